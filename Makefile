@@ -1,0 +1,44 @@
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help book execute html pull test run bench serve clean
+
+help:              ## list these targets
+	@sed -nE 's/^([a-z]+):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+$(READY): requirements.txt pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install -q -r requirements.txt -e .
+	touch $@
+
+book: execute      ## the whole book: run every chapter, then render
+	$(MAKE) html
+
+execute: $(READY)  ## run book/*.md into notebooks/*.ipynb; one chapter: NAME=ihdp_small
+	$(BIN)/python -m macal.book $(NAME)
+
+html: $(READY)     ## render the stored notebooks, without running any
+	$(BIN)/jupyter-book build . --all -W -n --keep-going
+
+pull: $(READY)     ## carry edits made in Jupyter back to the text: NAME=ihdp_small
+	touch notebooks/$(NAME).ipynb
+	$(BIN)/jupytext --sync notebooks/$(NAME).ipynb
+
+test: $(READY)     ## style, unit tests, the site, and every stored output
+	$(BIN)/ruff check
+	$(BIN)/pytest --nbval -n auto --dist loadfile
+
+run: $(READY)      ## one chapter with other parameters: NAME=ihdp_small ARGS="-p n_seeds 20"
+	mkdir -p runs
+	$(BIN)/papermill notebooks/$(NAME).ipynb runs/$(NAME).ipynb --cwd notebooks $(ARGS)
+
+bench: $(READY)    ## speed and memory: every file of benchmarks/, one after the other
+	set -e; for file in benchmarks/*.py; do $(BIN)/python $$file; done
+
+serve: $(READY)    ## read the book at http://127.0.0.1:8000
+	$(BIN)/python -m http.server -b 127.0.0.1 -d _build/html 8000
+
+clean:             ## remove what was built; chapters' outputs and .venv stay
+	rm -rf _build runs .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,195 @@
+"""What only the pages need: run a chapter, check its parameters, repair the built site.
+
+``python -m macal.book [NAME ...]`` runs chapters; ``check`` stands in the cell after a chapter's parameters; ``setup``
+makes this module a Sphinx extension. Each imports its tools where it uses them, so that importing this module is cheap.
+"""
+
+import argparse
+import ast
+import hashlib
+import importlib.metadata
+import os
+import shutil
+import sys
+import time
+import types
+import typing
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+from macal.registry import nearest
+
+ROOT = Path(__file__).resolve().parents[2]
+MATHJAX = "tex-svg-full.js"
+DRAWING = {"MPLBACKEND": "module://matplotlib_inline.backend_inline", "SOURCE_DATE_EPOCH": "0"}  # no dates in SVG
+
+
+def chapters(root: Path = ROOT) -> list[str]:
+    """Names of the pages in ``book/`` that are notebooks: those with a Jupytext header."""
+    return sorted(p.stem for p in (root / "book").glob("*.md") if "\njupytext:" in p.read_text(encoding="utf-8")[:500])
+
+
+def run(chapter: str, root: Path = ROOT) -> Path:
+    """Execute ``book/<chapter>.md`` into ``notebooks/<chapter>.ipynb``.
+
+    Two runs give the same bytes, if the chapter itself is deterministic; a failing one leaves the old notebook alone.
+
+    Args:
+        chapter: Name of the page, without folder and ending.
+        root: The project's folder.
+
+    Returns:
+        The path of the notebook.
+
+    Raises:
+        nbclient.exceptions.CellExecutionError: A cell failed; the message holds the cell and its traceback.
+    """
+    import jupytext
+    import nbformat
+    from nbclient import NotebookClient
+
+    target = root / "notebooks" / f"{chapter}.ipynb"
+    notebook = jupytext.read(root / "book" / f"{chapter}.md")
+    notebook.metadata.pop("jupytext", None)
+    _name_cells(notebook.cells, nbformat.read(target, 4).cells if target.exists() else [])
+
+    client = NotebookClient(notebook, timeout=1800, kernel_name="python3", record_timing=False, coalesce_streams=True)
+    client.execute(cwd=str(target.parent), env=os.environ | DRAWING)
+    notebook.metadata.language_info.pop("version", None)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":  # warnings and progress bars carry process ids and times
+            cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
+
+    draft = target.with_suffix(".tmp")
+    nbformat.write(notebook, draft)
+    os.replace(draft, target)
+    return target
+
+
+def _name_cells(cells: Sequence[Any], old: Sequence[Any]) -> None:
+    """Give each cell the id of the old cell of the same text, or else one made from its place and text."""
+    spare = defaultdict(list)
+    for cell in old:
+        spare[cell.cell_type, cell.source].append(cell.id)
+    for place, cell in enumerate(cells):
+        same = spare[cell.cell_type, cell.source]
+        made = hashlib.sha256(f"{place} {cell.source}".encode()).hexdigest()[:8]
+        cell["id"] = same.pop(0) if same else made
+
+
+def _timed_run(chapter: str, root: Path) -> tuple[float, str]:
+    """Seconds that the chapter took, and why it failed ("" if it did not)."""
+    start, failure = time.perf_counter(), ""
+    try:
+        run(chapter, root)
+    except Exception as error:  # whatever it is, the other chapters still run
+        failure = f"{type(error).__name__}: {error}\n"
+    return time.perf_counter() - start, failure
+
+
+def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
+    """Run the named chapters, or all, two at a time; return 1 if any of them failed, else 0."""
+    parser = argparse.ArgumentParser(prog="python -m macal.book", description="book/NAME.md -> notebooks/NAME.ipynb")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="chapters to run (default: all)")
+    known = chapters(root)
+    names = parser.parse_args(arguments).names or known
+    for name in sorted(set(names) - set(known)):
+        parser.error(f"unknown chapter {nearest(name, known)}")
+    failed = 0
+    with ProcessPoolExecutor(max_workers=2) as pool:
+        jobs = {pool.submit(_timed_run, name, root): name for name in names}
+        for job in as_completed(jobs):
+            seconds, failure = job.result()
+            failed |= bool(failure)
+            print(f"{jobs[job]}: {'failed after ' if failure else ''}{seconds:.1f} s", flush=True)
+            print(failure, end="", file=sys.stderr, flush=True)
+    return int(failed)
+
+
+def check(namespace: Mapping[str, Any], *rules: str) -> None:
+    """Refuse unknown, mistyped or forbidden parameters, in the cell after the one tagged ``parameters``.
+
+    Papermill itself runs the whole chapter with defaults where a name is misspelt; this stops it at once.
+
+    Args:
+        namespace: The chapter's ``globals()``.
+        *rules: Conditions on the parameters as Python text, such as ``"1 <= n_seeds <= 100"``. They are the chapter's
+            own words; nothing that a reader passes in is ever evaluated.
+
+    Raises:
+        ValueError: Lists everything that is wrong.
+    """
+    declared, passed = _parameters(namespace.get("In", []))
+    problems = [f"unknown parameter {nearest(name, declared)}" for name in passed if name not in declared]
+    mistyped = set()
+    for name, annotation in declared.items():
+        if not _fits(namespace[name], eval(annotation, dict(namespace))):
+            mistyped.add(name)
+            problems.append(f"{name}={namespace[name]!r}: must be {annotation}")
+    for rule in rules:
+        names = sorted({n.id for n in ast.walk(ast.parse(rule)) if isinstance(n, ast.Name)} & declared.keys())
+        if mistyped.isdisjoint(names) and not eval(rule, dict(namespace)):
+            found = ", ".join(f"{name}={namespace[name]!r}" for name in names)
+            problems.append(f"{found}: needs {rule}")
+    if problems:
+        raise ValueError("bad parameters\n  " + "\n  ".join(problems))
+
+
+def _parameters(history: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """Annotations of the declared parameters, by name, and the names that papermill passed."""
+    declared, passed = {}, []
+    for source in history:
+        try:
+            cell = ast.parse(source)
+        except SyntaxError:
+            continue
+        if cell.body and all(isinstance(line, ast.AnnAssign) for line in cell.body):  # the last such cell declares
+            declared, passed = {line.target.id: ast.unparse(line.annotation) for line in cell.body}, []
+        elif source.startswith("# Parameters\n"):  # so papermill heads the cell that it puts after the declaration
+            passed = [n.id for n in ast.walk(cell) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    return declared, passed
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether a value is of the annotated type; an int passes for a float, a bool only for a bool."""
+    origin, inner = typing.get_origin(kind) or kind, typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        return any(_fits(value, choice) for choice in inner)
+    if origin is None:
+        return value is None
+    plain = isinstance(value, (int, float) if origin is float else origin)
+    if not plain or (isinstance(value, bool) and origin is not bool):
+        return False
+    if origin is tuple and inner and inner[-1] is not ...:
+        return len(value) == len(inner) and all(map(_fits, value, inner))
+    return not inner or all(_fits(item, inner[0]) for item in value)
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Make this module a Sphinx extension: pages that raise no script error and take MathJax from the site itself."""
+    app.set_html_assets_policy("always")  # a page without maths may still list a title that has some
+    app.connect("config-inited", lambda _, config: setattr(config, "mathjax_path", MATHJAX))
+    app.connect("html-page-context", _drop_repeated_scripts, priority=900)
+    app.connect("build-finished", _copy_mathjax)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _drop_repeated_scripts(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Sphinx >= 7.2 emits inline scripts twice; a ``const`` met twice is a SyntaxError in the reader's browser."""
+    scripts = context["script_files"]
+    scripts[:] = {script.attributes.get("body") or str(script.filename): script for script in scripts}.values()
+
+
+def _copy_mathjax(app: Any, error: Exception | None) -> None:
+    """Take MathJax out of an installed package: the site needs no other host, the project no copy."""
+    if error is None and app.builder.format == "html":
+        package = importlib.metadata.distribution("sphinx-mathjax-offline")
+        source = package.locate_file(f"sphinx-mathjax-offline/static/mathjax/{MATHJAX}")
+        shutil.copy(str(source), Path(app.outdir, "_static", MATHJAX))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

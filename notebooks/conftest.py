@@ -1,0 +1,59 @@
+"""Under `pytest --nbval`, run cells as Jupyter does and compare numbers with a tolerance, but no stderr, no images."""
+
+import math
+import os
+import re
+
+from nbval.kernel import RunningKernel
+from nbval.plugin import IPyNbCell
+
+os.environ.pop("MPLBACKEND", None)  # the kernels draw inline, whatever the tests around them want
+
+RTOL = float(os.environ.get("NBVAL_RTOL", "1e-4"))
+ATOL = 1e-7
+# 12  -0.5  1,234.5  .5  1e-3; neither the 2 of "x2" nor the minus of "3-4"
+NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+|(?=\.\d))(?:\.\d*)?(?:[eE][-+]?\d+)?")
+ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
+
+
+def split(text):
+    """The words of a text, whatever the padding, and its numbers."""
+    text = ADDRESS.sub("an address", text)
+    words = re.sub(r"\s*#\s*", "#", NUMBER.sub("#", text))
+    return words.split(), NUMBER.findall(text)
+
+
+def close(a, b):
+    """Whether two printed numbers agree: integers exactly, others within the tolerance."""
+    x, y = (float(number.replace(",", "")) for number in (a, b))
+    exact = not re.search("[.eE]", a + b)
+    return x == y if exact else math.isclose(x, y, rel_tol=RTOL, abs_tol=ATOL)
+
+
+class Text(str):
+    """A text that equals another if the words are the same and the numbers agree."""
+
+    def __eq__(self, other):
+        (words, numbers), (others, expected) = split(str(self)), split(str(other))
+        return words == others and len(numbers) == len(expected) and all(map(close, numbers, expected))
+
+    def __ne__(self, other):
+        return not self == other
+
+    __hash__ = str.__hash__
+
+
+def execute(self, source, allow_stdin=None):
+    """Run a cell with history, as Jupyter does: without, a closing semicolon hides nothing and `In` stays empty."""
+    return self.kc.execute(source, allow_stdin=allow_stdin, stop_on_error=False)
+
+
+RunningKernel.execute_cell_input = execute
+
+
+def pytest_itemcollected(item):
+    """Let nbval see every output through `Text`."""
+    if isinstance(item, IPyNbCell):
+        item.parent.skip_compare += ("stderr", "image/svg+xml")
+        plain = item.sanitize
+        item.sanitize = lambda output: Text(plain(output)) if isinstance(output, str) else output

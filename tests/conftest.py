@@ -1,0 +1,9 @@
+"""Settings shared by all tests."""
+
+from hypothesis import settings
+from jaxtyping import install_import_hook
+
+install_import_hook("macal", "beartype.beartype")  # array shapes and types are checked wherever the library states them
+
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.load_profile("repeatable")

@@ -1,0 +1,172 @@
+"""The built site in a real browser: complete, silent, self-contained, readable on a phone and in the dark."""
+
+import os
+import shutil
+import subprocess
+import sys
+from functools import cache, partial
+from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from macal.book import ROOT
+
+DEVICES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
+QUIET = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+LOOK = """async () => {
+    await window.MathJax?.startup?.promise;
+    const root = document.documentElement, maths = [...document.querySelectorAll(".math")];
+    const drawn = m => m.querySelector("mjx-container") && !m.querySelector("mjx-merror");
+    const cut = m => m.scrollWidth > m.clientWidth + 1 && getComputedStyle(m).overflowX == "hidden";
+    return {
+        unrendered: maths.filter(m => !drawn(m)).map(m => m.textContent),
+        clipped: maths.filter(cut).map(m => m.id || m.parentElement.textContent.slice(0, 60)),
+        overflow: root.scrollWidth - root.clientWidth,
+        theme: root.dataset.theme,
+    };
+}"""
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """The folder of the freshly built site."""
+    output = tmp_path_factory.mktemp("site")
+    jupyter_book = Path(sys.executable).with_name("jupyter-book")
+    command = [jupyter_book, "build", ".", "--path-output", output, "-W", "-n", "--keep-going", "--all"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-1000:] + done.stderr
+    return output / "_build" / "html"
+
+
+def pages(site):
+    return sorted(path.relative_to(site).as_posix() for path in site.rglob("*.html") if "_static" not in path.parts)
+
+
+# ---------------------------------------------------------------- links
+
+
+class Page(HTMLParser):
+    """The links of a page and the places that links can point to."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.links, self.places = [], {"", "top"}
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        for name, value in attributes:
+            if name in ("href", "src"):
+                self.links.append(value or "")
+            elif name in ("id", "name"):
+                self.places.add(value)
+
+
+def test_every_internal_link_and_fragment_resolves(site):
+    read, broken = cache(Page), []
+    for page in pages(site):
+        for link in read(site / page).links:
+            url = urlsplit(link)
+            if url.scheme or url.netloc:
+                continue
+            target = (site / page).parent / unquote(url.path) if url.path else site / page
+            known = target.is_file() and (target.suffix != ".html" or unquote(url.fragment) in read(target).places)
+            if not known:
+                broken.append(f"{page}: {link}")
+    assert not broken, "\n".join(broken)
+
+
+# ---------------------------------------------------------------- in the browser
+
+
+class Handler(SimpleHTTPRequestHandler):
+    """A silent one."""
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="session")
+def address(site):
+    """Where the site is served, on this machine only."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=site)) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """One headless Chromium for all tests."""
+    found = [path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))]
+    if not found:
+        refuse = pytest.fail if os.environ.get("MACAL_REQUIRE_BROWSER") else pytest.skip
+        refuse("no Chromium is installed (chromium, chromium-browser or google-chrome)")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found[0], args=QUIET)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visitor(browser, address):
+    """Opens a tab of one device and colour scheme; returns it and the list of what goes wrong in it."""
+    contexts = []
+
+    def open_tab(device, scheme):
+        contexts.append(browser.new_context(viewport=DEVICES[device], color_scheme=scheme, base_url=address))
+        tab, troubles = contexts[-1].new_page(), []
+
+        def note(trouble, wrong=True):
+            if wrong:
+                troubles.append(f"{urlsplit(tab.url).path}: {trouble}")
+
+        own = (address, "data:", "blob:")
+        tab.on("console", lambda m: note(f"{m.type}: {m.text}", m.type in ("error", "warning")))
+        tab.on("pageerror", lambda error: note(f"script error: {error}"))
+        tab.on("request", lambda request: note(f"foreign: {request.url}", not request.url.startswith(own)))
+        tab.on("response", lambda answer: note(f"{answer.status}: {answer.url}", answer.status >= 400))
+        # aborted: the tab went on to the next page before this one's icon came
+        tab.on("requestfailed", lambda r: note(f"{r.failure}: {r.url}", r.failure != "net::ERR_ABORTED"))
+        return tab, troubles
+
+    yield open_tab
+    for context in contexts:
+        context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("device", DEVICES)
+def test_every_page_is_silent_rendered_and_fits(site, visitor, device, scheme):
+    tab, troubles = visitor(device, scheme)
+    for page in pages(site):
+        tab.goto(f"/{page}", wait_until="load")
+        if page == "index.html":
+            tab.wait_for_url("**/notebooks/index.html")
+        seen = tab.evaluate(LOOK)
+        expected = {"unrendered": [], "clipped": [], "overflow": 0, "theme": scheme}
+        troubles += [f"{page}: {key} {value}" for key, value in seen.items() if value != expected[key]]
+        if folder := os.environ.get("MACAL_SCREENSHOTS"):
+            name = page.removesuffix(".html").replace("/", "-")
+            tab.screenshot(path=Path(folder, f"{name}-{device}-{scheme}.png"), full_page=True)
+    assert not troubles, "\n".join(troubles)
+
+
+def test_search_finds_a_word_of_the_book(visitor):
+    tab, troubles = visitor("desktop", "light")
+    tab.goto("/search.html?q=treatment")
+    tab.locator("#search-results li a").first.wait_for(timeout=10_000)
+    assert not troubles, "\n".join(troubles)
