@@ -1,0 +1,29 @@
+"""Labels for causal effects, chosen well: MACAL and its rivals, with data, models and measures to judge them.
+
+A :class:`~macal.problem.Problem` (:func:`load`) is a pool of units whose outcomes cost money. A criterion (:func:`get`)
+chooses which to label, :func:`plan` does so for a whole campaign in advance, :func:`run` plays a campaign through,
+:func:`evaluate` judges given labelled sets, and :mod:`macal.metrics` holds the measures.
+"""
+
+from macal import acquisition, datasets, metrics, models, results
+from macal.acquisition import get, names, plan
+from macal.claims import verdicts
+from macal.datasets import load
+from macal.loop import evaluate, run, run_all
+
+__all__ = [
+    "acquisition",
+    "datasets",
+    "evaluate",
+    "get",
+    "load",
+    "metrics",
+    "models",
+    "names",
+    "plan",
+    "results",
+    "run",
+    "run_all",
+    "verdicts",
+]
+__version__ = "0.1.0"

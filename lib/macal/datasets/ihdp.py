@@ -1,0 +1,94 @@
+"""IHDP: covariates of a real trial on infants, outcomes simulated by Hill's response surface B.
+
+Sources: Hill 2011; Jesson et al. 2021, whose simulation this follows.
+
+The covariates come with the installed ``econml`` package, so that nothing is downloaded.
+"""
+
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from macal.problem import Problem, Split
+from macal.shapes import Arms, Covariates, Outcomes
+
+START, BATCH, QUERIES = 10, 10, 46  # Table 1 of the paper
+CONTINUOUS = ("bw", "b.head", "preterm", "birth.o", "nnhealth", "momage")
+BINARY = (
+    "sex",
+    "twin",
+    "b.marr",
+    "mom.lths",
+    "mom.hs",
+    "mom.scoll",
+    "cig",
+    "first",
+    "booze",
+    "drugs",
+    "work.dur",
+    "prenatal",
+)
+SITES = tuple(f"site{k}" for k in range(1, 8))  # ark, ein, har, mia, pen, tex, was; the eighth is the reference
+COVARIATES = CONTINUOUS + BINARY + SITES
+
+
+@cache
+def covariates() -> tuple[Covariates, Arms]:
+    """Covariates (747, 25) and treatment (747,), without the treated children of non-white mothers.
+
+    The six continuous columns are standardised over the 747 units; ``first`` is coded 1/2 as in the original file.
+
+    Raises:
+        FileNotFoundError: the installed econml carries no IHDP file.
+    """
+    import pandas as pd
+
+    spec = find_spec("econml")
+    path = Path(spec.origin if spec else "econml/__init__.py").parent / "data" / "ihdp" / "sim.csv"
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"IHDP's covariates are read from {path.name} of the econml package, which is not there: pip install econml"
+        )
+    table = pd.read_csv(path)
+    table = table[~((table["treat"] == 1) & (table["momwhite"] == 0))]
+    table["first"] += 1
+    x = table[list(COVARIATES)].to_numpy(np.float64)
+    k = len(CONTINUOUS)
+    x[:, :k] = (x[:, :k] - x[:, :k].mean(axis=0)) / x[:, :k].std(axis=0)
+    return x, table["treat"].to_numpy()
+
+
+def surface_b(x: Covariates, t: Arms, rng: np.random.Generator) -> tuple[Outcomes, Outcomes]:
+    """Draw Hill's response surface B: mu0 = exp((x + 0.5) beta), mu1 = (x + 0.5) beta - omega.
+
+    Args:
+        x: covariates, (n, 25).
+        t: treatment, (n,); omega makes the mean effect on the treated 4.
+        rng: draws the 25 coefficients from {0, .1, .2, .3, .4} with probabilities (.6, .1, .1, .1, .1).
+
+    Returns:
+        (mu0, mu1), each (n,), in the simulated outcome's unit.
+    """
+    beta = rng.choice([0.0, 0.1, 0.2, 0.3, 0.4], size=x.shape[1], p=[0.6, 0.1, 0.1, 0.1, 0.1])
+    linear = (x + 0.5) @ beta
+    mu0 = np.exp(linear)
+    omega = (linear - mu0)[t == 1].mean() - 4
+    return mu0, linear - omega
+
+
+def load(seed: int, protocol: str) -> Problem:
+    """Return one IHDP replication: pool 470, validation 75, test 202 ("paper"); the last two swapped under "code"."""
+    from sklearn.model_selection import train_test_split
+
+    x, t = covariates()
+    rng = np.random.default_rng(seed)
+    mu0, mu1 = surface_b(x, t, rng)
+    y = np.where(t == 1, mu1, mu0) + rng.normal(size=t.size)
+    units = Split(x, t, y, mu0, mu1)
+    rest, tenth = train_test_split(np.arange(t.size), test_size=0.1, random_state=seed)
+    pool, third = train_test_split(rest, test_size=0.3, random_state=seed)
+    valid, test = (tenth, third) if protocol == "paper" else (third, tenth)
+    start = rng.choice(pool.size, START, replace=False)
+    return Problem("ihdp", units[pool], units[test], start, units[valid], BATCH, QUERIES, seed, protocol)

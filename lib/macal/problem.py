@@ -1,0 +1,200 @@
+"""What a causal active-learning problem is: a pool, a test set, a start; validated once, frozen after."""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from macal.shapes import Arms, Covariates, Indices, Outcomes
+
+
+def as_covariates(x: Any, name: str = "x") -> Covariates:
+    """Return ``x`` as an (n, d) array of finite floats.
+
+    Args:
+        x: NumPy array, torch tensor or DataFrame, (n, d).
+        name: what the argument is called in an error.
+
+    Raises:
+        ValueError: not two-dimensional, not numeric, or not finite.
+    """
+    x = np.asarray(x)
+    if x.ndim != 2:
+        raise ValueError(
+            f"{name} must have two axes (units, covariates), got shape {x.shape};"
+            " reshape(-1, 1) makes one covariate a column"
+        )
+    if x.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must be numeric, got dtype {x.dtype}; encode its categories first")
+    x = x if x.dtype.kind == "f" else x.astype(np.float64)
+    if not np.isfinite(x).all():
+        rows = np.flatnonzero(~np.isfinite(x).all(axis=1))
+        raise ValueError(
+            f"{name} must be finite, got NaN or infinity in {rows.size} rows, the first being row {rows[0]};"
+            " impute or drop them"
+        )
+    return x
+
+
+def as_arms(t: Any, n: int, name: str = "t") -> Arms:
+    """Return ``t`` as an (n,) integer array of 0 (control) and 1 (treated).
+
+    Raises:
+        ValueError: another length than ``n``, or a value that is neither 0 nor 1.
+    """
+    t = np.asarray(t)
+    if t.shape != (n,):
+        raise ValueError(f"{name} must have one entry for each of the {n} units, got shape {t.shape}")
+    if not np.isin(t, (0, 1)).all():
+        odd = [v for v in np.unique(t).tolist() if v not in (0, 1)]
+        raise ValueError(f"{name} must be binary (0 control, 1 treated), got also {odd[:5]}; recode the treatment")
+    return t.astype(np.int64)
+
+
+def as_outcomes(y: Any, n: int, name: str = "y") -> Outcomes:
+    """Return ``y`` as an (n,) float64 array of finite outcomes.
+
+    Raises:
+        ValueError: another length than ``n``, not numeric, or not finite.
+    """
+    y = np.asarray(y)
+    if y.shape != (n,):
+        raise ValueError(f"{name} must have one entry for each of the {n} units, got shape {y.shape}")
+    if y.dtype.kind not in "fiub" or not np.isfinite(y).all():
+        raise ValueError(f"{name} must be finite numbers, got dtype {y.dtype} or a NaN or infinity among them")
+    return y.astype(np.float64)
+
+
+def as_indices(labelled: Any, n: int, name: str = "labelled") -> Indices:
+    """Return ``labelled`` as an integer array of distinct indices below ``n``.
+
+    Raises:
+        ValueError: not integers, out of range, or repeated.
+    """
+    given = np.asarray(labelled)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise ValueError(
+            f"{name} must be a list of integer indices, got shape {given.shape} and dtype {given.dtype};"
+            " for a mask use np.flatnonzero(mask)"
+        )
+    out = given.astype(np.int64)
+    if out.size and (out.min() < 0 or out.max() >= n):
+        raise ValueError(f"{name} must lie in 0..{n - 1}, got {out.min()}..{out.max()}")
+    values, counts = np.unique(out, return_counts=True)
+    if (counts > 1).any():
+        raise ValueError(f"{name} must not repeat an index, got {values[counts > 1][:5].tolist()} more than once")
+    return out
+
+
+def as_count(value: Any, name: str) -> int:
+    """Return ``value`` as an int of at least 1.
+
+    Raises:
+        ValueError: not an integer, or below 1.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
+    return int(value)
+
+
+def _freeze(array: np.ndarray) -> np.ndarray:
+    array = array.copy()
+    array.flags.writeable = False
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Some units of a problem.
+
+    Attributes:
+        x: covariates, (n, d) float32.
+        t: treatment, (n,), 0 control and 1 treated.
+        y: observed outcome, (n,), in the outcome's unit.
+        mu0: noiseless outcome without treatment, (n,), where known.
+        mu1: noiseless outcome under treatment, (n,), where known.
+
+    Raises:
+        ValueError: any array is of the wrong shape, type or range.
+    """
+
+    x: Covariates
+    t: Arms
+    y: Outcomes
+    mu0: Outcomes | None = None
+    mu1: Outcomes | None = None
+
+    def __post_init__(self) -> None:
+        n = len(self.x)
+        object.__setattr__(self, "x", _freeze(as_covariates(self.x).astype(np.float32)))
+        object.__setattr__(self, "t", _freeze(as_arms(self.t, n)))
+        for name in ("y", "mu0", "mu1"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _freeze(as_outcomes(getattr(self, name), n, name)))
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    @property
+    def tau(self) -> Outcomes:
+        """The true effect of each unit, mu1 - mu0, (n,).
+
+        Raises:
+            ValueError: the surfaces are not known.
+        """
+        if self.mu0 is None or self.mu1 is None:
+            raise ValueError("tau needs both mu0 and mu1, which are known for simulated outcomes alone")
+        return self.mu1 - self.mu0
+
+    def __getitem__(self, rows: Any) -> "Split":
+        arrays = {f.name: getattr(self, f.name) for f in fields(self)}
+        return Split(**{name: None if a is None else a[rows] for name, a in arrays.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A pool to be labelled under a budget, and the test set that judges the result.
+
+    Attributes:
+        name: data set.
+        pool: units that may be labelled; their outcomes are revealed when they are.
+        test: units on which the PEHE is computed.
+        start: indices into the pool, labelled before the first query.
+        valid: units for early stopping, or None where the model needs none.
+        batch_size: labels per query in the paper's campaign.
+        n_queries: queries in the paper's campaign.
+        seed: replication.
+        protocol: "paper" or "code", where the two disagree.
+
+    Raises:
+        ValueError: splits with different numbers of covariates, or a start outside the pool.
+    """
+
+    name: str
+    pool: Split
+    test: Split
+    start: Indices
+    valid: Split | None = None
+    batch_size: int = 10
+    n_queries: int = 46
+    seed: int = 0
+    protocol: str = "paper"
+
+    def __post_init__(self) -> None:
+        widths = {s.x.shape[1] for s in (self.pool, self.valid, self.test) if s is not None}
+        if len(widths) > 1:
+            raise ValueError(f"pool, valid and test must have the same covariates, got {sorted(widths)} of them")
+        object.__setattr__(self, "start", _freeze(as_indices(self.start, len(self.pool), "start")))
+        as_count(self.batch_size, "batch_size")
+        as_count(self.n_queries, "n_queries")
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(
+            f"{k} {len(s)}"
+            for k, s in (("pool", self.pool), ("valid", self.valid), ("test", self.test))
+            if s is not None
+        )
+        arms = self.pool.t
+        treated = f"{arms.sum()} treated in the pool, {arms[self.start].sum()} of {len(self.start)} at the start"
+        kind = f"{self.name!r}, seed={self.seed}, protocol={self.protocol!r}"
+        return f"Problem({kind}: {sizes}; {self.pool.x.shape[1]} covariates; {treated})"

@@ -1,0 +1,21 @@
+"""Named array types: the letters of the notation table, checked at run time in the tests.
+
+``n`` units, ``d`` covariates, ``m`` labelled units, ``k`` picked units, ``s`` posterior samples, ``n1`` and ``n0``
+treated and control units. The last axis of ``Pair`` and of ``PairCov`` holds the two potential outcomes, control first.
+"""
+
+import numpy as np
+from jaxtyping import Float, Int
+
+Covariates = Float[np.ndarray, "n d"]
+Centres = Float[np.ndarray, "m d"]
+Arms = Int[np.ndarray, "n"]
+Outcomes = Float[np.ndarray, "n"]
+LabelledOutcomes = Float[np.ndarray, "m"]
+Indices = Int[np.ndarray, "k"]
+Distances = Float[np.ndarray, "n"]
+TreatedDistances = Float[np.ndarray, "n1"]
+ControlDistances = Float[np.ndarray, "n0"]
+PairScores = Float[np.ndarray, "n1 n0"]
+Pair = Float[np.ndarray, "n 2"]
+PairCov = Float[np.ndarray, "n 2 2"]

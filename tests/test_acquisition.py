@@ -1,0 +1,211 @@
+"""One contract for every criterion, and brute force for those made of distances."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import macal
+from macal.acquisition import State, campaign, get, names
+
+PAIRS = ["symmetry", "macal"]
+
+
+def pool(seed, n1=8, n0=15, d=3):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n1 + n0, d)), rng.permutation(np.repeat([1, 0], [n1, n0]))
+
+
+@pytest.mark.parametrize("name", names())
+class TestContract:
+    @pytest.mark.parametrize("batch_size", [1, 4, 7, 23, 40])
+    @pytest.mark.parametrize("start", [[], [0], [3, 8, 1]])
+    def test_batches_are_new_distinct_and_of_the_right_size(self, name, batch_size, start):
+        x, t = pool(0)
+        batches = campaign(get(name), x, t, start, n_queries=50, batch_size=batch_size)
+        assert sorted(np.concatenate([start, *batches]).tolist()) == list(range(23))
+        assert {b.size for b in batches[:-1]} <= {batch_size} and 0 < batches[-1].size <= batch_size
+        assert all(b.dtype.kind == "i" for b in batches)
+
+    def test_the_same_seed_gives_the_same_batches(self, name):
+        x, t = pool(1)
+        one, two, other = (np.concatenate(campaign(get(name), x, t, [0, 1], 3, 4, seed)) for seed in (5, 5, 6))
+        assert np.array_equal(one, two)
+        assert np.array_equal(one, other) != get(name).stochastic
+
+    def test_a_shuffled_pool_gives_the_same_units(self, name):
+        if get(name).stochastic:
+            pytest.skip("drawn at random")
+        x, t = pool(2)
+        start = [int(np.flatnonzero(t == 1)[0]), int(np.flatnonzero(t == 0)[0])]
+        order = np.random.default_rng(0).permutation(len(t))
+        place = np.argsort(order)
+        plain, shuffled = (
+            campaign(get(name), x, t, start, 4, 4),
+            campaign(get(name), x[order], t[order], place[start], 4, 4),
+        )
+        assert np.array_equal(np.concatenate(plain), order[np.concatenate(shuffled)])
+
+    def test_a_short_plan_begins_a_long_one(self, name):
+        x, t = pool(3)
+        short, long = campaign(get(name), x, t, [0], 2, 4), campaign(get(name), x, t, [0], 5, 4)
+        assert np.array_equal(np.concatenate(short), np.concatenate(long[:2]))
+
+    def test_an_exhausted_arm(self, name):
+        x, t = pool(4)
+        for arm in (0, 1):
+            done = np.flatnonzero(t == arm)
+            batch = get(name).select(State(x, t, done), 6)
+            assert batch.size == 6 and (t[batch] != arm).all()
+
+    def test_identical_units(self, name):
+        x, t = np.ones((20, 2)), np.arange(20) % 2
+        batches = campaign(get(name), x, t, [0], 10, 4)
+        assert sorted(np.concatenate(batches).tolist()) == list(range(1, 20))
+
+    def test_nothing_left(self, name):
+        x, t = pool(5)
+        assert campaign(get(name), x, t, np.arange(23), 3, 4) == []
+
+
+def distance(a, b, metric):
+    gap = np.sum((a - b) ** 2)
+    return gap if metric == "sqeuclidean" else np.sqrt(gap)
+
+
+def novelty(x, t, unit, done, metric, empty):
+    return min((distance(x[unit], x[i], metric) for i in done if t[i] == t[unit]), default=empty)
+
+
+def best_farthest(x, t, free, done, metric):
+    return max(novelty(x, t, u, done, metric, np.inf) for u in free)
+
+
+@st.composite
+def pools(draw):
+    seed = draw(st.integers(0, 2**32 - 1))
+    rng = np.random.default_rng(seed)
+    n, d = draw(st.integers(2, 10)), draw(st.integers(1, 3))
+    x = rng.normal(size=(n, d)) * draw(st.sampled_from([1e-6, 1.0, 1e6]))
+    x = draw(st.sampled_from([x, np.round(x), x[rng.integers(0, n, n)]]))
+    t = np.r_[0, 1, rng.integers(0, 2, n - 2)]
+    return x, t, rng.choice(n, draw(st.integers(0, n - 1)), replace=False)
+
+
+def check_farthest(x, t, done, pick, metric):
+    free = [u for u in range(len(t)) if u not in done]
+    best = best_farthest(x, t, free, done, metric)
+    mine = novelty(x, t, pick, done, metric, np.inf)
+    assert mine == best or mine >= best * (1 - 1e-12)
+
+
+@settings(max_examples=500)
+@given(pools())
+def test_qhte_takes_the_farthest_unit_every_time(case):
+    x, t, start = case
+    done = list(start)
+    for pick in np.concatenate(campaign(get("qhte"), x, t, start, 20, 3)):
+        check_farthest(x, t, done, pick, "euclidean")
+        done.append(pick)
+
+
+@settings(max_examples=500)
+@given(
+    pools(),
+    st.sampled_from(["euclidean", "sqeuclidean"]),
+    st.sampled_from([0.0, 0.5, 1.0, 2.5, 10.0, None]),
+    st.integers(1, 5),
+)
+def test_pairs_have_the_best_score_every_time(case, metric, alpha, batch_size):
+    x, t, start = case
+    criterion = get("symmetry", metric=metric) if alpha is None else get("macal", alpha=alpha, metric=metric)
+    weight, reward = (1.0, 0.0) if alpha is None else (alpha, 1.0)
+    done = list(start)
+
+    def score(a, b):
+        gain = sum(novelty(x, t, u, done, metric, 0.0) for u in (a, b))
+        return reward * gain - weight * distance(x[a], x[b], metric)
+
+    for batch in campaign(criterion, x, t, start, 20, batch_size):
+        picks = batch.tolist()
+        while picks:
+            free = [u for u in range(len(t)) if u not in done]
+            two_sided = {0, 1} <= set(t[free].tolist()) and len(picks) >= 2
+            if two_sided:
+                pair, picks = picks[:2], picks[2:]
+                assert t[pair].tolist() == [1, 0]
+                best = max(score(a, b) for a in free for b in free if t[a] == 1 and t[b] == 0)
+                scale = max(abs(best), np.abs(x).max() ** (2 if metric == "sqeuclidean" else 1), 1e-300)
+                assert score(*pair) >= best - 1e-12 * scale
+                done += pair
+            else:
+                check_farthest(x, t, done, picks[0], metric)
+                done.append(picks.pop(0))
+
+
+def test_macal_on_a_pool_worked_out_by_hand():
+    # start at 0 in both arms; (treated 10, control 9) scores 10 + 9 - 2.5, (treated 4, control 4) scores 8
+    x, t = np.array([[0.0], [0], [10], [9], [4], [4], [-3]]), np.array([1, 0, 1, 0, 1, 0, 0])
+    assert [b.tolist() for b in macal.plan(x, t, [0, 1], n_queries=3, batch_size=2)] == [[2, 3], [4, 5], [6]]
+
+
+def test_macal_without_a_penalty_is_farthest_first_in_each_arm():
+    x, t = pool(6, 8, 8)
+    start = [int(np.flatnonzero(t == a)[0]) for a in (0, 1)]
+    picks = np.concatenate(macal.plan(x, t, start, 7, 2, alpha=0.0))
+    far = np.concatenate(campaign(get("qhte"), x, t, start, 14, 1))
+    for arm in (0, 1):
+        assert np.array_equal(picks[t[picks] == arm], far[t[far] == arm])
+
+
+def test_even_batches_do_not_change_the_plan():
+    x, t = pool(7)
+    plans = [np.concatenate(macal.plan(x, t, [0, 5], 30, size)) for size in (2, 4, 22)]
+    assert all(np.array_equal(plans[0], p) for p in plans)
+
+
+@pytest.mark.parametrize("form", [torch.as_tensor, pd.DataFrame, np.ndarray.tolist])
+def test_plan_takes_covariates_in_every_usual_form(form):
+    x, t = pool(8)
+    assert np.array_equal(macal.plan(form(x), t, [0], 2, 4), macal.plan(x, t, [0], 2, 4))
+
+
+X, T = pool(9)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"x": X[:, 0]}, "x must have two axes"),
+        ({"x": np.where(X > 1, np.nan, X)}, "x must be finite"),
+        ({"x": X.astype(str)}, "x must be numeric"),
+        ({"t": T[:-1]}, "t must have one entry for each of the 23 units"),
+        ({"t": T * 2}, "t must be binary"),
+        ({"t": np.ones(23)}, "pairs need two arms"),
+        ({"labelled": [23]}, r"labelled must lie in 0..22, got 23..23"),
+        ({"labelled": [1, 1]}, "labelled must not repeat"),
+        ({"batch_size": 0}, "batch_size must be an integer of at least 1"),
+        ({"n_queries": 0}, "n_queries must be an integer of at least 1"),
+        ({"alpha": -1.0}, "alpha must be a finite number of at least 0, got -1.0"),
+        ({"alpha": np.nan}, "alpha must be a finite number of at least 0, got nan"),
+        ({"metric": "euclid"}, r"unknown metric 'euclid' \(did you mean 'euclidean'\?\)"),
+    ],
+)
+def test_plan_refuses(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        macal.plan(**{"x": X, "t": T, "labelled": [0]} | arguments)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: get("maca"), r"unknown criterion 'maca' \(did you mean 'macal'\?\)"),
+        (lambda: get("macal", alhpa=1), r"unknown parameter of 'macal' 'alhpa' \(did you mean 'alpha'\?\)"),
+        (lambda: get("random", alpha=1), "unknown parameter of 'random' 'alpha'"),
+    ],
+)
+def test_get_refuses(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

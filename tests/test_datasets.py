@@ -1,0 +1,108 @@
+"""The data sets against the paper's description, the public code's check sums and themselves."""
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import macal
+from macal.datasets import ihdp, toy
+
+# check sums of the public code's own splits, replications 0 to 4
+REFERENCE = pd.read_csv(Path(__file__).parent / "golden" / "ihdp_public_code.csv").set_index("seed")
+
+
+def digest(problem):
+    hasher = hashlib.sha256(problem.start.tobytes())
+    for split in (problem.pool, problem.valid, problem.test):
+        for array in () if split is None else (split.x, split.t, split.y, split.mu0, split.mu1):
+            hasher.update(array.tobytes())
+    return hasher.hexdigest()
+
+
+@pytest.mark.parametrize("seed", REFERENCE.index)
+@pytest.mark.parametrize("column", REFERENCE.columns)
+def test_ihdp_equals_the_public_code(seed, column):
+    problem = macal.load("ihdp", seed, protocol="code")
+    pool, valid, test = problem.pool, problem.valid, problem.test
+    found = {
+        "n_pool": len(pool), "n_treated_pool": pool.t.sum(), "sum_x_pool": pool.x.sum(dtype=float), "first_x0_pool":
+        pool.x[0, 0], "mean_y_pool": pool.y.mean(), "sd_y_pool": pool.y.std(), "mean_tau_pool": pool.tau.mean(),
+        "n_code_valid": len(valid), "mean_tau_code_valid": valid.tau.mean(), "n_code_test": len(test),
+        "mean_tau_code_test": test.tau.mean(), "sd_tau_code_test": test.tau.std(),
+    }  # fmt: skip
+    assert found[column] == pytest.approx(REFERENCE.loc[seed, column], abs=1.1e-5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_ihdp_sizes_and_disjoint_splits(seed):
+    problem = macal.load("ihdp", seed)
+    splits = (problem.pool, problem.valid, problem.test)
+    assert [len(s) for s in splits] == [470, 75, 202]
+    assert (problem.batch_size, problem.n_queries, len(problem.start)) == (10, 46, 10)
+    assert len({(*row, y) for s in splits for row, y in zip(s.x.tolist(), s.y.tolist(), strict=True)}) == 747
+    code = macal.load("ihdp", seed, protocol="code")
+    assert np.array_equal(code.test.y, problem.valid.y) and np.array_equal(code.valid.y, problem.test.y)
+
+
+def test_ihdp_covariates():
+    x, t = ihdp.covariates()
+    assert x.shape == (747, 25) and t.sum() == 139
+    np.testing.assert_allclose(x[:, :6].mean(0), 0, atol=1e-12)
+    np.testing.assert_allclose(x[:, :6].std(0), 1)
+    values = {name: set(np.unique(x[:, k])) for k, name in enumerate(ihdp.COVARIATES) if k >= 6}
+    assert values.pop("first") == {1, 2} and all(v == {0, 1} for v in values.values())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_ihdp_mean_effect_on_the_treated_is_four(seed):
+    x, t = ihdp.covariates()
+    mu0, mu1 = ihdp.surface_b(x, t, np.random.default_rng(seed))
+    assert (mu1 - mu0)[t == 1].mean() == pytest.approx(4, abs=1e-12)
+
+
+def test_ihdp_without_its_file(monkeypatch):
+    monkeypatch.setattr(ihdp, "find_spec", lambda name: None)
+    with pytest.raises(FileNotFoundError, match="pip install econml"):
+        ihdp.covariates.__wrapped__()
+
+
+@pytest.mark.parametrize(("protocol", "sizes"), [("paper", (2250, 750)), ("code", (2400, 600))])
+def test_toy_is_as_described(protocol, sizes):
+    problem = macal.load("toy", 3, protocol)
+    assert (len(problem.pool), len(problem.test)) == sizes and problem.valid is None
+    x = np.r_[problem.pool.x, problem.test.x][:, 0].astype(float)
+    t = np.r_[problem.pool.t, problem.test.t]
+    assert np.bincount(t).tolist() == [2500, 500]
+    for arm, grid in ((1, np.linspace(-12, 10, 100)), (0, np.linspace(-10, 11, 500))):
+        assert np.abs(x[t == arm][:, None] - grid).min(axis=0).max() < 1e-6
+    mu0, mu1 = toy.surfaces(problem.pool.x[:, 0].astype(float))
+    np.testing.assert_allclose(np.where(problem.pool.t == 1, mu1, mu0), problem.pool.y, atol=1e-5)
+    assert len(problem.start) == 25
+
+
+@pytest.mark.parametrize("name", macal.datasets.names())
+def test_the_same_seed_gives_the_same_bytes_in_another_process(name):
+    code = f"import macal, test_datasets; print(test_datasets.digest(macal.load({name!r}, 2)))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=Path(__file__).parent, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == digest(macal.load(name, 2)) != digest(macal.load(name, 3))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("ihpd",), r"unknown dataset 'ihpd' \(did you mean 'ihdp'\?\); known: toy, ihdp"),
+        (("toy", 0, "papers"), r"unknown protocol 'papers' \(did you mean 'paper'\?\)"),
+        (("toy", -1), "seed must be a non-negative integer, got -1"),
+        (("toy", True), "seed must be a non-negative integer, got True"),
+    ],
+)
+def test_load_refuses(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        macal.load(*arguments)

@@ -1,0 +1,61 @@
+"""Proposition 1: sufficiency on drawn populations, necessity refuted exactly."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from macal import claims
+from macal.theory import identification as idn
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@given(seeds, st.integers(1, 5), st.integers(1, 4))
+def test_adjustment_finds_the_effect_where_the_assumptions_hold(seed, n_x, n_values):
+    p, values = idn.unconfounded_population(np.random.default_rng(seed), n_x, n_values)
+    assert p.sum() == pytest.approx(1) and idn.confounding(p) < 1e-12
+    np.testing.assert_allclose(idn.adjusted_contrast(p, values), idn.effect(p, values), atol=1e-12)
+
+
+@given(seeds)
+def test_confounding_is_seen_and_biases(seed):
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(2 * 9 * 2)).reshape(2, 3, 3, 2)
+    assert idn.confounding(p) > 1e-3
+    assert np.abs(idn.adjusted_contrast(p, np.array([0.0, 1, 5])) - idn.effect(p, np.array([0.0, 1, 5]))).max() > 1e-6
+
+
+def test_without_overlap_adjustment_has_nothing_to_say():
+    p, values = idn.unconfounded_population(np.random.default_rng(0))
+    p[0, :, :, 1] = 0
+    assert np.isnan(idn.adjusted_contrast(p, values)).tolist() == [True, False, False, False]
+
+
+def test_counterexamples():
+    p, values = idn.spread_by_treatment()
+    assert idn.confounding(p) == pytest.approx(1)
+    np.testing.assert_allclose(idn.effect(p, values), [1, 1])
+    np.testing.assert_allclose(idn.adjusted_contrast(p, values), [1, 1])
+    found = idn.front_door()
+    assert found["truth"] == pytest.approx(0.6, abs=1e-12) == found["front_door"] and found[
+        "unadjusted"
+    ] == pytest.approx(1.8, abs=1e-12)
+    assert idn.no_overlap() < 1e-12
+
+
+def test_the_verdict_follows_its_numbers(monkeypatch):
+    assert claims.judge_identifiability().verdict == "holds in part"
+    assert claims.judge_identifiability(tolerance=0.0).verdict == "does not hold"
+    for name, value in (("no_overlap", lambda: 1.0), ("front_door", lambda: {"truth": 0.0, "front_door": 1.0})):
+        monkeypatch.setattr(idn, name, value)
+    monkeypatch.setattr(idn, "spread_by_treatment", lambda: idn.unconfounded_population(np.random.default_rng(0)))
+    monkeypatch.setattr(idn, "adjusted_contrast", lambda p, v, plain=idn.effect: plain(p, v) + 1e-13)
+    assert "1 cases" in claims.judge_identifiability().evidence
+
+
+def test_the_ledger_has_every_claim_once():
+    table = claims.verdicts()
+    assert table.index.is_unique and len(table) == 29
+    assert set(table.verdict) <= {"holds", "holds in part", "does not hold", "not tested"}
+    assert table.notna().all(axis=None) and (table.evidence != "").all()

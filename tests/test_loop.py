@@ -1,0 +1,63 @@
+"""A campaign on a small real problem: what its history holds, and that it can be rebuilt from its picks."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import macal
+from macal.models import get
+
+GP = get("exact-gp", optimiser="lbfgs", steps=15)
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return macal.load("ihdp", 0)
+
+
+def test_history_is_tidy_and_can_be_rebuilt(problem):
+    history = macal.run(problem, "macal", GP, n_queries=4, every=2)
+    assert history.step.tolist() == [0, 2, 4] and history.labelled.tolist() == [10, 30, 50]
+    assert set(history.method) == {"macal"} and set(history.replication) == {0} and set(history.dataset) == {"ihdp"}
+    batches = history.attrs["picks"]
+    sets = [np.concatenate([problem.start, *batches[:k]]) for k in history.step]
+    again = macal.evaluate(problem, sets, GP)
+    pd.testing.assert_frame_equal(again, history[again.columns.tolist()].reset_index(drop=True), check_names=False)
+    assert [int(problem.pool.t[s].sum()) for s in sets] == history.treated.tolist()
+    assert history.w1.iloc[-1] == pytest.approx(
+        macal.metrics.wasserstein(problem.pool.x[sets[-1]], problem.pool.t[sets[-1]])
+    )
+
+
+def test_campaigns_share_their_start_and_end_on_the_whole_pool(problem):
+    ends = [macal.run(problem, name, GP, every=46) for name in ("random", "macal")]
+    for history in ends:
+        assert history.labelled.tolist() == [10, 470] and history.radius.iloc[-1] == 0
+    assert ends[0].pehe.iloc[0] == ends[1].pehe.iloc[0]
+    assert ends[0].pehe.iloc[1] == pytest.approx(ends[1].pehe.iloc[1], rel=1e-3)
+
+
+def test_a_campaign_stops_where_the_pool_does(problem):
+    history = macal.run(problem, "qhte", GP, n_queries=100, batch_size=230)
+    assert history.labelled.tolist() == [10, 240, 470]
+
+
+def test_an_empty_arm_has_no_distance(problem):
+    controls = np.flatnonzero(problem.pool.t == 0)[:5]
+    row = macal.evaluate(problem, [controls], GP).iloc[0]
+    assert row.treated == 0 and np.isnan(row.w1) and np.isnan(row.counterpart) and row.radius == np.inf and row.pehe > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"criterion": "makal"}, "unknown criterion 'makal'"),
+        ({"model": "exact"}, r"unknown model 'exact' \(did you mean 'exact-gp'\?\)"),
+        ({"n_queries": 0}, "n_queries must be an integer"),
+        ({"batch_size": -5}, "batch_size must be an integer"),
+        ({"every": 0}, "every must be an integer"),
+    ],
+)
+def test_run_refuses(problem, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        macal.run(problem, **arguments)

@@ -1,0 +1,90 @@
+"""What a problem may be made of, and what is said when it is not."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from macal.problem import Problem, Split, as_arms, as_count, as_covariates, as_indices, as_outcomes
+
+
+def make_split(n=6, d=2):
+    x = np.arange(n * d, dtype=float).reshape(n, d)
+    return Split(x, np.arange(n) % 2, np.ones(n), np.zeros(n), np.full(n, 2.0))
+
+
+@pytest.mark.parametrize(
+    "x",
+    [np.eye(3), torch.eye(3), pd.DataFrame(np.eye(3)), np.eye(3, dtype=int), np.eye(3, dtype=bool), np.eye(3).tolist()],
+)
+def test_covariates_come_in_every_usual_form(x):
+    assert np.array_equal(as_covariates(x), np.eye(3))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: as_covariates(np.ones(3)), r"x must have two axes .* got shape \(3,\); reshape"),
+        (lambda: as_covariates([["a"], ["b"]]), "x must be numeric, got dtype <U1; encode"),
+        (lambda: as_covariates(pd.DataFrame({"a": ["u", "v"], "b": [1, 2]})), "x must be numeric, got dtype object"),
+        (lambda: as_covariates([[1.0], [np.nan], [np.inf]]), "NaN or infinity in 2 rows, the first being row 1"),
+        (lambda: as_arms([0, 1], 3), r"t must have one entry for each of the 3 units, got shape \(2,\)"),
+        (lambda: as_arms([0, 1, 2], 3), r"t must be binary .* got also \[2\]"),
+        (lambda: as_arms([0, 1, np.nan], 3), r"t must be binary .* got also \[nan\]"),
+        (lambda: as_arms(["0", "1", "b"], 3), "t must be binary"),
+        (lambda: as_outcomes([1.0, np.nan], 2), "y must be finite"),
+        (lambda: as_outcomes([1.0], 2), "y must have one entry for each of the 2 units"),
+        (lambda: as_indices([0, 5], 5), r"labelled must lie in 0..4, got 0..5"),
+        (lambda: as_indices([-1], 5), r"labelled must lie in 0..4, got -1"),
+        (lambda: as_indices([1, 3, 1], 5), r"must not repeat an index, got \[1\]"),
+        (lambda: as_indices([0.0, 1.0], 5), "integer indices, .* dtype float64"),
+        (lambda: as_indices([True, False], 2), "for a mask use np.flatnonzero"),
+        (lambda: as_count(0, "batch_size"), "batch_size must be an integer of at least 1, got 0"),
+        (lambda: as_count(2.0, "n_queries"), "n_queries must be an integer of at least 1, got 2.0"),
+        (lambda: as_count(True, "n_queries"), "got True"),
+    ],
+)
+def test_bad_arrays_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_split_is_frozen_and_does_not_touch_what_it_was_given():
+    x = np.ones((4, 2))
+    split = Split(x, np.array([0, 1, 0, 1]), np.arange(4.0))
+    x[0, 0] = 9
+    assert split.x[0, 0] == 1 and split.x.dtype == np.float32 and split.t.dtype == np.int64
+    with pytest.raises(ValueError, match="read-only"):
+        split.y[0] = 0
+    with pytest.raises(AttributeError):
+        split.y = split.y
+
+
+def test_split_rows_and_effects():
+    split = make_split()
+    assert len(split[[4, 1]]) == 2 and split[[4, 1]].t.tolist() == [0, 1]
+    assert np.array_equal(split.tau, np.full(6, 2.0))
+    with pytest.raises(ValueError, match="tau needs both mu0 and mu1"):
+        _ = Split(split.x, split.t, split.y)[:3].tau
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"start": np.array([0, 9])}, r"start must lie in 0..5, got 0..9"),
+        ({"start": np.array([2, 2])}, "start must not repeat"),
+        ({"test": make_split(d=3)}, r"must have the same covariates, got \[2, 3\]"),
+        ({"batch_size": 0}, "batch_size must be an integer of at least 1"),
+        ({"n_queries": -1}, "n_queries must be an integer of at least 1"),
+    ],
+)
+def test_bad_problems_are_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        Problem(**{"name": "own", "pool": make_split(), "test": make_split(), "start": np.array([0, 1])} | changes)
+
+
+def test_problem_shows_its_sizes():
+    assert repr(Problem("own", make_split(), make_split(4), np.array([0, 1]))) == (
+        "Problem('own', seed=0, protocol='paper': pool 6, test 4; "
+        "2 covariates; 3 treated in the pool, 1 of 2 at the start)"
+    )
