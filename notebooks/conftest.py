@@ -3,9 +3,14 @@
 import math
 import os
 import re
+from functools import cache
 
+import nbformat
+import pytest
 from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbCell
+
+from macal.book import missing_data
 
 os.environ.pop("MPLBACKEND", None)  # the kernels draw inline, whatever the tests around them want
 
@@ -49,6 +54,22 @@ def execute(self, source, allow_stdin=None):
 
 
 RunningKernel.execute_cell_input = execute
+
+
+@cache
+def lacking(notebook):
+    """Raw files that a notebook needs and this machine lacks."""
+    cells = nbformat.read(notebook, as_version=4).cells
+    return missing_data("\n".join(cell.source for cell in cells if cell.cell_type == "code"))
+
+
+def pytest_collection_modifyitems(items):
+    """Skip chapters whose raw files are missing, unless they are required: then their first cell fails."""
+    if os.environ.get("MACAL_REQUIRE_DATA") == "1":
+        return
+    for item in items:
+        if isinstance(item, IPyNbCell) and (names := lacking(item.path)):
+            item.add_marker(pytest.mark.skip(reason=f"{item.path.name} needs {', '.join(names)}"))
 
 
 def pytest_itemcollected(item):

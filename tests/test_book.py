@@ -10,7 +10,7 @@ import pytest
 from nbclient.exceptions import CellExecutionError
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from macal import book
+from macal import book, files
 
 CHAPTER = """---
 jupytext:
@@ -63,6 +63,17 @@ def test_a_failing_chapter_leaves_the_old_notebook(project):
     with pytest.raises(CellExecutionError, match="ZeroDivisionError"):
         run("1 / 0")
     assert [path.name for path in (root / "notebooks").iterdir()] == ["tiny.ipynb"]
+    assert (root / "notebooks" / "tiny.ipynb").read_bytes() == old
+
+
+def test_a_chapter_without_its_raw_files_is_kept_as_it_is(project, capfd, monkeypatch):
+    root, run = project
+    old = run("1")
+    (root / "book" / "tiny.md").write_text(CHAPTER.format(expression='__import__("macal").files.require("mnist")'))
+    monkeypatch.setattr(files, "find", lambda name: None)
+    monkeypatch.delenv("MACAL_REQUIRE_DATA", raising=False)
+    assert book.main([], root) == 0
+    assert "tiny: kept as it is: needs mnist/train-images" in capfd.readouterr().out
     assert (root / "notebooks" / "tiny.ipynb").read_bytes() == old
 
 

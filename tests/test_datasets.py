@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from needs import OF_DATASET, needs_data
 
 import macal
 from macal.datasets import ihdp, toy
@@ -85,7 +86,9 @@ def test_toy_is_as_described(protocol, sizes):
     assert len(problem.start) == 25
 
 
-@pytest.mark.parametrize("name", macal.datasets.names())
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=needs_data(*OF_DATASET.get(n, ()))) for n in macal.datasets.names()]
+)
 def test_the_same_seed_gives_the_same_bytes_in_another_process(name):
     code = f"import macal, test_datasets; print(test_datasets.digest(macal.load({name!r}, 2)))"
     done = subprocess.run(

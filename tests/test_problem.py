@@ -86,5 +86,6 @@ def test_bad_problems_are_refused(changes, message):
 def test_problem_shows_its_sizes():
     assert repr(Problem("own", make_split(), make_split(4), np.array([0, 1]))) == (
         "Problem('own', seed=0, protocol='paper': pool 6, test 4; "
-        "2 covariates; 3 treated in the pool, 1 of 2 at the start)"
+        "2 covariates; 3 treated in the pool, 1 of 2 at the start; "
+        "arms' means at most 0.61 s.d. apart)"
     )

@@ -5,7 +5,7 @@ chooses which to label, :func:`plan` does so for a whole campaign in advance, :f
 :func:`evaluate` judges given labelled sets, and :mod:`macal.metrics` holds the measures.
 """
 
-from macal import acquisition, datasets, metrics, models, results
+from macal import acquisition, datasets, files, metrics, models, results
 from macal.acquisition import get, names, plan
 from macal.claims import verdicts
 from macal.datasets import load
@@ -15,6 +15,7 @@ __all__ = [
     "acquisition",
     "datasets",
     "evaluate",
+    "files",
     "get",
     "load",
     "metrics",

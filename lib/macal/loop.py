@@ -13,10 +13,11 @@ from macal.shapes import Indices
 
 
 def _row(problem: Problem, labelled: Indices, model: Any) -> dict[str, int | float]:
-    x, t = problem.pool.x[labelled], problem.pool.t[labelled]
+    bought = problem.pool[labelled]
+    x, t = bought.x, bought.t
     both = 0 < t.sum() < len(t)
-    radius = [metrics.covering_radius(problem.pool.x[problem.pool.t == arm], x[t == arm]) for arm in (0, 1)]
-    posterior = model.fit_predict(problem.pool[labelled], problem.test.x)
+    radius = [metrics.covering_radius(problem.pool[problem.pool.t == arm].x, x[t == arm]) for arm in (0, 1)]
+    posterior = model.fit_predict(bought, problem.test.x)
     return {
         "labelled": len(labelled),
         "treated": int(t.sum()),
@@ -43,8 +44,9 @@ def evaluate(problem: Problem, labelled_sets: Iterable[Any], model: Any = "exact
 
     Raises:
         UnknownName: no such model.
-        ValueError: indices out of range or repeated.
+        ValueError: indices out of range or repeated, or true effects that are not known.
     """
+    _ = problem.test.tau  # fails before anything is fitted
     model = models.get(model) if isinstance(model, str) else model
     return pd.DataFrame([_row(problem, as_indices(labelled, len(problem.pool)), model) for labelled in labelled_sets])
 

@@ -1,11 +1,11 @@
 """What a causal active-learning problem is: a pool, a test set, a start; validated once, frozen after."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from macal.shapes import Arms, Covariates, Indices, Outcomes
+from macal.shapes import Arms, Covariates, Images, Indices, Levels, Outcomes
 
 
 def as_covariates(x: Any, name: str = "x") -> Covariates:
@@ -103,30 +103,58 @@ def _freeze(array: np.ndarray) -> np.ndarray:
     return array
 
 
+class _Covariates:
+    """The field ``Split.x``: keeps what it is given, hands out float32."""
+
+    def __set__(self, split: "Split", x: Any) -> None:
+        split.__dict__["stored"] = x
+
+    def __get__(self, split: "Split | None", owner: type | None = None) -> Covariates:
+        if split is None:
+            raise AttributeError("x has no default")  # how a dataclass learns that a field must be given
+        if split.levels is None:
+            return split.stored
+        x = split.levels[split.stored]
+        x.flags.writeable = False
+        return x
+
+
 @dataclass(frozen=True, eq=False)
 class Split:
     """Some units of a problem.
 
+    Images are given as bytes together with ``levels`` and stay bytes, in ``stored``: reading ``x`` makes the floats of
+    all units anew, reading ``split[rows].x`` those of the rows alone.
+
     Attributes:
-        x: covariates, (n, d) float32.
+        x: covariates, (n, d) float32; given as (n, d) uint8 where there are levels.
         t: treatment, (n,), 0 control and 1 treated.
-        y: observed outcome, (n,), in the outcome's unit.
-        mu0: noiseless outcome without treatment, (n,), where known.
-        mu1: noiseless outcome under treatment, (n,), where known.
+        y: observed outcome, (n,), in the outcome's unit; None where none has been observed.
+        mu0: outcome without treatment, (n,), where known; noiseless, or with noise that both arms share.
+        mu1: outcome under treatment, likewise.
+        levels: the covariate that each byte stands for, (256,), where ``x`` is given as uint8.
 
     Raises:
         ValueError: any array is of the wrong shape, type or range.
     """
 
-    x: Covariates
+    x: Covariates | Images = _Covariates()
     t: Arms
-    y: Outcomes
+    y: Outcomes | None = None
     mu0: Outcomes | None = None
     mu1: Outcomes | None = None
+    levels: Levels | None = None
 
     def __post_init__(self) -> None:
-        n = len(self.x)
-        object.__setattr__(self, "x", _freeze(as_covariates(self.x).astype(np.float32)))
+        x = np.asarray(self.stored)
+        n = len(x)
+        if self.levels is None:
+            x = as_covariates(x).astype(np.float32)
+        elif x.ndim != 2 or x.dtype != np.uint8:
+            raise ValueError(f"x must be (n, d) uint8 where levels are given, got shape {x.shape} and dtype {x.dtype}")
+        else:
+            object.__setattr__(self, "levels", _freeze(as_outcomes(self.levels, 256, "levels").astype(np.float32)))
+        object.__setattr__(self, "x", _freeze(x))
         object.__setattr__(self, "t", _freeze(as_arms(self.t, n)))
         for name in ("y", "mu0", "mu1"):
             if getattr(self, name) is not None:
@@ -147,8 +175,9 @@ class Split:
         return self.mu1 - self.mu0
 
     def __getitem__(self, rows: Any) -> "Split":
-        arrays = {f.name: getattr(self, f.name) for f in fields(self)}
-        return Split(**{name: None if a is None else a[rows] for name, a in arrays.items()})
+        rest = {name: getattr(self, name) for name in ("t", "y", "mu0", "mu1")}
+        rest = {name: None if a is None else a[rows] for name, a in rest.items()}
+        return Split(self.stored[rows], **rest, levels=self.levels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +194,8 @@ class Problem:
         n_queries: queries in the paper's campaign.
         seed: replication.
         protocol: "paper" or "code", where the two disagree.
+        sources: raw files that the problem was made from, each with the SHA-256 of its content.
+        y_scale: mean and s.d. that outcomes are standardised with before training; (0, 1) leaves them alone.
 
     Raises:
         ValueError: splits with different numbers of covariates, or a start outside the pool.
@@ -179,9 +210,11 @@ class Problem:
     n_queries: int = 46
     seed: int = 0
     protocol: str = "paper"
+    sources: dict[str, str] = field(default_factory=dict)
+    y_scale: tuple[float, float] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
-        widths = {s.x.shape[1] for s in (self.pool, self.valid, self.test) if s is not None}
+        widths = {s.stored.shape[1] for s in (self.pool, self.valid, self.test) if s is not None}
         if len(widths) > 1:
             raise ValueError(f"pool, valid and test must have the same covariates, got {sorted(widths)} of them")
         object.__setattr__(self, "start", _freeze(as_indices(self.start, len(self.pool), "start")))
@@ -196,5 +229,18 @@ class Problem:
         )
         arms = self.pool.t
         treated = f"{arms.sum()} treated in the pool, {arms[self.start].sum()} of {len(self.start)} at the start"
-        kind = f"{self.name!r}, seed={self.seed}, protocol={self.protocol!r}"
-        return f"Problem({kind}: {sizes}; {self.pool.x.shape[1]} covariates; {treated})"
+        shown = [sizes, f"{self.pool.stored.shape[1]} covariates", treated, _apart(self.pool)]
+        shown += [f"raw files: {len(self.sources)}"] if self.sources else []
+        return f"Problem({self.name!r}, seed={self.seed}, protocol={self.protocol!r}: {'; '.join(shown)})"
+
+
+def _apart(split: Split) -> str:
+    """How far the arms' means are apart in the worst covariate, on at most 2,000 evenly spread units."""
+    some = split[np.linspace(0, len(split) - 1, min(len(split), 2000)).astype(int)]
+    arms = [some.x[some.t == arm].astype(np.float64) for arm in (0, 1)]
+    if not all(map(len, arms)):
+        return "one arm alone"
+    gap = np.abs(arms[1].mean(axis=0) - arms[0].mean(axis=0))
+    sd = np.sqrt((arms[1].var(axis=0) + arms[0].var(axis=0)) / 2)
+    gap = np.divide(gap, sd, out=np.where(gap > 0, np.inf, 0.0), where=sd > 0)
+    return f"arms' means at most {gap.max(initial=0.0):.2f} s.d. apart"

@@ -5,7 +5,7 @@ treated and control units. The last axis of ``Pair`` and of ``PairCov`` holds th
 """
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, UInt8
 
 Covariates = Float[np.ndarray, "n d"]
 Centres = Float[np.ndarray, "m d"]
@@ -13,6 +13,8 @@ Arms = Int[np.ndarray, "n"]
 Outcomes = Float[np.ndarray, "n"]
 LabelledOutcomes = Float[np.ndarray, "m"]
 Indices = Int[np.ndarray, "k"]
+Images = UInt8[np.ndarray, "n d"]
+Levels = Float[np.ndarray, "256"]
 Distances = Float[np.ndarray, "n"]
 TreatedDistances = Float[np.ndarray, "n1"]
 ControlDistances = Float[np.ndarray, "n0"]

@@ -5,12 +5,15 @@ Sources: Hill 2011; Jesson et al. 2021, whose simulation this follows.
 The covariates come with the installed ``econml`` package, so that nothing is downloaded.
 """
 
+import csv
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
+from macal import files
+from macal.datasets.portable import rounded
 from macal.problem import Problem, Split
 from macal.shapes import Arms, Covariates, Outcomes
 
@@ -31,6 +34,7 @@ BINARY = (
     "prenatal",
 )
 SITES = tuple(f"site{k}" for k in range(1, 8))  # ark, ein, har, mia, pen, tex, was; the eighth is the reference
+SOURCES = {"econml/data/ihdp/sim.csv": "f00fc75f44f66f8afc52686943a65fbf651593bdb5756b0ac14b4d70c0b81a32"}
 COVARIATES = CONTINUOUS + BINARY + SITES
 
 
@@ -41,23 +45,25 @@ def covariates() -> tuple[Covariates, Arms]:
     The six continuous columns are standardised over the 747 units; ``first`` is coded 1/2 as in the original file.
 
     Raises:
-        FileNotFoundError: the installed econml carries no IHDP file.
+        DataUnavailable: the installed econml carries no IHDP file.
+        ChecksumError: it carries another one.
     """
-    import pandas as pd
-
     spec = find_spec("econml")
     path = Path(spec.origin if spec else "econml/__init__.py").parent / "data" / "ihdp" / "sim.csv"
     if not path.is_file():
-        raise FileNotFoundError(
+        raise files.DataUnavailable(
             f"IHDP's covariates are read from {path.name} of the econml package, which is not there: pip install econml"
         )
-    table = pd.read_csv(path)
-    table = table[~((table["treat"] == 1) & (table["momwhite"] == 0))]
+    (sha256,) = SOURCES.values()
+    content = files.verified(path.read_bytes(), sha256, f"{path}; econml 0.16 and 0.17 carry the file that is meant")
+    names, *rows = csv.reader(content.decode().splitlines())
+    table = dict(zip(names, np.array(rows, np.float64).T, strict=True))
     table["first"] += 1
-    x = table[list(COVARIATES)].to_numpy(np.float64)
+    kept = (table["treat"] == 0) | (table["momwhite"] == 1)
+    x = np.column_stack([table[name] for name in COVARIATES])[kept]
     k = len(CONTINUOUS)
     x[:, :k] = (x[:, :k] - x[:, :k].mean(axis=0)) / x[:, :k].std(axis=0)
-    return x, table["treat"].to_numpy()
+    return x, table["treat"][kept].astype(np.int64)
 
 
 def surface_b(x: Covariates, t: Arms, rng: np.random.Generator) -> tuple[Outcomes, Outcomes]:
@@ -72,8 +78,8 @@ def surface_b(x: Covariates, t: Arms, rng: np.random.Generator) -> tuple[Outcome
         (mu0, mu1), each (n,), in the simulated outcome's unit.
     """
     beta = rng.choice([0.0, 0.1, 0.2, 0.3, 0.4], size=x.shape[1], p=[0.6, 0.1, 0.1, 0.1, 0.1])
-    linear = (x + 0.5) @ beta
-    mu0 = np.exp(linear)
+    linear = ((x + 0.5) * beta).sum(axis=1)  # not @, whose last bit depends on the processor
+    mu0 = rounded(np.exp, linear)
     omega = (linear - mu0)[t == 1].mean() - 4
     return mu0, linear - omega
 
@@ -91,4 +97,4 @@ def load(seed: int, protocol: str) -> Problem:
     pool, third = train_test_split(rest, test_size=0.3, random_state=seed)
     valid, test = (tenth, third) if protocol == "paper" else (third, tenth)
     start = rng.choice(pool.size, START, replace=False)
-    return Problem("ihdp", units[pool], units[test], start, units[valid], BATCH, QUERIES, seed, protocol)
+    return Problem("ihdp", units[pool], units[test], start, units[valid], BATCH, QUERIES, seed, protocol, SOURCES)

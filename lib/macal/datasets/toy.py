@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from macal.datasets.portable import rounded
 from macal.problem import Problem, Split
 from macal.shapes import Outcomes
 
@@ -10,7 +11,7 @@ START, BATCH, QUERIES = 25, 10, 24  # read off the published figure: 25 to 265 l
 
 def surfaces(x: Outcomes) -> tuple[Outcomes, Outcomes]:
     """Noiseless outcomes (mu0, mu1) = (cos 2x, sin 2x) at positions ``x``, (n,)."""
-    return np.cos(2 * x), np.sin(2 * x)
+    return rounded(np.cos, 2 * x), rounded(np.sin, 2 * x)
 
 
 def load(seed: int, protocol: str) -> Problem:

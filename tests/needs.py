@@ -1,0 +1,16 @@
+"""Which tests need raw files that a fresh clone does not have."""
+
+import os
+
+import pytest
+
+from macal import files
+
+OF_DATASET = {"ibm": ("ibm",), "cmnist": ("mnist",)}
+
+
+def needs_data(*groups):
+    """Skip, with the reason, where files of ``groups`` are missing; under MACAL_REQUIRE_DATA=1 run, and fail."""
+    missing = files.missing(*groups)
+    reason = f"needs {', '.join(missing)}; macal.files.require({', '.join(map(repr, groups))}) downloads them"
+    return pytest.mark.skipif(bool(missing) and os.environ.get("MACAL_REQUIRE_DATA") != "1", reason=reason)

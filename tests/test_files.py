@@ -1,0 +1,292 @@
+"""Raw files, found, downloaded and verified, against a real server on this machine; nothing half-written is used."""
+
+import gzip
+import hashlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from needs import needs_data
+
+from macal import claims, files
+
+NAME = "test/numbers.csv"
+CONTENT = b"sample_id,y\n" + b"".join(b"%d,%d\n" % (k, k * k) for k in range(50_000))
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+PACKED = gzip.compress(CONTENT, mtime=0)
+BODIES = {
+    "/good": CONTENT,
+    "/packed": PACKED,
+    "/packed-otherwise": gzip.compress(CONTENT, 1, mtime=5),
+    "/flipped": CONTENT[:1000] + bytes([CONTENT[1000] ^ 1]) + CONTENT[1001:],
+    "/truncated": CONTENT[:-7],
+    "/packed-truncated": PACKED[:-9],
+    "/packed-flipped": PACKED[:5000] + bytes([PACKED[5000] ^ 1]) + PACKED[5001:],
+    "/empty": b"",
+}
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Serves ``BODIES``, and everything that can go wrong on the way."""
+
+    def do_GET(self):
+        server = self.server
+        server.requests.append(self.path)
+        if self.path == "/flaky" and server.requests.count("/flaky") < 3:
+            return self.send_error(503)
+        if self.path == "/stalls":
+            self.announce(len(CONTENT))
+            self.wfile.write(CONTENT[:200_000])
+            self.wfile.flush()
+            server.reached.set()
+            return server.released.wait(30)
+        if self.path == "/together":
+            server.barrier.wait(60)
+        if self.path == "/dies":  # the connection ends before the announced length
+            self.announce(len(CONTENT))
+            return self.wfile.write(CONTENT[: len(CONTENT) // 2])
+        body = CONTENT if self.path in ("/together", "/flaky") else BODIES.get(self.path)
+        if body is None:
+            return self.send_error(404)
+        self.announce(len(body))
+        return self.wfile.write(body)
+
+    def announce(self, length):
+        self.send_response(200)
+        self.send_header("Content-Length", str(length))
+        self.end_headers()
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture
+def server():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.requests, server.barrier = [], threading.Barrier(2)
+    server.reached, server.released = threading.Event(), threading.Event()
+    server.url = f"http://127.0.0.1:{server.server_port}"
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    yield server
+    server.released.set()
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def folders(tmp_path, monkeypatch):
+    """The three places where files are looked for, all empty."""
+    found = {name: tmp_path / name for name in ("named", "project", "cache")}
+    monkeypatch.setenv("MACAL_DATA", str(found["named"]))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(found["cache"]))
+    monkeypatch.setattr(files, "PROJECT_DATA", found["project"])
+    monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
+    found["cache"] = files.cache()
+    return found
+
+
+@pytest.fixture
+def sources(folders, monkeypatch):
+    """Say which addresses the file has."""
+
+    def register(*urls):
+        monkeypatch.setitem(files.FILES, NAME, files.Source(SHA256, urls))
+        monkeypatch.setitem(files.GROUPS, "test", (NAME,))
+
+    return register
+
+
+def put(folder, content=CONTENT):
+    (folder / NAME).parent.mkdir(parents=True, exist_ok=True)
+    (folder / NAME).write_bytes(content)
+
+
+def everything_in(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("path", ["/good", "/packed", "/packed-otherwise", "/flaky"])
+def test_a_download_is_verified_kept_and_not_repeated(server, sources, folders, path, capfd):
+    sources(server.url + path)
+    assert files.missing("test") == [NAME]
+    assert files.read(NAME) == CONTENT
+    assert "100%" in capfd.readouterr().err
+    assert everything_in(folders["cache"]) == [NAME] and files.missing("test") == []
+    asked = len(server.requests)
+    assert files.read(NAME) == CONTENT and len(server.requests) == asked == (3 if path == "/flaky" else 1)
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("/flipped", "content has SHA-256"),
+        ("/truncated", "content has SHA-256"),
+        ("/empty", "content has SHA-256"),
+        ("/packed-truncated", "damaged gzip file"),
+        ("/packed-flipped", "damaged gzip file|content has SHA-256"),
+        ("/404", "404 Client Error"),
+        ("/dies", "IncompleteRead|Connection broken"),
+    ],
+)
+def test_a_bad_download_is_retried_refused_and_leaves_nothing(server, sources, folders, path, reason):
+    sources(server.url + path)
+    with pytest.raises(files.DataUnavailable, match=reason) as caught:
+        files.read(NAME)
+    assert len(server.requests) == 1 + files.RETRIES
+    assert everything_in(folders["cache"]) == [] and files.missing("test") == [NAME]
+    for hint in (NAME, server.url + path, str(folders["project"] / NAME), "MACAL_DATA", SHA256):
+        assert hint in str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["/404", "/flipped", "/dies"])
+def test_the_next_source_is_tried(server, sources, path):
+    sources(server.url + path, server.url + "/good")
+    files.require("test")
+    assert files.read(NAME) == CONTENT
+
+
+def test_offline(sources, folders):
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as gone:
+        port = gone.server_port
+    urls = [f"http://127.0.0.1:{port}/a", f"http://127.0.0.1:{port}/b"]
+    sources(*urls)
+    with pytest.raises(files.DataUnavailable, match="could not be downloaded") as caught:
+        files.require("test")
+    assert all(url in str(caught.value) for url in urls) and isinstance(caught.value, FileNotFoundError)
+
+
+def test_folders_are_searched_in_order(sources, folders):
+    sources()
+    for name in ("cache", "project", "named"):
+        put(folders[name])
+        assert files.find(NAME) == folders[name] / NAME
+    assert files.read(NAME) == CONTENT
+
+
+@pytest.mark.parametrize("name", ["named", "project", "cache"])
+@pytest.mark.parametrize("path", ["/flipped", "/truncated", "/packed-truncated"])
+def test_a_damaged_file_is_refused_and_left_alone(server, sources, folders, name, path):
+    sources(server.url + "/good")
+    put(folders[name], BODIES[path])
+    with pytest.raises(files.ChecksumError, match=re.escape(str(folders[name] / NAME))):
+        files.read(NAME)
+    assert (folders[name] / NAME).read_bytes() == BODIES[path] and server.requests == []
+
+
+@pytest.fixture
+def read_only(folders, monkeypatch):
+    """A cache, and a function that takes away this process's right to write to it, even where the tests run as root."""
+    import requests  # noqa: F401  # imported now, since another user may not be able to read it
+
+    user = os.geteuid()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        monkeypatch.delenv("MACAL_DATA")
+        monkeypatch.setattr(files, "PROJECT_DATA", folder / "absent")
+        monkeypatch.setattr(files, "cache", lambda: folder)
+        yield folder, lambda: (folder.chmod(0o555), user == 0 and os.seteuid(65534))
+        os.seteuid(user)
+        folder.chmod(0o755)
+
+
+def test_a_read_only_cache_is_named(server, sources, read_only):
+    sources(server.url + "/good")
+    folder, close = read_only
+    close()
+    with pytest.raises(files.DataUnavailable, match=f"Permission denied.*{folder}"):
+        files.read(NAME)
+    assert everything_in(folder) == [] and server.requests == []
+
+
+def test_a_read_only_cache_can_be_read(sources, read_only):
+    sources()
+    folder, close = read_only
+    put(folder)
+    close()
+    assert files.read(NAME) == CONTENT
+
+
+def reader(url, folders):
+    """Another process that reads the file."""
+    code = (
+        "import sys; from pathlib import Path; from macal import files\n"
+        f"files.PROJECT_DATA = Path({str(folders['project'])!r})\n"
+        f"files.FILES[{NAME!r}] = files.Source({SHA256!r}, ({url!r},))\n"
+        f"sys.exit(len(files.read({NAME!r})) != {len(CONTENT)})"
+    )
+    return subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE)
+
+
+def test_two_processes_download_at_once(server, sources, folders):
+    readers = [reader(server.url + "/together", folders) for _ in range(2)]
+    assert [(r.communicate()[1][-500:] and r.returncode) for r in readers] == [0, 0]
+    assert server.requests == ["/together"] * 2 and everything_in(folders["cache"]) == [NAME]
+    assert (folders["cache"] / NAME).read_bytes() == CONTENT
+
+
+def test_a_process_that_dies_leaves_nothing_that_is_used(server, sources, folders):
+    victim = reader(server.url + "/stalls", folders)
+    assert server.reached.wait(60)
+    victim.send_signal(signal.SIGKILL)
+    victim.communicate()
+    sources(server.url + "/good")
+    assert files.missing("test") == [NAME]
+    assert files.read(NAME) == CONTENT
+
+
+def test_unknown_names():
+    with pytest.raises(
+        ValueError, match=r"unknown data file 'ibm/covariate.parquet' \(did you mean 'ibm/covariates.parquet'"
+    ):
+        files.read("ibm/covariate.parquet")
+    with pytest.raises(ValueError, match=r"unknown group of data files 'minst' \(did you mean 'mnist'"):
+        files.require("minst")
+
+
+def test_every_source_is_pinned():
+    for name, source in files.FILES.items():
+        assert re.fullmatch("[0-9a-f]{64}", source.sha256), name
+        for url in source.urls:
+            assert url.startswith("https://") and url.endswith(Path(name).name)
+            assert "github" not in url or re.search("/[0-9a-f]{40}/", url)
+    assert len(files.LBIDD_INSTANCES) == 10 and {n for group in files.GROUPS.values() for n in group} <= set(
+        files.FILES
+    )
+
+
+@needs_data("ibm", "mnist")
+@pytest.mark.parametrize("name", files.FILES)
+def test_every_file_here_is_the_one_that_is_meant(name):
+    if files.find(name) is None:
+        pytest.skip(f"{name} is not on this machine")
+    assert hashlib.sha256(files.read(name)).hexdigest() == files.FILES[name].sha256
+
+
+@pytest.mark.parametrize("required", ["", "1"])
+def test_missing_data_skip_or_fail(folders, monkeypatch, required):
+    monkeypatch.setenv("MACAL_REQUIRE_DATA", required)
+    mark = needs_data("ibm", "mnist").mark
+    assert mark.args == (not required,) and "needs ibm/covariates.parquet" in mark.kwargs["reason"]
+
+
+@pytest.mark.parametrize("name", ["ibm", "cmnist"])
+def test_without_files_loading_says_what_would_do(folders, monkeypatch, name):
+    from macal import datasets
+
+    for registered in files.FILES:
+        monkeypatch.setitem(files.FILES, registered, files.Source("0" * 64, ()))
+    datasets.ibm.table.cache_clear()
+    datasets.cmnist.digits.cache_clear()
+    with pytest.raises(files.DataUnavailable, match="put it at .* MACAL_DATA"):
+        datasets.load(name)
+
+
+def test_d1_without_files(folders):
+    assert claims.judge_sizes().verdict == "not tested" and "mnist/train-images" in claims.judge_sizes().evidence
