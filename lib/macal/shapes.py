@@ -1,7 +1,7 @@
 """Named array types: the letters of the notation table, checked at run time in the tests.
 
-``n`` units, ``d`` covariates, ``m`` labelled units, ``k`` picked units, ``s`` posterior samples, ``n1`` and ``n0``
-treated and control units. The last axis of ``Pair`` and of ``PairCov`` holds the two potential outcomes, control first.
+``n`` units, ``d`` covariates, ``m`` labelled units, ``k`` picked units, ``p`` features, ``s`` posterior samples. The
+last axis of ``Pair`` and of ``PairCov`` holds the two potential outcomes, control first.
 """
 
 import numpy as np
@@ -16,8 +16,6 @@ Indices = Int[np.ndarray, "k"]
 Images = UInt8[np.ndarray, "n d"]
 Levels = Float[np.ndarray, "256"]
 Distances = Float[np.ndarray, "n"]
-TreatedDistances = Float[np.ndarray, "n1"]
-ControlDistances = Float[np.ndarray, "n0"]
-PairScores = Float[np.ndarray, "n1 n0"]
+Features = Float[np.ndarray, "n p"]
 Pair = Float[np.ndarray, "n 2"]
 PairCov = Float[np.ndarray, "n 2 2"]

@@ -3,15 +3,40 @@
 from dataclasses import fields
 from typing import Any
 
+import torch
+
+from macal.acquisition.bald import MuBald, MuPiBald, MuRhoBald, PiBald, RhoBald, Sundin, TauBald, Uncertainty
 from macal.acquisition.base import Criterion, State, campaign
-from macal.acquisition.distances import QHTE, Macal, Symmetry
-from macal.acquisition.random import Random
+from macal.acquisition.distances import QHTE, CoreSet, Macal, Symmetry
+from macal.acquisition.features import Badge, Bait, Lcmd, from_features
+from macal.acquisition.random import Random, RandomBalanced
 from macal.registry import Registry, UnknownName
 from macal.shapes import Indices
 
-CRITERIA = Registry("criterion", {"random": Random, "qhte": QHTE, "symmetry": Symmetry, "macal": Macal})
+CRITERIA = Registry(
+    "criterion",
+    {
+        "random": Random,
+        "random-balanced": RandomBalanced,
+        "coreset": CoreSet,
+        "qhte": QHTE,
+        "symmetry": Symmetry,
+        "uncertainty": Uncertainty,
+        "mu-bald": MuBald,
+        "rho-bald": RhoBald,
+        "mu-rho-bald": MuRhoBald,
+        "tau-bald": TauBald,
+        "pi-bald": PiBald,
+        "mu-pi-bald": MuPiBald,
+        "sundin": Sundin,
+        "badge": Badge,
+        "lcmd": Lcmd,
+        "bait": Bait,
+        "macal": Macal,
+    },
+)
 
-__all__ = ["CRITERIA", "Criterion", "State", "campaign", "get", "names", "plan"]
+__all__ = ["CRITERIA", "Criterion", "State", "campaign", "from_features", "get", "names", "plan"]
 
 
 def names() -> list[str]:
@@ -42,6 +67,7 @@ def plan(
     batch_size: int = 10,
     alpha: float = 2.5,
     metric: str = "euclidean",
+    device: str | None = None,
 ) -> list[Indices]:
     """Plan MACAL's whole campaign in advance; it needs no outcome.
 
@@ -54,6 +80,7 @@ def plan(
         batch_size: labels per batch; an odd batch ends with one one-sided pick.
         alpha: weight of the distance within a pair.
         metric: "euclidean" or "sqeuclidean".
+        device: where the matrix products are computed; where x is, by default, and on the CPU if x is no tensor.
 
     Returns:
         One integer array per query, in pick order (treated, control, treated, ...); fewer where the pool is exhausted
@@ -62,4 +89,8 @@ def plan(
     Raises:
         ValueError: an argument is of the wrong shape, type or range.
     """
-    return campaign(get("macal", alpha=alpha, metric=metric), x, t, labelled, n_queries, batch_size)
+    if isinstance(x, torch.Tensor):
+        device, x = device or str(x.device), x.cpu()
+    return campaign(
+        get("macal", alpha=alpha, metric=metric, device=device or "cpu"), x, t, labelled, n_queries, batch_size
+    )

@@ -1,30 +1,38 @@
 """What a criterion sees, and what it must do."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
+from macal.posterior import Posterior
 from macal.problem import as_arms, as_count, as_covariates, as_indices
-from macal.shapes import Arms, Covariates, Indices
+from macal.shapes import Arms, Covariates, Features, Indices, Outcomes
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A campaign between two queries, as label-free criteria see it.
+    """A campaign between two queries, as criteria see it; label-free ones need no more than the first four.
 
     Attributes:
         x: covariates of the pool, (n, d) float64.
         t: treatment of the pool, (n,).
         labelled: indices that have been labelled, (m,).
         rng: source of randomness for criteria that draw.
+        posterior: belief of the model fitted last about the whole pool, n units.
+        features: of the whole pool under that model, (n, p), e.g. its gradients.
+        propensity: probability of treatment, (n,); criteria that need it estimate it from x and t where it is missing.
     """
 
     x: Covariates
     t: Arms
     labelled: Indices
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+    posterior: Posterior | None = None
+    features: Features | None = None
+    propensity: Outcomes | None = None
 
     @property
     def unlabelled(self) -> Indices:
@@ -33,19 +41,55 @@ class State:
         free[self.labelled] = False
         return np.flatnonzero(free)
 
+    def need(self, name: str, criterion: object) -> Any:
+        """Return a field that the model provides.
+
+        Raises:
+            ValueError: the field is missing, or not about the n units of the pool.
+        """
+        value, rule = getattr(self, name), type(criterion).__name__
+        if value is None:
+            raise ValueError(
+                f"{rule} needs State.{name}, which only a fitted model provides:"
+                " advance step by step, or use a label-free criterion"
+            )
+        n = len(value.mean) if isinstance(value, Posterior) else len(value)
+        if n != len(self.t):
+            raise ValueError(f"State.{name} must describe all {len(self.t)} units of the pool for {rule}, got {n}")
+        return value
+
 
 class Criterion(ABC):
     """A rule that chooses the next batch to be labelled.
 
     Attributes:
         stochastic: whether the choice depends on ``State.rng``.
+        needs: fields of the state that only a fitted model can provide; label-free criteria need none.
     """
 
     stochastic: ClassVar[bool] = False
+    needs: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def select(self, state: State, batch_size: int) -> Indices:
         """Return the next ``batch_size`` indices to label (or all that are left), distinct and in pick order."""
+
+    def plan(self, state: State, sizes: Iterable[int]) -> Iterator[Indices]:
+        """Yield one batch after the other, each chosen with those before counted as labelled.
+
+        It ends when the pool is exhausted. A plan can be stopped at any batch and continued later: by the same
+        iterator, or by a new one from a state whose ``labelled`` is the start followed by the batches so far.
+
+        Args:
+            state: the campaign as it stands.
+            sizes: labels per batch.
+        """
+        for size in sizes:
+            batch = self.select(state, size)
+            if not len(batch):
+                return
+            yield batch
+            state = replace(state, labelled=np.concatenate([state.labelled, batch]))
 
 
 def campaign(
@@ -72,9 +116,5 @@ def campaign(
     t = as_arms(t, len(x))
     done = as_indices(labelled, len(x))
     n_queries, batch_size = as_count(n_queries, "n_queries"), as_count(batch_size, "batch_size")
-    rng = np.random.default_rng(seed)
-    batches: list[Indices] = []
-    while len(batches) < n_queries and len(done) < len(x):
-        batches.append(criterion.select(State(x, t, done, rng), batch_size))
-        done = np.concatenate([done, batches[-1]])
-    return batches
+    state = State(x, t, done, np.random.default_rng(seed))
+    return list(criterion.plan(state, [batch_size] * n_queries))

@@ -1,0 +1,197 @@
+"""Criteria that score each unit by a posterior over its two potential outcomes: Causal-BALD and its relatives.
+
+A batch is drawn without replacement with probability proportional to score^(1 / temperature); at temperature 0 it is
+the top of the list. Scores live on the log scale, clipped to what float64 holds, so that a ratio of variances near 0/0
+distorts the choice (the paper blames this instability) and yet never breaks it. Notation: s_t = Var(mu_t(x)), s_tau =
+Var(mu_1(x) - mu_0(x)), t the unit's own arm, e propensity.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from macal.acquisition.base import Criterion, State
+from macal.posterior import Posterior
+from macal.shapes import Arms, Covariates, Indices, Outcomes
+
+_HUGE = float(np.finfo(np.float64).max)
+_TINY = float(np.finfo(np.float64).tiny)
+
+
+def _log_variance(variance: Outcomes) -> Outcomes:
+    return np.log(
+        np.clip(np.nan_to_num(variance, nan=_HUGE, posinf=_HUGE), _TINY, _HUGE)
+    )  # inf - inf is not known to be small
+
+
+def _own(posterior: Posterior, arm: Arms) -> Outcomes:
+    """Log variance of the outcome under ``arm``, (n,)."""
+    return _log_variance(posterior.cov[np.arange(len(arm)), arm, arm])
+
+
+def _effect(posterior: Posterior) -> Outcomes:
+    """Log variance of the effect, (n,)."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return _log_variance(posterior.tau_var)
+
+
+def logistic_propensity(x: Covariates, t: Arms) -> Outcomes:
+    """Probability of treatment by ridge-penalised logistic regression on standardised covariates, (n,).
+
+    Args:
+        x: covariates, (n, d).
+        t: treatment, (n,).
+    """
+    if len(np.unique(t)) < 2:
+        return t.astype(np.float64)
+    from sklearn.linear_model import LogisticRegression
+
+    spread = x.std(axis=0)
+    z = (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    return LogisticRegression(max_iter=1000).fit(z, t).predict_proba(z)[:, 1]
+
+
+@dataclass(frozen=True)
+class _Scored(Criterion):
+    """Draw units without replacement by a softmax of their log scores.
+
+    Attributes:
+        temperature: the log score is divided by it; 0 takes the highest scores, ties to the lowest index.
+
+    Raises:
+        ValueError: a negative or non-finite temperature.
+    """
+
+    stochastic: ClassVar[bool] = True
+    needs: ClassVar[tuple[str, ...]] = ("posterior",)
+    temperature: float = 1.0
+
+    def __post_init__(self) -> None:
+        if (
+            isinstance(self.temperature, bool)
+            or not isinstance(self.temperature, (int, float))
+            or not 0 <= self.temperature < np.inf
+        ):
+            raise ValueError(f"temperature must be a finite number of at least 0, got {self.temperature!r}")
+
+    @abstractmethod
+    def log_score(self, state: State) -> Outcomes:
+        """Log of the score of every unit of the pool, (n,), finite."""
+
+    def select(self, state: State, batch_size: int) -> Indices:
+        """See :meth:`Criterion.select`."""
+        free = state.unlabelled
+        score = self.log_score(state)[free]
+        if self.temperature > 0:  # the top of scores plus Gumbel noise is a draw without replacement (Gumbel-top-k)
+            score = score + self.temperature * state.rng.gumbel(size=free.size)
+        return free[np.argsort(-score, kind="stable")[:batch_size]]
+
+    def posterior(self, state: State) -> Posterior:
+        """The state's posterior.
+
+        Raises:
+            ValueError: there is none, it is not about the pool, or it holds NaN.
+        """
+        posterior = state.need("posterior", self)
+        if np.isnan(posterior.mean).any() or np.isnan(posterior.cov).any():
+            raise ValueError(
+                f"the posterior must not hold NaN for {type(self).__name__}; did the model's training diverge?"
+            )
+        return posterior
+
+
+@dataclass(frozen=True)
+class Uncertainty(_Scored):
+    """Highest predictive standard deviation of the unit's own arm, sqrt(s_t); deterministic by default."""
+
+    stochastic: ClassVar[bool] = False
+    temperature: float = 0.0
+
+    def log_score(self, state: State) -> Outcomes:
+        """See :meth:`_Scored.log_score`."""
+        return _own(self.posterior(state), state.t) / 2
+
+
+@dataclass(frozen=True)
+class MuBald(_Scored):
+    """s_t: what is unknown about the outcome that would be seen (Jesson et al. 2021)."""
+
+    def log_score(self, state: State) -> Outcomes:
+        """See :meth:`_Scored.log_score`."""
+        return _own(self.posterior(state), state.t)
+
+
+@dataclass(frozen=True)
+class TauBald(_Scored):
+    """s_tau: what is unknown about the effect (Jesson et al. 2021)."""
+
+    def log_score(self, state: State) -> Outcomes:
+        """See :meth:`_Scored.log_score`."""
+        return _effect(self.posterior(state))
+
+
+@dataclass(frozen=True)
+class RhoBald(_Scored):
+    """s_tau / s_{1-t}: the unknown of the effect, relative to the outcome that stays unseen (Jesson et al. 2021)."""
+
+    def log_score(self, state: State) -> Outcomes:
+        """See :meth:`_Scored.log_score`."""
+        posterior = self.posterior(state)
+        return _effect(posterior) - _own(posterior, 1 - state.t)
+
+
+@dataclass(frozen=True)
+class MuRhoBald(_Scored):
+    """s_t s_tau / s_{1-t}, the product of mu-BALD and rho-BALD (Jesson et al. 2021)."""
+
+    def log_score(self, state: State) -> Outcomes:
+        """See :meth:`_Scored.log_score`."""
+        posterior = self.posterior(state)
+        return _own(posterior, state.t) + _effect(posterior) - _own(posterior, 1 - state.t)
+
+
+@dataclass(frozen=True)
+class PiBald(_Scored):
+    """t (1 - e) + (1 - t) e, the probability of the other arm (Jesson et al. 2021).
+
+    High for units that stand among units of the other arm. Label-free: e is ``State.propensity``, or
+    :func:`logistic_propensity` of the pool where that is missing.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    def log_score(self, state: State) -> Outcomes:
+        """See :meth:`_Scored.log_score`."""
+        e = logistic_propensity(state.x, state.t) if state.propensity is None else state.need("propensity", self)
+        if not ((e >= 0) & (e <= 1)).all():
+            raise ValueError(f"State.propensity must lie in 0..1, got {np.min(e)}..{np.max(e)}")
+        return _log_variance(np.where(state.t == 1, 1 - e, e))
+
+
+@dataclass(frozen=True)
+class MuPiBald(PiBald):
+    """(t (1 - e) + (1 - t) e) s_t, the product of pi-BALD and mu-BALD (Jesson et al. 2021)."""
+
+    needs: ClassVar[tuple[str, ...]] = ("posterior",)
+
+    def log_score(self, state: State) -> Outcomes:
+        """See :meth:`_Scored.log_score`."""
+        return super().log_score(state) + _own(self.posterior(state), state.t)
+
+
+@dataclass(frozen=True)
+class Sundin(_Scored):
+    """Phi(-abs(E tau) / sqrt(s_tau)): how probably the estimated effect has the wrong sign (Sundin et al. 2019).
+
+    The expected type S error under the posterior. Jesson et al. score a mutual information about it instead.
+    """
+
+    def log_score(self, state: State) -> Outcomes:
+        """See :meth:`_Scored.log_score`."""
+        posterior = self.posterior(state)
+        with np.errstate(over="ignore"):
+            z = np.minimum(np.abs(posterior.tau) * np.exp(-_effect(posterior) / 2), 1e100)
+        return log_ndtr(-z)

@@ -1,0 +1,85 @@
+"""Plain statements of what fast code must agree with: full recomputation in float64 at every step, and nothing else."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+
+def nearest(x, others, metric="euclidean"):
+    """Distance from each unit to the nearest of ``others``; infinite where there are none."""
+    return cdist(x, others, metric).min(axis=1) if len(others) else np.full(len(x), np.inf)
+
+
+@dataclass
+class Pool:
+    """A pool whose units are labelled one after the other."""
+
+    x: np.ndarray
+    t: np.ndarray
+    labelled: list
+    metric: str = "euclidean"
+
+    def free(self, arm):
+        """Free units of an arm."""
+        return np.setdiff1d(np.flatnonzero(self.t == arm), self.labelled)
+
+    def m(self, arm):
+        """Distance of the free units of an arm to its nearest labelled unit, infinite without any."""
+        done = [u for u in self.labelled if self.t[u] == arm]
+        return nearest(self.x[self.free(arm)], self.x[done], self.metric)
+
+    def pair_scores(self, alpha, novelty=1.0):
+        """Score of every free pair, (n1, n0), and the size of the numbers it is made of; 0 for the novelty of an arm
+        without labels."""
+        m1, m0 = (np.where(np.isinf(m), 0.0, m) for m in (self.m(1), self.m(0)))
+        d = cdist(self.x[self.free(1)], self.x[self.free(0)], self.metric)
+        size = novelty * (m1.max() + m0.max()) + alpha * d.max()
+        return novelty * (m1[:, None] + m0[None, :]) - alpha * d, size
+
+    def pair(self, alpha, novelty=1.0):
+        """The best free pair."""
+        score, _ = self.pair_scores(alpha, novelty)
+        i, j = np.unravel_index(score.argmax(), score.shape)
+        return [int(self.free(1)[i]), int(self.free(0)[j])]
+
+    def single(self):
+        """The free unit that is farthest from the labelled units of its arm."""
+        units = np.concatenate([self.free(1), self.free(0)])
+        return [int(units[np.concatenate([self.m(1), self.m(0)]).argmax()])]
+
+
+def plan(x, t, labelled, sizes, alpha, novelty=1.0, metric="euclidean"):
+    """MACAL (novelty 1) or Symmetry (novelty 0, alpha 1), by full recomputation for every pick."""
+    pool, batches = Pool(x, t, list(labelled), metric), []
+    for size in sizes:
+        batch = []
+        while len(batch) < size and len(pool.labelled) < len(t):
+            paired = size - len(batch) > 1 and len(pool.free(1)) and len(pool.free(0))
+            picks = pool.pair(alpha, novelty) if paired else pool.single()
+            batch += picks
+            pool.labelled += picks
+        batches += [batch] if batch else []
+    return batches
+
+
+def shortfall(x, t, labelled, batches, sizes, alpha, novelty=1.0, metric="euclidean"):
+    """By how much a plan's worst pick misses the best of its own moment, relative to the size of the numbers compared;
+    (0, picks) if right."""
+    pool, worst = Pool(x, t, list(labelled), metric), 0.0
+    for batch, size in zip(batches, sizes, strict=False):
+        left = list(batch)
+        while left:
+            if size - len(batch) + len(left) > 1 and len(pool.free(1)) and len(pool.free(0)):
+                i, j = left.pop(0), left.pop(0)
+                score, scale = pool.pair_scores(alpha, novelty)
+                mine = score[np.flatnonzero(pool.free(1) == i)[0], np.flatnonzero(pool.free(0) == j)[0]]
+                picks = [i, j]
+            else:
+                picks = [left.pop(0)]
+                units, score = np.concatenate([pool.free(1), pool.free(0)]), np.concatenate([pool.m(1), pool.m(0)])
+                mine, scale = score[units == picks[0]][0], np.max(score[np.isfinite(score)], initial=0.0)
+            if mine < score.max():
+                worst = max(worst, (score.max() - mine) / scale if scale > 0 else np.inf)
+            pool.labelled += picks
+    return worst

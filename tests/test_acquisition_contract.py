@@ -1,0 +1,174 @@
+"""What every registered criterion owes its caller."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import macal
+from macal.acquisition import CRITERIA, State
+from macal.posterior import Posterior
+
+NAMES = macal.names()
+DETERMINISTIC = [name for name in NAMES if not CRITERIA[name].stochastic]
+
+
+def a_state(n=40, seed=0, n_labelled=6, treated=0.4, x=None, features=None):
+    """A pool under a model that has been fitted, all numbers distinct."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((n, 3)) if x is None else x
+    t = (rng.random(len(x)) < treated).astype(np.int64)
+    t[:2] = 0, 1
+    root = rng.standard_normal((len(x), 2, 2))
+    return State(
+        x, t, rng.choice(len(x), n_labelled, replace=False).astype(np.int64), np.random.default_rng(1),
+        Posterior(rng.standard_normal((len(x), 2)), root @ root.transpose(0, 2, 1)),
+        rng.standard_normal((len(x), 8)) if features is None else features,
+        rng.uniform(0.1, 0.9, len(x)),
+    )  # fmt: skip
+
+
+def check(state, batch, size):
+    assert batch.dtype.kind == "i" and batch.ndim == 1
+    assert len(batch) == len(set(batch.tolist())) == min(size, len(state.unlabelled))
+    assert np.isin(batch, state.unlabelled).all()
+
+
+def test_the_registry_is_the_documented_one():
+    assert (
+        NAMES
+        == (
+            "random random-balanced coreset qhte symmetry uncertainty mu-bald rho-bald mu-rho-bald tau-bald pi-bald"
+            " mu-pi-bald sundin badge lcmd bait macal"
+        ).split()
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+class TestContract:
+    @pytest.mark.parametrize("size", [1, 2, 5, 10])
+    def test_distinct_unlabelled_and_of_the_right_size(self, name, size):
+        state = a_state()
+        check(state, macal.get(name).select(state, size), size)
+
+    def test_a_batch_larger_than_the_pool_takes_the_pool(self, name):
+        state = a_state()
+        check(state, macal.get(name).select(state, 1000), 1000)
+
+    def test_nothing_left_gives_nothing(self, name):
+        state = replace(a_state(), labelled=np.arange(40))
+        assert macal.get(name).select(state, 5).tolist() == []
+        assert list(macal.get(name).plan(state, [5, 5])) == []
+
+    def test_same_seed_same_batch(self, name):
+        first, second = (macal.get(name).select(a_state(), 7) for _ in range(2))
+        assert np.array_equal(first, second)
+
+    @pytest.mark.parametrize("arm", [0, 1])
+    def test_an_exhausted_arm_leaves_the_other(self, name, arm):
+        state = a_state()
+        state = replace(state, labelled=np.flatnonzero(state.t == arm))
+        check(state, macal.get(name).select(state, 7), 7)
+
+    @pytest.mark.parametrize("start", ["none", "treated", "control"])
+    def test_an_arm_may_be_empty_at_the_start(self, name, start):
+        state = a_state()
+        labelled = {
+            "none": [],
+            "treated": np.flatnonzero(state.t == 1)[:3],
+            "control": np.flatnonzero(state.t == 0)[:3],
+        }[start]
+        state = replace(state, labelled=np.array(labelled, np.int64))
+        check(state, macal.get(name).select(state, 7), 7)
+
+    @pytest.mark.parametrize("kind", ["copies", "constant", "zero"])
+    def test_duplicates_do_no_harm(self, name, kind):
+        rng = np.random.default_rng(3)
+        rows = {"copies": rng.integers(0, 5, 40), "constant": np.zeros(40, int), "zero": np.zeros(40, int)}[kind]
+        scale = 0.0 if kind == "zero" else 1.0
+        state = a_state(x=scale * rng.standard_normal((5, 3))[rows], features=scale * rng.standard_normal((5, 8))[rows])
+        for size in (7, 1000):
+            check(state, macal.get(name).select(state, size), size)
+
+    def test_a_plan_never_repeats_a_unit(self, name):
+        state = a_state()
+        batches = list(macal.get(name).plan(state, [5] * 20))
+        assert [len(b) for b in batches] == [5] * 6 + [4]
+        assert set(np.concatenate(batches).tolist()) == set(state.unlabelled.tolist())
+
+    def test_the_state_is_left_alone(self, name):
+        state = a_state()
+        for array in (
+            state.x,
+            state.t,
+            state.labelled,
+            state.features,
+            state.propensity,
+            state.posterior.mean,
+            state.posterior.cov,
+        ):
+            array.flags.writeable = False
+        check(state, macal.get(name).select(state, 6), 6)
+
+
+@pytest.mark.parametrize("name", DETERMINISTIC)
+def test_the_order_of_the_pool_does_not_matter(name):
+    state = a_state()
+    order = np.random.default_rng(5).permutation(40)  # unit order[k] of the old pool is unit k of the new one
+    shuffled = State(
+        state.x[order], state.t[order], np.flatnonzero(np.isin(order, state.labelled)), np.random.default_rng(1),
+        Posterior(state.posterior.mean[order], state.posterior.cov[order]),
+        state.features[order], state.propensity[order],
+    )  # fmt: skip
+    size = 6  # with 8 features, BAIT's last directions are ties
+    assert np.array_equal(macal.get(name).select(state, size), order[macal.get(name).select(shuffled, size)])
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - set(DETERMINISTIC)))
+def test_draws_differ_from_seed_to_seed(name):
+    batches = {
+        tuple(macal.get(name).select(replace(a_state(), rng=np.random.default_rng(seed)), 7).tolist())
+        for seed in range(10)
+    }
+    assert len(batches) > 5
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "posterior" in CRITERIA[name].needs])
+def test_no_posterior_no_choice(name):
+    with pytest.raises(
+        ValueError, match=f"{CRITERIA[name].__name__} needs State.posterior, which only a fitted model provides"
+    ):
+        macal.get(name).select(replace(a_state(), posterior=None), 3)
+    with pytest.raises(ValueError, match="must describe all 40 units of the pool for .*, got 39"):
+        macal.get(name).select(replace(a_state(), posterior=Posterior(np.zeros((39, 2)), np.zeros((39, 2, 2)))), 3)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "features" in CRITERIA[name].needs])
+def test_no_features_no_choice(name):
+    with pytest.raises(ValueError, match="needs State.features"):
+        macal.get(name).select(replace(a_state(), features=None), 3)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if not CRITERIA[name].needs])
+def test_what_needs_no_model_plans_a_campaign(name):
+    state = a_state()
+    assert len(macal.acquisition.campaign(macal.get(name), state.x, state.t, state.labelled, 4, 5)) == 4
+
+
+def test_random_is_uniform_and_balanced_is_balanced():
+    state = a_state(400, n_labelled=0, treated=0.2)
+    counts = np.zeros(400)
+    for _ in range(2000):
+        counts[macal.get("random-balanced").select(state, 10)] += 1
+        batch = macal.get("random-balanced").select(state, 10)
+        assert state.t[batch].tolist() == [1, 0] * 5
+    for arm in (0, 1):
+        expected = 2000 * 5 / (state.t == arm).sum()
+        assert abs(counts[state.t == arm] - expected).max() < 5 * np.sqrt(expected)
+
+
+def test_balanced_goes_on_with_one_arm():
+    state = a_state(40, n_labelled=0, treated=0.1)
+    n1 = int(state.t.sum())
+    batch = macal.get("random-balanced").select(state, 40)
+    assert state.t[batch].tolist() == [1, 0] * n1 + [0] * (40 - 2 * n1)

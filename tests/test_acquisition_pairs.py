@@ -1,0 +1,251 @@
+"""The fast engine against full recomputation, on its own path, where ties allow several right plans."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from oracles import Pool, plan, shortfall
+
+import macal
+from macal.acquisition import State, arms, campaign, pairs
+
+TOLERANCE = 1e-13  # float64 rounding of sums of a few dozen squares, nothing else
+KINDS = ("normal", "shifted", "lattice", "line", "copies", "twins", "constant", "offset", "outlier", "spread")
+
+
+def draw(kind, n, d, rng):
+    x = rng.standard_normal((n, d))
+    t = (rng.random(n) < rng.uniform(0.15, 0.6)).astype(int)
+    t[:2] = 0, 1
+    match kind:
+        case "shifted":
+            x += 2 * t[:, None]
+        case "lattice":
+            x = rng.integers(-2, 3, (n, d)).astype(float)
+        case "line":
+            x = rng.integers(0, 30, (n, 1)).astype(float)
+        case "copies":
+            x = x[rng.integers(0, max(1, n // 3), n)]
+        case "twins":
+            x[1::2] = x[: 2 * (n // 2) : 2]
+            t[: 2 * (n // 2)] = np.tile([0, 1], n // 2)
+        case "constant":
+            x[:] = x[0]
+        case "offset":
+            x += 1e6
+        case "outlier":
+            x[0] = 1e5
+        case "spread":
+            x *= 10.0 ** rng.integers(-8, 9, d)
+    return x, t
+
+
+@st.composite
+def pools(draw_):
+    rng = np.random.default_rng(draw_(st.integers(0, 2**32 - 1)))
+    n = draw_(st.sampled_from([2, 3, 5, 12, 20, 28]))
+    x, t = draw(draw_(st.sampled_from(KINDS)), n, draw_(st.sampled_from([1, 2, 7])), rng)
+    x *= draw_(st.sampled_from([1.0, 1.0, 1e-100, 1e-5, 1e8, 1e100]))
+    start = draw_(st.sampled_from(["random", "none", "treated", "control", "most"]))
+    labelled = rng.permutation(n)[: {"most": n - 2, "none": 0}.get(start, n // 4)]
+    labelled = labelled[t[labelled] == (start == "treated")] if start in ("treated", "control") else labelled
+    return x, t, labelled
+
+
+@settings(max_examples=2400, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(
+    pool=pools(),
+    alpha=st.sampled_from([0.0, 0.5, 1.0, 2.5, 10.0, 1e6, None]),
+    metric=st.sampled_from(["euclidean", "sqeuclidean"]),
+    size=st.sampled_from([2, 3, 10, 50]),
+    small=st.booleans(),
+)
+def test_no_pick_is_worse_than_the_best_of_its_moment(pool, alpha, metric, size, small):
+    x, t, labelled = pool
+    name, parameters, weights = (
+        ("symmetry", {}, (1.0, 0.0)) if alpha is None else ("macal", {"alpha": alpha}, (alpha, 1.0))
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        if small:  # lists, blocks and tiles so short that every branch is taken
+            for module, values in (
+                (pairs, {"_ROWS": 3, "_LIST": 2, "_PAIRS": 8, "_BLOCK": 4, "_TILE": 16}),
+                (arms, {"SHORT": 3, "_ELEMENTS": 32}),
+            ):
+                for key, value in values.items():
+                    patch.setattr(module, key, value)
+        batches = campaign(macal.get(name, metric=metric, **parameters), x, t, labelled, 100, size)
+    assert sorted(np.concatenate([labelled, *batches]).astype(int).tolist()) == list(range(len(t)))
+    assert (
+        shortfall(x, t, labelled, [b.tolist() for b in batches], [size] * len(batches), *weights, metric) <= TOLERANCE
+    )
+
+
+@settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(pool=pools(), name=st.sampled_from(["qhte", "coreset"]), short=st.sampled_from([1, 3, 256]))
+def test_farthest_first_takes_the_farthest(pool, name, short):
+    x, t, labelled = pool
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arms, "SHORT", short)
+        batches = campaign(macal.get(name), x, t, labelled, 100, 4)
+    groups = t if name == "qhte" else np.zeros_like(t)
+    assert sorted(np.concatenate([labelled, *batches]).astype(int).tolist()) == list(range(len(t)))
+    assert (
+        shortfall(x, groups, labelled, [[k] for k in np.concatenate(batches).tolist()], [1] * len(t), 1.0) <= TOLERANCE
+    )
+
+
+def a_pool(n=400, d=5, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((n, d))
+    return x, (rng.random(n) < 0.3).astype(int), rng.choice(n, 20, replace=False)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean"])
+@pytest.mark.parametrize("alpha", [0.0, 1.0, 2.5, 10.0])
+def test_without_ties_the_plan_is_the_plain_one(alpha, metric):
+    x, t, start = a_pool(120)
+    ours = macal.plan(x, t, start, 20, 7, alpha, metric)
+    assert [b.tolist() for b in ours] == plan(x, t, start, [7] * 20, alpha, metric=metric)
+
+
+def test_symmetry_takes_the_closest_pairs():
+    x, t, start = a_pool(120)
+    assert [b.tolist() for b in campaign(macal.get("symmetry"), x, t, start, 4, 6)] == plan(
+        x, t, start, [6] * 4, 1.0, 0.0
+    )
+
+
+@pytest.mark.parametrize("name", ["macal", "symmetry", "qhte", "coreset"])
+def test_a_short_plan_is_a_prefix_of_a_long_one(name):
+    x, t, start = a_pool()
+    long, short = (campaign(macal.get(name), x, t, start, k, 6) for k in (46, 10))
+    assert all(np.array_equal(a, b) for a, b in zip(short, long[:10], strict=True))
+
+
+@pytest.mark.parametrize("name", ["macal", "symmetry", "qhte", "coreset"])
+def test_batches_of_every_even_size_make_the_same_sequence(name):
+    x, t, start = a_pool()
+    plans = [np.concatenate(campaign(macal.get(name), x, t, start, 120 // size, size)) for size in (2, 4, 10, 60)]
+    assert all(np.array_equal(plans[0], p) for p in plans)
+
+
+@pytest.mark.parametrize("size", [6, 7])
+def test_a_campaign_can_be_stopped_saved_and_extended(size, tmp_path):
+    x, t, start = a_pool()
+    whole = campaign(macal.get("macal"), x, t, start, 20, size)
+    batches = macal.get("macal").plan(State(x, t, start), [size] * 20)
+    first = [next(batches) for _ in range(8)]
+    np.save(tmp_path / "labelled.npy", np.concatenate([start, *first]))
+    labelled = np.load(tmp_path / "labelled.npy", allow_pickle=False)
+    resumed = campaign(macal.get("macal"), x, t, labelled, 12, size)
+    for rest in (list(batches), resumed):  # the same iterator, or a new campaign from the saved labels
+        assert all(np.array_equal(a, b) for a, b in zip(first + rest, whole, strict=True))
+
+
+def test_alpha_zero_is_farthest_first_in_each_arm():
+    x, t, start = a_pool()
+    picks = np.concatenate(macal.plan(x, t, start, 10, 10, alpha=0.0))
+    for arm, mine in ((1, picks[::2]), (0, picks[1::2])):
+        pool = Pool(x, t, start.tolist())
+        for k in mine:
+            assert k == pool.free(arm)[pool.m(arm).argmax()]
+            pool.labelled.append(k)
+
+
+def test_a_lead_that_float32_cannot_see_decides():
+    gap = 1e-9  # float32 sees no difference between 1 and 1 + 1e-9
+    x = np.array([[0.0, 0], [0, 1], [50, 0], [50, 1 - gap], [100, 0], [100, 1 + gap], [0, -400], [0, -401]])
+    t = np.array([1, 0] * 4)
+    start = np.array([6, 7])
+    assert campaign(macal.get("symmetry"), x, t, start, 1, 2)[0].tolist() == [2, 3]
+    assert (x[2:4].astype(np.float32) == [[50, 0], [50, 1]]).all()
+
+
+def test_a_product_that_cuts_corners_is_not_used(monkeypatch):
+    assert arms.matmul_dtype() == torch.float32
+    torch.set_float32_matmul_precision("medium")
+    try:
+        assert arms.matmul_dtype() == torch.float64
+        x, t, start = a_pool(120)
+        assert [b.tolist() for b in macal.plan(x, t, start, 5, 6)] == plan(x, t, start, [6] * 5, 2.5)
+    finally:
+        torch.set_float32_matmul_precision("highest")
+
+
+def test_bounds_are_bounds():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((300, 40)) * 10.0 ** rng.uniform(-4, 4, (300, 1))
+    arm, other = arms.split_arms(x, np.arange(300) % 2, np.arange(20), "sqeuclidean", "cpu")
+    low = (arm.left(torch.arange(150)) @ other.right.T).double()
+    d2 = torch.cdist(arm.x, other.x, compute_mode="donot_use_mm_for_euclid_dist").square()
+    size = arm.norm[:, None] + other.norm
+    assert (low <= d2).all()
+    assert (d2 - low <= 2 * arm.eta * size + 2 * arms.TINY).all()
+    arm.absorb()
+    assert (arm.bound >= arm.exact(torch.arange(150))).all()
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_bounds_of_pairs_are_bounds(kind, metric):
+    x, t = draw(kind, 60, 3, np.random.default_rng(0))
+    search = pairs.PairSearch(x, t, np.arange(4), 2.5, metric=metric)
+    for _ in range(5):
+        search.batch(4)
+        for arm in search.arms:
+            arm.absorb()
+        m1, m0 = (arm.exact(torch.arange(len(arm.units))) for arm in (search.treated, search.control))
+        d = search.treated.distance(search.treated.x[:, None], search.control.x)
+        best = torch.where(search.control.free, search.novelty * m0 - search.alpha * d, -torch.inf).amax(1)
+        assert (search.upper.amax(1).double() >= best)[search.treated.free].all()
+        assert (search.settled + 1e-15 >= search.novelty * m1 + best)[
+            search.treated.free
+        ].all()  # sums in another order
+
+
+def test_few_rows_are_looked_through(monkeypatch):
+    rows = []
+    look_through = pairs.PairSearch._look_through
+    monkeypatch.setattr(pairs, "_ROWS", 32)
+    monkeypatch.setattr(
+        pairs.PairSearch, "_look_through", lambda self, r, limit: (rows.append(len(r)), look_through(self, r, limit))[1]
+    )
+    x, t, start = a_pool(3000, 25)
+    macal.plan(x, t, start, 20, 10)
+    n1 = int(t.sum() - t[start].sum())
+    assert (
+        sum(rows) < 3 * n1 < 100 * (n1 - 100) / 10
+    )  # full recomputation looks through all free rows for each of the 100 pairs
+
+
+def test_tensors_and_frames_are_pools_too():
+    pd = pytest.importorskip("pandas")
+    x, t, start = a_pool(100)
+    plans = [macal.plan(kind(x), t, start, 3, 4) for kind in (np.asarray, torch.from_numpy, pd.DataFrame)]
+    assert all(np.array_equal(a, b) for p in plans[1:] for a, b in zip(plans[0], p, strict=True))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean"])
+def test_a_gpu_plans_the_same(metric):
+    x, t, start = a_pool(2000, 20)
+    plans = [macal.plan(x, t, start, 20, 10, metric=metric, device=device) for device in ("cpu", "cuda")]
+    assert all(np.array_equal(a, b) for a, b in zip(*plans, strict=True))
+
+
+def test_one_arm_makes_no_pair():
+    x, _, start = a_pool(40)
+    with pytest.raises(ValueError, match="pairs need two arms.*check t, or use 'qhte'"):
+        macal.plan(x, np.ones(40, int), start)
+
+
+@pytest.mark.parametrize("alpha", [-1.0, np.inf, np.nan])
+def test_alpha_must_be_a_weight(alpha):
+    with pytest.raises(ValueError, match="alpha must be a finite number of at least 0"):
+        macal.get("macal", alpha=alpha)
+
+
+def test_an_unknown_metric_names_the_nearest():
+    with pytest.raises(ValueError, match="did you mean 'euclidean'"):
+        macal.get("macal", metric="euclidian")
