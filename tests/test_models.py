@@ -6,7 +6,7 @@ import torch
 from scipy.spatial.distance import cdist
 
 import macal
-from macal.models import get
+from macal.models import Task, get
 from macal.models.exact_gp import _GP, ExactGP
 from macal.problem import Split
 
@@ -33,7 +33,7 @@ def test_posterior_equals_dense_algebra(optimiser, standardise, monkeypatch):
     fitted = []
     monkeypatch.setattr(_GP, "train", lambda self, mode=True: (fitted.append(self), super(_GP, self).train(mode))[1])
     labelled, x_new = split(0, 30), split(1, 12).x
-    posterior = ExactGP(optimiser, steps=50, standardise=standardise).fit_predict(labelled, x_new)
+    posterior = ExactGP(optimiser, steps=50, standardise=standardise).fit([Task(labelled)])[0].predict(x_new)
     centre, scale = (labelled.y.mean(), labelled.y.std()) if standardise else (0, 1)
     gps = list(dict.fromkeys(fitted))
     assert len(gps) == 2
@@ -63,20 +63,20 @@ def test_lbfgs_reaches_at_least_the_evidence_of_adam():
 
 def test_an_empty_arm_keeps_its_prior():
     labelled = split(3, 12, arms=(0,))
-    posterior = ExactGP("lbfgs", 20).fit_predict(labelled, labelled.x)
+    posterior = ExactGP("lbfgs", 20).fit([Task(labelled)])[0].predict(labelled.x)
     np.testing.assert_allclose(posterior.mean[:, 1], labelled.y.mean())
     np.testing.assert_allclose(posterior.cov[:, 1, 1], labelled.y.var())
 
 
 @pytest.mark.parametrize("n", [1, 2])
 def test_single_units_are_enough(n):
-    posterior = ExactGP("lbfgs", 20).fit_predict(split(4, n), split(5, 3).x)
+    posterior = ExactGP("lbfgs", 20).fit([Task(split(4, n))])[0].predict(split(5, 3).x)
     assert np.isfinite(posterior.mean).all() and (posterior.cov[:, [0, 1], [0, 1]] >= 0).all()
 
 
 def test_identical_units_and_outcomes():
     same = Split(np.ones((8, 2)), np.arange(8) % 2, np.full(8, 3.0))
-    assert np.isfinite(ExactGP("lbfgs", 20).fit_predict(same, same.x).mean).all()
+    assert np.isfinite(ExactGP("lbfgs", 20).fit([Task(same)])[0].predict(same.x).mean).all()
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_identical_units_and_outcomes():
         (lambda: get("exactgp"), r"unknown model 'exactgp' \(did you mean 'exact-gp'\?\)"),
         (lambda: get("exact-gp", step=5), r"unknown parameter of 'exact-gp' 'step' \(did you mean 'steps'\?\)"),
         (lambda: get("exact-gp", optimiser="sgd"), "unknown optimiser 'sgd'; known: adam, lbfgs"),
-        (lambda: ExactGP().fit_predict(split(0, 4)[[]], split(0, 4).x), "at least one labelled unit"),
+        (lambda: ExactGP().fit([Task(split(0, 4)[[]])])[0].predict(split(0, 4).x), "at least one labelled unit"),
         (lambda: macal.evaluate(macal.load("toy"), [[0, 9999]]), "labelled must lie in 0..2249"),
     ],
 )

@@ -1,12 +1,22 @@
-"""Models by name: each maps labelled units to a posterior over both potential outcomes."""
+"""Models by name.
+
+A model has ``fit(tasks)``, which returns one fitted model per :class:`Task`; a fitted model has ``predict(x)``, the
+posterior over both potential outcomes, ``info``, what its training reports, and, where criteria can use it,
+``gradients(x, t)``.
+"""
 
 from dataclasses import fields
 from typing import Any
 
+from macal.models.due import Due
 from macal.models.exact_gp import ExactGP
+from macal.models.task import Task
 from macal.registry import Registry, UnknownName
 
-MODELS = Registry("model", {"exact-gp": ExactGP})
+MODELS = Registry("model", {"exact-gp": ExactGP, "due": Due})
+
+
+__all__ = ["MODELS", "Task", "get", "names"]
 
 
 def names() -> list[str]:

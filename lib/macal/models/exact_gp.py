@@ -1,18 +1,19 @@
 """One exact Gaussian process per arm: the model of the paper's toy study, and a cheap second opinion elsewhere."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import gpytorch
 import numpy as np
 import torch
 from scipy.optimize import minimize
 
+from macal.models.task import Task
 from macal.posterior import Posterior
 from macal.problem import Split
 from macal.registry import UnknownName
-from macal.shapes import Centres, Covariates, LabelledOutcomes, Outcomes
+from macal.shapes import Centres, Covariates, LabelledOutcomes
 
 OPTIMISERS = ("adam", "lbfgs")
 _BOUNDS = (-15.0, 60.0)  # of parameters before the softplus: keeps a line search from overflowing
@@ -42,6 +43,44 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+@contextmanager
+def _dense() -> Iterator[None]:
+    """Cholesky factors throughout, and predictions at labelled units without a warning."""
+    with gpytorch.settings.fast_computations(False, False, False), gpytorch.settings.debug(False):
+        yield
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Both arms after a fit; an arm without labelled units is None and keeps its prior.
+
+    Attributes:
+        gps: control, treated.
+        centre: what was subtracted from the outcomes.
+        scale: what they were divided by.
+        info: nothing to report.
+    """
+
+    gps: Sequence[_GP | None]
+    centre: float
+    scale: float
+    info: Mapping[str, float] = field(default_factory=dict)
+
+    @torch.no_grad()
+    def predict(self, x: Covariates) -> Posterior:
+        """Return the posterior of both noiseless outcomes at ``x``, (n, d)."""
+        mean, var = np.zeros((len(x), 2)), np.ones((len(x), 2))
+        new = torch.as_tensor(np.array(x), dtype=torch.float64)
+        with _one_thread(), _dense():
+            for arm, gp in enumerate(self.gps):
+                if gp is not None:
+                    f = gp(new)
+                    mean[:, arm] = f.mean.numpy()
+                    # rounding leaves variances of about -1e-10 beside labelled units
+                    var[:, arm] = f.lazy_covariance_matrix.diagonal().clamp_min(0).numpy()
+        return Posterior(self.centre + self.scale * mean, self.scale**2 * var[:, :, None] * np.eye(2))
+
+
 @dataclass(frozen=True)
 class ExactGP:
     """One exact GP per arm, hyperparameters by maximum marginal likelihood.
@@ -69,40 +108,34 @@ class ExactGP:
         if self.optimiser not in OPTIMISERS:
             raise UnknownName("optimiser", self.optimiser, OPTIMISERS)
 
-    def fit_predict(self, labelled: Split, x: Covariates) -> Posterior:
-        """Fit both arms to the labelled units and return the posterior at ``x``.
+    def fit(self, tasks: Sequence[Task]) -> list["Fitted"]:
+        """Fit both arms to the labelled units of each task.
 
         Args:
-            labelled: units with revealed outcomes, (m, d); at least one.
-            x: where to predict, (n, d).
+            tasks: labelled units, at least one each; validation units and seeds are not used.
 
         Raises:
-            ValueError: no labelled unit.
+            ValueError: a task without labelled units.
         """
-        if not len(labelled):
-            raise ValueError("a model needs at least one labelled unit, got none")
-        centre, scale = (labelled.y.mean(), labelled.y.std() or 1.0) if self.standardise else (0.0, 1.0)
-        mean, var = np.empty((len(x), 2)), np.empty((len(x), 2))
         with _one_thread():
-            for arm in (0, 1):
-                own = labelled.t == arm
-                mean[:, arm], var[:, arm] = self._arm(labelled.x[own], (labelled.y[own] - centre) / scale, x)
-        return Posterior(centre + scale * mean, scale**2 * var[:, :, None] * np.eye(2))
+            return [self._fit(i, task.labelled) for i, task in enumerate(tasks)]
 
-    def _arm(self, x: Centres, y: LabelledOutcomes, x_new: Covariates) -> tuple[Outcomes, Outcomes]:
-        if not len(y):
-            return np.zeros(len(x_new)), np.ones(len(x_new))
-        x, y, x_new = (torch.as_tensor(np.array(a), dtype=torch.float64) for a in (x, y, x_new))
+    def _fit(self, i: int, labelled: Split) -> "Fitted":
+        if not len(labelled):
+            raise ValueError(f"a model needs at least one labelled unit, got none in tasks[{i}]")
+        centre, scale = (labelled.y.mean(), labelled.y.std() or 1.0) if self.standardise else (0.0, 1.0)
+        arms = [labelled.t == arm for arm in (0, 1)]
+        gps = [self._arm(labelled.x[own], (labelled.y[own] - centre) / scale) if own.any() else None for own in arms]
+        return Fitted(gps, float(centre), float(scale))
+
+    def _arm(self, x: Centres, y: LabelledOutcomes) -> _GP:
+        x, y = (torch.as_tensor(np.array(a), dtype=torch.float64) for a in (x, y))
         gp = _GP(x, y)
         if self.standardise and len(y) > 1:
             gp.kernel.base_kernel.lengthscale = torch.pdist(x).median().clamp_min(1e-3)
-        with gpytorch.settings.fast_computations(False, False, False), gpytorch.settings.debug(False):
+        with _dense():
             self._maximise(gp, x, y)
-            gp.eval()
-            with torch.no_grad():
-                f = gp(x_new)
-                # rounding leaves variances of about -1e-10 beside labelled units
-                return f.mean.numpy(), f.lazy_covariance_matrix.diagonal().clamp_min(0).numpy()
+        return gp.eval()
 
     def _maximise(self, gp: _GP, x: torch.Tensor, y: torch.Tensor) -> None:
         evidence = gpytorch.mlls.ExactMarginalLogLikelihood(gp.likelihood, gp)

@@ -1,0 +1,193 @@
+"""Deterministic uncertainty estimation for treatment effects: the paper's deep kernel, many trainings as one batch.
+
+Sources: van Amersfoort et al. 2021 (the model), Jesson et al. 2021 (its use for effects). Settings default to the
+paper's words; ``CODE`` holds what its public code does instead, ``CNN`` what changes for images.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+
+from macal.models import sparse_gp, training
+from macal.models.gradients import sketch
+from macal.models.network import Units
+from macal.models.task import Task
+from macal.posterior import Posterior
+from macal.problem import as_count
+from macal.registry import UnknownName
+from macal.shapes import Arms, Covariates
+
+CODE = {"treatment": "input", "kernel": "matern-3/2", "validation": "minibatches"}
+CNN = {"encoder": "cnn", "kernel": "matern-3/2", "width": 50, "dropout": 0.05, "bound": 3.0, "batch": 64, "chunk": 128}
+CHOICES = {
+    "encoder": ("dnn", "cnn"),
+    "treatment": ("separate", "input"),
+    "kernel": tuple(sparse_gp.KERNELS),
+    "validation": ("units", "minibatches"),
+}
+COUNTS = ("width", "depth", "inducing", "batch", "steps", "epochs", "patience", "slots", "chunk")
+
+
+@dataclass(frozen=True)
+class Due:
+    """Deep kernel models for both potential outcomes, trained as one batch with early stopping.
+
+    Attributes:
+        encoder: "dnn", a residual network for tables, or "cnn", one for images of 28 x 28.
+        treatment: "separate", one sparse GP per arm on shared features (the paper's words), or "input", one GP whose
+            input is the features with the treatment appended (the public code).
+        kernel: "rbf", "matern-1/2", "matern-3/2", "matern-5/2" or "rq".
+        validation: average over validation "units", or over the means of their "minibatches" (the public code).
+        width: features; for images the second stage's channels, twice the first's.
+        depth: linear maps of the "dnn".
+        dropout: rate; the weight decay is 0.5 (1 - dropout) / (labelled units).
+        bound: of every map's spectral norm, or None.
+        inducing: inducing points per GP.
+        lr: Adam's learning rate of the encoder.
+        lr_gp: that of GP and noise.
+        batch: units per minibatch.
+        steps: minibatches per epoch.
+        epochs: at most.
+        patience: epochs without a better validation loss before a model stops.
+        slots: models in training at a time; more cost memory.
+        chunk: units at a time in validation and prediction.
+        device: "cpu", "cuda", or "auto" for CUDA where there is one.
+
+    Raises:
+        UnknownName: an unknown encoder, treatment, kernel, validation or device.
+        ValueError: a number out of range.
+    """
+
+    encoder: str = "dnn"
+    treatment: str = "separate"
+    kernel: str = "rbf"
+    validation: str = "units"
+    width: int = 200
+    depth: int = 3
+    dropout: float = 0.1
+    bound: float | None = 0.95
+    inducing: int = 100
+    lr: float = 1e-3
+    lr_gp: float = 2e-3
+    batch: int = 100
+    steps: int = 100
+    epochs: int = 500
+    patience: int = 5
+    slots: int = 32
+    chunk: int = 1024
+    device: str = "auto"
+
+    def __post_init__(self) -> None:
+        for name, known in CHOICES.items():
+            if getattr(self, name) not in known:
+                raise UnknownName(name, getattr(self, name), known)
+        for name in COUNTS:
+            as_count(getattr(self, name), name)
+        for name in ("lr", "lr_gp"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise ValueError(f"{name} must be a finite number above 0, got {getattr(self, name)}")
+        if self.device.split(":")[0] not in ("auto", "cpu", "cuda"):
+            raise UnknownName("device", self.device, ("auto", "cpu", "cuda"))
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must lie in [0, 1), got {self.dropout}")
+        if self.bound is not None and not self.bound > 0:
+            raise ValueError(f"bound must be above 0, or None for no spectral bound, got {self.bound}")
+
+    def validation_weights(self, n: int) -> training.Weights:
+        """Return the weights of ``n`` validation units."""
+        return training.minibatch_weights(n, self.batch if self.validation == "minibatches" else None)
+
+    def fit(self, tasks: Sequence[Task]) -> list["Fitted"]:
+        """Train one model per task, all as one batch.
+
+        Args:
+            tasks: labelled and validation units of any numbers.
+
+        Returns:
+            The fitted models, in the order of the tasks.
+
+        Raises:
+            ValueError: a task without labelled or validation units, covariates of different numbers, or a training
+                that fails; each says which task.
+        """
+        tasks = list(tasks)
+        device = torch.device(self.runs_on)
+        for i, task in enumerate(tasks):
+            self._check(i, task, tasks[0].labelled.x.shape[1])
+        shared = {id(task.valid): Units.of(task.valid, device) for task in tasks}
+        jobs = [
+            training.Job(i, Units.of(task.labelled, device), shared[id(task.valid)], task.seed)
+            for i, task in enumerate(tasks)
+        ]
+        trained = sorted(training.train(self, jobs), key=lambda model: model.place)
+        return [Fitted(self, model) for model in trained]
+
+    @property
+    def runs_on(self) -> str:
+        """The device that "auto" stands for on this machine."""
+        return ("cuda" if torch.cuda.is_available() else "cpu") if self.device == "auto" else self.device
+
+    def _check(self, i: int, task: Task, d: int) -> None:
+        if not len(task.labelled):
+            raise ValueError(f"a model needs at least one labelled unit, got none in tasks[{i}]")
+        if task.valid is None or not len(task.valid):
+            raise ValueError(
+                f"this model stops early and needs validation units, got none in tasks[{i}]; give valid=, or a problem"
+                " that has them"
+            )
+        widths = {task.labelled.x.shape[1], task.valid.x.shape[1]}
+        if widths != {d}:
+            raise ValueError(f"tasks trained together must have the same {d} covariates, got {widths} in tasks[{i}]")
+        if self.encoder == "cnn" and d != 784:
+            raise ValueError(f"encoder 'cnn' needs 784 = 28 x 28 pixels, got {d} covariates; use encoder 'dnn'")
+        if isinstance(task.seed, bool) or not isinstance(task.seed, int) or task.seed < 0:
+            raise ValueError(f"seed must be a non-negative integer, got {task.seed!r} in tasks[{i}]")
+
+
+class Fitted:
+    """One trained model, in the state that validated best.
+
+    Attributes:
+        network: the module, of one model.
+        info: ``epochs`` run and best ``valid_loss``, the mean of -E_q[log p(y | f)].
+    """
+
+    def __init__(self, settings: Due, trained: training.Trained) -> None:
+        self.settings, self.network = settings, trained.network
+        self.info = {"epochs": trained.epochs, "valid_loss": trained.valid_loss}
+
+    def _chunks(self, x: Any) -> tuple[torch.Tensor, ...]:
+        device = self.network.gp.inducing.device
+        return torch.from_numpy(np.array(x, dtype=np.float32)).to(device).split(self.settings.chunk)
+
+    @torch.no_grad()
+    def features(self, x: Covariates) -> Float[np.ndarray, "n k"]:
+        """Return the encoder's features at ``x``, (n, d)."""
+        return np.concatenate([self.network.encoder(part[None])[0].cpu().numpy() for part in self._chunks(x)])
+
+    @torch.no_grad()
+    def predict(self, x: Covariates) -> Posterior:
+        """Return the posterior of both noiseless outcomes at ``x``, (n, d)."""
+        parts = [self.network.gp.pair(self.network.encoder(part[None])) for part in self._chunks(x)]
+        mean, cov = (torch.cat(arrays, dim=1)[0].double().cpu().numpy() for arrays in zip(*parts, strict=True))
+        return Posterior(mean, cov)
+
+    def gradients(self, x: Covariates, t: Arms, dimensions: int = 512, seed: int = 0) -> Float[np.ndarray, "n p"]:
+        """Return each unit's gradient of its own-arm mean by the encoder's weights, projected at random.
+
+        Inner products of the rows estimate those of the gradients: what BADGE, BAIT and LCMD select by (Holzmueller et
+        al. 2023). The same ``seed`` projects any two sets of units alike.
+
+        Args:
+            x: covariates, (n, d).
+            t: treatment, (n,).
+            dimensions: numbers per unit.
+            seed: of the projection.
+        """
+        units = torch.cat(self._chunks(x))
+        arms = torch.from_numpy(np.array(t)).to(units.device)
+        return sketch(self.network, units, arms, dimensions, seed).cpu().numpy()

@@ -1,0 +1,98 @@
+"""Feature extractors of the deep kernel, many models at once: a residual network for tables, another for images."""
+
+import torch
+from jaxtyping import Float
+from torch import nn
+from torch.nn import functional
+
+from macal.models.spectral import SpectralConv2d, SpectralLinear
+from macal.models.streams import Streams
+
+SIZE = 28  # pixels, height and width of CMNIST's images
+
+Pixels = Float[torch.Tensor, "b n 784"]
+
+
+def _drop(z: torch.Tensor, streams: Streams | None, rate: float, shape: tuple[int, ...]) -> torch.Tensor:
+    """Drop entries of ``z`` (b, ...) at random, ``shape`` decisions for each model; none where streams are None."""
+    if streams is None or rate == 0:
+        return z
+    return z * (streams.kept(*shape, rate=rate) / (1 - rate))
+
+
+class ResidualNet(nn.Module):
+    """b residual networks: a linear map, then depth - 1 blocks z + W drop(ELU(z)), then ELU.
+
+    Args:
+        streams: of the b models.
+        d: covariates.
+        width: features.
+        depth: linear maps.
+        dropout: rate.
+        bound: of each map's spectral norm, or None.
+    """
+
+    def __init__(self, streams: Streams, d: int, width: int, depth: int, dropout: float, bound: float | None) -> None:
+        super().__init__()
+        self.width, self.dropout = width, dropout
+        self.stem = SpectralLinear(streams, d, width, bound)
+        self.blocks = nn.ModuleList(SpectralLinear(streams, width, width, bound) for _ in range(depth - 1))
+
+    def forward(self, x: Float[torch.Tensor, "b n d"], streams: Streams | None = None) -> Float[torch.Tensor, "b n k"]:
+        """Return the features; with ``streams`` as in training: dropout, and a step of power iteration."""
+        training = streams is not None
+        z = self.stem(x, training)
+        for block in self.blocks:
+            z = z + block(_drop(functional.elu(z), streams, self.dropout, tuple(z.shape[1:])), training)
+        return functional.elu(z)
+
+
+class _ResidualBlock(nn.Module):
+    """Two convolutions 3 x 3, each after ELU and dropout of channels, around a shortcut."""
+
+    def __init__(
+        self, streams: Streams, channels: tuple[int, int], size: int, stride: int, dropout: float, bound: float | None
+    ) -> None:
+        super().__init__()
+        c_out = channels[1]
+        self.dropout = dropout
+        self.first = SpectralConv2d(streams, channels, size, 3, stride, bound)
+        self.second = SpectralConv2d(streams, (c_out, c_out), self.first.size_out, 3, 1, bound)
+        changes = stride > 1 or channels[0] != c_out
+        self.shortcut = SpectralConv2d(streams, channels, size, 1, stride, bound) if changes else None
+
+    def forward(
+        self, z: Float[torch.Tensor, "b n c h w"], streams: Streams | None
+    ) -> Float[torch.Tensor, "b n c2 h2 w2"]:
+        training, out = streams is not None, z
+        for conv in (self.first, self.second):
+            n, c = out.shape[1:3]
+            out = conv(_drop(functional.elu(out), streams, self.dropout, (n, c, 1, 1)), training)
+        return out + (z if self.shortcut is None else self.shortcut(z, training))
+
+
+class ImageNet28(nn.Module):
+    """b residual networks for images of 1 x 28 x 28: a 5 x 5 stem, two stages of two blocks, global average, ELU.
+
+    Args:
+        streams: of the b models.
+        widths: channels of the two stages; the second begins with stride 2, and its width is the number of features.
+        dropout: rate, of whole channels.
+        bound: of each convolution's spectral norm, or None.
+    """
+
+    def __init__(self, streams: Streams, widths: tuple[int, int], dropout: float, bound: float | None) -> None:
+        super().__init__()
+        self.width = widths[1]
+        self.stem = SpectralConv2d(streams, (1, widths[0]), SIZE, 5, 1, bound)
+        shapes = [(widths[0], widths[0], SIZE, 1)] * 2 + [(*widths, SIZE, 2), (widths[1], widths[1], SIZE // 2, 1)]
+        self.blocks = nn.ModuleList(
+            _ResidualBlock(streams, (c_in, c_out), size, stride, dropout, bound) for c_in, c_out, size, stride in shapes
+        )
+
+    def forward(self, x: Pixels, streams: Streams | None = None) -> Float[torch.Tensor, "b n k"]:
+        """Return the features; with ``streams`` as in training: dropout, and a step of power iteration."""
+        z = self.stem(x.unflatten(2, (1, SIZE, SIZE)), streams is not None)
+        for block in self.blocks:
+            z = block(z, streams)
+        return functional.elu(z.mean((3, 4)))

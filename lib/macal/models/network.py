@@ -1,0 +1,125 @@
+"""The deep kernel as one module: b encoders and their sparse GPs, which can leave and join while the rest train."""
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import nn
+
+from macal.models.encoders import ImageNet28, ResidualNet
+from macal.models.sparse_gp import PerModel, PerUnit, PerUnitArms, SparseGP, initial_inducing
+from macal.models.spectral import SpectralConv2d, SpectralLinear
+from macal.models.streams import Streams
+
+INITIAL_UNITS = 1000  # labelled units whose features place the inducing points
+WARM_UP = 10  # power iterations before the first features
+
+Points = Float[torch.Tensor, "n k"]
+Treatments = Int[torch.Tensor, "n"]
+Outcomes = Float[torch.Tensor, "n"]
+Lengths = Float[torch.Tensor, "a"]
+Start = tuple[Float[torch.Tensor, "a m k2"], Lengths]
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Units of one model as tensors on its device: covariates (n, d), treatment (n,), outcome (n,)."""
+
+    x: Points
+    t: Treatments
+    y: Outcomes
+
+    @classmethod
+    def of(cls, split: Any, device: torch.device) -> "Units":
+        """Copy a :class:`macal.problem.Split` to the device."""
+        x, t, y = (torch.from_numpy(np.array(a)).to(device) for a in (split.x, split.t, split.y))
+        return cls(x, t, y.float())
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+class DeepKernel(nn.Module):
+    """b independent models of equal architecture; every parameter and buffer leads with the model axis."""
+
+    def __init__(self, encoder: nn.Module, gp: SparseGP) -> None:
+        super().__init__()
+        self.encoder, self.gp = encoder, gp
+
+    def elbo(
+        self, x: Float[torch.Tensor, "b n d"], t: PerUnitArms, y: PerUnit, n: PerModel, streams: Streams
+    ) -> PerModel:
+        """Return each model's training objective on a minibatch of its own ``n`` units, with dropout."""
+        return self.gp.elbo(self.encoder(x, streams), t, y, n)
+
+    def log_density(self, x: Float[torch.Tensor, "b n d"], t: PerUnitArms, y: PerUnit) -> PerUnit:
+        """Return E_q[log p(y | f)] of units, without dropout."""
+        return self.gp.log_density(*self.gp.marginals(self.encoder(x), t), y)
+
+    def per_model(self) -> dict[str, torch.Tensor]:
+        """Return all tensors that lead with the model axis, by name: gpytorch's bounds of parameters do not."""
+        tensors = {**dict(self.named_parameters()), **dict(self.named_buffers())}
+        return {name: tensor.detach() for name, tensor in tensors.items() if "_constraint" not in name}
+
+    def set_per_model(self, tensors: Mapping[str, torch.Tensor]) -> "DeepKernel":
+        """Replace all tensors of :meth:`per_model`, for as many models as these hold; return this module."""
+        named = {**dict(self.named_parameters()), **dict(self.named_buffers())}
+        for name, tensor in tensors.items():
+            named[name].data = tensor
+            named[name].grad = None
+        return self
+
+    def copy_of(self, tensors: Mapping[str, torch.Tensor]) -> "DeepKernel":
+        """Return a new module of this architecture that holds ``tensors``."""
+        shell = copy.deepcopy(self)
+        return shell.set_per_model({name: tensor.clone() for name, tensor in tensors.items()})
+
+
+def pad(rows: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Stack arrays of different lengths, (n, ...), filling up with zeros: (b, largest n, ...)."""
+    return nn.utils.rnn.pad_sequence(list(rows), batch_first=True)
+
+
+def build(settings: Any, tasks: Sequence[Units], streams: Streams) -> DeepKernel:
+    """Return freshly drawn models.
+
+    Args:
+        settings: a :class:`macal.models.due.Due`.
+        tasks: each model's labelled units.
+        streams: each model's random numbers; nothing else decides its initial values.
+    """
+    with torch.no_grad():
+        encoder = _encoder(settings, tasks[0].x.shape[1], streams).to(tasks[0].x.device)
+        chosen = [torch.randperm(len(u), generator=g)[:INITIAL_UNITS] for u, g in zip(tasks, streams.host, strict=True)]
+        features = encoder(pad([u.x[i] for u, i in zip(tasks, chosen, strict=True)])).cpu()
+        starts = []
+        for units, index, own, generator in zip(tasks, chosen, features, streams.host, strict=True):
+            starts.append(_start(settings, own[: len(index)], units.t.cpu()[index], generator))
+        gp = SparseGP(streams, *(torch.stack(part) for part in zip(*starts, strict=True)), settings.kernel)
+    return DeepKernel(encoder, gp).to(tasks[0].x.device)
+
+
+def _encoder(settings: Any, d: int, streams: Streams) -> nn.Module:
+    if settings.encoder == "dnn":
+        encoder = ResidualNet(streams, d, settings.width, settings.depth, settings.dropout, settings.bound)
+    else:
+        encoder = ImageNet28(streams, (settings.width // 2, settings.width), settings.dropout, settings.bound)
+    for module in encoder.modules():
+        if isinstance(module, SpectralLinear | SpectralConv2d):
+            for _ in range(WARM_UP):
+                module.factor(iterate=True)
+    return encoder
+
+
+def _start(settings: Any, features: Points, t: Treatments, generator: torch.Generator) -> Start:
+    """Return one model's inducing points and length scales; an arm without two units borrows the other's."""
+    if settings.treatment == "input":
+        groups = [torch.cat([features, torch.rand(len(features), 1, generator=generator)], dim=1)]
+    else:
+        groups = [features[t == arm] if (t == arm).sum() > 1 else features for arm in (0, 1)]
+    starts = [initial_inducing(group, settings.inducing, generator) for group in groups]
+    return torch.stack([points for points, _ in starts]), torch.tensor([length for _, length in starts])

@@ -1,0 +1,225 @@
+"""Sparse variational Gaussian processes, many models at once: gpytorch's parameters, constraints and batch shapes.
+
+Two things are written out here. The marginals, since gpytorch's strategy builds the covariance between all units of a
+minibatch, of which the training objective needs the diagonal alone. And the kernels as functions of the squared
+distance, since gpytorch divides each unit's 200 features by the length scale instead, which costs more. Sources:
+Hensman et al. 2015 (the objective), van Amersfoort et al. 2021 (its use on deep features).
+"""
+
+import math
+from collections.abc import Sequence
+from functools import partial
+
+import gpytorch
+import torch
+from gpytorch.kernels import MaternKernel, RBFKernel, RQKernel, ScaleKernel
+from jaxtyping import Float, Int
+from torch import nn
+
+from macal.models.streams import Streams
+from macal.registry import Registry
+
+KERNELS: Registry = Registry(
+    "kernel",
+    {
+        "rbf": RBFKernel,
+        "matern-1/2": partial(MaternKernel, nu=0.5),
+        "matern-3/2": partial(MaternKernel, nu=1.5),
+        "matern-5/2": partial(MaternKernel, nu=2.5),
+        "rq": RQKernel,
+    },
+)
+SMALLEST = 1e-15  # squared distance whose root is taken
+JITTER = 1e-4  # gpytorch's for float32, which it adds to the marginal variances too
+SPREAD = 0.01  # of repeated inducing points
+LLOYD = 20  # iterations
+
+Points = Float[torch.Tensor, "_ k"]
+Features = Float[torch.Tensor, "b n k"]
+PerUnit = Float[torch.Tensor, "b n"]
+PerModel = Float[torch.Tensor, "b"]
+PerUnitArms = Int[torch.Tensor, "b n"]
+
+
+def _matern(squared: torch.Tensor, kernel: MaternKernel) -> torch.Tensor:
+    r = (2 * kernel.nu * squared.clamp_min(SMALLEST)).sqrt()
+    factor = {0.5: lambda: 1, 1.5: lambda: 1 + r, 2.5: lambda: 1 + r + r**2 / 3}[kernel.nu]()
+    return factor * torch.exp(-r)
+
+
+def _rational(squared: torch.Tensor, kernel: RQKernel) -> torch.Tensor:
+    alpha = kernel.alpha.view(*squared.shape[:2], 1, 1)
+    return (1 + squared / (2 * alpha)) ** -alpha
+
+
+SHAPES = {RBFKernel: lambda squared, _: torch.exp(-0.5 * squared), MaternKernel: _matern, RQKernel: _rational}
+
+
+class NotPositiveDefinite(ValueError):
+    """Some models' covariance has no Cholesky factor in float32, whatever the jitter; ``rows`` says which."""
+
+    def __init__(self, rows: Sequence[int]) -> None:
+        super().__init__(f"no Cholesky factor for the models in rows {list(rows)} of the batch")
+        self.rows = list(rows)
+
+
+def cholesky(k: Float[torch.Tensor, "b a m m"]) -> Float[torch.Tensor, "b a m m"]:
+    """Factorise each matrix, with ten times the jitter where the last one failed, from 1e-4 to 1e-1.
+
+    Raises:
+        NotPositiveDefinite: some model fails at the largest jitter too.
+    """
+    jitter = torch.full(k.shape[:2], JITTER, dtype=k.dtype, device=k.device)
+    for _ in range(4):
+        factor, failed = torch.linalg.cholesky_ex(k + torch.diag_embed(jitter[:, :, None].expand(k.shape[:3])))
+        if not failed.any():
+            return factor
+        jitter = torch.where(failed > 0, 10 * jitter, jitter)
+    raise NotPositiveDefinite(torch.nonzero(failed.any(dim=1))[:, 0].tolist())
+
+
+class SparseGP(nn.Module):
+    """b sparse GPs on (features, treatment), or b pairs of them, one per arm, on features.
+
+    Constant mean, scaled isotropic kernel, Gaussian noise, whitened variational posterior N(m, S S').
+
+    Args:
+        streams: of the b models.
+        inducing: initial inducing points; the axis a holds one GP for both arms, or one per arm, control first.
+        lengthscale: initial length scale of each.
+        kernel: a name of ``KERNELS``.
+    """
+
+    def __init__(
+        self,
+        streams: Streams,
+        inducing: Float[torch.Tensor, "b a m k"],
+        lengthscale: Float[torch.Tensor, "b a"],
+        kernel: str,
+    ) -> None:
+        super().__init__()
+        b, arms, m, _ = inducing.shape
+        shape = torch.Size([b, arms])
+        self.separate = arms == 2
+        self.inducing = nn.Parameter(inducing)
+        self.variational = gpytorch.variational.CholeskyVariationalDistribution(m, batch_shape=shape)
+        self.mean = gpytorch.means.ConstantMean(batch_shape=shape)
+        self.kernel = ScaleKernel(KERNELS[kernel](batch_shape=shape), batch_shape=shape)
+        self.likelihood = gpytorch.likelihoods.GaussianLikelihood(batch_shape=shape[:1])
+        self.kernel.base_kernel.lengthscale = lengthscale[:, :, None, None]
+        self.variational.variational_mean.data.copy_(1e-3 * streams.normal(arms, m))
+
+    @property
+    def _scale(self) -> Float[torch.Tensor, "b a m m"]:
+        return self.variational.chol_variational_covar.tril()
+
+    def inputs(self, features: Features, t: PerUnitArms) -> Float[torch.Tensor, "b a n k2"]:
+        """Return what the GPs see of units: features with the treatment appended, or features alone, twice."""
+        if self.separate:
+            return features[:, None].expand(-1, 2, -1, -1)
+        return torch.cat([features, t[:, :, None].to(features.dtype)], dim=2)[:, None]
+
+    def _covariance(self, squared: Float[torch.Tensor, "b a m n"]) -> Float[torch.Tensor, "b a m n"]:
+        """Return the prior covariance of points at these squared distances."""
+        kernel = self.kernel.base_kernel
+        shape = SHAPES[type(kernel)](squared / kernel.lengthscale**2, kernel)
+        return self.kernel.outputscale[:, :, None, None] * shape
+
+    def _covariances(
+        self, x: Float[torch.Tensor, "b a n k"]
+    ) -> tuple[Float[torch.Tensor, "b a m m"], Float[torch.Tensor, "b a m n"]]:
+        """Return K_zz and K_zx; K_zz's diagonal is set, since rounded distances to oneself have gradients of noise."""
+        centre = self.inducing.detach().mean(dim=2, keepdim=True)  # distances are exacter near the origin
+        z, x = self.inducing - centre, x - centre
+        zz, xx = z.square().sum(3), x.square().sum(3)
+        k_zz = self._covariance(torch.add(zz[..., None] + zz[..., None, :], z @ z.mT, alpha=-2))
+        diagonal = torch.eye(k_zz.shape[-1], dtype=torch.bool, device=k_zz.device)
+        k_zz = torch.where(diagonal, self.kernel.outputscale[:, :, None, None], k_zz)
+        return k_zz, self._covariance(torch.add(zz[..., None] + xx[..., None, :], z @ x.mT, alpha=-2))
+
+    def _projections(
+        self, x: Float[torch.Tensor, "b a n k"]
+    ) -> tuple[Float[torch.Tensor, "b a n"], Float[torch.Tensor, "b a m n"], Float[torch.Tensor, "b a m n"]]:
+        """Return the mean at ``x``, A = L^-1 K_zx and S' A, of which covariances are made."""
+        k_zz, k_zx = self._covariances(x)
+        a = torch.linalg.solve_triangular(cholesky(k_zz), k_zx, upper=False)
+        mean = self.mean(x) + (a.mT @ self.variational.variational_mean[..., None])[..., 0]
+        return mean, a, self._scale.mT @ a
+
+    def marginals(self, features: Features, t: PerUnitArms) -> tuple[PerUnit, PerUnit]:
+        """Return mean and variance of each unit's noiseless outcome under its own treatment."""
+        mean, a, sa = self._projections(self.inputs(features, t))
+        prior = self.kernel.outputscale[:, :, None]
+        var = (prior + JITTER - a.square().sum(2) + sa.square().sum(2)).clamp_min(JITTER)
+        if not self.separate:
+            return mean[:, 0], var[:, 0]
+        treated = t > 0
+        return torch.where(treated, mean[:, 1], mean[:, 0]), torch.where(treated, var[:, 1], var[:, 0])
+
+    def pair(self, features: Features) -> tuple[Float[torch.Tensor, "b n 2"], Float[torch.Tensor, "b n 2 2"]]:
+        """Return mean and covariance of each unit's two noiseless outcomes, control first."""
+        n = features.shape[1]
+        arms = torch.zeros(features.shape[:2], dtype=torch.int64, device=features.device)
+        if self.separate:
+            x = self.inputs(features, arms)
+        else:
+            x = torch.cat([self.inputs(features, arms), self.inputs(features, arms + 1)], dim=2)
+        mean, a, sa = self._projections(x)
+        prior = self.kernel.outputscale[:, :, None]
+        var = (prior - a.square().sum(2) + sa.square().sum(2)).clamp_min(0)
+        if self.separate:
+            return mean.mT, torch.diag_embed(var.mT)
+        cross = self._covariance(x.new_ones(len(x), 1, 1, 1))[:, 0, 0]  # the arms are one unit apart
+        cross = cross - (a[..., :n] * a[..., n:]).sum(2)[:, 0] + (sa[..., :n] * sa[..., n:]).sum(2)[:, 0]
+        var = var[:, 0].unflatten(1, (2, n))
+        limit = var.prod(dim=1).sqrt()  # rounding may carry a covariance past what the variances allow
+        cross = torch.clamp(cross, -limit, limit)
+        cov = torch.stack([var[:, 0], cross, cross, var[:, 1]], dim=2).unflatten(2, (2, 2))
+        return mean[:, 0].unflatten(1, (2, n)).mT, cov
+
+    def log_density(self, mean: PerUnit, var: PerUnit, y: PerUnit) -> PerUnit:
+        """Return E_q[log p(y | f)] of each unit."""
+        noise = self.likelihood.noise
+        return -0.5 * (((y - mean) ** 2 + var) / noise + noise.log() + math.log(2 * math.pi))
+
+    def divergence(self) -> PerModel:
+        """Return KL(q || p) of the whitened inducing values, summed over arms."""
+        s, m = self._scale, self.variational.variational_mean
+        log_det = s.diagonal(dim1=2, dim2=3).abs().clamp_min(1e-20).log().sum(2)
+        return (0.5 * (s.square().sum((2, 3)) + m.square().sum(2) - m.shape[2]) - log_det).sum(1)
+
+    def elbo(self, features: Features, t: PerUnitArms, y: PerUnit, n: PerModel) -> PerModel:
+        """Return the evidence bound per unit: mean expected log density, less the divergence over ``n`` units."""
+        return self.log_density(*self.marginals(features, t), y).mean(1) - self.divergence() / n
+
+
+def k_means(points: Points, m: int, generator: torch.Generator) -> Float[torch.Tensor, "m k"]:
+    """Return ``m`` centres by Lloyd's algorithm from distinct units drawn at random; an empty cluster stays put."""
+    centres = points[torch.randperm(len(points), generator=generator)[:m]]
+    if m == len(points):
+        return centres
+    for _ in range(LLOYD):
+        nearest = torch.cdist(points, centres).argmin(dim=1)
+        sums = torch.zeros_like(centres).index_add_(0, nearest, points)
+        count = torch.bincount(nearest, minlength=m)[:, None]
+        centres = torch.where(count > 0, sums / count.clamp_min(1), centres)
+    return centres
+
+
+def initial_inducing(points: Points, m: int, generator: torch.Generator) -> tuple[Float[torch.Tensor, "m k"], float]:
+    """Return inducing points and a length scale for units at ``points``.
+
+    Args:
+        points: initial features, with the treatment appended where the GP sees it.
+        m: inducing points wanted; where there are fewer units, their points are repeated, with a spread of 0.01.
+        generator: draws the first centres and the spread.
+
+    Returns:
+        The points, and the mean distance between pairs of ``points`` (1 where that is 0 or there is no pair).
+    """
+    centres = k_means(points, min(m, len(points)), generator)
+    if len(centres) < m:
+        centres = centres.repeat(m // len(centres) + 1, 1)[:m]
+        centres = centres + SPREAD * torch.randn(centres.shape, generator=generator)
+    distance = torch.pdist(points).mean().item() if len(points) > 1 else 0.0
+    return centres, distance or 1.0

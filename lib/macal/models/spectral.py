@@ -1,0 +1,123 @@
+"""Linear maps whose spectral norm is softly bounded, for many models at once.
+
+Each map is divided by max(1, sigma / bound), where sigma is its spectral norm as one step of power iteration per
+training step tracks it. Sources: Gouk et al. 2021 (the soft bound), Behrmann et al. 2019 (iterating through the
+convolution, which bounds the map itself and not the matrix of its kernel). The first axis is always the model's.
+"""
+
+import math
+from collections.abc import Iterable
+
+import torch
+from jaxtyping import Float
+from torch import nn
+from torch.nn import functional
+
+from macal.models.streams import Streams
+
+Maps = Float[torch.Tensor, "b _ _"]
+Factors = Float[torch.Tensor, "b"]
+Images = Float[torch.Tensor, "b n c h w"]
+
+
+def _unit(x: Float[torch.Tensor, "b ..."]) -> Float[torch.Tensor, "b ..."]:
+    """Scale each model's array to Euclidean norm 1."""
+    return functional.normalize(x.flatten(1), dim=1, eps=1e-12).view_as(x)
+
+
+class SpectralLinear(nn.Module):
+    """b affine maps from ``d_in`` to ``d_out`` numbers, drawn as ``torch.nn.Linear`` draws its own.
+
+    Args:
+        streams: of the b models.
+        d_in: numbers in.
+        d_out: numbers out.
+        bound: of the spectral norm, or None for none.
+    """
+
+    def __init__(self, streams: Streams, d_in: int, d_out: int, bound: float | None) -> None:
+        super().__init__()
+        half_width = 1 / math.sqrt(d_in)
+        self.bound = bound
+        self.weight = nn.Parameter(streams.uniform(d_out, d_in, half_width=half_width))
+        self.bias = nn.Parameter(streams.uniform(1, d_out, half_width=half_width))
+        self.register_buffer("left", _unit(streams.normal(d_out, 1)))
+        self.register_buffer("right", _unit(streams.normal(d_in, 1)))
+
+    def factor(self, iterate: bool) -> Factors:
+        """Return max(1, sigma / bound) per model; ``iterate`` first moves the singular vectors by one step."""
+        if self.bound is None:
+            return self.weight.new_ones(len(self.weight))
+        if iterate:
+            with torch.no_grad():
+                self.right = _unit(self.weight.mT @ self.left)
+        image = self.weight @ self.right
+        if iterate:
+            self.left = _unit(image.detach())
+        return ((self.left * image).sum((1, 2)) / self.bound).clamp_min(1.0)
+
+    def forward(self, x: Float[torch.Tensor, "b n d_in"], iterate: bool = False) -> Float[torch.Tensor, "b n d_out"]:
+        """Apply the bounded maps; the smaller input is divided by the factor rather than the weights."""
+        return torch.baddbmm(self.bias, x / self.factor(iterate)[:, None, None], self.weight.mT)
+
+
+class SpectralConv2d(nn.Module):
+    """b convolutions whose norm as maps between images is bounded.
+
+    Args:
+        streams: of the b models.
+        channels: channels in and out.
+        size: height and width of the images in.
+        kernel: height and width of the kernel; odd, padded to keep the size.
+        stride: 1 or 2.
+        bound: of the spectral norm, or None for none.
+    """
+
+    def __init__(
+        self, streams: Streams, channels: tuple[int, int], size: int, kernel: int, stride: int, bound: float | None
+    ) -> None:
+        super().__init__()
+        c_in, c_out = channels
+        self.bound, self.stride, self.padding = bound, stride, kernel // 2
+        self.size_out = (size - 1) // stride + 1
+        self._surplus = (size - 1) % stride  # rows that a strided convolution leaves unread
+        half_width = 1 / math.sqrt(c_in * kernel**2)
+        self.weight = nn.Parameter(streams.uniform(c_out, c_in, kernel, kernel, half_width=half_width))
+        self.bias = nn.Parameter(streams.uniform(c_out, half_width=half_width))
+        self.register_buffer("left", _unit(streams.normal(1, c_out, self.size_out, self.size_out)))
+        self.register_buffer("right", _unit(streams.normal(1, c_in, size, size)))
+
+    def _map(
+        self, x: Float[torch.Tensor, "b n c h w"], weight: torch.Tensor, bias: Iterable[torch.Tensor | None]
+    ) -> Float[torch.Tensor, "b n c2 h2 w2"]:
+        """Convolve model by model: on a CPU a grouped convolution of all takes 1.4 to 1.8 times as long."""
+        last = torch.channels_last
+        each = zip(x, weight, bias, strict=True)
+        return torch.stack(
+            [
+                functional.conv2d(one.contiguous(memory_format=last), w, b, self.stride, self.padding)
+                for one, w, b in each
+            ]
+        )
+
+    def _transposed(self, x: Float[torch.Tensor, "b n c2 h2 w2"]) -> Float[torch.Tensor, "b n c h w"]:
+        pairs = zip(x, self.weight, strict=True)
+        settings = (None, self.stride, self.padding, self._surplus)
+        return torch.stack([functional.conv_transpose2d(one, w, *settings) for one, w in pairs])
+
+    def factor(self, iterate: bool) -> Factors:
+        """Return max(1, sigma / bound) per model; ``iterate`` first moves the singular vectors by one step."""
+        if self.bound is None:
+            return self.weight.new_ones(len(self.weight))
+        if iterate:
+            with torch.no_grad():
+                self.right = _unit(self._transposed(self.left))
+        image = self._map(self.right, self.weight, [None] * len(self.weight))
+        if iterate:
+            self.left = _unit(image.detach())
+        return ((self.left * image).flatten(1).sum(1) / self.bound).clamp_min(1.0)
+
+    def forward(self, x: Images, iterate: bool = False) -> Float[torch.Tensor, "b n c2 h2 w2"]:
+        """Apply the bounded maps."""
+        weight = self.weight / self.factor(iterate)[:, None, None, None, None]
+        return self._map(x, weight, self.bias)

@@ -1,0 +1,20 @@
+"""One training among many: what a model that trains several labelled sets at once is given."""
+
+from dataclasses import dataclass
+
+from macal.problem import Split
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One labelled set to fit.
+
+    Attributes:
+        labelled: units with revealed outcomes, (m, d).
+        valid: units for early stopping, where the model needs them.
+        seed: of the model's own draws, a non-negative integer; nothing else moves them.
+    """
+
+    labelled: Split
+    valid: Split | None = None
+    seed: int = 0

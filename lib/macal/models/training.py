@@ -1,0 +1,259 @@
+"""Early-stopped training of many deep kernels as one batch, refilled from a queue as models finish."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from jaxtyping import Float, Shaped
+
+from macal.models.network import DeepKernel, Units, build, pad
+from macal.models.sparse_gp import NotPositiveDefinite, PerModel
+from macal.models.streams import Streams
+
+BETAS, EPS = (0.9, 0.999), 1e-8
+
+Weights = Float[torch.Tensor, "n"]
+Marks = Shaped[torch.Tensor, "b"]
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One model to train: its place among the tasks, its units and its seed."""
+
+    place: int
+    labelled: Units
+    valid: Units
+    seed: int
+
+    def __str__(self) -> str:
+        return f"tasks[{self.place}] ({len(self.labelled)} labelled units, seed {self.seed})"
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """What training leaves: the place among the tasks, the network in its best state, epochs run, best loss."""
+
+    place: int
+    network: DeepKernel
+    epochs: int
+    valid_loss: float
+
+
+def _column(per_model: Marks, like: torch.Tensor) -> torch.Tensor:
+    return per_model.view(-1, *[1] * (like.ndim - 1))
+
+
+class Adam:
+    """Adam with L2 weight decay whose step count and decay are each model's own (Kingma and Ba 2015)."""
+
+    def __init__(self, network: DeepKernel, lr: float, lr_gp: float) -> None:
+        self.rates = {name: lr if name.startswith("encoder") else lr_gp for name, _ in network.named_parameters()}
+        self.first = {name: torch.zeros_like(p) for name, p in network.named_parameters()}
+        self.second = {name: torch.zeros_like(p) for name, p in network.named_parameters()}
+
+    @torch.no_grad()
+    def step(self, network: DeepKernel, loss: torch.Tensor, decay: PerModel, steps: PerModel) -> None:
+        """Move each model down the gradient of ``loss``, the sum of all their losses; ``steps`` counts from 1."""
+        names, parameters = zip(*network.named_parameters(), strict=True)
+        gradients = torch.autograd.grad(loss, parameters)
+        first, second = 1 - BETAS[0] ** steps, (1 - BETAS[1] ** steps).sqrt()  # corrections of the moments
+        for name, p, g in zip(names, parameters, gradients, strict=True):
+            g = torch.addcmul(g, p, _column(decay, p))
+            m, v = self.first[name], self.second[name]
+            m.lerp_(g, 1 - BETAS[0])
+            v.mul_(BETAS[1]).addcmul_(g, g, value=1 - BETAS[1])
+            scale = v.sqrt().add_(_column(EPS * second, p)).mul_(_column(first / second / self.rates[name], p))
+            p.addcdiv_(m, scale, value=-1)
+
+
+class Batch:
+    """The models in training, as many as the batch holds at the moment.
+
+    Args:
+        settings: a :class:`macal.models.due.Due`.
+        jobs: models to begin with, at least one.
+    """
+
+    def __init__(self, settings: Any, jobs: Sequence[Job]) -> None:
+        self.settings, self.jobs = settings, list(jobs)
+        device = jobs[0].labelled.x.device
+        self.streams = Streams.of((job.seed for job in jobs), device)
+        self.network = build(settings, [job.labelled for job in jobs], self.streams)
+        self.adam = Adam(self.network, settings.lr, settings.lr_gp)
+        self.best = {name: tensor.clone() for name, tensor in self.network.per_model().items()}
+        self.best_loss = torch.full((len(jobs),), math.inf, device=device)
+        self.epochs = torch.zeros(len(jobs), dtype=torch.int64, device=device)
+        self.waited = torch.zeros_like(self.epochs)
+        self._gather()
+
+    def _gather(self) -> None:
+        """Lay the units of all models side by side."""
+        labelled, valid = [job.labelled for job in self.jobs], [job.valid for job in self.jobs]
+        self.x, self.t, self.y = (pad([getattr(u, name) for u in labelled]) for name in "xty")
+        self.valid = [pad([getattr(u, name) for u in valid]) for name in "xty"]
+        weights = [self.settings.validation_weights(len(u)).to(self.x.device) for u in valid]
+        self.weights = pad(weights)
+        self.n = torch.tensor([float(len(u)) for u in labelled], device=self.x.device)
+        self.decay = 0.5 * (1 - self.settings.dropout) / self.n
+
+    def epoch(self) -> None:
+        """Train every model for one epoch, then keep the states that validate best.
+
+        Raises:
+            ValueError: a model whose covariance cannot be factorised, or whose loss is not finite from the start.
+        """
+        try:
+            self._train()
+            loss = self._validate()
+        except NotPositiveDefinite as error:
+            failed = ", ".join(str(self.jobs[i]) for i in error.rows)
+            raise ValueError(
+                f"training failed for {failed}: the covariance of its inducing points is not positive definite in"
+                " float32 at any jitter up to 0.1; look for repeated or huge covariates or outcomes, or lower the"
+                " learning rates"
+            ) from error
+        self.epochs += 1
+        better = loss < self.best_loss
+        self.best_loss = torch.where(better, loss, self.best_loss)
+        self.waited = torch.where(better, 0, self.waited + 1)
+        for name, tensor in self.network.per_model().items():
+            self.best[name] = torch.where(_column(better, tensor), tensor, self.best[name])
+        lost = ~torch.isfinite(self.best_loss) & ~torch.isfinite(loss)
+        if lost.any():
+            names = ", ".join(str(self.jobs[i]) for i in torch.nonzero(lost)[:, 0].tolist())
+            raise ValueError(f"training failed for {names}: its validation loss is not finite; check y's scale")
+
+    def _train(self) -> None:
+        s = self.settings
+        order = self.streams.minibatches((len(j.labelled) for j in self.jobs), s.steps, s.batch).to(self.x.device)
+        model = torch.arange(len(self.jobs), device=self.x.device)[:, None]
+        for k in range(s.steps):
+            at = model, order[:, k]
+            bound = self.network.elbo(self.x[at], self.t[at], self.y[at], self.n, self.streams)
+            self.adam.step(self.network, -bound.sum(), self.decay, (self.epochs * s.steps + k + 1).float())
+
+    @torch.no_grad()
+    def _validate(self) -> PerModel:
+        chunks = zip(*(a.split(self.settings.chunk, dim=1) for a in (*self.valid, self.weights)), strict=True)
+        return -sum((self.network.log_density(x, t, y) * w).sum(1) for x, t, y, w in chunks)
+
+    def pop_finished(self) -> Iterator[Trained]:
+        """Yield the models that stop, and drop them from the batch."""
+        s = self.settings
+        done = (self.waited >= s.patience) | (self.epochs >= s.epochs)
+        for i in torch.nonzero(done)[:, 0].tolist():
+            network = self.network.copy_of({name: tensor[i : i + 1] for name, tensor in self.best.items()})
+            yield Trained(self.jobs[i].place, network, int(self.epochs[i]), float(self.best_loss[i]))
+        if done.any():
+            self._take(torch.nonzero(~done)[:, 0])
+
+    def _take(self, rows: torch.Tensor) -> None:
+        kept = rows.tolist()
+        self.jobs = [self.jobs[i] for i in kept]
+        self.streams = self.streams.take(kept)
+        self._map(lambda tensor, _: tensor[rows])
+
+    def join(self, other: "Batch") -> "Batch":
+        """Take over the models of another batch; return this one."""
+        self.jobs += other.jobs
+        self.streams = self.streams.join(other.streams)
+        self._map(lambda mine, theirs: torch.cat([mine, theirs]), other)
+        return self
+
+    def _map(self, rule: Any, other: "Batch | None" = None) -> None:
+        """Apply ``rule`` to every tensor with a model axis, alongside the other batch's, and lay the units anew."""
+        other = other or self
+
+        def all_of(mine: dict[str, torch.Tensor], theirs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+            return {name: rule(tensor, theirs[name]) for name, tensor in mine.items()}
+
+        state = all_of(self.network.per_model(), other.network.per_model())
+        self.best = all_of(self.best, other.best)
+        self.adam.first, self.adam.second = (
+            all_of(mine, theirs)
+            for mine, theirs in ((self.adam.first, other.adam.first), (self.adam.second, other.adam.second))
+        )
+        for name in ("best_loss", "epochs", "waited"):
+            setattr(self, name, rule(getattr(self, name), getattr(other, name)))
+        if self.jobs:
+            self.network.set_per_model(state)
+            self._gather()
+
+
+@contextmanager
+def _threads(number: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _alone(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Run ``call`` on one thread, which in torch is each Python thread's own setting."""
+
+    def wrapped(*args: Any) -> Any:
+        with _threads(1):
+            return call(*args)
+
+    return wrapped
+
+
+def train(settings: Any, jobs: Sequence[Job]) -> Iterator[Trained]:
+    """Yield trained models as they finish, at most ``settings.slots`` in training at a time.
+
+    On a CPU each of torch's threads trains a batch of its own: matrices of this size gain little from two threads in
+    one product, and nothing where cores are shared. On CUDA there is one batch. The largest labelled sets go first,
+    for they train longest and would otherwise end alone.
+
+    Args:
+        settings: a :class:`macal.models.due.Due`.
+        jobs: the models to train, on one device.
+    """
+    queue = sorted(jobs, key=lambda job: len(job.labelled))
+    on_cpu = bool(queue) and queue[0].labelled.x.device.type == "cpu"
+    workers = min(torch.get_num_threads(), settings.slots, len(queue)) if on_cpu else 1
+    guard = _alone if on_cpu else lambda call: call
+    batches: list[Batch] = []
+    with ThreadPoolExecutor(max(workers, 1)) as pool:
+        while queue or batches:
+            batches = _refill(settings, batches, queue, workers, pool, guard)
+            list(pool.map(guard(Batch.epoch), batches))
+            for batch in batches:
+                yield from batch.pop_finished()
+            batches = [batch for batch in batches if batch.jobs]
+
+
+def _refill(
+    settings: Any,
+    batches: list[Batch],
+    queue: list[Job],
+    workers: int,
+    pool: ThreadPoolExecutor,
+    guard: Callable[[Callable[..., Any]], Callable[..., Any]],
+) -> list[Batch]:
+    """Take jobs off the queue until the slots are full, the smallest batch first in line, and return the batches."""
+    sizes = [len(batch.jobs) for batch in batches] + [0] * (workers - len(batches))
+    fresh: list[list[Job]] = [[] for _ in sizes]
+    while queue and sum(sizes) < settings.slots:
+        smallest = sizes.index(min(sizes))
+        fresh[smallest].append(queue.pop())
+        sizes[smallest] += 1
+    places = [k for k, new in enumerate(fresh) if new]
+    started = dict(zip(places, pool.map(guard(partial(Batch, settings)), [fresh[k] for k in places]), strict=True))
+    grown = [batch.join(started.pop(k)) if k in started else batch for k, batch in enumerate(batches)]
+    return grown + list(started.values())
+
+
+def minibatch_weights(n: int, batch: int | None) -> Weights:
+    """Return weights that sum to 1: equal, or those of an unweighted average of minibatch means."""
+    if batch is None:
+        return torch.full((n,), 1 / n)
+    sizes = torch.tensor([len(part) for part in torch.arange(n).split(batch)])
+    return torch.repeat_interleave(1 / (sizes * len(sizes)), sizes).float()

@@ -1,0 +1,383 @@
+"""The batched deep kernel against a plain one of gpytorch, and what must not depend on the batch."""
+
+import dataclasses
+
+import gpytorch
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+import macal
+from macal.models import Task, due, get, training
+from macal.models.due import CODE, Due
+from macal.models.gradients import gradients
+from macal.models.network import Units, build
+from macal.models.sparse_gp import KERNELS
+from macal.models.streams import Streams
+from macal.problem import Split
+
+SMALL = Due(width=8, depth=2, inducing=6, batch=10, steps=5, epochs=3, slots=8, device="cpu")
+LATE = dataclasses.replace(SMALL, epochs=40, patience=3)  # long enough to stop early
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Products this small only lose by threads; those that train in batches of their own are tested by name."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def split(seed, n, d=4):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, d))
+    t = np.resize([0, 1, 0], n)
+    return Split(x, t, np.sin(2 * x[:, 0]) + t + 0.1 * rng.normal(size=n))
+
+
+VALID = split(99, 25)
+
+
+def job(seed, n, place=0):
+    return training.Job(
+        place, Units.of(split(seed, n), torch.device("cpu")), Units.of(VALID, torch.device("cpu")), seed
+    )
+
+
+class PlainGP(gpytorch.models.ApproximateGP):
+    """gpytorch's sparse variational GP as its manual writes it, with one model's initial values."""
+
+    def __init__(self, gp, arm):
+        distribution = gpytorch.variational.CholeskyVariationalDistribution(gp.inducing.shape[2])
+        inducing = gp.inducing[0, arm].detach().clone()
+        super().__init__(gpytorch.variational.VariationalStrategy(self, inducing, distribution))
+        self.mean = gpytorch.means.ConstantMean()
+        kernel = type(gp.kernel.base_kernel)
+        options = {"nu": gp.kernel.base_kernel.nu} if hasattr(gp.kernel.base_kernel, "nu") else {}
+        self.kernel = gpytorch.kernels.ScaleKernel(kernel(**options))
+        self.to(gp.inducing.dtype)
+        self.kernel.base_kernel.raw_lengthscale.data.copy_(gp.kernel.base_kernel.raw_lengthscale[0, arm])
+        self.variational_strategy.variational_params_initialized.fill_(1)
+        distribution.variational_mean.data.copy_(gp.variational.variational_mean[0, arm])
+
+    def forward(self, x):
+        return gpytorch.distributions.MultivariateNormal(self.mean(x), self.kernel(x))
+
+
+class Plain(torch.nn.Module):
+    """One deep kernel, one arm or one treatment input at a time: the readable reading of the method."""
+
+    def __init__(self, network, settings, streams):
+        super().__init__()
+        self.settings, self.streams = settings, streams
+        layers = [network.encoder.stem, *network.encoder.blocks]
+        self.w = torch.nn.ParameterList(torch.nn.Parameter(layer.weight[0].detach().clone()) for layer in layers)
+        self.b = torch.nn.ParameterList(torch.nn.Parameter(layer.bias[0, 0].detach().clone()) for layer in layers)
+        self.left = [layer.left[0, :, 0].clone() for layer in layers]
+        self.right = [layer.right[0, :, 0].clone() for layer in layers]
+        self.gps = torch.nn.ModuleList(PlainGP(network.gp, arm) for arm in range(network.gp.inducing.shape[1]))
+        self.likelihood = gpytorch.likelihoods.GaussianLikelihood().to(self.w[0].dtype)
+
+    def linear(self, k, x):
+        with torch.no_grad():
+            self.right[k] = functional.normalize(self.w[k].T @ self.left[k], dim=0)
+            self.left[k] = functional.normalize(self.w[k] @ self.right[k], dim=0)
+        sigma = self.left[k] @ self.w[k] @ self.right[k]
+        return functional.linear(x, self.w[k] / torch.clamp(sigma / self.settings.bound, min=1), self.b[k])
+
+    def features(self, x):
+        z = self.linear(0, x)
+        for k in range(1, self.settings.depth):
+            kept = self.streams.kept(*z.shape, rate=self.settings.dropout)[0]
+            z = z + self.linear(k, functional.elu(z) * kept / (1 - self.settings.dropout))
+        return functional.elu(z)
+
+    def elbo(self, x, t, y, n):
+        phi = self.features(x)
+        if self.settings.treatment == "input":
+            f = self.gps[0](torch.cat([phi, t[:, None]], dim=1))
+            return gpytorch.mlls.VariationalELBO(self.likelihood, self.gps[0], num_data=n)(f, y)
+        fit, divergence = 0, 0
+        for arm, gp in enumerate(self.gps):
+            fit = fit + self.likelihood.expected_log_prob(y[t == arm], gp(phi[t == arm])).sum()
+            divergence = divergence + gp.variational_strategy.kl_divergence()
+        return fit / len(y) - divergence / n
+
+    def parameters_by_name(self, values=lambda p: p):
+        """The names of the batched network -> this one's values."""
+        gp = lambda name: [values(gp.get_parameter(name)) for gp in self.gps]  # noqa: E731
+        strategy = "variational_strategy._variational_distribution."
+        found = {
+            "encoder.stem.weight": values(self.w[0]),
+            "encoder.blocks.0.weight": values(self.w[1]),
+            "encoder.blocks.0.bias": values(self.b[1]),
+            "gp.inducing": torch.stack(gp("variational_strategy.inducing_points")),
+            "gp.variational.variational_mean": torch.stack(gp(strategy + "variational_mean")),
+            "gp.variational.chol_variational_covar": torch.stack(gp(strategy + "chol_variational_covar")).tril(),
+            "gp.mean.raw_constant": torch.stack(gp("mean.raw_constant")),
+            "gp.kernel.raw_outputscale": torch.stack(gp("kernel.raw_outputscale")),
+            "gp.kernel.base_kernel.raw_lengthscale": torch.stack(gp("kernel.base_kernel.raw_lengthscale")),
+            "gp.likelihood.noise_covar.raw_noise": values(self.likelihood.noise_covar.raw_noise),
+        }
+        if "kernel.base_kernel.raw_alpha" in dict(self.gps[0].named_parameters()):
+            found["gp.kernel.base_kernel.raw_alpha"] = torch.stack(gp("kernel.base_kernel.raw_alpha"))
+        return found
+
+
+def both(treatment, kernel, seed=5, n=30, dtype=torch.float32):
+    settings = dataclasses.replace(SMALL, treatment=treatment, kernel=kernel)
+    one = job(seed, n)
+    batch = training.Batch(settings, [one])
+    batch.network.to(dtype)
+    streams = Streams.of([seed])
+    build(settings, [one.labelled], streams)  # leaves the streams where the batch's are
+    return batch, Plain(batch.network, settings, streams), one.labelled
+
+
+@pytest.mark.parametrize("kernel", list(KERNELS))
+@pytest.mark.parametrize("treatment", ["input", "separate"])
+def test_bound_and_gradients_equal_gpytorch(treatment, kernel):
+    batch, plain, units = both(treatment, kernel, dtype=torch.float64)
+    args = units.x[:12].double(), units.t[:12], units.y[:12].double()
+    ours = batch.network.elbo(*(a[None] for a in args), torch.tensor([30.0]), batch.streams).sum()
+    with gpytorch.settings.variational_cholesky_jitter(double_value=1e-4):
+        theirs = plain.elbo(*args, 30)
+    assert ours.item() == pytest.approx(theirs.item(), rel=1e-7)
+    theirs.backward()
+    named = dict(batch.network.named_parameters())
+    slopes = dict(zip(named, torch.autograd.grad(ours, list(named.values())), strict=True))
+    for name, expected in plain.parameters_by_name(lambda p: p.grad).items():
+        noisy = kernel == "matern-1/2" and name == "gp.inducing"  # gpytorch's own, from distances of 1e-15 to itself
+        scale = expected.abs().max().item() * (1e5 if noisy else 1)
+        torch.testing.assert_close(
+            slopes[name].view_as(expected),
+            expected,
+            rtol=1e-4,
+            atol=1e-6 * scale + 1e-12,
+            msg=lambda m, name=name: f"{name}: {m}",
+        )
+
+
+@pytest.mark.parametrize("treatment", ["input", "separate"])
+def test_an_epoch_equals_gpytorch_and_torch_adam(treatment):
+    batch, plain, units = both(treatment, "rbf")
+    s = batch.settings
+    encoder = [*plain.w, *plain.b]
+    rest = [*plain.gps.parameters(), *plain.likelihood.parameters()]
+    decay = 0.5 * (1 - s.dropout) / 30
+    groups = [{"params": encoder, "lr": s.lr}, {"params": rest, "lr": s.lr_gp}]
+    optimiser = torch.optim.Adam(groups, weight_decay=decay)
+    for rows in plain.streams.minibatches([30], s.steps, s.batch)[0]:
+        optimiser.zero_grad()
+        (-plain.elbo(units.x[rows], units.t[rows], units.y[rows], 30)).backward()
+        optimiser.step()
+    batch._train()
+    trained = batch.network.per_model()
+    for name, expected in plain.parameters_by_name().items():
+        found = trained[name].tril() if "chol_" in name else trained[name]
+        torch.testing.assert_close(
+            found.view_as(expected), expected.detach(), rtol=1e-4, atol=1e-5, msg=lambda m, name=name: f"{name}: {m}"
+        )
+
+
+@pytest.mark.parametrize("treatment", ["input", "separate"])
+def test_pair_equals_gpytorch(treatment):
+    batch, plain, _ = both(treatment, "matern-3/2")
+    with torch.no_grad():
+        scale = batch.network.gp.variational.chol_variational_covar
+        scale.mul_(0.3)  # away from the prior
+        phi = batch.network.encoder(torch.from_numpy(VALID.x.copy())[None])
+        mean, cov = batch.network.gp.pair(phi)
+        for arm, gp in enumerate(plain.gps):
+            gp.eval().variational_strategy._variational_distribution.chol_variational_covar.copy_(scale[0, arm])
+        n = len(VALID)
+        if treatment == "input":
+            points = torch.cat([torch.cat([phi[0], torch.full((n, 1), float(arm))], dim=1) for arm in (0, 1)])
+            f = plain.gps[0](points)
+            full = f.covariance_matrix
+            torch.testing.assert_close(mean[0].T.flatten(), f.mean, rtol=1e-4, atol=1e-6)
+            torch.testing.assert_close(cov[0, :, 0, 1], full[:n, n:].diagonal(), rtol=1e-3, atol=1e-4)
+            torch.testing.assert_close(cov[0, :, 1, 1], full[n:, n:].diagonal(), rtol=1e-3, atol=2e-4)
+        else:
+            for arm, gp in enumerate(plain.gps):
+                f = gp(phi[0])
+                torch.testing.assert_close(mean[0, :, arm], f.mean, rtol=1e-4, atol=1e-6)
+                torch.testing.assert_close(cov[0, :, arm, arm], f.variance, rtol=1e-3, atol=2e-4)
+            assert (cov[0, :, 0, 1] == 0).all()
+
+
+def first_epoch(jobs):
+    batch = training.Batch(SMALL, jobs)
+    batch.epoch()
+    return {j.seed: {k: v[i] for k, v in batch.network.per_model().items()} for i, j in enumerate(jobs)}
+
+
+def test_company_changes_a_model_by_rounding_only():
+    a, b, c = job(1, 12), job(2, 30), job(3, 7)
+    alone, pair, three = first_epoch([b]), first_epoch([b, a]), first_epoch([c, a, b])
+    for name, tensor in alone[2].items():
+        for other in (pair, three):
+            torch.testing.assert_close(other[2][name], tensor, rtol=1e-5, atol=1e-5)
+    assert all(torch.equal(tensor, first_epoch([c, a, b])[1][name]) for name, tensor in three[1].items())
+
+
+def tasks(sizes):
+    return [Task(split(seed, n), VALID, seed) for seed, n in enumerate(sizes)]
+
+
+def means(settings, tasks):
+    return [fitted.predict(split(50, 9).x).mean for fitted in settings.fit(tasks)]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_streaming_through_few_slots_changes_rounding_only(threads):
+    few = dataclasses.replace(SMALL, slots=3)
+    whole = means(SMALL, tasks([12, 30, 1, 7, 20]))
+    torch.set_num_threads(threads)
+    streamed, again = (means(few, tasks([12, 30, 1, 7, 20])) for _ in range(2))
+    assert torch.get_num_threads() == threads
+    for a, b, c in zip(whole, streamed, again, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3)
+        assert (b == c).all()  # to the bit
+
+
+def test_each_model_stops_on_its_own_and_keeps_its_best_state():
+    jobs = [job(seed, n, place) for place, (seed, n) in enumerate([(0, 3), (1, 30), (2, 8)])]
+    batch, losses, left = training.Batch(LATE, jobs), {0: [], 1: [], 2: []}, []
+    while batch.jobs:
+        places = [j.place for j in batch.jobs]
+        batch.epoch()
+        for place, loss in zip(places, batch._validate().tolist(), strict=True):
+            losses[place].append(loss)
+        left += list(batch.pop_finished())
+    assert len({model.epochs for model in left}) > 1
+    units = Units.of(VALID, torch.device("cpu"))
+    for model in left:
+        own = losses[model.place]
+        assert model.epochs == len(own) == min(int(np.argmin(own)) + 1 + LATE.patience, LATE.epochs)
+        assert model.valid_loss == pytest.approx(min(own), rel=1e-5)
+        with torch.no_grad():
+            again = -model.network.log_density(units.x[None], units.t[None], units.y[None]).mean()
+        assert again.item() == pytest.approx(model.valid_loss, rel=1e-4)
+
+
+def test_more_epochs_only_help_the_validation_loss():
+    short, long = (s.fit(tasks([30]))[0].info["valid_loss"] for s in (SMALL, LATE))
+    assert long <= short
+
+
+def test_trained_maps_stay_within_the_bound():
+    settings = dataclasses.replace(LATE, bound=0.2)
+    network = settings.fit(tasks([30]))[0].network
+    for layer in (network.encoder.stem, *network.encoder.blocks):
+        assert torch.linalg.matrix_norm(layer.weight, 2).item() > settings.bound
+        assert torch.linalg.matrix_norm(layer.weight / layer.factor(False), 2).item() <= settings.bound * 1.02
+
+
+def test_one_unit_and_one_arm_are_enough():
+    controls = split(0, 9)[[0, 2, 3]]
+    for labelled in (controls, controls[:1]):
+        for treatment in ("input", "separate"):
+            settings = dataclasses.replace(SMALL, treatment=treatment)
+            posterior = settings.fit([Task(labelled, VALID)])[0].predict(VALID.x)
+            assert np.isfinite(posterior.mean).all() and np.linalg.eigvalsh(posterior.cov).min() >= -1e-5
+
+
+def test_code_weighs_validation_minibatches_equally():
+    weights = training.minibatch_weights(202, 100)
+    assert weights.sum().item() == pytest.approx(1)
+    assert weights[-2:].sum().item() == pytest.approx(1 / 3)  # the last two of 202 units
+    assert torch.equal(training.minibatch_weights(4, None), torch.full((4,), 0.25))
+
+
+@pytest.mark.parametrize("treatment", ["input", "separate"])
+def test_gradients_by_unit_and_their_projection(treatment):
+    fitted = dataclasses.replace(SMALL, treatment=treatment).fit(tasks([30]))[0]
+    x, t = torch.from_numpy(VALID.x.copy()), torch.from_numpy(VALID.t.copy())
+    rows = dict(gradients(fitted.network, x, t))
+    mean = fitted.network.gp.marginals(fitted.network.encoder(x[None]), t[None])[0][0, 3]
+    names, weights = zip(*fitted.network.encoder.named_parameters(), strict=True)
+    for name, one in zip(names, torch.autograd.grad(mean, weights), strict=True):
+        torch.testing.assert_close(rows[name][3], one.flatten(), rtol=1e-3, atol=1e-5)
+    exact = torch.cat(list(rows.values()), dim=1)
+    sketch = fitted.gradients(VALID.x, VALID.t, dimensions=4000)
+    norms = exact.norm(dim=1)
+    error = (torch.from_numpy(sketch @ sketch.T) - exact @ exact.T) / (norms[:, None] * norms)
+    assert error.abs().max() < 6 / 4000**0.5
+    whole, part = fitted.gradients(VALID.x, VALID.t), fitted.gradients(VALID.x[:4], VALID.t[:4])
+    np.testing.assert_allclose(part, whole[:4], rtol=1e-3, atol=1e-6)
+
+
+def test_a_campaign_trains_as_one_batch_and_reports_its_epochs():
+    problem = macal.load("ihdp", 0, protocol="code")
+    model = dataclasses.replace(SMALL, **CODE)
+    history = macal.run(problem, "random", model=model, n_queries=2)
+    assert history.labelled.tolist() == [10, 20, 30] and (history.epochs == 3).all()
+    assert np.isfinite(history.pehe).all() and np.isfinite(history.valid_loss).all()
+    sets = [np.concatenate([problem.start, *history.attrs["picks"][:1]])]
+    again = macal.evaluate(problem, sets, model)
+    assert again.pehe[0] == pytest.approx(history.pehe[1], rel=1e-3)
+
+
+def test_known_by_name_with_the_papers_settings():
+    model = get("due")
+    assert (model.treatment, model.kernel, model.validation) == ("separate", "rbf", "units")
+    assert get("due", **due.CNN).encoder == "cnn"
+
+
+def test_images_train():
+    rng = np.random.default_rng(0)
+    units = Split(rng.normal(size=(8, 784)), np.resize([0, 1], 8), rng.normal(size=8))
+    settings = get("due", **due.CNN | {"width": 4, "inducing": 4, "batch": 4, "steps": 2, "epochs": 1, "device": "cpu"})
+    posteriors = [fitted.predict(units.x[:3]) for fitted in settings.fit([Task(units, units, k) for k in (0, 1)])]
+    assert all(np.isfinite(p.mean).all() and p.mean.shape == (3, 2) for p in posteriors)
+
+
+HUGE = Split(split(0, 6).x, split(0, 6).t, np.full(6, 1e38))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: get("due", kernel="matern"), r"unknown kernel 'matern' \(did you mean 'matern-\d/2'\?\)"),
+        (lambda: get("due", treatment="both"), "unknown treatment 'both'; known: separate, input"),
+        (lambda: get("due", dropout=1.0), r"dropout must lie in \[0, 1\), got 1.0"),
+        (lambda: get("due", bound=0.0), "bound must be above 0, or None"),
+        (lambda: get("due", lr=-1.0), "lr must be a finite number above 0, got -1.0"),
+        (lambda: get("due", device="gpu"), "unknown device 'gpu'"),
+        (lambda: get("due", slots=0), "slots must be an integer of at least 1, got 0"),
+        (lambda: SMALL.fit([Task(split(0, 4))]), r"needs validation units, got none in tasks\[0\]"),
+        (
+            lambda: SMALL.fit([Task(split(0, 4)[[]], VALID)]),
+            r"at least one labelled unit, got none in tasks\[0\]",
+        ),
+        (
+            lambda: SMALL.fit([*tasks([4]), Task(split(0, 4, d=3), split(1, 4, d=3))]),
+            r"same 4 covariates, got \{3\} in tasks\[1\]",
+        ),
+        (lambda: get("due", **due.CNN).fit(tasks([4])), "needs 784 = 28 x 28 pixels, got 4 covariates"),
+        (
+            lambda: SMALL.fit([Task(split(0, 4), VALID, -1)]),
+            r"seed must be a non-negative integer, got -1",
+        ),
+        (lambda: SMALL.fit([*tasks([5]), Task(HUGE, VALID, 7)]), r"tasks\[1\] \(6 labelled units, seed 7\)"),
+        (lambda: macal.evaluate(macal.load("toy"), [[0, 1, 2]], SMALL), "or a problem that has them"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_jitter_grows_where_it_must_and_failure_names_the_model():
+    k = torch.ones(3, 1, 4, 4)
+    k[0] = torch.eye(4)
+    k[2, 0, 0, 1:] = k[2, 0, 1:, 0] = 1.005  # an eigenvalue of about -0.004
+    factor = macal.models.sparse_gp.cholesky(k)
+    assert factor[0, 0, 0, 0].item() == pytest.approx((1 + 1e-4) ** 0.5)
+    assert factor[2, 0, 0, 0].item() == pytest.approx((1 + 1e-2) ** 0.5)
+    k[1] = -torch.eye(4)
+    with pytest.raises(macal.models.sparse_gp.NotPositiveDefinite, match=r"rows \[1\]"):
+        macal.models.sparse_gp.cholesky(k)
