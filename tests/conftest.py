@@ -1,9 +1,12 @@
 """Settings shared by all tests."""
 
+import torch
 from hypothesis import settings
 from jaxtyping import install_import_hook
 
 install_import_hook("macal", "beartype.beartype")  # array shapes and types are checked wherever the library states them
+
+torch.set_num_threads(1)  # as many test processes run as there are cores
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")

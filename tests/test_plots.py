@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import macal
 from macal import plots
 
 
@@ -36,3 +37,30 @@ def test_arms_counts_every_unit(ax):
     x, t = np.linspace(0, 1, 30)[:, None], np.arange(30) % 3 == 0
     plots.arms(x, t.astype(int), ax, bins=7)
     assert [abs(patch.get_data().values.sum()) for patch in ax.patches] == [10, 20]
+
+
+def test_every_criterion_has_a_style_of_its_own():
+    assert set(macal.names()) <= set(plots.METHODS)
+    assert (
+        len({style[:2] for style in plots.METHODS.values()})
+        == len({s[2] for s in plots.METHODS.values()})
+        == len(plots.METHODS)
+    )
+
+
+def test_picks_draws_every_unit_once_and_joins_pairs(ax):
+    x, t = np.arange(20.0).reshape(10, 2), np.tile([1, 0], 5)
+    plots.picks(x, t, np.array([0, 1]), np.array([2, 3, 4]), ax)
+    assert sum(len(c.get_offsets()) for c in ax.collections) == 10
+    assert [c.get_label() for c in ax.collections][-2:] == ["treated, picked", "control, picked"]
+    (line,) = ax.get_lines()
+    np.testing.assert_array_equal(line.get_xydata(), x[[2, 3]])
+
+
+def test_method_grid_names_panels_and_drops_spare_ones():
+    x, t = np.arange(20.0).reshape(10, 2), np.tile([1, 0], 5)
+    figure, axes = plt.subplots(1, 3)
+    plots.method_grid(x, t, np.array([0]), {"macal": np.array([2, 3]), "own": np.array([4, 5])}, axes, pairs=("macal",))
+    assert [ax.get_title() for ax in figure.axes] == ["MACAL", "own"]
+    assert [len(ax.get_lines()) for ax in figure.axes] == [1, 0]
+    plt.close(figure)

@@ -1,44 +1,151 @@
-"""Comparisons between methods: pairing and intervals."""
+"""Records survive what disks and people do to them, or say that they did not."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from macal.results import interval, log_ratio
+from macal import results
+from macal.results import DamagedRecord, ForeignRecord, Record, read, read_all, write
 
-TABLE = pd.DataFrame(
-    {
-        "method": ["random"] * 3 + ["macal"] * 3,
-        "replication": [0, 1, 2, 2, 0, 1],
-        "labelled": 10,
-        "pehe": [1.0, 2, 4, 2, 3, 2],
+
+def record(replication=0, pehe=0.1 + 0.2, **config):
+    asked = {
+        "dataset": "toy",
+        "protocol": "paper",
+        "replication": replication,
+        "method": "macal",
+        "model": {"name": "exact-gp"},
     }
-)
+    return Record(
+        asked | config, [{"step": 0, "labelled": 25, "pehe": pehe, "w1": float("nan")}], [[3, 1]], {"seconds": 1.5}
+    )
 
 
-def test_log_ratio_is_paired_by_replication():
-    found = log_ratio(TABLE).set_index("replication").log_ratio
-    np.testing.assert_allclose(found[[0, 1, 2]], np.log([3, 1, 0.5]))
+def test_a_record_comes_back_to_the_last_bit(tmp_path):
+    path = write(record(), tmp_path / "new")
+    back = read(path)
+    assert back.rows[0]["pehe"] == 0.1 + 0.2 and np.isnan(back.rows[0]["w1"]) and back.picks == [[3, 1]]
+    assert back.config == record().config and back.key == record().key == path.stem
+
+
+def test_the_key_follows_the_configuration_alone():
+    turned = Record(dict(reversed(record().config.items())), [], [])
+    assert turned.key == record().key != record(replication=1).key
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
+def test_a_truncated_record_is_refused(tmp_path, share):
+    path = write(record(), tmp_path)
+    os.truncate(path, int(path.stat().st_size * share))
+    with pytest.raises(DamagedRecord, match="delete it, and it is run again"):
+        read(path)
 
 
 @pytest.mark.parametrize(
-    ("table", "baseline", "message"),
-    [
-        (TABLE, "qhte", "no rows of method 'qhte'; the table has: macal, random"),
-        (TABLE.iloc[1:], "random", "lacks replications or sizes"),
-    ],
+    "old, new", [('"pehe": 0.3', '"pehe": 0.2'), ('"step": 0', '"step": 1'), ("[3, 1]", "[3, 2]"), ("1.5", "1.6")]
 )
-def test_log_ratio_refuses(table, baseline, message):
-    with pytest.raises(ValueError, match=message):
-        log_ratio(table, baseline)
+def test_a_changed_record_is_refused(tmp_path, old, new):
+    path = write(record(), tmp_path)
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    with pytest.raises(DamagedRecord, match="was changed after it was written"):
+        read(path)
 
 
-def test_interval_covers_the_mean_as_often_as_it_says():
-    rng = np.random.default_rng(0)
-    hits = [low <= 0 <= high for low, high in (interval(rng.normal(size=40), n_resamples=300) for _ in range(300))]
-    assert 0.90 < np.mean(hits) < 0.98
+def test_every_flipped_byte_is_noticed(tmp_path):
+    path = write(record(), tmp_path)
+    content = path.read_bytes()
+    for place in range(0, len(content), 7):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 2]) + content[place + 1 :])
+        with pytest.raises((DamagedRecord, ForeignRecord)):
+            read(path)
 
 
-def test_interval_needs_two():
-    with pytest.raises(ValueError, match="at least two replications"):
-        interval([1.0])
+@pytest.mark.parametrize("text", ["", "[]", "{}", "null", "not json", '{"schema": 1}', "\x00\x01"])
+def test_a_file_that_is_no_record_is_refused(tmp_path, text):
+    path = tmp_path / "foreign.json"
+    path.write_text(text)
+    with pytest.raises(DamagedRecord):
+        read(path)
+
+
+def test_other_schemas_and_configurations_are_refused(tmp_path):
+    path = write(record(), tmp_path)
+    with pytest.raises(ForeignRecord, match="another configuration: method, replication differ"):
+        read(path, record(replication=4, method="qhte").config)
+    path.write_text(path.read_text().replace('"schema": 1', '"schema": 2'))
+    with pytest.raises(ForeignRecord, match="schema 2, this version reads 1"):
+        read(path)
+
+
+def test_a_folder_is_read_whole_or_not_at_all(tmp_path):
+    for k in range(3):
+        write(record(k), tmp_path)
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / ".half.tmp").write_text("{")
+    assert sorted(r.config["replication"] for r in read_all(tmp_path)) == [0, 1, 2]
+    first = next(tmp_path.glob("*.json"))
+    first.rename(tmp_path / "renamed.json")
+    with pytest.raises(ForeignRecord, match="it was renamed"):
+        read_all(tmp_path)
+
+
+def test_tables_do_not_mix_configurations():
+    with pytest.raises(ForeignRecord, match="different models cannot stand in one table"):
+        results.table([record(), record(model={"name": "due"})])
+    assert results.table([record(), record(1)]).replication.tolist() == [0, 1]
+
+
+def test_a_full_disk_leaves_the_old_record(tmp_path):
+    old = write(record(), tmp_path).read_bytes()
+    code = (
+        "import resource, signal, sys; from pathlib import Path; from macal.results import Record, write; import json;"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200));"
+        "write(Record(**json.loads(sys.argv[2])), Path(sys.argv[1]))"
+    )
+    content = {"config": record().config, "rows": [{"pehe": 9.0}] * 99, "picks": []}
+    done = subprocess.run([sys.executable, "-c", code, tmp_path, json.dumps(content)], capture_output=True, text=True)
+    assert done.returncode and "File too large" in done.stderr
+    assert [p.read_bytes() for p in tmp_path.iterdir()] == [old]
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
+
+
+def test_a_folder_that_cannot_be_written_says_so(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="file"):
+        write(record(), tmp_path / "file")
+
+
+def test_two_writers_at_once(tmp_path):
+    with ThreadPoolExecutor(8) as pool:
+        paths = list(pool.map(lambda k: write(record(k % 4), tmp_path), range(64)))
+    assert len(set(paths)) == 4 == len(read_all(tmp_path)) == len(list(tmp_path.iterdir()))
+
+
+def test_published_tables(tmp_path):
+    for k in range(3):
+        write(record(k), tmp_path / "store")
+    table = results.publish(tmp_path / "store", "toy", tmp_path)
+    loaded = results.load("toy", tmp_path)
+    assert loaded.equals(table) and loaded.attrs["records"][0]["picks"] == [[3, 1]]
+    with pytest.raises(FileNotFoundError, match=r"no recorded table 'toi' \(did you mean 'toy'\?\)"):
+        results.load("toi", tmp_path)
+    content = (tmp_path / "toy.parquet").read_bytes()
+    (tmp_path / "toy.parquet").write_bytes(content[:-9] + b"x" + content[-8:])
+    with pytest.raises(DamagedRecord, match="publish it again"):
+        results.load("toy", tmp_path)
+    with pytest.raises(ValueError, match="no record in"):
+        results.publish(tmp_path / "empty", "toy", tmp_path)
+
+
+def test_a_manifest_says_where_numbers_come_from():
+    about = results.manifest({"a.csv": "00"}, 2.0, "cpu", 1)
+    assert about["packages"].keys() >= {"torch", "gpytorch", "numpy"} and len(about["code"]) == 64
+    assert (about["seconds"], about["device"], about["threads"], about["sources"]) == (2.0, "cpu", 1, {"a.csv": "00"})

@@ -165,6 +165,30 @@ def test_every_page_is_silent_rendered_and_fits(site, visitor, device, scheme):
     assert not troubles, "\n".join(troubles)
 
 
+@pytest.mark.parametrize("device", DEVICES)
+def test_stepper_obeys_mouse_and_keys(visitor, device):
+    tab, troubles = visitor(device, "light")
+    tab.goto("/notebooks/algorithm.html")
+    stepper = tab.locator(".stepper").first
+
+    def shows(beginning):
+        said = stepper.locator("output").inner_text()
+        assert said.startswith(beginning), said
+        assert stepper.locator(".frame:visible").get_attribute("data-text") == said
+
+    shows("alpha 0: the start")
+    assert stepper.get_by_label("previous pair").is_disabled()
+    stepper.get_by_label("next pair").click()
+    shows("alpha 0, pair 1:")
+    stepper.locator("input[type=range]").press("ArrowRight")
+    shows("alpha 0, pair 2:")
+    stepper.locator("input[type=radio]").first.press("ArrowDown")
+    shows("alpha 1, pair 2:")
+    stepper.locator("input[type=range]").press("End")
+    assert stepper.get_by_label("next pair").is_disabled()
+    assert not troubles, "\n".join(troubles)
+
+
 def test_search_finds_a_word_of_the_book(visitor):
     tab, troubles = visitor("desktop", "light")
     tab.goto("/search.html?q=treatment")

@@ -2,17 +2,21 @@
 
 A :class:`~macal.problem.Problem` (:func:`load`) is a pool of units whose outcomes cost money. A criterion (:func:`get`)
 chooses which to label, :func:`plan` does so for a whole campaign in advance, :func:`run` plays a campaign through,
-:func:`evaluate` judges given labelled sets, and :mod:`macal.metrics` holds the measures.
+:func:`evaluate` judges given labelled sets, :func:`sweep` runs a grid of campaigns that survives interruption, and
+:mod:`macal.metrics` holds the measures.
 """
 
-from macal import acquisition, datasets, files, metrics, models, results
+from macal import acquisition, comparison, datasets, files, metrics, models, results, sweeps
 from macal.acquisition import get, names, plan
 from macal.claims import verdicts
 from macal.datasets import load
 from macal.loop import evaluate, run, run_all
+from macal.sweeps import Spec, sweep
 
 __all__ = [
+    "Spec",
     "acquisition",
+    "comparison",
     "datasets",
     "evaluate",
     "files",
@@ -25,6 +29,8 @@ __all__ = [
     "results",
     "run",
     "run_all",
+    "sweep",
+    "sweeps",
     "verdicts",
 ]
 __version__ = "0.1.0"

@@ -1,6 +1,7 @@
-"""One campaign: choose, reveal, fit, judge."""
+"""Campaigns: choose, reveal, fit, judge; many of them in lock-step, so that their models train as one batch."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -8,28 +9,133 @@ import pandas as pd
 from tqdm import tqdm
 
 from macal import acquisition, metrics, models
+from macal.acquisition import Criterion, State
 from macal.problem import Problem, as_count, as_indices
 from macal.shapes import Indices
 
+Row = dict[str, Any]
 
-def _row(problem: Problem, labelled: Indices, model: Any) -> dict[str, int | float]:
+
+@dataclass(eq=False)
+class Campaign:
+    """One campaign under way.
+
+    Attributes:
+        problem: the problem.
+        method: what its rows are called.
+        criterion: chooses the batches.
+        n_queries: batches to acquire.
+        batch_size: labels per batch.
+        seed: of the criterion's own draws.
+        batches: what was bought so far, a list of indices per query.
+    """
+
+    problem: Problem
+    method: str
+    criterion: Criterion
+    n_queries: int
+    batch_size: int
+    seed: int
+    batches: list[Indices] = field(default_factory=list)
+
+    def labelled(self, step: int | None = None) -> Indices:
+        """Indices labelled after ``step`` queries; after all so far by default."""
+        return np.concatenate([self.problem.start, *self.batches[:step]]).astype(np.int64)
+
+    @property
+    def over(self) -> bool:
+        """Whether the budget is spent or the pool exhausted."""
+        left = len(self.problem.pool) - len(self.problem.start) - sum(map(len, self.batches))
+        return len(self.batches) >= self.n_queries or left == 0
+
+    def plan(self) -> None:
+        """Choose all batches of a label-free criterion."""
+        pool = self.problem.pool
+        self.batches = acquisition.campaign(
+            self.criterion, pool.x, pool.t, self.problem.start, self.n_queries, self.batch_size, self.seed
+        )
+
+    def advance(self, fitted: Any) -> None:
+        """Choose the next batch by the model that was fitted to the labels so far."""
+        pool, needs = self.problem.pool, self.criterion.needs
+        x = pool.x
+        posterior = fitted.predict(x) if "posterior" in needs else None
+        features = fitted.gradients(x, pool.t) if "features" in needs else None
+        rng = np.random.default_rng([self.seed, len(self.batches)])
+        state = State(x.astype(np.float64), pool.t, self.labelled(), rng, posterior, features)
+        self.batches.append(self.criterion.select(state, self.batch_size))
+
+
+def begin(
+    problem: Problem,
+    criterion: Any,
+    method: str | None = None,
+    n_queries: int | None = None,
+    batch_size: int | None = None,
+    seed: int | None = None,
+) -> Campaign:
+    """Set up a campaign; what is None is the problem's own.
+
+    Args:
+        problem: the problem.
+        criterion: a name of :func:`macal.acquisition.names`, or a criterion.
+        method: what its rows are called; the criterion's name by default.
+        n_queries: batches to acquire.
+        batch_size: labels per batch.
+        seed: of the criterion's own draws.
+
+    Raises:
+        UnknownName: no such criterion.
+        ValueError: a number out of range.
+    """
+    method = method or (criterion if isinstance(criterion, str) else type(criterion).__name__.lower())
+    criterion = acquisition.get(criterion) if isinstance(criterion, str) else criterion
+    n_queries = as_count(problem.n_queries if n_queries is None else n_queries, "n_queries")
+    batch_size = as_count(problem.batch_size if batch_size is None else batch_size, "batch_size")
+    return Campaign(problem, method, criterion, n_queries, batch_size, problem.seed if seed is None else seed)
+
+
+def training_seed(replication: int, n_labelled: int) -> int:
+    """Seed of a model's own draws: by replication and size, not by method, which makes comparisons paired."""
+    return int(np.random.SeedSequence([replication, n_labelled]).generate_state(1)[0])
+
+
+def train(model: Any, requests: Sequence[tuple[Problem, np.ndarray]]) -> list[Any]:
+    """Fit the model to each (problem, labelled set), as one batch; equal sets of one problem are fitted once.
+
+    A set is a set: its order does not matter to the fit.
+    """
+    keys = [(id(problem), *np.sort(labelled).tolist()) for problem, labelled in requests]
+    first = {key: k for k, key in reversed(list(enumerate(keys)))}
+    tasks = []
+    for k in sorted(first.values()):
+        problem, labelled = requests[k]
+        seed = training_seed(problem.seed, len(labelled))
+        tasks.append(models.Task(problem.pool[np.sort(labelled)], problem.valid, seed))
+    fitted = dict(zip(sorted(first.values()), model.fit(tasks), strict=True))
+    return [fitted[first[key]] for key in keys]
+
+
+def judge(problem: Problem, labelled: Indices, fitted: Any) -> Row:
+    """Measure one fitted model and its labelled set; the columns of :func:`evaluate`."""
     bought = problem.pool[labelled]
     x, t = bought.x, bought.t
     both = 0 < t.sum() < len(t)
     radius = [metrics.covering_radius(problem.pool[problem.pool.t == arm].x, x[t == arm]) for arm in (0, 1)]
-    posterior = model.fit_predict(bought, problem.test.x)
+    splits = {"pehe": problem.test, "pehe_valid": problem.valid}
     return {
         "labelled": len(labelled),
         "treated": int(t.sum()),
-        "pehe": metrics.pehe(posterior.tau, problem.test.tau),
+        **{k: metrics.pehe(fitted.predict(s.x).tau, s.tau) if s is not None else np.nan for k, s in splits.items()},
         "w1": metrics.wasserstein(x, t) if both else np.nan,
         "counterpart": float(metrics.counterpart_distance(x, t).mean()) if both else np.nan,
         "radius": max(radius),
+        **fitted.info,
     }
 
 
 def evaluate(problem: Problem, labelled_sets: Iterable[Any], model: Any = "exact-gp") -> pd.DataFrame:
-    """Fit the model on given labelled sets and judge each on the test set.
+    """Fit the model on given labelled sets, as one batch, and judge each on the test set.
 
     Args:
         problem: the problem.
@@ -37,9 +143,10 @@ def evaluate(problem: Problem, labelled_sets: Iterable[Any], model: Any = "exact
         model: a name of :func:`macal.models.names`, or a model.
 
     Returns:
-        One row per set: ``labelled`` and ``treated`` units, ``pehe`` on the test set, ``w1`` (exact 1-Wasserstein
-        distance between the labelled arms), ``counterpart`` (mean distance of a labelled unit to the nearest of the
-        other arm), ``radius`` (covering radius of the worse-covered arm of the pool). ``w1`` and ``counterpart`` are
+        One row per set: ``labelled`` and ``treated`` units, ``pehe`` on the test set, ``pehe_valid`` on the validation
+        set, ``w1`` (exact 1-Wasserstein distance between the labelled arms), ``counterpart`` (mean distance of a
+        labelled unit to the nearest of the other arm), ``radius`` (covering radius of the worse-covered arm of the
+        pool), and what the training reports, for "due" ``epochs`` and ``valid_loss``. ``w1`` and ``counterpart`` are
         NaN while an arm is empty, ``radius`` infinite.
 
     Raises:
@@ -48,17 +155,62 @@ def evaluate(problem: Problem, labelled_sets: Iterable[Any], model: Any = "exact
     """
     _ = problem.test.tau  # fails before anything is fitted
     model = models.get(model) if isinstance(model, str) else model
-    return pd.DataFrame([_row(problem, as_indices(labelled, len(problem.pool)), model) for labelled in labelled_sets])
+    sets = [as_indices(labelled, len(problem.pool)) for labelled in labelled_sets]
+    fitted = train(model, [(problem, labelled) for labelled in sets])
+    return pd.DataFrame([judge(problem, s, f) for s, f in zip(sets, fitted, strict=True)])
+
+
+def stages(
+    campaigns: Sequence[Campaign], model: Any, every: int = 1, size: int = 32, done: int = 0
+) -> Iterator[list[Row]]:
+    """Play campaigns through, and yield the rows of one stage after the other: what is trained as one batch.
+
+    Label-free campaigns are planned first; a stage is ``size`` of their trainings. Of the others a stage is one step,
+    all campaigns in lock-step.
+
+    Args:
+        campaigns: all label-free or none; at their beginning, or as ``done`` stages have left them.
+        model: the model.
+        every: train label-free campaigns at every so many queries (the start and the end always).
+        size: trainings per stage of label-free campaigns.
+        done: stages that are not to be repeated.
+
+    Raises:
+        ValueError: label-free and model-based campaigns together.
+    """
+    kinds = {bool(c.criterion.needs) for c in campaigns}
+    if len(kinds) > 1:
+        raise ValueError("label-free and model-based campaigns are played apart: one kind is planned, the other not")
+    if kinds == {True}:
+        yield from _lock_step(campaigns, model, done)
+        return
+    for campaign in campaigns:
+        campaign.plan()
+    jobs = [(c, k) for c in campaigns for k in sorted({*range(0, len(c.batches) + 1, every), len(c.batches)})]
+    jobs.sort(key=lambda job: job[1])  # stable: sizes together, which a batched model likes
+    for k in range(done * size, len(jobs), size):
+        yield _rows(jobs[k : k + size], model)[0]
+
+
+def _lock_step(campaigns: Sequence[Campaign], model: Any, step: int) -> Iterator[list[Row]]:
+    while jobs := [(c, step) for c in campaigns if len(c.batches) == step]:
+        rows, fitted = _rows(jobs, model)
+        for (campaign, _), f in zip(jobs, fitted, strict=True):
+            if not campaign.over:
+                campaign.advance(f)
+        yield rows
+        step += 1
+
+
+def _rows(jobs: Sequence[tuple[Campaign, int]], model: Any) -> tuple[list[Row], list[Any]]:
+    requests = [(c.problem, c.labelled(step)) for c, step in jobs]
+    fitted = train(model, requests)
+    names = [{"replication": c.problem.seed, "method": c.method, "step": step} for c, step in jobs]
+    return [name | judge(*r, f) for name, r, f in zip(names, requests, fitted, strict=True)], fitted
 
 
 def run(
-    problem: Problem,
-    criterion: Any = "macal",
-    model: Any = "exact-gp",
-    n_queries: int | None = None,
-    batch_size: int | None = None,
-    every: int = 1,
-    seed: int | None = None,
+    problem: Problem, criterion: Any = "macal", model: Any = "exact-gp", every: int = 1, **options: Any
 ) -> pd.DataFrame:
     """Run one campaign and return its history.
 
@@ -66,10 +218,8 @@ def run(
         problem: the problem.
         criterion: a name of :func:`macal.acquisition.names`, or a criterion.
         model: a name of :func:`macal.models.names`, or a model.
-        n_queries: batches to acquire; the problem's own by default.
-        batch_size: labels per batch; the problem's own by default.
-        every: train at every so many queries (the start and the end always).
-        seed: of the criterion's own draws; the problem's by default.
+        every: train at every so many queries (the start and the end always), where the criterion needs no model.
+        options: ``n_queries``, ``batch_size``, ``seed``: see :func:`begin`.
 
     Returns:
         The columns of :func:`evaluate` preceded by ``dataset``, ``protocol``, ``replication``, ``method`` and ``step``;
@@ -80,39 +230,43 @@ def run(
         ValueError: an argument out of range.
     """
     method = criterion if isinstance(criterion, str) else type(criterion).__name__.lower()
-    criterion = acquisition.get(criterion) if isinstance(criterion, str) else criterion
-    pool = problem.pool
-    n_queries = problem.n_queries if n_queries is None else n_queries
-    batch_size = problem.batch_size if batch_size is None else batch_size
-    seed = problem.seed if seed is None else seed
-    as_count(every, "every")
-    batches = acquisition.campaign(criterion, pool.x, pool.t, problem.start, n_queries, batch_size, seed)
-    steps = sorted({*range(0, len(batches) + 1, every), len(batches)})
-    sets = [np.concatenate([problem.start, *batches[:k]]) for k in steps]
-    table = evaluate(problem, sets, model)
-    for column, value in (
-        ("step", steps),
-        ("method", method),
-        ("replication", problem.seed),
-        ("protocol", problem.protocol),
-        ("dataset", problem.name),
-    ):
-        table.insert(0, column, value)
-    table.attrs["picks"] = [batch.tolist() for batch in batches]  # lists, since pandas compares attrs
+    table = run_all([problem], {method: criterion}, model, every, **options)
+    table.attrs["picks"] = table.attrs["picks"][0]
     return table
 
 
-def run_all(problems: Iterable[Problem], criteria: Mapping[str, Any], **options: Any) -> pd.DataFrame:
-    """Run every criterion on every problem and return one table of all histories.
+def run_all(
+    problems: Iterable[Problem], criteria: Mapping[str, Any], model: Any = "exact-gp", every: int = 1, **options: Any
+) -> pd.DataFrame:
+    """Run every criterion on every problem, in lock-step, and return one table of all histories.
 
     Args:
         problems: replications, say ``[macal.load("ihdp", seed) for seed in range(10)]``.
         criteria: name in column ``method`` -> name or criterion, say ``{"macal": macal.get("macal", alpha=1.0)}``.
-        options: passed to :func:`run`.
+        model: see :func:`run`.
+        every: see :func:`run`.
+        options: see :func:`run`.
+
+    Returns:
+        See :func:`run`; ``.attrs["picks"]`` has one list of batches per campaign, problems outermost.
     """
-    histories = [
-        run(p, c, **options).assign(method=name)
-        for p in tqdm(list(problems), disable=None)
-        for name, c in criteria.items()
-    ]
-    return pd.concat(histories, ignore_index=True)
+    as_count(every, "every")
+    model = models.get(model) if isinstance(model, str) else model
+    problems = list(problems)
+    campaigns = [begin(p, c, name, **options) for p in problems for name, c in criteria.items()]
+    for problem in problems:
+        _ = problem.test.tau  # fails before anything is fitted
+    rows = []
+    with tqdm(desc="trainings", unit="", disable=None) as bar:
+        for kind in (False, True):
+            for stage in stages([c for c in campaigns if bool(c.criterion.needs) is kind], model, every):
+                rows += stage
+                bar.update(len(stage))
+    order = {(c.problem.seed, c.method): k for k, c in enumerate(campaigns)}
+    rows.sort(key=lambda row: (order[row["replication"], row["method"]], row["step"]))
+    table = pd.DataFrame(rows)
+    table.insert(0, "protocol", problems[0].protocol)
+    table.insert(0, "dataset", problems[0].name)
+    # lists, since pandas compares attrs
+    table.attrs["picks"] = [[batch.tolist() for batch in c.batches] for c in campaigns]
+    return table

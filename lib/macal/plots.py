@@ -7,17 +7,31 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from macal.results import interval
+from macal.comparison import interval
 from macal.shapes import Arms, Covariates
 
 STYLE = str(Path(__file__).with_name("house.mplstyle"))
 ARM_COLOURS = ("#D55E00", "#0072B2")  # control, treated (Okabe and Ito's palette, safe for colour-blind readers)
 METHODS = {  # colour, line style and name in a legend
     "random": ("#7f7f7f", "--", "Random"),
+    "random-balanced": ("#7f7f7f", ":", "Random, balanced"),
+    "coreset": ("#A6761D", "-.", "Core-Set"),
     "qhte": ("#E69F00", "-.", "QHTE"),
     "symmetry": ("#009E73", ":", "Symmetry"),
+    "uncertainty": ("#56B4E9", "--", "Uncertainty"),
+    "mu-bald": ("#08519C", "-", "μ-BALD"),
+    "rho-bald": ("#08519C", "--", "ρ-BALD"),
+    "mu-rho-bald": ("#08519C", "-.", "μρ-BALD"),
+    "tau-bald": ("#08519C", ":", "τ-BALD"),
+    "pi-bald": ("#7570B3", "--", "π-BALD"),
+    "mu-pi-bald": ("#7570B3", "-.", "μπ-BALD"),
+    "sundin": ("#7570B3", ":", "Type S"),
+    "badge": ("#1B5E20", "--", "BADGE"),
+    "lcmd": ("#1B5E20", "-.", "LCMD"),
+    "bait": ("#1B5E20", ":", "BAIT"),
     "macal": ("#CC3377", "-", "MACAL"),
 }
+ARM_MARKERS = ("o", "^")
 
 
 def use_house_style() -> None:
@@ -29,7 +43,7 @@ def curves(table: pd.DataFrame, value: str, ax: Axes, band: bool = True) -> Axes
     """Mean of ``value`` against the number of labels, a line per method, with 95 % bootstrap intervals.
 
     Args:
-        table: rows of :func:`macal.run`, or of :func:`macal.results.log_ratio`.
+        table: rows of :func:`macal.run`, or of :func:`macal.comparison.log_ratio`.
         value: column on the vertical axis.
         ax: where to draw.
         band: draw the intervals; needs two replications or more.
@@ -66,3 +80,68 @@ def arms(x: Covariates, t: Arms, ax: Axes, bins: int = 60) -> Axes:
     ax.yaxis.set_major_formatter(lambda v, _: f"{abs(v):.0f}")
     ax.set(xlabel="x", ylabel="units")
     return ax
+
+
+def picks(x: Covariates, t: Arms, labelled: np.ndarray, batch: np.ndarray, ax: Axes, links: bool = True) -> Axes:
+    """Draw a pool in the plane, what is labelled in it, and a batch.
+
+    Free units are pale, labelled ones full, those of the batch ringed in black; triangles are treated, circles control.
+
+    Args:
+        x: covariates of the pool, (n, 2).
+        t: treatment, (n,).
+        labelled: units labelled before the batch.
+        batch: units of the batch, in pick order.
+        ax: where to draw.
+        links: join the units of the batch two by two, as pairs were picked; an odd last one stays alone.
+    """
+    whole = np.arange(len(t))
+    if links:
+        for i, j in zip(batch[::2], batch[1::2], strict=False):
+            ax.plot(*x[[i, j]].T, color="0.25", linewidth=1, zorder=1.5)
+    for units, shade, size, edge, name in (
+        (np.setdiff1d(whole, [*labelled, *batch]), 0.3, 18, "none", "free"),
+        (labelled, 1.0, 34, "none", "labelled"),
+        (batch, 1.0, 50, "black", "picked"),
+    ):
+        for arm in (1, 0):
+            own = units[t[units] == arm]
+            style = {
+                "marker": ARM_MARKERS[arm],
+                "color": ARM_COLOURS[arm],
+                "edgecolor": edge,
+                "alpha": shade,
+                "s": size,
+            }
+            label = f"{'treated' if arm else 'control'}, {name}"
+            ax.scatter(*x[own].T, linewidth=0.9, zorder=2, label=label, **style)
+    ax.set(xticks=[], yticks=[], aspect="equal")
+    ax.grid(visible=False)
+    return ax
+
+
+def method_grid(
+    x: Covariates,
+    t: Arms,
+    labelled: np.ndarray,
+    batches: dict[str, np.ndarray],
+    axes: np.ndarray,
+    pairs: tuple[str, ...] = (),
+) -> np.ndarray:
+    """Draw what each method picks from the same pool, a panel per method; panels left over vanish.
+
+    Args:
+        x: covariates of the pool, (n, 2).
+        t: treatment, (n,).
+        labelled: units labelled before the batches.
+        batches: method -> its batch, in pick order.
+        axes: array of ``Axes``, at least as many as methods.
+        pairs: methods whose picks are pairs, to be joined.
+    """
+    for ax in axes.flat[len(batches) :]:
+        ax.remove()
+    for ax, (method, batch) in zip(axes.flat, batches.items(), strict=False):
+        colour, _, name = METHODS.get(method, ("black", "-", method))
+        picks(x, t, labelled, batch, ax, links=method in pairs)
+        ax.set_title(name, color=colour, fontsize=9)
+    return axes

@@ -1,60 +1,203 @@
-"""Comparing methods on the same replications."""
+"""Recorded campaigns: one file each, written whole or not at all, and read only if it is what it says it is.
 
-import numpy as np
+A record is a file of two lines of JSON: the schema and the SHA-256 of the second line, which holds the configuration it
+answers, its rows (one per training), its picks and a manifest. Nothing but the standard library is needed to write one,
+so that a bare machine can run a sweep. :func:`publish` gathers records into the compact tables under ``results/`` that
+the book loads by :func:`load`.
+"""
+
+import hashlib
+import json
+import os
+import platform
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
 import pandas as pd
-from numpy.typing import ArrayLike
+
+from macal.registry import nearest
+
+SCHEMA = 1
+FOLDER = Path(__file__).resolve().parents[2] / "results"
 
 
-def log_ratio(table: pd.DataFrame, baseline: str = "random", value: str = "pehe") -> pd.DataFrame:
-    """Log of each method's value over the baseline's, paired by replication and number of labels.
+class DamagedRecord(ValueError):
+    """A file that is no record, is cut short, or was changed after it was written."""
+
+
+class ForeignRecord(ValueError):
+    """A whole record of another schema, or of another configuration than the one asked for."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One campaign as it was run.
+
+    Attributes:
+        config: what was asked for: data set, protocol, replication, method, parameters, model; JSON values alone.
+        rows: one dictionary per training.
+        picks: the batches, in the order in which they were bought.
+        manifest: where, when and with what it was run.
+    """
+
+    config: dict[str, Any]
+    rows: list[dict[str, Any]]
+    picks: list[list[int]]
+    manifest: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """Short digest of the configuration; the record's name in a store."""
+        return _sha256(json.dumps(self.config, sort_keys=True))[:16]
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def manifest(sources: Mapping[str, str], seconds: float, device: str, threads: int) -> dict[str, Any]:
+    """Say where a record comes from.
 
     Args:
-        table: rows of :func:`macal.run`.
-        baseline: the method that the others are divided by.
-        value: column to be compared; positive.
+        sources: raw files and their SHA-256.
+        seconds: that the campaign took.
+        device: "cpu", or the name of the GPU.
+        threads: of PyTorch.
+    """
+    package = Path(__file__).parent
+    code = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        code.update(path.relative_to(package).as_posix().encode() + path.read_bytes())
+    packages = {name: metadata.version(name) for name in ("numpy", "scipy", "torch", "gpytorch", "pandas")}
+    machine = {"device": device, "threads": threads, "system": platform.platform(), "python": platform.python_version()}
+    return {"code": code.hexdigest(), "packages": packages, "sources": dict(sources), "seconds": seconds, **machine}
 
-    Returns:
-        The rows of the other methods with a column ``log_ratio``; below 0 the method is better where less is better.
+
+def write(record: Record, folder: Path) -> Path:
+    """Write a record into ``folder`` under its key: to a temporary file, flushed to the disk, then renamed.
 
     Raises:
-        ValueError: the baseline is not in the table, or lacks a replication or size that another method has.
+        OSError: the folder cannot be written, or the disk is full; an older record of the same key is left as it was.
     """
-    keys = ["replication", "labelled"]
-    base = table.loc[table["method"] == baseline, [*keys, value]]
-    if base.empty:
-        raise ValueError(
-            f"no rows of method {baseline!r}; the table has: {', '.join(sorted(table['method'].unique()))}"
+    folder.mkdir(parents=True, exist_ok=True)
+    content = json.dumps(asdict(record))
+    text = json.dumps({"schema": SCHEMA, "sha256": _sha256(content)}) + "\n" + content
+    handle, draft = tempfile.mkstemp(dir=folder, prefix=".", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, folder / f"{record.key}.json")
+    except BaseException:
+        os.unlink(draft)
+        raise
+    return folder / f"{record.key}.json"
+
+
+def read(path: Path, config: Mapping[str, Any] | None = None) -> Record:
+    """Read a record and check it.
+
+    Args:
+        path: the file.
+        config: the configuration it must answer; any by default.
+
+    Raises:
+        DamagedRecord: the file is no record, is cut short, or was changed.
+        ForeignRecord: another schema, or another configuration.
+    """
+    try:
+        head, content = path.read_text(encoding="utf-8").split("\n")
+        head = json.loads(head)
+        schema, stated = head["schema"], head["sha256"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DamagedRecord(f"{path} is not a whole record ({error}); delete it, and it is run again") from error
+    if schema != SCHEMA:
+        raise ForeignRecord(
+            f"{path} has schema {schema!r}, this version reads {SCHEMA}; run it again, or read it with its own version"
         )
-    rest = table[table["method"] != baseline].merge(
-        base, on=keys, how="left", suffixes=("", "_base"), validate="many_to_one"
-    )
-    if rest[f"{value}_base"].isna().any():
-        raise ValueError(f"{baseline!r} lacks replications or sizes that other methods have; run it on the same ones")
-    return rest.assign(log_ratio=np.log(rest[value] / rest[f"{value}_base"])).drop(columns=f"{value}_base")
+    if _sha256(content) != stated:
+        raise DamagedRecord(f"{path} was changed after it was written; delete it, and it is run again")
+    record = Record(**json.loads(content))
+    if config is not None and record.config != dict(config):
+        wrong = [k for k in sorted({*record.config, *config}) if record.config.get(k) != config.get(k)]
+        raise ForeignRecord(f"{path} answers another configuration: {', '.join(wrong)} differ")
+    return record
 
 
-def interval(values: ArrayLike, level: float = 0.95, n_resamples: int = 2000) -> tuple[float, float]:
-    """Percentile bootstrap interval of the mean over replications (fixed resampling seed).
-
-    Args:
-        values: one number per replication; at least two.
-        level: coverage.
-        n_resamples: bootstrap samples.
+def read_all(folder: Path) -> list[Record]:
+    """All records of a folder, by name; files that are no records by their name are left alone.
 
     Raises:
-        ValueError: fewer than two values.
+        DamagedRecord: see :func:`read`.
+        ForeignRecord: see :func:`read`, or a file that bears another record's name.
     """
-    values = np.asarray(values, float)
-    if values.ndim != 1 or values.size < 2:
-        raise ValueError(f"an interval needs at least two replications, got shape {values.shape}")
-    from scipy.stats import bootstrap
+    records = []
+    for path in sorted(folder.glob("[!.]*.json")):
+        records.append(read(path))
+        if path.stem != records[-1].key:
+            raise ForeignRecord(f"{path} holds the record {records[-1].key}; it was renamed")
+    return records
 
-    found = bootstrap(
-        (values,),
-        np.mean,
-        confidence_level=level,
-        n_resamples=n_resamples,
-        method="percentile",
-        rng=np.random.default_rng(0),
-    )
-    return float(found.confidence_interval.low), float(found.confidence_interval.high)
+
+def table(records: Iterable[Record]) -> pd.DataFrame:
+    """One row per training, the configuration's plain values repeated in front.
+
+    Raises:
+        ForeignRecord: records of different data sets, protocols or models, which must not stand in one table.
+    """
+    records = list(records)
+    for name in ("dataset", "protocol", "model"):
+        found = {json.dumps(r.config.get(name), sort_keys=True) for r in records}
+        if len(found) > 1:
+            raise ForeignRecord(f"records of different {name}s cannot stand in one table: {', '.join(sorted(found))}")
+    plain = lambda config: {k: v for k, v in config.items() if isinstance(v, (str, int, float))}  # noqa: E731
+    return pd.DataFrame([plain(r.config) | row for r in records for row in r.rows])
+
+
+def publish(store: Path, name: str, folder: Path = FOLDER) -> pd.DataFrame:
+    """Gather the records of a store into ``<name>.parquet`` and ``<name>.json``, its manifest with the picks.
+
+    Raises:
+        ValueError: no record in the store.
+    """
+    records = read_all(store)
+    if not records:
+        raise ValueError(f"no record in {store}; run the sweep first")
+    gathered = table(records)
+    folder.mkdir(parents=True, exist_ok=True)
+    gathered.to_parquet(folder / f"{name}.parquet", index=False)
+    content = (folder / f"{name}.parquet").read_bytes()
+    about = {
+        "schema": SCHEMA,
+        "table": hashlib.sha256(content).hexdigest(),
+        "records": [asdict(r) | {"rows": len(r.rows)} for r in records],
+    }
+    (folder / f"{name}.json").write_text(json.dumps(about), encoding="utf-8")
+    return gathered
+
+
+def load(name: str, folder: Path = FOLDER) -> pd.DataFrame:
+    """A published table; ``.attrs["records"]`` holds configuration, picks and manifest of each campaign.
+
+    Raises:
+        FileNotFoundError: nothing of that name was published.
+        DamagedRecord: the table is not the one that its manifest describes.
+        ForeignRecord: another schema.
+    """
+    path = folder / f"{name}.parquet"
+    if not path.is_file():
+        known = [p.stem for p in folder.glob("*.parquet")]
+        raise FileNotFoundError(f"no recorded table {nearest(name, known)}")
+    about = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    if about["schema"] != SCHEMA:
+        raise ForeignRecord(f"{path} has schema {about['schema']!r}, this version reads {SCHEMA}")
+    if hashlib.sha256(path.read_bytes()).hexdigest() != about["table"]:
+        raise DamagedRecord(f"{path} is not the table that {name}.json describes; publish it again")
+    found = pd.read_parquet(path)
+    found.attrs["records"] = about["records"]
+    return found

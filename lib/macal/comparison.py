@@ -1,0 +1,122 @@
+"""Comparing methods on the same replications: paired ratios, intervals, tests adjusted for their number."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+
+def log_ratio(table: pd.DataFrame, baseline: str = "random", value: str = "pehe") -> pd.DataFrame:
+    """Log of each method's value over the baseline's, paired by replication and number of labels.
+
+    Args:
+        table: rows of :func:`macal.run`.
+        baseline: the method that the others are divided by.
+        value: column to be compared; positive.
+
+    Returns:
+        The rows of the other methods with a column ``log_ratio``; below 0 the method is better where less is better.
+
+    Raises:
+        ValueError: the baseline is not in the table, or lacks a replication or size that another method has.
+    """
+    keys = ["replication", "labelled"]
+    base = table.loc[table["method"] == baseline, [*keys, value]]
+    if base.empty:
+        raise ValueError(
+            f"no rows of method {baseline!r}; the table has: {', '.join(sorted(table['method'].unique()))}"
+        )
+    rest = table[table["method"] != baseline].merge(
+        base, on=keys, how="left", suffixes=("", "_base"), validate="many_to_one"
+    )
+    if rest[f"{value}_base"].isna().any():
+        raise ValueError(f"{baseline!r} lacks replications or sizes that other methods have; run it on the same ones")
+    return rest.assign(log_ratio=np.log(rest[value] / rest[f"{value}_base"])).drop(columns=f"{value}_base")
+
+
+def interval(values: ArrayLike, level: float = 0.95, n_resamples: int = 2000) -> tuple[float, float]:
+    """Percentile bootstrap interval of the mean over replications (fixed resampling seed).
+
+    Args:
+        values: one number per replication; at least two.
+        level: coverage.
+        n_resamples: bootstrap samples.
+
+    Raises:
+        ValueError: fewer than two values.
+    """
+    values = np.asarray(values, float)
+    if values.ndim != 1 or values.size < 2:
+        raise ValueError(f"an interval needs at least two replications, got shape {values.shape}")
+    from scipy.stats import bootstrap
+
+    found = bootstrap(
+        (values,),
+        np.mean,
+        confidence_level=level,
+        n_resamples=n_resamples,
+        method="percentile",
+        rng=np.random.default_rng(0),
+    )
+    return float(found.confidence_interval.low), float(found.confidence_interval.high)
+
+
+def paired(table: pd.DataFrame, method: str = "macal", value: str = "pehe") -> pd.DataFrame:
+    """Set one method against every other, paired by replication.
+
+    Args:
+        table: rows of :func:`macal.run`, every method on the same replications and numbers of labels.
+        method: the method that is compared.
+        value: column to be compared; positive.
+
+    Returns:
+        One row per other method: ``difference`` (mean over replications and sizes), ``log_ratio`` (the same
+        of the log ratio; below 0 the method is better where less is better) with its interval ``low``, ``high``, and
+        ``p``, two-sided Wilcoxon signed-rank, adjusted by Holm over the rows.
+
+    Raises:
+        ValueError: see :func:`log_ratio`; fewer than two replications.
+    """
+    from scipy.stats import wilcoxon
+    from statsmodels.stats.multitest import multipletests
+
+    keys = ["replication", "labelled"]
+    own = table.loc[table["method"] == method, [*keys, value]]
+    both = log_ratio(table, method, value).merge(own, on=keys, suffixes=("", "_own"))
+    both = both.assign(log_ratio=-both["log_ratio"], difference=both[f"{value}_own"] - both[value])
+    means = both.groupby(["method", "replication"], sort=False)[["difference", "log_ratio"]].mean()
+
+    def rows() -> Iterator[dict[str, float | str]]:
+        for other, group in means.groupby("method", sort=False):
+            low, high = interval(group["log_ratio"])
+            p = wilcoxon(group["log_ratio"]).pvalue if group["log_ratio"].any() else 1.0
+            yield {"method": str(other), **group.mean(), "low": low, "high": high, "p": float(p)}
+
+    found = pd.DataFrame(rows()).set_index("method")
+    return found.assign(p=multipletests(found["p"], method="holm")[1])
+
+
+def label_efficiency(table: pd.DataFrame, baseline: str = "random", value: str = "pehe") -> pd.DataFrame:
+    """Labels that each method needs to reach, and from then on keep, the baseline's final value on each replication.
+
+    Returns:
+        One row per replication, one column per method; NaN where it is never reached for good.
+
+    Raises:
+        ValueError: the baseline is not in the table.
+    """
+    final = table[table["method"] == baseline].sort_values("labelled").groupby("replication")[value].last()
+    if final.empty:
+        raise ValueError(
+            f"no rows of method {baseline!r}; the table has: {', '.join(sorted(table['method'].unique()))}"
+        )
+
+    def first(rows: pd.DataFrame) -> float:
+        rows = rows.sort_values("labelled")
+        above = np.flatnonzero(rows[value] > final[rows["replication"].iloc[0]])
+        start = above[-1] + 1 if above.size else 0
+        return float(rows["labelled"].iloc[start]) if start < len(rows) else np.nan
+
+    groups = table.groupby(["replication", "method"], sort=False)[["replication", "labelled", value]]
+    return groups.apply(first).unstack()

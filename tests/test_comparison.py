@@ -1,0 +1,90 @@
+"""Comparisons between methods: pairing and intervals."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from macal.comparison import interval, label_efficiency, log_ratio, paired
+
+TABLE = pd.DataFrame(
+    {
+        "method": ["random"] * 3 + ["macal"] * 3,
+        "replication": [0, 1, 2, 2, 0, 1],
+        "labelled": 10,
+        "pehe": [1.0, 2, 4, 2, 3, 2],
+    }
+)
+
+
+def test_log_ratio_is_paired_by_replication():
+    found = log_ratio(TABLE).set_index("replication").log_ratio
+    np.testing.assert_allclose(found[[0, 1, 2]], np.log([3, 1, 0.5]))
+
+
+@pytest.mark.parametrize(
+    ("table", "baseline", "message"),
+    [
+        (TABLE, "qhte", "no rows of method 'qhte'; the table has: macal, random"),
+        (TABLE.iloc[1:], "random", "lacks replications or sizes"),
+    ],
+)
+def test_log_ratio_refuses(table, baseline, message):
+    with pytest.raises(ValueError, match=message):
+        log_ratio(table, baseline)
+
+
+def test_interval_covers_the_mean_as_often_as_it_says():
+    rng = np.random.default_rng(0)
+    hits = [low <= 0 <= high for low, high in (interval(rng.normal(size=40), n_resamples=300) for _ in range(300))]
+    assert 0.90 < np.mean(hits) < 0.98
+
+
+def test_interval_needs_two():
+    with pytest.raises(ValueError, match="at least two replications"):
+        interval([1.0])
+
+
+def campaigns(effect, replications=12):
+    rng = np.random.default_rng(0)
+    rows = [
+        {
+            "method": m,
+            "replication": r,
+            "labelled": n,
+            "pehe": np.exp(rng.normal(0, 0.01) + r + (effect if m == "macal" else 0) - n / 50),
+        }
+        for m in ("random", "qhte", "macal")
+        for r in range(replications)
+        for n in (10, 20, 30)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_a_method_is_set_against_all_others():
+    found = paired(campaigns(-0.3))
+    assert found.index.tolist() == ["random", "qhte"]
+    np.testing.assert_allclose(found.log_ratio, -0.3, atol=0.02)
+    assert (found.low < found.log_ratio).all() and (found.high < 0).all() and (found.difference < 0).all()
+    smallest = 2 / 2**12  # of the exact signed-rank test, twice for Holm
+    np.testing.assert_allclose(found.p, 2 * smallest)
+
+
+def test_no_effect_is_no_finding():
+    found = paired(campaigns(0.0))
+    assert (found.p > 0.05).all() and (found.low < 0).all() and (found.high > 0).all()
+
+
+def test_labels_to_reach_the_final_value_for_good():
+    table = pd.DataFrame(
+        {
+            "method": ["random"] * 4 + ["macal"] * 4 + ["qhte"] * 4,
+            "replication": 0,
+            "labelled": [10, 20, 30, 40] * 3,
+            "pehe": [4.0, 3, 2, 1, 4, 0.5, 2, 0.9, 4, 4, 4, 4],
+        }
+    )
+    assert label_efficiency(table).loc[0, ["random", "macal"]].tolist() == [40, 40]
+    assert np.isnan(label_efficiency(table).loc[0, "qhte"])
+    assert label_efficiency(table.replace({"pehe": {2.0: 0.8}})).loc[0, "macal"] == 20
+    with pytest.raises(ValueError, match="no rows of method 'lcmd'"):
+        label_efficiency(table, "lcmd")

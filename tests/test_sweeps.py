@@ -1,0 +1,227 @@
+"""Sweeps end with the same bits, whatever happens to them on the way."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import asdict, replace
+
+import pandas as pd
+import pytest
+
+from macal import results, sweeps
+from macal.sweeps import Spec, chunks, listing, run_chunk
+
+GP = {"name": "exact-gp", "optimiser": "lbfgs", "steps": 8}
+SPEC = Spec("ihdp", {"random": {}, "macal": {"alpha": 1.0}, "mu-bald": {}}, (0, 1), GP, n_queries=3, every=2, block=2)
+CHILD = "import json, sys; from macal.sweeps import Spec, sweep;sweep(Spec(**json.loads(sys.argv[1])), sys.argv[2])"
+
+
+def child(store, spec=SPEC, **options):
+    command = [sys.executable, "-c", CHILD, json.dumps(asdict(spec)), str(store)]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **options)
+
+
+def same(one, other):
+    pd.testing.assert_frame_equal(one, other, check_exact=True)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    store = tmp_path_factory.mktemp("undisturbed")
+    return sweeps.sweep(SPEC, store), store
+
+
+def test_a_sweep_has_every_campaign_and_training(undisturbed):
+    table, store = undisturbed
+    found = table.groupby(["method", "replication"]).step.apply(list)
+    assert found["random", 0] == found["macal", 1] == [0, 2, 3] and found["mu-bald", 0] == [0, 1, 2, 3]
+    assert set(table.columns) >= {
+        "dataset",
+        "protocol",
+        "alpha",
+        "labelled",
+        "treated",
+        "pehe",
+        "pehe_valid",
+        "w1",
+        "radius",
+    }
+    assert table[table.method == "macal"].alpha.eq(1.0).all()
+    for record in results.read_all(store):
+        assert len(record.picks) == 3 and record.manifest["threads"] == 1 and record.manifest["sources"]
+    assert not list((store / "checkpoints").iterdir())
+
+
+def test_methods_share_the_training_at_their_start(undisturbed):
+    start = undisturbed[0].query("step == 0")
+    assert start.groupby("replication").pehe.nunique().eq(1).all()
+
+
+def test_finished_campaigns_are_not_run_again(undisturbed):
+    table, store = undisturbed
+    before = {p: p.stat().st_mtime_ns for p in store.glob("*.json")}
+    same(sweeps.sweep(SPEC, store), table)
+    assert {p: p.stat().st_mtime_ns for p in store.glob("*.json")} == before
+    assert listing(SPEC, store).finished.all() and listing(SPEC, store).hours.sum() == 0
+
+
+def test_listing_counts_before_anything_is_run(tmp_path):
+    found = listing(SPEC, tmp_path, seconds=36.0)
+    assert found.campaigns.tolist() == [2, 2, 2] and found.trainings.tolist() == [6, 6, 8]
+    assert not found.finished.any() and found.hours.sum() == pytest.approx(0.2) and not list(tmp_path.iterdir())
+
+
+def test_a_sweep_that_is_killed_again_and_again_ends_with_the_same_bits(tmp_path):
+    spec = replace(SPEC, replications=tuple(range(10)))
+    table = sweeps.sweep(spec, tmp_path / "undisturbed")
+    store = tmp_path / "disturbed"
+    moments = random.Random(0)
+    finished, halfway = {}, 0
+    for _ in range(20):
+        begun, process = time.time(), child(store, spec)
+        while process.poll() is None and not any(p.stat().st_mtime > begun for p in store.glob(".*.lock")):
+            time.sleep(0.02)
+        time.sleep(0.6 * moments.random())
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stderr.close()
+        now = {p.name: p.stat().st_mtime_ns for p in store.glob("*.json")}
+        assert finished.items() <= now.items(), "a finished campaign was lost or run again"
+        halfway += len(now) < len(table.groupby(["method", "replication"]))
+        finished = now
+    assert halfway >= 15, "most kills came after the end"
+    same(sweeps.sweep(spec, store), table)
+
+
+def test_a_chunk_continues_from_its_checkpoint(undisturbed, tmp_path, monkeypatch):
+    chunk = chunks(SPEC)[-1]
+    trained = []
+    plain = sweeps.loop.train
+
+    def count(model, requests):
+        trained.append(len(requests))
+        if len(trained) == 3:
+            raise KeyboardInterrupt
+        return plain(model, requests)
+
+    monkeypatch.setattr(sweeps.loop, "train", count)
+    with pytest.raises(KeyboardInterrupt):
+        run_chunk(chunk, tmp_path)
+    assert run_chunk(chunk, tmp_path) == "done" and trained == [2] * 5  # two steps, one broken off, two more
+    mine = results.table(results.read_all(tmp_path)).sort_values(["replication", "step"])
+    other = undisturbed[0].query("method == 'mu-bald'").sort_values(["replication", "step"])
+    same(mine.reset_index(drop=True), other[mine.columns].reset_index(drop=True))
+
+
+@pytest.mark.parametrize("fault", ["truncated", "flipped", "empty"])
+def test_a_damaged_record_is_set_aside_and_run_again(undisturbed, tmp_path, fault):
+    spec = replace(SPEC, methods={"random": {}}, replications=(0,), n_queries=1)
+    table = sweeps.sweep(spec, tmp_path)
+    path = next(tmp_path.glob("*.json"))
+    content = path.read_bytes()
+    flipped = content[:200] + bytes([content[200] ^ 4]) + content[201:]
+    path.write_bytes({"truncated": content[:-20], "flipped": flipped, "empty": b""}[fault])
+    same(sweeps.sweep(spec, tmp_path), table)
+    assert path.with_suffix(".damaged").exists()
+
+
+def test_a_foreign_record_under_a_campaigns_name_is_refused(tmp_path):
+    spec = replace(SPEC, methods={"random": {}}, replications=(0, 1), n_queries=1)
+    sweeps.sweep(spec, tmp_path)
+    one, other = tmp_path.glob("*.json")
+    one.write_bytes(other.read_bytes())
+    with pytest.raises(results.ForeignRecord, match="another configuration: replication differ"):
+        sweeps.sweep(spec, tmp_path)
+
+
+def test_a_failing_chunk_is_recorded_and_does_not_stop_the_others(tmp_path, monkeypatch):
+    spec = replace(SPEC, methods={"random": {}}, n_queries=1)
+    plain = sweeps.datasets.load
+
+    def load(name, seed, protocol):
+        if seed == 0:
+            raise OSError("no such infants")
+        return plain(name, seed, protocol)
+
+    monkeypatch.setattr(sweeps.datasets, "load", load)
+    with pytest.raises(RuntimeError, match=r"1 of 2 chunks failed[\s\S]*no such infants"):
+        sweeps.sweep(spec, tmp_path)
+    assert [r.config["replication"] for r in results.read_all(tmp_path)] == [1]
+    assert "no such infants" in next(tmp_path.glob("*.failed")).read_text()
+    monkeypatch.undo()
+    assert set(sweeps.sweep(spec, tmp_path).replication) == {0, 1} and not list(tmp_path.glob("*.failed"))
+
+
+def test_a_folder_that_cannot_be_written_says_so(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="file"):
+        sweeps.sweep(replace(SPEC, n_queries=1), tmp_path / "file")
+
+
+def test_two_sweeps_on_one_store(undisturbed, tmp_path):
+    pair = [child(tmp_path) for _ in range(2)]
+    assert [process.wait() for process in pair] == [0, 0], [p.stderr.read() for p in pair]
+    for process in pair:
+        process.stderr.close()
+    same(sweeps.sweep(SPEC, tmp_path), undisturbed[0])
+
+
+def test_a_full_disk_stops_a_chunk_and_loses_nothing(undisturbed, tmp_path):
+    import resource
+
+    def small():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (900, resource.RLIM_INFINITY))
+
+    process = child(tmp_path, preexec_fn=small)
+    error = process.stderr.read().decode()
+    process.stderr.close()
+    assert process.wait() and "File too large" in error
+    same(sweeps.sweep(SPEC, tmp_path), undisturbed[0])
+
+
+def test_processes_and_one_process_agree(undisturbed, tmp_path):
+    same(sweeps.sweep(SPEC, tmp_path, workers=2), undisturbed[0])
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+def test_a_dask_cluster_agrees_and_survives_the_death_of_a_worker(undisturbed, tmp_path):
+    from distributed import Client, LocalCluster
+
+    spec = replace(SPEC, replications=(0, 1), block=1)
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        pids = client.run(lambda: __import__("os").getpid())
+        killer = threading.Timer(3.0, lambda: __import__("os").kill(next(iter(pids.values())), signal.SIGKILL))
+        killer.start()
+        found = sweeps.sweep(spec, tmp_path / "killed", scheduler=cluster.scheduler_address)
+        killer.cancel()
+    same(found, sweeps.sweep(spec, tmp_path / "one"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"dataset": "ihpd"}, r"unknown dataset 'ihpd' \(did you mean 'ihdp'"),
+        ({"protocol": "papers"}, "unknown protocol"),
+        ({"methods": {}}, "at least one method"),
+        ({"methods": {"makal": {}}}, r"unknown criterion 'makal' \(did you mean 'macal'"),
+        ({"methods": {"macal": {"alfa": 1}}}, "unknown parameter of 'macal' 'alfa'"),
+        ({"methods": {"macal": {"alpha": -1.0}}}, "alpha must be a finite number"),
+        ({"model": {"name": "exact"}}, "unknown model 'exact'"),
+        ({"model": {"steps": 5, "nme": 1}}, "unknown parameter of 'exact-gp' 'nme'"),
+        ({"replications": ()}, "at least one method and one replication"),
+        ({"replications": (1, 1)}, "distinct and not negative"),
+        ({"replications": (-1,)}, "distinct and not negative"),
+        ({"every": 0}, "every must be"),
+        ({"block": 0}, "block must be"),
+        ({"threads": 0}, "threads must be"),
+        ({"n_queries": 0}, "n_queries must be"),
+    ],
+)
+def test_a_spec_is_checked_before_anything_is_run(changes, message):
+    with pytest.raises(ValueError, match=message):
+        replace(SPEC, **changes)
