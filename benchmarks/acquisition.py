@@ -83,7 +83,7 @@ def float64_score(x, t, labelled, pair, alpha, metric):
 
 def compare(x, t, start, picks, alpha, metric, n=4):
     """Seconds of a published pair, averaged over ``n`` moments of our campaign, where it must agree with our pick."""
-    seconds, x32, x64 = [], torch.from_numpy(x), x.astype(np.float64)
+    seconds, x32, x64 = [], torch.from_numpy(np.array(x)), x.astype(np.float64)
     for k in np.linspace(0, len(picks) // 2 - 1, n).astype(int):
         labelled = np.concatenate([start, picks[: 2 * k]])
         begin = time.perf_counter()

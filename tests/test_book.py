@@ -48,6 +48,7 @@ def test_run_is_deterministic_and_keeps_the_ids_of_cells(project):
     first = run("6 * 7")
     assert b"42" in first and b"NOISE" not in first
     assert run("6 * 7") == first
+    assert run("object()") == run("object()")
 
     path = root / "notebooks" / "tiny.ipynb"
     notebook = nbformat.read(path, 4)

@@ -63,6 +63,10 @@ def run(chapter: str, root: Path = ROOT) -> Path:
     for cell in notebook.cells:
         if cell.cell_type == "code":  # warnings and progress bars carry process ids and times
             cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
+            for output in cell.outputs:
+                for texts, key in ((output, "text"), (output.get("data", {}), "text/plain")):
+                    if key in texts:
+                        texts[key] = re.sub(r"\b0x[0-9a-f]{6,}", "0x" + 12 * "0", texts[key])  # addresses of objects
 
     draft = target.with_suffix(".tmp")
     nbformat.write(notebook, draft)
