@@ -66,7 +66,7 @@ class Arm:
         self.free = torch.ones(len(self.units), dtype=torch.bool, device=device)
         self.free[self.labelled] = False
         self.n_free = len(self.units) - len(self.labelled)
-        self._absorbed = 0
+        self._absorbed, self._labels = 0, self.left(torch.empty(0, dtype=torch.long, device=device))
         self.watch(torch.empty(0, dtype=torch.long, device=device))
 
     def left(self, rows: torch.Tensor) -> torch.Tensor:
@@ -101,6 +101,7 @@ class Arm:
             return
         self._absorbed = len(self.labelled)
         left = self.left(new)
+        self._labels = torch.cat([self._labels, left])
         left[:, -2] += 2 * (self.eta * self.norm[new] + TINY).to(
             left.dtype
         )  # half of the way from a lower bound to an upper one
@@ -113,18 +114,18 @@ class Arm:
 
     def exact(self, rows: torch.Tensor) -> torch.Tensor:
         """Float64 distance from each row to its nearest label, (k,); infinite without labels."""
+        self.absorb()
         out = torch.full((len(rows),), torch.inf, dtype=torch.float64, device=self.x.device)
         if not (len(rows) and self.labelled):
             return out
         labels = torch.tensor(self.labelled, device=self.x.device)
-        left, slack = self.left(labels), 4 * (self.eta * (self.norm[rows] + self.norm[labels].max()) + TINY)
+        slack = 4 * (self.eta * (self.norm[rows] + self.norm[labels].max()) + TINY)
         step = max(1, _ELEMENTS // (len(labels) + self.x.shape[1]))
         for i in range(0, len(rows), step):
             part = slice(i, i + step)
-            low = self.right[rows[part]] @ left.T
-            near, label = (low <= (low.amin(1) + slack[part])[:, None]).nonzero(
-                as_tuple=True
-            )  # no other label can be the nearest
+            low = self.right[rows[part]] @ self._labels.T
+            nearest = low <= (low.amin(1) + slack[part])[:, None]  # no other label can be the nearest
+            near, label = nearest.nonzero(as_tuple=True)
             for k, j in zip(near.split(step), label.split(step), strict=True):
                 out[part].scatter_reduce_(0, k, self.distance(self.x[rows[part][k]], self.x[labels[j]]), "amin")
         return out

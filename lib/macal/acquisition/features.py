@@ -45,6 +45,10 @@ class _Task:
     rng: np.random.Generator
     noise: float = 0.0
 
+    def __post_init__(self) -> None:
+        if not 0 <= self.noise < np.inf:
+            raise ValueError(f"noise must be a finite standard deviation of at least 0, got {self.noise!r}")
+
     @property
     def start(self) -> torch.Tensor:
         """Units from which selection starts."""
@@ -214,8 +218,6 @@ def from_features(
         raise ValueError(
             f"x_train and x_pool must have the same features, got {train.shape[1]} and {pool.shape[1]} columns"
         )
-    if not 0 <= noise < np.inf:
-        raise ValueError(f"noise must be a finite standard deviation of at least 0, got {noise!r}")
     dtype = np.result_type(train, pool, np.float32)
     train, pool = (torch.from_numpy(a.astype(dtype)) for a in (train, pool))
     size = min(as_count(batch_size, "batch_size"), len(pool))

@@ -33,7 +33,7 @@ from macal.shapes import Arms, Covariates, Indices
 
 _BLOCKS = 64  # of controls, at most
 _BLOCK = 1024  # controls in a block, at least
-_TILE = 2**19  # scores computed at a time
+_TILE = 2**20  # scores computed at a time
 _ROWS = 512  # looked through at a time, at first
 _LIST = 128  # pairs on a good list: fewer, and lists must be made too often; many more, and each pick is slow
 _PAIRS = 2**16  # pairs on a list of more than one row, at most
