@@ -1,7 +1,8 @@
 """Named things of one kind, and errors that name the nearest known one."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from typing import Any
 
 
@@ -31,3 +32,12 @@ class Registry(dict[str, Any]):
 
     def __missing__(self, name: object) -> Any:
         raise UnknownName(self.kind, name, self)
+
+    def make(self, name: str, parameters: Mapping[str, Any]) -> Any:
+        """Make an instance of the dataclass of that name, and refuse parameters that it does not have."""
+        cls = self[name]
+        known = [f.name for f in fields(cls)]
+        for parameter in parameters:
+            if parameter not in known:
+                raise UnknownName(f"parameter of {name!r}", parameter, known)
+        return cls(**parameters)

@@ -1,6 +1,5 @@
 """Criteria by name, and MACAL's whole campaign in one call."""
 
-from dataclasses import fields
 from typing import Any
 
 import torch
@@ -10,7 +9,7 @@ from macal.acquisition.base import Criterion, State, campaign
 from macal.acquisition.distances import QHTE, CoreSet, Macal, Symmetry
 from macal.acquisition.features import Badge, Bait, Lcmd, from_features
 from macal.acquisition.random import Random, RandomBalanced
-from macal.registry import Registry, UnknownName
+from macal.registry import Registry
 from macal.shapes import Indices
 
 CRITERIA = Registry(
@@ -51,12 +50,7 @@ def get(name: str, **parameters: Any) -> Criterion:
         UnknownName: no such criterion, or it has no such parameter.
         ValueError: a parameter's value is out of range.
     """
-    cls = CRITERIA[name]
-    known = [f.name for f in fields(cls)]
-    for parameter in parameters:
-        if parameter not in known:
-            raise UnknownName(f"parameter of {name!r}", parameter, known)
-    return cls(**parameters)
+    return CRITERIA.make(name, parameters)
 
 
 def plan(

@@ -5,13 +5,12 @@ posterior over both potential outcomes, ``info``, what its training reports, and
 ``gradients(x, t)``.
 """
 
-from dataclasses import fields
 from typing import Any
 
 from macal.models.due import Due
 from macal.models.exact_gp import ExactGP
 from macal.models.task import Task
-from macal.registry import Registry, UnknownName
+from macal.registry import Registry
 
 MODELS = Registry("model", {"exact-gp": ExactGP, "due": Due})
 
@@ -30,9 +29,4 @@ def get(name: str, **parameters: Any) -> Any:
     Raises:
         UnknownName: no such model, or it has no such parameter.
     """
-    cls = MODELS[name]
-    known = [f.name for f in fields(cls)]
-    for parameter in parameters:
-        if parameter not in known:
-            raise UnknownName(f"parameter of {name!r}", parameter, known)
-    return cls(**parameters)
+    return MODELS.make(name, parameters)
