@@ -8,13 +8,13 @@ from macal import claims
 
 
 def test_t8():
-    found = claims.judge_cost(n_pools=10)
+    found = claims.algorithm.judge_cost(n_pools=10)
     assert found.verdict == "holds in part"
     assert "N^2.0" in found.evidence and "of 10 small pools" in found.evidence
 
 
 def test_counts_are_those_of_the_formula():
-    costs = claims.query_costs(sizes=(60, 90), pairs=3)
+    costs = claims.algorithm.query_costs(sizes=(60, 90), pairs=3)
     for n, row in costs.iterrows():
         one, zero = n // 3 - 2, n - n // 3 - 2
         assert row["literal"] == sum((one - k) * (zero - k) for k in range(3))
@@ -28,6 +28,6 @@ def test_counts_are_those_of_the_formula():
 def test_t8_can_go_any_way(monkeypatch, power, shortfall, verdict):
     sizes = np.array([100, 200])
     columns = {name: sizes**power for name in ("literal", "lazy", "literal, growing batch")}
-    monkeypatch.setattr(claims, "query_costs", lambda: pd.DataFrame(columns, index=sizes))
-    monkeypatch.setattr(claims, "greedy_shortfalls", lambda n_pools: np.full(n_pools, shortfall))
-    assert claims.judge_cost().verdict == verdict
+    monkeypatch.setattr(claims.algorithm, "query_costs", lambda: pd.DataFrame(columns, index=sizes))
+    monkeypatch.setattr(claims.algorithm, "greedy_shortfalls", lambda n_pools: np.full(n_pools, shortfall))
+    assert claims.algorithm.judge_cost().verdict == verdict

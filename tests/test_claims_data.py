@@ -11,7 +11,7 @@ from macal import claims, files
 
 @needs_data("ibm", "mnist")
 def test_d1_on_the_data():
-    found = claims.judge_sizes()
+    found = claims.data.judge_sizes()
     assert found.verdict == "holds" and "ihdp: exactly; cmnist: exactly; ibm: within 0." in found.evidence
 
 
@@ -25,17 +25,17 @@ def test_d1_on_the_data():
     ],
 )
 def test_d1_can_fail(monkeypatch, changes, verdict):
-    table = claims.TABLE_1.drop(columns="replications").astype(float)
+    table = claims.data.TABLE_1.drop(columns="replications").astype(float)
     for place, value in changes.items():
         table.loc[place] = value
     rows = table.reset_index(names="dataset").assign(replication=0)
-    monkeypatch.setattr(claims, "sizes", lambda replications: rows)
+    monkeypatch.setattr(claims.data, "sizes", lambda replications: rows)
     monkeypatch.setattr(files, "missing", lambda *groups: [])
-    assert claims.judge_sizes().verdict == verdict
+    assert claims.data.judge_sizes().verdict == verdict
 
 
 def test_d2_on_the_data():
-    found = claims.judge_turning_point()
+    found = claims.data.judge_turning_point()
     assert found.verdict == "holds in part"
     assert found.evidence.startswith("the last pair is complete at 152 to 214 labels, median 182")
 
@@ -45,8 +45,8 @@ def test_d2_on_the_data():
     [([150, 170, 220], "holds"), ([150, 190, 220], "holds in part"), ([180, 190], "does not hold")],
 )
 def test_d2_can_go_either_way(monkeypatch, labelled, verdict):
-    monkeypatch.setattr(claims, "turning_points", lambda replications: pd.DataFrame({"labelled": labelled}))
-    assert claims.judge_turning_point(replications=len(labelled)).verdict == verdict
+    monkeypatch.setattr(claims.data, "turning_points", lambda replications: pd.DataFrame({"labelled": labelled}))
+    assert claims.data.judge_turning_point(replications=len(labelled)).verdict == verdict
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -56,4 +56,4 @@ def test_pairs_end_where_counting_says(seed, alpha):
     batches = macal.plan(problem.pool.x, problem.pool.t, problem.start, alpha=alpha)
     order = np.concatenate([problem.start, *batches])
     last = np.flatnonzero(problem.pool.t[order] == 1).max() + 1
-    assert last + 1 == claims.turning_points(3)["labelled"][seed]  # the control unit of the last pair follows
+    assert last + 1 == claims.data.turning_points(3)["labelled"][seed]  # the control unit of the last pair follows

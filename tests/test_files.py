@@ -289,4 +289,5 @@ def test_without_files_loading_says_what_would_do(folders, monkeypatch, name):
 
 
 def test_d1_without_files(folders):
-    assert claims.judge_sizes().verdict == "not tested" and "mnist/train-images" in claims.judge_sizes().evidence
+    found = claims.data.judge_sizes()
+    assert found.verdict == "not tested" and "mnist/train-images" in found.evidence

@@ -45,13 +45,13 @@ def test_counterexamples():
 
 
 def test_the_verdict_follows_its_numbers(monkeypatch):
-    assert claims.judge_identifiability().verdict == "holds in part"
-    assert claims.judge_identifiability(tolerance=0.0).verdict == "does not hold"
+    assert claims.problem.judge_identifiability().verdict == "holds in part"
+    assert claims.problem.judge_identifiability(tolerance=0.0).verdict == "does not hold"
     for name, value in (("no_overlap", lambda: 1.0), ("front_door", lambda: {"truth": 0.0, "front_door": 1.0})):
         monkeypatch.setattr(idn, name, value)
     monkeypatch.setattr(idn, "spread_by_treatment", lambda: idn.unconfounded_population(np.random.default_rng(0)))
     monkeypatch.setattr(idn, "adjusted_contrast", lambda p, v, plain=idn.effect: plain(p, v) + 1e-13)
-    assert "1 cases" in claims.judge_identifiability().evidence
+    assert "1 cases" in claims.problem.judge_identifiability().evidence
 
 
 def test_the_ledger_has_every_claim_once():
