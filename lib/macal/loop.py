@@ -127,7 +127,7 @@ def judge(problem: Problem, labelled: Indices, fitted: Any) -> Row:
         "labelled": len(labelled),
         "treated": int(t.sum()),
         **{k: metrics.pehe(fitted.predict(s.x).tau, s.tau) if s is not None else np.nan for k, s in splits.items()},
-        "w1": metrics.wasserstein(x, t) if both else np.nan,
+        "w1": metrics.wasserstein(x, t) if both and metrics.HAS_POT else np.nan,
         "counterpart": float(metrics.counterpart_distance(x, t).mean()) if both else np.nan,
         "radius": max(radius),
         **fitted.info,
@@ -147,7 +147,8 @@ def evaluate(problem: Problem, labelled_sets: Iterable[Any], model: Any = "exact
         set, ``w1`` (exact 1-Wasserstein distance between the labelled arms), ``counterpart`` (mean distance of a
         labelled unit to the nearest of the other arm), ``radius`` (covering radius of the worse-covered arm of the
         pool), and what the training reports, for "due" ``epochs`` and ``valid_loss``. ``w1`` and ``counterpart`` are
-        NaN while an arm is empty, ``radius`` infinite.
+        NaN while an arm is empty, ``radius`` infinite; ``w1`` also where POT is not installed (see
+        :mod:`macal.bare`).
 
     Raises:
         UnknownName: no such model.

@@ -1,5 +1,7 @@
 """How good an estimate is, and how alike, how near and how well spread the labelled units are."""
 
+from importlib.util import find_spec
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
@@ -7,6 +9,7 @@ from scipy.spatial.distance import cdist
 from macal.problem import as_arms, as_covariates
 from macal.shapes import Centres, Covariates, Distances
 
+HAS_POT = find_spec("ot") is not None
 _BLOCK_ELEMENTS = 2**24  # 128 MiB of float64 distances at a time
 
 

@@ -50,7 +50,7 @@ class Spec:
 
     dataset: str
     methods: dict[str, dict[str, Any]]
-    replications: tuple[int, ...]
+    replications: Sequence[int]
     model: dict[str, Any] = field(default_factory=lambda: {"name": "exact-gp"})
     protocol: str = "paper"
     n_queries: int | None = None
