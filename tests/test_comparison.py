@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
-from macal.comparison import interval, label_efficiency, log_ratio, paired
+from macal.comparison import interval, label_efficiency, log_ratio, paired, shared
 
 TABLE = pd.DataFrame(
     {
@@ -65,8 +66,52 @@ def test_a_method_is_set_against_all_others():
     assert found.index.tolist() == ["random", "qhte"]
     np.testing.assert_allclose(found.log_ratio, -0.3, atol=0.02)
     assert (found.low < found.log_ratio).all() and (found.high < 0).all() and (found.difference < 0).all()
-    smallest = 2 / 2**12  # of the exact signed-rank test, twice for Holm
-    np.testing.assert_allclose(found.p, 2 * smallest)
+    assert (found.p < 1e-9).all()
+    one = np.log(campaigns(-0.3).pivot_table("pehe", ["replication", "labelled"], "method"))
+    gaps = (one["macal"] - one["qhte"]).groupby("replication").mean()
+    half = stats.t.ppf(0.975, 11) * gaps.std(ddof=1) / np.sqrt(12)
+    np.testing.assert_allclose(found.loc["qhte", ["low", "high"]], [gaps.mean() - half, gaps.mean() + half])
+    low, high = sorted(
+        stats.ttest_1samp((one["macal"] - one[m]).groupby("replication").mean(), 0).pvalue for m in ("random", "qhte")
+    )
+    np.testing.assert_allclose(sorted(found.p), sorted([2 * low, max(2 * low, high)]))  # Holm
+
+
+def test_few_replications_give_wide_intervals():
+    rng = np.random.default_rng(1)
+    covers = []
+    for _ in range(200):
+        table = pd.DataFrame(
+            [
+                {"method": m, "replication": r, "labelled": 10, "pehe": np.exp(rng.normal())}
+                for m in ("macal", "random")
+                for r in range(5)
+            ]
+        )
+        low, high = paired(table).loc["random", ["low", "high"]]
+        covers.append(low <= 0 <= high)
+    assert 0.90 < np.mean(covers) < 0.99
+
+
+def test_identical_methods_do_not_differ():
+    table = pd.concat([TABLE[TABLE.method == "random"].assign(method=m) for m in ("macal", "random")])
+    assert paired(table).loc["random", ["log_ratio", "low", "high", "p"]].tolist() == [0, 0, 0, 1]
+
+
+def test_one_replication_is_no_comparison():
+    with pytest.raises(ValueError, match="at least two replications, got 1"):
+        paired(TABLE[TABLE.replication == 0])
+
+
+def test_shared_rows():
+    table = campaigns(0.0, 2)
+    sparse = table[(table.method != "qhte") | (table.labelled != 20)]
+    found = shared(sparse, ["macal", "qhte"])
+    assert set(found.labelled) == {10, 30} and set(found.method) == {"macal", "qhte"} and len(found) == 8
+    with pytest.raises(ValueError, match="no rows of bait"):
+        shared(table, ["macal", "bait"])
+    with pytest.raises(ValueError, match="no replication and number"):
+        shared(table[(table.method == "macal") == (table.labelled == 10)], ["macal", "qhte"])
 
 
 def test_no_effect_is_no_finding():
