@@ -1,0 +1,73 @@
+"""Meta-learners over gradient-boosted trees, by EconML: estimators that share nothing with the paper's model.
+
+For label-free criteria and given labelled sets only: a meta-learner estimates effects and is not a belief about them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from macal.models.task import Task
+from macal.registry import UnknownName
+from macal.shapes import Covariates, Outcomes
+
+LEARNERS = ("s", "t", "x")
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """Estimated effects, (n,), in the outcome's unit."""
+
+    tau: Outcomes
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fitted meta-learner; None where an arm had no label, and every effect is then estimated as 0."""
+
+    learner: Any
+    info: dict[str, float] = field(default_factory=dict)
+
+    def predict(self, x: Covariates) -> Effects:
+        """Return the estimated effects at ``x``, (n, d)."""
+        return Effects(np.zeros(len(x)) if self.learner is None else np.ravel(self.learner.effect(x)))
+
+
+@dataclass(frozen=True)
+class MetaLearner:
+    """S-, T- or X-learner (Kuenzel et al. 2019) with gradient-boosted regression trees of scikit-learn's defaults.
+
+    Attributes:
+        learner: "s", one regression on covariates and treatment; "t", one per arm; "x", two-stage imputed effects.
+
+    Raises:
+        UnknownName: no such learner.
+    """
+
+    learner: str = "t"
+
+    def __post_init__(self) -> None:
+        if self.learner not in LEARNERS:
+            raise UnknownName("learner", self.learner, LEARNERS)
+
+    def fit(self, tasks: Sequence[Task]) -> list[Fitted]:
+        """Fit one learner per task."""
+        return [self._fit_one(task) for task in tasks]
+
+    def _fit_one(self, task: Task) -> Fitted:
+        from econml.metalearners import SLearner, TLearner, XLearner
+        from sklearn.ensemble import GradientBoostingRegressor
+        from sklearn.linear_model import LogisticRegression
+
+        x, t, y = task.labelled.x.astype(np.float64), task.labelled.t, task.labelled.y
+        if len(np.unique(t)) < 2:
+            return Fitted(None)
+        trees = GradientBoostingRegressor(random_state=task.seed % 2**32)
+        learner = {
+            "s": lambda: SLearner(overall_model=trees),
+            "t": lambda: TLearner(models=trees),
+            "x": lambda: XLearner(models=trees, propensity_model=LogisticRegression(max_iter=1000)),
+        }[self.learner]()
+        return Fitted(learner.fit(y, t, X=x))

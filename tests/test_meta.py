@@ -1,0 +1,48 @@
+"""Meta-learners: what they estimate, and what they do without an arm."""
+
+import numpy as np
+import pytest
+
+import macal
+from macal.models import Task
+from macal.problem import Split
+from macal.registry import UnknownName
+
+
+def units(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-2, 2, (n, 2))
+    t = rng.integers(0, 2, n)
+    mu0, mu1 = x[:, 0], x[:, 0] + 3 * (x[:, 1] > 0)
+    return Split(x, t, np.where(t == 1, mu1, mu0) + rng.normal(0, 0.1, n), mu0, mu1)
+
+
+@pytest.mark.parametrize("learner", ["s", "t", "x"])
+def test_a_step_in_the_effect_is_found(learner):
+    pool, test = units(), units(seed=1)
+    (fitted,) = macal.models.get("meta-learner", learner=learner).fit([Task(pool)])
+    assert macal.metrics.pehe(fitted.predict(test.x).tau, test.tau) < 0.5 < macal.metrics.pehe(0 * test.tau, test.tau)
+
+
+def test_an_arm_without_labels_gives_no_effect():
+    pool = units()
+    (fitted,) = macal.models.get("meta-learner").fit([Task(pool[pool.t == 0])])
+    assert (fitted.predict(pool.x).tau == 0).all()
+
+
+def test_the_same_seed_gives_the_same_effects():
+    pool = units(60)
+    model = macal.models.get("meta-learner", learner="x")
+    one, two = (f.predict(pool.x).tau for f in model.fit([Task(pool, seed=3), Task(pool, seed=3)]))
+    assert (one == two).all()
+
+
+def test_unknown_learner():
+    with pytest.raises(UnknownName, match="'u'"):
+        macal.models.get("meta-learner", learner="u")
+
+
+def test_a_campaign():
+    problem = macal.load("ihdp", 0)
+    table = macal.run(problem, "macal", macal.models.get("meta-learner"), every=2, n_queries=4)
+    assert table.labelled.tolist() == [10, 30, 50] and np.isfinite(table.pehe).all()
