@@ -1,0 +1,250 @@
+"""Verdicts E1 to E9, A1 and B1: recorded campaigns of the deep-kernel model, compared replication by replication.
+
+In all of them, one method is *ahead* of another in a stretch of a campaign where its mean log ratio of PEHE, averaged
+over the stretch's sizes, is below 0 with an adjusted p below :data:`LEVEL` (:func:`macal.comparison.paired`).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.stats import ttest_1samp
+
+from macal import results
+from macal.claims.verdict import Verdict
+from macal.comparison import paired, shared
+
+TABLES = {"ihdp": "ihdp_due", "ibm": "ibm_due", "cmnist": "cmnist_due"}
+BALD = ("mu-bald", "rho-bald", "mu-rho-bald")
+GENERAL = ("badge", "bait", "lcmd")
+BASELINES = ("random", "qhte", *BALD, *GENERAL)  # the paper's
+ALPHAS = {"macal-0": 0.0, "macal-1": 1.0, "macal": 2.5, "macal-5": 5.0, "macal-10": 10.0}
+TURNING_POINT = 160  # labels, Section 5.1: where IHDP's treated units are said to be exhausted
+LEVEL = 0.05
+ALIKE = np.log(1.1)  # two methods are about as good where the interval of their log ratio lies within this
+MINIMUM = 5  # replications, below which nothing is decided
+
+
+def recorded(dataset: str, methods: Sequence[str]) -> pd.DataFrame | None:
+    """Rows of these methods at the replications and sizes that all of them have; None where that is too little.
+
+    Start and end are left out: there all methods have labelled the same units.
+
+    Args:
+        dataset: "ihdp", "ibm" or "cmnist".
+        methods: names in the table.
+    """
+    try:
+        table = shared(results.load(TABLES[dataset]), methods)
+    except (FileNotFoundError, ValueError):
+        return None
+    ends = table["labelled"].min(), PEAK.get(dataset, np.inf)
+    table = table[~table["labelled"].isin(ends)]
+    return table if table["replication"].nunique() >= MINIMUM else None
+
+
+PEAK = {"ihdp": 470}  # labels, where the pool is exhausted
+
+
+def standing(table: pd.DataFrame, method: str = "macal", others: Sequence[str] = BASELINES) -> pd.DataFrame:
+    """Set a method against others: :func:`macal.comparison.paired`, with a column ``standing``.
+
+    "ahead", "behind", or "undecided".
+    """
+    found = paired(table[table["method"].isin([method, *others])], method)
+    clear = found["p"] < LEVEL
+    words = np.select([clear & (found["log_ratio"] < 0), clear], ["ahead", "behind"], "undecided")
+    return found.assign(standing=words)
+
+
+def _count(found: pd.DataFrame) -> str:
+    groups = {word: found.index[found["standing"] == word] for word in ("ahead", "behind", "undecided")}
+    return "; ".join(f"{word}: {', '.join(names) or 'none'}" for word, names in groups.items())
+
+
+def _lowest(found: pd.DataFrame) -> str:
+    """The verdict on 'better than every baseline'."""
+    words = set(found["standing"])
+    return "holds" if words == {"ahead"} else "holds in part" if "ahead" in words - {"behind"} else "does not hold"
+
+
+def _untested(dataset: str) -> Verdict:
+    return Verdict("not tested", f"fewer than {MINIMUM} recorded replications of all methods on {dataset}")
+
+
+def judge_ihdp() -> Verdict:
+    """E1: ahead of every baseline up to the turning point, then different from none."""
+    table = recorded("ihdp", ("macal", *BASELINES))
+    if table is None:
+        return _untested("ihdp")
+    early, late = (standing(table[part]) for part in _stretches(table))
+    verdict = _lowest(early)
+    if verdict == "holds" and (late["standing"] != "undecided").any():
+        verdict = "holds in part"
+    n = table["replication"].nunique()
+    return Verdict(verdict, f"{n} replications; up to {TURNING_POINT} labels {_count(early)}; later {_count(late)}")
+
+
+def _stretches(table: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+    early = table["labelled"] <= TURNING_POINT
+    return early, ~early
+
+
+def judge_lowest(dataset: str) -> Verdict:
+    """E2 and E3: ahead of every baseline over the whole campaign."""
+    table = recorded(dataset, ("macal", *BASELINES))
+    if table is None:
+        return _untested(dataset)
+    found = standing(table)
+    return Verdict(_lowest(found), f"{table['replication'].nunique()} replications; {_count(found)}")
+
+
+def judge_consistent() -> Verdict:
+    """E4: E1 to E3 together; refuted by one data set, upheld by all three only."""
+    found = {"ihdp": judge_ihdp(), **{name: judge_lowest(name) for name in ("ibm", "cmnist")}}
+    words = {v.verdict for v in found.values()}
+    order = ("does not hold", "not tested", "holds in part", "holds")
+    verdict = next(word for word in order if word in words)
+    return Verdict(verdict, "; ".join(f"{name}: {v.verdict}" for name, v in found.items()))
+
+
+def _per_dataset(methods: Sequence[str]) -> dict[str, pd.DataFrame]:
+    tables = {name: recorded(name, methods) for name in TABLES}
+    return {name: table for name, table in tables.items() if table is not None}
+
+
+def judge_random() -> Verdict:
+    """E5: Random against BADGE, BAIT and LCMD: as good where the interval of the ratio lies within 10 %."""
+    tables = _per_dataset(("random", *GENERAL))
+    if not tables:
+        return _untested("any data set")
+    found = pd.concat({name: paired(t, "random") for name, t in tables.items()})
+    near = (found["low"] > -ALIKE) & (found["high"] < ALIKE)
+    far = (found["low"] > ALIKE) | (found["high"] < -ALIKE)
+    shown = ", ".join(f"{m} on {d} {r.log_ratio:+.3f} [{r.low:+.3f}, {r.high:+.3f}]" for (d, m), r in found.iterrows())
+    verdict = "holds" if near.all() else "does not hold" if far.all() else "holds in part"
+    return Verdict(verdict, f"log ratio of Random to {shown}")
+
+
+def judge_causal() -> Verdict:
+    """E6: mean log PEHE of the causal methods (BALD, MACAL) minus that of the general ones, over replications."""
+    tables = _per_dataset(("macal", *BALD, *GENERAL))
+    if not tables:
+        return _untested("any data set")
+    words, shown = set(), []
+    for name, table in tables.items():
+        logs = np.log(table.pivot_table("pehe", ["replication", "labelled"], "method"))
+        gap = (logs[["macal", *BALD]].mean(axis=1) - logs[list(GENERAL)].mean(axis=1)).groupby("replication").mean()
+        low, high = ttest_1samp(gap, 0).confidence_interval()
+        words.add("better" if high < 0 else "worse" if low > 0 else "open")
+        shown.append(f"{name} {gap.mean():+.3f} [{low:+.3f}, {high:+.3f}]")
+    verdict = "holds" if words == {"better"} else "holds in part" if "better" in words else "does not hold"
+    return Verdict(verdict, f"log ratio of causal to general methods: {', '.join(shown)}")
+
+
+def ranks(dataset: str, methods: Sequence[str] = ("macal", *BASELINES)) -> pd.Series:
+    """Mean rank of each method over replications and sizes, 1 the best, ascending.
+
+    Raises:
+        ValueError: too little is recorded.
+    """
+    table = recorded(dataset, methods)
+    if table is None:
+        raise ValueError(_untested(dataset).evidence)
+    return table.groupby(["replication", "labelled"])["pehe"].rank().groupby(table["method"]).mean().sort_values()
+
+
+def judge_winner() -> Verdict:
+    """E7: no method but MACAL is first by mean rank on all data sets; needs two."""
+    names = list(_per_dataset(("macal", *BASELINES)))
+    if len(names) < 2:
+        return Verdict("not tested", f"needs two data sets, recorded with all methods: {', '.join(names) or 'none'}")
+    first = {name: ranks(name).drop("macal").index[0] for name in names}
+    shown = ", ".join(f"{method} on {name}" for name, method in first.items())
+    return Verdict("does not hold" if len(set(first.values())) == 1 else "holds", f"first by mean rank: {shown}")
+
+
+def judge_qhte() -> Verdict:
+    """E8: by mean rank among the three last of nine on most data sets; 'in part' where in the lower half."""
+    names = list(_per_dataset(("macal", *BASELINES)))
+    if not names:
+        return _untested("any data set")
+    places = {name: ranks(name).index.get_loc("qhte") + 1 for name in names}
+    share = np.mean([place > 6 for place in places.values()])
+    verdict = "holds" if share > 0.5 else "holds in part" if max(places.values()) > 4 else "does not hold"
+    return Verdict(verdict, ", ".join(f"place {place} of 9 on {name}" for name, place in places.items()))
+
+
+def roughness(table: pd.DataFrame) -> pd.DataFrame:
+    """How far log PEHE lies from the mean of its neighbours in size, on average, so that a steady fall does not count.
+
+    Returns:
+        A row per replication, a column per method.
+    """
+    logs = np.log(table.pivot_table("pehe", "labelled", ["replication", "method"]))
+    return (logs - (logs.shift(1) + logs.shift(-1)) / 2).abs().mean().unstack()
+
+
+def judge_stability() -> Verdict:
+    """E9: MACAL's curve is smoother than that of each BALD ratio on every data set recorded."""
+    tables = _per_dataset(("macal", "rho-bald", "mu-rho-bald"))
+    if not tables:
+        return _untested("any data set")
+    smoother, shown = [], []
+    for name, table in tables.items():
+        rough = roughness(table)
+        for other in ("rho-bald", "mu-rho-bald"):
+            gap = rough["macal"] - rough[other]
+            smoother.append(gap.mean() < 0 and ttest_1samp(gap, 0).pvalue < LEVEL)
+            shown.append(f"{name} {rough['macal'].mean():.3f} against {other} {rough[other].mean():.3f}")
+    verdict = "holds" if all(smoother) else "holds in part" if any(smoother) else "does not hold"
+    return Verdict(verdict, f"mean distance of log PEHE from its neighbours' mean: {'; '.join(shown)}")
+
+
+STRETCHES = {"ihdp": (60, 160, 470), "ibm": (500, 1300, 2550), "cmnist": (500, 1300, 2550)}  # where each ends, labels
+
+
+def alpha_ratios(dataset: str) -> pd.DataFrame:
+    """Figure 5's ratio, PEHE at alpha 0 over PEHE at alpha, averaged as a log by stretch of the campaign.
+
+    Returns:
+        One row per stretch (its last size), one column per alpha above 0; above 0 is better than alpha 0.
+
+    Raises:
+        ValueError: too little is recorded.
+    """
+    table = recorded(dataset, tuple(ALPHAS))
+    if table is None:
+        raise ValueError(_untested(dataset).evidence)
+    logs = np.log(table.pivot_table("pehe", ["replication", "labelled"], "method"))
+    gain = -logs.sub(logs["macal-0"], axis=0).drop(columns="macal-0").rename(columns=ALPHAS).sort_index(axis=1)
+    ends = np.array(STRETCHES[dataset])
+    sizes = gain.index.get_level_values("labelled").to_numpy()
+    stretch = pd.Series(ends[np.searchsorted(ends, sizes)], gain.index, name="up to")
+    return gain.groupby(["replication", stretch]).mean().groupby("up to").mean()
+
+
+def judge_alpha() -> Verdict:
+    """A1: the best alpha of the first stretch is above that of the last, on every data set; 'in part' on some."""
+    names = list(_per_dataset(tuple(ALPHAS)))
+    if not names:
+        return _untested("any data set")
+    best = {name: alpha_ratios(name).assign(**{"0": 0.0}).rename(columns=float).idxmax(axis=1) for name in names}
+    falls = [path.iloc[0] > path.iloc[-1] for path in best.values()]
+    verdict = "holds" if all(falls) else "holds in part" if any(falls) else "does not hold"
+    shown = "; ".join(f"{name}: {', '.join(f'{a:g}' for a in path)}" for name, path in best.items())
+    return Verdict(verdict, f"best alpha by stretch, {shown}")
+
+
+def judge_balance() -> Verdict:
+    """B1: MACAL against random-balanced while pairs last; decided where it is ahead of Random there."""
+    table = recorded("ihdp", ("macal", "random", "random-balanced"))
+    if table is None:
+        return _untested("ihdp")
+    early, _ = _stretches(table)
+    found = standing(table[early], "macal", ("random", "random-balanced"))
+    shown = ", ".join(f"{m} {r.log_ratio:+.3f} [{r.low:+.3f}, {r.high:+.3f}]" for m, r in found.iterrows())
+    ahead = found["standing"] == "ahead"
+    verdict = "holds" if ahead.all() else "holds in part" if ahead.any() else "does not hold"
+    n = table["replication"].nunique()
+    return Verdict(verdict, f"{n} replications, up to {TURNING_POINT} labels, log ratio of MACAL to {shown}")
