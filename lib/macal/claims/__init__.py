@@ -8,10 +8,10 @@ from functools import partial
 
 import pandas as pd
 
-from macal.claims import acquired, algorithm, data, evidence, problem
+from macal.claims import acquired, algorithm, data, evidence, lemmas, problem
 from macal.claims.verdict import Claim, Verdict, awaits
 
-__all__ = ["CLAIMS", "Claim", "Verdict", "acquired", "algorithm", "data", "evidence", "problem", "verdicts"]
+__all__ = ["CLAIMS", "Claim", "Verdict", "acquired", "algorithm", "data", "evidence", "lemmas", "problem", "verdicts"]
 
 CLAIMS = (
     Claim(
@@ -37,15 +37,15 @@ CLAIMS = (
         "T5",
         "Theorem 1 i, Lemma 2",
         "Where variance dominates, the bound falls geometrically",
-        awaits("the theory chapters"),
+        lemmas.judge_variance_lemma,
     ),
     Claim(
         "T6",
         "Theorem 1 ii, Lemma 3",
         "Where discrepancy dominates, the bound falls like 1/(i + c)",
-        awaits("the theory chapters"),
+        lemmas.judge_wasserstein_lemma,
     ),
-    Claim("T7", "Lemma 4", "A GP's variance never grows with data", awaits("the theory chapters")),
+    Claim("T7", "Lemma 4", "A GP's variance never grows with data", lemmas.judge_monotonicity),
     Claim(
         "T8",
         "Section 3.2, Conclusion",
@@ -56,7 +56,7 @@ CLAIMS = (
         "T9",
         "Section 3.2",
         "Similar pairs in x are similar pairs in the representation",
-        awaits("the theory chapters"),
+        lemmas.judge_representation,
     ),
     Claim("F1a", "Figure 1a", "Toy: Symmetry falls fastest first, then saturates", awaits("the toy study")),
     Claim("F1b", "Figure 1a", "Toy: MACAL is the quickest to the lowest PEHE", awaits("the toy study")),
