@@ -64,3 +64,17 @@ def test_method_grid_names_panels_and_drops_spare_ones():
     assert [ax.get_title() for ax in figure.axes] == ["MACAL", "own"]
     assert [len(ax.get_lines()) for ax in figure.axes] == [1, 0]
     plt.close(figure)
+
+
+def test_standings_fill_what_is_clear(ax):
+    found = pd.DataFrame(
+        {"log_ratio": [-0.2, 0.1], "low": [-0.3, -0.1], "high": [-0.1, 0.3], "standing": ["ahead", "undecided"]},
+        index=["random", "qhte"],
+    )
+    plots.standings(found, ax)
+    faces = [line.get_markerfacecolor() for line in ax.lines if line.get_marker() == "o"]
+    assert faces[0] == "white" != faces[1]  # drawn from below
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["QHTE", "Random"]
+    np.testing.assert_allclose(
+        [line.get_xdata() for line in ax.lines if line.get_marker() == "None"][:2], [[-0.1, 0.3], [-0.3, -0.1]]
+    )

@@ -8,6 +8,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from macal import results
@@ -149,3 +150,10 @@ def test_a_manifest_says_where_numbers_come_from():
     about = results.manifest({"a.csv": "00"}, 2.0, "cpu", 1)
     assert about["packages"].keys() >= {"torch", "gpytorch", "numpy"} and len(about["code"]) == 64
     assert (about["seconds"], about["device"], about["threads"], about["sources"]) == (2.0, "cpu", 1, {"a.csv": "00"})
+
+
+def test_cost_adds_up_what_the_manifests_say():
+    table = pd.DataFrame()
+    about = {"device": "cpu", "threads": 1, "seconds": 1800}
+    table.attrs["records"] = [{"rows": 3, "manifest": about}, {"rows": 4, "manifest": about | {"seconds": 5400}}]
+    assert results.cost(table).loc["cpu", 1].tolist() == [2, 7, 2.0]

@@ -30,6 +30,11 @@ METHODS = {  # colour, line style and name in a legend
     "lcmd": ("#1B5E20", "-.", "LCMD"),
     "bait": ("#1B5E20", ":", "BAIT"),
     "macal": ("#CC3377", "-", "MACAL"),
+    "macal-squared": ("#CC3377", ":", "MACAL, squared"),
+    "macal-0": ("#4D004B", ":", "MACAL, α = 0"),
+    "macal-1": ("#88419D", "--", "MACAL, α = 1"),
+    "macal-5": ("#8C96C6", "-.", "MACAL, α = 5"),
+    "macal-10": ("#A0A0D0", "-", "MACAL, α = 10"),
 }
 ARM_MARKERS = ("o", "^")
 
@@ -145,3 +150,21 @@ def method_grid(
         picks(x, t, labelled, batch, ax, links=method in pairs)
         ax.set_title(name, color=colour, fontsize=9)
     return axes
+
+
+def standings(found: pd.DataFrame, ax: Axes) -> Axes:
+    """Draw how one method stands against others: mean log ratio and interval, filled where it is clear of chance.
+
+    Args:
+        found: of :func:`macal.claims.evidence.standing`.
+        ax: where to draw.
+    """
+    for k, (method, row) in enumerate(found.iloc[::-1].iterrows()):
+        colour, _, label = METHODS.get(str(method), ("0.3", "-", str(method)))
+        ax.plot([row["low"], row["high"]], [k, k], color=colour)
+        face = "white" if row["standing"] == "undecided" else colour
+        ax.plot(row["log_ratio"], k, "o", color=colour, markerfacecolor=face)
+    ax.set_yticks(range(len(found)), [METHODS.get(str(m), (0, 0, str(m)))[2] for m in found.index[::-1]])
+    ax.axvline(0, color="0.5", linewidth=0.8)
+    ax.set_ylim(-0.6, len(found) - 0.4)
+    return ax

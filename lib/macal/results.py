@@ -201,3 +201,16 @@ def load(name: str, folder: Path = FOLDER) -> pd.DataFrame:
     found = pd.read_parquet(path)
     found.attrs["records"] = about["records"]
     return found
+
+
+def cost(found: pd.DataFrame) -> pd.DataFrame:
+    """What a loaded table took: campaigns, trainings and hours, a row per device and number of threads.
+
+    Hours are wall-clock, on machines that may have been shared; an upper bound of what an idle one needs.
+    """
+    rows = [
+        (r["manifest"]["device"], r["manifest"]["threads"], 1, r["rows"], r["manifest"]["seconds"] / 3600)
+        for r in found.attrs["records"]
+    ]
+    named = pd.DataFrame(rows, columns=["device", "threads", "campaigns", "trainings", "hours"])
+    return named.groupby(["device", "threads"]).sum()
