@@ -39,7 +39,7 @@ def test_the_registry_is_the_documented_one():
         NAMES
         == (
             "random random-balanced coreset qhte symmetry uncertainty mu-bald rho-bald mu-rho-bald tau-bald pi-bald"
-            " mu-pi-bald sundin badge lcmd bait macal"
+            " mu-pi-bald sundin badge lcmd bait macal macal-rolling"
         ).split()
     )
 

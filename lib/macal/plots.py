@@ -30,6 +30,7 @@ METHODS = {  # colour, line style and name in a legend
     "lcmd": ("#1B5E20", "-.", "LCMD"),
     "bait": ("#1B5E20", ":", "BAIT"),
     "macal": ("#CC3377", "-", "MACAL"),
+    "macal-rolling": ("#CC3377", "--", "MACAL, rolling"),
     "macal-squared": ("#CC3377", ":", "MACAL, squared"),
     "macal-0": ("#4D004B", ":", "MACAL, α = 0"),
     "macal-1": ("#88419D", "--", "MACAL, α = 1"),

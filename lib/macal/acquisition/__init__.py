@@ -9,6 +9,7 @@ from macal.acquisition.base import Criterion, State, campaign
 from macal.acquisition.distances import QHTE, CoreSet, Macal, Symmetry
 from macal.acquisition.features import Badge, Bait, Lcmd, from_features
 from macal.acquisition.random import Random, RandomBalanced
+from macal.acquisition.rolling import Rolling
 from macal.registry import Registry
 from macal.shapes import Indices
 
@@ -32,6 +33,7 @@ CRITERIA = Registry(
         "lcmd": Lcmd,
         "bait": Bait,
         "macal": Macal,
+        "macal-rolling": Rolling,
     },
 )
 

@@ -1,0 +1,249 @@
+"""Why pairing helps and when it hurts: what a paired design does to the error of an estimated effect.
+
+One linear smoother serves both arms: its prediction at a target is a weighted sum of the outcomes of an arm, and the
+weights depend on where they were measured alone. Kernel ridge regression, nearest neighbours and kernel means are of
+this kind. A design is two arrays of places: ``one`` (n, d) for the treated, ``zero`` (m, d) for the controls; errors
+are judged at ``targets`` (g, d). Priors are Gaussian processes with one kernel for both surfaces, of variance 1 unless
+said otherwise, which are correlated: Cov(f1(x), f0(y)) = rho k(x, y).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from jaxtyping import Float
+from scipy.linalg import cho_factor, cho_solve
+from scipy.spatial.distance import cdist
+
+from macal.acquisition import rolling
+from macal.shapes import Centres, Covariates, Distances
+
+Targets = Float[np.ndarray, "g d"]
+PerTarget = Float[np.ndarray, "g"]
+Kernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
+Smoother = Callable[[np.ndarray, np.ndarray], np.ndarray]
+Surface = Callable[[np.ndarray], np.ndarray]
+
+
+def rbf(length: float = 1.0) -> Kernel:
+    """Squared-exponential kernel, k(x, y) = exp(-|x - y|^2 / (2 length^2))."""
+    return lambda a, b: np.exp(-0.5 * cdist(a, b, "sqeuclidean") / length**2)
+
+
+def matern32(length: float = 1.0) -> Kernel:
+    """Matern kernel of smoothness 3/2, k(x, y) = (1 + r) exp(-r) with r = sqrt(3) |x - y| / length."""
+    return partial(rolling.matern32, length=length)
+
+
+def ridge(kernel: Kernel, penalty: float) -> Smoother:
+    """Kernel ridge regression, k(targets, x) (k(x, x) + penalty I)^-1; the mean of a Gaussian process."""
+
+    def weights(targets: np.ndarray, x: np.ndarray) -> np.ndarray:
+        gram = kernel(x, x) + penalty * np.eye(len(x))
+        return cho_solve(cho_factor(gram), kernel(x, targets)).T
+
+    return weights
+
+
+def nearest_mean(k: int) -> Smoother:
+    """Mean of the k nearest outcomes."""
+
+    def weights(targets: np.ndarray, x: np.ndarray) -> np.ndarray:
+        order = cdist(targets, x).argsort(axis=1, kind="stable")
+        w = np.zeros((len(targets), len(x)))
+        np.put_along_axis(w, order[:, :k], 1 / min(k, len(x)), axis=1)
+        return w
+
+    return weights
+
+
+def kernel_mean(kernel: Kernel) -> Smoother:
+    """Mean of all outcomes, weighted by a kernel (Nadaraya and Watson)."""
+
+    def weights(targets: np.ndarray, x: np.ndarray) -> np.ndarray:
+        w = kernel(targets, x)
+        return w / w.sum(axis=1, keepdims=True)
+
+    return weights
+
+
+def effect_error(
+    smoother: Smoother, targets: Targets, one: Covariates, zero: Centres, f1: Surface, f0: Surface
+) -> PerTarget:
+    """Error of the estimated effect without noise, S_X f1 - S_X' f0 - (f1 - f0), (g,)."""
+    return smoother(targets, one) @ f1(one) - smoother(targets, zero) @ f0(zero) - (f1(targets) - f0(targets))
+
+
+def leakage(smoother: Smoother, targets: Targets, one: Covariates, zero: Centres, f0: Surface) -> PerTarget:
+    """Share of the baseline in that error, (S_X - S_X') f0, (g,)."""
+    return smoother(targets, one) @ f0(one) - smoother(targets, zero) @ f0(zero)
+
+
+def worst_leakage(smoother: Smoother, kernel: Kernel, targets: Targets, one: Covariates, zero: Centres) -> PerTarget:
+    """Largest leakage of any baseline of norm 1 in the kernel's space, which is also the r.m.s. over its process, (g,).
+
+    The leakage at a target is the product of the baseline with sum_i s_i k(x_i, .) - sum_j s'_j k(x'_j, .); this is the
+    norm of that function.
+    """
+    w = np.concatenate([smoother(targets, one), -smoother(targets, zero)], axis=1)
+    both = np.concatenate([one, zero])
+    return np.sqrt(np.einsum("gi,ij,gj->g", w, kernel(both, both), w, optimize=True).clip(min=0))
+
+
+def near_pair_bound(
+    targets: Targets, one: Covariates, zero: Covariates, length: float, penalty: float, size: float, slope: float
+) -> PerTarget:
+    """Bound the leakage of ridge regression with a Matern-3/2 kernel where pairs are near, not equal, (g,).
+
+    Args:
+        targets: where the leakage is judged, (g, d).
+        one: treated places, (n, d).
+        zero: control places, (n, d), row i the partner of row i of ``one``.
+        length: length scale of the kernel.
+        penalty: of the ridge regression.
+        size: Euclidean norm of the baseline's values at ``zero``.
+        slope: Lipschitz constant of the baseline.
+    """
+    steep = np.sqrt(3) / (np.e * length)  # Lipschitz constant of the kernel: max of r exp(-r) is 1/e, at r = 1
+    gap = np.linalg.norm(np.linalg.norm(one - zero, axis=1))
+    smoother = ridge(matern32(length), penalty)
+    s, own = (np.linalg.norm(smoother(targets, x), axis=1) for x in (one, zero))
+    return gap * (slope * s + steep * size / penalty * (1 + 2 * np.sqrt(len(one)) * own))
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """What a design leaves of two surfaces, on average over the prior.
+
+    Attributes:
+        one: E (S_X f1 - f1)^2 at each target, (g,).
+        zero: E (S_X' f0 - f0)^2, (g,).
+        cross: E (S_X f - f)(S_X' f - f), both for one surface, (g,).
+        noise: sum of the squared weights of both arms, (g,): what the noise's variance is multiplied by.
+    """
+
+    one: PerTarget
+    zero: PerTarget
+    cross: PerTarget
+    noise: PerTarget
+
+    def error(self, rho: float, noise: float = 0.0, scales: tuple[float, float] = (1.0, 1.0)) -> float:
+        """Expected squared error of the effect, mean over the targets.
+
+        Args:
+            rho: correlation of the surfaces.
+            noise: variance of a label's noise.
+            scales: standard deviations of the treated and of the control surface.
+        """
+        own = scales[0] ** 2 * self.one + scales[1] ** 2 * self.zero + noise * self.noise
+        return float(own.mean()) - self.value(rho, scales)
+
+    def value(self, rho: float, scales: tuple[float, float] = (1.0, 1.0)) -> float:
+        """What the agreement of the residuals takes off the error, 2 rho Cross; negative where it adds to it."""
+        return float(2 * rho * scales[0] * scales[1] * self.cross.mean())
+
+
+def residuals(smoother: Smoother, kernel: Kernel, targets: Targets, one: Covariates, zero: Centres) -> Residuals:
+    """Residuals of a design in closed form, from the kernel alone: no outcome occurs in them."""
+    w1, w0 = smoother(targets, one), smoother(targets, zero)
+
+    def product(a: np.ndarray, x: np.ndarray, b: np.ndarray, y: np.ndarray) -> np.ndarray:
+        single = (a * kernel(targets, x)).sum(axis=1) + (b * kernel(targets, y)).sum(axis=1)
+        return 1 - single + np.einsum("gi,ij,gj->g", a, kernel(x, y), b, optimize=True)
+
+    r1, r0, cross = (product(*p) for p in ((w1, one, w1, one), (w0, zero, w0, zero), (w1, one, w0, zero)))
+    return Residuals(r1, r0, cross, (w1**2).sum(axis=1) + (w0**2).sum(axis=1))
+
+
+def simulated_error(
+    smoother: Smoother,
+    kernel: Kernel,
+    targets: Targets,
+    one: Covariates,
+    zero: Centres,
+    rho: float,
+    noise: float,
+    rng: np.random.Generator,
+    draws: int = 4000,
+) -> tuple[float, float]:
+    """Estimate :meth:`Residuals.error` from surfaces and labels that are drawn, and its standard error."""
+    g, n, m = len(targets), len(one), len(zero)
+    places = np.concatenate([targets, one, zero])
+    values, vectors = np.linalg.eigh(kernel(places, places))  # no jitter, which would bias the check
+    root = vectors * np.sqrt(values.clip(min=0))
+    f0, own = (root @ rng.normal(size=(len(places), draws)) for _ in range(2))
+    f1 = rho * f0 + np.sqrt(1 - rho**2) * own
+    y1, y0 = (f + np.sqrt(noise) * rng.normal(size=f.shape) for f in (f1[g : g + n], f0[g + n : g + n + m]))
+    error = smoother(targets, one) @ y1 - smoother(targets, zero) @ y0 - (f1 - f0)[:g]
+    squared = (error**2).mean(axis=0)
+    return float(squared.mean()), float(squared.std(ddof=1) / np.sqrt(draws))
+
+
+def joint_error(kernel: Kernel, targets: Targets, one: Covariates, zero: Centres, rho: float, noise: float) -> float:
+    """Expected squared error of the effect under one process for both arms that knows rho: the smallest possible."""
+    k11, k10, k00 = kernel(one, one), kernel(one, zero), kernel(zero, zero)
+    gram = np.block([[k11, rho * k10], [rho * k10.T, k00]]) + noise * np.eye(len(one) + len(zero))
+    across = (1 - rho) * np.concatenate([kernel(one, targets), -kernel(zero, targets)])
+    explained = (across * cho_solve(cho_factor(gram), across)).sum(axis=0)
+    return float((2 * (1 - rho) - explained).mean())
+
+
+def partner_range(m: Distances, delta: Distances, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds of the value of a unit's best partner, from below and from above, for alpha of at least 1, (n,).
+
+    Args:
+        m: distance of the units to the nearest labelled control.
+        delta: distance of the units to the nearest free control.
+        alpha: weight of the distance, unsquared.
+    """
+    return m - (alpha + 1) * delta, m - (alpha - 1) * delta
+
+
+def partner_radius(m: Distances, delta: Distances, alpha: float, squared: bool = False) -> np.ndarray:
+    """How far away a unit's best partner can be, (n,); alpha above 1, ``m`` and ``delta`` as in :func:`partner_range`.
+
+    With squared distances in the score the radius is positive even where a twin is free (``delta`` 0).
+    """
+    if not squared:
+        return delta * (alpha + 1) / (alpha - 1)
+    least = (m - delta).clip(min=0) ** 2 - alpha * delta**2
+    return (m + np.sqrt(m**2 + (alpha - 1) * (m**2 - least))) / (alpha - 1)
+
+
+def variance_bound(m: PerTarget, length: float) -> PerTarget:
+    """Bound the variance of a process with kernel :func:`rbf` ``m`` away from a label, 1 - exp(-(m / length)^2)."""
+    return -np.expm1(-(m**2) / length**2)
+
+
+def cover_greedily(
+    targets: Targets, one: Covariates, zero: Centres, start: tuple[np.ndarray, np.ndarray], k: int, paired: bool = False
+) -> list[tuple[int, int]]:
+    """Pick k units of each arm, each as lowers the mean squared distance from the targets to their arm's labels most.
+
+    Args:
+        targets: which are to be near a label of either arm, (g, d).
+        one: free treated units, (n, d).
+        zero: free controls, (m, d).
+        start: places labelled at the start, treated and control.
+        k: units of each arm.
+        paired: choose the treated unit and its nearest free control together.
+
+    Returns:
+        (row of ``one``, row of ``zero``), in pick order.
+    """
+    cost = [cdist(targets, x, "sqeuclidean") for x in (one, zero)]
+    near = [cdist(targets, x, "sqeuclidean").min(axis=1) for x in start]
+    free, picks = [np.ones(len(x), bool) for x in (one, zero)], []
+    between = cdist(one, zero)
+    for _ in range(k):
+        gain = [
+            np.where(f, (n[:, None] - c).clip(min=0).mean(axis=0), -np.inf)
+            for f, n, c in zip(free, near, cost, strict=True)
+        ]
+        partner = np.where(free[1], between, np.inf).argmin(axis=1)
+        i = int((gain[0] + gain[1][partner]).argmax()) if paired else int(gain[0].argmax())
+        picks.append((i, int(partner[i]) if paired else int(gain[1].argmax())))
+        for arm, unit in enumerate(picks[-1]):
+            free[arm][unit], near[arm] = False, np.minimum(near[arm], cost[arm][:, unit])
+    return picks

@@ -1,0 +1,289 @@
+"""Leakage, value and reach of pairs, against dense algebra, brute force and simulation."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import macal
+from macal.theory import pairing, schedule, search, small
+
+LINE = np.linspace(-4, 4, 60)[:, None]
+SPOTS = np.linspace(-4, 4, 9)[:, None]
+KERNEL = pairing.matern32(1.0)
+SMOOTHERS = {
+    "ridge": pairing.ridge(KERNEL, 0.01),
+    "nearest": pairing.nearest_mean(3),
+    "kernel": pairing.kernel_mean(pairing.rbf(0.5)),
+}
+
+
+def rough(x):
+    return np.sin(7 * x[:, 0]) + 0.7 * np.cos(11 * x.sum(axis=1) + 1)
+
+
+def smooth(x):
+    return 1 + 0.5 * np.sin(0.8 * x[:, 0])
+
+
+def rms(v):
+    return np.sqrt(np.mean(v**2))
+
+
+def test_kernels_by_hand():
+    a, b = np.array([[0.0, 0.0]]), np.array([[0.0, 0.0], [3.0, 4.0]])
+    r = np.sqrt(3) * 5 / 2
+    np.testing.assert_allclose(pairing.matern32(2.0)(a, b), [[1, (1 + r) * np.exp(-r)]], rtol=1e-14)
+    np.testing.assert_allclose(pairing.rbf(2.0)(a, b), [[1, np.exp(-25 / 8)]], rtol=1e-14)
+
+
+def test_smoothers_by_hand():
+    gram = KERNEL(SPOTS, SPOTS) + 0.01 * np.eye(9)
+    np.testing.assert_allclose(SMOOTHERS["ridge"](LINE, SPOTS), KERNEL(LINE, SPOTS) @ np.linalg.inv(gram), atol=1e-12)
+    near = SMOOTHERS["nearest"](np.array([[-3.9]]), SPOTS)[0]
+    np.testing.assert_allclose(near, np.r_[np.full(3, 1 / 3), np.zeros(6)])
+    for name in ("nearest", "kernel"):
+        np.testing.assert_allclose(SMOOTHERS[name](LINE, SPOTS).sum(axis=1), 1, atol=1e-12)
+    assert pairing.nearest_mean(3)(LINE, SPOTS[:2]).max() == 0.5  # fewer outcomes than neighbours
+
+
+@given(st.integers(0, 10_000), st.sampled_from(sorted(SMOOTHERS)), st.sampled_from([0.0, 1.0, 1e4]))
+def test_leakage_identity(seed, name, size):
+    rng = np.random.default_rng(seed)
+    d, smoother = 1 + seed % 3, SMOOTHERS[name]
+    targets, one, zero = rng.normal(size=(7, d)), rng.normal(size=(10, d)), rng.normal(size=(12, d))
+
+    def f0(x):
+        return size * rough(x)
+
+    def f1(x):
+        return f0(x) + smooth(x)
+
+    own = smoother(targets, one) @ smooth(one) - smooth(targets)
+    error = pairing.effect_error(smoother, targets, one, zero, f1, f0)
+    np.testing.assert_allclose(error, own + pairing.leakage(smoother, targets, one, zero, f0), atol=1e-8 * max(1, size))
+    paired = pairing.effect_error(smoother, targets, one, one, f1, f0)
+    np.testing.assert_allclose(paired, own, atol=1e-8 * max(1, size / 100))
+
+
+def test_rough_baseline_numbers():
+    x, step = np.linspace(-5, 5, 25, retstep=True)
+    one, targets = x[:, None], np.linspace(-4.5, 4.5, 600)[:, None]
+    smoother = pairing.ridge(pairing.rbf(0.8), 1e-3)
+    for size in (1, 10):
+
+        def f0(x, size=size):
+            return size * rough(x)
+
+        def f1(x, f0=f0):
+            return f0(x) + smooth(x)
+
+        paired, shifted = (
+            rms(pairing.effect_error(smoother, targets, one, zero, f1, f0)) for zero in (one, one + step / 2)
+        )
+        assert paired == pytest.approx(0.0009, abs=5e-5) and shifted == pytest.approx(0.934 * size, rel=1e-3)
+
+
+@given(st.integers(0, 10_000))
+def test_worst_leakage_is_attained_and_never_exceeded(seed):
+    rng = np.random.default_rng(seed)
+    one, zero, target = rng.normal(size=(6, 2)), rng.normal(size=(5, 2)), rng.normal(size=(1, 2))
+    smoother = SMOOTHERS["ridge"]
+    worst = pairing.worst_leakage(smoother, KERNEL, target, one, zero)[0]
+    both = np.concatenate([one, zero])
+    signed = np.concatenate([smoother(target, one)[0], -smoother(target, zero)[0]])
+
+    def leak(centres, w):
+        norm = np.sqrt(w @ KERNEL(centres, centres) @ w)
+        return pairing.leakage(smoother, target, one, zero, lambda x: KERNEL(x, centres) @ w / norm)[0]
+
+    assert leak(both, signed) == pytest.approx(worst, rel=1e-8)
+    assert abs(leak(rng.normal(size=(8, 2)), rng.normal(size=8))) <= worst + 1e-10
+
+
+def test_worst_leakage_is_the_root_mean_square_over_the_process():
+    target, zero = np.array([[0.3]]), SPOTS + 0.5
+    both = np.concatenate([SPOTS, zero])
+    f0 = np.linalg.cholesky(KERNEL(both, both)) @ np.random.default_rng(0).normal(size=(18, 20_000))
+    smoother = SMOOTHERS["ridge"]
+    squared = (smoother(target, SPOTS)[0] @ f0[:9] - smoother(target, zero)[0] @ f0[9:]) ** 2
+    worst = pairing.worst_leakage(smoother, KERNEL, target, SPOTS, zero)[0]
+    assert abs(squared.mean() - worst**2) < 4 * squared.std() / np.sqrt(20_000)
+
+
+@given(st.integers(0, 10_000), st.sampled_from([1e-5, 1e-2, 1.0]), st.sampled_from([0.003, 0.1, 3.0]))
+def test_near_pairs_leak_no_more_than_the_bound(seed, gap, penalty):
+    rng = np.random.default_rng(seed)
+    d, length = 1 + seed % 3, rng.uniform(0.3, 3)
+    targets, one = rng.normal(size=(6, d)), rng.normal(size=(9, d))
+    zero = one + gap * rng.normal(size=one.shape)
+    slope = rng.uniform(0.1, 5)
+
+    def f0(x):
+        return slope * x[:, 0]
+
+    smoother = pairing.ridge(pairing.matern32(length), penalty)
+    leak = np.abs(pairing.leakage(smoother, targets, one, zero, f0))
+    bound = pairing.near_pair_bound(targets, one, zero, length, penalty, float(np.linalg.norm(f0(zero))), slope)
+    assert (leak <= bound + 1e-12).all()
+
+
+@pytest.mark.parametrize("rho", [-0.5, 0.0, 0.9])
+@pytest.mark.parametrize("name", sorted(SMOOTHERS))
+@pytest.mark.parametrize("offset", [0.0, 0.5])
+def test_expected_error_against_simulation(rho, name, offset):
+    case = SMOOTHERS[name], KERNEL, LINE, SPOTS, SPOTS + offset
+    mean, error = pairing.simulated_error(*case, rho, 0.2, np.random.default_rng(1), 2000)
+    assert abs(mean - pairing.residuals(*case).error(rho, 0.2)) < 4 * error < 0.2 * mean
+
+
+def test_scales_and_value_by_hand():
+    left = pairing.residuals(SMOOTHERS["ridge"], KERNEL, LINE, SPOTS, SPOTS + 0.5)
+    by_hand = (4 * left.one + 9 * left.zero - 2 * 0.3 * 6 * left.cross + 0.5 * left.noise).mean()
+    assert left.error(0.3, 0.5, (2.0, 3.0)) == pytest.approx(by_hand, abs=1e-12)
+    assert left.value(0.3, (2.0, 3.0)) == pytest.approx(3.6 * left.cross.mean(), abs=1e-12)
+    assert (left.cross**2 <= left.one * left.zero + 1e-12).all()
+    paired = pairing.residuals(SMOOTHERS["ridge"], KERNEL, LINE, SPOTS, SPOTS)
+    for r in (0.1, 1.0, 3.0):
+        share = paired.value(0.8, (r, 1.0)) / paired.error(0.0, 0.0, (r, 1.0))
+        assert share == pytest.approx(1.6 / (r + 1 / r), abs=1e-12)
+
+
+def test_residual_and_noise_are_the_posterior_variance():
+    left = pairing.residuals(SMOOTHERS["ridge"], KERNEL, LINE, SPOTS, SPOTS)
+    k = KERNEL(LINE, SPOTS)
+    variance = 1 - np.einsum("gi,ig->g", k, np.linalg.solve(KERNEL(SPOTS, SPOTS) + 0.01 * np.eye(9), k.T))
+    np.testing.assert_allclose(left.one + 0.01 * left.noise / 2, variance, atol=1e-12)
+
+
+def test_the_sign_of_the_correlation_decides():
+    paired, shifted = (
+        pairing.residuals(SMOOTHERS["ridge"], KERNEL, np.linspace(-4, 4, 80)[:, None], SPOTS, SPOTS + offset)
+        for offset in (0.0, 0.5)
+    )
+    assert paired.error(-0.5, 0.01) == pytest.approx(0.2673, abs=5e-5)
+    assert shifted.error(-0.5, 0.01) == pytest.approx(0.1997, abs=5e-5)
+    assert paired.error(0.9, 0.01) == pytest.approx(0.0325, abs=5e-5) and shifted.error(0.9, 0.01) > 0.17
+
+
+@given(st.integers(0, 10_000), st.floats(-0.99, 0.99), st.sampled_from([1e-3, 0.1, 1.0]))
+def test_joint_process(seed, rho, noise):
+    rng = np.random.default_rng(seed)
+    targets, one, zero = rng.normal(size=(4, 2)), rng.normal(size=(6, 2)), rng.normal(size=(5, 2))
+    error = pairing.joint_error(KERNEL, targets, one, zero, rho, noise)
+    places, arm = np.concatenate([targets, targets, one, zero]), np.repeat([1, 0, 1, 0], [4, 4, 6, 5])
+    prior = KERNEL(places, places) * np.where(arm[:, None] == arm[None], 1, rho)
+    effect = np.concatenate([np.eye(4), -np.eye(4)], axis=1)
+    held, seen = prior[:8, :8], prior[8:, 8:] + noise * np.eye(11)
+    posterior = held - prior[:8, 8:] @ np.linalg.inv(seen) @ prior[8:, :8]
+    assert error == pytest.approx(np.diag(effect @ posterior @ effect.T).mean(), abs=1e-9)
+    for smoother in SMOOTHERS.values():
+        assert error <= pairing.residuals(smoother, KERNEL, targets, one, zero).error(rho, noise) + 1e-12
+
+
+def test_a_paired_design_leaves_nothing_to_borrow():
+    for rho in (-0.7, 0.0, 0.95):
+        joint = pairing.joint_error(KERNEL, LINE, SPOTS, SPOTS, rho, 1e-13)
+        separate = pairing.residuals(pairing.ridge(KERNEL, 1e-13), KERNEL, LINE, SPOTS, SPOTS).error(rho)
+        assert joint == pytest.approx(separate, abs=1e-9)
+
+
+@given(st.integers(0, 10_000), st.sampled_from([1.0, 1.01, 1.5, 2.5, 10.0]))
+def test_locality(seed, alpha):
+    rng = np.random.default_rng(seed)
+    d = 1 + seed % 7
+    one, zero, done = rng.normal(size=(20, d)), rng.normal(size=(30, d)) + 0.4, rng.normal(size=(3, d))
+    zero[:5] = one[:5]  # twins
+    apart = np.linalg.norm(one[:, None] - zero[None], axis=2)
+    m, delta = macal.metrics.nearest_distance(one, done), apart.min(axis=1)
+    novelty, row = macal.metrics.nearest_distance(zero, done), np.arange(20)
+    least, most = pairing.partner_range(m, delta, alpha)
+    value = novelty - alpha * apart
+    best = value.argmax(axis=1)
+    assert (least - 1e-9 <= value[row, best]).all() and (value[row, best] <= most + 1e-9).all()
+    assert (value[row, best] - value[row, apart.argmin(axis=1)] <= 2 * delta + 1e-9).all()
+    if alpha > 1:
+        squared = (novelty**2 - alpha * apart**2).argmax(axis=1)
+        for chosen, is_squared in ((best, False), (squared, True)):
+            assert (apart[row, chosen] <= pairing.partner_radius(m, delta, alpha, is_squared) + 1e-7).all()
+        assert pairing.partner_radius(m, 0 * m, alpha, True) == pytest.approx(2 * m / (alpha - 1))
+
+
+@given(st.integers(0, 10_000), st.sampled_from([0.1, 0.5, 1.0, 2.5, 10.0]), st.integers(0, 8))
+def test_pairs_are_as_close_as_promised(seed, alpha, k):
+    x, t, start = small.two_clouds(seed, treated=12, control=14)
+    order = np.concatenate([start, *macal.plan(x, t, start, 1, 2 * k + 2, alpha)])
+    done, (i, j) = order[:-2], order[-2:]
+    free = [search.free(t, done, arm) for arm in (0, 1)]
+    m = [search.novelty(x, t, done, free[arm], arm, "euclidean") for arm in (0, 1)]
+    h = [np.linalg.norm(x[free[1 - arm]] - x[free[arm][m[arm].argmax()]], axis=1).min() for arm in (0, 1)]
+    assert np.linalg.norm(x[i] - x[j]) <= min(h[1] + m[0].max() / alpha, h[0] + m[1].max() / alpha) + 1e-9
+
+
+@given(st.integers(0, 10_000))
+def test_variance_bound(seed):
+    rng = np.random.default_rng(seed)
+    targets, labels = rng.normal(size=(20, 2)), rng.normal(size=(6, 2))
+    kernel = pairing.rbf(0.7)
+    variance = pairing.residuals(pairing.ridge(kernel, 1e-10), kernel, targets, labels, labels).one
+    bound = pairing.variance_bound(macal.metrics.nearest_distance(targets, labels), 0.7)
+    assert (variance <= bound + 1e-7).all()
+    alone = pairing.residuals(pairing.ridge(kernel, 1e-12), kernel, targets, labels[:1], labels[:1]).one
+    np.testing.assert_allclose(
+        alone, pairing.variance_bound(np.linalg.norm(targets - labels[0], axis=1), 0.7), atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_cover_greedily_by_full_recomputation(paired):
+    rng = np.random.default_rng(3)
+    targets, one, zero, first = (rng.normal(size=(n, 2)) for n in (15, 6, 7, 2))
+
+    def cost(centres):
+        return (macal.metrics.nearest_distance(targets, centres) ** 2).mean()
+
+    def gain(x, done, start, unit):
+        return cost(np.concatenate([start, x[done]])) - cost(np.concatenate([start, x[done], x[[unit]]]))
+
+    have = [[], []]
+    for i, j in pairing.cover_greedily(targets, one, zero, (first[:1], first[1:]), 4, paired):
+        left = [[u for u in range(len(x)) if u not in h] for x, h in zip((one, zero), have, strict=True)]
+        near = {a: min(left[1], key=lambda b, a=a: np.linalg.norm(one[a] - zero[b])) for a in left[0]}
+        options = list(near.items()) if paired else [(a, b) for a in left[0] for b in left[1]]
+        gains = {(a, b): gain(one, have[0], first[:1], a) + gain(zero, have[1], first[1:], b) for a, b in options}
+        assert gains[i, j] == pytest.approx(max(gains.values()), abs=1e-12)
+        have[0].append(i)
+        have[1].append(j)
+
+
+class TestSchedule:
+    pools = schedule.pools(2, 0.5)
+
+    def test_campaigns_label_what_they_should(self):
+        x, t, start = self.pools[0]
+        assert t[start].tolist() == [1] * 3 + [0] * 7
+        plans = [schedule.fixed(self.pools[0], 1.0), schedule.rolling(self.pools[0], 0.0)[1]]
+        plans += [schedule.covering(self.pools[0], paired) for paired in (False, True)]
+        for order in plans:
+            assert order[:10].tolist() == start.tolist() and len(set(order.tolist())) == 170
+            assert t[order[10:]].tolist() == [1, 0] * 80
+
+    def test_judged_is_the_expected_error(self):
+        pool = self.pools[1]
+        x, t, _ = pool
+        order = schedule.fixed(pool, 2.5)
+        table = schedule.judged(pool, order, (0.0, 0.6))
+        done = order[:20]
+        kernel = pairing.matern32(1.0)
+        left = pairing.residuals(pairing.ridge(kernel, 0.01), kernel, x, x[done[t[done] == 1]], x[done[t[done] == 0]])
+        assert table.loc[5, 0.6] == pytest.approx(left.error(0.6, 0.01), abs=1e-9)
+        assert table.index.tolist() == [5, 10, 20, 40, 80] and (np.diff(table[0.0]) < 0).all()
+
+    def test_no_fixed_weight_is_best_throughout_and_rolling_follows(self):
+        plans = {a: [schedule.fixed(pool, a) for pool in self.pools] for a in schedule.ALPHAS}
+        weights, orders = zip(*(schedule.rolling(pool, 0.0) for pool in self.pools), strict=True)
+        table = schedule.mean_errors(plans | {"rolling": orders}, self.pools, [0.0])[0.0].unstack("pairs")
+        best = table.drop("rolling").min()
+        assert (table.loc["rolling"] <= 1.03 * best).all()
+        assert (table.drop("rolling").div(best).max(axis=1) > 1.1).all()
+        assert np.median(weights, axis=0)[0] >= 2.5 > np.median(weights, axis=0)[-1]

@@ -1,0 +1,142 @@
+"""The rolling weight: its expected error against plain algebra, its choice against trying all weights by hand."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.distance import pdist
+
+import macal
+from macal.acquisition import State, campaign, rolling
+from macal.acquisition.rolling import Rolling, expected_error, rms_distance
+from macal.theory import pairing, small
+
+
+def by_hand(x, t, labelled, rho, length, noise):
+    kernel = pairing.matern32(length)
+    one, zero = (x[labelled[t[labelled] == arm]] for arm in (1, 0))
+    return pairing.residuals(pairing.ridge(kernel, noise), kernel, x, one, zero).error(rho, noise)
+
+
+@given(st.integers(0, 10_000), st.floats(-1, 1), st.sampled_from([0.3, 2.0]), st.sampled_from([1e-4, 0.1]))
+def test_expected_error_against_the_closed_form(seed, rho, length, noise):
+    x, t, _ = small.two_clouds(seed, 12, 15)
+    labelled = np.random.default_rng(seed).choice(27, 9, replace=False)
+    labelled = np.unique(np.r_[0, 26, labelled])
+    assert expected_error(x, t, labelled, rho, length, noise) == pytest.approx(
+        by_hand(x, t, labelled, rho, length, noise), rel=1e-9, abs=1e-9
+    )
+
+
+def test_expected_error_of_nothing_and_of_one_arm():
+    x, t, _ = small.two_clouds(0)
+    none = np.empty(0, np.int64)
+    assert expected_error(x, t, none, 0.3, 1.0, 0.1) == pytest.approx(2 - 0.6, abs=1e-12)
+    own = np.array([0, 5])  # treated: only R_1 and the product fall
+    k = pairing.matern32(1.0)(x, x[own])
+    known = np.einsum("ij,ji->i", k, np.linalg.solve(k[own] + 0.1 * np.eye(2), k.T)).mean()
+    assert expected_error(x, t, own, 0.3, 1.0, 0.1) == pytest.approx(2 - known - 0.6 * (1 - known), abs=1e-12)
+
+
+def test_expected_error_in_parts(monkeypatch):
+    x, t, start = small.two_clouds(1)
+    whole = expected_error(x, t, start, 0.7, 1.0, 0.01)
+    monkeypatch.setattr(rolling, "_TARGETS", 7)
+    assert expected_error(x, t, start, 0.7, 1.0, 0.01) == pytest.approx(whole, rel=1e-12)
+
+
+def test_rms_distance():
+    x = np.random.default_rng(0).normal(size=(30, 4))
+    assert rms_distance(x) == pytest.approx(np.sqrt(np.mean(pdist(x) ** 2)), rel=1e-12)
+    assert rms_distance(np.ones((5, 2))) == 1
+
+
+@pytest.mark.parametrize("block", [1, 3])
+@pytest.mark.parametrize("rho", [-0.5, 0.0, 0.9])
+def test_the_weight_is_the_best_of_all_that_are_tried(block, rho):
+    criterion = Rolling(rho=rho, lengthscale=0.8, noise=0.02, block=block)
+    x, t, done = small.two_clouds(4)
+    for _ in range(4):
+        alpha, batch = criterion.choose(State(x, t, done), 6)
+        plans = {a: macal.plan(x, t, done, block, 6, a) for a in criterion.alphas}
+        errors = {a: by_hand(x, t, np.concatenate([done, *p]), rho, 0.8, 0.02) for a, p in plans.items()}
+        assert errors[alpha] <= min(errors.values()) + 1e-9
+        assert batch.tolist() == plans[alpha][0].tolist()
+        done = np.concatenate([done, batch])
+
+
+def test_the_weight_moves_and_depends_on_the_correlation():
+    x, t, start = small.two_clouds(0, 200, 400, 2.0)
+    paths = {
+        rho: [a for a, _ in Rolling(rho=rho, lengthscale=1.0).steps(State(x, t, start), [10, 10, 20, 40, 80])]
+        for rho in (0.0, 0.99)
+    }
+    assert paths[0.0][0] >= 2.5 > paths[0.0][-1] and min(paths[0.99]) > max(paths[0.0][2:])
+
+
+def test_one_weight_is_macal():
+    x, t, start = small.two_clouds(2)
+    alone = campaign(Rolling(alphas=(2.5,)), x, t, start, 6, 6)
+    assert [b.tolist() for b in alone] == [b.tolist() for b in macal.plan(x, t, start, 6, 6)]
+
+
+def test_a_plan_of_ten_queries_begins_a_longer_one_and_can_be_taken_up_again():
+    x, t, start = small.two_clouds(3, 40, 60)
+    criterion = macal.get("macal-rolling", rho=0.0)
+    assert criterion.needs == () and not criterion.stochastic
+    short, long = campaign(criterion, x, t, start, 10, 4), campaign(criterion, x, t, start, 20, 4)
+    assert [b.tolist() for b in short] == [b.tolist() for b in long[:10]]
+    later = campaign(criterion, x, t, np.concatenate([start, *short]), 10, 4)
+    assert [b.tolist() for b in later] == [b.tolist() for b in long[10:]]
+
+
+def test_the_unit_of_the_covariates_does_not_matter():
+    x, t, start = small.two_clouds(5)
+    plain, scaled = (campaign(Rolling(rho=0.2), x * c, t, start, 5, 6) for c in (1.0, 2.0**10))
+    assert [b.tolist() for b in plain] == [b.tolist() for b in scaled]
+
+
+def test_nothing_to_weigh():
+    x, t, start = small.two_clouds(6)
+    state = State(x, t, start)
+    assert np.isnan(Rolling().choose(state, 1)[0])
+    controls_left = replace(state, labelled=np.flatnonzero(t == 1))
+    alpha, batch = Rolling().choose(controls_left, 5)
+    assert np.isnan(alpha) and (t[batch] == 0).all() and len(batch) == 5
+    assert list(Rolling().steps(replace(state, labelled=np.arange(len(t))), [5, 5])) == []
+    with pytest.raises(ValueError, match="two arms"):
+        Rolling().select(State(x, np.ones_like(t), start), 4)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"rho": 1.1}, "rho is a correlation, from -1 to 1; got 1.1"),
+        ({"rho": float("nan")}, "rho is a correlation"),
+        ({"noise": 0.0}, "noise must be a finite number above 0, got 0.0"),
+        ({"lengthscale": -1.0}, "lengthscale must be a finite number above 0, got -1.0"),
+        ({"lengthscale": float("inf")}, "lengthscale must be"),
+        ({"block": 0}, "block must be a whole number of queries, at least 1; got 0"),
+        ({"alphas": ()}, "at least one weight"),
+        ({"alphas": (1.0, -2.0)}, "alpha must be a finite number of at least 0, got -2.0"),
+        ({"beta": 1.0}, "unknown parameter of 'macal-rolling' 'beta'"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        macal.get("macal-rolling", **parameters)
+
+
+def test_ihdp_in_less_than_a_minute():
+    problem = macal.load("ihdp", seed=0)
+    x = problem.pool.x.astype(np.float64)
+    begun = time.process_time()
+    steps = list(Rolling(rho=0.0).steps(State(x, problem.pool.t, problem.start), [10] * 46))
+    assert time.process_time() - begun < 60
+    weights, batches = zip(*steps, strict=True)
+    assert sorted(np.concatenate([problem.start, *batches]).tolist()) == list(range(470))
+    weighed = np.array(weights)[np.isfinite(weights)]
+    assert 10 < len(weighed) < 20 and np.median(weighed[:4]) >= 2.5 > 1 > np.median(weighed[-4:])
