@@ -1,11 +1,11 @@
-"""Verdicts E1 to E9, A1, B1 and V1 on made-up campaigns that would change them."""
+"""Verdicts E1 to E9, A1 and B1 on made-up campaigns that would change them."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from macal import datasets, loop, results
-from macal.claims import acquired, evidence
+from macal import results
+from macal.claims import evidence
 
 METHODS = ("macal", "random-balanced", *evidence.BASELINES, *evidence.ALPHAS)
 SIZES = {"ihdp": (10, 50, 90, 130, 210, 290, 370, 470), "ibm": tuple(range(50, 2551, 250))}
@@ -47,7 +47,7 @@ def test_nothing_recorded_is_not_tested(campaigns):
     campaigns(flat, datasets=())
     for judge in (evidence.judge_ihdp, evidence.judge_consistent, evidence.judge_random, evidence.judge_causal,
                   evidence.judge_winner, evidence.judge_qhte, evidence.judge_stability, evidence.judge_alpha,
-                  evidence.judge_balance, acquired.judge_acquired, lambda: evidence.judge_lowest("ibm")):  # fmt: skip
+                  evidence.judge_balance, lambda: evidence.judge_lowest("ibm")):  # fmt: skip
         assert judge().verdict == "not tested"
     with pytest.raises(ValueError, match="fewer than 5"):
         evidence.ranks("ihdp")
@@ -182,36 +182,3 @@ def test_alpha_ratio_is_that_of_alpha_zero(campaigns):
 def test_b1(campaigns, shift, verdict):
     campaigns(lambda d, m, n: shift.get(m, 0.0))
     assert evidence.judge_balance().verdict == verdict
-
-
-@pytest.mark.parametrize(
-    ("first", "verdict"),
-    [(acquired.MEASURES, "holds"), (("counterpart", "w1"), "holds in part"), (("w1",), "does not hold")],
-)
-def test_v1(monkeypatch, first, verdict):
-    def measures(dataset, methods, steps):
-        if dataset != "ihdp":
-            raise FileNotFoundError
-        cases = [{"replication": r, "method": m, "step": s} for r in range(6) for m in methods for s in steps]
-        return pd.DataFrame([c | {k: float(value(c["method"], k)) for k in acquired.MEASURES} for c in cases])
-
-    def value(method, measure):
-        return (method == "macal") != (measure in first)
-
-    monkeypatch.setattr(acquired, "measures", measures)
-    assert acquired.judge_acquired().verdict == verdict
-
-
-def test_labelled_sets_are_measured(monkeypatch):
-    problem = datasets.load("ihdp", 0)
-    campaign = loop.begin(problem, "random", n_queries=5)
-    campaign.plan()
-    record = {"config": {"method": "random", "replication": 0}, "picks": [b.tolist() for b in campaign.batches]}
-    table = pd.DataFrame()
-    table.attrs["records"] = [record]
-    monkeypatch.setattr(results, "load", lambda name: table)
-    found = acquired.measures("ihdp", ("random",), (5,)).iloc[0]
-    x, t = problem.pool.x[campaign.labelled()], problem.pool.t[campaign.labelled()]
-    d = np.linalg.norm(x[:, None] - x[None], axis=2) + np.where(t[:, None] == t[None], np.inf, 0)
-    np.testing.assert_allclose(found.counterpart, d.min(axis=1).mean())
-    assert found.treated == t.sum() and 0 <= found.close <= 1

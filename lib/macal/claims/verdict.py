@@ -15,12 +15,21 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim: its key, where the paper makes it, what it says in our words, and the function that judges it."""
+    """One claim.
+
+    Attributes:
+        key: its name in the ledger.
+        source: where the paper makes it.
+        text: what it says, in our words.
+        judge: gives the verdict.
+        chapter: of the book, where the numbers are shown.
+    """
 
     key: str
     source: str
     text: str
     judge: Callable[[], Verdict]
+    chapter: str
 
 
 def awaits(what: str) -> Callable[[], Verdict]:
