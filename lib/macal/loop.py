@@ -1,6 +1,6 @@
 """Campaigns: choose, reveal, fit, judge; many of them in lock-step, so that their models train as one batch."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,8 @@ from macal.problem import Problem, as_count, as_indices
 from macal.shapes import Indices
 
 Row = dict[str, Any]
+# column -> what it holds of (problem, labelled units, fitted model)
+Measures = Mapping[str, Callable[[Problem, Indices, Any], float]]
 
 
 @dataclass(eq=False)
@@ -104,6 +106,9 @@ def train(model: Any, requests: Sequence[tuple[Problem, np.ndarray]]) -> list[An
     """Fit the model to each (problem, labelled set), as one batch; equal sets of one problem are fitted once.
 
     A set is a set: its order does not matter to the fit.
+
+    Raises:
+        NotFitted: a training failed; ``place`` is that of its first request.
     """
     keys = [(id(problem), *np.sort(labelled).tolist()) for problem, labelled in requests]
     first = {key: k for k, key in reversed(list(enumerate(keys)))}
@@ -112,12 +117,15 @@ def train(model: Any, requests: Sequence[tuple[Problem, np.ndarray]]) -> list[An
         problem, labelled = requests[k]
         seed = training_seed(problem.seed, len(labelled))
         tasks.append(models.Task(problem.pool[np.sort(labelled)], problem.valid, seed))
-    fitted = dict(zip(sorted(first.values()), model.fit(tasks), strict=True))
+    try:
+        fitted = dict(zip(sorted(first.values()), model.fit(tasks), strict=True))
+    except models.NotFitted as error:
+        raise models.NotFitted(sorted(first.values())[error.place], error.reason) from error
     return [fitted[first[key]] for key in keys]
 
 
-def judge(problem: Problem, labelled: Indices, fitted: Any) -> Row:
-    """Measure one fitted model and its labelled set; the columns of :func:`evaluate`."""
+def judge(problem: Problem, labelled: Indices, fitted: Any, measures: Measures | None = None) -> Row:
+    """Measure one fitted model and its labelled set; the columns of :func:`evaluate`, then those of ``measures``."""
     bought = problem.pool[labelled]
     x, t = bought.x, bought.t
     both = 0 < t.sum() < len(t)
@@ -131,6 +139,7 @@ def judge(problem: Problem, labelled: Indices, fitted: Any) -> Row:
         "counterpart": float(metrics.counterpart_distance(x, t).mean()) if both else np.nan,
         "radius": max(radius),
         **fitted.info,
+        **{name: measure(problem, labelled, fitted) for name, measure in (measures or {}).items()},
     }
 
 
@@ -162,7 +171,12 @@ def evaluate(problem: Problem, labelled_sets: Iterable[Any], model: Any = "exact
 
 
 def stages(
-    campaigns: Sequence[Campaign], model: Any, every: int = 1, size: int = 32, done: int = 0
+    campaigns: Sequence[Campaign],
+    model: Any,
+    every: int = 1,
+    size: int = 32,
+    done: int = 0,
+    measures: Measures | None = None,
 ) -> Iterator[list[Row]]:
     """Play campaigns through, and yield the rows of one stage after the other: what is trained as one batch.
 
@@ -175,6 +189,7 @@ def stages(
         every: train label-free campaigns at every so many queries (the start and the end always).
         size: trainings per stage of label-free campaigns.
         done: stages that are not to be repeated.
+        measures: more columns of the rows, see :func:`run_all`.
 
     Raises:
         ValueError: label-free and model-based campaigns together.
@@ -183,19 +198,19 @@ def stages(
     if len(kinds) > 1:
         raise ValueError("label-free and model-based campaigns are played apart: one kind is planned, the other not")
     if kinds == {True}:
-        yield from _lock_step(campaigns, model, done)
+        yield from _lock_step(campaigns, model, done, measures)
         return
     for campaign in campaigns:
         campaign.plan()
     jobs = [(c, k) for c in campaigns for k in sorted({*range(0, len(c.batches) + 1, every), len(c.batches)})]
     jobs.sort(key=lambda job: job[1])  # stable: sizes together, which a batched model likes
     for k in range(done * size, len(jobs), size):
-        yield _rows(jobs[k : k + size], model)[0]
+        yield _rows(jobs[k : k + size], model, measures)[0]
 
 
-def _lock_step(campaigns: Sequence[Campaign], model: Any, step: int) -> Iterator[list[Row]]:
+def _lock_step(campaigns: Sequence[Campaign], model: Any, step: int, measures: Measures | None) -> Iterator[list[Row]]:
     while jobs := [(c, step) for c in campaigns if len(c.batches) == step]:
-        rows, fitted = _rows(jobs, model)
+        rows, fitted = _rows(jobs, model, measures)
         for (campaign, _), f in zip(jobs, fitted, strict=True):
             if not campaign.over:
                 campaign.advance(f)
@@ -203,11 +218,16 @@ def _lock_step(campaigns: Sequence[Campaign], model: Any, step: int) -> Iterator
         step += 1
 
 
-def _rows(jobs: Sequence[tuple[Campaign, int]], model: Any) -> tuple[list[Row], list[Any]]:
+def _rows(jobs: Sequence[tuple[Campaign, int]], model: Any, measures: Measures | None) -> tuple[list[Row], list[Any]]:
     requests = [(c.problem, c.labelled(step)) for c, step in jobs]
-    fitted = train(model, requests)
+    try:
+        fitted = train(model, requests)
+    except models.NotFitted as error:
+        c, step = jobs[error.place]
+        where = f"{c.problem.name} replication {c.problem.seed}, {c.method}, step {step}"
+        raise models.NotFitted(error.place, f"{where}, {error.reason}") from error
     names = [{"replication": c.problem.seed, "method": c.method, "step": step} for c, step in jobs]
-    return [name | judge(*r, f) for name, r, f in zip(names, requests, fitted, strict=True)], fitted
+    return [name | judge(*r, f, measures) for name, r, f in zip(names, requests, fitted, strict=True)], fitted
 
 
 def run(
@@ -237,7 +257,12 @@ def run(
 
 
 def run_all(
-    problems: Iterable[Problem], criteria: Mapping[str, Any], model: Any = "exact-gp", every: int = 1, **options: Any
+    problems: Iterable[Problem],
+    criteria: Mapping[str, Any],
+    model: Any = "exact-gp",
+    every: int = 1,
+    measures: Measures | None = None,
+    **options: Any,
 ) -> pd.DataFrame:
     """Run every criterion on every problem, in lock-step, and return one table of all histories.
 
@@ -246,6 +271,7 @@ def run_all(
         criteria: name in column ``method`` -> name or criterion, say ``{"macal": macal.get("macal", alpha=1.0)}``.
         model: see :func:`run`.
         every: see :func:`run`.
+        measures: more columns: name -> function of (problem, labelled indices, fitted model).
         options: see :func:`run`.
 
     Returns:
@@ -260,7 +286,8 @@ def run_all(
     rows = []
     with tqdm(desc="trainings", unit="", disable=None) as bar:
         for kind in (False, True):
-            for stage in stages([c for c in campaigns if bool(c.criterion.needs) is kind], model, every):
+            kin = [c for c in campaigns if bool(c.criterion.needs) is kind]
+            for stage in stages(kin, model, every, measures=measures):
                 rows += stage
                 bar.update(len(stage))
     order = {(c.problem.seed, c.method): k for k, c in enumerate(campaigns)}

@@ -8,7 +8,7 @@ from functools import partial
 
 import pandas as pd
 
-from macal.claims import acquired, algorithm, bounds, data, estimators, evidence, lemmas, problem
+from macal.claims import acquired, algorithm, bounds, data, estimators, evidence, lemmas, problem, toy
 from macal.claims.verdict import Claim, Verdict, awaits
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "evidence",
     "lemmas",
     "problem",
+    "toy",
     "verdicts",
 ]
 
@@ -80,16 +81,16 @@ CLAIMS = (
         lemmas.judge_representation,
         "wasserstein_lemma",
     ),
-    Claim("F1a", "Figure 1a", "Toy: Symmetry falls fastest first, then saturates", awaits("the toy study"), "toy"),
-    Claim("F1b", "Figure 1a", "Toy: MACAL is the quickest to the lowest PEHE", awaits("the toy study"), "toy"),
+    Claim("F1a", "Figure 1a", "Toy: Symmetry falls fastest first, then saturates", toy.judge_symmetry, "toy"),
+    Claim("F1b", "Figure 1a", "Toy: MACAL is the quickest to the lowest PEHE", toy.judge_quickest, "toy"),
     Claim(
         "F1c",
         "Figures 1b, 1c",
         "Toy: Symmetry reduces the distance fastest, Uncertainty the variance",
-        awaits("the toy study"),
+        toy.judge_reductions,
         "toy",
     ),
-    Claim("F1d", "Figure 1", "Toy: the published curves", awaits("the toy study"), "toy"),
+    Claim("F1d", "Figure 1", "Toy: the published curves", toy.judge_curves, "toy"),
     Claim("D1", "Table 1", "Sizes of pools, validation and test sets", data.judge_sizes, "data"),
     Claim(
         "D2",

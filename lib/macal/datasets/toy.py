@@ -14,17 +14,17 @@ def surfaces(x: Outcomes) -> tuple[Outcomes, Outcomes]:
     return rounded(np.cos, 2 * x), rounded(np.sin, 2 * x)
 
 
-def load(seed: int, protocol: str) -> Problem:
+def load(seed: int, protocol: str, centre: float = 2.5) -> Problem:
     """Return the toy problem: 500 treated and 2,500 control units, pool and test 3:1 ("paper") or 4:1 ("code").
 
-    Each arm is an equally spaced grid and a normal cloud four times as large; positions are in the covariate's own
-    unit.
+    Each arm is an equally spaced grid and a normal cloud four times as large, of the treated around ``-centre``, of
+    the controls around ``centre``; positions are in the covariate's own unit.
     """
     from sklearn.model_selection import train_test_split
 
     rng = np.random.default_rng(seed)
-    treated = np.concatenate([np.linspace(-12, 10, 100), rng.normal(-2.5, 1, 400)])
-    control = np.concatenate([np.linspace(-10, 11, 500), rng.normal(2.5, 1, 2000)])
+    treated = np.concatenate([np.linspace(-12, 10, 100), rng.normal(-centre, 1, 400)])
+    control = np.concatenate([np.linspace(-10, 11, 500), rng.normal(centre, 1, 2000)])
     x = np.concatenate([treated, control])
     t = np.repeat([1, 0], [treated.size, control.size])
     mu0, mu1 = surfaces(x)

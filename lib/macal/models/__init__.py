@@ -10,13 +10,13 @@ from typing import Any
 from macal.models.due import Due
 from macal.models.exact_gp import ExactGP
 from macal.models.meta import MetaLearner
-from macal.models.task import Task
+from macal.models.task import NotFitted, Task
 from macal.registry import Registry
 
 MODELS = Registry("model", {"exact-gp": ExactGP, "due": Due, "meta-learner": MetaLearner})
 
 
-__all__ = ["MODELS", "Task", "get", "names"]
+__all__ = ["MODELS", "NotFitted", "Task", "get", "names"]
 
 
 def names() -> list[str]:

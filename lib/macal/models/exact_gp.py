@@ -1,35 +1,30 @@
 """One exact Gaussian process per arm: the model of the paper's toy study, and a cheap second opinion elsewhere."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
 
-import gpytorch
 import numpy as np
 import torch
-from scipy.optimize import minimize
 
-from macal.models.task import Task
+from macal.models import dense_gp
+from macal.models.dense_gp import DenseGP, NotPositiveDefinite, Points, Problems, Values
+from macal.models.task import NotFitted, Task
 from macal.posterior import Posterior
 from macal.problem import Split
 from macal.registry import UnknownName
-from macal.shapes import Centres, Covariates, LabelledOutcomes
+from macal.shapes import Covariates
 
-OPTIMISERS = ("adam", "lbfgs")
-_BOUNDS = (-15.0, 60.0)  # of parameters before the softplus: keeps a line search from overflowing
-
-
-class _GP(gpytorch.models.ExactGP):
-    """Constant mean, scaled isotropic RBF kernel, Gaussian noise; float64."""
-
-    def __init__(self, x: torch.Tensor, y: torch.Tensor) -> None:
-        super().__init__(x, y, gpytorch.likelihoods.GaussianLikelihood())
-        self.mean = gpytorch.means.ConstantMean()
-        self.kernel = gpytorch.kernels.ScaleKernel(gpytorch.kernels.RBFKernel())
-        self.double()
-
-    def forward(self, x: torch.Tensor) -> gpytorch.distributions.MultivariateNormal:
-        return gpytorch.distributions.MultivariateNormal(self.mean(x), self.kernel(x))
+OPTIMISERS = {"adam": dense_gp.adam, "lbfgs": dense_gp.lbfgs}
+_SHORTEST = 1e-3  # initial length scale where most labelled units coincide
+_ARMS = ("control", "treated")
+_HINT = (
+    "the covariance is not positive definite at any jitter up to 1e-4; look for huge outcomes or covariates, or lower"
+    " the learning rate"
+)
 
 
 @contextmanager
@@ -43,11 +38,36 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-@contextmanager
-def _dense() -> Iterator[None]:
-    """Cholesky factors throughout, and predictions at labelled units without a warning."""
-    with gpytorch.settings.fast_computations(False, False, False), gpytorch.settings.debug(False):
-        yield
+def _alone(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Run ``call`` on one thread, which in torch is each Python thread's own setting."""
+
+    def wrapped(*args: Any) -> Any:
+        with _one_thread():
+            return call(*args)
+
+    return wrapped
+
+
+@dataclass(frozen=True, eq=False)
+class Half:
+    """One arm of one task: a process to fit.
+
+    Attributes:
+        place: of the task among the tasks.
+        arm: 0 or 1.
+        x: labelled units, (n, d).
+        y: their outcomes, centred and scaled, (n,).
+    """
+
+    place: int
+    arm: int
+    x: Points
+    y: Values
+
+    @property
+    def width(self) -> int:
+        """Size after padding."""
+        return dense_gp.width(len(self.y))
 
 
 @dataclass(frozen=True)
@@ -61,7 +81,7 @@ class Fitted:
         info: nothing to report.
     """
 
-    gps: Sequence[_GP | None]
+    gps: Sequence[DenseGP | None]
     centre: float
     scale: float
     info: Mapping[str, float] = field(default_factory=dict)
@@ -71,13 +91,10 @@ class Fitted:
         """Return the posterior of both noiseless outcomes at ``x``, (n, d)."""
         mean, var = np.zeros((len(x), 2)), np.ones((len(x), 2))
         new = torch.as_tensor(np.array(x), dtype=torch.float64)
-        with _one_thread(), _dense():
+        with _one_thread():
             for arm, gp in enumerate(self.gps):
                 if gp is not None:
-                    f = gp(new)
-                    mean[:, arm] = f.mean.numpy()
-                    # rounding leaves variances of about -1e-10 beside labelled units
-                    var[:, arm] = f.lazy_covariance_matrix.diagonal().clamp_min(0).numpy()
+                    mean[:, arm], var[:, arm] = (a.numpy() for a in gp.predict(new))
         return Posterior(self.centre + self.scale * mean, self.scale**2 * var[:, :, None] * np.eye(2))
 
 
@@ -85,7 +102,9 @@ class Fitted:
 class ExactGP:
     """One exact GP per arm, hyperparameters by maximum marginal likelihood.
 
-    An arm without labelled units keeps its prior: the labelled outcomes' mean, and their variance.
+    All arms of all tasks are fitted side by side, in batches of equal padded size, on as many threads as PyTorch has; a
+    fit gives the same bits whatever else is fitted. An arm without labelled units keeps its prior: the labelled
+    outcomes' mean, and their variance.
 
     Attributes:
         optimiser: "adam" for the paper's fixed number of steps, "lbfgs" to convergence.
@@ -108,7 +127,7 @@ class ExactGP:
         if self.optimiser not in OPTIMISERS:
             raise UnknownName("optimiser", self.optimiser, OPTIMISERS)
 
-    def fit(self, tasks: Sequence[Task]) -> list["Fitted"]:
+    def fit(self, tasks: Sequence[Task]) -> list[Fitted]:
         """Fit both arms to the labelled units of each task.
 
         Args:
@@ -116,62 +135,52 @@ class ExactGP:
 
         Raises:
             ValueError: a task without labelled units.
+            NotFitted: a covariance without Cholesky factor; the message says of which task and arm.
         """
-        with _one_thread():
-            return [self._fit(i, task.labelled) for i, task in enumerate(tasks)]
+        scales = [self._scale(k, task.labelled) for k, task in enumerate(tasks)]
+        halves = [half for k, task in enumerate(tasks) for half in _halves(k, task.labelled, *scales[k])]
+        with ThreadPoolExecutor(torch.get_num_threads()) as pool:
+            fits = pool.map(_alone(self._fit), self._batches(halves))
+            found = {key: gp for batch in fits for key, gp in batch.items()}
+        return [Fitted([found.get((k, arm)) for arm in (0, 1)], *scale) for k, scale in enumerate(scales)]
 
-    def _fit(self, i: int, labelled: Split) -> "Fitted":
+    def _scale(self, k: int, labelled: Split) -> tuple[float, float]:
         if not len(labelled):
-            raise ValueError(f"a model needs at least one labelled unit, got none in tasks[{i}]")
-        centre, scale = (labelled.y.mean(), labelled.y.std() or 1.0) if self.standardise else (0.0, 1.0)
-        arms = [labelled.t == arm for arm in (0, 1)]
-        gps = [self._arm(labelled.x[own], (labelled.y[own] - centre) / scale) if own.any() else None for own in arms]
-        return Fitted(gps, float(centre), float(scale))
+            raise ValueError(f"a model needs at least one labelled unit, got none in tasks[{k}]")
+        return (float(labelled.y.mean()), float(labelled.y.std()) or 1.0) if self.standardise else (0.0, 1.0)
 
-    def _arm(self, x: Centres, y: LabelledOutcomes) -> _GP:
-        x, y = (torch.as_tensor(np.array(a), dtype=torch.float64) for a in (x, y))
-        gp = _GP(x, y)
-        if self.standardise and len(y) > 1:
-            gp.kernel.base_kernel.lengthscale = torch.pdist(x).median().clamp_min(1e-3)
-        with _dense():
-            self._maximise(gp, x, y)
-        return gp.eval()
+    def _batches(self, halves: Sequence[Half]) -> list[list[Half]]:
+        """Problems of equal width together, the largest first, for they take longest."""
+        ordered = sorted(halves, key=lambda half: -half.width)
+        found = []
+        for size, group in groupby(ordered, lambda half: half.width):
+            same, step = list(group), dense_gp.together(size) if self.optimiser == "adam" else 1
+            found += [same[k : k + step] for k in range(0, len(same), step)]
+        return found
 
-    def _maximise(self, gp: _GP, x: torch.Tensor, y: torch.Tensor) -> None:
-        evidence = gpytorch.mlls.ExactMarginalLogLikelihood(gp.likelihood, gp)
-        gp.train()
+    @torch.no_grad()
+    def _fit(self, batch: Sequence[Half]) -> dict[tuple[int, int], DenseGP]:
+        x = [half.x for half in batch]
+        problems = Problems(x, [half.y for half in batch])
+        try:
+            raw = OPTIMISERS[self.optimiser](problems, torch.stack([self._start(points) for points in x]), self)
+            gps = dense_gp.fitted(problems, raw, x)
+        except NotPositiveDefinite as error:
+            bad = batch[error.rows[0]]
+            raise NotFitted(bad.place, f"{_ARMS[bad.arm]} arm, {len(bad.y)} labelled units: {_HINT}") from error
+        return {(half.place, half.arm): gp for half, gp in zip(batch, gps, strict=True)}
 
-        def loss() -> torch.Tensor:
-            gp.zero_grad()
-            value = -evidence(gp(x), y)
-            value.backward()
-            return value
-
-        if self.optimiser == "lbfgs":
-            _lbfgs(gp, loss, self.steps)
-            return
-        optimiser = torch.optim.Adam(gp.parameters(), lr=self.lr)
-        for _ in range(self.steps):
-            loss()
-            optimiser.step()
+    def _start(self, x: Points) -> torch.Tensor:
+        raw = torch.zeros(4, dtype=torch.float64)
+        if self.standardise and len(x) > 1:
+            raw[2] = dense_gp.inverse_softplus(max(torch.pdist(x).median().item(), _SHORTEST))
+        return raw
 
 
-def _lbfgs(gp: _GP, loss: Callable[[], torch.Tensor], max_iter: int) -> None:
-    """Minimise ``loss`` over the unconstrained parameters of ``gp`` with SciPy's bounded L-BFGS."""
-    parameters = list(gp.parameters())
-
-    def value_and_gradient(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        torch.nn.utils.vector_to_parameters(torch.from_numpy(flat), parameters)
-        value = loss().item()
-        return value, torch.cat([p.grad.reshape(-1) for p in parameters]).numpy()
-
-    start = torch.nn.utils.parameters_to_vector(parameters).detach().numpy()
-    found = minimize(
-        value_and_gradient,
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[_BOUNDS] * start.size,
-        options={"maxiter": max_iter},
-    )
-    torch.nn.utils.vector_to_parameters(torch.from_numpy(found.x), parameters)
+def _halves(place: int, labelled: Split, centre: float, scale: float) -> Iterator[Half]:
+    x = torch.as_tensor(np.array(labelled.x), dtype=torch.float64)
+    y = torch.as_tensor((labelled.y - centre) / scale)
+    for arm in (0, 1):
+        own = torch.as_tensor(labelled.t == arm)
+        if own.any():
+            yield Half(place, arm, x[own], y[own])

@@ -18,3 +18,11 @@ class Task:
     labelled: Split
     valid: Split | None = None
     seed: int = 0
+
+
+class NotFitted(ValueError):
+    """A task could not be fitted; ``place`` says which of the tasks."""
+
+    def __init__(self, place: int, reason: str) -> None:
+        super().__init__(f"training failed for tasks[{place}] ({reason})")
+        self.place, self.reason = place, reason

@@ -1,0 +1,226 @@
+"""Exact Gaussian processes, many at once: gpytorch's model and starting values, its gradient written out.
+
+Constant mean, scaled isotropic RBF kernel, Gaussian noise. Problems of different sizes are padded to one width: a
+padded unit has covariance 1 with itself, 0 with all others, and a residual of 0, so that it adds log 1 and 0 to the
+evidence and nothing to its gradient. The width follows from a problem's own size alone, and every operation here works
+on each problem by itself: a fit gives the same bits whatever else is in its batch. Source of the formulas: Rasmussen
+and Williams 2006, Eqs. 2.25, 2.26, 5.8 and 5.9.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from scipy.optimize import minimize
+from torch.nn.functional import softplus
+
+SMALLEST_NOISE = 1e-4  # gpytorch's lower bound of the noise variance
+BETAS, EPS = (0.9, 0.999), 1e-8  # of Adam
+_FAR = 1e30  # squared distance at which every kernel here is exactly 0
+_BOUNDS = (-15.0, 60.0)  # of raw parameters in a line search: keeps it from overflowing
+_JITTERS = (0.0, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
+_WIDTH = 8  # sizes are rounded up to a multiple of it
+_ELEMENTS, _LARGEST = 2**17, 32  # of a batch: elements of its matrices, problems
+
+Points = Float[torch.Tensor, "n d"]
+Values = Float[torch.Tensor, "n"]
+ManyPoints = Sequence[Float[torch.Tensor, "_ _"]]  # of any sizes
+ManyValues = Sequence[Float[torch.Tensor, "..."]]
+Raw = Float[torch.Tensor, "b 4"]  # mean, then output scale, length scale and noise variance before the softplus
+Square = Float[torch.Tensor, "b w w"]
+PerUnit = Float[torch.Tensor, "b w"]
+PerProblem = Float[torch.Tensor, "b"]
+
+
+class NotPositiveDefinite(ValueError):
+    """Some problems' covariance has no Cholesky factor, whatever the jitter; ``rows`` says which."""
+
+    def __init__(self, rows: Sequence[int]) -> None:
+        super().__init__(f"no Cholesky factor for the problems in rows {list(rows)} of the batch")
+        self.rows = list(rows)
+
+
+def inverse_softplus(value: float) -> float:
+    """The number whose softplus is ``value``, a positive number."""
+    return value + math.log(-math.expm1(-value))
+
+
+def width(n: int) -> int:
+    """What a problem of ``n`` units is padded to: no multiple of 128, whose rows would share places in the cache."""
+    rounded = _WIDTH * math.ceil(n / _WIDTH)
+    return rounded if rounded % 128 else rounded + _WIDTH
+
+
+def together(n: int) -> int:
+    """How many problems of ``n`` units make a batch: enough to hide Python, few enough for the processor's cache."""
+    return max(1, min(_LARGEST, _ELEMENTS // width(n) ** 2))
+
+
+def natural(raw: Float[torch.Tensor, "*_ 4"]) -> tuple[torch.Tensor, ...]:
+    """Mean, output scale, length scale and noise variance of raw parameters, as gpytorch constrains them."""
+    mean, scale, length, noise = raw.unbind(-1)
+    return mean, softplus(scale), softplus(length), softplus(noise) + SMALLEST_NOISE
+
+
+def squared_distances(a: Float[torch.Tensor, "n d"], b: Float[torch.Tensor, "m d"]) -> Float[torch.Tensor, "n m"]:
+    """Squared Euclidean distances by differences, which leave an exact 0 between equal points."""
+    return torch.cdist(a, b, compute_mode="donot_use_mm_for_euclid_dist").square_()
+
+
+def cholesky(k: Square) -> Square:
+    """Factorise each matrix, with more jitter where the last one failed, up to 1e-4.
+
+    Raises:
+        NotPositiveDefinite: some matrix fails at the largest jitter too.
+    """
+    factor, failed = torch.linalg.cholesky_ex(k)
+    for jitter in _JITTERS[1:]:
+        rows = torch.nonzero(failed)[:, 0]
+        if not len(rows):
+            return factor
+        eye = torch.eye(k.shape[1], dtype=k.dtype)
+        factor[rows], failed[rows] = torch.linalg.cholesky_ex(k[rows] + jitter * eye)
+    if failed.any():
+        raise NotPositiveDefinite(torch.nonzero(failed)[:, 0].tolist())
+    return factor
+
+
+class Problems:
+    """Regression problems of one padded width.
+
+    Args:
+        x: inputs of each problem, (n, d); sizes may differ within one width.
+        y: outcomes of each problem, (n,).
+    """
+
+    def __init__(self, x: ManyPoints, y: ManyValues) -> None:
+        shape = len(x), width(max(map(len, x)))
+        self.squared = torch.full((*shape, shape[1]), _FAR, dtype=torch.float64)
+        self.y, self.real = torch.zeros(shape, dtype=torch.float64), torch.zeros(shape, dtype=torch.float64)
+        for k, (points, values) in enumerate(zip(x, y, strict=True)):
+            n = len(points)
+            self.squared[k, :n, :n] = squared_distances(points, points)
+            self.y[k, :n], self.real[k, :n] = values, 1.0
+        self.n = self.real.sum(1)
+        self._kernel, self._spare = torch.empty_like(self.squared), torch.empty_like(self.squared)
+
+    def factor(self, raw: Raw) -> Square:
+        """Cholesky factors of the outcomes' covariances; the kernels without their scale are left in ``_kernel``."""
+        _, scale, length, noise = natural(raw)
+        torch.mul(self.squared, (-0.5 / length.square())[:, None, None], out=self._kernel).exp_()
+        covariance = torch.mul(self._kernel, scale[:, None, None], out=self._spare)
+        covariance.diagonal(dim1=1, dim2=2).add_(torch.where(self.real > 0, noise[:, None], 1.0))
+        return cholesky(covariance)
+
+    def weights(self, raw: Raw, factor: Square) -> PerUnit:
+        """Inverse covariance times residual; 0 for padded units."""
+        residual = (self.y - raw[:, :1]) * self.real
+        return torch.cholesky_solve(residual[:, :, None], factor)[:, :, 0]
+
+    def evidence(self, raw: Raw) -> PerProblem:
+        """Log marginal likelihood per unit, as gpytorch divides it (Eq. 5.8)."""
+        factor = self.factor(raw)
+        data_fit = ((self.y - raw[:, :1]) * self.weights(raw, factor)).sum(1)
+        log_det = 2 * factor.diagonal(dim1=1, dim2=2).log().sum(1)
+        return -0.5 * (data_fit + log_det) / self.n - 0.5 * math.log(2 * math.pi)
+
+    def gradient(self, raw: Raw) -> Raw:
+        """Gradient of :meth:`evidence` in the raw parameters (Eq. 5.9)."""
+        _, scale, length, noise = natural(raw)
+        factor = self.factor(raw)
+        weights, inverse = self.weights(raw, factor), torch.cholesky_inverse(factor)
+        trace = (inverse.diagonal(dim1=1, dim2=2) * self.real).sum(1)
+        square = weights.square().sum(1)
+        data_fit = ((self.y - raw[:, :1]) * weights).sum(1)
+        # kernel = (covariance - noise) / scale saves a pass over the kernels
+        by_scale = (data_fit - noise * square - self.n + noise * trace) / (2 * scale)
+        slope = self._kernel.mul_(self.squared)  # of the kernel in the length scale, but for a factor
+        # products and sums, not matmul, whose rounding depends on how many problems there are
+        fit = (torch.mul(slope, weights[:, None, :], out=self._spare).sum(2) * weights).sum(1)
+        by_length = (fit - inverse.mul_(slope).sum((1, 2))) * scale / (2 * length**3)
+        by_noise = (square - trace) / 2
+        chain = torch.cat([torch.ones_like(raw[:, :1]), torch.sigmoid(raw[:, 1:])], 1)  # derivative of the softplus
+        return torch.stack([weights.sum(1), by_scale, by_length, by_noise], 1) * chain / self.n[:, None]
+
+
+def adam(problems: Problems, raw: Raw, settings: Any) -> Raw:
+    """Climb the evidence by a fixed number of Adam steps (Kingma and Ba 2015), as ``torch.optim.Adam`` makes them.
+
+    Args:
+        problems: the problems.
+        raw: where to begin.
+        settings: a :class:`macal.models.exact_gp.ExactGP`, for ``steps`` and ``lr``.
+    """
+    first, second = torch.zeros_like(raw), torch.zeros_like(raw)
+    for step in range(1, settings.steps + 1):
+        gradient = -problems.gradient(raw)
+        first = torch.lerp(first, gradient, 1 - BETAS[0])
+        second = BETAS[1] * second + (1 - BETAS[1]) * gradient.square()
+        spread = second.sqrt() / math.sqrt(1 - BETAS[1] ** step) + EPS
+        raw = raw - settings.lr / (1 - BETAS[0] ** step) * first / spread
+    return raw
+
+
+def lbfgs(problems: Problems, raw: Raw, settings: Any) -> Raw:
+    """Climb the evidence of a single problem by SciPy's bounded L-BFGS until it converges.
+
+    Args:
+        problems: one problem.
+        raw: where to begin.
+        settings: a :class:`macal.models.exact_gp.ExactGP`, for ``steps``: iterations at most.
+    """
+
+    def descend(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        raw = torch.from_numpy(flat)[None]
+        return -problems.evidence(raw).item(), -problems.gradient(raw)[0].numpy()
+
+    bounds, options = [_BOUNDS] * raw.numel(), {"maxiter": settings.steps}
+    found = minimize(descend, raw[0].numpy(), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return torch.from_numpy(found.x)[None]
+
+
+@dataclass(frozen=True, eq=False)
+class DenseGP:
+    """One fitted process.
+
+    Attributes:
+        x: inputs, (n, d).
+        raw: fitted parameters, (4,).
+        factor: lower Cholesky factor of the outcomes' covariance, (n, n).
+        weights: inverse covariance times residual, (n,).
+        evidence: log marginal likelihood per unit.
+    """
+
+    x: Points
+    raw: Float[torch.Tensor, "4"]
+    factor: Float[torch.Tensor, "n n"]
+    weights: Values
+    evidence: float
+
+    @property
+    def noise(self) -> float:
+        """Fitted noise variance."""
+        return natural(self.raw)[3].item()
+
+    def predict(self, new: Points) -> tuple[Values, Values]:
+        """Mean and variance of the noiseless outcome at ``new`` (Eqs. 2.25 and 2.26)."""
+        mean, scale, length, _ = natural(self.raw)
+        cross = scale * torch.exp(-0.5 / length.square() * squared_distances(self.x, new))
+        explained = torch.linalg.solve_triangular(self.factor, cross, upper=False).square_().sum(0)
+        # rounding leaves variances of about -1e-10 beside labelled units
+        return mean + self.weights @ cross, (scale - explained).clamp_min_(0)
+
+
+def fitted(problems: Problems, raw: Raw, x: ManyPoints) -> list[DenseGP]:
+    """Take a batch of problems apart at its final parameters, without the padding."""
+    factor, evidence = problems.factor(raw).clone(), problems.evidence(raw)
+    weights = problems.weights(raw, factor)
+    sizes = [len(points) for points in x]
+    return [
+        DenseGP(x[k], raw[k], factor[k, :n, :n].clone(), weights[k, :n].clone(), evidence[k].item())
+        for k, n in enumerate(sizes)
+    ]
