@@ -122,3 +122,12 @@ def test_a_wrong_spec_is_one_line(tmp_path, capsys, content, message):
     assert command.main(["sweep", str(tmp_path / "spec.json"), str(tmp_path / "store")]) == 1
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
+
+
+def test_record_runs_the_study_of_a_table(monkeypatch, capsys):
+    asked = []
+    monkeypatch.setitem(command.RECORDED, "toy", lambda *n: asked.append(n) or pd.DataFrame({"pehe": [1.0]}))
+    assert command.main(["record", "toy", "--replications", "2"]) == command.main(["record", "toy"]) == 0
+    assert asked == [(2,), ()] and "toy: 1 rows" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        command.main(["record", "toi"])

@@ -1,13 +1,26 @@
-"""Command line: run a sweep, list it, pack it for a bare machine, complete what came back from one."""
+"""Command line: run a sweep, list it, pack it for a bare machine, publish it; record the tables of single chapters."""
 
 import argparse
 import json
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from macal import bare, results, sweeps
+import pandas as pd
+
+from macal import acquired, bare, results, sweeps, toy_study
 from macal.sweeps import Spec
+
+
+def _acquired(dataset: str, replications: int = 10) -> pd.DataFrame:
+    return acquired.record(dataset, range(replications))
+
+
+RECORDED = {  # table -> what runs its study, for so many replications
+    **{name: partial(toy_study.record, name) for name in toy_study.RECORDED},
+    **{f"acquired_{name}": partial(_acquired, name) for name in acquired.STEPS},
+}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -28,6 +41,9 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("publish", help="gather records into a table of the book")
     command.add_argument("store", type=Path, help="folder of the records")
     command.add_argument("name", help="of the table under results/")
+    command = commands.add_parser("record", help="run the study behind a table of a chapter, and publish it")
+    command.add_argument("names", nargs="+", choices=RECORDED)
+    command.add_argument("--replications", type=int, help="by default those of the book")
     return parser
 
 
@@ -46,6 +62,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"copy {options.folder}, and there: PYTHONPATH=lib python -m macal sweep spec.json store")
         elif options.command == "complete":
             print(f"{bare.complete(options.store)} records completed")
+        elif options.command == "record":
+            given = [options.replications] if options.replications else []
+            for name in options.names:
+                print(f"{name}: {len(RECORDED[name](*given))} rows", flush=True)
         else:
             print(f"{len(results.publish(options.store, options.name))} trainings published as {options.name}")
     except (OSError, TypeError, ValueError) as error:

@@ -1,10 +1,9 @@
 """What the labelled sets of Figures 4 and 6 to 8 look like, in numbers.
 
-``python -m macal.acquired`` plans the label-free campaigns of all three data sets, measures them and what recorded
-sweeps have picked, and publishes one table per data set.
+``python -m macal record acquired_ihdp acquired_ibm acquired_cmnist`` plans the label-free campaigns, measures them and
+what recorded sweeps have picked, and publishes one table per data set.
 """
 
-import argparse
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
@@ -12,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from macal import acquisition, datasets, loop, metrics, results
 from macal.problem import Problem
@@ -89,24 +89,10 @@ def records(dataset: str, replication: int) -> list[Record]:
     return made
 
 
-def record(dataset: str, replications: Iterable[int], folder: Path = results.FOLDER) -> None:
+def record(dataset: str, replications: Iterable[int], folder: Path = results.FOLDER) -> pd.DataFrame:
     """Measure some replications and publish them as ``acquired_<dataset>`` in ``folder``."""
     with tempfile.TemporaryDirectory() as store:
         for replication in replications:
             for one in records(dataset, replication):
                 results.write(one, Path(store))
-        results.publish(Path(store), f"acquired_{dataset}", folder)
-
-
-def main() -> None:
-    """Record all data sets, or the named ones."""
-    parser = argparse.ArgumentParser(prog="python -m macal.acquired", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("datasets", nargs="*", metavar="NAME", choices=[*STEPS, []], help=", ".join(STEPS))
-    parser.add_argument("--replications", type=int, default=10)
-    options = parser.parse_args()
-    for dataset in options.datasets or STEPS:
-        record(dataset, range(options.replications))
-
-
-if __name__ == "__main__":
-    main()
+        return results.publish(Path(store), f"acquired_{dataset}", folder)

@@ -1,9 +1,8 @@
 """The toy study of the paper's Figure 1 and its controls: which campaigns, what is measured, how it is recorded.
 
-``python -m macal.toy_study`` runs all of it and writes the tables that the chapter loads.
+``python -m macal record toy toy_lbfgs toy_far toy_code toy_macal`` runs all of it and writes the chapter's tables.
 """
 
-import argparse
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
@@ -169,20 +168,3 @@ def record(name: str, seeds: int = SEEDS, folder: Path = results.FOLDER) -> pd.D
             for one in records(part, range(seeds)):
                 results.write(one, Path(store))
         return results.publish(Path(store), name, folder)
-
-
-def main() -> None:
-    """Record all parts, or the named ones."""
-    parser = argparse.ArgumentParser(prog="python -m macal.toy_study", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", choices=[*RECORDED, []], help=", ".join(RECORDED))
-    parser.add_argument("--seeds", type=int, default=SEEDS)
-    parser.add_argument("--folder", type=Path, default=results.FOLDER)
-    given = parser.parse_args()
-    for name in given.names or RECORDED:
-        start = time.perf_counter()
-        rows = len(record(name, given.seeds, given.folder))
-        print(f"{name}: {rows} trainings in {time.perf_counter() - start:.0f} s", flush=True)
-
-
-if __name__ == "__main__":
-    main()
