@@ -243,6 +243,20 @@ def test_streaming_through_few_slots_changes_rounding_only(threads):
         assert (b == c).all()  # to the bit
 
 
+def test_company_shifts_no_statistic_of_whole_trainings():
+    jobs, late = tasks([15 + k % 7 for k in range(10)]), dataclasses.replace(LATE, epochs=12)
+
+    def errors(tasks, slots):
+        fitted = dataclasses.replace(late, slots=slots).fit(tasks)
+        return np.log([np.sqrt(np.mean((f.predict(VALID.x).tau - 1) ** 2)) for f in fitted])  # the true effect is 1
+
+    whole = errors(jobs, 10)
+    for other in (errors(jobs[::-1], 10)[::-1], errors(jobs, 1)):
+        gaps = other - whole
+        assert abs(gaps.mean()) <= 3 * gaps.std(ddof=1) / len(gaps) ** 0.5 + 1e-4
+        assert abs(gaps.mean()) < 0.1 * whole.std(ddof=1)
+
+
 def test_each_model_stops_on_its_own_and_keeps_its_best_state():
     jobs = [job(seed, n, place) for place, (seed, n) in enumerate([(0, 3), (1, 30), (2, 8)])]
     batch, losses, left = training.Batch(LATE, jobs), {0: [], 1: [], 2: []}, []

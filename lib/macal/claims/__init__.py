@@ -8,8 +8,8 @@ from functools import partial
 
 import pandas as pd
 
-from macal.claims import acquired, algorithm, bounds, data, estimators, evidence, lemmas, problem, toy
-from macal.claims.verdict import Claim, Verdict, awaits
+from macal.claims import acquired, algorithm, backbones, bounds, data, estimators, evidence, lemmas, problem, toy
+from macal.claims.verdict import Claim, Verdict
 
 __all__ = [
     "CLAIMS",
@@ -17,6 +17,7 @@ __all__ = [
     "Verdict",
     "acquired",
     "algorithm",
+    "backbones",
     "bounds",
     "data",
     "estimators",
@@ -140,7 +141,7 @@ CLAIMS = (
         "H1",
         "Table 2",
         "The tuned hyperparameters are the best of their space",
-        awaits("the backbones chapter"),
+        backbones.judge_tuning,
         "backbones",
     ),
     Claim("M1", "Section 3.2", "The gain carries over to other estimators", estimators.judge_transfer, "estimators"),

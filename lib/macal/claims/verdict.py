@@ -30,8 +30,3 @@ class Claim:
     text: str
     judge: Callable[[], Verdict]
     chapter: str
-
-
-def awaits(what: str) -> Callable[[], Verdict]:
-    """Return the judge of a claim whose evidence does not exist yet."""
-    return lambda: Verdict("not tested", f"awaits {what}")

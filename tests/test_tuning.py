@@ -1,0 +1,170 @@
+"""The search: Table 2's space, resuming, what is never run twice, and the fresh judgement."""
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import optuna
+import pytest
+from optuna.trial import TrialState
+
+from macal import results, studies, tuning
+
+TINY = tuning.Search(replications=(0,), labelled=20, settings={"steps": 1, "epochs": 1})
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """Replace training by a rule that is quick and depends on the point; what was trained is listed."""
+    points = []
+
+    def rows(self, point):
+        points.append(point)
+        loss = point["depth"] + point["dropout"] + 100 * point["lr"] + point["width"] / 1000
+        return [{"replication": r, "labelled": 20, "init": 0, "pehe": 2 * loss, "epochs": 3, "valid_loss": loss + r}
+                for r in self.replications]  # fmt: skip
+
+    monkeypatch.setattr(tuning.Search, "rows", rows)
+    return points
+
+
+def points(study):
+    return [(t.params, t.value) for t in study.get_trials(states=[TrialState.COMPLETE])]
+
+
+def test_published_points_lie_in_the_space_and_build_a_model():
+    for point in tuning.PUBLISHED.values():
+        assert point.keys() == tuning.SPACE.keys()
+        model = tuning.build(point)
+        assert model.lr_gp == 2 * model.lr and model.treatment == "separate"
+    defaults = tuning.models.get("due")
+    assert tuning.build(tuning.PAPER) == defaults  # the library's defaults are Table 2's
+
+
+def test_a_value_outside_the_space_is_refused():
+    with pytest.raises(ValueError, match="width=300 is not in the search space; choose from"):
+        tuning.build(tuning.PAPER | {"width": 300})
+
+
+def test_every_value_of_the_space_trains():
+    for k in range(3):
+        point = {name: values[min(k, len(values) - 1)] for name, values in tuning.SPACE.items()}
+        (row,) = TINY.rows(point)
+        assert row["epochs"] == 1 and row["pehe"] > 0 and row["valid_loss"] == row["valid_loss"]
+
+
+def test_the_objective_is_the_mean_loss_and_published_points_go_first(tmp_path, trained):
+    study = tuning.optimise(tmp_path / "s.db", 4, tuning.Search(replications=(0, 4)))
+    first = study.trials[0]
+    assert first.params == tuning.PAPER and study.trials[1].params == tuning.CODE
+    assert first.value == pytest.approx(3 + 0.1 + 0.1 + 0.2 + 2)
+    assert len(trained) == len({json.dumps(p, sort_keys=True) for p in trained})
+
+
+def test_a_finished_trial_is_never_run_again(tmp_path, trained):
+    tuning.optimise(tmp_path / "s.db", 5, TINY)
+    before = len(trained)
+    assert len(tuning.optimise(tmp_path / "s.db", 5, TINY).trials) == 5 and len(trained) == before
+
+
+def test_stopping_changes_nothing_and_an_interrupted_trial_is_queued_again(tmp_path, trained, monkeypatch):
+    whole = points(tuning.optimise(tmp_path / "whole.db", 12, TINY))
+    plain = tuning.Search.rows
+
+    def interrupted(self, point):
+        raise KeyboardInterrupt
+
+    tuning.optimise(tmp_path / "s.db", 4, TINY)
+    monkeypatch.setattr(tuning.Search, "rows", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        tuning.optimise(tmp_path / "s.db", 5, TINY)
+    monkeypatch.setattr(tuning.Search, "rows", plain)
+    study = tuning.optimise(tmp_path / "s.db", 12, TINY)
+    assert points(study) == whole
+    assert [t.state for t in study.trials].count(TrialState.FAIL) == 1
+
+
+def test_a_point_that_comes_up_again_is_not_trained_again(tmp_path, trained, monkeypatch):
+    two = {name: (value,) for name, value in tuning.PAPER.items()} | {"kernel": ("rbf", "rq")}
+    monkeypatch.setattr(tuning, "SPACE", two)
+    monkeypatch.setattr(tuning, "PUBLISHED", {"paper": tuning.PAPER})
+    study = tuning.optimise(tmp_path / "s.db", 5, dataclasses.replace(TINY, seed=3))
+    assert len(trained) == len(tuning.ranking(study)) == 2
+
+
+def test_a_killed_process_is_survived(tmp_path):
+    """A real kill while a trial trains: its state stays RUNNING on the disk."""
+    code = (
+        "import os, signal, sys; from pathlib import Path; from macal import tuning\n"
+        "tuning.Search.rows = lambda self, point: os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"tuning.optimise(Path({str(tmp_path / 's.db')!r}), 2, tuning.Search(replications=(0,), labelled=20,"
+        " settings={'steps': 1, 'epochs': 1}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=os.environ, capture_output=True, check=False)
+    assert done.returncode == -signal.SIGKILL
+    study = tuning.optimise(tmp_path / "s.db", 2, TINY)
+    assert sorted(p["kernel"] for p, _ in points(study)) == ["matern-3/2", "rbf"]
+    assert not study.get_trials(states=[TrialState.RUNNING, TrialState.WAITING])
+
+
+def test_a_training_that_fails_is_settled_and_says_why(tmp_path, monkeypatch):
+    def rows(self, point):
+        if point["kernel"] == "rbf":
+            raise ValueError("training failed for tasks[0]")
+        return [{"pehe": 1.0, "epochs": 1, "valid_loss": 1.0}]
+
+    monkeypatch.setattr(tuning.Search, "rows", rows)
+    study = tuning.optimise(tmp_path / "s.db", 2, TINY)
+    assert study.trials[0].state == TrialState.FAIL and "tasks[0]" in study.trials[0].user_attrs["error"]
+    assert len(tuning.optimise(tmp_path / "s.db", 2, TINY).trials) == 2
+
+
+def test_another_search_needs_another_file(tmp_path, trained):
+    tuning.optimise(tmp_path / "s.db", 2, TINY)
+    with pytest.raises(ValueError, match="holds another search"):
+        tuning.optimise(tmp_path / "s.db", 2, tuning.Search(replications=(1,)))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: tuning.Search(replications=()), "at least one replication"),
+        (lambda: tuning.Search(labelled=0), "labelled must be an integer of at least 1, got 0"),
+        (lambda: tuning.optimise(Path("never.db"), 0, TINY), "n_trials must be an integer of at least 1, got 0"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_the_command_searches_judges_afresh_publishes_and_resumes(tmp_path, trained):
+    for _ in range(2):
+        tuning.main([str(tmp_path / "store"), "--trials", "6", "--best", "2", "--into", str(tmp_path / "results")])
+    table = results.load("tuning", tmp_path / "results")
+    held_out = table[table.stage == "held out"]
+    assert set(held_out.point) == {"paper", "code", "found 1", "found 2"}
+    assert set(held_out.replication) == set(tuning.HELD_OUT)
+    assert table[table.stage == "search"].trial.nunique() == 6
+    assert len(trained) <= 6 + 4
+    means = table[table.stage == "search"].groupby("point").valid_loss.mean()
+    others = means.drop(["paper", "code"]).sort_values()
+    best = table[(table.stage == "search") & (table.point == others.index[0])].iloc[0]
+    first = held_out[held_out.point == "found 1"].iloc[0]
+    assert all(best[name] == first[name] for name in tuning.SPACE)
+
+
+def test_labels_are_nested_and_rows_name_their_training():
+    problem = tuning.datasets.load("ihdp", 3)
+    assert studies.drawn(problem, 9).tolist() == studies.drawn(problem, 20)[:9].tolist()
+    rows = studies.fit_rows(tuning.build(tuning.PAPER, steps=1, epochs=1), [(problem, 12, 0), (problem, 9, 1)])
+    assert [(r["replication"], r["labelled"], r["init"]) for r in rows] == [(3, 12, 0), (3, 9, 1)]
