@@ -11,9 +11,9 @@ from html import escape
 from typing import Any
 
 import matplotlib as mpl
-import matplotlib.pyplot as plt
 from IPython.display import HTML
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 _MAX_BYTES = 2_000_000
 _PAGE = """<div class="stepper" id="{uid}" role="group" aria-label="{label}">
@@ -87,11 +87,10 @@ def stepper(
 def _frame(draw: Callable[[Axes, Any, int], Any], choice: Any, step: int, figsize: tuple[float, float]) -> str:
     """One frame as SVG, text left as text, coordinates to a hundredth of a point."""
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "stepper", "font.family": "sans-serif"}):
-        fig, ax = plt.subplots(figsize=figsize)
-        draw(ax, choice, step)
+        fig = Figure(figsize=figsize)  # not pyplot's: chosen inside this context, its backend would be lost with it
+        draw(fig.subplots(), choice, step)
         page = io.StringIO()
         fig.savefig(page, format="svg", metadata={"Date": None})
-        plt.close(fig)
     svg = page.getvalue()
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     return re.sub(r"(\d+\.\d\d)\d+", r"\1", svg)
