@@ -8,12 +8,11 @@ from macal import results
 from macal.claims import backbones
 
 
-def test_h1_needs_a_recorded_search(monkeypatch):
-    def load(name):
-        raise FileNotFoundError(f"no recorded table {name}")
-
-    monkeypatch.setattr(results, "load", load)
-    assert backbones.judge_tuning().verdict == "not tested"
+def test_h1_on_the_recorded_search():
+    found, rows = backbones.judge_tuning(), backbones.recorded_search()
+    recorded = (rows["stage"] == "held out").any()
+    assert (found.verdict != "not tested") == recorded
+    assert ("fresh replications" if recorded else "tuning") in found.evidence
 
 
 def tuning_table(loss, log_ratio, noise=0.05):
@@ -121,6 +120,14 @@ def test_the_sign_says_which_is_better():
 def test_few_replications_show_nothing():
     found = backbones.differences(variants_table({"treatment": 0.5, "kernel": 0.0}, replications=4))
     assert set(found["does it matter?"]) == {"not shown"}
+
+
+def test_replications_that_lack_a_variant_do_not_count(monkeypatch):
+    table = variants_table({"treatment": 0.3, "kernel": 0.0})
+    part = table[(table.replication < 6) | (table.variant == "paper")]
+    assert backbones.differences(part).equals(backbones.differences(table[table.replication < 6]))
+    monkeypatch.setattr(results, "load", lambda name: part)
+    assert "PEHE, variant over the paper's words, 6 replications" in backbones.judge_code().evidence
 
 
 def test_whole_trainings_in_company():

@@ -22,8 +22,8 @@ def published(name: str, call: Callable[[pd.DataFrame], Verdict]) -> Verdict:
     """Judge a recorded table, or say that there is none."""
     try:
         table = results.load(name)
-    except FileNotFoundError as error:
-        return Verdict("not tested", str(error))
+    except FileNotFoundError:
+        return Verdict("not tested", f"results/{name} has not been recorded yet")
     return call(table)
 
 
@@ -101,6 +101,12 @@ def _ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
+def complete(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of ``results/backbones`` at the replications and sizes on which every variant was trained."""
+    trained = table.groupby(["replication", "labelled"])["variant"].transform("nunique")
+    return table[trained == table["variant"].nunique()]
+
+
 def differences(table: pd.DataFrame) -> pd.DataFrame:
     """Set each variant of the estimator against the paper's words, paired by replication, size and initialisation.
 
@@ -112,7 +118,7 @@ def differences(table: pd.DataFrame) -> pd.DataFrame:
         its interval over replications ``low``, ``high``, ``p`` (Holm), and ``does it matter?``: "no" where
         the interval lies within 5 % of 0, "yes" where it leaves out 0, else, and with few replications, "not shown".
     """
-    logs = table.assign(pehe=np.log(table["pehe"]))
+    logs = complete(table).assign(pehe=lambda rows: np.log(rows["pehe"]))
     means = logs.groupby(["replication", "labelled", "variant"], as_index=False)["pehe"].mean()
     means = means.assign(pehe=np.exp(means["pehe"])).rename(columns={"variant": "method"})
     rows = comparison.paired(means, "paper")  # the paper's words over each variant: the signs turn round
@@ -140,14 +146,14 @@ def _code(table: pd.DataFrame) -> Verdict:
     verdict = (
         "does not hold" if yes else "holds" if no else "holds in part" if (answers == "yes").any() else "not tested"
     )
+    replications = complete(table)["replication"].nunique()
     shown = "; ".join(
         f"{name}: {row['log_ratio']:+.3f} ({row['low']:+.3f} to {row['high']:+.3f}), matters: {row['does it matter?']}"
         for name, row in found.iterrows()
     )
     return Verdict(
         verdict,
-        f"mean log-ratio of test PEHE, variant over the paper's words, {table['replication'].nunique()} replications: "
-        f"{shown}",
+        f"mean log-ratio of test PEHE, variant over the paper's words, {replications} replications: {shown}",
     )
 
 
