@@ -49,13 +49,36 @@ def test_nothing_recorded_is_not_tested(campaigns):
                   evidence.judge_winner, evidence.judge_qhte, evidence.judge_stability, evidence.judge_alpha,
                   evidence.judge_balance, lambda: evidence.judge_lowest("ibm")):  # fmt: skip
         assert judge().verdict == "not tested"
-    with pytest.raises(ValueError, match="fewer than 5"):
+    with pytest.raises(ValueError, match="fewer than 3"):
         evidence.ranks("ihdp")
 
 
-def test_four_replications_decide_nothing(campaigns):
-    campaigns(macal_until(160), replications=4)
+def test_two_replications_decide_nothing(campaigns):
+    campaigns(macal_until(160), replications=2)
     assert evidence.judge_ihdp().verdict == "not tested"
+
+
+def test_noise_leaves_a_claim_open(campaigns):
+    campaigns(flat, noise=1.0)
+    for judge in (evidence.judge_ihdp, evidence.judge_random, evidence.judge_causal, evidence.judge_balance):
+        assert judge().verdict == "not tested"
+
+
+@pytest.mark.parametrize(
+    ("effect", "verdict"),
+    [
+        (macal_until(5000), "not tested"),  # BALD could still win
+        (macal_until(5000, lead=0.3), "does not hold"),  # nothing recorded later can mend it
+        (lambda d, m, n: -0.3 * (m in ("macal", "random")), "holds in part"),
+    ],
+)
+def test_some_baselines_not_recorded(campaigns, monkeypatch, effect, verdict):
+    campaigns(effect)
+    whole = results.load
+    monkeypatch.setattr(results, "load", lambda name: (t := whole(name))[~t["method"].isin(evidence.BALD)])
+    found = evidence.judge_lowest("ibm")
+    assert found.verdict == verdict and "without mu-bald, rho-bald, mu-rho-bald" in found.evidence
+    assert evidence.judge_ihdp().evidence.startswith("8 replications, without mu-bald")
 
 
 @pytest.mark.parametrize(
