@@ -46,7 +46,7 @@ def test_m1_can_go_every_way(tables, effects, verdict):
 
 
 def test_few_replications_decide_nothing(tables):
-    tables({"ihdp_gp": -0.3}, replications=4)
+    tables({"ihdp_gp": -0.3}, replications=2)
     assert estimators.judge_transfer().verdict == "not tested"
 
 

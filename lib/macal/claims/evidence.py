@@ -2,8 +2,8 @@
 
 In all of them, one method is *ahead* of another in a stretch of a campaign where its mean log ratio of PEHE, averaged
 over the stretch's sizes, is below 0 with an adjusted p below :data:`LEVEL` (:func:`macal.comparison.paired`), and has
-*no lead* where it is behind, or where the interval rules out a lead of 10 %. What is neither is open: a claim that hangs on
-it is not tested yet, however many replications are recorded.
+*no lead* where it is behind, or where the interval rules out a lead of 10 %. What is neither is open: a claim that
+hangs on it is not tested yet, however many replications are recorded.
 """
 
 from collections.abc import Sequence
@@ -139,7 +139,7 @@ def _per_dataset(methods: Sequence[str]) -> dict[str, pd.DataFrame]:
 
 
 def judge_random() -> Verdict:
-    """E5: Random against BADGE, BAIT and LCMD: as good where the interval lies within 10 %, else where it has no 0 not."""
+    """E5: Random is as good as BADGE, BAIT and LCMD where intervals lie within 10 %, is not where they leave out 0."""
     tables = _per_dataset(("random", *GENERAL))
     if not tables:
         return _untested("any data set")
