@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from macal.comparison import interval, label_efficiency, log_ratio, paired, shared
+from macal.comparison import beside, interval, label_efficiency, log_ratio, paired, shared
 
 TABLE = pd.DataFrame(
     {
@@ -133,3 +133,16 @@ def test_labels_to_reach_the_final_value_for_good():
     assert label_efficiency(table.replace({"pehe": {2.0: 0.8}})).loc[0, "macal"] == 20
     with pytest.raises(ValueError, match="no rows of method 'lcmd'"):
         label_efficiency(table, "lcmd")
+
+
+def test_methods_are_paired_on_what_both_have():
+    table = pd.DataFrame(
+        [(m, r, n, 2.0 ** (r * (m == "b")) * 3.0 ** (m == "macal"))
+         for m, reps in (("macal", 5), ("a", 4), ("b", 2), ("c", 7)) for r in range(reps) for n in (10, 20)],
+        columns=["method", "replication", "labelled", "pehe"],
+    )  # fmt: skip
+    found = paired(beside(table, "macal"), "macal")
+    assert found.replications.to_dict() == {"a": 4, "b": 2, "c": 5}
+    np.testing.assert_allclose(found.log_ratio, np.log([3, 3 / np.sqrt(2), 3]))
+    with pytest.raises(ValueError, match="lacks replications or sizes"):
+        paired(table, "macal")

@@ -66,15 +66,15 @@ def paired(table: pd.DataFrame, method: str = "macal", value: str = "pehe") -> p
     """Set one method against every other, paired by replication.
 
     Args:
-        table: rows of :func:`macal.run`, every method on the same replications and numbers of labels.
+        table: rows of :func:`macal.run`; the method has every replication and number of labels that another has.
         method: the method that is compared.
         value: column to be compared; positive.
 
     Returns:
-        One row per other method: ``difference`` (mean over replications and sizes), ``log_ratio`` (the same
-        of the log ratio; below 0 the method is better where less is better) with its 95 % interval ``low``, ``high``,
-        and ``p``, adjusted by Holm over the rows; both by Student's t over replications, for resampled intervals are
-        too short where replications are few.
+        One row per other method: ``replications``, ``difference`` (mean over replications and sizes), ``log_ratio``
+        (the same of the log ratio; below 0 the method is better where less is better) with its 95 % interval ``low``,
+        ``high``, and ``p``, adjusted by Holm over the rows; both by Student's t over replications, for resampled
+        intervals are too short where replications are few.
 
     Raises:
         ValueError: see :func:`log_ratio`; fewer than two replications.
@@ -87,7 +87,7 @@ def paired(table: pd.DataFrame, method: str = "macal", value: str = "pehe") -> p
     both = both.assign(log_ratio=-both["log_ratio"], difference=both[f"{value}_own"] - both[value])
     means = both.groupby(["method", "replication"], sort=False)[["difference", "log_ratio"]].mean()
     rows = [
-        {"method": str(other), **group.mean(), **_student(group["log_ratio"])}
+        {"method": str(other), "replications": len(group), **group.mean(), **_student(group["log_ratio"])}
         for other, group in means.groupby("method", sort=False)
     ]
     found = pd.DataFrame(rows).set_index("method")
@@ -123,6 +123,12 @@ def shared(table: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
     if not (counts == len(set(methods))).any():
         raise ValueError(f"no replication and number of labels that all of {', '.join(methods)} have")
     return rows[counts == len(set(methods))]
+
+
+def beside(table: pd.DataFrame, method: str) -> pd.DataFrame:
+    """The rows at the replications and numbers of labels that the method has too: what :func:`paired` can compare."""
+    keys = ["replication", "labelled"]
+    return table.merge(table.loc[table["method"] == method, keys], on=keys)
 
 
 def label_efficiency(table: pd.DataFrame, baseline: str = "random", value: str = "pehe") -> pd.DataFrame:

@@ -20,8 +20,8 @@ def standings(last: int = TURNING_POINT) -> pd.DataFrame:
     """MACAL against label-free methods on IHDP under each recorded estimator, up to ``last`` labels, start left out.
 
     Returns:
-        Rows of :func:`macal.claims.evidence.standing`, indexed by estimator and method, with ``replications``; empty
-        where nothing is recorded.
+        Rows of :func:`macal.claims.evidence.standing`, indexed by estimator and method; empty where nothing is
+        recorded.
     """
     found = {}
     for estimator, name in TABLES.items():
@@ -30,9 +30,8 @@ def standings(last: int = TURNING_POINT) -> pd.DataFrame:
         except (FileNotFoundError, ValueError):
             continue
         table = table[(table["labelled"] > table["labelled"].min()) & (table["labelled"] <= last)]
-        n = table["replication"].nunique()
-        if n >= MINIMUM:
-            found[estimator] = standing(table, "macal", OTHERS).assign(replications=n)
+        if table["replication"].nunique() >= MINIMUM:
+            found[estimator] = standing(table, "macal", OTHERS)
     return pd.concat(found, names=["estimator"]) if found else pd.DataFrame()
 
 

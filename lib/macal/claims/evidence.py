@@ -14,7 +14,7 @@ from scipy.stats import ttest_1samp
 
 from macal import results
 from macal.claims.verdict import Verdict
-from macal.comparison import paired, shared
+from macal.comparison import beside, paired, shared
 
 TABLES = {"ihdp": "ihdp_due", "ibm": "ibm_due", "cmnist": "cmnist_due"}
 BALD = ("mu-bald", "rho-bald", "mu-rho-bald")
@@ -40,12 +40,15 @@ def recorded(dataset: str, methods: Sequence[str]) -> pd.DataFrame | None:
         table = shared(results.load(TABLES[dataset]), methods)
     except (FileNotFoundError, ValueError):
         return None
-    ends = table["labelled"].min(), PEAK.get(dataset, np.inf)
-    table = table[~table["labelled"].isin(ends)]
+    table = _inner(table, dataset)
     return table if table["replication"].nunique() >= MINIMUM else None
 
 
 PEAK = {"ihdp": 470}  # labels, where the pool is exhausted
+
+
+def _inner(table: pd.DataFrame, dataset: str) -> pd.DataFrame:
+    return table[~table["labelled"].isin([table["labelled"].min(), PEAK.get(dataset, np.inf)])]
 
 
 def standing(table: pd.DataFrame, method: str = "macal", others: Sequence[str] = BASELINES) -> pd.DataFrame:
@@ -82,18 +85,21 @@ def _untested(dataset: str) -> Verdict:
 
 
 def _rivals(dataset: str) -> tuple[pd.DataFrame | None, list[str]]:
-    """MACAL's rows and those of the paper's baselines that are recorded often enough, and the names of the others."""
+    """MACAL's rows beside those of the paper's baselines recorded often enough, and the names of the others."""
     try:
-        count = results.load(TABLES[dataset]).groupby("method")["replication"].nunique()
+        table = beside(results.load(TABLES[dataset]), "macal")
     except FileNotFoundError:
         return None, list(BASELINES)
+    count = table.groupby("method")["replication"].nunique()
     have = [m for m in BASELINES if count.get(m, 0) >= MINIMUM]
-    return recorded(dataset, ("macal", *have)) if have else None, [m for m in BASELINES if m not in have]
+    table = table[table["method"].isin(["macal", *have])]
+    return _inner(table, dataset) if have else None, [m for m in BASELINES if m not in have]
 
 
-def _scope(table: pd.DataFrame, missing: Sequence[str]) -> str:
+def _scope(found: pd.DataFrame, missing: Sequence[str]) -> str:
+    low, high = found["replications"].min(), found["replications"].max()
     lacking = f", without {', '.join(missing)}" if missing else ""
-    return f"{table['replication'].nunique()} replications{lacking}"
+    return f"{low if low == high else f'{low} to {high}'} replications{lacking}"
 
 
 def judge_ihdp() -> Verdict:
@@ -101,16 +107,16 @@ def judge_ihdp() -> Verdict:
     table, missing = _rivals("ihdp")
     if table is None:
         return _untested("ihdp")
-    others = [m for m in BASELINES if m not in missing]
-    early, late = (standing(table[part], others=others) for part in _stretches(table))
+    early, late = (standing(table[part]) for part in stretches(table))
     verdict = _lowest(early, missing)
     if verdict == "holds" and (late["standing"] != "undecided").any():
         verdict = "holds in part"
     shown = f"up to {TURNING_POINT} labels {_count(early)}; later {_count(late)}"
-    return Verdict(verdict, f"{_scope(table, missing)}; {shown}")
+    return Verdict(verdict, f"{_scope(early, missing)}; {shown}")
 
 
-def _stretches(table: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+def stretches(table: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+    """Say which rows belong to IHDP's campaign up to the turning point, and which come after it."""
     early = table["labelled"] <= TURNING_POINT
     return early, ~early
 
@@ -120,8 +126,8 @@ def judge_lowest(dataset: str) -> Verdict:
     table, missing = _rivals(dataset)
     if table is None:
         return _untested(dataset)
-    found = standing(table, others=[m for m in BASELINES if m not in missing])
-    return Verdict(_lowest(found, missing), f"{_scope(table, missing)}; {_count(found)}")
+    found = standing(table)
+    return Verdict(_lowest(found, missing), f"{_scope(found, missing)}; {_count(found)}")
 
 
 def judge_consistent() -> Verdict:
@@ -235,8 +241,12 @@ def judge_stability() -> Verdict:
 STRETCHES = {"ihdp": (60, 160, 470), "ibm": (500, 1300, 2550), "cmnist": (500, 1300, 2550)}  # where each ends, labels
 
 
-def alpha_ratios(dataset: str) -> pd.DataFrame:
+def alpha_ratios(dataset: str, table: pd.DataFrame | None = None) -> pd.DataFrame:
     """Figure 5's ratio, PEHE at alpha 0 over PEHE at alpha, averaged as a log by stretch of the campaign.
+
+    Args:
+        dataset: "ihdp", "ibm" or "cmnist".
+        table: its campaigns at every alpha; those recorded of the paper's model by default.
 
     Returns:
         One row per stretch (its last size), one column per alpha above 0; above 0 is better than alpha 0.
@@ -244,7 +254,7 @@ def alpha_ratios(dataset: str) -> pd.DataFrame:
     Raises:
         ValueError: too little is recorded.
     """
-    table = recorded(dataset, tuple(ALPHAS))
+    table = recorded(dataset, tuple(ALPHAS)) if table is None else table[table["method"].isin(ALPHAS)]
     if table is None:
         raise ValueError(_untested(dataset).evidence)
     logs = np.log(table.pivot_table("pehe", ["replication", "labelled"], "method"))
@@ -272,7 +282,7 @@ def judge_balance() -> Verdict:
     table = recorded("ihdp", ("macal", "random", "random-balanced"))
     if table is None:
         return _untested("ihdp")
-    early, _ = _stretches(table)
+    early, _ = stretches(table)
     found = standing(table[early], "macal", ("random", "random-balanced"))
     shown = ", ".join(f"{m} {r.log_ratio:+.3f} [{r.low:+.3f}, {r.high:+.3f}]" for m, r in found.iterrows())
     n = table["replication"].nunique()
