@@ -203,11 +203,11 @@ def confirmations(study: optuna.Study, best: int, search: Search) -> list[studie
 
 
 def write_trials(study: optuna.Study, store: Path) -> None:
-    """Write each finished trial as a record beside the confirmations."""
+    """Write each finished point as a record beside the confirmations."""
     names = {_name(point): name for name, point in PUBLISHED.items()}
     config = {"dataset": "ihdp", "protocol": "paper", "stage": "search", "search": study.user_attrs["search"]}
     sources = datasets.load("ihdp", 0).sources
-    for t in (t for t in settled(study) if t.value is not None):
+    for t in ranking(study):
         name = names.get(_name(t.params), f"trial {t.number}")
         seconds = (t.datetime_complete - t.datetime_start).total_seconds()
         about = results.manifest(sources, seconds, "cpu", torch.get_num_threads())
