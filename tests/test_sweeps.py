@@ -202,6 +202,13 @@ def test_a_dask_cluster_agrees_and_survives_the_death_of_a_worker(undisturbed, t
     same(found, sweeps.sweep(spec, tmp_path / "one"))
 
 
+def test_a_checkpoint_is_that_of_its_stages():
+    wider = replace(SPEC, stage=128)
+    names = [[chunk.name for chunk in sweeps.chunks(spec)] for spec in (SPEC, wider)]
+    free = [not spec.criterion(chunk.campaigns[0][1]).needs for spec in (SPEC,) for chunk in sweeps.chunks(spec)]
+    assert [a != b for a, b in zip(*names, strict=True)] == free and True in free and False in free
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -218,6 +225,7 @@ def test_a_dask_cluster_agrees_and_survives_the_death_of_a_worker(undisturbed, t
         ({"replications": (-1,)}, "distinct and not negative"),
         ({"every": 0}, "every must be"),
         ({"block": 0}, "block must be"),
+        ({"stage": 0}, "stage must be"),
         ({"threads": 0}, "threads must be"),
         ({"n_queries": 0}, "n_queries must be"),
     ],

@@ -41,6 +41,7 @@ class Spec:
         n_queries: batches per campaign; the problem's own by default.
         every: train label-free campaigns at every so many queries.
         block: replications per chunk of model-based methods, which move in lock-step.
+        stage: trainings per checkpoint of label-free methods; the more, the less time is spent waiting for the last.
         threads: of PyTorch, in each process.
 
     Raises:
@@ -56,6 +57,7 @@ class Spec:
     n_queries: int | None = None
     every: int = 1
     block: int = 5
+    stage: int = 32
     threads: int = 1
 
     def __post_init__(self) -> None:
@@ -68,7 +70,7 @@ class Spec:
             raise ValueError("a sweep needs at least one method and one replication, got none")
         if len(set(self.replications)) < len(self.replications) or min(self.replications) < 0:
             raise ValueError(f"replications must be distinct and not negative, got {self.replications}")
-        for name in ("every", "block", "threads"):
+        for name in ("every", "block", "stage", "threads"):
             as_count(getattr(self, name), name)
         if self.n_queries is not None:
             as_count(self.n_queries, "n_queries")
@@ -117,8 +119,14 @@ class Chunk:
 
     @property
     def name(self) -> str:
-        """Digest of its composition."""
-        return Record({"chunk": self.configs}, [], []).key
+        """Digest of :attr:`composition`."""
+        return Record(self.composition, [], []).key
+
+    @property
+    def composition(self) -> dict[str, Any]:
+        """What a checkpoint must agree with to be taken up again."""
+        free = not self.spec.criterion(self.campaigns[0][1]).needs
+        return {"chunk": self.configs} | ({"stage": self.spec.stage} if free else {})
 
     def finished(self, store: Path) -> bool:
         """Whether the store holds a whole record of each campaign; a damaged one is set aside, and counts as none."""
@@ -211,11 +219,11 @@ def _play(chunk: Chunk, store: Path) -> None:
     problems = {r: datasets.load(spec.dataset, r, spec.protocol) for r, _ in chunk.campaigns}
     campaigns = [loop.begin(problems[r], spec.criterion(m), m, n_queries=spec.n_queries) for r, m in chunk.campaigns]
     rows, before, done = _restore(chunk, store, campaigns)
-    for stage in loop.stages(campaigns, model, spec.every, done=done):
+    for stage in loop.stages(campaigns, model, spec.every, spec.stage, done):
         rows, done = rows + stage, done + 1
         picks = [[batch.tolist() for batch in c.batches] for c in campaigns]
         seconds = before + time.perf_counter() - start
-        checkpoint = Record({"chunk": chunk.configs}, rows, [], {"done": done, "seconds": seconds, "picks": picks})
+        checkpoint = Record(chunk.composition, rows, [], {"done": done, "seconds": seconds, "picks": picks})
         results.write(checkpoint, store / "checkpoints")
     seconds = before + time.perf_counter() - start
     device = (
@@ -234,8 +242,7 @@ def _play(chunk: Chunk, store: Path) -> None:
 def _restore(chunk: Chunk, store: Path, campaigns: Sequence[loop.Campaign]) -> tuple[list[loop.Row], float, int]:
     """Put campaigns where the checkpoint left them; return its rows, its seconds and how many stages are done."""
     path = store / "checkpoints" / f"{chunk.name}.json"
-    config = {"chunk": chunk.configs}
-    if not _sound(path, config):
+    if not _sound(path, chunk.composition):
         return [], 0.0, 0
     checkpoint = results.read(path)
     if campaigns[0].criterion.needs:
