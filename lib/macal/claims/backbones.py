@@ -116,7 +116,7 @@ def differences(table: pd.DataFrame) -> pd.DataFrame:
     Returns:
         One row per variant: ``log_ratio`` of test PEHE over that of the paper's words (below 0 the variant is better),
         its interval over replications ``low``, ``high``, ``p`` (Holm), and ``does it matter?``: "no" where
-        the interval lies within 5 % of 0, "yes" where it leaves out 0, else, and with few replications, "not shown".
+        the interval lies within 5 % of 0, "yes" where p is below 5 %, else, and with few replications, "not shown".
     """
     logs = complete(table).assign(pehe=lambda rows: np.log(rows["pehe"]))
     means = logs.groupby(["replication", "labelled", "variant"], as_index=False)["pehe"].mean()
@@ -125,7 +125,7 @@ def differences(table: pd.DataFrame) -> pd.DataFrame:
     found = pd.DataFrame(
         {"log_ratio": -rows["log_ratio"], "low": -rows["high"], "high": -rows["low"], "p": rows["p"]}
     ).rename_axis("variant")
-    apart, close = (found["low"] > 0) | (found["high"] < 0), (found[["low", "high"]].abs() <= IMMATERIAL).all(axis=1)
+    apart, close = found["p"] < 1 - LEVEL, (found[["low", "high"]].abs() <= IMMATERIAL).all(axis=1)
     answers = np.select([apart & ~close, close], ["yes", "no"], "not shown")
     enough = means["replication"].nunique() >= REPLICATIONS
     return found.assign(**{"does it matter?": answers if enough else "not shown"})
