@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from macal.comparison import beside, interval, label_efficiency, log_ratio, paired, shared
+from macal.comparison import beside, interval, label_efficiency, log_ratio, paired, shared, summary
 
 TABLE = pd.DataFrame(
     {
@@ -146,3 +146,21 @@ def test_methods_are_paired_on_what_both_have():
     np.testing.assert_allclose(found.log_ratio, np.log([3, 3 / np.sqrt(2), 3]))
     with pytest.raises(ValueError, match="lacks replications or sizes"):
         paired(table, "macal")
+
+
+def test_summary_by_hand():
+    table = pd.DataFrame(
+        {
+            "method": ["random"] * 3 + ["macal"] * 2 + ["random"],
+            "replication": [0, 1, 2, 0, 1, 0],
+            "labelled": [50] * 5 + [90],
+            "pehe": [2.0, 4.0, 9.0, 1.0, 1.0, 7.0],
+        }
+    )
+    found = summary(table, 50)
+    assert found.index.tolist() == ["macal", "random"] and found.replications.tolist() == [2, 3]
+    np.testing.assert_allclose(found.loc["random", ["mean", "median"]].astype(float), [5, 4])
+    np.testing.assert_allclose(found.log_ratio["macal"], np.log(1 / np.sqrt(8)))
+    low, high = stats.ttest_1samp(np.log([1 / 2, 1 / 4]), 0).confidence_interval()
+    np.testing.assert_allclose(found.loc["macal", ["low", "high"]].astype(float), [low, high])
+    assert np.isnan(found.log_ratio["random"])

@@ -131,6 +131,24 @@ def beside(table: pd.DataFrame, method: str) -> pd.DataFrame:
     return table.merge(table.loc[table["method"] == method, keys], on=keys)
 
 
+def summary(table: pd.DataFrame, labelled: int, baseline: str = "random", value: str = "pehe") -> pd.DataFrame:
+    """Describe all methods at one number of labels, on the replications that the baseline has too.
+
+    Returns:
+        One row per method, the best ``log_ratio`` first: ``replications``, ``mean`` and ``median`` of the value, and
+        the mean log ratio to the baseline with Student's 95 % interval ``low``, ``high`` (NaN for the baseline).
+
+    Raises:
+        ValueError: see :func:`log_ratio`; a method with fewer than two replications.
+    """
+    rows = beside(table[table["labelled"] == labelled], baseline)
+    values = rows.groupby("method")[value].agg(replications="size", mean="mean", median="median")
+    ratios = log_ratio(rows, baseline, value).groupby("method")["log_ratio"]
+    found = {method: {"log_ratio": group.mean(), **_student(group)} for method, group in ratios}
+    found = pd.DataFrame(found, index=["log_ratio", "low", "high"]).T
+    return values.join(found).sort_values("log_ratio", na_position="last")
+
+
 def label_efficiency(table: pd.DataFrame, baseline: str = "random", value: str = "pehe") -> pd.DataFrame:
     """Labels that each method needs to reach, and from then on keep, the baseline's final value on each replication.
 
