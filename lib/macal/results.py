@@ -181,6 +181,11 @@ def publish(store: Path, name: str, folder: Path = FOLDER) -> pd.DataFrame:
     return gathered
 
 
+class _Shared(list):  # pandas copies a table's attributes with every operation on it, deeply
+    def __deepcopy__(self, memo: dict[int, Any]) -> "_Shared":
+        return self
+
+
 def load(name: str, folder: Path = FOLDER) -> pd.DataFrame:
     """A published table; ``.attrs["records"]`` holds configuration, picks and manifest of each campaign.
 
@@ -199,7 +204,7 @@ def load(name: str, folder: Path = FOLDER) -> pd.DataFrame:
     if hashlib.sha256(path.read_bytes()).hexdigest() != about["table"]:
         raise DamagedRecord(f"{path} is not the table that {name}.json describes; publish it again")
     found = pd.read_parquet(path)
-    found.attrs["records"] = about["records"]
+    found.attrs["records"] = _Shared(about["records"])
     return found
 
 
