@@ -96,6 +96,16 @@ def test_e1(campaigns, effect, verdict):
     assert evidence.judge_ihdp().verdict == verdict
 
 
+def test_the_second_line_stands_beside_the_verdict(campaigns, monkeypatch):
+    campaigns(macal_until(160))
+    alone = evidence.judge_ihdp()
+    whole = results.load
+    monkeypatch.setattr(results, "load", lambda name: whole(name.replace("ihdp_gp", "ihdp_due")))
+    found = evidence.judge_ihdp()
+    assert found.verdict == alone.verdict == "holds" and "Exact" not in alone.evidence
+    assert "Exact Gaussian processes, 8 replications, up to 160 labels ahead: random" in found.evidence
+
+
 def test_ends_are_left_out(campaigns):
     campaigns(lambda d, m, n: 5.0 * (m == "macal" and n in (10, 470)) - 0.3 * (m == "macal" and n <= 160))
     assert evidence.judge_ihdp().verdict == "holds"
@@ -187,6 +197,18 @@ def test_a1(campaigns):
     assert evidence.judge_alpha().verdict == "does not hold"
     campaigns(lambda d, m, n: best_alpha(*((10, 0) if d == "ibm" else (0, 10)))(d, m, n))
     assert evidence.judge_alpha().verdict == "holds in part"
+
+
+def test_noise_leaves_the_weights_open(campaigns):
+    campaigns(best_alpha(10, 1), noise=1.0)
+    assert evidence.judge_alpha().verdict == "not tested"
+
+
+def test_shift_by_hand(campaigns):
+    campaigns(lambda d, m, n: -0.4 * (m in ("macal-5", "macal-10") and n <= 60) - 0.1 * (m == "macal-1"), noise=0.001)
+    mean, low, high = evidence.alpha_shift("ihdp")
+    assert low < mean < high
+    np.testing.assert_allclose([low, mean, high], 0.4, atol=0.01)
 
 
 def test_alpha_ratio_is_that_of_alpha_zero(campaigns):
