@@ -136,6 +136,7 @@ def test_published_tables(tmp_path):
     table = results.publish(tmp_path / "store", "toy", tmp_path)
     loaded = results.load("toy", tmp_path)
     assert loaded.equals(table) and loaded.attrs["records"][0]["picks"] == [[3, 1]]
+    assert loaded.copy()[["pehe"]].attrs["records"] is loaded.attrs["records"]  # not copied at every step
     with pytest.raises(FileNotFoundError, match=r"no recorded table 'toi' \(did you mean 'toy'\?\)"):
         results.load("toi", tmp_path)
     content = (tmp_path / "toy.parquet").read_bytes()
