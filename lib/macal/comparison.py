@@ -87,14 +87,19 @@ def paired(table: pd.DataFrame, method: str = "macal", value: str = "pehe") -> p
     both = both.assign(log_ratio=-both["log_ratio"], difference=both[f"{value}_own"] - both[value])
     means = both.groupby(["method", "replication"], sort=False)[["difference", "log_ratio"]].mean()
     rows = [
-        {"method": str(other), "replications": len(group), **group.mean(), **_student(group["log_ratio"])}
+        {"method": str(other), "replications": len(group), **group.mean(), **student(group["log_ratio"])}
         for other, group in means.groupby("method", sort=False)
     ]
     found = pd.DataFrame(rows).set_index("method")
     return found.assign(p=multipletests(found["p"], method="holm")[1])
 
 
-def _student(values: pd.Series) -> dict[str, float]:
+def student(values: pd.Series, level: float = 0.95) -> dict[str, float]:
+    """Student's interval ``low``, ``high`` of the mean over replications, and ``p`` of a mean of 0.
+
+    Raises:
+        ValueError: fewer than two values.
+    """
     from scipy.stats import ttest_1samp
 
     if len(values) < 2:
@@ -103,7 +108,7 @@ def _student(values: pd.Series) -> dict[str, float]:
         only = float(values.iloc[0])
         return {"low": only, "high": only, "p": float(only == 0)}
     found = ttest_1samp(values, 0)
-    bounds = found.confidence_interval()
+    bounds = found.confidence_interval(level)
     return {"low": float(bounds.low), "high": float(bounds.high), "p": float(found.pvalue)}
 
 
@@ -144,7 +149,7 @@ def summary(table: pd.DataFrame, labelled: int, baseline: str = "random", value:
     rows = beside(table[table["labelled"] == labelled], baseline)
     values = rows.groupby("method")[value].agg(replications="size", mean="mean", median="median")
     ratios = log_ratio(rows, baseline, value).groupby("method")["log_ratio"]
-    found = {method: {"log_ratio": group.mean(), **_student(group)} for method, group in ratios}
+    found = {method: {"log_ratio": group.mean(), **student(group)} for method, group in ratios}
     found = pd.DataFrame(found, index=["log_ratio", "low", "high"]).T
     return values.join(found).sort_values("log_ratio", na_position="last")
 

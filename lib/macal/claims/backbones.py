@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
-from scipy.stats import ttest_1samp
 
 from macal import comparison, results
 from macal.claims.verdict import Verdict
@@ -54,17 +53,10 @@ def tuned(table: pd.DataFrame) -> pd.DataFrame:
     rows = {point: {} for point in points}
     for point, value in ((p, v) for p in points for v in ("loss", "log_ratio")):
         gap = (wide[value][point] - wide[value]["paper"]).dropna()
-        low, high = _student(gap, level)
-        rows[point] |= {value: gap.mean(), f"{value}_low": low, f"{value}_high": high, "pairs": len(gap)}
+        found = comparison.student(gap, level)
+        bounds = {f"{value}_low": found["low"], f"{value}_high": found["high"]}
+        rows[point] |= {value: gap.mean(), **bounds, "pairs": len(gap)}
     return pd.DataFrame(rows).T
-
-
-def _student(values: pd.Series, level: float) -> tuple[float, float]:
-    """Interval of the mean: resampled ones are too short where values are few."""
-    if values.nunique() == 1:  # no spread: t is not defined
-        return float(values.iloc[0]), float(values.iloc[0])
-    bounds = ttest_1samp(values, 0).confidence_interval(level)
-    return float(bounds.low), float(bounds.high)
 
 
 def judge_tuning() -> Verdict:
@@ -172,11 +164,11 @@ def shifts(table: pd.DataFrame) -> pd.DataFrame:
     rows = {}
     for name in wide["pehe"].columns.drop("batch"):
         gap = np.log(wide["pehe"][name] / wide["pehe"]["batch"]).dropna()
-        low, high = _student(gap, LEVEL)
+        found = comparison.student(gap, LEVEL)
         rows[name] = {
             "log_ratio": gap.mean(),
-            "low": low,
-            "high": high,
+            "low": found["low"],
+            "high": found["high"],
             "largest": gap.abs().max(),
             "same epochs": (wide["epochs"][name] == wide["epochs"]["batch"])[gap.index].mean(),
             "trainings": len(gap),

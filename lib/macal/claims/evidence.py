@@ -14,7 +14,7 @@ from scipy.stats import ttest_1samp
 
 from macal import results
 from macal.claims.verdict import Verdict
-from macal.comparison import beside, paired, shared
+from macal.comparison import beside, paired, shared, student
 
 TABLES = {"ihdp": "ihdp_due", "ibm": "ibm_due", "cmnist": "cmnist_due"}
 BALD = ("mu-bald", "rho-bald", "mu-rho-bald")
@@ -40,14 +40,15 @@ def recorded(dataset: str, methods: Sequence[str]) -> pd.DataFrame | None:
         table = shared(results.load(TABLES[dataset]), methods)
     except (FileNotFoundError, ValueError):
         return None
-    table = _inner(table, dataset)
+    table = inner(table, dataset)
     return table if table["replication"].nunique() >= MINIMUM else None
 
 
 PEAK = {"ihdp": 470}  # labels, where the pool is exhausted
 
 
-def _inner(table: pd.DataFrame, dataset: str) -> pd.DataFrame:
+def inner(table: pd.DataFrame, dataset: str) -> pd.DataFrame:
+    """Leave out the start, and IHDP's end, where all methods have labelled the same units."""
     return table[~table["labelled"].isin([table["labelled"].min(), PEAK.get(dataset, np.inf)])]
 
 
@@ -93,7 +94,7 @@ def _rivals(dataset: str, name: str | None = None) -> tuple[pd.DataFrame | None,
     count = table.groupby("method")["replication"].nunique()
     have = [m for m in BASELINES if count.get(m, 0) >= MINIMUM]
     table = table[table["method"].isin(["macal", *have])]
-    return _inner(table, dataset) if have else None, [m for m in BASELINES if m not in have]
+    return inner(table, dataset) if have else None, [m for m in BASELINES if m not in have]
 
 
 def _scope(found: pd.DataFrame, missing: Sequence[str]) -> str:
@@ -289,8 +290,8 @@ def alpha_shift(dataset: str, table: pd.DataFrame | None = None) -> tuple[float,
     gain = _alpha_gains(dataset, table)
     lead = (gain[[5.0, 10.0]].mean(axis=1) - gain[1.0] / 2).unstack()  # alpha 0 gains 0
     shift = lead[lead.columns[0]] - lead[lead.columns[-1]]
-    low, high = ttest_1samp(shift, 0).confidence_interval()
-    return float(shift.mean()), float(low), float(high)
+    found = student(shift)
+    return float(shift.mean()), found["low"], found["high"]
 
 
 def judge_alpha() -> Verdict:
