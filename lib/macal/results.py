@@ -177,7 +177,7 @@ def publish(store: Path, name: str, folder: Path = FOLDER) -> pd.DataFrame:
         "table": hashlib.sha256(content).hexdigest(),
         "records": [asdict(r) | {"rows": len(r.rows)} for r in records],
     }
-    (folder / f"{name}.json").write_text(json.dumps(about), encoding="utf-8")
+    (folder / f"{name}.json").write_text(json.dumps(about, separators=(",", ":")), encoding="utf-8")
     return gathered
 
 
