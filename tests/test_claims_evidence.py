@@ -101,10 +101,11 @@ def test_the_second_line_stands_beside_the_verdict(campaigns, monkeypatch):
     campaigns(macal_until(160))
     alone = evidence.judge_ihdp()
     whole = results.load
-    monkeypatch.setattr(results, "load", lambda name: whole(name.replace("ihdp_gp", "ihdp_due")))
+    monkeypatch.setattr(results, "load", lambda name: whole(name.replace("_gp", "_due")))
     found = evidence.judge_ihdp()
     assert found.verdict == alone.verdict == "holds" and "Exact" not in alone.evidence
     assert "Exact Gaussian processes, 8 replications, up to 160 labels ahead: random" in found.evidence
+    assert "Exact Gaussian processes, 8 replications, ahead: none" in evidence.judge_lowest("ibm").evidence
 
 
 def test_ends_are_left_out(campaigns):

@@ -164,3 +164,6 @@ def test_summary_by_hand():
     low, high = stats.ttest_1samp(np.log([1 / 2, 1 / 4]), 0).confidence_interval()
     np.testing.assert_allclose(found.loc["macal", ["low", "high"]].astype(float), [low, high])
     assert np.isnan(found.log_ratio["random"])
+    alone = summary(table[table.replication == 0], 50)  # one replication: a ratio, and no interval
+    np.testing.assert_allclose(alone.log_ratio["macal"], np.log(1 / 2))
+    assert alone[["low", "high"]].isna().all(axis=None)

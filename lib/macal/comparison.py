@@ -141,15 +141,16 @@ def summary(table: pd.DataFrame, labelled: int, baseline: str = "random", value:
 
     Returns:
         One row per method, the best ``log_ratio`` first: ``replications``, ``mean`` and ``median`` of the value, and
-        the mean log ratio to the baseline with Student's 95 % interval ``low``, ``high`` (NaN for the baseline).
+        the mean log ratio to the baseline with Student's 95 % interval ``low``, ``high`` (NaN for the baseline, and
+        where there is one replication).
 
     Raises:
-        ValueError: see :func:`log_ratio`; a method with fewer than two replications.
+        ValueError: see :func:`log_ratio`.
     """
     rows = beside(table[table["labelled"] == labelled], baseline)
     values = rows.groupby("method")[value].agg(replications="size", mean="mean", median="median")
     ratios = log_ratio(rows, baseline, value).groupby("method")["log_ratio"]
-    found = {method: {"log_ratio": group.mean(), **student(group)} for method, group in ratios}
+    found = {method: {"log_ratio": g.mean(), **(student(g) if len(g) > 1 else {})} for method, g in ratios}
     found = pd.DataFrame(found, index=["log_ratio", "low", "high"]).T
     return values.join(found).sort_values("log_ratio", na_position="last")
 

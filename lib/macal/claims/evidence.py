@@ -17,6 +17,7 @@ from macal.claims.verdict import Verdict
 from macal.comparison import beside, paired, shared, student
 
 TABLES = {"ihdp": "ihdp_due", "ibm": "ibm_due", "cmnist": "cmnist_due"}
+EXACT = {"ihdp": "ihdp_gp", "ibm": "ibm_gp", "cmnist": "cmnist_gp"}  # second line: an exact Gaussian process per arm
 BALD = ("mu-bald", "rho-bald", "mu-rho-bald")
 GENERAL = ("badge", "bait", "lcmd")
 BASELINES = ("random", "qhte", *BALD, *GENERAL)  # the paper's
@@ -109,7 +110,7 @@ def judge_ihdp() -> Verdict:
     The paper's model decides; what exact Gaussian processes say on more replications stands beside it.
     """
     table, missing = _rivals("ihdp")
-    second = _second_line()
+    second = _second_line("ihdp")
     if table is None:
         return Verdict("not tested", f"{_untested('ihdp').evidence}{second}")
     early, late = (standing(table[part]) for part in stretches(table))
@@ -120,12 +121,14 @@ def judge_ihdp() -> Verdict:
     return Verdict(verdict, f"{_scope(early, missing)}; {shown}{second}")
 
 
-def _second_line() -> str:
-    table, missing = _rivals("ihdp", "ihdp_gp")
+def _second_line(dataset: str) -> str:
+    table, missing = _rivals(dataset, EXACT[dataset])
     if table is None:
         return ""
-    found = standing(table[stretches(table)[0]])
-    return f". Exact Gaussian processes, {_scope(found, missing)}, up to {TURNING_POINT} labels {_count(found)}"
+    early = dataset == "ihdp"
+    found = standing(table[stretches(table)[0]] if early else table)
+    where = f"up to {TURNING_POINT} labels " if early else ""
+    return f". Exact Gaussian processes, {_scope(found, missing)}, {where}{_count(found)}"
 
 
 def stretches(table: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
@@ -135,12 +138,13 @@ def stretches(table: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
 
 
 def judge_lowest(dataset: str) -> Verdict:
-    """E2 and E3: ahead of every baseline over the whole campaign."""
+    """E2 and E3: ahead of every baseline over the whole campaign; the second line as in :func:`judge_ihdp`."""
     table, missing = _rivals(dataset)
+    second = _second_line(dataset)
     if table is None:
-        return _untested(dataset)
+        return Verdict("not tested", f"{_untested(dataset).evidence}{second}")
     found = standing(table)
-    return Verdict(_lowest(found, missing), f"{_scope(found, missing)}; {_count(found)}")
+    return Verdict(_lowest(found, missing), f"{_scope(found, missing)}; {_count(found)}{second}")
 
 
 def judge_consistent() -> Verdict:
