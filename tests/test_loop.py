@@ -48,6 +48,22 @@ def test_an_empty_arm_has_no_distance(problem):
     assert row.treated == 0 and np.isnan(row.w1) and np.isnan(row.counterpart) and row.radius == np.inf and row.pehe > 0
 
 
+def test_errors_of_the_surfaces(problem):
+    class Shifted:
+        def fit(self, tasks):
+            return [self for _ in tasks]
+
+        info = {}
+
+        def predict(self, x):
+            truth = problem.test if len(x) == len(problem.test) else problem.valid
+            mean = np.column_stack([truth.mu0 + 3, truth.mu1 - 4])
+            return macal.posterior.Posterior(mean, np.zeros((len(x), 2, 2)))
+
+    history = macal.run_all([problem], {"random": "random"}, Shifted(), n_queries=1, measures=macal.loop.SURFACES)
+    np.testing.assert_allclose(history[["control surface", "treated surface", "pehe"]], [[3, 4, 7]] * 2)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

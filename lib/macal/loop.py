@@ -18,6 +18,18 @@ Row = dict[str, Any]
 Measures = Mapping[str, Callable[[Problem, Indices, Any], float]]
 
 
+def _surface_error(problem: Problem, fitted: Any, arm: int) -> float:
+    truth = (problem.test.mu0, problem.test.mu1)[arm]
+    return metrics.pehe(fitted.predict(problem.test.x).mean[:, arm], truth)
+
+
+# root mean squared error of each potential outcome's surface, on the test set
+SURFACES: Measures = {
+    "control surface": lambda problem, _, fitted: _surface_error(problem, fitted, 0),
+    "treated surface": lambda problem, _, fitted: _surface_error(problem, fitted, 1),
+}
+
+
 @dataclass(eq=False)
 class Campaign:
     """One campaign under way.
