@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.stats import ttest_1samp
 
 from macal import results
 from macal.claims.verdict import Verdict
@@ -186,7 +185,8 @@ def judge_causal() -> Verdict:
     for name, table in tables.items():
         logs = np.log(table.pivot_table("pehe", ["replication", "labelled"], "method"))
         gap = (logs[["macal", *BALD]].mean(axis=1) - logs[list(GENERAL)].mean(axis=1)).groupby("replication").mean()
-        low, high = ttest_1samp(gap, 0).confidence_interval()
+        found = student(gap)
+        low, high = found["low"], found["high"]
         words.add("better" if high < 0 else "no lead" if low > -ALIKE else "open")
         shown.append(f"{name} {gap.mean():+.3f} [{low:+.3f}, {high:+.3f}]")
     if "open" in words:
@@ -258,7 +258,8 @@ def judge_stability() -> Verdict:
         rough = np.log(roughness(table))
         for other in ("rho-bald", "mu-rho-bald"):
             gap = rough["macal"] - rough[other]
-            low, high = (student(gap)[end] for end in ("low", "high"))
+            found = student(gap)
+            low, high = found["low"], found["high"]
             words.append("smoother" if high < 0 else "no lead" if low > -ALIKE else "open")
             shown.append(f"{other} on {name} {gap.mean():+.3f} [{low:+.3f}, {high:+.3f}]")
     smoother = "smoother" in words
@@ -266,10 +267,8 @@ def judge_stability() -> Verdict:
         verdict = "holds in part" if smoother else "does not hold"
     else:
         verdict = "not tested" if "open" in words else "holds"
-    shown = ", ".join(shown)
-    return Verdict(
-        verdict, f"log ratio of MACAL's mean distance of log PEHE from its neighbours' mean to that of {shown}"
-    )
+    measure = "log ratio of MACAL's mean distance of log PEHE from its neighbours' mean to that of"
+    return Verdict(verdict, f"{measure} {', '.join(shown)}")
 
 
 STRETCHES = {"ihdp": (60, 160, 470), "ibm": (500, 1300, 2550), "cmnist": (500, 1300, 2550)}  # where each ends, labels
