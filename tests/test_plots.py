@@ -33,6 +33,14 @@ def test_curves_draw_means_and_intervals(ax):
     assert len(ax.collections) == 2
 
 
+def test_a_logarithmic_axis_names_its_ticks_by_plain_numbers(ax):
+    table = pd.DataFrame({"method": "macal", "labelled": [10, 20], "replication": 0, "pehe": [0.8, 2.4]})
+    plots.curves(table, "pehe", ax, band=False, log=True)
+    ax.figure.canvas.draw()
+    shown = {tick.get_text() for tick in ax.get_yticklabels(which="both")} - {""}
+    assert ax.get_yscale() == "log" and {"1", "2"} <= shown and all(float(text) > 0 for text in shown)
+
+
 def test_arms_counts_every_unit(ax):
     x, t = np.linspace(0, 1, 30)[:, None], np.arange(30) % 3 == 0
     plots.arms(x, t.astype(int), ax, bins=7)

@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from macal.comparison import interval
 from macal.shapes import Arms, Covariates
@@ -45,7 +46,7 @@ def use_house_style() -> None:
     plt.style.use(STYLE)
 
 
-def curves(table: pd.DataFrame, value: str, ax: Axes, band: bool = True) -> Axes:
+def curves(table: pd.DataFrame, value: str, ax: Axes, band: bool = True, log: bool = False) -> Axes:
     """Mean of ``value`` against the number of labels, a line per method, with 95 % bootstrap intervals.
 
     Args:
@@ -53,6 +54,7 @@ def curves(table: pd.DataFrame, value: str, ax: Axes, band: bool = True) -> Axes
         value: column on the vertical axis.
         ax: where to draw.
         band: draw the intervals; needs two replications or more.
+        log: use a logarithmic axis, its ticks named by plain numbers.
     """
     for method, rows in table.groupby("method", sort=False):
         colour, line, label = METHODS.get(str(method), (None, "-", str(method)))
@@ -64,6 +66,11 @@ def curves(table: pd.DataFrame, value: str, ax: Axes, band: bool = True) -> Axes
             low, high = np.array(bounds.tolist()).T
             ax.fill_between(mean.index, low, high, color=drawn.get_color(), alpha=0.18, linewidth=0)
     ax.set_xlabel("labelled units")
+    if log:
+        ax.set_yscale("log")
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5)))
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.yaxis.set_minor_formatter(NullFormatter())
     return ax
 
 
