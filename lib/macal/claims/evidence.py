@@ -22,6 +22,9 @@ GENERAL = ("badge", "bait", "lcmd")
 BASELINES = ("random", "qhte", *BALD, *GENERAL)  # the paper's
 ALPHAS = {"macal-0": 0.0, "macal-1": 1.0, "macal": 2.5, "macal-5": 5.0, "macal-10": 10.0}
 TURNING_POINT = 160  # labels, Section 5.1: where IHDP's treated units are said to be exhausted
+POOL = 470  # labels, where IHDP's pool is exhausted
+HALVES = (TURNING_POINT, POOL)
+STRETCHES = {"ihdp": (60, *HALVES), "ibm": (500, 1300, 2550), "cmnist": (500, 1300, 2550)}  # where each ends, labels
 LEVEL = 0.05
 ALIKE = np.log(1.1)  # two methods are about as good where the interval of their log ratio lies within this
 MINIMUM = 3  # replications, below which nothing is decided
@@ -44,23 +47,33 @@ def recorded(dataset: str, methods: Sequence[str]) -> pd.DataFrame | None:
     return table if table["replication"].nunique() >= MINIMUM else None
 
 
-PEAK = {"ihdp": 470}  # labels, where the pool is exhausted
-
-
 def inner(table: pd.DataFrame, dataset: str) -> pd.DataFrame:
     """Leave out the start, and IHDP's end, where all methods have labelled the same units."""
-    return table[~table["labelled"].isin([table["labelled"].min(), PEAK.get(dataset, np.inf)])]
+    end = POOL if dataset == "ihdp" else np.inf
+    return table[~table["labelled"].isin([table["labelled"].min(), end])]
+
+
+def by_stretch(table: pd.DataFrame, ends: Sequence[int]) -> dict[int, pd.DataFrame]:
+    """Cut campaigns at these numbers of labels; each stretch by its last one, those without rows left out."""
+    stretch = pd.cut(table["labelled"], [0, *ends], labels=list(ends))
+    return dict(list(table.groupby(stretch, observed=True)))
 
 
 def standing(table: pd.DataFrame, method: str = "macal", others: Sequence[str] = BASELINES) -> pd.DataFrame:
-    """Set a method against others: :func:`macal.comparison.paired`, with a column ``standing``.
+    """Set a method against others: :func:`macal.comparison.paired`'s log ratios, and a column ``standing``.
 
     "ahead", "behind", or "undecided".
     """
     found = paired(table[table["method"].isin([method, *others])], method)
     clear = found["p"] < LEVEL
     words = np.select([clear & (found["log_ratio"] < 0), clear], ["ahead", "behind"], "undecided")
-    return found.assign(standing=words)
+    return found.drop(columns="difference").assign(standing=words)
+
+
+def standings(table: pd.DataFrame, ends: Sequence[int], method: str, others: Sequence[str]) -> pd.DataFrame:
+    """:func:`standing` in each of :func:`by_stretch`; rows by the stretch's last number of labels and the method."""
+    parts = by_stretch(table, ends)
+    return pd.concat({end: standing(part, method, others) for end, part in parts.items()}, names=["up to"])
 
 
 def _count(found: pd.DataFrame) -> str:
@@ -112,7 +125,7 @@ def judge_ihdp() -> Verdict:
     second = _second_line("ihdp")
     if table is None:
         return Verdict("not tested", f"{_untested('ihdp').evidence}{second}")
-    early, late = (standing(table[part]) for part in stretches(table))
+    early, late = (standing(part) for part in by_stretch(table, HALVES).values())
     verdict = _lowest(early, missing)
     if verdict == "holds" and (late["standing"] != "undecided").any():
         verdict = "holds in part"
@@ -125,15 +138,9 @@ def _second_line(dataset: str) -> str:
     if table is None:
         return ""
     early = dataset == "ihdp"
-    found = standing(table[stretches(table)[0]] if early else table)
+    found = standing(by_stretch(table, HALVES)[TURNING_POINT] if early else table)
     where = f"up to {TURNING_POINT} labels " if early else ""
     return f". Exact Gaussian processes, {_scope(found, missing)}, {where}{_count(found)}"
-
-
-def stretches(table: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
-    """Say which rows belong to IHDP's campaign up to the turning point, and which come after it."""
-    early = table["labelled"] <= TURNING_POINT
-    return early, ~early
 
 
 def judge_lowest(dataset: str) -> Verdict:
@@ -271,9 +278,6 @@ def judge_stability() -> Verdict:
     return Verdict(verdict, f"{measure} {', '.join(shown)}")
 
 
-STRETCHES = {"ihdp": (60, 160, 470), "ibm": (500, 1300, 2550), "cmnist": (500, 1300, 2550)}  # where each ends, labels
-
-
 def alpha_ratios(dataset: str, table: pd.DataFrame | None = None) -> pd.DataFrame:
     """Figure 5's ratio, PEHE at alpha 0 over PEHE at alpha, averaged as a log by stretch of the campaign.
 
@@ -294,12 +298,11 @@ def _alpha_gains(dataset: str, table: pd.DataFrame | None = None) -> pd.DataFram
     table = recorded(dataset, tuple(ALPHAS)) if table is None else table[table["method"].isin(ALPHAS)]
     if table is None:
         raise ValueError(_untested(dataset).evidence)
-    logs = np.log(table.pivot_table("pehe", ["replication", "labelled"], "method"))
+    parts = by_stretch(table, STRETCHES[dataset])
+    table = pd.concat(parts, names=["up to"])
+    logs = np.log(table.pivot_table("pehe", ["replication", "up to", "labelled"], "method"))
     gain = -logs.sub(logs["macal-0"], axis=0).drop(columns="macal-0").rename(columns=ALPHAS).sort_index(axis=1)
-    ends = np.array(STRETCHES[dataset])
-    sizes = gain.index.get_level_values("labelled").to_numpy()
-    stretch = pd.Series(ends[np.searchsorted(ends, sizes)], gain.index, name="up to")
-    return gain.groupby(["replication", stretch]).mean()
+    return gain.groupby(["replication", "up to"]).mean()
 
 
 def alpha_shift(dataset: str, table: pd.DataFrame | None = None) -> tuple[float, float, float]:
@@ -336,8 +339,8 @@ def judge_balance() -> Verdict:
     table = recorded("ihdp", ("macal", "random", "random-balanced"))
     if table is None:
         return _untested("ihdp")
-    early, _ = stretches(table)
-    found = standing(table[early], "macal", ("random", "random-balanced"))
+    early = by_stretch(table, HALVES)[TURNING_POINT]
+    found = standing(early, "macal", ("random", "random-balanced"))
     shown = ", ".join(f"{m} {r.log_ratio:+.3f} [{r.low:+.3f}, {r.high:+.3f}]" for m, r in found.iterrows())
     n = table["replication"].nunique()
     return Verdict(_lowest(found), f"{n} replications, up to {TURNING_POINT} labels, log ratio of MACAL to {shown}")
