@@ -159,6 +159,16 @@ def test_e8(campaigns, lag, verdict):
     assert evidence.judge_qhte().verdict == verdict
 
 
+def test_standings_by_stretch(campaigns):
+    campaigns(macal_until(160))
+    table = evidence.inner(results.load("ihdp_due"), "ihdp")
+    found = evidence.standings(table, evidence.HALVES, "macal", ("qhte", "lcmd", "absent", "random"))
+    assert list(found.index) == [(end, other) for end in (160, 470) for other in ("qhte", "lcmd", "random")]
+    assert (found.standing[160] == "ahead").all() and (found.standing[470] == "undecided").all()
+    sizes = {end: set(part["labelled"]) for end, part in evidence.by_stretch(table, (60, 160, 200, 470)).items()}
+    assert sizes == {60: {50}, 160: {90, 130}, 470: {210, 290, 370}}
+
+
 def test_places_by_hand(campaigns):
     ahead = {"macal": -0.5, "random": -0.3, "qhte": 0.3}
     campaigns(lambda d, m, n: ahead.get(m, 0.0))

@@ -62,9 +62,10 @@ def by_stretch(table: pd.DataFrame, ends: Sequence[int]) -> dict[int, pd.DataFra
 def standing(table: pd.DataFrame, method: str = "macal", others: Sequence[str] = BASELINES) -> pd.DataFrame:
     """Set a method against others: :func:`macal.comparison.paired`'s log ratios, and a column ``standing``.
 
-    "ahead", "behind", or "undecided".
+    "ahead", "behind", or "undecided"; one row for each of the others in the table, in their order.
     """
     found = paired(table[table["method"].isin([method, *others])], method)
+    found = found.loc[[other for other in others if other in found.index]]
     clear = found["p"] < LEVEL
     words = np.select([clear & (found["log_ratio"] < 0), clear], ["ahead", "behind"], "undecided")
     return found.drop(columns="difference").assign(standing=words)
