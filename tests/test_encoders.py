@@ -79,8 +79,14 @@ def test_gradient_by_finite_differences(make, d, plain):
 @pytest.mark.parametrize(("make", "d", "plain"), CASES)
 def test_dropout_follows_the_model_and_not_its_place(make, d, plain):
     x = torch.randn(1, 5, d, generator=torch.Generator().manual_seed(0)).expand(2, -1, -1)
-    one, two = Streams.of([1, 2]), Streams.of([2, 1])
-    a, b = make(one)(x, one), make(two)(x, two)
+
+    def trained(*seeds):
+        streams = Streams.of(seeds)
+        net = make(streams)
+        kept = [streams.kept(*shape, rate=net.dropout) for shape in net.decisions(5)]
+        return net(x, iter(kept))
+
+    a, b = trained(1, 2), trained(2, 1)
     torch.testing.assert_close(a, b.flip(0), rtol=1e-5, atol=1e-6)
     assert not torch.allclose(a, make(Streams.of([1, 2]))(x))
 

@@ -59,7 +59,9 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def manifest(sources: Mapping[str, str], seconds: float, device: str, threads: int) -> dict[str, Any]:
+def manifest(
+    sources: Mapping[str, str], seconds: float, device: str, threads: int, compiled: bool = False
+) -> dict[str, Any]:
     """Say where a record comes from.
 
     Args:
@@ -67,13 +69,20 @@ def manifest(sources: Mapping[str, str], seconds: float, device: str, threads: i
         seconds: that the campaign took.
         device: "cpu", or the name of the GPU.
         threads: of PyTorch.
+        compiled: whether training steps were, by ``torch.compile``.
     """
     package = Path(__file__).parent
     code = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
         code.update(path.relative_to(package).as_posix().encode() + path.read_bytes())
     packages = {name: metadata.version(name) for name in ("numpy", "scipy", "torch", "gpytorch", "pandas")}
-    machine = {"device": device, "threads": threads, "system": platform.platform(), "python": platform.python_version()}
+    machine = {
+        "device": device,
+        "threads": threads,
+        "compiled": compiled,
+        "system": platform.platform(),
+        "python": platform.python_version(),
+    }
     return {"code": code.hexdigest(), "packages": packages, "sources": dict(sources), "seconds": seconds, **machine}
 
 

@@ -23,6 +23,7 @@ import torch
 from tqdm import tqdm
 
 from macal import acquisition, datasets, loop, models, results
+from macal.models import fused
 from macal.problem import as_count
 from macal.registry import UnknownName
 from macal.results import Record
@@ -232,7 +233,8 @@ def _play(chunk: Chunk, store: Path) -> None:
         else "cpu"
     )
     for campaign, config in zip(campaigns, chunk.configs, strict=True):
-        about = results.manifest(campaign.problem.sources, seconds / len(campaigns), device, spec.threads)
+        took = seconds / len(campaigns)
+        about = results.manifest(campaign.problem.sources, took, device, spec.threads, fused.wanted(device))
         own = [row for row in rows if (row["replication"], row["method"]) == (campaign.problem.seed, campaign.method)]
         own = [{k: v for k, v in row.items() if k not in ("replication", "method")} for row in own]
         results.write(Record(config, own, [b.tolist() for b in campaign.batches], about), store)

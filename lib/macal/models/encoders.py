@@ -1,7 +1,9 @@
 """Feature extractors of the deep kernel, many models at once: a residual network for tables, another for images."""
 
+from collections.abc import Iterator
+
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import nn
 from torch.nn import functional
 
@@ -11,13 +13,12 @@ from macal.models.streams import Streams
 SIZE = 28  # pixels, height and width of CMNIST's images
 
 Pixels = Float[torch.Tensor, "b n 784"]
+Kept = Iterator[Bool[torch.Tensor, "b ..."]]
 
 
-def _drop(z: torch.Tensor, streams: Streams | None, rate: float, shape: tuple[int, ...]) -> torch.Tensor:
-    """Drop entries of ``z`` (b, ...) at random, ``shape`` decisions for each model; none where streams are None."""
-    if streams is None or rate == 0:
-        return z
-    return z * (streams.kept(*shape, rate=rate) / (1 - rate))
+def _drop(z: torch.Tensor, kept: Kept | None, rate: float) -> torch.Tensor:
+    """Drop the entries of ``z`` (b, ...) that the next decisions do not keep; none outside of training."""
+    return z if kept is None or rate == 0 else z * (next(kept) / (1 - rate))
 
 
 class ResidualNet(nn.Module):
@@ -38,12 +39,16 @@ class ResidualNet(nn.Module):
         self.stem = SpectralLinear(streams, d, width, bound)
         self.blocks = nn.ModuleList(SpectralLinear(streams, width, width, bound) for _ in range(depth - 1))
 
-    def forward(self, x: Float[torch.Tensor, "b n d"], streams: Streams | None = None) -> Float[torch.Tensor, "b n k"]:
-        """Return the features; with ``streams`` as in training: dropout, and a step of power iteration."""
-        training = streams is not None
+    def decisions(self, n: int) -> list[tuple[int, ...]]:
+        """Return the shapes of what dropout decides for ``n`` units of a model, in order."""
+        return [(n, self.width)] * len(self.blocks)
+
+    def forward(self, x: Float[torch.Tensor, "b n d"], kept: Kept | None = None) -> Float[torch.Tensor, "b n k"]:
+        """Return the features; with ``kept`` as in training: dropout by it, and a step of power iteration."""
+        training = kept is not None
         z = self.stem(x, training)
         for block in self.blocks:
-            z = z + block(_drop(functional.elu(z), streams, self.dropout, tuple(z.shape[1:])), training)
+            z = z + block(_drop(functional.elu(z), kept, self.dropout), training)
         return functional.elu(z)
 
 
@@ -61,13 +66,10 @@ class _ResidualBlock(nn.Module):
         changes = stride > 1 or channels[0] != c_out
         self.shortcut = SpectralConv2d(streams, channels, size, 1, stride, bound) if changes else None
 
-    def forward(
-        self, z: Float[torch.Tensor, "b n c h w"], streams: Streams | None
-    ) -> Float[torch.Tensor, "b n c2 h2 w2"]:
-        training, out = streams is not None, z
+    def forward(self, z: Float[torch.Tensor, "b n c h w"], kept: Kept | None) -> Float[torch.Tensor, "b n c2 h2 w2"]:
+        training, out = kept is not None, z
         for conv in (self.first, self.second):
-            n, c = out.shape[1:3]
-            out = conv(_drop(functional.elu(out), streams, self.dropout, (n, c, 1, 1)), training)
+            out = conv(_drop(functional.elu(out), kept, self.dropout), training)
         return out + (z if self.shortcut is None else self.shortcut(z, training))
 
 
@@ -83,16 +85,21 @@ class ImageNet28(nn.Module):
 
     def __init__(self, streams: Streams, widths: tuple[int, int], dropout: float, bound: float | None) -> None:
         super().__init__()
-        self.width = widths[1]
+        self.width, self.dropout = widths[1], dropout
         self.stem = SpectralConv2d(streams, (1, widths[0]), SIZE, 5, 1, bound)
         shapes = [(widths[0], widths[0], SIZE, 1)] * 2 + [(*widths, SIZE, 2), (widths[1], widths[1], SIZE // 2, 1)]
         self.blocks = nn.ModuleList(
             _ResidualBlock(streams, (c_in, c_out), size, stride, dropout, bound) for c_in, c_out, size, stride in shapes
         )
 
-    def forward(self, x: Pixels, streams: Streams | None = None) -> Float[torch.Tensor, "b n k"]:
-        """Return the features; with ``streams`` as in training: dropout, and a step of power iteration."""
-        z = self.stem(x.unflatten(2, (1, SIZE, SIZE)), streams is not None)
+    def decisions(self, n: int) -> list[tuple[int, ...]]:
+        """Return the shapes of what dropout decides for ``n`` units of a model, in order."""
+        convolutions = [conv for block in self.blocks for conv in (block.first, block.second)]
+        return [(n, conv.weight.shape[2], 1, 1) for conv in convolutions]
+
+    def forward(self, x: Pixels, kept: Kept | None = None) -> Float[torch.Tensor, "b n k"]:
+        """Return the features; with ``kept`` as in training: dropout by it, and a step of power iteration."""
+        z = self.stem(x.unflatten(2, (1, SIZE, SIZE)), kept is not None)
         for block in self.blocks:
-            z = block(z, streams)
+            z = block(z, kept)
         return functional.elu(z.mean((3, 4)))

@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from torch import nn
 
 from macal.models.encoders import ImageNet28, ResidualNet
+from macal.models.fused import fused, wanted
 from macal.models.sparse_gp import PerModel, PerUnit, PerUnitArms, SparseGP, initial_inducing
 from macal.models.spectral import SpectralConv2d, SpectralLinear
 from macal.models.streams import Streams
@@ -54,7 +55,13 @@ class DeepKernel(nn.Module):
         self, x: Float[torch.Tensor, "b n d"], t: PerUnitArms, y: PerUnit, n: PerModel, streams: Streams
     ) -> PerModel:
         """Return each model's training objective on a minibatch of its own ``n`` units, with dropout."""
-        return self.gp.elbo(self.encoder(x, streams), t, y, n)
+        rate = self.encoder.dropout
+        kept = [streams.kept(*shape, rate=rate) for shape in self.encoder.decisions(x.shape[1]) if rate]
+        if wanted(x.device.type):
+            bound = fused(_elbo)(self, x, t, y, n, kept)
+            if bound.isfinite().all():
+                return bound
+        return _elbo(self, x, t, y, n, kept)
 
     def log_density(self, x: Float[torch.Tensor, "b n d"], t: PerUnitArms, y: PerUnit) -> PerUnit:
         """Return E_q[log p(y | f)] of units, without dropout."""
@@ -77,6 +84,17 @@ class DeepKernel(nn.Module):
         """Return a new module of this architecture that holds ``tensors``."""
         shell = copy.deepcopy(self)
         return shell.set_per_model({name: tensor.clone() for name, tensor in tensors.items()})
+
+
+def _elbo(
+    network: DeepKernel,
+    x: Float[torch.Tensor, "b n d"],
+    t: PerUnitArms,
+    y: PerUnit,
+    n: PerModel,
+    kept: Sequence[torch.Tensor],
+) -> PerModel:
+    return network.gp.elbo(network.encoder(x, iter(kept)), t, y, n)
 
 
 def pad(rows: Sequence[torch.Tensor]) -> torch.Tensor:

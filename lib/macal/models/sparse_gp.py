@@ -66,10 +66,15 @@ class NotPositiveDefinite(ValueError):
 def cholesky(k: Float[torch.Tensor, "b a m m"]) -> Float[torch.Tensor, "b a m m"]:
     """Factorise each matrix, with ten times the jitter where the last one failed, from 1e-4 to 1e-1.
 
+    In a compiled graph, which cannot branch on what failed, with the first jitter alone; then NaN shows a failure.
+
     Raises:
         NotPositiveDefinite: some model fails at the largest jitter too.
     """
     jitter = torch.full(k.shape[:2], JITTER, dtype=k.dtype, device=k.device)
+    if torch.compiler.is_compiling():
+        factor, failed = torch.linalg.cholesky_ex(k + JITTER * torch.eye(k.shape[-1]))
+        return torch.where(failed[:, :, None, None] > 0, torch.nan, factor)
     for _ in range(4):
         factor, failed = torch.linalg.cholesky_ex(k + torch.diag_embed(jitter[:, :, None].expand(k.shape[:3])))
         if not failed.any():

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from jaxtyping import Float, Shaped
 
+from macal.models.fused import fused, wanted
 from macal.models.network import DeepKernel, Units, build, pad
 from macal.models.sparse_gp import NotPositiveDefinite, PerModel
 from macal.models.streams import Streams
@@ -61,14 +62,25 @@ class Adam:
         """Move each model down the gradient of ``loss``, the sum of all their losses; ``steps`` counts from 1."""
         names, parameters = zip(*network.named_parameters(), strict=True)
         gradients = torch.autograd.grad(loss, parameters)
-        first, second = 1 - BETAS[0] ** steps, (1 - BETAS[1] ** steps).sqrt()  # corrections of the moments
-        for name, p, g in zip(names, parameters, gradients, strict=True):
-            g = torch.addcmul(g, p, _column(decay, p))
-            m, v = self.first[name], self.second[name]
-            m.lerp_(g, 1 - BETAS[0])
-            v.mul_(BETAS[1]).addcmul_(g, g, value=1 - BETAS[1])
-            scale = v.sqrt().add_(_column(EPS * second, p)).mul_(_column(first / second / self.rates[name], p))
-            p.addcdiv_(m, scale, value=-1)
+        moments = [(self.first[name], self.second[name], self.rates[name]) for name in names]
+        move = fused(_move) if wanted(loss.device.type) else _move
+        move([p.detach() for p in parameters], gradients, moments, decay, steps)
+
+
+def _move(
+    parameters: Sequence[torch.Tensor],
+    gradients: Sequence[torch.Tensor],
+    moments: Sequence[tuple[torch.Tensor, torch.Tensor, float]],
+    decay: PerModel,
+    steps: PerModel,
+) -> None:
+    first, second = 1 - BETAS[0] ** steps, (1 - BETAS[1] ** steps).sqrt()  # corrections of the moments
+    for p, g, (m, v, rate) in zip(parameters, gradients, moments, strict=True):
+        g = torch.addcmul(g, p, _column(decay, p))
+        m.lerp_(g, 1 - BETAS[0])
+        v.mul_(BETAS[1]).addcmul_(g, g, value=1 - BETAS[1])
+        scale = v.sqrt().add_(_column(EPS * second, p)).mul_(_column(first / second / rate, p))
+        p.addcdiv_(m, scale, value=-1)
 
 
 class Batch:

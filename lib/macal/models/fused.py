@@ -1,0 +1,26 @@
+"""Training steps as fused kernels of ``torch.compile``: where MACAL_COMPILE is 1, on a CPU with a C++ compiler.
+
+Worth its while in sweeps alone: each number of models in training is compiled once, for some ten seconds, and kept in
+torch's own cache on the disk. Arithmetic is the same, order of rounding is not.
+"""
+
+import os
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import torch
+
+SIZES = 256  # numbers of models that may be compiled, a graph each
+
+
+def wanted(device: str) -> bool:
+    """Whether the environment asks for it, and training is on a CPU."""
+    return device == "cpu" and os.environ.get("MACAL_COMPILE") == "1"
+
+
+@cache
+def fused(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function compiled as one graph."""
+    torch._dynamo.config.recompile_limit = SIZES
+    return torch.compile(function, dynamic=False, fullgraph=True)
