@@ -10,10 +10,11 @@ import pytest
 
 PROGRAM = """
 import json, os
-import numpy as np
+from concurrent.futures import ThreadPoolExecutor
 import torch
 from macal.models import training
 from macal.models.due import Due
+from macal.models.fused import fused
 from macal.models.network import Units
 from macal.problem import Split
 
@@ -51,12 +52,24 @@ for name, call in {"stepped": stepped, "singular": singular}.items():
     for treatment in ("input", "separate"):
         os.environ["MACAL_COMPILE"] = "1"
         before = graphs()
-        fused = call(treatment)
+        ours = call(treatment)
         compiled = graphs() - before
         del os.environ["MACAL_COMPILE"]
         plain = call(treatment)
-        gap = (fused - plain).abs().max() / plain.abs().max()
-        found[f"{name} {treatment}"] = {"graphs": compiled, "gap": float(gap), "equal": bool(torch.equal(fused, plain))}
+        gap = (ours - plain).abs().max() / plain.abs().max()
+        found[f"{name} {treatment}"] = {"graphs": compiled, "gap": float(gap), "equal": bool(torch.equal(ours, plain))}
+
+
+def doubled(n):
+    return 2 * torch.ones(n)
+
+
+def in_a_thread_of_its_own(n):
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(fused(doubled), n).result().sum().item()
+
+
+found["sizes"] = [in_a_thread_of_its_own(n) for n in range(1, 13)]
 print(json.dumps(found))
 """
 
@@ -83,3 +96,7 @@ def test_compiled_steps_equal_plain_ones_up_to_rounding(found, treatment):
 def test_a_covariance_that_needs_more_jitter_is_factorised_without_the_graph(found, treatment):
     case = found[f"singular {treatment}"]
     assert found["singular"] and case["gap"] < 1e-3
+
+
+def test_more_sizes_are_compiled_than_torch_allows_by_default(found):
+    assert found["sizes"] == [2 * n for n in range(1, 13)]

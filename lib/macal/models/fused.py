@@ -21,6 +21,11 @@ def wanted(device: str) -> bool:
 
 @cache
 def fused(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function compiled as one graph."""
-    torch._dynamo.config.recompile_limit = SIZES
-    return torch.compile(function, dynamic=False, fullgraph=True)
+    """Return the function compiled as one graph per number of models."""
+    compiled = torch.compile(function, dynamic=False, fullgraph=True)
+
+    def call(*args: Any) -> Any:
+        with torch._dynamo.config.patch(recompile_limit=SIZES):  # the setting is each thread's own
+            return compiled(*args)
+
+    return call
