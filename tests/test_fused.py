@@ -16,7 +16,6 @@ from macal.models import training
 from macal.models.due import Due
 from macal.models.fused import fused
 from macal.models.network import Units
-from macal.problem import Split
 
 torch.set_num_threads(1)
 graphs = lambda: torch._dynamo.utils.counters["stats"]["unique_graphs"]

@@ -72,11 +72,10 @@ def cholesky(k: Float[torch.Tensor, "b a m m"]) -> Float[torch.Tensor, "b a m m"
         NotPositiveDefinite: some model fails at the largest jitter too.
     """
     jitter = torch.full(k.shape[:2], JITTER, dtype=k.dtype, device=k.device)
-    if torch.compiler.is_compiling():
-        factor, failed = torch.linalg.cholesky_ex(k + JITTER * torch.eye(k.shape[-1]))
-        return torch.where(failed[:, :, None, None] > 0, torch.nan, factor)
     for _ in range(4):
         factor, failed = torch.linalg.cholesky_ex(k + torch.diag_embed(jitter[:, :, None].expand(k.shape[:3])))
+        if torch.compiler.is_compiling():
+            return torch.where(failed[:, :, None, None] > 0, torch.nan, factor)
         if not failed.any():
             return factor
         jitter = torch.where(failed > 0, 10 * jitter, jitter)
