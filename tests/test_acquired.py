@@ -48,7 +48,7 @@ def test_v1(monkeypatch, made, verdict):
 
 def test_a_labelled_set_is_measured():
     problem = macal.load("ihdp", 0)
-    indices = acquired.labelled(problem, acquired.plan(problem, "random", 5), 4)
+    indices = problem.labelled(acquired.plan(problem, "random", 5)[:4])
     assert len(indices) == 50 and len(set(indices.tolist())) == 50
     found = acquired.measure(problem, indices, 2.0)
     x, t = problem.pool.x[indices], problem.pool.t[indices]

@@ -83,6 +83,12 @@ def test_bad_problems_are_refused(changes, message):
         Problem(**{"name": "own", "pool": make_split(), "test": make_split(), "start": np.array([0, 1])} | changes)
 
 
+def test_labelled_are_the_start_and_what_was_bought():
+    problem = Problem("own", make_split(), make_split(4), np.array([3]))
+    assert problem.labelled([]).tolist() == [3]
+    assert problem.labelled([[0, 4], np.array([1])]).tolist() == [3, 0, 4, 1]
+
+
 def test_problem_shows_its_sizes():
     assert repr(Problem("own", make_split(), make_split(4), np.array([0, 1]))) == (
         "Problem('own', seed=0, protocol='paper': pool 6, test 4; "

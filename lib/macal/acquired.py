@@ -22,12 +22,6 @@ STEPS = {"ihdp": (5, 15), "ibm": (10, 30), "cmnist": (10, 30)}  # queries done, 
 PLANNED = ("random", "random-balanced", "qhte", "macal")
 PICKED = ("mu-rho-bald", "lcmd")  # by a trained model: from recorded sweeps
 SWEEPS = {"ihdp": "ihdp_due", "ibm": "ibm_due", "cmnist": "cmnist_due"}
-Batches = Sequence[Sequence[int]]
-
-
-def labelled(problem: Problem, batches: Batches, step: int) -> Indices:
-    """Indices labelled after ``step`` batches."""
-    return np.concatenate([problem.start, *batches[:step]]).astype(np.int64)
 
 
 def measure(problem: Problem, indices: Indices, caliper: float) -> dict[str, float]:
@@ -63,7 +57,7 @@ def plan(problem: Problem, method: str, n_queries: int) -> list[list[int]]:
     return [batch.tolist() for batch in campaign.batches]
 
 
-def swept(dataset: str, replication: int) -> dict[str, Batches]:
+def swept(dataset: str, replication: int) -> dict[str, Sequence[Sequence[int]]]:
     """Batches that recorded sweeps of the deep kernel have picked, by method; none where nothing is recorded."""
     try:
         found = results.load(SWEEPS[dataset]).attrs["records"]
@@ -81,7 +75,7 @@ def records(dataset: str, replication: int) -> list[Record]:
     for method in (*PLANNED, *batches):
         start = time.perf_counter()
         picks = batches.get(method) or plan(problem, method, max(steps))
-        rows = [{"step": step} | measure(problem, labelled(problem, picks, step), caliper) for step in steps]
+        rows = [{"step": step} | measure(problem, problem.labelled(picks[:step]), caliper) for step in steps]
         about = results.manifest(problem.sources, time.perf_counter() - start, "cpu", 1)
         config = {"dataset": dataset, "protocol": problem.protocol, "replication": replication, "method": method}
         config["criterion"] = asdict(acquisition.get(method))

@@ -73,5 +73,5 @@ def _with_distances(record: Record) -> list[dict[str, object]]:
 
 
 def _distance(problem: Problem, record: Record, step: int) -> float:
-    bought = problem.pool[np.concatenate([problem.start, *record.picks[:step]]).astype(np.int64)]
+    bought = problem.pool[problem.labelled(record.picks[:step])]
     return metrics.wasserstein(bought.x, bought.t) if 0 < bought.t.sum() < len(bought) else np.nan

@@ -54,7 +54,7 @@ class Campaign:
 
     def labelled(self, step: int | None = None) -> Indices:
         """Indices labelled after ``step`` queries; after all so far by default."""
-        return np.concatenate([self.problem.start, *self.batches[:step]]).astype(np.int64)
+        return self.problem.labelled(self.batches[:step])
 
     @property
     def over(self) -> bool:

@@ -1,5 +1,6 @@
 """What a causal active-learning problem is: a pool, a test set, a start; validated once, frozen after."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -220,6 +221,10 @@ class Problem:
         object.__setattr__(self, "start", _freeze(as_indices(self.start, len(self.pool), "start")))
         as_count(self.batch_size, "batch_size")
         as_count(self.n_queries, "n_queries")
+
+    def labelled(self, batches: Iterable[Any]) -> Indices:
+        """Return the indices that are labelled once ``batches`` are bought, the start first."""
+        return np.concatenate([self.start, *batches]).astype(np.int64)
 
     def __repr__(self) -> str:
         sizes = ", ".join(

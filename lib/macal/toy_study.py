@@ -130,7 +130,7 @@ def final_errors(table: pd.DataFrame, method: str = "macal", optimiser: str = "a
     problems = {
         r["config"]["replication"]: toy.load(r["config"]["replication"], r["config"]["protocol"]) for r in wanted
     }
-    sets = [np.concatenate([p.start, *r["picks"]]).astype(int) for p, r in zip(problems.values(), wanted, strict=True)]
+    sets = [p.labelled(r["picks"]) for p, r in zip(problems.values(), wanted, strict=True)]
     fits = loop.train(model(optimiser), list(zip(problems.values(), sets, strict=True)))
     rows = {}
     for (seed, problem), fitted in zip(problems.items(), fits, strict=True):
