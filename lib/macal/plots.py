@@ -1,5 +1,6 @@
 """Figures: pure functions of tables and arrays, an ``Axes`` in, the ``Axes`` out."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -8,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from macal.comparison import interval
+from macal.comparison import interval, log_ratio, shared
 from macal.shapes import Arms, Covariates
 
 STYLE = str(Path(__file__).with_name("house.mplstyle"))
@@ -47,17 +48,19 @@ def use_house_style() -> None:
 
 
 def curves(table: pd.DataFrame, value: str, ax: Axes, band: bool = True, log: bool = False) -> Axes:
-    """Mean of ``value`` against the number of labels, a line per method, with 95 % bootstrap intervals.
+    """Mean of ``value`` against the number of labels, a line per method as in ``METHODS``, with bootstrap intervals.
 
     Args:
         table: rows of :func:`macal.run`, or of :func:`macal.comparison.log_ratio`.
         value: column on the vertical axis.
         ax: where to draw.
-        band: draw the intervals; needs two replications or more.
+        band: draw the 95 % intervals; needs two replications or more.
         log: use a logarithmic axis, its ticks named by plain numbers.
     """
-    for method, rows in table.groupby("method", sort=False):
+    methods = list(table["method"].unique())
+    for method in sorted(methods, key=[*METHODS, *methods].index):
         colour, line, label = METHODS.get(str(method), (None, "-", str(method)))
+        rows = table[table["method"] == method]
         groups = rows.dropna(subset=value).groupby("labelled")[value]
         mean = groups.mean()
         (drawn,) = ax.plot(mean.index, mean, line, color=colour, label=label)
@@ -72,6 +75,24 @@ def curves(table: pd.DataFrame, value: str, ax: Axes, band: bool = True, log: bo
         ax.yaxis.set_major_formatter("{x:g}")
         ax.yaxis.set_minor_formatter(NullFormatter())
     return ax
+
+
+def against_random(table: pd.DataFrame, groups: Mapping[str, Sequence[str]], axes: np.ndarray) -> np.ndarray:
+    """Draw PEHE (log scale) above and its log ratio to Random below, a column per group of methods beside MACAL.
+
+    Args:
+        table: rows of :func:`macal.run`, Random's and MACAL's among them.
+        groups: title -> methods, drawn at the replications and sizes that all of the group and MACAL have.
+        axes: (2, number of groups).
+    """
+    for (name, methods), (top, bottom) in zip(groups.items(), axes.T, strict=True):
+        rows = shared(table, [*methods, "macal"])
+        curves(rows, "pehe", top, band=False, log=True).set(title=name, xlabel="")
+        curves(log_ratio(rows), "log_ratio", bottom).axhline(0, color="0.5", linestyle="--")
+        top.legend(fontsize=7)
+    axes[0, 0].set_ylabel(r"$\sqrt{\epsilon_{PEHE}}$, mean")
+    axes[1, 0].set_ylabel("log PEHE / PEHE of Random")
+    return axes
 
 
 def arms(x: Covariates, t: Arms, ax: Axes, bins: int = 60) -> Axes:

@@ -20,6 +20,7 @@ EXACT = {"ihdp": "ihdp_gp", "ibm": "ibm_gp", "cmnist": "cmnist_gp"}  # second li
 BALD = ("mu-bald", "rho-bald", "mu-rho-bald")
 GENERAL = ("badge", "bait", "lcmd")
 BASELINES = ("random", "qhte", *BALD, *GENERAL)  # the paper's
+PANELS = {"made for effects": ("random", "qhte", *BALD), "general": ("random", *GENERAL)}  # Figure 3's
 ALPHAS = {"macal-0": 0.0, "macal-1": 1.0, "macal": 2.5, "macal-5": 5.0, "macal-10": 10.0}
 TURNING_POINT = 160  # labels, Section 5.1: where IHDP's treated units are said to be exhausted
 POOL = 470  # labels, where IHDP's pool is exhausted
