@@ -335,6 +335,26 @@ def test_a_campaign_trains_as_one_batch_and_reports_its_epochs():
     assert again.pehe[0] == pytest.approx(history.pehe[1], rel=1e-3)
 
 
+def test_outcomes_are_standardised_before_training_and_predicted_in_their_own_unit():
+    def problem(mean, sd):
+        pool, valid, test = (split(seed, n) for seed, n in ((1, 30), (2, 25), (3, 12)))
+        pool, valid, test = (
+            Split(s.x, s.t, mean + sd * s.y, mean + 0 * s.y, mean + sd * s.t) for s in (pool, valid, test)
+        )
+        return macal.problem.Problem("own", pool, test, np.arange(12), valid, y_scale=(mean, sd))
+
+    plain, other = problem(0.0, 1.0), problem(-30.0, 4.0)
+    (a,), (b,) = (macal.loop.train(LATE, [(p, p.start)]) for p in (plain, other))
+    beliefs = a.predict(plain.test.x), b.predict(other.test.x)
+    assert a.info["epochs"] == b.info["epochs"] > 3
+    np.testing.assert_allclose(beliefs[1].mean, 4 * beliefs[0].mean - 30, atol=1e-3)
+    np.testing.assert_allclose(beliefs[1].cov, 16 * beliefs[0].cov, rtol=1e-3, atol=1e-5)
+    # what it is for: outcomes as they are take the mean, which moves by its learning rate, far longer
+    as_is = dataclasses.replace(other, y_scale=(0.0, 1.0))
+    (late,) = macal.loop.train(LATE, [(as_is, as_is.start)])
+    assert abs(late.predict(other.test.x).mean.mean() + 30) > 20
+
+
 def test_known_by_name_with_the_papers_settings():
     model = get("due")
     assert (model.treatment, model.kernel, model.validation) == ("separate", "rbf", "units")

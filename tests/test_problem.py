@@ -76,6 +76,8 @@ def test_split_rows_and_effects():
         ({"test": make_split(d=3)}, r"must have the same covariates, got \[2, 3\]"),
         ({"batch_size": 0}, "batch_size must be an integer of at least 1"),
         ({"n_queries": -1}, "n_queries must be an integer of at least 1"),
+        ({"y_scale": (1.0, 0.0)}, r"y_scale must be a finite mean and an s.d. above 0, got \(1.0, 0.0\)"),
+        ({"y_scale": (np.nan, 1.0)}, "y_scale must be a finite mean"),
     ],
 )
 def test_bad_problems_are_refused(changes, message):

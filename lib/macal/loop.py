@@ -128,7 +128,7 @@ def train(model: Any, requests: Sequence[tuple[Problem, np.ndarray]]) -> list[An
     for k in sorted(first.values()):
         problem, labelled = requests[k]
         seed = training_seed(problem.seed, len(labelled))
-        tasks.append(models.Task(problem.pool[np.sort(labelled)], problem.valid, seed))
+        tasks.append(models.Task(problem.pool[np.sort(labelled)], problem.valid, seed, problem.y_scale))
     try:
         fitted = dict(zip(sorted(first.values()), model.fit(tasks), strict=True))
     except models.NotFitted as error:

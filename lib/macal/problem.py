@@ -199,7 +199,7 @@ class Problem:
         y_scale: mean and s.d. that outcomes are standardised with before training; (0, 1) leaves them alone.
 
     Raises:
-        ValueError: splits with different numbers of covariates, or a start outside the pool.
+        ValueError: splits with different numbers of covariates, a start outside the pool, or an s.d. not above 0.
     """
 
     name: str
@@ -221,6 +221,8 @@ class Problem:
         object.__setattr__(self, "start", _freeze(as_indices(self.start, len(self.pool), "start")))
         as_count(self.batch_size, "batch_size")
         as_count(self.n_queries, "n_queries")
+        if not (np.isfinite(self.y_scale).all() and self.y_scale[1] > 0):
+            raise ValueError(f"y_scale must be a finite mean and an s.d. above 0, got {self.y_scale}")
 
     def labelled(self, batches: Iterable[Any]) -> Indices:
         """Return the indices that are labelled once ``batches`` are bought, the start first."""

@@ -118,13 +118,15 @@ class Due:
         device = torch.device(self.runs_on)
         for i, task in enumerate(tasks):
             self._check(i, task, tasks[0].labelled.x.shape[1])
-        shared = {id(task.valid): Units.of(task.valid, device) for task in tasks}
+        shared = {(id(task.valid), task.y_scale): Units.of(task.valid, device, task.y_scale) for task in tasks}
         jobs = [
-            training.Job(i, Units.of(task.labelled, device), shared[id(task.valid)], task.seed)
+            training.Job(
+                i, Units.of(task.labelled, device, task.y_scale), shared[id(task.valid), task.y_scale], task.seed
+            )
             for i, task in enumerate(tasks)
         ]
         trained = sorted(training.train(self, jobs), key=lambda model: model.place)
-        return [Fitted(self, model) for model in trained]
+        return [Fitted(self, model, tasks[model.place].y_scale) for model in trained]
 
     @property
     def runs_on(self) -> str:
@@ -153,11 +155,11 @@ class Fitted:
 
     Attributes:
         network: the module, of one model.
-        info: ``epochs`` run and best ``valid_loss``, the mean of -E_q[log p(y | f)].
+        info: ``epochs`` run and best ``valid_loss``, the mean of -E_q[log p(y | f)] over standardised outcomes.
     """
 
-    def __init__(self, settings: Due, trained: training.Trained) -> None:
-        self.settings, self.network = settings, trained.network
+    def __init__(self, settings: Due, trained: training.Trained, y_scale: tuple[float, float]) -> None:
+        self.settings, self.network, self._y_scale = settings, trained.network, y_scale
         self.info = {"epochs": trained.epochs, "valid_loss": trained.valid_loss}
 
     def _chunks(self, x: Any) -> tuple[torch.Tensor, ...]:
@@ -174,10 +176,11 @@ class Fitted:
         """Return the posterior of both noiseless outcomes at ``x``, (n, d)."""
         parts = [self.network.gp.pair(self.network.encoder(part[None])) for part in self._chunks(x)]
         mean, cov = (torch.cat(arrays, dim=1)[0].double().cpu().numpy() for arrays in zip(*parts, strict=True))
-        return Posterior(mean, cov)
+        center, sd = self._y_scale
+        return Posterior(mean * sd + center, cov * sd**2)
 
     def gradients(self, x: Covariates, t: Arms, dimensions: int = 512, seed: int = 0) -> Float[np.ndarray, "n p"]:
-        """Return each unit's gradient of its own-arm mean by the encoder's weights, projected at random.
+        """Return each unit's gradient of its own-arm mean, standardised, by the encoder's weights, projected at random.
 
         Inner products of the rows estimate those of the gradients: what BADGE, BAIT and LCMD select by (Holzmueller et
         al. 2023). The same ``seed`` projects any two sets of units alike.

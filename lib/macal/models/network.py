@@ -35,9 +35,10 @@ class Units:
     y: Outcomes
 
     @classmethod
-    def of(cls, split: Any, device: torch.device) -> "Units":
-        """Copy a :class:`macal.problem.Split` to the device."""
-        x, t, y = (torch.from_numpy(np.array(a)).to(device) for a in (split.x, split.t, split.y))
+    def of(cls, split: Any, device: torch.device, y_scale: tuple[float, float] = (0.0, 1.0)) -> "Units":
+        """Copy a :class:`macal.problem.Split` to the device, its outcomes less a mean and over an s.d."""
+        mean, sd = y_scale
+        x, t, y = (torch.from_numpy(np.array(a)).to(device) for a in (split.x, split.t, (split.y - mean) / sd))
         return cls(x, t, y.float())
 
     def __len__(self) -> int:

@@ -13,11 +13,13 @@ class Task:
         labelled: units with revealed outcomes, (m, d).
         valid: units for early stopping, where the model needs them.
         seed: of the model's own draws, a non-negative integer; nothing else moves them.
+        y_scale: mean and s.d. that a model standardises outcomes with, unless it takes those of the labelled units.
     """
 
     labelled: Split
     valid: Split | None = None
     seed: int = 0
+    y_scale: tuple[float, float] = (0.0, 1.0)
 
 
 class NotFitted(ValueError):
