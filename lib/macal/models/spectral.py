@@ -15,7 +15,6 @@ from torch.nn import functional
 
 from macal.models.streams import Streams
 
-Maps = Float[torch.Tensor, "b _ _"]
 Factors = Float[torch.Tensor, "b"]
 Images = Float[torch.Tensor, "b n c h w"]
 
