@@ -117,6 +117,29 @@ def test_a_chunk_continues_from_its_checkpoint(undisturbed, tmp_path, monkeypatc
     same(mine.reset_index(drop=True), other[mine.columns].reset_index(drop=True))
 
 
+def test_a_chunk_that_is_cut_off_among_its_records_writes_only_the_others(undisturbed, tmp_path, monkeypatch):
+    chunk = next(chunk for chunk in chunks(SPEC) if len(chunk.campaigns) == 2)
+    plain, first = results.write, []
+
+    def cut_off(record, folder):
+        if folder == tmp_path and first:
+            raise KeyboardInterrupt
+        path = plain(record, folder)
+        if folder == tmp_path:
+            first.append((path, path.stat().st_mtime_ns))
+
+    monkeypatch.setattr(results, "write", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        run_chunk(chunk, tmp_path)
+    monkeypatch.setattr(results, "write", plain)
+    monkeypatch.setattr(sweeps.loop, "train", None)  # nothing is left to train
+    assert run_chunk(chunk, tmp_path) == "done"
+    [(path, written)] = first
+    assert path.stat().st_mtime_ns == written
+    for record in results.read_all(tmp_path):
+        assert record.rows == results.read(undisturbed[1] / f"{record.key}.json").rows
+
+
 @pytest.mark.parametrize("fault", ["truncated", "flipped", "empty"])
 def test_a_damaged_record_is_set_aside_and_run_again(undisturbed, tmp_path, fault):
     spec = replace(SPEC, methods={"random": {}}, replications=(0,), n_queries=1)

@@ -131,7 +131,11 @@ class Chunk:
 
     def finished(self, store: Path) -> bool:
         """Whether the store holds a whole record of each campaign; a damaged one is set aside, and counts as none."""
-        return all(_sound(store / f"{Record(config, [], []).key}.json", config) for config in self.configs)
+        return all(_sound(_path(store, config), config) for config in self.configs)
+
+
+def _path(store: Path, config: dict[str, Any]) -> Path:
+    return store / f"{Record(config, [], []).key}.json"
 
 
 def _sound(path: Path, config: dict[str, Any]) -> bool:
@@ -233,6 +237,8 @@ def _play(chunk: Chunk, store: Path) -> None:
         else "cpu"
     )
     for campaign, config in zip(campaigns, chunk.configs, strict=True):
+        if _sound(_path(store, config), config):
+            continue  # written before the chunk was cut off among its records
         took = seconds / len(campaigns)
         about = results.manifest(campaign.problem.sources, took, device, spec.threads, fused.wanted(device))
         own = [row for row in rows if (row["replication"], row["method"]) == (campaign.problem.seed, campaign.method)]
@@ -279,7 +285,7 @@ def sweep(spec: Spec, store: Path | str, scheduler: str | None = None, workers: 
             bar.update()
     if failures:
         raise RuntimeError(f"{len(failures)} of {len(todo)} chunks failed; run again to retry them\n{failures[0]}")
-    paths = [store / f"{Record(config, [], []).key}.json" for chunk in chunks(spec) for config in chunk.configs]
+    paths = [_path(store, config) for chunk in chunks(spec) for config in chunk.configs]
     return results.table([results.read(path) for path in paths if path.exists()])
 
 
