@@ -86,6 +86,11 @@ def manifest(
     return {"code": code.hexdigest(), "packages": packages, "sources": dict(sources), "seconds": seconds, **machine}
 
 
+def path_of(config: dict[str, Any], folder: Path) -> Path:
+    """Where ``folder`` keeps the record that answers this configuration."""
+    return folder / f"{Record(config, [], []).key}.json"
+
+
 def write(record: Record, folder: Path) -> Path:
     """Write a record into ``folder`` under its key: to a temporary file, flushed to the disk, then renamed.
 
@@ -93,6 +98,7 @@ def write(record: Record, folder: Path) -> Path:
         OSError: the folder cannot be written, or the disk is full; an older record of the same key is left as it was.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    path = path_of(record.config, folder)
     content = json.dumps(asdict(record))
     text = json.dumps({"schema": SCHEMA, "sha256": _sha256(content)}) + "\n" + content
     handle, draft = tempfile.mkstemp(dir=folder, prefix=".", suffix=".tmp")
@@ -101,11 +107,11 @@ def write(record: Record, folder: Path) -> Path:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(draft, folder / f"{record.key}.json")
+        os.replace(draft, path)
     except BaseException:
         os.unlink(draft)
         raise
-    return folder / f"{record.key}.json"
+    return path
 
 
 def read(path: Path, config: Mapping[str, Any] | None = None) -> Record:

@@ -71,7 +71,7 @@ def run(jobs: Iterable[Job], store: Path, report: Callable[[str], Any] = print) 
     """
     for config, work in jobs:
         config = json.loads(json.dumps(config))
-        path = store / f"{Record(config, [], []).key}.json"
+        path = results.path_of(config, store)
         if path.exists():
             results.read(path, config)
             continue

@@ -131,11 +131,7 @@ class Chunk:
 
     def finished(self, store: Path) -> bool:
         """Whether the store holds a whole record of each campaign; a damaged one is set aside, and counts as none."""
-        return all(_sound(_path(store, config), config) for config in self.configs)
-
-
-def _path(store: Path, config: dict[str, Any]) -> Path:
-    return store / f"{Record(config, [], []).key}.json"
+        return all(_sound(results.path_of(config, store), config) for config in self.configs)
 
 
 def _sound(path: Path, config: dict[str, Any]) -> bool:
@@ -237,7 +233,7 @@ def _play(chunk: Chunk, store: Path) -> None:
         else "cpu"
     )
     for campaign, config in zip(campaigns, chunk.configs, strict=True):
-        if _sound(_path(store, config), config):
+        if _sound(results.path_of(config, store), config):
             continue  # written before the chunk was cut off among its records
         took = seconds / len(campaigns)
         about = results.manifest(campaign.problem.sources, took, device, spec.threads, fused.wanted(device))
@@ -285,7 +281,7 @@ def sweep(spec: Spec, store: Path | str, scheduler: str | None = None, workers: 
             bar.update()
     if failures:
         raise RuntimeError(f"{len(failures)} of {len(todo)} chunks failed; run again to retry them\n{failures[0]}")
-    paths = [_path(store, config) for chunk in chunks(spec) for config in chunk.configs]
+    paths = [results.path_of(config, store) for chunk in chunks(spec) for config in chunk.configs]
     return results.table([results.read(path) for path in paths if path.exists()])
 
 
