@@ -256,3 +256,22 @@ def test_a_checkpoint_is_that_of_its_stages():
 def test_a_spec_is_checked_before_anything_is_run(changes, message):
     with pytest.raises(ValueError, match=message):
         replace(SPEC, **changes)
+
+
+def test_label_free_campaigns_are_trained_after_the_steps_named(undisturbed, tmp_path):
+    spec = replace(SPEC, methods={"random": {}}, replications=(0,), steps=(1, 3, 9))
+    table = sweeps.sweep(spec, tmp_path)
+    assert table.step.tolist() == [1, 3]  # the campaign has three queries
+    assert listing(spec, tmp_path).trainings.sum() == 2
+    named = undisturbed[0].query("method == 'random' and replication == 0 and step == 3").pehe.item()
+    assert table.pehe.iloc[-1] == pytest.approx(named, rel=1e-3)  # trained in another batch
+
+
+@pytest.mark.parametrize("steps", [(), (2, 1), (1, 1), (-1, 2)])
+def test_steps_that_do_not_rise_are_refused(steps):
+    with pytest.raises(ValueError, match="steps must be rising numbers"):
+        replace(SPEC, steps=steps)
+
+
+def test_a_record_without_steps_keeps_its_name():
+    assert "steps" not in SPEC.config(0, "random")

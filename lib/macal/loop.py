@@ -182,10 +182,22 @@ def evaluate(problem: Problem, labelled_sets: Iterable[Any], model: Any = "exact
     return pd.DataFrame([judge(problem, s, f) for s, f in zip(sets, fitted, strict=True)])
 
 
+def trained(n_queries: int, every: int | Sequence[int]) -> list[int]:
+    """Numbers of queries after which a label-free campaign is trained.
+
+    Args:
+        n_queries: batches of the campaign.
+        every: at every so many (the start and the end always), or exactly these, as far as the campaign goes.
+    """
+    if isinstance(every, int):
+        return sorted({*range(0, n_queries + 1, every), n_queries})
+    return [step for step in every if step <= n_queries]
+
+
 def stages(
     campaigns: Sequence[Campaign],
     model: Any,
-    every: int = 1,
+    every: int | Sequence[int] = 1,
     size: int = 32,
     done: int = 0,
     measures: Measures | None = None,
@@ -198,7 +210,7 @@ def stages(
     Args:
         campaigns: all label-free or none; at their beginning, or as ``done`` stages have left them.
         model: the model.
-        every: train label-free campaigns at every so many queries (the start and the end always).
+        every: see :func:`trained`.
         size: trainings per stage of label-free campaigns.
         done: stages that are not to be repeated.
         measures: more columns of the rows, see :func:`run_all`.
@@ -214,7 +226,7 @@ def stages(
         return
     for campaign in campaigns:
         campaign.plan()
-    jobs = [(c, k) for c in campaigns for k in sorted({*range(0, len(c.batches) + 1, every), len(c.batches)})]
+    jobs = [(c, k) for c in campaigns for k in trained(len(c.batches), every)]
     jobs.sort(key=lambda job: job[1])  # stable: sizes together, which a batched model likes
     for k in range(done * size, len(jobs), size):
         yield _rows(jobs[k : k + size], model, measures)[0]

@@ -41,6 +41,7 @@ class Spec:
         protocol: "paper" or "code".
         n_queries: batches per campaign; the problem's own by default.
         every: train label-free campaigns at every so many queries.
+        steps: train them after these numbers of queries instead, where ``every`` is too even.
         block: replications per chunk of model-based methods, which move in lock-step.
         stage: trainings per checkpoint of label-free methods; the more, the less time is spent waiting for the last.
         threads: of PyTorch, in each process.
@@ -57,6 +58,7 @@ class Spec:
     protocol: str = "paper"
     n_queries: int | None = None
     every: int = 1
+    steps: Sequence[int] | None = None
     block: int = 5
     stage: int = 32
     threads: int = 1
@@ -75,6 +77,10 @@ class Spec:
             as_count(getattr(self, name), name)
         if self.n_queries is not None:
             as_count(self.n_queries, "n_queries")
+        if self.steps is not None:
+            object.__setattr__(self, "steps", tuple(self.steps))
+            if not self.steps or list(self.steps) != sorted({*self.steps}) or self.steps[0] < 0:
+                raise ValueError(f"steps must be rising numbers of queries, 0 or more, got {self.steps}")
         for method in self.methods:
             self.criterion(method)
         self.build_model()
@@ -103,7 +109,7 @@ class Spec:
             "n_queries": self.n_queries,
             "every": self.every,
             "threads": self.threads,
-        }
+        } | ({} if self.steps is None else {"steps": list(self.steps)})
 
 
 @dataclass(frozen=True)
@@ -171,8 +177,8 @@ def listing(spec: Spec, store: Path, seconds: float = 1.0) -> pd.DataFrame:
     rows = []
     queries = spec.n_queries or datasets.load(spec.dataset, spec.replications[0], spec.protocol).n_queries
     for chunk in chunks(spec):
-        step = 1 if spec.criterion(chunk.campaigns[0][1]).needs else spec.every
-        trainings = len(chunk.campaigns) * len({*range(0, queries + 1, step), queries})
+        based = spec.criterion(chunk.campaigns[0][1]).needs
+        trainings = len(chunk.campaigns) * len(loop.trained(queries, 1 if based else spec.steps or spec.every))
         finished = chunk.finished(store)
         hours = 0.0 if finished else trainings * seconds / 3600
         rows.append((chunk.name, len(chunk.campaigns), trainings, finished, hours))
@@ -220,7 +226,7 @@ def _play(chunk: Chunk, store: Path) -> None:
     problems = {r: datasets.load(spec.dataset, r, spec.protocol) for r, _ in chunk.campaigns}
     campaigns = [loop.begin(problems[r], spec.criterion(m), m, n_queries=spec.n_queries) for r, m in chunk.campaigns]
     rows, before, done = _restore(chunk, store, campaigns)
-    for stage in loop.stages(campaigns, model, spec.every, spec.stage, done):
+    for stage in loop.stages(campaigns, model, spec.steps or spec.every, spec.stage, done):
         rows, done = rows + stage, done + 1
         picks = [[batch.tolist() for batch in c.batches] for c in campaigns]
         seconds = before + time.perf_counter() - start
