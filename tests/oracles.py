@@ -63,6 +63,49 @@ def plan(x, t, labelled, sizes, alpha, novelty=1.0, metric="euclidean"):
     return batches
 
 
+def halved(squares):
+    """Sum over the last axis as the package states it: the last half is added to the first, until one is left."""
+    width = squares.shape[-1]
+    if width == 1:
+        return squares[..., 0]
+    first, last = np.split(squares, [width - width // 2], axis=-1)
+    return halved(np.concatenate([first[..., : width // 2] + last, first[..., width // 2 :]], axis=-1))
+
+
+def exact_plan(x, t, labelled, sizes, alpha, novelty=1.0, metric="euclidean"):
+    """The one right plan: float64 scores from direct differences; of equal ones the lowest treated unit, then the
+    lowest control; for single picks the lowest unit."""
+    gap = halved(np.square(x[:, None] - x[None]))
+    d = gap if metric == "sqeuclidean" else np.sqrt(gap)
+    done, batches = list(labelled), []
+
+    def near(unit):
+        own = [u for u in done if t[u] == t[unit]]
+        return d[unit, own].min() if own else np.inf
+
+    def farthest(units):
+        return min(units, key=lambda unit: (-near(unit), unit))
+
+    for size in sizes:
+        batch = []
+        while len(batch) < size and len(done) < len(t):
+            free = [u for u in range(len(t)) if u not in done]
+            one, zero = ([u for u in free if t[u] == arm] for arm in (1, 0))
+            if size - len(batch) == 1 or not one or not zero:
+                picks = [farthest(free)]
+            elif alpha == 0:
+                picks = [farthest(one), farthest(zero)]
+            else:
+                m1, m0 = ([0.0 if near(u) == np.inf else near(u) for u in units] for units in (one, zero))
+                score = novelty * (np.array(m1)[:, None] + np.array(m0)) - alpha * d[np.ix_(one, zero)]
+                i, j = np.unravel_index(score.argmax(), score.shape)
+                picks = [one[i], zero[j]]
+            batch += picks
+            done += picks
+        batches += [batch] if batch else []
+    return batches
+
+
 def shortfall(x, t, labelled, batches, sizes, alpha, novelty=1.0, metric="euclidean"):
     """By how much a plan's worst pick misses the best of its own moment, relative to the size of the numbers compared;
     (0, picks) if right."""

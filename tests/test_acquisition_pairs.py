@@ -1,16 +1,25 @@
 """The fast engine against full recomputation, on its own path, where ties allow several right plans."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from oracles import Pool, plan, shortfall
+from oracles import Pool, exact_plan, plan, shortfall
 
 import macal
 from macal.acquisition import State, arms, campaign, pairs
 
 TOLERANCE = 1e-13  # float64 rounding of sums of a few dozen squares, nothing else
+SHORT = {  # lists, blocks and tiles so short that every branch is taken
+    pairs: {"_ROWS": 3, "_LIST": 2, "_PAIRS": 8, "_BLOCK": 4, "_TILE": 16},
+    arms: {"SHORT": 3, "_ELEMENTS": 32},
+}
 KINDS = ("normal", "shifted", "lattice", "line", "copies", "twins", "constant", "offset", "outlier", "spread")
 
 
@@ -53,6 +62,12 @@ def pools(draw_):
     return x, t, labelled
 
 
+def shorten(patch):
+    for module, values in SHORT.items():
+        for key, value in values.items():
+            patch.setattr(module, key, value)
+
+
 @settings(max_examples=2400, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(
     pool=pools(),
@@ -67,18 +82,103 @@ def test_no_pick_is_worse_than_the_best_of_its_moment(pool, alpha, metric, size,
         ("symmetry", {}, (1.0, 0.0)) if alpha is None else ("macal", {"alpha": alpha}, (alpha, 1.0))
     )
     with pytest.MonkeyPatch.context() as patch:
-        if small:  # lists, blocks and tiles so short that every branch is taken
-            for module, values in (
-                (pairs, {"_ROWS": 3, "_LIST": 2, "_PAIRS": 8, "_BLOCK": 4, "_TILE": 16}),
-                (arms, {"SHORT": 3, "_ELEMENTS": 32}),
-            ):
-                for key, value in values.items():
-                    patch.setattr(module, key, value)
+        if small:
+            shorten(patch)
         batches = campaign(macal.get(name, metric=metric, **parameters), x, t, labelled, 100, size)
     assert sorted(np.concatenate([labelled, *batches]).astype(int).tolist()) == list(range(len(t)))
     assert (
         shortfall(x, t, labelled, [b.tolist() for b in batches], [size] * len(batches), *weights, metric) <= TOLERANCE
     )
+
+
+@st.composite
+def tied_pools(draw_):
+    """Pools in which many scores are equal to the last bit."""
+    rng = np.random.default_rng(draw_(st.integers(0, 2**32 - 1)))
+    kind = draw_(st.sampled_from(["lattice", "line", "copies", "twins", "constant", "survey", "binary"]))
+    n, d = draw_(st.sampled_from([4, 9, 24])), draw_(st.sampled_from([1, 2, 3, 7]))
+    x, t = draw(kind, n, d, rng)
+    if kind in ("survey", "binary"):
+        x = rng.integers(0, [2] * d if kind == "binary" else rng.integers(1, 6, d), (n, d)).astype(float)
+    if draw_(st.booleans()):  # standardised, as a table's columns are
+        x = (x - x.mean(axis=0)) / np.where(np.ptp(x, axis=0) > 0, x.std(axis=0), 1)
+    return x, t, rng.permutation(n)[: draw_(st.sampled_from([0, 1, n // 4]))]
+
+
+@settings(max_examples=2000, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(
+    pool=tied_pools(),
+    alpha=st.sampled_from([0.0, 0.5, 1.0, 2.5, None]),
+    metric=st.sampled_from(["euclidean", "sqeuclidean"]),
+    size=st.sampled_from([2, 3, 10]),
+    stop=st.integers(1, 6),
+    small=st.booleans(),
+)
+def test_ties_go_to_the_lowest_unit_and_a_resumed_plan_is_the_same_plan(pool, alpha, metric, size, stop, small):
+    x, t, labelled = pool
+    name, parameters, weights = (
+        ("symmetry", {}, (1.0, 0.0)) if alpha is None else ("macal", {"alpha": alpha}, (alpha, 1.0))
+    )
+    criterion = macal.get(name, metric=metric, **parameters)
+    with pytest.MonkeyPatch.context() as patch:
+        if small:
+            shorten(patch)
+        whole = [batch.tolist() for batch in campaign(criterion, x, t, labelled, 8, size)]
+        begun = np.concatenate([labelled, *whole[:stop]]).astype(int)
+        rest = [batch.tolist() for batch in campaign(criterion, x, t, begun, max(1, 8 - stop), size)]
+    assert whole == exact_plan(x, t, labelled, [size] * 8, *weights, metric)
+    assert rest == whole[stop:]
+
+
+PLANS = """
+import hashlib, numpy as np, macal
+from test_acquisition_pairs import draw
+digest = hashlib.sha256()
+for seed in range(24):
+    rng = np.random.default_rng(seed)
+    x, t = draw(("normal", "lattice", "line", "twins")[seed % 4], 300, (3, 20)[seed % 3 > 0], rng)
+    for metric in ("euclidean", "sqeuclidean"):
+        plan = macal.plan(x, t, rng.permutation(300)[:10], 5, 10, 2.5, metric)
+        digest.update(np.concatenate(plan).tobytes())
+print(digest.hexdigest())
+"""
+
+
+def test_every_path_through_the_libraries_gives_the_same_plans():
+    paths = [
+        {"ATEN_CPU_CAPABILITY": "default", "OMP_NUM_THREADS": "1"},
+        {"ATEN_CPU_CAPABILITY": "avx2", "OMP_NUM_THREADS": "2"},
+        {"MKL_ENABLE_INSTRUCTIONS": "SSE4_2", "NPY_DISABLE_CPU_FEATURES": "AVX512F AVX512_SKX"},
+        {},
+    ]
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", PLANS],
+            env=os.environ | path,
+            cwd=Path(__file__).parent,
+            check=True,
+            text=True,
+            capture_output=True,
+        ).stdout
+        for path in paths
+    }
+    assert len(found) == 1
+
+
+def test_many_people_of_few_kinds_are_planned_kind_by_kind(monkeypatch):
+    rng = np.random.default_rng(0)
+    kinds = rng.standard_normal((30, 3))
+    who = rng.integers(0, 30, 20_000)
+    t = rng.integers(0, 2, 20_000)
+    seen = []
+    make = arms.Arm.watch
+    monkeypatch.setattr(arms.Arm, "watch", lambda arm, rows: (seen.append(len(arm.x)), make(arm, rows))[1])
+    picks = np.concatenate(macal.plan(kinds[who], t, [], 40, 10))
+    assert max(seen) == 30
+    for kind in range(30):
+        for arm in (0, 1):
+            own = picks[(who[picks] == kind) & (t[picks] == arm)]
+            assert own.tolist() == np.flatnonzero((who == kind) & (t == arm))[: len(own)].tolist()
 
 
 @settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
@@ -183,7 +283,7 @@ def test_bounds_are_bounds():
     assert (low <= d2).all()
     assert (d2 - low <= 2 * arm.eta * size + 2 * arms.TINY).all()
     arm.absorb()
-    assert (arm.bound >= arm.exact(torch.arange(150))).all()
+    assert (arm.bound >= arm.nearest(torch.arange(150))).all()
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean"])
@@ -195,7 +295,7 @@ def test_bounds_of_pairs_are_bounds(kind, metric):
         search.batch(4)
         for arm in search.arms:
             arm.absorb()
-        m1, m0 = (arm.exact(torch.arange(len(arm.units))) for arm in (search.treated, search.control))
+        m1, m0 = (arm.nearest(torch.arange(len(arm.x))) for arm in (search.treated, search.control))
         d = search.treated.distance(search.treated.x[:, None], search.control.x)
         best = torch.where(search.control.free, search.novelty * m0 - search.alpha * d, -torch.inf).amax(1)
         assert (search.upper.amax(1).double() >= best)[search.treated.free].all()

@@ -17,7 +17,13 @@ and list every pair that may score ``cut`` or more, with its float64 score. No p
 now or ever. So, as long as the best on the list scores at least the cut, it is optimal: pick it, bring the scores on
 the list up to date, and look again. When the best falls below the cut, make a new list.
 
-*Ties.* Products in float32 bound scores only from above (see :mod:`~macal.acquisition.arms`), so a row may promise more
+*Ties.* Of equal scores, the pair with the lowest treated unit is taken, then the one with the lowest control. The cut
+therefore carries a unit too, the lowest of the rows that share the highest bound outside the list, and a pair on the
+list must come before both. As units are taken from the front, a row's first unit only rises: in this order too, what
+bounded a row before still does. Units of one arm with equal covariates are one row or column (:mod:`arms
+<macal.acquisition.arms>`), of which a pick takes the lowest.
+
+*The end.* Products in float32 bound scores only from above, so a row may promise more
 than it holds. If its listed pairs all disappoint, the row is looked through once more down to its best exact score,
 which from then on is its bound. A row at the top is thus either exact or examined next, and the search ends.
 
@@ -28,7 +34,7 @@ comes, all bounds are then forgotten. Memory: O(N d) and ``_BLOCKS`` bounds a tr
 import numpy as np
 import torch
 
-from macal.acquisition.arms import Arm, farthest_first, highest, power_of_two, split_arms
+from macal.acquisition.arms import Arm, before, farthest_first, highest, power_of_two, split_arms
 from macal.shapes import Arms, Covariates, Indices
 
 _BLOCKS = 64  # of controls, at most
@@ -67,7 +73,7 @@ class PairSearch:
         weights = power_of_two(np.array([alpha, novelty]))
         self.alpha, self.novelty = alpha * weights, novelty * weights
         self.slack = _SLACK * x.shape[1]
-        n1, n0 = len(self.treated.units), len(self.control.units)
+        n1, n0 = len(self.treated.x), len(self.control.x)
         self.blocks = torch.arange(n0, device=device).split(max(_BLOCK, -(-n0 // _BLOCKS)))
         self.upper = torch.empty(n1, len(self.blocks), dtype=self.treated.right.dtype, device=device)
         self.tile = torch.empty(
@@ -96,7 +102,7 @@ class PairSearch:
         self._drop_list()
 
     def _drop_list(self) -> None:
-        self.cut, self.d = np.inf, np.empty(0)
+        self.cut, self.d = (np.inf, 0), np.empty(0)
 
     def _single(self) -> list[int]:
         self._drop_list()  # the watched rows change
@@ -106,20 +112,25 @@ class PairSearch:
         blank = any(not arm.labelled for arm in self.arms)
         i, j = (self.treated.farthest()[1], self.control.farthest()[1]) if self.alpha == 0 else self._best()
         picks = [self.treated.take(i), self.control.take(j)]
+        if len(self.d):
+            gone = (self.treated.m == -np.inf)[self.i] | (self.control.m == -np.inf)[self.j]
+            self.d[gone] = np.inf
         if blank:
             self._forget()
         return picks
 
     def _best(self) -> tuple[int, int]:
-        """The best free pair, as places among the watched rows of either arm; it leaves the list."""
+        """The best free pair, as places among the watched rows of either arm."""
         while True:
             if len(self.d):
                 score = self._scores()
-                k = int(score.argmax())
-                if score[k] >= self.cut and score[k] > -np.inf:
-                    i, j = int(self.i[k]), int(self.j[k])
-                    self.d[(self.i == i) | (self.j == j)] = np.inf
-                    return i, j
+                top = score.max()
+                ties = np.flatnonzero(score == top)
+                one = self.treated.first[self.treated.watched[self.i[ties]]]
+                zero = self.control.first[self.control.watched[self.j[ties]]]
+                k = ties[np.lexsort([zero, one])[0]]
+                if top > -np.inf and before(float(top), int(one.min()), self.cut):
+                    return int(self.i[k]), int(self.j[k])
             self._make_list()
 
     def _scores(self) -> np.ndarray:
@@ -134,7 +145,8 @@ class PairSearch:
         for arm in self.arms:
             arm.absorb()
         bound = torch.minimum(self.settled, self._novelty_bound(self.treated) + self.upper.amax(1))
-        rows, cut = highest(torch.where(self.treated.free, bound, -torch.inf), min(self.size, self.treated.n_free))
+        bound, n_rows = torch.where(self.treated.free, bound, -torch.inf), int(self.treated.free.sum())
+        rows, (cut, unit) = highest(bound, min(self.size, n_rows), self.treated.first)
         limit, i, j = torch.full((len(rows),), cut, dtype=torch.float64, device=rows.device), rows[:0], rows[:0]
         for _ in range(2):  # the second time for rows that promised the cut in float32 and do not hold it
             found = self._look_through(rows, limit)
@@ -147,7 +159,7 @@ class PairSearch:
             rows, limit = listed[best < cut], best[best < cut]
             if not len(rows):
                 break
-        self.cut, self.settled[listed] = cut, best
+        self.cut, self.settled[listed] = (cut, unit), best
         if cut < np.inf and not _LIST <= len(self.d) < 4 * _LIST:
             self.size = self.size * 2 if len(self.d) < _LIST else max(1, self.size // 2)
 
