@@ -34,7 +34,7 @@ def split(seed, n, d=4):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n, d))
     t = np.resize([0, 1, 0], n)
-    return Split(x, t, np.sin(2 * x[:, 0]) + t + 0.1 * rng.normal(size=n))
+    return Split(x.astype(np.float32), t, np.sin(2 * x[:, 0]) + t + 0.1 * rng.normal(size=n))
 
 
 VALID = split(99, 25)
@@ -415,3 +415,10 @@ def test_jitter_grows_where_it_must_and_failure_names_the_model():
     k[1] = -torch.eye(4)
     with pytest.raises(macal.models.sparse_gp.NotPositiveDefinite, match=r"rows \[1\]"):
         macal.models.sparse_gp.cholesky(k)
+
+
+@pytest.mark.parametrize("column", [1.7e9 + np.arange(12.0), np.linspace(0, 1e39, 12)])
+def test_covariates_that_single_precision_would_blur_are_refused(column):
+    units = Split(np.column_stack([np.arange(12.0), column]), np.arange(12) % 2, np.arange(12.0))
+    with pytest.raises(ValueError, match="single precision, which loses what column 1 of the covariates tells apart"):
+        SMALL.fit([Task(units, units)])

@@ -1,11 +1,14 @@
 """A problem from one's own table: what is encoded and scaled, and what is refused."""
 
+import datetime
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import macal
 from macal.datasets import from_table
+from macal.problem import Problem, Split
 
 
 def make_table(n=200):
@@ -30,7 +33,8 @@ COVARIATES = ["age", "income", "smoker", "region", "grade", "constant"]
 
 def make(table=None, **changes):
     table = make_table() if table is None else table
-    return from_table(**{"table": table, "covariates": COVARIATES, "treatment": "treated", "outcome": "cost"} | changes)
+    given = {"table": table, "covariates": COVARIATES, "treatment": "treated", "outcome": "cost", "test_size": 0.25}
+    return from_table(**given | changes)
 
 
 def test_sizes_and_provenance():
@@ -86,6 +90,105 @@ def test_without_an_outcome_a_campaign_can_be_planned():
     assert [len(b) for b in batches] == [10, 10]
 
 
+def some_bought():
+    table = make_table()
+    table.loc[table.index[np.arange(200) % 4 > 0], "cost"] = np.nan
+    return table
+
+
+def test_units_keep_the_callers_names():
+    table = make_table()
+    problem = make(seed=3)
+    for split in (problem.pool, problem.test):
+        assert np.array_equal(table.cost[split.index], split.y) and np.array_equal(table.treated[split.index], split.t)
+    assert problem.pool[[5, 2]].index.tolist() == problem.pool.index[[5, 2]].tolist()
+
+
+def test_by_default_everybody_can_be_asked():
+    problem = make(test_size=0.0)
+    assert problem.test is None and problem.pool.index.tolist() == make_table().index.tolist()
+    plan = macal.schedule(problem)
+    assert sorted(plan.index) == sorted(make_table().index) and len(plan) == 200
+
+
+@pytest.mark.parametrize("criterion", ["macal", "qhte", "random-balanced", macal.get("macal", alpha=1.0)])
+def test_a_schedule_names_the_right_people(criterion):
+    table = make_table()
+    problem = make(outcome=None, test_size=0.0, seed=4)
+    plan = macal.schedule(problem, criterion, n_queries=3, batch_size=6)
+    assert (table.treated[plan.index] == plan.treated).all() and plan.index.is_unique
+    assert plan["round"].tolist() == np.repeat([0, 1, 2, 3], [10, 6, 6, 6]).tolist()
+    assert plan.index[:10].tolist() == problem.pool.index[problem.start].tolist()
+
+
+def test_a_schedule_without_names_counts_positions():
+    toy = macal.load("toy")
+    plan = macal.schedule(toy, "macal", n_queries=2)
+    assert plan.index.name == "unit" and np.array_equal(plan.index[:25], toy.start)
+
+
+def test_a_schedule_needs_no_model():
+    with pytest.raises(ValueError, match="'mu-bald' needs a model of the answers so far.* such as 'macal'"):
+        macal.schedule(macal.load("toy"), "mu-bald")
+
+
+def test_missing_outcomes_have_not_been_bought_yet():
+    table = some_bought()
+    problem = make(table, test_size=0.0)
+    assert problem.pool.index[problem.start].tolist() == table.index[table.cost.notna()].tolist()
+    plan = macal.schedule(problem, n_queries=4)
+    assert table.cost[plan.index[plan["round"] > 0]].isna().all() and (plan["round"] > 0).sum() == 40
+    answers = macal.models.Task(problem.pool[problem.start])
+    assert np.isfinite(answers.labelled.y).all()
+    with pytest.raises(ValueError, match="labelled units need an outcome .* 150 of 200 have none"):
+        macal.models.Task(problem.pool)
+
+
+@pytest.mark.parametrize("kind", ["names", "mask", "series"])
+def test_a_start_may_be_named(kind):
+    table = make_table()
+    mask = pd.Series(np.arange(200) % 40 == 7, table.index)
+    start = {"names": table.index[mask], "mask": mask.to_numpy(), "series": mask[::-1]}[kind]
+    problem = make(start=start, outcome=None, test_size=0.0)
+    assert problem.pool.index[problem.start].tolist() == table.index[mask].tolist()
+
+
+def test_without_any_outcome_bought_the_start_is_drawn():
+    drawn = make(make_table().assign(cost=np.nan), test_size=0.0)
+    assert len(drawn.start) == 10 and np.isnan(drawn.pool.y).all()
+
+
+def test_column_names_may_come_one_by_one():
+    assert np.array_equal(make(covariates=(c for c in COVARIATES)).pool.x, make().pool.x)
+    assert np.array_equal(make(covariates=pd.Index(COVARIATES)).pool.x, make().pool.x)
+
+
+def test_nullable_and_arrow_columns_are_numbers_too():
+    table = make_table()
+    for frame in (table.convert_dtypes(), table.convert_dtypes(dtype_backend="pyarrow")):
+        problem = make(frame)
+        np.testing.assert_allclose(problem.pool.x, make().pool.x)
+        assert np.array_equal(problem.pool.y, make().pool.y)
+
+
+def test_large_numbers_keep_what_tells_them_apart():
+    seconds = 1.7e9 + np.arange(200.0)
+    raw = np.column_stack([seconds, make_table().income])
+    t = make_table().treated.to_numpy()
+    kept = Split(raw, t).x
+    assert np.array_equal(kept, raw)
+    problem = Problem("own", Split(raw, t), None, np.arange(10))
+    plans = macal.plan(raw, t, np.arange(10), 4), macal.schedule(problem, n_queries=4)
+    assert np.concatenate(plans[0]).tolist() == plans[1].index[10:].tolist()
+    assert np.isfinite(Split(np.full((2, 1), 1e39), np.array([0, 1])).x).all()
+
+
+def test_a_campaign_on_ones_own_table_cannot_be_judged():
+    for call in (lambda: macal.run(make(), "random"), lambda: macal.evaluate(make(test_size=0.0), [[0, 1]])):
+        with pytest.raises(ValueError, match="campaigns on 'own' cannot be judged: .* use macal.schedule"):
+            call()
+
+
 def gaps():
     table = make_table()
     table.loc[table.index[:3], "income"] = np.nan
@@ -98,6 +201,24 @@ def gaps():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
+        ({"table": some_bought(), "start": 10, "test_size": 0.0}, "50 of 200 outcomes are known, .* leave start out"),
+        ({"table": some_bought()}, "150 of 200 outcomes are missing, .* use test_size=0"),
+        ({"start": ["unit 3", "unit 999"]}, r"unknown unit in start 'unit 999'"),
+        ({"start": ["unit 3", "unit 3"], "test_size": 0.0}, "start must name a unit once, got unit 3"),
+        ({"start": [True, False]}, "start, a mask, must have one entry for each of 200 units, got 2"),
+        ({"start": make_table().index}, "start names 50 units that the test set drew"),
+        ({"table": make_table().set_axis([0, 0, *range(1, 199)])}, "index must name each unit once, got 0 more than"),
+        ({"table": make_table().assign(age="34")}, "'age' holds numbers as text, such as '34'; pandas.to_numeric"),
+        ({"table": make_table().assign(age=["1,5", "2.0"] * 100)}, "'age' holds numbers as text"),
+        ({"table": make_table().assign(age="2020-01-31")}, "'age' holds dates as text, such as '2020-01-31'"),
+        ({"table": make_table().assign(age="3 May 2020")}, "'age' holds dates as text"),
+        ({"table": make_table().assign(age=datetime.date(2020, 1, 1))}, "covariate 'age' is a time"),
+        ({"table": make_table().assign(age=pd.Period("2020-01"))}, "covariate 'age' is a time"),
+        ({"table": make_table().assign(age=[1, "one"] * 100)}, r"holds values of several kinds \(int, str\)"),
+        ({"table": make_table().assign(age=2**53 + np.arange(200))}, "'age' holds integers beyond 2.*53"),
+        ({"table": make_table().assign(treated=pd.array([True, None] * 100))}, r"missing .* treated \(100\)"),
+        ({"table": make_table().assign(treated=[0, "1"] * 100)}, r"treated must be binary .* got also \['1'\]"),
+        ({"covariates": (c for c in [])}, "must be a list of at least one column name"),
         ({"table": np.ones((3, 3))}, "table must be a pandas DataFrame, got ndarray"),
         ({"covariates": ["age", "incme"]}, r"unknown column 'incme' \(did you mean 'income'\?\)"),
         ({"treatment": "treatd"}, r"unknown column 'treatd' \(did you mean 'treated'\?\)"),
@@ -107,7 +228,7 @@ def gaps():
         ({"table": pd.concat([make_table(), make_table()[["age"]]], axis=1)}, "more than once: age"),
         ({"covariates": []}, "at least one column name"),
         ({"covariates": "age"}, "must be a list of at least one column name, got 'age'"),
-        ({"table": gaps()}, r"missing or infinite values in income \(4\), region \(7\), cost \(2\) of 200 rows"),
+        ({"table": gaps()}, r"missing or infinite values in income \(4\), region \(7\) of 200 rows"),
         ({"table": make_table().assign(treated=2)}, r"treated must be binary .* got also \[2\]"),
         ({"table": make_table().assign(treated=["yes", "no"] * 100)}, "treated must be binary"),
         ({"table": make_table().assign(treated=1)}, "treated must hold both 0 and 1, got 200 rows of one arm"),
@@ -120,7 +241,7 @@ def gaps():
             {"table": make_table().assign(region=[f"person {k}" for k in range(200)])},
             "'region' has 200 categories, more than 100",
         ),
-        ({"test_size": 0.0}, "test_size must lie between 0 and 1"),
+        ({"test_size": -0.1}, "test_size must lie between 0 and 1"),
         ({"test_size": 1.5}, "test_size must lie between 0 and 1"),
         ({"test_size": 0.001}, "leave units on both sides, got 0.001 of 200 rows"),
         ({"start": 151}, "start must be at most the pool's 150 units, got 151"),

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from scipy.sparse import csr_array
 
 from macal.problem import Problem, Split, as_arms, as_count, as_covariates, as_indices, as_outcomes
 
@@ -15,10 +16,24 @@ def make_split(n=6, d=2):
 
 @pytest.mark.parametrize(
     "x",
-    [np.eye(3), torch.eye(3), pd.DataFrame(np.eye(3)), np.eye(3, dtype=int), np.eye(3, dtype=bool), np.eye(3).tolist()],
+    [
+        np.eye(3),
+        torch.eye(3),
+        torch.eye(3, dtype=torch.bfloat16),
+        torch.eye(3, requires_grad=True),
+        pd.DataFrame(np.eye(3)),
+        pd.DataFrame(np.eye(3, dtype=int)).astype("Int64"),
+        pd.DataFrame(np.eye(3)).astype("double[pyarrow]"),
+        np.eye(3, dtype=int),
+        np.eye(3, dtype=bool),
+        np.eye(3, dtype=np.float16),
+        np.ma.masked_array(np.eye(3), mask=False),
+        np.eye(3).tolist(),
+    ],
 )
 def test_covariates_come_in_every_usual_form(x):
-    assert np.array_equal(as_covariates(x), np.eye(3))
+    found = as_covariates(x)
+    assert np.array_equal(found, np.eye(3)) and found.dtype in (np.float32, np.float64)
 
 
 @pytest.mark.parametrize(
@@ -26,12 +41,22 @@ def test_covariates_come_in_every_usual_form(x):
     [
         (lambda: as_covariates(np.ones(3)), r"x must have two axes .* got shape \(3,\); reshape"),
         (lambda: as_covariates([["a"], ["b"]]), "x must be numeric, got dtype <U1; encode"),
-        (lambda: as_covariates(pd.DataFrame({"a": ["u", "v"], "b": [1, 2]})), "x must be numeric, got dtype object"),
+        (lambda: as_covariates(pd.DataFrame({"a": ["u", "v"], "b": [1, 2]})), "x must be numeric, got column 'a' of"),
+        (lambda: as_covariates(pd.DataFrame({"a": [1, None]}, dtype="Int64")), "NaN or infinity in 1 rows"),
+        (lambda: as_covariates(np.empty((3, 0))), r"x must have at least one covariate, got shape \(3, 0\)"),
+        (lambda: as_covariates(np.ma.masked_greater([[1.0], [9.0]], 5)), "x must have no masked entries, got 1"),
+        (lambda: as_covariates(torch.eye(3).to_sparse()), "x must be dense, got a sparse tensor"),
+        (lambda: as_covariates(csr_array(np.eye(3))), "x must be dense, got a sparse matrix; use .toarray"),
+        (lambda: as_covariates([[2**53 + 1], [0]]), r"x holds integers beyond 2\*\*53"),
+        (lambda: as_covariates(pd.DataFrame({"id": [2**60], "a": [1.0]})), "column 'id' of x holds integers beyond"),
+        (lambda: as_arms([0, "1", None], 3), r"t must be binary .* got also \['1', None\]"),
+        (lambda: as_arms(pd.array([True, None], dtype="boolean"), 2), "t must be binary .* got also"),
+        (lambda: as_arms(pd.Series([True, None], dtype="boolean"), 2), r"t must be binary .* got also \[nan\]"),
         (lambda: as_covariates([[1.0], [np.nan], [np.inf]]), "NaN or infinity in 2 rows, the first being row 1"),
         (lambda: as_arms([0, 1], 3), r"t must have one entry for each of the 3 units, got shape \(2,\)"),
         (lambda: as_arms([0, 1, 2], 3), r"t must be binary .* got also \[2\]"),
         (lambda: as_arms([0, 1, np.nan], 3), r"t must be binary .* got also \[nan\]"),
-        (lambda: as_arms(["0", "1", "b"], 3), "t must be binary"),
+        (lambda: as_arms(["0", "1", "b"], 3), r"t must be binary .* got also \['0', '1', 'b'\]"),
         (lambda: as_outcomes([1.0, np.nan], 2), "y must be finite"),
         (lambda: as_outcomes([1.0], 2), "y must have one entry for each of the 2 units"),
         (lambda: as_indices([0, 5], 5), r"labelled must lie in 0..4, got 0..5"),
@@ -53,7 +78,7 @@ def test_split_is_frozen_and_does_not_touch_what_it_was_given():
     x = np.ones((4, 2))
     split = Split(x, np.array([0, 1, 0, 1]), np.arange(4.0))
     x[0, 0] = 9
-    assert split.x[0, 0] == 1 and split.x.dtype == np.float32 and split.t.dtype == np.int64
+    assert split.x[0, 0] == 1 and split.x.dtype == np.float64 and split.t.dtype == np.int64
     with pytest.raises(ValueError, match="read-only"):
         split.y[0] = 0
     with pytest.raises(AttributeError):

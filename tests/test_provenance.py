@@ -137,7 +137,7 @@ def test_bad_images_are_refused(change, message):
 
 def test_bytes_without_levels_are_plain_numbers():
     split = Split(np.arange(6, dtype=np.uint8).reshape(3, 2), np.array([0, 1, 0]))
-    assert split.x.dtype == split.stored.dtype == np.float32 and split.y is None and split.x[2, 1] == 5
+    assert split.x.dtype == split.stored.dtype == np.float64 and split.y is None and split.x[2, 1] == 5
 
 
 def test_a_problem_survives_the_way_to_a_worker():

@@ -1,7 +1,8 @@
 """Labels for causal effects, chosen well: MACAL and its rivals, with data, models and measures to judge them.
 
-A :class:`~macal.problem.Problem` (:func:`load`) is a pool of units whose outcomes cost money. A criterion (:func:`get`)
-chooses which to label, :func:`plan` does so for a whole campaign in advance, :func:`run` plays a campaign through,
+A :class:`~macal.problem.Problem` (:func:`load`, :func:`macal.datasets.from_table`) is a pool of units whose outcomes
+cost money. A criterion (:func:`get`) chooses which to label. :func:`schedule` plans a whole campaign in advance, in the
+caller's names for the units, and :func:`plan` does so for arrays. :func:`run` plays a campaign through,
 :func:`evaluate` judges given labelled sets, :func:`sweep` runs a grid of campaigns that survives interruption, and
 :mod:`macal.metrics` holds the measures.
 """
@@ -10,7 +11,7 @@ from macal import acquisition, comparison, datasets, files, metrics, models, res
 from macal.acquisition import get, names, plan
 from macal.claims import verdicts
 from macal.datasets import load
-from macal.loop import evaluate, run, run_all
+from macal.loop import evaluate, run, run_all, schedule
 from macal.sweeps import Spec, sweep
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "results",
     "run",
     "run_all",
+    "schedule",
     "sweep",
     "sweeps",
     "verdicts",

@@ -10,6 +10,7 @@ from tqdm import tqdm
 
 from macal import acquisition, metrics, models
 from macal.acquisition import Criterion, State
+from macal.acquisition.base import as_batch_size
 from macal.problem import Problem, as_count, as_indices
 from macal.shapes import Indices
 
@@ -105,8 +106,38 @@ def begin(
     method = method or (criterion if isinstance(criterion, str) else type(criterion).__name__.lower())
     criterion = acquisition.get(criterion) if isinstance(criterion, str) else criterion
     n_queries = as_count(problem.n_queries if n_queries is None else n_queries, "n_queries")
-    batch_size = as_count(problem.batch_size if batch_size is None else batch_size, "batch_size")
+    batch_size = as_batch_size(problem.batch_size if batch_size is None else batch_size, criterion)
     return Campaign(problem, method, criterion, n_queries, batch_size, problem.seed if seed is None else seed)
+
+
+def schedule(problem: Problem, criterion: Any = "macal", **options: Any) -> pd.DataFrame:
+    """Plan a campaign before any outcome is known, in the caller's own names for the units.
+
+    Args:
+        problem: say of :func:`macal.datasets.from_table`, whose units go by the index of the table.
+        criterion: a name of :func:`macal.acquisition.names`, or a criterion; one that needs no model.
+        options: ``n_queries``, ``batch_size``, ``seed``: see :func:`begin`.
+
+    Returns:
+        One row per unit, in the order in which they are to be asked. The index names the unit; ``round`` is 0 for the
+        problem's start and then the number of the query; ``treated`` is 0 or 1.
+
+    Raises:
+        UnknownName: no such criterion.
+        ValueError: a criterion that needs a model, or a number out of range.
+    """
+    campaign = begin(problem, criterion, **options)
+    if campaign.criterion.needs:
+        raise ValueError(
+            f"{campaign.method!r} needs a model of the answers so far, so its plan cannot be made in advance;"
+            " take a criterion that needs none, such as 'macal', 'qhte' or 'random-balanced'"
+        )
+    campaign.plan()
+    asked, pool = campaign.labelled(), problem.pool
+    sizes = [len(problem.start), *map(len, campaign.batches)]
+    names = pd.RangeIndex(len(pool), name="unit") if pool.index is None else pool.index
+    rounds = np.repeat(np.arange(len(sizes)), sizes)
+    return pd.DataFrame({"round": rounds, "treated": pool.t[asked]}, index=names[asked])
 
 
 def training_seed(replication: int, n_labelled: int) -> int:
@@ -173,9 +204,9 @@ def evaluate(problem: Problem, labelled_sets: Iterable[Any], model: Any = "exact
 
     Raises:
         UnknownName: no such model.
-        ValueError: indices out of range or repeated, or true effects that are not known.
+        ValueError: indices out of range or repeated, or no test set whose true effects are known.
     """
-    _ = problem.test.tau  # fails before anything is fitted
+    _require_effects(problem)
     model = models.get(model) if isinstance(model, str) else model
     sets = [as_indices(labelled, len(problem.pool)) for labelled in labelled_sets]
     fitted = train(model, [(problem, labelled) for labelled in sets])
@@ -192,6 +223,14 @@ def trained(n_queries: int, every: int | Sequence[int]) -> list[int]:
     if isinstance(every, int):
         return sorted({*range(0, n_queries + 1, every), n_queries})
     return [step for step in every if step <= n_queries]
+
+
+def _require_effects(problem: Problem) -> None:
+    if problem.test is None or problem.test.mu0 is None or problem.test.mu1 is None:
+        raise ValueError(
+            f"campaigns on {problem.name!r} cannot be judged: that takes a test set whose true effects are known, as"
+            " simulated data have; to plan, use macal.schedule, and to estimate, fit a model of macal.models"
+        )
 
 
 def stages(
@@ -272,7 +311,7 @@ def run(
 
     Raises:
         UnknownName: no such criterion or model.
-        ValueError: an argument out of range.
+        ValueError: an argument out of range, or no test set whose true effects are known.
     """
     method = criterion if isinstance(criterion, str) else type(criterion).__name__.lower()
     table = run_all([problem], {method: criterion}, model, every, **options)
@@ -306,7 +345,7 @@ def run_all(
     problems = list(problems)
     campaigns = [begin(p, c, name, **options) for p in problems for name, c in criteria.items()]
     for problem in problems:
-        _ = problem.test.tau  # fails before anything is fitted
+        _require_effects(problem)
     rows = []
     with tqdm(desc="trainings", unit="", disable=None) as bar:
         for kind in (False, True):

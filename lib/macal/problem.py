@@ -5,29 +5,88 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import torch
 
 from macal.shapes import Arms, Covariates, Images, Indices, Levels, Outcomes
 
+_EXACT = 2**53  # integers beyond it are not all floats
+
+
+def as_array(value: Any, name: str) -> np.ndarray:
+    """Return an array, a tensor or a pandas object as a NumPy array, with NaN where a number is missing.
+
+    Raises:
+        ValueError: a sparse matrix, a masked entry, integers that float64 cannot hold, or a column of a DataFrame that
+            is not numeric.
+    """
+    if isinstance(value, torch.Tensor):
+        value = _from_tensor(value, name)
+    elif isinstance(value, pd.DataFrame):
+        value = _from_frame(value, name)
+    elif isinstance(value, (pd.Series, pd.Index)):
+        value = _from_column(value)
+    elif type(value).__module__.startswith("scipy.sparse"):
+        raise ValueError(f"{name} must be dense, got a sparse matrix; use .toarray()")
+    if isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
+        raise ValueError(
+            f"{name} must have no masked entries, got {np.ma.count_masked(value)}; fill them or drop their rows"
+        )
+    array = np.asarray(value)
+    if array.dtype.kind in "iu" and array.size and max(int(array.max()), -int(array.min())) > _EXACT:
+        raise ValueError(
+            f"{name} holds integers beyond 2**53, which lose digits as floats; if they are identifiers, leave them out"
+        )
+    return array
+
+
+def _from_tensor(value: torch.Tensor, name: str) -> torch.Tensor:
+    if value.layout != torch.strided:
+        raise ValueError(f"{name} must be dense, got a sparse tensor; use .to_dense()")
+    value = value.detach().cpu()
+    return value.double() if value.is_floating_point() and value.dtype != torch.float32 else value
+
+
+def _from_frame(value: pd.DataFrame, name: str) -> np.ndarray:
+    columns = [as_array(value.iloc[:, k], f"column {c!r} of {name}") for k, c in enumerate(value.columns)]
+    for column, array in zip(value.columns, columns, strict=True):
+        if array.dtype.kind not in "fiub":
+            raise ValueError(
+                f"{name} must be numeric, got column {column!r} of dtype {array.dtype}; encode its categories first"
+            )
+    return np.column_stack(columns) if columns else np.empty(value.shape)
+
+
+def _from_column(value: pd.Series | pd.Index) -> np.ndarray:
+    """Nullable and Arrow columns as what NumPy has for them."""
+    if isinstance(value.dtype, np.dtype):
+        return value.to_numpy()
+    if value.dtype.kind in "fiub" and value.hasnans:
+        return value.to_numpy(np.float64, na_value=np.nan)
+    return value.to_numpy(value.dtype.numpy_dtype if value.dtype.kind in "fiub" else object)
+
 
 def as_covariates(x: Any, name: str = "x") -> Covariates:
-    """Return ``x`` as an (n, d) array of finite floats.
+    """Return ``x`` as an (n, d) array of finite floats; float32 stays so, all else becomes float64.
 
     Args:
         x: NumPy array, torch tensor or DataFrame, (n, d).
         name: what the argument is called in an error.
 
     Raises:
-        ValueError: not two-dimensional, not numeric, or not finite.
+        ValueError: not two-dimensional, without a column, sparse, masked, not numeric, or not finite.
     """
-    x = np.asarray(x)
+    x = as_array(x, name)
     if x.ndim != 2:
         raise ValueError(
             f"{name} must have two axes (units, covariates), got shape {x.shape};"
             " reshape(-1, 1) makes one covariate a column"
         )
+    if not x.shape[1]:
+        raise ValueError(f"{name} must have at least one covariate, got shape {x.shape}")
     if x.dtype.kind not in "fiub":
         raise ValueError(f"{name} must be numeric, got dtype {x.dtype}; encode its categories first")
-    x = x if x.dtype.kind == "f" else x.astype(np.float64)
+    x = x if x.dtype == np.float32 else x.astype(np.float64)
     if not np.isfinite(x).all():
         rows = np.flatnonzero(~np.isfinite(x).all(axis=1))
         raise ValueError(
@@ -43,25 +102,32 @@ def as_arms(t: Any, n: int, name: str = "t") -> Arms:
     Raises:
         ValueError: another length than ``n``, or a value that is neither 0 nor 1.
     """
-    t = np.asarray(t)
+    t = as_array(t, name)
     if t.shape != (n,):
         raise ValueError(f"{name} must have one entry for each of the {n} units, got shape {t.shape}")
-    if not np.isin(t, (0, 1)).all():
-        odd = [v for v in np.unique(t).tolist() if v not in (0, 1)]
+    values = list(dict.fromkeys(t.tolist()))  # not sorted: they may be of several kinds
+    odd = [v for v in values if not (isinstance(v, (bool, int, float)) and v in (0, 1))]
+    if odd:
         raise ValueError(f"{name} must be binary (0 control, 1 treated), got also {odd[:5]}; recode the treatment")
     return t.astype(np.int64)
 
 
-def as_outcomes(y: Any, n: int, name: str = "y") -> Outcomes:
+def as_outcomes(y: Any, n: int, name: str = "y", missing: bool = False) -> Outcomes:
     """Return ``y`` as an (n,) float64 array of finite outcomes.
+
+    Args:
+        y: outcomes, (n,), in their own unit.
+        n: number of units.
+        name: what the argument is called in an error.
+        missing: whether an outcome may be NaN, for one that has not been observed.
 
     Raises:
         ValueError: another length than ``n``, not numeric, or not finite.
     """
-    y = np.asarray(y)
+    y = as_array(y, name)
     if y.shape != (n,):
         raise ValueError(f"{name} must have one entry for each of the {n} units, got shape {y.shape}")
-    if y.dtype.kind not in "fiub" or not np.isfinite(y).all():
+    if y.dtype.kind not in "fiub" or np.isinf(y).any() or not (missing or np.isfinite(y).all()):
         raise ValueError(f"{name} must be finite numbers, got dtype {y.dtype} or a NaN or infinity among them")
     return y.astype(np.float64)
 
@@ -98,6 +164,13 @@ def as_count(value: Any, name: str) -> int:
     return int(value)
 
 
+def _as_images(x: Any) -> Images:
+    x = np.asarray(x)
+    if x.ndim != 2 or x.dtype != np.uint8:
+        raise ValueError(f"x must be (n, d) uint8 where levels are given, got shape {x.shape} and dtype {x.dtype}")
+    return x
+
+
 def _freeze(array: np.ndarray) -> np.ndarray:
     array = array.copy()
     array.flags.writeable = False
@@ -105,7 +178,7 @@ def _freeze(array: np.ndarray) -> np.ndarray:
 
 
 class _Covariates:
-    """The field ``Split.x``: keeps what it is given, hands out float32."""
+    """The field ``Split.x``: keeps what it is given, hands out floats."""
 
     def __set__(self, split: "Split", x: Any) -> None:
         split.__dict__["stored"] = x
@@ -128,12 +201,13 @@ class Split:
     all units anew, reading ``split[rows].x`` those of the rows alone.
 
     Attributes:
-        x: covariates, (n, d) float32; given as (n, d) uint8 where there are levels.
+        x: covariates, (n, d) float32 or float64, as they were given; (n, d) uint8 where there are levels.
         t: treatment, (n,), 0 control and 1 treated.
-        y: observed outcome, (n,), in the outcome's unit; None where none has been observed.
+        y: observed outcome, (n,), in the outcome's unit, NaN for a unit without one; None where none has been observed.
         mu0: outcome without treatment, (n,), where known; noiseless, or with noise that both arms share.
         mu1: outcome under treatment, likewise.
         levels: the covariate that each byte stands for, (256,), where ``x`` is given as uint8.
+        index: what the caller calls the units, a pandas Index of n; None where they are known by their positions.
 
     Raises:
         ValueError: any array is of the wrong shape, type or range.
@@ -145,21 +219,23 @@ class Split:
     mu0: Outcomes | None = None
     mu1: Outcomes | None = None
     levels: Levels | None = None
+    index: Any = None
 
     def __post_init__(self) -> None:
-        x = np.asarray(self.stored)
-        n = len(x)
         if self.levels is None:
-            x = as_covariates(x).astype(np.float32)
-        elif x.ndim != 2 or x.dtype != np.uint8:
-            raise ValueError(f"x must be (n, d) uint8 where levels are given, got shape {x.shape} and dtype {x.dtype}")
+            x = as_covariates(self.stored)
         else:
+            x = _as_images(self.stored)
             object.__setattr__(self, "levels", _freeze(as_outcomes(self.levels, 256, "levels").astype(np.float32)))
+        n = len(x)
         object.__setattr__(self, "x", _freeze(x))
         object.__setattr__(self, "t", _freeze(as_arms(self.t, n)))
         for name in ("y", "mu0", "mu1"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, _freeze(as_outcomes(getattr(self, name), n, name)))
+                outcomes = as_outcomes(getattr(self, name), n, name, missing=name == "y")
+                object.__setattr__(self, name, _freeze(outcomes))
+        if self.index is not None and len(self.index) != n:
+            raise ValueError(f"index must name each of the {n} units, got {len(self.index)} names")
 
     def __len__(self) -> int:
         return len(self.t)
@@ -178,7 +254,8 @@ class Split:
     def __getitem__(self, rows: Any) -> "Split":
         rest = {name: getattr(self, name) for name in ("t", "y", "mu0", "mu1")}
         rest = {name: None if a is None else a[rows] for name, a in rest.items()}
-        return Split(self.stored[rows], **rest, levels=self.levels)
+        index = None if self.index is None else self.index[rows]
+        return Split(self.stored[rows], **rest, levels=self.levels, index=index)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +265,7 @@ class Problem:
     Attributes:
         name: data set.
         pool: units that may be labelled; their outcomes are revealed when they are.
-        test: units on which the PEHE is computed.
+        test: units on which the PEHE is computed, or None where nothing is to be judged.
         start: indices into the pool, labelled before the first query.
         valid: units for early stopping, or None where the model needs none.
         batch_size: labels per query in the paper's campaign.
@@ -204,7 +281,7 @@ class Problem:
 
     name: str
     pool: Split
-    test: Split
+    test: Split | None
     start: Indices
     valid: Split | None = None
     batch_size: int = 10

@@ -9,6 +9,7 @@ import numpy as np
 
 from macal.posterior import Posterior
 from macal.problem import as_arms, as_count, as_covariates, as_indices
+from macal.progress import progress
 from macal.shapes import Arms, Covariates, Features, Indices, Outcomes
 
 
@@ -65,10 +66,12 @@ class Criterion(ABC):
     Attributes:
         stochastic: whether the choice depends on ``State.rng``.
         needs: fields of the state that only a fitted model can provide; label-free criteria need none.
+        least: labels that a batch must have for the rule to mean something.
     """
 
     stochastic: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ()
+    least: ClassVar[int] = 1
 
     @abstractmethod
     def select(self, state: State, batch_size: int) -> Indices:
@@ -90,6 +93,21 @@ class Criterion(ABC):
                 return
             yield batch
             state = replace(state, labelled=np.concatenate([state.labelled, batch]))
+
+
+def as_batch_size(batch_size: Any, criterion: Criterion) -> int:
+    """Return ``batch_size`` as an int that the criterion can make use of.
+
+    Raises:
+        ValueError: not an integer, or too few labels for the criterion.
+    """
+    batch_size = as_count(batch_size, "batch_size")
+    if batch_size < criterion.least:
+        raise ValueError(
+            f"{type(criterion).__name__} buys pairs, so batch_size must be at least {criterion.least},"
+            f" got {batch_size}; 'qhte' chooses one unit at a time"
+        )
+    return batch_size
 
 
 def campaign(
@@ -115,6 +133,10 @@ def campaign(
     x = as_covariates(x).astype(np.float64)
     t = as_arms(t, len(x))
     done = as_indices(labelled, len(x))
-    n_queries, batch_size = as_count(n_queries, "n_queries"), as_count(batch_size, "batch_size")
-    state = State(x, t, done, np.random.default_rng(seed))
-    return list(criterion.plan(state, [batch_size] * n_queries))
+    n_queries, batch_size = as_count(n_queries, "n_queries"), as_batch_size(batch_size, criterion)
+    state, batches = State(x, t, done, np.random.default_rng(seed)), []
+    with progress(min(n_queries * batch_size, len(t) - len(done)), "planning", "label") as bar:
+        for batch in criterion.plan(state, [batch_size] * n_queries):
+            batches.append(batch)
+            bar.update(len(batch))
+    return batches

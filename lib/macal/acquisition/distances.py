@@ -8,6 +8,7 @@ unit i to the nearest labelled unit of its own arm, with the picks of the batch 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -92,6 +93,8 @@ class _Pairs(_Planned):
         UnknownName: no such metric.
     """
 
+    least: ClassVar[int] = 2
+
     metric: str = "euclidean"
 
     def __post_init__(self) -> None:
@@ -144,6 +147,8 @@ class Macal(_Pairs):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if isinstance(self.alpha, (np.integer, np.floating)):
+            object.__setattr__(self, "alpha", self.alpha.item())
         if isinstance(self.alpha, bool) or not isinstance(self.alpha, (int, float)) or not 0 <= self.alpha < np.inf:
             raise ValueError(f"alpha must be a finite number of at least 0, got {self.alpha!r}")
 

@@ -7,6 +7,7 @@ surfaces that a Gaussian process prior thinks possible?
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
@@ -39,6 +40,8 @@ class Rolling(Criterion):
     Raises:
         ValueError: a parameter is out of range.
     """
+
+    least: ClassVar[int] = 2
 
     rho: float = 0.5
     lengthscale: float | None = None

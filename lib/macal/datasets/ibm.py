@@ -104,7 +104,9 @@ def load(seed: int, protocol: str, instance: str = INSTANCE) -> Problem:
     start = rng.choice(pool.size, START, replace=False)
     mean, sd = x[pool].mean(axis=0), x[pool].std(axis=0)
     sd[np.ptp(x[pool], axis=0) == 0] = 1
-    splits = [Split((x[rows] - mean) / sd, t[rows], y[rows], y0[rows], y1[rows]) for rows in (pool, test, valid)]
+    scaled = [((x[rows] - mean) / sd).astype(np.float32) for rows in (pool, test, valid)]
+    outcomes = [(t[rows], y[rows], y0[rows], y1[rows]) for rows in (pool, test, valid)]
+    splits = [Split(own, *rest) for own, rest in zip(scaled, outcomes, strict=True)]
     sources = {name: files.FILES[name].sha256 for name in _sources(instance)}
     y_scale = float(y[pool].mean()), float(y[pool].std())
     return Problem("ibm", *splits[:2], start, splits[2], BATCH, QUERIES, seed, protocol, sources, y_scale)

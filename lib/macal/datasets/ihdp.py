@@ -92,7 +92,7 @@ def load(seed: int, protocol: str) -> Problem:
     rng = np.random.default_rng(seed)
     mu0, mu1 = surface_b(x, t, rng)
     y = np.where(t == 1, mu1, mu0) + rng.normal(size=t.size)
-    units = Split(x, t, y, mu0, mu1)
+    units = Split(x.astype(np.float32), t, y, mu0, mu1)
     rest, tenth = train_test_split(np.arange(t.size), test_size=0.1, random_state=seed)
     pool, third = train_test_split(rest, test_size=0.3, random_state=seed)
     valid, test = (tenth, third) if protocol == "paper" else (third, tenth)

@@ -28,7 +28,7 @@ def load(seed: int, protocol: str, centre: float = 2.5) -> Problem:
     x = np.concatenate([treated, control])
     t = np.repeat([1, 0], [treated.size, control.size])
     mu0, mu1 = surfaces(x)
-    units = Split(x[:, None], t, np.where(t == 1, mu1, mu0), mu0, mu1)
+    units = Split(x[:, None].astype(np.float32), t, np.where(t == 1, mu1, mu0), mu0, mu1)
     pool, test = train_test_split(np.arange(x.size), test_size=0.25 if protocol == "paper" else 0.2, random_state=seed)
     start = rng.choice(pool.size, START, replace=False)
     return Problem(

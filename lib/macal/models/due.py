@@ -146,8 +146,23 @@ class Due:
             raise ValueError(f"tasks trained together must have the same {d} covariates, got {widths} in tasks[{i}]")
         if self.encoder == "cnn" and d != 784:
             raise ValueError(f"encoder 'cnn' needs 784 = 28 x 28 pixels, got {d} covariates; use encoder 'dnn'")
+        for units in (task.labelled, task.valid):
+            _check_precision(units.x)
         if isinstance(task.seed, bool) or not isinstance(task.seed, int) or task.seed < 0:
             raise ValueError(f"seed must be a non-negative integer, got {task.seed!r} in tasks[{i}]")
+
+
+def _check_precision(x: Covariates) -> None:
+    """Refuse covariates (n, d) that the single precision of this model would blur or overflow."""
+    if x.dtype == np.float32:
+        return
+    blur = np.abs(x).max(axis=0) * np.finfo(np.float32).eps > 1e-3 * x.std(axis=0)
+    lost = np.flatnonzero((blur & (np.ptp(x, axis=0) > 0)) | (np.abs(x).max(axis=0) > np.finfo(np.float32).max))
+    if lost.size:
+        raise ValueError(
+            f"this model computes in single precision, which loses what column {lost[0]} of the covariates tells"
+            " apart; standardise it, or take another model"
+        )
 
 
 class Fitted:

@@ -39,7 +39,7 @@ class Units:
         """Copy a :class:`macal.problem.Split` to the device, its outcomes less a mean and over an s.d."""
         mean, sd = y_scale
         x, t, y = (torch.from_numpy(np.array(a)).to(device) for a in (split.x, split.t, (split.y - mean) / sd))
-        return cls(x, t, y.float())
+        return cls(x.float(), t, y.float())
 
     def __len__(self) -> int:
         return len(self.y)
