@@ -84,6 +84,7 @@ def server():
 def folders(tmp_path, monkeypatch):
     """The three places where files are looked for, all empty."""
     found = {name: tmp_path / name for name in ("named", "project", "cache")}
+    found["named"].mkdir()
     monkeypatch.setenv("MACAL_DATA", str(found["named"]))
     monkeypatch.setenv("XDG_CACHE_HOME", str(found["cache"]))
     monkeypatch.setattr(files, "PROJECT_DATA", found["project"])
@@ -168,6 +169,27 @@ def test_folders_are_searched_in_order(sources, folders):
         put(folders[name])
         assert files.find(NAME) == folders[name] / NAME
     assert files.read(NAME) == CONTENT
+
+
+@pytest.mark.parametrize("wrong", ["absent", "a file"])
+@pytest.mark.parametrize("look", [files.read, lambda _: files.require("test"), lambda _: files.missing("test")])
+def test_a_wrong_folder_is_said_before_another_is_looked_at(sources, folders, tmp_path, monkeypatch, wrong, look):
+    sources()
+    put(folders["project"])
+    (tmp_path / "a file").touch()
+    named = str(tmp_path / wrong)
+    monkeypatch.setenv("MACAL_DATA", named)
+    with pytest.raises(ValueError, match=f"^MACAL_DATA={named!r} is no folder: .*{NAME}, or unset it$"):
+        look(NAME)
+
+
+def test_an_empty_variable_names_no_folder(sources, folders, tmp_path, monkeypatch):
+    sources()
+    put(tmp_path, b"not meant")
+    put(folders["project"])
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MACAL_DATA", "")
+    assert files.find(NAME) == folders["project"] / NAME
 
 
 @pytest.mark.parametrize("name", ["named", "project", "cache"])

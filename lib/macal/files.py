@@ -155,9 +155,12 @@ def find(name: str) -> Path | None:
 
     Raises:
         UnknownName: no such file.
+        ValueError: the environment variable MACAL_DATA names no folder.
     """
     FILES[name]
     named = os.environ.get("MACAL_DATA")
+    if named and not Path(named).is_dir():
+        raise ValueError(f"MACAL_DATA={named!r} is no folder: name the full path of one that holds {name}, or unset it")
     for folder in (*([Path(named)] if named else []), PROJECT_DATA):
         if (folder / name).is_file():
             return folder / name
@@ -170,6 +173,7 @@ def missing(*groups: str) -> list[str]:
 
     Raises:
         UnknownName: no such group.
+        ValueError: see :func:`find`.
     """
     return [name for group in groups for name in GROUPS[group] if find(name) is None]
 
@@ -179,6 +183,7 @@ def require(*groups: str) -> None:
 
     Raises:
         UnknownName: no such group.
+        ValueError: see :func:`find`.
         DataUnavailable: a file is in no folder and could not be downloaded.
     """
     for name in missing(*groups):
@@ -193,11 +198,13 @@ def read(name: str) -> bytes:
 
     Raises:
         UnknownName: no such file.
+        ValueError: see :func:`find`.
         DataUnavailable: it is in no folder and could not be downloaded.
         ChecksumError: the file that was found is not the one that is meant.
     """
     path = find(name) or _download(name)
-    return verified(path.read_bytes(), FILES[name].sha256, f"{path} (delete it, and it will be downloaded again)")
+    origin = f"{path} (delete it, and it will be downloaded again)"
+    return verified(path.read_bytes(), FILES[name].sha256, origin)
 
 
 def verified(raw: bytes, sha256: str, origin: str) -> bytes:
