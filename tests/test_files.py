@@ -194,11 +194,14 @@ def test_an_empty_variable_names_no_folder(sources, folders, tmp_path, monkeypat
 
 @pytest.mark.parametrize("name", ["named", "project", "cache"])
 @pytest.mark.parametrize("path", ["/flipped", "/truncated", "/packed-truncated"])
-def test_a_damaged_file_is_refused_and_left_alone(server, sources, folders, name, path):
+@pytest.mark.parametrize("use", [files.read, lambda _: files.require("test")])
+def test_a_damaged_file_is_refused_and_left_alone(server, sources, folders, name, path, use):
     sources(server.url + "/good")
     put(folders[name], BODIES[path])
-    with pytest.raises(files.ChecksumError, match=re.escape(str(folders[name] / NAME))):
-        files.read(NAME)
+    where = re.escape(str(folders[name] / NAME))
+    with pytest.raises(files.ChecksumError, match=f"{where} .*delete it, and one is downloaded") as caught:
+        use(NAME)
+    assert path.startswith("/packed") or re.search(f"[0-9a-f]{{12}}.*expected {SHA256[:12]}", str(caught.value))
     assert (folders[name] / NAME).read_bytes() == BODIES[path] and server.requests == []
 
 

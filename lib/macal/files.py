@@ -3,7 +3,7 @@
 A file is looked for in the folder that the environment variable ``MACAL_DATA`` names, then in ``data/`` of the project,
 then in the user's cache; what is in none of them is downloaded into the cache. Whatever the place, no byte is used
 before the SHA-256 of the content agrees; of a gzip file the content is what it unpacks to, since mirrors pack it
-differently.
+differently. A damaged file is never replaced unasked: the error says where it is.
 """
 
 import gzip
@@ -179,15 +179,14 @@ def missing(*groups: str) -> list[str]:
 
 
 def require(*groups: str) -> None:
-    """Make sure that the files of ``groups`` are on this machine, downloading those that are not.
+    """Make sure that the files of ``groups`` are on this machine and whole, downloading those that are in no folder.
 
     Raises:
         UnknownName: no such group.
-        ValueError: see :func:`find`.
-        DataUnavailable: a file is in no folder and could not be downloaded.
+        ValueError, DataUnavailable, ChecksumError: see :func:`read`.
     """
-    for name in missing(*groups):
-        _download(name)
+    for name in (name for group in groups for name in GROUPS[group]):
+        read(name)
 
 
 def read(name: str) -> bytes:
@@ -203,7 +202,7 @@ def read(name: str) -> bytes:
         ChecksumError: the file that was found is not the one that is meant.
     """
     path = find(name) or _download(name)
-    origin = f"{path} (delete it, and it will be downloaded again)"
+    origin = f"{path} (put a whole copy there, or delete it, and one is downloaded)"
     return verified(path.read_bytes(), FILES[name].sha256, origin)
 
 
@@ -224,7 +223,7 @@ def verified(raw: bytes, sha256: str, origin: str) -> bytes:
         raise ChecksumError(f"damaged gzip file ({error}): {origin}") from error
     found = hashlib.sha256(content).hexdigest()
     if found != sha256:
-        raise ChecksumError(f"content has SHA-256 {found}, expected {sha256}: {origin}")
+        raise ChecksumError(f"content has SHA-256 {found[:12]}..., expected {sha256[:12]}...: {origin}")
     return content
 
 
