@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import tracemalloc
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -203,6 +204,17 @@ def test_a_damaged_file_is_refused_and_left_alone(server, sources, folders, name
         use(NAME)
     assert path.startswith("/packed") or re.search(f"[0-9a-f]{{12}}.*expected {SHA256[:12]}", str(caught.value))
     assert (folders[name] / NAME).read_bytes() == BODIES[path] and server.requests == []
+
+
+def test_a_bomb_is_refused_before_it_fills_the_memory(sources, folders):
+    sources()
+    put(folders["named"], gzip.compress(bytes(2**24)) * 64)  # 1 MiB that unpacks to 1 GiB
+    tracemalloc.start()
+    with pytest.raises(files.ChecksumError, match=f"larger than 256 MiB.*{NAME}"):
+        files.read(NAME)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.1 * files.LIMIT
 
 
 @pytest.fixture

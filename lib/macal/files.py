@@ -12,6 +12,7 @@ import os
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
 from macal.registry import Registry
@@ -19,6 +20,7 @@ from macal.registry import Registry
 PROJECT_DATA = Path(__file__).resolve().parents[2] / "data"
 RETRIES = 2  # per source, after the first attempt
 TIMEOUT = 30  # seconds without a byte
+LIMIT = 2**28  # bytes that a gzip file may unpack to, five times the largest that is meant
 
 
 class DataUnavailable(FileNotFoundError):
@@ -215,12 +217,14 @@ def verified(raw: bytes, sha256: str, origin: str) -> bytes:
         origin: what the file is called in an error.
 
     Raises:
-        ChecksumError: another SHA-256, or a gzip file that does not unpack.
+        ChecksumError: another SHA-256, or a gzip file that does not unpack, or unpacks to more than ``LIMIT`` bytes.
     """
     try:
-        content = gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else raw
+        content = gzip.open(BytesIO(raw)).read(LIMIT + 1) if raw.startswith(b"\x1f\x8b") else raw
     except (OSError, EOFError, zlib.error) as error:
         raise ChecksumError(f"damaged gzip file ({error}): {origin}") from error
+    if len(content) > LIMIT:
+        raise ChecksumError(f"content is larger than {LIMIT >> 20} MiB, which no file here is: {origin}")
     found = hashlib.sha256(content).hexdigest()
     if found != sha256:
         raise ChecksumError(f"content has SHA-256 {found[:12]}..., expected {sha256[:12]}...: {origin}")
