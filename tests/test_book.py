@@ -1,9 +1,12 @@
 """Chapters run, refuse wrong parameters, and are re-checked with a tolerance."""
 
 import importlib.util
+import os
+import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -99,15 +102,21 @@ sizes: list[int] = [1, 2]"""
 RULES = 'book.check(globals(), "1 <= n_seeds <= 100", "optimiser in (\'adam\', \'lbfgs\')", "n_seeds >= len(sizes)")'
 
 
-def papermill(folder, *arguments):
-    """Run a tiny chapter under plain papermill: its exit status and what it said."""
+def write_notebook(folder):
+    """Write a tiny chapter with parameters; it fails where 13 trainings are asked for."""
     cells = [
         new_code_cell("from macal import book"),
         new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]}),
         new_code_cell(RULES),
+        new_code_cell("print(n_seeds, 1 / (n_seeds - 13))"),
     ]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": kernel}), folder / "tiny.ipynb")
+
+
+def papermill(folder, *arguments):
+    """Run a tiny chapter under plain papermill: its exit status and what it said."""
+    write_notebook(folder)
     command = [sys.executable, "-m", "papermill", "tiny.ipynb", "out.ipynb", "--no-progress-bar", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
     return done.returncode, done.stderr
@@ -231,8 +240,13 @@ def test_tolerance(a, b, same):
     assert (Text(a) != Text(b)) is not same
 
 
+def nbval(folder):
+    shutil.copy(TOLERANT, folder / "conftest.py")
+    command = [sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env", "-p", "no:cacheprovider", "-rA"]
+    return subprocess.run([*command, "tiny.ipynb"], cwd=folder, capture_output=True, text=True, timeout=60)
+
+
 def test_plain_nbval_compares_with_the_tolerance(tmp_path):
-    shutil.copy(TOLERANT, tmp_path / "conftest.py")
     prints = {"0.5": "0.50000005\n", "0.25": "0.2525\n", "'a word'": "another word\n"}
     cells = [
         new_code_cell(f"print({value})", execution_count=1, outputs=[new_output("stream", name="stdout", text=stored)])
@@ -240,7 +254,54 @@ def test_plain_nbval_compares_with_the_tolerance(tmp_path):
     ]
     cells += [new_code_cell("'hidden';", execution_count=1)]
     nbformat.write(new_notebook(cells=cells), tmp_path / "tiny.ipynb")
-    command = [sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env", "-p", "no:cacheprovider", "-rA"]
-    done = subprocess.run([*command, "tiny.ipynb"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = nbval(tmp_path)
     assert "2 failed, 2 passed" in done.stdout, done.stdout
     assert {"PASSED tiny.ipynb::Cell 0", "PASSED tiny.ipynb::Cell 3"} <= set(done.stdout.splitlines())
+
+
+# ---------------------------------------------------------------- which warnings are errors
+
+FOREIGN = """import warnings
+PATTERN = "\\d"  # no valid escape: a warning of the compiler
+
+def noise():
+    warnings.warn("mine", UserWarning)
+
+def old():
+    warnings.warn("yours", DeprecationWarning, stacklevel=2)
+"""
+OWN = {
+    "lib/macal/__init__.py": "",
+    "lib/macal/own.py": "import warnings, foreign\ndef noise(): warnings.warn('mine')\ndef use(): foreign.old()\n",
+    "lib/macal/compiled.py": 'PATTERN = "\\d"\n',
+    "lib/python/site-packages/foreign.py": FOREIGN,
+    "tests/test_foreign.py": "def test_it():\n    import foreign; foreign.noise()\n",
+    "tests/test_numbers.py": "import numpy as np\ndef test_it(): np.mean([])\n",
+    "tests/test_own.py": "from macal import own\ndef test_it(): own.noise()\n",
+    "tests/test_use.py": "from macal import own\ndef test_it(): own.use()\n",
+    "tests/test_self.py": "import warnings\ndef test_it(): warnings.warn('mine')\n",
+    "tests/test_old.py": "import foreign\ndef test_it(): foreign.old()\n",
+    "tests/test_compiled.py": "def test_it(): import macal.compiled\n",
+    "tests/test_pattern.py": 'def test_it(): assert "\\d"\n',
+    "tests/test_value.py": "def test_it(): return 1\n",
+}
+
+
+def test_our_warnings_are_errors_and_those_of_others_are_not(tmp_path):
+    for name, text in OWN.items():
+        (tmp_path / "macal" / name).parent.mkdir(parents=True, exist_ok=True)  # the folder's name is no module's
+        (tmp_path / "macal" / name).write_text(text)
+    shutil.copy(book.ROOT / "pyproject.toml", tmp_path / "macal")
+    paths = [tmp_path / "macal" / "lib", tmp_path / "macal" / "lib" / "python" / "site-packages"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-rA", "-p", "no:cacheprovider", "--continue-on-collection-errors"],
+        cwd=tmp_path / "macal",
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths)), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    passed = {Path(name).stem for name in re.findall(r"^PASSED (\S+)::", done.stdout, re.M)}
+    failed = {Path(name).stem for name in re.findall(r"^(?:FAILED|ERROR) ([^\s:]+)", done.stdout, re.M)}
+    assert passed == {"test_foreign"}, done.stdout
+    assert failed == {Path(name).stem for name in OWN if "tests/" in name} - passed
