@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -198,6 +199,55 @@ def test_types(value, kind, fits):
     else:
         with pytest.raises(ValueError, match="must be kind"):
             book.check(namespace)
+
+
+# ---------------------------------------------------------------- make
+
+
+@pytest.fixture
+def make(tmp_path):
+    """A function that calls make where two pages are and nothing is built: status, what it said, what is there."""
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    (tmp_path / "notebooks").mkdir()
+    shutil.copy(book.ROOT / "Makefile", tmp_path)
+    for name in ("requirements.txt", "pyproject.toml", "notebooks/tiny.ipynb", "notebooks/small.ipynb"):
+        (tmp_path / name).touch()
+    for tool in ("python", "jupytext"):
+        command = tmp_path / ".venv" / "bin" / tool
+        command.write_text(f'#!/bin/sh\nexec {sys.executable} {"-m jupytext" if tool == "jupytext" else ""} "$@"\n')
+        command.chmod(0o755)
+    (tmp_path / ".venv" / ".installed").touch()
+
+    def call(*arguments):
+        done = subprocess.run(["make", *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        return done.returncode, done.stderr, sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*"))
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("pull", "unknown chapter NAME=''; known: small tiny."),
+        ("pull NAME=tony", "unknown chapter NAME='tony'; known: small tiny."),
+        ("pull NAME='tiny small'", "unknown chapter NAME='tiny small'; known: small tiny."),
+        ("serve", "nothing is built yet: make book, or make html."),
+    ],
+)
+def test_make_says_in_one_line_what_is_wrong_and_writes_nothing(make, arguments, message):
+    _, _, before = make("help")
+    status, said, after = make(*shlex.split(arguments))
+    lines = [line for line in said.splitlines() if not re.match(r"make: \*\*\* .* Error \d$", line)]
+    assert status == 2 and len(lines) == 1 and message in lines[0] and after == before
+
+
+def test_make_clean_keeps_records(make, tmp_path):
+    for path in ("_build/html/index.html", "runs/tiny.ipynb", "runs/store/record.json"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).touch()
+    assert make("clean")[0] == 0
+    assert not (tmp_path / "_build").exists() and os.listdir(tmp_path / "runs") == ["store"]
+    assert (tmp_path / "runs" / "store" / "record.json").exists()
 
 
 # ---------------------------------------------------------------- the tolerant comparison
