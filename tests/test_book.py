@@ -82,6 +82,17 @@ def test_a_chapter_without_its_raw_files_is_kept_as_it_is(project, capfd, monkey
     assert (root / "notebooks" / "tiny.ipynb").read_bytes() == old
 
 
+def test_a_chapter_whose_raw_files_cannot_be_looked_for_fails_alone(project, capfd, monkeypatch):
+    root, run = project
+    run("1")
+    text = CHAPTER.format(expression='__import__("macal").files.require("mnist")')
+    (root / "book" / "needy.md").write_text(text)
+    monkeypatch.setenv("MACAL_DATA", str(root / "absent"))
+    assert book.main([], root) == 1
+    out, err = capfd.readouterr()
+    assert "tiny: " in out and "needy: failed" in out and re.fullmatch(r"ValueError: MACAL_DATA=.*\n", err)
+
+
 def test_command_line_reports_failures_and_names_it_does_not_know(project, capfd):
     root, run = project
     run("1")
@@ -294,6 +305,16 @@ def nbval(folder):
     shutil.copy(TOLERANT, folder / "conftest.py")
     command = [sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env", "-p", "no:cacheprovider", "-rA"]
     return subprocess.run([*command, "tiny.ipynb"], cwd=folder, capture_output=True, text=True, timeout=60)
+
+
+def test_nbval_says_in_one_line_that_raw_files_cannot_be_looked_for(tmp_path, monkeypatch):
+    cell = new_code_cell("macal.files.require('ibm')")
+    nbformat.write(new_notebook(cells=[cell]), tmp_path / "tiny.ipynb")
+    monkeypatch.setenv("MACAL_DATA", str(tmp_path / "absent"))
+    monkeypatch.delenv("MACAL_REQUIRE_DATA", raising=False)
+    done = nbval(tmp_path)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR and "INTERNALERROR" not in done.stdout + done.stderr
+    assert done.stderr.startswith("ERROR: MACAL_DATA=") and len(done.stderr.strip().splitlines()) == 1
 
 
 def test_plain_nbval_compares_with_the_tolerance(tmp_path):

@@ -100,10 +100,10 @@ def missing_data(source: str) -> list[str]:
 def _timed_run(chapter: str, root: Path) -> tuple[float, str, str]:
     """Seconds that the chapter took, why it failed ("" if it did not), and why it was not run."""
     start, failure = time.perf_counter(), ""
-    lacking = missing_data((root / "book" / f"{chapter}.md").read_text(encoding="utf-8"))
-    if lacking and os.environ.get("MACAL_REQUIRE_DATA") != "1":
-        return 0.0, "", f"kept as it is: needs {', '.join(lacking)}, which macal.files.require would download"
     try:
+        lacking = missing_data((root / "book" / f"{chapter}.md").read_text(encoding="utf-8"))
+        if lacking and os.environ.get("MACAL_REQUIRE_DATA") != "1":
+            return 0.0, "", f"kept as it is: needs {', '.join(lacking)}, which macal.files.require would download"
         run(chapter, root)
     except Exception as error:  # whatever it is, the other chapters still run
         failure = f"{type(error).__name__}: {error}\n"
