@@ -5,8 +5,10 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import nbformat
@@ -91,6 +93,32 @@ def test_a_chapter_whose_raw_files_cannot_be_looked_for_fails_alone(project, cap
     assert book.main([], root) == 1
     out, err = capfd.readouterr()
     assert "tiny: " in out and "needy: failed" in out and re.fullmatch(r"ValueError: MACAL_DATA=.*\n", err)
+
+
+def test_without_a_clone_there_is_nothing_to_run(tmp_path, capfd):
+    with pytest.raises(SystemExit) as stopped:
+        book.main([], tmp_path)
+    said = capfd.readouterr().err
+    assert stopped.value.code == 1 and re.fullmatch("pages are run from a clone .*\n", said)
+
+
+def test_ctrl_c_ends_running_and_waiting_chapters(tmp_path):
+    for folder in ("book", "notebooks", "started"):
+        (tmp_path / folder).mkdir()
+    for name in "abcdef":
+        expression = f"open({str(tmp_path / 'started' / name)!r}, 'w').close(), __import__('time').sleep(1000)"
+        (tmp_path / "book" / f"{name}.md").write_text(CHAPTER.format(expression=expression))
+    code = f"from pathlib import Path; from macal import book; book.main([], Path({str(tmp_path)!r}))"
+    running = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
+    try:
+        while len(os.listdir(tmp_path / "started")) < 2:
+            assert running.poll() is None
+            time.sleep(0.1)
+        os.killpg(running.pid, signal.SIGINT)  # what a terminal does
+        assert running.wait(60) == 130
+    finally:
+        running.kill()
+    assert len(os.listdir(tmp_path / "started")) == 2 and not os.listdir(tmp_path / "notebooks")
 
 
 def test_command_line_reports_failures_and_names_it_does_not_know(project, capfd):

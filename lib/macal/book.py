@@ -17,7 +17,7 @@ import types
 import typing
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -114,18 +114,28 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     """Run the named chapters, or all, two at a time; return 1 if any of them failed, else 0."""
     parser = argparse.ArgumentParser(prog="python -m macal.book", description="book/NAME.md -> notebooks/NAME.ipynb")
     parser.add_argument("names", nargs="*", metavar="NAME", help="chapters to run (default: all)")
-    known = chapters(root)
-    names = parser.parse_args(arguments).names or known
+    options, known = parser.parse_args(arguments), chapters(root)
+    if not known:
+        parser.exit(1, f"pages are run from a clone of the repository, and {root} is none\n")
+    names = options.names or known
     for name in sorted(set(names) - set(known)):
-        parser.error(f"unknown chapter {nearest(name, known)}")
+        parser.exit(2, f"{parser.prog}: unknown chapter {nearest(name, known)}\n")
+    return _run_all(names, root)
+
+
+def _run_all(names: Sequence[str], root: Path) -> int:
     failed = 0
-    with ProcessPoolExecutor(max_workers=2) as pool:
+    with ThreadPoolExecutor(max_workers=2) as pool:  # the work itself is done by kernels
         jobs = {pool.submit(_timed_run, name, root): name for name in names}
-        for job in as_completed(jobs):
-            seconds, failure, skipped = job.result()
-            failed |= bool(failure)
-            print(f"{jobs[job]}: {skipped or ('failed after ' if failure else '') + f'{seconds:.1f} s'}", flush=True)
-            print(failure, end="", file=sys.stderr, flush=True)
+        try:
+            for job in as_completed(jobs):
+                seconds, failure, skipped = job.result()
+                failed |= bool(failure)
+                said = skipped or ("failed after " if failure else "") + f"{seconds:.1f} s"
+                print(f"{jobs[job]}: {said}", flush=True)
+                print(failure, end="", file=sys.stderr, flush=True)
+        except KeyboardInterrupt:
+            os._exit(130)  # the pool would wait for the running chapters; their kernels end with this process
     return int(failed)
 
 
@@ -212,4 +222,7 @@ def _copy_mathjax(app: Any, error: Exception | None) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
