@@ -32,9 +32,8 @@ test: $(READY)     ## style, unit tests, the site, and every stored output
 	$(BIN)/ruff check
 	$(BIN)/pytest --nbval -n auto --dist loadfile
 
-run: $(READY)      ## one chapter with other parameters: NAME=ihdp_small ARGS="-p n_seeds 20"
-	mkdir -p runs
-	$(BIN)/papermill notebooks/$(NAME).ipynb runs/$(NAME).ipynb --cwd notebooks $(ARGS)
+run: $(READY)      ## one chapter with other parameters, into runs/: NAME=ihdp_small ARGS="-p n_replications 20"
+	$(BIN)/python -m macal.book --run '$(NAME)' $(ARGS)
 
 bench: $(READY)    ## speed and memory: every file of benchmarks/, one after the other
 	set -e; for file in benchmarks/*.py; do $(BIN)/python $$file; done

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest.mock import ANY
 
 import nbformat
 import pytest
@@ -240,6 +241,64 @@ def test_types(value, kind, fits):
             book.check(namespace)
 
 
+# ---------------------------------------------------------------- run aside, with other parameters
+
+
+@pytest.fixture
+def aside(project, capfd):
+    """A function that runs a tiny chapter aside: status, what it said, and what is in runs/ then."""
+    root, run = project
+    run("1")
+    write_notebook(root / "notebooks")
+
+    def call(*arguments):
+        try:
+            status = book.main(["--run", *arguments], root)
+        except SystemExit as stopped:
+            status = stopped.code
+        return status, capfd.readouterr().err, {p: p.read_text() for p in (root / "runs").rglob("*") if p.is_file()}
+
+    return call
+
+
+def test_a_run_aside_takes_literals_and_is_replaced_by_success_alone(aside):
+    status, _, first = aside("tiny", "-p", "n_seeds", "20", "-p", "sizes", "[3, 4]", "-p", "optimiser", "lbfgs")
+    ((path, text),) = first.items()
+    assert status == 0 and path.parts[-2:] == ("runs", "tiny.ipynb") and "20 0.14" in text
+    assert aside("tiny", "-p", "n_seeds", "0") == (1, ANY, first)
+    status, said, kept = aside("tiny", "-p", "n_seeds", "13")
+    assert status == 1 and "ZeroDivisionError" in said and kept == first
+    status, _, second = aside("tiny")
+    assert status == 0 and list(second) == [path] and "10 -0.33" in second[path]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        ("tony", 2, "unknown chapter 'tony' (did you mean 'tiny'?); known: tiny"),
+        ("tony -p n_seeds 3", 2, "unknown chapter 'tony' (did you mean 'tiny'?)"),
+        ("tiny -p n_seed 5", 1, "unknown parameter of 'tiny' 'n_seed' (did you mean 'n_seeds'?); known: n_seeds, lr"),
+        ("", 2, "unknown chapter ''; known: tiny"),
+    ],
+)
+def test_a_run_aside_refuses_a_wrong_name_in_one_line_before_anything_runs(aside, arguments, status, message):
+    found, said, written = aside(*(arguments.split() or [""]))
+    assert (found, said.count("\n"), written) == (status, 1, {}) and message in said
+
+
+def test_parameters_belong_to_one_run_aside(capfd):
+    for arguments in (["-p", "n_seeds", "3"], ["tiny", "--run", "tiny"]):
+        with pytest.raises(SystemExit):
+            book.main(arguments)
+        assert "-p goes with --run, and --run takes one chapter" in capfd.readouterr().err
+
+
+def test_a_wrong_value_is_said_without_a_traceback(aside):
+    status, said, written = aside("tiny", "-p", "n_seeds", "twelve")
+    assert (status, written) == (1, {})
+    assert said.endswith("ValueError: bad parameters\n  n_seeds='twelve': must be int\n") and "Traceback" not in said
+
+
 # ---------------------------------------------------------------- make
 
 
@@ -267,6 +326,10 @@ def make(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ("run", "unknown chapter ''; known: "),
+        ("run NAME=run_itt", "unknown chapter 'run_itt' (did you mean 'run_it'?)"),
+        ("run NAME=run_it ARGS='-p seed 1'", "unknown parameter of 'run_it' 'seed' (did you mean 'seeds'?)"),
+        ("execute NAME=run_itt", "unknown chapter 'run_itt' (did you mean 'run_it'?)"),
         ("pull", "unknown chapter NAME=''; known: small tiny."),
         ("pull NAME=tony", "unknown chapter NAME='tony'; known: small tiny."),
         ("pull NAME='tiny small'", "unknown chapter NAME='tiny small'; known: small tiny."),
