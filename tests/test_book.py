@@ -299,6 +299,30 @@ def test_a_wrong_value_is_said_without_a_traceback(aside):
     assert said.endswith("ValueError: bad parameters\n  n_seeds='twelve': must be int\n") and "Traceback" not in said
 
 
+def test_a_path_is_counted_from_the_project_wherever_a_chapter_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert book.path("runs/x") == book.ROOT / "runs" / "x"
+    assert book.path(str(tmp_path)) == tmp_path
+    for page in (book.ROOT / "book").glob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        assert "\nstore: str" not in text or "book.path(store)" in text, page
+
+
+def printed():
+    """Commands that run a chapter with other parameters, as the texts print them: chapter and arguments."""
+    texts = [book.ROOT / "README.md", book.ROOT / "Makefile", *(book.ROOT / "book").glob("*.md")]
+    pattern = r'NAME=(\w+) ARGS="([^"]*)"|papermill notebooks/(\w+)\.ipynb (.*)'
+    return [[part for part in found if part] for text in texts for found in re.findall(pattern, text.read_text())]
+
+
+@pytest.mark.parametrize(("name", "arguments"), printed())
+def test_printed_commands_name_parameters_that_the_chapter_has(name, arguments):
+    cells = nbformat.read(book.ROOT / "notebooks" / f"{name}.ipynb", 4).cells
+    declared, _ = book._parameters([cell.source for cell in cells])
+    passed = re.findall(r"-p (\w+)", arguments)
+    assert passed and {*passed} <= {*declared}
+
+
 # ---------------------------------------------------------------- make
 
 

@@ -120,6 +120,11 @@ def rerun(chapter: str, parameters: Mapping[str, Any], root: Path = ROOT) -> Pat
     return target
 
 
+def path(given: str) -> Path:
+    """Where a path leads that a reader gives to a chapter: from the project's folder, wherever the chapter is run."""
+    return ROOT / given
+
+
 def missing_data(source: str) -> list[str]:
     """Raw files that a chapter declares by ``macal.files.require("ibm", ...)`` and this machine lacks.
 
