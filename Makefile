@@ -1,6 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.installed
+CHAPTERS = $(basename $(notdir $(wildcard notebooks/*.ipynb)))
 
 .DEFAULT_GOAL := help
 .PHONY: help book execute html pull test run bench serve clean
@@ -23,6 +24,7 @@ html: $(READY)     ## render the stored notebooks, without running any
 	$(BIN)/jupyter-book build . --all -W -n --keep-going
 
 pull: $(READY)     ## carry edits made in Jupyter back to the text: NAME=ihdp_small
+	$(if $(wildcard notebooks/$(NAME).ipynb),,$(error unknown chapter NAME='$(NAME)'; known: $(CHAPTERS)))
 	touch notebooks/$(NAME).ipynb
 	$(BIN)/jupytext --sync notebooks/$(NAME).ipynb
 
@@ -30,15 +32,15 @@ test: $(READY)     ## style, unit tests, the site, and every stored output
 	$(BIN)/ruff check
 	$(BIN)/pytest --nbval -n auto --dist loadfile
 
-run: $(READY)      ## one chapter with other parameters: NAME=ihdp_small ARGS="-p n_seeds 20"
-	mkdir -p runs
-	$(BIN)/papermill notebooks/$(NAME).ipynb runs/$(NAME).ipynb --cwd notebooks $(ARGS)
+run: $(READY)      ## one chapter with other parameters, into runs/: NAME=ihdp_small ARGS="-p n_replications 20"
+	$(BIN)/python -m macal.book --run '$(NAME)' $(ARGS)
 
 bench: $(READY)    ## speed and memory: every file of benchmarks/, one after the other
 	set -e; for file in benchmarks/*.py; do $(BIN)/python $$file; done
 
-serve: $(READY)    ## read the book at http://127.0.0.1:8000
-	$(BIN)/python -m http.server -b 127.0.0.1 -d _build/html 8000
+serve:             ## read the book at http://127.0.0.1:8000
+	$(if $(wildcard _build/html/index.html),,$(error nothing is built yet: make book, or make html))
+	$(PYTHON) -m http.server -b 127.0.0.1 -d _build/html 8000
 
-clean:             ## remove what was built; chapters' outputs and .venv stay
-	rm -rf _build runs .pytest_cache .ruff_cache .hypothesis
+clean:             ## remove what was built; chapters' outputs, records in runs/ and .venv stay
+	rm -rf _build runs/*.ipynb .pytest_cache .ruff_cache .hypothesis

@@ -60,7 +60,10 @@ RunningKernel.execute_cell_input = execute
 def lacking(notebook):
     """Raw files that a notebook needs and this machine lacks."""
     cells = nbformat.read(notebook, as_version=4).cells
-    return missing_data("\n".join(cell.source for cell in cells if cell.cell_type == "code"))
+    try:
+        return missing_data("\n".join(cell.source for cell in cells if cell.cell_type == "code"))
+    except ValueError as error:
+        raise pytest.UsageError(error) from error
 
 
 def pytest_collection_modifyitems(items):

@@ -1,9 +1,16 @@
 """Chapters run, refuse wrong parameters, and are re-checked with a tolerance."""
 
 import importlib.util
+import os
+import re
+import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
+from unittest.mock import ANY
 
 import nbformat
 import pytest
@@ -78,6 +85,43 @@ def test_a_chapter_without_its_raw_files_is_kept_as_it_is(project, capfd, monkey
     assert (root / "notebooks" / "tiny.ipynb").read_bytes() == old
 
 
+def test_a_chapter_whose_raw_files_cannot_be_looked_for_fails_alone(project, capfd, monkeypatch):
+    root, run = project
+    run("1")
+    text = CHAPTER.format(expression='__import__("macal").files.require("mnist")')
+    (root / "book" / "needy.md").write_text(text)
+    monkeypatch.setenv("MACAL_DATA", str(root / "absent"))
+    assert book.main([], root) == 1
+    out, err = capfd.readouterr()
+    assert "tiny: " in out and "needy: failed" in out and re.fullmatch(r"ValueError: MACAL_DATA=.*\n", err)
+
+
+def test_without_a_clone_there_is_nothing_to_run(tmp_path, capfd):
+    with pytest.raises(SystemExit) as stopped:
+        book.main([], tmp_path)
+    said = capfd.readouterr().err
+    assert stopped.value.code == 1 and re.fullmatch("pages are run from a clone .*\n", said)
+
+
+def test_ctrl_c_ends_running_and_waiting_chapters(tmp_path):
+    for folder in ("book", "notebooks", "started"):
+        (tmp_path / folder).mkdir()
+    for name in "abcdef":
+        expression = f"open({str(tmp_path / 'started' / name)!r}, 'w').close(), __import__('time').sleep(1000)"
+        (tmp_path / "book" / f"{name}.md").write_text(CHAPTER.format(expression=expression))
+    code = f"from pathlib import Path; from macal import book; book.main([], Path({str(tmp_path)!r}))"
+    running = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
+    try:
+        while len(os.listdir(tmp_path / "started")) < 2:
+            assert running.poll() is None
+            time.sleep(0.1)
+        os.killpg(running.pid, signal.SIGINT)  # what a terminal does
+        assert running.wait(60) == 130
+    finally:
+        running.kill()
+    assert len(os.listdir(tmp_path / "started")) == 2 and not os.listdir(tmp_path / "notebooks")
+
+
 def test_command_line_reports_failures_and_names_it_does_not_know(project, capfd):
     root, run = project
     run("1")
@@ -99,15 +143,21 @@ sizes: list[int] = [1, 2]"""
 RULES = 'book.check(globals(), "1 <= n_seeds <= 100", "optimiser in (\'adam\', \'lbfgs\')", "n_seeds >= len(sizes)")'
 
 
-def papermill(folder, *arguments):
-    """Run a tiny chapter under plain papermill: its exit status and what it said."""
+def write_notebook(folder):
+    """Write a tiny chapter with parameters; it fails where 13 trainings are asked for."""
     cells = [
         new_code_cell("from macal import book"),
         new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]}),
         new_code_cell(RULES),
+        new_code_cell("print(n_seeds, 1 / (n_seeds - 13))"),
     ]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": kernel}), folder / "tiny.ipynb")
+
+
+def papermill(folder, *arguments):
+    """Run a tiny chapter under plain papermill: its exit status and what it said."""
+    write_notebook(folder)
     command = [sys.executable, "-m", "papermill", "tiny.ipynb", "out.ipynb", "--no-progress-bar", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
     return done.returncode, done.stderr
@@ -191,6 +241,141 @@ def test_types(value, kind, fits):
             book.check(namespace)
 
 
+# ---------------------------------------------------------------- run aside, with other parameters
+
+
+@pytest.fixture
+def aside(project, capfd):
+    """A function that runs a tiny chapter aside: status, what it said, and what is in runs/ then."""
+    root, run = project
+    run("1")
+    write_notebook(root / "notebooks")
+
+    def call(*arguments):
+        try:
+            status = book.main(["--run", *arguments], root)
+        except SystemExit as stopped:
+            status = stopped.code
+        return status, capfd.readouterr().err, {p: p.read_text() for p in (root / "runs").rglob("*") if p.is_file()}
+
+    return call
+
+
+def test_a_run_aside_takes_literals_and_is_replaced_by_success_alone(aside):
+    status, _, first = aside("tiny", "-p", "n_seeds", "20", "-p", "sizes", "[3, 4]", "-p", "optimiser", "lbfgs")
+    ((path, text),) = first.items()
+    assert status == 0 and path.parts[-2:] == ("runs", "tiny.ipynb") and "20 0.14" in text
+    assert aside("tiny", "-p", "n_seeds", "0") == (1, ANY, first)
+    status, said, kept = aside("tiny", "-p", "n_seeds", "13")
+    assert status == 1 and "ZeroDivisionError" in said and kept == first
+    status, _, second = aside("tiny")
+    assert status == 0 and list(second) == [path] and "10 -0.33" in second[path]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        ("tony", 2, "unknown chapter 'tony' (did you mean 'tiny'?); known: tiny"),
+        ("tony -p n_seeds 3", 2, "unknown chapter 'tony' (did you mean 'tiny'?)"),
+        ("tiny -p n_seed 5", 1, "unknown parameter of 'tiny' 'n_seed' (did you mean 'n_seeds'?); known: n_seeds, lr"),
+        ("", 2, "unknown chapter ''; known: tiny"),
+    ],
+)
+def test_a_run_aside_refuses_a_wrong_name_in_one_line_before_anything_runs(aside, arguments, status, message):
+    found, said, written = aside(*(arguments.split() or [""]))
+    assert (found, said.count("\n"), written) == (status, 1, {}) and message in said
+
+
+def test_parameters_belong_to_one_run_aside(capfd):
+    for arguments in (["-p", "n_seeds", "3"], ["tiny", "--run", "tiny"]):
+        with pytest.raises(SystemExit):
+            book.main(arguments)
+        assert "-p goes with --run, and --run takes one chapter" in capfd.readouterr().err
+
+
+def test_a_wrong_value_is_said_without_a_traceback(aside):
+    status, said, written = aside("tiny", "-p", "n_seeds", "twelve")
+    assert (status, written) == (1, {})
+    assert said.endswith("ValueError: bad parameters\n  n_seeds='twelve': must be int\n") and "Traceback" not in said
+
+
+def test_a_path_is_counted_from_the_project_wherever_a_chapter_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert book.path("runs/x") == book.ROOT / "runs" / "x"
+    assert book.path(str(tmp_path)) == tmp_path
+    for page in (book.ROOT / "book").glob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        assert "\nstore: str" not in text or "book.path(store)" in text, page
+
+
+def printed():
+    """Commands that run a chapter with other parameters, as the texts print them: chapter and arguments."""
+    texts = [book.ROOT / "README.md", book.ROOT / "Makefile", *(book.ROOT / "book").glob("*.md")]
+    pattern = r'NAME=(\w+) ARGS="([^"]*)"|papermill notebooks/(\w+)\.ipynb (.*)'
+    return [[part for part in found if part] for text in texts for found in re.findall(pattern, text.read_text())]
+
+
+@pytest.mark.parametrize(("name", "arguments"), printed())
+def test_printed_commands_name_parameters_that_the_chapter_has(name, arguments):
+    cells = nbformat.read(book.ROOT / "notebooks" / f"{name}.ipynb", 4).cells
+    declared, _ = book._parameters([cell.source for cell in cells])
+    passed = re.findall(r"-p (\w+)", arguments)
+    assert passed and {*passed} <= {*declared}
+
+
+# ---------------------------------------------------------------- make
+
+
+@pytest.fixture
+def make(tmp_path):
+    """A function that calls make where two pages are and nothing is built: status, what it said, what is there."""
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    (tmp_path / "notebooks").mkdir()
+    shutil.copy(book.ROOT / "Makefile", tmp_path)
+    for name in ("requirements.txt", "pyproject.toml", "notebooks/tiny.ipynb", "notebooks/small.ipynb"):
+        (tmp_path / name).touch()
+    for tool in ("python", "jupytext"):
+        command = tmp_path / ".venv" / "bin" / tool
+        command.write_text(f'#!/bin/sh\nexec {sys.executable} {"-m jupytext" if tool == "jupytext" else ""} "$@"\n')
+        command.chmod(0o755)
+    (tmp_path / ".venv" / ".installed").touch()
+
+    def call(*arguments):
+        done = subprocess.run(["make", *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        return done.returncode, done.stderr, sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*"))
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("run", "unknown chapter ''; known: "),
+        ("run NAME=run_itt", "unknown chapter 'run_itt' (did you mean 'run_it'?)"),
+        ("run NAME=run_it ARGS='-p seed 1'", "unknown parameter of 'run_it' 'seed' (did you mean 'seeds'?)"),
+        ("execute NAME=run_itt", "unknown chapter 'run_itt' (did you mean 'run_it'?)"),
+        ("pull", "unknown chapter NAME=''; known: small tiny."),
+        ("pull NAME=tony", "unknown chapter NAME='tony'; known: small tiny."),
+        ("pull NAME='tiny small'", "unknown chapter NAME='tiny small'; known: small tiny."),
+        ("serve", "nothing is built yet: make book, or make html."),
+    ],
+)
+def test_make_says_in_one_line_what_is_wrong_and_writes_nothing(make, arguments, message):
+    _, _, before = make("help")
+    status, said, after = make(*shlex.split(arguments))
+    lines = [line for line in said.splitlines() if not re.match(r"make: \*\*\* .* Error \d$", line)]
+    assert status == 2 and len(lines) == 1 and message in lines[0] and after == before
+
+
+def test_make_clean_keeps_records(make, tmp_path):
+    for path in ("_build/html/index.html", "runs/tiny.ipynb", "runs/store/record.json"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).touch()
+    assert make("clean")[0] == 0
+    assert not (tmp_path / "_build").exists() and os.listdir(tmp_path / "runs") == ["store"]
+    assert (tmp_path / "runs" / "store" / "record.json").exists()
+
+
 # ---------------------------------------------------------------- the tolerant comparison
 
 TOLERANT = book.ROOT / "notebooks" / "conftest.py"
@@ -231,8 +416,23 @@ def test_tolerance(a, b, same):
     assert (Text(a) != Text(b)) is not same
 
 
+def nbval(folder):
+    shutil.copy(TOLERANT, folder / "conftest.py")
+    command = [sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env", "-p", "no:cacheprovider", "-rA"]
+    return subprocess.run([*command, "tiny.ipynb"], cwd=folder, capture_output=True, text=True, timeout=60)
+
+
+def test_nbval_says_in_one_line_that_raw_files_cannot_be_looked_for(tmp_path, monkeypatch):
+    cell = new_code_cell("macal.files.require('ibm')")
+    nbformat.write(new_notebook(cells=[cell]), tmp_path / "tiny.ipynb")
+    monkeypatch.setenv("MACAL_DATA", str(tmp_path / "absent"))
+    monkeypatch.delenv("MACAL_REQUIRE_DATA", raising=False)
+    done = nbval(tmp_path)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR and "INTERNALERROR" not in done.stdout + done.stderr
+    assert done.stderr.startswith("ERROR: MACAL_DATA=") and len(done.stderr.strip().splitlines()) == 1
+
+
 def test_plain_nbval_compares_with_the_tolerance(tmp_path):
-    shutil.copy(TOLERANT, tmp_path / "conftest.py")
     prints = {"0.5": "0.50000005\n", "0.25": "0.2525\n", "'a word'": "another word\n"}
     cells = [
         new_code_cell(f"print({value})", execution_count=1, outputs=[new_output("stream", name="stdout", text=stored)])
@@ -240,7 +440,54 @@ def test_plain_nbval_compares_with_the_tolerance(tmp_path):
     ]
     cells += [new_code_cell("'hidden';", execution_count=1)]
     nbformat.write(new_notebook(cells=cells), tmp_path / "tiny.ipynb")
-    command = [sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env", "-p", "no:cacheprovider", "-rA"]
-    done = subprocess.run([*command, "tiny.ipynb"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = nbval(tmp_path)
     assert "2 failed, 2 passed" in done.stdout, done.stdout
     assert {"PASSED tiny.ipynb::Cell 0", "PASSED tiny.ipynb::Cell 3"} <= set(done.stdout.splitlines())
+
+
+# ---------------------------------------------------------------- which warnings are errors
+
+FOREIGN = """import warnings
+PATTERN = "\\d"  # no valid escape: a warning of the compiler
+
+def noise():
+    warnings.warn("mine", UserWarning)
+
+def old():
+    warnings.warn("yours", DeprecationWarning, stacklevel=2)
+"""
+OWN = {
+    "lib/macal/__init__.py": "",
+    "lib/macal/own.py": "import warnings, foreign\ndef noise(): warnings.warn('mine')\ndef use(): foreign.old()\n",
+    "lib/macal/compiled.py": 'PATTERN = "\\d"\n',
+    "lib/python/site-packages/foreign.py": FOREIGN,
+    "tests/test_foreign.py": "def test_it():\n    import foreign; foreign.noise()\n",
+    "tests/test_numbers.py": "import numpy as np\ndef test_it(): np.mean([])\n",
+    "tests/test_own.py": "from macal import own\ndef test_it(): own.noise()\n",
+    "tests/test_use.py": "from macal import own\ndef test_it(): own.use()\n",
+    "tests/test_self.py": "import warnings\ndef test_it(): warnings.warn('mine')\n",
+    "tests/test_old.py": "import foreign\ndef test_it(): foreign.old()\n",
+    "tests/test_compiled.py": "def test_it(): import macal.compiled\n",
+    "tests/test_pattern.py": 'def test_it(): assert "\\d"\n',
+    "tests/test_value.py": "def test_it(): return 1\n",
+}
+
+
+def test_our_warnings_are_errors_and_those_of_others_are_not(tmp_path):
+    for name, text in OWN.items():
+        (tmp_path / "macal" / name).parent.mkdir(parents=True, exist_ok=True)  # the folder's name is no module's
+        (tmp_path / "macal" / name).write_text(text)
+    shutil.copy(book.ROOT / "pyproject.toml", tmp_path / "macal")
+    paths = [tmp_path / "macal" / "lib", tmp_path / "macal" / "lib" / "python" / "site-packages"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-rA", "-p", "no:cacheprovider", "--continue-on-collection-errors"],
+        cwd=tmp_path / "macal",
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths)), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    passed = {Path(name).stem for name in re.findall(r"^PASSED (\S+)::", done.stdout, re.M)}
+    failed = {Path(name).stem for name in re.findall(r"^(?:FAILED|ERROR) ([^\s:]+)", done.stdout, re.M)}
+    assert passed == {"test_foreign"}, done.stdout
+    assert failed == {Path(name).stem for name in OWN if "tests/" in name} - passed

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import tracemalloc
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -84,6 +85,7 @@ def server():
 def folders(tmp_path, monkeypatch):
     """The three places where files are looked for, all empty."""
     found = {name: tmp_path / name for name in ("named", "project", "cache")}
+    found["named"].mkdir()
     monkeypatch.setenv("MACAL_DATA", str(found["named"]))
     monkeypatch.setenv("XDG_CACHE_HOME", str(found["cache"]))
     monkeypatch.setattr(files, "PROJECT_DATA", found["project"])
@@ -170,14 +172,49 @@ def test_folders_are_searched_in_order(sources, folders):
     assert files.read(NAME) == CONTENT
 
 
+@pytest.mark.parametrize("wrong", ["absent", "a file"])
+@pytest.mark.parametrize("look", [files.read, lambda _: files.require("test"), lambda _: files.missing("test")])
+def test_a_wrong_folder_is_said_before_another_is_looked_at(sources, folders, tmp_path, monkeypatch, wrong, look):
+    sources()
+    put(folders["project"])
+    (tmp_path / "a file").touch()
+    named = str(tmp_path / wrong)
+    monkeypatch.setenv("MACAL_DATA", named)
+    with pytest.raises(ValueError, match=f"^MACAL_DATA={named!r} is no folder: .*{NAME}, or unset it$"):
+        look(NAME)
+
+
+def test_an_empty_variable_names_no_folder(sources, folders, tmp_path, monkeypatch):
+    sources()
+    put(tmp_path, b"not meant")
+    put(folders["project"])
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MACAL_DATA", "")
+    assert files.find(NAME) == folders["project"] / NAME
+
+
 @pytest.mark.parametrize("name", ["named", "project", "cache"])
 @pytest.mark.parametrize("path", ["/flipped", "/truncated", "/packed-truncated"])
-def test_a_damaged_file_is_refused_and_left_alone(server, sources, folders, name, path):
+@pytest.mark.parametrize("use", [files.read, lambda _: files.require("test")])
+def test_a_damaged_file_is_refused_and_left_alone(server, sources, folders, name, path, use):
     sources(server.url + "/good")
     put(folders[name], BODIES[path])
-    with pytest.raises(files.ChecksumError, match=re.escape(str(folders[name] / NAME))):
-        files.read(NAME)
+    where = re.escape(str(folders[name] / NAME))
+    with pytest.raises(files.ChecksumError, match=f"{where} .*delete it, and one is downloaded") as caught:
+        use(NAME)
+    assert path.startswith("/packed") or re.search(f"[0-9a-f]{{12}}.*expected {SHA256[:12]}", str(caught.value))
     assert (folders[name] / NAME).read_bytes() == BODIES[path] and server.requests == []
+
+
+def test_a_bomb_is_refused_before_it_fills_the_memory(sources, folders):
+    sources()
+    put(folders["named"], gzip.compress(bytes(2**24)) * 64)  # 1 MiB that unpacks to 1 GiB
+    tracemalloc.start()
+    with pytest.raises(files.ChecksumError, match=f"larger than 256 MiB.*{NAME}"):
+        files.read(NAME)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.1 * files.LIMIT
 
 
 @pytest.fixture

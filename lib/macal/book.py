@@ -1,7 +1,8 @@
 """What only the pages need: run a chapter, check its parameters, repair the built site.
 
-``python -m macal.book [NAME ...]`` runs chapters; ``check`` stands in the cell after a chapter's parameters; ``setup``
-makes this module a Sphinx extension. Each imports its tools where it uses them, so that importing this module is cheap.
+``python -m macal.book [NAME ...]`` runs chapters, ``--run NAME -p PARAMETER VALUE`` one of them aside, with other
+parameters; ``check`` stands in the cell after a chapter's parameters; ``setup`` makes this module a Sphinx extension.
+Each imports its tools where it uses them, so that importing this module is cheap.
 """
 
 import argparse
@@ -12,16 +13,17 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 import time
 import types
 import typing
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-from macal.registry import nearest
+from macal.registry import UnknownName, nearest
 
 ROOT = Path(__file__).resolve().parents[2]
 MATHJAX = "tex-svg-full.js"
@@ -85,6 +87,44 @@ def _name_cells(cells: Sequence[Any], old: Sequence[Any]) -> None:
         cell["id"] = same.pop(0) if same else made
 
 
+def rerun(chapter: str, parameters: Mapping[str, Any], root: Path = ROOT) -> Path:
+    """Execute ``notebooks/<chapter>.ipynb`` with other parameters into ``runs/<chapter>.ipynb``.
+
+    Nothing runs where a parameter has no such name; whatever fails, the output of the last good run stays.
+
+    Args:
+        chapter: Name of the page, without folder and ending.
+        parameters: Values by name; the others keep their defaults.
+        root: The project's folder.
+
+    Returns:
+        The path of the output.
+
+    Raises:
+        UnknownName: The chapter has no such parameter.
+        papermill.PapermillExecutionError: A cell failed; the message holds its traceback.
+    """
+    import nbformat
+    import papermill
+
+    source, target = root / "notebooks" / f"{chapter}.ipynb", root / "runs" / f"{chapter}.ipynb"
+    declared, _ = _parameters([cell.source for cell in nbformat.read(source, 4).cells if cell.cell_type == "code"])
+    for name in parameters:
+        if name not in declared:
+            raise UnknownName(f"parameter of {chapter!r}", name, declared)
+    target.parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".", dir=target.parent) as folder:
+        draft = Path(folder) / target.name
+        papermill.execute_notebook(source, draft, dict(parameters), cwd=source.parent)
+        os.replace(draft, target)
+    return target
+
+
+def path(given: str) -> Path:
+    """Where a path leads that a reader gives to a chapter: from the project's folder, wherever the chapter is run."""
+    return ROOT / given
+
+
 def missing_data(source: str) -> list[str]:
     """Raw files that a chapter declares by ``macal.files.require("ibm", ...)`` and this machine lacks.
 
@@ -100,10 +140,10 @@ def missing_data(source: str) -> list[str]:
 def _timed_run(chapter: str, root: Path) -> tuple[float, str, str]:
     """Seconds that the chapter took, why it failed ("" if it did not), and why it was not run."""
     start, failure = time.perf_counter(), ""
-    lacking = missing_data((root / "book" / f"{chapter}.md").read_text(encoding="utf-8"))
-    if lacking and os.environ.get("MACAL_REQUIRE_DATA") != "1":
-        return 0.0, "", f"kept as it is: needs {', '.join(lacking)}, which macal.files.require would download"
     try:
+        lacking = missing_data((root / "book" / f"{chapter}.md").read_text(encoding="utf-8"))
+        if lacking and os.environ.get("MACAL_REQUIRE_DATA") != "1":
+            return 0.0, "", f"kept as it is: needs {', '.join(lacking)}, which macal.files.require would download"
         run(chapter, root)
     except Exception as error:  # whatever it is, the other chapters still run
         failure = f"{type(error).__name__}: {error}\n"
@@ -111,22 +151,62 @@ def _timed_run(chapter: str, root: Path) -> tuple[float, str, str]:
 
 
 def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
-    """Run the named chapters, or all, two at a time; return 1 if any of them failed, else 0."""
+    """Run the named chapters, or all, two at a time, or one aside; return 1 if any of them failed, else 0."""
     parser = argparse.ArgumentParser(prog="python -m macal.book", description="book/NAME.md -> notebooks/NAME.ipynb")
     parser.add_argument("names", nargs="*", metavar="NAME", help="chapters to run (default: all)")
-    known = chapters(root)
-    names = parser.parse_args(arguments).names or known
+    parser.add_argument("--run", metavar="NAME", help="notebooks/NAME.ipynb -> runs/NAME.ipynb, with other parameters")
+    parser.add_argument("-p", nargs=2, action="append", metavar=("PARAMETER", "VALUE"), help="one of them, for --run")
+    options, known = parser.parse_args(arguments), chapters(root)
+    if not known:
+        parser.exit(1, f"pages are run from a clone of the repository, and {root} is none\n")
+    aside = options.run is not None
+    if aside and options.names or options.p and not aside:
+        parser.error("-p goes with --run, and --run takes one chapter")
+    names = [options.run] if aside else options.names or known
     for name in sorted(set(names) - set(known)):
-        parser.error(f"unknown chapter {nearest(name, known)}")
+        parser.exit(2, f"{parser.prog}: unknown chapter {nearest(name, known)}\n")
+    if aside:
+        return _run_aside(options.run, {name: _value(text) for name, text in options.p or []}, root)
+    return _run_all(names, root)
+
+
+def _run_all(names: Sequence[str], root: Path) -> int:
     failed = 0
-    with ProcessPoolExecutor(max_workers=2) as pool:
+    with ThreadPoolExecutor(max_workers=2) as pool:  # the work itself is done by kernels
         jobs = {pool.submit(_timed_run, name, root): name for name in names}
-        for job in as_completed(jobs):
-            seconds, failure, skipped = job.result()
-            failed |= bool(failure)
-            print(f"{jobs[job]}: {skipped or ('failed after ' if failure else '') + f'{seconds:.1f} s'}", flush=True)
-            print(failure, end="", file=sys.stderr, flush=True)
+        try:
+            for job in as_completed(jobs):
+                seconds, failure, skipped = job.result()
+                failed |= bool(failure)
+                said = skipped or ("failed after " if failure else "") + f"{seconds:.1f} s"
+                print(f"{jobs[job]}: {said}", flush=True)
+                print(failure, end="", file=sys.stderr, flush=True)
+        except KeyboardInterrupt:
+            os._exit(130)  # the pool would wait for the running chapters; their kernels end with this process
     return int(failed)
+
+
+def _run_aside(chapter: str, parameters: Mapping[str, Any], root: Path) -> int:
+    from papermill import PapermillExecutionError
+
+    try:
+        print(rerun(chapter, parameters, root))
+    except PapermillExecutionError as error:
+        refused = "book.check(" in error.source
+        print(f"{error.ename}: {error.evalue}" if refused else error, file=sys.stderr)
+        return 1
+    except (OSError, ValueError) as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _value(text: str) -> Any:
+    """A Python literal, such as 3, 0.5, True or [1, 2]; or else the text itself."""
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text
 
 
 def check(namespace: Mapping[str, Any], *rules: str) -> None:
@@ -212,4 +292,7 @@ def _copy_mathjax(app: Any, error: Exception | None) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -3,7 +3,7 @@
 A file is looked for in the folder that the environment variable ``MACAL_DATA`` names, then in ``data/`` of the project,
 then in the user's cache; what is in none of them is downloaded into the cache. Whatever the place, no byte is used
 before the SHA-256 of the content agrees; of a gzip file the content is what it unpacks to, since mirrors pack it
-differently.
+differently. A damaged file is never replaced unasked: the error says where it is.
 """
 
 import gzip
@@ -12,6 +12,7 @@ import os
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
 from macal.registry import Registry
@@ -19,6 +20,7 @@ from macal.registry import Registry
 PROJECT_DATA = Path(__file__).resolve().parents[2] / "data"
 RETRIES = 2  # per source, after the first attempt
 TIMEOUT = 30  # seconds without a byte
+LIMIT = 2**28  # bytes that a gzip file may unpack to, five times the largest that is meant
 
 
 class DataUnavailable(FileNotFoundError):
@@ -155,9 +157,12 @@ def find(name: str) -> Path | None:
 
     Raises:
         UnknownName: no such file.
+        ValueError: the environment variable MACAL_DATA names no folder.
     """
     FILES[name]
     named = os.environ.get("MACAL_DATA")
+    if named and not Path(named).is_dir():
+        raise ValueError(f"MACAL_DATA={named!r} is no folder: name the full path of one that holds {name}, or unset it")
     for folder in (*([Path(named)] if named else []), PROJECT_DATA):
         if (folder / name).is_file():
             return folder / name
@@ -170,19 +175,20 @@ def missing(*groups: str) -> list[str]:
 
     Raises:
         UnknownName: no such group.
+        ValueError: see :func:`find`.
     """
     return [name for group in groups for name in GROUPS[group] if find(name) is None]
 
 
 def require(*groups: str) -> None:
-    """Make sure that the files of ``groups`` are on this machine, downloading those that are not.
+    """Make sure that the files of ``groups`` are on this machine and whole, downloading those that are in no folder.
 
     Raises:
         UnknownName: no such group.
-        DataUnavailable: a file is in no folder and could not be downloaded.
+        ValueError, DataUnavailable, ChecksumError: see :func:`read`.
     """
-    for name in missing(*groups):
-        _download(name)
+    for name in (name for group in groups for name in GROUPS[group]):
+        read(name)
 
 
 def read(name: str) -> bytes:
@@ -193,11 +199,13 @@ def read(name: str) -> bytes:
 
     Raises:
         UnknownName: no such file.
+        ValueError: see :func:`find`.
         DataUnavailable: it is in no folder and could not be downloaded.
         ChecksumError: the file that was found is not the one that is meant.
     """
     path = find(name) or _download(name)
-    return verified(path.read_bytes(), FILES[name].sha256, f"{path} (delete it, and it will be downloaded again)")
+    origin = f"{path} (put a whole copy there, or delete it, and one is downloaded)"
+    return verified(path.read_bytes(), FILES[name].sha256, origin)
 
 
 def verified(raw: bytes, sha256: str, origin: str) -> bytes:
@@ -209,15 +217,17 @@ def verified(raw: bytes, sha256: str, origin: str) -> bytes:
         origin: what the file is called in an error.
 
     Raises:
-        ChecksumError: another SHA-256, or a gzip file that does not unpack.
+        ChecksumError: another SHA-256, or a gzip file that does not unpack, or unpacks to more than ``LIMIT`` bytes.
     """
     try:
-        content = gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else raw
+        content = gzip.open(BytesIO(raw)).read(LIMIT + 1) if raw.startswith(b"\x1f\x8b") else raw
     except (OSError, EOFError, zlib.error) as error:
         raise ChecksumError(f"damaged gzip file ({error}): {origin}") from error
+    if len(content) > LIMIT:
+        raise ChecksumError(f"content is larger than {LIMIT >> 20} MiB, which no file here is: {origin}")
     found = hashlib.sha256(content).hexdigest()
     if found != sha256:
-        raise ChecksumError(f"content has SHA-256 {found}, expected {sha256}: {origin}")
+        raise ChecksumError(f"content has SHA-256 {found[:12]}..., expected {sha256[:12]}...: {origin}")
     return content
 
 
