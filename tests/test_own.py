@@ -1,6 +1,9 @@
 """A problem from one's own table: what is encoded and scaled, and what is refused."""
 
 import datetime
+import re
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -181,6 +184,23 @@ def test_large_numbers_keep_what_tells_them_apart():
     plans = macal.plan(raw, t, np.arange(10), 4), macal.schedule(problem, n_queries=4)
     assert np.concatenate(plans[0]).tolist() == plans[1].index[10:].tolist()
     assert np.isfinite(Split(np.full((2, 1), 1e39), np.array([0, 1])).x).all()
+
+
+def test_the_pages_own_lines_name_the_right_people(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "mkdtemp", lambda: str(tmp_path))
+    page = (Path(__file__).parents[1] / "book" / "own_data.md").read_text(encoding="utf-8")
+    cells = re.findall(r"```{code-cell} ipython3\n(?:---.*?---\n|:tags: .*?\n)?(.*?)```", page, re.DOTALL)
+    names = {}
+    for cell in cells:
+        if "book.check(" not in cell:
+            exec(cell, names)  # the page's words, as a reader runs them
+        if "plan.to_csv" in cell:
+            break
+    people = pd.read_csv(tmp_path / "people.csv").set_index("person")
+    plan = pd.read_csv(tmp_path / "plan.csv").set_index("person")
+    joined = plan.join(people, validate="one_to_one")
+    assert len(joined) == len(plan) == 10 + names["n_queries"] * names["batch_size"]
+    assert (joined.free == joined.treated).all() and len(names["problem"].pool) == len(people)
 
 
 def test_a_campaign_on_ones_own_table_cannot_be_judged():
