@@ -1,8 +1,9 @@
 """Settings shared by all tests."""
 
+import pytest
 import torch
 from hypothesis import settings
-from jaxtyping import install_import_hook
+from jaxtyping import config, install_import_hook
 
 install_import_hook("macal", "beartype.beartype")  # array shapes and types are checked wherever the library states them
 
@@ -10,3 +11,9 @@ torch.set_num_threads(1)  # as many test processes run as there are cores
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
+
+
+@pytest.fixture
+def unchecked(monkeypatch):
+    """Let values of wrong types reach the library, as they do outside of tests."""
+    monkeypatch.setattr(config, "jaxtyping_disable", True)

@@ -71,3 +71,8 @@ def test_planned_and_swept_campaigns_are_recorded(monkeypatch, tmp_path):
     wide = found.set_index(["step", "method"])
     assert wide.loc[(15, "lcmd"), "w1"] == wide.loc[(15, "random"), "w1"] > wide.loc[(15, "macal"), "w1"]
     assert all(len(r["picks"]) == 15 for r in found.attrs["records"])
+    monkeypatch.setattr(acquired, "records", None)  # nothing is measured
+    with pytest.raises(FileExistsError, match="or replace it by --replace"):
+        acquired.record("ihdp", [0], tmp_path)
+    with pytest.raises(ValueError, match="at least one, got none"):
+        acquired.record("ihdp", [], tmp_path, replace=True)

@@ -107,27 +107,81 @@ def test_commands(tmp_path, capsys):
     assert "3 trainings" in capsys.readouterr().out
     assert command.main(["complete", str(store)]) == 0
     assert "0 records" in capsys.readouterr().out
+    publish = ["publish", str(store), "mine", "--into", str(tmp_path / "out")]
+    assert command.main(publish) == 0
+    assert capsys.readouterr().out == "3 trainings published as mine\n"
+    assert command.main(publish) == 1
+    assert "--replace (replace=True) would replace 1 campaigns with 3" in capsys.readouterr().err
+    assert command.main([*publish, "--replace"]) == 0
+    assert "mine: replacing 1 campaigns with 3 trainings by 1 campaigns" in capsys.readouterr().out
+    next(store.glob("*.json")).unlink()
+    other = replace(small, replications=(1,))
+    sweeps.sweep(other, store)
+    assert command.main([*publish, "--replace"]) == 1
+    assert "lacks 1 of 2 campaigns" in capsys.readouterr().err
+    assert command.main([*publish, "--replace", "--partial"]) == 0
+    assert "1 added, 0 kept, 1 dropped, which the new table lacks" in capsys.readouterr().out
+    for path in (store / "specs").iterdir():
+        path.unlink()
+    assert command.main([*publish, "--replace"]) == 0
+    assert f"nothing in {store} says what it was asked for" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("order", [["complete"], ["publish", "mine"]])
+def test_a_store_that_is_missing_is_one_line(tmp_path, capsys, order):
+    assert command.main([order[0], str(tmp_path / "nope"), *order[1:]]) == 1
+    error = capsys.readouterr().err
+    assert "no folder" in error and "nope" in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["pack", "new/folder/pack"])
+def test_a_failed_pack_leaves_nothing(tmp_path, monkeypatch, name):
+    def missing(*groups):
+        raise FileNotFoundError("no such images")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bare.files, "require", missing)
+        with pytest.raises(FileNotFoundError, match="no such images"):
+            bare.pack(SPEC, tmp_path / name)
+    assert not list(tmp_path.iterdir())
+    bare.pack(SPEC, tmp_path / name)
+    assert {p.name for p in (tmp_path / name).iterdir()} == {"lib", "spec.json"}
+    assert {p.name for p in (tmp_path / name).parent.iterdir()} == {"pack"}
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "JSONDecodeError"),
+        ("{", "spec.json is not JSON in UTF-8 (Expecting"),
+        (b"\xff", "spec.json is not JSON in UTF-8"),
+        ("[]", "spec.json: a spec must be an object"),
+        ('{"datasets": "ihdp"}', "spec.json: unknown field 'datasets' (did you mean 'dataset'?)"),
+        ('{"dataset": "ihdp", "methods": {"random": {}}, "replications": [0.5]}', "spec.json: replications must be"),
+        (None, "No such file or directory"),
         ('{"dataset": "ihpd", "methods": {"random": {}}, "replications": [0]}', "did you mean 'ihdp'"),
         ('{"dataset": "ihdp"}', "methods"),
     ],
 )
-def test_a_wrong_spec_is_one_line(tmp_path, capsys, content, message):
-    (tmp_path / "spec.json").write_text(content)
+def test_a_wrong_spec_is_one_line(unchecked, tmp_path, capsys, content, message):
+    if content is not None:
+        (tmp_path / "spec.json").write_bytes(content if isinstance(content, bytes) else content.encode())
     assert command.main(["sweep", str(tmp_path / "spec.json"), str(tmp_path / "store")]) == 1
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
 
 
-def test_record_runs_the_study_of_a_table(monkeypatch, capsys):
+def test_record_runs_the_study_of_a_table(monkeypatch, capsys, tmp_path):
     asked = []
-    monkeypatch.setitem(command.RECORDED, "toy", lambda *n: asked.append(n) or pd.DataFrame({"pehe": [1.0]}))
-    assert command.main(["record", "toy", "--replications", "2"]) == command.main(["record", "toy"]) == 0
-    assert asked == [(2,), ()] and "toy: 1 rows" in capsys.readouterr().out
+    table = pd.DataFrame({"pehe": [1.0]})
+    monkeypatch.setitem(command.RECORDED, "toy", lambda *n, **options: asked.append((*n, *options.values())) or table)
+    into = ["--into", str(tmp_path)]
+    assert command.main(["record", "toy", "--replications", "2", "--replace", *into]) == 0
+    assert command.main(["record", "toy", *into]) == 0
+    assert asked == [(2, tmp_path, True), (tmp_path, False)] and "toy: 1 rows" in capsys.readouterr().out
+    for number in ("0", "-1"):
+        assert command.main(["record", "toy", "--replications", number, *into]) == 1
+        assert "replications must be an integer of at least 1, got" in capsys.readouterr().err
+    assert command.main(["record", "toy", "--replications", "2"]) == 1  # the book's own table
+    assert "toy.parquet exists" in capsys.readouterr().err and len(asked) == 2
     with pytest.raises(SystemExit):
         command.main(["record", "toi"])

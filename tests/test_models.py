@@ -6,6 +6,7 @@ import pytest
 import macal
 from macal.models import Task, get
 from macal.models.exact_gp import ExactGP
+from macal.posterior import Posterior
 from macal.problem import Split
 
 
@@ -47,3 +48,29 @@ def test_identical_units_and_outcomes():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("name", macal.models.names())
+def test_models_provide_what_they_say(name):
+    quick = {"due": {"width": 8, "inducing": 4, "batch": 8, "steps": 2, "epochs": 2, "device": "cpu"}}
+    model = get(name, **quick.get(name, {}))
+    (fitted,) = model.fit([Task(split(6, 24), split(7, 12))])
+    found = fitted.predict(split(8, 5).x)
+    assert isinstance(found, Posterior) == ("posterior" in model.provides)
+    assert hasattr(fitted, "gradients") == ("features" in model.provides)
+
+
+def test_a_criterion_that_needs_more_than_the_model_provides_is_refused():
+    problem = macal.load("ihdp", 0)
+    with pytest.raises(ValueError, match="Badge needs the features .* ExactGP does not provide; use the model due"):
+        macal.run(problem, "badge", "exact-gp", n_queries=1)
+    with pytest.raises(ValueError, match="MuBald needs the posterior .* MetaLearner does not"):
+        macal.run(problem, "mu-bald", "meta-learner", n_queries=1)
+
+
+def test_a_model_that_does_not_say_what_it_provides_is_taken_at_its_word():
+    class Mine:
+        fit = ExactGP("lbfgs", 4).fit
+
+    table = macal.run(macal.load("ihdp", 0), "mu-bald", Mine(), n_queries=1)
+    assert table.step.tolist() == [0, 1]

@@ -1,11 +1,14 @@
 """Records survive what disks and people do to them, or say that they did not."""
 
+import errno
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -143,8 +146,160 @@ def test_published_tables(tmp_path):
     (tmp_path / "toy.parquet").write_bytes(content[:-9] + b"x" + content[-8:])
     with pytest.raises(DamagedRecord, match="publish it again"):
         results.load("toy", tmp_path)
+    (tmp_path / "empty").mkdir()
     with pytest.raises(ValueError, match="no record in"):
         results.publish(tmp_path / "empty", "toy", tmp_path)
+    with pytest.raises(FileNotFoundError, match="no folder .*nowhere"):
+        results.publish(tmp_path / "nowhere", "toy", tmp_path)
+
+
+@pytest.fixture
+def published(tmp_path):
+    """A store of three campaigns, the folder that they were published into as ``toy``, and its content."""
+    for k in range(3):
+        write(record(k), tmp_path / "store")
+    out = tmp_path / "out"
+    results.publish(tmp_path / "store", "toy", out)
+    return tmp_path / "store", out, {path.name: path.read_bytes() for path in out.iterdir()}
+
+
+def content(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("name", ["", ".", "../store", "/tmp/toy", "a/b", "Toy", "toy.json", "toy ", "toy\n"])
+def test_a_tables_name_is_no_path(published, name):
+    store, out, before = published
+    with pytest.raises(ValueError, match="must be of lower-case letters, digits, '_' and '-', got"):
+        results.publish(store, name, out, replace=True)
+    assert content(out) == before and len(read_all(store)) == 3
+
+
+@pytest.mark.parametrize("name", ["toy.json", "toy.parquet"])
+def test_no_link_is_followed(published, name):
+    store, out, _ = published
+    (out / name).rename(store.parent / "mine")
+    (out / name).symlink_to(store.parent / "mine")
+    before = (store.parent / "mine").read_bytes()
+    write(record(3), store)
+    with pytest.raises(ValueError, match=f"{name} is a link or a folder"):
+        results.publish(store, "toy", out, replace=True)
+    assert (store.parent / "mine").read_bytes() == before
+
+
+def test_a_store_takes_no_table(published):
+    store = published[0]
+    with pytest.raises(ValueError, match="into its own store"):
+        results.publish(store, "toy", store)
+    assert len(read_all(store)) == 3
+
+
+def test_a_table_is_replaced_on_demand_alone(published):
+    store, out, before = published
+    for path in list(store.glob("*.json"))[:2]:
+        path.unlink()
+    write(record(7), store)
+    lines = []
+    change = "3 campaigns with 3 trainings by 2 campaigns with 2 trainings: 1 added, 1 kept, 2 dropped, which the new"
+    with pytest.raises(FileExistsError, match=f"toy.parquet exists; --replace .* would replace {change}"):
+        results.publish(store, "toy", out, report=lines.append)
+    assert content(out) == before and not lines
+    results.publish(store, "toy", out, replace=True, report=lines.append)
+    assert len(results.load("toy", out)) == 2 and lines == [f"toy: replacing {change} table lacks"]
+
+
+@pytest.mark.parametrize("name", ["toy.json", "toy.parquet"])
+def test_half_a_table_is_a_table_too(published, name):
+    store, out, _ = published
+    (out / name).unlink()
+    with pytest.raises(FileExistsError):
+        results.publish(store, "toy", out)
+    lines = []
+    results.publish(store, "toy", out, replace=True, report=lines.append)
+    assert len(results.load("toy", out)) == 3 and len(lines) == 1
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_a_full_disk_leaves_the_old_table(published, monkeypatch, call):
+    store, out, before = published
+    write(record(3), store)
+
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, full)
+        with pytest.raises(OSError, match="No space left on device: .*toy.json"):
+            results.publish(store, "toy", out, replace=True)
+    assert content(out) == before and len(results.load("toy", out)) == 3
+
+
+def test_a_stop_between_table_and_manifest_shows(published, monkeypatch):
+    store, out, _ = published
+    write(record(3), store)
+    plain = os.replace
+
+    def stop(draft, path):
+        if path.suffix == ".parquet":
+            raise KeyboardInterrupt
+        plain(draft, path)
+
+    monkeypatch.setattr(os, "replace", stop)
+    for name in ("toy", "other"):
+        with pytest.raises(KeyboardInterrupt):
+            results.publish(store, name, out, replace=True)
+    with pytest.raises(DamagedRecord, match="publish it again"):
+        results.load("toy", out)
+    with pytest.raises(FileNotFoundError, match="no recorded table 'other'"):
+        results.load("other", out)
+
+
+def test_an_incomplete_store_is_published_on_demand_alone(published):
+    store, out, _ = published
+    results.note({"sweep": 1}, [record(k).config for k in range(3)], store)
+    results.publish(store, "whole", out)
+    results.note({"sweep": 2}, [record(k).config for k in range(5)], store)
+    with pytest.raises(results.Incomplete, match=r"lacks 2 of 5 campaigns, 0 chunks have failed, see .*specs.*\.json"):
+        results.publish(store, "part", out)
+    assert not list(out.glob("part*"))
+    assert len(results.publish(store, "part", out, partial=True)) == 3
+    for k in (3, 4):
+        write(record(k), store)
+    (store / "ab.failed").write_text("Traceback")
+    with pytest.raises(results.Incomplete, match="lacks 0 of 5 campaigns, 1 chunks have failed, see .*ab.failed"):
+        results.publish(store, "five", out)
+    (store / "ab.failed").unlink()
+    assert len(results.publish(store, "five", out)) == 5
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}"])
+def test_a_damaged_request_is_named(published, text):
+    store, out, _ = published
+    (store / "specs").mkdir()
+    (store / "specs" / "00.json").write_text(text)
+    with pytest.raises(DamagedRecord, match="00.json does not say what was asked for; delete it"):
+        results.publish(store, "five", out)
+
+
+def test_an_installation_without_the_repository_says_so(published):
+    store, out, _ = published
+    place = store.parent / "lib" / "python3" / "site-packages"
+    shutil.copytree(Path(results.__file__).parent, place / "macal")
+    code = (
+        "import sys; from pathlib import Path; import macal; from macal import results; from macal.claims import toy\n"
+        "store, out = map(Path, sys.argv[1:])\n"
+        "calls = [macal.verdicts, lambda: results.load('toy'), lambda: results.publish(store, 'toy'), toy.published]\n"
+        "for call in calls:\n"
+        "    try: call()\n"
+        "    except FileNotFoundError as error: print(error)\n"
+        "print(len(results.load('toy', out)))"
+    )
+    environment = os.environ | {"PYTHONPATH": str(place)}
+    command = [sys.executable, "-c", code, store, out]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    told = "recorded tables come with the book's repository, not with the package; run this in a clone, or name"
+    assert done.stdout.splitlines() == [f"{told} a folder"] * 4 + ["3"]
+    assert not (place.parent / "results").exists()
 
 
 def test_a_manifest_says_where_numbers_come_from():

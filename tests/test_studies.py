@@ -54,10 +54,17 @@ def test_the_command_runs_part_and_publishes_it(tmp_path, monkeypatch):
     jobs = studies.variants(sizes=(12,), blocks=[(0,)], settings=QUICK)
     monkeypatch.setitem(studies.STUDIES, "variants", (lambda: jobs, "backbones"))
     call = ["variants", str(tmp_path / "store"), "--into", str(tmp_path / "out")]
-    studies.main([*call, "--jobs", "1"])
+    with pytest.raises(results.Incomplete, match="lacks 4 of 5 campaigns"):
+        studies.main([*call, "--jobs", "1"])
+    studies.main([*call, "--jobs", "1", "--partial"])
     assert set(results.load("backbones", tmp_path / "out").variant) == {"paper"}
-    studies.main(call)
+    with pytest.raises(FileExistsError, match="or replace it by --replace"):
+        studies.main(call)
+    assert len(results.read_all(tmp_path / "store")) == 1  # nothing was run in vain
+    studies.main([*call, "--replace"])
     assert len(results.load("backbones", tmp_path / "out")) == len(jobs)
+    with pytest.raises(ValueError, match="jobs must be an integer of at least 1, got 0"):
+        studies.main([*call, "--jobs", "0"])
 
 
 def test_images_ask_for_the_papers_network_and_protocol():

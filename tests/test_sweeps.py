@@ -1,6 +1,8 @@
 """Sweeps end with the same bits, whatever happens to them on the way."""
 
+import contextlib
 import json
+import os
 import random
 import signal
 import subprocess
@@ -10,8 +12,10 @@ import time
 from dataclasses import asdict, replace
 
 import pandas as pd
+import psutil
 import pytest
 
+from macal import __main__ as command
 from macal import results, sweeps
 from macal.sweeps import Spec, chunks, listing, run_chunk
 
@@ -152,6 +156,16 @@ def test_a_damaged_record_is_set_aside_and_run_again(undisturbed, tmp_path, faul
     assert path.with_suffix(".damaged").exists()
 
 
+def test_a_listing_changes_nothing(tmp_path):
+    spec = replace(SPEC, methods={"random": {}}, replications=(0,), n_queries=1)
+    sweeps.sweep(spec, tmp_path)
+    path = next(tmp_path.glob("*.json"))
+    os.truncate(path, 200)
+    before = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")}
+    assert listing(spec, tmp_path).finished.tolist() == [False]
+    assert {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")} == before
+
+
 def test_a_foreign_record_under_a_campaigns_name_is_refused(tmp_path):
     spec = replace(SPEC, methods={"random": {}}, replications=(0, 1), n_queries=1)
     sweeps.sweep(spec, tmp_path)
@@ -181,16 +195,62 @@ def test_a_failing_chunk_is_recorded_and_does_not_stop_the_others(tmp_path, monk
 
 def test_a_folder_that_cannot_be_written_says_so(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match="file"):
-        sweeps.sweep(replace(SPEC, n_queries=1), tmp_path / "file")
+    for call in (sweeps.sweep, listing):
+        with pytest.raises(NotADirectoryError, match="file is a file; a store is the folder of the records"):
+            call(replace(SPEC, n_queries=1), tmp_path / "file")
 
 
 def test_two_sweeps_on_one_store(undisturbed, tmp_path):
     pair = [child(tmp_path) for _ in range(2)]
-    assert [process.wait() for process in pair] == [0, 0], [p.stderr.read() for p in pair]
-    for process in pair:
-        process.stderr.close()
+    errors = [process.communicate()[1].decode() for process in pair]
+    assert not all(errors)  # the last to end sees all finished
+    for process, error in zip(pair, errors, strict=True):
+        assert bool(process.returncode) == ("are run by another process; run again when it has ended" in error), error
     same(sweeps.sweep(SPEC, tmp_path), undisturbed[0])
+
+
+def test_what_another_process_runs_is_not_passed_off_as_finished(tmp_path, capsys):
+    spec = replace(SPEC, methods={"random": {}}, n_queries=1)
+    (tmp_path / "spec.json").write_text(json.dumps(asdict(spec)))
+    store = tmp_path / "store"
+    store.mkdir()
+    call = ["sweep", str(tmp_path / "spec.json"), str(store)]
+    told = "1 of 2 campaigns are finished, 1 are run by another process; run again when it has ended"
+    with sweeps._locked(store / f".{chunks(spec)[0].name}.lock"):
+        with pytest.raises(sweeps.Unfinished, match=told):
+            sweeps.sweep(spec, store)
+        assert len(results.read_all(store)) == 1
+        assert command.main(call) == 3 and capsys.readouterr().out.splitlines()[-1] == told
+    assert command.main(call) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == f"2 of 2 campaigns are finished: 4 trainings in {store}"
+
+
+def test_a_failure_is_one_line_and_says_what_is_finished(tmp_path, capsys, monkeypatch):
+    spec = replace(SPEC, methods={"random": {}}, n_queries=1)
+    (tmp_path / "spec.json").write_text(json.dumps(asdict(spec)))
+    plain = sweeps.datasets.load
+
+    def load(name, seed, protocol):
+        if seed == 0:
+            raise OSError("no such infants")
+        return plain(name, seed, protocol)
+
+    monkeypatch.setattr(sweeps.datasets, "load", load)
+    assert command.main(["sweep", str(tmp_path / "spec.json"), str(tmp_path / "store")]) == 1
+    told = capsys.readouterr()
+    assert "no such infants" in told.err and len(told.err.splitlines()) == 1
+    assert told.out.splitlines()[-1].startswith("1 of 2 campaigns are finished, 0 are run by another process; 1 of 2")
+
+
+def test_a_sweep_leaves_in_the_store_what_it_was_asked_for(tmp_path):
+    spec = replace(SPEC, methods={"random": {}}, replications=(0,), n_queries=1)
+    sweeps.sweep(spec, tmp_path)
+    sweeps.sweep(spec, tmp_path)
+    [(path, keys)] = results.asked(tmp_path).items()
+    assert Spec(**json.loads(path.read_text())["asked"]) == spec
+    assert keys == {record.key for record in results.read_all(tmp_path)}
+    sweeps.sweep(replace(spec, replications=(0, 1)), tmp_path)
+    assert sorted(map(len, results.asked(tmp_path).values())) == [1, 2]
 
 
 def test_a_full_disk_stops_a_chunk_and_loses_nothing(undisturbed, tmp_path):
@@ -209,6 +269,74 @@ def test_a_full_disk_stops_a_chunk_and_loses_nothing(undisturbed, tmp_path):
 
 def test_processes_and_one_process_agree(undisturbed, tmp_path):
     same(sweeps.sweep(SPEC, tmp_path, workers=2), undisturbed[0])
+
+
+def session(pid):
+    """Processes that were started by the leader of a session, and by those, and still run."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(ProcessLookupError, psutil.NoSuchProcess):
+            if os.getsid(process.pid) == pid and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process.pid)
+    return found
+
+
+@contextlib.contextmanager
+def running(folder, spec, workers):
+    """Run a sweep by its command, as the leader of a session, once all workers are busy."""
+    (folder / "spec.json").write_text(json.dumps(asdict(spec)))
+    order = [sys.executable, "-m", "macal", "sweep", "spec.json", "store", "--workers", str(workers)]
+    heard = {"start_new_session": True, "preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
+    process = subprocess.Popen(order, cwd=folder, stderr=subprocess.PIPE, text=True, **heard)
+    try:
+        while len(list((folder / "store").glob(".*.lock"))) < workers:
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.05)
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        process.stderr.close()
+
+
+def gone(pid, seconds=10):
+    """Whether no process of a session is left after some seconds."""
+    end = time.monotonic() + seconds
+    while session(pid) and time.monotonic() < end:
+        time.sleep(0.05)
+    return not session(pid)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGKILL, -9)])
+def test_a_sweep_ends_with_its_workers(tmp_path, workers, number, status):
+    endless = Spec("ihdp", {"random": {}}, range(6), {"name": "exact-gp", "steps": 10**9}, n_queries=1)
+    with running(tmp_path, endless, workers) as process:
+        assert len(session(process.pid)) >= (workers > 1) + workers
+        if number == signal.SIGINT:  # as a terminal sends it: to all
+            os.killpg(process.pid, number)
+        else:
+            process.send_signal(number)
+        assert process.wait(10) == status and gone(process.pid)
+        error = process.stderr.read()
+        assert number == signal.SIGKILL or (len(error.splitlines()) == 1 and "ended by a signal" in error)
+
+
+def test_workers_that_were_ended_leave_their_checkpoints(tmp_path, monkeypatch):
+    model = {"name": "exact-gp", "steps": 400}
+    spec = Spec("ihdp", {"random": {}}, (0, 1), model, n_queries=9, stage=1)
+    store = tmp_path / "store"
+    with running(tmp_path, spec, 2) as process:
+        while len(list((store / "checkpoints").glob("[!.]*.json"))) < 2:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 130 and gone(process.pid)
+    done = [results.read(path).manifest["done"] for path in (store / "checkpoints").glob("[!.]*.json")]
+    assert len(done) == 2 and min(done) >= 1
+    plain, trained = sweeps.loop.train, []
+    monkeypatch.setattr(sweeps.loop, "train", lambda *request: trained.append(1) or plain(*request))
+    assert len(sweeps.sweep(spec, store)) == 20 and len(trained) == 20 - sum(done)
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
@@ -251,9 +379,24 @@ def test_a_checkpoint_is_that_of_its_stages():
         ({"stage": 0}, "stage must be"),
         ({"threads": 0}, "threads must be"),
         ({"n_queries": 0}, "n_queries must be"),
+        ({"n_queries": True}, "n_queries must be an integer of at least 1, got True"),
+        ({"replications": [0.5]}, r"replications must be a list of whole numbers, say \[0, 1, 2\], got \[0.5\]"),
+        ({"replications": "012"}, "replications must be a list of whole numbers, .* got '012'"),
+        ({"replications": [True]}, "replications must be a list of whole numbers, .* got .True"),
+        ({"replications": 3}, "replications must be a list of whole numbers, .* got 3"),
+        ({"steps": [0.5]}, "steps must be a list of whole numbers"),
+        ({"methods": ["macal"]}, r"methods must be an object, say .*, got \['macal'\]"),
+        ({"methods": {"macal": []}}, r"methods\['macal'\] must be an object, say .*, got \[\]"),
+        ({"methods": {"macal": {"criterion": 3}}}, r"methods\['macal'\]\['criterion'\] must be one of the names .*3"),
+        ({"model": "due"}, "model must be an object, say .*, got 'due'"),
+        ({"model": ["due"]}, "model must be an object"),
+        ({"model": {"name": 3}}, r"model\['name'\] must be one of the names exact-gp, due, meta-learner; got 3"),
+        ({"model": {"name": "due", "lr": "x"}}, "model holds a parameter of the wrong type"),
+        ({"methods": {"badge": {}}}, "Badge needs the features .* ExactGP does not provide; use the model due, or"),
+        ({"model": {"name": "meta-learner"}}, "MuBald needs the posterior .*; use the model exact-gp or due, or"),
     ],
 )
-def test_a_spec_is_checked_before_anything_is_run(changes, message):
+def test_a_spec_is_checked_before_anything_is_run(unchecked, changes, message):
     with pytest.raises(ValueError, match=message):
         replace(SPEC, **changes)
 

@@ -122,6 +122,12 @@ def test_recorded_tables_are_what_was_run(tmp_path, monkeypatch):
         np.testing.assert_array_equal(merged[name], merged[f"{name}_loaded"])
     own = {(r["config"]["replication"], r["config"]["method"]): r["picks"] for r in loaded.attrs["records"]}
     assert own[1, "macal"] == again.attrs["picks"][3]
+    monkeypatch.setattr(toy_study, "records", None)  # nothing is run
+    with pytest.raises(FileExistsError, match="or replace it by --replace"):
+        toy_study.record("tiny", seeds=1, folder=tmp_path)
+    with pytest.raises(ValueError, match="seeds must be an integer of at least 1, got 0"):
+        toy_study.record("tiny", seeds=0, folder=tmp_path, replace=True)
+    assert results.load("tiny", tmp_path).equals(loaded)
 
 
 def test_final_errors_are_those_recorded():

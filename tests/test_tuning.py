@@ -148,8 +148,11 @@ def test_bad_input_is_named(call, message):
 
 
 def test_the_command_searches_judges_afresh_publishes_and_resumes(tmp_path, trained):
-    for _ in range(2):
-        tuning.main([str(tmp_path / "store"), "--trials", "6", "--best", "2", "--into", str(tmp_path / "results")])
+    call = [str(tmp_path / "store"), "--trials", "6", "--best", "2", "--into", str(tmp_path / "results")]
+    tuning.main(call)
+    with pytest.raises(FileExistsError, match="or replace it by --replace"):
+        tuning.main(call)
+    tuning.main([*call, "--replace"])
     table = results.load("tuning", tmp_path / "results")
     held_out = table[table.stage == "held out"]
     assert set(held_out.point) == {"paper", "code", "found 1", "found 2"}

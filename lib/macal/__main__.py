@@ -1,78 +1,125 @@
 """Command line: run a sweep, list it, pack it for a bare machine, publish it; record the tables of single chapters."""
 
 import argparse
-import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from macal import acquired, bare, results, sweeps, toy_study
-from macal.sweeps import Spec
+from macal import acquired, bare, results, sweeps, terminal, toy_study
+from macal.problem import as_count
+
+ELSEWHERE = 3  # exit status of a sweep of which other processes still run a part
 
 
-def _acquired(dataset: str, replications: int = 10) -> pd.DataFrame:
-    return acquired.record(dataset, range(replications))
+def _acquired(dataset: str, replications: int = 10, **options: Any) -> pd.DataFrame:
+    return acquired.record(dataset, range(replications), **options)
 
 
-RECORDED = {  # table -> what runs its study, for so many replications
+RECORDED: dict[str, Callable[..., pd.DataFrame]] = {  # table -> what runs its study, for so many replications
     **{name: partial(toy_study.record, name) for name in toy_study.RECORDED},
     **{f"acquired_{name}": partial(_acquired, name) for name in acquired.STEPS},
 }
 
 
+def _shared(*arguments: str, **options: Any) -> argparse.ArgumentParser:
+    """Make a parent parser: an argument that several commands have."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument(*arguments, **options)
+    return parser
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m macal", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    for name, text in (("sweep", "run what is not finished"), ("list", "list chunks and hours, run nothing")):
-        command = commands.add_parser(name, help=text)
-        command.add_argument("spec", type=Path, help="JSON file with the fields of macal.Spec")
-        command.add_argument("store", type=Path, help="folder of the records")
-    commands.choices["sweep"].add_argument("--workers", type=int, default=1, help="processes")
-    commands.choices["sweep"].add_argument("--scheduler", help='"local", or the address of a Dask scheduler')
-    commands.choices["list"].add_argument("--seconds", type=float, default=1.0, help="that one training takes")
-    command = commands.add_parser("pack", help="put code, data and spec in one folder, for a bare machine")
-    command.add_argument("spec", type=Path, help="JSON file with the fields of macal.Spec")
+    spec = _shared("spec", type=Path, help="JSON file with the fields of macal.Spec; results/specs holds examples")
+    store = _shared("store", type=Path, help="folder of the records")
+    into = _shared("--into", type=Path, default=results.FOLDER, help="folder of the tables (default: results/)")
+    replace = _shared("--replace", action="store_true", help="replace tables that are there")
+
+    text = f"run what is not finished; exit status {ELSEWHERE} where another process still runs a part"
+    command = commands.add_parser("sweep", help=text, description=text, parents=[spec, store])
+    command.add_argument("--workers", type=int, default=1, help="processes")
+    command.add_argument("--scheduler", help='"local", or the address of a Dask scheduler')
+    command = commands.add_parser("list", help="list chunks and hours, run nothing", parents=[spec, store])
+    command.add_argument("--seconds", type=float, default=1.0, help="that one training takes")
+    text = "put code, data and spec in one folder, for a bare machine"
+    command = commands.add_parser("pack", help=text, parents=[spec])
     command.add_argument("folder", type=Path, help="new folder")
-    command = commands.add_parser("complete", help="add the distances that a machine without POT left out")
-    command.add_argument("store", type=Path, help="folder of the records")
-    command = commands.add_parser("publish", help="gather records into a table of the book")
-    command.add_argument("store", type=Path, help="folder of the records")
-    command.add_argument("name", help="of the table under results/")
-    command = commands.add_parser("record", help="run the study behind a table of a chapter, and publish it")
+    commands.add_parser("complete", help="add the distances that a machine without POT left out", parents=[store])
+    command = commands.add_parser("publish", help="gather records into a table", parents=[store, into, replace])
+    command.add_argument("name", help="of the table")
+    command.add_argument("--partial", action="store_true", help="publish a store that lacks campaigns")
+    text = "run the study behind a table of a chapter, and publish it"
+    command = commands.add_parser("record", help=text, parents=[into, replace])
     command.add_argument("names", nargs="+", choices=RECORDED)
     command.add_argument("--replications", type=int, help="by default those of the book")
     return parser
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; return 1, with one line on the standard error, where its input is wrong."""
-    options = _parser().parse_args(arguments)
+def _sweep(options: argparse.Namespace) -> int:
+    spec = sweeps.read_spec(options.spec)
     try:
-        spec = Spec(**json.loads(options.spec.read_text())) if "spec" in options else None
-        if options.command == "sweep":
-            table = sweeps.sweep(spec, options.store, options.scheduler, options.workers)
-            print(f"{len(table)} trainings in {options.store}")
-        elif options.command == "list":
-            print(sweeps.listing(spec, options.store, options.seconds).to_string())
-        elif options.command == "pack":
-            bare.pack(spec, options.folder)
-            print(f"copy {options.folder}, and there: PYTHONPATH=lib python -m macal sweep spec.json store")
-        elif options.command == "complete":
-            print(f"{bare.complete(options.store)} records completed")
-        elif options.command == "record":
-            given = [options.replications] if options.replications else []
-            for name in options.names:
-                print(f"{name}: {len(RECORDED[name](*given))} rows", flush=True)
-        else:
-            print(f"{len(results.publish(options.store, options.name))} trainings published as {options.name}")
-    except (OSError, TypeError, ValueError) as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
-        return 1
+        table = sweeps.sweep(spec, options.store, options.scheduler, options.workers)
+    except sweeps.Unfinished as error:
+        if error.failures:
+            cause = error.failures[0].strip().splitlines()[-1]
+            print(f"{cause}; the tracebacks: {options.store}/*.failed", file=sys.stderr)
+        print(error.summary)
+        return 1 if error.failures else ELSEWHERE
+    campaigns = len(spec.methods) * len(spec.replications)
+    print(f"{campaigns} of {campaigns} campaigns are finished: {len(table)} trainings in {options.store}")
     return 0
 
 
+def _list(options: argparse.Namespace) -> None:
+    print(sweeps.listing(sweeps.read_spec(options.spec), options.store, options.seconds).to_string())
+
+
+def _pack(options: argparse.Namespace) -> None:
+    bare.pack(sweeps.read_spec(options.spec), options.folder)
+    print(f"copy {options.folder}, and there: PYTHONPATH=lib python -m macal sweep spec.json store")
+
+
+def _complete(options: argparse.Namespace) -> None:
+    print(f"{bare.complete(options.store)} records completed")
+
+
+def _publish(options: argparse.Namespace) -> None:
+    chosen = {"replace": options.replace, "partial": options.partial}
+    table = results.publish(options.store, options.name, options.into, **chosen)
+    if not results.asked(options.store):
+        print(f"nothing in {options.store} says what it was asked for: whether it is complete is not known")
+    print(f"{len(table)} trainings published as {options.name}")
+
+
+def _record(options: argparse.Namespace) -> None:
+    given = [] if options.replications is None else [as_count(options.replications, "replications")]
+    for name in options.names:  # before hours are spent
+        results.targets(name, options.into, options.replace)
+    for name in options.names:
+        table = RECORDED[name](*given, folder=options.into, replace=options.replace)
+        print(f"{name}: {len(table)} rows", flush=True)
+
+
+COMMANDS = {
+    "sweep": _sweep,
+    "list": _list,
+    "pack": _pack,
+    "complete": _complete,
+    "publish": _publish,
+    "record": _record,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; return 1, with one line on the standard error, where its input is wrong."""
+    options = _parser().parse_args(arguments)
+    return terminal.guarded(partial(COMMANDS[options.command], options))
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    terminal.start(main)

@@ -83,10 +83,27 @@ def records(dataset: str, replication: int) -> list[Record]:
     return made
 
 
-def record(dataset: str, replications: Iterable[int], folder: Path = results.FOLDER) -> pd.DataFrame:
-    """Measure some replications and publish them as ``acquired_<dataset>`` in ``folder``."""
+def record(
+    dataset: str, replications: Iterable[int], folder: Path = results.FOLDER, replace: bool = False
+) -> pd.DataFrame:  # fmt: skip
+    """Measure some replications and publish them as ``acquired_<dataset>``.
+
+    Args:
+        dataset: a name of ``STEPS``.
+        replications: of the data, at least one.
+        folder: where the table goes.
+        replace: replace a table that is there.
+
+    Raises:
+        FileExistsError: there is a table, and ``replace`` is not set; nothing is measured.
+        ValueError: no replication.
+    """
+    replications = list(replications)
+    if not replications:
+        raise ValueError("replications must be a list of at least one, got none")
+    results.targets(f"acquired_{dataset}", folder, replace)
     with tempfile.TemporaryDirectory() as store:
         for replication in replications:
             for one in records(dataset, replication):
                 results.write(one, Path(store))
-        return results.publish(Path(store), f"acquired_{dataset}", folder)
+        return results.publish(Path(store), f"acquired_{dataset}", folder, replace=replace)

@@ -6,6 +6,7 @@ folder to copy there; ``python -m macal sweep`` runs it there; :func:`complete` 
 
 import json
 import shutil
+import tempfile
 from dataclasses import asdict, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,17 +27,28 @@ def pack(spec: Spec, folder: Path) -> None:
     """Fill a new folder with all that a sweep needs: ``lib/``, ``data/`` and ``spec.json``.
 
     There, ``PYTHONPATH=lib python -m macal sweep spec.json store`` runs the sweep. IBM's covariates need pyarrow to be
-    read, which is not pure Python and is not packed.
+    read, which is not pure Python and is not packed. Where anything fails nothing is left.
 
     Raises:
         FileExistsError: the folder exists.
         DataUnavailable: raw files are not on this machine and could not be downloaded.
+        OSError: the folder cannot be written, or the disk is full.
     """
-    folder.mkdir(parents=True)
+    if folder.exists():
+        raise FileExistsError(f"{folder} exists; name a folder that does not")
+    nearest = next(parent for parent in folder.absolute().parents if parent.exists())
+    with tempfile.TemporaryDirectory(dir=nearest, prefix=".pack-") as draft:
+        _fill(spec, Path(draft, "whole"))
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        Path(draft, "whole").rename(folder)
+
+
+def _fill(spec: Spec, folder: Path) -> None:
     for name in PURE_PYTHON:
         source = Path(find_spec(name).origin).parent
         shutil.copytree(source, folder / "lib" / name, ignore=shutil.ignore_patterns("__pycache__"))
     if spec.dataset == "ihdp":
+        ihdp.covariates()  # fails where econml is missing, or another version
         (table,) = ihdp.SOURCES
         (folder / "lib" / table).parent.mkdir(parents=True)
         shutil.copy(Path(find_spec("econml").origin).parents[1] / table, folder / "lib" / table)
@@ -53,6 +65,7 @@ def complete(store: Path) -> int:
     """Add the Wasserstein distances that a machine without POT has left out; return to how many records.
 
     Raises:
+        FileNotFoundError: no such folder.
         DamagedRecord: see :func:`macal.results.read`.
         ForeignRecord: see :func:`macal.results.read_all`.
     """

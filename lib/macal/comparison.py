@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from macal.optional import needed
+
 
 def log_ratio(table: pd.DataFrame, baseline: str = "random", value: str = "pehe") -> pd.DataFrame:
     """Log of each method's value over the baseline's, paired by replication and number of labels.
@@ -79,7 +81,8 @@ def paired(table: pd.DataFrame, method: str = "macal", value: str = "pehe") -> p
     Raises:
         ValueError: see :func:`log_ratio`; fewer than two replications.
     """
-    from statsmodels.stats.multitest import multipletests
+    with needed("statsmodels", "p-values adjusted for several comparisons"):
+        from statsmodels.stats.multitest import multipletests
 
     keys = ["replication", "labelled"]
     own = table.loc[table["method"] == method, [*keys, value]]

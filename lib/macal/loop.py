@@ -213,6 +213,23 @@ def evaluate(problem: Problem, labelled_sets: Iterable[Any], model: Any = "exact
     return pd.DataFrame([judge(problem, s, f) for s, f in zip(sets, fitted, strict=True)])
 
 
+def check_needs(criterion: Criterion, model: Any) -> None:
+    """Refuse a criterion that needs of a fitted model what this model does not provide.
+
+    A model that does not say what it provides is taken to provide all.
+
+    Raises:
+        ValueError: names both, what is missing, and the models that would do.
+    """
+    provided = getattr(model, "provides", criterion.needs)
+    if missing := [need for need in criterion.needs if need not in provided]:
+        enough = [name for name, kind in models.MODELS.items() if {*criterion.needs} <= {*kind.provides}]
+        raise ValueError(
+            f"{type(criterion).__name__} needs the {' and '.join(missing)} of a fitted model, which"
+            f" {type(model).__name__} does not provide; use the model {' or '.join(enough)}, or another criterion"
+        )
+
+
 def trained(n_queries: int, every: int | Sequence[int]) -> list[int]:
     """Numbers of queries after which a label-free campaign is trained.
 
@@ -255,12 +272,14 @@ def stages(
         measures: more columns of the rows, see :func:`run_all`.
 
     Raises:
-        ValueError: label-free and model-based campaigns together.
+        ValueError: label-free and model-based campaigns together; see also :func:`check_needs`.
     """
     kinds = {bool(c.criterion.needs) for c in campaigns}
     if len(kinds) > 1:
         raise ValueError("label-free and model-based campaigns are played apart: one kind is planned, the other not")
     if kinds == {True}:
+        for campaign in campaigns:
+            check_needs(campaign.criterion, model)
         yield from _lock_step(campaigns, model, done, measures)
         return
     for campaign in campaigns:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
+from macal.optional import needed
 from macal.problem import as_arms, as_covariates
 from macal.shapes import Centres, Covariates, Distances
 
@@ -74,7 +75,8 @@ def wasserstein(x: ArrayLike, t: ArrayLike) -> float:
         ValueError: an arm is empty.
         RuntimeError: the solver stopped before the optimum.
     """
-    import ot
+    with needed("pot", "exact Wasserstein distances"):
+        import ot
 
     x1, x0 = _two_arms(x, t)
     cost = cdist(x1, x0)  # not ot.dist, whose expansion of the square leaves 1e-8 between equal points

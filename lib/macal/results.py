@@ -8,10 +8,9 @@ the book loads by :func:`load`.
 
 import hashlib
 import json
-import os
 import platform
-import tempfile
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -19,6 +18,8 @@ from typing import Any
 
 import pandas as pd
 
+from macal import atomic
+from macal.optional import needed
 from macal.registry import nearest
 
 SCHEMA = 1
@@ -31,6 +32,10 @@ class DamagedRecord(ValueError):
 
 class ForeignRecord(ValueError):
     """A whole record of another schema, or of another configuration than the one asked for."""
+
+
+class Incomplete(ValueError):
+    """A store that lacks campaigns that it was asked for."""
 
 
 @dataclass(frozen=True)
@@ -92,25 +97,15 @@ def path_of(config: dict[str, Any], folder: Path) -> Path:
 
 
 def write(record: Record, folder: Path) -> Path:
-    """Write a record into ``folder`` under its key: to a temporary file, flushed to the disk, then renamed.
+    """Write a record into ``folder`` under its key, whole or not at all.
 
     Raises:
         OSError: the folder cannot be written, or the disk is full; an older record of the same key is left as it was.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     path = path_of(record.config, folder)
     content = json.dumps(asdict(record))
-    text = json.dumps({"schema": SCHEMA, "sha256": _sha256(content)}) + "\n" + content
-    handle, draft = tempfile.mkstemp(dir=folder, prefix=".", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-    except BaseException:
-        os.unlink(draft)
-        raise
+    head = json.dumps({"schema": SCHEMA, "sha256": _sha256(content)})
+    atomic.write({path: f"{head}\n{content}".encode()})
     return path
 
 
@@ -148,9 +143,12 @@ def read_all(folder: Path) -> list[Record]:
     """All records of a folder, by name; files that are no records by their name are left alone.
 
     Raises:
+        FileNotFoundError: no such folder.
         DamagedRecord: see :func:`read`.
         ForeignRecord: see :func:`read`, or a file that bears another record's name.
     """
+    if not folder.is_dir():
+        raise FileNotFoundError(f"no folder {folder} to read records from")
     records = []
     for path in sorted(folder.glob("[!.]*.json")):
         records.append(read(path))
@@ -174,26 +172,156 @@ def table(records: Iterable[Record]) -> pd.DataFrame:
     return pd.DataFrame([plain(r.config) | row for r in records for row in r.rows])
 
 
-def publish(store: Path, name: str, folder: Path = FOLDER) -> pd.DataFrame:
-    """Gather the records of a store into ``<name>.parquet`` and ``<name>.json``, its manifest with the picks.
+def note(request: Mapping[str, Any], configs: Iterable[dict[str, Any]], store: Path) -> None:
+    """Leave in ``specs/`` of a store what it was asked for, by which :func:`publish` knows whether it is complete.
+
+    Args:
+        request: the sweep or study, JSON values alone.
+        configs: of all its campaigns.
+        store: folder of the records.
+    """
+    campaigns = [Record(config, [], []).key for config in configs]
+    content = json.dumps({"asked": dict(request), "campaigns": campaigns}, indent=1)
+    path = store / "specs" / f"{_sha256(content)[:16]}.json"
+    if not path.is_file():
+        atomic.write({path: content.encode()})
+
+
+def asked(store: Path) -> dict[Path, set[str]]:
+    """Keys of the campaigns that a store was asked for, by the file that says so; see :func:`note`.
 
     Raises:
-        ValueError: no record in the store.
+        DamagedRecord: a file that is not what :func:`note` writes.
     """
+    found = {}
+    for path in sorted((store / "specs").glob("[!.]*.json")):
+        try:
+            found[path] = set(json.loads(path.read_text(encoding="utf-8"))["campaigns"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise DamagedRecord(f"{path} does not say what was asked for; delete it and run the sweep again") from error
+    return found
+
+
+def _check_complete(store: Path, have: set[str]) -> None:
+    plans, failed = asked(store), sorted(store.glob("*.failed"))
+    wanted = set().union(*plans.values())
+    where = [str(path) for path, keys in plans.items() if keys - have] + [str(path) for path in failed]
+    if plans and where:
+        raise Incomplete(
+            f"{store} lacks {len(wanted - have)} of {len(wanted)} campaigns, {len(failed)} chunks have failed, see"
+            f" {', '.join(where[:3])}; run the sweep again, delete the files of what is no longer wanted, or publish"
+            " what there is by --partial (partial=True)"
+        )
+
+
+def checkout(folder: Path = FOLDER) -> Path:
+    """Return the folder of the recorded tables.
+
+    Raises:
+        FileNotFoundError: it is that of the book's repository, by default, and the package is installed without it.
+    """
+    if folder == FOLDER and not folder.is_dir():
+        raise FileNotFoundError(
+            "recorded tables come with the book's repository, not with the package; run this in a clone, or name a"
+            " folder"
+        )
+    return folder
+
+
+def targets(name: str, folder: Path = FOLDER, replace: bool = False) -> tuple[Path, Path]:
+    """Return where a table and its manifest are written, once it is sure that they may be.
+
+    Args:
+        name: of the table: lower-case letters, digits, "_" and "-".
+        folder: of the tables.
+        replace: whether there may be a table of that name.
+
+    Raises:
+        ValueError: another character in the name, or something in the place that is no plain file.
+        FileExistsError: there is such a table, and it is not to be replaced.
+        FileNotFoundError: see :func:`checkout`.
+    """
+    if not re.fullmatch("[a-z0-9_-]+", name):
+        raise ValueError(f"a table's name must be of lower-case letters, digits, '_' and '-', got {name!r}")
+    paths = checkout(folder) / f"{name}.parquet", folder / f"{name}.json"
+    for path in paths:
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            raise ValueError(f"{path} is a link or a folder, which no table replaces; choose another name")
+        if path.exists() and not replace:
+            raise FileExistsError(f"{path} exists; choose another name, or replace it by --replace (replace=True)")
+    return paths
+
+
+def _change(manifest: Path, records: Iterable[Record]) -> str:
+    """Say what becomes of the campaigns of a table that is replaced."""
+    new = {r.key: len(r.rows) for r in records}
+    now = f"{len(new)} campaigns with {sum(new.values())} trainings"
+    try:
+        described = json.loads(manifest.read_text(encoding="utf-8"))["records"]
+        old = {Record(r["config"], [], []).key: r["rows"] for r in described}
+        before = f"{len(old)} campaigns with {sum(old.values())} trainings"
+    except (OSError, ValueError, KeyError, TypeError):
+        return f"a table that cannot be read by {now}"
+    added, kept, dropped = len(new.keys() - old.keys()), len(new.keys() & old.keys()), len(old.keys() - new.keys())
+    lost = ", which the new table lacks" if dropped else ""
+    return f"{before} by {now}: {added} added, {kept} kept, {dropped} dropped{lost}"
+
+
+def publish(
+    store: Path,
+    name: str,
+    folder: Path = FOLDER,
+    *,
+    replace: bool = False,
+    partial: bool = False,
+    report: Callable[[str], Any] = print,
+) -> pd.DataFrame:
+    """Gather the records of a store into ``<name>.parquet`` and ``<name>.json``, its manifest with the picks.
+
+    Args:
+        store: folder of the records.
+        name: of the table: lower-case letters, digits, "_" and "-".
+        folder: of the tables.
+        replace: replace a table of that name.
+        partial: publish a store that lacks campaigns that it was asked for.
+        report: is told what a table is replaced by.
+
+    Raises:
+        ValueError: no record in the store, or a name that does not do.
+        Incomplete: the store lacks campaigns; a store of an earlier version does not say.
+        FileExistsError: there is a table of that name, and ``replace`` is not set.
+        OSError: a file cannot be read or written.
+    """
+    path, about = targets(name, folder, replace=True)
+    if folder.resolve() == store.resolve():
+        raise ValueError(f"a table cannot be published into its own store, {store}; name another folder")
     records = read_all(store)
     if not records:
         raise ValueError(f"no record in {store}; run the sweep first")
+    if not partial:
+        _check_complete(store, {r.key for r in records})
     gathered = table(records)
-    folder.mkdir(parents=True, exist_ok=True)
-    gathered.to_parquet(folder / f"{name}.parquet", index=False)
-    content = (folder / f"{name}.parquet").read_bytes()
-    about = {
+    if path.exists() or about.exists():
+        change = _change(about, records)
+        if not replace:
+            raise FileExistsError(f"{path} exists; --replace (replace=True) would replace {change}")
+        report(f"{name}: replacing {change}")
+    content, described = _encoded(gathered, records)
+    # the manifest first: a table is there once its manifest is, and a stop between them shows, for the digests differ
+    atomic.write({about: described, path: content})
+    return gathered
+
+
+def _encoded(gathered: pd.DataFrame, records: Iterable[Record]) -> tuple[bytes, bytes]:
+    """Return a table and its manifest as they are written."""
+    with needed("pyarrow", "recorded tables"):
+        content = gathered.to_parquet(index=False)
+    described = {
         "schema": SCHEMA,
         "table": hashlib.sha256(content).hexdigest(),
         "records": [asdict(r) | {"rows": len(r.rows)} for r in records],
     }
-    (folder / f"{name}.json").write_text(json.dumps(about, separators=(",", ":")), encoding="utf-8")
-    return gathered
+    return content, json.dumps(described, separators=(",", ":")).encode()
 
 
 class _Shared(list):  # pandas copies a table's attributes with every operation on it, deeply
@@ -205,11 +333,11 @@ def load(name: str, folder: Path = FOLDER) -> pd.DataFrame:
     """A published table; ``.attrs["records"]`` holds configuration, picks and manifest of each campaign.
 
     Raises:
-        FileNotFoundError: nothing of that name was published.
+        FileNotFoundError: nothing of that name was published; see also :func:`checkout`.
         DamagedRecord: the table is not the one that its manifest describes.
         ForeignRecord: another schema.
     """
-    path = folder / f"{name}.parquet"
+    path = checkout(folder) / f"{name}.parquet"
     if not path.is_file():
         known = [p.stem for p in folder.glob("*.parquet")]
         raise FileNotFoundError(f"no recorded table {nearest(name, known)}")
@@ -218,7 +346,8 @@ def load(name: str, folder: Path = FOLDER) -> pd.DataFrame:
         raise ForeignRecord(f"{path} has schema {about['schema']!r}, this version reads {SCHEMA}")
     if hashlib.sha256(path.read_bytes()).hexdigest() != about["table"]:
         raise DamagedRecord(f"{path} is not the table that {name}.json describes; publish it again")
-    found = pd.read_parquet(path)
+    with needed("pyarrow", "recorded tables"):
+        found = pd.read_parquet(path)
     found.attrs["records"] = _Shared(about["records"])
     return found
 

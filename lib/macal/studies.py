@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from macal import datasets, loop, metrics, models, results
+from macal import datasets, loop, metrics, models, results, terminal
 from macal.models import Task, due
-from macal.problem import Problem
+from macal.problem import Problem, as_count
 from macal.results import Record
 
 Row = dict[str, Any]
@@ -167,18 +167,24 @@ STUDIES = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run what a store lacks of one study, and publish its table under ``results/``."""
+    """Run what a store lacks of one study, and publish its table."""
     parser = argparse.ArgumentParser(prog="python -m macal.studies", description=main.__doc__)
     parser.add_argument("study", choices=STUDIES)
     parser.add_argument("store", type=Path, help="folder of the records")
     parser.add_argument("--jobs", type=int, help="only so many of its jobs (default: all)")
     parser.add_argument("--into", type=Path, default=results.FOLDER, help="where the table goes (default: results/)")
+    parser.add_argument("--replace", action="store_true", help="replace a table that is there")
+    parser.add_argument("--partial", action="store_true", help="publish before all jobs are done")
     chosen = parser.parse_args(arguments)
-    jobs, name = STUDIES[chosen.study]
+    make, name = STUDIES[chosen.study]
+    jobs = make()
+    wanted = jobs if chosen.jobs is None else jobs[: as_count(chosen.jobs, "jobs")]
+    results.targets(name, chosen.into, chosen.replace)  # before hours are spent
+    results.note({"study": chosen.study}, [config for config, _ in jobs], chosen.store)
     torch.set_num_threads(1)
-    run(jobs()[: chosen.jobs], chosen.store, lambda line: print(line, flush=True))
-    results.publish(chosen.store, name, chosen.into)
+    run(wanted, chosen.store, lambda line: print(line, flush=True))
+    results.publish(chosen.store, name, chosen.into, replace=chosen.replace, partial=chosen.partial)
 
 
 if __name__ == "__main__":
-    main()
+    terminal.start(main)

@@ -8,12 +8,13 @@ store: a chunk is locked while it is run.
 
 import fcntl
 import json
+import reprlib
 import time
 import traceback
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import MISSING, asdict, dataclass, field, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,12 @@ import pandas as pd
 import torch
 from tqdm import tqdm
 
-from macal import acquisition, datasets, loop, models, results
+from macal import acquisition, atomic, datasets, loop, models, results
 from macal.models import fused
 from macal.problem import as_count
-from macal.registry import UnknownName
+from macal.registry import Registry, UnknownName
 from macal.results import Record
+from macal.workers import each
 
 
 @dataclass(frozen=True)
@@ -64,36 +66,35 @@ class Spec:
     threads: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "replications", tuple(self.replications))
+        object.__setattr__(self, "replications", _numbers(self.replications, "replications"))
         if self.dataset not in datasets.names():
             raise UnknownName("dataset", self.dataset, datasets.names())
         if self.protocol not in datasets.PROTOCOLS:
             raise UnknownName("protocol", self.protocol, datasets.PROTOCOLS)
+        _as_object(self.methods, "methods", '{"macal": {"alpha": 2.5}}')
         if not self.methods or not self.replications:
             raise ValueError("a sweep needs at least one method and one replication, got none")
         if len(set(self.replications)) < len(self.replications) or min(self.replications) < 0:
-            raise ValueError(f"replications must be distinct and not negative, got {self.replications}")
+            raise ValueError(f"replications must be distinct and not negative, got {reprlib.repr(self.replications)}")
         for name in ("every", "block", "stage", "threads"):
             as_count(getattr(self, name), name)
         if self.n_queries is not None:
             as_count(self.n_queries, "n_queries")
         if self.steps is not None:
-            object.__setattr__(self, "steps", tuple(self.steps))
+            object.__setattr__(self, "steps", _numbers(self.steps, "steps"))
             if not self.steps or list(self.steps) != sorted({*self.steps}) or self.steps[0] < 0:
                 raise ValueError(f"steps must be rising numbers of queries, 0 or more, got {self.steps}")
+        model = self.build_model()
         for method in self.methods:
-            self.criterion(method)
-        self.build_model()
+            loop.check_needs(self.criterion(method), model)
 
     def criterion(self, method: str) -> acquisition.Criterion:
         """Make the criterion of a method."""
-        parameters = dict(self.methods[method])
-        return acquisition.get(parameters.pop("criterion", method), **parameters)
+        return _make(acquisition.CRITERIA, self.methods[method], "criterion", method, f"methods[{method!r}]")
 
     def build_model(self) -> Any:
         """Make the model."""
-        parameters = dict(self.model)
-        return models.get(parameters.pop("name", "exact-gp"), **parameters)
+        return _make(models.MODELS, self.model, "name", "exact-gp", "model")
 
     def config(self, replication: int, method: str) -> dict[str, Any]:
         """Return the configuration that the record of one campaign answers, and that names it."""
@@ -110,6 +111,55 @@ class Spec:
             "every": self.every,
             "threads": self.threads,
         } | ({} if self.steps is None else {"steps": list(self.steps)})
+
+
+def _numbers(values: Any, name: str) -> tuple[int, ...]:
+    plain = isinstance(values, Iterable) and not isinstance(values, (str, Mapping))
+    found = tuple(values) if plain else ()
+    if not plain or any(isinstance(v, bool) or not isinstance(v, (int, np.integer)) for v in found):
+        raise ValueError(f"{name} must be a list of whole numbers, say [0, 1, 2], got {reprlib.repr(values)}")
+    return tuple(map(int, found))
+
+
+def _as_object(value: Any, name: str, example: str) -> None:
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise ValueError(f"{name} must be an object, say {example}, got {reprlib.repr(value)}")
+
+
+def _make(registry: Registry, given: Any, key: str, default: str, where: str) -> Any:
+    """Make a criterion or a model of what a field of a spec says; ``key`` holds its name."""
+    _as_object(given, where, '{"alpha": 2.5}' if key == "criterion" else '{"name": "exact-gp", "steps": 500}')
+    name = given.get(key, default)
+    if not isinstance(name, str):
+        raise ValueError(f"{where}[{key!r}] must be one of the names {', '.join(registry)}; got {name!r}")
+    try:
+        return registry.make(name, {k: v for k, v in given.items() if k != key})
+    except (TypeError, AttributeError) as error:  # a value of another type than the parameter's
+        raise ValueError(f"{where} holds a parameter of the wrong type ({error}), got {given!r}") from error
+
+
+def read_spec(path: Path) -> Spec:
+    """Read a spec from a JSON file with its fields; ``results/specs`` of the book's repository holds examples.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is not JSON, or no spec; the message names the file and the field.
+    """
+    known = {f.name: f.default is MISSING and f.default_factory is MISSING for f in fields(Spec)}
+    try:
+        given = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:  # of the encoding too
+        raise ValueError(f"{path} is not JSON in UTF-8 ({error}); results/specs holds examples of specs") from error
+    try:
+        _as_object(given, "a spec", '{"dataset": "toy", "methods": {"macal": {}}, "replications": [0, 1]}')
+        for name in given:
+            if name not in known:
+                raise UnknownName("field", name, known)
+        if missing := [name for name, required in known.items() if required and name not in given]:
+            raise ValueError(f"a spec needs the fields dataset, methods and replications, got no {', '.join(missing)}")
+        return Spec(**given)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -136,17 +186,19 @@ class Chunk:
         return {"chunk": self.configs} | ({"stage": self.spec.stage} if free else {})
 
     def finished(self, store: Path) -> bool:
-        """Whether the store holds a whole record of each campaign; a damaged one is set aside, and counts as none."""
+        """Whether the store holds a whole record of each campaign; a damaged one counts as none. Changes nothing."""
         return all(_sound(results.path_of(config, store), config) for config in self.configs)
 
 
-def _sound(path: Path, config: dict[str, Any]) -> bool:
+def _sound(path: Path, config: dict[str, Any], aside: bool = False) -> bool:
+    """Whether a record is whole; set it ``aside`` where it is not, to be written again."""
     if not path.exists():
         return False
     try:
         results.read(path, json.loads(json.dumps(config)))
     except results.DamagedRecord:
-        path.replace(path.with_suffix(".damaged"))
+        if aside:
+            path.replace(path.with_suffix(".damaged"))
         return False
     return True
 
@@ -173,7 +225,11 @@ def listing(spec: Spec, store: Path, seconds: float = 1.0) -> pd.DataFrame:
 
     Returns:
         One row per chunk: ``campaigns``, ``trainings``, ``finished``, ``hours`` still to run.
+
+    Raises:
+        NotADirectoryError: the store is a file.
     """
+    _refuse_file(store)
     rows = []
     queries = spec.n_queries or datasets.load(spec.dataset, spec.replications[0], spec.protocol).n_queries
     for chunk in chunks(spec):
@@ -183,6 +239,11 @@ def listing(spec: Spec, store: Path, seconds: float = 1.0) -> pd.DataFrame:
         hours = 0.0 if finished else trainings * seconds / 3600
         rows.append((chunk.name, len(chunk.campaigns), trainings, finished, hours))
     return pd.DataFrame(rows, columns=["chunk", "campaigns", "trainings", "finished", "hours"])
+
+
+def _refuse_file(store: Path) -> None:
+    if store.exists() and not store.is_dir():
+        raise NotADirectoryError(f"{store} is a file; a store is the folder of the records")
 
 
 @contextmanager
@@ -214,8 +275,9 @@ def run_chunk(chunk: Chunk, store: Path) -> str:
         try:
             _play(chunk, store)
         except Exception:  # whatever it is, the other chunks still run
-            failure.write_text(traceback.format_exc())
-            return failure.read_text()
+            trace = traceback.format_exc()
+            atomic.write({failure: trace.encode()})
+            return trace
         failure.unlink(missing_ok=True)
         return "done"
 
@@ -239,7 +301,7 @@ def _play(chunk: Chunk, store: Path) -> None:
         else "cpu"
     )
     for campaign, config in zip(campaigns, chunk.configs, strict=True):
-        if _sound(results.path_of(config, store), config):
+        if _sound(results.path_of(config, store), config, aside=True):
             continue  # written before the chunk was cut off among its records
         took = seconds / len(campaigns)
         about = results.manifest(campaign.problem.sources, took, device, spec.threads, fused.wanted(device))
@@ -252,7 +314,7 @@ def _play(chunk: Chunk, store: Path) -> None:
 def _restore(chunk: Chunk, store: Path, campaigns: Sequence[loop.Campaign]) -> tuple[list[loop.Row], float, int]:
     """Put campaigns where the checkpoint left them; return its rows, its seconds and how many stages are done."""
     path = store / "checkpoints" / f"{chunk.name}.json"
-    if not _sound(path, chunk.composition):
+    if not _sound(path, chunk.composition, aside=True):
         return [], 0.0, 0
     checkpoint = results.read(path)
     if campaigns[0].criterion.needs:
@@ -261,56 +323,67 @@ def _restore(chunk: Chunk, store: Path, campaigns: Sequence[loop.Campaign]) -> t
     return checkpoint.rows, checkpoint.manifest["seconds"], checkpoint.manifest["done"]
 
 
+class Unfinished(RuntimeError):
+    """A sweep that could not finish all its campaigns: chunks failed, or another process still runs some.
+
+    Attributes:
+        summary: how many campaigns are finished, and how many another process runs.
+        failures: the traceback of each chunk that failed.
+    """
+
+    def __init__(self, summary: str, failures: Sequence[str]) -> None:
+        """Say the summary and the first traceback."""
+        super().__init__("\n".join([summary, *failures[:1]]))
+        self.summary, self.failures = summary, failures
+
+
 def sweep(spec: Spec, store: Path | str, scheduler: str | None = None, workers: int = 1) -> pd.DataFrame:
-    """Run all chunks of a sweep that are not finished, and return the table of what is.
+    """Run all chunks of a sweep that are not finished, and return the table of all.
 
     Args:
         spec: the sweep.
         store: folder of the records; made where it is missing.
         scheduler: None for this machine, "local" for a Dask cluster started here, or the address of yours, whose
             workers must see ``store``.
-        workers: processes on this machine.
+        workers: processes on this machine; they end when this one does.
 
     Returns:
-        The rows of all finished campaigns of the sweep.
+        The rows of all campaigns of the sweep.
 
     Raises:
-        RuntimeError: chunks failed; all others were run, and the message holds the first traceback.
+        Unfinished: chunks failed, or another process runs them; all that could be run was.
         ForeignRecord: the store holds a record under a name that is another campaign's.
+        OSError: the store is a file, or cannot be written.
     """
-    store = Path(store)
-    todo = [chunk for chunk in chunks(spec) if not chunk.finished(store)]
-    failures = []
+    store, processes, every = Path(store), as_count(workers, "workers"), chunks(spec)
+    _refuse_file(store)
+    results.note(asdict(spec), [config for chunk in every for config in chunk.configs], store)
+    todo = [chunk for chunk in every if not chunk.finished(store)]
+    outcomes = {}
     with tqdm(total=len(todo), desc="chunks", disable=None) as bar:
-        for outcome in _outcomes(todo, store, scheduler, as_count(workers, "workers")):
-            failures += [outcome] if outcome.startswith("Traceback") else []
+        for name, outcome in each(partial(_outcome, store=store), todo, processes, scheduler):
+            outcomes[name] = outcome
             bar.update()
-    if failures:
-        raise RuntimeError(f"{len(failures)} of {len(todo)} chunks failed; run again to retry them\n{failures[0]}")
-    paths = [results.path_of(config, store) for chunk in chunks(spec) for config in chunk.configs]
-    return results.table([results.read(path) for path in paths if path.exists()])
+    _check_finished(spec, [chunk for chunk in todo if not chunk.finished(store)], outcomes)
+    paths = [results.path_of(config, store) for chunk in every for config in chunk.configs]
+    return results.table([results.read(path) for path in paths])
 
 
-def _outcomes(todo: list[Chunk], store: Path, scheduler: str | None, workers: int) -> Iterator[str]:
-    if scheduler is not None:
-        yield from _on_dask(todo, store, scheduler, workers)
-    elif workers == 1:
-        yield from (run_chunk(chunk, store) for chunk in todo)
-    else:
-        import multiprocessing
+def _check_finished(spec: Spec, left: Sequence[Chunk], outcomes: Mapping[str, str]) -> None:
+    """Raise :class:`Unfinished` where chunks are left, each after its outcome."""
+    if not left:
+        return
+    failures = [outcomes[chunk.name] for chunk in left if outcomes[chunk.name] != "elsewhere"]
+    missing = sum(len(chunk.campaigns) for chunk in left)
+    elsewhere = sum(len(chunk.campaigns) for chunk in left if outcomes[chunk.name] == "elsewhere")
+    total = len(spec.methods) * len(spec.replications)
+    advice = f"{len(failures)} of {len(outcomes)} chunks failed, run again to retry them"
+    raise Unfinished(
+        f"{total - missing} of {total} campaigns are finished, {elsewhere} are run by another process;"
+        f" {advice if failures else 'run again when it has ended'}",
+        failures,
+    )
 
-        # a fork would inherit PyTorch's threads in no usable state
-        with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-            yield from (job.result() for job in as_completed([pool.submit(run_chunk, c, store) for c in todo]))
 
-
-def _on_dask(todo: list[Chunk], store: Path, scheduler: str, workers: int) -> Iterator[str]:
-    from distributed import Client, LocalCluster
-    from distributed import as_completed as as_done
-
-    local = scheduler == "local"
-    cluster = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) if local else scheduler
-    with Client(cluster) as client:
-        yield from (f.result() for f in as_done(client.map(run_chunk, todo, store=store, pure=False, retries=3)))
-    if local:
-        cluster.close()
+def _outcome(chunk: Chunk, store: Path) -> tuple[str, str]:
+    return chunk.name, run_chunk(chunk, store)

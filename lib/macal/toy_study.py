@@ -17,7 +17,7 @@ from macal import acquisition, loop, metrics, models, results
 from macal.acquisition import Criterion
 from macal.datasets import toy
 from macal.models.exact_gp import Fitted
-from macal.problem import Problem
+from macal.problem import Problem, as_count
 from macal.results import Record
 from macal.shapes import Indices
 
@@ -161,10 +161,25 @@ def records(part: Part, seeds: Iterable[int]) -> list[Record]:
     return made
 
 
-def record(name: str, seeds: int = SEEDS, folder: Path = results.FOLDER) -> pd.DataFrame:
-    """Run everything that is recorded under ``name`` and publish it into ``folder``."""
+def record(
+    name: str, seeds: int = SEEDS, folder: Path = results.FOLDER, replace: bool = False
+) -> pd.DataFrame:  # fmt: skip
+    """Run everything that is recorded under ``name`` and publish it.
+
+    Args:
+        name: of ``RECORDED``.
+        seeds: how many replications.
+        folder: where the table goes.
+        replace: replace a table that is there.
+
+    Raises:
+        FileExistsError: there is a table, and ``replace`` is not set; nothing is run.
+        ValueError: ``seeds`` below 1.
+    """
+    as_count(seeds, "seeds")
+    results.targets(name, folder, replace)
     with tempfile.TemporaryDirectory() as store:
         for part in RECORDED[name]:
             for one in records(part, range(seeds)):
                 results.write(one, Path(store))
-        return results.publish(Path(store), name, folder)
+        return results.publish(Path(store), name, folder, replace=replace)

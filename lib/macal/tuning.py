@@ -15,15 +15,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import optuna
 import pandas as pd
 import torch
-from optuna.distributions import CategoricalDistribution
-from optuna.trial import FrozenTrial, TrialState
 
-from macal import datasets, models, results, studies
+from macal import datasets, models, results, studies, terminal
+from macal.optional import needed
 from macal.problem import Problem, as_count
 from macal.results import Record
+
+with needed("optuna", "searches for hyperparameters"):
+    import optuna
+    from optuna.distributions import CategoricalDistribution
+    from optuna.trial import FrozenTrial, TrialState
 
 Point = dict[str, Any]
 
@@ -222,7 +225,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--trials", type=int, default=16, help="points tried in all")
     parser.add_argument("--best", type=int, default=2, help="points judged again")
     parser.add_argument("--into", type=Path, default=results.FOLDER, help="where the table goes (default: results/)")
+    parser.add_argument("--replace", action="store_true", help="replace a table that is there")
     chosen = parser.parse_args(arguments)
+    results.targets("tuning", chosen.into, chosen.replace)  # before hours are spent
     torch.set_num_threads(1)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     say = lambda text: print(text, flush=True)  # noqa: E731
@@ -231,8 +236,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     write_trials(study, chosen.store)
     studies.run(confirmations(study, chosen.best, Search(replications=tuple(HELD_OUT))), chosen.store, say)
-    results.publish(chosen.store, "tuning", chosen.into)
+    results.publish(chosen.store, "tuning", chosen.into, replace=chosen.replace)
 
 
 if __name__ == "__main__":
-    main()
+    terminal.start(main)

@@ -8,6 +8,7 @@ from functools import partial
 
 import pandas as pd
 
+from macal import results
 from macal.claims import acquired, algorithm, backbones, bounds, data, estimators, evidence, lemmas, problem, toy
 from macal.claims.verdict import Claim, Verdict
 
@@ -150,7 +151,12 @@ CLAIMS = (
 
 
 def verdicts() -> pd.DataFrame:
-    """The ledger, one row per claim: source, claim, verdict, evidence, chapter; the call computes every verdict."""
+    """The ledger, one row per claim: source, claim, verdict, evidence, chapter; the call computes every verdict.
+
+    Raises:
+        FileNotFoundError: the package is installed without the book's recorded tables.
+    """
+    results.checkout()
     rows = [(c.key, c.source, c.text, *vars(c.judge()).values(), c.chapter) for c in CLAIMS]
     columns = ["key", "source", "claim", "verdict", "evidence", "chapter"]
     return pd.DataFrame(rows, columns=columns).set_index("key")

@@ -23,7 +23,7 @@ def published(name: str = "paper_fig1", folder: Path = results.FOLDER) -> pd.Dat
             run again with seeds 0 to 4, which has ``seed`` and ``value`` instead of mean and s.d.
         folder: where the tables are.
     """
-    return pd.read_csv(folder / f"{name}.csv")
+    return pd.read_csv(results.checkout(folder) / f"{name}.csv")
 
 
 def log_difference(table: pd.DataFrame, method: str, other: str, value: str, labels: tuple[int, int]) -> pd.Series:

@@ -10,6 +10,7 @@ from io import BytesIO
 import numpy as np
 
 from macal import files
+from macal.optional import needed
 from macal.problem import Problem, Split
 from macal.registry import UnknownName
 from macal.shapes import Arms, Covariates, Outcomes
@@ -59,7 +60,9 @@ def table(instance: str = INSTANCE) -> tuple[Covariates, Arms, Outcomes, Outcome
     births, factual, both = map(files.read, _sources(instance))
     factual, both = (pd.read_csv(BytesIO(c), index_col="sample_id") for c in (factual, both))
     both = both.loc[factual.index]
-    x = pd.read_parquet(BytesIO(births)).set_index("sample_id").loc[factual.index].to_numpy(np.float64)
+    with needed("pyarrow", "IBM's covariates"):
+        births = pd.read_parquet(BytesIO(births))
+    x = births.set_index("sample_id").loc[factual.index].to_numpy(np.float64)
     arrays = x, *(column.to_numpy() for column in (factual["z"], factual["y"], both["y0"], both["y1"]))
     for array in arrays:
         array.flags.writeable = False

@@ -2,7 +2,8 @@
 
 A model has ``fit(tasks)``, which returns one fitted model per :class:`Task`; a fitted model has ``predict(x)``, the
 posterior over both potential outcomes, ``info``, what its training reports, and, where criteria can use it,
-``gradients(x, t)``.
+``gradients(x, t)``. ``provides`` says which of it criteria may use, in the words of their ``needs``: "posterior" where
+``predict`` returns one, "features" where there are gradients.
 """
 
 from typing import Any

@@ -6,7 +6,7 @@ paper's words; ``CODE`` holds what its public code does instead, ``CNN`` what ch
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -37,6 +37,7 @@ class Due:
     """Deep kernel models for both potential outcomes, trained as one batch with early stopping.
 
     Attributes:
+        provides: of a fitted model to criteria, "posterior" and "features".
         encoder: "dnn", a residual network for tables, or "cnn", one for images of 28 x 28.
         treatment: "separate", one sparse GP per arm on shared features (the paper's words), or "input", one GP whose
             input is the features with the treatment appended (the public code).
@@ -61,6 +62,8 @@ class Due:
         UnknownName: an unknown encoder, treatment, kernel, validation or device.
         ValueError: a number out of range.
     """
+
+    provides: ClassVar[tuple[str, ...]] = ("posterior", "features")
 
     encoder: str = "dnn"
     treatment: str = "separate"

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -107,6 +107,7 @@ class ExactGP:
     outcomes' mean, and their variance.
 
     Attributes:
+        provides: of a fitted model to criteria, "posterior".
         optimiser: "adam" for the paper's fixed number of steps, "lbfgs" to convergence.
         steps: Adam steps, or L-BFGS iterations at most.
         lr: Adam's learning rate.
@@ -117,6 +118,8 @@ class ExactGP:
     Raises:
         UnknownName: no such optimiser.
     """
+
+    provides: ClassVar[tuple[str, ...]] = ("posterior",)
 
     optimiser: str = "adam"
     steps: int = 500

@@ -5,11 +5,12 @@ For label-free criteria and given labelled sets only: a meta-learner estimates e
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from macal.models.task import Task
+from macal.optional import needed
 from macal.registry import UnknownName
 from macal.shapes import Covariates, Outcomes
 
@@ -40,11 +41,14 @@ class MetaLearner:
     """S-, T- or X-learner (Kuenzel et al. 2019) with gradient-boosted regression trees of scikit-learn's defaults.
 
     Attributes:
+        provides: of a fitted model to criteria, nothing: there is no posterior over outcomes.
         learner: "s", one regression on covariates and treatment; "t", one per arm; "x", two-stage imputed effects.
 
     Raises:
         UnknownName: no such learner.
     """
+
+    provides: ClassVar[tuple[str, ...]] = ()
 
     learner: str = "t"
 
@@ -57,7 +61,8 @@ class MetaLearner:
         return [self._fit_one(task) for task in tasks]
 
     def _fit_one(self, task: Task) -> Fitted:
-        from econml.metalearners import SLearner, TLearner, XLearner
+        with needed("econml", "meta-learners"):
+            from econml.metalearners import SLearner, TLearner, XLearner
         from sklearn.ensemble import GradientBoostingRegressor
         from sklearn.linear_model import LogisticRegression
 

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from scipy.spatial.distance import cdist
 
 from macal import metrics
+from macal.optional import needed
 from macal.shapes import Centres, Covariates
 
 Points = Float[np.ndarray, "k d"]
@@ -28,7 +29,8 @@ def transport(a: Covariates, b: Centres, cost: str = "euclidean") -> float:
     """
     if cost == "euclidean":
         return metrics.wasserstein(np.concatenate([a, b]), np.repeat([1, 0], [len(a), len(b)]))
-    import ot
+    with needed("pot", "exact Wasserstein distances"):
+        import ot
 
     matrix = np.sqrt(cdist(a, b)) if cost == "root" else cdist(a, b, cost)
     weights = np.full(len(a), 1 / len(a)), np.full(len(b), 1 / len(b))

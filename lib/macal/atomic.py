@@ -1,0 +1,36 @@
+"""Files that are written whole or not at all."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from uuid import uuid4
+
+
+def write(contents: Mapping[Path, bytes]) -> None:
+    """Write some files of one folder or several, each to a draft beside it; put them in place when all are on the disk.
+
+    They get the permissions of any new file, and are put in place in the order given.
+
+    Args:
+        contents: by path; a missing folder is made.
+
+    Raises:
+        OSError: a folder cannot be written, or the disk is full; it names the file, and what was there is left.
+    """
+    for path in contents:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    drafts: dict[Path, Path] = {}
+    try:
+        for path, content in contents.items():
+            drafts[path] = path.with_name(f".{uuid4().hex}.tmp")
+            with drafts[path].open("xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        for path, draft in drafts.items():
+            os.replace(draft, path)
+    except OSError as error:  # of a write or a flush it names no file, and of a draft the wrong one
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    finally:
+        for draft in drafts.values():
+            draft.unlink(missing_ok=True)
