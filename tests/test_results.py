@@ -313,3 +313,17 @@ def test_cost_adds_up_what_the_manifests_say():
     about = {"device": "cpu", "threads": 1, "seconds": 1800}
     table.attrs["records"] = [{"rows": 3, "manifest": about}, {"rows": 4, "manifest": about | {"seconds": 5400}}]
     assert results.cost(table).loc["cpu", 1].tolist() == [2, 7, 2.0]
+
+
+@pytest.mark.parametrize("name", ["ihdp_quick", "ihdp_code", "acquired_ihdp"])
+def test_a_table_goes_back_into_a_store_and_comes_out_the_same(name, tmp_path):
+    store, folder = tmp_path / "store", tmp_path / "tables"
+    folder.mkdir()
+    table = results.load(name)
+    assert results.unpack(name, store) == len(table.attrs["records"])
+    again = results.publish(store, name, folder)
+    keys = ["method", "replication", "step"]
+    pd.testing.assert_frame_equal(*(t.sort_values(keys, ignore_index=True)[table.columns] for t in (again, table)))
+    manifests = [sorted(map(str, t.attrs["records"])) for t in (table, results.load(name, folder))]
+    assert manifests[0] == manifests[1]
+    assert results.unpack(name, store) == 0  # what is there is left alone

@@ -53,6 +53,10 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("publish", help="gather records into a table", parents=[store, into, replace])
     command.add_argument("name", help="of the table")
     command.add_argument("--partial", action="store_true", help="publish a store that lacks campaigns")
+    text = "put the records of a table into a store, so that a sweep adds to them"
+    command = commands.add_parser("unpack", help=text, parents=[into])
+    command.add_argument("name", help="of the table")
+    command.add_argument("store", type=Path, help="folder of the records")
     text = "run the study behind a table of a chapter, and publish it"
     command = commands.add_parser("record", help=text, parents=[into, replace])
     command.add_argument("names", nargs="+", choices=RECORDED)
@@ -96,6 +100,10 @@ def _publish(options: argparse.Namespace) -> None:
     print(f"{len(table)} trainings published as {options.name}")
 
 
+def _unpack(options: argparse.Namespace) -> None:
+    print(f"{results.unpack(options.name, options.store, options.into)} records put into {options.store}")
+
+
 def _record(options: argparse.Namespace) -> None:
     given = [] if options.replications is None else [as_count(options.replications, "replications")]
     for name in options.names:  # before hours are spent
@@ -111,6 +119,7 @@ COMMANDS = {
     "pack": _pack,
     "complete": _complete,
     "publish": _publish,
+    "unpack": _unpack,
     "record": _record,
 }
 

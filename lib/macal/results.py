@@ -352,6 +352,34 @@ def load(name: str, folder: Path = FOLDER) -> pd.DataFrame:
     return found
 
 
+def unpack(name: str, store: Path, folder: Path = FOLDER) -> int:
+    """Put the records of a published table into a store, so that a sweep adds to them; return how many were put.
+
+    A record that the store holds already is left alone.
+
+    Args:
+        name: of the table.
+        store: folder of the records; made where it is missing.
+        folder: of the tables.
+
+    Raises:
+        FileNotFoundError: see :func:`load`.
+        DamagedRecord: see :func:`load`.
+        ForeignRecord: see :func:`load`.
+        OSError: the store cannot be written.
+    """
+    found, begin, count = load(name, folder), 0, 0
+    for described in found.attrs["records"]:
+        rows = found.iloc[begin : begin + described["rows"]]
+        begin += described["rows"]
+        own = rows[[c for c in found.columns if c not in described["config"]]].to_dict("records")
+        record = Record(**described | {"rows": own})
+        if not path_of(record.config, store).exists():
+            write(record, store)
+            count += 1
+    return count
+
+
 def cost(found: pd.DataFrame) -> pd.DataFrame:
     """What a loaded table took: campaigns, trainings and hours, a row per device and number of threads.
 
