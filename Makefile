@@ -18,7 +18,7 @@ book: execute      ## the whole book: run every chapter, then render
 	$(MAKE) html
 
 execute: $(READY)  ## run book/*.md into notebooks/*.ipynb; one chapter: NAME=ihdp_small
-	$(BIN)/python -m macal.book $(NAME)
+	$(BIN)/python -m reproduction.book $(NAME)
 
 html: $(READY)     ## render the stored notebooks, without running any
 	$(BIN)/jupyter-book build . --all -W -n --keep-going
@@ -33,7 +33,7 @@ test: $(READY)     ## style, unit tests, the site, and every stored output
 	$(BIN)/pytest --nbval -n auto --dist loadfile
 
 run: $(READY)      ## one chapter with other parameters, into runs/: NAME=ihdp_small ARGS="-p n_replications 20"
-	$(BIN)/python -m macal.book --run '$(NAME)' $(ARGS)
+	$(BIN)/python -m reproduction.book --run '$(NAME)' $(ARGS)
 
 bench: $(READY)    ## speed and memory: every file of benchmarks/, one after the other
 	set -e; for file in benchmarks/*.py; do $(BIN)/python $$file; done

@@ -12,9 +12,10 @@ import numpy as np
 import torch
 
 import macal
-from macal import acquisition, toy_study
+from macal import acquisition
 from macal.models import Task
 from macal.models.dense_gp import natural
+from reproduction.studies import toy as toy_study
 
 SIZES = range(25, 266, 40)
 

@@ -10,7 +10,7 @@ import pytest
 from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbCell
 
-from macal.book import missing_data
+from reproduction.book import missing_data
 
 os.environ.pop("MPLBACKEND", None)  # the kernels draw inline, whatever the tests around them want
 

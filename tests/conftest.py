@@ -5,7 +5,8 @@ import torch
 from hypothesis import settings
 from jaxtyping import config, install_import_hook
 
-install_import_hook("macal", "beartype.beartype")  # array shapes and types are checked wherever the library states them
+# array shapes and types are checked wherever the library states them
+install_import_hook(["macal", "reproduction"], "beartype.beartype")
 
 torch.set_num_threads(1)  # as many test processes run as there are cores
 

@@ -12,5 +12,5 @@ OF_DATASET = {"ibm": ("ibm",), "cmnist": ("mnist",)}
 def needs_data(*groups):
     """Skip, with the reason, where files of ``groups`` are missing; under MACAL_REQUIRE_DATA=1 run, and fail."""
     missing = files.missing(*groups)
-    reason = f"needs {', '.join(missing)}; macal.files.require({', '.join(map(repr, groups))}) downloads them"
+    reason = f"needs {', '.join(missing)}; macal.datasets.files.require({', '.join(map(repr, groups))}) downloads them"
     return pytest.mark.skipif(bool(missing) and os.environ.get("MACAL_REQUIRE_DATA") != "1", reason=reason)

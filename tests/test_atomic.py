@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from macal import atomic
+from macal.campaigns import atomic
 
 
 def full(*arguments):

@@ -17,7 +17,8 @@ import pytest
 from nbclient.exceptions import CellExecutionError
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from macal import book, files
+from macal import files
+from reproduction import book
 
 CHAPTER = """---
 jupytext:
@@ -423,7 +424,7 @@ def nbval(folder):
 
 
 def test_nbval_says_in_one_line_that_raw_files_cannot_be_looked_for(tmp_path, monkeypatch):
-    cell = new_code_cell("macal.files.require('ibm')")
+    cell = new_code_cell("macal.datasets.files.require('ibm')")
     nbformat.write(new_notebook(cells=[cell]), tmp_path / "tiny.ipynb")
     monkeypatch.setenv("MACAL_DATA", str(tmp_path / "absent"))
     monkeypatch.delenv("MACAL_REQUIRE_DATA", raising=False)

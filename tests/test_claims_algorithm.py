@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from macal import claims
+from reproduction import claims
 
 
 def test_t8():

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from macal import results
-from macal.claims import backbones
+from reproduction.claims import backbones
 
 
 def test_h1_on_the_recorded_search():

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from macal.claims import bounds
+from reproduction.claims import bounds
 
 
 def test_t2():

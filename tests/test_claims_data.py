@@ -6,7 +6,8 @@ import pytest
 from needs import needs_data
 
 import macal
-from macal import claims, files
+from macal import files
+from reproduction import claims
 
 
 @needs_data("ibm", "mnist")

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from macal import results
-from macal.claims import estimators
+from reproduction.claims import estimators
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from macal import results
-from macal.claims import evidence
+from reproduction.claims import evidence
 
 METHODS = ("macal", "random-balanced", *evidence.BASELINES, *evidence.ALPHAS)
 SIZES = {"ihdp": (10, 50, 90, 130, 210, 290, 370, 470), "ibm": tuple(range(50, 2551, 250))}

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from macal.claims import lemmas
-from macal.theory.variance import Campaign
+from reproduction.claims import lemmas
+from reproduction.theory.variance import Campaign
 
 
 def made_up(mean):

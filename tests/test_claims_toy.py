@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from macal import claims, results, toy_study
-from macal.claims import toy
+from macal import results
+from reproduction import claims
+from reproduction.claims import toy
+from reproduction.studies import toy as toy_study
 
 SIZES = np.arange(25, 266, 10)
 

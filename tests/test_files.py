@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 from needs import needs_data
 
-from macal import claims, files
+from macal import files
+from reproduction import claims
 
 NAME = "test/numbers.csv"
 CONTENT = b"sample_id,y\n" + b"".join(b"%d,%d\n" % (k, k * k) for k in range(50_000))

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from macal import claims
-from macal.theory import identification as idn
+from reproduction import claims
+from reproduction.theory import identification as idn
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -10,7 +10,7 @@ import pytest
 from macal import comparison, metrics, models, results, sweeps
 from macal.models import Task
 from macal.problem import Split
-from macal.theory import wasserstein
+from reproduction.theory import wasserstein
 
 X, T = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 1, 0, 1])
 TABLE = pd.DataFrame(
@@ -28,11 +28,11 @@ SPEC = sweeps.Spec("ihdp", {"random": {}}, (0,), n_queries=1)
         ("econml.metalearners", "econml", lambda folder: models.get("meta-learner").fit([Task(Split(X, T, X[:, 0]))])),
         ("statsmodels.stats.multitest", "statsmodels", lambda folder: comparison.paired(TABLE, "a")),
         ("distributed", "distributed", lambda folder: sweeps.sweep(SPEC, folder, scheduler="local")),
-        ("optuna", "optuna", lambda folder: importlib.import_module("macal.tuning")),
+        ("optuna", "optuna", lambda folder: importlib.import_module("reproduction.studies.tuning")),
     ],
 )
 def test_a_missing_package_is_named(monkeypatch, tmp_path, module, package, call):
-    monkeypatch.delitem(sys.modules, "macal.tuning", raising=False)
+    monkeypatch.delitem(sys.modules, "reproduction.studies.tuning", raising=False)
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ImportError, match=f"need the package {package}: pip install {package}"):
         call(tmp_path)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import macal
-from macal.theory import pairing, schedule, search, small
+from reproduction.theory import examples, pair_search, pairing, schedule
 
 LINE = np.linspace(-4, 4, 60)[:, None]
 SPOTS = np.linspace(-4, 4, 9)[:, None]
@@ -211,11 +211,11 @@ def test_locality(seed, alpha):
 
 @given(st.integers(0, 10_000), st.sampled_from([0.1, 0.5, 1.0, 2.5, 10.0]), st.integers(0, 8))
 def test_pairs_are_as_close_as_promised(seed, alpha, k):
-    x, t, start = small.two_clouds(seed, treated=12, control=14)
+    x, t, start = examples.two_clouds(seed, treated=12, control=14)
     order = np.concatenate([start, *macal.plan(x, t, start, 1, 2 * k + 2, alpha)])
     done, (i, j) = order[:-2], order[-2:]
-    free = [search.free(t, done, arm) for arm in (0, 1)]
-    m = [search.novelty(x, t, done, free[arm], arm, "euclidean") for arm in (0, 1)]
+    free = [pair_search.free(t, done, arm) for arm in (0, 1)]
+    m = [pair_search.novelty(x, t, done, free[arm], arm, "euclidean") for arm in (0, 1)]
     h = [np.linalg.norm(x[free[1 - arm]] - x[free[arm][m[arm].argmax()]], axis=1).min() for arm in (0, 1)]
     assert np.linalg.norm(x[i] - x[j]) <= min(h[1] + m[0].max() / alpha, h[0] + m[1].max() / alpha) + 1e-9
 

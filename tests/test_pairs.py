@@ -10,7 +10,7 @@ import jupytext
 import nbformat
 import pytest
 
-from macal.book import ROOT, chapters
+from reproduction.book import ROOT, chapters
 
 NAMES = [name for name in chapters() if (ROOT / "notebooks" / f"{name}.ipynb").exists()]
 each_chapter = pytest.mark.parametrize("name", NAMES)

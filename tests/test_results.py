@@ -14,8 +14,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import macal
+import reproduction
 from macal import results
-from macal.results import DamagedRecord, ForeignRecord, Record, read, read_all, write
+from macal.campaigns.results import DamagedRecord, ForeignRecord, Record, read, read_all, write
 
 
 def record(replication=0, pehe=0.1 + 0.2, **config):
@@ -110,7 +112,8 @@ def test_tables_do_not_mix_configurations():
 def test_a_full_disk_leaves_the_old_record(tmp_path):
     old = write(record(), tmp_path).read_bytes()
     code = (
-        "import resource, signal, sys; from pathlib import Path; from macal.results import Record, write; import json;"
+        "import json, resource, signal, sys; from pathlib import Path;"
+        "from macal.campaigns.results import Record, write;"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200));"
         "write(Record(**json.loads(sys.argv[2])), Path(sys.argv[1]))"
     )
@@ -284,11 +287,13 @@ def test_a_damaged_request_is_named(published, text):
 def test_an_installation_without_the_repository_says_so(published):
     store, out, _ = published
     place = store.parent / "lib" / "python3" / "site-packages"
-    shutil.copytree(Path(results.__file__).parent, place / "macal")
+    for package in (macal, reproduction):
+        shutil.copytree(Path(package.__file__).parent, place / package.__name__)
     code = (
-        "import sys; from pathlib import Path; import macal; from macal import results; from macal.claims import toy\n"
-        "store, out = map(Path, sys.argv[1:])\n"
-        "calls = [macal.verdicts, lambda: results.load('toy'), lambda: results.publish(store, 'toy'), toy.published]\n"
+        "import sys; from pathlib import Path; import reproduction; from macal import results\n"
+        "from reproduction.claims.toy import published; store, out = map(Path, sys.argv[1:])\n"
+        "calls = [lambda: results.load('toy'), lambda: results.publish(store, 'toy')]\n"
+        "calls += [reproduction.verdicts, published]\n"
         "for call in calls:\n"
         "    try: call()\n"
         "    except FileNotFoundError as error: print(error)\n"

@@ -12,7 +12,7 @@ from scipy.spatial.distance import pdist
 import macal
 from macal.acquisition import State, campaign, rolling
 from macal.acquisition.rolling import Rolling, expected_error, rms_distance
-from macal.theory import pairing, small
+from reproduction.theory import examples, pairing
 
 
 def by_hand(x, t, labelled, rho, length, noise):
@@ -23,7 +23,7 @@ def by_hand(x, t, labelled, rho, length, noise):
 
 @given(st.integers(0, 10_000), st.floats(-1, 1), st.sampled_from([0.3, 2.0]), st.sampled_from([1e-4, 0.1]))
 def test_expected_error_against_the_closed_form(seed, rho, length, noise):
-    x, t, _ = small.two_clouds(seed, 12, 15)
+    x, t, _ = examples.two_clouds(seed, 12, 15)
     labelled = np.random.default_rng(seed).choice(27, 9, replace=False)
     labelled = np.unique(np.r_[0, 26, labelled])
     assert expected_error(x, t, labelled, rho, length, noise) == pytest.approx(
@@ -32,7 +32,7 @@ def test_expected_error_against_the_closed_form(seed, rho, length, noise):
 
 
 def test_expected_error_of_nothing_and_of_one_arm():
-    x, t, _ = small.two_clouds(0)
+    x, t, _ = examples.two_clouds(0)
     none = np.empty(0, np.int64)
     assert expected_error(x, t, none, 0.3, 1.0, 0.1) == pytest.approx(2 - 0.6, abs=1e-12)
     own = np.array([0, 5])  # treated: only R_1 and the product fall
@@ -42,7 +42,7 @@ def test_expected_error_of_nothing_and_of_one_arm():
 
 
 def test_expected_error_in_parts(monkeypatch):
-    x, t, start = small.two_clouds(1)
+    x, t, start = examples.two_clouds(1)
     whole = expected_error(x, t, start, 0.7, 1.0, 0.01)
     monkeypatch.setattr(rolling, "_TARGETS", 7)
     assert expected_error(x, t, start, 0.7, 1.0, 0.01) == pytest.approx(whole, rel=1e-12)
@@ -58,7 +58,7 @@ def test_rms_distance():
 @pytest.mark.parametrize("rho", [-0.5, 0.0, 0.9])
 def test_the_weight_is_the_best_of_all_that_are_tried(block, rho):
     criterion = Rolling(rho=rho, lengthscale=0.8, noise=0.02, block=block)
-    x, t, done = small.two_clouds(4)
+    x, t, done = examples.two_clouds(4)
     for _ in range(4):
         alpha, batch = criterion.choose(State(x, t, done), 6)
         plans = {a: macal.plan(x, t, done, block, 6, a) for a in criterion.alphas}
@@ -69,7 +69,7 @@ def test_the_weight_is_the_best_of_all_that_are_tried(block, rho):
 
 
 def test_the_weight_moves_and_depends_on_the_correlation():
-    x, t, start = small.two_clouds(0, 200, 400, 2.0)
+    x, t, start = examples.two_clouds(0, 200, 400, 2.0)
     paths = {
         rho: [a for a, _ in Rolling(rho=rho, lengthscale=1.0).steps(State(x, t, start), [10, 10, 20, 40, 80])]
         for rho in (0.0, 0.99)
@@ -78,13 +78,13 @@ def test_the_weight_moves_and_depends_on_the_correlation():
 
 
 def test_one_weight_is_macal():
-    x, t, start = small.two_clouds(2)
+    x, t, start = examples.two_clouds(2)
     alone = campaign(Rolling(alphas=(2.5,)), x, t, start, 6, 6)
     assert [b.tolist() for b in alone] == [b.tolist() for b in macal.plan(x, t, start, 6, 6)]
 
 
 def test_a_plan_of_ten_queries_begins_a_longer_one_and_can_be_taken_up_again():
-    x, t, start = small.two_clouds(3, 40, 60)
+    x, t, start = examples.two_clouds(3, 40, 60)
     criterion = macal.get("macal-rolling", rho=0.0)
     assert criterion.needs == () and not criterion.stochastic
     short, long = campaign(criterion, x, t, start, 10, 4), campaign(criterion, x, t, start, 20, 4)
@@ -94,13 +94,13 @@ def test_a_plan_of_ten_queries_begins_a_longer_one_and_can_be_taken_up_again():
 
 
 def test_the_unit_of_the_covariates_does_not_matter():
-    x, t, start = small.two_clouds(5)
+    x, t, start = examples.two_clouds(5)
     plain, scaled = (campaign(Rolling(rho=0.2), x * c, t, start, 5, 6) for c in (1.0, 2.0**10))
     assert [b.tolist() for b in plain] == [b.tolist() for b in scaled]
 
 
 def test_nothing_to_weigh():
-    x, t, start = small.two_clouds(6)
+    x, t, start = examples.two_clouds(6)
     state = State(x, t, start)
     assert np.isnan(Rolling().choose(state, 1)[0])
     controls_left = replace(state, labelled=np.flatnonzero(t == 1))

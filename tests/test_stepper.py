@@ -5,7 +5,7 @@ import re
 import matplotlib.pyplot as plt
 import pytest
 
-from macal.stepper import stepper
+from reproduction.figures.stepper import stepper
 
 
 def draw(ax, choice, step):
@@ -50,6 +50,6 @@ def test_nothing_to_show(choices, steps):
 
 
 def test_too_heavy(monkeypatch):
-    monkeypatch.setattr("macal.stepper._MAX_BYTES", 1000)
+    monkeypatch.setattr("reproduction.figures.stepper._MAX_BYTES", 1000)
     with pytest.raises(ValueError, match="2 frames weigh .* more than 1,000"):
         stepper(draw, [1], 2, said)

@@ -17,11 +17,11 @@ import pytest
 
 from macal import __main__ as command
 from macal import results, sweeps
-from macal.sweeps import Spec, chunks, listing, run_chunk
+from macal.campaigns.sweeps import Spec, chunks, listing, run_chunk
 
 GP = {"name": "exact-gp", "optimiser": "lbfgs", "steps": 8}
 SPEC = Spec("ihdp", {"random": {}, "macal": {"alpha": 1.0}, "mu-bald": {}}, (0, 1), GP, n_queries=3, every=2, block=2)
-CHILD = "import json, sys; from macal.sweeps import Spec, sweep;sweep(Spec(**json.loads(sys.argv[1])), sys.argv[2])"
+CHILD = "import json, sys, macal; macal.sweep(macal.Spec(**json.loads(sys.argv[1])), sys.argv[2])"
 
 
 def child(store, spec=SPEC, **options):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import macal
-from macal.theory import objective, search, small
+from reproduction.theory import examples, objective, pair_search
 
 POOLS = st.tuples(
     st.integers(0, 10_000), st.sampled_from([0.0, 0.5, 1.0, 2.5]), st.sampled_from(["euclidean", "sqeuclidean"])
@@ -18,75 +18,75 @@ POOLS = st.tuples(
 @given(POOLS)
 def test_literal_lazy_and_library_agree_on_scores(case):
     seed, alpha, metric = case
-    x, t, start = small.two_clouds(seed, treated=9, control=12, start=1)
+    x, t, start = examples.two_clouds(seed, treated=9, control=12, start=1)
     x = np.round(x) if seed % 2 else x
-    literal, lazy = (find(x, t, start, 6, alpha, metric) for find in (search.literal, search.lazy))
+    literal, lazy = (find(x, t, start, 6, alpha, metric) for find in (pair_search.literal, pair_search.lazy))
     assert sum(lazy.evaluated) <= sum(literal.evaluated)
     plan = np.concatenate(macal.plan(x, t, start, 1, 12, alpha, metric)).reshape(-1, 2).tolist()
     for pairs in (literal.pairs, lazy.pairs, plan):
         done = start.tolist()
         for i, j in pairs:
-            scores, one, zero = search.pair_scores(x, t, done, alpha, metric)
+            scores, one, zero = pair_search.pair_scores(x, t, done, alpha, metric)
             assert scores[one == i, zero == j][0] >= scores.max() - 1e-12
             done += [i, j]
 
 
 def test_counts():
-    x, t, start = small.two_clouds(0, treated=7, control=9, start=2)
-    literal, lazy = search.literal(x, t, start, 3, 2.5), search.lazy(x, t, start, 3, 2.5)
+    x, t, start = examples.two_clouds(0, treated=7, control=9, start=2)
+    literal, lazy = pair_search.literal(x, t, start, 3, 2.5), pair_search.lazy(x, t, start, 3, 2.5)
     assert literal.evaluated == [5 * 7, 4 * 6, 3 * 5]
     assert lazy.evaluated[0] == 5 * 7 and all(n % m == 0 for n, m in zip(lazy.evaluated, (7, 6, 5), strict=True))
     np.testing.assert_allclose(lazy.scores, literal.scores, atol=1e-12)
 
 
 def test_best_sum_by_listing_every_sequence():
-    x, t, start = small.two_clouds(3, treated=4, control=4, start=1)
-    free = [[(i, j) for i in search.free(t, start, 1) for j in search.free(t, start, 0)]][0]
+    x, t, start = examples.two_clouds(3, treated=4, control=4, start=1)
+    free = [[(i, j) for i in pair_search.free(t, start, 1) for j in pair_search.free(t, start, 0)]][0]
 
     def total(pairs):
         done, found = start.tolist(), 0.0
         for i, j in pairs:
-            scores, one, zero = search.pair_scores(x, t, done, 2.5)
+            scores, one, zero = pair_search.pair_scores(x, t, done, 2.5)
             found += scores[one == i, zero == j][0]
             done += [i, j]
         return found
 
     sequences = [p for p in permutations(free, 2) if p[0][0] != p[1][0] and p[0][1] != p[1][1]]
-    assert search.best_sum(x, t, start, 2, 2.5) == pytest.approx(max(map(total, sequences)), abs=1e-12)
+    assert pair_search.best_sum(x, t, start, 2, 2.5) == pytest.approx(max(map(total, sequences)), abs=1e-12)
 
 
 def test_best_radius_by_listing_every_set():
     x = np.random.default_rng(0).normal(size=(7, 2))
     radii = [macal.metrics.covering_radius(x, x[[0, *c]]) for c in combinations(range(7), 2)]
-    assert search.best_radius(x, x[:1], 2) == pytest.approx(min(radii))
+    assert pair_search.best_radius(x, x[:1], 2) == pytest.approx(min(radii))
 
 
 @given(st.integers(0, 10_000), st.sampled_from([0.0, 0.5, 1.0, 2.5, 10.0]), st.integers(1, 6))
 def test_coverage_bounds(seed, alpha, k):
     for power, metric in ((1, "euclidean"), (2, "sqeuclidean")):
-        x, t, start = small.two_clouds(seed, treated=8, control=9, start=1)
+        x, t, start = examples.two_clouds(seed, treated=8, control=9, start=1)
         order = np.concatenate([start, *macal.plan(x, t, start, k, 2, alpha, metric)])
-        best = max(search.best_radius(x[t == arm], x[start[t[start] == arm]], k // 2) for arm in (0, 1))
+        best = max(pair_search.best_radius(x[t == arm], x[start[t[start] == arm]], k // 2) for arm in (0, 1))
         for arm in (0, 1):
-            own, opposite = search.free(t, order, arm), search.free(t, order, 1 - arm)
-            m = search.novelty(x, t, order, own, arm, "euclidean")
+            own, opposite = pair_search.free(t, order, arm), pair_search.free(t, order, 1 - arm)
+            m = pair_search.novelty(x, t, order, own, arm, "euclidean")
             h = np.linalg.norm(x[opposite] - x[own[m.argmax()]], axis=1).min()
             assert m.max() ** power <= alpha * h**power + 4 * power * best**power + 1e-9
 
 
 @given(st.integers(0, 10_000), st.sampled_from([1.01, 1.5, 2.5, 10.0]), st.booleans())
 def test_twins_stay_together(seed, alpha, empty_start):
-    x, t, start = small.twins(seed, pairs=12, spare=6)
+    x, t, start = examples.twins(seed, pairs=12, spare=6)
     t, x = (t[[k for k in range(len(t)) if k not in start]], np.delete(x, start, axis=0)) if empty_start else (t, x)
     start = start[:0] if empty_start else start
     order = np.concatenate(macal.plan(x, t, start, 1, 24, alpha))
-    assert small.twin_share(x, t, order, 12) == 1
+    assert examples.twin_share(x, t, order, 12) == 1
 
 
 @given(st.integers(0, 10_000), st.sampled_from([1.5, 2.5, 10.0]))
 def test_partner_is_near(seed, alpha):
-    x, t, start = small.two_clouds(seed, treated=9, control=12, start=1)
-    scores, one, zero = search.pair_scores(x, t, start, alpha)
+    x, t, start = examples.two_clouds(seed, treated=9, control=12, start=1)
+    scores, one, zero = pair_search.pair_scores(x, t, start, alpha)
     d = np.linalg.norm(x[one][:, None] - x[zero][None], axis=2)
     partner = d[np.arange(len(one)), scores.argmax(axis=1)]
     assert (partner <= d.min(axis=1) * (alpha + 1) / (alpha - 1) + 1e-9).all()
@@ -106,7 +106,7 @@ def test_objective_by_hand():
 
 
 def test_greedy_batch_starts_with_the_best_pair():
-    task = objective.Objective(*small.two_clouds(1, 6, 6, start=1))
+    task = objective.Objective(*examples.two_clouds(1, 6, 6, start=1))
     one, zero = task.batches(1, 1), task.batches(0, 1)
     i, j = np.unravel_index(task.values(one, zero).argmax(), (5, 5))
     grown = objective.greedy_batch(task, 2)
@@ -121,19 +121,19 @@ def test_share_beaten():
 
 
 def test_printed_algorithm():
-    x, t, start = small.two_clouds(0, treated=8, control=14, start=1)
-    run = search.printed_algorithm(x, t, start, batch_size=4, q_max=3)
+    x, t, start = examples.two_clouds(0, treated=8, control=14, start=1)
+    run = pair_search.printed_algorithm(x, t, start, batch_size=4, q_max=3)
     assert [len(b) for b in run.batches] == [4, 4] and run.controls == [3, 5] and not run.endless
     assert [sorted(b.tolist()) for b in macal.plan(x, t, start, 2, 4)] == run.batches
-    assert search.printed_algorithm(x, t, start, 100, 2).endless
-    mirrored = search.printed_algorithm(x, 1 - t, start, 18, 2)  # treated left over: that line is right
+    assert pair_search.printed_algorithm(x, t, start, 100, 2).endless
+    mirrored = pair_search.printed_algorithm(x, 1 - t, start, 18, 2)  # treated left over: that line is right
     assert mirrored.controls == [8] and len(mirrored.batches[0]) == 18
 
 
 def test_small_gp_sees_the_data_it_is_given():
-    x, t, start = small.two_clouds(0)
-    labelled, y = np.arange(0, 80, 2), small.outcomes(x, t)
-    posterior, features = small.small_gp(x, t, labelled, y)
+    x, t, start = examples.two_clouds(0)
+    labelled, y = np.arange(0, 80, 2), examples.outcomes(x, t)
+    posterior, features = examples.small_gp(x, t, labelled, y)
     own = posterior.mean[np.arange(80), t]
     assert np.corrcoef(own, y)[0, 1] > 0.8
     variance = posterior.cov[np.arange(80), t, t]

@@ -5,11 +5,12 @@ import ot
 import pytest
 from scipy.spatial.distance import cdist
 
-from macal import metrics, results, toy_study
+from macal import metrics, results
 from macal.datasets import toy
 from macal.models import Task
 from macal.problem import Problem, Split
-from macal.toy_study import FIGURE, VARIANTS, Part
+from reproduction.studies import toy as toy_study
+from reproduction.studies.toy import FIGURE, VARIANTS, Part
 
 
 def arms(seed, n1=30, n0=50, d=1):

@@ -12,7 +12,9 @@ import optuna
 import pytest
 from optuna.trial import TrialState
 
-from macal import results, studies, tuning
+from macal import results
+from reproduction.studies import backbones as backbone_study
+from reproduction.studies import tuning
 
 TINY = tuning.Search(replications=(0,), labelled=20, settings={"steps": 1, "epochs": 1})
 
@@ -168,6 +170,6 @@ def test_the_command_searches_judges_afresh_publishes_and_resumes(tmp_path, trai
 
 def test_labels_are_nested_and_rows_name_their_training():
     problem = tuning.datasets.load("ihdp", 3)
-    assert studies.drawn(problem, 9).tolist() == studies.drawn(problem, 20)[:9].tolist()
-    rows = studies.fit_rows(tuning.build(tuning.PAPER, steps=1, epochs=1), [(problem, 12, 0), (problem, 9, 1)])
+    assert backbone_study.drawn(problem, 9).tolist() == backbone_study.drawn(problem, 20)[:9].tolist()
+    rows = backbone_study.fit_rows(tuning.build(tuning.PAPER, steps=1, epochs=1), [(problem, 12, 0), (problem, 9, 1)])
     assert [(r["replication"], r["labelled"], r["init"]) for r in rows] == [(3, 12, 0), (3, 9, 1)]

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment, linprog
 from scipy.spatial.distance import cdist
 
-from macal.theory import wasserstein as ws
+from reproduction.theory import wasserstein as ws
 
 
 def arms(seed, n, m, d=2, shift=0.8):

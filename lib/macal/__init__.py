@@ -7,22 +7,22 @@ caller's names for the units, and :func:`plan` does so for arrays. :func:`run` p
 :mod:`macal.metrics` holds the measures.
 """
 
-from macal import acquisition, comparison, datasets, files, metrics, models, results, sweeps
+from macal import acquisition, campaigns, comparison, datasets, metrics, models
 from macal.acquisition import get, names, plan
-from macal.claims import verdicts
-from macal.datasets import load
-from macal.loop import evaluate, run, run_all, schedule
-from macal.sweeps import Spec, sweep
+from macal.campaigns import Spec, evaluate, loop, results, run, run_all, schedule, sweep, sweeps
+from macal.datasets import files, load
 
 __all__ = [
     "Spec",
     "acquisition",
+    "campaigns",
     "comparison",
     "datasets",
     "evaluate",
     "files",
     "get",
     "load",
+    "loop",
     "metrics",
     "models",
     "names",
@@ -33,6 +33,5 @@ __all__ = [
     "schedule",
     "sweep",
     "sweeps",
-    "verdicts",
 ]
 __version__ = "0.1.0"

@@ -1,28 +1,15 @@
-"""Command line: run a sweep, list it, pack it for a bare machine, publish it; record the tables of single chapters."""
+"""Command line: run a sweep, list it, pack it for a bare machine, publish it."""
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
-from macal import acquired, bare, results, sweeps, terminal, toy_study
-from macal.problem import as_count
+from macal.campaigns import bundle, results, sweeps, terminal
 
 ELSEWHERE = 3  # exit status of a sweep of which other processes still run a part
-
-
-def _acquired(dataset: str, replications: int = 10, **options: Any) -> pd.DataFrame:
-    return acquired.record(dataset, range(replications), **options)
-
-
-RECORDED: dict[str, Callable[..., pd.DataFrame]] = {  # table -> what runs its study, for so many replications
-    **{name: partial(toy_study.record, name) for name in toy_study.RECORDED},
-    **{f"acquired_{name}": partial(_acquired, name) for name in acquired.STEPS},
-}
 
 
 def _shared(*arguments: str, **options: Any) -> argparse.ArgumentParser:
@@ -57,10 +44,6 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("unpack", help=text, parents=[into])
     command.add_argument("name", help="of the table")
     command.add_argument("store", type=Path, help="folder of the records")
-    text = "run the study behind a table of a chapter, and publish it"
-    command = commands.add_parser("record", help=text, parents=[into, replace])
-    command.add_argument("names", nargs="+", choices=RECORDED)
-    command.add_argument("--replications", type=int, help="by default those of the book")
     return parser
 
 
@@ -84,12 +67,12 @@ def _list(options: argparse.Namespace) -> None:
 
 
 def _pack(options: argparse.Namespace) -> None:
-    bare.pack(sweeps.read_spec(options.spec), options.folder)
+    bundle.pack(sweeps.read_spec(options.spec), options.folder)
     print(f"copy {options.folder}, and there: PYTHONPATH=lib python -m macal sweep spec.json store")
 
 
 def _complete(options: argparse.Namespace) -> None:
-    print(f"{bare.complete(options.store)} records completed")
+    print(f"{bundle.complete(options.store)} records completed")
 
 
 def _publish(options: argparse.Namespace) -> None:
@@ -104,15 +87,6 @@ def _unpack(options: argparse.Namespace) -> None:
     print(f"{results.unpack(options.name, options.store, options.into)} records put into {options.store}")
 
 
-def _record(options: argparse.Namespace) -> None:
-    given = [] if options.replications is None else [as_count(options.replications, "replications")]
-    for name in options.names:  # before hours are spent
-        results.targets(name, options.into, options.replace)
-    for name in options.names:
-        table = RECORDED[name](*given, folder=options.into, replace=options.replace)
-        print(f"{name}: {len(table)} rows", flush=True)
-
-
 COMMANDS = {
     "sweep": _sweep,
     "list": _list,
@@ -120,7 +94,6 @@ COMMANDS = {
     "complete": _complete,
     "publish": _publish,
     "unpack": _unpack,
-    "record": _record,
 }
 
 

@@ -185,7 +185,7 @@ def standings(found: pd.DataFrame, ax: Axes) -> Axes:
     """Draw how one method stands against others: mean log ratio and interval, filled where it is clear of chance.
 
     Args:
-        found: of :func:`macal.claims.evidence.standing`.
+        found: of :func:`reproduction.claims.evidence.standing`.
         ax: where to draw.
     """
     for k, (method, row) in enumerate(found.iloc[::-1].iterrows()):

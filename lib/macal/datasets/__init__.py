@@ -4,7 +4,7 @@ from inspect import signature
 from typing import Any
 
 from macal.datasets import cmnist, ibm, ihdp, toy
-from macal.datasets.own import from_table
+from macal.datasets.table import from_table
 from macal.problem import Problem
 from macal.registry import Registry, UnknownName
 

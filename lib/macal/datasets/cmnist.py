@@ -9,8 +9,8 @@ from functools import cache
 import numpy as np
 from scipy.special import expit
 
-from macal import files
-from macal.datasets.portable import rounded
+from macal.datasets import files
+from macal.datasets.rounding import rounded
 from macal.problem import Problem, Split
 from macal.shapes import Images, Outcomes
 

@@ -9,7 +9,7 @@ from io import BytesIO
 
 import numpy as np
 
-from macal import files
+from macal.datasets import files
 from macal.optional import needed
 from macal.problem import Problem, Split
 from macal.registry import UnknownName

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from macal import files
-from macal.datasets.portable import rounded
+from macal.datasets import files
+from macal.datasets.rounding import rounded
 from macal.problem import Problem, Split
 from macal.shapes import Arms, Covariates, Outcomes
 

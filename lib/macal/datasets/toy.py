@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from macal.datasets.portable import rounded
+from macal.datasets.rounding import rounded
 from macal.problem import Problem, Split
 from macal.shapes import Outcomes
 

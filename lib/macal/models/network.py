@@ -10,8 +10,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import nn
 
+from macal.models.compiled import fused, wanted
 from macal.models.encoders import ImageNet28, ResidualNet
-from macal.models.fused import fused, wanted
 from macal.models.sparse_gp import PerModel, PerUnit, PerUnitArms, SparseGP, initial_inducing
 from macal.models.spectral import SpectralConv2d, SpectralLinear
 from macal.models.streams import Streams

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from jaxtyping import Float, Shaped
 
-from macal.models.fused import fused, wanted
+from macal.models.compiled import fused, wanted
 from macal.models.network import DeepKernel, Units, build, pad
 from macal.models.sparse_gp import NotPositiveDefinite, PerModel
 from macal.models.streams import Streams

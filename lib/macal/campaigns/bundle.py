@@ -1,0 +1,91 @@
+"""Sweeps on a machine that has torch, gpytorch, numpy, scipy, pandas and scikit-learn, and no way to install more.
+
+:func:`pack` puts this package, the few pure-Python packages that it needs beside those, the data and the spec in one
+folder to copy there; ``python -m macal sweep`` runs it there; :func:`complete` adds, here, what was left out there.
+"""
+
+import json
+import shutil
+import tempfile
+from dataclasses import asdict, replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from macal import datasets, metrics
+from macal.campaigns import results
+from macal.campaigns.results import Record
+from macal.campaigns.sweeps import Spec
+from macal.datasets import files, ihdp
+from macal.problem import Problem
+
+PURE_PYTHON = ("macal", "jaxtyping", "wadler_lindig", "tqdm")
+GROUPS = {"ibm": ("ibm",), "cmnist": ("mnist",)}
+
+
+def pack(spec: Spec, folder: Path) -> None:
+    """Fill a new folder with all that a sweep needs: ``lib/``, ``data/`` and ``spec.json``.
+
+    There, ``PYTHONPATH=lib python -m macal sweep spec.json store`` runs the sweep. IBM's covariates need pyarrow to be
+    read, which is not pure Python and is not packed. Where anything fails nothing is left.
+
+    Raises:
+        FileExistsError: the folder exists.
+        DataUnavailable: raw files are not on this machine and could not be downloaded.
+        OSError: the folder cannot be written, or the disk is full.
+    """
+    if folder.exists():
+        raise FileExistsError(f"{folder} exists; name a folder that does not")
+    nearest = next(parent for parent in folder.absolute().parents if parent.exists())
+    with tempfile.TemporaryDirectory(dir=nearest, prefix=".pack-") as draft:
+        _fill(spec, Path(draft, "whole"))
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        Path(draft, "whole").rename(folder)
+
+
+def _fill(spec: Spec, folder: Path) -> None:
+    for name in PURE_PYTHON:
+        source = Path(find_spec(name).origin).parent
+        shutil.copytree(source, folder / "lib" / name, ignore=shutil.ignore_patterns("__pycache__"))
+    if spec.dataset == "ihdp":
+        ihdp.covariates()  # fails where econml is missing, or another version
+        (table,) = ihdp.SOURCES
+        (folder / "lib" / table).parent.mkdir(parents=True)
+        shutil.copy(Path(find_spec("econml").origin).parents[1] / table, folder / "lib" / table)
+        (folder / "lib" / "econml" / "__init__.py").touch()
+    groups = GROUPS.get(spec.dataset, ())
+    files.require(*groups)
+    for name in (name for group in groups for name in files.GROUPS[group]):
+        (folder / "data" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(files.find(name), folder / "data" / name)
+    (folder / "spec.json").write_text(json.dumps(asdict(spec), indent=1) + "\n")
+
+
+def complete(store: Path) -> int:
+    """Add the Wasserstein distances that a machine without POT has left out; return to how many records.
+
+    Raises:
+        FileNotFoundError: no such folder.
+        DamagedRecord: see :func:`macal.campaigns.results.read`.
+        ForeignRecord: see :func:`macal.campaigns.results.read_all`.
+    """
+    changed = 0
+    for record in results.read_all(store):
+        if any(np.isnan(row["w1"]) for row in record.rows):
+            rows = _with_distances(record)
+            if rows != record.rows:
+                results.write(replace(record, rows=rows), store)
+                changed += 1
+    return changed
+
+
+def _with_distances(record: Record) -> list[dict[str, object]]:
+    config = record.config
+    problem = datasets.load(config["dataset"], config["replication"], config["protocol"])
+    return [row | {"w1": _distance(problem, record, row["step"])} for row in record.rows]
+
+
+def _distance(problem: Problem, record: Record, step: int) -> float:
+    bought = problem.pool[problem.labelled(record.picks[:step])]
+    return metrics.wasserstein(bought.x, bought.t) if 0 < bought.t.sum() < len(bought) else np.nan

@@ -1,0 +1,299 @@
+"""What only the pages need: run a chapter, check its parameters, repair the built site.
+
+``python -m reproduction.book [NAME ...]`` runs chapters, ``--run NAME -p PARAMETER VALUE`` one of them aside, with
+other parameters; ``check`` stands in the cell after a chapter's parameters; ``setup`` makes this module a Sphinx
+extension. Each imports its tools where it uses them, so that importing this module is cheap.
+"""
+
+import argparse
+import ast
+import hashlib
+import importlib.metadata
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+import types
+import typing
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+from macal.registry import UnknownName, nearest
+
+ROOT = Path(__file__).resolve().parents[2]
+MATHJAX = "tex-svg-full.js"
+DRAWING = {"MPLBACKEND": "module://matplotlib_inline.backend_inline", "SOURCE_DATE_EPOCH": "0"}  # no dates in SVG
+
+
+def chapters(root: Path = ROOT) -> list[str]:
+    """Names of the pages in ``book/`` that are notebooks: those with a Jupytext header."""
+    return sorted(p.stem for p in (root / "book").glob("*.md") if "\njupytext:" in p.read_text(encoding="utf-8")[:500])
+
+
+def run(chapter: str, root: Path = ROOT) -> Path:
+    """Execute ``book/<chapter>.md`` into ``notebooks/<chapter>.ipynb``.
+
+    Two runs give the same bytes, if the chapter itself is deterministic; a failing one leaves the old notebook alone.
+
+    Args:
+        chapter: Name of the page, without folder and ending.
+        root: The project's folder.
+
+    Returns:
+        The path of the notebook.
+
+    Raises:
+        nbclient.exceptions.CellExecutionError: A cell failed; the message holds the cell and its traceback.
+    """
+    import jupytext
+    import nbformat
+    from nbclient import NotebookClient
+
+    target = root / "notebooks" / f"{chapter}.ipynb"
+    notebook = jupytext.read(root / "book" / f"{chapter}.md")
+    notebook.metadata.pop("jupytext", None)
+    _name_cells(notebook.cells, nbformat.read(target, 4).cells if target.exists() else [])
+
+    client = NotebookClient(notebook, timeout=1800, kernel_name="python3", record_timing=False, coalesce_streams=True)
+    client.execute(cwd=str(target.parent), env=os.environ | DRAWING)
+    notebook.metadata.language_info.pop("version", None)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":  # warnings and progress bars carry process ids and times
+            cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
+            for output in cell.outputs:
+                for texts, key in ((output, "text"), (output.get("data", {}), "text/plain")):
+                    if key in texts:
+                        texts[key] = re.sub(r"\b0x[0-9a-f]{6,}", "0x" + 12 * "0", texts[key])  # addresses of objects
+
+    draft = target.with_suffix(".tmp")
+    nbformat.write(notebook, draft)
+    os.replace(draft, target)
+    return target
+
+
+def _name_cells(cells: Sequence[Any], old: Sequence[Any]) -> None:
+    """Give each cell the id of the old cell of the same text, or else one made from its place and text."""
+    spare = defaultdict(list)
+    for cell in old:
+        spare[cell.cell_type, cell.source].append(cell.id)
+    for place, cell in enumerate(cells):
+        same = spare[cell.cell_type, cell.source]
+        made = hashlib.sha256(f"{place} {cell.source}".encode()).hexdigest()[:8]
+        cell["id"] = same.pop(0) if same else made
+
+
+def rerun(chapter: str, parameters: Mapping[str, Any], root: Path = ROOT) -> Path:
+    """Execute ``notebooks/<chapter>.ipynb`` with other parameters into ``runs/<chapter>.ipynb``.
+
+    Nothing runs where a parameter has no such name; whatever fails, the output of the last good run stays.
+
+    Args:
+        chapter: Name of the page, without folder and ending.
+        parameters: Values by name; the others keep their defaults.
+        root: The project's folder.
+
+    Returns:
+        The path of the output.
+
+    Raises:
+        UnknownName: The chapter has no such parameter.
+        papermill.PapermillExecutionError: A cell failed; the message holds its traceback.
+    """
+    import nbformat
+    import papermill
+
+    source, target = root / "notebooks" / f"{chapter}.ipynb", root / "runs" / f"{chapter}.ipynb"
+    declared, _ = _parameters([cell.source for cell in nbformat.read(source, 4).cells if cell.cell_type == "code"])
+    for name in parameters:
+        if name not in declared:
+            raise UnknownName(f"parameter of {chapter!r}", name, declared)
+    target.parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".", dir=target.parent) as folder:
+        draft = Path(folder) / target.name
+        papermill.execute_notebook(source, draft, dict(parameters), cwd=source.parent)
+        os.replace(draft, target)
+    return target
+
+
+def path(given: str) -> Path:
+    """Where a path leads that a reader gives to a chapter: from the project's folder, wherever the chapter is run."""
+    return ROOT / given
+
+
+def missing_data(source: str) -> list[str]:
+    """Raw files that a chapter declares by ``macal.files.require("ibm", ...)`` and this machine lacks.
+
+    Args:
+        source: The chapter's text, as Markdown or as code.
+    """
+    from macal.datasets import files
+
+    calls = re.findall(r"files\.require\(([^)]*)\)", source)
+    return files.missing(*(group for call in calls for group in re.findall(r"\w+", call)))
+
+
+def _timed_run(chapter: str, root: Path) -> tuple[float, str, str]:
+    """Seconds that the chapter took, why it failed ("" if it did not), and why it was not run."""
+    start, failure = time.perf_counter(), ""
+    try:
+        lacking = missing_data((root / "book" / f"{chapter}.md").read_text(encoding="utf-8"))
+        if lacking and os.environ.get("MACAL_REQUIRE_DATA") != "1":
+            return 0.0, "", f"kept as it is: needs {', '.join(lacking)}, which macal.files.require would download"
+        run(chapter, root)
+    except Exception as error:  # whatever it is, the other chapters still run
+        failure = f"{type(error).__name__}: {error}\n"
+    return time.perf_counter() - start, failure, ""
+
+
+def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
+    """Run the named chapters, or all, two at a time, or one aside; return 1 if any of them failed, else 0."""
+    about = "book/NAME.md -> notebooks/NAME.ipynb"
+    parser = argparse.ArgumentParser(prog="python -m reproduction.book", description=about)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="chapters to run (default: all)")
+    parser.add_argument("--run", metavar="NAME", help="notebooks/NAME.ipynb -> runs/NAME.ipynb, with other parameters")
+    parser.add_argument("-p", nargs=2, action="append", metavar=("PARAMETER", "VALUE"), help="one of them, for --run")
+    options, known = parser.parse_args(arguments), chapters(root)
+    if not known:
+        parser.exit(1, f"pages are run from a clone of the repository, and {root} is none\n")
+    aside = options.run is not None
+    if aside and options.names or options.p and not aside:
+        parser.error("-p goes with --run, and --run takes one chapter")
+    names = [options.run] if aside else options.names or known
+    for name in sorted(set(names) - set(known)):
+        parser.exit(2, f"{parser.prog}: unknown chapter {nearest(name, known)}\n")
+    if aside:
+        return _run_aside(options.run, {name: _value(text) for name, text in options.p or []}, root)
+    return _run_all(names, root)
+
+
+def _run_all(names: Sequence[str], root: Path) -> int:
+    failed = 0
+    with ThreadPoolExecutor(max_workers=2) as pool:  # the work itself is done by kernels
+        jobs = {pool.submit(_timed_run, name, root): name for name in names}
+        try:
+            for job in as_completed(jobs):
+                seconds, failure, skipped = job.result()
+                failed |= bool(failure)
+                said = skipped or ("failed after " if failure else "") + f"{seconds:.1f} s"
+                print(f"{jobs[job]}: {said}", flush=True)
+                print(failure, end="", file=sys.stderr, flush=True)
+        except KeyboardInterrupt:
+            os._exit(130)  # the pool would wait for the running chapters; their kernels end with this process
+    return int(failed)
+
+
+def _run_aside(chapter: str, parameters: Mapping[str, Any], root: Path) -> int:
+    from papermill import PapermillExecutionError
+
+    try:
+        print(rerun(chapter, parameters, root))
+    except PapermillExecutionError as error:
+        refused = "book.check(" in error.source
+        print(f"{error.ename}: {error.evalue}" if refused else error, file=sys.stderr)
+        return 1
+    except (OSError, ValueError) as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _value(text: str) -> Any:
+    """A Python literal, such as 3, 0.5, True or [1, 2]; or else the text itself."""
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text
+
+
+def check(namespace: Mapping[str, Any], *rules: str) -> None:
+    """Refuse unknown, mistyped or forbidden parameters, in the cell after the one tagged ``parameters``.
+
+    Papermill itself runs the whole chapter with defaults where a name is misspelt; this stops it at once.
+
+    Args:
+        namespace: The chapter's ``globals()``.
+        *rules: Conditions on the parameters as Python text, such as ``"1 <= n_seeds <= 100"``. They are the chapter's
+            own words; nothing that a reader passes in is ever evaluated.
+
+    Raises:
+        ValueError: Lists everything that is wrong.
+    """
+    declared, passed = _parameters(namespace.get("In", []))
+    problems = [f"unknown parameter {nearest(name, declared)}" for name in passed if name not in declared]
+    mistyped = set()
+    for name, annotation in declared.items():
+        if not _fits(namespace[name], eval(annotation, dict(namespace))):
+            mistyped.add(name)
+            problems.append(f"{name}={namespace[name]!r}: must be {annotation}")
+    for rule in rules:
+        names = sorted({n.id for n in ast.walk(ast.parse(rule)) if isinstance(n, ast.Name)} & declared.keys())
+        if mistyped.isdisjoint(names) and not eval(rule, dict(namespace)):
+            found = ", ".join(f"{name}={namespace[name]!r}" for name in names)
+            problems.append(f"{found}: needs {rule}")
+    if problems:
+        raise ValueError("bad parameters\n  " + "\n  ".join(problems))
+
+
+def _parameters(history: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """Annotations of the declared parameters, by name, and the names that papermill passed."""
+    declared, passed = {}, []
+    for source in history:
+        try:
+            cell = ast.parse(source)
+        except SyntaxError:
+            continue
+        if cell.body and all(isinstance(line, ast.AnnAssign) for line in cell.body):  # the last such cell declares
+            declared, passed = {line.target.id: ast.unparse(line.annotation) for line in cell.body}, []
+        elif source.startswith("# Parameters\n"):  # so papermill heads the cell that it puts after the declaration
+            passed = [n.id for n in ast.walk(cell) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    return declared, passed
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether a value is of the annotated type; an int passes for a float, a bool only for a bool."""
+    origin, inner = typing.get_origin(kind) or kind, typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        return any(_fits(value, choice) for choice in inner)
+    if origin is None:
+        return value is None
+    plain = isinstance(value, (int, float) if origin is float else origin)
+    if not plain or (isinstance(value, bool) and origin is not bool):
+        return False
+    if origin is tuple and inner and inner[-1] is not ...:
+        return len(value) == len(inner) and all(map(_fits, value, inner))
+    return not inner or all(_fits(item, inner[0]) for item in value)
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Make this module a Sphinx extension: pages that raise no script error and take MathJax from the site itself."""
+    app.set_html_assets_policy("always")  # a page without maths may still list a title that has some
+    app.connect("config-inited", lambda _, config: setattr(config, "mathjax_path", MATHJAX))
+    app.connect("html-page-context", _drop_repeated_scripts, priority=900)
+    app.connect("build-finished", _copy_mathjax)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _drop_repeated_scripts(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Sphinx >= 7.2 emits inline scripts twice; a ``const`` met twice is a SyntaxError in the reader's browser."""
+    scripts = context["script_files"]
+    scripts[:] = {script.attributes.get("body") or str(script.filename): script for script in scripts}.values()
+
+
+def _copy_mathjax(app: Any, error: Exception | None) -> None:
+    """Take MathJax out of an installed package: the site needs no other host, the project no copy."""
+    if error is None and app.builder.format == "html":
+        package = importlib.metadata.distribution("sphinx-mathjax-offline")
+        source = package.locate_file(f"sphinx-mathjax-offline/static/mathjax/{MATHJAX}")
+        shutil.copy(str(source), Path(app.outdir, "_static", MATHJAX))
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

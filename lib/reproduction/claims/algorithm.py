@@ -1,0 +1,48 @@
+"""Verdict T8: what a query costs, and what is optimal about it."""
+
+import numpy as np
+import pandas as pd
+
+from reproduction.claims.verdict import Verdict
+from reproduction.theory import examples, pair_search
+
+
+def query_costs(sizes: tuple[int, ...] = (150, 300, 600), pairs: int = 5, share: float = 0.05) -> pd.DataFrame:
+    """Pair scores that one query computes, counted, in pools of growing size of which a third is treated.
+
+    Returns:
+        One row per pool size: ``literal`` and ``lazy`` for a query of ``pairs`` pairs, ``literal, growing batch`` for
+        one of ``share`` times as many pairs as the pool has units, and ``same picks``, whether both searches agree.
+    """
+    rows = []
+    for n in sizes:
+        x, t, start = examples.two_clouds(0, n // 3, n - n // 3)
+        plain, lazy = pair_search.literal(x, t, start, pairs, 2.5), pair_search.lazy(x, t, start, pairs, 2.5)
+        growing = pair_search.literal(x, t, start, round(share * n), 2.5)
+        rows.append((n, sum(plain.evaluated), sum(lazy.evaluated), sum(growing.evaluated), plain.pairs == lazy.pairs))
+    return pd.DataFrame(rows, columns=["pool", "literal", "lazy", "literal, growing batch", "same picks"]).set_index(
+        "pool"
+    )
+
+
+def greedy_shortfalls(n_pools: int = 20, units: int = 6, pairs: int = 3, alpha: float = 2.5) -> np.ndarray:
+    """By how much MACAL's sum of scores over a batch falls short of the largest one, in pools of ``units`` per arm."""
+    pools = [examples.two_clouds(seed, units, units, start=1) for seed in range(n_pools)]
+    best = [pair_search.best_sum(*pool, pairs, alpha) for pool in pools]
+    return np.array(best) - [sum(pair_search.literal(*pool, pairs, alpha).scores) for pool in pools]
+
+
+def judge_cost(n_pools: int = 20, tolerance: float = 0.1) -> Verdict:
+    """T8: 'a query costs O(N^2)' by counting pair scores, 'the optimal batch' against all sequences of pairs."""
+    costs, missed = query_costs(), int((greedy_shortfalls(n_pools) > 1e-9).sum())
+    grows = {name: np.log(costs[name].iloc[-1] / costs[name].iloc[0]) / np.log(costs.index[-1] / costs.index[0])
+             for name in ("literal", "literal, growing batch")}  # fmt: skip
+    quadratic = grows["literal"] <= 2 + tolerance
+    verdict = "holds in part" if quadratic != (missed == 0) else "holds" if quadratic else "does not hold"
+    lazy = costs["lazy"].iloc[-1] / costs["literal"].iloc[-1]
+    return Verdict(
+        verdict,
+        f"pair scores of a query grow like N^{grows['literal']:.2f} for a batch of fixed size, like "
+        f"N^{grows['literal, growing batch']:.2f} for a fixed share of the pool, and a lazy search needs {lazy:.0%} of "
+        f"them; but the batch is optimal step by step only: {missed} of {n_pools} small pools hold one of larger sum",
+    )

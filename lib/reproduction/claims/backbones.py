@@ -1,0 +1,177 @@
+"""Verdict H1, Table 2's hyperparameters; and whether it matters where the paper's words and its code part."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from macal import comparison
+from macal.campaigns import results
+from reproduction.claims.verdict import Verdict
+
+SEARCH_COLUMNS = [
+    "stage", "trial", "point", "kernel", "inducing", "width", "depth", "dropout", "bound", "batch", "lr",
+    "replication", "labelled", "init", "pehe", "epochs", "valid_loss",
+]  # fmt: skip
+LEVEL = 0.95
+REPLICATIONS = 5  # fewer support no answer: their intervals are too short
+IMMATERIAL = 0.05  # log-ratio of PEHE: what two correct implementations may differ by
+
+
+def published(name: str, call: Callable[[pd.DataFrame], Verdict]) -> Verdict:
+    """Judge a recorded table, or say that there is none."""
+    try:
+        table = results.load(name)
+    except FileNotFoundError:
+        return Verdict("not tested", f"results/{name} has not been recorded yet")
+    return call(table)
+
+
+def recorded_search() -> pd.DataFrame:
+    """Return ``results/tuning``, without rows where no search has been recorded."""
+    try:
+        return results.load("tuning")
+    except FileNotFoundError:
+        return pd.DataFrame(columns=SEARCH_COLUMNS)
+
+
+def tuned(table: pd.DataFrame) -> pd.DataFrame:
+    """Set every point found by a search against Table 2's, on replications that the search has not seen.
+
+    Args:
+        table: rows of ``results/tuning``.
+
+    Returns:
+        One row per point: ``loss``, the mean difference of validation losses, ``log_ratio``, the mean log-ratio of
+        test PEHE, both paired by replication and below 0 where the point is better than Table 2's, with Student's
+        intervals ``loss_low`` to ``log_ratio_high`` that hold for all points found together (Bonferroni); ``pairs``.
+    """
+    held_out = table[table["stage"] == "held out"].assign(log_ratio=lambda rows: np.log(rows["pehe"]))
+    held_out = held_out.rename(columns={"valid_loss": "loss"})
+    wide = held_out.pivot_table(index="replication", columns="point", values=["loss", "log_ratio"])
+    points = sorted(set(held_out["point"]) - {"paper"})
+    level = 1 - (1 - LEVEL) / max(sum(point.startswith("found") for point in points), 1)
+    rows = {point: {} for point in points}
+    for point, value in ((p, v) for p in points for v in ("loss", "log_ratio")):
+        gap = (wide[value][point] - wide[value]["paper"]).dropna()
+        found = comparison.student(gap, level)
+        bounds = {f"{value}_low": found["low"], f"{value}_high": found["high"]}
+        rows[point] |= {value: gap.mean(), **bounds, "pairs": len(gap)}
+    return pd.DataFrame(rows).T
+
+
+def judge_tuning() -> Verdict:
+    """H1: does a search over the same space find anything better than Table 2's point by more than noise?
+
+    'Holds' where no point found is better, 'in part' where one is better in validation loss, by which the paper
+    selects, or in test PEHE, but none in both; 'does not hold' where one is.
+    """
+    return published("tuning", _tuning)
+
+
+def _tuning(table: pd.DataFrame) -> Verdict:
+    search, all_points = table[table["stage"] == "search"], tuned(table)
+    found = all_points[all_points.index.str.startswith("found")]
+    if found.empty:
+        return Verdict("not tested", "no point found was judged on fresh replications")
+    loss, pehe = found["loss_high"] < 0, found["log_ratio_high"] < 0
+    verdict = "does not hold" if (loss & pehe).any() else "holds in part" if (loss | pehe).any() else "holds"
+    means = search.groupby("trial")["valid_loss"].mean().sort_values()
+    rank = 1 + int((means < means[search.loc[search["point"] == "paper", "trial"].iloc[0]]).sum())
+    best = found.sort_values("loss").iloc[0]
+    return Verdict(
+        verdict,
+        f"of {len(means)} trials Table 2's point comes {_ordinal(rank)} by validation loss; of the {len(found)} points "
+        f"judged again on {best['pairs']:.0f} fresh replications, {int(loss.sum())} are better in validation loss and "
+        f"{int(pehe.sum())} in test PEHE by more than noise; the best in loss: {best['loss']:+.2f} "
+        f"({best['loss_low']:+.2f} to {best['loss_high']:+.2f}) in loss, {best['log_ratio']:+.2f} "
+        f"({best['log_ratio_low']:+.2f} to {best['log_ratio_high']:+.2f}) in log PEHE",
+    )
+
+
+def _ordinal(number: int) -> str:
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def complete(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of ``results/backbones`` at the replications and sizes on which every variant was trained."""
+    trained = table.groupby(["replication", "labelled"])["variant"].transform("nunique")
+    return table[trained == table["variant"].nunique()]
+
+
+def differences(table: pd.DataFrame) -> pd.DataFrame:
+    """Set each variant of the estimator against the paper's words, paired by replication, size and initialisation.
+
+    Args:
+        table: rows of ``results/backbones``.
+
+    Returns:
+        One row per variant: ``log_ratio`` of test PEHE over that of the paper's words (below 0 the variant is better),
+        its interval over replications ``low``, ``high``, ``p`` (Holm), and ``does it matter?``: "no" where
+        the interval lies within 5 % of 0, "yes" where p is below 5 %, else, and with few replications, "not shown".
+    """
+    logs = complete(table).assign(pehe=lambda rows: np.log(rows["pehe"]))
+    means = logs.groupby(["replication", "labelled", "variant"], as_index=False)["pehe"].mean()
+    means = means.assign(pehe=np.exp(means["pehe"])).rename(columns={"variant": "method"})
+    rows = comparison.paired(means, "paper")  # the paper's words over each variant: the signs turn round
+    found = pd.DataFrame(
+        {"log_ratio": -rows["log_ratio"], "low": -rows["high"], "high": -rows["low"], "p": rows["p"]}
+    ).rename_axis("variant")
+    apart, close = found["p"] < 1 - LEVEL, (found[["low", "high"]].abs() <= IMMATERIAL).all(axis=1)
+    answers = np.select([apart & ~close, close], ["yes", "no"], "not shown")
+    enough = means["replication"].nunique() >= REPLICATIONS
+    return found.assign(**{"does it matter?": answers if enough else "not shown"})
+
+
+def judge_code() -> Verdict:
+    """Paper's words and public code give the same errors: 'holds' where no difference matters, by :func:`differences`.
+
+    'In part' where some matter and others do not, 'does not hold' where all do, 'not tested' where too little is shown.
+    """
+    return published("backbones", _code)
+
+
+def _code(table: pd.DataFrame) -> Verdict:
+    found = differences(table)
+    answers = found["does it matter?"]
+    yes, no = set(answers) == {"yes"}, set(answers) == {"no"}
+    verdict = (
+        "does not hold" if yes else "holds" if no else "holds in part" if (answers == "yes").any() else "not tested"
+    )
+    replications = complete(table)["replication"].nunique()
+    shown = "; ".join(
+        f"{name}: {row['log_ratio']:+.3f} ({row['low']:+.3f} to {row['high']:+.3f}), matters: {row['does it matter?']}"
+        for name, row in found.iterrows()
+    )
+    return Verdict(
+        verdict,
+        f"mean log-ratio of test PEHE, variant over the paper's words, {replications} replications: {shown}",
+    )
+
+
+def shifts(table: pd.DataFrame) -> pd.DataFrame:
+    """Set whole trainings in other company against the same trainings in one batch.
+
+    Args:
+        table: rows of ``results/backbones_company``.
+
+    Returns:
+        One row per arrangement: ``log_ratio``, the mean log-ratio of test PEHE over the batch's, with its interval
+        ``low``, ``high`` over trainings, ``largest`` of them by size, ``same epochs`` (share of trainings that stop at
+        the same epoch), and ``trainings``.
+    """
+    wide = table.pivot_table(index=["replication", "init"], columns="variant", values=["pehe", "epochs"])
+    rows = {}
+    for name in wide["pehe"].columns.drop("batch"):
+        gap = np.log(wide["pehe"][name] / wide["pehe"]["batch"]).dropna()
+        found = comparison.student(gap, LEVEL)
+        rows[name] = {
+            "log_ratio": gap.mean(),
+            "low": found["low"],
+            "high": found["high"],
+            "largest": gap.abs().max(),
+            "same epochs": (wide["epochs"][name] == wide["epochs"]["batch"])[gap.index].mean(),
+            "trainings": len(gap),
+        }
+    return pd.DataFrame(rows).T

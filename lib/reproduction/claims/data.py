@@ -1,0 +1,84 @@
+"""Verdicts D1 and D2: sizes, and where IHDP's pairs end."""
+
+import pandas as pd
+
+from macal import datasets
+from macal.datasets import files
+from reproduction.claims.verdict import Verdict
+
+TABLE_1 = pd.DataFrame(
+    {
+        "start": {"ihdp": 10, "ibm": 50, "cmnist": 50},
+        "step": {"ihdp": 10, "ibm": 50, "cmnist": 50},
+        "queries": {"ihdp": 46, "ibm": 50, "cmnist": 50},
+        "pool": {"ihdp": 470, "ibm": 9540, "cmnist": 31500},
+        "valid": {"ihdp": 75, "ibm": 3180, "cmnist": 10500},
+        "test": {"ihdp": 202, "ibm": 6250, "cmnist": 18000},
+        "replications": {"ihdp": 100, "ibm": 10, "cmnist": 10},
+    }
+)
+TURNING_POINT = 160  # labels, Section 5.1
+
+
+def sizes(replications: int = 10) -> pd.DataFrame:
+    """Sizes as Table 1 counts them, one row per data set and replication, with its columns up to ``test``.
+
+    Raises:
+        DataUnavailable: raw files are not on this machine and could not be downloaded.
+    """
+    rows = []
+    for name in TABLE_1.index:
+        for problem in (datasets.load(name, seed) for seed in range(replications)):
+            splits = len(problem.pool), len(problem.valid), len(problem.test)
+            rows.append((name, problem.seed, len(problem.start), problem.batch_size, problem.n_queries, *splits))
+    return pd.DataFrame(rows, columns=["dataset", "replication", *TABLE_1.columns[:6]])
+
+
+def turning_points(replications: int = 100) -> pd.DataFrame:
+    """Where IHDP's pairs must end, one row per replication.
+
+    Every pair takes one treated unit, whichever it is: there are as many pairs as treated units outside the start.
+
+    Returns:
+        ``replication``, ``treated`` units in the pool, ``started`` (treated units among the start), ``labelled`` (units
+        labelled when the last pair is complete).
+    """
+    rows = []
+    for problem in (datasets.load("ihdp", seed) for seed in range(replications)):
+        treated, started = int(problem.pool.t.sum()), int(problem.pool.t[problem.start].sum())
+        rows.append((problem.seed, treated, started, len(problem.start) + 2 * (treated - started)))
+    return pd.DataFrame(rows, columns=["replication", "treated", "started", "labelled"])
+
+
+def judge_sizes(tolerance: float = 0.01, replications: int = 10) -> Verdict:
+    """D1: IHDP and CMNIST to the unit; IBM, whose pool is random, within ``tolerance`` in every replication."""
+    absent = files.missing("ibm", "mnist")
+    if absent:
+        return Verdict("not tested", f"not on this machine: {', '.join(absent)}")
+    found = sizes(replications).set_index(["dataset", "replication"])
+    off = (
+        (found / TABLE_1[found.columns].reindex(found.index, level="dataset") - 1)
+        .abs()
+        .groupby("dataset")
+        .max()
+        .max(axis=1)
+    )
+    limits = pd.Series({"ihdp": 0.0, "cmnist": 0.0, "ibm": tolerance})
+    shown = "; ".join(f"{name}: {'exactly' if not off[name] else f'within {off[name]:.2%}'}" for name in limits.index)
+    good = int((off[limits.index] <= limits).sum())
+    verdict = {len(limits): "holds", 0: "does not hold"}.get(good, "holds in part")
+    return Verdict(verdict, f"{shown}, over {replications} replications")
+
+
+def judge_turning_point(within: int = 10, replications: int = 100) -> Verdict:
+    """D2: 'holds' where the median replication's pairs end near the paper's number, 'in part' where some one's do."""
+    labelled = turning_points(replications)["labelled"]
+    near = int(((labelled - TURNING_POINT).abs() <= within).sum())
+    verdict = "does not hold" if not near else "holds in part"
+    if abs(labelled.median() - TURNING_POINT) <= within:
+        verdict = "holds"
+    return Verdict(
+        verdict,
+        f"the last pair is complete at {labelled.min()} to {labelled.max()} labels, median {labelled.median():.0f}; "
+        f"within {within} of {TURNING_POINT} in {near} of {replications} replications",
+    )

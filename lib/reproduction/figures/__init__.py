@@ -1,0 +1,1 @@
+"""Figures of single chapters, and the stepper that chapters share."""

@@ -1,0 +1,171 @@
+"""A sweep on a machine that has six packages and what they need, and its completion at home."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import asdict, replace
+from importlib import metadata
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from macal import __main__ as command
+from macal import results, sweeps
+from macal.campaigns import bundle
+from macal.campaigns.sweeps import Spec
+
+THERE = ("torch", "gpytorch", "numpy", "scipy", "pandas", "scikit-learn")
+DUE = {"name": "due", "width": 8, "inducing": 4, "batch": 8, "steps": 2, "epochs": 2, "device": "cpu"}
+SPEC = Spec("ihdp", {"random": {}, "mu-bald": {}}, (0,), DUE, n_queries=2)
+# a finder that knows nothing of packages installed here and not there
+BLOCK = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        root = name.partition(".")[0]
+        if root in {absent}:
+            raise ModuleNotFoundError(f"No module named {{root!r}}", name=root)
+sys.meta_path.insert(0, Absent())
+import importlib.util
+find = importlib.util.find_spec
+importlib.util.find_spec = lambda name, package=None: None if name in {absent} else find(name, package)
+"""
+
+
+def installed_with(names):
+    """What pip would have installed for these distributions."""
+    found, todo = set(), list(names)
+    while todo:
+        name = re.sub(r"[-_.]+", "-", todo.pop()).lower()
+        try:
+            needed = metadata.requires(name) or []
+        except metadata.PackageNotFoundError:
+            continue
+        if name not in found:
+            found.add(name)
+            todo += [re.match(r"[\w.-]+", r)[0] for r in needed if "extra ==" not in r]
+    return found
+
+
+@pytest.fixture(scope="module")
+def away(tmp_path_factory):
+    """Pack a sweep, run it without the packages that are not there, return its folder."""
+    folder = tmp_path_factory.mktemp("bare") / "pack"
+    bundle.pack(SPEC, folder)
+    there = installed_with(THERE)
+    absent = {
+        module
+        for module, owners in metadata.packages_distributions().items()
+        if not {re.sub(r"[-_.]+", "-", o).lower() for o in owners} & there
+    } - set(bundle.PURE_PYTHON)
+    assert {"ot", "pyarrow", "distributed", "pooch"} <= absent
+    (folder / "lib" / "sitecustomize.py").write_text(BLOCK.format(absent=absent - {"econml"}))
+    environment = {k: v for k, v in os.environ.items() if k != "MACAL_DATA"} | {"PYTHONPATH": "lib"}
+    order = [sys.executable, "-m", "macal", "sweep", "spec.json", "store"]
+    done = subprocess.run(order, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "6 trainings in store" in done.stdout
+    return folder
+
+
+def test_it_runs_there_and_is_completed_here(away, tmp_path):
+    store = away / "store"
+    left_out = results.table(results.read_all(store))
+    assert left_out.w1.isna().all()
+    assert bundle.complete(store) == 2 and bundle.complete(store) == 0
+    home = sweeps.sweep(SPEC, tmp_path)
+    columns = ["method", "step"]
+    found = results.table(results.read_all(store)).sort_values(columns, ignore_index=True)
+    pd.testing.assert_frame_equal(found, home.sort_values(columns, ignore_index=True))
+    assert found.w1.notna().all()
+
+
+def test_packed_data_are_the_ones_that_are_read(away):
+    assert (away / "lib/econml/data/ihdp/sim.csv").is_file() and not (away / "data").exists()
+    assert json.loads((away / "spec.json").read_text())["methods"] == SPEC.methods
+    with pytest.raises(FileExistsError):
+        bundle.pack(SPEC, away)
+
+
+def test_a_start_without_an_arm_stays_without_a_distance(tmp_path):
+    record = results.Record(SPEC.config(0, "random"), [{"step": 0, "w1": float("nan")}], [[0, 1]], {})
+    problem = sweeps.datasets.load("ihdp", 0)
+    one_arm = replace(problem, start=np.flatnonzero(problem.pool.t == 0)[:3])
+    assert np.isnan(bundle._distance(one_arm, record, 0))
+
+
+def test_commands(tmp_path, capsys):
+    spec = tmp_path / "spec.json"
+    small = replace(SPEC, model={"name": "exact-gp", "optimiser": "lbfgs", "steps": 4}, methods={"random": {}})
+    spec.write_text(json.dumps(asdict(small)))
+    store = tmp_path / "store"
+    assert command.main(["list", str(spec), str(store), "--seconds", "3600"]) == 0
+    assert "3.0" in capsys.readouterr().out
+    assert command.main(["sweep", str(spec), str(store)]) == 0
+    assert "3 trainings" in capsys.readouterr().out
+    assert command.main(["complete", str(store)]) == 0
+    assert "0 records" in capsys.readouterr().out
+    publish = ["publish", str(store), "mine", "--into", str(tmp_path / "out")]
+    assert command.main(publish) == 0
+    assert capsys.readouterr().out == "3 trainings published as mine\n"
+    assert command.main(publish) == 1
+    assert "--replace (replace=True) would replace 1 campaigns with 3" in capsys.readouterr().err
+    assert command.main([*publish, "--replace"]) == 0
+    assert "mine: replacing 1 campaigns with 3 trainings by 1 campaigns" in capsys.readouterr().out
+    next(store.glob("*.json")).unlink()
+    other = replace(small, replications=(1,))
+    sweeps.sweep(other, store)
+    assert command.main([*publish, "--replace"]) == 1
+    assert "lacks 1 of 2 campaigns" in capsys.readouterr().err
+    assert command.main([*publish, "--replace", "--partial"]) == 0
+    assert "1 added, 0 kept, 1 dropped, which the new table lacks" in capsys.readouterr().out
+    for path in (store / "specs").iterdir():
+        path.unlink()
+    assert command.main([*publish, "--replace"]) == 0
+    assert f"nothing in {store} says what it was asked for" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("order", [["complete"], ["publish", "mine"]])
+def test_a_store_that_is_missing_is_one_line(tmp_path, capsys, order):
+    assert command.main([order[0], str(tmp_path / "nope"), *order[1:]]) == 1
+    error = capsys.readouterr().err
+    assert "no folder" in error and "nope" in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["pack", "new/folder/pack"])
+def test_a_failed_pack_leaves_nothing(tmp_path, monkeypatch, name):
+    def missing(*groups):
+        raise FileNotFoundError("no such images")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bundle.files, "require", missing)
+        with pytest.raises(FileNotFoundError, match="no such images"):
+            bundle.pack(SPEC, tmp_path / name)
+    assert not list(tmp_path.iterdir())
+    bundle.pack(SPEC, tmp_path / name)
+    assert {p.name for p in (tmp_path / name).iterdir()} == {"lib", "spec.json"}
+    assert {p.name for p in (tmp_path / name).parent.iterdir()} == {"pack"}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "spec.json is not JSON in UTF-8 (Expecting"),
+        (b"\xff", "spec.json is not JSON in UTF-8"),
+        ("[]", "spec.json: a spec must be an object"),
+        ('{"datasets": "ihdp"}', "spec.json: unknown field 'datasets' (did you mean 'dataset'?)"),
+        ('{"dataset": "ihdp", "methods": {"random": {}}, "replications": [0.5]}', "spec.json: replications must be"),
+        (None, "No such file or directory"),
+        ('{"dataset": "ihpd", "methods": {"random": {}}, "replications": [0]}', "did you mean 'ihdp'"),
+        ('{"dataset": "ihdp"}', "methods"),
+    ],
+)
+def test_a_wrong_spec_is_one_line(unchecked, tmp_path, capsys, content, message):
+    if content is not None:
+        (tmp_path / "spec.json").write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert command.main(["sweep", str(tmp_path / "spec.json"), str(tmp_path / "store")]) == 1
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1

@@ -1,0 +1,79 @@
+"""Measures of labelled sets, and verdict V1 on made-up ones that would change it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import macal
+from macal import results
+from reproduction.claims import acquired as judge
+from reproduction.studies import labelled_sets
+
+
+def table(best, methods=("macal", *judge.OTHERS), replications=6):
+    def value(method, measure):
+        return float((method == "macal") != (measure in best))
+
+    return pd.DataFrame(
+        [
+            {"replication": r, "method": m, "step": s, "treated": 1.0, "close": 1.0}
+            | {k: value(m, k) for k in judge.MEASURES}
+            for r in range(replications)
+            for m in methods
+            for s in (5, 15)
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("made", "verdict"),
+    [
+        (table(judge.MEASURES), "holds"),
+        (table(("counterpart", "w1")), "holds in part"),
+        (table(("w1",)), "does not hold"),
+        (table(judge.MEASURES, replications=2), "not tested"),
+        (table(judge.MEASURES, methods=("macal", "random")), "holds"),
+    ],
+)
+def test_v1(monkeypatch, made, verdict):
+    def load(name):
+        if name != "acquired_ihdp":
+            raise FileNotFoundError(name)
+        return made
+
+    monkeypatch.setattr(results, "load", load)
+    found = judge.judge_acquired()
+    assert found.verdict == verdict
+    assert ("lacks lcmd, qhte, mu-rho-bald" in found.evidence) == (set(made.method) == {"macal", "random"})
+
+
+def test_a_labelled_set_is_measured():
+    problem = macal.load("ihdp", 0)
+    indices = problem.labelled(labelled_sets.plan(problem, "random", 5)[:4])
+    assert len(indices) == 50 and len(set(indices.tolist())) == 50
+    found = labelled_sets.measure(problem, indices, 2.0)
+    x, t = problem.pool.x[indices], problem.pool.t[indices]
+    d = np.linalg.norm(x[:, None] - x[None], axis=2) + np.where(t[:, None] == t[None], np.inf, 0)
+    np.testing.assert_allclose(found["counterpart"], d.min(axis=1).mean())
+    assert found["close"] == (d.min(axis=1) <= 2).mean() and found["treated"] == t.sum()
+    far = [np.linalg.norm(u - x[t == a], axis=1).min() for a in (0, 1) for u in problem.pool.x[problem.pool.t == a]]
+    np.testing.assert_allclose(found["radius"], max(far))
+
+
+def test_planned_and_swept_campaigns_are_recorded(monkeypatch, tmp_path):
+    picks = labelled_sets.plan(macal.load("ihdp", 0), "random", 46)
+    swept = pd.DataFrame()
+    swept.attrs["records"] = [{"config": {"method": "lcmd", "replication": 0}, "picks": picks}]
+    load = results.load
+    monkeypatch.setattr(results, "load", lambda name: swept)
+    labelled_sets.record("ihdp", [0], tmp_path)
+    found = load("acquired_ihdp", tmp_path)
+    assert set(found.method) == {*labelled_sets.PLANNED, "lcmd"} and set(found.step) == {5, 15}
+    wide = found.set_index(["step", "method"])
+    assert wide.loc[(15, "lcmd"), "w1"] == wide.loc[(15, "random"), "w1"] > wide.loc[(15, "macal"), "w1"]
+    assert all(len(r["picks"]) == 15 for r in found.attrs["records"])
+    monkeypatch.setattr(labelled_sets, "records", None)  # nothing is measured
+    with pytest.raises(FileExistsError, match="or replace it by --replace"):
+        labelled_sets.record("ihdp", [0], tmp_path)
+    with pytest.raises(ValueError, match="at least one, got none"):
+        labelled_sets.record("ihdp", [], tmp_path, replace=True)

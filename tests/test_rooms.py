@@ -1,0 +1,61 @@
+"""The wall between the tool and the reproduction, and the order of the rooms: imports point one way."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+LIB = Path(__file__).resolve().parents[1] / "lib"
+ROOMS = ["vocabulary", "datasets", "acquisition", "models", "campaigns"]  # each may use those before it
+VOCABULARY = {"comparison", "metrics", "optional", "plots", "posterior", "problem", "progress", "registry", "shapes"}
+SHELVES = ["theory", "studies", "claims", "figures", "book"]  # of the reproduction; each may use those before it
+
+
+def modules(package):
+    return sorted(path for path in (LIB / package).rglob("*.py"))
+
+
+def imported(path):
+    """Modules of ours that a file imports, at its top or inside a function, as tuples of names."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{a.name}" for a in node.names]
+        yield from (tuple(name.split(".")) for name in names if name.split(".")[0] in ("macal", "reproduction"))
+
+
+def room(parts):
+    """Where a module of the tool stands."""
+    return ROOMS.index("vocabulary" if parts[1] in VOCABULARY else parts[1])
+
+
+@pytest.mark.parametrize("path", modules("macal"), ids=lambda path: str(path.relative_to(LIB)))
+def test_nothing_of_the_tool_imports_the_reproduction(path):
+    assert not [parts for parts in imported(path) if parts[0] == "reproduction"]
+
+
+@pytest.mark.parametrize("path", modules("macal"), ids=lambda path: str(path.relative_to(LIB)))
+def test_imports_of_the_tool_point_up_the_list(path):
+    here = path.relative_to(LIB).with_suffix("").parts
+    if here[1] in ("__init__", "__main__"):
+        return  # the door: it may use every room
+    later = [".".join(parts) for parts in imported(path) if room(parts) > room(here)]
+    assert not later, f"{path.name} stands before what it imports: {', '.join(later)}"
+
+
+@pytest.mark.parametrize("path", modules("reproduction"), ids=lambda path: str(path.relative_to(LIB)))
+def test_imports_of_the_reproduction_point_up_the_list(path):
+    here = path.relative_to(LIB).with_suffix("").parts
+    if here[1] in ("__init__", "__main__"):
+        return
+    later = [
+        ".".join(parts)
+        for parts in imported(path)
+        if parts[0] == "reproduction" and SHELVES.index(parts[1]) > SHELVES.index(here[1])
+    ]
+    assert not later, f"{path.name} stands before what it imports: {', '.join(later)}"
+
+
+def test_no_file_stands_loose_beside_the_rooms():
+    loose = {path.stem for path in (LIB / "macal").glob("*.py")} - {"__init__", "__main__"}
+    assert loose == VOCABULARY
