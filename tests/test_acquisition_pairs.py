@@ -1,6 +1,7 @@
 """The fast engine against full recomputation, on its own path, where ties allow several right plans."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -132,25 +133,27 @@ def test_ties_go_to_the_lowest_unit_and_a_resumed_plan_is_the_same_plan(pool, al
 
 PLANS = """
 import hashlib, numpy as np, macal
-from test_acquisition_pairs import draw
 digest = hashlib.sha256()
-for seed in range(24):
+for seed in range(12):  # whole numbers in several columns: many equal scores, and roots that are not exact
     rng = np.random.default_rng(seed)
-    x, t = draw(("normal", "lattice", "line", "twins")[seed % 4], 300, (3, 20)[seed % 3 > 0], rng)
+    x, t = rng.integers(-2, 3, (400, (7, 12, 23)[seed % 3])).astype(float), rng.integers(0, 2, 400)
     for metric in ("euclidean", "sqeuclidean"):
-        plan = macal.plan(x, t, rng.permutation(300)[:10], 5, 10, 2.5, metric)
+        plan = macal.plan(x, t, rng.permutation(400)[:10], 12, 10, 2.5, metric)
         digest.update(np.concatenate(plan).tobytes())
 print(digest.hexdigest())
 """
 
 
-def test_every_path_through_the_libraries_gives_the_same_plans():
+def test_every_path_through_the_libraries_gives_the_same_plans(tmp_path):
     paths = [
         {"ATEN_CPU_CAPABILITY": "default", "OMP_NUM_THREADS": "1"},
         {"ATEN_CPU_CAPABILITY": "avx2", "OMP_NUM_THREADS": "2"},
-        {"MKL_ENABLE_INSTRUCTIONS": "SSE4_2", "NPY_DISABLE_CPU_FEATURES": "AVX512F AVX512_SKX"},
         {},
     ]
+    if shutil.which("cc"):  # the path that PyTorch's matrix library takes on processors of its own maker
+        answer, library = b"int mkl_serv_intel_cpu_true(void) { return 1; }", tmp_path / "avx.so"
+        subprocess.run(["cc", "-shared", "-fPIC", "-xc", "-", "-o", library], input=answer, check=True)
+        paths.append({"LD_PRELOAD": str(library)})
     found = {
         subprocess.run(
             [sys.executable, "-c", PLANS],
@@ -296,7 +299,7 @@ def test_bounds_of_pairs_are_bounds(kind, metric):
         for arm in search.arms:
             arm.absorb()
         m1, m0 = (arm.nearest(torch.arange(len(arm.x))) for arm in (search.treated, search.control))
-        d = search.treated.distance(search.treated.x[:, None], search.control.x)
+        d = torch.as_tensor(search.treated.distance(search.treated.x[:, None], search.control.x))
         best = torch.where(search.control.free, search.novelty * m0 - search.alpha * d, -torch.inf).amax(1)
         assert (search.upper.amax(1).double() >= best)[search.treated.free].all()
         assert (search.settled + 1e-15 >= search.novelty * m1 + best)[search.treated.free].all()  # rounding

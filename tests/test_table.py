@@ -1,6 +1,7 @@
 """A problem from one's own table: what is encoded and scaled, and what is refused."""
 
 import datetime
+import decimal
 import re
 import tempfile
 from pathlib import Path
@@ -147,11 +148,12 @@ def test_missing_outcomes_have_not_been_bought_yet():
         macal.models.Task(problem.pool)
 
 
-@pytest.mark.parametrize("kind", ["names", "mask", "series"])
+@pytest.mark.parametrize("kind", ["names", "mask", "series", "objects", "nullable"])
 def test_a_start_may_be_named(kind):
     table = make_table()
     mask = pd.Series(np.arange(200) % 40 == 7, table.index)
-    start = {"names": table.index[mask], "mask": mask.to_numpy(), "series": mask[::-1]}[kind]
+    starts = {"names": table.index[mask], "mask": mask.to_numpy(), "series": mask[::-1]}
+    start = (starts | {"objects": mask.astype(object), "nullable": pd.array(mask)})[kind]
     problem = make(start=start, outcome=None, test_size=0.0)
     assert problem.pool.index[problem.start].tolist() == table.index[mask].tolist()
 
@@ -172,6 +174,68 @@ def test_nullable_and_arrow_columns_are_numbers_too():
         problem = make(frame)
         np.testing.assert_allclose(problem.pool.x, make().pool.x)
         assert np.array_equal(problem.pool.y, make().pool.y)
+
+
+def test_columns_may_have_any_names():
+    table, named = make_table(), [*COVARIATES, "treated", "cost"]
+    plain = make(table).pool.x
+    for names in (range(8), [False, True, *range(2, 8)], [("a", k) for k in range(8)], list(np.array(named))):
+        other = table[named].set_axis(pd.Index(list(names), tupleize_cols=False), axis=1)
+        own = list(names)
+        found = make(other, covariates=own[:6], treatment=own[6], outcome=own[7])
+        assert np.array_equal(found.pool.x, plain)
+
+
+def test_numbers_among_objects_are_numbers():
+    table = make_table()
+    for objects in (table.age.astype(object), table.age.map(lambda v: decimal.Decimal(int(v)))):
+        assert np.array_equal(make(table.assign(age=objects)).pool.x, make().pool.x)
+    treated = pd.Series([np.bool_(v) for v in table.treated], table.index, dtype=object)
+    assert np.array_equal(make(table.assign(treated=treated)).pool.t, make().pool.t)
+    some = some_bought()
+    answers = some.cost.astype(object).where(some.cost.notna(), None)
+    problems = [make(some.assign(cost=cost), test_size=0.0) for cost in (answers, some.cost)]
+    assert problems[0].start.tolist() == problems[1].start.tolist()
+
+
+def test_sparse_columns_are_numbers_too():
+    table = make_table()
+    sparse = table.assign(age=pd.arrays.SparseArray(table.age), treated=pd.arrays.SparseArray(table.treated))
+    assert np.array_equal(make(sparse).pool.x, make().pool.x)
+    assert np.array_equal(macal.problem.as_covariates(sparse[["age"]]), table[["age"]])
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-170, 1e160, 1e300])
+def test_numbers_of_any_size_are_standardised(scale):
+    table = make_table()
+    x = make(table.assign(income=table.income / 1e5 * scale)).pool.x
+    np.testing.assert_allclose(x, make(table).pool.x, atol=1e-9)
+    micro = make(table.assign(income=1.7e15 + 1000 * np.arange(200.0))).pool.x[:, 1]
+    assert abs(micro.std() - 1) < 1e-9
+
+
+def test_a_plan_of_huge_numbers_ends():
+    rng = np.random.default_rng(0)
+    x, t = rng.normal(size=(40, 3)), rng.integers(0, 2, 40)
+    huge = np.sign(x) * 1.7e308
+    assert [len(batch) for batch in macal.plan(huge, t, [0, 1], 3, 4)] == [4, 4, 4]
+
+
+def test_without_outcomes_a_start_may_be_chosen():
+    assert len(make(make_table().assign(cost=np.nan), start=5, test_size=0.0).start) == 5
+
+
+def test_a_plan_of_frames_wants_one_order():
+    table = make_table()
+    with pytest.raises(ValueError, match=r"x and t must have the same index, .* t.loc\[x.index\]"):
+        macal.plan(table[["age", "income"]], table.treated[::-1], [0], 2, 4)
+
+
+def test_a_schedule_says_what_cannot_be_scheduled():
+    with pytest.raises(ValueError, match="criterion must be a name, or one of macal.get"):
+        macal.schedule(make(), None)
+    with pytest.raises(ValueError, match="index is called 'round', as a column of the plan is; rename it"):
+        macal.schedule(make(make_table().rename_axis("round")))
 
 
 def test_large_numbers_keep_what_tells_them_apart():
@@ -221,6 +285,20 @@ def gaps():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
+        ({"table": make_table().rename(index={"unit 3": np.nan})}, "index must name each unit, and 1 have no name"),
+        ({"start": pd.Series([True, False] * 100)}, "a mask with an index, must have that of the table"),
+        ({"start": "unit 3"}, "start must be a number of units, a list of their names .*, got str"),
+        ({"start": {"unit 3": 1}}, "start must be a number of units, .*, got dict"),
+        ({"table": make_table().set_axis(range(200)), "start": ["3"]}, "unit '3', a str, but the .*index holds int64"),
+        ({"table": make_table().assign(age=["refused", *map(str, range(199))])}, "as text, .* beside 'refused'"),
+        ({"table": make_table().assign(age=["$12", "1,234,567", "99+", "12"] * 50)}, "holds numbers as text"),
+        ({"table": make_table().assign(age="12:30")}, "holds dates as text, such as '12:30'"),
+        ({"table": make_table().assign(age=1j)}, "covariate 'age' holds complex numbers"),
+        ({"table": make_table().assign(age=[[1]] * 200)}, "covariate 'age' holds values that are no categories"),
+        ({"covariates": None}, "must be a list of at least one column name, got None"),
+        ({"treatment": ["treated"]}, r"treatment must be the name of one column, got \['treated'\]"),
+        ({"seed": -1}, "seed must be an integer of at least 0, got -1"),
+        ({"test_size": "0.2"}, "test_size must be a share of the rows, .*, got '0.2'"),
         ({"table": some_bought(), "start": 10, "test_size": 0.0}, "50 of 200 outcomes are known, .* leave start out"),
         ({"table": some_bought()}, "150 of 200 outcomes are missing, .* use test_size=0"),
         ({"start": ["unit 3", "unit 999"]}, r"unknown unit in start 'unit 999'"),
@@ -248,7 +326,7 @@ def gaps():
         ({"table": pd.concat([make_table(), make_table()[["age"]]], axis=1)}, "more than once: age"),
         ({"covariates": []}, "at least one column name"),
         ({"covariates": "age"}, "must be a list of at least one column name, got 'age'"),
-        ({"table": gaps()}, r"missing or infinite values in income \(4\), region \(7\) of 200 rows"),
+        ({"table": gaps()}, r"values in covariate 'income' \(4\), covariate 'region' \(7\) of 200 rows"),
         ({"table": make_table().assign(treated=2)}, r"treated must be binary .* got also \[2\]"),
         ({"table": make_table().assign(treated=["yes", "no"] * 100)}, "treated must be binary"),
         ({"table": make_table().assign(treated=1)}, "treated must hold both 0 and 1, got 200 rows of one arm"),
@@ -270,7 +348,7 @@ def gaps():
         ({"n_queries": 0}, "n_queries must be an integer of at least 1"),
     ],
 )
-def test_bad_tables_are_refused(changes, message):
+def test_bad_tables_are_refused(changes, message, unchecked):
     with pytest.raises(ValueError, match=message):
         make(**changes)
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -61,6 +63,8 @@ def _from_column(value: pd.Series | pd.Index) -> np.ndarray:
     """Nullable and Arrow columns as what NumPy has for them."""
     if isinstance(value.dtype, np.dtype):
         return value.to_numpy()
+    if isinstance(value.dtype, pd.SparseDtype):
+        return np.asarray(value.array)
     if value.dtype.kind in "fiub" and value.hasnans:
         return value.to_numpy(np.float64, na_value=np.nan)
     return value.to_numpy(value.dtype.numpy_dtype if value.dtype.kind in "fiub" else object)
@@ -105,8 +109,10 @@ def as_arms(t: Any, n: int, name: str = "t") -> Arms:
     t = as_array(t, name)
     if t.shape != (n,):
         raise ValueError(f"{name} must have one entry for each of the {n} units, got shape {t.shape}")
+    if t.dtype.kind in "mM":
+        raise ValueError(f"{name} must be binary (0 control, 1 treated), got times; recode the treatment")
     values = list(dict.fromkeys(t.tolist()))  # not sorted: they may be of several kinds
-    odd = [v for v in values if not (isinstance(v, (bool, int, float)) and v in (0, 1))]
+    odd = [v for v in values if not (isinstance(v, (Real, Decimal, np.bool_)) and v in (0, 1))]
     if odd:
         raise ValueError(f"{name} must be binary (0 control, 1 treated), got also {odd[:5]}; recode the treatment")
     return t.astype(np.int64)
@@ -138,7 +144,7 @@ def as_indices(labelled: Any, n: int, name: str = "labelled") -> Indices:
     Raises:
         ValueError: not integers, out of range, or repeated.
     """
-    given = np.asarray(labelled)
+    given = as_array(labelled, name)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
         raise ValueError(
             f"{name} must be a list of integer indices, got shape {given.shape} and dtype {given.dtype};"

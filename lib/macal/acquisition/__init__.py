@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pandas as pd
 import torch
 
 from macal.acquisition.bald import MuBald, MuPiBald, MuRhoBald, PiBald, RhoBald, Sundin, TauBald, Uncertainty
@@ -87,6 +88,8 @@ def plan(
     """
     if isinstance(x, torch.Tensor):
         device, x = device or str(x.device), x.cpu()
+    if isinstance(x, pd.DataFrame) and isinstance(t, pd.Series) and not x.index.equals(t.index):
+        raise ValueError("x and t must have the same index, in the same order; t.loc[x.index] brings t into that of x")
     return campaign(
         get("macal", alpha=alpha, metric=metric, device=device or "cpu"), x, t, labelled, n_queries, batch_size
     )

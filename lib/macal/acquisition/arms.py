@@ -94,7 +94,7 @@ class Arm:
         units, self.squared = np.flatnonzero(members), squared
         rows, which = profiles(x[units])
         self.x = torch.as_tensor(x[units[rows]], dtype=torch.float64, device=device).mul_(scale)
-        z = (self.x - torch.as_tensor(centre * scale, device=device)).to(matmul_dtype())
+        z = (self.x - torch.as_tensor(centre, device=device)).to(matmul_dtype())
         self.eta = torch.finfo(z.dtype).eps * (z.shape[1] + 8)
         self.norm = torch.linalg.vector_norm(z, dim=1, dtype=torch.float64).square_()
         low = (self.norm * (1 - self.eta) - TINY).to(z.dtype)[:, None]
@@ -122,10 +122,13 @@ class Arm:
         right = self.right[rows]
         return torch.cat([-2 * right[:, :-2], right[:, -1:], right[:, -2:-1]], 1)
 
-    def distance(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    def distance(self, a: torch.Tensor, b: torch.Tensor) -> np.ndarray:
         """Distances in the campaign's metric from float64 differences, (k,)."""
-        d2 = folded((a - b).square_())
-        return d2 if self.squared else d2.sqrt_()
+        return self._metric(folded((a - b).square_()).cpu().numpy())
+
+    def _metric(self, d2: np.ndarray) -> np.ndarray:
+        """Distances of squared ones, by NumPy's root, which is rounded right; PyTorch's may be a last bit off."""
+        return d2.copy() if self.squared else np.sqrt(d2)
 
     def take(self, k: int) -> int:
         """Label the first unit of the k-th watched row and return it.
@@ -150,7 +153,7 @@ class Arm:
             self._right @ self._left[k] <= self._d2
         )  # for the others float32 suffices: nothing changes
         self._d2[near] = np.minimum(self._d2[near], folded(np.square(self._watched_x[near] - self._watched_x[k])))
-        self.m[near] = self._d2[near] if self.squared else np.sqrt(self._d2[near])
+        self.m[near] = self._metric(self._d2[near])
         self.labelled.append(row)
         self._carries[row] = True
 
@@ -193,11 +196,10 @@ class Arm:
 
     def watch(self, rows: torch.Tensor) -> None:
         """Keep the exact distances of these free rows (ascending), and of no others."""
-        d2 = self.nearest(rows)
-        m = d2 if self.squared else d2.sqrt()
-        self.bound[rows] = torch.minimum(self.bound[rows], m)
+        self._d2 = self.nearest(rows).cpu().numpy()
+        self.m = self._metric(self._d2)
+        self.bound[rows] = torch.minimum(self.bound[rows], torch.as_tensor(self.m, device=self.bound.device))
         self.watched, self._watched_x = rows.cpu().numpy(), self.x[rows].cpu().numpy()
-        self.m, self._d2 = m.cpu().numpy().copy(), d2.cpu().numpy()
         self._left, self._right = self.left(rows).cpu().numpy(), self.right[rows].cpu().numpy()
         self._cut = np.inf, _NONE
 
@@ -245,7 +247,8 @@ def highest(bound: torch.Tensor, k: int, first: Indices) -> tuple[torch.Tensor, 
 
 def split_arms(x: Covariates, groups: Arms, labelled: Indices, metric: str, device: str) -> list[Arm]:
     """One arm for each value of ``groups``, ascending."""
-    scale, centre = power_of_two(x), x.mean(axis=0)
+    scale = power_of_two(x)
+    centre = (x.mean(axis=0, dtype=np.longdouble) * scale).astype(np.float64)  # a sum of doubles may overflow
     return [
         Arm(x, groups == group, labelled, scale, centre, metric == "sqeuclidean", device) for group in np.unique(groups)
     ]

@@ -168,7 +168,7 @@ class PairSearch:
         treated, control = self.treated, self.control
         step = max(1, _TILE // treated.x.shape[1])
         parts = zip(i.split(step), j.split(step), strict=True)
-        self.d = torch.cat([treated.distance(treated.x[a], control.x[b]) for a, b in parts]).cpu().numpy()
+        self.d = np.concatenate([treated.distance(treated.x[a], control.x[b]) for a, b in parts])
         rows, i = i.unique(return_inverse=True)
         columns, j = j.unique(return_inverse=True)
         treated.watch(rows)

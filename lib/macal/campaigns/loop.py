@@ -103,6 +103,8 @@ def begin(
         UnknownName: no such criterion.
         ValueError: a number out of range.
     """
+    if not isinstance(criterion, (str, Criterion)):
+        raise ValueError(f"criterion must be a name, or one of macal.get(name), got {criterion!r}")
     method = method or (criterion if isinstance(criterion, str) else type(criterion).__name__.lower())
     criterion = acquisition.get(criterion) if isinstance(criterion, str) else criterion
     n_queries = as_count(problem.n_queries if n_queries is None else n_queries, "n_queries")
@@ -136,6 +138,8 @@ def schedule(problem: Problem, criterion: Any = "macal", **options: Any) -> pd.D
     asked, pool = campaign.labelled(), problem.pool
     sizes = [len(problem.start), *map(len, campaign.batches)]
     names = pd.RangeIndex(len(pool), name="unit") if pool.index is None else pool.index
+    if {"round", "treated"} & set(names.names):
+        raise ValueError(f"the units' index is called {names.name!r}, as a column of the plan is; rename it")
     rounds = np.repeat(np.arange(len(sizes)), sizes)
     return pd.DataFrame({"round": rounds, "treated": pool.t[asked]}, index=names[asked])
 

@@ -1,106 +1,78 @@
 """A problem from a table of one's own."""
 
-import datetime
-import re
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from math import ceil
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from macal.problem import Problem, Split, as_arms, as_array, as_count, as_outcomes
+from macal.datasets.columns import encoded, numbers
+from macal.problem import Problem, Split, as_arms, as_count
 from macal.registry import UnknownName
-from macal.shapes import Indices, Rows
-
-MAX_CATEGORIES = 100
-_NUMBER = re.compile(r"\s*[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?\s*%?")
-_DATE = re.compile(
-    r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?|\d{1,2}\.? [A-Za-z]{3,9}\.? \d{2,4}|[A-Za-z]{3,9}\.? \d{1,2},? \d{4}"
-)
+from macal.shapes import Indices, Outcomes, Rows
 
 
-def _check_columns(table: pd.DataFrame, columns: list[str], outcome: str | None) -> None:
-    named = [*columns, *([outcome] if outcome is not None else [])]
-    for column in named:
-        if column not in table.columns:
-            raise UnknownName("column", column, map(str, table.columns))
-    twice = sorted({str(c) for c in named if named.count(c) > 1 or (table.columns == c).sum() > 1})
+def _column(table: pd.DataFrame, name: Hashable) -> pd.Series:
+    """The column of that name; True and 1 are two names."""
+    boolean = isinstance(name, bool)
+    places = [k for k, c in enumerate(table.columns) if c == name and isinstance(c, bool) == boolean]
+    if not places:
+        raise UnknownName("column", name, map(str, table.columns))
+    if len(places) > 1:
+        raise ValueError(f"columns must be named once, got more than once: {name}")
+    return table.iloc[:, places[0]]
+
+
+def _check_names(table: pd.DataFrame, named: list[Hashable]) -> None:
+    twice = sorted({str(c) for c in named if named.count(c) > 1})
     if twice:
         raise ValueError(
             f"columns must be named once, got more than once: {', '.join(twice)};"
             " treatment and outcome are no covariates"
         )
-    numbers = [c for c in columns if is_numeric_dtype(table[c])]
-    infinite = {c: np.isinf(as_array(table[c], repr(c)).astype(np.float64)).sum() for c in numbers}
-    gaps = table[columns].isna().sum().add(pd.Series(infinite), fill_value=0).astype(int)[columns]
-    if gaps.any():
-        found = ", ".join(f"{column} ({count})" for column, count in gaps[gaps > 0].items())
-        raise ValueError(
-            f"missing or infinite values in {found} of {len(table)} rows; impute them or drop the rows first"
-        )
+    if table.index.hasnans:
+        raise ValueError(f"the table's index must name each unit, and {table.index.isna().sum()} have no name")
     if not table.index.is_unique:
-        twice = table.index[table.index.duplicated()][0]
+        again = table.index[table.index.duplicated()][0]
         raise ValueError(
-            f"the table's index must name each unit once, got {twice} more than once; reset_index() numbers the rows"
+            f"the table's index must name each unit once, got {again} more than once; reset_index() numbers the rows"
         )
 
 
-def _categories(column: pd.Series, name: str) -> list[Any]:
-    """The values of a category, sorted; what only looks like one is refused, but a pandas Categorical is believed."""
-    kind = column.dtype
-    values = list(column.astype(object).unique())
-    times = (datetime.date, datetime.time, datetime.timedelta, pd.Period)
-    if getattr(kind, "kind", "O") in "mM" or isinstance(kind, pd.PeriodDtype) or isinstance(values[0], times):
-        raise ValueError(f"covariate {name!r} is a time ({kind}); turn it into a number first, e.g. days since a date")
-    if not isinstance(kind, pd.CategoricalDtype):
-        for pattern, what, remedy in (
-            (_NUMBER, "numbers", "pandas.to_numeric makes them numbers"),
-            (_DATE, "dates", "turn them into numbers first, e.g. days since a date"),
-        ):
-            if all(isinstance(value, str) and pattern.fullmatch(value) for value in values):
-                raise ValueError(
-                    f"covariate {name!r} holds {what} as text, such as {values[0]!r}; {remedy}, .astype('category')"
-                    " makes them categories"
-                )
-    if len(values) > MAX_CATEGORIES:
+def _check_gaps(columns: dict[str, pd.Series]) -> None:
+    gaps = {}
+    for name, column in columns.items():
+        values = numbers(column, name)
+        gaps[name] = int(column.isna().sum() if values is None else (~np.isfinite(values)).sum())
+    found = ", ".join(f"{name} ({count})" for name, count in gaps.items() if count)
+    if found:
+        n = len(next(iter(columns.values())))
+        raise ValueError(f"missing or infinite values in {found} of {n} rows; impute them or drop the rows first")
+
+
+def _outcomes(column: pd.Series, name: str) -> Outcomes:
+    """Outcomes, (n,), NaN where there is none yet."""
+    values = numbers(column, name)
+    if values is None or np.isinf(values).any():
+        odd = column[[not isinstance(v, Real) for v in column]] if values is None else column[np.isinf(values)]
         raise ValueError(
-            f"covariate {name!r} has {len(values)} categories, more than {MAX_CATEGORIES}; drop it or group them"
+            f"{name} must be finite numbers, missing where an outcome has not been bought, got {odd.iloc[0]!r}"
         )
-    if len({type(value) for value in values}) > 1:
-        found = ", ".join(sorted({type(value).__name__ for value in values}))
-        raise ValueError(f"covariate {name!r} holds values of several kinds ({found}); make them one")
-    return sorted(values)
-
-
-def _encode(table: pd.DataFrame, covariates: list[str], pool: Indices) -> np.ndarray:
-    """Covariates of all rows, (n, d): numbers scaled by the pool's means and s.d.s, categories as 0/1 columns."""
-    from sklearn.compose import ColumnTransformer
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
-
-    kinds = {c: table[c].dtype for c in covariates}
-    numeric = [c for c, kind in kinds.items() if is_numeric_dtype(kind) and not is_bool_dtype(kind)]
-    categorical = [c for c in covariates if c not in numeric]  # truth values too
-    known = [_categories(table[c], c) for c in categorical]  # of the whole table: the pool may lack a rare one
-    numbers = {c: as_array(table[c], f"covariate {c!r}").astype(np.float64) for c in numeric}
-    clean = pd.DataFrame(numbers | {c: table[c].astype(object) for c in categorical}, index=table.index)
-    one_hot = OneHotEncoder(categories=known, drop="if_binary", sparse_output=False)
-    encoder = ColumnTransformer([("number", StandardScaler(), numeric), ("category", one_hot, categorical)])
-    return encoder.fit(clean.iloc[pool]).transform(clean)
+    return values
 
 
 def _start(start: Any, table: pd.DataFrame, seed: int, pool: Rows, y: Any) -> Indices:
     """Positions in the table of the units that are labelled before the first query."""
-    missing = y is not None and np.isnan(y).any()
-    if missing and start is not None:
-        raise ValueError(
-            f"{int(np.isfinite(y).sum())} of {len(y)} outcomes are known, and those units are the start;"
-            " leave start out"
-        )
-    if missing and np.isfinite(y).any():
-        return np.flatnonzero(np.isfinite(y))
-    if start is None or isinstance(start, (int, np.integer, float)):
+    known = np.isfinite(y) if y is not None else np.zeros(len(table), bool)
+    if known.any() and not known.all():
+        if start is not None:
+            raise ValueError(
+                f"{known.sum()} of {len(known)} outcomes are known, and those units are the start; leave start out"
+            )
+        return np.flatnonzero(known)
+    if start is None or isinstance(start, (Real, np.bool_)):
         count = as_count(min(10, pool.size) if start is None else start, "start")
         if count > pool.size:
             raise ValueError(f"start must be at most the pool's {pool.size} units, got {count}")
@@ -110,26 +82,44 @@ def _start(start: Any, table: pd.DataFrame, seed: int, pool: Rows, y: Any) -> In
 
 def _named(start: Any, index: pd.Index) -> Indices:
     """Positions of units that are given by their names in the index, or by a mask."""
-    if isinstance(start, pd.Series) and pd.api.types.is_bool_dtype(start):
-        start = start.reindex(index, fill_value=False).to_numpy(bool)
-    names = pd.Index(start)
-    if names.dtype == bool:
-        if len(names) != len(index):
-            raise ValueError(f"start, a mask, must have one entry for each of {len(index)} units, got {len(names)}")
-        return np.flatnonzero(names)
+    if isinstance(start, (str, bytes, dict, set)) or not isinstance(start, Iterable):
+        raise ValueError(
+            "start must be a number of units, a list of their names in the table's index, or a mask of its rows, got"
+            f" {type(start).__name__}"
+        )
+    given = start if isinstance(start, pd.Series) else pd.Series(list(start), dtype=object)
+    if len(given) and all(isinstance(v, (bool, np.bool_)) for v in given):
+        return np.flatnonzero(_mask(given, index, isinstance(start, pd.Series)))
+    names = pd.Index(given.to_numpy())
     places = index.get_indexer(names)
     if (places < 0).any():
-        raise UnknownName("unit in start", names[places < 0][0], map(str, index[:20]))
+        absent = names[places < 0][0]
+        if str(absent) in set(map(str, index)):
+            raise ValueError(
+                f"start names unit {absent!r}, a {type(absent).__name__}, but the table's index holds {index.dtype}"
+            )
+        raise UnknownName("unit in start", absent, map(str, index[:20]))
     if not names.is_unique:
         raise ValueError(f"start must name a unit once, got {names[names.duplicated()][0]} more than once")
     return places
 
 
+def _mask(given: pd.Series, index: pd.Index, aligned: bool) -> np.ndarray:
+    """A mask in the order of the table's rows; one with an index of its own must have the table's."""
+    if len(given) != len(index):
+        raise ValueError(f"start, a mask, must have one entry for each of {len(index)} units, got {len(given)}")
+    if aligned:
+        if not given.index.is_unique or set(given.index) != set(index):
+            raise ValueError("start, a mask with an index, must have that of the table; .to_numpy() goes by rows")
+        given = given.reindex(index)
+    return given.to_numpy(bool)
+
+
 def from_table(
     table: Any,
-    covariates: Iterable[str],
-    treatment: str,
-    outcome: str | None = None,
+    covariates: Iterable[Hashable],
+    treatment: Hashable,
+    outcome: Hashable | None = None,
     *,
     seed: int = 0,
     test_size: float = 0.0,
@@ -140,8 +130,9 @@ def from_table(
     """Make a problem of a table: numbers standardised, categories as 0/1 columns; units keep their names.
 
     Means and s.d.s are those of the pool; a number that does not vary there is only centred. A category with two values
-    becomes one column, any other one column per value. Without an outcome a campaign can be planned, not run. Where
-    some outcomes are missing, they have not been bought yet, and the units whose outcome is known are the start.
+    becomes one column, any other one column per value. Where some outcomes are missing, they have not been bought yet,
+    and the units whose outcome is known are the start. Where all are known, none is to be bought: the campaign is a
+    rehearsal, and its start is drawn as if nothing were known.
 
     Args:
         table: a DataFrame, one row per unit; its index names the units, once each.
@@ -151,7 +142,7 @@ def from_table(
         seed: of the division and of the start.
         test_size: share of units that are kept for a test set; by default every unit may be labelled.
         start: the units labelled before the first query: their names in the index, a mask of the table's rows, or how
-            many to draw at random; by default those with a known outcome, or ten at random.
+            many to draw at random; by default those with a known outcome where others are missing, else ten at random.
         batch_size: labels per query.
         n_queries: as many as the pool has by default.
 
@@ -166,17 +157,24 @@ def from_table(
         raise ValueError(
             f"table must be a pandas DataFrame, got {type(table).__name__}; pandas.DataFrame(...) makes one"
         )
-    if isinstance(covariates, str) or not (covariates := list(covariates)):
+    if isinstance(covariates, str) or not isinstance(covariates, Iterable) or not (covariates := list(covariates)):
         raise ValueError(f"covariates must be a list of at least one column name, got {covariates!r}")
-    _check_columns(table, [*covariates, treatment], outcome)
+    for role, name in (("treatment", treatment), ("outcome", outcome)):
+        if not isinstance(name, Hashable):
+            raise ValueError(f"{role} must be the name of one column, got {name!r}")
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ValueError(f"seed must be an integer of at least 0, got {seed!r}")
+    _check_names(table, [*covariates, treatment, *([] if outcome is None else [outcome])])
+    columns, arms = {f"covariate {c!r}": _column(table, c) for c in covariates}, _column(table, treatment)
+    _check_gaps(columns | {str(treatment): arms})
     n = len(table)
-    t = as_arms(table[treatment], n, treatment)
+    t = as_arms(arms, n, str(treatment))
     if len(np.unique(t)) < 2:
         raise ValueError(f"{treatment} must hold both 0 and 1, got {n} rows of one arm; an effect needs both")
-    y = None if outcome is None else as_outcomes(table[outcome], n, outcome, missing=True)
+    y = None if outcome is None else _outcomes(_column(table, outcome), str(outcome))
     pool, test = _divide(n, test_size, seed, y)
     first = _start(start, table, seed, pool, y)
-    units = Split(_encode(table, covariates, pool), t, y, index=table.index)
+    units = Split(encoded(columns, pool), t, y, index=table.index)
     if n_queries is None:
         n_queries = max(1, ceil((pool.size - first.size) / as_count(batch_size, "batch_size")))
     place = np.full(n, -1)
@@ -191,6 +189,9 @@ def _divide(n: int, test_size: float, seed: int, y: Any) -> tuple[Indices, Rows]
     """Positions of the pool and of the test set."""
     from sklearn.model_selection import train_test_split
 
+    if isinstance(test_size, bool) or not isinstance(test_size, Real):
+        raise ValueError(f"test_size must be a share of the rows, a number from 0 up to 1, got {test_size!r}")
+    test_size = float(test_size)
     if test_size == 0:
         return np.arange(n), np.arange(0)
     if not 0 < test_size < 1 or not 1 <= round(test_size * n) < n:

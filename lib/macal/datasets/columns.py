@@ -1,0 +1,116 @@
+"""Columns of a table as numbers: what is a number, what is a category, and what only looks like one."""
+
+import datetime
+import re
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_bool_dtype, is_complex_dtype, is_numeric_dtype, is_object_dtype
+
+from macal.problem import as_array
+from macal.shapes import Outcomes, Rows
+
+MAX_CATEGORIES = 100
+_TIMES = (datetime.date, datetime.time, datetime.timedelta, pd.Period, np.datetime64, np.timedelta64)
+_NUMBER = re.compile(r"\s*[-+]?[$€£]?\s*(\d{1,3}([,.' ]\d{3})+|\d+)?([.,]?\d*)([eE][-+]?\d+)?\s*[%+]?\s*")
+_DATE = re.compile(
+    r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?|\d{1,2}\.? [A-Za-z]{3,9}\.? \d{2,4}|[A-Za-z]{3,9}\.? \d{1,2},? \d{4}"
+    r"|\d{1,2}:\d{2}(:\d{2})?.*"
+)
+
+
+def numbers(column: pd.Series, name: str) -> Outcomes | None:
+    """Return a column as float64, NaN where a value is missing; None if it does not hold numbers.
+
+    Truth values are no numbers; Python's numbers and decimals in a column of objects are.
+
+    Raises:
+        ValueError: complex numbers, or integers beyond 2**53.
+    """
+    kind = column.dtype
+    if is_complex_dtype(kind):
+        raise ValueError(f"{name} holds complex numbers; take their parts or sizes as columns")
+    if is_numeric_dtype(kind) and not is_bool_dtype(kind):
+        return as_array(column, name).astype(np.float64)
+    if is_object_dtype(kind):
+        given = column[column.notna()]
+        if all(isinstance(v, (Real, Decimal)) and not isinstance(v, bool) for v in given):
+            values = np.full(len(column), np.nan)
+            values[column.notna().to_numpy()] = [float(v) for v in given]
+            return values
+    return None
+
+
+def categories(column: pd.Series, name: str) -> list[Any]:
+    """The values of a category, sorted; what only looks like one is refused, but a pandas Categorical is believed.
+
+    Raises:
+        ValueError: times, numbers or dates as text, values of several kinds or that have no order, or too many.
+    """
+    kind = column.dtype
+    try:
+        values = list(column.astype(object).unique())
+    except TypeError as error:
+        raise ValueError(f"{name} holds values that are no categories ({error})") from error
+    if getattr(kind, "kind", "O") in "mM" or any(isinstance(v, _TIMES) for v in values):
+        raise ValueError(f"{name} is a time ({kind}); turn it into a number first, e.g. days since a date")
+    if not isinstance(kind, pd.CategoricalDtype):
+        _check_text(values, name)
+    if len(values) > MAX_CATEGORIES:
+        raise ValueError(f"{name} has {len(values)} categories, more than {MAX_CATEGORIES}; drop it or group them")
+    if len({type(value) for value in values}) > 1:
+        found = ", ".join(sorted({type(value).__name__ for value in values}))
+        raise ValueError(f"{name} holds values of several kinds ({found}); make them one")
+    return sorted(values)
+
+
+def _check_text(values: list[Any], name: str) -> None:
+    """Refuse texts most of which are numbers or dates."""
+    for pattern, what, remedy in (
+        (_NUMBER, "numbers", "pandas.to_numeric makes them numbers"),
+        (_DATE, "dates", "turn them into numbers first, e.g. days since a date"),
+    ):
+        like = [v for v in values if isinstance(v, str) and any(c.isdigit() for c in v) and pattern.fullmatch(v)]
+        if 2 * len(like) > len(values):
+            others = [v for v in values if v not in like]
+            beside = f" beside {others[0]!r}" if others else ""
+            raise ValueError(
+                f"{name} holds {what} as text, such as {like[0]!r}{beside}; {remedy}, .astype('category') makes them"
+                " categories"
+            )
+
+
+def standardised(values: Outcomes, pool: Rows) -> Outcomes:
+    """Divide by the pool's s.d. what is left of its mean, (n,); a number that does not vary there is only centred.
+
+    Args:
+        values: finite numbers of any size, (n,).
+        pool: rows whose mean and s.d. count.
+    """
+    if np.ptp(values[pool]) == 0:
+        return values - values[pool[0]]
+    scaled = np.ldexp(values, -np.frexp(np.abs(values).max())[1])  # by a power of two: no square over- or underflows
+    scaled = scaled - scaled[pool].mean()
+    return scaled / scaled[pool].std()
+
+
+def encoded(columns: dict[str, pd.Series], pool: Rows) -> np.ndarray:
+    """Encode the columns of a table, (n, d): first numbers, standardised, then categories as 0/1 columns.
+
+    Args:
+        columns: what a column is called in an error -> the column.
+        pool: rows whose means and s.d.s count.
+    """
+    plain, dummies = [], []
+    for name, column in columns.items():
+        values = numbers(column, name)
+        if values is not None:
+            plain.append(standardised(values, pool)[:, None])
+            continue
+        known = categories(column, name)  # of the whole table: the pool may lack a rare one
+        codes = pd.Categorical(column.astype(object), categories=known).codes
+        dummies.append(np.eye(len(known))[codes][:, int(len(known) == 2) :])  # of two values, one says all
+    return np.hstack([*plain, *dummies])
