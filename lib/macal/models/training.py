@@ -13,6 +13,7 @@ from jaxtyping import Float, Shaped
 
 from macal.models.fused import fused, wanted
 from macal.models.network import DeepKernel, Units, build, pad
+from macal.models.settings import Settings
 from macal.models.sparse_gp import NotPositiveDefinite, PerModel
 from macal.models.streams import Streams
 
@@ -87,11 +88,11 @@ class Batch:
     """The models in training, as many as the batch holds at the moment.
 
     Args:
-        settings: a :class:`macal.models.due.Due`.
+        settings: of the models.
         jobs: models to begin with, at least one.
     """
 
-    def __init__(self, settings: Any, jobs: Sequence[Job]) -> None:
+    def __init__(self, settings: Settings, jobs: Sequence[Job]) -> None:
         self.settings, self.jobs = settings, list(jobs)
         device = jobs[0].labelled.x.device
         self.streams = Streams.of((job.seed for job in jobs), device)
@@ -108,7 +109,8 @@ class Batch:
         labelled, valid = [job.labelled for job in self.jobs], [job.valid for job in self.jobs]
         self.x, self.t, self.y = (pad([getattr(u, name) for u in labelled]) for name in "xty")
         self.valid = [pad([getattr(u, name) for u in valid]) for name in "xty"]
-        weights = [self.settings.validation_weights(len(u)).to(self.x.device) for u in valid]
+        size = self.settings.batch if self.settings.validation == "minibatches" else None
+        weights = [minibatch_weights(len(u), size).to(self.x.device) for u in valid]
         self.weights = pad(weights)
         self.n = torch.tensor([float(len(u)) for u in labelled], device=self.x.device)
         self.decay = 0.5 * (1 - self.settings.dropout) / self.n
@@ -217,7 +219,7 @@ def _alone(call: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
-def train(settings: Any, jobs: Sequence[Job]) -> Iterator[Trained]:
+def train(settings: Settings, jobs: Sequence[Job]) -> Iterator[Trained]:
     """Yield trained models as they finish, at most ``settings.slots`` in training at a time.
 
     On a CPU each of torch's threads trains a batch of its own: matrices of this size gain little from two threads in
@@ -225,7 +227,7 @@ def train(settings: Any, jobs: Sequence[Job]) -> Iterator[Trained]:
     for they train longest and would otherwise end alone.
 
     Args:
-        settings: a :class:`macal.models.due.Due`.
+        settings: of the models.
         jobs: the models to train, on one device.
     """
     queue = sorted(jobs, key=lambda job: len(job.labelled))
@@ -243,7 +245,7 @@ def train(settings: Any, jobs: Sequence[Job]) -> Iterator[Trained]:
 
 
 def _refill(
-    settings: Any,
+    settings: Settings,
     batches: list[Batch],
     queue: list[Job],
     workers: int,
