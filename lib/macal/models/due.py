@@ -46,8 +46,8 @@ class Due(Settings):
             The fitted models, in the order of the tasks.
 
         Raises:
-            ValueError: a task without labelled or validation units, covariates of different numbers, or a training
-                that fails; each says which task.
+            ValueError: a task without labelled or validation units, or covariates of different numbers.
+            NotFitted: a training failed; the message says of which task, and why.
         """
         tasks = list(tasks)
         device = torch.device(self.runs_on)

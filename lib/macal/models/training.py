@@ -16,8 +16,13 @@ from macal.models.network import DeepKernel, Units, build, pad
 from macal.models.settings import Settings
 from macal.models.sparse_gp import NotPositiveDefinite, PerModel
 from macal.models.streams import Streams
+from macal.models.task import NotFitted
 
 BETAS, EPS = (0.9, 0.999), 1e-8
+_SINGULAR = (
+    "the covariance of its inducing points is not positive definite in float32 at any jitter up to 0.1; look for"
+    " repeated or huge covariates or outcomes, or lower the learning rates"
+)
 
 Weights = Float[torch.Tensor, "n"]
 Marks = Shaped[torch.Tensor, "b"]
@@ -32,8 +37,9 @@ class Job:
     valid: Units
     seed: int
 
-    def __str__(self) -> str:
-        return f"tasks[{self.place}] ({len(self.labelled)} labelled units, seed {self.seed})"
+    def failed(self, reason: str) -> NotFitted:
+        """Return the error that says of which task the training failed."""
+        return NotFitted(self.place, f"{len(self.labelled)} labelled units, seed {self.seed}: {reason}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,18 +125,13 @@ class Batch:
         """Train every model for one epoch, then keep the states that validate best.
 
         Raises:
-            ValueError: a model whose covariance cannot be factorised, or whose loss is not finite from the start.
+            NotFitted: a model whose covariance cannot be factorised, or whose loss is not finite from the start.
         """
         try:
             self._train()
             loss = self._validate()
         except NotPositiveDefinite as error:
-            failed = ", ".join(str(self.jobs[i]) for i in error.rows)
-            raise ValueError(
-                f"training failed for {failed}: the covariance of its inducing points is not positive definite in"
-                " float32 at any jitter up to 0.1; look for repeated or huge covariates or outcomes, or lower the"
-                " learning rates"
-            ) from error
+            raise self.jobs[error.rows[0]].failed(_SINGULAR) from error
         self.epochs += 1
         better = loss < self.best_loss
         self.best_loss = torch.where(better, loss, self.best_loss)
@@ -139,8 +140,7 @@ class Batch:
             self.best[name] = torch.where(_column(better, tensor), tensor, self.best[name])
         lost = ~torch.isfinite(self.best_loss) & ~torch.isfinite(loss)
         if lost.any():
-            names = ", ".join(str(self.jobs[i]) for i in torch.nonzero(lost)[:, 0].tolist())
-            raise ValueError(f"training failed for {names}: its validation loss is not finite; check y's scale")
+            raise self.jobs[int(lost.nonzero()[0])].failed("its validation loss is not finite; check y's scale")
 
     def _train(self) -> None:
         s = self.settings
@@ -229,6 +229,9 @@ def train(settings: Settings, jobs: Sequence[Job]) -> Iterator[Trained]:
     Args:
         settings: of the models.
         jobs: the models to train, on one device.
+
+    Raises:
+        NotFitted: a training failed; ``place`` is its job's.
     """
     queue = sorted(jobs, key=lambda job: len(job.labelled))
     on_cpu = bool(queue) and queue[0].labelled.x.device.type == "cpu"
