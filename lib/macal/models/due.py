@@ -36,7 +36,7 @@ class Due(Settings):
 
     provides: ClassVar[tuple[str, ...]] = ("posterior", "features")
 
-    def fit(self, tasks: Sequence[Task]) -> list["Fitted"]:
+    def fit(self, tasks: Sequence[Task]) -> list["FittedDue"]:
         """Train one model per task, all as one batch.
 
         Args:
@@ -61,7 +61,7 @@ class Due(Settings):
             for i, task in enumerate(tasks)
         ]
         trained = sorted(training.train(self, jobs), key=lambda model: model.place)
-        return [Fitted(self, model, tasks[model.place].y_scale) for model in trained]
+        return [FittedDue(self, model, tasks[model.place].y_scale) for model in trained]
 
     def _check(self, i: int, task: Task, d: int) -> None:
         if not len(task.labelled):
@@ -95,7 +95,7 @@ def _check_precision(x: Covariates) -> None:
         )
 
 
-class Fitted:
+class FittedDue:
     """One trained model, in the state that validated best.
 
     Attributes:

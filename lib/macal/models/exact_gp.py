@@ -71,7 +71,7 @@ class Half:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedGP:
     """Both arms after a fit; an arm without labelled units is None and keeps its prior.
 
     Attributes:
@@ -130,7 +130,7 @@ class ExactGP:
         if self.optimiser not in OPTIMISERS:
             raise UnknownName("optimiser", self.optimiser, OPTIMISERS)
 
-    def fit(self, tasks: Sequence[Task]) -> list[Fitted]:
+    def fit(self, tasks: Sequence[Task]) -> list[FittedGP]:
         """Fit both arms to the labelled units of each task.
 
         Args:
@@ -145,7 +145,7 @@ class ExactGP:
         with ThreadPoolExecutor(torch.get_num_threads()) as pool:
             fits = pool.map(_alone(self._fit), self._batches(halves))
             found = {key: gp for batch in fits for key, gp in batch.items()}
-        return [Fitted([found.get((k, arm)) for arm in (0, 1)], *scale) for k, scale in enumerate(scales)]
+        return [FittedGP([found.get((k, arm)) for arm in (0, 1)], *scale) for k, scale in enumerate(scales)]
 
     def _scale(self, k: int, labelled: Split) -> tuple[float, float]:
         if not len(labelled):
