@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional
 
 import macal
-from macal.models import Task, due, get, training
+from macal.models import NotFitted, Task, due, get, training
 from macal.models.due import CODE, Due
 from macal.models.gradients import gradients
 from macal.models.network import Units, build
@@ -369,9 +369,6 @@ def test_images_train():
     assert all(np.isfinite(p.mean).all() and p.mean.shape == (3, 2) for p in posteriors)
 
 
-HUGE = Split(split(0, 6).x, split(0, 6).t, np.full(6, 1e38))
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -396,13 +393,44 @@ HUGE = Split(split(0, 6).x, split(0, 6).t, np.full(6, 1e38))
             lambda: SMALL.fit([Task(split(0, 4), VALID, -1)]),
             r"seed must be a non-negative integer, got -1",
         ),
-        (lambda: SMALL.fit([*tasks([5]), Task(HUGE, VALID, 7)]), r"tasks\[1\] \(6 labelled units, seed 7\)"),
         (lambda: macal.evaluate(macal.load("toy"), [[0, 1, 2]], SMALL), "or a problem that has them"),
     ],
 )
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+SIX = split(0, 6)
+HUGE = Split(SIX.x, SIX.t, np.full(6, 1e38))
+FAR = Split(SIX.x * np.float32(1e30), SIX.t, SIX.y)
+
+
+@pytest.mark.parametrize("slots", [1, 2, 8])
+@pytest.mark.parametrize(
+    ("hopeless", "reason"),
+    [
+        (Task(SIX, HUGE, 7), "its validation loss is not finite"),
+        (Task(HUGE, VALID, 7), "the covariance of its inducing points is not positive definite"),
+        (Task(FAR, VALID, 7), "the covariance of its inducing points is not positive definite"),
+    ],
+)
+def test_a_hopeless_task_is_named_by_its_place_among_the_tasks(hopeless, reason, slots):
+    # the small sets are trained last, in rows that others have left
+    jobs = [*tasks([30, 20, 5]), hopeless, *tasks([25])]
+    with pytest.raises(NotFitted, match=rf"tasks\[3\] \(6 labelled units, seed 7: {reason}") as caught:
+        dataclasses.replace(LATE, slots=slots).fit(jobs)
+    assert caught.value.place == 3
+
+
+@pytest.mark.parametrize("criterion", ["random", "mu-bald"])
+def test_a_failing_campaign_and_its_step_are_named(criterion):
+    units = split(1, 15)
+    y = np.where(np.arange(15) < 5, units.y, 1e38)
+    pool, rest = Split(units.x, units.t, y), Split(VALID.x, VALID.t, VALID.y, VALID.y, VALID.y)
+    problem = macal.problem.Problem("own", pool, rest, np.arange(5), rest, seed=4)
+    with pytest.raises(NotFitted, match=rf"\(own replication 4, {criterion}, step 1, 15 labelled units, seed \d+: the"):
+        macal.run(problem, criterion, SMALL, n_queries=1)
 
 
 def test_jitter_grows_where_it_must_and_failure_names_the_model():

@@ -50,6 +50,8 @@ def test_an_empty_arm_has_no_distance(problem):
 
 def test_errors_of_the_surfaces(problem):
     class Shifted:
+        provides = ()
+
         def fit(self, tasks):
             return [self for _ in tasks]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import macal
-from macal.models import Task
+from macal.models import NotFitted, Task
 from macal.problem import Split
 from macal.registry import UnknownName
 
@@ -35,6 +35,15 @@ def test_the_same_seed_gives_the_same_effects():
     model = macal.models.get("meta-learner", learner="x")
     one, two = (f.predict(pool.x).tau for f in model.fit([Task(pool, seed=3), Task(pool, seed=3)]))
     assert (one == two).all()
+
+
+@pytest.mark.parametrize("learner", ["s", "t", "x"])
+def test_a_task_that_the_trees_refuse_is_named(learner):
+    pool = units(60)
+    far = Split(pool.x * [1, 1e60], pool.t, pool.y)
+    with pytest.raises(NotFitted, match=r"tasks\[1\] \(60 labelled units: .*too large for dtype") as caught:
+        macal.models.get("meta-learner", learner=learner).fit([Task(pool), Task(far)])
+    assert caught.value.place == 1
 
 
 def test_unknown_learner():

@@ -11,15 +11,16 @@ from tqdm import tqdm
 from macal import acquisition, metrics, models
 from macal.acquisition import Criterion, State
 from macal.acquisition.base import as_batch_size
+from macal.models import Fitted, Model
 from macal.problem import Problem, as_count, as_indices
 from macal.shapes import Indices
 
 Row = dict[str, Any]
 # column -> what it holds of (problem, labelled units, fitted model)
-Measures = Mapping[str, Callable[[Problem, Indices, Any], float]]
+Measures = Mapping[str, Callable[[Problem, Indices, Fitted], float]]
 
 
-def _surface_error(problem: Problem, fitted: Any, arm: int) -> float:
+def _surface_error(problem: Problem, fitted: Fitted, arm: int) -> float:
     truth = (problem.test.mu0, problem.test.mu1)[arm]
     return metrics.pehe(fitted.predict(problem.test.x).mean[:, arm], truth)
 
@@ -70,7 +71,7 @@ class Campaign:
             self.criterion, pool.x, pool.t, self.problem.start, self.n_queries, self.batch_size, self.seed
         )
 
-    def advance(self, fitted: Any) -> None:
+    def advance(self, fitted: Fitted) -> None:
         """Choose the next batch by the model that was fitted to the labels so far."""
         pool, needs = self.problem.pool, self.criterion.needs
         x = pool.x
@@ -149,7 +150,7 @@ def training_seed(replication: int, n_labelled: int) -> int:
     return int(np.random.SeedSequence([replication, n_labelled]).generate_state(1)[0])
 
 
-def train(model: Any, requests: Sequence[tuple[Problem, np.ndarray]]) -> list[Any]:
+def train(model: Model, requests: Sequence[tuple[Problem, np.ndarray]]) -> list[Fitted]:
     """Fit the model to each (problem, labelled set), as one batch; equal sets of one problem are fitted once.
 
     A set is a set: its order does not matter to the fit.
@@ -171,7 +172,7 @@ def train(model: Any, requests: Sequence[tuple[Problem, np.ndarray]]) -> list[An
     return [fitted[first[key]] for key in keys]
 
 
-def judge(problem: Problem, labelled: Indices, fitted: Any, measures: Measures | None = None) -> Row:
+def judge(problem: Problem, labelled: Indices, fitted: Fitted, measures: Measures | None = None) -> Row:
     """Measure one fitted model and its labelled set; the columns of :func:`evaluate`, then those of ``measures``."""
     bought = problem.pool[labelled]
     x, t = bought.x, bought.t
@@ -190,7 +191,7 @@ def judge(problem: Problem, labelled: Indices, fitted: Any, measures: Measures |
     }
 
 
-def evaluate(problem: Problem, labelled_sets: Iterable[Any], model: Any = "exact-gp") -> pd.DataFrame:
+def evaluate(problem: Problem, labelled_sets: Iterable[Any], model: Model | str = "exact-gp") -> pd.DataFrame:
     """Fit the model on given labelled sets, as one batch, and judge each on the test set.
 
     Args:
@@ -211,22 +212,19 @@ def evaluate(problem: Problem, labelled_sets: Iterable[Any], model: Any = "exact
         ValueError: indices out of range or repeated, or no test set whose true effects are known.
     """
     _require_effects(problem)
-    model = models.get(model) if isinstance(model, str) else model
+    model = models.as_model(model)
     sets = [as_indices(labelled, len(problem.pool)) for labelled in labelled_sets]
     fitted = train(model, [(problem, labelled) for labelled in sets])
     return pd.DataFrame([judge(problem, s, f) for s, f in zip(sets, fitted, strict=True)])
 
 
-def check_needs(criterion: Criterion, model: Any) -> None:
+def check_needs(criterion: Criterion, model: Model) -> None:
     """Refuse a criterion that needs of a fitted model what this model does not provide.
-
-    A model that does not say what it provides is taken to provide all.
 
     Raises:
         ValueError: names both, what is missing, and the models that would do.
     """
-    provided = getattr(model, "provides", criterion.needs)
-    if missing := [need for need in criterion.needs if need not in provided]:
+    if missing := [need for need in criterion.needs if need not in model.provides]:
         enough = [name for name, kind in models.MODELS.items() if {*criterion.needs} <= {*kind.provides}]
         raise ValueError(
             f"{type(criterion).__name__} needs the {' and '.join(missing)} of a fitted model, which"
@@ -256,7 +254,7 @@ def _require_effects(problem: Problem) -> None:
 
 def stages(
     campaigns: Sequence[Campaign],
-    model: Any,
+    model: Model,
     every: int | Sequence[int] = 1,
     size: int = 32,
     done: int = 0,
@@ -294,7 +292,9 @@ def stages(
         yield _rows(jobs[k : k + size], model, measures)[0]
 
 
-def _lock_step(campaigns: Sequence[Campaign], model: Any, step: int, measures: Measures | None) -> Iterator[list[Row]]:
+def _lock_step(
+    campaigns: Sequence[Campaign], model: Model, step: int, measures: Measures | None
+) -> Iterator[list[Row]]:
     while jobs := [(c, step) for c in campaigns if len(c.batches) == step]:
         rows, fitted = _rows(jobs, model, measures)
         for (campaign, _), f in zip(jobs, fitted, strict=True):
@@ -304,7 +304,9 @@ def _lock_step(campaigns: Sequence[Campaign], model: Any, step: int, measures: M
         step += 1
 
 
-def _rows(jobs: Sequence[tuple[Campaign, int]], model: Any, measures: Measures | None) -> tuple[list[Row], list[Any]]:
+def _rows(
+    jobs: Sequence[tuple[Campaign, int]], model: Model, measures: Measures | None
+) -> tuple[list[Row], list[Fitted]]:
     requests = [(c.problem, c.labelled(step)) for c, step in jobs]
     try:
         fitted = train(model, requests)
@@ -317,7 +319,7 @@ def _rows(jobs: Sequence[tuple[Campaign, int]], model: Any, measures: Measures |
 
 
 def run(
-    problem: Problem, criterion: Any = "macal", model: Any = "exact-gp", every: int = 1, **options: Any
+    problem: Problem, criterion: Any = "macal", model: Model | str = "exact-gp", every: int = 1, **options: Any
 ) -> pd.DataFrame:
     """Run one campaign and return its history.
 
@@ -345,7 +347,7 @@ def run(
 def run_all(
     problems: Iterable[Problem],
     criteria: Mapping[str, Any],
-    model: Any = "exact-gp",
+    model: Model | str = "exact-gp",
     every: int = 1,
     measures: Measures | None = None,
     **options: Any,
@@ -364,7 +366,7 @@ def run_all(
         See :func:`run`; ``.attrs["picks"]`` has one list of batches per campaign, problems outermost.
     """
     as_count(every, "every")
-    model = models.get(model) if isinstance(model, str) else model
+    model = models.as_model(model)
     problems = list(problems)
     campaigns = [begin(p, c, name, **options) for p in problems for name, c in criteria.items()]
     for problem in problems:

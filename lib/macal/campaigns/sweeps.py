@@ -93,7 +93,7 @@ class Spec:
         """Make the criterion of a method."""
         return _make(acquisition.CRITERIA, self.methods[method], "criterion", method, f"methods[{method!r}]")
 
-    def build_model(self) -> Any:
+    def build_model(self) -> models.Model:
         """Make the model."""
         return _make(models.MODELS, self.model, "name", "exact-gp", "model")
 

@@ -1,13 +1,11 @@
 """Models by name.
 
-A model has ``fit(tasks)``, which returns one fitted model per :class:`Task`; a fitted model has ``predict(x)``, the
-posterior over both potential outcomes, ``info``, what its training reports, and, where criteria can use it,
-``gradients(x, t)``. ``provides`` says which of it criteria may use, in the words of their ``needs``: "posterior" where
-``predict`` returns one, "features" where there are gradients.
+What a model has, :class:`Model` says; what its ``fit`` makes of each :class:`Task`, :class:`Fitted`.
 """
 
 from typing import Any
 
+from macal.models.base import Fitted, Model
 from macal.models.due import Due
 from macal.models.exact_gp import ExactGP
 from macal.models.meta import MetaLearner
@@ -16,8 +14,7 @@ from macal.registry import Registry
 
 MODELS = Registry("model", {"exact-gp": ExactGP, "due": Due, "meta-learner": MetaLearner})
 
-
-__all__ = ["MODELS", "NotFitted", "Task", "get", "names"]
+__all__ = ["MODELS", "Fitted", "Model", "NotFitted", "Task", "as_model", "get", "names"]
 
 
 def names() -> list[str]:
@@ -25,10 +22,27 @@ def names() -> list[str]:
     return list(MODELS)
 
 
-def get(name: str, **parameters: Any) -> Any:
+def get(name: str, **parameters: Any) -> Model:
     """Return a model by name, e.g. ``get("exact-gp", optimiser="lbfgs")``.
 
     Raises:
         UnknownName: no such model, or it has no such parameter.
     """
     return MODELS.make(name, parameters)
+
+
+def as_model(model: Model | str) -> Model:
+    """Return the model of that name, or the model itself.
+
+    Raises:
+        UnknownName: no such model.
+        ValueError: neither a name nor a model.
+    """
+    if isinstance(model, str):
+        return get(model)
+    if isinstance(model, type) or not isinstance(model, Model):
+        raise ValueError(
+            f"model must be one of the names {', '.join(MODELS)}, or an object with fit(tasks) and provides,"
+            f" got {model!r}"
+        )
+    return model

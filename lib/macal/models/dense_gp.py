@@ -10,7 +10,6 @@ and Williams 2006, Eqs. 2.25, 2.26, 5.8 and 5.9.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -147,38 +146,39 @@ class Problems:
         return torch.stack([weights.sum(1), by_scale, by_length, by_noise], 1) * chain / self.n[:, None]
 
 
-def adam(problems: Problems, raw: Raw, settings: Any) -> Raw:
+def adam(problems: Problems, raw: Raw, steps: int, lr: float) -> Raw:
     """Climb the evidence by a fixed number of Adam steps (Kingma and Ba 2015), as ``torch.optim.Adam`` makes them.
 
     Args:
         problems: the problems.
         raw: where to begin.
-        settings: a :class:`macal.models.exact_gp.ExactGP`, for ``steps`` and ``lr``.
+        steps: how many.
+        lr: learning rate.
     """
     first, second = torch.zeros_like(raw), torch.zeros_like(raw)
-    for step in range(1, settings.steps + 1):
+    for step in range(1, steps + 1):
         gradient = -problems.gradient(raw)
         first = torch.lerp(first, gradient, 1 - BETAS[0])
         second = BETAS[1] * second + (1 - BETAS[1]) * gradient.square()
         spread = second.sqrt() / math.sqrt(1 - BETAS[1] ** step) + EPS
-        raw = raw - settings.lr / (1 - BETAS[0] ** step) * first / spread
+        raw = raw - lr / (1 - BETAS[0] ** step) * first / spread
     return raw
 
 
-def lbfgs(problems: Problems, raw: Raw, settings: Any) -> Raw:
+def lbfgs(problems: Problems, raw: Raw, steps: int) -> Raw:
     """Climb the evidence of a single problem by SciPy's bounded L-BFGS until it converges.
 
     Args:
         problems: one problem.
         raw: where to begin.
-        settings: a :class:`macal.models.exact_gp.ExactGP`, for ``steps``: iterations at most.
+        steps: iterations at most.
     """
 
     def descend(flat: np.ndarray) -> tuple[float, np.ndarray]:
         raw = torch.from_numpy(flat)[None]
         return -problems.evidence(raw).item(), -problems.gradient(raw)[0].numpy()
 
-    bounds, options = [_BOUNDS] * raw.numel(), {"maxiter": settings.steps}
+    bounds, options = [_BOUNDS] * raw.numel(), {"maxiter": steps}
     found = minimize(descend, raw[0].numpy(), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     return torch.from_numpy(found.x)[None]
 

@@ -12,99 +12,31 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from macal.models import sparse_gp, training
+from macal.models import training
 from macal.models.gradients import sketch
 from macal.models.network import Units
+from macal.models.settings import Settings
 from macal.models.task import Task
 from macal.posterior import Posterior
-from macal.problem import as_count
-from macal.registry import UnknownName
 from macal.shapes import Arms, Covariates
 
 CODE = {"treatment": "input", "kernel": "matern-3/2", "validation": "minibatches"}
 CNN = {"encoder": "cnn", "kernel": "matern-3/2", "width": 50, "dropout": 0.05, "bound": 3.0, "batch": 64, "chunk": 128}
-CHOICES = {
-    "encoder": ("dnn", "cnn"),
-    "treatment": ("separate", "input"),
-    "kernel": tuple(sparse_gp.KERNELS),
-    "validation": ("units", "minibatches"),
-}
-COUNTS = ("width", "depth", "inducing", "batch", "steps", "epochs", "patience", "slots", "chunk")
 
 
 @dataclass(frozen=True)
-class Due:
+class Due(Settings):
     """Deep kernel models for both potential outcomes, trained as one batch with early stopping.
+
+    Its parameters are those of :class:`macal.models.settings.Settings`.
 
     Attributes:
         provides: of a fitted model to criteria, "posterior" and "features".
-        encoder: "dnn", a residual network for tables, or "cnn", one for images of 28 x 28.
-        treatment: "separate", one sparse GP per arm on shared features (the paper's words), or "input", one GP whose
-            input is the features with the treatment appended (the public code).
-        kernel: "rbf", "matern-1/2", "matern-3/2", "matern-5/2" or "rq".
-        validation: average over validation "units", or over the means of their "minibatches" (the public code).
-        width: features; for images the second stage's channels, twice the first's.
-        depth: linear maps of the "dnn".
-        dropout: rate; the weight decay is 0.5 (1 - dropout) / (labelled units).
-        bound: of every map's spectral norm, or None.
-        inducing: inducing points per GP.
-        lr: Adam's learning rate of the encoder.
-        lr_gp: that of GP and noise.
-        batch: units per minibatch.
-        steps: minibatches per epoch.
-        epochs: at most.
-        patience: epochs without a better validation loss before a model stops.
-        slots: models in training at a time; more cost memory.
-        chunk: units at a time in validation and prediction.
-        device: "cpu", "cuda", or "auto" for CUDA where there is one.
-
-    Raises:
-        UnknownName: an unknown encoder, treatment, kernel, validation or device.
-        ValueError: a number out of range.
     """
 
     provides: ClassVar[tuple[str, ...]] = ("posterior", "features")
 
-    encoder: str = "dnn"
-    treatment: str = "separate"
-    kernel: str = "rbf"
-    validation: str = "units"
-    width: int = 200
-    depth: int = 3
-    dropout: float = 0.1
-    bound: float | None = 0.95
-    inducing: int = 100
-    lr: float = 1e-3
-    lr_gp: float = 2e-3
-    batch: int = 100
-    steps: int = 100
-    epochs: int = 500
-    patience: int = 5
-    slots: int = 32
-    chunk: int = 1024
-    device: str = "auto"
-
-    def __post_init__(self) -> None:
-        for name, known in CHOICES.items():
-            if getattr(self, name) not in known:
-                raise UnknownName(name, getattr(self, name), known)
-        for name in COUNTS:
-            as_count(getattr(self, name), name)
-        for name in ("lr", "lr_gp"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise ValueError(f"{name} must be a finite number above 0, got {getattr(self, name)}")
-        if self.device.split(":")[0] not in ("auto", "cpu", "cuda"):
-            raise UnknownName("device", self.device, ("auto", "cpu", "cuda"))
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must lie in [0, 1), got {self.dropout}")
-        if self.bound is not None and not self.bound > 0:
-            raise ValueError(f"bound must be above 0, or None for no spectral bound, got {self.bound}")
-
-    def validation_weights(self, n: int) -> training.Weights:
-        """Return the weights of ``n`` validation units."""
-        return training.minibatch_weights(n, self.batch if self.validation == "minibatches" else None)
-
-    def fit(self, tasks: Sequence[Task]) -> list["Fitted"]:
+    def fit(self, tasks: Sequence[Task]) -> list["FittedDue"]:
         """Train one model per task, all as one batch.
 
         Args:
@@ -114,8 +46,8 @@ class Due:
             The fitted models, in the order of the tasks.
 
         Raises:
-            ValueError: a task without labelled or validation units, covariates of different numbers, or a training
-                that fails; each says which task.
+            ValueError: a task without labelled or validation units, or covariates of different numbers.
+            NotFitted: a training failed; the message says of which task, and why.
         """
         tasks = list(tasks)
         device = torch.device(self.runs_on)
@@ -129,12 +61,7 @@ class Due:
             for i, task in enumerate(tasks)
         ]
         trained = sorted(training.train(self, jobs), key=lambda model: model.place)
-        return [Fitted(self, model, tasks[model.place].y_scale) for model in trained]
-
-    @property
-    def runs_on(self) -> str:
-        """The device that "auto" stands for on this machine."""
-        return ("cuda" if torch.cuda.is_available() else "cpu") if self.device == "auto" else self.device
+        return [FittedDue(self, model, tasks[model.place].y_scale) for model in trained]
 
     def _check(self, i: int, task: Task, d: int) -> None:
         if not len(task.labelled):
@@ -168,7 +95,7 @@ def _check_precision(x: Covariates) -> None:
         )
 
 
-class Fitted:
+class FittedDue:
     """One trained model, in the state that validated best.
 
     Attributes:
@@ -176,7 +103,7 @@ class Fitted:
         info: ``epochs`` run and best ``valid_loss``, the mean of -E_q[log p(y | f)] over standardised outcomes.
     """
 
-    def __init__(self, settings: Due, trained: training.Trained, y_scale: tuple[float, float]) -> None:
+    def __init__(self, settings: Settings, trained: training.Trained, y_scale: tuple[float, float]) -> None:
         self.settings, self.network, self._y_scale = settings, trained.network, y_scale
         self.info = {"epochs": trained.epochs, "valid_loss": trained.valid_loss}
 

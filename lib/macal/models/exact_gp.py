@@ -11,14 +11,14 @@ import numpy as np
 import torch
 
 from macal.models import dense_gp
-from macal.models.dense_gp import DenseGP, NotPositiveDefinite, Points, Problems, Values
+from macal.models.dense_gp import DenseGP, NotPositiveDefinite, Points, Problems, Raw, Values
 from macal.models.task import NotFitted, Task
 from macal.posterior import Posterior
 from macal.problem import Split
 from macal.registry import UnknownName
 from macal.shapes import Covariates
 
-OPTIMISERS = {"adam": dense_gp.adam, "lbfgs": dense_gp.lbfgs}
+OPTIMISERS = ("adam", "lbfgs")
 _SHORTEST = 1e-3  # initial length scale where most labelled units coincide
 _ARMS = ("control", "treated")
 _HINT = (
@@ -71,7 +71,7 @@ class Half:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedGP:
     """Both arms after a fit; an arm without labelled units is None and keeps its prior.
 
     Attributes:
@@ -130,7 +130,7 @@ class ExactGP:
         if self.optimiser not in OPTIMISERS:
             raise UnknownName("optimiser", self.optimiser, OPTIMISERS)
 
-    def fit(self, tasks: Sequence[Task]) -> list[Fitted]:
+    def fit(self, tasks: Sequence[Task]) -> list[FittedGP]:
         """Fit both arms to the labelled units of each task.
 
         Args:
@@ -145,7 +145,7 @@ class ExactGP:
         with ThreadPoolExecutor(torch.get_num_threads()) as pool:
             fits = pool.map(_alone(self._fit), self._batches(halves))
             found = {key: gp for batch in fits for key, gp in batch.items()}
-        return [Fitted([found.get((k, arm)) for arm in (0, 1)], *scale) for k, scale in enumerate(scales)]
+        return [FittedGP([found.get((k, arm)) for arm in (0, 1)], *scale) for k, scale in enumerate(scales)]
 
     def _scale(self, k: int, labelled: Split) -> tuple[float, float]:
         if not len(labelled):
@@ -166,12 +166,17 @@ class ExactGP:
         x = [half.x for half in batch]
         problems = Problems(x, [half.y for half in batch])
         try:
-            raw = OPTIMISERS[self.optimiser](problems, torch.stack([self._start(points) for points in x]), self)
+            raw = self._climb(problems, torch.stack([self._start(points) for points in x]))
             gps = dense_gp.fitted(problems, raw, x)
         except NotPositiveDefinite as error:
             bad = batch[error.rows[0]]
             raise NotFitted(bad.place, f"{_ARMS[bad.arm]} arm, {len(bad.y)} labelled units: {_HINT}") from error
         return {(half.place, half.arm): gp for half, gp in zip(batch, gps, strict=True)}
+
+    def _climb(self, problems: Problems, raw: Raw) -> Raw:
+        if self.optimiser == "adam":
+            return dense_gp.adam(problems, raw, self.steps, self.lr)
+        return dense_gp.lbfgs(problems, raw, self.steps)
 
     def _start(self, x: Points) -> torch.Tensor:
         raw = torch.zeros(4, dtype=torch.float64)

@@ -9,23 +9,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from macal.models.task import Task
+from macal.models.base import Effects
+from macal.models.task import NotFitted, Task
 from macal.optional import needed
 from macal.registry import UnknownName
-from macal.shapes import Covariates, Outcomes
+from macal.shapes import Covariates
 
 LEARNERS = ("s", "t", "x")
 
 
 @dataclass(frozen=True, eq=False)
-class Effects:
-    """Estimated effects, (n,), in the outcome's unit."""
-
-    tau: Outcomes
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
+class FittedMetaLearner:
     """A fitted meta-learner; None where an arm had no label, and every effect is then estimated as 0."""
 
     learner: Any
@@ -56,23 +50,35 @@ class MetaLearner:
         if self.learner not in LEARNERS:
             raise UnknownName("learner", self.learner, LEARNERS)
 
-    def fit(self, tasks: Sequence[Task]) -> list[Fitted]:
-        """Fit one learner per task."""
-        return [self._fit_one(task) for task in tasks]
+    def fit(self, tasks: Sequence[Task]) -> list[FittedMetaLearner]:
+        """Fit one learner per task, to its labelled units alone.
 
-    def _fit_one(self, task: Task) -> Fitted:
+        Raises:
+            ImportError: EconML is not installed.
+            NotFitted: scikit-learn or EconML refuses a task, say for covariates beyond its trees' single precision.
+        """
+        return [self._fit(place, task) for place, task in enumerate(tasks)]
+
+    def _fit(self, place: int, task: Task) -> FittedMetaLearner:
+        x, t, y = task.labelled.x.astype(np.float64), task.labelled.t, task.labelled.y
+        if len(np.unique(t)) < 2:
+            return FittedMetaLearner(None)
+        learner = self._learner(task.seed)
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):  # in the checks that then refuse
+                return FittedMetaLearner(learner.fit(y, t, X=x))
+        except ValueError as error:  # what both packages raise for data that they cannot take
+            raise NotFitted(place, f"{len(y)} labelled units: {error}") from error
+
+    def _learner(self, seed: int) -> Any:
         with needed("econml", "meta-learners"):
             from econml.metalearners import SLearner, TLearner, XLearner
         from sklearn.ensemble import GradientBoostingRegressor
         from sklearn.linear_model import LogisticRegression
 
-        x, t, y = task.labelled.x.astype(np.float64), task.labelled.t, task.labelled.y
-        if len(np.unique(t)) < 2:
-            return Fitted(None)
-        trees = GradientBoostingRegressor(random_state=task.seed % 2**32)
-        learner = {
+        trees = GradientBoostingRegressor(random_state=seed % 2**32)
+        return {
             "s": lambda: SLearner(overall_model=trees),
             "t": lambda: TLearner(models=trees),
             "x": lambda: XLearner(models=trees, propensity_model=LogisticRegression(max_iter=1000)),
         }[self.learner]()
-        return Fitted(learner.fit(y, t, X=x))

@@ -3,7 +3,6 @@
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -12,9 +11,11 @@ from torch import nn
 
 from macal.models.compiled import fused, wanted
 from macal.models.encoders import ImageNet28, ResidualNet
+from macal.models.settings import Settings
 from macal.models.sparse_gp import PerModel, PerUnit, PerUnitArms, SparseGP, initial_inducing
 from macal.models.spectral import SpectralConv2d, SpectralLinear
 from macal.models.streams import Streams
+from macal.problem import Split
 
 INITIAL_UNITS = 1000  # labelled units whose features place the inducing points
 WARM_UP = 10  # power iterations before the first features
@@ -35,8 +36,8 @@ class Units:
     y: Outcomes
 
     @classmethod
-    def of(cls, split: Any, device: torch.device, y_scale: tuple[float, float] = (0.0, 1.0)) -> "Units":
-        """Copy a :class:`macal.problem.Split` to the device, its outcomes less a mean and over an s.d."""
+    def of(cls, split: Split, device: torch.device, y_scale: tuple[float, float] = (0.0, 1.0)) -> "Units":
+        """Copy a split to the device, its outcomes less a mean and over an s.d."""
         mean, sd = y_scale
         x, t, y = (torch.from_numpy(np.array(a)).to(device) for a in (split.x, split.t, (split.y - mean) / sd))
         return cls(x.float(), t, y.float())
@@ -103,11 +104,11 @@ def pad(rows: Sequence[torch.Tensor]) -> torch.Tensor:
     return nn.utils.rnn.pad_sequence(list(rows), batch_first=True)
 
 
-def build(settings: Any, tasks: Sequence[Units], streams: Streams) -> DeepKernel:
+def build(settings: Settings, tasks: Sequence[Units], streams: Streams) -> DeepKernel:
     """Return freshly drawn models.
 
     Args:
-        settings: a :class:`macal.models.due.Due`.
+        settings: of the models.
         tasks: each model's labelled units.
         streams: each model's random numbers; nothing else decides its initial values.
     """
@@ -122,7 +123,7 @@ def build(settings: Any, tasks: Sequence[Units], streams: Streams) -> DeepKernel
     return DeepKernel(encoder, gp).to(tasks[0].x.device)
 
 
-def _encoder(settings: Any, d: int, streams: Streams) -> nn.Module:
+def _encoder(settings: Settings, d: int, streams: Streams) -> nn.Module:
     if settings.encoder == "dnn":
         encoder = ResidualNet(streams, d, settings.width, settings.depth, settings.dropout, settings.bound)
     else:
@@ -134,7 +135,7 @@ def _encoder(settings: Any, d: int, streams: Streams) -> nn.Module:
     return encoder
 
 
-def _start(settings: Any, features: Points, t: Treatments, generator: torch.Generator) -> Start:
+def _start(settings: Settings, features: Points, t: Treatments, generator: torch.Generator) -> Start:
     """Return one model's inducing points and length scales; an arm without two units borrows the other's."""
     if settings.treatment == "input":
         groups = [torch.cat([features, torch.rand(len(features), 1, generator=generator)], dim=1)]

@@ -13,10 +13,16 @@ from jaxtyping import Float, Shaped
 
 from macal.models.compiled import fused, wanted
 from macal.models.network import DeepKernel, Units, build, pad
+from macal.models.settings import Settings
 from macal.models.sparse_gp import NotPositiveDefinite, PerModel
 from macal.models.streams import Streams
+from macal.models.task import NotFitted
 
 BETAS, EPS = (0.9, 0.999), 1e-8
+_SINGULAR = (
+    "the covariance of its inducing points is not positive definite in float32 at any jitter up to 0.1; look for"
+    " repeated or huge covariates or outcomes, or lower the learning rates"
+)
 
 Weights = Float[torch.Tensor, "n"]
 Marks = Shaped[torch.Tensor, "b"]
@@ -31,8 +37,9 @@ class Job:
     valid: Units
     seed: int
 
-    def __str__(self) -> str:
-        return f"tasks[{self.place}] ({len(self.labelled)} labelled units, seed {self.seed})"
+    def failed(self, reason: str) -> NotFitted:
+        """Return the error that says of which task the training failed."""
+        return NotFitted(self.place, f"{len(self.labelled)} labelled units, seed {self.seed}: {reason}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,11 +94,11 @@ class Batch:
     """The models in training, as many as the batch holds at the moment.
 
     Args:
-        settings: a :class:`macal.models.due.Due`.
+        settings: of the models.
         jobs: models to begin with, at least one.
     """
 
-    def __init__(self, settings: Any, jobs: Sequence[Job]) -> None:
+    def __init__(self, settings: Settings, jobs: Sequence[Job]) -> None:
         self.settings, self.jobs = settings, list(jobs)
         device = jobs[0].labelled.x.device
         self.streams = Streams.of((job.seed for job in jobs), device)
@@ -108,7 +115,8 @@ class Batch:
         labelled, valid = [job.labelled for job in self.jobs], [job.valid for job in self.jobs]
         self.x, self.t, self.y = (pad([getattr(u, name) for u in labelled]) for name in "xty")
         self.valid = [pad([getattr(u, name) for u in valid]) for name in "xty"]
-        weights = [self.settings.validation_weights(len(u)).to(self.x.device) for u in valid]
+        size = self.settings.batch if self.settings.validation == "minibatches" else None
+        weights = [minibatch_weights(len(u), size).to(self.x.device) for u in valid]
         self.weights = pad(weights)
         self.n = torch.tensor([float(len(u)) for u in labelled], device=self.x.device)
         self.decay = 0.5 * (1 - self.settings.dropout) / self.n
@@ -117,18 +125,13 @@ class Batch:
         """Train every model for one epoch, then keep the states that validate best.
 
         Raises:
-            ValueError: a model whose covariance cannot be factorised, or whose loss is not finite from the start.
+            NotFitted: a model whose covariance cannot be factorised, or whose loss is not finite from the start.
         """
         try:
             self._train()
             loss = self._validate()
         except NotPositiveDefinite as error:
-            failed = ", ".join(str(self.jobs[i]) for i in error.rows)
-            raise ValueError(
-                f"training failed for {failed}: the covariance of its inducing points is not positive definite in"
-                " float32 at any jitter up to 0.1; look for repeated or huge covariates or outcomes, or lower the"
-                " learning rates"
-            ) from error
+            raise self.jobs[error.rows[0]].failed(_SINGULAR) from error
         self.epochs += 1
         better = loss < self.best_loss
         self.best_loss = torch.where(better, loss, self.best_loss)
@@ -137,8 +140,7 @@ class Batch:
             self.best[name] = torch.where(_column(better, tensor), tensor, self.best[name])
         lost = ~torch.isfinite(self.best_loss) & ~torch.isfinite(loss)
         if lost.any():
-            names = ", ".join(str(self.jobs[i]) for i in torch.nonzero(lost)[:, 0].tolist())
-            raise ValueError(f"training failed for {names}: its validation loss is not finite; check y's scale")
+            raise self.jobs[int(lost.nonzero()[0])].failed("its validation loss is not finite; check y's scale")
 
     def _train(self) -> None:
         s = self.settings
@@ -217,7 +219,7 @@ def _alone(call: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
-def train(settings: Any, jobs: Sequence[Job]) -> Iterator[Trained]:
+def train(settings: Settings, jobs: Sequence[Job]) -> Iterator[Trained]:
     """Yield trained models as they finish, at most ``settings.slots`` in training at a time.
 
     On a CPU each of torch's threads trains a batch of its own: matrices of this size gain little from two threads in
@@ -225,8 +227,11 @@ def train(settings: Any, jobs: Sequence[Job]) -> Iterator[Trained]:
     for they train longest and would otherwise end alone.
 
     Args:
-        settings: a :class:`macal.models.due.Due`.
+        settings: of the models.
         jobs: the models to train, on one device.
+
+    Raises:
+        NotFitted: a training failed; ``place`` is its job's.
     """
     queue = sorted(jobs, key=lambda job: len(job.labelled))
     on_cpu = bool(queue) and queue[0].labelled.x.device.type == "cpu"
@@ -243,7 +248,7 @@ def train(settings: Any, jobs: Sequence[Job]) -> Iterator[Trained]:
 
 
 def _refill(
-    settings: Any,
+    settings: Settings,
     batches: list[Batch],
     queue: list[Job],
     workers: int,

@@ -19,7 +19,7 @@ from macal.acquisition import Criterion
 from macal.campaigns import loop, results
 from macal.campaigns.results import Record
 from macal.datasets import toy
-from macal.models.exact_gp import Fitted
+from macal.models.exact_gp import FittedGP
 from macal.problem import Problem, as_count
 from macal.shapes import Indices
 
@@ -71,25 +71,25 @@ def model(optimiser: str = "adam") -> models.exact_gp.ExactGP:
     return models.get("exact-gp", optimiser=optimiser, standardise=False)
 
 
-def variance(problem: Problem, labelled: Indices, fitted: Fitted) -> float:
+def variance(problem: Problem, labelled: Indices, fitted: FittedGP) -> float:
     """Figure 1c: mean over the whole pool, labelled units included, of the predictive variance of the own arm."""
     pool = problem.pool
     cov = fitted.predict(pool.x).cov
     return float(cov[np.arange(len(pool)), pool.t, pool.t].mean())
 
 
-def surrogate(problem: Problem, labelled: Indices, fitted: Fitted) -> float:
+def surrogate(problem: Problem, labelled: Indices, fitted: FittedGP) -> float:
     """Figure 1b: :func:`macal.metrics.sinkhorn_surrogate` between the labelled arms; NaN while an arm is empty."""
     x, t = problem.pool.x[labelled], problem.pool.t[labelled]
     return metrics.sinkhorn_surrogate(x, t) if 0 < t.sum() < len(t) else np.nan
 
 
-def evidence(problem: Problem, labelled: Indices, fitted: Fitted) -> float:
+def evidence(problem: Problem, labelled: Indices, fitted: FittedGP) -> float:
     """Log marginal likelihood of both arms together, per labelled unit."""
     return sum(gp.evidence * len(gp.x) for gp in fitted.gps if gp is not None) / len(labelled)
 
 
-def noise(problem: Problem, labelled: Indices, fitted: Fitted) -> float:
+def noise(problem: Problem, labelled: Indices, fitted: FittedGP) -> float:
     """The larger of the two arms' fitted noise variances; the data have none."""
     return max(gp.noise for gp in fitted.gps if gp is not None)
 

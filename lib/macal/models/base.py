@@ -1,0 +1,58 @@
+"""What a model owes those who use it; ``tests/test_models.py`` holds every registered one to it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol, runtime_checkable
+
+from macal.models.task import Task
+from macal.posterior import Posterior
+from macal.shapes import Covariates, Outcomes
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """Estimated effects without a belief about the two outcomes.
+
+    Attributes:
+        tau: (n,), in the outcome's unit.
+    """
+
+    tau: Outcomes
+
+
+@runtime_checkable
+class Fitted(Protocol):
+    """A fitted model; where the model provides "features" it also has ``gradients(x, t)``, (n, p) for n units.
+
+    Attributes:
+        info: numbers that the training reports, each of which becomes a column of a campaign's history.
+    """
+
+    info: Mapping[str, float]
+
+    def predict(self, x: Covariates) -> Posterior | Effects:
+        """Estimate the effects ``tau`` at ``x``, (n, d): a posterior where the model provides one."""
+        ...
+
+
+@runtime_checkable
+class Model(Protocol):
+    """Settings of a model, from which any number of labelled sets are fitted.
+
+    Attributes:
+        provides: what criteria may use of a fitted model, in the words of their ``needs``: "posterior" where
+            ``predict`` returns one, "features" where there are gradients.
+    """
+
+    provides: ClassVar[tuple[str, ...]]
+
+    def fit(self, tasks: Sequence[Task]) -> Sequence[Fitted]:
+        """Fit each task; return the fitted models in the order of the tasks.
+
+        The same tasks give the same bits, and a task's neighbours move its fit by rounding at most.
+
+        Raises:
+            ValueError: a task that this model cannot learn from; the message says which.
+            NotFitted: a training that failed; ``place`` says of which task.
+        """
+        ...
