@@ -19,7 +19,7 @@ from macal.problem import Problem
 from macal.results import Record
 from macal.sweeps import Spec
 
-PURE_PYTHON = ("macal", "jaxtyping", "wadler_lindig", "tqdm")
+PURE_PYTHON = ("macal", "jaxtyping", "wadler_lindig", "tqdm", "filelock")
 GROUPS = {"ibm": ("ibm",), "cmnist": ("mnist",)}
 
 
