@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 from dataclasses import asdict, replace
@@ -11,6 +10,7 @@ from importlib import metadata
 import numpy as np
 import pandas as pd
 import pytest
+from installed import installed_with, name_of
 
 from macal import __main__ as command
 from macal import results, sweeps
@@ -35,21 +35,6 @@ importlib.util.find_spec = lambda name, package=None: None if name in {absent} e
 """
 
 
-def installed_with(names):
-    """What pip would have installed for these distributions."""
-    found, todo = set(), list(names)
-    while todo:
-        name = re.sub(r"[-_.]+", "-", todo.pop()).lower()
-        try:
-            needed = metadata.requires(name) or []
-        except metadata.PackageNotFoundError:
-            continue
-        if name not in found:
-            found.add(name)
-            todo += [re.match(r"[\w.-]+", r)[0] for r in needed if "extra ==" not in r]
-    return found
-
-
 @pytest.fixture(scope="module")
 def away(tmp_path_factory):
     """Pack a sweep, run it without the packages that are not there, return its folder."""
@@ -59,7 +44,7 @@ def away(tmp_path_factory):
     absent = {
         module
         for module, owners in metadata.packages_distributions().items()
-        if not {re.sub(r"[-_.]+", "-", o).lower() for o in owners} & there
+        if not set(map(name_of, owners)) & there
     } - set(bundle.PURE_PYTHON)
     assert {"ot", "pyarrow", "distributed", "pooch"} <= absent
     (folder / "lib" / "sitecustomize.py").write_text(BLOCK.format(absent=absent - {"econml"}))

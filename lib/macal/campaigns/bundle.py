@@ -20,7 +20,7 @@ from macal.campaigns.sweeps import Spec
 from macal.datasets import files, ihdp
 from macal.problem import Problem
 
-PURE_PYTHON = ("macal", "jaxtyping", "wadler_lindig", "tqdm")
+PURE_PYTHON = ("macal", "jaxtyping", "wadler_lindig", "tqdm", "filelock")
 GROUPS = {"ibm": ("ibm",), "cmnist": ("mnist",)}
 
 

@@ -6,7 +6,6 @@ record per campaign at its end (:mod:`~macal.campaigns.results`); what has its r
 share a store: a chunk is locked while it is run.
 """
 
-import fcntl
 import json
 import reprlib
 import time
@@ -21,6 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from filelock import FileLock, Timeout
 from tqdm import tqdm
 
 from macal import acquisition, datasets, models
@@ -250,12 +250,14 @@ def _refuse_file(store: Path) -> None:
 @contextmanager
 def _locked(path: Path) -> Iterator[bool]:
     """Hold a lock that ends with the process, whatever ends the process; False where somebody else has it."""
-    with path.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-            return
+    lock = FileLock(path, fallback_to_soft=False)  # a lock in software would outlive a process that is killed
+    try:
+        held = lock.acquire(blocking=False)
+    except Timeout:
+        yield False
+        return
+    with held:
+        path.touch()  # says when the chunk was begun last
         yield True
 
 
