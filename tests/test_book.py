@@ -110,7 +110,7 @@ def test_ctrl_c_ends_running_and_waiting_chapters(tmp_path):
     for name in "abcdef":
         expression = f"open({str(tmp_path / 'started' / name)!r}, 'w').close(), __import__('time').sleep(1000)"
         (tmp_path / "book" / f"{name}.md").write_text(CHAPTER.format(expression=expression))
-    code = f"from pathlib import Path; from macal import book; book.main([], Path({str(tmp_path)!r}))"
+    code = f"from pathlib import Path; from reproduction import book; book.main([], Path({str(tmp_path)!r}))"
     running = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
     try:
         while len(os.listdir(tmp_path / "started")) < 2:
@@ -147,7 +147,7 @@ RULES = 'book.check(globals(), "1 <= n_seeds <= 100", "optimiser in (\'adam\', \
 def write_notebook(folder):
     """Write a tiny chapter with parameters; it fails where 13 trainings are asked for."""
     cells = [
-        new_code_cell("from macal import book"),
+        new_code_cell("from reproduction import book"),
         new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]}),
         new_code_cell(RULES),
         new_code_cell("print(n_seeds, 1 / (n_seeds - 13))"),

@@ -106,7 +106,7 @@ def test_a_point_that_comes_up_again_is_not_trained_again(tmp_path, trained, mon
 def test_a_killed_process_is_survived(tmp_path):
     """A real kill while a trial trains: its state stays RUNNING on the disk."""
     code = (
-        "import os, signal, sys; from pathlib import Path; from macal import tuning\n"
+        "import os, signal, sys; from pathlib import Path; from reproduction.studies import tuning\n"
         "tuning.Search.rows = lambda self, point: os.kill(os.getpid(), signal.SIGKILL)\n"
         f"tuning.optimise(Path({str(tmp_path / 's.db')!r}), 2, tuning.Search(replications=(0,), labelled=20,"
         " settings={'steps': 1, 'epochs': 1}))"
