@@ -364,7 +364,7 @@ def make(tmp_path):
 def test_make_says_in_one_line_what_is_wrong_and_writes_nothing(make, arguments, message):
     _, _, before = make("help")
     status, said, after = make(*shlex.split(arguments))
-    lines = [line for line in said.splitlines() if not re.match(r"make: \*\*\* .* Error \d$", line)]
+    lines = [line for line in said.splitlines() if not re.match(r"make(\[\d+\])?: \*\*\* .* Error \d$", line)]
     assert status == 2 and len(lines) == 1 and message in lines[0] and after == before
 
 
