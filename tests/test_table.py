@@ -199,6 +199,15 @@ def test_numbers_among_objects_are_numbers():
     assert problems[0].start.tolist() == problems[1].start.tolist()
 
 
+def test_an_outcome_may_be_a_truth_value():
+    answers = pd.Series([True, False] * 100, make_table().index)
+    assert make(make_table().assign(cost=answers), test_size=0.0).pool.y.tolist() == [1.0, 0.0] * 100
+    some = make(make_table().assign(cost=answers.astype("boolean").where(np.arange(200) < 3)), test_size=0.0)
+    assert some.start.tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match="cost must be finite numbers, .* got True"):
+        make(make_table().assign(cost=answers.astype(object)))
+
+
 def test_sparse_columns_are_numbers_too():
     table = make_table()
     sparse = table.assign(age=pd.arrays.SparseArray(table.age), treated=pd.arrays.SparseArray(table.treated))

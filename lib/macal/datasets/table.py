@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_bool_dtype
 
 from macal.datasets.columns import encoded, numbers
 from macal.problem import Problem, Split, as_arms, as_count
@@ -54,9 +55,10 @@ def _check_gaps(columns: dict[str, pd.Series]) -> None:
 
 def _outcomes(column: pd.Series, name: str) -> Outcomes:
     """Outcomes, (n,), NaN where there is none yet."""
-    values = numbers(column, name)
+    values = numbers(column.astype("Float64") if is_bool_dtype(column) else column, name)
     if values is None or np.isinf(values).any():
-        odd = column[[not isinstance(v, Real) for v in column]] if values is None else column[np.isinf(values)]
+        odd = column[[not isinstance(v, Real) or isinstance(v, bool) for v in column]]
+        odd = odd if values is None else column[np.isinf(values)]
         raise ValueError(
             f"{name} must be finite numbers, missing where an outcome has not been bought, got {odd.iloc[0]!r}"
         )
