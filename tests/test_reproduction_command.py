@@ -13,7 +13,7 @@ def test_record_runs_the_study_of_a_table(monkeypatch, capsys, tmp_path):
     into = ["--into", str(tmp_path)]
     assert command.main(["record", "toy", "--replications", "2", "--replace", *into]) == 0
     assert command.main(["record", "toy", *into]) == 0
-    assert asked == [(2, tmp_path, True), (tmp_path, False)] and "toy: 1 rows" in capsys.readouterr().out
+    assert asked == [(2, tmp_path, True, False), (tmp_path, False, False)] and "toy: 1 rows" in capsys.readouterr().out
     for number in ("0", "-1"):
         assert command.main(["record", "toy", "--replications", number, *into]) == 1
         assert "replications must be an integer of at least 1, got" in capsys.readouterr().err

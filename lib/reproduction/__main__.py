@@ -32,6 +32,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--replications", type=int, help="by default those of the book")
     command.add_argument("--into", type=Path, default=results.FOLDER, help="folder of the tables (default: results/)")
     command.add_argument("--replace", action="store_true", help="replace tables that are there")
+    command.add_argument("--dirty", action="store_true", help="though the code differs from its commit")
     return parser
 
 
@@ -40,7 +41,7 @@ def _record(options: argparse.Namespace) -> None:
     for name in options.names:  # before hours are spent
         results.targets(name, options.into, options.replace)
     for name in options.names:
-        table = RECORDED[name](*given, folder=options.into, replace=options.replace)
+        table = RECORDED[name](*given, folder=options.into, replace=options.replace, dirty=options.dirty)
         print(f"{name}: {len(table)} rows", flush=True)
 
 

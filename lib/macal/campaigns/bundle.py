@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from macal import datasets, metrics
-from macal.campaigns import results
+from macal.campaigns import provenance, results
 from macal.campaigns.results import Record
 from macal.campaigns.sweeps import Spec
 from macal.datasets import files, ihdp
@@ -48,6 +48,7 @@ def _fill(spec: Spec, folder: Path) -> None:
     for name in PURE_PYTHON:
         source = Path(find_spec(name).origin).parent
         shutil.copytree(source, folder / "lib" / name, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "lib" / provenance.PACKED).write_text(json.dumps(provenance.origin()))
     if spec.dataset == "ihdp":
         ihdp.covariates()  # fails where econml is missing, or another version
         (table,) = ihdp.SOURCES

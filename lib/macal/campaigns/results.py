@@ -8,17 +8,16 @@ the book loads by :func:`load`.
 
 import hashlib
 import json
-import platform
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from macal.campaigns import atomic
+from macal.campaigns import atomic, provenance
+from macal.campaigns.provenance import uncommitted
 from macal.optional import needed
 from macal.registry import nearest
 
@@ -36,6 +35,10 @@ class ForeignRecord(ValueError):
 
 class Incomplete(ValueError):
     """A store that lacks campaigns that it was asked for."""
+
+
+class Uncommitted(ValueError):
+    """Records that were made by code that no commit holds."""
 
 
 @dataclass(frozen=True)
@@ -62,33 +65,6 @@ class Record:
 
 def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def manifest(
-    sources: Mapping[str, str], seconds: float, device: str, threads: int, compiled: bool = False
-) -> dict[str, Any]:
-    """Say where a record comes from.
-
-    Args:
-        sources: raw files and their SHA-256.
-        seconds: that the campaign took.
-        device: "cpu", or the name of the GPU.
-        threads: of PyTorch.
-        compiled: whether training steps were, by ``torch.compile``.
-    """
-    package = Path(__file__).parents[1]
-    code = hashlib.sha256()
-    for path in sorted(package.rglob("*.py")):
-        code.update(path.relative_to(package).as_posix().encode() + path.read_bytes())
-    packages = {name: metadata.version(name) for name in ("numpy", "scipy", "torch", "gpytorch", "pandas")}
-    machine = {
-        "device": device,
-        "threads": threads,
-        "compiled": compiled,
-        "system": platform.platform(),
-        "python": platform.python_version(),
-    }
-    return {"code": code.hexdigest(), "packages": packages, "sources": dict(sources), "seconds": seconds, **machine}
 
 
 def path_of(config: dict[str, Any], folder: Path) -> Path:
@@ -214,6 +190,19 @@ def _check_complete(store: Path, have: set[str]) -> None:
         )
 
 
+def require_committed(dirty: bool = False) -> None:
+    """Refuse to begin what could not be published: records by code that differs from its commit.
+
+    Raises:
+        Uncommitted: it does, and ``dirty`` is not set.
+    """
+    if provenance.origin()["dirty"] and not dirty:
+        raise Uncommitted(
+            f"the code in {provenance.PACKAGE.parent} differs from its commit, so that no record would lead back to it;"
+            " commit it, or go on by --dirty (dirty=True)"
+        )
+
+
 def checkout(folder: Path = FOLDER) -> Path:
     """Return the folder of the recorded tables.
 
@@ -274,6 +263,7 @@ def publish(
     *,
     replace: bool = False,
     partial: bool = False,
+    dirty: bool = False,
     report: Callable[[str], Any] = print,
 ) -> pd.DataFrame:
     """Gather the records of a store into ``<name>.parquet`` and ``<name>.json``, its manifest with the picks.
@@ -284,11 +274,13 @@ def publish(
         folder: of the tables.
         replace: replace a table of that name.
         partial: publish a store that lacks campaigns that it was asked for.
-        report: is told what a table is replaced by.
+        dirty: publish records that were made by uncommitted code, see :func:`.provenance.checkout_state`.
+        report: is told what a table is replaced by, and how many records uncommitted code has made.
 
     Raises:
         ValueError: no record in the store, or a name that does not do.
         Incomplete: the store lacks campaigns; a store of an earlier version does not say.
+        Uncommitted: records say that their code differed from its commit; those of an earlier version do not say.
         FileExistsError: there is a table of that name, and ``replace`` is not set.
         OSError: a file cannot be read or written.
     """
@@ -300,12 +292,21 @@ def publish(
         raise ValueError(f"no record in {store}; run the sweep first")
     if not partial:
         _check_complete(store, {r.key for r in records})
+    changed = [f"{r.key}.json" for r in records if uncommitted(r.manifest)]
+    found = f"{len(changed)} of {len(records)} campaigns were made by code that differs from its commit"
+    if changed and not dirty:
+        raise Uncommitted(
+            f"{found}: {', '.join(changed[:3])}{' and more' * (len(changed) > 3)} in {store}; commit the code, delete"
+            " them and run them again, or publish them as they are by --dirty (dirty=True)"
+        )
     gathered = table(records)
     if path.exists() or about.exists():
         change = _change(about, records)
         if not replace:
             raise FileExistsError(f"{path} exists; --replace (replace=True) would replace {change}")
         report(f"{name}: replacing {change}")
+    if changed:
+        report(f"{name}: {found}")
     content, described = _encoded(gathered, records)
     # the manifest first: a table is there once its manifest is, and a stop between them shows, for the digests differ
     atomic.write({about: described, path: content})
@@ -391,3 +392,17 @@ def cost(found: pd.DataFrame) -> pd.DataFrame:
     ]
     named = pd.DataFrame(rows, columns=["device", "threads", "campaigns", "trainings", "hours"])
     return named.groupby(["device", "threads"]).sum()
+
+
+def origins(found: pd.DataFrame) -> pd.DataFrame:
+    """Say which code made a loaded table: campaigns and trainings, a row per commit and per whether it was dirty.
+
+    Both are None for records of code outside a checkout, and of versions that did not say; see
+    :func:`.provenance.checkout_state`.
+    """
+    rows = [
+        (r["manifest"].get("commit"), uncommitted(r["manifest"]) or r["manifest"].get("dirty"), 1, r["rows"])
+        for r in found.attrs["records"]
+    ]
+    named = pd.DataFrame(rows, columns=["commit", "dirty", "campaigns", "trainings"])
+    return named.groupby(["commit", "dirty"], dropna=False).sum()

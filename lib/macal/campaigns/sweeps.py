@@ -24,7 +24,7 @@ from filelock import FileLock, Timeout
 from tqdm import tqdm
 
 from macal import acquisition, datasets, models
-from macal.campaigns import atomic, loop, results
+from macal.campaigns import atomic, loop, provenance, results
 from macal.campaigns.results import Record
 from macal.campaigns.workers import each
 from macal.models import compiled
@@ -290,40 +290,45 @@ def _play(chunk: Chunk, store: Path) -> None:
     spec, model, start = chunk.spec, chunk.spec.build_model(), time.perf_counter()
     problems = {r: datasets.load(spec.dataset, r, spec.protocol) for r, _ in chunk.campaigns}
     campaigns = [loop.begin(problems[r], spec.criterion(m), m, n_queries=spec.n_queries) for r, m in chunk.campaigns]
-    rows, before, done = _restore(chunk, store, campaigns)
+    rows, before, done, origins = _restore(chunk, store, campaigns)
     for stage in loop.stages(campaigns, model, spec.steps or spec.every, spec.stage, done):
         rows, done = rows + stage, done + 1
         picks = [[batch.tolist() for batch in c.batches] for c in campaigns]
         seconds = before + time.perf_counter() - start
-        checkpoint = Record(chunk.composition, rows, [], {"done": done, "seconds": seconds, "picks": picks})
-        results.write(checkpoint, store / "checkpoints")
+        about = {"done": done, "seconds": seconds, "picks": picks, "origins": origins}
+        results.write(Record(chunk.composition, rows, [], about), store / "checkpoints")
     seconds = before + time.perf_counter() - start
-    device = (
-        torch.cuda.get_device_name()
-        if getattr(model, "device", "cpu") != "cpu" and torch.cuda.is_available()
-        else "cpu"
-    )
+    device = provenance.device_of(model)
     for campaign, config in zip(campaigns, chunk.configs, strict=True):
         if _sound(results.path_of(config, store), config, aside=True):
             continue  # written before the chunk was cut off among its records
-        took = seconds / len(campaigns)
-        about = results.manifest(campaign.problem.sources, took, device, spec.threads, compiled.wanted(device))
+        took, fused = seconds / len(campaigns), compiled.wanted(device)
+        about = provenance.manifest(campaign.problem.sources, took, device, spec.threads, fused, origins)
         own = [row for row in rows if (row["replication"], row["method"]) == (campaign.problem.seed, campaign.method)]
         own = [{k: v for k, v in row.items() if k not in ("replication", "method")} for row in own]
         results.write(Record(config, own, [b.tolist() for b in campaign.batches], about), store)
     (store / "checkpoints" / f"{chunk.name}.json").unlink(missing_ok=True)
 
 
-def _restore(chunk: Chunk, store: Path, campaigns: Sequence[loop.Campaign]) -> tuple[list[loop.Row], float, int]:
-    """Put campaigns where the checkpoint left them; return its rows, its seconds and how many stages are done."""
-    path = store / "checkpoints" / f"{chunk.name}.json"
+def _restore(
+    chunk: Chunk, store: Path, campaigns: Sequence[loop.Campaign]
+) -> tuple[list[loop.Row], float, int, list[dict[str, Any]]]:
+    """Put campaigns where the checkpoint left them.
+
+    Returns:
+        Its rows, its seconds, how many stages are done, and the origins of all code that has run the chunk, this
+        process's among them.
+    """
+    path, own = store / "checkpoints" / f"{chunk.name}.json", provenance.origin()
     if not _sound(path, chunk.composition, aside=True):
-        return [], 0.0, 0
+        return [], 0.0, 0, [own]
     checkpoint = results.read(path)
+    about = checkpoint.manifest
     if campaigns[0].criterion.needs:
-        for campaign, picks in zip(campaigns, checkpoint.manifest["picks"], strict=True):
+        for campaign, picks in zip(campaigns, about["picks"], strict=True):
             campaign.batches = [np.array(batch, np.int64) for batch in picks]
-    return checkpoint.rows, checkpoint.manifest["seconds"], checkpoint.manifest["done"]
+    before = about.get("origins", [provenance.UNKNOWN])
+    return checkpoint.rows, about["seconds"], about["done"], before if own in before else [*before, own]
 
 
 class Unfinished(RuntimeError):

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from macal import datasets, metrics, models
-from macal.campaigns import loop, results, terminal
+from macal.campaigns import loop, provenance, results, terminal
 from macal.campaigns.results import Record
 from macal.models import Task, due
 from macal.problem import Problem, as_count
@@ -70,6 +70,7 @@ def run(jobs: Iterable[Job], store: Path, report: Callable[[str], Any] = print) 
     Raises:
         DamagedRecord: a file of the store is not whole.
     """
+    provenance.origin()  # of the code as it is now, not at the end
     for config, work in jobs:
         config = json.loads(json.dumps(config))
         path = results.path_of(config, store)
@@ -80,10 +81,9 @@ def run(jobs: Iterable[Job], store: Path, report: Callable[[str], Any] = print) 
         rows = work()
         seconds = time.perf_counter() - start
         sources = datasets.load(config["dataset"], 0, config["protocol"]).sources
-        device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
-        results.write(
-            Record(config, rows, [], results.manifest(sources, seconds, device, torch.get_num_threads())), store
-        )
+        device = provenance.device_of(models.get("due", **config.get("settings", {})))
+        about = provenance.manifest(sources, seconds, device, torch.get_num_threads())
+        results.write(Record(config, rows, [], about), store)
         report(
             f"{', '.join(f'{k} {v}' for k, v in config.items() if isinstance(v, (str, int, float)))}: {seconds:.0f} s"
         )
@@ -175,16 +175,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--jobs", type=int, help="only so many of its jobs (default: all)")
     parser.add_argument("--into", type=Path, default=results.FOLDER, help="where the table goes (default: results/)")
     parser.add_argument("--replace", action="store_true", help="replace a table that is there")
+    parser.add_argument("--dirty", action="store_true", help="though the code differs from its commit")
     parser.add_argument("--partial", action="store_true", help="publish before all jobs are done")
     chosen = parser.parse_args(arguments)
     make, name = STUDIES[chosen.study]
     jobs = make()
     wanted = jobs if chosen.jobs is None else jobs[: as_count(chosen.jobs, "jobs")]
     results.targets(name, chosen.into, chosen.replace)  # before hours are spent
+    results.require_committed(chosen.dirty)
     results.note({"study": chosen.study}, [config for config, _ in jobs], chosen.store)
     torch.set_num_threads(1)
     run(wanted, chosen.store, lambda line: print(line, flush=True))
-    results.publish(chosen.store, name, chosen.into, replace=chosen.replace, partial=chosen.partial)
+    allowed = {"replace": chosen.replace, "partial": chosen.partial, "dirty": chosen.dirty}
+    results.publish(chosen.store, name, chosen.into, **allowed)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from macal import acquisition, datasets, metrics
-from macal.campaigns import loop, results
+from macal.campaigns import loop, provenance, results
 from macal.campaigns.results import Record
 from macal.problem import Problem
 from macal.shapes import Indices
@@ -77,7 +77,7 @@ def records(dataset: str, replication: int) -> list[Record]:
         start = time.perf_counter()
         picks = batches.get(method) or plan(problem, method, max(steps))
         rows = [{"step": step} | measure(problem, problem.labelled(picks[:step]), caliper) for step in steps]
-        about = results.manifest(problem.sources, time.perf_counter() - start, "cpu", 1)
+        about = provenance.manifest(problem.sources, time.perf_counter() - start, "cpu", 1)
         config = {"dataset": dataset, "protocol": problem.protocol, "replication": replication, "method": method}
         config["criterion"] = asdict(acquisition.get(method))
         made.append(Record(config, rows, [list(batch) for batch in picks[: max(steps)]], about))
@@ -85,7 +85,7 @@ def records(dataset: str, replication: int) -> list[Record]:
 
 
 def record(
-    dataset: str, replications: Iterable[int], folder: Path = results.FOLDER, replace: bool = False
+    dataset: str, replications: Iterable[int], folder: Path = results.FOLDER, replace: bool = False, dirty: bool = False
 ) -> pd.DataFrame:  # fmt: skip
     """Measure some replications and publish them as ``acquired_<dataset>``.
 
@@ -94,8 +94,10 @@ def record(
         replications: of the data, at least one.
         folder: where the table goes.
         replace: replace a table that is there.
+        dirty: record though the code differs from its commit.
 
     Raises:
+        Uncommitted: the code differs from its commit, and ``dirty`` is not set.
         FileExistsError: there is a table, and ``replace`` is not set; nothing is measured.
         ValueError: no replication.
     """
@@ -103,8 +105,9 @@ def record(
     if not replications:
         raise ValueError("replications must be a list of at least one, got none")
     results.targets(f"acquired_{dataset}", folder, replace)
+    results.require_committed(dirty)
     with tempfile.TemporaryDirectory() as store:
         for replication in replications:
             for one in records(dataset, replication):
                 results.write(one, Path(store))
-        return results.publish(Path(store), f"acquired_{dataset}", folder, replace=replace)
+        return results.publish(Path(store), f"acquired_{dataset}", folder, replace=replace, dirty=dirty)

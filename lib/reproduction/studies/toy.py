@@ -16,7 +16,7 @@ import torch
 
 from macal import acquisition, metrics, models
 from macal.acquisition import Criterion
-from macal.campaigns import loop, results
+from macal.campaigns import loop, provenance, results
 from macal.campaigns.results import Record
 from macal.datasets import toy
 from macal.models.exact_gp import FittedGP
@@ -149,7 +149,7 @@ def records(part: Part, seeds: Iterable[int]) -> list[Record]:
     table = run(part, seeds)
     places = [(seed, name) for seed in seeds for name in part.criteria]
     seconds = (time.perf_counter() - start) / len(places)
-    about = results.manifest({}, seconds, "cpu", torch.get_num_threads())
+    about = provenance.manifest({}, seconds, "cpu", torch.get_num_threads())
     names = ["dataset", "protocol", "replication", "method"]
     groups = {key: rows.drop(columns=names) for key, rows in table.groupby(["replication", "method"], sort=False)}
     made = []
@@ -164,7 +164,7 @@ def records(part: Part, seeds: Iterable[int]) -> list[Record]:
 
 
 def record(
-    name: str, seeds: int = SEEDS, folder: Path = results.FOLDER, replace: bool = False
+    name: str, seeds: int = SEEDS, folder: Path = results.FOLDER, replace: bool = False, dirty: bool = False
 ) -> pd.DataFrame:  # fmt: skip
     """Run everything that is recorded under ``name`` and publish it.
 
@@ -173,15 +173,18 @@ def record(
         seeds: how many replications.
         folder: where the table goes.
         replace: replace a table that is there.
+        dirty: record though the code differs from its commit.
 
     Raises:
+        Uncommitted: the code differs from its commit, and ``dirty`` is not set.
         FileExistsError: there is a table, and ``replace`` is not set; nothing is run.
         ValueError: ``seeds`` below 1.
     """
     as_count(seeds, "seeds")
     results.targets(name, folder, replace)
+    results.require_committed(dirty)
     with tempfile.TemporaryDirectory() as store:
         for part in RECORDED[name]:
             for one in records(part, range(seeds)):
                 results.write(one, Path(store))
-        return results.publish(Path(store), name, folder, replace=replace)
+        return results.publish(Path(store), name, folder, replace=replace, dirty=dirty)

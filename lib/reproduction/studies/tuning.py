@@ -19,7 +19,7 @@ import pandas as pd
 import torch
 
 from macal import datasets, models
-from macal.campaigns import results, terminal
+from macal.campaigns import provenance, results, terminal
 from macal.campaigns.results import Record
 from macal.optional import needed
 from macal.problem import Problem, as_count
@@ -215,7 +215,8 @@ def write_trials(study: optuna.Study, store: Path) -> None:
     for t in ranking(study):
         name = names.get(_name(t.params), f"trial {t.number}")
         seconds = (t.datetime_complete - t.datetime_start).total_seconds()
-        about = results.manifest(sources, seconds, "cpu", torch.get_num_threads())
+        device = provenance.device_of(build(t.params))
+        about = provenance.manifest(sources, seconds, device, torch.get_num_threads())
         record = Record(config | {"point": name, "trial": t.number} | t.params, t.user_attrs["rows"], [], about)
         results.write(record, store)
 
@@ -228,8 +229,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--best", type=int, default=2, help="points judged again")
     parser.add_argument("--into", type=Path, default=results.FOLDER, help="where the table goes (default: results/)")
     parser.add_argument("--replace", action="store_true", help="replace a table that is there")
+    parser.add_argument("--dirty", action="store_true", help="though the code differs from its commit")
     chosen = parser.parse_args(arguments)
     results.targets("tuning", chosen.into, chosen.replace)  # before hours are spent
+    results.require_committed(chosen.dirty)
     torch.set_num_threads(1)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     say = lambda text: print(text, flush=True)  # noqa: E731
@@ -238,7 +241,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     write_trials(study, chosen.store)
     backbone_study.run(confirmations(study, chosen.best, Search(replications=tuple(HELD_OUT))), chosen.store, say)
-    results.publish(chosen.store, "tuning", chosen.into, replace=chosen.replace)
+    results.publish(chosen.store, "tuning", chosen.into, replace=chosen.replace, dirty=chosen.dirty)
 
 
 if __name__ == "__main__":
