@@ -173,8 +173,8 @@ def test_what_no_commit_holds_is_published_on_demand_alone(tmp_path, capsys):
     assert command.main(call) == 1 and "by --dirty" in capsys.readouterr().err
     assert command.main([*call, "--dirty"]) == 0
     assert "2 of 5 campaigns were made by code that differs from its commit" in capsys.readouterr().out
-    found = results.origins(results.load("toy", out)).reset_index().fillna("unknown")
-    assert found.values.tolist() == [["c" * 40, False, 1, 1], ["c" * 40, True, 2, 2], ["unknown", "unknown", 2, 2]]
+    found = results.origins(results.load("toy", out)).reset_index()
+    assert found.values.tolist() == [["c" * 40, "no", 1, 1], ["c" * 40, "yes", 2, 2], ["unknown", "unknown", 2, 2]]
 
 
 def test_republished_records_keep_their_manifests(tmp_path):
