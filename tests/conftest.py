@@ -18,3 +18,13 @@ settings.load_profile("repeatable")
 def unchecked(monkeypatch):
     """Let values of wrong types reach the library, as they do outside of tests."""
     monkeypatch.setattr(config, "jaxtyping_disable", True)
+
+
+@pytest.fixture(autouse=True)
+def origin(monkeypatch):
+    """Let tests record and publish from a working tree with changes; return what tells the origin of the code."""
+    from macal.campaigns import provenance
+
+    plain = provenance.origin
+    monkeypatch.setattr(provenance, "origin", lambda: dict(provenance.UNKNOWN))
+    return plain

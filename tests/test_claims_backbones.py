@@ -130,7 +130,7 @@ def test_replications_that_lack_a_variant_do_not_count(monkeypatch):
     assert "PEHE, variant over the paper's words, 6 replications" in backbones.judge_code().evidence
 
 
-def test_whole_trainings_in_company():
+def test_whole_trainings_alone_or_in_another_order():
     rng = np.random.default_rng(0)
     base = [{"replication": 0, "init": k, "variant": "batch", "pehe": 1 + rng.random(), "epochs": 9} for k in range(16)]
     other = [row | {"variant": "alone", "pehe": row["pehe"] * np.exp(0.01 * rng.normal())} for row in base]
@@ -140,6 +140,6 @@ def test_whole_trainings_in_company():
     assert found.low["permuted"] > 0 and found["same epochs"].to_dict() == {"alone": 1, "permuted": 0}
 
 
-def test_company_shifts_no_recorded_statistic():
-    found = backbones.shifts(results.load("backbones_company"))
+def test_batching_shifts_no_recorded_statistic():
+    found = backbones.shifts(results.load("backbones_batching"))
     assert ((found.low <= 0) & (found.high >= 0)).all() and (found.trainings == 16).all()

@@ -7,7 +7,7 @@ import pytest
 import macal
 from macal import results
 from reproduction.claims import acquired as judge
-from reproduction.studies import labelled_sets
+from reproduction.studies import jobs, labelled_sets
 
 
 def table(best, methods=("macal", *judge.OTHERS), replications=6):
@@ -64,16 +64,12 @@ def test_planned_and_swept_campaigns_are_recorded(monkeypatch, tmp_path):
     picks = labelled_sets.plan(macal.load("ihdp", 0), "random", 46)
     swept = pd.DataFrame()
     swept.attrs["records"] = [{"config": {"method": "lcmd", "replication": 0}, "picks": picks}]
-    load = results.load
-    monkeypatch.setattr(results, "load", lambda name: swept)
-    labelled_sets.record("ihdp", [0], tmp_path)
-    found = load("acquired_ihdp", tmp_path)
+    monkeypatch.setattr(labelled_sets.tables, "load", lambda name: swept)
+    jobs.run(labelled_sets.jobs("acquired_ihdp", 1), tmp_path, lambda line: None)
+    results.publish(tmp_path, "acquired_ihdp", tmp_path / "out")
+    found = results.load("acquired_ihdp", tmp_path / "out")
     assert set(found.method) == {*labelled_sets.PLANNED, "lcmd"} and set(found.step) == {5, 15}
     wide = found.set_index(["step", "method"])
     assert wide.loc[(15, "lcmd"), "w1"] == wide.loc[(15, "random"), "w1"] > wide.loc[(15, "macal"), "w1"]
     assert all(len(r["picks"]) == 15 for r in found.attrs["records"])
-    monkeypatch.setattr(labelled_sets, "records", None)  # nothing is measured
-    with pytest.raises(FileExistsError, match="or replace it by --replace"):
-        labelled_sets.record("ihdp", [0], tmp_path)
-    with pytest.raises(ValueError, match="at least one, got none"):
-        labelled_sets.record("ihdp", [], tmp_path, replace=True)
+    assert labelled_sets.swept("ihdp", 0) == {"lcmd": picks} and labelled_sets.swept("ihdp", 1) == {}

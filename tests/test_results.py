@@ -17,6 +17,7 @@ import pytest
 import macal
 import reproduction
 from macal import results
+from macal.campaigns import provenance
 from macal.campaigns.results import DamagedRecord, ForeignRecord, Record, read, read_all, write
 
 
@@ -308,8 +309,8 @@ def test_an_installation_without_the_repository_says_so(published):
 
 
 def test_a_manifest_says_where_numbers_come_from():
-    about = results.manifest({"a.csv": "00"}, 2.0, "cpu", 1)
-    assert about["packages"].keys() >= {"torch", "gpytorch", "numpy"} and len(about["code"]) == 64
+    about = provenance.manifest({"a.csv": "00"}, 2.0, "cpu", 1)
+    assert about["packages"].keys() >= {"torch", "gpytorch", "numpy"}
     assert (about["seconds"], about["device"], about["threads"], about["sources"]) == (2.0, "cpu", 1, {"a.csv": "00"})
 
 

@@ -17,6 +17,7 @@ import pytest
 
 from macal import __main__ as command
 from macal import results, sweeps
+from macal.campaigns import atomic, records
 from macal.campaigns.sweeps import Spec, chunks, listing, run_chunk
 
 GP = {"name": "exact-gp", "optimiser": "lbfgs", "steps": 8}
@@ -123,7 +124,7 @@ def test_a_chunk_continues_from_its_checkpoint(undisturbed, tmp_path, monkeypatc
 
 def test_a_chunk_that_is_cut_off_among_its_records_writes_only_the_others(undisturbed, tmp_path, monkeypatch):
     chunk = next(chunk for chunk in chunks(SPEC) if len(chunk.campaigns) == 2)
-    plain, first = results.write, []
+    plain, first = records.write, []
 
     def cut_off(record, folder):
         if folder == tmp_path and first:
@@ -132,10 +133,10 @@ def test_a_chunk_that_is_cut_off_among_its_records_writes_only_the_others(undist
         if folder == tmp_path:
             first.append((path, path.stat().st_mtime_ns))
 
-    monkeypatch.setattr(results, "write", cut_off)
+    monkeypatch.setattr(records, "write", cut_off)
     with pytest.raises(KeyboardInterrupt):
         run_chunk(chunk, tmp_path)
-    monkeypatch.setattr(results, "write", plain)
+    monkeypatch.setattr(records, "write", plain)
     monkeypatch.setattr(sweeps.loop, "train", None)  # nothing is left to train
     assert run_chunk(chunk, tmp_path) == "done"
     [(path, written)] = first
@@ -216,7 +217,7 @@ def test_what_another_process_runs_is_not_passed_off_as_finished(tmp_path, capsy
     store.mkdir()
     call = ["sweep", str(tmp_path / "spec.json"), str(store)]
     told = "1 of 2 campaigns are finished, 1 are run by another process; run again when it has ended"
-    with sweeps._locked(store / f".{chunks(spec)[0].name}.lock"):
+    with atomic.locked(store / f".{chunks(spec)[0].name}.lock"):
         with pytest.raises(sweeps.Unfinished, match=told):
             sweeps.sweep(spec, store)
         assert len(results.read_all(store)) == 1

@@ -10,7 +10,7 @@ from macal.datasets import toy
 from macal.models import Task
 from macal.problem import Problem, Split
 from reproduction.studies import toy as toy_study
-from reproduction.studies.toy import FIGURE, VARIANTS, Part
+from reproduction.studies.toy import FIGURE, VARIANTS
 
 
 def arms(seed, n1=30, n0=50, d=1):
@@ -109,26 +109,6 @@ def test_variants_are_all_but_the_figures_own():
     assert {(c.alpha, c.metric) for c in VARIANTS.values()} & {(1.0, "euclidean"), (0.0, "sqeuclidean")} == set()
     for parts in toy_study.RECORDED.values():
         assert len({(p.optimiser, p.protocol) for p in parts}) == 1  # one table holds one model and protocol
-
-
-def test_recorded_tables_are_what_was_run(tmp_path, monkeypatch):
-    part = Part({"symmetry": FIGURE["symmetry"], "macal": FIGURE["macal"]}, "lbfgs", centre=3.0, every=24)
-    monkeypatch.setitem(toy_study.RECORDED, "tiny", (part,))
-    table = toy_study.record("tiny", seeds=2, folder=tmp_path)
-    loaded = results.load("tiny", tmp_path)
-    assert loaded.equals(table) and loaded.labelled.tolist() == [25, 265] * 4 and set(loaded.centre) == {3.0}
-    again = toy_study.run(part, range(2))
-    merged = again.merge(loaded, on=["replication", "method", "labelled"], suffixes=("", "_loaded"))
-    for name in ("pehe", "w1", *toy_study.MEASURES):
-        np.testing.assert_array_equal(merged[name], merged[f"{name}_loaded"])
-    own = {(r["config"]["replication"], r["config"]["method"]): r["picks"] for r in loaded.attrs["records"]}
-    assert own[1, "macal"] == again.attrs["picks"][3]
-    monkeypatch.setattr(toy_study, "records", None)  # nothing is run
-    with pytest.raises(FileExistsError, match="or replace it by --replace"):
-        toy_study.record("tiny", seeds=1, folder=tmp_path)
-    with pytest.raises(ValueError, match="seeds must be an integer of at least 1, got 0"):
-        toy_study.record("tiny", seeds=0, folder=tmp_path, replace=True)
-    assert results.load("tiny", tmp_path).equals(loaded)
 
 
 def test_final_errors_are_those_recorded():

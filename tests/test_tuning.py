@@ -14,7 +14,7 @@ from optuna.trial import TrialState
 
 from macal import results
 from reproduction.studies import backbones as backbone_study
-from reproduction.studies import tuning
+from reproduction.studies import recording, tables, tuning
 
 TINY = tuning.Search(replications=(0,), labelled=20, settings={"steps": 1, "epochs": 1})
 
@@ -149,12 +149,12 @@ def test_bad_input_is_named(call, message):
         call()
 
 
-def test_the_command_searches_judges_afresh_publishes_and_resumes(tmp_path, trained):
-    call = [str(tmp_path / "store"), "--trials", "6", "--best", "2", "--into", str(tmp_path / "results")]
-    tuning.main(call)
-    with pytest.raises(FileExistsError, match="or replace it by --replace"):
-        tuning.main(call)
-    tuning.main([*call, "--replace"])
+def test_the_table_is_searched_judged_afresh_and_resumes(tmp_path, trained, monkeypatch):
+    monkeypatch.setattr(tuning.jobs, "__defaults__", (None, None, 6, 2))
+    store = tmp_path / "store"
+    with pytest.raises(results.Incomplete, match="lacks 9 of 10 campaigns"):
+        recording.record(tables.get("tuning"), store, tmp_path / "results", jobs=1)
+    recording.record(tables.get("tuning"), store, tmp_path / "results")
     table = results.load("tuning", tmp_path / "results")
     held_out = table[table.stage == "held out"]
     assert set(held_out.point) == {"paper", "code", "found 1", "found 2"}
@@ -168,8 +168,13 @@ def test_the_command_searches_judges_afresh_publishes_and_resumes(tmp_path, trai
     assert all(best[name] == first[name] for name in tuning.SPACE)
 
 
+def test_a_search_needs_a_store():
+    with pytest.raises(ValueError, match="needs a store"):
+        list(tuning.jobs("tuning"))
+
+
 def test_labels_are_nested_and_rows_name_their_training():
     problem = tuning.datasets.load("ihdp", 3)
-    assert backbone_study.drawn(problem, 9).tolist() == backbone_study.drawn(problem, 20)[:9].tolist()
-    rows = backbone_study.fit_rows(tuning.build(tuning.PAPER, steps=1, epochs=1), [(problem, 12, 0), (problem, 9, 1)])
+    assert backbone_study.random_units(problem, 9).tolist() == backbone_study.random_units(problem, 20)[:9].tolist()
+    rows = backbone_study.train(tuning.build(tuning.PAPER, steps=1, epochs=1), [(problem, 12, 0), (problem, 9, 1)])
     assert [(r["replication"], r["labelled"], r["init"]) for r in rows] == [(3, 12, 0), (3, 9, 1)]

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from macal.campaigns import bundle, results, sweeps, terminal
+from macal.campaigns import bundle, provenance, results, sweeps, terminal
 
 ELSEWHERE = 3  # exit status of a sweep of which other processes still run a part
 
@@ -40,6 +40,7 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("publish", help="gather records into a table", parents=[store, into, replace])
     command.add_argument("name", help="of the table")
     command.add_argument("--partial", action="store_true", help="publish a store that lacks campaigns")
+    command.add_argument("--dirty", action="store_true", help="publish what uncommitted code has made")
     text = "put the records of a table into a store, so that a sweep adds to them"
     command = commands.add_parser("unpack", help=text, parents=[into])
     command.add_argument("name", help="of the table")
@@ -49,6 +50,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _sweep(options: argparse.Namespace) -> int:
     spec = sweeps.read_spec(options.spec)
+    if provenance.origin()["dirty"]:
+        print("the code differs from its commit: its records are published by --dirty alone")
     try:
         table = sweeps.sweep(spec, options.store, options.scheduler, options.workers)
     except sweeps.Unfinished as error:
@@ -76,7 +79,7 @@ def _complete(options: argparse.Namespace) -> None:
 
 
 def _publish(options: argparse.Namespace) -> None:
-    chosen = {"replace": options.replace, "partial": options.partial}
+    chosen = {"replace": options.replace, "partial": options.partial, "dirty": options.dirty}
     table = results.publish(options.store, options.name, options.into, **chosen)
     if not results.asked(options.store):
         print(f"nothing in {options.store} says what it was asked for: whether it is complete is not known")

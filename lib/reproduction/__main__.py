@@ -1,47 +1,48 @@
-"""Command line: run the study behind a table of a chapter, and publish it."""
+"""Command line: make the recorded tables of the book, or list them with their progress."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
+import torch
 
 from macal.campaigns import results, terminal
 from macal.problem import as_count
-from reproduction.studies import labelled_sets
-from reproduction.studies import toy as toy_study
-
-
-def _labelled_sets(dataset: str, replications: int = 10, **options: Any) -> pd.DataFrame:
-    return labelled_sets.record(dataset, range(replications), **options)
-
-
-RECORDED: dict[str, Callable[..., pd.DataFrame]] = {  # table -> what runs its study, for so many replications
-    **{name: partial(toy_study.record, name) for name in toy_study.RECORDED},
-    **{f"acquired_{name}": partial(_labelled_sets, name) for name in labelled_sets.STEPS},
-}
+from reproduction.studies import recording, tables
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m reproduction", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    command = commands.add_parser("record", help=__doc__)
-    command.add_argument("names", nargs="+", choices=RECORDED)
-    command.add_argument("--replications", type=int, help="by default those of the book")
+    text = "run or resume what makes a table, and publish it; without a name, list the tables"
+    command = commands.add_parser("record", help=text, description=text)
+    command.add_argument("name", nargs="?", choices=tables.TABLES, metavar="NAME", help="of the table")
+    command.add_argument("--store", type=Path, help="folder of the records (default: runs/NAME)")
+    command.add_argument("--jobs", type=int, help="run only so many jobs now, or chunks of a sweep (default: all)")
+    command.add_argument("--workers", type=int, default=1, help="processes, where sweeps make the table")
+    command.add_argument("--replications", type=int, help="only so many of each (default: those of the book)")
     command.add_argument("--into", type=Path, default=results.FOLDER, help="folder of the tables (default: results/)")
-    command.add_argument("--replace", action="store_true", help="replace tables that are there")
+    command.add_argument("--replace", action="store_true", help="replace a table that is there")
+    command.add_argument("--partial", action="store_true", help="publish before all is run")
+    command.add_argument("--dirty", action="store_true", help="though the code differs from its commit")
     return parser
 
 
 def _record(options: argparse.Namespace) -> None:
-    given = [] if options.replications is None else [as_count(options.replications, "replications")]
-    for name in options.names:  # before hours are spent
-        results.targets(name, options.into, options.replace)
-    for name in options.names:
-        table = RECORDED[name](*given, folder=options.into, replace=options.replace)
-        print(f"{name}: {len(table)} rows", flush=True)
+    if options.name is None:
+        with pd.option_context("display.max_colwidth", None, "display.width", None):
+            print(tables.progress().to_string())
+        return
+    chosen = {name: getattr(options, name) for name in ("into", "replace", "partial", "dirty", "workers")}
+    for name in ("jobs", "replications"):
+        given = getattr(options, name)
+        chosen[name] = None if given is None else as_count(given, name)
+    torch.set_num_threads(1)
+    store = options.store or Path("runs", options.name)
+    found = recording.record(tables.get(options.name), store, **chosen)
+    print(f"{options.name}: {len(found)} rows from {store}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

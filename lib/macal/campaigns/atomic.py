@@ -1,9 +1,12 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and locks that end with the process that holds them."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
+
+from filelock import FileLock, Timeout
 
 
 def write(contents: Mapping[Path, bytes]) -> None:
@@ -34,3 +37,17 @@ def write(contents: Mapping[Path, bytes]) -> None:
     finally:
         for draft in drafts.values():
             draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[bool]:
+    """Hold a lock that ends with the process, whatever ends the process; False where somebody else has it."""
+    lock = FileLock(path, fallback_to_soft=False)  # a lock in software would outlive a process that is killed
+    try:
+        held = lock.acquire(blocking=False)
+    except Timeout:
+        yield False
+        return
+    with held:
+        path.touch()  # says when the work was begun last
+        yield True

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from macal import datasets, metrics
-from macal.campaigns import results
-from macal.campaigns.results import Record
-from macal.campaigns.sweeps import Spec
+from macal.campaigns import provenance, records
+from macal.campaigns.records import Record
+from macal.campaigns.spec import Spec
 from macal.datasets import files, ihdp
 from macal.problem import Problem
 
@@ -48,6 +48,7 @@ def _fill(spec: Spec, folder: Path) -> None:
     for name in PURE_PYTHON:
         source = Path(find_spec(name).origin).parent
         shutil.copytree(source, folder / "lib" / name, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "lib" / provenance.PACKED).write_text(json.dumps(provenance.origin()))
     if spec.dataset == "ihdp":
         ihdp.covariates()  # fails where econml is missing, or another version
         (table,) = ihdp.SOURCES
@@ -67,15 +68,15 @@ def complete(store: Path) -> int:
 
     Raises:
         FileNotFoundError: no such folder.
-        DamagedRecord: see :func:`macal.campaigns.results.read`.
-        ForeignRecord: see :func:`macal.campaigns.results.read_all`.
+        DamagedRecord: see :func:`macal.campaigns.records.read`.
+        ForeignRecord: see :func:`macal.campaigns.records.read_all`.
     """
     changed = 0
-    for record in results.read_all(store):
+    for record in records.read_all(store):
         if any(np.isnan(row["w1"]) for row in record.rows):
             rows = _with_distances(record)
             if rows != record.rows:
-                results.write(replace(record, rows=rows), store)
+                records.write(replace(record, rows=rows), store)
                 changed += 1
     return changed
 

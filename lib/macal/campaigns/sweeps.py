@@ -2,17 +2,14 @@
 
 The unit of work is a *chunk*: campaigns that are trained together, always the same ones with the same number of
 threads, so that a chunk that is run again gives the same bits. A chunk writes a checkpoint after each stage and one
-record per campaign at its end (:mod:`~macal.campaigns.results`); what has its record is never run again. Two sweeps may
+record per campaign at its end (:mod:`~macal.campaigns.records`); what has its record is never run again. Two sweeps may
 share a store: a chunk is locked while it is run.
 """
 
-import json
-import reprlib
 import time
 import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,147 +17,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from filelock import FileLock, Timeout
 from tqdm import tqdm
 
-from macal import acquisition, datasets, models
-from macal.campaigns import atomic, loop, results
-from macal.campaigns.results import Record
+from macal import datasets
+from macal.campaigns import atomic, loop, provenance, records
+from macal.campaigns.records import Record
+from macal.campaigns.spec import Spec, read_spec
 from macal.campaigns.workers import each
 from macal.models import compiled
 from macal.problem import as_count
-from macal.registry import Registry, UnknownName
 
-
-@dataclass(frozen=True)
-class Spec:
-    """What a sweep is to run: every method on every replication.
-
-    Attributes:
-        dataset: a name of :func:`macal.datasets.names`.
-        methods: name in the table -> {"criterion": name, and its parameters}.
-        replications: seeds of the data.
-        model: {"name": a name of :func:`macal.models.names`, and its parameters}.
-        protocol: "paper" or "code".
-        n_queries: batches per campaign; the problem's own by default.
-        every: train label-free campaigns at every so many queries.
-        steps: train them after these numbers of queries instead, where ``every`` is too even.
-        block: replications per chunk of model-based methods, which move in lock-step.
-        stage: trainings per checkpoint of label-free methods; the more, the less time is spent waiting for the last.
-        threads: of PyTorch, in each process.
-
-    Raises:
-        UnknownName: a name that does not exist.
-        ValueError: a value out of range; nothing to run.
-    """
-
-    dataset: str
-    methods: dict[str, dict[str, Any]]
-    replications: Sequence[int]
-    model: dict[str, Any] = field(default_factory=lambda: {"name": "exact-gp"})
-    protocol: str = "paper"
-    n_queries: int | None = None
-    every: int = 1
-    steps: Sequence[int] | None = None
-    block: int = 5
-    stage: int = 32
-    threads: int = 1
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "replications", _numbers(self.replications, "replications"))
-        if self.dataset not in datasets.names():
-            raise UnknownName("dataset", self.dataset, datasets.names())
-        if self.protocol not in datasets.PROTOCOLS:
-            raise UnknownName("protocol", self.protocol, datasets.PROTOCOLS)
-        _as_object(self.methods, "methods", '{"macal": {"alpha": 2.5}}')
-        if not self.methods or not self.replications:
-            raise ValueError("a sweep needs at least one method and one replication, got none")
-        if len(set(self.replications)) < len(self.replications) or min(self.replications) < 0:
-            raise ValueError(f"replications must be distinct and not negative, got {reprlib.repr(self.replications)}")
-        for name in ("every", "block", "stage", "threads"):
-            as_count(getattr(self, name), name)
-        if self.n_queries is not None:
-            as_count(self.n_queries, "n_queries")
-        if self.steps is not None:
-            object.__setattr__(self, "steps", _numbers(self.steps, "steps"))
-            if not self.steps or list(self.steps) != sorted({*self.steps}) or self.steps[0] < 0:
-                raise ValueError(f"steps must be rising numbers of queries, 0 or more, got {self.steps}")
-        model = self.build_model()
-        for method in self.methods:
-            loop.check_needs(self.criterion(method), model)
-
-    def criterion(self, method: str) -> acquisition.Criterion:
-        """Make the criterion of a method."""
-        return _make(acquisition.CRITERIA, self.methods[method], "criterion", method, f"methods[{method!r}]")
-
-    def build_model(self) -> models.Model:
-        """Make the model."""
-        return _make(models.MODELS, self.model, "name", "exact-gp", "model")
-
-    def config(self, replication: int, method: str) -> dict[str, Any]:
-        """Return the configuration that the record of one campaign answers, and that names it."""
-        parameters = asdict(self.criterion(method))
-        return {
-            "dataset": self.dataset,
-            "protocol": self.protocol,
-            "replication": replication,
-            "method": method,
-            "alpha": parameters.get("alpha"),
-            "criterion": {"name": self.methods[method].get("criterion", method), **parameters},
-            "model": {"name": self.model.get("name", "exact-gp"), **asdict(self.build_model())},
-            "n_queries": self.n_queries,
-            "every": self.every,
-            "threads": self.threads,
-        } | ({} if self.steps is None else {"steps": list(self.steps)})
-
-
-def _numbers(values: Any, name: str) -> tuple[int, ...]:
-    plain = isinstance(values, Iterable) and not isinstance(values, (str, Mapping))
-    found = tuple(values) if plain else ()
-    if not plain or any(isinstance(v, bool) or not isinstance(v, (int, np.integer)) for v in found):
-        raise ValueError(f"{name} must be a list of whole numbers, say [0, 1, 2], got {reprlib.repr(values)}")
-    return tuple(map(int, found))
-
-
-def _as_object(value: Any, name: str, example: str) -> None:
-    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise ValueError(f"{name} must be an object, say {example}, got {reprlib.repr(value)}")
-
-
-def _make(registry: Registry, given: Any, key: str, default: str, where: str) -> Any:
-    """Make a criterion or a model of what a field of a spec says; ``key`` holds its name."""
-    _as_object(given, where, '{"alpha": 2.5}' if key == "criterion" else '{"name": "exact-gp", "steps": 500}')
-    name = given.get(key, default)
-    if not isinstance(name, str):
-        raise ValueError(f"{where}[{key!r}] must be one of the names {', '.join(registry)}; got {name!r}")
-    try:
-        return registry.make(name, {k: v for k, v in given.items() if k != key})
-    except (TypeError, AttributeError) as error:  # a value of another type than the parameter's
-        raise ValueError(f"{where} holds a parameter of the wrong type ({error}), got {given!r}") from error
-
-
-def read_spec(path: Path) -> Spec:
-    """Read a spec from a JSON file with its fields; ``results/specs`` of the book's repository holds examples.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: it is not JSON, or no spec; the message names the file and the field.
-    """
-    known = {f.name: f.default is MISSING and f.default_factory is MISSING for f in fields(Spec)}
-    try:
-        given = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:  # of the encoding too
-        raise ValueError(f"{path} is not JSON in UTF-8 ({error}); results/specs holds examples of specs") from error
-    try:
-        _as_object(given, "a spec", '{"dataset": "toy", "methods": {"macal": {}}, "replications": [0, 1]}')
-        for name in given:
-            if name not in known:
-                raise UnknownName("field", name, known)
-        if missing := [name for name, required in known.items() if required and name not in given]:
-            raise ValueError(f"a spec needs the fields dataset, methods and replications, got no {', '.join(missing)}")
-        return Spec(**given)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+__all__ = ["Chunk", "Spec", "Unfinished", "ask", "chunks", "listing", "read_spec", "run_chunk", "sweep"]
 
 
 @dataclass(frozen=True)
@@ -188,20 +55,7 @@ class Chunk:
 
     def finished(self, store: Path) -> bool:
         """Whether the store holds a whole record of each campaign; a damaged one counts as none. Changes nothing."""
-        return all(_sound(results.path_of(config, store), config) for config in self.configs)
-
-
-def _sound(path: Path, config: dict[str, Any], aside: bool = False) -> bool:
-    """Whether a record is whole; set it ``aside`` where it is not, to be written again."""
-    if not path.exists():
-        return False
-    try:
-        results.read(path, json.loads(json.dumps(config)))
-    except results.DamagedRecord:
-        if aside:
-            path.replace(path.with_suffix(".damaged"))
-        return False
-    return True
+        return all(records.sound(records.path_of(config, store), config) for config in self.configs)
 
 
 def chunks(spec: Spec) -> list[Chunk]:
@@ -247,20 +101,6 @@ def _refuse_file(store: Path) -> None:
         raise NotADirectoryError(f"{store} is a file; a store is the folder of the records")
 
 
-@contextmanager
-def _locked(path: Path) -> Iterator[bool]:
-    """Hold a lock that ends with the process, whatever ends the process; False where somebody else has it."""
-    lock = FileLock(path, fallback_to_soft=False)  # a lock in software would outlive a process that is killed
-    try:
-        held = lock.acquire(blocking=False)
-    except Timeout:
-        yield False
-        return
-    with held:
-        path.touch()  # says when the chunk was begun last
-        yield True
-
-
 def run_chunk(chunk: Chunk, store: Path) -> str:
     """Run a chunk, from its checkpoint if there is one, and write its records.
 
@@ -270,7 +110,7 @@ def run_chunk(chunk: Chunk, store: Path) -> str:
     """
     store.mkdir(parents=True, exist_ok=True)
     failure = store / f"{chunk.name}.failed"
-    with _locked(store / f".{chunk.name}.lock") as mine:
+    with atomic.locked(store / f".{chunk.name}.lock") as mine:
         if not mine:
             return "elsewhere"
         if chunk.finished(store):
@@ -290,40 +130,43 @@ def _play(chunk: Chunk, store: Path) -> None:
     spec, model, start = chunk.spec, chunk.spec.build_model(), time.perf_counter()
     problems = {r: datasets.load(spec.dataset, r, spec.protocol) for r, _ in chunk.campaigns}
     campaigns = [loop.begin(problems[r], spec.criterion(m), m, n_queries=spec.n_queries) for r, m in chunk.campaigns]
-    rows, before, done = _restore(chunk, store, campaigns)
+    rows, before, done, origins = _restore(chunk, store, campaigns)
     for stage in loop.stages(campaigns, model, spec.steps or spec.every, spec.stage, done):
         rows, done = rows + stage, done + 1
         picks = [[batch.tolist() for batch in c.batches] for c in campaigns]
         seconds = before + time.perf_counter() - start
-        checkpoint = Record(chunk.composition, rows, [], {"done": done, "seconds": seconds, "picks": picks})
-        results.write(checkpoint, store / "checkpoints")
+        about = {"done": done, "seconds": seconds, "picks": picks, "origins": origins}
+        records.write(Record(chunk.composition, rows, [], about), store / "checkpoints")
     seconds = before + time.perf_counter() - start
-    device = (
-        torch.cuda.get_device_name()
-        if getattr(model, "device", "cpu") != "cpu" and torch.cuda.is_available()
-        else "cpu"
-    )
+    device = provenance.device_of(model)
     for campaign, config in zip(campaigns, chunk.configs, strict=True):
-        if _sound(results.path_of(config, store), config, aside=True):
-            continue  # written before the chunk was cut off among its records
-        took = seconds / len(campaigns)
-        about = results.manifest(campaign.problem.sources, took, device, spec.threads, compiled.wanted(device))
+        took, fused = seconds / len(campaigns), compiled.wanted(device)
+        about = provenance.manifest(campaign.problem.sources, took, device, spec.threads, fused, origins)
         own = [row for row in rows if (row["replication"], row["method"]) == (campaign.problem.seed, campaign.method)]
         own = [{k: v for k, v in row.items() if k not in ("replication", "method")} for row in own]
-        results.write(Record(config, own, [b.tolist() for b in campaign.batches], about), store)
+        records.settle(Record(config, own, [b.tolist() for b in campaign.batches], about), store)
     (store / "checkpoints" / f"{chunk.name}.json").unlink(missing_ok=True)
 
 
-def _restore(chunk: Chunk, store: Path, campaigns: Sequence[loop.Campaign]) -> tuple[list[loop.Row], float, int]:
-    """Put campaigns where the checkpoint left them; return its rows, its seconds and how many stages are done."""
-    path = store / "checkpoints" / f"{chunk.name}.json"
-    if not _sound(path, chunk.composition, aside=True):
-        return [], 0.0, 0
-    checkpoint = results.read(path)
+def _restore(
+    chunk: Chunk, store: Path, campaigns: Sequence[loop.Campaign]
+) -> tuple[list[loop.Row], float, int, list[dict[str, Any]]]:
+    """Put campaigns where the checkpoint left them.
+
+    Returns:
+        Its rows, its seconds, how many stages are done, and the origins of all code that has run the chunk, this
+        process's among them.
+    """
+    path, own = store / "checkpoints" / f"{chunk.name}.json", provenance.origin()
+    if not records.sound(path, chunk.composition, aside=True):
+        return [], 0.0, 0, [own]
+    checkpoint = records.read(path)
+    about = checkpoint.manifest
     if campaigns[0].criterion.needs:
-        for campaign, picks in zip(campaigns, checkpoint.manifest["picks"], strict=True):
+        for campaign, picks in zip(campaigns, about["picks"], strict=True):
             campaign.batches = [np.array(batch, np.int64) for batch in picks]
-    return checkpoint.rows, checkpoint.manifest["seconds"], checkpoint.manifest["done"]
+    before = about.get("origins", [provenance.UNKNOWN])
+    return checkpoint.rows, about["seconds"], about["done"], before if own in before else [*before, own]
 
 
 class Unfinished(RuntimeError):
@@ -340,7 +183,14 @@ class Unfinished(RuntimeError):
         self.summary, self.failures = summary, failures
 
 
-def sweep(spec: Spec, store: Path | str, scheduler: str | None = None, workers: int = 1) -> pd.DataFrame:
+def ask(spec: Spec, store: Path) -> None:
+    """Leave in a store what a sweep asks for, see :func:`.records.note`; running it does so too."""
+    records.note(asdict(spec), [config for chunk in chunks(spec) for config in chunk.configs], store)
+
+
+def sweep(
+    spec: Spec, store: Path | str, scheduler: str | None = None, workers: int = 1, at_most: int | None = None
+) -> pd.DataFrame:
     """Run all chunks of a sweep that are not finished, and return the table of all.
 
     Args:
@@ -349,41 +199,45 @@ def sweep(spec: Spec, store: Path | str, scheduler: str | None = None, workers: 
         scheduler: None for this machine, "local" for a Dask cluster started here, or the address of yours, whose
             workers must see ``store``.
         workers: processes on this machine; they end when this one does.
+        at_most: chunks to run now; all by default.
 
     Returns:
         The rows of all campaigns of the sweep.
 
     Raises:
-        Unfinished: chunks failed, or another process runs them; all that could be run was.
+        Unfinished: chunks failed, another process runs them, or they are more than ``at_most``; all others are run.
         ForeignRecord: the store holds a record under a name that is another campaign's.
         OSError: the store is a file, or cannot be written.
     """
     store, processes, every = Path(store), as_count(workers, "workers"), chunks(spec)
     _refuse_file(store)
-    results.note(asdict(spec), [config for chunk in every for config in chunk.configs], store)
+    ask(spec, store)
     todo = [chunk for chunk in every if not chunk.finished(store)]
+    now = todo if at_most is None else todo[: as_count(at_most, "at_most")]
     outcomes = {}
-    with tqdm(total=len(todo), desc="chunks", disable=None) as bar:
-        for name, outcome in each(partial(_outcome, store=store), todo, processes, scheduler):
+    with tqdm(total=len(now), desc="chunks", disable=None) as bar:
+        for name, outcome in each(partial(_outcome, store=store), now, processes, scheduler):
             outcomes[name] = outcome
             bar.update()
     _check_finished(spec, [chunk for chunk in todo if not chunk.finished(store)], outcomes)
-    paths = [results.path_of(config, store) for chunk in every for config in chunk.configs]
-    return results.table([results.read(path) for path in paths])
+    paths = [records.path_of(config, store) for chunk in every for config in chunk.configs]
+    return records.table([records.read(path) for path in paths])
 
 
 def _check_finished(spec: Spec, left: Sequence[Chunk], outcomes: Mapping[str, str]) -> None:
-    """Raise :class:`Unfinished` where chunks are left, each after its outcome."""
+    """Raise :class:`Unfinished` where chunks are left, each after its outcome or not begun."""
     if not left:
         return
-    failures = [outcomes[chunk.name] for chunk in left if outcomes[chunk.name] != "elsewhere"]
+    told = [outcomes.get(chunk.name, "not begun") for chunk in left]
+    failures = [outcome for outcome in told if outcome not in ("elsewhere", "not begun")]
     missing = sum(len(chunk.campaigns) for chunk in left)
-    elsewhere = sum(len(chunk.campaigns) for chunk in left if outcomes[chunk.name] == "elsewhere")
+    elsewhere = sum(len(chunk.campaigns) for chunk, outcome in zip(left, told, strict=True) if outcome == "elsewhere")
     total = len(spec.methods) * len(spec.replications)
-    advice = f"{len(failures)} of {len(outcomes)} chunks failed, run again to retry them"
+    advice = "run again to go on" if "not begun" in told else "run again when it has ended"
+    if failures:
+        advice = f"{len(failures)} of {len(outcomes)} chunks failed, run again to retry them"
     raise Unfinished(
-        f"{total - missing} of {total} campaigns are finished, {elsewhere} are run by another process;"
-        f" {advice if failures else 'run again when it has ended'}",
+        f"{total - missing} of {total} campaigns are finished, {elsewhere} are run by another process; {advice}",
         failures,
     )
 

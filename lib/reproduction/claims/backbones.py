@@ -151,10 +151,10 @@ def _code(table: pd.DataFrame) -> Verdict:
 
 
 def shifts(table: pd.DataFrame) -> pd.DataFrame:
-    """Set whole trainings in other company against the same trainings in one batch.
+    """Set whole trainings alone or in another order against the same trainings in one batch.
 
     Args:
-        table: rows of ``results/backbones_company``.
+        table: rows of ``results/backbones_batching``.
 
     Returns:
         One row per arrangement: ``log_ratio``, the mean log-ratio of test PEHE over the batch's, with its interval

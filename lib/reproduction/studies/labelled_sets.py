@@ -1,28 +1,22 @@
-"""What the labelled sets of Figures 4 and 6 to 8 look like, in numbers.
+"""What the labelled sets of Figures 4 and 6 to 8 look like, in numbers."""
 
-``python -m reproduction record acquired_ihdp acquired_ibm acquired_cmnist`` plans the label-free campaigns, measures
-them and what recorded sweeps have picked, and publishes one table per data set.
-"""
-
-import tempfile
-import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from macal import acquisition, datasets, metrics
-from macal.campaigns import loop, results
-from macal.campaigns.results import Record
+from macal.campaigns import loop
 from macal.problem import Problem
 from macal.shapes import Indices
+from reproduction.studies import tables
+from reproduction.studies.jobs import Answer, Job
 
 STEPS = {"ihdp": (5, 15), "ibm": (10, 30), "cmnist": (10, 30)}  # queries done, as in the paper's figures
 PLANNED = ("random", "random-balanced", "qhte", "macal")
 PICKED = ("mu-rho-bald", "lcmd")  # by a trained model: from recorded sweeps
-SWEEPS = {"ihdp": "ihdp_due", "ibm": "ibm_due", "cmnist": "cmnist_due"}
+REPLICATIONS = {"ihdp": 10, "ibm": 10, "cmnist": 5}
 
 
 def measure(problem: Problem, indices: Indices, caliper: float) -> dict[str, float]:
@@ -60,51 +54,43 @@ def plan(problem: Problem, method: str, n_queries: int) -> list[list[int]]:
 
 def swept(dataset: str, replication: int) -> dict[str, Sequence[Sequence[int]]]:
     """Batches that recorded sweeps of the deep kernel have picked, by method; none where nothing is recorded."""
+    return {method: picks for (k, method), picks in _swept(dataset).items() if k == replication}
+
+
+def _swept(dataset: str) -> dict[tuple[int, str], Sequence[Sequence[int]]]:
+    """Batches of the methods of ``PICKED``, by replication and method."""
     try:
-        found = results.load(SWEEPS[dataset]).attrs["records"]
+        found = tables.load(tables.by_dataset(tables.AS_WRITTEN)[dataset]).attrs["records"]
     except FileNotFoundError:
         return {}
-    configs = {r["config"]["method"]: r for r in found if r["config"]["replication"] == replication}
-    return {method: configs[method]["picks"] for method in PICKED if method in configs}
+    configs = [(r["config"]["replication"], r["config"]["method"]) for r in found]
+    return {key: r["picks"] for key, r in zip(configs, found, strict=True) if key[1] in PICKED}
 
 
-def records(dataset: str, replication: int) -> list[Record]:
-    """Measure one replication: the planned methods, and those that were swept."""
-    problem, steps = datasets.load(dataset, replication), STEPS[dataset]
-    caliper = float(np.median(metrics.counterpart_distance(problem.pool.x, problem.pool.t)))
-    made, batches = [], swept(dataset, replication)
-    for method in (*PLANNED, *batches):
-        start = time.perf_counter()
-        picks = batches.get(method) or plan(problem, method, max(steps))
-        rows = [{"step": step} | measure(problem, problem.labelled(picks[:step]), caliper) for step in steps]
-        about = results.manifest(problem.sources, time.perf_counter() - start, "cpu", 1)
-        config = {"dataset": dataset, "protocol": problem.protocol, "replication": replication, "method": method}
-        config["criterion"] = asdict(acquisition.get(method))
-        made.append(Record(config, rows, [list(batch) for batch in picks[: max(steps)]], about))
-    return made
-
-
-def record(
-    dataset: str, replications: Iterable[int], folder: Path = results.FOLDER, replace: bool = False
-) -> pd.DataFrame:  # fmt: skip
-    """Measure some replications and publish them as ``acquired_<dataset>``.
+def job(dataset: str, replication: int, batches: Mapping[str, Sequence[Sequence[int]]]) -> Job:
+    """Make the job that measures the labelled sets of one replication.
 
     Args:
         dataset: a name of ``STEPS``.
-        replications: of the data, at least one.
-        folder: where the table goes.
-        replace: replace a table that is there.
-
-    Raises:
-        FileExistsError: there is a table, and ``replace`` is not set; nothing is measured.
-        ValueError: no replication.
+        replication: of the data.
+        batches: of the methods that were swept; those of ``PLANNED`` are planned.
     """
-    replications = list(replications)
-    if not replications:
-        raise ValueError("replications must be a list of at least one, got none")
-    results.targets(f"acquired_{dataset}", folder, replace)
-    with tempfile.TemporaryDirectory() as store:
-        for replication in replications:
-            for one in records(dataset, replication):
-                results.write(one, Path(store))
-        return results.publish(Path(store), f"acquired_{dataset}", folder, replace=replace)
+    methods = (*PLANNED, *batches)
+    shared = {"dataset": dataset, "protocol": "paper", "replication": replication}
+    asked = [{**shared, "method": m, "criterion": asdict(acquisition.get(m))} for m in methods]
+
+    def work() -> list[Answer]:
+        problem, steps = datasets.load(dataset, replication, "paper"), STEPS[dataset]
+        caliper = float(np.median(metrics.counterpart_distance(problem.pool.x, problem.pool.t)))
+        bought = [batches.get(m) or plan(problem, m, max(steps)) for m in methods]
+        rows = lambda picks, k: {"step": k} | measure(problem, problem.labelled(picks[:k]), caliper)  # noqa: E731
+        return [Answer([rows(picks, step) for step in steps], picks[: max(steps)]) for picks in bought]
+
+    return Job(asked, work)
+
+
+def jobs(name: str, replications: int | None = None, store: Path | None = None) -> list[Job]:
+    """Return the jobs of ``acquired_<data set>``, for so many replications; see :class:`.tables.Table`."""
+    dataset = name.removeprefix("acquired_")
+    chosen, found = range(REPLICATIONS[dataset] if replications is None else replications), _swept(dataset)
+    return [job(dataset, k, {m: found[k, m] for m in PICKED if (k, m) in found}) for k in chosen]

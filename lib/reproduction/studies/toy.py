@@ -1,27 +1,21 @@
-"""The toy study of the paper's Figure 1 and its controls: which campaigns, what is measured, how it is recorded.
+"""The toy study of the paper's Figure 1 and its controls: which campaigns, what is measured, how it is recorded."""
 
-``python -m reproduction record toy toy_lbfgs toy_far toy_code toy_macal`` runs all of it and writes the chapter's
-tables.
-"""
-
-import tempfile
-import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 
 from macal import acquisition, metrics, models
 from macal.acquisition import Criterion
-from macal.campaigns import loop, results
-from macal.campaigns.results import Record
+from macal.campaigns import loop
 from macal.datasets import toy
 from macal.models.exact_gp import FittedGP
-from macal.problem import Problem, as_count
+from macal.problem import Problem
 from macal.shapes import Indices
+from reproduction.studies.jobs import Answer, Job
 
 SEEDS = 20  # of the paper's figure
 ALPHAS = (0.0, 0.5, 1.0, 2.5, 10.0)
@@ -143,45 +137,34 @@ def final_errors(table: pd.DataFrame, method: str = "macal", optimiser: str = "a
     return pd.DataFrame.from_dict(rows, "index", columns=columns).rename_axis("replication").sort_index()
 
 
-def records(part: Part, seeds: Iterable[int]) -> list[Record]:
-    """Run a part and make one record of each campaign; its seconds are its share of the part's."""
-    seeds, start = list(seeds), time.perf_counter()
-    table = run(part, seeds)
-    places = [(seed, name) for seed in seeds for name in part.criteria]
-    seconds = (time.perf_counter() - start) / len(places)
-    about = results.manifest({}, seconds, "cpu", torch.get_num_threads())
-    names = ["dataset", "protocol", "replication", "method"]
-    groups = {key: rows.drop(columns=names) for key, rows in table.groupby(["replication", "method"], sort=False)}
-    made = []
-    for (seed, name), picks in zip(places, table.attrs["picks"], strict=True):
-        criterion = part.criteria[name]
-        config = {"dataset": "toy", "protocol": part.protocol, "centre": part.centre, "replication": seed}
-        config["method"] = name
-        config["criterion"] = {"name": type(criterion).__name__.lower(), **asdict(criterion)}
-        config["model"] = {"name": "exact-gp", **asdict(model(part.optimiser))}
-        made.append(Record(config, groups[seed, name].to_dict("records"), picks, about))
-    return made
+def configs(part: Part, seeds: Iterable[int]) -> list[dict[str, Any]]:
+    """Say what the campaigns of a part answer, one configuration each, in the order of their picks."""
+    shared = {"dataset": "toy", "protocol": part.protocol, "centre": part.centre}
+    fitted = {"name": "exact-gp", **asdict(model(part.optimiser))}
+    criteria = {name: {"name": type(c).__name__.lower(), **asdict(c)} for name, c in part.criteria.items()}
+    return [
+        {**shared, "replication": seed, "method": name, "criterion": criteria[name], "model": fitted}
+        for seed in seeds
+        for name in part.criteria
+    ]
 
 
-def record(
-    name: str, seeds: int = SEEDS, folder: Path = results.FOLDER, replace: bool = False
-) -> pd.DataFrame:  # fmt: skip
-    """Run everything that is recorded under ``name`` and publish it.
+def job(part: Part, seeds: Sequence[int]) -> Job:
+    """Make the job that runs a part, whose campaigns train as one batch."""
+    asked = configs(part, seeds)
 
-    Args:
-        name: of ``RECORDED``.
-        seeds: how many replications.
-        folder: where the table goes.
-        replace: replace a table that is there.
+    def work() -> list[Answer]:
+        table = run(part, seeds)
+        own = table.drop(columns=["dataset", "protocol", "replication", "method"])
+        rows = dict(list(own.groupby([table["replication"], table["method"]], sort=False)))
+        keys = [(config["replication"], config["method"]) for config in asked]
+        picks = table.attrs["picks"]
+        return [Answer(rows[key].to_dict("records"), own) for key, own in zip(keys, picks, strict=True)]
 
-    Raises:
-        FileExistsError: there is a table, and ``replace`` is not set; nothing is run.
-        ValueError: ``seeds`` below 1.
-    """
-    as_count(seeds, "seeds")
-    results.targets(name, folder, replace)
-    with tempfile.TemporaryDirectory() as store:
-        for part in RECORDED[name]:
-            for one in records(part, range(seeds)):
-                results.write(one, Path(store))
-        return results.publish(Path(store), name, folder, replace=replace)
+    return Job(asked, work)
+
+
+def jobs(name: str, replications: int | None = None, store: Path | None = None) -> list[Job]:
+    """Return the jobs of a table of ``RECORDED``, for so many replications; see :class:`.tables.Table`."""
+    seeds = range(SEEDS if replications is None else replications)
+    return [job(part, seeds) for part in RECORDED[name]]

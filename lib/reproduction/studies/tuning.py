@@ -1,14 +1,13 @@
 """Table 2's search for hyperparameters: its space as data, an Optuna study that resumes, and a fresh judgement.
 
-``python -m reproduction.studies.tuning STORE --trials 16`` searches, trains the best points found and the published
-ones again on replications that the search has not seen, and publishes the table; interrupted, the same command goes on.
+``python -m reproduction record tuning`` searches, trains the best points found and the published ones again on
+replications that the search has not seen, and publishes the table; interrupted, the same command goes on.
 """
 
-import argparse
 import itertools
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -16,14 +15,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 
 from macal import datasets, models
-from macal.campaigns import results, terminal
-from macal.campaigns.results import Record
+from macal.models.due import Due
 from macal.optional import needed
 from macal.problem import Problem, as_count
 from reproduction.studies import backbones as backbone_study
+from reproduction.studies.jobs import Answer, Job, Row
 
 with needed("optuna", "searches for hyperparameters"):
     import optuna
@@ -49,9 +47,10 @@ CODE: Point = PAPER | {"kernel": "matern-3/2"}  # the public code's configuratio
 PUBLISHED = {"paper": PAPER, "code": CODE}
 NAME = "due-dnn"
 HELD_OUT = range(10, 20)  # replications of the judgement
+TRIALS, BEST = 16, 2  # points tried in all, and judged again
 
 
-def build(point: Point, **settings: Any) -> Any:
+def build(point: Point, **settings: Any) -> Due:
     """Return the model at a point of the space; GP and noise learn at twice the encoder's rate, as in Table 2's choice.
 
     Raises:
@@ -94,10 +93,10 @@ class Search:
         """The replications, loaded once."""
         return [datasets.load("ihdp", seed) for seed in self.replications]
 
-    def rows(self, point: Point) -> list[backbone_study.Row]:
-        """Train one point on every replication and initialisation, as one batch; see :func:`.backbones.fit_rows`."""
+    def rows(self, point: Point) -> list[Row]:
+        """Train one point on every replication and initialisation, as one batch; see :func:`.backbones.train`."""
         requests = itertools.product(self.problems, [self.labelled], range(self.inits))
-        return backbone_study.fit_rows(build(point, **self.settings), requests)
+        return backbone_study.train(build(point, **self.settings), requests)
 
 
 def _requeue(study: optuna.Study) -> None:
@@ -193,8 +192,8 @@ def trials(study: optuna.Study) -> pd.DataFrame:
     )
 
 
-def confirmations(study: optuna.Study, best: int, search: Search) -> list[backbone_study.Job]:
-    """Jobs that train the published points and the ``best`` others of a study on other replications.
+def confirmations(study: optuna.Study, best: int, search: Search) -> list[Job]:
+    """Make the jobs that train the published points and the ``best`` others of a study on other replications.
 
     Args:
         study: a finished search.
@@ -204,42 +203,46 @@ def confirmations(study: optuna.Study, best: int, search: Search) -> list[backbo
     found = [t.params for t in ranking(study) if t.params not in PUBLISHED.values()][:best]
     points = PUBLISHED | {f"found {rank}": point for rank, point in enumerate(found, 1)}
     config = {"dataset": "ihdp", "protocol": "paper", "stage": "held out", "search": asdict(search)}
-    return [(config | {"point": name} | point, partial(search.rows, point)) for name, point in points.items()]
+    work = lambda point: [Answer(search.rows(point))]  # noqa: E731
+    return [
+        Job([config | {"point": name} | point], partial(work, point), build(point, **search.settings))
+        for name, point in points.items()
+    ]
 
 
-def write_trials(study: optuna.Study, store: Path) -> None:
-    """Write each finished point as a record beside the confirmations."""
+def finished(study: optuna.Study, search: Search) -> list[Job]:
+    """Make a job of each finished point of a search, whose work is done already."""
     names = {_name(point): name for name, point in PUBLISHED.items()}
     config = {"dataset": "ihdp", "protocol": "paper", "stage": "search", "search": study.user_attrs["search"]}
-    sources = datasets.load("ihdp", 0).sources
-    for t in ranking(study):
+
+    def job(t: FrozenTrial) -> Job:
         name = names.get(_name(t.params), f"trial {t.number}")
-        seconds = (t.datetime_complete - t.datetime_start).total_seconds()
-        about = results.manifest(sources, seconds, "cpu", torch.get_num_threads())
-        record = Record(config | {"point": name, "trial": t.number} | t.params, t.user_attrs["rows"], [], about)
-        results.write(record, store)
+        answer = Answer(t.user_attrs["rows"], seconds=(t.datetime_complete - t.datetime_start).total_seconds())
+        model = build(t.params, **search.settings)
+        return Job([config | {"point": name, "trial": t.number} | t.params], lambda: [answer], model)
+
+    return [job(t) for t in ranking(study)]
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Search, judge on fresh replications, and publish ``results/tuning``; resumes."""
-    parser = argparse.ArgumentParser(prog="python -m reproduction.studies.tuning", description=main.__doc__)
-    parser.add_argument("store", type=Path, help="folder of the study and the records")
-    parser.add_argument("--trials", type=int, default=16, help="points tried in all")
-    parser.add_argument("--best", type=int, default=2, help="points judged again")
-    parser.add_argument("--into", type=Path, default=results.FOLDER, help="where the table goes (default: results/)")
-    parser.add_argument("--replace", action="store_true", help="replace a table that is there")
-    chosen = parser.parse_args(arguments)
-    results.targets("tuning", chosen.into, chosen.replace)  # before hours are spent
-    torch.set_num_threads(1)
+def jobs(
+    name: str, replications: int | None = None, store: Path | None = None, n_trials: int = TRIALS, best: int = BEST
+) -> Iterator[Job]:
+    """Search, and yield the jobs of the search and of the judgement on fresh replications.
+
+    Args:
+        name: of the table.
+        replications: of the search, and of the judgement; those of the book by default.
+        store: folder of the records, where ``study.db`` keeps the search.
+        n_trials: points tried in all.
+        best: points judged again.
+    """
+    if store is None:
+        raise ValueError("a search needs a store to be kept in")
+    search, judgement = Search(), Search(replications=tuple(HELD_OUT))
+    if replications is not None:
+        search = Search(replications=tuple(range(replications)))
+        judgement = Search(replications=tuple(HELD_OUT)[:replications])
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    say = lambda text: print(text, flush=True)  # noqa: E731
-    study = optimise(
-        chosen.store / "study.db", chosen.trials, Search(), lambda t: say(f"{t.number} {t.value} {t.params}")
-    )
-    write_trials(study, chosen.store)
-    backbone_study.run(confirmations(study, chosen.best, Search(replications=tuple(HELD_OUT))), chosen.store, say)
-    results.publish(chosen.store, "tuning", chosen.into, replace=chosen.replace)
-
-
-if __name__ == "__main__":
-    terminal.start(main)
+    study = optimise(store / "study.db", n_trials, search, lambda t: print(t.number, t.value, t.params, flush=True))
+    yield from finished(study, search)
+    yield from confirmations(study, best, judgement)

@@ -1,0 +1,146 @@
+"""What a sweep is to run, checked before anything runs, and read from a file."""
+
+import json
+import reprlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from macal import acquisition, datasets, models
+from macal.campaigns import loop
+from macal.problem import as_count
+from macal.registry import Registry, UnknownName
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What a sweep is to run: every method on every replication.
+
+    Attributes:
+        dataset: a name of :func:`macal.datasets.names`.
+        methods: name in the table -> {"criterion": name, and its parameters}.
+        replications: seeds of the data.
+        model: {"name": a name of :func:`macal.models.names`, and its parameters}.
+        protocol: "paper" or "code".
+        n_queries: batches per campaign; the problem's own by default.
+        every: train label-free campaigns at every so many queries.
+        steps: train them after these numbers of queries instead, where ``every`` is too even.
+        block: replications per chunk of model-based methods, which move in lock-step.
+        stage: trainings per checkpoint of label-free methods; the more, the less time is spent waiting for the last.
+        threads: of PyTorch, in each process.
+
+    Raises:
+        UnknownName: a name that does not exist.
+        ValueError: a value out of range; nothing to run.
+    """
+
+    dataset: str
+    methods: dict[str, dict[str, Any]]
+    replications: Sequence[int]
+    model: dict[str, Any] = field(default_factory=lambda: {"name": "exact-gp"})
+    protocol: str = "paper"
+    n_queries: int | None = None
+    every: int = 1
+    steps: Sequence[int] | None = None
+    block: int = 5
+    stage: int = 32
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "replications", _numbers(self.replications, "replications"))
+        if self.dataset not in datasets.names():
+            raise UnknownName("dataset", self.dataset, datasets.names())
+        if self.protocol not in datasets.PROTOCOLS:
+            raise UnknownName("protocol", self.protocol, datasets.PROTOCOLS)
+        _as_object(self.methods, "methods", '{"macal": {"alpha": 2.5}}')
+        if not self.methods or not self.replications:
+            raise ValueError("a sweep needs at least one method and one replication, got none")
+        if len(set(self.replications)) < len(self.replications) or min(self.replications) < 0:
+            raise ValueError(f"replications must be distinct and not negative, got {reprlib.repr(self.replications)}")
+        for name in ("every", "block", "stage", "threads"):
+            as_count(getattr(self, name), name)
+        if self.n_queries is not None:
+            as_count(self.n_queries, "n_queries")
+        if self.steps is not None:
+            object.__setattr__(self, "steps", _numbers(self.steps, "steps"))
+            if not self.steps or list(self.steps) != sorted({*self.steps}) or self.steps[0] < 0:
+                raise ValueError(f"steps must be rising numbers of queries, 0 or more, got {self.steps}")
+        model = self.build_model()
+        for method in self.methods:
+            loop.check_needs(self.criterion(method), model)
+
+    def criterion(self, method: str) -> acquisition.Criterion:
+        """Make the criterion of a method."""
+        return _make(acquisition.CRITERIA, self.methods[method], "criterion", method, f"methods[{method!r}]")
+
+    def build_model(self) -> models.Model:
+        """Make the model."""
+        return _make(models.MODELS, self.model, "name", "exact-gp", "model")
+
+    def config(self, replication: int, method: str) -> dict[str, Any]:
+        """Return the configuration that the record of one campaign answers, and that names it."""
+        parameters = asdict(self.criterion(method))
+        return {
+            "dataset": self.dataset,
+            "protocol": self.protocol,
+            "replication": replication,
+            "method": method,
+            "alpha": parameters.get("alpha"),
+            "criterion": {"name": self.methods[method].get("criterion", method), **parameters},
+            "model": {"name": self.model.get("name", "exact-gp"), **asdict(self.build_model())},
+            "n_queries": self.n_queries,
+            "every": self.every,
+            "threads": self.threads,
+        } | ({} if self.steps is None else {"steps": list(self.steps)})
+
+
+def _numbers(values: Any, name: str) -> tuple[int, ...]:
+    plain = isinstance(values, Iterable) and not isinstance(values, (str, Mapping))
+    found = tuple(values) if plain else ()
+    if not plain or any(isinstance(v, bool) or not isinstance(v, (int, np.integer)) for v in found):
+        raise ValueError(f"{name} must be a list of whole numbers, say [0, 1, 2], got {reprlib.repr(values)}")
+    return tuple(map(int, found))
+
+
+def _as_object(value: Any, name: str, example: str) -> None:
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise ValueError(f"{name} must be an object, say {example}, got {reprlib.repr(value)}")
+
+
+def _make(registry: Registry, given: Any, key: str, default: str, where: str) -> Any:
+    """Make a criterion or a model of what a field of a spec says; ``key`` holds its name."""
+    _as_object(given, where, '{"alpha": 2.5}' if key == "criterion" else '{"name": "exact-gp", "steps": 500}')
+    name = given.get(key, default)
+    if not isinstance(name, str):
+        raise ValueError(f"{where}[{key!r}] must be one of the names {', '.join(registry)}; got {name!r}")
+    try:
+        return registry.make(name, {k: v for k, v in given.items() if k != key})
+    except (TypeError, AttributeError) as error:  # a value of another type than the parameter's
+        raise ValueError(f"{where} holds a parameter of the wrong type ({error}), got {given!r}") from error
+
+
+def read_spec(path: Path) -> Spec:
+    """Read a spec from a JSON file with its fields; ``results/specs`` of the book's repository holds examples.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is not JSON, or no spec; the message names the file and the field.
+    """
+    known = {f.name: f.default is MISSING and f.default_factory is MISSING for f in fields(Spec)}
+    try:
+        given = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:  # of the encoding too
+        raise ValueError(f"{path} is not JSON in UTF-8 ({error}); results/specs holds examples of specs") from error
+    try:
+        _as_object(given, "a spec", '{"dataset": "toy", "methods": {"macal": {}}, "replications": [0, 1]}')
+        for name in given:
+            if name not in known:
+                raise UnknownName("field", name, known)
+        if missing := [name for name, required in known.items() if required and name not in given]:
+            raise ValueError(f"a spec needs the fields dataset, methods and replications, got no {', '.join(missing)}")
+        return Spec(**given)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error

@@ -1,0 +1,259 @@
+"""Recorded tables: the records of a store gathered into one compact file and its manifest, which the book loads.
+
+:func:`publish` writes them under ``results/``, :func:`load` reads them, :func:`unpack` turns one into a store again.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from macal.campaigns import atomic, provenance
+from macal.campaigns.provenance import uncommitted
+from macal.campaigns.records import SCHEMA, DamagedRecord, ForeignRecord, Record, asked, path_of, read_all, table, write
+from macal.optional import needed
+from macal.registry import nearest
+
+FOLDER = Path(__file__).resolve().parents[3] / "results"
+
+
+class Incomplete(ValueError):
+    """A store that lacks campaigns that it was asked for."""
+
+
+class Uncommitted(ValueError):
+    """Records that were made by code that no commit holds."""
+
+
+def _check_complete(store: Path, have: set[str]) -> None:
+    plans, failed = asked(store), sorted(store.glob("*.failed"))
+    wanted = set().union(*plans.values())
+    where = [str(path) for path, keys in plans.items() if keys - have] + [str(path) for path in failed]
+    if plans and where:
+        raise Incomplete(
+            f"{store} lacks {len(wanted - have)} of {len(wanted)} campaigns, {len(failed)} chunks have failed, see"
+            f" {', '.join(where[:3])}; run the sweep again, delete the files of what is no longer wanted, or publish"
+            " what there is by --partial (partial=True)"
+        )
+
+
+def require_committed(dirty: bool = False) -> None:
+    """Refuse to begin what could not be published: records by code that differs from its commit.
+
+    Raises:
+        Uncommitted: it does, and ``dirty`` is not set.
+    """
+    if provenance.origin()["dirty"] and not dirty:
+        raise Uncommitted(
+            f"the code in {provenance.PACKAGE.parent} differs from its commit, so that no record would lead back to it;"
+            " commit it, or go on by --dirty (dirty=True)"
+        )
+
+
+def checkout(folder: Path = FOLDER) -> Path:
+    """Return the folder of the recorded tables.
+
+    Raises:
+        FileNotFoundError: it is that of the book's repository, by default, and the package is installed without it.
+    """
+    if folder == FOLDER and not folder.is_dir():
+        raise FileNotFoundError(
+            "recorded tables come with the book's repository, not with the package; run this in a clone, or name a"
+            " folder"
+        )
+    return folder
+
+
+def targets(name: str, folder: Path = FOLDER, replace: bool = False) -> tuple[Path, Path]:
+    """Return where a table and its manifest are written, once it is sure that they may be.
+
+    Args:
+        name: of the table: lower-case letters, digits, "_" and "-".
+        folder: of the tables.
+        replace: whether there may be a table of that name.
+
+    Raises:
+        ValueError: another character in the name, or something in the place that is no plain file.
+        FileExistsError: there is such a table, and it is not to be replaced.
+        FileNotFoundError: see :func:`checkout`.
+    """
+    if not re.fullmatch("[a-z0-9_-]+", name):
+        raise ValueError(f"a table's name must be of lower-case letters, digits, '_' and '-', got {name!r}")
+    paths = checkout(folder) / f"{name}.parquet", folder / f"{name}.json"
+    for path in paths:
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            raise ValueError(f"{path} is a link or a folder, which no table replaces; choose another name")
+        if path.exists() and not replace:
+            raise FileExistsError(f"{path} exists; choose another name, or replace it by --replace (replace=True)")
+    return paths
+
+
+def _change(manifest: Path, records: Iterable[Record]) -> str:
+    """Say what becomes of the campaigns of a table that is replaced."""
+    new = {r.key: len(r.rows) for r in records}
+    now = f"{len(new)} campaigns with {sum(new.values())} trainings"
+    try:
+        described = json.loads(manifest.read_text(encoding="utf-8"))["records"]
+        old = {Record(r["config"], [], []).key: r["rows"] for r in described}
+        before = f"{len(old)} campaigns with {sum(old.values())} trainings"
+    except (OSError, ValueError, KeyError, TypeError):
+        return f"a table that cannot be read by {now}"
+    added, kept, dropped = len(new.keys() - old.keys()), len(new.keys() & old.keys()), len(old.keys() - new.keys())
+    lost = ", which the new table lacks" if dropped else ""
+    return f"{before} by {now}: {added} added, {kept} kept, {dropped} dropped{lost}"
+
+
+def publish(
+    store: Path,
+    name: str,
+    folder: Path = FOLDER,
+    *,
+    replace: bool = False,
+    partial: bool = False,
+    dirty: bool = False,
+    report: Callable[[str], Any] = print,
+) -> pd.DataFrame:
+    """Gather the records of a store into ``<name>.parquet`` and ``<name>.json``, its manifest with the picks.
+
+    Args:
+        store: folder of the records.
+        name: of the table: lower-case letters, digits, "_" and "-".
+        folder: of the tables.
+        replace: replace a table of that name.
+        partial: publish a store that lacks campaigns that it was asked for.
+        dirty: publish records that were made by uncommitted code, see :func:`.provenance.checkout_state`.
+        report: is told what a table is replaced by, and how many records uncommitted code has made.
+
+    Raises:
+        ValueError: no record in the store, or a name that does not do.
+        Incomplete: the store lacks campaigns; a store of an earlier version does not say.
+        Uncommitted: records say that their code differed from its commit; those of an earlier version do not say.
+        FileExistsError: there is a table of that name, and ``replace`` is not set.
+        OSError: a file cannot be read or written.
+    """
+    path, about = targets(name, folder, replace=True)
+    if folder.resolve() == store.resolve():
+        raise ValueError(f"a table cannot be published into its own store, {store}; name another folder")
+    records = read_all(store)
+    if not records:
+        raise ValueError(f"no record in {store}; run the sweep first")
+    if not partial:
+        _check_complete(store, {r.key for r in records})
+    changed = [f"{r.key}.json" for r in records if uncommitted(r.manifest)]
+    found = f"{len(changed)} of {len(records)} campaigns were made by code that differs from its commit"
+    if changed and not dirty:
+        raise Uncommitted(
+            f"{found}: {', '.join(changed[:3])}{' and more' * (len(changed) > 3)} in {store}; commit the code, delete"
+            " them and run them again, or publish them as they are by --dirty (dirty=True)"
+        )
+    gathered = table(records)
+    if path.exists() or about.exists():
+        change = _change(about, records)
+        if not replace:
+            raise FileExistsError(f"{path} exists; --replace (replace=True) would replace {change}")
+        report(f"{name}: replacing {change}")
+    if changed:
+        report(f"{name}: {found}")
+    content, described = _encoded(gathered, records)
+    # the manifest first: a table is there once its manifest is, and a stop between them shows, for the digests differ
+    atomic.write({about: described, path: content})
+    return gathered
+
+
+def _encoded(gathered: pd.DataFrame, records: Iterable[Record]) -> tuple[bytes, bytes]:
+    """Return a table and its manifest as they are written."""
+    with needed("pyarrow", "recorded tables"):
+        content = gathered.to_parquet(index=False)
+    described = {
+        "schema": SCHEMA,
+        "table": hashlib.sha256(content).hexdigest(),
+        "records": [asdict(r) | {"rows": len(r.rows)} for r in records],
+    }
+    return content, json.dumps(described, separators=(",", ":")).encode()
+
+
+class _Shared(list):  # pandas copies a table's attributes with every operation on it, deeply
+    def __deepcopy__(self, memo: dict[int, Any]) -> "_Shared":
+        return self
+
+
+def load(name: str, folder: Path = FOLDER) -> pd.DataFrame:
+    """A published table; ``.attrs["records"]`` holds configuration, picks and manifest of each campaign.
+
+    Raises:
+        FileNotFoundError: nothing of that name was published; see also :func:`checkout`.
+        DamagedRecord: the table is not the one that its manifest describes.
+        ForeignRecord: another schema.
+    """
+    path = checkout(folder) / f"{name}.parquet"
+    if not path.is_file():
+        known = [p.stem for p in folder.glob("*.parquet")]
+        raise FileNotFoundError(f"no recorded table {nearest(name, known)}")
+    about = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    if about["schema"] != SCHEMA:
+        raise ForeignRecord(f"{path} has schema {about['schema']!r}, this version reads {SCHEMA}")
+    if hashlib.sha256(path.read_bytes()).hexdigest() != about["table"]:
+        raise DamagedRecord(f"{path} is not the table that {name}.json describes; publish it again")
+    with needed("pyarrow", "recorded tables"):
+        found = pd.read_parquet(path)
+    found.attrs["records"] = _Shared(about["records"])
+    return found
+
+
+def unpack(name: str, store: Path, folder: Path = FOLDER) -> int:
+    """Put the records of a published table into a store, so that a sweep adds to them; return how many were put.
+
+    A record that the store holds already is left alone.
+
+    Args:
+        name: of the table.
+        store: folder of the records; made where it is missing.
+        folder: of the tables.
+
+    Raises:
+        FileNotFoundError: see :func:`load`.
+        DamagedRecord: see :func:`load`.
+        ForeignRecord: see :func:`load`.
+        OSError: the store cannot be written.
+    """
+    found, begin, count = load(name, folder), 0, 0
+    for described in found.attrs["records"]:
+        rows = found.iloc[begin : begin + described["rows"]]
+        begin += described["rows"]
+        own = rows[[c for c in found.columns if c not in described["config"]]].to_dict("records")
+        record = Record(**described | {"rows": own})
+        if not path_of(record.config, store).exists():
+            write(record, store)
+            count += 1
+    return count
+
+
+def cost(found: pd.DataFrame) -> pd.DataFrame:
+    """What a loaded table took: campaigns, trainings and hours, a row per device and number of threads.
+
+    Hours are wall-clock, on machines that may have been shared; an upper bound of what an idle one needs.
+    """
+    rows = [
+        (r["manifest"]["device"], r["manifest"]["threads"], 1, r["rows"], r["manifest"]["seconds"] / 3600)
+        for r in found.attrs["records"]
+    ]
+    named = pd.DataFrame(rows, columns=["device", "threads", "campaigns", "trainings", "hours"])
+    return named.groupby(["device", "threads"]).sum()
+
+
+def origins(found: pd.DataFrame) -> pd.DataFrame:
+    """Say which code made a loaded table: campaigns and trainings, a row per commit and per whether it was dirty.
+
+    Both are "unknown" for records of code outside a checkout, and of versions that did not say; see
+    :func:`.provenance.checkout_state`.
+    """
+    words = {True: "yes", False: "no", None: "unknown"}
+    manifests = [(r["manifest"], r["rows"]) for r in found.attrs["records"]]
+    rows = [(m.get("commit") or "unknown", words[uncommitted(m) or m.get("dirty")], 1, n) for m, n in manifests]
+    named = pd.DataFrame(rows, columns=["commit", "dirty", "campaigns", "trainings"])
+    return named.groupby(["commit", "dirty"]).sum()

@@ -1,0 +1,203 @@
+"""The catalogue of recorded tables: what each is for, which sweeps or which study make it, which claims rest on it.
+
+``python -m reproduction record`` lists it with its progress, ``python -m reproduction record NAME`` makes a table.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+import pandas as pd
+
+from macal.campaigns import results, sweeps
+from macal.campaigns.records import Record
+from macal.registry import UnknownName
+from reproduction.studies.jobs import Job
+
+SPECS = results.FOLDER / "specs"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A recorded table and its origin: sweeps, or a study.
+
+    Attributes:
+        name: under which it is published.
+        about: what it is for.
+        claims: keys of the claims that are judged by it; "" where it is shown and decides none.
+        line: of evidence, the same for tables that differ in the data set alone; "" where there is but one.
+        specs: names of its sweeps in ``results/specs``, finished before the plan of evidence was made.
+        planned: names of its sweeps in the plan of evidence.
+        study: module of this package that makes it instead; see :func:`jobs`.
+    """
+
+    name: str
+    about: str
+    claims: str = ""
+    line: str = ""
+    specs: tuple[str, ...] = ()
+    planned: tuple[str, ...] = ()
+    study: str = ""
+
+    @property
+    def dataset(self) -> str:
+        """Data set of a table of sweeps, by which its name begins."""
+        return self.name.partition("_")[0]
+
+    def sweeps(self) -> dict[str, sweeps.Spec]:
+        """Its sweeps, by name."""
+        return {name: sweeps.read_spec(SPECS / f"{name}.json") for name in (*self.specs, *self.planned)}
+
+    def jobs(self, replications: int | None = None, store: Path | None = None) -> Iterable[Job]:
+        """Jobs of its study.
+
+        Args:
+            replications: how many; those of the book by default.
+            store: folder of the records, where a study keeps what it needs to go on.
+        """
+        return import_module(f"reproduction.studies.{self.study}").jobs(self.name, replications, store)
+
+    def asked(self) -> set[str] | None:
+        """Keys of all records that it is to hold; None where the study finds out as it goes."""
+        if not self.study:
+            every = self.sweeps().values()
+            configs = [spec.config(r, m) for spec in every for r in spec.replications for m in spec.methods]
+        elif self.study == "tuning":
+            return None
+        else:
+            configs = [config for job in self.jobs() for config in job.configs]
+        return {Record(config, [], []).key for config in configs}
+
+
+AS_WRITTEN, AS_CODE, EXACT = "deep kernel, as written", "deep kernel, as the code runs", "exact Gaussian processes"
+TABLES = {
+    table.name: table
+    for table in (
+        Table("toy", "Figure 1: six criteria on the paper's toy data", "F1a F1b F1c F1d", study="toy"),
+        Table("toy_lbfgs", "the same, with an optimiser that converges", study="toy"),
+        Table("toy_far", "the same, with the arms twice as far apart", study="toy"),
+        Table("toy_code", "the same, on the public code's split", study="toy"),
+        Table("toy_macal", "MACAL's other weights and its squared distance on the toy data", study="toy"),
+        Table(
+            "ihdp_due",
+            "Figure 3, IHDP",
+            "E1 E4 E5 E6 E7 E8 E9 A1 B1",
+            AS_WRITTEN,
+            ("ihdp_due-free-first", "ihdp_due-weights", "ihdp_due-based-first"),
+            (
+                "ihdp_due-balance",
+                "ihdp_due-between",
+                "ihdp_due-rest",
+                "ihdp_due-qhte",
+                "ihdp_due-free",
+                "ihdp_due-based",
+            ),
+        ),
+        Table("ihdp_due-balance", "what is finished of ihdp_due's plan", planned=("ihdp_due-balance",)),
+        Table(
+            "ibm_due",
+            "Figure 3, IBM",
+            "E2 E4 E5 E6 E7 E8 E9 A1",
+            AS_WRITTEN,
+            ("ibm_due-free", "ibm_due-bald-first", "ibm_due-general-first"),
+            ("ibm_due-general", "ibm_due-bald"),
+        ),
+        Table(
+            "cmnist_due",
+            "Figure 3, CMNIST",
+            "E3 E4 E5 E6 E7 E8 E9 A1",
+            AS_WRITTEN,
+            ("cmnist_due-first",),
+            ("cmnist_due-more",),
+        ),
+        Table(
+            "ihdp_code",
+            "Figure 3, IHDP, by the code's reading",
+            line=AS_CODE,
+            specs=("ihdp_code-free-first",),
+            planned=("ihdp_code-between", "ihdp_code-free", "ihdp_code-based", "ihdp_code-weights"),
+        ),
+        Table("ibm_code", "Figure 3, IBM, by the code's reading", line=AS_CODE, planned=("ibm_code", "ibm_code-based")),
+        Table("cmnist_code", "Figure 3, CMNIST, by the code's reading", line=AS_CODE, planned=("cmnist_code",)),
+        Table("ihdp_gp", "a second line of evidence, IHDP", "E1 E4 M1", EXACT, ("ihdp_gp-free", "ihdp_gp-bald")),
+        Table(
+            "ibm_gp",
+            "a second line of evidence, IBM",
+            "E2 E4",
+            EXACT,
+            ("ibm_gp-free", "ibm_gp-weights-first"),
+            ("ibm_gp-weights",),
+        ),
+        Table(
+            "cmnist_gp",
+            "a second line of evidence, CMNIST",
+            "E3 E4",
+            EXACT,
+            ("cmnist_gp-first",),
+            ("cmnist_gp-more", "cmnist_gp-bald"),
+        ),
+        Table("ihdp_s", "other estimators on the same labels", "M1", "S-learner", ("ihdp_s",)),
+        Table("ihdp_t", "other estimators on the same labels", "M1", "T-learner", ("ihdp_t",)),
+        Table("ihdp_x", "other estimators on the same labels", "M1", "X-learner", ("ihdp_x",)),
+        Table("ihdp_quick", "the small sweep that the page Run it yourself runs live", specs=("ihdp_quick",)),
+        Table("acquired_ihdp", "what IHDP's labelled sets look like", "V1", study="labelled_sets"),
+        Table("acquired_ibm", "what IBM's labelled sets look like", "V1", study="labelled_sets"),
+        Table("acquired_cmnist", "what CMNIST's labelled sets look like", "V1", study="labelled_sets"),
+        Table("backbones", "what the public code does otherwise than the paper's words", study="backbones"),
+        Table("backbones_batching", "the same trainings in one batch, in another order, alone", study="backbones"),
+        Table("cmnist_falling", "the image network on growing random sets", study="backbones"),
+        Table("tuning", "Table 2's search for hyperparameters", "H1", study="tuning"),
+    )
+}
+
+
+def get(name: str) -> Table:
+    """Return a table of the catalogue.
+
+    Raises:
+        UnknownName: no such table.
+    """
+    if name not in TABLES:
+        raise UnknownName("table", name, TABLES)
+    return TABLES[name]
+
+
+def load(name: str) -> pd.DataFrame:
+    """Load a table of the catalogue, as :func:`macal.results.load` does.
+
+    Raises:
+        UnknownName: no such table.
+        FileNotFoundError: it is not recorded.
+        DamagedRecord: it is not the table that its manifest describes.
+    """
+    return results.load(get(name).name)
+
+
+def by_dataset(line: str) -> dict[str, str]:
+    """Names of the tables of one line of evidence, by data set."""
+    return {table.dataset: table.name for table in TABLES.values() if table.line == line}
+
+
+def progress() -> pd.DataFrame:
+    """List the catalogue.
+
+    Returns:
+        One row per table: ``asked`` and ``recorded`` campaigns, ``commits`` that made them (their first digits, "+"
+        where code differed from its commit, "unknown" where records do not say), ``claims``, ``about``.
+    """
+    rows = {name: (*_progress(table), table.claims, table.about) for name, table in TABLES.items()}
+    columns = ["asked", "recorded", "commits", "claims", "about"]
+    return pd.DataFrame.from_dict(rows, "index", columns=columns).rename_axis("table")
+
+
+def _progress(table: Table) -> tuple[str, int, str]:
+    asked = table.asked()
+    wanted = "as it goes" if asked is None else str(len(asked))
+    try:
+        found = results.load(table.name)
+    except FileNotFoundError:
+        return wanted, 0, ""
+    keys = {Record(r["config"], [], []).key for r in found.attrs["records"]}
+    commits = [f"{commit[:7]}{'+' * (dirty == 'yes')}" for commit, dirty in results.origins(found).index]
+    return wanted, len(keys if asked is None else keys & asked), " ".join(commits)

@@ -1,0 +1,229 @@
+"""Records lead back to a commit: what manifests say of the code, in real repositories, and what publishing asks."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from macal import __main__ as command
+from macal import models, results
+from macal.campaigns import bundle, provenance, sweeps
+from macal.campaigns.results import Record, write
+
+PLAIN = ("-c", "user.name=A", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false", "-c", "init.defaultBranch=main")
+NOWHERE = {"commit": None, "dirty": None}
+
+
+def git(folder, *arguments):
+    done = subprocess.run(["git", *PLAIN, *arguments], cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A package in ``lib/`` of a repository with one commit."""
+    package = tmp_path / "clone" / "lib" / "tool"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "style.txt").write_text("red")
+    (package.parents[1] / "page.md").write_text("text")
+    (package.parents[1] / ".gitignore").write_text("__pycache__/\n/.venv\n")
+    git(package.parents[1], "init", "-q")
+    git(package.parents[1], "add", "-A")
+    git(package.parents[1], "commit", "-qm", "one")
+    return package
+
+
+def test_a_clean_checkout_is_its_commit(package):
+    found = provenance.checkout_state(package)
+    assert found == {"commit": git(package, "rev-parse", "HEAD"), "dirty": False} and len(found["commit"]) == 40
+    (package / "__pycache__").mkdir()
+    (package / "__pycache__" / "a.pyc").write_text("")  # ignored
+    (package.parents[1] / "page.md").write_text("another text")  # outside lib/
+    (package.parents[1] / "new.py").write_text("")
+    assert provenance.checkout_state(package) == found
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda p: (p / "__init__.py").write_text("x = 1"),
+        lambda p: (p / "__init__.py").rename(p / "renamed.py") and (p / "__init__.py").write_text(""),
+        lambda p: (p / "style.txt").unlink(),
+        lambda p: (p / "new.py").write_text(""),
+        lambda p: (p.parent / "other").mkdir() or (p.parent / "other" / "new.py").write_text(""),
+        lambda p: (p / "style.txt").write_text("blue") and git(p, "add", "style.txt"),
+    ],
+    ids=["changed", "added beside", "deleted", "untracked", "in another package", "staged"],
+)
+def test_every_change_of_the_code_counts(package, change):
+    commit = git(package, "rev-parse", "HEAD")
+    change(package)
+    git(package, "config", "status.showUntrackedFiles", "no")
+    assert provenance.checkout_state(package) == {"commit": commit, "dirty": True}
+
+
+def test_a_worktree_has_its_own_commit(package):
+    clone = package.parents[1]
+    git(clone, "worktree", "add", "-q", "-b", "other", "../other")
+    other = clone.parent / "other" / "lib" / "tool"
+    (other / "style.txt").write_text("blue")
+    assert provenance.checkout_state(other) == {"commit": git(package, "rev-parse", "HEAD"), "dirty": True}
+    git(other, "commit", "-qam", "two")
+    assert provenance.checkout_state(other) == {"commit": git(other, "rev-parse", "HEAD"), "dirty": False}
+    assert provenance.checkout_state(package)["commit"] != git(other, "rev-parse", "HEAD")
+
+
+def test_a_shallow_clone_has_a_commit(package):
+    (package / "style.txt").write_text("blue")
+    git(package, "commit", "-qam", "two")
+    folder = package.parents[2]
+    git(folder, "clone", "-q", "--depth", "1", f"file://{package.parents[1]}", "shallow")
+    assert git(folder / "shallow", "rev-list", "--count", "HEAD") == "1"
+    found = provenance.checkout_state(folder / "shallow" / "lib" / "tool")
+    assert found == {"commit": git(package, "rev-parse", "HEAD"), "dirty": False}
+
+
+def test_an_installed_package_inside_a_checkout_has_none(package):
+    installed = package.parents[1] / ".venv" / "site-packages" / "tool"
+    shutil.copytree(package, installed)
+    assert provenance.checkout_state(installed) == NOWHERE
+
+
+def test_no_checkout_no_commit_no_answer(package, tmp_path, monkeypatch):
+    shutil.copytree(package, tmp_path / "archive" / "lib" / "tool")
+    assert provenance.checkout_state(tmp_path / "archive" / "lib" / "tool") == NOWHERE
+    git(tmp_path / "archive", "init", "-q")
+    git(tmp_path / "archive", "add", "-A")
+    assert provenance.checkout_state(tmp_path / "archive" / "lib" / "tool") == NOWHERE  # nothing is committed yet
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", str(tmp_path))  # no git
+        assert provenance.checkout_state(package) == NOWHERE
+
+    def hang(*arguments, **options):
+        raise subprocess.TimeoutExpired("git", 60)
+
+    monkeypatch.setattr(subprocess, "run", hang)
+    assert provenance.checkout_state(package) == NOWHERE
+
+
+def test_a_hooks_environment_does_not_mislead(package, tmp_path, monkeypatch):
+    expected = provenance.checkout_state(package)
+    git(tmp_path, "init", "-q", "elsewhere")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere" / ".git"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "elsewhere" / "index"))
+    assert provenance.checkout_state(package) == expected
+
+
+def test_the_manifest_of_the_package_itself(tmp_path):
+    clone = tmp_path / "clone"
+    kept_out = shutil.ignore_patterns("__pycache__", "*.egg-info")
+    shutil.copytree(provenance.PACKAGE, clone / "lib" / "macal", ignore=kept_out)
+    code = (
+        "import json, sys; from pathlib import Path; from macal.campaigns import provenance\n"
+        "begun = provenance.origin(); Path(sys.argv[1], 'late.py').touch()\n"  # while a campaign runs
+        "about = provenance.manifest({}, 1.0, 'cpu', 1); assert begun.items() <= about.items()\n"
+        "print(json.dumps(about))"
+    )
+    environment = os.environ | {"PYTHONPATH": str(clone / "lib"), "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def about(lib):
+        order = [sys.executable, "-c", code, str(lib)]
+        done = subprocess.run(order, env=environment, check=True, capture_output=True, text=True)
+        return json.loads(done.stdout)
+
+    assert about(tmp_path)["commit"] is None
+    git(clone, "init", "-q")
+    git(clone, "add", "-A")
+    git(clone, "commit", "-qm", "one")
+    first, second = about(clone / "lib"), about(clone / "lib")
+    assert first["commit"] == second["commit"] == git(clone, "rev-parse", "HEAD")
+    assert (first["dirty"], second["dirty"]) == (False, True) and len(first["code"]) == 64
+
+
+def test_the_device_is_the_one_that_was_used(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda place: f"GPU at {place}")
+    devices = {device: provenance.device_of(models.get("due", device=device)) for device in ("cpu", "auto", "cuda:1")}
+    assert devices == {"cpu": "cpu", "auto": "GPU at cuda", "cuda:1": "GPU at cuda:1"}
+    assert provenance.device_of(models.get("exact-gp")) == "cpu"
+
+
+CLEAN = {"code": "a", "commit": "c" * 40, "dirty": False}
+DIRTY = CLEAN | {"dirty": True}
+
+
+def stored(store, *manifests):
+    for k, about in enumerate(manifests):
+        config = {"dataset": "toy", "protocol": "paper", "replication": k, "method": "macal"}
+        write(Record(config, [{"step": 0, "pehe": 1.0}], [], {"seconds": 1.0} | about), store)
+
+
+def test_what_no_commit_holds_is_published_on_demand_alone(tmp_path, capsys):
+    store, out = tmp_path / "store", tmp_path / "out"
+    stored(store, CLEAN, {}, NOWHERE, DIRTY, CLEAN | {"earlier": [DIRTY]})
+    with pytest.raises(results.Uncommitted, match=r"2 of 5 campaigns .* its commit: \w{16}.json, \w{16}.json in"):
+        results.publish(store, "toy", out)
+    assert not out.exists()
+    call = ["publish", str(store), "toy", "--into", str(out)]
+    assert command.main(call) == 1 and "by --dirty" in capsys.readouterr().err
+    assert command.main([*call, "--dirty"]) == 0
+    assert "2 of 5 campaigns were made by code that differs from its commit" in capsys.readouterr().out
+    found = results.origins(results.load("toy", out)).reset_index()
+    assert found.values.tolist() == [["c" * 40, "no", 1, 1], ["c" * 40, "yes", 2, 2], ["unknown", "unknown", 2, 2]]
+
+
+def test_republished_records_keep_their_manifests(tmp_path):
+    stored(tmp_path / "store", CLEAN, {})
+    results.publish(tmp_path / "store", "toy", tmp_path)
+    results.unpack("toy", tmp_path / "again", tmp_path)
+    results.publish(tmp_path / "again", "toy", tmp_path / "out")
+    manifests = [r["manifest"] for r in results.load("toy", tmp_path / "out").attrs["records"]]
+    assert sorted(map(len, manifests)) == [1, 4] and {"seconds": 1.0} | CLEAN in manifests
+
+
+def test_a_chunk_names_all_code_that_ran_it(tmp_path, monkeypatch):
+    spec = sweeps.Spec("toy", {"random": {}}, (0,), {"name": "exact-gp", "steps": 2}, n_queries=3, stage=2)
+    (chunk,) = sweeps.chunks(spec)
+    plain, stages = sweeps.loop.train, []
+
+    def cut_off(*request):
+        stages.append(1)
+        if len(stages) == 2:
+            raise KeyboardInterrupt
+        return plain(*request)
+
+    monkeypatch.setattr(sweeps.loop, "train", cut_off)
+    monkeypatch.setattr(provenance, "origin", lambda: dict(DIRTY))
+    with pytest.raises(KeyboardInterrupt):
+        sweeps.run_chunk(chunk, tmp_path)
+    monkeypatch.setattr(provenance, "origin", lambda: dict(CLEAN))
+    assert sweeps.run_chunk(chunk, tmp_path) == "done"
+    (record,) = results.read_all(tmp_path)
+    assert record.manifest["earlier"] == [DIRTY] and record.manifest["dirty"] is False
+    with pytest.raises(results.Uncommitted):
+        results.publish(tmp_path, "toy", tmp_path / "out")
+
+
+def test_a_bundle_knows_the_commit_that_it_was_packed_from(tmp_path, monkeypatch, origin):
+    home = {"code": provenance.fingerprint(), "commit": "c" * 40, "dirty": False}
+    monkeypatch.setattr(provenance, "origin", lambda: home)
+    bundle.pack(sweeps.Spec("toy", {"random": {}}, (0,)), tmp_path / "pack")
+    package = tmp_path / "pack" / "lib" / "macal"
+    assert origin(package) == home
+    (package / "__init__.py").write_text("changed there")
+    origin.cache_clear()
+    assert origin(package) == home | {"code": provenance.fingerprint(package), "dirty": True}
+
+
+def test_nothing_is_begun_that_could_not_be_published(tmp_path, monkeypatch):
+    monkeypatch.setattr(provenance, "origin", lambda: DIRTY)
+    with pytest.raises(results.Uncommitted, match="differs from its commit, so that no record would lead back to it"):
+        results.require_committed()
+    results.require_committed(dirty=True)
+    monkeypatch.setattr(provenance, "origin", lambda: CLEAN)
+    results.require_committed()

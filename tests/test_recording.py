@@ -1,0 +1,251 @@
+"""Every recorded table has an origin: the catalogue, the one runner, and the command."""
+
+import json
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from macal import models, results, sweeps
+from macal.campaigns import atomic, provenance
+from macal.campaigns.records import Record
+from reproduction import __main__ as command
+from reproduction.claims import CLAIMS
+from reproduction.studies import backbones, jobs, recording, tables, toy
+from reproduction.studies.jobs import Answer, Job
+
+GP = {"name": "exact-gp", "optimiser": "lbfgs", "steps": 8}
+SPEC = sweeps.Spec("ihdp", {"random": {}}, (0, 1), GP, n_queries=1)
+CONFIGS = [{"dataset": "toy", "protocol": "paper", "replication": k, "method": "random"} for k in range(3)]
+SWEPT = [name for name, table in tables.TABLES.items() if not table.study]
+STUDIED = [name for name, table in tables.TABLES.items() if table.study and table.study != "tuning"]
+
+
+def key(config):
+    return Record(config, [], []).key
+
+
+def keys(spec):
+    return {key(spec.config(r, m)) for r in spec.replications for m in spec.methods}
+
+
+def recorded(name):
+    """Keys of the records of a table; none where it is not recorded."""
+    with suppress(FileNotFoundError):
+        return [key(r["config"]) for r in results.load(name).attrs["records"]]
+    return []
+
+
+# ---------------------------------------------------------------- the catalogue
+
+
+def test_every_table_and_every_sweep_is_in_the_catalogue():
+    assert {path.stem for path in results.FOLDER.glob("*.parquet")} <= set(tables.TABLES)
+    named = [name for t in tables.TABLES.values() for name in (*t.specs, *t.planned) if t.name != "ihdp_due-balance"]
+    assert sorted(named) == sorted(path.stem for path in tables.SPECS.glob("*.json"))
+    assert all(bool(t.study) != bool(t.specs or t.planned) for t in tables.TABLES.values())
+
+
+@pytest.mark.parametrize("name", SWEPT)
+def test_each_record_of_a_sweep_is_answered_by_one_spec(name):
+    table, have = tables.get(name), recorded(name)
+    asked = {spec: keys(found) for spec, found in table.sweeps().items()}
+    assert len(have) == len(set(have))
+    assert [k for k in have if sum(k in found for found in asked.values()) != 1] == []
+    for spec in table.specs:  # finished ones
+        assert asked[spec] <= set(have), f"{spec} has asked for what {name} lacks"
+    for spec in table.planned:  # a chunk is there whole or not at all
+        for chunk in sweeps.chunks(table.sweeps()[spec]):
+            assert {key(c) in have for c in chunk.configs} in ({True}, {False})
+
+
+@pytest.mark.parametrize("name", STUDIED)
+def test_each_record_of_a_study_is_asked_for(name):
+    asked = [key(config) for job in tables.get(name).jobs() for config in job.configs]
+    assert len(asked) == len(set(asked)) and set(recorded(name)) <= set(asked)
+
+
+def test_the_plan_of_evidence_is_what_is_planned():
+    planned = {name for table in tables.TABLES.values() for name in table.planned}
+    assert len(planned) == 19 and all(name.startswith(t.name) for t in tables.TABLES.values() for name in t.planned)
+
+
+def test_claims_rest_on_the_tables_that_the_catalogue_names(monkeypatch):
+    asked = []
+
+    def none(name, *more):
+        asked.append(name)
+        raise FileNotFoundError(name)
+
+    monkeypatch.setattr(results, "load", none)
+    listed = {k: {t.name for t in tables.TABLES.values() if k in t.claims.split()} for k in (c.key for c in CLAIMS)}
+    assert set().union(*(t.claims.split() for t in tables.TABLES.values())) <= set(listed)
+    for claim in (c for c in CLAIMS if listed[c.key]):
+        asked.clear()
+        with suppress(FileNotFoundError):
+            claim.judge()
+        assert set(asked) == listed[claim.key], claim.key
+
+
+def test_lines_of_evidence():
+    assert tables.by_dataset(tables.AS_WRITTEN) == {name: f"{name}_due" for name in ("ihdp", "ibm", "cmnist")}
+    assert tables.by_dataset(tables.EXACT) == {name: f"{name}_gp" for name in ("ihdp", "ibm", "cmnist")}
+    with pytest.raises(ValueError, match=r"unknown table 'ihdp_deu' \(did you mean 'ihdp_due'"):
+        tables.load("ihdp_deu")
+
+
+def test_progress_says_how_much_and_by_which_code(monkeypatch):
+    chosen = ("toy_macal", "ibm_code", "cmnist_code", "tuning")
+    monkeypatch.setattr(tables, "TABLES", {name: tables.TABLES[name] for name in chosen})
+    found = tables.progress()
+    assert found.asked.to_dict() == {"toy_macal": "160", "ibm_code": "144", "cmnist_code": "20", "tuning": "as it goes"}
+    assert found.recorded["toy_macal"] == 160 and found.recorded["cmnist_code"] == 0
+    assert found.commits["cmnist_code"] == "" and found.commits["tuning"]
+
+
+# ---------------------------------------------------------------- jobs
+
+
+def answers(*rows, calls=None):
+    def work():
+        if calls is not None:
+            calls.append(len(rows))
+        return [Answer([{"pehe": row}], [[np.int64(3), 1]]) for row in rows]
+
+    return work
+
+
+def test_a_job_is_done_once_and_its_picks_are_kept(tmp_path):
+    calls, told = [], []
+    made = [Job(CONFIGS[:2], answers(1.5, 2.5, calls=calls), models.get("due", device="cpu"))]
+    for _ in range(2):
+        jobs.run(made, tmp_path, told.append)
+    assert calls == [2] and len(told) == 1 and "replication 0" in told[0]
+    found = {r.config["replication"]: r for r in results.read_all(tmp_path)}
+    assert [found[k].rows for k in (0, 1)] == [[{"pehe": 1.5}], [{"pehe": 2.5}]]
+    assert found[0].picks == [[3, 1]] and found[0].manifest["device"] == "cpu"
+    assert found[0].manifest["seconds"] == found[1].manifest["seconds"]
+
+
+def test_a_damaged_record_is_set_aside_and_its_job_done_again(tmp_path):
+    made = [Job(CONFIGS[:2], answers(1.5, 2.5))]
+    jobs.run(made, tmp_path, lambda line: None)
+    kept, path = (tmp_path / f"{key(config)}.json" for config in CONFIGS[:2])
+    before = kept.stat().st_mtime_ns
+    path.write_text(path.read_text().replace("2.5", "2.4"))
+    jobs.run(made, tmp_path, lambda line: None)
+    assert results.read(path).rows == [{"pehe": 2.5}] and path.with_suffix(".damaged").exists()
+    assert kept.stat().st_mtime_ns == before
+
+
+def test_jobs_are_run_so_many_at_a_time_and_failures_keep_what_is_done(tmp_path):
+    def fail():
+        raise ValueError("no such infants")
+
+    made = [Job([config], answers(float(k))) for k, config in enumerate(CONFIGS)]
+    jobs.run(made, tmp_path, lambda line: None, at_most=1)
+    assert [r.config["replication"] for r in results.read_all(tmp_path)] == [0]
+    with pytest.raises(ValueError, match="no such infants"):
+        jobs.run([*made[:2], Job(CONFIGS[2:], fail)], tmp_path, lambda line: None)
+    assert len(results.read_all(tmp_path)) == 2
+    with atomic.locked(tmp_path / f".{key(CONFIGS[2])}.lock"):  # another process runs it
+        jobs.run(made, tmp_path, lambda line: None)
+    assert len(results.read_all(tmp_path)) == 2
+
+
+# ---------------------------------------------------------------- the runner
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    """Make the catalogue hold two tables that are quickly made: ``swept`` and ``toy``."""
+    part = toy.Part({"symmetry": toy.FIGURE["symmetry"], "macal": toy.FIGURE["macal"]}, "lbfgs", centre=3.0, every=24)
+    monkeypatch.setitem(toy.RECORDED, "toy", (part,))
+    swept = tables.Table("ihdp_quick", "a sweep", specs=("one", "two"))
+    specs = {"one": SPEC, "two": replace(SPEC, methods={"macal": {}})}
+    monkeypatch.setattr(tables.Table, "sweeps", lambda self: specs)
+    return {"swept": swept, "toy": tables.get("toy"), "part": part}
+
+
+def test_sweeps_of_a_table_are_run_in_parts_and_published(tiny, tmp_path, capsys):
+    store, into = tmp_path / "store", tmp_path / "out"
+    with pytest.raises(results.Incomplete, match="lacks 3 of 4 campaigns"):
+        recording.record(tiny["swept"], store, into, jobs=1)
+    assert not into.exists() and len(results.read_all(store)) == 1
+    part = recording.record(tiny["swept"], store, into, jobs=2, partial=True)
+    assert part.groupby("method").replication.nunique().to_dict() == {"random": 2, "macal": 1}
+    with pytest.raises(FileExistsError, match="or replace it by --replace"):
+        recording.record(tiny["swept"], store, into)
+    assert len(results.read_all(store)) == 3  # nothing was run in vain
+    whole = recording.record(tiny["swept"], store, into, replace=True)
+    assert whole.groupby("method").replication.nunique().to_dict() == {"random": 2, "macal": 2}
+    assert "3 added" not in capsys.readouterr().out and len(results.asked(store)) == 2
+
+
+def test_fewer_replications(tiny, tmp_path):
+    found = recording.record(tiny["swept"], tmp_path / "store", tmp_path / "out", replications=1)
+    assert set(found.replication) == {0} and set(found.method) == {"random", "macal"}
+
+
+def test_the_toy_study_is_recorded_as_it_is_run(tiny, tmp_path):
+    store, into = tmp_path / "store", tmp_path / "out"
+    found = recording.record(tiny["toy"], store, into, replications=2)
+    assert found.labelled.tolist() == [25, 265] * 4 and set(found.centre) == {3.0}
+    again = toy.run(tiny["part"], range(2))
+    merged = again.merge(found, on=["replication", "method", "labelled"], suffixes=("", "_recorded"))
+    for name in ("pehe", "w1", *toy.MEASURES):
+        np.testing.assert_array_equal(merged[name], merged[f"{name}_recorded"])
+    own = {
+        (r["config"]["replication"], r["config"]["method"]): r["picks"]
+        for r in results.load("toy", into).attrs["records"]
+    }
+    assert own[1, "macal"] == again.attrs["picks"][3] and len(own) == 4
+
+
+def test_uncommitted_code_runs_nothing(tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr(provenance, "origin", lambda: {"code": "a", "commit": "b", "dirty": True})
+    with pytest.raises(results.Uncommitted):
+        recording.record(tiny["swept"], tmp_path / "store", tmp_path / "out", replications=1)
+    assert not (tmp_path / "store").exists()
+    found = recording.record(tiny["swept"], tmp_path / "store", tmp_path / "out", replications=1, dirty=True)
+    assert results.origins(results.load("ihdp_quick", tmp_path / "out")).index.tolist() == [("b", "yes")] and len(found)
+
+
+# ---------------------------------------------------------------- the command
+
+
+def test_the_command_passes_on_what_is_asked(monkeypatch, capsys, tmp_path):
+    asked = []
+    monkeypatch.setattr(
+        recording, "record", lambda table, store, **more: asked.append((table.name, store, more)) or [1]
+    )
+    into = ["--into", str(tmp_path)]
+    given = ["--jobs", "3", "--replications", "2", "--workers", "4", "--replace", "--partial", "--dirty"]
+    assert command.main(["record", "toy", "--store", str(tmp_path), *into, *given]) == 0
+    assert command.main(["record", "toy", *into]) == 0
+    common = {"into": tmp_path}
+    some = common | dict.fromkeys(("replace", "partial", "dirty"), True) | {"workers": 4, "jobs": 3, "replications": 2}
+    none = common | dict.fromkeys(("replace", "partial", "dirty"), False) | dict.fromkeys(("jobs", "replications"))
+    assert asked == [("toy", tmp_path, some), ("toy", recording.Path("runs/toy"), none | {"workers": 1})]
+    for option in ("jobs", "replications"):
+        assert command.main(["record", "toy", f"--{option}", "0", *into]) == 1
+        assert f"{option} must be an integer of at least 1, got 0" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        command.main(["record", "toi"])
+
+
+def test_the_books_own_tables_are_not_replaced_unasked(tmp_path, capsys):
+    assert command.main(["record", "toy", "--store", str(tmp_path / "store")]) == 1
+    assert "toy.parquet exists" in capsys.readouterr().err and not (tmp_path / "store").exists()
+
+
+def test_the_command_lists_the_catalogue(monkeypatch, capsys):
+    monkeypatch.setattr(tables, "TABLES", {"cmnist_code": tables.TABLES["cmnist_code"]})
+    assert command.main(["record"]) == 0
+    assert "cmnist_code    20         0" in capsys.readouterr().out
+
+
+def test_the_backbones_keep_their_configurations():
+    (config,) = backbones.batching()[0].configs
+    assert config["study"] == "company" and json.loads(json.dumps(config)) == config
