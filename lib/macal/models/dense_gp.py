@@ -17,6 +17,8 @@ from jaxtyping import Float
 from scipy.optimize import minimize
 from torch.nn.functional import softplus
 
+from macal import kernels
+
 SMALLEST_NOISE = 1e-4  # gpytorch's lower bound of the noise variance
 BETAS, EPS = (0.9, 0.999), 1e-8  # of Adam
 _FAR = 1e30  # squared distance at which every kernel here is exactly 0
@@ -110,7 +112,7 @@ class Problems:
     def factor(self, raw: Raw) -> Square:
         """Cholesky factors of the outcomes' covariances; the kernels without their scale are left in ``_kernel``."""
         _, scale, length, noise = natural(raw)
-        torch.mul(self.squared, (-0.5 / length.square())[:, None, None], out=self._kernel).exp_()
+        kernels.rbf_into(self.squared, length[:, None, None], out=self._kernel)
         covariance = torch.mul(self._kernel, scale[:, None, None], out=self._spare)
         covariance.diagonal(dim1=1, dim2=2).add_(torch.where(self.real > 0, noise[:, None], 1.0))
         return cholesky(covariance)
@@ -209,7 +211,7 @@ class DenseGP:
     def predict(self, new: Points) -> tuple[Values, Values]:
         """Mean and variance of the noiseless outcome at ``new`` (Eqs. 2.25 and 2.26)."""
         mean, scale, length, _ = natural(self.raw)
-        cross = scale * torch.exp(-0.5 / length.square() * squared_distances(self.x, new))
+        cross = scale * kernels.rbf_into(squared_distances(self.x, new), length)
         explained = torch.linalg.solve_triangular(self.factor, cross, upper=False).square_().sum(0)
         # rounding leaves variances of about -1e-10 beside labelled units
         return mean + self.weights @ cross, (scale - explained).clamp_min_(0)

@@ -16,6 +16,7 @@ from gpytorch.kernels import MaternKernel, RBFKernel, RQKernel, ScaleKernel
 from jaxtyping import Float, Int
 from torch import nn
 
+from macal import kernels
 from macal.models.streams import Streams
 from macal.registry import Registry
 
@@ -29,7 +30,6 @@ KERNELS: Registry = Registry(
         "rq": RQKernel,
     },
 )
-SMALLEST = 1e-15  # squared distance whose root is taken
 JITTER = 1e-4  # gpytorch's for float32, which it adds to the marginal variances too
 SPREAD = 0.01  # of repeated inducing points
 LLOYD = 20  # iterations
@@ -41,18 +41,12 @@ PerModel = Float[torch.Tensor, "b"]
 PerUnitArms = Int[torch.Tensor, "b n"]
 
 
-def _matern(squared: torch.Tensor, kernel: MaternKernel) -> torch.Tensor:
-    r = (2 * kernel.nu * squared.clamp_min(SMALLEST)).sqrt()
-    factor = {0.5: lambda: 1, 1.5: lambda: 1 + r, 2.5: lambda: 1 + r + r**2 / 3}[kernel.nu]()
-    return factor * torch.exp(-r)
-
-
-def _rational(squared: torch.Tensor, kernel: RQKernel) -> torch.Tensor:
-    alpha = kernel.alpha.view(*squared.shape[:2], 1, 1)
-    return (1 + squared / (2 * alpha)) ** -alpha
-
-
-SHAPES = {RBFKernel: lambda squared, _: torch.exp(-0.5 * squared), MaternKernel: _matern, RQKernel: _rational}
+# of squared distances over the squared length scale, (b, a, m, n), given gpytorch's kernel
+SHAPES = {
+    RBFKernel: lambda squared, _: kernels.rbf_of(squared),
+    MaternKernel: lambda squared, kernel: kernels.matern_of(squared, kernel.nu),
+    RQKernel: lambda squared, kernel: kernels.rational_quadratic_of(squared, kernel.alpha[..., None]),
+}
 
 
 class NotPositiveDefinite(ValueError):
@@ -198,7 +192,10 @@ class SparseGP(nn.Module):
 
 
 def k_means(points: Points, m: int, generator: torch.Generator) -> Float[torch.Tensor, "m k"]:
-    """Return ``m`` centres by Lloyd's algorithm from distinct units drawn at random; an empty cluster stays put."""
+    """Return ``m`` centres by Lloyd's algorithm from distinct units drawn at random; an empty cluster stays put.
+
+    Not SciPy's ``kmeans2``: in tight clusters its rounding yields other centres, and so other trainings than recorded.
+    """
     centres = points[torch.randperm(len(points), generator=generator)[:m]]
     if m == len(points):
         return centres

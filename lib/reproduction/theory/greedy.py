@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.stats import wasserstein_distance
 
-from reproduction.theory.kernels import posterior_variance, rbf
+from macal.kernels import posterior_variance, rbf
 
 SetValue = Callable[[tuple], float]
 Gram = Float[np.ndarray, "n n"]
@@ -171,8 +172,8 @@ def bound_reduction(task: BoundTask) -> SetValue:
 
     def bound(pairs: tuple) -> float:
         sets = [tuple(sorted(pair[arm] for pair in pairs)) for arm in (0, 1)]
-        one, zero = (np.sort(x[[-1, *s]]) for x, s in zip(arms, sets, strict=True))
-        return variance(0, sets[0]) + variance(1, sets[1]) + task.c * float(np.abs(one - zero).mean())
+        labelled = (x[[-1, *s]] for x, s in zip(arms, sets, strict=True))
+        return variance(0, sets[0]) + variance(1, sets[1]) + task.c * float(wasserstein_distance(*labelled))
 
     before = bound(())
     return lambda pairs: before - bound(pairs)

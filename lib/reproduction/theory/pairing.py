@@ -16,7 +16,7 @@ from jaxtyping import Float
 from scipy.linalg import cho_factor, cho_solve
 from scipy.spatial.distance import cdist
 
-from macal.acquisition import rolling
+from macal import kernels
 from macal.shapes import Centres, Covariates, Distances
 
 Targets = Float[np.ndarray, "g d"]
@@ -27,13 +27,13 @@ Surface = Callable[[np.ndarray], np.ndarray]
 
 
 def rbf(length: float = 1.0) -> Kernel:
-    """Squared-exponential kernel, k(x, y) = exp(-|x - y|^2 / (2 length^2))."""
-    return lambda a, b: np.exp(-0.5 * cdist(a, b, "sqeuclidean") / length**2)
+    """:func:`macal.kernels.rbf` of this length scale."""
+    return partial(kernels.rbf, lengthscale=length)
 
 
 def matern32(length: float = 1.0) -> Kernel:
-    """Matern kernel of smoothness 3/2, k(x, y) = (1 + r) exp(-r) with r = sqrt(3) |x - y| / length."""
-    return partial(rolling.matern32, length=length)
+    """:func:`macal.kernels.matern32` of this length scale."""
+    return partial(kernels.matern32, lengthscale=length)
 
 
 def ridge(kernel: Kernel, penalty: float) -> Smoother:

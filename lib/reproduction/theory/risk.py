@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int, Real
 from scipy.linalg import cho_factor, cho_solve
+from scipy.stats import wasserstein_distance
 
-from reproduction.theory.kernels import rbf
+from macal.kernels import rbf, rbf_of
 
 Weights = Float[np.ndarray, "n m"]
 Cross = Float[np.ndarray, "n m"]
@@ -101,8 +102,9 @@ def simulate_random_designs(
     """
     x = rng.uniform(-5, 5, (draws, labels))
     y = f(x) + np.sqrt(noise) * rng.normal(size=x.shape)
-    gram = np.exp(-0.5 * (x[:, :, None] - x[:, None, :]) ** 2) + noise * np.eye(labels)
-    cross = np.exp(-0.5 * (at - x) ** 2)
+    # (draws, labels, labels)
+    gram = rbf_of((x[:, :, None] - x[:, None, :]) ** 2) + noise * np.eye(labels)
+    cross = rbf_of((at - x) ** 2)
     prediction = np.einsum("rm,rm->r", cross, np.linalg.solve(gram, y[..., None])[..., 0])
     outcome = f(np.array(at)) + np.sqrt(noise) * rng.normal(size=draws)
     return (outcome - prediction) ** 2, prediction
@@ -158,8 +160,8 @@ def normal_law(grid: Targets, centre: float, sd: float = 1.0) -> Targets:
 
 
 def wasserstein_line(p: Targets, q: Targets, grid: Targets) -> float:
-    """1-Wasserstein distance of two laws on the same increasing grid: the area between their distribution functions."""
-    return float(np.abs(np.cumsum(p - q)[:-1]) @ np.diff(grid))
+    """1-Wasserstein distance of two laws on the same grid: the area between their distribution functions."""
+    return float(wasserstein_distance(grid, grid, p, q))
 
 
 def lipschitz(values: Targets, grid: Targets) -> float:
