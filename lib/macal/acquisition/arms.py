@@ -21,6 +21,9 @@ takes the place of the old one, which from then on is out of date.
 
 Covariates are first divided by a power of two so that the largest is about 1: exact, harmless to every comparison of
 scores, and safe from overflow.
+
+Reference: T. F. Gonzalez, "Clustering to Minimize the Maximum Intercluster Distance", Theoretical Computer Science 38,
+1985 (farthest-first).
 """
 
 import numpy as np

@@ -2,6 +2,9 @@
 
 A set function takes a tuple of elements, units or pairs of units, and returns its value: the reduction of something,
 0 for the empty tuple. Sets are small enough here to be tried one and all.
+
+Reference: G. L. Nemhauser, L. A. Wolsey and M. L. Fisher, "An Analysis of Approximations for Maximizing Submodular Set
+Functions--I", Mathematical Programming 14, 1978.
 """
 
 from collections.abc import Callable, Sequence

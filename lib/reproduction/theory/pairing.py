@@ -105,7 +105,8 @@ def near_pair_bound(
         size: Euclidean norm of the baseline's values at ``zero``.
         slope: Lipschitz constant of the baseline.
     """
-    steep = np.sqrt(3) / (np.e * length)  # Lipschitz constant of the kernel: max of r exp(-r) is 1/e, at r = 1
+    # Lipschitz constant of the kernel: max of r exp(-r) is 1/e, at r = 1
+    steep = np.sqrt(3) / (np.e * length)
     gap = np.linalg.norm(np.linalg.norm(one - zero, axis=1))
     smoother = ridge(matern32(length), penalty)
     s, own = (np.linalg.norm(smoother(targets, x), axis=1) for x in (one, zero))
