@@ -1,12 +1,15 @@
-"""Examples in docstrings are true."""
+"""Examples in docstrings are true, and every public name has one."""
 
 import doctest
 import importlib
 import inspect
+import re
 from pathlib import Path
 
 import pytest
 
+import macal
+from macal import metrics
 from reproduction.book import ROOT
 
 LIB = ROOT / "lib"
@@ -33,3 +36,11 @@ def test_examples(path):
         said = []
         doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test, out=said.append)
         assert not said, "".join(said)
+
+
+def test_every_public_name_has_an_example():
+    public = [name for name in macal.__all__ if not inspect.ismodule(getattr(macal, name))]
+    assert not [name for name in public if not re.search(rf"(>>>|\.\.\.) .*\b{name}\(", macal.__doc__)]
+    own = [f for f in vars(metrics).values() if inspect.isroutine(f) and f.__module__ == metrics.__name__]
+    measures = [f for f in own if not f.__name__.startswith("_")]
+    assert len(measures) >= 7 and not [f.__name__ for f in measures if ">>> " not in f.__doc__]
