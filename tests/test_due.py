@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional
 
 import macal
-from macal.models import NotFitted, Task, due, get, training
+from macal.models import NotFitted, Task, cholesky, due, get, training
 from macal.models.due import CODE, Due
 from macal.models.gradients import gradients
 from macal.models.network import Units, build
@@ -437,12 +437,12 @@ def test_jitter_grows_where_it_must_and_failure_names_the_model():
     k = torch.ones(3, 1, 4, 4)
     k[0] = torch.eye(4)
     k[2, 0, 0, 1:] = k[2, 0, 1:, 0] = 1.005  # an eigenvalue of about -0.004
-    factor = macal.models.sparse_gp.cholesky(k)
+    factor = cholesky.jittered(k)
     assert factor[0, 0, 0, 0].item() == pytest.approx((1 + 1e-4) ** 0.5)
     assert factor[2, 0, 0, 0].item() == pytest.approx((1 + 1e-2) ** 0.5)
     k[1] = -torch.eye(4)
-    with pytest.raises(macal.models.sparse_gp.NotPositiveDefinite, match=r"rows \[1\]"):
-        macal.models.sparse_gp.cholesky(k)
+    with pytest.raises(cholesky.NotPositiveDefinite, match=r"rows \[1\]"):
+        cholesky.jittered(k)
 
 
 @pytest.mark.parametrize("column", [1.7e9 + np.arange(12.0), np.linspace(0, 1e39, 12)])

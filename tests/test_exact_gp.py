@@ -9,8 +9,8 @@ from scipy.spatial.distance import cdist
 from scipy.stats import multivariate_normal
 
 import macal
-from macal.models import NotFitted, Task, dense_gp, get
-from macal.models.dense_gp import NotPositiveDefinite, Problems, natural
+from macal.models import NotFitted, Task, cholesky, dense_gp, get
+from macal.models.dense_gp import Problems, natural
 from macal.models.exact_gp import ExactGP
 from macal.problem import Split
 
@@ -249,11 +249,11 @@ def test_lbfgs_reaches_at_least_the_evidence_of_adam():
 def test_jitter_grows_where_it_is_needed_alone():
     good, singular = torch.eye(3, dtype=torch.float64) * 2, torch.ones(3, 3, dtype=torch.float64)
     singular[0, 0] = 1 - 1e-7
-    factor = dense_gp.cholesky(torch.stack([good, singular]))
+    factor = cholesky.exact(torch.stack([good, singular]))
     assert torch.equal(factor[0], torch.linalg.cholesky(good))
     np.testing.assert_allclose(factor[1] @ factor[1].T, singular, atol=1e-5)
-    with pytest.raises(NotPositiveDefinite, match=r"rows \[1\]"):
-        dense_gp.cholesky(torch.stack([good, -good]))
+    with pytest.raises(cholesky.NotPositiveDefinite, match=r"rows \[1\]"):
+        cholesky.exact(torch.stack([good, -good]))
 
 
 @pytest.mark.parametrize("optimiser", ["adam", "lbfgs"])

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
+from macal.kernels import matern12, rbf
 from reproduction.claims.bounds import ALL_PAIRS
 from reproduction.theory import greedy
-from reproduction.theory.kernels import matern12, rbf
 
 SEEDS = st.integers(0, 10_000)
 FIVE = np.arange(5.0)[:, None]

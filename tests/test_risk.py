@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import wasserstein_distance
 
+from macal.kernels import posterior_variance, rbf
 from reproduction.claims.bounds import z_score
 from reproduction.theory import risk
-from reproduction.theory.kernels import posterior_variance, rbf
 
 GRID = np.linspace(-5, 5, 401)
 SEEDS = st.integers(0, 10_000)

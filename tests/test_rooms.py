@@ -7,7 +7,7 @@ import pytest
 
 LIB = Path(__file__).resolve().parents[1] / "lib"
 ROOMS = ["vocabulary", "datasets", "acquisition", "models", "campaigns"]  # each may use those before it
-VOCABULARY = {"comparison", "metrics", "optional", "plots", "posterior", "problem", "progress", "registry", "shapes"}
+VOCABULARY = set("comparison kernels metrics optional plots posterior problem progress registry shapes".split())
 SHELVES = ["theory", "studies", "claims", "figures", "book"]  # of the reproduction; each may use those before it
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.polynomial.legendre import leggauss
 
+from macal.kernels import matern12, posterior_variance, rbf
 from reproduction.claims import lemmas
 from reproduction.theory import variance
-from reproduction.theory.kernels import matern12, posterior_variance, rbf
 
 
 def pool(n=60, seed=0, d=2):

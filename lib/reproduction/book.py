@@ -63,7 +63,8 @@ def run(chapter: str, root: Path = ROOT) -> Path:
     client.execute(cwd=str(target.parent), env=os.environ | DRAWING)
     notebook.metadata.language_info.pop("version", None)
     for cell in notebook.cells:
-        if cell.cell_type == "code":  # warnings and progress bars carry process ids and times
+        # warnings and progress bars carry process ids and times
+        if cell.cell_type == "code":
             cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
             for output in cell.outputs:
                 for texts, key in ((output, "text"), (output.get("data", {}), "text/plain")):
@@ -183,7 +184,8 @@ def _run_all(names: Sequence[str], root: Path) -> int:
                 print(f"{jobs[job]}: {said}", flush=True)
                 print(failure, end="", file=sys.stderr, flush=True)
         except KeyboardInterrupt:
-            os._exit(130)  # the pool would wait for the running chapters; their kernels end with this process
+            # the pool would wait for the running chapters; their kernels end with this process
+            os._exit(130)
     return int(failed)
 
 
@@ -271,7 +273,8 @@ def _fits(value: Any, kind: Any) -> bool:
 
 def setup(app: Any) -> dict[str, bool]:
     """Make this module a Sphinx extension: pages that raise no script error and take MathJax from the site itself."""
-    app.set_html_assets_policy("always")  # a page without maths may still list a title that has some
+    # a page without maths may still list a title that has some
+    app.set_html_assets_policy("always")
     app.connect("config-inited", lambda _, config: setattr(config, "mathjax_path", MATHJAX))
     app.connect("html-page-context", _drop_repeated_scripts, priority=900)
     app.connect("build-finished", _copy_mathjax)

@@ -16,55 +16,60 @@ the processor, the number of threads, or the moment of the campaign, and equal s
 equally good picks the one with the lowest unit is taken, and a campaign that is resumed goes on as if it had not been
 stopped.
 
+*The short list.* Exact distances are kept, and follow every label, for one list of rows of an arm at a time; a new list
+takes the place of the old one, which from then on is out of date.
+
 Covariates are first divided by a power of two so that the largest is about 1: exact, harmless to every comparison of
 scores, and safe from overflow.
-"""
 
-from hashlib import blake2b
-from typing import Any
+Reference: T. F. Gonzalez, "Clustering to Minimize the Maximum Intercluster Distance", Theoretical Computer Science 38,
+1985 (farthest-first).
+"""
 
 import numpy as np
 import torch
 
-from macal.shapes import Arms, Covariates, Indices, Rows
+from macal.acquisition.rows import folded, matmul_dtype, power_of_two, profiles
+from macal.shapes import Arms, Covariates, Indices
 
 SHORT = 256  # rows on a short list
 TINY = 1e-30  # of a squared distance, where the largest covariate is about 1: more than float32 underflow can hide
 _ELEMENTS = 2**22  # of the largest intermediate array
 _NONE = np.iinfo(np.int64).max  # in the place of a unit where there is none
+UNKNOWN = np.inf, _NONE  # cut of a short list where nothing is known of the other rows
 
 
-def power_of_two(x: np.ndarray) -> float:
-    """The power of two that brings the largest magnitude of ``x`` to about 1."""
-    return float(np.ldexp(1.0, -np.frexp(max(x.max(initial=0.0), -x.min(initial=0.0)))[1].clip(-1000, 1000)))
+class ShortList:
+    """Rows of an arm with their exact distances to the nearest label, which follow every label of a row on the list.
 
+    Attributes:
+        rows: of the arm, (k,) ascending.
+        m: distance of each, (k,) float64; minus infinity once no unit of a row is free.
+        cut: bound and first unit of the best row that is not on the list.
 
-def matmul_dtype() -> torch.dtype:
-    """Float32, or float64 where PyTorch has been told to cut corners in float32 products (TF32, bfloat16)."""
-    return torch.float32 if torch.get_float32_matmul_precision() == "highest" else torch.float64
-
-
-def profiles(x: Covariates) -> tuple[Rows, Arms]:
-    """The rows of ``x`` (n, d) that equal none before them, (p,), and which of those each row equals, (n,)."""
-    x = np.ascontiguousarray(x + 0.0)  # -0 is 0
-    seen: dict[bytes, int] = {}
-    names = (blake2b(row, digest_size=16).digest() for row in x)
-    which = np.fromiter((seen.setdefault(name, len(seen)) for name in names), np.int64, len(x))
-    return np.unique(which, return_index=True)[1], which
-
-
-def folded(squares: Any) -> Any:
-    """Sum over the last axis, (..., d) -> (...), in an order that depends on d alone; ``squares`` are overwritten.
-
-    Libraries sum in the order that suits a processor, and sums of the same numbers then differ in the last bit. Here
-    halves are added element by element, in NumPy and PyTorch alike.
+    Args:
+        arm: the arm.
+        rows: of it, each with a free unit, (k,) ascending.
+        cut: as above.
     """
-    width = squares.shape[-1]
-    while width > 1:
-        half = width // 2
-        squares[..., :half] += squares[..., width - half : width]
-        width -= half
-    return squares[..., 0]
+
+    def __init__(self, arm: "Arm", rows: torch.Tensor, cut: tuple[float, int] = UNKNOWN) -> None:
+        self._d2, self._metric, self.cut = arm.nearest(rows).cpu().numpy(), arm.metric, cut
+        self.m = arm.metric(self._d2)
+        self.rows, self._x = rows.cpu().numpy(), arm.x[rows].cpu().numpy()
+        # (k, d + 2) each
+        self._left, self._right = arm.left(rows).cpu().numpy(), arm.right[rows].cpu().numpy()
+
+    def label(self, k: int) -> None:
+        """Lower the distances by those to the k-th row, which has got a label."""
+        # float32 tells which distances may fall; to the others nothing happens
+        near = np.flatnonzero(self._right @ self._left[k] <= self._d2)
+        self._d2[near] = np.minimum(self._d2[near], folded(np.square(self._x[near] - self._x[k])))
+        self.m[near] = self._metric(self._d2[near])
+
+    def drop(self, k: int) -> None:
+        """Let the k-th row, no unit of which is free, never be picked again."""
+        self.m[k] = self._d2[k] = -np.inf
 
 
 class Arm:
@@ -77,8 +82,7 @@ class Arm:
         n_free: free units.
         bound: upper bound of the distance to the nearest label, (p,) float64, on the device; infinite without labels.
         labelled: rows that carry a label, in the order in which they came.
-        watched: rows whose exact distances are kept on the host, always up to date, (k,) ascending.
-        m: those distances, (k,) float64; minus infinity once no unit of a row is free.
+        short: the short list, the only one that is up to date.
     """
 
     def __init__(
@@ -98,14 +102,16 @@ class Arm:
         self.eta = torch.finfo(z.dtype).eps * (z.shape[1] + 8)
         self.norm = torch.linalg.vector_norm(z, dim=1, dtype=torch.float64).square_()
         low = (self.norm * (1 - self.eta) - TINY).to(z.dtype)[:, None]
-        self.right = torch.cat([z, torch.ones_like(low), low], 1)  # (p, d + 2)
+        # (p, d + 2)
+        self.right = torch.cat([z, torch.ones_like(low), low], 1)
         self.bound = torch.full((len(rows),), torch.inf, dtype=torch.float64, device=device)
         done = np.isin(units, labelled)
         self.labelled = np.unique(which[done]).tolist()
         self._carries = np.isin(np.arange(len(rows)), self.labelled)
         self._queue(units[~done], which[~done], len(rows), device)
-        self._absorbed, self._labels = 0, self.left(torch.empty(0, dtype=torch.long, device=device))
-        self.watch(torch.empty(0, dtype=torch.long, device=device))
+        none = torch.empty(0, dtype=torch.long, device=device)
+        self._absorbed, self._labels = 0, self.left(none)
+        self.watch(none)
 
     def _queue(self, units: Indices, which: Indices, p: int, device: str) -> None:
         """Line up the free units of each profile, ascending."""
@@ -118,59 +124,59 @@ class Arm:
         self.n_free = len(units)
 
     def left(self, rows: torch.Tensor) -> torch.Tensor:
-        """Factor (k, d + 2) such that ``left(rows) @ other.right.T`` bounds squared distances from below."""
+        """Factor (k, d + 2) such that ``left(rows) @ other.right.T`` bounds squared distances from below, (k, p).
+
+        (-2 a, low_a, 1) . (b, 1, low_b) = low_a + low_b - 2 a.b, with low_a = |a|^2 (1 - eta) - TINY.
+        """
         right = self.right[rows]
         return torch.cat([-2 * right[:, :-2], right[:, -1:], right[:, -2:-1]], 1)
 
     def distance(self, a: torch.Tensor, b: torch.Tensor) -> np.ndarray:
         """Distances in the campaign's metric from float64 differences, (k,)."""
-        return self._metric(folded((a - b).square_()).cpu().numpy())
+        return self.metric(folded((a - b).square_()).cpu().numpy())
 
-    def _metric(self, d2: np.ndarray) -> np.ndarray:
+    def metric(self, d2: np.ndarray) -> np.ndarray:
         """Distances of squared ones, by NumPy's root, which is rounded right; PyTorch's may be a last bit off."""
         return d2.copy() if self.squared else np.sqrt(d2)
 
     def take(self, k: int) -> int:
-        """Label the first unit of the k-th watched row and return it.
+        """Label the first unit of the k-th row of the short list and return it.
 
-        Watched distances follow now, bounds when asked for.
+        The list's distances follow now, bounds when asked for.
         """
-        row = int(self.watched[k])
+        row = int(self.short.rows[k])
         unit = int(self.first[row])
         if not self._carries[row]:
-            self._label(row, k)
+            self.short.label(k)
+            self.labelled.append(row)
+            self._carries[row] = True
         self._next[row] += 1
         self.n_free -= 1
         if self._next[row] < self._end[row]:
             self.first[row] = self._units[self._next[row]]
         else:
-            self.first[row], self.m[k], self._d2[k] = _NONE, -np.inf, -np.inf
-            self.free[row] = False
+            self.first[row], self.free[row] = _NONE, False
+            self.short.drop(k)
         return unit
 
-    def _label(self, row: int, k: int) -> None:
-        near = np.flatnonzero(
-            self._right @ self._left[k] <= self._d2
-        )  # for the others float32 suffices: nothing changes
-        self._d2[near] = np.minimum(self._d2[near], folded(np.square(self._watched_x[near] - self._watched_x[k])))
-        self.m[near] = self._metric(self._d2[near])
-        self.labelled.append(row)
-        self._carries[row] = True
-
     def absorb(self) -> None:
-        """Bring the bounds up to date with the labels."""
+        """Bring the bounds up to date with the labels: bound[i] = min over labels j of an upper bound of d(i, j).
+
+        high2(i, j) = low2(i, j) + 2 (eta |i|^2 + TINY) + 2 (eta |j|^2 + TINY), low2 being the bound from below.
+        """
         new = torch.tensor(self.labelled[self._absorbed :], device=self.x.device)
         if not len(new):
             return
         self._absorbed = len(self.labelled)
+        # (labels, d + 2)
         left = self.left(new)
         self._labels = torch.cat([self._labels, left])
-        left[:, -2] += 2 * (self.eta * self.norm[new] + TINY).to(
-            left.dtype
-        )  # half of the way from a lower bound to an upper one
+        # from here on no bound from below: the label's share of what lies between the two bounds
+        left[:, -2] += 2 * (self.eta * self.norm[new] + TINY).to(left.dtype)
         step = max(1, _ELEMENTS // len(new))
         for i in range(0, len(self.x), step):
             part = slice(i, i + step)
+            # (step, labels) -> (step,)
             high = (self.right[part] @ left.T).amin(1) + 2 * (self.eta * self.norm[part] + TINY)
             high = (high if self.squared else high.clamp_(min=0).sqrt_()) * (1 + self.eta)
             self.bound[part] = torch.minimum(self.bound[part], high)
@@ -186,41 +192,39 @@ class Arm:
         step = max(1, _ELEMENTS // (len(labels) + self.x.shape[1]))
         for i in range(0, len(rows), step):
             part = slice(i, i + step)
+            # (step, labels)
             low = self.right[rows[part]] @ self._labels.T
-            candidates = low <= (low.amin(1) + slack[part])[:, None]  # no other label can be the nearest
+            # no other label can be the nearest
+            candidates = low <= (low.amin(1) + slack[part])[:, None]
             near, label = candidates.nonzero(as_tuple=True)
             for k, j in zip(near.split(step), label.split(step), strict=True):
                 d2 = folded((self.x[rows[part][k]] - self.x[labels[j]]).square_())
                 out[part].scatter_reduce_(0, k, d2, "amin")
         return out
 
-    def watch(self, rows: torch.Tensor) -> None:
-        """Keep the exact distances of these free rows (ascending), and of no others."""
-        self._d2 = self.nearest(rows).cpu().numpy()
-        self.m = self._metric(self._d2)
-        self.bound[rows] = torch.minimum(self.bound[rows], torch.as_tensor(self.m, device=self.bound.device))
-        self.watched, self._watched_x = rows.cpu().numpy(), self.x[rows].cpu().numpy()
-        self._left, self._right = self.left(rows).cpu().numpy(), self.right[rows].cpu().numpy()
-        self._cut = np.inf, _NONE
+    def watch(self, rows: torch.Tensor, cut: tuple[float, int] = UNKNOWN) -> ShortList:
+        """Make these rows the short list, in the place of the present one, and return it."""
+        self.short = ShortList(self, rows, cut)
+        self.bound[rows] = torch.minimum(self.bound[rows], torch.as_tensor(self.short.m, device=self.bound.device))
+        return self.short
 
     def farthest(self) -> tuple[float, int]:
-        """Find the free row that is farthest from the labels: how far it is, and its place among the watched.
+        """Find the free row that is farthest from the labels: how far it is, and its place on the short list.
 
-        Of equally far rows, the one with the lowest unit. There must be a free row. ``_cut`` says how far a row outside
-        the short list may be, and which unit such a row begins with: whoever on the list comes before is the pick.
+        Of equally far rows, the one with the lowest unit. There must be a free row. The cut says how far a row that is
+        not on the list may be, and which unit such a row begins with: whoever on the list comes before is the pick.
         """
         while True:
-            if len(self.m):
-                m = self.m.max()
-                ties = np.flatnonzero(self.m == m)
-                k = int(ties[self.first[self.watched[ties]].argmin()])
-                if before(float(m), int(self.first[self.watched[k]]), self._cut):
+            short = self.short
+            if len(short.m):
+                m = short.m.max()
+                ties = np.flatnonzero(short.m == m)
+                k = int(ties[self.first[short.rows[ties]].argmin()])
+                if before(float(m), int(self.first[short.rows[k]]), short.cut):
                     return float(m), k
             self.absorb()
             n_rows = int(self.free.sum())
-            rows, cut = highest(torch.where(self.free, self.bound, -torch.inf), min(SHORT, n_rows), self.first)
-            self.watch(rows)
-            self._cut = cut
+            self.watch(*highest(torch.where(self.free, self.bound, -torch.inf), min(SHORT, n_rows), self.first))
 
 
 def before(score: float, first: int, cut: tuple[float, int]) -> bool:
@@ -262,6 +266,6 @@ def farthest_first(arms: list[Arm], size: int) -> list[int]:
     picks: list[int] = []
     while len(picks) < size and any(arm.n_free for arm in arms):
         found = [(*arm.farthest(), arm) for arm in arms if arm.n_free]
-        _, k, arm = max(found, key=lambda f: (f[0], -f[2].first[f[2].watched[f[1]]]))
+        _, k, arm = max(found, key=lambda f: (f[0], -f[2].first[f[2].short.rows[f[1]]]))
         picks.append(arm.take(k))
     return picks

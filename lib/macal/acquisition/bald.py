@@ -3,7 +3,17 @@
 A batch is drawn without replacement with probability proportional to score^(1 / temperature); at temperature 0 it is
 the top of the list. Scores live on the log scale, clipped to what float64 holds, so that a ratio of variances near 0/0
 distorts the choice (the paper blames this instability) and yet never breaks it. Notation: s_t = Var(mu_t(x)), s_tau =
-Var(mu_1(x) - mu_0(x)), t the unit's own arm, e propensity.
+Var(mu_1(x) - mu_0(x)), t the unit's own arm, e propensity; posterior means are (n, 2) and covariances (n, 2, 2), the
+control outcome first, so that s_tau = cov_00 + cov_11 - 2 cov_01.
+
+References:
+    A. Jesson, P. Tigas, J. van Amersfoort, A. Kirsch, U. Shalit and Y. Gal, "Causal-BALD: Deep Bayesian Active Learning
+    of Outcomes to Infer Treatment-Effects from Observational Data", Advances in Neural Information Processing Systems
+    34, 2021 (mu-, rho-, mu-rho-, tau-, pi- and mu-pi-BALD).
+    I. Sundin, P. Schulam, E. Siivola, A. Vehtari, S. Saria and S. Kaski, "Active Learning for Decision-Making from
+    Imbalanced Observational Data", International Conference on Machine Learning, 2019 (the type S error).
+    W. Kool, H. van Hoof and M. Welling, "Stochastic Beams and Where To Find Them: The Gumbel-Top-k Trick for Sampling
+    Sequences Without Replacement", International Conference on Machine Learning, 2019 (the draw).
 """
 
 from abc import abstractmethod
@@ -22,9 +32,8 @@ _TINY = float(np.finfo(np.float64).tiny)
 
 
 def _log_variance(variance: Outcomes) -> Outcomes:
-    return np.log(
-        np.clip(np.nan_to_num(variance, nan=_HUGE, posinf=_HUGE), _TINY, _HUGE)
-    )  # inf - inf is not known to be small
+    """Log of what float64 holds of a variance, (n,); NaN, as in inf - inf, is not known to be small."""
+    return np.log(np.clip(np.nan_to_num(variance, nan=_HUGE, posinf=_HUGE), _TINY, _HUGE))
 
 
 def _own(posterior: Posterior, arm: Arms) -> Outcomes:
@@ -85,7 +94,8 @@ class _Scored(Criterion):
         """See :meth:`Criterion.select`."""
         free = state.unlabelled
         score = self.log_score(state)[free]
-        if self.temperature > 0:  # the top of scores plus Gumbel noise is a draw without replacement (Gumbel-top-k)
+        if self.temperature > 0:
+            # Gumbel-top-k: the top of log scores plus Gumbel noise is a draw without replacement
             score = score + self.temperature * state.rng.gumbel(size=free.size)
         return free[np.argsort(-score, kind="stable")[:batch_size]]
 
@@ -117,7 +127,7 @@ class Uncertainty(_Scored):
 
 @dataclass(frozen=True)
 class MuBald(_Scored):
-    """s_t: what is unknown about the outcome that would be seen (Jesson et al. 2021)."""
+    """s_t: what is unknown about the outcome that would be seen."""
 
     def log_score(self, state: State) -> Outcomes:
         """See :meth:`_Scored.log_score`."""
@@ -126,7 +136,7 @@ class MuBald(_Scored):
 
 @dataclass(frozen=True)
 class TauBald(_Scored):
-    """s_tau: what is unknown about the effect (Jesson et al. 2021)."""
+    """s_tau: what is unknown about the effect."""
 
     def log_score(self, state: State) -> Outcomes:
         """See :meth:`_Scored.log_score`."""
@@ -135,7 +145,7 @@ class TauBald(_Scored):
 
 @dataclass(frozen=True)
 class RhoBald(_Scored):
-    """s_tau / s_{1-t}: the unknown of the effect, relative to the outcome that stays unseen (Jesson et al. 2021)."""
+    """s_tau / s_{1-t}: the unknown of the effect, relative to the outcome that stays unseen."""
 
     def log_score(self, state: State) -> Outcomes:
         """See :meth:`_Scored.log_score`."""
@@ -145,7 +155,7 @@ class RhoBald(_Scored):
 
 @dataclass(frozen=True)
 class MuRhoBald(_Scored):
-    """s_t s_tau / s_{1-t}, the product of mu-BALD and rho-BALD (Jesson et al. 2021)."""
+    """s_t s_tau / s_{1-t}, the product of mu-BALD and rho-BALD."""
 
     def log_score(self, state: State) -> Outcomes:
         """See :meth:`_Scored.log_score`."""
@@ -155,7 +165,7 @@ class MuRhoBald(_Scored):
 
 @dataclass(frozen=True)
 class PiBald(_Scored):
-    """t (1 - e) + (1 - t) e, the probability of the other arm (Jesson et al. 2021).
+    """t (1 - e) + (1 - t) e, the probability of the other arm.
 
     High for units that stand among units of the other arm. Label-free: e is ``State.propensity``, or
     :func:`logistic_propensity` of the pool where that is missing.
@@ -173,7 +183,7 @@ class PiBald(_Scored):
 
 @dataclass(frozen=True)
 class MuPiBald(PiBald):
-    """(t (1 - e) + (1 - t) e) s_t, the product of pi-BALD and mu-BALD (Jesson et al. 2021)."""
+    """(t (1 - e) + (1 - t) e) s_t, the product of pi-BALD and mu-BALD."""
 
     needs: ClassVar[tuple[str, ...]] = ("posterior",)
 
@@ -184,7 +194,7 @@ class MuPiBald(PiBald):
 
 @dataclass(frozen=True)
 class Sundin(_Scored):
-    """Phi(-abs(E tau) / sqrt(s_tau)): how probably the estimated effect has the wrong sign (Sundin et al. 2019).
+    """Phi(-abs(E tau) / sqrt(s_tau)): how probably the estimated effect has the wrong sign.
 
     The expected type S error under the posterior. Jesson et al. score a mutual information about it instead.
     """
@@ -193,5 +203,6 @@ class Sundin(_Scored):
         """See :meth:`_Scored.log_score`."""
         posterior = self.posterior(state)
         with np.errstate(over="ignore"):
+            # |E tau| / sqrt(s_tau)
             z = np.minimum(np.abs(posterior.tau) * np.exp(-_effect(posterior) / 2), 1e100)
         return log_ndtr(-z)

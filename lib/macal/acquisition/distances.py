@@ -3,6 +3,15 @@
 All four need (x, t, start) alone, so that a whole campaign can be planned before any outcome is known:
 :meth:`Criterion.plan` keeps what it has computed from one batch to the next. Notation: ``m[i]`` is the distance from
 unit i to the nearest labelled unit of its own arm, with the picks of the batch under way counted as labelled.
+
+References:
+    H. Wen, T. Chen, G. Ye, L. K. Chai, S. Sadiq and H. Yin, "Progressive Generalization Risk Reduction for
+    Data-Efficient Causal Effect Estimation", ACM SIGKDD Conference on Knowledge Discovery and Data Mining, 2025 (MACAL;
+    Symmetry, its part).
+    T. Qin, T.-Z. Wang and Z.-H. Zhou, "Budgeted Heterogeneous Treatment Effect Estimation", International Conference on
+    Machine Learning, 2021 (QHTE).
+    O. Sener and S. Savarese, "Active Learning for Convolutional Neural Networks: A Core-Set Approach", International
+    Conference on Learning Representations, 2018 (Core-Set).
 """
 
 from abc import abstractmethod
@@ -57,7 +66,7 @@ class _FarthestFirst(_Planned):
 
 @dataclass(frozen=True)
 class CoreSet(_FarthestFirst):
-    """Farthest-first over the whole pool, whatever the arm: greedy k-centre (Sener and Savarese 2018).
+    """Farthest-first over the whole pool, whatever the arm: greedy k-centre.
 
     On the covariates. Without any label, the first pick is the first unit of the pool.
     """
@@ -69,7 +78,7 @@ class CoreSet(_FarthestFirst):
 
 @dataclass(frozen=True)
 class QHTE(_FarthestFirst):
-    """Farthest-first within each arm, one unit at a time (Qin et al. 2021).
+    """Farthest-first within each arm, one unit at a time.
 
     The arm whose farthest unit is farther goes next. An arm without a labelled unit is infinitely far and goes first.
     """

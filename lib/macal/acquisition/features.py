@@ -1,13 +1,20 @@
 """Criteria that select by the geometry of features, e.g. the gradients of a fitted model.
 
-BADGE, LCMD, BAIT, Core-Set and maximum determinant, as Holzmueller et al. (2023) define them in 'A framework and
-benchmark for deep batch active learning for regression', for the linear kernel k(a, b) = a.b on the features as they
-come. Selection starts from the training units if ``with_train``, else from the pool alone; what starts from nothing
-starts with the unit of the largest norm (BADGE: with a random one).
+BADGE, LCMD, BAIT, Core-Set and maximum determinant, as Holzmueller et al. define them, for the linear kernel k(a, b) =
+a.b on the features as they come. Selection starts from the training units if ``with_train``, else from the pool alone;
+what starts from nothing starts with the unit of the largest norm (BADGE: with a random one).
 
 MaxDet and BAIT divide by what the picks leave unexplained. Without noise, p features leave nothing after p picks, and
 what float rounding then pretends is left decides, as in the authors' code; once even that is gone, the rest of the
 batch is filled by norm.
+
+References:
+    D. Holzmueller, V. Zaverkin, J. Kaestner and I. Steinwart, "A Framework and Benchmark for Deep Batch Active Learning
+    for Regression", Journal of Machine Learning Research 24(164), 2023 (LCMD, MaxDet, and all in one frame).
+    J. T. Ash, C. Zhang, A. Krishnamurthy, J. Langford and A. Agarwal, "Deep Batch Active Learning by Diverse, Uncertain
+    Gradient Lower Bounds", International Conference on Learning Representations, 2020 (BADGE).
+    J. T. Ash, S. Goel, A. Krishnamurthy and S. Kakade, "Gone Fishing: Neural Active Learning with Fisher Embeddings",
+    Advances in Neural Information Processing Systems 34, 2021 (BAIT).
 """
 
 from collections.abc import Callable
@@ -85,7 +92,7 @@ def _one_by_one(task: _Task, score: Callable[[_Clusters], torch.Tensor]) -> list
 
 
 def coreset(task: _Task) -> list[int]:
-    """Farthest-first: the unit farthest from its nearest centre ('MaxDist'; Sener and Savarese 2018)."""
+    """Farthest-first: the unit farthest from its nearest centre ('MaxDist')."""
     return _one_by_one(task, lambda clusters: clusters.d2)
 
 
@@ -98,13 +105,14 @@ def lcmd(task: _Task) -> list[int]:
     def score(clusters: _Clusters) -> torch.Tensor:
         mass = torch.bincount(clusters.centre, clusters.d2, clusters.n)
         live = torch.isin(clusters.centre, (mass == mass.max()).nonzero()[:, 0])
-        return torch.where(live, clusters.d2, -1.0)  # below any distance: a cluster of copies may have no unit left
+        # -1 is below any distance: a cluster of copies may have no unit left
+        return torch.where(live, clusters.d2, -1.0)
 
     return _one_by_one(task, score)
 
 
 def badge(task: _Task) -> list[int]:
-    """k-means++: a unit drawn in proportion to the squared distance to its nearest centre (Ash et al. 2020)."""
+    """k-means++: a unit drawn in proportion to the squared distance to its nearest centre."""
     clusters, picks = _Clusters(task), []
     while len(picks) < task.size:
         free = np.ones(len(task.pool))
@@ -143,7 +151,12 @@ def _eliminate(
 
 
 def maxdet(task: _Task) -> list[int]:
-    """Greedy maximum determinant of the picks' kernel matrix: Cholesky pivoting on the largest residual."""
+    """Greedy maximum determinant of the picks' kernel matrix: Cholesky pivoting on the largest residual.
+
+    With k the n-th pick, column n of the factor is L[:, n] = (K[:, k] - L[:, :n] L[k, :n]') / sqrt(left_k), K = X X' +
+    noise^2 I, and left = diag(K) - sum_n L[:, n]^2.
+    """
+    # (n + m, p)
     x = torch.cat([task.pool, task.start])
     left = (x**2).sum(-1) + task.noise**2
     factor, columns = torch.zeros(len(x), task.size + len(task.start), dtype=x.dtype), iter(range(len(x)))
@@ -158,18 +171,30 @@ def maxdet(task: _Task) -> list[int]:
 
 
 def bait(task: _Task) -> list[int]:
-    """Greedy reduction of the trace of the posterior covariance, summed over pool and training units (Ash et al. 2021).
+    """Greedy reduction of the trace of the posterior covariance, summed over pool and training units.
 
-    x holds features of the posterior kernel given the picks so far, f their second moment over all units, and ``left``
-    the posterior variances. Picking k lowers the trace by x_k' f x_k / (left_k + noise^2). Forward selection alone.
+    x holds features of the posterior kernel given the picks so far, f = sum_i x_i x_i' their second moment over all
+    units, left_i = |x_i|^2 the posterior variances, and gain_i = x_i' f x_i. Picking k lowers the trace by gain_k /
+    (left_k + noise^2). Forward selection alone.
+
+    Given k, with r = x_k and total = left_k + noise^2, the posterior covariance of units i and j is x_i' x_j -
+    (x_i' r)(x_j' r) / total, which is that of the features x (I - shrink r r'), where shrink = 1 / (total +
+    noise sqrt(total)). The rest follows from that map:
+
+        f    <- f - shrink (f r r' + r r' f) + shrink^2 (r' f r) r r'
+        gain <- gain - 2 (x f r) (x r) / total + (r' f r) (x r)^2 / total^2
+        left <- left - (x r)^2 / total
     """
+    # (n + m, p), (p, p)
     x, f = torch.cat([task.pool, task.start]), task.pool.T @ task.pool + task.train.T @ task.train
+    # (n + m,) each
     left, gain = (x**2).sum(-1), torch.einsum("ij,ji->i", x, f @ x.T)
 
     def remove(k: int) -> None:
         total = left[k] + task.noise**2
         share, root, row, own = 1 / total, total.sqrt(), x[k].clone(), gain[k].clone()
-        shrink = 1 / (root * (root + task.noise))  # x (1 - shrink row row') has the posterior kernel
+        shrink = 1 / (root * (root + task.noise))
+        # (n + m,): x r; (p,): f r
         along, pull = x @ row, f @ row
         gain.sub_(2 * share * (x @ pull) * along).add_(share**2 * own * along**2)
         cross = torch.outer(pull, row)

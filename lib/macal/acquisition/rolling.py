@@ -3,6 +3,9 @@
 The published rule leaves alpha to the user, and no value is best throughout a campaign. Here every value on a list is
 tried out on paper: what would it label, and how large would the error of the effect then be, on average over the
 surfaces that a Gaussian process prior thinks possible?
+
+Reference: E. V. Bonilla, K. M. A. Chai and C. K. I. Williams, "Multi-task Gaussian Process Prediction", Advances in
+Neural Information Processing Systems 20, 2008 (two surfaces, one kernel, a correlation).
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,10 +14,10 @@ from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
-from scipy.spatial.distance import cdist
 
 from macal.acquisition.base import Criterion, State
 from macal.acquisition.distances import Macal
+from macal.kernels import matern32
 from macal.shapes import Arms, Covariates, Indices
 
 _TARGETS = 4096  # units judged at a time
@@ -96,13 +99,6 @@ def rms_distance(x: Covariates) -> float:
     """Root mean squared distance between two different units, from the covariates' variances; 1 where all are equal."""
     total = x.var(axis=0, ddof=1).sum()
     return float(np.sqrt(2 * total)) if total > 0 else 1.0
-
-
-def matern32(a: np.ndarray, b: np.ndarray, length: float) -> np.ndarray:
-    """Matern kernel of smoothness 3/2, (n, m)."""
-    r = cdist(a, b)
-    r *= np.sqrt(3) / length
-    return (1 + r) * np.exp(-r)
 
 
 def expected_error(x: Covariates, t: Arms, labelled: Indices, rho: float, length: float, noise: float) -> float:

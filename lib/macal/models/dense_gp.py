@@ -3,8 +3,15 @@
 Constant mean, scaled isotropic RBF kernel, Gaussian noise. Problems of different sizes are padded to one width: a
 padded unit has covariance 1 with itself, 0 with all others, and a residual of 0, so that it adds log 1 and 0 to the
 evidence and nothing to its gradient. The width follows from a problem's own size alone, and every operation here works
-on each problem by itself: a fit gives the same bits whatever else is in its batch. Source of the formulas: Rasmussen
-and Williams 2006, Eqs. 2.25, 2.26, 5.8 and 5.9.
+on each problem by itself: a fit gives the same bits whatever else is in its batch.
+
+Notation: s is the output scale, l the length scale, v the noise variance, E the kernel without its scale,
+C = s E + v I = L L' the covariance of the outcomes, r = y - mean, and w = C^-1 r the weights.
+
+References:
+    C. E. Rasmussen and C. K. I. Williams, *Gaussian Processes for Machine Learning*, MIT Press, 2006 (Eqs. 2.25 and
+    2.26: prediction; 5.8 and 5.9: the evidence and its gradient).
+    D. P. Kingma and J. Ba, "Adam: A Method for Stochastic Optimization", arXiv:1412.6980, 2015.
 """
 
 import math
@@ -17,11 +24,13 @@ from jaxtyping import Float
 from scipy.optimize import minimize
 from torch.nn.functional import softplus
 
+from macal import kernels
+from macal.models import cholesky
+
 SMALLEST_NOISE = 1e-4  # gpytorch's lower bound of the noise variance
 BETAS, EPS = (0.9, 0.999), 1e-8  # of Adam
 _FAR = 1e30  # squared distance at which every kernel here is exactly 0
 _BOUNDS = (-15.0, 60.0)  # of raw parameters in a line search: keeps it from overflowing
-_JITTERS = (0.0, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
 _WIDTH = 8  # sizes are rounded up to a multiple of it
 _ELEMENTS, _LARGEST = 2**17, 32  # of a batch: elements of its matrices, problems
 
@@ -33,14 +42,6 @@ Raw = Float[torch.Tensor, "b 4"]  # mean, then output scale, length scale and no
 Square = Float[torch.Tensor, "b w w"]
 PerUnit = Float[torch.Tensor, "b w"]
 PerProblem = Float[torch.Tensor, "b"]
-
-
-class NotPositiveDefinite(ValueError):
-    """Some problems' covariance has no Cholesky factor, whatever the jitter; ``rows`` says which."""
-
-    def __init__(self, rows: Sequence[int]) -> None:
-        super().__init__(f"no Cholesky factor for the problems in rows {list(rows)} of the batch")
-        self.rows = list(rows)
 
 
 def inverse_softplus(value: float) -> float:
@@ -70,24 +71,6 @@ def squared_distances(a: Float[torch.Tensor, "n d"], b: Float[torch.Tensor, "m d
     return torch.cdist(a, b, compute_mode="donot_use_mm_for_euclid_dist").square_()
 
 
-def cholesky(k: Square) -> Square:
-    """Factorise each matrix, with more jitter where the last one failed, up to 1e-4.
-
-    Raises:
-        NotPositiveDefinite: some matrix fails at the largest jitter too.
-    """
-    factor, failed = torch.linalg.cholesky_ex(k)
-    for jitter in _JITTERS[1:]:
-        rows = torch.nonzero(failed)[:, 0]
-        if not len(rows):
-            return factor
-        eye = torch.eye(k.shape[1], dtype=k.dtype)
-        factor[rows], failed[rows] = torch.linalg.cholesky_ex(k[rows] + jitter * eye)
-    if failed.any():
-        raise NotPositiveDefinite(torch.nonzero(failed)[:, 0].tolist())
-    return factor
-
-
 class Problems:
     """Regression problems of one padded width.
 
@@ -108,46 +91,57 @@ class Problems:
         self._kernel, self._spare = torch.empty_like(self.squared), torch.empty_like(self.squared)
 
     def factor(self, raw: Raw) -> Square:
-        """Cholesky factors of the outcomes' covariances; the kernels without their scale are left in ``_kernel``."""
+        """Cholesky factors L of C = s E + v I, (b, w, w); E is left in ``_kernel``."""
         _, scale, length, noise = natural(raw)
-        torch.mul(self.squared, (-0.5 / length.square())[:, None, None], out=self._kernel).exp_()
+        kernels.rbf_into(self.squared, length[:, None, None], out=self._kernel)
         covariance = torch.mul(self._kernel, scale[:, None, None], out=self._spare)
+        # 1 for the padding, where the kernel is 0
         covariance.diagonal(dim1=1, dim2=2).add_(torch.where(self.real > 0, noise[:, None], 1.0))
-        return cholesky(covariance)
+        return cholesky.exact(covariance)
 
     def weights(self, raw: Raw, factor: Square) -> PerUnit:
-        """Inverse covariance times residual; 0 for padded units."""
+        """Inverse covariance times residual, w = C^-1 r; 0 for padded units."""
         residual = (self.y - raw[:, :1]) * self.real
         return torch.cholesky_solve(residual[:, :, None], factor)[:, :, 0]
 
     def evidence(self, raw: Raw) -> PerProblem:
-        """Log marginal likelihood per unit, as gpytorch divides it (Eq. 5.8)."""
+        """Log marginal likelihood over n, as gpytorch has it: -(r'w + log det C) / 2n - log(2 pi) / 2 (Eq. 5.8)."""
         factor = self.factor(raw)
         data_fit = ((self.y - raw[:, :1]) * self.weights(raw, factor)).sum(1)
         log_det = 2 * factor.diagonal(dim1=1, dim2=2).log().sum(1)
         return -0.5 * (data_fit + log_det) / self.n - 0.5 * math.log(2 * math.pi)
 
     def gradient(self, raw: Raw) -> Raw:
-        """Gradient of :meth:`evidence` in the raw parameters (Eq. 5.9)."""
+        """Gradient of :meth:`evidence` in the raw parameters, with C' the derivative of C (Eq. 5.9).
+
+            n d evidence / d theta = (w' C' w - tr[C^-1 C']) / 2
+
+        C' is E for s, s E * d2 / l^3 for l (elementwise, d2 the squared distances), I for v; for the mean it is sum w.
+        """
         _, scale, length, noise = natural(raw)
         factor = self.factor(raw)
         weights, inverse = self.weights(raw, factor), torch.cholesky_inverse(factor)
         trace = (inverse.diagonal(dim1=1, dim2=2) * self.real).sum(1)
         square = weights.square().sum(1)
         data_fit = ((self.y - raw[:, :1]) * weights).sum(1)
-        # kernel = (covariance - noise) / scale saves a pass over the kernels
+        # E = (C - v I) / s saves a pass over the kernels: w'C w = r'w, tr[C^-1 C] = n
         by_scale = (data_fit - noise * square - self.n + noise * trace) / (2 * scale)
-        slope = self._kernel.mul_(self.squared)  # of the kernel in the length scale, but for a factor
+        # E * d2, (b, w, w), in the place of E
+        slope = self._kernel.mul_(self.squared)
         # products and sums, not matmul, whose rounding depends on how many problems there are
         fit = (torch.mul(slope, weights[:, None, :], out=self._spare).sum(2) * weights).sum(1)
         by_length = (fit - inverse.mul_(slope).sum((1, 2))) * scale / (2 * length**3)
         by_noise = (square - trace) / 2
-        chain = torch.cat([torch.ones_like(raw[:, :1]), torch.sigmoid(raw[:, 1:])], 1)  # derivative of the softplus
+        # derivative of the softplus
+        chain = torch.cat([torch.ones_like(raw[:, :1]), torch.sigmoid(raw[:, 1:])], 1)
         return torch.stack([weights.sum(1), by_scale, by_length, by_noise], 1) * chain / self.n[:, None]
 
 
 def adam(problems: Problems, raw: Raw, steps: int, lr: float) -> Raw:
-    """Climb the evidence by a fixed number of Adam steps (Kingma and Ba 2015), as ``torch.optim.Adam`` makes them.
+    """Climb the evidence by a fixed number of Adam steps, as ``torch.optim.Adam`` makes them.
+
+    With g the gradient, m <- b1 m + (1 - b1) g, v <- b2 v + (1 - b2) g^2, and at step k the parameters move by
+    -lr m / (1 - b1^k) / (sqrt(v / (1 - b2^k)) + eps).
 
     Args:
         problems: the problems.
@@ -207,9 +201,10 @@ class DenseGP:
         return natural(self.raw)[3].item()
 
     def predict(self, new: Points) -> tuple[Values, Values]:
-        """Mean and variance of the noiseless outcome at ``new`` (Eqs. 2.25 and 2.26)."""
+        """Mean and variance of the noiseless outcome at ``new``, mean + k'w and s - k' C^-1 k (Eqs. 2.25 and 2.26)."""
         mean, scale, length, _ = natural(self.raw)
-        cross = scale * torch.exp(-0.5 / length.square() * squared_distances(self.x, new))
+        # (n, m)
+        cross = scale * kernels.rbf_into(squared_distances(self.x, new), length)
         explained = torch.linalg.solve_triangular(self.factor, cross, upper=False).square_().sum(0)
         # rounding leaves variances of about -1e-10 beside labelled units
         return mean + self.weights @ cross, (scale - explained).clamp_min_(0)

@@ -1,18 +1,19 @@
 """One exact Gaussian process per arm: the model of the paper's toy study, and a cheap second opinion elsewhere."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
 
 from macal.models import dense_gp
-from macal.models.dense_gp import DenseGP, NotPositiveDefinite, Points, Problems, Raw, Values
+from macal.models.cholesky import NotPositiveDefinite
+from macal.models.dense_gp import DenseGP, Points, Problems, Raw, Values
 from macal.models.task import NotFitted, Task
+from macal.models.threads import one_thread
 from macal.posterior import Posterior
 from macal.problem import Split
 from macal.registry import UnknownName
@@ -25,27 +26,6 @@ _HINT = (
     "the covariance is not positive definite at any jitter up to 1e-4; look for huge outcomes or covariates, or lower"
     " the learning rate"
 )
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Matrices of a few hundred rows gain nothing from more threads, and lose tenfold where cores are shared."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def _alone(call: Callable[..., Any]) -> Callable[..., Any]:
-    """Run ``call`` on one thread, which in torch is each Python thread's own setting."""
-
-    def wrapped(*args: Any) -> Any:
-        with _one_thread():
-            return call(*args)
-
-    return wrapped
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +71,7 @@ class FittedGP:
         """Return the posterior of both noiseless outcomes at ``x``, (n, d)."""
         mean, var = np.zeros((len(x), 2)), np.ones((len(x), 2))
         new = torch.as_tensor(np.array(x), dtype=torch.float64)
-        with _one_thread():
+        with one_thread():
             for arm, gp in enumerate(self.gps):
                 if gp is not None:
                     mean[:, arm], var[:, arm] = (a.numpy() for a in gp.predict(new))
@@ -143,7 +123,7 @@ class ExactGP:
         scales = [self._scale(k, task.labelled) for k, task in enumerate(tasks)]
         halves = [half for k, task in enumerate(tasks) for half in _halves(k, task.labelled, *scales[k])]
         with ThreadPoolExecutor(torch.get_num_threads()) as pool:
-            fits = pool.map(_alone(self._fit), self._batches(halves))
+            fits = pool.map(one_thread()(self._fit), self._batches(halves))
             found = {key: gp for batch in fits for key, gp in batch.items()}
         return [FittedGP([found.get((k, arm)) for arm in (0, 1)], *scale) for k, scale in enumerate(scales)]
 

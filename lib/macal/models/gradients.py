@@ -1,4 +1,8 @@
-"""Gradients of a deep kernel's mean by its encoder's weights, one per unit, projected to a few hundred numbers."""
+"""Gradients of a deep kernel's mean by its encoder's weights, one per unit, projected to a few hundred numbers.
+
+Reference: D. Holzmueller, V. Zaverkin, J. Kaestner and I. Steinwart, "A Framework and Benchmark for Deep Batch Active
+Learning for Regression", Journal of Machine Learning Research 24(164), 2023 (sketched gradients as features).
+"""
 
 from collections.abc import Iterator
 
@@ -31,6 +35,7 @@ def gradients(network: DeepKernel, x: Matrix, t: Treatments) -> Iterator[tuple[s
         }
     )
     names, weights = zip(*copies.encoder.named_parameters(), strict=True)
+    # n models of one unit each, (n, 1, d) -> (n, 1, k), become one model of n units, (1, n, k)
     features = copies.encoder(x[:, None]).transpose(0, 1)
     mean, _ = copies.gp.marginals(features, t[None])
     for name, gradient in zip(names, torch.autograd.grad(mean.sum(), weights), strict=True):

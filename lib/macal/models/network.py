@@ -115,6 +115,7 @@ def build(settings: Settings, tasks: Sequence[Units], streams: Streams) -> DeepK
     with torch.no_grad():
         encoder = _encoder(settings, tasks[0].x.shape[1], streams).to(tasks[0].x.device)
         chosen = [torch.randperm(len(u), generator=g)[:INITIAL_UNITS] for u, g in zip(tasks, streams.host, strict=True)]
+        # (b, n, d) -> (b, n, k), n the most units that any model has
         features = encoder(pad([u.x[i] for u, i in zip(tasks, chosen, strict=True)])).cpu()
         starts = []
         for units, index, own, generator in zip(tasks, chosen, features, streams.host, strict=True):

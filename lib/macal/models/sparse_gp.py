@@ -2,12 +2,23 @@
 
 Two things are written out here. The marginals, since gpytorch's strategy builds the covariance between all units of a
 minibatch, of which the training objective needs the diagonal alone. And the kernels as functions of the squared
-distance, since gpytorch divides each unit's 200 features by the length scale instead, which costs more. Sources:
-Hensman et al. 2015 (the objective), van Amersfoort et al. 2021 (its use on deep features).
+distance, since gpytorch divides each unit's 200 features by the length scale instead, which costs more.
+
+Notation: inducing points z (m of them), whitened inducing values with the variational posterior N(m, S S'), prior
+covariances K_zz and K_zx, L L' = K_zz, and A = L^-1 K_zx. Then at x
+
+    mean(x) = c + A' m,    cov(x, x') = k(x, x') - A' A + (S' A)' (S' A),
+
+and the bound of the evidence is sum_x E_q[log p(y | f(x))] - KL(N(m, S S') || N(0, I)).
+
+References:
+    J. Hensman, A. Matthews and Z. Ghahramani, "Scalable Variational Gaussian Process Classification", International
+    Conference on Artificial Intelligence and Statistics, 2015 (the objective).
+    J. van Amersfoort, L. Smith, A. Jesson, O. Key and Y. Gal, "On Feature Collapse and Deep Kernel Learning for Single
+    Forward Pass Uncertainty", arXiv:2102.11409, 2021 (its use on deep features).
 """
 
 import math
-from collections.abc import Sequence
 from functools import partial
 
 import gpytorch
@@ -16,6 +27,8 @@ from gpytorch.kernels import MaternKernel, RBFKernel, RQKernel, ScaleKernel
 from jaxtyping import Float, Int
 from torch import nn
 
+from macal import kernels
+from macal.models.cholesky import JITTER, jittered
 from macal.models.streams import Streams
 from macal.registry import Registry
 
@@ -29,8 +42,6 @@ KERNELS: Registry = Registry(
         "rq": RQKernel,
     },
 )
-SMALLEST = 1e-15  # squared distance whose root is taken
-JITTER = 1e-4  # gpytorch's for float32, which it adds to the marginal variances too
 SPREAD = 0.01  # of repeated inducing points
 LLOYD = 20  # iterations
 
@@ -41,45 +52,12 @@ PerModel = Float[torch.Tensor, "b"]
 PerUnitArms = Int[torch.Tensor, "b n"]
 
 
-def _matern(squared: torch.Tensor, kernel: MaternKernel) -> torch.Tensor:
-    r = (2 * kernel.nu * squared.clamp_min(SMALLEST)).sqrt()
-    factor = {0.5: lambda: 1, 1.5: lambda: 1 + r, 2.5: lambda: 1 + r + r**2 / 3}[kernel.nu]()
-    return factor * torch.exp(-r)
-
-
-def _rational(squared: torch.Tensor, kernel: RQKernel) -> torch.Tensor:
-    alpha = kernel.alpha.view(*squared.shape[:2], 1, 1)
-    return (1 + squared / (2 * alpha)) ** -alpha
-
-
-SHAPES = {RBFKernel: lambda squared, _: torch.exp(-0.5 * squared), MaternKernel: _matern, RQKernel: _rational}
-
-
-class NotPositiveDefinite(ValueError):
-    """Some models' covariance has no Cholesky factor in float32, whatever the jitter; ``rows`` says which."""
-
-    def __init__(self, rows: Sequence[int]) -> None:
-        super().__init__(f"no Cholesky factor for the models in rows {list(rows)} of the batch")
-        self.rows = list(rows)
-
-
-def cholesky(k: Float[torch.Tensor, "b a m m"]) -> Float[torch.Tensor, "b a m m"]:
-    """Factorise each matrix, with ten times the jitter where the last one failed, from 1e-4 to 1e-1.
-
-    In a compiled graph, which cannot branch on what failed, with the first jitter alone; then NaN shows a failure.
-
-    Raises:
-        NotPositiveDefinite: some model fails at the largest jitter too.
-    """
-    jitter = torch.full(k.shape[:2], JITTER, dtype=k.dtype, device=k.device)
-    for _ in range(4):
-        factor, failed = torch.linalg.cholesky_ex(k + torch.diag_embed(jitter[:, :, None].expand(k.shape[:3])))
-        if torch.compiler.is_compiling():
-            return torch.where(failed[:, :, None, None] > 0, torch.nan, factor)
-        if not failed.any():
-            return factor
-        jitter = torch.where(failed > 0, 10 * jitter, jitter)
-    raise NotPositiveDefinite(torch.nonzero(failed.any(dim=1))[:, 0].tolist())
+# of squared distances over the squared length scale, (b, a, m, n), given gpytorch's kernel
+SHAPES = {
+    RBFKernel: lambda squared, _: kernels.rbf_of(squared),
+    MaternKernel: lambda squared, kernel: kernels.matern_of(squared, kernel.nu),
+    RQKernel: lambda squared, kernel: kernels.rational_quadratic_of(squared, kernel.alpha[..., None]),
+}
 
 
 class SparseGP(nn.Module):
@@ -120,7 +98,9 @@ class SparseGP(nn.Module):
     def inputs(self, features: Features, t: PerUnitArms) -> Float[torch.Tensor, "b a n k2"]:
         """Return what the GPs see of units: features with the treatment appended, or features alone, twice."""
         if self.separate:
+            # (b, n, k) -> (b, 2, n, k)
             return features[:, None].expand(-1, 2, -1, -1)
+        # (b, n, k) -> (b, 1, n, k + 1)
         return torch.cat([features, t[:, :, None].to(features.dtype)], dim=2)[:, None]
 
     def _covariance(self, squared: Float[torch.Tensor, "b a m n"]) -> Float[torch.Tensor, "b a m n"]:
@@ -132,9 +112,14 @@ class SparseGP(nn.Module):
     def _covariances(
         self, x: Float[torch.Tensor, "b a n k"]
     ) -> tuple[Float[torch.Tensor, "b a m m"], Float[torch.Tensor, "b a m n"]]:
-        """Return K_zz and K_zx; K_zz's diagonal is set, since rounded distances to oneself have gradients of noise."""
-        centre = self.inducing.detach().mean(dim=2, keepdim=True)  # distances are exacter near the origin
+        """Return K_zz and K_zx, by |z - x|^2 = |z|^2 + |x|^2 - 2 z.x.
+
+        K_zz's diagonal is set, since rounded distances to oneself have gradients of noise.
+        """
+        # distances are exacter near the origin
+        centre = self.inducing.detach().mean(dim=2, keepdim=True)
         z, x = self.inducing - centre, x - centre
+        # (b, a, m), (b, a, n)
         zz, xx = z.square().sum(3), x.square().sum(3)
         k_zz = self._covariance(torch.add(zz[..., None] + zz[..., None, :], z @ z.mT, alpha=-2))
         diagonal = torch.eye(k_zz.shape[-1], dtype=torch.bool, device=k_zz.device)
@@ -144,15 +129,16 @@ class SparseGP(nn.Module):
     def _projections(
         self, x: Float[torch.Tensor, "b a n k"]
     ) -> tuple[Float[torch.Tensor, "b a n"], Float[torch.Tensor, "b a m n"], Float[torch.Tensor, "b a m n"]]:
-        """Return the mean at ``x``, A = L^-1 K_zx and S' A, of which covariances are made."""
+        """Return the mean at ``x``, c + A' m, and A and S' A, of which covariances are made."""
         k_zz, k_zx = self._covariances(x)
-        a = torch.linalg.solve_triangular(cholesky(k_zz), k_zx, upper=False)
+        a = torch.linalg.solve_triangular(jittered(k_zz), k_zx, upper=False)
         mean = self.mean(x) + (a.mT @ self.variational.variational_mean[..., None])[..., 0]
         return mean, a, self._scale.mT @ a
 
     def marginals(self, features: Features, t: PerUnitArms) -> tuple[PerUnit, PerUnit]:
         """Return mean and variance of each unit's noiseless outcome under its own treatment."""
         mean, a, sa = self._projections(self.inputs(features, t))
+        # var(x) = k(x, x) - |A|^2 + |S' A|^2, by columns: (b, a, m, n) -> (b, a, n)
         prior = self.kernel.outputscale[:, :, None]
         var = (prior + JITTER - a.square().sum(2) + sa.square().sum(2)).clamp_min(JITTER)
         if not self.separate:
@@ -161,33 +147,45 @@ class SparseGP(nn.Module):
         return torch.where(treated, mean[:, 1], mean[:, 0]), torch.where(treated, var[:, 1], var[:, 0])
 
     def pair(self, features: Features) -> tuple[Float[torch.Tensor, "b n 2"], Float[torch.Tensor, "b n 2 2"]]:
-        """Return mean and covariance of each unit's two noiseless outcomes, control first."""
+        """Return mean and covariance of each unit's two noiseless outcomes, control first.
+
+        Two GPs are independent. One GP sees each unit twice, as x0 = (features, 0) and x1 = (features, 1), so that
+
+            cov(x0, x1) = k(x0, x1) - A0' A1 + (S' A0)' (S' A1)    with |x0 - x1| = 1.
+        """
         n = features.shape[1]
         arms = torch.zeros(features.shape[:2], dtype=torch.int64, device=features.device)
         if self.separate:
             x = self.inputs(features, arms)
         else:
+            # (b, 1, 2 n, k + 1): all controls, then all treated
             x = torch.cat([self.inputs(features, arms), self.inputs(features, arms + 1)], dim=2)
         mean, a, sa = self._projections(x)
         prior = self.kernel.outputscale[:, :, None]
         var = (prior - a.square().sum(2) + sa.square().sum(2)).clamp_min(0)
         if self.separate:
+            # (b, 2, n) -> (b, n, 2), (b, n, 2, 2)
             return mean.mT, torch.diag_embed(var.mT)
-        cross = self._covariance(x.new_ones(len(x), 1, 1, 1))[:, 0, 0]  # the arms are one unit apart
+        # k(x0, x1), (b, 1), for the arms are one unit apart
+        cross = self._covariance(x.new_ones(len(x), 1, 1, 1))[:, 0, 0]
+        # (b, n)
         cross = cross - (a[..., :n] * a[..., n:]).sum(2)[:, 0] + (sa[..., :n] * sa[..., n:]).sum(2)[:, 0]
+        # (b, 1, 2 n) -> (b, 2, n)
         var = var[:, 0].unflatten(1, (2, n))
-        limit = var.prod(dim=1).sqrt()  # rounding may carry a covariance past what the variances allow
+        # rounding may carry a covariance past what the variances allow
+        limit = var.prod(dim=1).sqrt()
         cross = torch.clamp(cross, -limit, limit)
+        # (b, n, 4) -> (b, n, 2, 2)
         cov = torch.stack([var[:, 0], cross, cross, var[:, 1]], dim=2).unflatten(2, (2, 2))
         return mean[:, 0].unflatten(1, (2, n)).mT, cov
 
     def log_density(self, mean: PerUnit, var: PerUnit, y: PerUnit) -> PerUnit:
-        """Return E_q[log p(y | f)] of each unit."""
+        """Return E_q[log p(y | f)] of each unit, -((y - mean)^2 + var) / (2 noise) - log(2 pi noise) / 2."""
         noise = self.likelihood.noise
         return -0.5 * (((y - mean) ** 2 + var) / noise + noise.log() + math.log(2 * math.pi))
 
     def divergence(self) -> PerModel:
-        """Return KL(q || p) of the whitened inducing values, summed over arms."""
+        """Return KL(q || p) of the whitened inducing values, (|S|^2 + |m|^2 - m) / 2 - log det S, summed over arms."""
         s, m = self._scale, self.variational.variational_mean
         log_det = s.diagonal(dim1=2, dim2=3).abs().clamp_min(1e-20).log().sum(2)
         return (0.5 * (s.square().sum((2, 3)) + m.square().sum(2) - m.shape[2]) - log_det).sum(1)
@@ -198,7 +196,10 @@ class SparseGP(nn.Module):
 
 
 def k_means(points: Points, m: int, generator: torch.Generator) -> Float[torch.Tensor, "m k"]:
-    """Return ``m`` centres by Lloyd's algorithm from distinct units drawn at random; an empty cluster stays put."""
+    """Return ``m`` centres by Lloyd's algorithm from distinct units drawn at random; an empty cluster stays put.
+
+    Not SciPy's ``kmeans2``: in tight clusters its rounding yields other centres, and so other trainings than recorded.
+    """
     centres = points[torch.randperm(len(points), generator=generator)[:m]]
     if m == len(points):
         return centres

@@ -1,8 +1,15 @@
 """Linear maps whose spectral norm is softly bounded, for many models at once.
 
 Each map is divided by max(1, sigma / bound), where sigma is its spectral norm as one step of power iteration per
-training step tracks it. Sources: Gouk et al. 2021 (the soft bound), Behrmann et al. 2019 (iterating through the
-convolution, which bounds the map itself and not the matrix of its kernel). The first axis is always the model's.
+training step tracks it: right <- W' left / |W' left|, left <- W right / |W right|, sigma = left' W right. The first
+axis is always the model's.
+
+References:
+    H. Gouk, E. Frank, B. Pfahringer and M. J. Cree, "Regularisation of Neural Networks by Enforcing Lipschitz
+    Continuity", Machine Learning 110, 2021 (the soft bound).
+    J. Behrmann, W. Grathwohl, R. T. Q. Chen, D. Duvenaud and J.-H. Jacobsen, "Invertible Residual Networks",
+    International Conference on Machine Learning, 2019 (iterating through the convolution, which bounds the map itself
+    and not the matrix of its kernel).
 """
 
 import math
@@ -49,7 +56,9 @@ class SpectralLinear(nn.Module):
             return self.weight.new_ones(len(self.weight))
         if iterate:
             with torch.no_grad():
+                # (b, d_in, d_out) @ (b, d_out, 1) -> (b, d_in, 1)
                 self.right = _unit(self.weight.mT @ self.left)
+        # (b, d_out, 1)
         image = self.weight @ self.right
         if iterate:
             self.left = _unit(image.detach())
@@ -79,7 +88,8 @@ class SpectralConv2d(nn.Module):
         c_in, c_out = channels
         self.bound, self.stride, self.padding = bound, stride, kernel // 2
         self.size_out = (size - 1) // stride + 1
-        self._surplus = (size - 1) % stride  # rows that a strided convolution leaves unread
+        # rows that a strided convolution leaves unread
+        self._surplus = (size - 1) % stride
         half_width = 1 / math.sqrt(c_in * kernel**2)
         self.weight = nn.Parameter(streams.uniform(c_out, c_in, kernel, kernel, half_width=half_width))
         self.bias = nn.Parameter(streams.uniform(c_out, half_width=half_width))
@@ -110,7 +120,9 @@ class SpectralConv2d(nn.Module):
             return self.weight.new_ones(len(self.weight))
         if iterate:
             with torch.no_grad():
+                # one image per model: (b, 1, c2, h2, w2) -> (b, 1, c, h, w)
                 self.right = _unit(self._transposed(self.left))
+        # (b, 1, c2, h2, w2)
         image = self._map(self.right, self.weight, [None] * len(self.weight))
         if iterate:
             self.left = _unit(image.detach())

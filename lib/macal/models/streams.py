@@ -56,6 +56,7 @@ class Streams:
         bits = torch.empty(len(self), -(-size // 4), dtype=torch.int64, device=self.device[0].device)
         for row, generator in zip(bits, self.device, strict=True):
             row.random_(-(2**63), None, generator=generator)
+        # (b, words) of 64 bits -> (b, 4 words) of 16, of which the first ``size`` are used
         levels = bits.view(torch.int16)[:, :size].reshape(-1, *shape)
         return levels >= round(rate * _LEVELS) - _LEVELS // 2
 
@@ -63,5 +64,6 @@ class Streams:
         """Draw an epoch: each model cycles over its own units, in random order, until ``steps`` batches are full."""
         total, rows = steps * batch, []
         for n, generator in zip(sizes, self.host, strict=True):
+            # a random order of a whole number of copies of 0, ..., n - 1, cut to length
             rows.append(torch.randperm(total + -total % n, generator=generator)[:total] % n)
         return torch.stack(rows).view(-1, steps, batch)

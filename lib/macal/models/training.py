@@ -1,9 +1,13 @@
-"""Early-stopped training of many deep kernels as one batch, refilled from a queue as models finish."""
+"""Early-stopped training of many deep kernels as one batch, refilled from a queue as models finish.
+
+The first axis of every tensor is the model's: b models are in training, of n units each, shorter sets filled up.
+
+Reference: D. P. Kingma and J. Ba, "Adam: A Method for Stochastic Optimization", arXiv:1412.6980, 2015.
+"""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -11,12 +15,14 @@ from typing import Any
 import torch
 from jaxtyping import Float, Shaped
 
+from macal.models.cholesky import NotPositiveDefinite
 from macal.models.compiled import fused, wanted
 from macal.models.network import DeepKernel, Units, build, pad
 from macal.models.settings import Settings
-from macal.models.sparse_gp import NotPositiveDefinite, PerModel
+from macal.models.sparse_gp import PerModel
 from macal.models.streams import Streams
 from macal.models.task import NotFitted
+from macal.models.threads import one_thread
 
 BETAS, EPS = (0.9, 0.999), 1e-8
 _SINGULAR = (
@@ -53,11 +59,18 @@ class Trained:
 
 
 def _column(per_model: Marks, like: torch.Tensor) -> torch.Tensor:
+    """Reshape (b,) to (b, 1, ..., 1), with as many axes as ``like``."""
     return per_model.view(-1, *[1] * (like.ndim - 1))
 
 
 class Adam:
-    """Adam with L2 weight decay whose step count and decay are each model's own (Kingma and Ba 2015)."""
+    """Adam with L2 weight decay whose step count and decay are each model's own.
+
+    Attributes:
+        rates: learning rate of each parameter, by name.
+        first: running mean m of its gradients, (b, ...).
+        second: running mean v of their squares, (b, ...).
+    """
 
     def __init__(self, network: DeepKernel, lr: float, lr_gp: float) -> None:
         self.rates = {name: lr if name.startswith("encoder") else lr_gp for name, _ in network.named_parameters()}
@@ -81,7 +94,12 @@ def _move(
     decay: PerModel,
     steps: PerModel,
 ) -> None:
-    first, second = 1 - BETAS[0] ** steps, (1 - BETAS[1] ** steps).sqrt()  # corrections of the moments
+    """Move parameters p in place, in the k-th step: p <- p - rate m / (1 - b1^k) / (sqrt(v / (1 - b2^k)) + eps).
+
+    Multiplied by first / second / rate, the denominator is sqrt(v) + eps second: one pass less over every parameter.
+    """
+    # (b,): corrections of the moments
+    first, second = 1 - BETAS[0] ** steps, (1 - BETAS[1] ** steps).sqrt()
     for p, g, (m, v, rate) in zip(parameters, gradients, moments, strict=True):
         g = torch.addcmul(g, p, _column(decay, p))
         m.lerp_(g, 1 - BETAS[0])
@@ -113,6 +131,7 @@ class Batch:
     def _gather(self) -> None:
         """Lay the units of all models side by side."""
         labelled, valid = [job.labelled for job in self.jobs], [job.valid for job in self.jobs]
+        # (b, n, d), (b, n), (b, n)
         self.x, self.t, self.y = (pad([getattr(u, name) for u in labelled]) for name in "xty")
         self.valid = [pad([getattr(u, name) for u in valid]) for name in "xty"]
         size = self.settings.batch if self.settings.validation == "minibatches" else None
@@ -145,6 +164,7 @@ class Batch:
     def _train(self) -> None:
         s = self.settings
         order = self.streams.minibatches((len(j.labelled) for j in self.jobs), s.steps, s.batch).to(self.x.device)
+        # (b, steps, batch) and (b, 1): together they take a minibatch of each model's own units
         model = torch.arange(len(self.jobs), device=self.x.device)[:, None]
         for k in range(s.steps):
             at = model, order[:, k]
@@ -153,6 +173,7 @@ class Batch:
 
     @torch.no_grad()
     def _validate(self) -> PerModel:
+        """Return each model's weighted mean of -E_q[log p(y | f)] over its validation units."""
         chunks = zip(*(a.split(self.settings.chunk, dim=1) for a in (*self.valid, self.weights)), strict=True)
         return -sum((self.network.log_density(x, t, y) * w).sum(1) for x, t, y, w in chunks)
 
@@ -199,26 +220,6 @@ class Batch:
             self._gather()
 
 
-@contextmanager
-def _threads(number: int) -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(number)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def _alone(call: Callable[..., Any]) -> Callable[..., Any]:
-    """Run ``call`` on one thread, which in torch is each Python thread's own setting."""
-
-    def wrapped(*args: Any) -> Any:
-        with _threads(1):
-            return call(*args)
-
-    return wrapped
-
-
 def train(settings: Settings, jobs: Sequence[Job]) -> Iterator[Trained]:
     """Yield trained models as they finish, at most ``settings.slots`` in training at a time.
 
@@ -236,7 +237,7 @@ def train(settings: Settings, jobs: Sequence[Job]) -> Iterator[Trained]:
     queue = sorted(jobs, key=lambda job: len(job.labelled))
     on_cpu = bool(queue) and queue[0].labelled.x.device.type == "cpu"
     workers = min(torch.get_num_threads(), settings.slots, len(queue)) if on_cpu else 1
-    guard = _alone if on_cpu else lambda call: call
+    guard = one_thread() if on_cpu else lambda call: call
     batches: list[Batch] = []
     with ThreadPoolExecutor(max(workers, 1)) as pool:
         while queue or batches:

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 from scipy.spatial.distance import cdist
 
+from macal.kernels import rbf
 from reproduction.claims.verdict import Verdict
 from reproduction.theory import greedy, risk
-from reproduction.theory.kernels import rbf
 
 GRID = np.linspace(-5, 5, 4001)
 CURVES = (lambda x: np.sin(2 * x), lambda x: np.cos(2 * x))  # treated, control: the surfaces of the paper's toy

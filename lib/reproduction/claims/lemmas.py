@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from macal.kernels import matern12, posterior_variance, rbf
 from reproduction.claims.verdict import Verdict
 from reproduction.theory import variance, wasserstein
-from reproduction.theory.kernels import matern12, posterior_variance, rbf
 from reproduction.theory.variance import Campaign
 from reproduction.theory.wasserstein import Curve
 

@@ -1,8 +1,8 @@
 """Pools and a model small enough to look at: what the chapters on the algorithm try their statements on."""
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
+from macal.kernels import rbf
 from macal.posterior import Posterior
 from macal.shapes import Arms, Covariates, Indices, Outcomes
 
@@ -85,7 +85,7 @@ def small_gp(
 
     def kernel(a: np.ndarray, ta: np.ndarray, b: np.ndarray, tb: np.ndarray, length: float) -> np.ndarray:
         across = np.where(ta[:, None] == tb[None, :], 1.0, shared)
-        return across * np.exp(-0.5 * cdist(a, b, "sqeuclidean") / length**2)
+        return across * rbf(a, b, length)
 
     xl, tl, yl = x[labelled], t[labelled], y[labelled]
     eye = np.eye(len(labelled))

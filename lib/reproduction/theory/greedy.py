@@ -2,6 +2,9 @@
 
 A set function takes a tuple of elements, units or pairs of units, and returns its value: the reduction of something,
 0 for the empty tuple. Sets are small enough here to be tried one and all.
+
+Reference: G. L. Nemhauser, L. A. Wolsey and M. L. Fisher, "An Analysis of Approximations for Maximizing Submodular Set
+Functions--I", Mathematical Programming 14, 1978.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,8 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.stats import wasserstein_distance
 
-from reproduction.theory.kernels import posterior_variance, rbf
+from macal.kernels import posterior_variance, rbf
 
 SetValue = Callable[[tuple], float]
 Gram = Float[np.ndarray, "n n"]
@@ -171,8 +175,8 @@ def bound_reduction(task: BoundTask) -> SetValue:
 
     def bound(pairs: tuple) -> float:
         sets = [tuple(sorted(pair[arm] for pair in pairs)) for arm in (0, 1)]
-        one, zero = (np.sort(x[[-1, *s]]) for x, s in zip(arms, sets, strict=True))
-        return variance(0, sets[0]) + variance(1, sets[1]) + task.c * float(np.abs(one - zero).mean())
+        labelled = (x[[-1, *s]] for x, s in zip(arms, sets, strict=True))
+        return variance(0, sets[0]) + variance(1, sets[1]) + task.c * float(wasserstein_distance(*labelled))
 
     before = bound(())
     return lambda pairs: before - bound(pairs)

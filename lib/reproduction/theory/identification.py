@@ -3,6 +3,8 @@
 A population is its exact joint law ``p[x, i, j, t]``: covariate value x, outcome ``values[i]`` without and
 ``values[j]`` with treatment, treatment t. Consistency (part of SUTVA) is built in: the observed outcome is the one that
 belongs to the treatment taken.
+
+Reference: J. Pearl, "Causal Diagrams for Empirical Research", Biometrika 82(4), 1995 (the front door).
 """
 
 import numpy as np
@@ -61,7 +63,7 @@ def spread_by_treatment() -> tuple[Law, Values]:
 
 
 def front_door() -> dict[str, float]:
-    """Counterexample (b): T and Y share an unobserved cause U, and the mediator M identifies the effect (Pearl 1995).
+    """Counterexample (b): T and Y share an unobserved cause U, and the mediator M identifies the effect.
 
     U -> T, U -> Y, T -> M -> Y, all binary but Y = 1.5 M + 2 U.
 

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
+from macal.kernels import rbf
 from macal.shapes import Arms, Covariates, Distances, Indices
 
 
@@ -71,7 +72,7 @@ class Objective:
         return float(np.linalg.slogdet(np.eye(len(x)) + self._kernel(x, x) / self.noise)[1] / 2)
 
     def _kernel(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return np.exp(-0.5 * cdist(a, b, "sqeuclidean") / self.length**2)
+        return rbf(a, b, self.length)
 
 
 def greedy_batch(objective: Objective, pairs: int) -> tuple[tuple[int, ...], tuple[int, ...]]:

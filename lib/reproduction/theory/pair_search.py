@@ -154,7 +154,8 @@ def _printed_turn(
             train[arm] |= new & pool[arm]
     else:
         arm = 1 if pool[1] else 0
-        units = np.array(sorted(pool[arm] | train[arm]))  # the argmax runs over D^t, which nothing defines
+        # the argmax runs over D^t, which nothing defines
+        units = np.array(sorted(pool[arm] | train[arm]))
         new = {int(units[nearest_distance(x[units], x[sorted(train[arm])]).argmax()])}
         train[arm] = train[1] | new  # for controls too: D^1, where D^0 is meant
     for arm in (0, 1):

@@ -16,7 +16,7 @@ from jaxtyping import Float
 from scipy.linalg import cho_factor, cho_solve
 from scipy.spatial.distance import cdist
 
-from macal.acquisition import rolling
+from macal import kernels
 from macal.shapes import Centres, Covariates, Distances
 
 Targets = Float[np.ndarray, "g d"]
@@ -27,13 +27,13 @@ Surface = Callable[[np.ndarray], np.ndarray]
 
 
 def rbf(length: float = 1.0) -> Kernel:
-    """Squared-exponential kernel, k(x, y) = exp(-|x - y|^2 / (2 length^2))."""
-    return lambda a, b: np.exp(-0.5 * cdist(a, b, "sqeuclidean") / length**2)
+    """:func:`macal.kernels.rbf` of this length scale."""
+    return partial(kernels.rbf, lengthscale=length)
 
 
 def matern32(length: float = 1.0) -> Kernel:
-    """Matern kernel of smoothness 3/2, k(x, y) = (1 + r) exp(-r) with r = sqrt(3) |x - y| / length."""
-    return partial(rolling.matern32, length=length)
+    """:func:`macal.kernels.matern32` of this length scale."""
+    return partial(kernels.matern32, lengthscale=length)
 
 
 def ridge(kernel: Kernel, penalty: float) -> Smoother:
@@ -105,7 +105,8 @@ def near_pair_bound(
         size: Euclidean norm of the baseline's values at ``zero``.
         slope: Lipschitz constant of the baseline.
     """
-    steep = np.sqrt(3) / (np.e * length)  # Lipschitz constant of the kernel: max of r exp(-r) is 1/e, at r = 1
+    # Lipschitz constant of the kernel: max of r exp(-r) is 1/e, at r = 1
+    steep = np.sqrt(3) / (np.e * length)
     gap = np.linalg.norm(np.linalg.norm(one - zero, axis=1))
     smoother = ridge(matern32(length), penalty)
     s, own = (np.linalg.norm(smoother(targets, x), axis=1) for x in (one, zero))

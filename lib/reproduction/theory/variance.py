@@ -10,9 +10,9 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.linalg import cho_factor, cho_solve
 
+from macal.kernels import posterior_variance, rbf
 from macal.metrics import nearest_distance
 from macal.shapes import Covariates, Distances
-from reproduction.theory.kernels import posterior_variance, rbf
 
 Kernel = Float[np.ndarray, "n n"]
 Variances = Float[np.ndarray, "n"]

@@ -1,0 +1,100 @@
+"""Kernels of Gaussian processes, and the variance that labels leave them: each formula once, for all that use it.
+
+Functions of points are NumPy's. Those whose names end in ``_of`` take s, squared distances over the squared length
+scale, and are PyTorch's, for models keep distances from one step to the next. Source: C. E. Rasmussen and C. K. I.
+Williams, *Gaussian Processes for Machine Learning*, MIT Press, 2006, Sections 2.2 and 4.2.
+
+scikit-learn's and gpytorch's own kernels divide the points by the length scale, not the distances: other last digits
+than those of the recorded tables, and in the models a pass over all features more.
+"""
+
+from typing import TypeVar
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from scipy.linalg import cho_factor, cho_solve
+from scipy.spatial.distance import cdist
+
+SMALLEST = 1e-15  # squared distance whose root is taken: that of 0 has no gradient
+JITTER = 1e-12  # relative to the mean diagonal: far below any variance of interest, far above rounding
+
+Targets = Float[np.ndarray, "n d"]
+Design = Float[np.ndarray, "m d"]
+Cross = Float[np.ndarray, "n m"]
+Gram = Float[np.ndarray, "m m"]
+PerTarget = Float[np.ndarray, "n"]
+Tensor = Float[torch.Tensor, "..."]
+Array = TypeVar("Array", Float[np.ndarray, "..."], Tensor)
+
+
+def rbf(a: Targets, b: Design, lengthscale: float = 1.0, scale: float = 1.0) -> Cross:
+    """Squared exponential kernel, scale exp(-|a - b|^2 / (2 lengthscale^2)), (n, m).
+
+    Args:
+        a: points, (n, d).
+        b: points, (m, d).
+        lengthscale: in the unit of the points; the paper's theta is its square.
+        scale: variance of the process.
+
+    >>> rbf(np.array([[0.0], [1.0]]), np.array([[0.0]])).round(3)
+    array([[1.   ],
+           [0.607]])
+    """
+    return scale * rbf_of(cdist(a, b, "sqeuclidean") / lengthscale**2)
+
+
+def matern12(a: Targets, b: Design, lengthscale: float = 1.0, scale: float = 1.0) -> Cross:
+    """Exponential kernel, scale exp(-r) with r = |a - b| / lengthscale, (n, m): on a line, Ornstein and Uhlenbeck's."""
+    return scale * np.exp(-cdist(a, b) / lengthscale)
+
+
+def matern32(a: Targets, b: Design, lengthscale: float = 1.0) -> Cross:
+    """Matern kernel of smoothness 3/2, (1 + r) exp(-r) with r = sqrt(3) |a - b| / lengthscale, (n, m)."""
+    r = cdist(a, b)
+    r *= np.sqrt(3) / lengthscale
+    return (1 + r) * np.exp(-r)
+
+
+def posterior_variance(cross: Cross, gram: Gram, prior: PerTarget, noise: float) -> PerTarget:
+    """Posterior variance k(x, x) - k' (K + noise I)^-1 k at every target (Eq. 2.26), never below 0, (n,).
+
+    Args:
+        cross: kernel between targets and labelled units, (n, m).
+        gram: kernel among labelled units, (m, m).
+        prior: variance at the targets, (n,).
+        noise: variance of a label's noise; a relative jitter of 1e-12 is added to the diagonal besides.
+    """
+    if not len(gram):
+        return prior.copy()
+    diagonal = noise + JITTER * gram.diagonal().mean()
+    factor = cho_factor(gram + diagonal * np.eye(len(gram)), lower=True)
+    known = np.einsum("nm,mn->n", cross, cho_solve(factor, cross.T))
+    return np.maximum(prior - known, 0.0)
+
+
+def rbf_of(squared: Array) -> Array:
+    """exp(-s / 2), any shape, for NumPy and PyTorch alike."""
+    return (np.exp if isinstance(squared, np.ndarray) else torch.exp)(-0.5 * squared)
+
+
+def matern_of(squared: Tensor, nu: float) -> Tensor:
+    """Matern kernel of smoothness nu, any shape: exp(-r) times 1, 1 + r or 1 + r + r^2 / 3, with r = sqrt(2 nu s).
+
+    Args:
+        squared: s.
+        nu: 1/2, 3/2 or 5/2.
+    """
+    r = (2 * nu * squared.clamp_min(SMALLEST)).sqrt()
+    factor = {0.5: lambda: 1, 1.5: lambda: 1 + r, 2.5: lambda: 1 + r + r**2 / 3}[nu]()
+    return factor * torch.exp(-r)
+
+
+def rational_quadratic_of(squared: Tensor, alpha: Tensor) -> Tensor:
+    """(1 + s / (2 alpha))^-alpha, any shape with which ``alpha`` broadcasts."""
+    return (1 + squared / (2 * alpha)) ** -alpha
+
+
+def rbf_into(squared: Tensor, lengthscale: Tensor, out: Tensor | None = None) -> Tensor:
+    """exp(-d^2 / (2 lengthscale^2)) of squared distances in one pass: without gradients, into ``out`` where given."""
+    return torch.mul(squared, -0.5 / lengthscale.square(), out=out).exp_()

@@ -1,0 +1,55 @@
+"""Cholesky factors of many covariances at once, with jitter for those that rounding has left without one."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+
+JITTER = 1e-4  # gpytorch's for float32
+_JITTERS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
+
+
+class NotPositiveDefinite(ValueError):
+    """Some covariances have no Cholesky factor, whatever the jitter; ``rows`` says which of the batch."""
+
+    def __init__(self, rows: Sequence[int]) -> None:
+        super().__init__(f"no Cholesky factor for rows {list(rows)} of the batch")
+        self.rows = list(rows)
+
+
+def exact(k: Float[torch.Tensor, "b n n"]) -> Float[torch.Tensor, "b n n"]:
+    """Factorise each matrix as it is, and with more and more jitter where that failed, up to 1e-4.
+
+    Raises:
+        NotPositiveDefinite: some matrix fails at the largest jitter too.
+    """
+    factor, failed = torch.linalg.cholesky_ex(k)
+    for jitter in _JITTERS:
+        rows = torch.nonzero(failed)[:, 0]
+        if not len(rows):
+            return factor
+        eye = torch.eye(k.shape[1], dtype=k.dtype)
+        factor[rows], failed[rows] = torch.linalg.cholesky_ex(k[rows] + jitter * eye)
+    if failed.any():
+        raise NotPositiveDefinite(torch.nonzero(failed)[:, 0].tolist())
+    return factor
+
+
+def jittered(k: Float[torch.Tensor, "b a m m"]) -> Float[torch.Tensor, "b a m m"]:
+    """Factorise each matrix with jitter, ten times as much where the last one failed, from 1e-4 to 1e-1.
+
+    In a compiled graph, which cannot branch on what failed, with the first jitter alone; then NaN shows a failure.
+
+    Raises:
+        NotPositiveDefinite: some model's matrix fails at the largest jitter too.
+    """
+    # (b, a)
+    jitter = torch.full(k.shape[:2], JITTER, dtype=k.dtype, device=k.device)
+    for _ in range(4):
+        factor, failed = torch.linalg.cholesky_ex(k + torch.diag_embed(jitter[:, :, None].expand(k.shape[:3])))
+        if torch.compiler.is_compiling():
+            return torch.where(failed[:, :, None, None] > 0, torch.nan, factor)
+        if not failed.any():
+            return factor
+        jitter = torch.where(failed > 0, 10 * jitter, jitter)
+    raise NotPositiveDefinite(torch.nonzero(failed.any(dim=1))[:, 0].tolist())
