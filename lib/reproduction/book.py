@@ -27,7 +27,11 @@ from macal.registry import UnknownName, nearest
 
 ROOT = Path(__file__).resolve().parents[2]
 MATHJAX = "tex-svg-full.js"
-DRAWING = {"MPLBACKEND": "module://matplotlib_inline.backend_inline", "SOURCE_DATE_EPOCH": "0"}  # no dates in SVG
+KERNEL = {
+    "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+    "SOURCE_DATE_EPOCH": "0",  # no dates in SVG
+    "OMP_NUM_THREADS": "1",  # two chapters run at a time, whose threads would wait for each other; and sums keep order
+}
 
 
 def chapters(root: Path = ROOT) -> list[str]:
@@ -60,7 +64,7 @@ def run(chapter: str, root: Path = ROOT) -> Path:
     _name_cells(notebook.cells, nbformat.read(target, 4).cells if target.exists() else [])
 
     client = NotebookClient(notebook, timeout=1800, kernel_name="python3", record_timing=False, coalesce_streams=True)
-    client.execute(cwd=str(target.parent), env=os.environ | DRAWING)
+    client.execute(cwd=str(target.parent), env=os.environ | KERNEL)
     notebook.metadata.language_info.pop("version", None)
     for cell in notebook.cells:
         if cell.cell_type == "code":  # warnings and progress bars carry process ids and times
