@@ -16,7 +16,7 @@ def pool(seed, n1=8, n0=15, d=3):
     return rng.normal(size=(n1 + n0, d)), rng.permutation(np.repeat([1, 0], [n1, n0]))
 
 
-@pytest.mark.parametrize("name", [name for name in names() if not CRITERIA[name].needs])
+@pytest.mark.parametrize("name", [name for name in names() if not CRITERIA[name].factory.needs])
 class TestCampaigns:
     @pytest.mark.parametrize("batch_size", [1, 4, 7, 23, 40])
     @pytest.mark.parametrize("start", [[], [0], [3, 8, 1]])

@@ -225,7 +225,7 @@ def check_needs(criterion: Criterion, model: Model) -> None:
         ValueError: names both, what is missing, and the models that would do.
     """
     if missing := [need for need in criterion.needs if need not in model.provides]:
-        enough = [name for name, kind in models.MODELS.items() if {*criterion.needs} <= {*kind.provides}]
+        enough = [name for name, known in models.MODELS.items() if {*criterion.needs} <= {*known.factory.provides}]
         raise ValueError(
             f"{type(criterion).__name__} needs the {' and '.join(missing)} of a fitted model, which"
             f" {type(model).__name__} does not provide; use the model {' or '.join(enough)}, or another criterion"

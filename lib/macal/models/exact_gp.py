@@ -11,8 +11,8 @@ import numpy as np
 import torch
 
 from macal.models import dense_gp
+from macal.models.base import NotFitted, Task
 from macal.models.dense_gp import DenseGP, NotPositiveDefinite, Points, Problems, Raw, Values
-from macal.models.task import NotFitted, Task
 from macal.posterior import Posterior
 from macal.problem import Split
 from macal.registry import UnknownName

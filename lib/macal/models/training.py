@@ -11,12 +11,12 @@ from typing import Any
 import torch
 from jaxtyping import Float, Shaped
 
+from macal.models.base import NotFitted
 from macal.models.compiled import fused, wanted
 from macal.models.network import DeepKernel, Units, build, pad
 from macal.models.settings import Settings
 from macal.models.sparse_gp import NotPositiveDefinite, PerModel
 from macal.models.streams import Streams
-from macal.models.task import NotFitted
 
 BETAS, EPS = (0.9, 0.999), 1e-8
 _SINGULAR = (
