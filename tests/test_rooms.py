@@ -8,7 +8,7 @@ import pytest
 LIB = Path(__file__).resolve().parents[1] / "lib"
 ROOMS = ["vocabulary", "datasets", "acquisition", "models", "campaigns", "plots"]  # each may use those before it
 VOCABULARY = {"comparison", "metrics", "optional", "posterior", "problem", "progress", "registry", "shapes"}
-SHELVES = ["theory", "studies", "claims", "figures", "book"]  # of the reproduction; each may use those before it
+SHELVES = ["theory", "studies", "claims", "figures", "book", "site"]  # each may use those before it
 
 
 def modules(package):
