@@ -7,7 +7,8 @@ import pytest
 
 LIB = Path(__file__).resolve().parents[1] / "lib"
 ROOMS = ["vocabulary", "datasets", "acquisition", "models", "campaigns", "plots"]  # each may use those before it
-VOCABULARY = {"comparison", "metrics", "optional", "posterior", "problem", "progress", "registry", "shapes"}
+VOCABULARY = {"arguments", "comparison", "metrics", "optional", "posterior", "problem", "progress", "registry"}
+VOCABULARY |= {"shapes"}
 SHELVES = ["theory", "studies", "claims", "figures", "book", "site"]  # each may use those before it
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
+from macal.arguments import as_count
 from macal.campaigns import results, terminal
-from macal.problem import as_count
 from reproduction.studies import labelled_sets
 from reproduction.studies import toy as toy_study
 

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from macal.arguments import as_arms, as_count, as_covariates, as_indices
 from macal.posterior import Posterior
-from macal.problem import as_arms, as_count, as_covariates, as_indices
 from macal.progress import progress
 from macal.shapes import Arms, Covariates, Features, Indices, Outcomes
 

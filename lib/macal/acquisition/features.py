@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from macal.acquisition.base import Criterion, State
-from macal.problem import as_count, as_covariates
+from macal.arguments import as_count, as_covariates
 from macal.registry import Registry
 from macal.shapes import Indices
 

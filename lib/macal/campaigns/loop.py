@@ -11,8 +11,9 @@ from tqdm import tqdm
 from macal import acquisition, metrics, models
 from macal.acquisition import Criterion, State
 from macal.acquisition.base import as_batch_size
+from macal.arguments import as_count, as_indices
 from macal.models import Fitted, Model
-from macal.problem import Problem, as_count, as_indices
+from macal.problem import Problem
 from macal.shapes import Indices
 
 Row = dict[str, Any]

@@ -24,11 +24,11 @@ from filelock import FileLock, Timeout
 from tqdm import tqdm
 
 from macal import acquisition, datasets, models
+from macal.arguments import as_count
 from macal.campaigns import atomic, loop, results
 from macal.campaigns.results import Record
 from macal.campaigns.workers import each
 from macal.models import compiled
-from macal.problem import as_count
 from macal.registry import Registry, UnknownName
 
 

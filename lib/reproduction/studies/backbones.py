@@ -17,10 +17,11 @@ import numpy as np
 import torch
 
 from macal import datasets, metrics, models
+from macal.arguments import as_count
 from macal.campaigns import loop, results, terminal
 from macal.campaigns.results import Record
 from macal.models import Task, due
-from macal.problem import Problem, as_count
+from macal.problem import Problem
 
 Row = dict[str, Any]
 Job = tuple[dict[str, Any], Callable[[], list[Row]]]  # a configuration, and the work that answers it

@@ -16,11 +16,12 @@ import torch
 
 from macal import acquisition, metrics, models
 from macal.acquisition import Criterion
+from macal.arguments import as_count
 from macal.campaigns import loop, results
 from macal.campaigns.results import Record
 from macal.datasets import toy
 from macal.models.exact_gp import FittedGP
-from macal.problem import Problem, as_count
+from macal.problem import Problem
 from macal.shapes import Indices
 
 SEEDS = 20  # of the paper's figure

@@ -19,10 +19,11 @@ import pandas as pd
 import torch
 
 from macal import datasets, models
+from macal.arguments import as_count
 from macal.campaigns import results, terminal
 from macal.campaigns.results import Record
 from macal.optional import needed
-from macal.problem import Problem, as_count
+from macal.problem import Problem
 from reproduction.studies import backbones as backbone_study
 
 with needed("optuna", "searches for hyperparameters"):
