@@ -10,7 +10,7 @@ import pytest
 
 import macal
 from macal import plots
-from macal.acquisition import CRITERIA, Criterion, State
+from macal.acquisition import CRITERIA, Criterion, PoolState
 from macal.posterior import Posterior
 from macal.registry import Entry
 
@@ -25,7 +25,7 @@ def a_state(n=40, seed=0, n_labelled=6, treated=0.4, x=None, features=None):
     t = (rng.random(len(x)) < treated).astype(np.int64)
     t[:2] = 0, 1
     root = rng.standard_normal((len(x), 2, 2))
-    return State(
+    return PoolState(
         x, t, rng.choice(len(x), n_labelled, replace=False).astype(np.int64), np.random.default_rng(1),
         Posterior(rng.standard_normal((len(x), 2)), root @ root.transpose(0, 2, 1)),
         rng.standard_normal((len(x), 8)) if features is None else features,
@@ -137,7 +137,7 @@ class TestContract:
 def test_the_order_of_the_pool_does_not_matter(name):
     state = a_state()
     order = np.random.default_rng(5).permutation(40)  # unit order[k] of the old pool is unit k of the new one
-    shuffled = State(
+    shuffled = PoolState(
         state.x[order], state.t[order], np.flatnonzero(np.isin(order, state.labelled)), np.random.default_rng(1),
         Posterior(state.posterior.mean[order], state.posterior.cov[order]),
         state.features[order], state.propensity[order],
@@ -157,9 +157,8 @@ def test_draws_differ_from_seed_to_seed(name):
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "posterior" in CRITERIA[name].factory.needs])
 def test_no_posterior_no_choice(name):
-    with pytest.raises(
-        ValueError, match=f"{CRITERIA[name].factory.__name__} needs State.posterior, which only a fitted model provides"
-    ):
+    kind = CRITERIA[name].factory.__name__
+    with pytest.raises(ValueError, match=f"{kind} needs PoolState.posterior, which only a fitted model provides"):
         macal.get(name).select(replace(a_state(), posterior=None), 3)
     with pytest.raises(ValueError, match="must describe all 40 units of the pool for .*, got 39"):
         macal.get(name).select(replace(a_state(), posterior=Posterior(np.zeros((39, 2)), np.zeros((39, 2, 2)))), 3)
@@ -167,14 +166,14 @@ def test_no_posterior_no_choice(name):
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "features" in CRITERIA[name].factory.needs])
 def test_no_features_no_choice(name):
-    with pytest.raises(ValueError, match="needs State.features"):
+    with pytest.raises(ValueError, match="needs PoolState.features"):
         macal.get(name).select(replace(a_state(), features=None), 3)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if not CRITERIA[name].factory.needs])
 def test_what_needs_no_model_plans_a_campaign(name):
     state = a_state()
-    assert len(macal.acquisition.campaign(macal.get(name), state.x, state.t, state.labelled, 4, 5)) == 4
+    assert len(macal.acquisition.plan_batches(macal.get(name), state.x, state.t, state.labelled, 4, 5)) == 4
 
 
 def test_random_is_uniform_and_balanced_is_balanced():

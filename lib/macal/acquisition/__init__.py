@@ -6,7 +6,7 @@ import pandas as pd
 import torch
 
 from macal.acquisition.bald import MuBald, MuPiBald, MuRhoBald, PiBald, RhoBald, Sundin, TauBald, Uncertainty
-from macal.acquisition.base import Criterion, State, campaign
+from macal.acquisition.base import Criterion, PoolState, plan_batches
 from macal.acquisition.distances import QHTE, CoreSet, Macal, Symmetry
 from macal.acquisition.features import Badge, Bait, Lcmd, from_features
 from macal.acquisition.random import Random, RandomBalanced
@@ -38,7 +38,7 @@ CRITERIA = Catalogue(
     },
 )
 
-__all__ = ["CRITERIA", "Criterion", "State", "campaign", "from_features", "get", "names", "plan"]
+__all__ = ["CRITERIA", "Criterion", "PoolState", "from_features", "get", "names", "plan", "plan_batches"]
 
 
 def names() -> list[str]:
@@ -90,6 +90,6 @@ def plan(
         device, x = device or str(x.device), x.cpu()
     if isinstance(x, pd.DataFrame) and isinstance(t, pd.Series) and not x.index.equals(t.index):
         raise ValueError("x and t must have the same index, in the same order; t.loc[x.index] brings t into that of x")
-    return campaign(
+    return plan_batches(
         get("macal", alpha=alpha, metric=metric, device=device or "cpu"), x, t, labelled, n_queries, batch_size
     )

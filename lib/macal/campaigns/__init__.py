@@ -1,6 +1,8 @@
 """Campaigns: choose, reveal, fit, judge; grids of them that survive interruption; and the records that they leave."""
 
-from macal.campaigns.loop import begin, evaluate, run, run_all, schedule
+from macal.campaigns.campaign import begin, schedule
+from macal.campaigns.evaluation import SURFACES, evaluate, train
+from macal.campaigns.loop import run, run_all
 from macal.campaigns.sweeps import Spec, sweep
 
-__all__ = ["Spec", "begin", "evaluate", "run", "run_all", "schedule", "sweep"]
+__all__ = ["SURFACES", "Spec", "begin", "evaluate", "run", "run_all", "schedule", "sweep", "train"]

@@ -18,7 +18,7 @@ import torch
 
 from macal import datasets, metrics, models
 from macal.arguments import as_count
-from macal.campaigns import loop, results, terminal
+from macal.campaigns import evaluation, results, terminal
 from macal.campaigns.results import Record
 from macal.models import Task, due
 from macal.problem import Problem
@@ -153,7 +153,7 @@ def images(sizes: Sequence[int] = IMAGES, settings: Any = None) -> list[Job]:
     def job(n: int) -> Job:
         def work() -> list[Row]:
             problem = datasets.load("cmnist", 0)
-            return loop.evaluate(problem, [drawn(problem, n)], settings).to_dict("records")
+            return evaluation.evaluate(problem, [drawn(problem, n)], settings).to_dict("records")
 
         config = {"dataset": "cmnist", "protocol": "paper", "replication": 0, "method": "random", "n": n}
         return config | {"settings": asdict(settings)}, work

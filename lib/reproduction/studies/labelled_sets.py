@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from macal import acquisition, datasets, metrics
-from macal.campaigns import loop, results
+from macal.campaigns import begin, results
 from macal.campaigns.results import Record
 from macal.problem import Problem
 from macal.shapes import Indices
@@ -53,7 +53,7 @@ def measure(problem: Problem, indices: Indices, caliper: float) -> dict[str, flo
 
 def plan(problem: Problem, method: str, n_queries: int) -> list[list[int]]:
     """Plan a label-free campaign; MACAL with the paper's weight of 2.5."""
-    campaign = loop.begin(problem, method, n_queries=n_queries)
+    campaign = begin(problem, method, n_queries=n_queries)
     campaign.plan()
     return [batch.tolist() for batch in campaign.batches]
 
