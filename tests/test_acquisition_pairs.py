@@ -77,7 +77,7 @@ def shorten(patch):
     size=st.sampled_from([2, 3, 10, 50]),
     small=st.booleans(),
 )
-def test_no_pick_is_worse_than_the_best_of_its_moment(pool, alpha, metric, size, small):
+def test_no_pick_is_worse_than_the_best_of_its_moment(unchecked, pool, alpha, metric, size, small):
     x, t, labelled = pool
     name, parameters, weights = (
         ("symmetry", {}, (1.0, 0.0)) if alpha is None else ("macal", {"alpha": alpha}, (alpha, 1.0))
@@ -115,7 +115,9 @@ def tied_pools(draw_):
     stop=st.integers(1, 6),
     small=st.booleans(),
 )
-def test_ties_go_to_the_lowest_unit_and_a_resumed_plan_is_the_same_plan(pool, alpha, metric, size, stop, small):
+def test_ties_go_to_the_lowest_unit_and_a_resumed_plan_is_the_same_plan(
+    unchecked, pool, alpha, metric, size, stop, small
+):
     x, t, labelled = pool
     name, parameters, weights = (
         ("symmetry", {}, (1.0, 0.0)) if alpha is None else ("macal", {"alpha": alpha}, (alpha, 1.0))
@@ -186,7 +188,7 @@ def test_many_people_of_few_kinds_are_planned_kind_by_kind(monkeypatch):
 
 @settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(pool=pools(), name=st.sampled_from(["qhte", "coreset"]), short=st.sampled_from([1, 3, 256]))
-def test_farthest_first_takes_the_farthest(pool, name, short):
+def test_farthest_first_takes_the_farthest(unchecked, pool, name, short):
     x, t, labelled = pool
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(arms, "SHORT", short)

@@ -419,7 +419,7 @@ def test_a_hopeless_task_is_named_by_its_place_among_the_tasks(hopeless, reason,
     # the small sets are trained last, in rows that others have left
     jobs = [*tasks([30, 20, 5]), hopeless, *tasks([25])]
     with pytest.raises(NotFitted, match=rf"tasks\[3\] \(6 labelled units, seed 7: {reason}") as caught:
-        dataclasses.replace(LATE, slots=slots).fit(jobs)
+        dataclasses.replace(SMALL, slots=slots).fit(jobs)
     assert caught.value.place == 3
 
 
