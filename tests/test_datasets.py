@@ -86,7 +86,7 @@ def test_toy_is_as_described(protocol, sizes):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("ihpd",), r"unknown dataset 'ihpd' \(did you mean 'ihdp'\?\); known: toy, ihdp"),
+        (("ihpd",), r"unknown dataset 'ihpd' \(did you mean 'ihdp'\?\); known: toy, "),
         (("toy", 0, "papers"), r"unknown protocol 'papers' \(did you mean 'paper'\?\)"),
         (("toy", -1), "seed must be a non-negative integer, got -1"),
         (("toy", True), "seed must be a non-negative integer, got True"),
