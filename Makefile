@@ -28,9 +28,11 @@ pull: $(READY)     ## carry edits made in Jupyter back to the text: NAME=ihdp_sm
 	touch notebooks/$(NAME).ipynb
 	$(BIN)/jupytext --sync notebooks/$(NAME).ipynb
 
+# as many processes run as there are cores: more threads would wait for each other
+test: export OMP_NUM_THREADS = 1
 test: $(READY)     ## style, unit tests, the site, and every stored output
 	$(BIN)/ruff check
-	$(BIN)/pytest --nbval -n auto --dist loadfile
+	$(BIN)/pytest --nbval -n auto --dist loadfile --no-loadscope-reorder
 
 run: $(READY)      ## one chapter with other parameters, into runs/: NAME=ihdp_small ARGS="-p n_replications 20"
 	$(BIN)/python -m reproduction.book --run '$(NAME)' $(ARGS)

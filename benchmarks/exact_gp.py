@@ -53,7 +53,7 @@ def tasks_of(seeds):
     for seed in seeds:
         problem = macal.load("toy", seed)
         for criterion in (toy_study.FIGURE["macal"], toy_study.FIGURE["random"]):
-            batches = acquisition.campaign(criterion, problem.pool.x, problem.pool.t, problem.start, 24, 10, seed)
+            batches = acquisition.plan_batches(criterion, problem.pool.x, problem.pool.t, problem.start, 24, 10, seed)
             order = np.concatenate([problem.start, *batches])
             found += [Task(problem.pool[order[:n]]) for n in SIZES]
     return found

@@ -5,8 +5,7 @@ import os
 import pytest
 
 from macal import files
-
-OF_DATASET = {"ibm": ("ibm",), "cmnist": ("mnist",)}
+from macal.datasets import DATASETS
 
 
 def needs_data(*groups):
@@ -14,3 +13,8 @@ def needs_data(*groups):
     missing = files.missing(*groups)
     reason = f"needs {', '.join(missing)}; macal.datasets.files.require({', '.join(map(repr, groups))}) downloads them"
     return pytest.mark.skipif(bool(missing) and os.environ.get("MACAL_REQUIRE_DATA") != "1", reason=reason)
+
+
+def each_dataset():
+    """Names of the data sets, each skipped where its raw files are missing."""
+    return [pytest.param(name, marks=needs_data(*entry.files)) for name, entry in DATASETS.items()]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import macal
-from macal.acquisition import CRITERIA, campaign, get, names
+from macal.acquisition import CRITERIA, get, names, plan_batches
 
 
 def pool(seed, n1=8, n0=15, d=3):
@@ -16,7 +16,7 @@ def pool(seed, n1=8, n0=15, d=3):
     return rng.normal(size=(n1 + n0, d)), rng.permutation(np.repeat([1, 0], [n1, n0]))
 
 
-@pytest.mark.parametrize("name", [name for name in names() if not CRITERIA[name].needs])
+@pytest.mark.parametrize("name", [name for name in names() if not CRITERIA[name].factory.needs])
 class TestCampaigns:
     @pytest.mark.parametrize("batch_size", [1, 4, 7, 23, 40])
     @pytest.mark.parametrize("start", [[], [0], [3, 8, 1]])
@@ -24,21 +24,21 @@ class TestCampaigns:
         x, t = pool(0)
         if batch_size < get(name).least:
             with pytest.raises(ValueError, match="buys pairs, so batch_size must be at least 2, got 1; 'qhte'"):
-                campaign(get(name), x, t, start, n_queries=50, batch_size=batch_size)
+                plan_batches(get(name), x, t, start, n_queries=50, batch_size=batch_size)
             return
-        batches = campaign(get(name), x, t, start, n_queries=50, batch_size=batch_size)
+        batches = plan_batches(get(name), x, t, start, n_queries=50, batch_size=batch_size)
         assert sorted(np.concatenate([start, *batches]).tolist()) == list(range(23))
         assert {b.size for b in batches[:-1]} <= {batch_size} and 0 < batches[-1].size <= batch_size
         assert all(b.dtype.kind == "i" for b in batches)
 
     def test_a_short_plan_begins_a_long_one(self, name):
         x, t = pool(3)
-        short, long = campaign(get(name), x, t, [0], 2, 4), campaign(get(name), x, t, [0], 5, 4)
+        short, long = plan_batches(get(name), x, t, [0], 2, 4), plan_batches(get(name), x, t, [0], 5, 4)
         assert np.array_equal(np.concatenate(short), np.concatenate(long[:2]))
 
     def test_nothing_left(self, name):
         x, t = pool(5)
-        assert campaign(get(name), x, t, np.arange(23), 3, 4) == []
+        assert plan_batches(get(name), x, t, np.arange(23), 3, 4) == []
 
 
 def distance(a, b, metric):
@@ -77,7 +77,7 @@ def check_farthest(x, t, done, pick, metric):
 def test_qhte_takes_the_farthest_unit_every_time(case):
     x, t, start = case
     done = list(start)
-    for pick in np.concatenate(campaign(get("qhte"), x, t, start, 20, 3)):
+    for pick in np.concatenate(plan_batches(get("qhte"), x, t, start, 20, 3)):
         check_farthest(x, t, done, pick, "euclidean")
         done.append(pick)
 
@@ -99,7 +99,7 @@ def test_pairs_have_the_best_score_every_time(case, metric, alpha, batch_size):
         gain = sum(novelty(x, t, u, done, metric, 0.0) for u in (a, b))
         return reward * gain - weight * distance(x[a], x[b], metric)
 
-    for batch in campaign(criterion, x, t, start, 20, batch_size):
+    for batch in plan_batches(criterion, x, t, start, 20, batch_size):
         picks = batch.tolist()
         while picks:
             free = [u for u in range(len(t)) if u not in done]
@@ -126,7 +126,7 @@ def test_macal_without_a_penalty_is_farthest_first_in_each_arm():
     x, t = pool(6, 8, 8)
     start = [int(np.flatnonzero(t == a)[0]) for a in (0, 1)]
     picks = np.concatenate(macal.plan(x, t, start, 7, 2, alpha=0.0))
-    far = np.concatenate(campaign(get("qhte"), x, t, start, 14, 1))
+    far = np.concatenate(plan_batches(get("qhte"), x, t, start, 14, 1))
     for arm in (0, 1):
         assert np.array_equal(picks[t[picks] == arm], far[t[far] == arm])
 

@@ -1,16 +1,21 @@
 """What every registered criterion owes its caller."""
 
+import runpy
 from dataclasses import replace
 
+import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 
 import macal
-from macal.acquisition import CRITERIA, State
+from macal import plots
+from macal.acquisition import CRITERIA, Criterion, PoolState
 from macal.posterior import Posterior
+from macal.registry import Entry
 
 NAMES = macal.names()
-DETERMINISTIC = [name for name in NAMES if not CRITERIA[name].stochastic]
+DETERMINISTIC = [name for name in NAMES if not CRITERIA[name].factory.stochastic]
 
 
 def a_state(n=40, seed=0, n_labelled=6, treated=0.4, x=None, features=None):
@@ -20,7 +25,7 @@ def a_state(n=40, seed=0, n_labelled=6, treated=0.4, x=None, features=None):
     t = (rng.random(len(x)) < treated).astype(np.int64)
     t[:2] = 0, 1
     root = rng.standard_normal((len(x), 2, 2))
-    return State(
+    return PoolState(
         x, t, rng.choice(len(x), n_labelled, replace=False).astype(np.int64), np.random.default_rng(1),
         Posterior(rng.standard_normal((len(x), 2)), root @ root.transpose(0, 2, 1)),
         rng.standard_normal((len(x), 8)) if features is None else features,
@@ -34,14 +39,31 @@ def check(state, batch, size):
     assert np.isin(batch, state.unlabelled).all()
 
 
-def test_the_registry_is_the_documented_one():
-    assert (
-        NAMES
-        == (
-            "random random-balanced coreset qhte symmetry uncertainty mu-bald rho-bald mu-rho-bald tau-bald pi-bald"
-            " mu-pi-bald sundin badge lcmd bait macal macal-rolling"
-        ).split()
-    )
+def test_every_criterion_says_whose_it_is():
+    for entry in CRITERIA.values():
+        assert issubclass(entry.factory, Criterion) and entry.label and entry.source
+
+
+class Last(Criterion):
+    """The units at the end of the pool, which is no rule: it depends on their order."""
+
+    def select(self, state, batch_size):
+        return state.unlabelled[::-1][:batch_size]
+
+
+def test_a_line_in_the_registry_is_enough(monkeypatch):
+    monkeypatch.setitem(CRITERIA, "last", Entry(Last, "The last ones", "this test", ("#123456", "-.")))
+    contract = runpy.run_path(__file__)
+    assert "last" in contract["NAMES"]
+    contract["TestContract"]().test_a_plan_never_repeats_a_unit("last")
+    with pytest.raises(AssertionError):
+        contract["test_the_order_of_the_pool_does_not_matter"]("last")
+
+    figure, ax = plt.subplots()
+    plots.curves(pd.DataFrame({"method": "last", "labelled": [1, 2], "pehe": 1.0}), "pehe", ax, band=False)
+    (line,) = ax.get_lines()
+    assert (line.get_label(), line.get_color(), line.get_linestyle()) == ("The last ones", "#123456", "-.")
+    plt.close(figure)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -115,7 +137,7 @@ class TestContract:
 def test_the_order_of_the_pool_does_not_matter(name):
     state = a_state()
     order = np.random.default_rng(5).permutation(40)  # unit order[k] of the old pool is unit k of the new one
-    shuffled = State(
+    shuffled = PoolState(
         state.x[order], state.t[order], np.flatnonzero(np.isin(order, state.labelled)), np.random.default_rng(1),
         Posterior(state.posterior.mean[order], state.posterior.cov[order]),
         state.features[order], state.propensity[order],
@@ -133,26 +155,25 @@ def test_draws_differ_from_seed_to_seed(name):
     assert len(batches) > 5
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if "posterior" in CRITERIA[name].needs])
+@pytest.mark.parametrize("name", [name for name in NAMES if "posterior" in CRITERIA[name].factory.needs])
 def test_no_posterior_no_choice(name):
-    with pytest.raises(
-        ValueError, match=f"{CRITERIA[name].__name__} needs State.posterior, which only a fitted model provides"
-    ):
+    kind = CRITERIA[name].factory.__name__
+    with pytest.raises(ValueError, match=f"{kind} needs PoolState.posterior, which only a fitted model provides"):
         macal.get(name).select(replace(a_state(), posterior=None), 3)
     with pytest.raises(ValueError, match="must describe all 40 units of the pool for .*, got 39"):
         macal.get(name).select(replace(a_state(), posterior=Posterior(np.zeros((39, 2)), np.zeros((39, 2, 2)))), 3)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if "features" in CRITERIA[name].needs])
+@pytest.mark.parametrize("name", [name for name in NAMES if "features" in CRITERIA[name].factory.needs])
 def test_no_features_no_choice(name):
-    with pytest.raises(ValueError, match="needs State.features"):
+    with pytest.raises(ValueError, match="needs PoolState.features"):
         macal.get(name).select(replace(a_state(), features=None), 3)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if not CRITERIA[name].needs])
+@pytest.mark.parametrize("name", [name for name in NAMES if not CRITERIA[name].factory.needs])
 def test_what_needs_no_model_plans_a_campaign(name):
     state = a_state()
-    assert len(macal.acquisition.campaign(macal.get(name), state.x, state.t, state.labelled, 4, 5)) == 4
+    assert len(macal.acquisition.plan_batches(macal.get(name), state.x, state.t, state.labelled, 4, 5)) == 4
 
 
 def test_random_is_uniform_and_balanced_is_balanced():

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from oracles import Pool, exact_plan, plan, shortfall
 
 import macal
-from macal.acquisition import State, arms, campaign, pairs
+from macal.acquisition import PoolState, arms, pairs, plan_batches
 
 TOLERANCE = 1e-13  # float64 rounding of sums of a few dozen squares, nothing else
 SHORT = {  # lists, blocks and tiles so short that every branch is taken
@@ -77,7 +77,7 @@ def shorten(patch):
     size=st.sampled_from([2, 3, 10, 50]),
     small=st.booleans(),
 )
-def test_no_pick_is_worse_than_the_best_of_its_moment(pool, alpha, metric, size, small):
+def test_no_pick_is_worse_than_the_best_of_its_moment(unchecked, pool, alpha, metric, size, small):
     x, t, labelled = pool
     name, parameters, weights = (
         ("symmetry", {}, (1.0, 0.0)) if alpha is None else ("macal", {"alpha": alpha}, (alpha, 1.0))
@@ -85,7 +85,7 @@ def test_no_pick_is_worse_than_the_best_of_its_moment(pool, alpha, metric, size,
     with pytest.MonkeyPatch.context() as patch:
         if small:
             shorten(patch)
-        batches = campaign(macal.get(name, metric=metric, **parameters), x, t, labelled, 100, size)
+        batches = plan_batches(macal.get(name, metric=metric, **parameters), x, t, labelled, 100, size)
     assert sorted(np.concatenate([labelled, *batches]).astype(int).tolist()) == list(range(len(t)))
     assert (
         shortfall(x, t, labelled, [b.tolist() for b in batches], [size] * len(batches), *weights, metric) <= TOLERANCE
@@ -115,7 +115,9 @@ def tied_pools(draw_):
     stop=st.integers(1, 6),
     small=st.booleans(),
 )
-def test_ties_go_to_the_lowest_unit_and_a_resumed_plan_is_the_same_plan(pool, alpha, metric, size, stop, small):
+def test_ties_go_to_the_lowest_unit_and_a_resumed_plan_is_the_same_plan(
+    unchecked, pool, alpha, metric, size, stop, small
+):
     x, t, labelled = pool
     name, parameters, weights = (
         ("symmetry", {}, (1.0, 0.0)) if alpha is None else ("macal", {"alpha": alpha}, (alpha, 1.0))
@@ -124,9 +126,9 @@ def test_ties_go_to_the_lowest_unit_and_a_resumed_plan_is_the_same_plan(pool, al
     with pytest.MonkeyPatch.context() as patch:
         if small:
             shorten(patch)
-        whole = [batch.tolist() for batch in campaign(criterion, x, t, labelled, 8, size)]
+        whole = [batch.tolist() for batch in plan_batches(criterion, x, t, labelled, 8, size)]
         begun = np.concatenate([labelled, *whole[:stop]]).astype(int)
-        rest = [batch.tolist() for batch in campaign(criterion, x, t, begun, max(1, 8 - stop), size)]
+        rest = [batch.tolist() for batch in plan_batches(criterion, x, t, begun, max(1, 8 - stop), size)]
     assert whole == exact_plan(x, t, labelled, [size] * 8, *weights, metric)
     assert rest == whole[stop:]
 
@@ -186,11 +188,11 @@ def test_many_people_of_few_kinds_are_planned_kind_by_kind(monkeypatch):
 
 @settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(pool=pools(), name=st.sampled_from(["qhte", "coreset"]), short=st.sampled_from([1, 3, 256]))
-def test_farthest_first_takes_the_farthest(pool, name, short):
+def test_farthest_first_takes_the_farthest(unchecked, pool, name, short):
     x, t, labelled = pool
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(arms, "SHORT", short)
-        batches = campaign(macal.get(name), x, t, labelled, 100, 4)
+        batches = plan_batches(macal.get(name), x, t, labelled, 100, 4)
     groups = t if name == "qhte" else np.zeros_like(t)
     assert sorted(np.concatenate([labelled, *batches]).astype(int).tolist()) == list(range(len(t)))
     assert (
@@ -214,7 +216,7 @@ def test_without_ties_the_plan_is_the_plain_one(alpha, metric):
 
 def test_symmetry_takes_the_closest_pairs():
     x, t, start = a_pool(120)
-    assert [b.tolist() for b in campaign(macal.get("symmetry"), x, t, start, 4, 6)] == plan(
+    assert [b.tolist() for b in plan_batches(macal.get("symmetry"), x, t, start, 4, 6)] == plan(
         x, t, start, [6] * 4, 1.0, 0.0
     )
 
@@ -222,26 +224,26 @@ def test_symmetry_takes_the_closest_pairs():
 @pytest.mark.parametrize("name", ["macal", "symmetry", "qhte", "coreset"])
 def test_a_short_plan_is_a_prefix_of_a_long_one(name):
     x, t, start = a_pool()
-    long, short = (campaign(macal.get(name), x, t, start, k, 6) for k in (46, 10))
+    long, short = (plan_batches(macal.get(name), x, t, start, k, 6) for k in (46, 10))
     assert all(np.array_equal(a, b) for a, b in zip(short, long[:10], strict=True))
 
 
 @pytest.mark.parametrize("name", ["macal", "symmetry", "qhte", "coreset"])
 def test_batches_of_every_even_size_make_the_same_sequence(name):
     x, t, start = a_pool()
-    plans = [np.concatenate(campaign(macal.get(name), x, t, start, 120 // size, size)) for size in (2, 4, 10, 60)]
+    plans = [np.concatenate(plan_batches(macal.get(name), x, t, start, 120 // size, size)) for size in (2, 4, 10, 60)]
     assert all(np.array_equal(plans[0], p) for p in plans)
 
 
 @pytest.mark.parametrize("size", [6, 7])
 def test_a_campaign_can_be_stopped_saved_and_extended(size, tmp_path):
     x, t, start = a_pool()
-    whole = campaign(macal.get("macal"), x, t, start, 20, size)
-    batches = macal.get("macal").plan(State(x, t, start), [size] * 20)
+    whole = plan_batches(macal.get("macal"), x, t, start, 20, size)
+    batches = macal.get("macal").plan(PoolState(x, t, start), [size] * 20)
     first = [next(batches) for _ in range(8)]
     np.save(tmp_path / "labelled.npy", np.concatenate([start, *first]))
     labelled = np.load(tmp_path / "labelled.npy", allow_pickle=False)
-    resumed = campaign(macal.get("macal"), x, t, labelled, 12, size)
+    resumed = plan_batches(macal.get("macal"), x, t, labelled, 12, size)
     for rest in (list(batches), resumed):  # the same iterator, or a new campaign from the saved labels
         assert all(np.array_equal(a, b) for a, b in zip(first + rest, whole, strict=True))
 
@@ -261,7 +263,7 @@ def test_a_lead_that_float32_cannot_see_decides():
     x = np.array([[0.0, 0], [0, 1], [50, 0], [50, 1 - gap], [100, 0], [100, 1 + gap], [0, -400], [0, -401]])
     t = np.array([1, 0] * 4)
     start = np.array([6, 7])
-    assert campaign(macal.get("symmetry"), x, t, start, 1, 2)[0].tolist() == [2, 3]
+    assert plan_batches(macal.get("symmetry"), x, t, start, 1, 2)[0].tolist() == [2, 3]
     assert (x[2:4].astype(np.float32) == [[50, 0], [50, 1]]).all()
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 import macal
-from macal.acquisition import State
+from macal.acquisition import PoolState
 from macal.acquisition.bald import logistic_propensity
 from macal.posterior import Posterior
 
@@ -17,7 +17,7 @@ NAMES = "mu-bald rho-bald mu-rho-bald tau-bald pi-bald mu-pi-bald sundin uncerta
 def a_state(mean, cov, t, e=None, seed=0):
     n = len(t)
     e = np.full(n, 0.5) if e is None else np.asarray(e, float)
-    return State(
+    return PoolState(
         np.zeros((n, 1)),
         np.asarray(t),
         np.empty(0, np.int64),
@@ -147,7 +147,7 @@ def test_the_propensity_is_estimated_where_it_is_missing():
     e = 1 / (1 + np.exp(-x[:, 0]))
     t = (rng.random(len(x)) < e).astype(np.int64)
     assert np.abs(logistic_propensity(x, t) - e).max() < 0.05
-    state = State(x, t, np.empty(0, np.int64))
+    state = PoolState(x, t, np.empty(0, np.int64))
     assert np.array_equal(
         macal.get("pi-bald", temperature=0.0).select(state, 5),
         np.argsort(-np.where(t == 1, 1 - logistic_propensity(x, t), logistic_propensity(x, t)), kind="stable")[:5],

@@ -1,5 +1,6 @@
 """Chapters run, refuse wrong parameters, and are re-checked with a tolerance."""
 
+import hashlib
 import importlib.util
 import os
 import re
@@ -8,7 +9,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from unittest.mock import ANY
 
@@ -75,14 +79,44 @@ def test_a_failing_chapter_leaves_the_old_notebook(project):
     assert (root / "notebooks" / "tiny.ipynb").read_bytes() == old
 
 
-def test_a_chapter_without_its_raw_files_is_kept_as_it_is(project, capfd, monkeypatch):
+@pytest.fixture
+def remote(tmp_path, monkeypatch):
+    """A raw file that is on a server and not on this machine, and where it goes when it is downloaded."""
+    (tmp_path / "remote").mkdir()
+    (tmp_path / "remote" / "number.txt").write_text("42")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("MACAL_REQUIRE_DATA", raising=False)
+    monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=tmp_path)) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        source = files.Source(
+            hashlib.sha256(b"42").hexdigest(), (f"http://127.0.0.1:{server.server_port}/remote/number.txt",)
+        )
+        monkeypatch.setitem(files.FILES, "tiny/number.txt", source)
+        monkeypatch.setitem(files.GROUPS, "tiny", ("tiny/number.txt",))
+        yield files.cache() / "tiny" / "number.txt"
+        server.shutdown()
+
+
+def test_missing_raw_files_are_downloaded_before_the_chapters_run(project, remote, capfd):
     root, run = project
     old = run("1")
-    (root / "book" / "tiny.md").write_text(CHAPTER.format(expression='__import__("macal").files.require("mnist")'))
-    monkeypatch.setattr(files, "find", lambda name: None)
-    monkeypatch.delenv("MACAL_REQUIRE_DATA", raising=False)
+    (root / "book" / "tiny.md").write_text(CHAPTER.format(expression="""'files.require("tiny")'"""))
     assert book.main([], root) == 0
-    assert "tiny: kept as it is: needs mnist/train-images" in capfd.readouterr().out
+    out, err = capfd.readouterr()
+    assert remote.read_text() == "42" and "100%" in err
+    assert re.fullmatch(r"tiny: [\d.]+ s\n", out) and (root / "notebooks" / "tiny.ipynb").read_bytes() != old
+
+
+def test_without_a_network_a_chapter_keeps_its_stored_outputs(project, remote, capfd, tmp_path):
+    root, run = project
+    old = run("1")
+    (root / "book" / "tiny.md").write_text(CHAPTER.format(expression="""'files.require("tiny")'"""))
+    (tmp_path / "remote" / "number.txt").unlink()
+    assert book.main([], root) == 0
+    out, err = capfd.readouterr()
+    assert out == "tiny: kept as it is, without tiny/number.txt\n" and not remote.exists()
+    assert "could not be downloaded" in err and "keep their stored outputs" in err
     assert (root / "notebooks" / "tiny.ipynb").read_bytes() == old
 
 

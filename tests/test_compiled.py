@@ -68,7 +68,7 @@ def in_a_thread_of_its_own(n):
         return pool.submit(fused(doubled), n).result().sum().item()
 
 
-found["sizes"] = [in_a_thread_of_its_own(n) for n in range(1, 13)]
+found["sizes"] = [in_a_thread_of_its_own(n) for n in range(1, 10)]
 print(json.dumps(found))
 """
 
@@ -98,4 +98,4 @@ def test_a_covariance_that_needs_more_jitter_is_factorised_without_the_graph(fou
 
 
 def test_more_sizes_are_compiled_than_torch_allows_by_default(found):
-    assert found["sizes"] == [2 * n for n in range(1, 13)]
+    assert found["sizes"] == [2 * n for n in range(1, 10)]  # torch gives up after eight

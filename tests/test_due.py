@@ -344,14 +344,14 @@ def test_outcomes_are_standardised_before_training_and_predicted_in_their_own_un
         return macal.problem.Problem("own", pool, test, np.arange(12), valid, y_scale=(mean, sd))
 
     plain, other = problem(0.0, 1.0), problem(-30.0, 4.0)
-    (a,), (b,) = (macal.campaigns.loop.train(LATE, [(p, p.start)]) for p in (plain, other))
+    (a,), (b,) = (macal.campaigns.train(LATE, [(p, p.start)]) for p in (plain, other))
     beliefs = a.predict(plain.test.x), b.predict(other.test.x)
     assert a.info["epochs"] == b.info["epochs"] > 3
     np.testing.assert_allclose(beliefs[1].mean, 4 * beliefs[0].mean - 30, atol=1e-3)
     np.testing.assert_allclose(beliefs[1].cov, 16 * beliefs[0].cov, rtol=1e-3, atol=1e-5)
     # what it is for: outcomes as they are take the mean, which moves by its learning rate, far longer
     as_is = dataclasses.replace(other, y_scale=(0.0, 1.0))
-    (late,) = macal.campaigns.loop.train(LATE, [(as_is, as_is.start)])
+    (late,) = macal.campaigns.train(LATE, [(as_is, as_is.start)])
     assert abs(late.predict(other.test.x).mean.mean() + 30) > 20
 
 
@@ -419,7 +419,7 @@ def test_a_hopeless_task_is_named_by_its_place_among_the_tasks(hopeless, reason,
     # the small sets are trained last, in rows that others have left
     jobs = [*tasks([30, 20, 5]), hopeless, *tasks([25])]
     with pytest.raises(NotFitted, match=rf"tasks\[3\] \(6 labelled units, seed 7: {reason}") as caught:
-        dataclasses.replace(LATE, slots=slots).fit(jobs)
+        dataclasses.replace(SMALL, slots=slots).fit(jobs)
     assert caught.value.place == 3
 
 

@@ -17,6 +17,7 @@ import pytest
 from needs import needs_data
 
 from macal import files
+from macal.datasets import ibm
 from reproduction import claims
 
 NAME = "test/numbers.csv"
@@ -294,9 +295,8 @@ def test_every_source_is_pinned():
         for url in source.urls:
             assert url.startswith("https://") and url.endswith(Path(name).name)
             assert "github" not in url or re.search("/[0-9a-f]{40}/", url)
-    assert len(files.LBIDD_INSTANCES) == 10 and {n for group in files.GROUPS.values() for n in group} <= set(
-        files.FILES
-    )
+    assert len(ibm.LBIDD_INSTANCES) == 10
+    assert {name for group in files.GROUPS.values() for name in group} <= {*files.FILES}
 
 
 @needs_data("ibm", "mnist")

@@ -62,7 +62,7 @@ def test_errors_of_the_surfaces(problem):
             mean = np.column_stack([truth.mu0 + 3, truth.mu1 - 4])
             return macal.posterior.Posterior(mean, np.zeros((len(x), 2, 2)))
 
-    history = macal.run_all([problem], {"random": "random"}, Shifted(), n_queries=1, measures=macal.loop.SURFACES)
+    history = macal.run_all([problem], {"random": "random"}, Shifted(), n_queries=1, measures=macal.campaigns.SURFACES)
     np.testing.assert_allclose(history[["control surface", "treated surface", "pehe"]], [[3, 4, 7]] * 2)
 
 

@@ -61,13 +61,10 @@ def test_arms_counts_every_unit(ax):
     assert [abs(patch.get_data().values.sum()) for patch in ax.patches] == [10, 20]
 
 
-def test_every_criterion_has_a_style_of_its_own():
-    assert set(macal.names()) <= set(plots.METHODS)
-    assert (
-        len({style[:2] for style in plots.METHODS.values()})
-        == len({s[2] for s in plots.METHODS.values()})
-        == len(plots.METHODS)
-    )
+def test_every_method_has_a_style_and_a_name_of_its_own():
+    styles = [plots.style(method) for method in plots.methods()]
+    assert {*macal.names()} < {*plots.methods()} and None not in {style.colour for style in styles}
+    assert len({style[:2] for style in styles}) == len({style.label for style in styles}) == len(styles)
 
 
 def test_picks_draws_every_unit_once_and_joins_pairs(ax):

@@ -6,7 +6,8 @@ import pytest
 import torch
 from scipy.sparse import csr_array
 
-from macal.problem import Problem, Split, as_arms, as_count, as_covariates, as_indices, as_outcomes
+from macal.arguments import as_arms, as_count, as_covariates, as_indices, as_outcomes
+from macal.problem import Problem, Split
 
 
 def make_split(n=6, d=2):

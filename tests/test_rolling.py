@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
 import macal
-from macal.acquisition import State, campaign, rolling
+from macal.acquisition import PoolState, plan_batches, rolling
 from macal.acquisition.rolling import Rolling, expected_error, rms_distance
 from reproduction.theory import examples, pairing
 
@@ -60,7 +60,7 @@ def test_the_weight_is_the_best_of_all_that_are_tried(block, rho):
     criterion = Rolling(rho=rho, lengthscale=0.8, noise=0.02, block=block)
     x, t, done = examples.two_clouds(4)
     for _ in range(4):
-        alpha, batch = criterion.choose(State(x, t, done), 6)
+        alpha, batch = criterion.choose(PoolState(x, t, done), 6)
         plans = {a: macal.plan(x, t, done, block, 6, a) for a in criterion.alphas}
         errors = {a: by_hand(x, t, np.concatenate([done, *p]), rho, 0.8, 0.02) for a, p in plans.items()}
         assert errors[alpha] <= min(errors.values()) + 1e-9
@@ -71,7 +71,7 @@ def test_the_weight_is_the_best_of_all_that_are_tried(block, rho):
 def test_the_weight_moves_and_depends_on_the_correlation():
     x, t, start = examples.two_clouds(0, 200, 400, 2.0)
     paths = {
-        rho: [a for a, _ in Rolling(rho=rho, lengthscale=1.0).steps(State(x, t, start), [10, 10, 20, 40, 80])]
+        rho: [a for a, _ in Rolling(rho=rho, lengthscale=1.0).steps(PoolState(x, t, start), [10, 10, 20, 40, 80])]
         for rho in (0.0, 0.99)
     }
     assert paths[0.0][0] >= 2.5 > paths[0.0][-1] and min(paths[0.99]) > max(paths[0.0][2:])
@@ -79,7 +79,7 @@ def test_the_weight_moves_and_depends_on_the_correlation():
 
 def test_one_weight_is_macal():
     x, t, start = examples.two_clouds(2)
-    alone = campaign(Rolling(alphas=(2.5,)), x, t, start, 6, 6)
+    alone = plan_batches(Rolling(alphas=(2.5,)), x, t, start, 6, 6)
     assert [b.tolist() for b in alone] == [b.tolist() for b in macal.plan(x, t, start, 6, 6)]
 
 
@@ -87,28 +87,28 @@ def test_a_plan_of_ten_queries_begins_a_longer_one_and_can_be_taken_up_again():
     x, t, start = examples.two_clouds(3, 40, 60)
     criterion = macal.get("macal-rolling", rho=0.0)
     assert criterion.needs == () and not criterion.stochastic
-    short, long = campaign(criterion, x, t, start, 10, 4), campaign(criterion, x, t, start, 20, 4)
+    short, long = plan_batches(criterion, x, t, start, 10, 4), plan_batches(criterion, x, t, start, 20, 4)
     assert [b.tolist() for b in short] == [b.tolist() for b in long[:10]]
-    later = campaign(criterion, x, t, np.concatenate([start, *short]), 10, 4)
+    later = plan_batches(criterion, x, t, np.concatenate([start, *short]), 10, 4)
     assert [b.tolist() for b in later] == [b.tolist() for b in long[10:]]
 
 
 def test_the_unit_of_the_covariates_does_not_matter():
     x, t, start = examples.two_clouds(5)
-    plain, scaled = (campaign(Rolling(rho=0.2), x * c, t, start, 5, 6) for c in (1.0, 2.0**10))
+    plain, scaled = (plan_batches(Rolling(rho=0.2), x * c, t, start, 5, 6) for c in (1.0, 2.0**10))
     assert [b.tolist() for b in plain] == [b.tolist() for b in scaled]
 
 
 def test_nothing_to_weigh():
     x, t, start = examples.two_clouds(6)
-    state = State(x, t, start)
+    state = PoolState(x, t, start)
     assert np.isnan(Rolling().choose(state, 1)[0])
     controls_left = replace(state, labelled=np.flatnonzero(t == 1))
     alpha, batch = Rolling().choose(controls_left, 5)
     assert np.isnan(alpha) and (t[batch] == 0).all() and len(batch) == 5
     assert list(Rolling().steps(replace(state, labelled=np.arange(len(t))), [5, 5])) == []
     with pytest.raises(ValueError, match="two arms"):
-        Rolling().select(State(x, np.ones_like(t), start), 4)
+        Rolling().select(PoolState(x, np.ones_like(t), start), 4)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_ihdp_in_less_than_a_minute():
     problem = macal.load("ihdp", seed=0)
     x = problem.pool.x.astype(np.float64)
     begun = time.process_time()
-    steps = list(Rolling(rho=0.0).steps(State(x, problem.pool.t, problem.start), [10] * 46))
+    steps = list(Rolling(rho=0.0).steps(PoolState(x, problem.pool.t, problem.start), [10] * 46))
     assert time.process_time() - begun < 60
     weights, batches = zip(*steps, strict=True)
     assert sorted(np.concatenate([problem.start, *batches]).tolist()) == list(range(470))

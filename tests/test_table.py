@@ -212,7 +212,7 @@ def test_sparse_columns_are_numbers_too():
     table = make_table()
     sparse = table.assign(age=pd.arrays.SparseArray(table.age), treated=pd.arrays.SparseArray(table.treated))
     assert np.array_equal(make(sparse).pool.x, make().pool.x)
-    assert np.array_equal(macal.problem.as_covariates(sparse[["age"]]), table[["age"]])
+    assert np.array_equal(macal.arguments.as_covariates(sparse[["age"]]), table[["age"]])
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-170, 1e160, 1e300])

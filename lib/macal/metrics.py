@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
+from macal.arguments import as_arms, as_covariates
 from macal.optional import needed
-from macal.problem import as_arms, as_covariates
 from macal.shapes import Centres, Covariates, Distances
 
 HAS_POT = find_spec("ot") is not None

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -9,37 +10,41 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from macal.acquisition import CRITERIA
 from macal.comparison import interval, log_ratio, shared
 from macal.shapes import Arms, Covariates
 
 STYLE = str(Path(__file__).with_name("house.mplstyle"))
 ARM_COLOURS = ("#D55E00", "#0072B2")  # control, treated (Okabe and Ito's palette, safe for colour-blind readers)
-METHODS = {  # colour, line style and name in a legend
-    "random": ("#7f7f7f", "--", "Random"),
-    "random-balanced": ("#7f7f7f", ":", "Random, balanced"),
-    "coreset": ("#A6761D", "-.", "Core-Set"),
-    "qhte": ("#E69F00", "-.", "QHTE"),
-    "symmetry": ("#009E73", ":", "Symmetry"),
-    "uncertainty": ("#56B4E9", "--", "Uncertainty"),
-    "mu-bald": ("#08519C", "-", "μ-BALD"),
-    "rho-bald": ("#08519C", "--", "ρ-BALD"),
-    "mu-rho-bald": ("#08519C", "-.", "μρ-BALD"),
-    "tau-bald": ("#08519C", ":", "τ-BALD"),
-    "pi-bald": ("#7570B3", "--", "π-BALD"),
-    "mu-pi-bald": ("#7570B3", "-.", "μπ-BALD"),
-    "sundin": ("#7570B3", ":", "Type S"),
-    "badge": ("#1B5E20", "--", "BADGE"),
-    "lcmd": ("#1B5E20", "-.", "LCMD"),
-    "bait": ("#1B5E20", ":", "BAIT"),
-    "macal": ("#CC3377", "-", "MACAL"),
-    "macal-rolling": ("#CC3377", "--", "MACAL, rolling"),
-    "macal-squared": ("#CC3377", ":", "MACAL, squared"),
-    "macal-0": ("#4D004B", ":", "MACAL, α = 0"),
-    "macal-1": ("#88419D", "--", "MACAL, α = 1"),
-    "macal-5": ("#8C96C6", "-.", "MACAL, α = 5"),
-    "macal-10": ("#A0A0D0", "-", "MACAL, α = 10"),
-}
 ARM_MARKERS = ("o", "^")
+
+
+class Style(NamedTuple):
+    """How a method is drawn: colour (None for the next free one), line, and name in a legend."""
+
+    colour: str | None
+    line: str
+    label: str
+
+
+VARIANTS = {  # of a registered criterion, under names of their own
+    "macal-squared": Style("#CC3377", ":", "MACAL, squared"),
+    "macal-0": Style("#4D004B", ":", "MACAL, α = 0"),
+    "macal-1": Style("#88419D", "--", "MACAL, α = 1"),
+    "macal-5": Style("#8C96C6", "-.", "MACAL, α = 5"),
+    "macal-10": Style("#A0A0D0", "-", "MACAL, α = 10"),
+}
+
+
+def methods() -> list[str]:
+    """Names of the methods with a style of their own, in the order of a legend."""
+    return [*CRITERIA, *VARIANTS]
+
+
+def style(method: object) -> Style:
+    """The style of a method: what its criterion is registered with, or, for an unknown one, its name alone."""
+    entry = CRITERIA.get(str(method))
+    return Style(*entry.style, entry.label) if entry else VARIANTS.get(str(method), Style(None, "-", str(method)))
 
 
 def use_house_style() -> None:
@@ -48,7 +53,7 @@ def use_house_style() -> None:
 
 
 def curves(table: pd.DataFrame, value: str, ax: Axes, band: bool = True, log: bool = False) -> Axes:
-    """Mean of ``value`` against the number of labels, a line per method as in ``METHODS``, with bootstrap intervals.
+    """Mean of ``value`` against the number of labels, a line per method in its :func:`style`, with bootstrap intervals.
 
     Args:
         table: rows of :func:`macal.run`, or of :func:`macal.comparison.log_ratio`.
@@ -57,9 +62,9 @@ def curves(table: pd.DataFrame, value: str, ax: Axes, band: bool = True, log: bo
         band: draw the 95 % intervals; needs two replications or more.
         log: use a logarithmic axis, its ticks named by plain numbers.
     """
-    methods = list(table["method"].unique())
-    for method in sorted(methods, key=[*METHODS, *methods].index):
-        colour, line, label = METHODS.get(str(method), (None, "-", str(method)))
+    given = list(table["method"].unique())
+    for method in sorted(given, key=[*methods(), *given].index):
+        colour, line, label = style(method)
         rows = table[table["method"] == method]
         groups = rows.dropna(subset=value).groupby("labelled")[value]
         mean = groups.mean()
@@ -140,7 +145,7 @@ def picks(x: Covariates, t: Arms, labelled: np.ndarray, batch: np.ndarray, ax: A
     ):
         for arm in (1, 0):
             own = units[t[units] == arm]
-            style = {
+            look = {
                 "marker": ARM_MARKERS[arm],
                 "color": ARM_COLOURS[arm],
                 "edgecolor": edge,
@@ -148,7 +153,7 @@ def picks(x: Covariates, t: Arms, labelled: np.ndarray, batch: np.ndarray, ax: A
                 "s": size,
             }
             label = f"{'treated' if arm else 'control'}, {name}"
-            ax.scatter(*x[own].T, linewidth=0.9, zorder=2, label=label, **style)
+            ax.scatter(*x[own].T, linewidth=0.9, zorder=2, label=label, **look)
     ax.set(xticks=[], yticks=[], aspect="equal")
     ax.grid(visible=False)
     return ax
@@ -175,9 +180,9 @@ def method_grid(
     for ax in axes.flat[len(batches) :]:
         ax.remove()
     for ax, (method, batch) in zip(axes.flat, batches.items(), strict=False):
-        colour, _, name = METHODS.get(method, ("black", "-", method))
+        colour, _, label = style(method)
         picks(x, t, labelled, batch, ax, links=method in pairs)
-        ax.set_title(name, color=colour, fontsize=9)
+        ax.set_title(label, color=colour or "black", fontsize=9)
     return axes
 
 
@@ -189,11 +194,11 @@ def standings(found: pd.DataFrame, ax: Axes) -> Axes:
         ax: where to draw.
     """
     for k, (method, row) in enumerate(found.iloc[::-1].iterrows()):
-        colour, _, label = METHODS.get(str(method), ("0.3", "-", str(method)))
+        colour = style(method).colour or "0.3"
         ax.plot([row["low"], row["high"]], [k, k], color=colour)
         face = "white" if row["standing"] == "undecided" else colour
         ax.plot(row["log_ratio"], k, "o", color=colour, markerfacecolor=face)
-    ax.set_yticks(range(len(found)), [METHODS.get(str(m), (0, 0, str(m)))[2] for m in found.index[::-1]])
+    ax.set_yticks(range(len(found)), [style(m).label for m in found.index[::-1]])
     ax.axvline(0, color="0.5", linewidth=0.8)
     ax.set_ylim(-0.6, len(found) - 0.4)
     return ax

@@ -1,9 +1,12 @@
 """Named things of one kind, and errors that name the nearest known one."""
 
 import difflib
-from collections.abc import Iterable, Mapping
-from dataclasses import fields
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any, Generic, NoReturn, TypeVar
+
+T = TypeVar("T")
 
 
 def nearest(name: object, known: Iterable[str]) -> str:
@@ -22,22 +25,49 @@ class UnknownName(ValueError):
         super().__init__(f"unknown {kind} {nearest(name, known)}")
 
 
-class Registry(dict[str, Any]):
+class Registry(dict[str, T], Generic[T]):
     """A dictionary of names of one ``kind`` whose missing keys raise :class:`UnknownName`."""
 
-    def __init__(self, kind: str, entries: dict[str, Any]) -> None:
+    def __init__(self, kind: str, entries: Mapping[str, T]) -> None:
         """Hold ``entries``; ``kind`` is the word for one of them in an error."""
         super().__init__(entries)
         self.kind = kind
 
-    def __missing__(self, name: object) -> Any:
+    def __missing__(self, name: object) -> NoReturn:
         raise UnknownName(self.kind, name, self)
 
-    def make(self, name: str, parameters: Mapping[str, Any]) -> Any:
-        """Make an instance of the dataclass of that name, and refuse parameters that it does not have."""
-        cls = self[name]
-        known = [f.name for f in fields(cls)]
+
+@dataclass(frozen=True)
+class Entry:
+    """What makes a thing that goes by a name, and what tables, figures and notices say of it.
+
+    Attributes:
+        factory: the dataclass or function that makes one from its parameters.
+        label: its name in tables and figures.
+        source: who proposed it, author and year.
+        style: colour and line in figures; the colour is the next free one where it is None.
+        files: groups of raw files that it is made from, see :mod:`macal.datasets.files`.
+    """
+
+    factory: Callable[..., Any]
+    label: str
+    source: str
+    style: tuple[str | None, str] = (None, "-")
+    files: tuple[str, ...] = ()
+
+
+class Catalogue(Registry[Entry]):
+    """A registry of things that can be made."""
+
+    def make(self, name: str, parameters: Mapping[str, Any], *first: Any) -> Any:
+        """Make the thing of that name from ``first`` and its own ``parameters``.
+
+        Raises:
+            UnknownName: there is none of that name, or it has no such parameter.
+        """
+        factory = self[name].factory
+        known = list(signature(factory).parameters)[len(first) :]
         for parameter in parameters:
             if parameter not in known:
                 raise UnknownName(f"parameter of {name!r}", parameter, known)
-        return cls(**parameters)
+        return factory(*first, **parameters)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 import torch
 
+from macal.arguments import as_count
 from macal.campaigns import results, terminal
-from macal.problem import as_count
 from reproduction.studies import recording, tables
 
 

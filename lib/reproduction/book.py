@@ -1,17 +1,15 @@
-"""What only the pages need: run a chapter, check its parameters, repair the built site.
+"""What only the pages need: run a chapter, check its parameters.
 
 ``python -m reproduction.book [NAME ...]`` runs chapters, ``--run NAME -p PARAMETER VALUE`` one of them aside, with
-other parameters; ``check`` stands in the cell after a chapter's parameters; ``setup`` makes this module a Sphinx
-extension. Each imports its tools where it uses them, so that importing this module is cheap.
+other parameters; ``check`` stands in the cell after a chapter's parameters. Each imports its tools where it uses them,
+so that importing this module is cheap.
 """
 
 import argparse
 import ast
 import hashlib
-import importlib.metadata
 import os
 import re
-import shutil
 import sys
 import tempfile
 import time
@@ -26,8 +24,11 @@ from typing import Any
 from macal.registry import UnknownName, nearest
 
 ROOT = Path(__file__).resolve().parents[2]
-MATHJAX = "tex-svg-full.js"
-DRAWING = {"MPLBACKEND": "module://matplotlib_inline.backend_inline", "SOURCE_DATE_EPOCH": "0"}  # no dates in SVG
+KERNEL = {
+    "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+    "SOURCE_DATE_EPOCH": "0",  # no dates in SVG
+    "OMP_NUM_THREADS": "1",  # two chapters run at a time, whose threads would wait for each other; and sums keep order
+}
 
 
 def chapters(root: Path = ROOT) -> list[str]:
@@ -60,7 +61,7 @@ def run(chapter: str, root: Path = ROOT) -> Path:
     _name_cells(notebook.cells, nbformat.read(target, 4).cells if target.exists() else [])
 
     client = NotebookClient(notebook, timeout=1800, kernel_name="python3", record_timing=False, coalesce_streams=True)
-    client.execute(cwd=str(target.parent), env=os.environ | DRAWING)
+    client.execute(cwd=str(target.parent), env=os.environ | KERNEL)
     notebook.metadata.language_info.pop("version", None)
     for cell in notebook.cells:
         # warnings and progress bars carry process ids and times
@@ -138,13 +139,30 @@ def missing_data(source: str) -> list[str]:
     return files.missing(*(group for call in calls for group in re.findall(r"\w+", call)))
 
 
+def _text(chapter: str, root: Path) -> str:
+    return (root / "book" / f"{chapter}.md").read_text(encoding="utf-8")
+
+
+def _fetch(names: Sequence[str], root: Path) -> None:
+    """Download the raw files that the chapters declare; where one cannot be had, say so and go on without."""
+    from macal.datasets import files
+
+    try:
+        for name in dict.fromkeys(name for chapter in names for name in missing_data(_text(chapter, root))):
+            files.read(name)
+    except files.DataUnavailable as error:
+        print(f"{error}\nchapters that need missing files keep their stored outputs", file=sys.stderr, flush=True)
+    except ValueError:
+        pass  # a wrong MACAL_DATA: each chapter that looks there says so
+
+
 def _timed_run(chapter: str, root: Path) -> tuple[float, str, str]:
     """Seconds that the chapter took, why it failed ("" if it did not), and why it was not run."""
     start, failure = time.perf_counter(), ""
     try:
-        lacking = missing_data((root / "book" / f"{chapter}.md").read_text(encoding="utf-8"))
+        lacking = missing_data(_text(chapter, root))
         if lacking and os.environ.get("MACAL_REQUIRE_DATA") != "1":
-            return 0.0, "", f"kept as it is: needs {', '.join(lacking)}, which macal.files.require would download"
+            return 0.0, "", f"kept as it is, without {', '.join(lacking)}"
         run(chapter, root)
     except Exception as error:  # whatever it is, the other chapters still run
         failure = f"{type(error).__name__}: {error}\n"
@@ -174,6 +192,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
 
 def _run_all(names: Sequence[str], root: Path) -> int:
     failed = 0
+    _fetch(names, root)
     with ThreadPoolExecutor(max_workers=2) as pool:  # the work itself is done by kernels
         jobs = {pool.submit(_timed_run, name, root): name for name in names}
         try:
@@ -269,30 +288,6 @@ def _fits(value: Any, kind: Any) -> bool:
     if origin is tuple and inner and inner[-1] is not ...:
         return len(value) == len(inner) and all(map(_fits, value, inner))
     return not inner or all(_fits(item, inner[0]) for item in value)
-
-
-def setup(app: Any) -> dict[str, bool]:
-    """Make this module a Sphinx extension: pages that raise no script error and take MathJax from the site itself."""
-    # a page without maths may still list a title that has some
-    app.set_html_assets_policy("always")
-    app.connect("config-inited", lambda _, config: setattr(config, "mathjax_path", MATHJAX))
-    app.connect("html-page-context", _drop_repeated_scripts, priority=900)
-    app.connect("build-finished", _copy_mathjax)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
-
-
-def _drop_repeated_scripts(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Sphinx >= 7.2 emits inline scripts twice; a ``const`` met twice is a SyntaxError in the reader's browser."""
-    scripts = context["script_files"]
-    scripts[:] = {script.attributes.get("body") or str(script.filename): script for script in scripts}.values()
-
-
-def _copy_mathjax(app: Any, error: Exception | None) -> None:
-    """Take MathJax out of an installed package: the site needs no other host, the project no copy."""
-    if error is None and app.builder.format == "html":
-        package = importlib.metadata.distribution("sphinx-mathjax-offline")
-        source = package.locate_file(f"sphinx-mathjax-offline/static/mathjax/{MATHJAX}")
-        shutil.copy(str(source), Path(app.outdir, "_static", MATHJAX))
 
 
 if __name__ == "__main__":

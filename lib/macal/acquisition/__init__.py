@@ -6,39 +6,39 @@ import pandas as pd
 import torch
 
 from macal.acquisition.bald import MuBald, MuPiBald, MuRhoBald, PiBald, RhoBald, Sundin, TauBald, Uncertainty
-from macal.acquisition.base import Criterion, State, campaign
+from macal.acquisition.base import Criterion, PoolState, plan_batches
 from macal.acquisition.distances import QHTE, CoreSet, Macal, Symmetry
 from macal.acquisition.features import Badge, Bait, Lcmd, from_features
 from macal.acquisition.random import Random, RandomBalanced
 from macal.acquisition.rolling import Rolling
-from macal.registry import Registry
+from macal.registry import Catalogue, Entry
 from macal.shapes import Indices
 
-CRITERIA = Registry(
+CRITERIA = Catalogue(
     "criterion",
     {
-        "random": Random,
-        "random-balanced": RandomBalanced,
-        "coreset": CoreSet,
-        "qhte": QHTE,
-        "symmetry": Symmetry,
-        "uncertainty": Uncertainty,
-        "mu-bald": MuBald,
-        "rho-bald": RhoBald,
-        "mu-rho-bald": MuRhoBald,
-        "tau-bald": TauBald,
-        "pi-bald": PiBald,
-        "mu-pi-bald": MuPiBald,
-        "sundin": Sundin,
-        "badge": Badge,
-        "lcmd": Lcmd,
-        "bait": Bait,
-        "macal": Macal,
-        "macal-rolling": Rolling,
+        "random": Entry(Random, "Random", "folklore", ("#7f7f7f", "--")),
+        "random-balanced": Entry(RandomBalanced, "Random, balanced", "this project", ("#7f7f7f", ":")),
+        "coreset": Entry(CoreSet, "Core-Set", "Sener and Savarese 2018", ("#A6761D", "-.")),
+        "qhte": Entry(QHTE, "QHTE", "Qin et al. 2021", ("#E69F00", "-.")),
+        "symmetry": Entry(Symmetry, "Symmetry", "Wen et al. 2025", ("#009E73", ":")),
+        "uncertainty": Entry(Uncertainty, "Uncertainty", "Wen et al. 2025", ("#56B4E9", "--")),
+        "mu-bald": Entry(MuBald, "μ-BALD", "Jesson et al. 2021", ("#08519C", "-")),
+        "rho-bald": Entry(RhoBald, "ρ-BALD", "Jesson et al. 2021", ("#08519C", "--")),
+        "mu-rho-bald": Entry(MuRhoBald, "μρ-BALD", "Jesson et al. 2021", ("#08519C", "-.")),
+        "tau-bald": Entry(TauBald, "τ-BALD", "Jesson et al. 2021", ("#08519C", ":")),
+        "pi-bald": Entry(PiBald, "π-BALD", "Jesson et al. 2021", ("#7570B3", "--")),
+        "mu-pi-bald": Entry(MuPiBald, "μπ-BALD", "Jesson et al. 2021", ("#7570B3", "-.")),
+        "sundin": Entry(Sundin, "Type S", "Sundin et al. 2019", ("#7570B3", ":")),
+        "badge": Entry(Badge, "BADGE", "Ash et al. 2020", ("#1B5E20", "--")),
+        "lcmd": Entry(Lcmd, "LCMD", "Holzmüller et al. 2023", ("#1B5E20", "-.")),
+        "bait": Entry(Bait, "BAIT", "Ash et al. 2021", ("#1B5E20", ":")),
+        "macal": Entry(Macal, "MACAL", "Wen et al. 2025", ("#CC3377", "-")),
+        "macal-rolling": Entry(Rolling, "MACAL, rolling", "this project", ("#CC3377", "--")),
     },
 )
 
-__all__ = ["CRITERIA", "Criterion", "State", "campaign", "from_features", "get", "names", "plan"]
+__all__ = ["CRITERIA", "Criterion", "PoolState", "from_features", "get", "names", "plan", "plan_batches"]
 
 
 def names() -> list[str]:
@@ -90,6 +90,6 @@ def plan(
         device, x = device or str(x.device), x.cpu()
     if isinstance(x, pd.DataFrame) and isinstance(t, pd.Series) and not x.index.equals(t.index):
         raise ValueError("x and t must have the same index, in the same order; t.loc[x.index] brings t into that of x")
-    return campaign(
+    return plan_batches(
         get("macal", alpha=alpha, metric=metric, device=device or "cpu"), x, t, labelled, n_queries, batch_size
     )

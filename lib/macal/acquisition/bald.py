@@ -23,7 +23,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import log_ndtr
 
-from macal.acquisition.base import Criterion, State
+from macal.acquisition.base import Criterion, PoolState
 from macal.posterior import Posterior
 from macal.shapes import Arms, Covariates, Indices, Outcomes
 
@@ -87,10 +87,10 @@ class _Scored(Criterion):
             raise ValueError(f"temperature must be a finite number of at least 0, got {self.temperature!r}")
 
     @abstractmethod
-    def log_score(self, state: State) -> Outcomes:
+    def log_score(self, state: PoolState) -> Outcomes:
         """Log of the score of every unit of the pool, (n,), finite."""
 
-    def select(self, state: State, batch_size: int) -> Indices:
+    def select(self, state: PoolState, batch_size: int) -> Indices:
         """See :meth:`Criterion.select`."""
         free = state.unlabelled
         score = self.log_score(state)[free]
@@ -99,7 +99,7 @@ class _Scored(Criterion):
             score = score + self.temperature * state.rng.gumbel(size=free.size)
         return free[np.argsort(-score, kind="stable")[:batch_size]]
 
-    def posterior(self, state: State) -> Posterior:
+    def posterior(self, state: PoolState) -> Posterior:
         """The state's posterior.
 
         Raises:
@@ -120,7 +120,7 @@ class Uncertainty(_Scored):
     stochastic: ClassVar[bool] = False
     temperature: float = 0.0
 
-    def log_score(self, state: State) -> Outcomes:
+    def log_score(self, state: PoolState) -> Outcomes:
         """See :meth:`_Scored.log_score`."""
         return _own(self.posterior(state), state.t) / 2
 
@@ -129,7 +129,7 @@ class Uncertainty(_Scored):
 class MuBald(_Scored):
     """s_t: what is unknown about the outcome that would be seen."""
 
-    def log_score(self, state: State) -> Outcomes:
+    def log_score(self, state: PoolState) -> Outcomes:
         """See :meth:`_Scored.log_score`."""
         return _own(self.posterior(state), state.t)
 
@@ -138,7 +138,7 @@ class MuBald(_Scored):
 class TauBald(_Scored):
     """s_tau: what is unknown about the effect."""
 
-    def log_score(self, state: State) -> Outcomes:
+    def log_score(self, state: PoolState) -> Outcomes:
         """See :meth:`_Scored.log_score`."""
         return _effect(self.posterior(state))
 
@@ -147,7 +147,7 @@ class TauBald(_Scored):
 class RhoBald(_Scored):
     """s_tau / s_{1-t}: the unknown of the effect, relative to the outcome that stays unseen."""
 
-    def log_score(self, state: State) -> Outcomes:
+    def log_score(self, state: PoolState) -> Outcomes:
         """See :meth:`_Scored.log_score`."""
         posterior = self.posterior(state)
         return _effect(posterior) - _own(posterior, 1 - state.t)
@@ -157,7 +157,7 @@ class RhoBald(_Scored):
 class MuRhoBald(_Scored):
     """s_t s_tau / s_{1-t}, the product of mu-BALD and rho-BALD."""
 
-    def log_score(self, state: State) -> Outcomes:
+    def log_score(self, state: PoolState) -> Outcomes:
         """See :meth:`_Scored.log_score`."""
         posterior = self.posterior(state)
         return _own(posterior, state.t) + _effect(posterior) - _own(posterior, 1 - state.t)
@@ -167,17 +167,17 @@ class MuRhoBald(_Scored):
 class PiBald(_Scored):
     """t (1 - e) + (1 - t) e, the probability of the other arm.
 
-    High for units that stand among units of the other arm. Label-free: e is ``State.propensity``, or
+    High for units that stand among units of the other arm. Label-free: e is ``PoolState.propensity``, or
     :func:`logistic_propensity` of the pool where that is missing.
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
 
-    def log_score(self, state: State) -> Outcomes:
+    def log_score(self, state: PoolState) -> Outcomes:
         """See :meth:`_Scored.log_score`."""
         e = logistic_propensity(state.x, state.t) if state.propensity is None else state.need("propensity", self)
         if not ((e >= 0) & (e <= 1)).all():
-            raise ValueError(f"State.propensity must lie in 0..1, got {np.min(e)}..{np.max(e)}")
+            raise ValueError(f"PoolState.propensity must lie in 0..1, got {np.min(e)}..{np.max(e)}")
         return _log_variance(np.where(state.t == 1, 1 - e, e))
 
 
@@ -187,7 +187,7 @@ class MuPiBald(PiBald):
 
     needs: ClassVar[tuple[str, ...]] = ("posterior",)
 
-    def log_score(self, state: State) -> Outcomes:
+    def log_score(self, state: PoolState) -> Outcomes:
         """See :meth:`_Scored.log_score`."""
         return super().log_score(state) + _own(self.posterior(state), state.t)
 
@@ -199,7 +199,7 @@ class Sundin(_Scored):
     The expected type S error under the posterior. Jesson et al. score a mutual information about it instead.
     """
 
-    def log_score(self, state: State) -> Outcomes:
+    def log_score(self, state: PoolState) -> Outcomes:
         """See :meth:`_Scored.log_score`."""
         posterior = self.posterior(state)
         with np.errstate(over="ignore"):

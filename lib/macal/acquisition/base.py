@@ -7,15 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from macal.arguments import as_arms, as_count, as_covariates, as_indices
 from macal.posterior import Posterior
-from macal.problem import as_arms, as_count, as_covariates, as_indices
 from macal.progress import progress
 from macal.shapes import Arms, Covariates, Features, Indices, Outcomes
 
 
 @dataclass(frozen=True, eq=False)
-class State:
-    """A campaign between two queries, as criteria see it; label-free ones need no more than the first four.
+class PoolState:
+    """The pool between two queries, as criteria see it; label-free ones need no more than the first four.
 
     Attributes:
         x: covariates of the pool, (n, d) float64.
@@ -51,12 +51,12 @@ class State:
         value, rule = getattr(self, name), type(criterion).__name__
         if value is None:
             raise ValueError(
-                f"{rule} needs State.{name}, which only a fitted model provides:"
+                f"{rule} needs PoolState.{name}, which only a fitted model provides:"
                 " advance step by step, or use a label-free criterion"
             )
         n = len(value.mean) if isinstance(value, Posterior) else len(value)
         if n != len(self.t):
-            raise ValueError(f"State.{name} must describe all {len(self.t)} units of the pool for {rule}, got {n}")
+            raise ValueError(f"PoolState.{name} must describe all {len(self.t)} units of the pool for {rule}, got {n}")
         return value
 
 
@@ -64,7 +64,7 @@ class Criterion(ABC):
     """A rule that chooses the next batch to be labelled.
 
     Attributes:
-        stochastic: whether the choice depends on ``State.rng``.
+        stochastic: whether the choice depends on ``PoolState.rng``.
         needs: fields of the state that only a fitted model can provide; label-free criteria need none.
         least: labels that a batch must have for the rule to mean something.
     """
@@ -74,10 +74,10 @@ class Criterion(ABC):
     least: ClassVar[int] = 1
 
     @abstractmethod
-    def select(self, state: State, batch_size: int) -> Indices:
+    def select(self, state: PoolState, batch_size: int) -> Indices:
         """Return the next ``batch_size`` indices to label (or all that are left), distinct and in pick order."""
 
-    def plan(self, state: State, sizes: Iterable[int]) -> Iterator[Indices]:
+    def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
         """Yield one batch after the other, each chosen with those before counted as labelled.
 
         It ends when the pool is exhausted. A plan can be stopped at any batch and continued later: by the same
@@ -110,7 +110,7 @@ def as_batch_size(batch_size: Any, criterion: Criterion) -> int:
     return batch_size
 
 
-def campaign(
+def plan_batches(
     criterion: Criterion, x: Any, t: Any, labelled: Any, n_queries: int = 46, batch_size: int = 10, seed: int = 0
 ) -> list[Indices]:
     """Plan a whole campaign of a label-free criterion before any outcome is known.
@@ -134,7 +134,7 @@ def campaign(
     t = as_arms(t, len(x))
     done = as_indices(labelled, len(x))
     n_queries, batch_size = as_count(n_queries, "n_queries"), as_batch_size(batch_size, criterion)
-    state, batches = State(x, t, done, np.random.default_rng(seed)), []
+    state, batches = PoolState(x, t, done, np.random.default_rng(seed)), []
     with progress(min(n_queries * batch_size, len(t) - len(done)), "planning", "label") as bar:
         for batch in criterion.plan(state, [batch_size] * n_queries):
             batches.append(batch)

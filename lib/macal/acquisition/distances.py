@@ -22,7 +22,7 @@ from typing import ClassVar
 import numpy as np
 
 from macal.acquisition.arms import Arm, farthest_first, split_arms
-from macal.acquisition.base import Criterion, State
+from macal.acquisition.base import Criterion, PoolState
 from macal.acquisition.pairs import PairSearch
 from macal.registry import UnknownName
 from macal.shapes import Indices
@@ -41,20 +41,20 @@ class _Planned(Criterion):
     device: str = field(default="cpu", kw_only=True)
 
     @abstractmethod
-    def plan(self, state: State, sizes: Iterable[int]) -> Iterator[Indices]:
+    def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
         """See :meth:`Criterion.plan`."""
 
-    def select(self, state: State, batch_size: int) -> Indices:
+    def select(self, state: PoolState, batch_size: int) -> Indices:
         """See :meth:`Criterion.select`."""
         return next(self.plan(state, [batch_size]), np.empty(0, np.int64))
 
 
 class _FarthestFirst(_Planned):
     @abstractmethod
-    def arms(self, state: State) -> list[Arm]:
+    def arms(self, state: PoolState) -> list[Arm]:
         """Groups of units within which distances count."""
 
-    def plan(self, state: State, sizes: Iterable[int]) -> Iterator[Indices]:
+    def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
         """See :meth:`Criterion.plan`."""
         arms = self.arms(state)
         for size in sizes:
@@ -71,7 +71,7 @@ class CoreSet(_FarthestFirst):
     On the covariates. Without any label, the first pick is the first unit of the pool.
     """
 
-    def arms(self, state: State) -> list[Arm]:
+    def arms(self, state: PoolState) -> list[Arm]:
         """See :meth:`_FarthestFirst.arms`."""
         return split_arms(state.x, np.zeros_like(state.t), state.labelled, "euclidean", self.device)
 
@@ -83,7 +83,7 @@ class QHTE(_FarthestFirst):
     The arm whose farthest unit is farther goes next. An arm without a labelled unit is infinitely far and goes first.
     """
 
-    def arms(self, state: State) -> list[Arm]:
+    def arms(self, state: PoolState) -> list[Arm]:
         """See :meth:`_FarthestFirst.arms`."""
         return split_arms(state.x, state.t, state.labelled, "euclidean", self.device)
 
@@ -114,7 +114,7 @@ class _Pairs(_Planned):
     def weights(self) -> tuple[float, float]:
         """Weights of the distance within a pair and of the distances from the labels."""
 
-    def plan(self, state: State, sizes: Iterable[int]) -> Iterator[Indices]:
+    def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
         """See :meth:`Criterion.plan`.
 
         Raises:

@@ -24,8 +24,8 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
-from macal.acquisition.base import Criterion, State
-from macal.problem import as_count, as_covariates
+from macal.acquisition.base import Criterion, PoolState
+from macal.arguments import as_count, as_covariates
 from macal.registry import Registry
 from macal.shapes import Indices
 
@@ -252,7 +252,7 @@ def from_features(
 
 @dataclass(frozen=True)
 class _Featured(Criterion):
-    """Select by the features of ``State.features``.
+    """Select by the features of ``PoolState.features``.
 
     Attributes:
         with_train: start from the labelled units; the paper's comparison starts from the pool alone.
@@ -262,7 +262,7 @@ class _Featured(Criterion):
     needs: ClassVar[tuple[str, ...]] = ("features",)
     with_train: bool = False
 
-    def select(self, state: State, batch_size: int) -> Indices:
+    def select(self, state: PoolState, batch_size: int) -> Indices:
         """See :meth:`Criterion.select`.
 
         Raises:

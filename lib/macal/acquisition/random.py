@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from macal.acquisition.base import Criterion, State
+from macal.acquisition.base import Criterion, PoolState
 from macal.shapes import Indices
 
 
@@ -15,7 +15,7 @@ class Random(Criterion):
 
     stochastic: ClassVar[bool] = True
 
-    def select(self, state: State, batch_size: int) -> Indices:
+    def select(self, state: PoolState, batch_size: int) -> Indices:
         """See :meth:`Criterion.select`."""
         free = state.unlabelled
         return state.rng.choice(free, min(batch_size, free.size), replace=False)
@@ -31,7 +31,7 @@ class RandomBalanced(Criterion):
 
     stochastic: ClassVar[bool] = True
 
-    def select(self, state: State, batch_size: int) -> Indices:
+    def select(self, state: PoolState, batch_size: int) -> Indices:
         """See :meth:`Criterion.select`."""
         free = state.rng.permutation(state.unlabelled)
         treated, control = free[state.t[free] == 1], free[state.t[free] == 0]

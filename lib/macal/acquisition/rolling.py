@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
-from macal.acquisition.base import Criterion, State
+from macal.acquisition.base import Criterion, PoolState
 from macal.acquisition.distances import Macal
 from macal.kernels import matern32
 from macal.shapes import Arms, Covariates, Indices
@@ -66,11 +66,11 @@ class Rolling(Criterion):
         for alpha in self.alphas:
             Macal(alpha=alpha)
 
-    def select(self, state: State, batch_size: int) -> Indices:
+    def select(self, state: PoolState, batch_size: int) -> Indices:
         """See :meth:`Criterion.select`."""
         return self.choose(state, batch_size)[1]
 
-    def choose(self, state: State, batch_size: int) -> tuple[float, Indices]:
+    def choose(self, state: PoolState, batch_size: int) -> tuple[float, Indices]:
         """Return the weight for the next batch and the batch.
 
         The weight is NaN where there is nothing to weigh: no free pair, or a batch of one.
@@ -85,7 +85,7 @@ class Rolling(Criterion):
         best = next(k for k, error in enumerate(errors) if error <= min(errors) * (1 + _TIE))
         return self.alphas[best], plans[best][0]
 
-    def steps(self, state: State, sizes: Iterable[int]) -> Iterator[tuple[float, Indices]]:
+    def steps(self, state: PoolState, sizes: Iterable[int]) -> Iterator[tuple[float, Indices]]:
         """Yield weight and batch of one query after the other, until the pool is exhausted."""
         for size in sizes:
             alpha, batch = self.choose(state, size)

@@ -21,7 +21,6 @@ from macal.datasets import files, ihdp
 from macal.problem import Problem
 
 PURE_PYTHON = ("macal", "jaxtyping", "wadler_lindig", "tqdm", "filelock")
-GROUPS = {"ibm": ("ibm",), "cmnist": ("mnist",)}
 
 
 def pack(spec: Spec, folder: Path) -> None:
@@ -55,7 +54,7 @@ def _fill(spec: Spec, folder: Path) -> None:
         (folder / "lib" / table).parent.mkdir(parents=True)
         shutil.copy(Path(find_spec("econml").origin).parents[1] / table, folder / "lib" / table)
         (folder / "lib" / "econml" / "__init__.py").touch()
-    groups = GROUPS.get(spec.dataset, ())
+    groups = datasets.DATASETS[spec.dataset].files
     files.require(*groups)
     for name in (name for group in groups for name in files.GROUPS[group]):
         (folder / "data" / name).parent.mkdir(parents=True, exist_ok=True)

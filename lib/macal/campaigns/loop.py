@@ -1,221 +1,18 @@
-"""Campaigns: choose, reveal, fit, judge; many of them in lock-step, so that their models train as one batch."""
+"""Campaigns played through: choose, reveal, fit, judge; many in lock-step, so that their models train as one batch."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from macal import acquisition, metrics, models
-from macal.acquisition import Criterion, State
-from macal.acquisition.base import as_batch_size
+from macal import models
+from macal.acquisition import Criterion
+from macal.arguments import as_count
+from macal.campaigns.campaign import Campaign, begin
+from macal.campaigns.evaluation import Measures, Row, judge, require_effects, train
 from macal.models import Fitted, Model
-from macal.problem import Problem, as_count, as_indices
-from macal.shapes import Indices
-
-Row = dict[str, Any]
-# column -> what it holds of (problem, labelled units, fitted model)
-Measures = Mapping[str, Callable[[Problem, Indices, Fitted], float]]
-
-
-def _surface_error(problem: Problem, fitted: Fitted, arm: int) -> float:
-    truth = (problem.test.mu0, problem.test.mu1)[arm]
-    return metrics.pehe(fitted.predict(problem.test.x).mean[:, arm], truth)
-
-
-# root mean squared error of each potential outcome's surface, on the test set
-SURFACES: Measures = {
-    "control surface": lambda problem, _, fitted: _surface_error(problem, fitted, 0),
-    "treated surface": lambda problem, _, fitted: _surface_error(problem, fitted, 1),
-}
-
-
-@dataclass(eq=False)
-class Campaign:
-    """One campaign under way.
-
-    Attributes:
-        problem: the problem.
-        method: what its rows are called.
-        criterion: chooses the batches.
-        n_queries: batches to acquire.
-        batch_size: labels per batch.
-        seed: of the criterion's own draws.
-        batches: what was bought so far, a list of indices per query.
-    """
-
-    problem: Problem
-    method: str
-    criterion: Criterion
-    n_queries: int
-    batch_size: int
-    seed: int
-    batches: list[Indices] = field(default_factory=list)
-
-    def labelled(self, step: int | None = None) -> Indices:
-        """Indices labelled after ``step`` queries; after all so far by default."""
-        return self.problem.labelled(self.batches[:step])
-
-    @property
-    def over(self) -> bool:
-        """Whether the budget is spent or the pool exhausted."""
-        left = len(self.problem.pool) - len(self.problem.start) - sum(map(len, self.batches))
-        return len(self.batches) >= self.n_queries or left == 0
-
-    def plan(self) -> None:
-        """Choose all batches of a label-free criterion."""
-        pool = self.problem.pool
-        self.batches = acquisition.campaign(
-            self.criterion, pool.x, pool.t, self.problem.start, self.n_queries, self.batch_size, self.seed
-        )
-
-    def advance(self, fitted: Fitted) -> None:
-        """Choose the next batch by the model that was fitted to the labels so far."""
-        pool, needs = self.problem.pool, self.criterion.needs
-        x = pool.x
-        posterior = fitted.predict(x) if "posterior" in needs else None
-        features = fitted.gradients(x, pool.t) if "features" in needs else None
-        rng = np.random.default_rng([self.seed, len(self.batches)])
-        state = State(x.astype(np.float64), pool.t, self.labelled(), rng, posterior, features)
-        self.batches.append(self.criterion.select(state, self.batch_size))
-
-
-def begin(
-    problem: Problem,
-    criterion: Any,
-    method: str | None = None,
-    n_queries: int | None = None,
-    batch_size: int | None = None,
-    seed: int | None = None,
-) -> Campaign:
-    """Set up a campaign; what is None is the problem's own.
-
-    Args:
-        problem: the problem.
-        criterion: a name of :func:`macal.acquisition.names`, or a criterion.
-        method: what its rows are called; the criterion's name by default.
-        n_queries: batches to acquire.
-        batch_size: labels per batch.
-        seed: of the criterion's own draws.
-
-    Raises:
-        UnknownName: no such criterion.
-        ValueError: a number out of range.
-    """
-    if not isinstance(criterion, (str, Criterion)):
-        raise ValueError(f"criterion must be a name, or one of macal.get(name), got {criterion!r}")
-    method = method or (criterion if isinstance(criterion, str) else type(criterion).__name__.lower())
-    criterion = acquisition.get(criterion) if isinstance(criterion, str) else criterion
-    n_queries = as_count(problem.n_queries if n_queries is None else n_queries, "n_queries")
-    batch_size = as_batch_size(problem.batch_size if batch_size is None else batch_size, criterion)
-    return Campaign(problem, method, criterion, n_queries, batch_size, problem.seed if seed is None else seed)
-
-
-def schedule(problem: Problem, criterion: Any = "macal", **options: Any) -> pd.DataFrame:
-    """Plan a campaign before any outcome is known, in the caller's own names for the units.
-
-    Args:
-        problem: say of :func:`macal.datasets.from_table`, whose units go by the index of the table.
-        criterion: a name of :func:`macal.acquisition.names`, or a criterion; one that needs no model.
-        options: ``n_queries``, ``batch_size``, ``seed``: see :func:`begin`.
-
-    Returns:
-        One row per unit, in the order in which they are to be asked. The index names the unit; ``round`` is 0 for the
-        problem's start and then the number of the query; ``treated`` is 0 or 1.
-
-    Raises:
-        UnknownName: no such criterion.
-        ValueError: a criterion that needs a model, or a number out of range.
-    """
-    campaign = begin(problem, criterion, **options)
-    if campaign.criterion.needs:
-        raise ValueError(
-            f"{campaign.method!r} needs a model of the answers so far, so its plan cannot be made in advance;"
-            " take a criterion that needs none, such as 'macal', 'qhte' or 'random-balanced'"
-        )
-    campaign.plan()
-    asked, pool = campaign.labelled(), problem.pool
-    sizes = [len(problem.start), *map(len, campaign.batches)]
-    names = pd.RangeIndex(len(pool), name="unit") if pool.index is None else pool.index
-    if {"round", "treated"} & set(names.names):
-        raise ValueError(f"the units' index is called {names.name!r}, as a column of the plan is; rename it")
-    rounds = np.repeat(np.arange(len(sizes)), sizes)
-    return pd.DataFrame({"round": rounds, "treated": pool.t[asked]}, index=names[asked])
-
-
-def training_seed(replication: int, n_labelled: int) -> int:
-    """Seed of a model's own draws: by replication and size, not by method, which makes comparisons paired."""
-    return int(np.random.SeedSequence([replication, n_labelled]).generate_state(1)[0])
-
-
-def train(model: Model, requests: Sequence[tuple[Problem, np.ndarray]]) -> list[Fitted]:
-    """Fit the model to each (problem, labelled set), as one batch; equal sets of one problem are fitted once.
-
-    A set is a set: its order does not matter to the fit.
-
-    Raises:
-        NotFitted: a training failed; ``place`` is that of its first request.
-    """
-    keys = [(id(problem), *np.sort(labelled).tolist()) for problem, labelled in requests]
-    first = {key: k for k, key in reversed(list(enumerate(keys)))}
-    tasks = []
-    for k in sorted(first.values()):
-        problem, labelled = requests[k]
-        seed = training_seed(problem.seed, len(labelled))
-        tasks.append(models.Task(problem.pool[np.sort(labelled)], problem.valid, seed, problem.y_scale))
-    try:
-        fitted = dict(zip(sorted(first.values()), model.fit(tasks), strict=True))
-    except models.NotFitted as error:
-        raise models.NotFitted(sorted(first.values())[error.place], error.reason) from error
-    return [fitted[first[key]] for key in keys]
-
-
-def judge(problem: Problem, labelled: Indices, fitted: Fitted, measures: Measures | None = None) -> Row:
-    """Measure one fitted model and its labelled set; the columns of :func:`evaluate`, then those of ``measures``."""
-    bought = problem.pool[labelled]
-    x, t = bought.x, bought.t
-    both = 0 < t.sum() < len(t)
-    radius = [metrics.covering_radius(problem.pool[problem.pool.t == arm].x, x[t == arm]) for arm in (0, 1)]
-    splits = {"pehe": problem.test, "pehe_valid": problem.valid}
-    return {
-        "labelled": len(labelled),
-        "treated": int(t.sum()),
-        **{k: metrics.pehe(fitted.predict(s.x).tau, s.tau) if s is not None else np.nan for k, s in splits.items()},
-        "w1": metrics.wasserstein(x, t) if both and metrics.HAS_POT else np.nan,
-        "counterpart": float(metrics.counterpart_distance(x, t).mean()) if both else np.nan,
-        "radius": max(radius),
-        **fitted.info,
-        **{name: measure(problem, labelled, fitted) for name, measure in (measures or {}).items()},
-    }
-
-
-def evaluate(problem: Problem, labelled_sets: Iterable[Any], model: Model | str = "exact-gp") -> pd.DataFrame:
-    """Fit the model on given labelled sets, as one batch, and judge each on the test set.
-
-    Args:
-        problem: the problem.
-        labelled_sets: lists of pool indices.
-        model: a name of :func:`macal.models.names`, or a model.
-
-    Returns:
-        One row per set: ``labelled`` and ``treated`` units, ``pehe`` on the test set, ``pehe_valid`` on the validation
-        set, ``w1`` (exact 1-Wasserstein distance between the labelled arms), ``counterpart`` (mean distance of a
-        labelled unit to the nearest of the other arm), ``radius`` (covering radius of the worse-covered arm of the
-        pool), and what the training reports, for "due" ``epochs`` and ``valid_loss``. ``w1`` and ``counterpart`` are
-        NaN while an arm is empty, ``radius`` infinite; ``w1`` also where POT is not installed (see
-        :mod:`macal.campaigns.bundle`).
-
-    Raises:
-        UnknownName: no such model.
-        ValueError: indices out of range or repeated, or no test set whose true effects are known.
-    """
-    _require_effects(problem)
-    model = models.as_model(model)
-    sets = [as_indices(labelled, len(problem.pool)) for labelled in labelled_sets]
-    fitted = train(model, [(problem, labelled) for labelled in sets])
-    return pd.DataFrame([judge(problem, s, f) for s, f in zip(sets, fitted, strict=True)])
+from macal.problem import Problem
 
 
 def check_needs(criterion: Criterion, model: Model) -> None:
@@ -225,7 +22,7 @@ def check_needs(criterion: Criterion, model: Model) -> None:
         ValueError: names both, what is missing, and the models that would do.
     """
     if missing := [need for need in criterion.needs if need not in model.provides]:
-        enough = [name for name, kind in models.MODELS.items() if {*criterion.needs} <= {*kind.provides}]
+        enough = [name for name, known in models.MODELS.items() if {*criterion.needs} <= {*known.factory.provides}]
         raise ValueError(
             f"{type(criterion).__name__} needs the {' and '.join(missing)} of a fitted model, which"
             f" {type(model).__name__} does not provide; use the model {' or '.join(enough)}, or another criterion"
@@ -242,14 +39,6 @@ def trained(n_queries: int, every: int | Sequence[int]) -> list[int]:
     if isinstance(every, int):
         return sorted({*range(0, n_queries + 1, every), n_queries})
     return [step for step in every if step <= n_queries]
-
-
-def _require_effects(problem: Problem) -> None:
-    if problem.test is None or problem.test.mu0 is None or problem.test.mu1 is None:
-        raise ValueError(
-            f"campaigns on {problem.name!r} cannot be judged: that takes a test set whose true effects are known, as"
-            " simulated data have; to plan, use macal.schedule, and to estimate, fit a model of macal.models"
-        )
 
 
 def stages(
@@ -370,7 +159,7 @@ def run_all(
     problems = list(problems)
     campaigns = [begin(p, c, name, **options) for p in problems for name, c in criteria.items()]
     for problem in problems:
-        _require_effects(problem)
+        require_effects(problem)
     rows = []
     with tqdm(desc="trainings", unit="", disable=None) as bar:
         for kind in (False, True):

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from macal import acquisition, datasets, models
+from macal.arguments import as_count
 from macal.campaigns import loop
-from macal.problem import as_count
 from macal.registry import Registry, UnknownName
 
 

@@ -20,12 +20,12 @@ import torch
 from tqdm import tqdm
 
 from macal import datasets
+from macal.arguments import as_count
 from macal.campaigns import atomic, loop, provenance, records
 from macal.campaigns.records import Record
 from macal.campaigns.spec import Spec, read_spec
 from macal.campaigns.workers import each
 from macal.models import compiled
-from macal.problem import as_count
 
 __all__ = ["Chunk", "Spec", "Unfinished", "ask", "chunks", "listing", "read_spec", "run_chunk", "sweep"]
 

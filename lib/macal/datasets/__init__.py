@@ -1,15 +1,22 @@
 """The data sets of the paper, each a function of (seed, protocol) that returns a :class:`macal.problem.Problem`."""
 
-from inspect import signature
 from typing import Any
 
 from macal.datasets import cmnist, ibm, ihdp, toy
 from macal.datasets.table import from_table
 from macal.problem import Problem
-from macal.registry import Registry, UnknownName
+from macal.registry import Catalogue, Entry, UnknownName
 
 PROTOCOLS = ("paper", "code")
-DATASETS = Registry("dataset", {"toy": toy.load, "ihdp": ihdp.load, "ibm": ibm.load, "cmnist": cmnist.load})
+DATASETS = Catalogue(
+    "dataset",
+    {
+        "toy": Entry(toy.load, "toy", "Wen et al. 2025"),
+        "ihdp": Entry(ihdp.load, "IHDP", "Hill 2011"),
+        "ibm": Entry(ibm.load, "IBM", "Shimoni et al. 2018", files=("ibm",)),
+        "cmnist": Entry(cmnist.load, "CMNIST", "Jesson et al. 2021", files=("mnist",)),
+    },
+)
 
 __all__ = ["DATASETS", "PROTOCOLS", "from_table", "load", "names"]
 
@@ -37,9 +44,4 @@ def load(name: str, seed: int = 0, protocol: str = "paper", **parameters: Any) -
         raise UnknownName("protocol", protocol, PROTOCOLS)
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise ValueError(f"seed must be a non-negative integer, got {seed!r}")
-    loader = DATASETS[name]
-    known = list(signature(loader).parameters)[2:]
-    for parameter in parameters:
-        if parameter not in known:
-            raise UnknownName(f"parameter of {name!r}", parameter, known or ["none"])
-    return loader(seed, protocol, **parameters)
+    return DATASETS.make(name, parameters, seed, protocol)

@@ -15,7 +15,18 @@ from macal.problem import Problem, Split
 from macal.shapes import Images, Outcomes
 
 START, BATCH, QUERIES = 50, 50, 50  # Table 1 of the paper
-SOURCES = ("mnist/train-images-idx3-ubyte.gz", "mnist/train-labels-idx1-ubyte.gz")
+MIRRORS = ("https://ossci-datasets.s3.amazonaws.com/mnist/", "https://storage.googleapis.com/cvdf-datasets/mnist/")
+SOURCES = {  # SHA-256 of the unpacked content
+    "mnist/train-images-idx3-ubyte.gz": "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+    "mnist/train-labels-idx1-ubyte.gz": "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+}
+files.declare(
+    "mnist",
+    {
+        name: files.Source(sha256, tuple(name.replace("mnist/", mirror, 1) for mirror in MIRRORS))
+        for name, sha256 in SOURCES.items()
+    },
+)
 LEVELS = (np.arange(256) / 255 - 0.1307) / 0.3081  # mean and s.d. of the training pixels
 CLIP = 1.4  # s.d.s of a digit's intensity
 LOW, WIDTH = -3.0, 0.6  # digit c has phi in [LOW + c * WIDTH, LOW + (c + 1) * WIDTH]
@@ -111,5 +122,4 @@ def load(seed: int, protocol: str) -> Problem:
     pool, valid = train_test_split(rest, test_size=0.25, random_state=seed)
     start = rng.choice(pool.size, START, replace=False)
     splits = [Split(images[rows], t[rows], y[rows], mu0[rows], mu1[rows], LEVELS) for rows in (pool, test, valid)]
-    sources = {name: files.FILES[name].sha256 for name in SOURCES}
-    return Problem("cmnist", *splits[:2], start, splits[2], BATCH, QUERIES, seed, protocol, sources)
+    return Problem("cmnist", *splits[:2], start, splits[2], BATCH, QUERIES, seed, protocol, SOURCES)

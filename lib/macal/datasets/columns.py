@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_complex_dtype, is_numeric_dtype, is_object_dtype
 
-from macal.problem import as_array
+from macal.arguments import as_array
 from macal.shapes import Outcomes, Rows
 
 MAX_CATEGORIES = 100
@@ -22,8 +22,8 @@ _DATE = re.compile(
 )
 
 
-def numbers(column: pd.Series, name: str) -> Outcomes | None:
-    """Return a column as float64, NaN where a value is missing; None if it does not hold numbers.
+def numbers(column: pd.Series, name: str) -> Outcomes | pd.Series:
+    """Return a column as float64, NaN where a value is missing; or as it is, if it does not hold numbers.
 
     Truth values are no numbers; Python's numbers and decimals in a column of objects are.
 
@@ -41,7 +41,7 @@ def numbers(column: pd.Series, name: str) -> Outcomes | None:
             values = np.full(len(column), np.nan)
             values[column.notna().to_numpy()] = [float(v) for v in given]
             return values
-    return None
+    return column
 
 
 def categories(column: pd.Series, name: str) -> list[Any]:
@@ -97,18 +97,17 @@ def standardised(values: Outcomes, pool: Rows) -> Outcomes:
     return scaled / scaled[pool].std()
 
 
-def encoded(columns: dict[str, pd.Series], pool: Rows) -> np.ndarray:
+def encoded(columns: dict[str, Outcomes | pd.Series], pool: Rows) -> np.ndarray:
     """Encode the columns of a table, (n, d): first numbers, standardised, then categories as 0/1 columns.
 
     Args:
-        columns: what a column is called in an error -> the column.
+        columns: what a column is called in an error -> what :func:`numbers` makes of it.
         pool: rows whose means and s.d.s count.
     """
     plain, dummies = [], []
     for name, column in columns.items():
-        values = numbers(column, name)
-        if values is not None:
-            plain.append(standardised(values, pool)[:, None])
+        if isinstance(column, np.ndarray):
+            plain.append(standardised(column, pool)[:, None])
             continue
         known = categories(column, name)  # of the whole table: the pool may lack a rare one
         codes = pd.Categorical(column.astype(object), categories=known).codes

@@ -10,7 +10,7 @@ import gzip
 import hashlib
 import os
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -44,102 +44,25 @@ class Source:
     urls: tuple[str, ...]
 
 
-def _github(repository: str, commit: str, path: str, sha256: str) -> Source:
+FILES: Registry[Source] = Registry("data file", {})
+GROUPS: Registry[tuple[str, ...]] = Registry("group of data files", {})
+
+
+def declare(group: str, sources: Mapping[str, Source], default: Sequence[str] | None = None) -> None:
+    """Say where a data set's raw files come from; the module that reads them does so once.
+
+    Args:
+        group: what :func:`require` and :func:`missing` are to call them.
+        sources: path in a data folder -> its source.
+        default: those that make up the group; all by default.
+    """
+    FILES.update(sources)
+    GROUPS[group] = tuple(sources if default is None else default)
+
+
+def pinned(repository: str, commit: str, path: str, sha256: str) -> Source:
+    """A file of a public GitHub repository, at one commit."""
     return Source(sha256, (f"https://raw.githubusercontent.com/{repository}/{commit}/{path}",))
-
-
-def _mnist(name: str, sha256: str) -> Source:
-    mirrors = ("https://ossci-datasets.s3.amazonaws.com/mnist/", "https://storage.googleapis.com/cvdf-datasets/mnist/")
-    return Source(sha256, tuple(mirror + name for mirror in mirrors))
-
-
-def _lbidd(name: str, sha256: str) -> Source:
-    repository = "IBM-HRL-MLHLS/IBM-Causal-Inference-Benchmarking-Framework"
-    return _github(repository, "fa3d17af22521e2d41b4c734f9148365b7dc92fd", f"data/LBIDD/scaling/{name}", sha256)
-
-
-LBIDD_INSTANCES = {  # SHA-256 of the factual and of the counterfactual table
-    "194fe0e3c1644d41a5085b92d2fe7e54": (
-        "8a80571c05c544fee9fd8b7354b79c6b705ccd309fa25a6dc46a0516952c51ff",
-        "4db29418ff8d41e5d0ddcb613963e0e8d0db2547e306bb6ebc7d90f9fffa779b",
-    ),
-    "1f8b1ffc247b45f884e95d8ca4989fd9": (
-        "8aa131a5b95a6eadc34e8dff1d827d39ed4d77970b97f355d23f7d56b13142a2",
-        "d48e5c56f86400c6764b00195bc1a42d35a4354516f92a65ee0640d430dd32aa",
-    ),
-    "2974def923b14e7884596f4d9ae506c7": (
-        "116a4ccf771d25d5ada676bb658348185d2bb5e01f15e4d629a8cb4742a62dca",
-        "1c9400bd2396c3a40f26e4ef7982a21c447a15205cca3168b0387b5974585a3a",
-    ),
-    "5227bb5fc1324e31a2f3e12bce9135bf": (
-        "78925e474390bc00a99ced83b041b65182544944fa36ecc2a510c85e310c34c6",
-        "24645f5f239427e55c0b5ab80fec92e683c91d97b70d1068d7ab0931637c5e0d",
-    ),
-    "53690f224aaa415bb2cd2e5a8656c099": (
-        "89ff7cb2e1a3012e2e0892c0b12348327903eda9d5965a2038a7e7251903fc08",
-        "24799fdff1f6e8dd7ef3ccb42b732b0832d8788d06df96479ef2c890b7fbc1f7",
-    ),
-    "59096d7a6c4e42339afd4502f5f2f06c": (
-        "eb1b17eea46a34aacfe239334b9de91c0c72172107f22c48512ca127c2c1ab59",
-        "1f7ef60860cf8d5200cc852ad4ab740a29bf06c2abae8835d38d3795228f141d",
-    ),
-    "6d2e2a79f5ec486a8702ab3c443cb88e": (
-        "b0adac62851e42ec29dcb8edc72e214f861ff9197fb8a7c2648fc88d90c15dc3",
-        "cdb2347971db39ff694824b1bd77995a0a9104773654b2c80e742a42c442859d",
-    ),
-    "9d5249efba244308a93f54d7ff7cad7b": (
-        "ad60449cd8a67a2867db29b94398f9cba782bdfdfac31fb9b2b1c6da0307b956",
-        "5d7aa00e066797eced29ed8157919ee414d374ab5a8101bf570a29cbb3821fb7",
-    ),
-    "d4ad7285da1248759990d167c7d1af0d": (
-        "eba58566199b28ec1678fff92226b62c524cdd8b6a95986e84e1d878686005a7",
-        "86c6a298dd541634ddb4fe8e5d1fbc0b003f5a60a538a1a1c3010f4bf6a92820",
-    ),
-    "dca9ecaff8194a4b9ccd940893adb543": (
-        "4c243419605cfc5b5aef643376263bd9c2e17a16090113fcc6e11daa95ee0962",
-        "9ac2d395600e41cec6c178a8eb9c5d25219ea3ca9a509bb7b9f406a662005042",
-    ),
-}
-FILES = Registry(
-    "data file",
-    {
-        "ihdp/ihdp.RData": _github(
-            "vdorie/npci",
-            "ba08244f35575831d81990c505e70f4fc2e69d80",
-            "examples/ihdp_sim/data/ihdp.RData",
-            "cfb4962905a24639dcad9814a51ccee20ab17efc23514c761f4acca018b0f597",
-        ),
-        "ibm/covariates.parquet": _github(
-            "inovex/justcause-data",
-            "cb548cbe71bcc857efaf8fdf97a503262a116b44",
-            "ibm/covariates.parquet",
-            "998cd1b7452a6cc659d5c25557fb9aeb0a9a1181132e9deb5a6ca6039936815d",
-        ),
-        **{
-            f"ibm/scaling/{ufid}{suffix}.csv": _lbidd(f"{ufid}{suffix}.csv", sha256)
-            for ufid, sums in LBIDD_INSTANCES.items()
-            for suffix, sha256 in zip(("", "_cf"), sums, strict=True)
-        },
-        "mnist/train-images-idx3-ubyte.gz": _mnist(
-            "train-images-idx3-ubyte.gz", "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"
-        ),
-        "mnist/train-labels-idx1-ubyte.gz": _mnist(
-            "train-labels-idx1-ubyte.gz", "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"
-        ),
-    },
-)
-GROUPS = Registry(  # what a data set needs by default
-    "group of data files",
-    {
-        "ihdp": ("ihdp/ihdp.RData",),
-        "ibm": (
-            "ibm/covariates.parquet",
-            "ibm/scaling/6d2e2a79f5ec486a8702ab3c443cb88e.csv",
-            "ibm/scaling/6d2e2a79f5ec486a8702ab3c443cb88e_cf.csv",
-        ),
-        "mnist": ("mnist/train-images-idx3-ubyte.gz", "mnist/train-labels-idx1-ubyte.gz"),
-    },
-)
 
 
 def cache() -> Path:

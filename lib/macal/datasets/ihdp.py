@@ -36,6 +36,18 @@ BINARY = (
 SITES = tuple(f"site{k}" for k in range(1, 8))  # ark, ein, har, mia, pen, tex, was; the eighth is the reference
 SOURCES = {"econml/data/ihdp/sim.csv": "f00fc75f44f66f8afc52686943a65fbf651593bdb5756b0ac14b4d70c0b81a32"}
 COVARIATES = CONTINUOUS + BINARY + SITES
+# the published file, for the tests alone
+files.declare(
+    "ihdp",
+    {
+        "ihdp/ihdp.RData": files.pinned(
+            "vdorie/npci",
+            "ba08244f35575831d81990c505e70f4fc2e69d80",
+            "examples/ihdp_sim/data/ihdp.RData",
+            "cfb4962905a24639dcad9814a51ccee20ab17efc23514c761f4acca018b0f597",
+        )
+    },
+)
 
 
 @cache

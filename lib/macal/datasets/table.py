@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_bool_dtype
 
+from macal.arguments import as_arms, as_count, as_outcomes
 from macal.datasets.columns import encoded, numbers
-from macal.problem import Problem, Split, as_arms, as_count
+from macal.problem import Problem, Split
 from macal.registry import UnknownName
 from macal.shapes import Indices, Outcomes, Rows
 
@@ -42,27 +42,12 @@ def _check_names(table: pd.DataFrame, named: list[Hashable]) -> None:
         )
 
 
-def _check_gaps(columns: dict[str, pd.Series]) -> None:
-    gaps = {}
-    for name, column in columns.items():
-        values = numbers(column, name)
-        gaps[name] = int(column.isna().sum() if values is None else (~np.isfinite(values)).sum())
-    found = ", ".join(f"{name} ({count})" for name, count in gaps.items() if count)
+def _check_gaps(columns: dict[str, Outcomes | pd.Series]) -> None:
+    gaps = {name: ~np.isfinite(c) if isinstance(c, np.ndarray) else c.isna() for name, c in columns.items()}
+    found = ", ".join(f"{name} ({gap.sum()})" for name, gap in gaps.items() if gap.any())
     if found:
         n = len(next(iter(columns.values())))
         raise ValueError(f"missing or infinite values in {found} of {n} rows; impute them or drop the rows first")
-
-
-def _outcomes(column: pd.Series, name: str) -> Outcomes:
-    """Outcomes, (n,), NaN where there is none yet."""
-    values = numbers(column.astype("Float64") if is_bool_dtype(column) else column, name)
-    if values is None or np.isinf(values).any():
-        odd = column[[not isinstance(v, Real) or isinstance(v, bool) for v in column]]
-        odd = odd if values is None else column[np.isinf(values)]
-        raise ValueError(
-            f"{name} must be finite numbers, missing where an outcome has not been bought, got {odd.iloc[0]!r}"
-        )
-    return values
 
 
 def _start(start: Any, table: pd.DataFrame, seed: int, pool: Rows, y: Any) -> Indices:
@@ -167,13 +152,15 @@ def from_table(
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise ValueError(f"seed must be an integer of at least 0, got {seed!r}")
     _check_names(table, [*covariates, treatment, *([] if outcome is None else [outcome])])
-    columns, arms = {f"covariate {c!r}": _column(table, c) for c in covariates}, _column(table, treatment)
+    labels = [f"covariate {c!r}" for c in covariates]
+    columns = {label: numbers(_column(table, c), label) for c, label in zip(covariates, labels, strict=True)}
+    arms = _column(table, treatment)
     _check_gaps(columns | {str(treatment): arms})
     n = len(table)
     t = as_arms(arms, n, str(treatment))
     if len(np.unique(t)) < 2:
         raise ValueError(f"{treatment} must hold both 0 and 1, got {n} rows of one arm; an effect needs both")
-    y = None if outcome is None else _outcomes(_column(table, outcome), str(outcome))
+    y = None if outcome is None else as_outcomes(numbers(_column(table, outcome), str(outcome)), n, str(outcome), True)
     pool, test = _divide(n, test_size, seed, y)
     first = _start(start, table, seed, pool, y)
     units = Split(encoded(columns, pool), t, y, index=table.index)

@@ -5,14 +5,20 @@ What a model has, :class:`Model` says; what its ``fit`` makes of each :class:`Ta
 
 from typing import Any
 
-from macal.models.base import Fitted, Model
+from macal.models.base import Fitted, Model, NotFitted, Task
 from macal.models.due import Due
 from macal.models.exact_gp import ExactGP
 from macal.models.meta import MetaLearner
-from macal.models.task import NotFitted, Task
-from macal.registry import Registry
+from macal.registry import Catalogue, Entry
 
-MODELS = Registry("model", {"exact-gp": ExactGP, "due": Due, "meta-learner": MetaLearner})
+MODELS = Catalogue(
+    "model",
+    {
+        "exact-gp": Entry(ExactGP, "exact GP", "Rasmussen and Williams 2006"),
+        "due": Entry(Due, "deep kernel", "van Amersfoort et al. 2021"),
+        "meta-learner": Entry(MetaLearner, "meta-learner", "Künzel et al. 2019"),
+    },
+)
 
 __all__ = ["MODELS", "Fitted", "Model", "NotFitted", "Task", "as_model", "get", "names"]
 

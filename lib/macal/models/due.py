@@ -13,10 +13,10 @@ import torch
 from jaxtyping import Float
 
 from macal.models import training
+from macal.models.base import Task
 from macal.models.gradients import sketch
 from macal.models.network import Units
 from macal.models.settings import Settings
-from macal.models.task import Task
 from macal.posterior import Posterior
 from macal.shapes import Arms, Covariates
 

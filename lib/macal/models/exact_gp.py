@@ -10,9 +10,9 @@ import numpy as np
 import torch
 
 from macal.models import dense_gp
+from macal.models.base import NotFitted, Task
 from macal.models.cholesky import NotPositiveDefinite
 from macal.models.dense_gp import DenseGP, Points, Problems, Raw, Values
-from macal.models.task import NotFitted, Task
 from macal.models.threads import one_thread
 from macal.posterior import Posterior
 from macal.problem import Split

@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from macal.models.base import Effects
-from macal.models.task import NotFitted, Task
+from macal.models.base import Effects, NotFitted, Task
 from macal.optional import needed
 from macal.registry import UnknownName
 from macal.shapes import Covariates

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import torch
 
+from macal.arguments import as_count
 from macal.models.sparse_gp import KERNELS
-from macal.problem import as_count
 from macal.registry import UnknownName
 
 CHOICES = {

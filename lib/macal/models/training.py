@@ -15,13 +15,13 @@ from typing import Any
 import torch
 from jaxtyping import Float, Shaped
 
+from macal.models.base import NotFitted
 from macal.models.cholesky import NotPositiveDefinite
 from macal.models.compiled import fused, wanted
 from macal.models.network import DeepKernel, Units, build, pad
 from macal.models.settings import Settings
 from macal.models.sparse_gp import PerModel
 from macal.models.streams import Streams
-from macal.models.task import NotFitted
 from macal.models.threads import one_thread
 
 BETAS, EPS = (0.9, 0.999), 1e-8

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from macal.plots import ARM_COLOURS, METHODS
+from macal.plots import ARM_COLOURS, style
 from macal.shapes import Outcomes
 
 QUANTITIES = {"pehe": r"$\sqrt{\epsilon_{PEHE}}$", "wass": "distance (surrogate)", "var": "model variance"}
@@ -28,7 +28,7 @@ def overlay(
     """
     for row, (quantity, column) in zip(axes, columns.items(), strict=True):
         for ax, (method, band) in zip(row, figure.query("quantity == @quantity").groupby("method"), strict=True):
-            colour, _, label = METHODS[str(method)]
+            colour, _, label = style(method)
             low, high = band["mean"] - 2 * band["sd"], band["mean"] + 2 * band["sd"]
             ax.fill_between(
                 band["n_train"], low.clip(lower=0), high, color="0.82", linewidth=0, label="published ± 2 s.d."
@@ -84,11 +84,11 @@ def surface(
     )
     ax.plot(grid, truth(2 * grid), "--", color="0.4", linewidth=0.8)
     ax.plot(grid, mean, color=ARM_COLOURS[arm], linewidth=1.2)
-    for places, style in (
+    for places, look in (
         (labelled, {"color": "black", "s": 9}),
         (picked, {"facecolor": "none", "edgecolor": "black", "s": 40}),
     ):
-        ax.scatter(places, truth(2 * np.asarray(places)), zorder=3, **style)
+        ax.scatter(places, truth(2 * np.asarray(places)), zorder=3, **look)
     ax.set(ylim=(-2.1, 2.1), yticks=[-1, 1], xlim=(grid[0], grid[-1]))
     return ax
 
@@ -99,6 +99,6 @@ def side_by_side(ax: Axes, titles: Sequence[str]) -> list[Axes]:
     ax.remove()
     panels = list(np.atleast_1d(figure.subplots(len(titles), 1, sharex=True)))
     for panel, method in zip(panels, titles, strict=True):
-        colour, _, name = METHODS[method]
+        colour, _, name = style(method)
         panel.set_title(name, color=colour, fontsize=9)
     return panels

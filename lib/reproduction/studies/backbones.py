@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from macal import datasets, metrics, models
-from macal.campaigns import loop
+from macal.campaigns import evaluation
 from macal.models import Task, due
 from macal.models.due import Due
 from macal.problem import Problem
@@ -115,7 +115,7 @@ def images(sizes: Sequence[int] = IMAGES, settings: Due | None = None) -> list[J
     def job(n: int) -> Job:
         def work() -> list[Answer]:
             problem = datasets.load("cmnist", 0)
-            return [Answer(loop.evaluate(problem, [random_units(problem, n)], settings).to_dict("records"))]
+            return [Answer(evaluation.evaluate(problem, [random_units(problem, n)], settings).to_dict("records"))]
 
         config = {"dataset": "cmnist", "protocol": "paper", "replication": 0, "method": "random", "n": n}
         return Job([config | {"settings": asdict(settings)}], work, settings)

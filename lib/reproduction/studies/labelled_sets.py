@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from macal import acquisition, datasets, metrics
-from macal.campaigns import loop
+from macal.campaigns import begin
 from macal.problem import Problem
 from macal.shapes import Indices
 from reproduction.studies import tables
@@ -47,7 +47,7 @@ def measure(problem: Problem, indices: Indices, caliper: float) -> dict[str, flo
 
 def plan(problem: Problem, method: str, n_queries: int) -> list[list[int]]:
     """Plan a label-free campaign; MACAL with the paper's weight of 2.5."""
-    campaign = loop.begin(problem, method, n_queries=n_queries)
+    campaign = begin(problem, method, n_queries=n_queries)
     campaign.plan()
     return [batch.tolist() for batch in campaign.batches]
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from macal import acquisition, metrics, models
 from macal.acquisition import Criterion
-from macal.campaigns import loop
+from macal.campaigns import evaluation, loop
 from macal.datasets import toy
 from macal.models.exact_gp import FittedGP
 from macal.problem import Problem
@@ -97,7 +97,7 @@ def run(part: Part, seeds: Iterable[int], **options: int) -> pd.DataFrame:
     Args:
         part: the campaigns.
         seeds: replications.
-        options: see :func:`macal.campaigns.loop.begin`.
+        options: see :func:`macal.campaigns.begin`.
     """
     problems = [toy.load(seed, part.protocol, part.centre) for seed in seeds]
     return loop.run_all(problems, part.criteria, model(part.optimiser), part.every, MEASURES, **options)
@@ -127,7 +127,7 @@ def final_errors(table: pd.DataFrame, method: str = "macal", optimiser: str = "a
         r["config"]["replication"]: toy.load(r["config"]["replication"], r["config"]["protocol"]) for r in wanted
     }
     sets = [p.labelled(r["picks"]) for p, r in zip(problems.values(), wanted, strict=True)]
-    fits = loop.train(model(optimiser), list(zip(problems.values(), sets, strict=True)))
+    fits = evaluation.train(model(optimiser), list(zip(problems.values(), sets, strict=True)))
     rows = {}
     for (seed, problem), fitted in zip(problems.items(), fits, strict=True):
         squares, out = (fitted.predict(problem.test.x).tau - problem.test.tau) ** 2, without_overlap(problem)

@@ -17,9 +17,10 @@ import numpy as np
 import pandas as pd
 
 from macal import datasets, models
+from macal.arguments import as_count
 from macal.models.due import Due
 from macal.optional import needed
-from macal.problem import Problem, as_count
+from macal.problem import Problem
 from reproduction.studies import backbones as backbone_study
 from reproduction.studies.jobs import Answer, Job, Row
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Int
 
-from macal.acquisition import State, get
+from macal.acquisition import PoolState, get
 from macal.acquisition.rolling import Rolling, expected_error
 from macal.shapes import Arms, Covariates, Indices
 from reproduction.theory import examples, pairing
@@ -29,12 +29,12 @@ def pools(n: int, shift: float) -> list[Pool]:
 
 def fixed(pool: Pool, alpha: float) -> Indices:
     """Units that MACAL labels under one weight, all queries together."""
-    return np.concatenate([pool[2], *get("macal", alpha=alpha).plan(State(*pool), SIZES)])
+    return np.concatenate([pool[2], *get("macal", alpha=alpha).plan(PoolState(*pool), SIZES)])
 
 
 def rolling(pool: Pool, rho: float, **prior: float) -> tuple[list[float], Indices]:
     """Weights that the rolling rule takes under a prior, and the units that it labels."""
-    weights, batches = zip(*Rolling(rho=rho, **(PRIOR | prior)).steps(State(*pool), SIZES), strict=True)
+    weights, batches = zip(*Rolling(rho=rho, **(PRIOR | prior)).steps(PoolState(*pool), SIZES), strict=True)
     return list(weights), np.concatenate([pool[2], *batches])
 
 

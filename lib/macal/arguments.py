@@ -1,0 +1,173 @@
+"""What callers pass in, as arrays and counts that the rest can trust; every refusal names the argument and a remedy."""
+
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from macal.shapes import Arms, Covariates, Indices, Outcomes
+
+_EXACT = 2**53  # integers beyond it are not all floats
+
+
+def as_array(value: Any, name: str) -> np.ndarray:
+    """Return an array, a tensor or a pandas object as a NumPy array, with NaN where a number is missing.
+
+    Raises:
+        ValueError: a sparse matrix, a masked entry, integers that float64 cannot hold, or a column of a DataFrame that
+            is not numeric.
+    """
+    if isinstance(value, torch.Tensor):
+        value = _from_tensor(value, name)
+    elif isinstance(value, pd.DataFrame):
+        value = _from_frame(value, name)
+    elif isinstance(value, (pd.Series, pd.Index)):
+        value = _from_column(value)
+    elif type(value).__module__.startswith("scipy.sparse"):
+        raise ValueError(f"{name} must be dense, got a sparse matrix; use .toarray()")
+    if isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
+        raise ValueError(
+            f"{name} must have no masked entries, got {np.ma.count_masked(value)}; fill them or drop their rows"
+        )
+    array = np.asarray(value)
+    if array.dtype.kind in "iu" and array.size and max(int(array.max()), -int(array.min())) > _EXACT:
+        raise ValueError(
+            f"{name} holds integers beyond 2**53, which lose digits as floats; if they are identifiers, leave them out"
+        )
+    return array
+
+
+def _from_tensor(value: torch.Tensor, name: str) -> torch.Tensor:
+    if value.layout != torch.strided:
+        raise ValueError(f"{name} must be dense, got a sparse tensor; use .to_dense()")
+    value = value.detach().cpu()
+    return value.double() if value.is_floating_point() and value.dtype != torch.float32 else value
+
+
+def _from_frame(value: pd.DataFrame, name: str) -> np.ndarray:
+    columns = [as_array(value.iloc[:, k], f"column {c!r} of {name}") for k, c in enumerate(value.columns)]
+    for column, array in zip(value.columns, columns, strict=True):
+        if array.dtype.kind not in "fiub":
+            raise ValueError(
+                f"{name} must be numeric, got column {column!r} of dtype {array.dtype}; encode its categories first"
+            )
+    return np.column_stack(columns) if columns else np.empty(value.shape)
+
+
+def _from_column(value: pd.Series | pd.Index) -> np.ndarray:
+    """Nullable and Arrow columns as what NumPy has for them."""
+    if isinstance(value.dtype, np.dtype):
+        return value.to_numpy()
+    if isinstance(value.dtype, pd.SparseDtype):
+        return np.asarray(value.array)
+    if value.dtype.kind in "fiub" and value.hasnans:
+        return value.to_numpy(np.float64, na_value=np.nan)
+    return value.to_numpy(value.dtype.numpy_dtype if value.dtype.kind in "fiub" else object)
+
+
+def as_covariates(x: Any, name: str = "x") -> Covariates:
+    """Return ``x`` as an (n, d) array of finite floats; float32 stays so, all else becomes float64.
+
+    Args:
+        x: NumPy array, torch tensor or DataFrame, (n, d).
+        name: what the argument is called in an error.
+
+    Raises:
+        ValueError: not two-dimensional, without a column, sparse, masked, not numeric, or not finite.
+    """
+    x = as_array(x, name)
+    if x.ndim != 2:
+        raise ValueError(
+            f"{name} must have two axes (units, covariates), got shape {x.shape};"
+            " reshape(-1, 1) makes one covariate a column"
+        )
+    if not x.shape[1]:
+        raise ValueError(f"{name} must have at least one covariate, got shape {x.shape}")
+    if x.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must be numeric, got dtype {x.dtype}; encode its categories first")
+    x = x if x.dtype == np.float32 else x.astype(np.float64)
+    if not np.isfinite(x).all():
+        rows = np.flatnonzero(~np.isfinite(x).all(axis=1))
+        raise ValueError(
+            f"{name} must be finite, got NaN or infinity in {rows.size} rows, the first being row {rows[0]};"
+            " impute or drop them"
+        )
+    return x
+
+
+def as_arms(t: Any, n: int, name: str = "t") -> Arms:
+    """Return ``t`` as an (n,) integer array of 0 (control) and 1 (treated).
+
+    Raises:
+        ValueError: another length than ``n``, or a value that is neither 0 nor 1.
+    """
+    t = as_array(t, name)
+    if t.shape != (n,):
+        raise ValueError(f"{name} must have one entry for each of the {n} units, got shape {t.shape}")
+    if t.dtype.kind in "mM":
+        raise ValueError(f"{name} must be binary (0 control, 1 treated), got times; recode the treatment")
+    values = list(dict.fromkeys(t.tolist()))  # not sorted: they may be of several kinds
+    odd = [v for v in values if not (isinstance(v, (Real, Decimal, np.bool_)) and v in (0, 1))]
+    if odd:
+        raise ValueError(f"{name} must be binary (0 control, 1 treated), got also {odd[:5]}; recode the treatment")
+    return t.astype(np.int64)
+
+
+def as_outcomes(y: Any, n: int, name: str = "y", missing: bool = False) -> Outcomes:
+    """Return ``y`` as an (n,) float64 array of finite outcomes.
+
+    Args:
+        y: outcomes, (n,), in their own unit.
+        n: number of units.
+        name: what the argument is called in an error.
+        missing: whether an outcome may be NaN, for one that has not been observed.
+
+    Raises:
+        ValueError: another length than ``n``, not numeric, or not finite.
+    """
+    y = as_array(y, name)
+    if y.shape != (n,):
+        raise ValueError(f"{name} must have one entry for each of the {n} units, got shape {y.shape}")
+    if y.dtype.kind in "fiub":
+        odd = y[np.isinf(y) | (np.isnan(y) & (not missing))].tolist()
+    else:
+        odd = [v for v in y.tolist() if isinstance(v, bool) or not isinstance(v, Real)] or y.tolist()
+    if odd:
+        gaps = ", missing where an outcome has not been bought" if missing else ""
+        raise ValueError(f"{name} must be finite numbers{gaps}, got {odd[0]!r}")
+    return y.astype(np.float64)
+
+
+def as_indices(labelled: Any, n: int, name: str = "labelled") -> Indices:
+    """Return ``labelled`` as an integer array of distinct indices below ``n``.
+
+    Raises:
+        ValueError: not integers, out of range, or repeated.
+    """
+    given = as_array(labelled, name)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise ValueError(
+            f"{name} must be a list of integer indices, got shape {given.shape} and dtype {given.dtype};"
+            " for a mask use np.flatnonzero(mask)"
+        )
+    out = given.astype(np.int64)
+    if out.size and (out.min() < 0 or out.max() >= n):
+        raise ValueError(f"{name} must lie in 0..{n - 1}, got {out.min()}..{out.max()}")
+    values, counts = np.unique(out, return_counts=True)
+    if (counts > 1).any():
+        raise ValueError(f"{name} must not repeat an index, got {values[counts > 1][:5].tolist()} more than once")
+    return out
+
+
+def as_count(value: Any, name: str) -> int:
+    """Return ``value`` as an int of at least 1.
+
+    Raises:
+        ValueError: not an integer, or below 1.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
+    return int(value)

@@ -1,0 +1,128 @@
+"""One campaign: which units it buys, batch by batch, and its plan in the caller's names."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from macal import acquisition
+from macal.acquisition import Criterion, PoolState
+from macal.acquisition.base import as_batch_size
+from macal.arguments import as_count
+from macal.models import Fitted
+from macal.problem import Problem
+from macal.shapes import Indices
+
+
+@dataclass(eq=False)
+class Campaign:
+    """One campaign under way.
+
+    Attributes:
+        problem: the problem.
+        method: what its rows are called.
+        criterion: chooses the batches.
+        n_queries: batches to acquire.
+        batch_size: labels per batch.
+        seed: of the criterion's own draws.
+        batches: what was bought so far, a list of indices per query.
+    """
+
+    problem: Problem
+    method: str
+    criterion: Criterion
+    n_queries: int
+    batch_size: int
+    seed: int
+    batches: list[Indices] = field(default_factory=list)
+
+    def labelled(self, step: int | None = None) -> Indices:
+        """Indices labelled after ``step`` queries; after all so far by default."""
+        return self.problem.labelled(self.batches[:step])
+
+    @property
+    def over(self) -> bool:
+        """Whether the budget is spent or the pool exhausted."""
+        left = len(self.problem.pool) - len(self.problem.start) - sum(map(len, self.batches))
+        return len(self.batches) >= self.n_queries or left == 0
+
+    def plan(self) -> None:
+        """Choose all batches of a label-free criterion."""
+        pool = self.problem.pool
+        self.batches = acquisition.plan_batches(
+            self.criterion, pool.x, pool.t, self.problem.start, self.n_queries, self.batch_size, self.seed
+        )
+
+    def advance(self, fitted: Fitted) -> None:
+        """Choose the next batch by the model that was fitted to the labels so far."""
+        pool, needs = self.problem.pool, self.criterion.needs
+        x = pool.x
+        posterior = fitted.predict(x) if "posterior" in needs else None
+        features = fitted.gradients(x, pool.t) if "features" in needs else None
+        rng = np.random.default_rng([self.seed, len(self.batches)])
+        state = PoolState(x.astype(np.float64), pool.t, self.labelled(), rng, posterior, features)
+        self.batches.append(self.criterion.select(state, self.batch_size))
+
+
+def begin(
+    problem: Problem,
+    criterion: Any,
+    method: str | None = None,
+    n_queries: int | None = None,
+    batch_size: int | None = None,
+    seed: int | None = None,
+) -> Campaign:
+    """Set up a campaign; what is None is the problem's own.
+
+    Args:
+        problem: the problem.
+        criterion: a name of :func:`macal.acquisition.names`, or a criterion.
+        method: what its rows are called; the criterion's name by default.
+        n_queries: batches to acquire.
+        batch_size: labels per batch.
+        seed: of the criterion's own draws.
+
+    Raises:
+        UnknownName: no such criterion.
+        ValueError: a number out of range.
+    """
+    if not isinstance(criterion, (str, Criterion)):
+        raise ValueError(f"criterion must be a name, or one of macal.get(name), got {criterion!r}")
+    method = method or (criterion if isinstance(criterion, str) else type(criterion).__name__.lower())
+    criterion = acquisition.get(criterion) if isinstance(criterion, str) else criterion
+    n_queries = as_count(problem.n_queries if n_queries is None else n_queries, "n_queries")
+    batch_size = as_batch_size(problem.batch_size if batch_size is None else batch_size, criterion)
+    return Campaign(problem, method, criterion, n_queries, batch_size, problem.seed if seed is None else seed)
+
+
+def schedule(problem: Problem, criterion: Any = "macal", **options: Any) -> pd.DataFrame:
+    """Plan a campaign before any outcome is known, in the caller's own names for the units.
+
+    Args:
+        problem: say of :func:`macal.datasets.from_table`, whose units go by the index of the table.
+        criterion: a name of :func:`macal.acquisition.names`, or a criterion; one that needs no model.
+        options: ``n_queries``, ``batch_size``, ``seed``: see :func:`begin`.
+
+    Returns:
+        One row per unit, in the order in which they are to be asked. The index names the unit; ``round`` is 0 for the
+        problem's start and then the number of the query; ``treated`` is 0 or 1.
+
+    Raises:
+        UnknownName: no such criterion.
+        ValueError: a criterion that needs a model, or a number out of range.
+    """
+    campaign = begin(problem, criterion, **options)
+    if campaign.criterion.needs:
+        raise ValueError(
+            f"{campaign.method!r} needs a model of the answers so far, so its plan cannot be made in advance;"
+            " take a criterion that needs none, such as 'macal', 'qhte' or 'random-balanced'"
+        )
+    campaign.plan()
+    asked, pool = campaign.labelled(), problem.pool
+    sizes = [len(problem.start), *map(len, campaign.batches)]
+    names = pd.RangeIndex(len(pool), name="unit") if pool.index is None else pool.index
+    if {"round", "treated"} & set(names.names):
+        raise ValueError(f"the units' index is called {names.name!r}, as a column of the plan is; rename it")
+    rounds = np.repeat(np.arange(len(sizes)), sizes)
+    return pd.DataFrame({"round": rounds, "treated": pool.t[asked]}, index=names[asked])
