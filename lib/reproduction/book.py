@@ -262,8 +262,7 @@ def _fits(value: Any, kind: Any) -> bool:
 
 def setup(app: Any) -> dict[str, bool]:
     """Make this module a Sphinx extension: pages that raise no script error and take MathJax from the site itself."""
-    # a page without maths may still list a title that has some
-    app.set_html_assets_policy("always")
+    app.set_html_assets_policy("always")  # a page without maths may still list a title that has some
     app.connect("config-inited", lambda _, config: setattr(config, "mathjax_path", MATHJAX))
     app.connect("html-page-context", _drop_repeated_scripts, priority=900)
     app.connect("build-finished", _copy_mathjax)
