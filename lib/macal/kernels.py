@@ -4,8 +4,8 @@ Functions of points are NumPy's. Those whose names end in ``_of`` take s, square
 scale, and are PyTorch's, for models keep distances from one step to the next. Source: C. E. Rasmussen and C. K. I.
 Williams, *Gaussian Processes for Machine Learning*, MIT Press, 2006, Sections 2.2 and 4.2.
 
-scikit-learn's and gpytorch's own kernels divide the points by the length scale, not the distances: other last digits
-than those of the recorded tables, and in the models a pass over all features more.
+Not scikit-learn's or gpytorch's own, which divide the points by the length scale, not the distances: last digits
+differ, so that recorded campaigns would not come out again, and a training step takes a pass over all features more.
 """
 
 from typing import TypeVar

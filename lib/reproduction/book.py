@@ -8,6 +8,7 @@ so that importing this module is cheap.
 import argparse
 import ast
 import hashlib
+import inspect
 import os
 import re
 import sys
@@ -106,11 +107,10 @@ def rerun(chapter: str, parameters: Mapping[str, Any], root: Path = ROOT) -> Pat
         UnknownName: The chapter has no such parameter.
         papermill.PapermillExecutionError: A cell failed; the message holds its traceback.
     """
-    import nbformat
     import papermill
 
     source, target = root / "notebooks" / f"{chapter}.ipynb", root / "runs" / f"{chapter}.ipynb"
-    declared, _ = _parameters([cell.source for cell in nbformat.read(source, 4).cells if cell.cell_type == "code"])
+    declared = papermill.inspect_notebook(source)
     for name in parameters:
         if name not in declared:
             raise UnknownName(f"parameter of {chapter!r}", name, declared)
@@ -237,42 +237,31 @@ def check(namespace: Mapping[str, Any], *rules: str) -> None:
     Papermill itself runs the whole chapter with defaults where a name is misspelt; this stops it at once.
 
     Args:
-        namespace: The chapter's ``globals()``.
+        namespace: The chapter's ``globals()``; what is annotated there is a parameter.
         *rules: Conditions on the parameters as Python text, such as ``"1 <= n_seeds <= 100"``. They are the chapter's
             own words; nothing that a reader passes in is ever evaluated.
 
     Raises:
         ValueError: Lists everything that is wrong.
     """
-    declared, passed = _parameters(namespace.get("In", []))
+    declared, passed = namespace.get("__annotations__", {}), _passed(namespace.get("In", []))
     problems = [f"unknown parameter {nearest(name, declared)}" for name in passed if name not in declared]
-    mistyped = set()
-    for name, annotation in declared.items():
-        if not _fits(namespace[name], eval(annotation, dict(namespace))):
-            mistyped.add(name)
-            problems.append(f"{name}={namespace[name]!r}: must be {annotation}")
+    mistyped = [name for name, kind in declared.items() if not _fits(namespace[name], kind)]
+    for name in mistyped:
+        problems.append(f"{name}={namespace[name]!r}: must be {inspect.formatannotation(declared[name])}")
     for rule in rules:
         names = sorted({n.id for n in ast.walk(ast.parse(rule)) if isinstance(n, ast.Name)} & declared.keys())
-        if mistyped.isdisjoint(names) and not eval(rule, dict(namespace)):
+        if not {*mistyped} & {*names} and not eval(rule, dict(namespace)):
             found = ", ".join(f"{name}={namespace[name]!r}" for name in names)
             problems.append(f"{found}: needs {rule}")
     if problems:
         raise ValueError("bad parameters\n  " + "\n  ".join(problems))
 
 
-def _parameters(history: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """Annotations of the declared parameters, by name, and the names that papermill passed."""
-    declared, passed = {}, []
-    for source in history:
-        try:
-            cell = ast.parse(source)
-        except SyntaxError:
-            continue
-        if cell.body and all(isinstance(line, ast.AnnAssign) for line in cell.body):  # the last such cell declares
-            declared, passed = {line.target.id: ast.unparse(line.annotation) for line in cell.body}, []
-        elif source.startswith("# Parameters\n"):  # so papermill heads the cell that it puts after the declaration
-            passed = [n.id for n in ast.walk(cell) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
-    return declared, passed
+def _passed(history: Sequence[str]) -> list[str]:
+    """Names that papermill passed, in the cell that it puts after the declaration and heads so."""
+    cell = next((source for source in reversed(history) if source.startswith("# Parameters\n")), "")
+    return [n.id for n in ast.walk(ast.parse(cell)) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
 
 
 def _fits(value: Any, kind: Any) -> bool:

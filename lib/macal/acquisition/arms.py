@@ -11,7 +11,7 @@ covariates to float32 adds less than 5 u: together less than eta (|a|^2 + |b|^2)
 squared norms by eta yields lower bounds, stretching them upper bounds, at no cost.
 
 *Exact values.* What decides a pick is computed from float64 covariates by direct differences, whose squares are added
-in an order that depends on their number alone (:func:`folded`). So the same two rows have the same distance whatever
+in an order that depends on their number alone (``folded``). So the same two rows have the same distance whatever
 the processor, the number of threads, or the moment of the campaign, and equal scores are equal to the last bit: of
 equally good picks the one with the lowest unit is taken, and a campaign that is resumed goes on as if it had not been
 stopped.

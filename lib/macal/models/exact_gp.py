@@ -69,12 +69,14 @@ class FittedGP:
     @torch.no_grad()
     def predict(self, x: Covariates) -> Posterior:
         """Return the posterior of both noiseless outcomes at ``x``, (n, d)."""
+        # (n, 2) each; an arm without labels keeps mean 0 and variance 1
         mean, var = np.zeros((len(x), 2)), np.ones((len(x), 2))
         new = torch.as_tensor(np.array(x), dtype=torch.float64)
         with one_thread():
             for arm, gp in enumerate(self.gps):
                 if gp is not None:
                     mean[:, arm], var[:, arm] = (a.numpy() for a in gp.predict(new))
+        # (n, 2) and (n, 2, 2): the arms are independent
         return Posterior(self.centre + self.scale * mean, self.scale**2 * var[:, :, None] * np.eye(2))
 
 

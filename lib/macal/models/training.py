@@ -200,7 +200,7 @@ class Batch:
         self._map(lambda mine, theirs: torch.cat([mine, theirs]), other)
         return self
 
-    def _map(self, rule: Any, other: "Batch | None" = None) -> None:
+    def _map(self, rule: Callable[[torch.Tensor, torch.Tensor], torch.Tensor], other: "Batch | None" = None) -> None:
         """Apply ``rule`` to every tensor with a model axis, alongside the other batch's, and lay the units anew."""
         other = other or self
 

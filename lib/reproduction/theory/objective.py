@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
-from macal.kernels import rbf
+from macal.kernels import posterior_variance, rbf
 from macal.shapes import Arms, Covariates, Distances, Indices
 
 
@@ -52,9 +52,8 @@ class Objective:
     def variance(self, arm: int, extra: tuple[int, ...] = ()) -> Distances:
         """Posterior variance of an arm's process at every unit of the pool, (n,)."""
         done = [*self.labelled[self.t[self.labelled] == arm], *extra]
-        cross = self._kernel(self.x, self.x[done])
-        gram = self._kernel(self.x[done], self.x[done]) + self.noise * np.eye(len(done))
-        return 1 - np.einsum("ij,ji->i", cross, np.linalg.solve(gram, cross.T))
+        cross, gram = self._kernel(self.x, self.x[done]), self._kernel(self.x[done], self.x[done])
+        return posterior_variance(cross, gram, np.ones(len(self.x)), self.noise)
 
     def distance(self, one: tuple[int, ...] = (), zero: tuple[int, ...] = ()) -> float:
         """1-Wasserstein distance between the labelled arms, with more units labelled."""
