@@ -28,7 +28,7 @@ pull: $(READY)     ## carry edits made in Jupyter back to the text: NAME=ihdp_sm
 	touch notebooks/$(NAME).ipynb
 	$(BIN)/jupytext --sync notebooks/$(NAME).ipynb
 
-# as many processes run as there are cores: more threads would wait for each other
+# as many processes run as there are cores: more threads would wait for each other; conftest.py puts the longest files first
 test: export OMP_NUM_THREADS = 1
 test: $(READY)     ## style, unit tests, the site, and every stored output
 	$(BIN)/ruff check

@@ -17,7 +17,7 @@ from macal.shapes import Indices
 CRITERIA = Catalogue(
     "criterion",
     {
-        "random": Entry(Random, "Random", "folklore", ("#7f7f7f", "--")),
+        "random": Entry(Random, "Random", "–", ("#7f7f7f", "--")),
         "random-balanced": Entry(RandomBalanced, "Random, balanced", "this project", ("#7f7f7f", ":")),
         "coreset": Entry(CoreSet, "Core-Set", "Sener and Savarese 2018", ("#A6761D", "-.")),
         "qhte": Entry(QHTE, "QHTE", "Qin et al. 2021", ("#E69F00", "-.")),
