@@ -1,8 +1,8 @@
-"""The data sets of the paper, each a function of (seed, protocol) that returns a :class:`macal.problem.Problem`."""
+"""The data sets, each a function of (seed, protocol) that returns a :class:`macal.problem.Problem`."""
 
 from typing import Any
 
-from macal.datasets import cmnist, ibm, ihdp, toy
+from macal.datasets import acic, cmnist, ibm, ihdp, toy
 from macal.datasets.table import from_table
 from macal.problem import Problem
 from macal.registry import Catalogue, Entry, UnknownName
@@ -15,6 +15,7 @@ DATASETS = Catalogue(
         "ihdp": Entry(ihdp.load, "IHDP", "Hill 2011"),
         "ibm": Entry(ibm.load, "IBM", "Shimoni et al. 2018", files=("ibm",)),
         "cmnist": Entry(cmnist.load, "CMNIST", "Jesson et al. 2021", files=("mnist",)),
+        "acic": Entry(acic.load, "ACIC 2016", "Dorie et al. 2019", files=("acic",)),
     },
 )
 
