@@ -14,8 +14,6 @@ import re
 import sys
 import tempfile
 import time
-import types
-import typing
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -266,17 +264,13 @@ def _passed(history: Sequence[str]) -> list[str]:
 
 def _fits(value: Any, kind: Any) -> bool:
     """Whether a value is of the annotated type; an int passes for a float, a bool only for a bool."""
-    origin, inner = typing.get_origin(kind) or kind, typing.get_args(kind)
-    if origin in (typing.Union, types.UnionType):
-        return any(_fits(value, choice) for choice in inner)
-    if origin is None:
-        return value is None
-    plain = isinstance(value, (int, float) if origin is float else origin)
-    if not plain or (isinstance(value, bool) and origin is not bool):
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        TypeAdapter(kind).validate_python(value, strict=True)
+    except ValidationError:
         return False
-    if origin is tuple and inner and inner[-1] is not ...:
-        return len(value) == len(inner) and all(map(_fits, value, inner))
-    return not inner or all(_fits(item, inner[0]) for item in value)
+    return True
 
 
 if __name__ == "__main__":
