@@ -150,7 +150,7 @@ def test_bad_input_is_named(call, message):
 
 
 def test_the_table_is_searched_judged_afresh_and_resumes(tmp_path, trained, monkeypatch):
-    monkeypatch.setattr(tuning.jobs, "__defaults__", (None, None, 6, 2))
+    monkeypatch.setattr(tuning, "TRIALS", 6)
     store = tmp_path / "store"
     with pytest.raises(results.Incomplete, match="lacks 9 of 10 campaigns"):
         recording.record(tables.get("tuning"), store, tmp_path / "results", jobs=1)

@@ -18,7 +18,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     text = "run or resume what makes a table, and publish it; without a name, list the tables"
     command = commands.add_parser("record", help=text, description=text)
-    command.add_argument("name", nargs="?", choices=tables.TABLES, metavar="NAME", help="of the table")
+    command.add_argument("name", nargs="?", metavar="NAME", help="of the table, or of a planned sweep alone")
     command.add_argument("--store", type=Path, help="folder of the records (default: runs/NAME)")
     command.add_argument("--jobs", type=int, help="run only so many jobs now, or chunks of a sweep (default: all)")
     command.add_argument("--workers", type=int, default=1, help="processes, where sweeps make the table")

@@ -225,25 +225,22 @@ def finished(study: optuna.Study, search: Search) -> list[Job]:
     return [job(t) for t in ranking(study)]
 
 
-def jobs(
-    name: str, replications: int | None = None, store: Path | None = None, n_trials: int = TRIALS, best: int = BEST
-) -> Iterator[Job]:
+def jobs(name: str, replications: int | None = None, store: Path | None = None) -> Iterator[Job]:
     """Search, and yield the jobs of the search and of the judgement on fresh replications.
 
     Args:
         name: of the table.
         replications: of the search, and of the judgement; those of the book by default.
         store: folder of the records, where ``study.db`` keeps the search.
-        n_trials: points tried in all.
-        best: points judged again.
+
+    Raises:
+        ValueError: no store, or one with another search.
     """
     if store is None:
-        raise ValueError("a search needs a store to be kept in")
-    search, judgement = Search(), Search(replications=tuple(HELD_OUT))
-    if replications is not None:
-        search = Search(replications=tuple(range(replications)))
-        judgement = Search(replications=tuple(HELD_OUT)[:replications])
+        raise ValueError("a search needs a store to be kept in, got none")
+    seen = Search.replications if replications is None else tuple(range(replications))
+    search, judgement = Search(seen), Search(tuple(HELD_OUT)[:replications])
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    study = optimise(store / "study.db", n_trials, search, lambda t: print(t.number, t.value, t.params, flush=True))
+    study = optimise(store / "study.db", TRIALS, search, lambda t: print(t.number, t.value, t.params, flush=True))
     yield from finished(study, search)
-    yield from confirmations(study, best, judgement)
+    yield from confirmations(study, BEST, judgement)
