@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from reproduction.claims.readings import CODE, EXACT, LEARNERS, TURNING_POINT, WRITTEN, Reading, inner
+from reproduction.claims.leads import lead
+from reproduction.claims.readings import CODE, EXACT, LEARNERS, TURNING_POINT, WRITTEN, Reading
 from reproduction.claims.rules import Rules
-from reproduction.claims.standing import lowest, scope, standing, told
+from reproduction.claims.standing import lowest, scope, told
 from reproduction.claims.verdict import Verdict, together
 
 OTHERS = ("random", "random-balanced", "qhte")
@@ -27,15 +28,11 @@ def cells(
     Returns:
         (estimator, data set) -> rows of :func:`reproduction.claims.standing.standing`, where enough is recorded.
     """
-    found = {}
-    for reading in readings:
-        for name in reading.tables:
-            table = reading.load(name)
-            if table is None or reading.macal not in set(table["method"]):
-                continue
-            table = inner(table, name)
-            table = table[table["labelled"] <= until] if name == "ihdp" else table
-            found[reading.name, name] = standing(table, reading.macal, others, rules, reading.share(name, rules))
+    found = {
+        (reading.name, name): lead(reading, name, rules, until if name == "ihdp" else None, others)
+        for reading in readings
+        for name in reading.tables
+    }
     return {key: rows for key, rows in found.items() if len(rows)}
 
 

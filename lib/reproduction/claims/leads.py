@@ -1,5 +1,7 @@
 """Verdicts E1 to E4: whether MACAL's error is below that of every baseline, on each data set and on all."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from reproduction.claims.readings import EXACT, HALVES, TURNING_POINT, WRITTEN, Reading, absent, by_stretch, inner
@@ -11,8 +13,17 @@ FREE = ("random", "qhte")  # baselines that need no model, and are run to the en
 DATASETS = ("ihdp", "ibm", "cmnist")
 
 
-def lead(reading: Reading, dataset: str, rules: Rules, until: int | None = None) -> pd.DataFrame:
-    """MACAL against the baselines of a reading: up to ``until`` labels, or over the whole campaign.
+def lead(
+    reading: Reading, dataset: str, rules: Rules, until: int | None = None, others: Sequence[str] = ()
+) -> pd.DataFrame:
+    """MACAL against others on a data set, without the start: up to ``until`` labels, or over the whole campaign.
+
+    Args:
+        reading: whose model and distance.
+        dataset: "ihdp", "ibm" or "cmnist".
+        rules: level, minimum of replications, margin, power.
+        until: last number of labels; none by default.
+        others: the methods compared with; the reading's baselines by default.
 
     Returns:
         Rows of :func:`reproduction.claims.standing.standing`; none where too little is recorded.
@@ -21,8 +32,8 @@ def lead(reading: Reading, dataset: str, rules: Rules, until: int | None = None)
     if table is None or reading.macal not in set(table["method"]):
         return pd.DataFrame(columns=["replications", "standing"])
     table = inner(table, dataset)
-    table = by_stretch(table, (until,))[until] if until else table
-    return standing(table, reading.macal, reading.others, rules, reading.share(dataset, rules))
+    table = table if until is None else table[table["labelled"] <= until]
+    return standing(table, reading.macal, others or reading.others, rules, reading.share(dataset, rules))
 
 
 def _said(found: pd.DataFrame, reading: Reading, rules: Rules) -> str:
@@ -51,7 +62,7 @@ def judge_ihdp(rules: Rules, reading: Reading) -> Verdict:
     verdict = lowest(early, len(reading.others))
     shown = f"up to {TURNING_POINT} labels {_said(early, reading, rules)}"
     if len(early):
-        table = by_stretch(inner(reading.load("ihdp"), "ihdp"), HALVES).get(HALVES[1])
+        table = by_stretch(inner(reading.load("ihdp"), "ihdp"), HALVES)[HALVES[1]]
         late = standing(table, reading.macal, FREE, rules, reading.share("ihdp", rules))
         if verdict == "holds":
             verdict = {"holds": "holds", "undecided": "undecided"}.get(tied(late, rules), "holds in part")
