@@ -6,6 +6,7 @@ import pytest
 
 from macal import results
 from reproduction.claims import backbones
+from reproduction.claims.rules import Rules
 
 
 def test_h1_on_the_recorded_search():
@@ -49,7 +50,7 @@ def test_h1_can_go_any_way(monkeypatch, loss, log_ratio, verdict):
 
 def test_noise_is_no_improvement(monkeypatch):
     monkeypatch.setattr(results, "load", lambda name: tuning_table(-0.05, -0.05, noise=1.0))
-    assert backbones.judge_tuning().verdict == "holds"
+    assert backbones.judge_tuning().verdict == "undecided"
 
 
 def test_more_points_found_widen_the_intervals():
@@ -103,7 +104,7 @@ def variants_table(shifts, noise=0.001, replications=8):
         ({"treatment": 0.0, "kernel": 0.0}, 0.01, "holds"),
         ({"treatment": 0.5, "kernel": -0.5}, 0.01, "does not hold"),
         ({"treatment": 0.5, "kernel": 0.0}, 0.01, "holds in part"),
-        ({"treatment": 0.0, "kernel": 0.0}, 1.0, "not tested"),
+        ({"treatment": 0.0, "kernel": 0.0}, 1.0, "undecided"),
     ],
 )
 def test_code_can_go_any_way(monkeypatch, shifts, noise, verdict):
@@ -118,7 +119,7 @@ def test_the_sign_says_which_is_better():
 
 
 def test_few_replications_show_nothing():
-    found = backbones.differences(variants_table({"treatment": 0.5, "kernel": 0.0}, replications=4))
+    found = backbones.differences(variants_table({"treatment": 0.5, "kernel": 0.0}, replications=4), Rules(minimum=5))
     assert set(found["does it matter?"]) == {"not shown"}
 
 

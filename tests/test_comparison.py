@@ -5,7 +5,21 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from macal.comparison import beside, interval, label_efficiency, log_ratio, paired, shared, summary
+from macal.comparison import (
+    beside,
+    gaps,
+    holm,
+    interval,
+    judge,
+    label_efficiency,
+    labels_to_reach,
+    log_ratio,
+    paired,
+    replications_needed,
+    shared,
+    sign_flips,
+    summary,
+)
 
 TABLE = pd.DataFrame(
     {
@@ -68,9 +82,10 @@ def test_a_method_is_set_against_all_others():
     assert (found.low < found.log_ratio).all() and (found.high < 0).all() and (found.difference < 0).all()
     assert (found.p < 1e-9).all()
     one = np.log(campaigns(-0.3).pivot_table("pehe", ["replication", "labelled"], "method"))
-    gaps = (one["macal"] - one["qhte"]).groupby("replication").mean()
-    half = stats.t.ppf(0.975, 11) * gaps.std(ddof=1) / np.sqrt(12)
-    np.testing.assert_allclose(found.loc["qhte", ["low", "high"]], [gaps.mean() - half, gaps.mean() + half])
+    lead = (one["macal"] - one["qhte"]).groupby("replication").mean()
+    half = stats.t.ppf(1 - 0.025 / 2, 11) * lead.std(ddof=1) / np.sqrt(12)  # two comparisons
+    np.testing.assert_allclose(found.loc["qhte", ["low", "high"]], [lead.mean() - half, lead.mean() + half])
+    assert found.loc["qhte", "median"] == lead.median()
     low, high = sorted(
         stats.ttest_1samp((one["macal"] - one[m]).groupby("replication").mean(), 0).pvalue for m in ("random", "qhte")
     )
@@ -96,6 +111,7 @@ def test_few_replications_give_wide_intervals():
 def test_identical_methods_do_not_differ():
     table = pd.concat([TABLE[TABLE.method == "random"].assign(method=m) for m in ("macal", "random")])
     assert paired(table).loc["random", ["log_ratio", "low", "high", "p"]].tolist() == [0, 0, 0, 1]
+    assert paired(table).loc["random", "p_flips"] == 1
 
 
 def test_one_replication_is_no_comparison():
@@ -167,3 +183,69 @@ def test_summary_by_hand():
     alone = summary(table[table.replication == 0], 50)  # one replication: a ratio, and no interval
     np.testing.assert_allclose(alone.log_ratio["macal"], np.log(1 / 2))
     assert alone[["low", "high"]].isna().all(axis=None)
+
+
+def test_gaps_are_over_the_sizes_that_both_have():
+    table = campaigns(-0.3, 3)
+    sparse = table[(table.method != "qhte") | (table.labelled == 10)]
+    found = gaps(sparse)
+    logs = np.log(sparse.set_index(["replication", "labelled", "method"]).pehe)
+    np.testing.assert_allclose(found.loc[1, "qhte"], logs[1, 10, "macal"] - logs[1, 10, "qhte"])
+    np.testing.assert_allclose(found.loc[1, "random"], (logs[1, :, "macal"] - logs[1, :, "random"]).mean())
+    with pytest.raises(ValueError, match="no rows of method 'bait'"):
+        gaps(table, "bait")
+    with pytest.raises(ValueError, match="duplicate"):
+        gaps(pd.concat([table, table]))
+
+
+def test_part_of_the_level_widens_what_it_is_spent_on():
+    values = np.random.default_rng(0).normal(-0.2, 0.1, 8)
+    both = pd.DataFrame({"now": values, "later": values})
+    found = judge(both, spend=[0.1, 1.0], family=4)
+    assert found.low["now"] < found.low["later"] and found.p["later"] == pytest.approx(
+        4 * stats.ttest_1samp(values, 0).pvalue
+    )
+    assert found.p["now"] == pytest.approx(3 * 10 * stats.ttest_1samp(values, 0).pvalue)
+    low = stats.ttest_1samp(values, 0).confidence_interval(1 - 0.05 * 0.1 / 4).low
+    assert found.low["now"] == pytest.approx(low)
+
+
+def test_holm_is_that_of_statsmodels():
+    multitest = pytest.importorskip("statsmodels.stats.multitest")
+    p = np.random.default_rng(0).uniform(0, 0.1, 7)
+    np.testing.assert_allclose(holm(p, 7), multitest.multipletests(p, method="holm")[1])
+    np.testing.assert_allclose(holm(p, 9), multitest.multipletests([*p, 1, 1], method="holm")[1][:7])
+
+
+def test_sign_flips_are_those_of_scipy():
+    values = np.random.default_rng(0).normal(0.5, 1, 9)
+    expected = stats.permutation_test((values,), np.mean, permutation_type="samples", n_resamples=2**9).pvalue
+    assert sign_flips(values) == pytest.approx(expected)
+    assert sign_flips(np.ones(5)) == 2 / 2**5
+    many = np.random.default_rng(0).normal(0.25, 1, 60)
+    assert sign_flips(many) == pytest.approx(stats.ttest_1samp(many, 0).pvalue, abs=0.02)
+    assert sign_flips(many) == sign_flips(many)
+
+
+def test_sign_flips_reject_as_often_as_they_say():
+    rng = np.random.default_rng(0)
+    assert 0.02 < np.mean([sign_flips(rng.normal(size=9)) <= 0.05 for _ in range(1000)]) < 0.07
+
+
+def test_replications_needed_give_the_power():
+    values = np.array([-1.0, 0.2, 0.6, 1.8])
+    n, rng = replications_needed(values), np.random.default_rng(0)
+    draws = rng.normal(values.mean(), values.std(ddof=1), (4000, n))
+    assert 0.77 < (stats.ttest_1samp(draws, 0, axis=1).pvalue < 0.05).mean() < 0.83
+    assert replications_needed(values, level=0.01) > n > replications_needed(values, power=0.5)
+    assert replications_needed(values - values.mean()) is None and replications_needed([0.0, 0.0]) is None
+    assert replications_needed([0.1, 0.1]) == 2
+
+
+def test_labels_to_reach_a_target_for_good():
+    table = pd.DataFrame(
+        {"method": "macal", "replication": [0, 0, 0, 1, 1, 1], "labelled": [10, 20, 30] * 2,
+         "pehe": [3.0, 1, 1, 1, 3, 3]}
+    )  # fmt: skip
+    found = labels_to_reach(table, pd.Series({0: 2.0, 1: 2.0})).macal
+    assert found[0] == 20 and np.isnan(found[1])

@@ -6,13 +6,15 @@ import pytest
 
 import macal
 from macal import results
-from reproduction.claims import acquired as judge
+from reproduction.claims import labelled_sets as judge
+from reproduction.claims import readings
+from reproduction.claims.rules import RULES
 from reproduction.studies import jobs, labelled_sets
 
 
 def table(best, methods=("macal", *judge.OTHERS), replications=6):
     def value(method, measure):
-        return float((method == "macal") != (measure in best))
+        return 1.0 + ((method == "macal") != (measure in best))
 
     return pd.DataFrame(
         [
@@ -36,15 +38,18 @@ def table(best, methods=("macal", *judge.OTHERS), replications=6):
     ],
 )
 def test_v1(monkeypatch, made, verdict):
-    def load(name):
-        if name != "acquired_ihdp":
-            raise FileNotFoundError(name)
-        return made
-
-    monkeypatch.setattr(results, "load", load)
-    found = judge.judge_acquired()
+    monkeypatch.setattr(readings, "load", lambda name, keys: made if name == "acquired_ihdp" else None)
+    found = judge.judge_labelled_sets(RULES)
     assert found.verdict == verdict
-    assert ("lacks lcmd, qhte, mu-rho-bald" in found.evidence) == (set(made.method) == {"macal", "random"})
+    assert ("without lcmd, qhte, mu-rho-bald" in found.evidence) == (set(made.method) == {"macal", "random"})
+
+
+def test_pairing_up_and_spreading_out_are_judged_apart(monkeypatch):
+    made = table(("counterpart",))
+    made["radius"] *= np.exp(np.random.default_rng(0).normal(0, 2.0, len(made)))
+    monkeypatch.setattr(readings, "load", lambda name, keys: made if name == "acquired_ihdp" else None)
+    found = judge.judge_labelled_sets(RULES)
+    assert found.verdict == "undecided" and "pair up: holds; spread out: undecided" in found.evidence
 
 
 def test_a_labelled_set_is_measured():

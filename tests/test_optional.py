@@ -4,18 +4,14 @@ import importlib
 import sys
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from macal import comparison, metrics, models, results, sweeps
+from macal import metrics, models, results, sweeps
 from macal.models import Task
 from macal.problem import Split
 from reproduction.theory import wasserstein
 
 X, T = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 1, 0, 1])
-TABLE = pd.DataFrame(
-    {"method": m, "replication": r, "labelled": 10, "pehe": 1.0 + r + k} for k, m in enumerate("ab") for r in (0, 1)
-)
 SPEC = sweeps.Spec("ihdp", {"random": {}}, (0,), n_queries=1)
 
 
@@ -26,7 +22,6 @@ SPEC = sweeps.Spec("ihdp", {"random": {}}, (0,), n_queries=1)
         ("ot", "pot", lambda folder: wasserstein.transport(X, X, "root")),
         ("pyarrow", "pyarrow", lambda folder: results.load("toy")),
         ("econml.metalearners", "econml", lambda folder: models.get("meta-learner").fit([Task(Split(X, T, X[:, 0]))])),
-        ("statsmodels.stats.multitest", "statsmodels", lambda folder: comparison.paired(TABLE, "a")),
         ("distributed", "distributed", lambda folder: sweeps.sweep(SPEC, folder, scheduler="local")),
         ("optuna", "optuna", lambda folder: importlib.import_module("reproduction.studies.tuning")),
     ],

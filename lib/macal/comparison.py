@@ -6,8 +6,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from macal.optional import needed
-
 
 def log_ratio(table: pd.DataFrame, baseline: str = "random", value: str = "pehe") -> pd.DataFrame:
     """Log of each method's value over the baseline's, paired by replication and number of labels.
@@ -37,12 +35,12 @@ def log_ratio(table: pd.DataFrame, baseline: str = "random", value: str = "pehe"
     return rest.assign(log_ratio=np.log(rest[value] / rest[f"{value}_base"])).drop(columns=f"{value}_base")
 
 
-def interval(values: ArrayLike, level: float = 0.95, n_resamples: int = 2000) -> tuple[float, float]:
+def interval(values: ArrayLike, coverage: float = 0.95, n_resamples: int = 2000) -> tuple[float, float]:
     """Percentile bootstrap interval of the mean over replications (fixed resampling seed).
 
     Args:
         values: one number per replication; at least two.
-        level: coverage.
+        coverage: chance of holding the true mean, in (0, 1).
         n_resamples: bootstrap samples.
 
     Raises:
@@ -56,7 +54,7 @@ def interval(values: ArrayLike, level: float = 0.95, n_resamples: int = 2000) ->
     found = bootstrap(
         (values,),
         np.mean,
-        confidence_level=level,
+        confidence_level=coverage,
         n_resamples=n_resamples,
         method="percentile",
         rng=np.random.default_rng(0),
@@ -64,40 +62,97 @@ def interval(values: ArrayLike, level: float = 0.95, n_resamples: int = 2000) ->
     return float(found.confidence_interval.low), float(found.confidence_interval.high)
 
 
-def paired(table: pd.DataFrame, method: str = "macal", value: str = "pehe") -> pd.DataFrame:
+def gaps(table: pd.DataFrame, method: str = "macal", value: str = "pehe") -> pd.DataFrame:
+    """Log ratio of a method's value to every other's, one number per replication: what :func:`judge` is given.
+
+    Args:
+        table: rows of :func:`macal.run`.
+        method: the method that is compared; below 0 it is better where less is better.
+        value: column to be compared; positive.
+
+    Returns:
+        A row per replication, a column per other method: the mean over the numbers of labels that both have, NaN
+        where they share none.
+
+    Raises:
+        ValueError: the method is not in the table, or a training is there twice.
+    """
+    logs = np.log(table.pivot(index=["replication", "labelled"], columns="method", values=value))
+    if method not in logs:
+        raise ValueError(f"no rows of method {method!r}; the table has: {', '.join(logs.columns)}")
+    return -logs.drop(columns=method).sub(logs[method], axis=0).groupby("replication").mean()
+
+
+def judge(gaps: pd.DataFrame, level: float = 0.05, spend: ArrayLike = 1.0, family: int | None = None) -> pd.DataFrame:
+    """Hold paired differences against a mean of 0, several columns at once.
+
+    Args:
+        gaps: a row per replication, a column per comparison; NaN where a replication has no say.
+        level: chance of a false finding anywhere among the columns.
+        spend: share of the level that may be spent now, one for all or one per column: below 1 where more
+            replications are to come and will be looked at too.
+        family: number of comparisons to adjust for; the columns by default.
+
+    Returns:
+        A row per column: ``replications``, ``log_ratio`` (mean), ``median``, Student's interval ``low``, ``high``
+        (Bonferroni: all of the family hold together), ``p`` (Student's t, Holm over the family) and ``p_flips`` (the
+        same of :func:`sign_flips`). Both p are divided by ``spend``, so that they are compared with ``level``.
+
+    Raises:
+        ValueError: a column with fewer than two replications.
+    """
+    family = family or gaps.shape[1]
+    shares = np.broadcast_to(np.asarray(spend, float), gaps.shape[1])
+    rows = []
+    for (name, column), share in zip(gaps.items(), shares, strict=True):
+        values = column.dropna()
+        found = student(values, 1 - level * share / family)
+        about = {"replications": len(values), "log_ratio": values.mean(), "median": values.median()}
+        p = {"p": min(found["p"] / share, 1.0), "p_flips": min(sign_flips(values) / share, 1.0)}
+        rows.append({"method": str(name), **about, **found, **p})
+    found = pd.DataFrame(rows).set_index("method")
+    return found.assign(**{p: holm(found[p], family) for p in ("p", "p_flips")})
+
+
+def holm(p: ArrayLike, family: int) -> np.ndarray:
+    """Adjust p-values for their number by Holm's steps; of a larger family the rest counts as 1.
+
+    Args:
+        p: (k,) values.
+        family: comparisons, at least k.
+    """
+    p = np.asarray(p, float)
+    order = np.argsort(p)
+    adjusted = np.empty(len(p))
+    # the i-th smallest times the number not yet rejected, and never below the one before
+    adjusted[order] = np.maximum.accumulate(p[order] * (family - np.arange(len(p)))).clip(max=1)
+    return adjusted
+
+
+def paired(table: pd.DataFrame, method: str = "macal", value: str = "pehe", level: float = 0.05) -> pd.DataFrame:
     """Set one method against every other, paired by replication.
 
     Args:
         table: rows of :func:`macal.run`; the method has every replication and number of labels that another has.
         method: the method that is compared.
         value: column to be compared; positive.
+        level: chance of a false finding anywhere in the table; intervals hold together with chance 1 - level.
 
     Returns:
-        One row per other method: ``replications``, ``difference`` (mean over replications and sizes), ``log_ratio``
-        (the same of the log ratio; below 0 the method is better where less is better) with its 95 % interval ``low``,
-        ``high``, and ``p``, adjusted by Holm over the rows; both by Student's t over replications, for resampled
-        intervals are too short where replications are few.
+        One row per other method: :func:`judge` of :func:`gaps`, and ``difference``, the mean over replications and
+        sizes in the value's own unit. Below 0 the method is better where less is better.
 
     Raises:
         ValueError: see :func:`log_ratio`; fewer than two replications.
     """
-    with needed("statsmodels", "p-values adjusted for several comparisons"):
-        from statsmodels.stats.multitest import multipletests
-
-    keys = ["replication", "labelled"]
-    own = table.loc[table["method"] == method, [*keys, value]]
-    both = log_ratio(table, method, value).merge(own, on=keys, suffixes=("", "_own"))
-    both = both.assign(log_ratio=-both["log_ratio"], difference=both[f"{value}_own"] - both[value])
-    means = both.groupby(["method", "replication"], sort=False)[["difference", "log_ratio"]].mean()
-    rows = [
-        {"method": str(other), "replications": len(group), **group.mean(), **student(group["log_ratio"])}
-        for other, group in means.groupby("method", sort=False)
-    ]
-    found = pd.DataFrame(rows).set_index("method")
-    return found.assign(p=multipletests(found["p"], method="holm")[1])
+    order = log_ratio(table, method, value)["method"].unique()
+    wide = table.pivot(index=["replication", "labelled"], columns="method", values=value)
+    found = judge(gaps(table, method, value)[order], level)
+    difference = -wide[order].sub(wide[method], axis=0).groupby("replication").mean().mean()
+    return found.assign(difference=difference)
 
 
-def student(values: pd.Series, level: float = 0.95) -> dict[str, float]:
+def student(values: pd.Series, coverage: float = 0.95) -> dict[str, float]:
     """Student's interval ``low``, ``high`` of the mean over replications, and ``p`` of a mean of 0.
 
     Raises:
@@ -111,8 +166,52 @@ def student(values: pd.Series, level: float = 0.95) -> dict[str, float]:
         only = float(values.iloc[0])
         return {"low": only, "high": only, "p": float(only == 0)}
     found = ttest_1samp(values, 0)
-    bounds = found.confidence_interval(level)
+    bounds = found.confidence_interval(coverage)
     return {"low": float(bounds.low), "high": float(bounds.high), "p": float(found.pvalue)}
+
+
+def sign_flips(values: ArrayLike, draws: int = 9999) -> float:
+    """Two-sided p of a mean of 0, where every sign could as well have been the other one.
+
+    Exact over all 2^n patterns up to 20 values; from there ``draws`` random patterns with a fixed seed.
+
+    Args:
+        values: one number per replication.
+        draws: random patterns beyond 20 values.
+    """
+    values = np.asarray(values, float)
+    if values.size > 20:
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], (draws, values.size))
+        return float((1 + (np.abs(signs @ values) >= np.abs(values.sum()) - 1e-12).sum()) / (draws + 1))
+    sums = np.zeros(1)
+    for value in values:
+        sums = np.concatenate([sums + value, sums - value])
+    return float((np.abs(sums) >= np.abs(values.sum()) - 1e-12).mean())
+
+
+def replications_needed(values: ArrayLike, level: float = 0.05, power: float = 0.8, most: int = 1000) -> int | None:
+    """Replications with which Student's t would tell a mean such as this one's from 0.
+
+    The true mean and s.d. are taken to be the ones seen; t is then noncentral with ncp sqrt(n) mean / s.d.
+
+    Args:
+        values: one number per replication; at least two.
+        level: of the two-sided test.
+        power: chance of a finding.
+        most: replications up to which is looked.
+
+    Returns:
+        The least number; None where it is more than ``most``.
+    """
+    from scipy.stats import nct, t
+
+    values, n = np.asarray(values, float), np.arange(2, most + 1)
+    spread = values.std(ddof=1)
+    if not spread:
+        return 2 if values.mean() else None
+    limit, ncp = t.ppf(1 - level / 2, n - 1), np.sqrt(n) * np.abs(values.mean()) / spread
+    enough = np.flatnonzero(nct.sf(limit, n - 1, ncp) >= power)  # the other tail adds less than level / 2
+    return int(n[enough[0]]) if enough.size else None
 
 
 def shared(table: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
@@ -172,10 +271,24 @@ def label_efficiency(table: pd.DataFrame, baseline: str = "random", value: str =
         raise ValueError(
             f"no rows of method {baseline!r}; the table has: {', '.join(sorted(table['method'].unique()))}"
         )
+    return labels_to_reach(table, final, value)
+
+
+def labels_to_reach(table: pd.DataFrame, targets: pd.Series, value: str = "pehe") -> pd.DataFrame:
+    """Labels that each method needs to reach, and from then on keep, a replication's target.
+
+    Args:
+        table: rows of :func:`macal.run`.
+        targets: replication -> the value that is low enough.
+        value: column that is to come down to it.
+
+    Returns:
+        One row per replication, one column per method; NaN where it is never reached for good.
+    """
 
     def first(rows: pd.DataFrame) -> float:
         rows = rows.sort_values("labelled")
-        above = np.flatnonzero(rows[value] > final[rows["replication"].iloc[0]])
+        above = np.flatnonzero(rows[value] > targets[rows["replication"].iloc[0]])
         start = above[-1] + 1 if above.size else 0
         return float(rows["labelled"].iloc[start]) if start < len(rows) else np.nan
 

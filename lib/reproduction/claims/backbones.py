@@ -7,24 +7,22 @@ import pandas as pd
 
 from macal import comparison
 from macal.campaigns import results
+from reproduction.claims.rules import RULES, Rules
 from reproduction.claims.verdict import Verdict
 
 SEARCH_COLUMNS = [
     "stage", "trial", "point", "kernel", "inducing", "width", "depth", "dropout", "bound", "batch", "lr",
     "replication", "labelled", "init", "pehe", "epochs", "valid_loss",
 ]  # fmt: skip
-LEVEL = 0.95
-REPLICATIONS = 5  # fewer support no answer: their intervals are too short
-IMMATERIAL = 0.05  # log-ratio of PEHE: what two correct implementations may differ by
 
 
-def published(name: str, call: Callable[[pd.DataFrame], Verdict]) -> Verdict:
+def published(name: str, call: Callable[[pd.DataFrame, Rules], Verdict], rules: Rules) -> Verdict:
     """Judge a recorded table, or say that there is none."""
     try:
         table = results.load(name)
     except FileNotFoundError:
         return Verdict("not tested", f"results/{name} has not been recorded yet")
-    return call(table)
+    return call(table, rules)
 
 
 def recorded_search() -> pd.DataFrame:
@@ -35,11 +33,12 @@ def recorded_search() -> pd.DataFrame:
         return pd.DataFrame(columns=SEARCH_COLUMNS)
 
 
-def tuned(table: pd.DataFrame) -> pd.DataFrame:
+def tuned(table: pd.DataFrame, rules: Rules = RULES) -> pd.DataFrame:
     """Set every point found by a search against Table 2's, on replications that the search has not seen.
 
     Args:
         table: rows of ``results/tuning``.
+        rules: level.
 
     Returns:
         One row per point: ``loss``, the mean difference of validation losses, ``log_ratio``, the mean log-ratio of
@@ -50,32 +49,34 @@ def tuned(table: pd.DataFrame) -> pd.DataFrame:
     held_out = held_out.rename(columns={"valid_loss": "loss"})
     wide = held_out.pivot_table(index="replication", columns="point", values=["loss", "log_ratio"])
     points = sorted(set(held_out["point"]) - {"paper"})
-    level = 1 - (1 - LEVEL) / max(sum(point.startswith("found") for point in points), 1)
+    coverage = 1 - rules.level / max(sum(point.startswith("found") for point in points), 1)
     rows = {point: {} for point in points}
     for point, value in ((p, v) for p in points for v in ("loss", "log_ratio")):
         gap = (wide[value][point] - wide[value]["paper"]).dropna()
-        found = comparison.student(gap, level)
+        found = comparison.student(gap, coverage)
         bounds = {f"{value}_low": found["low"], f"{value}_high": found["high"]}
         rows[point] |= {value: gap.mean(), **bounds, "pairs": len(gap)}
     return pd.DataFrame(rows).T
 
 
-def judge_tuning() -> Verdict:
+def judge_tuning(rules: Rules = RULES) -> Verdict:
     """H1: does a search over the same space find anything better than Table 2's point by more than noise?
 
-    'Holds' where no point found is better, 'in part' where one is better in validation loss, by which the paper
-    selects, or in test PEHE, but none in both; 'does not hold' where one is.
+    'Does not hold' where a point found is better both in validation loss, by which the paper selects, and in test PEHE;
+    'in part' where one is in either; 'holds' where a gain of the margin in PEHE is ruled out for all of them.
     """
-    return published("tuning", _tuning)
+    return published("tuning", _tuning, rules)
 
 
-def _tuning(table: pd.DataFrame) -> Verdict:
-    search, all_points = table[table["stage"] == "search"], tuned(table)
+def _tuning(table: pd.DataFrame, rules: Rules) -> Verdict:
+    search, all_points = table[table["stage"] == "search"], tuned(table, rules)
     found = all_points[all_points.index.str.startswith("found")]
-    if found.empty:
-        return Verdict("not tested", "no point found was judged on fresh replications")
+    if found.empty or found["pairs"].min() < rules.minimum:
+        return Verdict("not tested", f"no point found was judged on {rules.minimum} fresh replications")
     loss, pehe = found["loss_high"] < 0, found["log_ratio_high"] < 0
-    verdict = "does not hold" if (loss & pehe).any() else "holds in part" if (loss | pehe).any() else "holds"
+    verdict = "holds" if (found["log_ratio_low"] > -rules.alike).all() else "undecided"
+    if (loss | pehe).any():
+        verdict = "does not hold" if (loss & pehe).any() else "holds in part"
     means = search.groupby("trial")["valid_loss"].mean().sort_values()
     rank = 1 + int((means < means[search.loc[search["point"] == "paper", "trial"].iloc[0]]).sum())
     best = found.sort_values("loss").iloc[0]
@@ -100,44 +101,48 @@ def complete(table: pd.DataFrame) -> pd.DataFrame:
     return table[trained == table["variant"].nunique()]
 
 
-def differences(table: pd.DataFrame) -> pd.DataFrame:
+def differences(table: pd.DataFrame, rules: Rules = RULES) -> pd.DataFrame:
     """Set each variant of the estimator against the paper's words, paired by replication, size and initialisation.
 
     Args:
         table: rows of ``results/backbones``.
+        rules: level, minimum of replications, and what is immaterial.
 
     Returns:
         One row per variant: ``log_ratio`` of test PEHE over that of the paper's words (below 0 the variant is better),
-        its interval over replications ``low``, ``high``, ``p`` (Holm), and ``does it matter?``: "no" where
-        the interval lies within 5 % of 0, "yes" where p is below 5 %, else, and with few replications, "not shown".
+        its interval over replications ``low``, ``high`` (all hold together), ``p`` (Holm), and ``does it matter?``:
+        "no" where the interval lies within what is immaterial, "yes" where p is below the level, else, and with few
+        replications, "not shown".
     """
     logs = complete(table).assign(pehe=lambda rows: np.log(rows["pehe"]))
     means = logs.groupby(["replication", "labelled", "variant"], as_index=False)["pehe"].mean()
     means = means.assign(pehe=np.exp(means["pehe"])).rename(columns={"variant": "method"})
-    rows = comparison.paired(means, "paper")  # the paper's words over each variant: the signs turn round
+    rows = comparison.paired(
+        means, "paper", level=rules.level
+    )  # the paper's words over each variant: the signs turn round
     found = pd.DataFrame(
         {"log_ratio": -rows["log_ratio"], "low": -rows["high"], "high": -rows["low"], "p": rows["p"]}
     ).rename_axis("variant")
-    apart, close = found["p"] < 1 - LEVEL, (found[["low", "high"]].abs() <= IMMATERIAL).all(axis=1)
+    apart, close = found["p"] < rules.level, (found[["low", "high"]].abs() <= rules.immaterial).all(axis=1)
     answers = np.select([apart & ~close, close], ["yes", "no"], "not shown")
-    enough = means["replication"].nunique() >= REPLICATIONS
+    enough = means["replication"].nunique() >= rules.minimum
     return found.assign(**{"does it matter?": answers if enough else "not shown"})
 
 
-def judge_code() -> Verdict:
+def judge_code(rules: Rules = RULES) -> Verdict:
     """Paper's words and public code give the same errors: 'holds' where no difference matters, by :func:`differences`.
 
-    'In part' where some matter and others do not, 'does not hold' where all do, 'not tested' where too little is shown.
+    'In part' where some matter and others do not, 'does not hold' where all do, 'undecided' where too little is shown.
     """
-    return published("backbones", _code)
+    return published("backbones", _code, rules)
 
 
-def _code(table: pd.DataFrame) -> Verdict:
-    found = differences(table)
+def _code(table: pd.DataFrame, rules: Rules) -> Verdict:
+    found = differences(table, rules)
     answers = found["does it matter?"]
     yes, no = set(answers) == {"yes"}, set(answers) == {"no"}
     verdict = (
-        "does not hold" if yes else "holds" if no else "holds in part" if (answers == "yes").any() else "not tested"
+        "does not hold" if yes else "holds" if no else "holds in part" if (answers == "yes").any() else "undecided"
     )
     replications = complete(table)["replication"].nunique()
     shown = "; ".join(
@@ -165,7 +170,7 @@ def shifts(table: pd.DataFrame) -> pd.DataFrame:
     rows = {}
     for name in wide["pehe"].columns.drop("batch"):
         gap = np.log(wide["pehe"][name] / wide["pehe"]["batch"]).dropna()
-        found = comparison.student(gap, LEVEL)
+        found = comparison.student(gap)
         rows[name] = {
             "log_ratio": gap.mean(),
             "low": found["low"],

@@ -1,52 +1,69 @@
-"""Verdict M1: whether MACAL's labelled sets also help estimators that are not the paper's."""
+"""Verdicts M1 and B1: MACAL's gain under every estimator and data set recorded, and what balance has of it."""
+
+from collections.abc import Sequence
 
 import pandas as pd
 
-from macal.campaigns import results
-from macal.comparison import shared
-from reproduction.claims.evidence import LEVEL, MINIMUM, TURNING_POINT, standing
-from reproduction.claims.verdict import Verdict
+from reproduction.claims.leads import lead
+from reproduction.claims.readings import CODE, EXACT, LEARNERS, TURNING_POINT, WRITTEN, Reading
+from reproduction.claims.rules import Rules
+from reproduction.claims.standing import lowest, scope, told
+from reproduction.claims.verdict import Verdict, together
 
-TABLES = {
-    "exact GP per arm": "ihdp_gp",
-    "S-learner": "ihdp_s",
-    "T-learner": "ihdp_t",
-    "X-learner": "ihdp_x",
-}
 OTHERS = ("random", "random-balanced", "qhte")
+CONTROLS = ("random", "random-balanced")
 
 
-def standings(last: int = TURNING_POINT) -> pd.DataFrame:
-    """MACAL against label-free methods on IHDP under each recorded estimator, up to ``last`` labels, start left out.
+def cells(
+    readings: Sequence[Reading], others: Sequence[str], rules: Rules, until: int = TURNING_POINT
+) -> dict[tuple[str, str], pd.DataFrame]:
+    """MACAL against others under each estimator on each data set, in the stretch that decides.
+
+    Args:
+        readings: the estimators.
+        others: methods that MACAL is compared with.
+        rules: see :class:`reproduction.claims.rules.Rules`.
+        until: labels on IHDP where the stretch ends; elsewhere it is the whole campaign.
 
     Returns:
-        Rows of :func:`reproduction.claims.evidence.standing`, indexed by estimator and method; empty where nothing is
-        recorded.
+        (estimator, data set) -> rows of :func:`reproduction.claims.standing.standing`, where enough is recorded.
     """
-    found = {}
-    for estimator, name in TABLES.items():
-        try:
-            table = shared(results.load(name), ("macal", *OTHERS))
-        except (FileNotFoundError, ValueError):
-            continue
-        table = table[(table["labelled"] > table["labelled"].min()) & (table["labelled"] <= last)]
-        if table["replication"].nunique() >= MINIMUM:
-            found[estimator] = standing(table, "macal", OTHERS)
-    return pd.concat(found, names=["estimator"]) if found else pd.DataFrame()
+    found = {
+        (reading.name, name): lead(reading, name, rules, until if name == "ihdp" else None, others)
+        for reading in readings
+        for name in reading.tables
+    }
+    return {key: rows for key, rows in found.items() if len(rows)}
 
 
-def judge_transfer() -> Verdict:
-    """M1: ahead of Random under every estimator recorded; 'in part' under some."""
-    found = standings()
-    if found.empty:
-        return Verdict("not tested", f"fewer than {MINIMUM} recorded replications under any other estimator")
-    against = found.xs("random", level="method")
-    words = set(against["standing"])
-    verdict = "holds" if words == {"ahead"} else "holds in part" if "ahead" in words else "does not hold"
-    shown = "; ".join(f"{name} {r.log_ratio:+.3f}, {r.standing}" for name, r in against.iterrows())
-    n = int(against["replications"].min())
+def _told(found: dict[tuple[str, str], pd.DataFrame], rules: Rules) -> str:
+    return "; ".join(f"{model} on {name}, {scope(rows)}, {told(rows, rules)}" for (model, name), rows in found.items())
+
+
+def judge_transfer(rules: Rules) -> Verdict:
+    """M1: ahead of Random under every other estimator, on every data set recorded; 'in part' under some."""
+    found = {
+        key: rows.loc[["random"]]
+        for key, rows in cells((EXACT, *LEARNERS), OTHERS, rules).items()
+        if "random" in rows.index
+    }
+    if not found:
+        return Verdict("not tested", f"fewer than {rules.minimum} recorded replications under any other estimator")
     return Verdict(
-        verdict,
-        f"IHDP up to {TURNING_POINT} labels, at least {n} replications, log ratio of MACAL to Random: {shown} "
-        f"(at p < {LEVEL})",
+        together(lowest(rows, 1) for rows in found.values()), f"log ratio of MACAL's PEHE: {_told(found, rules)}"
+    )
+
+
+def judge_balance(rules: Rules, reading: Reading) -> Verdict:
+    """B1: ahead of Random and of random-balanced, per estimator and data set.
+
+    As written, under every estimator that was given those labels; as the code runs, under its own.
+    """
+    models = (WRITTEN, EXACT, *LEARNERS) if reading is WRITTEN else (CODE,)
+    found = cells(models, CONTROLS, rules)
+    if not found:
+        return Verdict("not tested", f"fewer than {rules.minimum} recorded replications of MACAL, Random and balanced")
+    return Verdict(
+        together(lowest(rows, len(CONTROLS)) for rows in found.values()),
+        f"log ratio of {reading.macal}'s PEHE: {_told(found, rules)}",
     )

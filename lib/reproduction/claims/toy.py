@@ -1,5 +1,6 @@
 """Verdicts F1a to F1d: the toy study, from its recorded campaigns."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,8 @@ import pandas as pd
 
 from macal.campaigns import results
 from macal.comparison import interval
-from reproduction.claims.verdict import Verdict
+from reproduction.claims.rules import RULES, Rules
+from reproduction.claims.verdict import Verdict, Word, together
 
 SIMPLE = ("random", "uncertainty", "symmetry")  # the paper's 'three naive methods'
 PAPER = (*SIMPLE, "macal")
@@ -33,9 +35,21 @@ def log_difference(table: pd.DataFrame, method: str, other: str, value: str, lab
     return (wide[method] - wide[other]).groupby("replication").mean()
 
 
-def less(differences: pd.Series) -> bool:
-    """Whether the 95 % bootstrap interval of the mean lies below 0."""
-    return interval(differences)[1] < 0
+def less(differences: Iterable[pd.Series], rules: Rules, margin: float) -> Word:
+    """Whether all means lie below 0, by bootstrap intervals over replications.
+
+    Args:
+        differences: one number per replication, of each comparison.
+        rules: level and minimum of replications.
+        margin: a lead that is too small to matter; where an interval rules out a larger one, there is no lead.
+    """
+    differences = list(differences)
+    if min(map(len, differences)) < rules.minimum:
+        return "not tested"
+    bounds = np.array([interval(d, 1 - rules.level) for d in differences])
+    if (bounds[:, 1] < 0).all():
+        return "holds"
+    return "does not hold" if (bounds[:, 0] > -margin).any() else "undecided"
 
 
 def quickness(table: pd.DataFrame, within: float = 0.1) -> pd.DataFrame:
@@ -79,67 +93,67 @@ def inside(table: pd.DataFrame, methods: dict[str, str] | None = None, sds: floa
     return found.pivot_table("inside", "method", "quantity", aggfunc="sum")[list(COLUMNS)].loc[list(PAPER)]
 
 
-def _verdict(met: int, of: int) -> str:
-    return "holds" if met == of else "holds in part" if met else "does not hold"
-
-
-def judge_symmetry(table: pd.DataFrame | None = None) -> Verdict:
+def judge_symmetry(rules: Rules = RULES, table: pd.DataFrame | None = None) -> Verdict:
     """F1a: Symmetry's PEHE below Random's and Uncertainty's over 35 to 65 labels, above the latter's over 165 to 265.
 
-    Paired by replication, mean log ratios, 95 % bootstrap intervals that exclude 0.
+    Paired by replication, mean log ratios, bootstrap intervals.
     """
     table = results.load("toy") if table is None else table
     early = {other: log_difference(table, "symmetry", other, "pehe", EARLY) for other in ("random", "uncertainty")}
     late = log_difference(table, "uncertainty", "symmetry", "pehe", LATE)
-    fast, saturates = all(map(less, early.values())), less(late)
     ratios = ", ".join(f"{np.exp(d.mean()):.2f} times {other.title()}'s" for other, d in early.items())
     return Verdict(
-        _verdict(fast + saturates, 2),
+        together([less(early.values(), rules, rules.alike), less([late], rules, rules.alike)]),
         f"Symmetry's PEHE is {ratios} over {EARLY[0]} to {EARLY[1]} labels, and {np.exp(-late.mean()):.2f} times "
         f"Uncertainty's over {LATE[0]} to {LATE[1]} (geometric means, {late.size} replications)",
     )
 
 
-def judge_quickest(table: pd.DataFrame | None = None, within: float = 0.1) -> Verdict:
+def judge_quickest(rules: Rules = RULES, table: pd.DataFrame | None = None, within: float = 0.1) -> Verdict:
     """F1b: labels to within 10 % of the best final PEHE, MACAL against each other method of the figure, then of ours.
 
     'Holds' where MACAL needs fewer than every one, QHTE and Random balanced included, that the figure leaves out; 'in
-    part' where it needs fewer than those of the figure. Paired, 95 % bootstrap intervals that exclude 0.
+    part' where it needs fewer than those of the figure. Paired, bootstrap intervals of the difference in labels.
     """
     table = results.load("toy") if table is None else table
     labels = quickness(table, within)
-    ahead = {name: less(labels["macal"] - labels[name]) for name in labels if name != "macal"}
-    figure = all(ahead[name] for name in SIMPLE)
-    verdict = "holds" if all(ahead.values()) else "holds in part" if figure else "does not hold"
+    fewer = {name: labels["macal"] - labels[name] for name in labels if name != "macal"}
+    figure, all_ = (less([fewer[name] for name in names], rules, 0.0) for names in (SIMPLE, fewer))
     means = ", ".join(f"{name} {mean:.0f}" for name, mean in labels.mean().sort_values().items())
-    return Verdict(verdict, f"labels to within {within:.0%} of the best final PEHE, mean over replications: {means}")
+    return Verdict(
+        "holds in part" if figure == "holds" != all_ else figure,
+        f"labels to within {within:.0%} of the best final PEHE, mean over replications: {means}",
+    )
 
 
-def judge_reductions(table: pd.DataFrame | None = None) -> Verdict:
+def judge_reductions(rules: Rules = RULES, table: pd.DataFrame | None = None) -> Verdict:
     """F1c: among the three simple methods, Symmetry has the least exact W1 and Uncertainty the least model variance.
 
-    Areas under the curves: mean log ratios over all sizes after the start, paired, 95 % bootstrap intervals.
+    Areas under the curves: mean log ratios over all sizes after the start, paired, bootstrap intervals.
     """
     table = results.load("toy") if table is None else table
     span = int(table["labelled"].min()) + 1, int(table["labelled"].max())
-    met, said = 0, []
+    words, said = [], []
     for best, column, name in (("symmetry", "w1", "W1"), ("uncertainty", "variance", "variance")):
         against = {o: log_difference(table, best, o, column, span) for o in SIMPLE if o != best}
-        met += all(map(less, against.values()))
+        words.append(less(against.values(), rules, rules.alike))
         ratios = ", ".join(f"{np.exp(d.mean()):.2f} times {other.title()}'s" for other, d in against.items())
         said.append(f"{best.title()}'s {name} is {ratios}")
-    return Verdict(_verdict(met, 2), "; ".join(said) + " (geometric means over all sizes)")
+    return Verdict(together(words), "; ".join(said) + " (geometric means over all sizes)")
 
 
-def judge_curves(table: pd.DataFrame | None = None, sizes: int = 20) -> Verdict:
+def judge_curves(rules: Rules = RULES, table: pd.DataFrame | None = None, sizes: int = 20) -> Verdict:
     """F1d: our mean within the published mean +- 2 s.d. at 20 or more of 25 sizes, for each of the twelve curves."""
-    counts = inside(results.load("toy") if table is None else table)
+    table = results.load("toy") if table is None else table
+    if table["replication"].nunique() < rules.minimum:
+        return Verdict("not tested", f"fewer than {rules.minimum} recorded replications")
+    counts = inside(table)
     good = counts >= sizes
     by_quantity = "; ".join(
         f"{quantity}: " + ", ".join(f"{method} {n}" for method, n in counts[quantity].items()) for quantity in counts
     )
     return Verdict(
-        _verdict(int(good.to_numpy().sum()), good.size),
+        "holds" if good.all(axis=None) else "holds in part" if good.any(axis=None) else "does not hold",
         f"{int(good.to_numpy().sum())} of {good.size} curves lie within 2 published s.d.s at {sizes} or more of 25 "
         f"sizes; sizes inside, {by_quantity}",
     )

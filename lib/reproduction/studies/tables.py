@@ -71,6 +71,7 @@ class Table:
 
 
 AS_WRITTEN, AS_CODE, EXACT = "deep kernel, as written", "deep kernel, as the code runs", "exact Gaussian processes"
+LEARNERS = ("S-learner", "T-learner", "X-learner")
 TABLES = {
     table.name: table
     for table in (
@@ -136,9 +137,9 @@ TABLES = {
             ("cmnist_gp-first",),
             ("cmnist_gp-more", "cmnist_gp-bald"),
         ),
-        Table("ihdp_s", "other estimators on the same labels", "M1", "S-learner", ("ihdp_s",)),
-        Table("ihdp_t", "other estimators on the same labels", "M1", "T-learner", ("ihdp_t",)),
-        Table("ihdp_x", "other estimators on the same labels", "M1", "X-learner", ("ihdp_x",)),
+        Table("ihdp_s", "other estimators on the same labels", "M1", LEARNERS[0], ("ihdp_s",)),
+        Table("ihdp_t", "other estimators on the same labels", "M1", LEARNERS[1], ("ihdp_t",)),
+        Table("ihdp_x", "other estimators on the same labels", "M1", LEARNERS[2], ("ihdp_x",)),
         Table("ihdp_quick", "the small sweep that the page Run it yourself runs live", specs=("ihdp_quick",)),
         Table("acquired_ihdp", "what IHDP's labelled sets look like", "V1", study="labelled_sets"),
         Table("acquired_ibm", "what IBM's labelled sets look like", "V1", study="labelled_sets"),

@@ -1,0 +1,68 @@
+"""Errors in the outcome's unit, and whether an estimate beats the best constant effect: what ratios hide."""
+
+from collections.abc import Sequence
+from functools import cache
+
+import pandas as pd
+
+from macal import datasets
+from macal.comparison import labels_to_reach
+from reproduction.claims.readings import by_stretch
+
+
+@cache
+def best_constant(dataset: str, protocol: str, replication: int) -> float:
+    """PEHE of the best constant effect on the test set: the s.d. of the true effects, in the outcome's unit.
+
+    Raises:
+        DataUnavailable: raw files are not on this machine and could not be downloaded.
+    """
+    return float(datasets.load(dataset, replication, protocol).test.tau.std())
+
+
+def best_constants(table: pd.DataFrame) -> pd.Series:
+    """:func:`best_constant` of each replication of a recorded table of one data set and protocol."""
+    dataset, protocol = table["dataset"].iloc[0], table["protocol"].iloc[0]
+    return pd.Series({r: best_constant(dataset, protocol, int(r)) for r in sorted(table["replication"].unique())})
+
+
+def errors(table: pd.DataFrame, ends: Sequence[int]) -> pd.DataFrame:
+    """PEHE in the outcome's unit by stretch and method, and the share of trainings worse than the best constant.
+
+    Args:
+        table: recorded rows of one data set and protocol.
+        ends: last number of labels of each stretch.
+
+    Returns:
+        ``replications``, ``mean`` and ``median`` over trainings, ``best constant`` (mean over the same trainings),
+        ``worse than constant`` (share of ``trainings``).
+    """
+    constant = table["replication"].map(best_constants(table))
+    table = table.assign(constant=constant, worse=table["pehe"] > constant)
+    return pd.concat({end: _described(part) for end, part in by_stretch(table, ends).items()}, names=["up to"])
+
+
+def _described(part: pd.DataFrame) -> pd.DataFrame:
+    found = part.groupby("method").agg(
+        replications=("replication", "nunique"),
+        trainings=("pehe", "size"),
+        mean=("pehe", "mean"),
+        median=("pehe", "median"),
+        constant=("constant", "mean"),
+        worse=("worse", "mean"),
+    )
+    return found.rename(columns={"constant": "best constant", "worse": "worse than constant"})
+
+
+def labels_until_informative(table: pd.DataFrame) -> pd.DataFrame:
+    """Labels until the estimate is better than the best constant effect, for good: an end point that no average hides.
+
+    Returns:
+        A row per method: ``median`` over its replications (infinite where half never get there), ``never`` (share of
+        its replications), ``replications``.
+    """
+    reached = labels_to_reach(table, best_constants(table)).fillna(float("inf"))
+    ran = table.groupby(["replication", "method"]).size().unstack().notna()
+    reached = reached.where(ran[reached.columns])  # infinite where never reached, missing where not run
+    never = (reached == float("inf")).sum() / ran.sum()
+    return pd.DataFrame({"median": reached.median(), "never": never, "replications": ran.sum()})

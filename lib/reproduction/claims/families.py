@@ -1,0 +1,174 @@
+"""Verdicts E5 to E9: Random, QHTE, and the families of methods against each other."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from macal.comparison import shared
+from reproduction.claims.readings import BALD, BASELINES, GENERAL, Reading, deciding
+from reproduction.claims.rules import Rules
+from reproduction.claims.standing import Share, against, standing, told
+from reproduction.claims.verdict import Verdict, Word, together
+
+RATIOS = ("rho-bald", "mu-rho-bald")
+
+
+def common(reading: Reading, methods: Sequence[str], rules: Rules) -> dict[str, pd.DataFrame]:
+    """Data set -> rows of the stretch that decides, at the replications and sizes that all of these methods have."""
+    found = {}
+    for name in reading.tables:
+        table = reading.load(name)
+        if table is None or not {*methods} <= {*table["method"]}:
+            continue
+        table = shared(deciding(table, name), methods)
+        if table["replication"].nunique() >= rules.minimum:
+            found[name] = table
+    return found
+
+
+def least_share(reading: Reading, dataset: str, methods: Sequence[str], rules: Rules) -> Share:
+    """Share of the level that may be spent on a comparison that needs all of these methods."""
+    share = reading.share(dataset, rules)
+    return lambda _, replications: min(share(method, replications) for method in methods)
+
+
+def _untested(rules: Rules, methods: str) -> Verdict:
+    return Verdict("not tested", f"fewer than {rules.minimum} recorded replications of {methods} on any data set")
+
+
+def judge_random(rules: Rules, reading: Reading) -> Verdict:
+    """E5, per data set: Random is as good as a method of general active learning where the interval lies within 10 %.
+
+    It holds on a data set where it is as good as all three, does not where it differs from all; decided sets count.
+    """
+    words, shown = {}, []
+    for name in reading.tables:
+        table = reading.load(name)
+        if table is None or "random" not in set(table["method"]):
+            continue
+        share = reading.share(name, rules)
+        found = standing(deciding(table, name), "random", GENERAL, rules, share)
+        if found.empty:
+            continue
+        words[name] = _as_good(found, rules)
+        shown.append(f"{name}: {words[name]}, {told(found, rules)}")
+    if not words:
+        return _untested(rules, "Random, BADGE, BAIT and LCMD")
+    return Verdict(together(words.values()), f"log ratio of random, {'; '.join(shown)}")
+
+
+def _as_good(found: pd.DataFrame, rules: Rules) -> Word:
+    near = (found["low"] > -rules.alike) & (found["high"] < rules.alike)
+    far = found["standing"].isin(["ahead", "behind"]) & ~near
+    if near.any() and far.any():
+        return "holds in part"
+    if not (near | far).all():
+        return "undecided"
+    if len(found) < len(GENERAL):
+        return "not tested"
+    return "holds" if near.all() else "does not hold"
+
+
+def judge_causal(rules: Rules, reading: Reading) -> Verdict:
+    """E6, per data set: mean log PEHE of the causal methods (BALD, MACAL) minus that of the general ones."""
+    methods = (reading.macal, *BALD, *GENERAL)
+    words, shown = [], []
+    for name, table in common(reading, methods, rules).items():
+        logs = np.log(table.pivot(index=["replication", "labelled"], columns="method", values="pehe"))
+        gap = logs[[reading.macal, *BALD]].mean(axis=1) - logs[list(GENERAL)].mean(axis=1)
+        gap = gap.groupby("replication").mean().to_frame("general")
+        found = against(gap, rules, least_share(reading, name, methods, rules))
+        words.append(ahead(found["standing"]))
+        shown.append(f"{name}: {told(found, rules)}")
+    if not words:
+        return _untested(rules, "MACAL, BALD, BADGE, BAIT and LCMD")
+    return Verdict(together(words), f"log ratio of causal methods to general ones, {'; '.join(shown)}")
+
+
+def ahead(standings: Iterable[str]) -> Word:
+    """The verdict on 'ahead of all of these'."""
+    words = set(standings)
+    if words == {"ahead"}:
+        return "holds"
+    if words <= {"no lead", "behind"}:
+        return "does not hold"
+    return "holds in part" if words & {"no lead", "behind"} and "ahead" in words else "undecided"
+
+
+def places(table: pd.DataFrame, method: str, rules: Rules, share: Share | None = None) -> tuple[int, int]:
+    """First and last place that a method may have by PEHE: below those clearly ahead, above those clearly behind.
+
+    From :func:`reproduction.claims.standing.standing`, so the set covers the true place with 95 % confidence (Mogstad
+    et al. 2024).
+    """
+    others = [m for m in table["method"].unique() if m != method]
+    words = standing(table, method, others, rules, share)["standing"]
+    return 1 + int((words == "behind").sum()), 1 + int((words != "ahead").sum())
+
+
+def judge_winner(rules: Rules, reading: Reading) -> Verdict:
+    """E7: no method but MACAL may be first of the others on all data sets; needs two. One that surely is refutes."""
+    tables = common(reading, (reading.macal, *BASELINES), rules)
+    if len(tables) < 2:
+        return Verdict("not tested", f"needs two data sets, recorded with all methods: {', '.join(tables) or 'none'}")
+    found = {}
+    for name, table in tables.items():
+        rivals, share = table[table["method"] != reading.macal], least_share(reading, name, BASELINES, rules)
+        found[name] = {m: places(rivals, m, rules, share) for m in BASELINES}
+    may = {name: [m for m, (first, _) in sets.items() if first == 1] for name, sets in found.items()}
+    verdict = "undecided"
+    if not set.intersection(*map(set, may.values())):
+        verdict = "holds"
+    elif any(all(sets[m] == (1, 1) for sets in found.values()) for m in BASELINES):
+        verdict = "does not hold"
+    shown = "; ".join(f"{name}: {', '.join(methods)}" for name, methods in may.items())
+    return Verdict(verdict, f"may be first of the eight others on {shown}")
+
+
+def judge_qhte(rules: Rules, reading: Reading) -> Verdict:
+    """E8: surely among the three last of nine on most data sets; 'in part' where at least in the lower half on one."""
+    methods = (reading.macal, *BASELINES)
+    tables = common(reading, methods, rules)
+    if not tables:
+        return _untested(rules, "all nine methods")
+    found = {
+        name: places(table, "qhte", rules, least_share(reading, name, methods, rules)) for name, table in tables.items()
+    }
+    first, last = np.array(list(found.values())).T
+    if (first > 6).mean() > 0.5:
+        verdict = "holds"
+    elif (last <= 4).all():
+        verdict = "does not hold"
+    else:
+        verdict = "holds in part" if (first > 4).any() and (last > 6).mean() <= 0.5 else "undecided"
+    return Verdict(verdict, ", ".join(f"place {low} to {high} of 9 on {name}" for name, (low, high) in found.items()))
+
+
+def roughness(table: pd.DataFrame) -> pd.DataFrame:
+    """How far log PEHE lies from the mean of its neighbours in size, on average, so that a steady fall does not count.
+
+    Returns:
+        A row per replication, a column per method.
+    """
+
+    def of_one(rows: pd.DataFrame) -> pd.Series:
+        logs = np.log(rows.pivot(index="labelled", columns="method", values="pehe"))
+        return (logs - (logs.shift(1) + logs.shift(-1)) / 2).abs().mean()
+
+    return table.groupby("replication")[["labelled", "method", "pehe"]].apply(of_one)
+
+
+def judge_stability(rules: Rules, reading: Reading) -> Verdict:
+    """E9, per data set: MACAL's curve is smoother than those of both BALD ratios, by the log ratio of roughness."""
+    methods, words, shown = (reading.macal, *RATIOS), [], []
+    for name, table in common(reading, methods, rules).items():
+        rough = np.log(roughness(table))
+        gap = -rough[list(RATIOS)].sub(rough[reading.macal], axis=0)
+        found = against(gap, rules, least_share(reading, name, methods, rules))
+        words.append(ahead(found["standing"]))
+        shown.append(f"{name}: {told(found, rules)}")
+    if not words:
+        return _untested(rules, "MACAL and BALD's ratios")
+    measure = "log ratio of MACAL's mean distance of log PEHE from its neighbours' mean to that of others"
+    return Verdict(together(words), f"{measure}, {'; '.join(shown)}")

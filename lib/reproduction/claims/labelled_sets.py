@@ -1,0 +1,85 @@
+"""Verdict V1: what the labelled sets look like."""
+
+import numpy as np
+import pandas as pd
+
+from macal.comparison import gaps
+from reproduction.claims import readings
+from reproduction.claims.readings import absent
+from reproduction.claims.rules import Rules
+from reproduction.claims.standing import against, lowest
+from reproduction.claims.verdict import Verdict, Word, together
+from reproduction.studies.labelled_sets import STEPS
+
+PAIRED, SPREAD = "counterpart", "radius"  # mean distance to the nearest of the other arm; worst distance to a label
+MEASURES = (PAIRED, "w1", SPREAD)  # better where smaller
+OTHERS = ("random", "lcmd", "qhte", "mu-rho-bald")  # beside MACAL in Figures 4 and 6 to 8
+
+
+def measured(dataset: str, rules: Rules) -> pd.DataFrame | None:
+    """The recorded measures of methods with enough replications, or None."""
+    table = readings.load(f"acquired_{dataset}", keys=("method", "replication", "step"))
+    if table is None:
+        return None
+    table = table[table.groupby("method")["replication"].transform("nunique") >= rules.minimum]
+    return table if {"macal", "random"} <= {*table["method"]} else None
+
+
+def means(table: pd.DataFrame) -> pd.DataFrame:
+    """Mean of each measure, by step and method."""
+    return table.groupby(["step", "method"])[["treated", *MEASURES, "close"]].mean()
+
+
+def compared(table: pd.DataFrame, rules: Rules) -> pd.DataFrame:
+    """MACAL's log ratio to each other method of the figures, paired by replication.
+
+    Returns:
+        Rows of :func:`reproduction.claims.standing.against` by measure, step and method, adjusted within each measure
+        and step.
+    """
+    rows = {}
+    for step, part in table[table["method"].isin(["macal", *OTHERS])].groupby("step"):
+        part = part.rename(columns={"step": "labelled"})
+        for measure in MEASURES:
+            differences = gaps(part, "macal", measure)
+            rows[measure, step] = against(differences, rules, family=len(OTHERS))
+    return pd.concat(rows, names=["measure", "step"])
+
+
+def word(found: pd.DataFrame) -> Word:
+    """The verdict on 'closer than every other method' at the steps that the paper shows, absent methods aside."""
+    steps = found.groupby(level="step")
+    return together(lowest(rows.droplevel("step"), len(rows)) for _, rows in steps)
+
+
+def judge_labelled_sets(rules: Rules) -> Verdict:
+    """V1: MACAL's labels lie closer to a counterpart (paired), and closer to the whole pool (spread), than the others'.
+
+    Judged apart, paired by replication, at the steps that the paper shows; 'holds' where both hold on all data sets.
+    """
+    words: dict[str, list[Word]] = {PAIRED: [], SPREAD: []}
+    shown = []
+    for dataset in STEPS:
+        table = measured(dataset, rules)
+        if table is None:
+            continue
+        found = compared(table, rules)
+        for measure in words:
+            words[measure].append(word(found.loc[measure]))
+        shown.append(f"{dataset}: {_said(found)}{absent(table['method'].unique(), OTHERS)}")
+    if not shown:
+        return Verdict("not tested", f"fewer than {rules.minimum} recorded replications on any data set")
+    paired, spread = (together(words[measure]) for measure in (PAIRED, SPREAD))
+    return Verdict(together([paired, spread]), f"pair up: {paired}; spread out: {spread}; {'; '.join(shown)}")
+
+
+def _said(found: pd.DataFrame) -> str:
+    """Ratio of MACAL's measure to each other method's at the paper's last step, with its interval."""
+    last = found.xs(found.index.get_level_values("step").max(), level="step")
+    parts = []
+    for measure, name in ((PAIRED, "distance to the counterpart"), (SPREAD, "covering radius")):
+        rows = last.loc[measure]
+        ratios = np.exp(rows[["log_ratio", "low", "high"]])
+        shown = ", ".join(f"{m} {r.log_ratio:.2f} [{r.low:.2f}, {r.high:.2f}]" for m, r in ratios.iterrows())
+        parts.append(f"{name} over that of {shown}")
+    return "; ".join(parts)

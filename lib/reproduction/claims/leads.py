@@ -1,0 +1,85 @@
+"""Verdicts E1 to E4: whether MACAL's error is below that of every baseline, on each data set and on all."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from reproduction.claims.readings import EXACT, HALVES, TURNING_POINT, WRITTEN, Reading, absent, by_stretch, inner
+from reproduction.claims.rules import Rules
+from reproduction.claims.standing import lowest, scope, standing, told
+from reproduction.claims.verdict import Verdict
+
+FREE = ("random", "qhte")  # baselines that need no model, and are run to the end of IHDP
+DATASETS = ("ihdp", "ibm", "cmnist")
+
+
+def lead(
+    reading: Reading, dataset: str, rules: Rules, until: int | None = None, others: Sequence[str] = ()
+) -> pd.DataFrame:
+    """MACAL against others on a data set, without the start: up to ``until`` labels, or over the whole campaign.
+
+    Args:
+        reading: whose model and distance.
+        dataset: "ihdp", "ibm" or "cmnist".
+        rules: level, minimum of replications, margin, power.
+        until: last number of labels; none by default.
+        others: the methods compared with; the reading's baselines by default.
+
+    Returns:
+        Rows of :func:`reproduction.claims.standing.standing`; none where too little is recorded.
+    """
+    table = reading.load(dataset)
+    if table is None or reading.macal not in set(table["method"]):
+        return pd.DataFrame(columns=["replications", "standing"])
+    table = inner(table, dataset)
+    table = table if until is None else table[table["labelled"] <= until]
+    return standing(table, reading.macal, others or reading.others, rules, reading.share(dataset, rules))
+
+
+def _said(found: pd.DataFrame, reading: Reading, rules: Rules) -> str:
+    if found.empty:
+        return f"fewer than {rules.minimum} recorded replications"
+    return f"{scope(found)}{absent(found.index, reading.others)}; log ratio of {reading.macal} to {told(found, rules)}"
+
+
+def _beside(rules: Rules, reading: Reading, dataset: str, until: int | None = None) -> str:
+    """What exact Gaussian processes say on more replications: beside the paper's words only."""
+    found = lead(EXACT, dataset, rules, until) if reading is WRITTEN else pd.DataFrame()
+    return f". Exact Gaussian processes: {_said(found, EXACT, rules)}" if len(found) else ""
+
+
+def tied(found: pd.DataFrame, rules: Rules) -> str:
+    """Whether a method is about as good as all others: "holds", "does not hold" or "undecided"."""
+    if found["standing"].isin(["ahead", "behind"]).any():
+        return "does not hold"
+    close = (found["low"] > -rules.alike) & (found["high"] < rules.alike)
+    return "holds" if close.all() else "undecided"
+
+
+def judge_ihdp(rules: Rules, reading: Reading) -> Verdict:
+    """E1: ahead of every baseline up to the turning point; then about as good as those that need no model."""
+    early = lead(reading, "ihdp", rules, TURNING_POINT)
+    verdict = lowest(early, len(reading.others))
+    shown = f"up to {TURNING_POINT} labels {_said(early, reading, rules)}"
+    if len(early):
+        table = by_stretch(inner(reading.load("ihdp"), "ihdp"), HALVES)[HALVES[1]]
+        late = standing(table, reading.macal, FREE, rules, reading.share("ihdp", rules))
+        if verdict == "holds":
+            verdict = {"holds": "holds", "undecided": "undecided"}.get(tied(late, rules), "holds in part")
+        shown += f"; later, against those that need no model, {told(late, rules)}"
+    return Verdict(verdict, shown + _beside(rules, reading, "ihdp", TURNING_POINT))
+
+
+def judge_lowest(rules: Rules, reading: Reading, dataset: str) -> Verdict:
+    """E2 and E3: ahead of every baseline over the whole campaign."""
+    found = lead(reading, dataset, rules)
+    return Verdict(lowest(found, len(reading.others)), _said(found, reading, rules) + _beside(rules, reading, dataset))
+
+
+def judge_consistent(rules: Rules, reading: Reading) -> Verdict:
+    """E4: E1 to E3 together; refuted by one data set, upheld by all three only."""
+    words = {"ihdp": judge_ihdp(rules, reading).verdict}
+    words |= {name: judge_lowest(rules, reading, name).verdict for name in DATASETS[1:]}
+    order = ("does not hold", "undecided", "not tested", "holds in part", "holds")
+    verdict = next(word for word in order if word in words.values())
+    return Verdict(verdict, "; ".join(f"{name}: {word}" for name, word in words.items()))

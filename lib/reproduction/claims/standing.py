@@ -1,0 +1,122 @@
+"""Where one method stands against others: the comparison that the verdicts on errors are made of.
+
+A method is *ahead* where its mean log ratio, averaged over the sizes of a stretch, is below 0 with an adjusted p below
+the level (Student's t over replications, Holm over the comparisons of the claim), and *behind* where it is above 0.
+It has *no lead* where the interval, adjusted for the same number of comparisons, rules out a lead of the margin.
+What is neither is *undecided*, and told with the replications that would decide it.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from macal.comparison import gaps, judge, replications_needed
+from reproduction.claims.readings import BASELINES, by_stretch
+from reproduction.claims.rules import RULES, Rules
+from reproduction.claims.verdict import Word
+
+MEDIANS = 9  # replications from which medians and sign-flip tests stand beside means and t
+WORDS = ("ahead", "behind", "no lead", "undecided")
+Share = Callable[[str, int], float]
+
+
+def against(differences: pd.DataFrame, rules: Rules, share: Share | None = None, family: int = 0) -> pd.DataFrame:
+    """Judge log ratios by replication: where they stand, and how many more replications would say.
+
+    Args:
+        differences: a row per replication, a column per comparison; below 0 is ahead.
+        rules: level, minimum of replications, margin, power.
+        share: name of a comparison and its replications -> share of the level that may be spent on it; all by default.
+        family: comparisons adjusted for; those with enough replications by default.
+
+    Returns:
+        Rows of :func:`macal.comparison.judge` with ``standing`` and ``needed`` (replications; NaN for more than 1,000);
+        none for columns below the minimum.
+    """
+    counts = differences.count()
+    differences = differences.loc[:, counts >= rules.minimum]
+    if differences.empty:
+        return pd.DataFrame(columns=["replications", "standing"]).rename_axis("method")
+    family = family or differences.shape[1]
+    spend = [share(str(name), int(counts[name])) if share else 1.0 for name in differences]
+    found = judge(differences, rules.level, spend, family)
+    clear, low = found["p"] < rules.level, found["low"] > -rules.alike
+    words = np.select([clear & (found["log_ratio"] < 0), clear, low], WORDS[:3], WORDS[3])
+    needed = [replications_needed(v.dropna(), rules.level / family, rules.power) for _, v in differences.items()]
+    return found.assign(standing=words, needed=pd.Series(needed, found.index, dtype=float))
+
+
+def standing(
+    table: pd.DataFrame,
+    method: str,
+    others: Sequence[str] = BASELINES,
+    rules: Rules = RULES,
+    share: Share | None = None,
+) -> pd.DataFrame:
+    """Set a method against others: :func:`against`; adjusted for all others, whether the table has them or not."""
+    differences = gaps(table[table["method"].isin([method, *others])], method)
+    return against(differences.reindex(columns=list(others)), rules, share, len(others))
+
+
+def standings(
+    table: pd.DataFrame,
+    ends: Sequence[int],
+    method: str,
+    others: Sequence[str] = BASELINES,
+    rules: Rules = RULES,
+    share: Share | None = None,
+) -> pd.DataFrame:
+    """:func:`standing` in each stretch; rows by the stretch's last number of labels and the method."""
+    parts = by_stretch(table, ends)
+    found = {end: standing(part, method, others, rules, share) for end, part in parts.items()}
+    return pd.concat(found, names=["up to"])
+
+
+def lowest(found: pd.DataFrame, family: int) -> Word:
+    """The verdict on 'better than every one of a family', of which some may not have been run."""
+    words = list(found["standing"])
+    if not words:
+        return "not tested"
+    if "behind" in words:
+        return "does not hold"
+    if {"ahead", "no lead"} <= {*words}:
+        return "holds in part"
+    if "undecided" in words:
+        return "undecided"
+    if len(words) < family:
+        return "not tested"
+    return "holds" if "ahead" in words else "does not hold"
+
+
+def number(row: pd.Series) -> str:
+    """Mean and interval of a row of :func:`against`; from nine replications on also median, p and sign-flip p."""
+    shown = f"{row['log_ratio']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]"
+    if row["replications"] < MEDIANS:
+        return shown
+    return f"{shown}, median {row['median']:+.3f}, p {row['p']:.3f}, by sign flips {row['p_flips']:.3f}"
+
+
+def told(found: pd.DataFrame, rules: Rules) -> str:
+    """Put a table of :func:`against` into words: who is where, with numbers, and what an open question would take."""
+    groups = {word: found[found["standing"] == word] for word in WORDS}
+    return "; ".join(
+        f"{word}: {', '.join(f'{name} {number(row)}{_takes(row, rules)}' for name, row in rows.iterrows())}"
+        for word, rows in groups.items()
+        if len(rows)
+    )
+
+
+def _takes(row: pd.Series, rules: Rules) -> str:
+    if row["standing"] != "undecided":
+        return ""
+    needed = "more than 1,000" if np.isnan(row["needed"]) else f"{row['needed']:.0f}"
+    return f" ({needed} replications would give {rules.power:.0%} power)"
+
+
+def scope(found: pd.DataFrame) -> str:
+    """How many replications a table of :func:`against` rests on."""
+    if found.empty:
+        return "no replications"
+    low, high = found["replications"].min(), found["replications"].max()
+    return f"{low if low == high else f'{low} to {high}'} replications"

@@ -1,0 +1,160 @@
+"""The rules of evidence: what they let be spent, and that a page's parameters reach every judge."""
+
+import inspect
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from macal import results, sweeps
+from reproduction import claims
+from reproduction.claims import readings, standing
+from reproduction.claims.readings import CODE, PLANS, WRITTEN, Plan
+from reproduction.claims.rules import RULES, Rules
+from reproduction.claims.verdict import together
+
+OUTRIGHT = {"T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8", "T9", "D1", "D2"}  # no comparison of methods
+COMPARED = [claim for claim in claims.CLAIMS if claim.key not in OUTRIGHT]
+
+
+@pytest.mark.parametrize("claim", COMPARED, ids=lambda claim: claim.key)
+def test_the_minimum_reaches_every_judge(claim):
+    assert {v.verdict for v in claim.verdicts(Rules(minimum=101))} == {"not tested"}
+
+
+class Watched(Rules):
+    """Rules that remember what they were asked for."""
+
+    asked = set()
+
+    def __getattribute__(self, name):
+        Watched.asked.add(name)
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize("claim", [c for c in COMPARED if c.key != "F1d"], ids=lambda claim: claim.key)
+def test_the_level_reaches_every_judge(claim):
+    Watched.asked.clear()
+    found = claim.verdicts(Watched())
+    assert "level" in Watched.asked or {v.verdict for v in found} == {"not tested"}
+
+
+def test_no_rule_stands_twice():
+    source = "\n".join(inspect.getsource(getattr(claims, name)) for name in claims.__all__ if name.islower()
+                       and inspect.ismodule(getattr(claims, name)))  # fmt: skip
+    assert not [name for name in ("LEVEL", "MINIMUM", "ALIKE", "IMMATERIAL") if name in source]
+
+
+def test_spending_by_hand():
+    z = stats.norm.isf(0.025)
+    np.testing.assert_allclose(RULES.spent(1.0), 0.05)
+    np.testing.assert_allclose(RULES.spent(0.3), 2 - 2 * stats.norm.cdf(z / np.sqrt(0.3)))
+    assert RULES.spent(0.0) == 0.0 and Rules(level=0.2).spent(1.0) == pytest.approx(0.2)
+    assert RULES.alike == pytest.approx(np.log(1.1))
+
+
+def test_looks_together_spend_the_level(monkeypatch):
+    monkeypatch.setattr(readings, "PLANS", {"ihdp_due": {"free": Plan(20, (6, 12))}})
+    share = WRITTEN.share("ihdp", RULES)
+    spent = [share("random", n) for n in (6, 12, 20)]
+    np.testing.assert_allclose(sum(spent), 1.0)
+    np.testing.assert_allclose(0.05 * spent[0], RULES.spent(0.3))
+    assert share("random", 25) == spent[2] and share("badge", 5) == 1.0  # nothing planned: complete
+
+
+def test_a_table_is_judged_with_what_waits_to_be_merged(monkeypatch, tmp_path):
+    row = {"method": "random", "replication": 0, "labelled": 10, "pehe": 1.0}
+    tables = {
+        "ihdp_due": [row, row | {"replication": 20}, row | {"method": "macal-rolling", "replication": 3}],
+        "ihdp_due-more": [row, row | {"labelled": 20}],
+        "ihdp_gp": [row | {"replication": 99}],
+    }
+    for name in tables:
+        (tmp_path / f"{name}.parquet").touch()
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
+
+    def load(name):
+        if name not in tables:
+            raise FileNotFoundError(name)
+        return pd.DataFrame(tables[name])
+
+    monkeypatch.setattr(results, "load", load)
+    found = WRITTEN.load("ihdp")
+    assert sorted(found[["method", "replication", "labelled"]].itertuples(index=False, name=None)) == [
+        ("macal-rolling", 3, 10), ("random", 0, 10), ("random", 0, 20)]  # fmt: skip
+    assert len(readings.load("ihdp_gp")) == 1 and CODE.load("ibm") is None
+
+
+def test_the_plan_is_that_of_the_sweeps():
+    planned = {}
+    for path in (results.FOLDER / "specs").glob("*.json"):
+        spec = sweeps.Spec(**json.loads(path.read_text()))
+        for method in spec.methods:
+            key = path.stem.split("-")[0], readings.kind(method)
+            planned[key] = max(planned.get(key, 0), max(spec.replications) + 1)
+    assert planned == {
+        (table, kind): plan.replications
+        for table, kinds in PLANS.items()
+        for kind, plan in kinds.items()
+        if (table, kind) not in {("ihdp_due", "weight"), ("ibm_due", "weight"), ("ibm_due", "free")}  # complete
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "verdict"),
+    [
+        (["holds", "holds"], "holds"),
+        (["holds", "does not hold"], "holds in part"),
+        (["holds", "does not hold", "undecided"], "holds in part"),
+        (["holds", "undecided"], "undecided"),
+        (["does not hold", "undecided"], "undecided"),
+        (["holds in part", "holds"], "holds in part"),
+        (["not tested", "holds"], "holds"),
+        (["undecided", "undecided"], "undecided"),
+        (["not tested"], "not tested"),
+        ([], "not tested"),
+    ],
+)
+def test_several_cases_together(words, verdict):
+    assert together(words) == verdict
+
+
+def frame(**columns):
+    return pd.DataFrame({name: pd.Series(values) for name, values in columns.items()})
+
+
+def test_standing_by_hand():
+    rng = np.random.default_rng(0)
+    noise = rng.normal(0, 0.01, 10)
+    noise -= noise.mean()
+    found = standing.against(frame(a=noise - 0.2, b=noise + 0.2, c=noise, d=30 * noise, e=noise[:2]), RULES)
+    assert found.standing.to_dict() == {"a": "ahead", "b": "behind", "c": "no lead", "d": "undecided"}
+    low = stats.ttest_1samp(noise - 0.2, 0).confidence_interval(1 - 0.05 / 4).low
+    assert found.low["a"] == pytest.approx(low) and np.isnan(found.needed["d"])
+
+
+def test_no_lead_is_as_strict_as_a_lead():
+    values = np.random.default_rng(1).normal(0.0, 0.1, 10)
+    values -= values.mean()
+    words = [standing.against(frame(a=values), RULES, family=k).standing["a"] for k in (1, 100)]
+    assert words == ["no lead", "undecided"]
+
+
+def test_an_early_look_is_stricter():
+    values = [-0.1, -0.3, -0.2, -0.35, -0.05, -0.2]
+    late, early = (standing.against(frame(a=values), RULES, lambda m, n, s=s: s).loc["a"] for s in (1.0, 0.1))
+    assert late.standing == "ahead" and early.standing == "undecided"
+    assert early.p == pytest.approx(10 * late.p) and early.low < late.low
+
+
+def test_an_open_question_says_what_it_would_take():
+    values = np.array([-0.5, -0.4, 0.2, -0.1, 0.1, -0.3, 0.2, -0.2])
+    found = standing.against(frame(qhte=values), RULES)
+    assert f"({found.needed['qhte']:.0f} replications would give 80% power)" in standing.told(found, RULES)
+    assert "median" not in standing.told(found, RULES)
+    nine = standing.told(standing.against(frame(qhte=[*values, -0.1]), RULES), RULES)
+    assert "median" in nine and "by sign flips" in nine
+    none = standing.against(frame(qhte=values - values.mean()), RULES)
+    assert "(more than 1,000 replications would give 80% power)" in standing.told(none, RULES)
