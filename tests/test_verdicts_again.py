@@ -291,13 +291,14 @@ def test_shift_of_the_weights(reading):
 def shifts(model, method, evidence):
     weights = [f"{method}-0", f"{method}-1", method, f"{method}-5", f"{method}-10"]
     words = []
-    for dataset, first, last in (("ihdp", 60, 160), ("ibm", 500, 1300), ("cmnist", 700, 1350)):
+    for dataset, first, ends in (("ihdp", 60, [60, 160]), ("ibm", 500, [500, 1300]), ("cmnist", 700, [700, 1350])):
         name = f"{dataset}_{model}"
         logs = common(name, weights)
         if logs is None:
             continue
         lead = (logs[weights[0]] + logs[weights[1]]) / 2 - (logs[weights[3]] + logs[weights[4]]) / 2
         size = lead.index.get_level_values("labelled")
+        last = max(end for end in ends if (size > end).any())  # where the last stretch begins
         gap = lead[size > last].groupby("replication").mean() - lead[size <= first].groupby("replication").mean()
         gap = gap.dropna()
         spent = min(level(name, m, len(gap)) for m in weights)

@@ -117,9 +117,8 @@ def differences(table: pd.DataFrame, rules: Rules = RULES) -> pd.DataFrame:
     logs = complete(table).assign(pehe=lambda rows: np.log(rows["pehe"]))
     means = logs.groupby(["replication", "labelled", "variant"], as_index=False)["pehe"].mean()
     means = means.assign(pehe=np.exp(means["pehe"])).rename(columns={"variant": "method"})
-    rows = comparison.paired(
-        means, "paper", level=rules.level
-    )  # the paper's words over each variant: the signs turn round
+    # the paper's words over each variant: the signs turn round
+    rows = comparison.paired(means, "paper", level=rules.level)
     found = pd.DataFrame(
         {"log_ratio": -rows["log_ratio"], "low": -rows["high"], "high": -rows["low"], "p": rows["p"]}
     ).rename_axis("variant")

@@ -29,7 +29,7 @@ def cells(
         (estimator, data set) -> rows of :func:`reproduction.claims.standing.standing`, where enough is recorded.
     """
     found = {
-        (reading.name, name): lead(reading, name, rules, until if name == "ihdp" else None, others)
+        (reading.name, name): lead(reading, name, rules, (1, until) if name == "ihdp" else None, others)
         for reading in readings
         for name in reading.tables
     }

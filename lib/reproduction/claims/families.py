@@ -19,9 +19,12 @@ def common(reading: Reading, methods: Sequence[str], rules: Rules) -> dict[str, 
     found = {}
     for name in reading.tables:
         table = reading.load(name)
-        if table is None or not {*methods} <= {*table["method"]}:
+        if table is None:
             continue
-        table = shared(deciding(table, name), methods)
+        try:
+            table = shared(deciding(table, name), methods)
+        except ValueError:  # nothing that all have
+            continue
         if table["replication"].nunique() >= rules.minimum:
             found[name] = table
     return found
@@ -45,14 +48,14 @@ def judge_random(rules: Rules, reading: Reading) -> Verdict:
     words, shown = {}, []
     for name in reading.tables:
         table = reading.load(name)
-        if table is None or "random" not in set(table["method"]):
+        if table is None:
             continue
         share = reading.share(name, rules)
         found = standing(deciding(table, name), "random", GENERAL, rules, share)
         if found.empty:
             continue
         words[name] = _as_good(found, rules)
-        shown.append(f"{name}: {words[name]}, {told(found, rules)}")
+        shown.append(f"{name} {words[name]} ({told(found, rules)})")
     if not words:
         return _untested(rules, "Random, BADGE, BAIT and LCMD")
     return Verdict(together(words.values()), f"log ratio of random, {'; '.join(shown)}")
@@ -165,7 +168,9 @@ def judge_stability(rules: Rules, reading: Reading) -> Verdict:
     for name, table in common(reading, methods, rules).items():
         rough = np.log(roughness(table))
         gap = -rough[list(RATIOS)].sub(rough[reading.macal], axis=0)
-        found = against(gap, rules, least_share(reading, name, methods, rules))
+        found = against(gap, rules, least_share(reading, name, methods, rules), len(RATIOS))
+        if found.empty:  # too few sizes for a neighbour on either side
+            continue
         words.append(ahead(found["standing"]))
         shown.append(f"{name}: {told(found, rules)}")
     if not words:

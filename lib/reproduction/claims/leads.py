@@ -4,35 +4,36 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from reproduction.claims.readings import EXACT, HALVES, TURNING_POINT, WRITTEN, Reading, absent, by_stretch, inner
+from reproduction.claims.readings import EXACT, POOL, TURNING_POINT, WRITTEN, Reading, absent, inner
 from reproduction.claims.rules import Rules
 from reproduction.claims.standing import lowest, scope, standing, told
-from reproduction.claims.verdict import Verdict
+from reproduction.claims.verdict import Verdict, Word
 
 FREE = ("random", "qhte")  # baselines that need no model, and are run to the end of IHDP
 DATASETS = ("ihdp", "ibm", "cmnist")
+EARLY, LATE = (1, TURNING_POINT), (TURNING_POINT + 1, POOL)  # IHDP, labels
 
 
 def lead(
-    reading: Reading, dataset: str, rules: Rules, until: int | None = None, others: Sequence[str] = ()
+    reading: Reading, dataset: str, rules: Rules, stretch: tuple[int, int] | None = None, others: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """MACAL against others on a data set, without the start: up to ``until`` labels, or over the whole campaign.
+    """MACAL against others on a data set, without the start: in a stretch of labels, or over the whole campaign.
 
     Args:
         reading: whose model and distance.
         dataset: "ihdp", "ibm" or "cmnist".
         rules: level, minimum of replications, margin, power.
-        until: last number of labels; none by default.
+        stretch: first and last number of labels; all by default.
         others: the methods compared with; the reading's baselines by default.
 
     Returns:
         Rows of :func:`reproduction.claims.standing.standing`; none where too little is recorded.
     """
     table = reading.load(dataset)
-    if table is None or reading.macal not in set(table["method"]):
+    if table is None:
         return pd.DataFrame(columns=["replications", "standing"])
     table = inner(table, dataset)
-    table = table if until is None else table[table["labelled"] <= until]
+    table = table[table["labelled"].between(*stretch)] if stretch else table
     return standing(table, reading.macal, others or reading.others, rules, reading.share(dataset, rules))
 
 
@@ -42,14 +43,16 @@ def _said(found: pd.DataFrame, reading: Reading, rules: Rules) -> str:
     return f"{scope(found)}{absent(found.index, reading.others)}; log ratio of {reading.macal} to {told(found, rules)}"
 
 
-def _beside(rules: Rules, reading: Reading, dataset: str, until: int | None = None) -> str:
+def _beside(rules: Rules, reading: Reading, dataset: str, stretch: tuple[int, int] | None = None) -> str:
     """What exact Gaussian processes say on more replications: beside the paper's words only."""
-    found = lead(EXACT, dataset, rules, until) if reading is WRITTEN else pd.DataFrame()
+    found = lead(EXACT, dataset, rules, stretch) if reading is WRITTEN else pd.DataFrame()
     return f". Exact Gaussian processes: {_said(found, EXACT, rules)}" if len(found) else ""
 
 
-def tied(found: pd.DataFrame, rules: Rules) -> str:
-    """Whether a method is about as good as all others: "holds", "does not hold" or "undecided"."""
+def tied(found: pd.DataFrame, rules: Rules) -> Word:
+    """The verdict on 'about as good as all of these'."""
+    if found.empty:
+        return "not tested"
     if found["standing"].isin(["ahead", "behind"]).any():
         return "does not hold"
     close = (found["low"] > -rules.alike) & (found["high"] < rules.alike)
@@ -58,16 +61,14 @@ def tied(found: pd.DataFrame, rules: Rules) -> str:
 
 def judge_ihdp(rules: Rules, reading: Reading) -> Verdict:
     """E1: ahead of every baseline up to the turning point; then about as good as those that need no model."""
-    early = lead(reading, "ihdp", rules, TURNING_POINT)
+    early, late = lead(reading, "ihdp", rules, EARLY), lead(reading, "ihdp", rules, LATE, FREE)
     verdict = lowest(early, len(reading.others))
     shown = f"up to {TURNING_POINT} labels {_said(early, reading, rules)}"
-    if len(early):
-        table = by_stretch(inner(reading.load("ihdp"), "ihdp"), HALVES)[HALVES[1]]
-        late = standing(table, reading.macal, FREE, rules, reading.share("ihdp", rules))
-        if verdict == "holds":
-            verdict = {"holds": "holds", "undecided": "undecided"}.get(tied(late, rules), "holds in part")
+    if verdict == "holds":
+        verdict = "holds in part" if tied(late, rules) == "does not hold" else tied(late, rules)
+    if len(late):
         shown += f"; later, against those that need no model, {told(late, rules)}"
-    return Verdict(verdict, shown + _beside(rules, reading, "ihdp", TURNING_POINT))
+    return Verdict(verdict, shown + _beside(rules, reading, "ihdp", EARLY))
 
 
 def judge_lowest(rules: Rules, reading: Reading, dataset: str) -> Verdict:

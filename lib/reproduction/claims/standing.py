@@ -55,6 +55,8 @@ def standing(
     share: Share | None = None,
 ) -> pd.DataFrame:
     """Set a method against others: :func:`against`; adjusted for all others, whether the table has them or not."""
+    if method not in set(table["method"]):
+        return against(pd.DataFrame(), rules)
     differences = gaps(table[table["method"].isin([method, *others])], method)
     return against(differences.reindex(columns=list(others)), rules, share, len(others))
 
@@ -94,7 +96,8 @@ def number(row: pd.Series) -> str:
     shown = f"{row['log_ratio']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]"
     if row["replications"] < MEDIANS:
         return shown
-    return f"{shown}, median {row['median']:+.3f}, p {row['p']:.3f}, by sign flips {row['p_flips']:.3f}"
+    p, flips = (f"{p:.3f}" if p >= 0.001 else "below 0.001" for p in (row["p"], row["p_flips"]))
+    return f"{shown}, median {row['median']:+.3f}, p {p}, by sign flips {flips}"
 
 
 def told(found: pd.DataFrame, rules: Rules) -> str:

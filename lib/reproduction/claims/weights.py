@@ -14,9 +14,13 @@ from reproduction.claims.verdict import Verdict, Word, together
 def campaigns(reading: Reading, dataset: str) -> pd.DataFrame | None:
     """Rows at the replications and sizes that all weights have, without the start; None where one is not recorded."""
     table = reading.load(dataset)
-    if table is None or not {*reading.weights} <= {*table["method"]}:
+    if table is None:
         return None
-    return inner(shared(table, list(reading.weights)), dataset)
+    try:
+        table = inner(shared(table, list(reading.weights)), dataset)
+    except ValueError:  # a weight is lacking, or nothing that all have
+        return None
+    return table if len(table) else None
 
 
 def gains(reading: Reading, dataset: str, table: pd.DataFrame) -> pd.DataFrame:
@@ -35,6 +39,8 @@ def shift(reading: Reading, dataset: str, table: pd.DataFrame) -> pd.Series:
     """How much more the weights 5 and 10 gain over 0 and 1 in the first stretch than in the last, by replication."""
     gain = gains(reading, dataset, table)
     lead = (gain[[5.0, 10.0]].mean(axis=1) - gain[1.0] / 2).unstack()  # weight 0 gains 0
+    if lead.shape[1] < 2:  # one stretch shows no shift
+        return pd.Series(np.nan, lead.index)
     return lead[lead.columns[0]] - lead[lead.columns[-1]]
 
 
