@@ -23,10 +23,16 @@ BALD, GENERAL = ["mu-bald", "rho-bald", "mu-rho-bald"], ["badge", "bait", "lcmd"
 NINE = ["random", "qhte", *BALD, *GENERAL]
 PLANNED = {"ihdp_due": 20, "ihdp_code": 20, "ibm_due": 10, "ibm_code": 10, "cmnist_due": 5, "cmnist_code": 5,
            "ibm_gp": 10, "cmnist_gp": 10}  # fmt: skip
-LOOKS = {"ihdp_due": [7, 12], "ihdp_code": [6], "cmnist_due": [1], "cmnist_gp": [5]}  # methods that need no model
+LOOKS = {
+    "ihdp_due": [7, 12],
+    "ihdp_code": [6],
+    "ibm_code": [3],
+    "cmnist_due": [1],
+    "cmnist_gp": [5],
+}  # methods that need no model
 MODEL_LOOKS = {("ihdp_due", "bald"): [5], ("ihdp_due", "general"): [5], ("ibm_due", "bald"): [6],
-               ("ibm_due", "general"): [3], ("ihdp_due", "weight"): [5], ("ibm_gp", "weight"): [4],
-               ("cmnist_gp", "weight"): [5]}  # fmt: skip
+               ("ibm_due", "general"): [3], ("ihdp_due", "weight"): [5], ("ibm_code", "weight"): [3],
+               ("ibm_gp", "weight"): [4], ("cmnist_gp", "weight"): [5]}  # fmt: skip
 READINGS = {0: ("due", "macal"), 1: ("code", "macal-squared")}
 LEDGER = {}
 

@@ -42,7 +42,7 @@ PLANS = {  # table -> kind of method, see `kind`
     },
     "ihdp_code": {"free": Plan(20, (6,)), "bald": Plan(20), "general": Plan(20), "weight": Plan(20)},
     "ibm_due": {"free": Plan(10), "bald": Plan(9, (6,)), "general": Plan(9, (3,)), "weight": Plan(10)},
-    "ibm_code": {"free": Plan(10), "bald": Plan(9), "general": Plan(9), "weight": Plan(10)},
+    "ibm_code": {"free": Plan(10, (3,)), "bald": Plan(9), "general": Plan(9), "weight": Plan(10, (3,))},
     "cmnist_due": {"free": Plan(5, (1,))},
     "cmnist_code": {"free": Plan(5)},
     "ibm_gp": {"free": Plan(10), "weight": Plan(10, (4,))},
