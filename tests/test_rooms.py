@@ -1,4 +1,4 @@
-"""The wall between the tool and the reproduction, and the order of the rooms: imports point one way."""
+"""The wall between the tool and the reproduction, the order of the rooms, and one home for the name of every type."""
 
 import ast
 from collections import defaultdict
