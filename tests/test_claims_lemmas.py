@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from reproduction.claims import lemmas
-from reproduction.theory.variance import Campaign
+from reproduction.theory.variance import VarianceCampaign
 
 
 def made_up(mean):
     """A campaign of 10 units, one label a step, whose mean variance is given."""
-    return Campaign([np.array([k]) for k in range(len(mean))], np.repeat(np.array(mean)[:, None], 10, axis=1))
+    return VarianceCampaign([np.array([k]) for k in range(len(mean))], np.repeat(np.array(mean)[:, None], 10, axis=1))
 
 
 FAST, SLOW, WRONG = made_up([1.0, 0.8, 0.6]), made_up([1.0, 0.9, 0.81]), made_up([1.0, 0.99, 0.98])

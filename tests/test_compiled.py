@@ -27,7 +27,7 @@ def batch(treatment):
     for seed in range(3):
         x = torch.randn(30, 4, generator=torch.Generator().manual_seed(seed))
         units = Units(x, torch.arange(30) % 2, torch.sin(2 * x[:, 0]))
-        jobs.append(training.Job(seed, units, units, seed))
+        jobs.append(training.TrainingJob(seed, units, units, seed))
     return training.Batch(settings, jobs)
 
 

@@ -41,7 +41,7 @@ VALID = split(99, 25)
 
 
 def job(seed, n, place=0):
-    return training.Job(
+    return training.TrainingJob(
         place, Units.of(split(seed, n), torch.device("cpu")), Units.of(VALID, torch.device("cpu")), seed
     )
 

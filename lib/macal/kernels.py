@@ -16,19 +16,16 @@ from jaxtyping import Float
 from scipy.linalg import cho_factor, cho_solve
 from scipy.spatial.distance import cdist
 
+from macal.shapes import Centres, Covariates, Cross, Gram, Variances
+
 SMALLEST = 1e-15  # squared distance whose root is taken: that of 0 has no gradient
 JITTER = 1e-12  # relative to the mean diagonal: far below any variance of interest, far above rounding
 
-Targets = Float[np.ndarray, "n d"]
-Design = Float[np.ndarray, "m d"]
-Cross = Float[np.ndarray, "n m"]
-Gram = Float[np.ndarray, "m m"]
-PerTarget = Float[np.ndarray, "n"]
 Tensor = Float[torch.Tensor, "..."]
 Array = TypeVar("Array", Float[np.ndarray, "..."], Tensor)
 
 
-def rbf(a: Targets, b: Design, lengthscale: float = 1.0, scale: float = 1.0) -> Cross:
+def rbf(a: Covariates, b: Centres, lengthscale: float = 1.0, scale: float = 1.0) -> Cross:
     """Squared exponential kernel, scale exp(-|a - b|^2 / (2 lengthscale^2)), (n, m).
 
     Args:
@@ -44,19 +41,19 @@ def rbf(a: Targets, b: Design, lengthscale: float = 1.0, scale: float = 1.0) -> 
     return scale * rbf_of(cdist(a, b, "sqeuclidean") / lengthscale**2)
 
 
-def matern12(a: Targets, b: Design, lengthscale: float = 1.0, scale: float = 1.0) -> Cross:
+def matern12(a: Covariates, b: Centres, lengthscale: float = 1.0, scale: float = 1.0) -> Cross:
     """Exponential kernel, scale exp(-r) with r = |a - b| / lengthscale, (n, m): on a line, Ornstein and Uhlenbeck's."""
     return scale * np.exp(-cdist(a, b) / lengthscale)
 
 
-def matern32(a: Targets, b: Design, lengthscale: float = 1.0) -> Cross:
+def matern32(a: Covariates, b: Centres, lengthscale: float = 1.0) -> Cross:
     """Matern kernel of smoothness 3/2, (1 + r) exp(-r) with r = sqrt(3) |a - b| / lengthscale, (n, m)."""
     r = cdist(a, b)
     r *= np.sqrt(3) / lengthscale
     return (1 + r) * np.exp(-r)
 
 
-def posterior_variance(cross: Cross, gram: Gram, prior: PerTarget, noise: float) -> PerTarget:
+def posterior_variance(cross: Cross, gram: Gram, prior: Variances, noise: float) -> Variances:
     """Posterior variance k(x, x) - k' (K + noise I)^-1 k at every target (Eq. 2.26), never below 0, (n,).
 
     Args:

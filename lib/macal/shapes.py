@@ -1,7 +1,8 @@
 """Named array types: the letters of the notation table, checked at run time in the tests.
 
 ``n`` units, ``d`` covariates, ``m`` labelled units, ``k`` picked units, ``p`` features, ``s`` posterior samples. The
-last axis of ``Pair`` and of ``PairCov`` holds the two potential outcomes, control first.
+last axis of ``Pair`` and of ``PairCov`` holds the two potential outcomes, control first. ``Cross`` is a kernel between
+units and labelled units, ``Gram`` among the latter.
 """
 
 import numpy as np
@@ -17,5 +18,8 @@ Images = UInt8[np.ndarray, "n d"]
 Levels = Float[np.ndarray, "256"]
 Distances = Float[np.ndarray, "n"]
 Features = Float[np.ndarray, "n p"]
+Cross = Float[np.ndarray, "n m"]
+Gram = Float[np.ndarray, "m m"]
+Variances = Float[np.ndarray, "n"]
 Pair = Float[np.ndarray, "n 2"]
 PairCov = Float[np.ndarray, "n 2 2"]

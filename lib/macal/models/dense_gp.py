@@ -26,6 +26,7 @@ from torch.nn.functional import softplus
 
 from macal import kernels
 from macal.models import cholesky
+from macal.models.shapes import Points, Values
 
 SMALLEST_NOISE = 1e-4  # gpytorch's lower bound of the noise variance
 BETAS, EPS = (0.9, 0.999), 1e-8  # of Adam
@@ -34,13 +35,11 @@ _BOUNDS = (-15.0, 60.0)  # of raw parameters in a line search: keeps it from ove
 _WIDTH = 8  # sizes are rounded up to a multiple of it
 _ELEMENTS, _LARGEST = 2**17, 32  # of a batch: elements of its matrices, problems
 
-Points = Float[torch.Tensor, "n d"]
-Values = Float[torch.Tensor, "n"]
 ManyPoints = Sequence[Float[torch.Tensor, "_ _"]]  # of any sizes
 ManyValues = Sequence[Float[torch.Tensor, "..."]]
 Raw = Float[torch.Tensor, "b 4"]  # mean, then output scale, length scale and noise variance before the softplus
 Square = Float[torch.Tensor, "b w w"]
-PerUnit = Float[torch.Tensor, "b w"]
+PerPaddedUnit = Float[torch.Tensor, "b w"]
 PerProblem = Float[torch.Tensor, "b"]
 
 
@@ -99,7 +98,7 @@ class Problems:
         covariance.diagonal(dim1=1, dim2=2).add_(torch.where(self.real > 0, noise[:, None], 1.0))
         return cholesky.exact(covariance)
 
-    def weights(self, raw: Raw, factor: Square) -> PerUnit:
+    def weights(self, raw: Raw, factor: Square) -> PerPaddedUnit:
         """Inverse covariance times residual, w = C^-1 r; 0 for padded units."""
         residual = (self.y - raw[:, :1]) * self.real
         return torch.cholesky_solve(residual[:, :, None], factor)[:, :, 0]

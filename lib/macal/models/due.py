@@ -55,7 +55,7 @@ class Due(Settings):
             self._check(i, task, tasks[0].labelled.x.shape[1])
         shared = {(id(task.valid), task.y_scale): Units.of(task.valid, device, task.y_scale) for task in tasks}
         jobs = [
-            training.Job(
+            training.TrainingJob(
                 i, Units.of(task.labelled, device, task.y_scale), shared[id(task.valid), task.y_scale], task.seed
             )
             for i, task in enumerate(tasks)

@@ -12,7 +12,8 @@ import torch
 from macal.models import dense_gp
 from macal.models.base import NotFitted, Task
 from macal.models.cholesky import NotPositiveDefinite
-from macal.models.dense_gp import DenseGP, Points, Problems, Raw, Values
+from macal.models.dense_gp import DenseGP, Problems, Raw
+from macal.models.shapes import Points, Values
 from macal.models.threads import one_thread
 from macal.posterior import Posterior
 from macal.problem import Split

@@ -7,14 +7,14 @@ Learning for Regression", Journal of Machine Learning Research 24(164), 2023 (sk
 from collections.abc import Iterator
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from macal.models.network import DeepKernel
+from macal.models.shapes import Treatments
 
 CHUNK = 64  # units whose gradients are held at a time
 
 Matrix = Float[torch.Tensor, "n p"]
-Treatments = Int[torch.Tensor, "n"]
 
 
 def gradients(network: DeepKernel, x: Matrix, t: Treatments) -> Iterator[tuple[str, Matrix]]:

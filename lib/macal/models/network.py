@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import nn
 
 from macal.models.compiled import fused, wanted
 from macal.models.encoders import ImageNet28, ResidualNet
 from macal.models.settings import Settings
-from macal.models.sparse_gp import PerModel, PerUnit, PerUnitArms, SparseGP, initial_inducing
+from macal.models.shapes import PerModel, PerUnit, PerUnitArms, Points, Treatments, Values
+from macal.models.sparse_gp import SparseGP, initial_inducing
 from macal.models.spectral import SpectralConv2d, SpectralLinear
 from macal.models.streams import Streams
 from macal.problem import Split
@@ -20,11 +21,8 @@ from macal.problem import Split
 INITIAL_UNITS = 1000  # labelled units whose features place the inducing points
 WARM_UP = 10  # power iterations before the first features
 
-Points = Float[torch.Tensor, "n k"]
-Treatments = Int[torch.Tensor, "n"]
-Outcomes = Float[torch.Tensor, "n"]
 Lengths = Float[torch.Tensor, "a"]
-Start = tuple[Float[torch.Tensor, "a m k2"], Lengths]
+InducingStart = tuple[Float[torch.Tensor, "a m k2"], Lengths]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +31,7 @@ class Units:
 
     x: Points
     t: Treatments
-    y: Outcomes
+    y: Values
 
     @classmethod
     def of(cls, split: Split, device: torch.device, y_scale: tuple[float, float] = (0.0, 1.0)) -> "Units":
@@ -136,7 +134,7 @@ def _encoder(settings: Settings, d: int, streams: Streams) -> nn.Module:
     return encoder
 
 
-def _start(settings: Settings, features: Points, t: Treatments, generator: torch.Generator) -> Start:
+def _start(settings: Settings, features: Points, t: Treatments, generator: torch.Generator) -> InducingStart:
     """Return one model's inducing points and length scales; an arm without two units borrows the other's."""
     if settings.treatment == "input":
         groups = [torch.cat([features, torch.rand(len(features), 1, generator=generator)], dim=1)]

@@ -24,11 +24,12 @@ from functools import partial
 import gpytorch
 import torch
 from gpytorch.kernels import MaternKernel, RBFKernel, RQKernel, ScaleKernel
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import nn
 
 from macal import kernels
 from macal.models.cholesky import JITTER, jittered
+from macal.models.shapes import BatchedFeatures, PerModel, PerUnit, PerUnitArms, Points
 from macal.models.streams import Streams
 from macal.registry import Registry
 
@@ -44,13 +45,6 @@ KERNELS: Registry = Registry(
 )
 SPREAD = 0.01  # of repeated inducing points
 LLOYD = 20  # iterations
-
-Points = Float[torch.Tensor, "_ k"]
-Features = Float[torch.Tensor, "b n k"]
-PerUnit = Float[torch.Tensor, "b n"]
-PerModel = Float[torch.Tensor, "b"]
-PerUnitArms = Int[torch.Tensor, "b n"]
-
 
 # of squared distances over the squared length scale, (b, a, m, n), given gpytorch's kernel
 SHAPES = {
@@ -95,7 +89,7 @@ class SparseGP(nn.Module):
     def _scale(self) -> Float[torch.Tensor, "b a m m"]:
         return self.variational.chol_variational_covar.tril()
 
-    def inputs(self, features: Features, t: PerUnitArms) -> Float[torch.Tensor, "b a n k2"]:
+    def inputs(self, features: BatchedFeatures, t: PerUnitArms) -> Float[torch.Tensor, "b a n k2"]:
         """Return what the GPs see of units: features with the treatment appended, or features alone, twice."""
         if self.separate:
             # (b, n, k) -> (b, 2, n, k)
@@ -135,7 +129,7 @@ class SparseGP(nn.Module):
         mean = self.mean(x) + (a.mT @ self.variational.variational_mean[..., None])[..., 0]
         return mean, a, self._scale.mT @ a
 
-    def marginals(self, features: Features, t: PerUnitArms) -> tuple[PerUnit, PerUnit]:
+    def marginals(self, features: BatchedFeatures, t: PerUnitArms) -> tuple[PerUnit, PerUnit]:
         """Return mean and variance of each unit's noiseless outcome under its own treatment."""
         mean, a, sa = self._projections(self.inputs(features, t))
         # var(x) = k(x, x) - |A|^2 + |S' A|^2, by columns: (b, a, m, n) -> (b, a, n)
@@ -146,7 +140,7 @@ class SparseGP(nn.Module):
         treated = t > 0
         return torch.where(treated, mean[:, 1], mean[:, 0]), torch.where(treated, var[:, 1], var[:, 0])
 
-    def pair(self, features: Features) -> tuple[Float[torch.Tensor, "b n 2"], Float[torch.Tensor, "b n 2 2"]]:
+    def pair(self, features: BatchedFeatures) -> tuple[Float[torch.Tensor, "b n 2"], Float[torch.Tensor, "b n 2 2"]]:
         """Return mean and covariance of each unit's two noiseless outcomes, control first.
 
         Two GPs are independent. One GP sees each unit twice, as x0 = (features, 0) and x1 = (features, 1), so that
@@ -190,7 +184,7 @@ class SparseGP(nn.Module):
         log_det = s.diagonal(dim1=2, dim2=3).abs().clamp_min(1e-20).log().sum(2)
         return (0.5 * (s.square().sum((2, 3)) + m.square().sum(2) - m.shape[2]) - log_det).sum(1)
 
-    def elbo(self, features: Features, t: PerUnitArms, y: PerUnit, n: PerModel) -> PerModel:
+    def elbo(self, features: BatchedFeatures, t: PerUnitArms, y: PerUnit, n: PerModel) -> PerModel:
         """Return the evidence bound per unit: mean expected log density, less the divergence over ``n`` units."""
         return self.log_density(*self.marginals(features, t), y).mean(1) - self.divergence() / n
 

@@ -23,7 +23,7 @@ from torch.nn import functional
 from macal.models.streams import Streams
 
 Factors = Float[torch.Tensor, "b"]
-Images = Float[torch.Tensor, "b n c h w"]
+FeatureMaps = Float[torch.Tensor, "b n c h w"]
 
 
 def _unit(x: Float[torch.Tensor, "b ..."]) -> Float[torch.Tensor, "b ..."]:
@@ -128,7 +128,7 @@ class SpectralConv2d(nn.Module):
             self.left = _unit(image.detach())
         return ((self.left * image).flatten(1).sum(1) / self.bound).clamp_min(1.0)
 
-    def forward(self, x: Images, iterate: bool = False) -> Float[torch.Tensor, "b n c2 h2 w2"]:
+    def forward(self, x: FeatureMaps, iterate: bool = False) -> Float[torch.Tensor, "b n c2 h2 w2"]:
         """Apply the bounded maps."""
         weight = self.weight / self.factor(iterate)[:, None, None, None, None]
         return self._map(x, weight, self.bias)

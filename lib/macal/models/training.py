@@ -13,14 +13,14 @@ from functools import partial
 from typing import Any
 
 import torch
-from jaxtyping import Float, Shaped
+from jaxtyping import Shaped
 
 from macal.models.base import NotFitted
 from macal.models.cholesky import NotPositiveDefinite
 from macal.models.compiled import fused, wanted
 from macal.models.network import DeepKernel, Units, build, pad
 from macal.models.settings import Settings
-from macal.models.sparse_gp import PerModel
+from macal.models.shapes import PerModel, Values
 from macal.models.streams import Streams
 from macal.models.threads import one_thread
 
@@ -30,12 +30,11 @@ _SINGULAR = (
     " repeated or huge covariates or outcomes, or lower the learning rates"
 )
 
-Weights = Float[torch.Tensor, "n"]
 Marks = Shaped[torch.Tensor, "b"]
 
 
 @dataclass(frozen=True, eq=False)
-class Job:
+class TrainingJob:
     """One model to train: its place among the tasks, its units and its seed."""
 
     place: int
@@ -116,7 +115,7 @@ class Batch:
         jobs: models to begin with, at least one.
     """
 
-    def __init__(self, settings: Settings, jobs: Sequence[Job]) -> None:
+    def __init__(self, settings: Settings, jobs: Sequence[TrainingJob]) -> None:
         self.settings, self.jobs = settings, list(jobs)
         device = jobs[0].labelled.x.device
         self.streams = Streams.of((job.seed for job in jobs), device)
@@ -220,7 +219,7 @@ class Batch:
             self._gather()
 
 
-def train(settings: Settings, jobs: Sequence[Job]) -> Iterator[Trained]:
+def train(settings: Settings, jobs: Sequence[TrainingJob]) -> Iterator[Trained]:
     """Yield trained models as they finish, at most ``settings.slots`` in training at a time.
 
     On a CPU each of torch's threads trains a batch of its own: matrices of this size gain little from two threads in
@@ -251,14 +250,14 @@ def train(settings: Settings, jobs: Sequence[Job]) -> Iterator[Trained]:
 def _refill(
     settings: Settings,
     batches: list[Batch],
-    queue: list[Job],
+    queue: list[TrainingJob],
     workers: int,
     pool: ThreadPoolExecutor,
     guard: Callable[[Callable[..., Any]], Callable[..., Any]],
 ) -> list[Batch]:
     """Take jobs off the queue until the slots are full, the smallest batch first in line, and return the batches."""
     sizes = [len(batch.jobs) for batch in batches] + [0] * (workers - len(batches))
-    fresh: list[list[Job]] = [[] for _ in sizes]
+    fresh: list[list[TrainingJob]] = [[] for _ in sizes]
     while queue and sum(sizes) < settings.slots:
         smallest = sizes.index(min(sizes))
         fresh[smallest].append(queue.pop())
@@ -269,7 +268,7 @@ def _refill(
     return grown + list(started.values())
 
 
-def minibatch_weights(n: int, batch: int | None) -> Weights:
+def minibatch_weights(n: int, batch: int | None) -> Values:
     """Return weights that sum to 1: equal, or those of an unweighted average of minibatch means."""
     if batch is None:
         return torch.full((n,), 1 / n)

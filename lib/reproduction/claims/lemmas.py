@@ -5,8 +5,8 @@ import numpy as np
 from macal.kernels import matern12, posterior_variance, rbf
 from reproduction.claims.verdict import Verdict
 from reproduction.theory import variance, wasserstein
-from reproduction.theory.variance import Campaign
-from reproduction.theory.wasserstein import Curve
+from reproduction.theory.shapes import PerStep
+from reproduction.theory.variance import VarianceCampaign
 
 ALIASED = np.arange(-3, 4.0)  # whole numbers, where a wave of period 1 looks constant
 HALVES = np.array([-0.5, 0.5])
@@ -28,12 +28,12 @@ def pool_campaigns(noise: float = 0.0, n: int = 400, batch: int = 10, steps: int
     return {name: variance.campaign(k, start, batch, steps, noise) for name, k in kernels.items()}
 
 
-def below_geometric(run: Campaign) -> bool:
+def below_geometric(run: VarianceCampaign) -> bool:
     """Whether the mean variance keeps below Lemma 2's bound at every step."""
     return bool((run.mean <= variance.geometric_bound(run) + 1e-9).all())
 
 
-def first_short_drop(run: Campaign) -> int:
+def first_short_drop(run: VarianceCampaign) -> int:
     """First step that takes less off the mean variance than Lemma 2's proof says; 0 if there is none."""
     short = np.flatnonzero(-np.diff(run.mean) < variance.claimed_drop(run) - 1e-9)
     return int(short[0]) + 1 if short.size else 0
@@ -119,7 +119,7 @@ def equal_arms_error(steps: int = 15, seed: int = 0) -> float:
     return worst
 
 
-def unequal_paths(starts: int = 50, n1: int = 2, n0: int = 8, pairs: int = 40) -> list[Curve]:
+def unequal_paths(starts: int = 50, n1: int = 2, n0: int = 8, pairs: int = 40) -> list[PerStep]:
     """Distance along identical pairs that lie wide apart, arms of unequal size at the start, one path per seed."""
     paths = []
     for seed in range(starts):

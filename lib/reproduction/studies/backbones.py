@@ -12,7 +12,7 @@ from macal.campaigns import evaluation
 from macal.models import Task, due
 from macal.models.due import Due
 from macal.problem import Problem
-from reproduction.studies.jobs import Answer, Job, Row
+from reproduction.studies.jobs import Answer, Job
 
 VARIANTS: dict[str, dict[str, Any]] = {  # what changes against the paper's words
     "paper": {},
@@ -32,7 +32,7 @@ def random_units(problem: Problem, n: int) -> np.ndarray:
     return np.random.default_rng(problem.seed).permutation(len(problem.pool))[:n]
 
 
-def train(model: Due, requests: Iterable[tuple[Problem, int, int]]) -> list[Row]:
+def train(model: Due, requests: Iterable[tuple[Problem, int, int]]) -> list[evaluation.Row]:
     """Train on ``(problem, randomly labelled units, initialisation)`` as one batch.
 
     Returns:

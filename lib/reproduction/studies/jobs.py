@@ -11,9 +11,8 @@ import torch
 
 from macal import datasets
 from macal.campaigns import atomic, provenance, records
+from macal.campaigns.evaluation import Row
 from macal.campaigns.records import Record
-
-Row = dict[str, Any]
 
 
 class Answer(NamedTuple):

@@ -18,11 +18,12 @@ import pandas as pd
 
 from macal import datasets, models
 from macal.arguments import as_count
+from macal.campaigns.evaluation import Row
 from macal.models.due import Due
 from macal.optional import needed
 from macal.problem import Problem
 from reproduction.studies import backbones as backbone_study
-from reproduction.studies.jobs import Answer, Job, Row
+from reproduction.studies.jobs import Answer, Job
 
 with needed("optuna", "searches for hyperparameters"):
     import optuna

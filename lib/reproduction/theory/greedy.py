@@ -13,16 +13,15 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from scipy.stats import wasserstein_distance
 
 from macal.kernels import posterior_variance, rbf
+from macal.shapes import Distances, Indices
+from reproduction.theory.shapes import PoolGram
 
 SetValue = Callable[[tuple], float]
-Gram = Float[np.ndarray, "n n"]
-Targets = Int[np.ndarray, "k"]
 Costs = Float[np.ndarray, "n m"]
-PerTarget = Float[np.ndarray, "n"]
 Line = Float[np.ndarray, "n"]
 
 
@@ -76,7 +75,7 @@ def rising_gain(value: SetValue, units: int) -> float:
     )
 
 
-def variance_reduction(kernel: Gram, targets: Targets | None = None, noise: float = 0.0) -> SetValue:
+def variance_reduction(kernel: PoolGram, targets: Indices | None = None, noise: float = 0.0) -> SetValue:
     """Drop of the mean posterior variance at ``targets`` (by default all units) when the units of a set are labelled.
 
     Args:
@@ -105,7 +104,7 @@ def exponential_left(u: float, v: float) -> float:
     return 1.0 if u == v == 0 else 0.0 if max(u, v) == 1 else (1 - u) * (1 - v) / (1 - u * v)
 
 
-def coverage(cost: Costs, start: PerTarget) -> SetValue:
+def coverage(cost: Costs, start: Distances) -> SetValue:
     """Drop of the mean cost to the nearest label, E_p m^q, when units join the start (facility location).
 
     Args:
@@ -132,7 +131,7 @@ def pair_coverage(one: SetValue, zero: SetValue, bonus: Float[np.ndarray, "n m"]
     return value
 
 
-def farthest_first(between: Gram, start: Line, size: int) -> tuple[int, ...]:
+def farthest_first(between: Float[np.ndarray, "n n"], start: Distances, size: int) -> tuple[int, ...]:
     """MACAL with alpha = 0 in one arm: always the unit farthest from all labels.
 
     Args:

@@ -11,17 +11,17 @@ import numpy as np
 from jaxtyping import Float
 
 Law = Float[np.ndarray, "x v v 2"]
-Values = Float[np.ndarray, "v"]
-Effects = Float[np.ndarray, "x"]
+OutcomeValues = Float[np.ndarray, "v"]
+ConditionalEffects = Float[np.ndarray, "x"]
 
 
-def effect(p: Law, values: Values) -> Effects:
+def effect(p: Law, values: OutcomeValues) -> ConditionalEffects:
     """True effect at each covariate value, E[Y1 - Y0 | x]."""
     px = p.sum(axis=(1, 2, 3))
     return (np.einsum("xijt,j->x", p, values) - np.einsum("xijt,i->x", p, values)) / px
 
 
-def adjusted_contrast(p: Law, values: Values) -> Effects:
+def adjusted_contrast(p: Law, values: OutcomeValues) -> ConditionalEffects:
     """What data can show at each covariate value, E[Y | x, T=1] - E[Y | x, T=0]; NaN where an arm has no mass."""
     mass = p.sum(axis=(1, 2))
     observed = np.stack([np.einsum("xij,i->x", p[..., 0], values), np.einsum("xij,j->x", p[..., 1], values)], axis=1)
@@ -36,7 +36,7 @@ def confounding(p: Law) -> float:
     return float(np.nanmax(np.abs(law[..., 1] - law[..., 0]).sum(axis=(1, 2)) / 2, initial=0.0))
 
 
-def unconfounded_population(rng: np.random.Generator, n_x: int = 4, n_values: int = 3) -> tuple[Law, Values]:
+def unconfounded_population(rng: np.random.Generator, n_x: int = 4, n_values: int = 3) -> tuple[Law, OutcomeValues]:
     """Draw a population that meets the assumptions: a random law of (Y0, Y1) and a random propensity at each x."""
     px = rng.dirichlet(np.ones(n_x))
     outcomes = rng.dirichlet(np.ones(n_values**2), size=n_x).reshape(n_x, n_values, n_values)
@@ -46,7 +46,7 @@ def unconfounded_population(rng: np.random.Generator, n_x: int = 4, n_values: in
     )
 
 
-def spread_by_treatment() -> tuple[Law, Values]:
+def spread_by_treatment() -> tuple[Law, OutcomeValues]:
     """Counterexample (a): confounded given x, and identified by adjustment all the same.
 
     Outcomes spread three times as wide among the treated, with the same mean: two covariate values; Y0 = Y1 - 1 is +-1

@@ -17,13 +17,12 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.stats import wasserstein_distance
 
 from macal.kernels import rbf, rbf_of
+from macal.shapes import Cross, Gram
 
 Weights = Float[np.ndarray, "n m"]
-Cross = Float[np.ndarray, "n m"]
-Gram = Float[np.ndarray, "m m"]
-Targets = Float[np.ndarray, "n"]
+AtTarget = Float[np.ndarray, "n"]
 Labelled = Float[np.ndarray, "m"]
-Places = Int[np.ndarray, "m"]
+LabelledIndices = Int[np.ndarray, "m"]
 Draws = Float[np.ndarray, "r"]
 Steps = Real[np.ndarray, "_"]
 Curve = Callable[[np.ndarray], np.ndarray]
@@ -32,8 +31,8 @@ Curve = Callable[[np.ndarray], np.ndarray]
 class Parts(NamedTuple):
     """Expected squared error of a prediction at every target, without the noise of the outcome to be predicted."""
 
-    bias2: Targets
-    variance: Targets
+    bias2: AtTarget
+    variance: AtTarget
 
 
 def ridge_weights(cross: Cross, gram: Gram, noise: float) -> Weights:
@@ -52,7 +51,7 @@ def ridge_weights(cross: Cross, gram: Gram, noise: float) -> Weights:
     return cho_solve(cho_factor(gram + noise * np.eye(len(gram))), cross.T).T
 
 
-def bias_variance(weights: Weights, f_targets: Targets, f_labelled: Labelled, noise: float) -> Parts:
+def bias_variance(weights: Weights, f_targets: AtTarget, f_labelled: Labelled, noise: float) -> Parts:
     """Squared bias and variance over the noise of the labels, for one true curve f (Appendix A.5).
 
     Args:
@@ -64,7 +63,7 @@ def bias_variance(weights: Weights, f_targets: Targets, f_labelled: Labelled, no
     return Parts((f_targets - weights @ f_labelled) ** 2, noise * (weights**2).sum(axis=1))
 
 
-def average_bias_variance(weights: Weights, cross: Cross, gram: Gram, prior: Targets, noise: float) -> Parts:
+def average_bias_variance(weights: Weights, cross: Cross, gram: Gram, prior: AtTarget, noise: float) -> Parts:
     """Squared bias averaged over curves f drawn from a Gaussian process, k - 2 w'k + w'K w, and variance."""
     spread = np.einsum("nm,mk,nk->n", weights, gram, weights)
     bias2 = prior - 2 * np.einsum("nm,nm->n", weights, cross) + spread
@@ -82,9 +81,9 @@ def error_on_own_labels(weights: Float[np.ndarray, "m m"], f: Labelled, noise: f
 
 def simulate_losses(
     weights: Weights,
-    f_targets: Targets,
+    f_targets: AtTarget,
     f_labelled: Labelled,
-    law: Targets,
+    law: AtTarget,
     noise: float,
     draws: int,
     rng: np.random.Generator,
@@ -116,14 +115,14 @@ def simulate_random_designs(
 class State(NamedTuple):
     """A step of a campaign: what is labelled, the mean prediction, the parts of the error, the posterior variance."""
 
-    labelled: Places
-    mean: Targets
+    labelled: LabelledIndices
+    mean: AtTarget
     parts: Parts
-    posterior: Targets
+    posterior: AtTarget
 
 
 def uncertainty_campaign(
-    f: Curve, pool: Targets, start: list[int], noise: float, steps: int, batch: int = 2, lengthscale: float = 0.6
+    f: Curve, pool: AtTarget, start: list[int], noise: float, steps: int, batch: int = 2, lengthscale: float = 0.6
 ) -> list[State]:
     """Label where the posterior variance is largest, one unit after the other; report every ``batch`` labels.
 
@@ -144,7 +143,7 @@ def uncertainty_campaign(
     return states
 
 
-def _state(f: Targets, kernel: Gram, labelled: list[int], noise: float) -> State:
+def _state(f: AtTarget, kernel: Gram, labelled: list[int], noise: float) -> State:
     done = np.array(labelled)
     weights = ridge_weights(kernel[:, done], kernel[np.ix_(done, done)], noise)
     posterior = kernel.diagonal() - np.einsum("nm,nm->n", weights, kernel[:, done])
@@ -156,28 +155,30 @@ def total_variation(values: Steps) -> float:
     return float(np.abs(np.diff(values)).sum())
 
 
-def normal_law(grid: Targets, centre: float, sd: float = 1.0) -> Targets:
+def normal_law(grid: AtTarget, centre: float, sd: float = 1.0) -> AtTarget:
     """Weights on a grid that are proportional to a normal density, (n,)."""
     density = np.exp(-0.5 * ((grid - centre) / sd) ** 2)
     return density / density.sum()
 
 
-def wasserstein_line(p: Targets, q: Targets, grid: Targets) -> float:
+def wasserstein_line(p: AtTarget, q: AtTarget, grid: AtTarget) -> float:
     """1-Wasserstein distance of two laws on the same grid: the area between their distribution functions."""
     return float(wasserstein_distance(grid, grid, p, q))
 
 
-def lipschitz(values: Targets, grid: Targets) -> float:
+def lipschitz(values: AtTarget, grid: AtTarget) -> float:
     """Lipschitz constant of a function on an increasing grid: its steepest step."""
     return float(np.abs(np.diff(values) / np.diff(grid)).max())
 
 
-def nearest_places(grid: Targets, at: Labelled) -> Places:
+def nearest_places(grid: AtTarget, at: Labelled) -> LabelledIndices:
     """Indices of the points of an evenly spaced grid that are nearest to the given places, (m,)."""
     return np.rint((at - grid[0]) / (grid[1] - grid[0])).astype(int)
 
 
-def fit_error(f: Curve, grid: Targets, labelled: Places, lengthscale: float = 0.6, ridge: float = 1e-6) -> Targets:
+def fit_error(
+    f: Curve, grid: AtTarget, labelled: LabelledIndices, lengthscale: float = 0.6, ridge: float = 1e-6
+) -> AtTarget:
     """Error of kernel ridge regression on noiseless labels at the given points of the grid, (n,)."""
     x = grid[:, None]
     done = x[labelled]
@@ -194,7 +195,7 @@ class EffectBound(NamedTuple):
 
 
 def shalit_bound(
-    e1: Targets, e0: Targets, p1: Targets, p0: Targets, grid: Targets, noise: float, constant: float | None = None
+    e1: AtTarget, e0: AtTarget, p1: AtTarget, p0: AtTarget, grid: AtTarget, noise: float, constant: float | None = None
 ) -> EffectBound:
     """Shalit, Johansson and Sontag's bound in x itself, and the paper's version, which drops the noise.
 
@@ -217,7 +218,7 @@ def shalit_bound(
     return EffectBound(float((e1 - e0) ** 2 @ (p1 + p0) / 2), float(loose - 4 * noise), float(loose), c)
 
 
-def nearest_label(p: Targets, grid: Targets, labelled: Places) -> tuple[Targets, Targets]:
+def nearest_label(p: AtTarget, grid: AtTarget, labelled: LabelledIndices) -> tuple[AtTarget, AtTarget]:
     """Law p moved to the nearest labelled place, and every place's distance to it, (n,) each."""
     distance = np.abs(grid[:, None] - grid[labelled])
     moved = np.bincount(labelled[distance.argmin(axis=1)], weights=p, minlength=len(grid))
@@ -232,7 +233,7 @@ class AnchoredBound(NamedTuple):
     moved: float
 
 
-def anchored_bound(e: Targets, p: Targets, grid: Targets, labelled: Places) -> AnchoredBound:
+def anchored_bound(e: AtTarget, p: AtTarget, grid: AtTarget, labelled: LabelledIndices) -> AnchoredBound:
     """2 [sum_j w_j e(x_j)^2 + Lip(e^2) E_p m] and 2 Lip(e)^2 E_p m^2, w the mass of p nearest to each label.
 
     Args:

@@ -12,15 +12,13 @@ from scipy.linalg import cho_factor, cho_solve
 
 from macal.kernels import posterior_variance, rbf
 from macal.metrics import nearest_distance
-from macal.shapes import Covariates, Distances
+from macal.shapes import Covariates, Distances, Variances
+from reproduction.theory.shapes import PerStep, PoolGram
 
-Kernel = Float[np.ndarray, "n n"]
-Variances = Float[np.ndarray, "n"]
 Paths = Float[np.ndarray, "steps n"]
-Curve = Float[np.ndarray, "steps"]
 Places = Float[np.ndarray, "_"]  # on a line
-Units = Int[np.ndarray, "_"]  # by their place in the pool
-Rule = Callable[[Variances, Units, int], Units]
+UnitIndices = Int[np.ndarray, "_"]  # by their place in the pool
+Rule = Callable[[Variances, UnitIndices, int], UnitIndices]
 
 _KNOWN = 1e-12  # share of the prior variance below which a noiseless label can teach nothing but rounding errors
 
@@ -28,7 +26,7 @@ _KNOWN = 1e-12  # share of the prior variance below which a noiseless label can 
 class Belief:
     """A Gaussian process over a pool, conditioned label by label: v(x) falls by c(x, z)^2 / (v(z) + noise)."""
 
-    def __init__(self, kernel: Kernel, noise: float = 0.0) -> None:
+    def __init__(self, kernel: PoolGram, noise: float = 0.0) -> None:
         self.kernel, self.noise = kernel, noise
         self.variance = kernel.diagonal().copy()
         self._factor = np.empty((len(kernel), 0))
@@ -45,7 +43,7 @@ class Belief:
             self.variance[unit] = 0.0
 
 
-def most_uncertain(variance: Variances, free: Units, batch: int) -> Units:
+def most_uncertain(variance: Variances, free: UnitIndices, batch: int) -> UnitIndices:
     """The free units of largest variance, all judged before any of them is labelled: Lemma 2's rule."""
     return free[np.argsort(-variance[free], kind="stable")[:batch]]
 
@@ -58,7 +56,7 @@ def at_random(rng: np.random.Generator) -> Rule:
 def farthest_first(x: Covariates) -> Rule:
     """Return the rule that takes the free unit farthest from all labels, one after the other (Eq. 5)."""
 
-    def rule(variance: Variances, free: Units, batch: int) -> Units:
+    def rule(variance: Variances, free: UnitIndices, batch: int) -> UnitIndices:
         m, picks = nearest_distance(x, np.delete(x, free, axis=0)), []
         for _ in range(batch):
             picks.append(free[m[free].argmax()])
@@ -69,26 +67,26 @@ def farthest_first(x: Covariates) -> Rule:
 
 
 @dataclass(frozen=True)
-class Campaign:
-    """A campaign of labels.
+class VarianceCampaign:
+    """A campaign of labels, and the variance that it leaves.
 
     Attributes:
         picks: units of every step; the start comes first.
         variances: posterior variance of every unit after the start and after every step, (steps + 1, n).
     """
 
-    picks: list[Units]
+    picks: list[UnitIndices]
     variances: Paths
 
     @property
-    def mean(self) -> Curve:
+    def mean(self) -> PerStep:
         """Variance averaged over the whole pool, (steps + 1,)."""
         return self.variances.mean(axis=1)
 
 
 def campaign(
-    kernel: Kernel, start: Units, batch: int, steps: int, noise: float = 0.0, rule: Rule = most_uncertain
-) -> Campaign:
+    kernel: PoolGram, start: UnitIndices, batch: int, steps: int, noise: float = 0.0, rule: Rule = most_uncertain
+) -> VarianceCampaign:
     """Label units of a pool in batches, none of them twice.
 
     Args:
@@ -113,10 +111,10 @@ def campaign(
             belief.label(int(unit))
         path.append(belief.variance)
         belief.variance = belief.variance.copy()
-    return Campaign(picks, np.array(path))
+    return VarianceCampaign(picks, np.array(path))
 
 
-def repaired_bound(run: Campaign, noise: float = 0.0, signal: float = 1.0) -> Curve:
+def repaired_bound(run: VarianceCampaign, noise: float = 0.0, signal: float = 1.0) -> PerStep:
     """Upper bound of the mean variance under Lemma 2's rule, and of its expectation where labels are drawn at random.
 
     (S + T (1 - i b / U) + i b q) / n: S and T are the sums over units labelled and free at the start, U the number of
@@ -134,13 +132,13 @@ def repaired_bound(run: Campaign, noise: float = 0.0, signal: float = 1.0) -> Cu
     return (known + free * (1 - labels / (len(first) - len(start))) + labels * left) / len(first)
 
 
-def geometric_bound(run: Campaign) -> Curve:
+def geometric_bound(run: VarianceCampaign) -> PerStep:
     """Lemma 2's own bound: the start's mean variance times (1 - b / n)^i."""
     batch = len(run.picks[1])
     return run.mean[0] * (1 - batch / run.variances.shape[1]) ** np.arange(len(run.mean))
 
 
-def claimed_drop(run: Campaign, signal: float = 1.0) -> float:
+def claimed_drop(run: VarianceCampaign, signal: float = 1.0) -> float:
     """What Lemma 2's proof says that every step takes off the mean variance: b / n times the signal variance."""
     return len(run.picks[1]) / run.variances.shape[1] * signal
 
@@ -150,7 +148,7 @@ def label_gain(variance: Variances, noise: float) -> Variances:
     return variance**2 / np.maximum(variance + noise, np.finfo(float).tiny)
 
 
-def promised_drops(run: Campaign, noise: float) -> Curve:
+def promised_drops(run: VarianceCampaign, noise: float) -> PerStep:
     """Least drop of the mean variance at every step of Lemma 2's rule: b / n times the gain at the free units' mean."""
     free, out = np.ones(run.variances.shape[1], bool), []
     for picks, variance in zip(run.picks, run.variances[:-1], strict=False):
@@ -164,19 +162,19 @@ def one_neighbour_bound(distance: Distances, lengthscale: float = 1.0, noise: fl
     return 1 - np.exp(-((distance / lengthscale) ** 2)) / (1 + noise)
 
 
-def floor_of_one_pass(kernel: Kernel, noise: float) -> float:
+def floor_of_one_pass(kernel: PoolGram, noise: float) -> float:
     """Mean variance once every unit of the pool has one label: noise tr[K (K + noise I)^-1] / n."""
     factor = cho_factor(kernel + noise * np.eye(len(kernel)))
     return float(noise * np.trace(cho_solve(factor, kernel)) / len(kernel))
 
 
-def floor_of_any_design(kernel: Kernel, noise: float, labels: np.ndarray) -> np.ndarray:
+def floor_of_any_design(kernel: PoolGram, noise: float, labels: np.ndarray) -> np.ndarray:
     """No design of so many labels, repeated or not, has a smaller mean variance: n / (tr K^-1 + labels / noise)."""
     inverse = cho_solve(cho_factor(kernel), np.eye(len(kernel)))
     return len(kernel) / (np.trace(inverse) + np.asarray(labels) / noise)
 
 
-def relabelled(kernel: Kernel, labels: int, noise: float) -> Curve:
+def relabelled(kernel: PoolGram, labels: int, noise: float) -> PerStep:
     """Mean variance after each of so many labels, the most uncertain unit every time, as often as it takes."""
     belief, mean = Belief(kernel, noise), []
     for _ in range(labels):

@@ -13,9 +13,9 @@ from scipy.spatial.distance import cdist
 from macal import metrics
 from macal.optional import needed
 from macal.shapes import Centres, Covariates
+from reproduction.theory.shapes import PerStep
 
-Points = Float[np.ndarray, "k d"]
-Curve = Float[np.ndarray, "steps"]
+PairSide = Float[np.ndarray, "k d"]  # one unit of each pair
 METRICS = ("euclidean", "cityblock", "chebyshev", "root")  # "root" is the square root of the Euclidean distance
 
 
@@ -37,7 +37,7 @@ def transport(a: Covariates, b: Centres, cost: str = "euclidean") -> float:
     return float(ot.emd2(*weights, matrix, numItermax=10_000_000))
 
 
-def path(a: Covariates, b: Centres, more_a: Points, more_b: Points, cost: str = "euclidean") -> Curve:
+def path(a: Covariates, b: Centres, more_a: PairSide, more_b: PairSide, cost: str = "euclidean") -> PerStep:
     """Distance between two arms before and after each of k further pairs, (k + 1,).
 
     Args:
@@ -55,7 +55,7 @@ def path(a: Covariates, b: Centres, more_a: Points, more_b: Points, cost: str = 
     )
 
 
-def lemma(distance: float, n: int, pairs: np.ndarray) -> Curve:
+def lemma(distance: float, n: int, pairs: np.ndarray) -> PerStep:
     """Lemma 3's rate, gamma_0 / (gamma_0 + i) with n = gamma_0 b: distance n / (n + pairs)."""
     return distance * n / (n + np.asarray(pairs))
 
@@ -73,7 +73,7 @@ class Bounds:
     high: float
 
 
-def certificate(a: Covariates, b: Centres, more_a: Points, more_b: Points) -> Bounds:
+def certificate(a: Covariates, b: Centres, more_a: PairSide, more_b: PairSide) -> Bounds:
     """Bounds of the distance between two arms of any sizes after pairs that need not be identical.
 
     With l_t = n_t / (n_t + k), the smaller arm P, its new units R, the other arm Q, and e the mean distance in a pair:
@@ -98,7 +98,7 @@ def certificate(a: Covariates, b: Centres, more_a: Points, more_b: Points) -> Bo
     return Bounds(max(0.0, *(low for low, _ in ends)), min(high for _, high in ends))
 
 
-def certificates(a: Covariates, b: Centres, more_a: Points, more_b: Points) -> Float[np.ndarray, "k 2"]:
+def certificates(a: Covariates, b: Centres, more_a: PairSide, more_b: PairSide) -> Float[np.ndarray, "k 2"]:
     """Return :func:`certificate` after each pair, low and high, (k, 2)."""
     found = [certificate(a, b, more_a[:k], more_b[:k]) for k in range(1, len(more_a) + 1)]
     return np.array([(f.low, f.high) for f in found])
@@ -154,7 +154,7 @@ def image_distances(pairs: dict[str, tuple[np.ndarray, np.ndarray]], phi: Callab
     }
 
 
-def distortion(x: Covariates, z: Points) -> tuple[float, float]:
+def distortion(x: Covariates, z: Float[np.ndarray, "k d"]) -> tuple[float, float]:
     """Smallest and largest factor by which a representation changes the distance of two distinct units.
 
     Args:
@@ -166,7 +166,7 @@ def distortion(x: Covariates, z: Points) -> tuple[float, float]:
     return float(ratios.min()), float(ratios.max())
 
 
-def nearest_pair_loss(x: Covariates, z: Points, t: np.ndarray) -> float:
+def nearest_pair_loss(x: Covariates, z: Float[np.ndarray, "k d"], t: np.ndarray) -> float:
     """How many times as far apart in the images the pair nearest in x is, as the pair nearest in the images.
 
     Args:
