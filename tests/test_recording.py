@@ -12,7 +12,7 @@ from macal import models, results, sweeps
 from macal.campaigns import atomic, provenance
 from macal.campaigns.records import Record
 from reproduction import __main__ as command
-from reproduction.claims import CLAIMS
+from reproduction.claims import CLAIMS, RULES
 from reproduction.studies import backbones, jobs, recording, tables, toy
 from reproduction.studies.jobs import Answer, Job
 
@@ -93,7 +93,7 @@ def test_claims_rest_on_the_tables_that_the_catalogue_names(monkeypatch):
     for claim in (c for c in CLAIMS if listed[c.key]):
         asked.clear()
         with suppress(FileNotFoundError):
-            claim.judge()
+            claim.verdicts(RULES)
         assert set(asked) - set(tables.INTERIM) == listed[claim.key], claim.key
 
 
