@@ -193,3 +193,32 @@ def test_balanced_goes_on_with_one_arm():
     n1 = int(state.t.sum())
     batch = macal.get("random-balanced").select(state, 40)
     assert state.t[batch].tolist() == [1, 0] * n1 + [0] * (40 - 2 * n1)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.19, 0.5, 0.7])
+def test_a_given_share_is_kept_and_each_arm_is_uniform(share):
+    state = a_state(400, n_labelled=0, treated=0.5)
+    criterion = macal.get("random-share", share=share)
+    counts = np.zeros(400)
+    for _ in range(1000):
+        batch = criterion.select(state, 20)
+        assert state.t[batch].sum() == round(20 * share)
+        counts[batch] += 1
+    for arm, part in ((1, share), (0, 1 - share)):
+        expected = 1000 * round(20 * part) / (state.t == arm).sum()
+        assert abs(counts[state.t == arm] - expected).max() < 5 * np.sqrt(expected)
+
+
+def test_a_given_share_makes_up_for_the_start_and_for_an_exhausted_arm():
+    state = a_state(40, n_labelled=0, treated=0.1)
+    few = np.flatnonzero(state.t == 1)
+    asked = macal.get("random-share", share=0.5).select(replace(state, labelled=few[:2]), 10)
+    assert state.t[asked].sum() == min(4, len(few) - 2)
+    rest = macal.get("random-share", share=0.9).select(state, 40)
+    assert sorted(rest) == list(range(40))
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, -0.1])
+def test_a_share_must_leave_both_arms_labels(share):
+    with pytest.raises(ValueError, match="share must lie between 0 and 1"):
+        macal.get("random-share", share=share)

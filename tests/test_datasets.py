@@ -95,3 +95,16 @@ def test_toy_is_as_described(protocol, sizes):
 def test_load_refuses(arguments, message):
     with pytest.raises(ValueError, match=message):
         macal.load(*arguments)
+
+
+@pytest.mark.parametrize("protocol", macal.datasets.PROTOCOLS)
+def test_exchanged_arms_carry_each_others_surface_and_nothing_else_changes(protocol):
+    problem, other = macal.load("ihdp", 3, protocol), macal.load("ihdp-exchanged", 3, protocol)
+    assert np.array_equal(problem.start, other.start)
+    for own, exchanged in zip(
+        (problem.pool, problem.valid, problem.test), (other.pool, other.valid, other.test), strict=True
+    ):
+        assert np.array_equal(own.x, exchanged.x) and np.array_equal(own.t, exchanged.t)
+        assert np.array_equal(own.mu0, exchanged.mu1) and np.array_equal(own.mu1, exchanged.mu0)
+        noise = [s.y - np.where(s.t == 1, s.mu1, s.mu0) for s in (own, exchanged)]
+        np.testing.assert_allclose(*noise, atol=1e-9)

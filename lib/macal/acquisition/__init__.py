@@ -9,7 +9,7 @@ from macal.acquisition.bald import MuBald, MuPiBald, MuRhoBald, PiBald, RhoBald,
 from macal.acquisition.base import Criterion, PoolState, plan_batches
 from macal.acquisition.distances import QHTE, CoreSet, Macal, Symmetry
 from macal.acquisition.features import Badge, Bait, Lcmd, from_features
-from macal.acquisition.random import Random, RandomBalanced
+from macal.acquisition.random import Random, RandomBalanced, RandomShare
 from macal.acquisition.rolling import Rolling
 from macal.registry import Catalogue, Entry
 from macal.shapes import Indices
@@ -19,6 +19,7 @@ CRITERIA = Catalogue(
     {
         "random": Entry(Random, "Random", "–", ("#7f7f7f", "--")),
         "random-balanced": Entry(RandomBalanced, "Random, balanced", "this project", ("#7f7f7f", ":")),
+        "random-share": Entry(RandomShare, "Random, given share", "this project", ("#7f7f7f", "-.")),
         "coreset": Entry(CoreSet, "Core-Set", "Sener and Savarese 2018", ("#A6761D", "-.")),
         "qhte": Entry(QHTE, "QHTE", "Qin et al. 2021", ("#E69F00", "-.")),
         "symmetry": Entry(Symmetry, "Symmetry", "Wen et al. 2025", ("#009E73", ":")),

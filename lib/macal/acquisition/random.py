@@ -37,3 +37,31 @@ class RandomBalanced(Criterion):
         treated, control = free[state.t[free] == 1], free[state.t[free] == 0]
         turn = np.concatenate([2 * np.arange(treated.size), 2 * np.arange(control.size) + 1])
         return np.concatenate([treated, control])[turn.argsort()][:batch_size]
+
+
+@dataclass(frozen=True)
+class RandomShare(Criterion):
+    """Uniform within each arm, as many treated as bring their share of all labels nearest to ``share``.
+
+    Where an arm is exhausted the other one fills the batch.
+
+    Attributes:
+        share: of treated labels, in (0, 1).
+    """
+
+    stochastic: ClassVar[bool] = True
+    share: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Refuse a share that leaves an arm without labels."""
+        if not 0 < self.share < 1:
+            raise ValueError(f"share must lie between 0 and 1, got {self.share!r}")
+
+    def select(self, state: PoolState, batch_size: int) -> Indices:
+        """See :meth:`Criterion.select`."""
+        free = state.rng.permutation(state.unlabelled)
+        treated, control = free[state.t[free] == 1], free[state.t[free] == 0]
+        batch_size = min(batch_size, free.size)
+        wanted = self.share * (len(state.labelled) + batch_size) - (state.t[state.labelled] == 1).sum()
+        n_treated = int(np.clip(round(wanted), batch_size - control.size, min(treated.size, batch_size)).clip(min=0))
+        return np.concatenate([treated[:n_treated], control[: batch_size - n_treated]])

@@ -1,5 +1,6 @@
 """The data sets, each a function of (seed, protocol) that returns a :class:`macal.problem.Problem`."""
 
+from functools import partial
 from typing import Any
 
 from macal.datasets import acic, cmnist, ibm, ihdp, toy
@@ -13,6 +14,7 @@ DATASETS = Catalogue(
     {
         "toy": Entry(toy.load, "toy", "Wen et al. 2025"),
         "ihdp": Entry(ihdp.load, "IHDP", "Hill 2011"),
+        "ihdp-exchanged": Entry(partial(ihdp.load, exchanged=True), "IHDP, arms exchanged", "this project"),
         "ibm": Entry(ibm.load, "IBM", "Shimoni et al. 2018", files=("ibm",)),
         "cmnist": Entry(cmnist.load, "CMNIST", "Jesson et al. 2021", files=("mnist",)),
         "acic": Entry(acic.load, "ACIC 2016", "Dorie et al. 2019", files=("acic",)),

@@ -96,17 +96,22 @@ def surface_b(x: Covariates, t: Arms, rng: np.random.Generator) -> tuple[Outcome
     return mu0, linear - omega
 
 
-def load(seed: int, protocol: str) -> Problem:
-    """Return one IHDP replication: pool 470, validation 75, test 202 ("paper"); the last two swapped under "code"."""
+def load(seed: int, protocol: str, exchanged: bool = False) -> Problem:
+    """Return one IHDP replication: pool 470, validation 75, test 202 ("paper"); the last two swapped under "code".
+
+    With ``exchanged`` the arms change surfaces, so that the treated's outcome is the exponential one and every effect
+    changes its sign; all else is as without.
+    """
     from sklearn.model_selection import train_test_split
 
     x, t = covariates()
     rng = np.random.default_rng(seed)
-    mu0, mu1 = surface_b(x, t, rng)
+    mu0, mu1 = surface_b(x, t, rng)[:: -1 if exchanged else 1]
     y = np.where(t == 1, mu1, mu0) + rng.normal(size=t.size)
     units = Split(x.astype(np.float32), t, y, mu0, mu1)
     rest, tenth = train_test_split(np.arange(t.size), test_size=0.1, random_state=seed)
     pool, third = train_test_split(rest, test_size=0.3, random_state=seed)
     valid, test = (tenth, third) if protocol == "paper" else (third, tenth)
     start = rng.choice(pool.size, START, replace=False)
-    return Problem("ihdp", units[pool], units[test], start, units[valid], BATCH, QUERIES, seed, protocol, SOURCES)
+    name = "ihdp-exchanged" if exchanged else "ihdp"
+    return Problem(name, units[pool], units[test], start, units[valid], BATCH, QUERIES, seed, protocol, SOURCES)
