@@ -15,6 +15,6 @@ def needs_data(*groups):
     return pytest.mark.skipif(bool(missing) and os.environ.get("MACAL_REQUIRE_DATA") != "1", reason=reason)
 
 
-def each_dataset():
-    """Names of the data sets, each skipped where its raw files are missing."""
-    return [pytest.param(name, marks=needs_data(*entry.files)) for name, entry in DATASETS.items()]
+def each_dataset(*names):
+    """These data sets, or all, each skipped where its raw files are missing."""
+    return [pytest.param(name, marks=needs_data(*DATASETS[name].files)) for name in names or DATASETS]

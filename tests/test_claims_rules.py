@@ -1,19 +1,19 @@
 """The rules of evidence: what they let be spent, and that a page's parameters reach every judge."""
 
 import inspect
-import json
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
-from macal import results, sweeps
+from macal import results
 from reproduction import claims
 from reproduction.claims import readings, standing
 from reproduction.claims.readings import CODE, PLANS, WRITTEN, Plan
 from reproduction.claims.rules import RULES, Rules
 from reproduction.claims.verdict import together
+from reproduction.studies import tables
 
 OUTRIGHT = {"T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8", "T9", "D1", "D2"}  # no comparison of methods
 COMPARED = [claim for claim in claims.CLAIMS if claim.key not in OUTRIGHT]
@@ -89,10 +89,9 @@ def test_a_table_is_judged_with_what_waits_to_be_merged(monkeypatch, tmp_path):
 
 def test_the_plan_is_that_of_the_sweeps():
     planned = {}
-    for path in (results.FOLDER / "specs").glob("*.json"):
-        spec = sweeps.Spec(**json.loads(path.read_text()))
+    for table, spec in ((t.name, t.sweeps()[name]) for t in tables.TABLES.values() for name in t.planned):
         for method in spec.methods:
-            key = path.stem.split("-")[0], readings.kind(method)
+            key = table, readings.kind(method)
             planned[key] = max(planned.get(key, 0), max(spec.replications) + 1)
     assert planned == {
         (table, kind): plan.replications

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from needs import OF_DATASET, needs_data
+from needs import each_dataset
 from scipy import stats
 from scipy.spatial.distance import cdist
 
@@ -358,9 +358,7 @@ def test_labelled_sets_pair_up_and_spread_out():
     assert verdict.verdict == several([paired, spread])
 
 
-@pytest.mark.parametrize(
-    "dataset", ["ihdp", *(pytest.param(d, marks=needs_data(*OF_DATASET[d])) for d in ("ibm", "cmnist"))]
-)
+@pytest.mark.parametrize("dataset", each_dataset("ihdp", "ibm", "cmnist"))
 def test_labelled_sets_are_rebuilt_from_the_picks(dataset):
     table, small = results.load(f"acquired_{dataset}"), dataset == "ihdp"
     problems = {r: macal.load(dataset, r) for r in range(10 if small else 1)}
