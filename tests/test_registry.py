@@ -59,7 +59,7 @@ def test_a_data_set_is_loaded_swept_and_skipped_by_its_line(monkeypatch):
         (lambda: macal.get("macal", alfa=1.0), "unknown parameter of 'macal' 'alfa' .did you mean 'alpha'"),
         (lambda: macal.get("random", seed=1), "unknown parameter of 'random' 'seed'; known: none"),
         (lambda: macal.load("toy", center=1.0), "unknown parameter of 'toy' 'center' .did you mean 'centre'"),
-        (lambda: macal.load("ihdp", seed=0, centre=1.0), "unknown parameter of 'ihdp' 'centre'; known: none"),
+        (lambda: macal.load("acic", seed=0, centre=1.0), "unknown parameter of 'acic' 'centre'; known: none"),
     ],
 )
 def test_what_is_unknown_is_refused(call, message):
