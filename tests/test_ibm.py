@@ -129,5 +129,5 @@ def test_unknown_instances_and_parameters(parameters, message):
 
 
 def test_data_sets_without_parameters_refuse_them():
-    with pytest.raises(ValueError, match="unknown parameter of 'ihdp' 'instance'; known: none"):
-        macal.load("ihdp", instance="a")
+    with pytest.raises(ValueError, match="unknown parameter of 'acic' 'instance'; known: none"):
+        macal.load("acic", instance="a")
