@@ -8,7 +8,7 @@ import pandas as pd
 from macal.comparison import shared
 from reproduction.claims.readings import BALD, BASELINES, GENERAL, Reading, deciding
 from reproduction.claims.rules import Rules
-from reproduction.claims.standing import Share, against, standing, told
+from reproduction.claims.standing import Share, against, close, standing, told
 from reproduction.claims.verdict import Verdict, Word, together
 
 RATIOS = ("rho-bald", "mu-rho-bald")
@@ -62,7 +62,7 @@ def judge_random(rules: Rules, reading: Reading) -> Verdict:
 
 
 def _as_good(found: pd.DataFrame, rules: Rules) -> Word:
-    near = (found["low"] > -rules.alike) & (found["high"] < rules.alike)
+    near = close(found, rules)
     far = found["standing"].isin(["ahead", "behind"]) & ~near
     if near.any() and far.any():
         return "holds in part"

@@ -6,7 +6,7 @@ import pandas as pd
 
 from reproduction.claims.readings import EXACT, POOL, TURNING_POINT, WRITTEN, Reading, absent, inner
 from reproduction.claims.rules import Rules
-from reproduction.claims.standing import lowest, scope, standing, told
+from reproduction.claims.standing import close, lowest, scope, standing, told
 from reproduction.claims.verdict import Verdict, Word
 
 FREE = ("random", "qhte")  # baselines that need no model, and are run to the end of IHDP
@@ -55,8 +55,7 @@ def tied(found: pd.DataFrame, rules: Rules) -> Word:
         return "not tested"
     if found["standing"].isin(["ahead", "behind"]).any():
         return "does not hold"
-    close = (found["low"] > -rules.alike) & (found["high"] < rules.alike)
-    return "holds" if close.all() else "undecided"
+    return "holds" if close(found, rules).all() else "undecided"
 
 
 def judge_ihdp(rules: Rules, reading: Reading) -> Verdict:

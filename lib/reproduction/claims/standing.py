@@ -91,6 +91,11 @@ def lowest(found: pd.DataFrame, family: int) -> Word:
     return "holds" if "ahead" in words else "does not hold"
 
 
+def close(found: pd.DataFrame, rules: Rules) -> pd.Series:
+    """Where a row's interval rules out a difference of the margin, either way."""
+    return (found["low"] > -rules.alike) & (found["high"] < rules.alike)
+
+
 def number(row: pd.Series) -> str:
     """Mean and interval of a row of :func:`against`; from nine replications on also median, p and sign-flip p."""
     shown = f"{row['log_ratio']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]"
