@@ -73,6 +73,7 @@ class Table:
 AS_WRITTEN, AS_CODE, EXACT = "deep kernel, as written", "deep kernel, as the code runs", "exact Gaussian processes"
 CAMPAIGNS = "E4 E5 E6 E7 E8 E9 A1 B1"  # claims judged on every data set
 LEARNERS = ("S-learner", "T-learner", "X-learner")
+SWAPPED = "IHDP with its surfaces exchanged"
 TABLES = {
     table.name: table
     for table in (
@@ -154,6 +155,14 @@ TABLES = {
         Table("ihdp_s", "other estimators on the same labels", "B1 M1", LEARNERS[0], ("ihdp_s",)),
         Table("ihdp_t", "other estimators on the same labels", "B1 M1", LEARNERS[1], ("ihdp_t",)),
         Table("ihdp_x", "other estimators on the same labels", "B1 M1", LEARNERS[2], ("ihdp_x",)),
+        Table("ihdp-exchanged_gp", f"{SWAPPED}, exact processes", "W1", planned=("ihdp-exchanged_gp",)),
+        Table("ihdp-exchanged_s", f"{SWAPPED}, S-learner", "W1", planned=("ihdp-exchanged_s",)),
+        Table("ihdp-exchanged_t", f"{SWAPPED}, T-learner", "W1", planned=("ihdp-exchanged_t",)),
+        Table("ihdp-exchanged_x", f"{SWAPPED}, X-learner", "W1", planned=("ihdp-exchanged_x",)),
+        Table("ihdp-exchanged_due", f"{SWAPPED}, {AS_WRITTEN}", planned=("ihdp-exchanged_due",)),
+        Table("ihdp-exchanged_code", f"{SWAPPED}, {AS_CODE}", planned=("ihdp-exchanged_code",)),
+        Table("ihdp_shares", "random labels at given shares of treated", planned=("ihdp_shares",)),
+        Table("ihdp-exchanged_shares", f"the same, {SWAPPED}", planned=("ihdp-exchanged_shares",)),
         Table("ihdp_quick", "the small sweep that the page Run it yourself runs live", specs=("ihdp_quick",)),
         Table("acquired_ihdp", "what IHDP's labelled sets look like", "V1", study="labelled_sets"),
         Table("acquired_ibm", "what IBM's labelled sets look like", "V1", study="labelled_sets"),
