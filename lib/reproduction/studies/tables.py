@@ -152,6 +152,12 @@ TABLES = {
             ("cmnist_gp-first",),
             ("cmnist_gp-more", "cmnist_gp-bald"),
         ),
+        Table(
+            "cmnist_controls",
+            "the rare arm without pairs, and pairs without coverage",
+            "W2",
+            planned=("cmnist_controls",),
+        ),
         Table("ihdp_s", "other estimators on the same labels", "B1 M1", LEARNERS[0], ("ihdp_s",)),
         Table("ihdp_t", "other estimators on the same labels", "B1 M1", LEARNERS[1], ("ihdp_t",)),
         Table("ihdp_x", "other estimators on the same labels", "B1 M1", LEARNERS[2], ("ihdp_x",)),
