@@ -1,4 +1,4 @@
-"""Random labels that take one half of MACAL's idea each: the locally rare arm without pairs, and pairs without coverage.
+"""Random labels that take half of MACAL's idea each: the locally rare arm without pairs, pairs without coverage.
 
 References:
     D. G. Horvitz and D. J. Thompson, "A Generalization of Sampling Without Replacement From a Finite Universe", Journal
