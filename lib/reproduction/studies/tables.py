@@ -85,7 +85,7 @@ TABLES = {
         Table(
             "ihdp_due",
             "Figure 3, IHDP",
-            f"E1 {CAMPAIGNS}",
+            f"E1 {CAMPAIGNS} W2",
             AS_WRITTEN,
             ("ihdp_due-free-first", "ihdp_due-weights", "ihdp_due-based-first"),
             (
@@ -100,7 +100,7 @@ TABLES = {
         Table(
             "ibm_due",
             "Figure 3, IBM",
-            f"E2 {CAMPAIGNS}",
+            f"E2 {CAMPAIGNS} W2",
             AS_WRITTEN,
             ("ibm_due-free", "ibm_due-bald-first", "ibm_due-general-first"),
             ("ibm_due-general", "ibm_due-bald"),
@@ -108,7 +108,7 @@ TABLES = {
         Table(
             "cmnist_due",
             "Figure 3, CMNIST",
-            f"E3 {CAMPAIGNS}",
+            f"E3 {CAMPAIGNS} W2",
             AS_WRITTEN,
             ("cmnist_due-first",),
             ("cmnist_due-more",),
@@ -135,11 +135,17 @@ TABLES = {
             AS_CODE,
             planned=("cmnist_code",),
         ),
-        Table("ihdp_gp", "a second line of evidence, IHDP", "E1 E4 A1 B1 M1", EXACT, ("ihdp_gp-free", "ihdp_gp-bald")),
+        Table(
+            "ihdp_gp",
+            "a second line of evidence, IHDP",
+            "E1 E4 A1 B1 M1 W1 W2",
+            EXACT,
+            ("ihdp_gp-free", "ihdp_gp-bald"),
+        ),
         Table(
             "ibm_gp",
             "a second line of evidence, IBM",
-            "E2 E4 A1 B1 M1",
+            "E2 E4 A1 B1 M1 W2",
             EXACT,
             ("ibm_gp-free", "ibm_gp-weights-first"),
             ("ibm_gp-weights",),
@@ -147,7 +153,7 @@ TABLES = {
         Table(
             "cmnist_gp",
             "a second line of evidence, CMNIST",
-            "E3 E4 A1 B1 M1",
+            "E3 E4 A1 B1 M1 W2",
             EXACT,
             ("cmnist_gp-first",),
             ("cmnist_gp-more", "cmnist_gp-bald"),
@@ -158,9 +164,9 @@ TABLES = {
             "W2",
             planned=("cmnist_controls",),
         ),
-        Table("ihdp_s", "other estimators on the same labels", "B1 M1", LEARNERS[0], ("ihdp_s",)),
-        Table("ihdp_t", "other estimators on the same labels", "B1 M1", LEARNERS[1], ("ihdp_t",)),
-        Table("ihdp_x", "other estimators on the same labels", "B1 M1", LEARNERS[2], ("ihdp_x",)),
+        Table("ihdp_s", "other estimators on the same labels", "B1 M1 W1", LEARNERS[0], ("ihdp_s",)),
+        Table("ihdp_t", "other estimators on the same labels", "B1 M1 W1", LEARNERS[1], ("ihdp_t",)),
+        Table("ihdp_x", "other estimators on the same labels", "B1 M1 W1", LEARNERS[2], ("ihdp_x",)),
         Table("ihdp-exchanged_gp", f"{SWAPPED}, exact processes", "W1", planned=("ihdp-exchanged_gp",)),
         Table("ihdp-exchanged_s", f"{SWAPPED}, S-learner", "W1", planned=("ihdp-exchanged_s",)),
         Table("ihdp-exchanged_t", f"{SWAPPED}, T-learner", "W1", planned=("ihdp-exchanged_t",)),
