@@ -135,6 +135,15 @@ def test_escape_needs_both_scales(recorded):
     assert gain.judge_escape(RULES).verdict == "not tested"
 
 
+def test_a_swap_takes_each_size_after_the_start(recorded):
+    there = campaign(-0.3, 0.0, sizes=(10, 60, 140, 200))
+    there.loc[(there.labelled == 60) & (there.method == "random"), "pehe"] *= np.exp(0.4)
+    recorded({"ihdp_gp": campaign(0.2, 0.0), "ihdp-exchanged_gp": there[there.labelled > 10]})
+    found = gain.swap("gp", RULES)["log_ratio"]
+    assert found["ihdp", "allocation"] == pytest.approx(0.2, abs=0.02)
+    assert found["ihdp-exchanged", "allocation"] == pytest.approx(-0.5, abs=0.02)  # at 60 and 140 labels
+
+
 def test_a_swap_is_adjusted_for_all_its_comparisons(recorded):
     here, there = campaign(0.2, 0.0, noise=0.2), campaign(-0.3, 0.0, noise=0.2, seed=1)
     recorded({"ihdp_gp": here, "ihdp-exchanged_gp": there})
