@@ -62,11 +62,11 @@ def swap(model: str, rules: Rules) -> pd.DataFrame | None:
     Returns:
         Rows of :func:`reproduction.claims.standing.against`, by surface and part; adjusted for all of them.
     """
+    tables = {surface: readings.load(f"{surface}_{model}") for surface in SURFACES}
+    if any(table is None for table in tables.values()):
+        return None
     found = {}
-    for surface in SURFACES:
-        table = readings.load(f"{surface}_{model}")
-        if table is None:
-            return None
+    for surface, table in tables.items():
         # the start is left out; exchanged tables have none
         early = table["labelled"].between(ihdp.START + 1, TURNING_POINT)
         found[surface] = against(parts(table[early]), rules, family=6)
