@@ -95,11 +95,9 @@ def judge_allocation(rules: Rules) -> Verdict:
 
 
 def _swapped(found: pd.DataFrame) -> str:
-    numbers = {
-        part: " then ".join(number(found.loc[surface, part]) for surface in SURFACES)
-        for part in ("allocation", "placement", "gain")
-    }
-    return ", ".join(f"{part} {shown}" for part, shown in numbers.items())
+    shown = found.apply(lambda row: f"{row['log_ratio']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]", axis=1)
+    numbers = {part: " then ".join(shown[surface, part] for surface in SURFACES) for part in shown.index.unique(1)}
+    return ", ".join(f"{part} {pair}" for part, pair in numbers.items())
 
 
 @cache
