@@ -69,7 +69,8 @@ def swap(model: str, rules: Rules) -> pd.DataFrame | None:
     for surface, table in tables.items():
         # the start is left out; exchanged tables have none
         early = table["labelled"].between(ihdp.START + 1, TURNING_POINT)
-        found[surface] = against(parts(table[early]), rules, family=6)
+        spend = readings.share(f"{surface}_{model}", rules)
+        found[surface] = against(parts(table[early]), rules, spend, family=6)
     rows = pd.concat(found, names=["surface"])
     return rows if len(rows) == 6 else None
 
@@ -149,7 +150,8 @@ def controls(rules: Rules) -> pd.DataFrame:
     if table is None or more is None:
         return against(pd.DataFrame(), rules)
     rows = shared(deciding(pd.concat([table, more]), "cmnist"), ["random", "random-balanced", "macal", RARE, PAIRS])
-    return against(-gaps(rows, "random")[["random-balanced", RARE, PAIRS, "macal"]], rules)
+    found = -gaps(rows, "random")[["random-balanced", RARE, PAIRS, "macal"]]
+    return against(found, rules, readings.share("cmnist_controls", rules))
 
 
 def judge_similarity(rules: Rules) -> Verdict:
@@ -186,7 +188,8 @@ def collapse() -> dict[str, pd.DataFrame]:
 def escape(tables: dict[str, pd.DataFrame], rules: Rules) -> pd.DataFrame:
     """MACAL's lead over Random at either scale, and the first less the second."""
     leads = pd.DataFrame({scale: gaps(table)["random"] for scale, table in tables.items()})
-    return against(leads.assign(difference=leads["as it is"] - leads["times 10"]), rules)
+    leads = leads.assign(difference=leads["as it is"] - leads["times 10"])
+    return against(leads, rules, readings.share(SCALES["as it is"], rules))
 
 
 def judge_escape(rules: Rules) -> Verdict:
