@@ -53,8 +53,6 @@ PLANS = {  # table -> kind of method, see `kind`
     "ihdp_forest": {"free": Plan(20)},
     "ihdp-exchanged_dr": {"free": Plan(20)},
     "ihdp-exchanged_forest": {"free": Plan(20)},
-    "ihdp_input-1": {"free": Plan(6)},
-    "ihdp_input-10": {"free": Plan(6)},
 }
 
 
