@@ -73,7 +73,10 @@ class Effects:
 
 @runtime_checkable
 class Fitted(Protocol):
-    """A fitted model; where the model provides "features" it also has ``gradients(x, t)``, (n, p) for n units.
+    """A fitted model.
+
+    Where the model provides "features" it also has ``gradients(x, t)``, (n, p) for n units; where it provides "prior",
+    ``prior``, the hyperparameters as :class:`macal.posterior.Prior` has them.
 
     Attributes:
         info: numbers that the training reports, each of which becomes a column of a campaign's history.
@@ -92,7 +95,8 @@ class Model(Protocol):
 
     Attributes:
         provides: what criteria may use of a fitted model, in the words of their ``needs``: "posterior" where
-            ``predict`` returns one, "features" where there are gradients.
+            ``predict`` returns one, "features" where there are gradients, "prior" where it is a Gaussian process of
+            the covariates.
     """
 
     provides: ClassVar[tuple[str, ...]]
