@@ -195,7 +195,7 @@ def escape(tables: dict[str, pd.DataFrame], rules: Rules) -> pd.DataFrame:
 
 
 def judge_escape(rules: Rules) -> Verdict:
-    """W3: MACAL's lead under the code's model goes once the treatment's coordinate is large enough to be seen."""
+    """W3: MACAL's lead under the code's model goes once the treatment's coordinate is large; 'in part' if some may stay."""
     tables = collapse()
     found = escape(tables, rules) if tables else pd.DataFrame()
     if found.empty:
@@ -203,7 +203,7 @@ def judge_escape(rules: Rules) -> Verdict:
     before, after, difference = found["standing"]
     word: Word = "undecided"
     if before == "ahead" and difference == "ahead":
-        word = "holds in part" if after == "ahead" else "holds"
+        word = "holds" if after in ("behind", "no lead") else "holds in part"
     elif before in ("behind", "no lead") or difference in ("behind", "no lead"):
         word = "does not hold"
     worse = {scale: table.groupby("method")["worse"].mean() for scale, table in tables.items()}
