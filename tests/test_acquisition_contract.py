@@ -230,3 +230,31 @@ def test_a_given_share_makes_up_for_the_start_and_for_an_exhausted_arm():
 def test_a_share_must_leave_both_arms_labels(share):
     with pytest.raises(ValueError, match="share must lie between 0 and 1"):
         macal.get("random-share", share=share)
+
+
+def test_the_locally_rare_arm_is_drawn_by_its_inverse_propensity():
+    state = a_state(8, n_labelled=0)
+    own = np.where(state.t == 1, state.propensity, 1 - state.propensity)
+    rare = macal.get("random-rare")
+    first = np.bincount([rare.select(state, 1)[0] for _ in range(20000)], minlength=8) / 20000
+    np.testing.assert_allclose(first, 1 / own / (1 / own).sum(), atol=0.015)
+
+
+def test_a_plan_of_the_rare_arm_estimates_the_propensity_once(monkeypatch):
+    calls = []
+    estimate = lambda x, t: calls.append(0) or np.full(len(t), 0.5)  # noqa: E731
+    monkeypatch.setattr("macal.acquisition.controls.logistic_propensity", estimate)
+    state = replace(a_state(), propensity=None)
+    assert len(list(macal.get("random-rare").plan(state, [5] * 4))) == 4 and len(calls) == 1
+
+
+def test_random_pairs_are_nearest_counterparts_and_their_first_units_uniform():
+    state = a_state(60, n_labelled=0)
+    free = np.ones(60, bool)
+    batch = macal.get("random-pairs").select(state, 20)
+    for unit, partner in batch.reshape(-1, 2):
+        others = np.flatnonzero(free & (state.t != state.t[unit]))
+        assert partner == others[np.linalg.norm(state.x[others] - state.x[unit], axis=1).argmin()]
+        free[[unit, partner]] = False
+    firsts = np.bincount([macal.get("random-pairs").select(state, 2)[0] for _ in range(6000)], minlength=60)
+    assert abs(firsts - 100).max() < 5 * np.sqrt(100)

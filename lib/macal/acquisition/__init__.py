@@ -7,6 +7,7 @@ import torch
 
 from macal.acquisition.bald import MuBald, MuPiBald, MuRhoBald, PiBald, RhoBald, Sundin, TauBald, Uncertainty
 from macal.acquisition.base import Criterion, PoolState, plan_batches
+from macal.acquisition.controls import RandomPairs, RandomRare
 from macal.acquisition.coverage import FCCM
 from macal.acquisition.design import ABC3, ALC, EpigMu, EpigTau
 from macal.acquisition.distances import QHTE, CoreSet, Macal, Symmetry
@@ -22,6 +23,8 @@ CRITERIA = Catalogue(
         "random": Entry(Random, "Random", "–", ("#7f7f7f", "--")),
         "random-balanced": Entry(RandomBalanced, "Random, balanced", "this project", ("#7f7f7f", ":")),
         "random-share": Entry(RandomShare, "Random, given share", "this project", ("#7f7f7f", "-.")),
+        "random-rare": Entry(RandomRare, "Random, rare arm", "Horvitz and Thompson 1952", ("#8C6D31", "--")),
+        "random-pairs": Entry(RandomPairs, "Random, pairs", "Rubin 1973", ("#8C6D31", ":")),
         "coreset": Entry(CoreSet, "Core-Set", "Sener and Savarese 2018", ("#A6761D", "-.")),
         "qhte": Entry(QHTE, "QHTE", "Qin et al. 2021", ("#E69F00", "-.")),
         "symmetry": Entry(Symmetry, "Symmetry", "Wen et al. 2025", ("#009E73", ":")),

@@ -1,14 +1,26 @@
 """What a model owes those who use it; ``tests/test_models.py`` holds every registered one to it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 from macal.posterior import Posterior
 from macal.problem import Split
 from macal.shapes import Covariates, Outcomes
+
+LATER = {"later": True}  # metadata of a setting that came after campaigns were recorded
+
+
+def settings_of(model: Any) -> dict[str, Any]:
+    """Settings by which records name a model: without later ones at their default, so that older records stay found.
+
+    Args:
+        model: a dataclass.
+    """
+    left = {f.name for f in fields(model) if f.metadata == LATER and getattr(model, f.name) == f.default}
+    return {name: value for name, value in asdict(model).items() if name not in left}
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ from reproduction.claims import (
     data,
     estimators,
     families,
+    gain,
     labelled_sets,
     leads,
     lemmas,
@@ -44,6 +45,7 @@ __all__ = [
     "data",
     "estimators",
     "families",
+    "gain",
     "labelled_sets",
     "leads",
     "lemmas",
@@ -192,6 +194,11 @@ CLAIMS = (
     Claim(
         "B1", "ours", "MACAL's gain is more than the balance of the arms' sizes", estimators.judge_balance, "ihdp", BOTH
     ),
+    Claim("W1", "ours", "IHDP: allocation to arms sets the sign of MACAL's gain", gain.judge_allocation, "gain"),
+    Claim(
+        "W2", "ours", "The arms' correlation and sizes do not say what pairs are worth", gain.judge_similarity, "gain"
+    ),
+    Claim("W3", "ours", "The code's lead on IHDP is an escape from a collapsed model", gain.judge_escape, "gain"),
 )
 
 
