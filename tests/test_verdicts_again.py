@@ -400,7 +400,7 @@ def test_the_escape_from_collapse():
         table = pd.read_parquet(FOLDER / f"ihdp_input-{scale}.parquet")
         wide = np.log(table.set_index(["replication", "labelled", "method"]).pehe.unstack())
         leads[scale] = (wide["macal"] - wide["random"]).groupby("replication").mean()
-        constant = {r: macal.load("ihdp", r).test.tau.std() for r in table.replication.unique()}
+        constant = {r: macal.load("ihdp", int(r)).test.tau.std() for r in table.replication.unique()}
         share = (table.pehe > table.replication.map(constant)).groupby(table.method).mean()
         for method, value in share.items():
             assert f"{method} {value:.0%}" in verdict.evidence

@@ -195,7 +195,7 @@ def escape(tables: dict[str, pd.DataFrame], rules: Rules) -> pd.DataFrame:
 
 
 def judge_escape(rules: Rules) -> Verdict:
-    """W3: MACAL's lead under the code's model goes once the treatment's coordinate is large; 'in part' if some may stay."""
+    """W3: the lead under the code's model goes once the treatment's coordinate is large; 'in part' if some may stay."""
     tables = collapse()
     found = escape(tables, rules) if tables else pd.DataFrame()
     if found.empty:
