@@ -16,6 +16,7 @@ from reproduction.claims import (
     backbones,
     bounds,
     data,
+    dial,
     estimators,
     families,
     labelled_sets,
@@ -42,6 +43,7 @@ __all__ = [
     "backbones",
     "bounds",
     "data",
+    "dial",
     "estimators",
     "families",
     "labelled_sets",
@@ -191,6 +193,13 @@ CLAIMS = (
     Claim("M1", "Section 3.2", "The gain carries over to other estimators", estimators.judge_transfer, "estimators"),
     Claim(
         "B1", "ours", "MACAL's gain is more than the balance of the arms' sizes", estimators.judge_balance, "ihdp", BOTH
+    ),
+    Claim(
+        "W4",
+        "ours",
+        "The sign of MACAL's gain can be predicted on data that nobody has tuned to",
+        dial.judge_forecast,
+        "dial",
     ),
 )
 

@@ -1,7 +1,8 @@
 """The dial: campaigns where the gain can be turned, and on ACIC 2016, with what a prediction of the gain is made of.
 
 ``dial`` and ``acic`` hold errors, ``dial_curves`` and ``acic_curves`` what is known of a problem without any campaign:
-the pool's truth and each estimator's learning curves. The grid, the replications and the end point, log PEHE of MACAL
+the pool's truth and each estimator's learning curves. ``acic`` is run once :mod:`.forecast` has recorded what it will
+say, and takes the best shares from there. The grid, the replications and the end point, log PEHE of MACAL
 over Random's, averaged over sizes and replications, are fixed here before anything is run.
 """
 
@@ -25,6 +26,7 @@ from macal.models import Fitted, Model, Task
 from macal.models.exact_gp import FittedGP
 from macal.problem import Problem
 from macal.shapes import Covariates
+from reproduction.studies import tables
 from reproduction.studies.jobs import Answer, Job
 from reproduction.studies.worlds import World, draw
 from reproduction.theory import allocation
@@ -42,7 +44,7 @@ WEIGHTS: dict[str, Criterion] = {  # under Gaussian processes alone, which are t
     "macal-1": acquisition.get("macal", alpha=1.0),
     "macal-0": acquisition.get("macal", alpha=0.0),
 }
-RATIOS, CORRELATIONS, SHARES, SLOPES = (1 / 8, 1 / 3, 1, 3, 8), (-0.5, 0.0, 0.9), (0.2, 0.5), (0.0, 2.5)
+RATIOS, CORRELATIONS, SHARES, SLOPES = (1 / 8, 1 / 3, 1.0, 3.0, 8.0), (-0.5, 0.0, 0.9), (0.2, 0.5), (0.0, 2.5)
 WORLDS = [World(*knobs) for knobs in product(RATIOS, CORRELATIONS, SHARES, SLOPES)]
 REPLICATIONS, SPLITS, CURVES = 10, 5, 4  # of a world, of a response; of a world where curves are measured
 
@@ -216,5 +218,8 @@ def jobs(name: str, replications: int | None = None, store: Path | None = None) 
         return [curves(world_case(place, replications or CURVES)) for place in range(len(WORLDS))]
     if name == "acic_curves":
         return [curves(response_case(response, replications or SPLITS)) for response in range(1, 11)]
+    if name == "acic":
+        best = tables.load("acic_forecast").set_index(["response", "estimator"])["best"]
+        return [campaigns(response_case(k, replications or SPLITS), best[k].to_dict()) for k in range(1, 11)]
     shares = [dict.fromkeys(ESTIMATORS, allocation.best_share(world.r)) for world in WORLDS]
     return [campaigns(world_case(k, replications or REPLICATIONS), own) for k, own in enumerate(shares)]

@@ -164,6 +164,8 @@ TABLES = {
         Table("dial_curves", "what is known of each world of the dial before any label is bought", study="dial"),
         Table("dial", "campaigns in worlds whose gain can be dialled", study="dial"),
         Table("acic_curves", "what the predictions for ACIC 2016 are made of", study="dial"),
+        Table("acic_forecast", "MACAL's gain on ACIC 2016, said before any campaign", "W4", study="forecast"),
+        Table("acic", "campaigns on ACIC 2016", "W4", study="dial"),
         Table("tuning", "Table 2's search for hyperparameters", "H1", study="tuning"),
     )
 }
