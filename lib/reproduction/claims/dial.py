@@ -27,8 +27,9 @@ def scores(said: pd.DataFrame, campaigns: pd.DataFrame, rules: Rules) -> pd.Data
     counts = gains.groupby(keys).size()
     own = {key: values for key, values in gains.groupby(keys) if counts[key] >= rules.minimum}
     rows = {key: {"log_ratio": v.mean(), **student(v, 1 - rules.level)} for key, v in own.items()}
-    found = pd.DataFrame.from_dict(rows, "index", columns=["log_ratio", "low", "high"]).rename_axis(keys)
-    found.insert(0, "predicted", said.set_index(keys)["gain"])
+    places = pd.MultiIndex.from_tuples(rows, names=keys)
+    found = pd.DataFrame(list(rows.values()), places, ["log_ratio", "low", "high"])
+    found.insert(0, "predicted", said.set_index(keys)["gain"].reindex(places))
     decided = (found["low"] > 0) | (found["high"] < 0)
     return found.assign(decided=decided, right=found["predicted"] * found["log_ratio"] > 0)
 

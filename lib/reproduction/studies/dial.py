@@ -48,6 +48,14 @@ RATIOS, CORRELATIONS, SHARES, SLOPES = (1 / 8, 1 / 3, 1.0, 3.0, 8.0), (-0.5, 0.0
 WORLDS = [World(*knobs) for knobs in product(RATIOS, CORRELATIONS, SHARES, SLOPES)]
 REPLICATIONS, SPLITS, CURVES = 10, 5, 4  # of a world, of a response; of a world where curves are measured
 
+BENCHMARKS = {  # data set -> replications, numbers of queries, labels per arm
+    "ihdp": (10, (4, 8, 12), (15, 30, 60)),
+    "ihdp-exchanged": (10, (4, 8, 12), (15, 30, 60)),
+    "ibm": (5, (4, 8), (50, 150)),
+    "cmnist": (2, (13,), (100, 300)),
+}
+_TOLD_APART = 3000  # units of the pool that a logistic regression is fitted to
+
 
 @dataclass(frozen=True)
 class Case:
@@ -80,6 +88,13 @@ def response_case(response: int, splits: int) -> Case:
     about = {"dataset": "acic", "protocol": "paper", "response": response}
     seeds = [response - 1 + 10 * k for k in range(splits)]
     return Case(about, seeds, partial(datasets.load, "acic"), (5, 15), (20, 60, 160))
+
+
+def benchmark_case(name: str, replications: int | None) -> Case:
+    """Return a data set whose campaigns are recorded elsewhere."""
+    default, steps, sizes = BENCHMARKS[name]
+    about = {"dataset": name, "protocol": "paper"}
+    return Case(about, range(replications or default), partial(datasets.load, name), steps, sizes)
 
 
 def methods(estimator: str, share: float) -> dict[str, Criterion]:
@@ -186,14 +201,15 @@ def traits(problem: Problem, steps: Sequence[int]) -> dict[str, float]:
         arms apart, 1 where everybody can.
     """
     pool = problem.pool
-    told = cross_val_predict(LogisticRegression(max_iter=2000), pool.x, pool.t, method="predict_proba", cv=5)[:, 1]
+    some = pool[:_TOLD_APART]
+    told = cross_val_predict(LogisticRegression(max_iter=2000), some.x, some.t, method="predict_proba", cv=5)[:, 1]
     sets = plan(problem, "macal", METHODS["macal"], steps)
     return {
         "natural": float(pool.t.mean()),
         "reached": float(np.mean([pool.t[labelled].mean() for labelled in sets])),
         "spread": float(pool.mu1.std() / pool.mu0.std()),
         "correlation": float(np.corrcoef(pool.mu0, pool.mu1)[0, 1]),
-        "separation": float(2 * roc_auc_score(pool.t, told) - 1),
+        "separation": float(2 * roc_auc_score(some.t, told) - 1),
     }
 
 
@@ -218,6 +234,8 @@ def jobs(name: str, replications: int | None = None, store: Path | None = None) 
         return [curves(world_case(place, replications or CURVES)) for place in range(len(WORLDS))]
     if name == "acic_curves":
         return [curves(response_case(response, replications or SPLITS)) for response in range(1, 11)]
+    if name.endswith("_curves"):
+        return [curves(benchmark_case(name.removesuffix("_curves"), replications))]
     if name == "acic":
         best = tables.load("acic_forecast").set_index(["response", "estimator"])["best"]
         return [campaigns(response_case(k, replications or SPLITS), best[k].to_dict()) for k in range(1, 11)]

@@ -18,7 +18,14 @@ from reproduction.theory import allocation, placement
 from reproduction.theory.allocation import LearningCurve
 
 TRAITS = ["natural", "reached", "spread", "correlation", "separation"]
-LABELS = {"dial": (100,), "acic": (120, 320)}  # at which a gain is told, and averaged
+LABELS = {  # at which a gain is told, and averaged
+    "dial": (100.0,),
+    "acic": (120.0, 320.0),
+    "ihdp": (50.0, 90.0, 130.0),
+    "ihdp-exchanged": (50.0, 90.0, 130.0),
+    "ibm": (250.0, 450.0),
+    "cmnist": (700.0,),
+}
 PAIRS = {  # name -> method, baseline
     "gain": ("macal", "random"),
     "allocation": ("random-balanced", "random"),
@@ -54,7 +61,7 @@ def _about(rows: pd.DataFrame) -> dict[str, float]:
         parts["ratio"].append(treated / control)
         parts["best"].append(allocation.best_share_of(*curves, n))
         parts["allocation"].append(allocation.gain_of(told["reached"], told["natural"], *curves, n))
-    saving = float(placement.saving(told["spread"], told["correlation"]))
+    saving = placement.saving(told["spread"], told["correlation"])
     return {**told, "saving": saving, **{name: float(np.mean(values)) for name, values in parts.items()}}
 
 

@@ -166,6 +166,10 @@ TABLES = {
         Table("acic_curves", "what the predictions for ACIC 2016 are made of", study="dial"),
         Table("acic_forecast", "MACAL's gain on ACIC 2016, said before any campaign", "W4", study="forecast"),
         Table("acic", "campaigns on ACIC 2016", "W4", study="dial"),
+        Table("ihdp_curves", "IHDP's place on the dial", study="dial"),
+        Table("ihdp-exchanged_curves", "the place of IHDP with its arms exchanged", study="dial"),
+        Table("ibm_curves", "IBM's place on the dial", study="dial"),
+        Table("cmnist_curves", "CMNIST's place on the dial", study="dial"),
         Table("tuning", "Table 2's search for hyperparameters", "H1", study="tuning"),
     )
 }

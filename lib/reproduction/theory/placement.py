@@ -20,9 +20,8 @@ Coefficients = Float[np.ndarray, "4"]
 PerCase = Float[np.ndarray, "k"]
 
 
-def saving(r: ArrayLike, rho: ArrayLike) -> PerCase:
+def saving(r: float | np.ndarray, rho: float | np.ndarray) -> float | np.ndarray:
     """Return s: 1 where the surfaces are the same, -1 where one is the other's negative, 0 where nothing is shared."""
-    r, rho = np.asarray(r, float), np.asarray(rho, float)
     return 2 * rho / (r + 1 / r)
 
 
