@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from macal.comparison import student
 from reproduction.studies import tables
 from reproduction.studies.dial import ESTIMATORS
 from reproduction.studies.jobs import Answer, Job
@@ -95,6 +96,25 @@ def forecast(about: pd.DataFrame, fitted: dict[str, placement.Coefficients]) -> 
         for name, rows in about.groupby("estimator")
     ]
     return pd.concat(own).assign(gain=lambda rows: rows["allocation"] + rows["placement"])
+
+
+def benchmark(curves: pd.DataFrame, campaigns: pd.DataFrame, fitted: dict[str, placement.Coefficients]) -> pd.Series:
+    """Predicted and measured gain on a data set whose campaigns are recorded elsewhere, under Gaussian processes.
+
+    Args:
+        curves: say ``ihdp_curves``.
+        campaigns: say ``ihdp_gp``; of its rows those from the first to the last number of ``LABELS``.
+        fitted: the rules.
+
+    Returns:
+        The row of :func:`forecast`, its gain as ``predicted``, and ``gain``, ``low`` and ``high`` as measured.
+    """
+    estimator, name = "exact GP per arm", curves["dataset"].iloc[0]
+    said = forecast(known(curves), fitted).loc[(estimator, name)].rename({"gain": "predicted"})
+    between = campaigns["labelled"].between(min(LABELS[name]), max(LABELS[name]))
+    found = measured(campaigns[between].assign(estimator=estimator))["gain"].dropna()
+    bounds = student(found)
+    return pd.concat([said, pd.Series({"gain": found.mean(), "low": bounds["low"], "high": bounds["high"]})])
 
 
 def jobs(name: str, replications: int | None = None, store: Path | None = None) -> list[Job]:
