@@ -46,7 +46,8 @@ WEIGHTS: dict[str, Criterion] = {  # under Gaussian processes alone, which are t
 }
 RATIOS, CORRELATIONS, SHARES, SLOPES = (1 / 8, 1 / 3, 1.0, 3.0, 8.0), (-0.5, 0.0, 0.9), (0.2, 0.5), (0.0, 2.5)
 WORLDS = [World(*knobs) for knobs in product(RATIOS, CORRELATIONS, SHARES, SLOPES)]
-REPLICATIONS, SPLITS, CURVES = 10, 5, 4  # of a world, of a response; of a world where curves are measured
+BLOCKS = (range(5), range(5, 10))  # replications of a world: the first five make the rules, the others judge them
+SPLITS, CURVES = 5, 4  # of a response; replications of a world whose curves are measured
 
 BENCHMARKS = {  # data set -> replications, numbers of queries, labels per arm
     "ihdp": (10, (4, 8, 12), (15, 30, 60)),
@@ -76,10 +77,10 @@ class Case:
     sizes: tuple[int, ...]
 
 
-def world_case(place: int, replications: int) -> Case:
-    """Return a world of ``WORLDS``: errors at 100 labels."""
+def world_case(place: int, replications: Sequence[int]) -> Case:
+    """Return replications of a world of ``WORLDS``: errors at 100 labels."""
     about = {"dataset": "dial", "protocol": "paper", **asdict(WORLDS[place])}
-    seeds = range(100 * place, 100 * place + replications)
+    seeds = [100 * place + k for k in replications]
     return Case(about, seeds, partial(draw, WORLDS[place]), (9,), (15, 40, 80))
 
 
@@ -231,7 +232,7 @@ def curves(case: Case) -> Job:
 def jobs(name: str, replications: int | None = None, store: Path | None = None) -> list[Job]:
     """Return the jobs of a table, for so many replications each; see :class:`.tables.Table`."""
     if name == "dial_curves":
-        return [curves(world_case(place, replications or CURVES)) for place in range(len(WORLDS))]
+        return [curves(world_case(place, range(replications or CURVES))) for place in range(len(WORLDS))]
     if name == "acic_curves":
         return [curves(response_case(response, replications or SPLITS)) for response in range(1, 11)]
     if name.endswith("_curves"):
@@ -240,4 +241,5 @@ def jobs(name: str, replications: int | None = None, store: Path | None = None) 
         best = tables.load("acic_forecast").set_index(["response", "estimator"])["best"]
         return [campaigns(response_case(k, replications or SPLITS), best[k].to_dict()) for k in range(1, 11)]
     shares = [dict.fromkeys(ESTIMATORS, allocation.best_share(world.r)) for world in WORLDS]
-    return [campaigns(world_case(k, replications or REPLICATIONS), own) for k, own in enumerate(shares)]
+    blocks = BLOCKS if replications is None else [range(replications)]
+    return [campaigns(world_case(k, block), own) for block in blocks for k, own in enumerate(shares)]

@@ -3,7 +3,7 @@
 The allocation part is that of :func:`.allocation.gain_of`: learning curves of the estimator's own two models, fitted to
 random labels within arms and judged on the pool's truth, taken from Random's share of treated, the pool's, to the share
 that MACAL's plan reaches. It takes the arms' errors as uncorrelated. The placement part is the rule of
-:mod:`.placement`, fitted on the dial's worlds alone, one per estimator.
+:mod:`.placement`, fitted on the dial's worlds alone, one per estimator, and on the first half of their replications.
 """
 
 from pathlib import Path
@@ -13,7 +13,7 @@ import pandas as pd
 
 from macal.comparison import student
 from reproduction.studies import tables
-from reproduction.studies.dial import ESTIMATORS
+from reproduction.studies.dial import BLOCKS, ESTIMATORS
 from reproduction.studies.jobs import Answer, Job
 from reproduction.theory import allocation, placement
 from reproduction.theory.allocation import LearningCurve
@@ -82,9 +82,15 @@ def known(curves: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame.from_dict(found, "index").rename_axis(keys)
 
 
+def halves(campaigns: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Rows of the dial whose replications make the rules, and of those that judge them; see :data:`.dial.BLOCKS`."""
+    first = (campaigns["replication"] % 100).isin(BLOCKS[0])
+    return campaigns[first], campaigns[~first]
+
+
 def rules(curves: pd.DataFrame, campaigns: pd.DataFrame) -> dict[str, placement.Coefficients]:
-    """Estimator -> placement rule, fitted to the means of the dial's worlds."""
-    means = measured(campaigns)["placement"].groupby(cases(campaigns)).mean()
+    """Estimator -> placement rule, fitted to the means of the dial's worlds over the first half of replications."""
+    means = measured(halves(campaigns)[0])["placement"].groupby(cases(campaigns)).mean()
     both = known(curves)[["saving", "separation"]].join(means)
     return {str(name): placement.fit_rule(*own.to_numpy().T) for name, own in both.groupby("estimator")}
 

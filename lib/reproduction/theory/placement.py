@@ -44,10 +44,3 @@ def fit_rule(s: ArrayLike, u: ArrayLike, log_ratio: ArrayLike) -> Coefficients:
 def predicted(rule: Coefficients, s: ArrayLike, u: ArrayLike) -> PerCase:
     """Log ratio of MACAL against balanced arms by a rule of :func:`fit_rule`, (k,)."""
     return _design(s, u) @ rule
-
-
-def left_out(s: ArrayLike, u: ArrayLike, log_ratio: ArrayLike) -> PerCase:
-    """What the rule fitted to all other cases says of each, (k,); arguments as of :func:`fit_rule`."""
-    s, u, y = (np.asarray(values, float) for values in (s, u, log_ratio))
-    others = [np.arange(len(y)) != k for k in range(len(y))]
-    return np.array([predicted(fit_rule(s[o], u[o], y[o]), s[~o], u[~o])[0] for o in others])
