@@ -1,5 +1,6 @@
 """The dial: worlds are what their knobs say, rules find what was put in, the verdict can go any way."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +9,7 @@ from macal import acquisition
 from macal.campaigns import results
 from reproduction.claims import dial as verdict
 from reproduction.claims.rules import RULES
+from reproduction.figures import dial as figures
 from reproduction.studies import dial, forecast, jobs, tables
 from reproduction.studies.worlds import World, draw
 from reproduction.theory import allocation, placement
@@ -76,7 +78,7 @@ def test_a_rule_is_found_again():
 
 def test_the_grid_is_the_one_planned():
     configs = [config for job in tables.get("dial").jobs() for config in job.configs]
-    assert len(configs) == 2 * 60 * 2 and {len(c["replications"]) for c in configs} == {5}
+    assert len(configs) == 2 * 60 * 3 and configs[0]["replications"] == [0, 1, 2, 3, 4]
     seeds = [seed for c in configs if c["estimator"] == "T-learner" for seed in c["replications"]]
     assert len(set(seeds)) == 600
     shares = {(c["r"], c["methods"]["random-share"]["share"]) for c in configs}
@@ -125,6 +127,61 @@ def test_a_forecast_adds_both_parts():
         said["allocation"] == pytest.approx(allocation.gain(0.5, 0.25, 2.0)) and said["placement"] == 0.1 + 0.4 * 0.25
     )
     assert said["gain"] == said["allocation"] + said["placement"]
+
+
+def test_rules_are_made_of_one_half_alone():
+    about = [curves("dial", r, 1.0, r=r, rho=rho, share=0.2, slope=0.0) for r in (0.5, 2.0) for rho in (0.0, 0.9)]
+    about = pd.concat([rows.assign(correlation=rows["rho"], separation=0.1 * rows["r"]) for rows in about])
+    keys = about[["estimator", "r", "rho", "share", "slope"]].drop_duplicates().reset_index(drop=True)
+    rows = [
+        {**key, "replication": 100 * place + k, "method": method, "labelled": 100, "pehe": np.exp(lost)}
+        for place, key in keys.iterrows()
+        for k in range(10)
+        for method, lost in (("random", 0.0), ("random-balanced", 0.0), ("macal", 0.2 if k < 5 else -9.0))
+    ]
+    made = forecast.rules(about, pd.DataFrame(rows))
+    assert made["one"] == pytest.approx([0.2, 0, 0, 0], abs=1e-9)
+    assert {len(half) for half in forecast.halves(pd.DataFrame(rows))} == {60}
+
+
+def test_a_benchmark_is_told_and_measured_at_its_own_sizes():
+    rows = [
+        (method, k, n, np.exp((method == "macal") * (k / 100 + (0.3 if 50 <= n <= 130 else 9)) + k / 10))
+        for method in ("macal", "random", "random-balanced")
+        for k in range(4)
+        for n in (10, 50, 90, 130, 170)
+    ]
+    table = pd.DataFrame(rows, columns=["method", "replication", "labelled", "pehe"])
+    about = curves("ihdp", 0.5, 1.0).assign(estimator="exact GP per arm")
+    found = forecast.benchmark(about, table, {"exact GP per arm": np.array([0.1, 0.0, 0.0, 0.0])})
+    assert found["gain"] == pytest.approx(0.315) and 0.29 < found["low"] < 0.315 < found["high"] < 0.34
+    assert found["predicted"] == pytest.approx(0.1 + allocation.gain(0.5, 0.25, 0.5))
+
+
+# ---------------------------------------------------------------- figures
+
+
+def test_the_plane_is_coloured_by_the_gain_of_equal_arms():
+    _, ax = plt.subplots()
+    figures.phase(0.8, ax)
+    (mesh,) = ax.collections
+    values = mesh.get_array().reshape(121, 161)
+    assert values[0, 0] == pytest.approx(allocation.gain(0.5, 0.05, 0.05, 0.8))
+    assert values[0, 0] > 0 > values[0, -1] and abs(values[90]).max() < 0.01
+    ties = ax.lines[0].get_xydata()
+    assert all(abs(allocation.gain(0.5, s, r, 0.8)) < 1e-9 for r, s in ties)
+
+
+def test_markers_stand_at_their_places():
+    _, (left, right) = plt.subplots(1, 2)
+    table = pd.DataFrame({"ratio": [0.2, 2.0], "natural": [0.3, 0.1], "gain": [0.1, -0.3]}, ["A", "B"])
+    figures.places(table, "o", left)
+    assert left.collections[0].get_offsets().tolist() == [[0.2, 0.3], [2.0, 0.1]]
+    assert [text.get_text() for text in left.texts] == ["A", "B"]
+    index = pd.MultiIndex.from_product([["one", "two"], [1, 2]], names=["estimator", "response"])
+    both = pd.DataFrame({"predicted": [0.1, 0.2, -0.1, 0.0], "measured": [0.3, 0.2, 0.1, 0.0]}, index)
+    figures.calibration(both, right)
+    assert right.lines[0].get_xydata().tolist() == [[0.1, 0.3], [0.2, 0.2]]
 
 
 # ---------------------------------------------------------------- the verdict
@@ -181,6 +238,7 @@ def test_the_sign_test(right, of, word):
 
 
 def test_weights_stand_beside_macal():
-    criteria = dial.methods("exact GP per arm", 0.3)
+    criteria = dial.methods("exact GP per arm", 0.3, ("macal-0", "macal-1"))
+    assert set(dial.methods("T-learner", 0.3, ("macal-0",))) == {*dial.METHODS, "random-share"}
     assert criteria["macal"] == acquisition.get("macal", alpha=2.5) and criteria["random-share"].share == 0.3
     assert {c.alpha for n, c in criteria.items() if n.startswith("macal")} == {0.0, 1.0, 2.5}

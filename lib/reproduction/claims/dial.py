@@ -1,5 +1,7 @@
 """Verdict W4: whether the sign of MACAL's gain on ACIC 2016 is the one that was predicted before any campaign."""
 
+from contextlib import suppress
+
 import pandas as pd
 from scipy.stats import binom
 
@@ -54,10 +56,11 @@ def word(right: int, of: int, rules: Rules) -> Word:
 
 def judge_forecast(rules: Rules) -> Verdict:
     """W4, per estimator: the predicted sign is right on more of the decided responses than a coin's would be."""
-    try:
-        found = scores(tables.load("acic_forecast"), tables.load("acic"), rules)
-    except FileNotFoundError:
-        found = pd.DataFrame()
+    recorded = []
+    for name in ("acic_forecast", "acic"):
+        with suppress(FileNotFoundError):
+            recorded.append(tables.load(name))
+    found = scores(*recorded, rules) if len(recorded) == 2 else pd.DataFrame()
     if found.empty:
         return Verdict("not tested", f"no prediction recorded, or fewer than {rules.minimum} splits of any response")
     words, shown = [], []

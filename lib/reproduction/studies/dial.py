@@ -46,14 +46,15 @@ WEIGHTS: dict[str, Criterion] = {  # under Gaussian processes alone, which are t
 }
 RATIOS, CORRELATIONS, SHARES, SLOPES = (1 / 8, 1 / 3, 1.0, 3.0, 8.0), (-0.5, 0.0, 0.9), (0.2, 0.5), (0.0, 2.5)
 WORLDS = [World(*knobs) for knobs in product(RATIOS, CORRELATIONS, SHARES, SLOPES)]
-BLOCKS = (range(5), range(5, 10))  # replications of a world: the first five make the rules, the others judge them
+# replications of a world, in the order in which they are run: the first five make the rules, the others judge them
+BLOCKS = (range(5), range(5, 8), range(8, 10))
 SPLITS, CURVES = 5, 4  # of a response; replications of a world whose curves are measured
 
 BENCHMARKS = {  # data set -> replications, numbers of queries, labels per arm
-    "ihdp": (10, (4, 8, 12), (15, 30, 60)),
-    "ihdp-exchanged": (10, (4, 8, 12), (15, 30, 60)),
-    "ibm": (5, (4, 8), (50, 150)),
-    "cmnist": (2, (13,), (100, 300)),
+    "ihdp": (5, (4, 8, 12), (15, 30, 60)),
+    "ihdp-exchanged": (5, (4, 8, 12), (15, 30, 60)),
+    "ibm": (2, (4, 8), (50, 150)),
+    "cmnist": (1, (13,), (100, 300)),
 }
 _TOLD_APART = 3000  # units of the pool that a logistic regression is fitted to
 
@@ -68,6 +69,7 @@ class Case:
         load: seed -> problem.
         steps: numbers of queries after which errors are measured.
         sizes: labels per arm at which learning curves are measured.
+        weights: names of ``WEIGHTS`` that are run under Gaussian processes too.
     """
 
     about: Mapping[str, Any]
@@ -75,20 +77,21 @@ class Case:
     load: Callable[[int], Problem]
     steps: tuple[int, ...]
     sizes: tuple[int, ...]
+    weights: tuple[str, ...] = ()
 
 
 def world_case(place: int, replications: Sequence[int]) -> Case:
     """Return replications of a world of ``WORLDS``: errors at 100 labels."""
     about = {"dataset": "dial", "protocol": "paper", **asdict(WORLDS[place])}
     seeds = [100 * place + k for k in replications]
-    return Case(about, seeds, partial(draw, WORLDS[place]), (9,), (15, 40, 80))
+    return Case(about, seeds, partial(draw, WORLDS[place]), (9,), (15, 40, 80), tuple(WEIGHTS))
 
 
 def response_case(response: int, splits: int) -> Case:
     """Return a response of ACIC 2016, 1 to 10, under so many splits: errors at 120 and 320 labels."""
     about = {"dataset": "acic", "protocol": "paper", "response": response}
     seeds = [response - 1 + 10 * k for k in range(splits)]
-    return Case(about, seeds, partial(datasets.load, "acic"), (5, 15), (20, 60, 160))
+    return Case(about, seeds, partial(datasets.load, "acic"), (5, 15), (20, 60, 160), ("macal-0",))
 
 
 def benchmark_case(name: str, replications: int | None) -> Case:
@@ -98,10 +101,10 @@ def benchmark_case(name: str, replications: int | None) -> Case:
     return Case(about, range(replications or default), partial(datasets.load, name), steps, sizes)
 
 
-def methods(estimator: str, share: float) -> dict[str, Criterion]:
+def methods(estimator: str, share: float, weights: Sequence[str]) -> dict[str, Criterion]:
     """Criteria under an estimator, random labels at a given share of treated among them."""
-    weights = WEIGHTS if estimator == "exact GP per arm" else {}
-    return METHODS | weights | {"random-share": acquisition.get("random-share", share=share)}
+    more = {name: WEIGHTS[name] for name in weights if estimator == "exact GP per arm"}
+    return METHODS | more | {"random-share": acquisition.get("random-share", share=share)}
 
 
 def _config(case: Case, study: str, name: str, **more: Any) -> dict[str, Any]:
@@ -123,7 +126,7 @@ def campaigns(case: Case, shares: Mapping[str, float]) -> Job:
         case: the problems.
         shares: estimator -> share of treated of its ``random-share``.
     """
-    chosen = {name: methods(name, shares[name]) for name in ESTIMATORS}
+    chosen = {name: methods(name, shares[name], case.weights) for name in ESTIMATORS}
 
     def work() -> list[Answer]:
         problems = [case.load(seed) for seed in case.seeds]

@@ -118,7 +118,7 @@ def benchmark(curves: pd.DataFrame, campaigns: pd.DataFrame, fitted: dict[str, p
     estimator, name = "exact GP per arm", curves["dataset"].iloc[0]
     said = forecast(known(curves), fitted).loc[(estimator, name)].rename({"gain": "predicted"})
     between = campaigns["labelled"].between(min(LABELS[name]), max(LABELS[name]))
-    found = measured(campaigns[between].assign(estimator=estimator))["gain"].dropna()
+    found = measured(campaigns[between].assign(estimator=estimator, dataset=name))["gain"].dropna()
     bounds = student(found)
     return pd.concat([said, pd.Series({"gain": found.mean(), "low": bounds["low"], "high": bounds["high"]})])
 

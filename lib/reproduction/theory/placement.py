@@ -4,12 +4,12 @@ MACAL and random labels of balanced arms buy as many labels of each arm, and dif
 surfaces have s.d. ratio r and correlation rho, and one smoother serves both arms, what pairs could save of the squared
 error grows with
 
-    s = 2 rho / (r + 1 / r),
+    kappa = 2 rho / (r + 1 / r),
 
 from -1 to 1. Whether MACAL's labels save it depends on how far the arms lie apart, u, from 0 (randomised) to 1
 (separable). The rule is linear in both and in their product:
 
-    log(MACAL / balanced) = c_0 + c_1 s + c_2 u + c_3 s u.
+    log(MACAL / balanced) = c_0 + c_1 kappa + c_2 u + c_3 kappa u.
 """
 
 import numpy as np
@@ -21,26 +21,26 @@ PerCase = Float[np.ndarray, "k"]
 
 
 def saving(r: float | np.ndarray, rho: float | np.ndarray) -> float | np.ndarray:
-    """Return s: 1 where the surfaces are the same, -1 where one is the other's negative, 0 where nothing is shared."""
+    """Kappa: 1 where the surfaces are the same, -1 where one is the other's negative, 0 where nothing is shared."""
     return 2 * rho / (r + 1 / r)
 
 
-def _design(s: ArrayLike, u: ArrayLike) -> Float[np.ndarray, "k 4"]:
-    s, u = np.asarray(s, float), np.asarray(u, float)
-    return np.stack([np.ones_like(s), s, u, s * u], axis=-1)
+def _design(kappa: ArrayLike, u: ArrayLike) -> Float[np.ndarray, "k 4"]:
+    kappa, u = np.asarray(kappa, float), np.asarray(u, float)
+    return np.stack([np.ones_like(kappa), kappa, u, kappa * u], axis=-1)
 
 
-def fit_rule(s: ArrayLike, u: ArrayLike, log_ratio: ArrayLike) -> Coefficients:
+def fit_rule(kappa: ArrayLike, u: ArrayLike, log_ratio: ArrayLike) -> Coefficients:
     """Least squares for c_0 to c_3.
 
     Args:
-        s: what pairs could save, (k,).
+        kappa: what pairs could save, (k,).
         u: how far the arms lie apart, (k,).
         log_ratio: measured, MACAL against random labels of balanced arms, (k,).
     """
-    return np.linalg.lstsq(_design(s, u), np.asarray(log_ratio, float), rcond=None)[0]
+    return np.linalg.lstsq(_design(kappa, u), np.asarray(log_ratio, float), rcond=None)[0]
 
 
-def predicted(rule: Coefficients, s: ArrayLike, u: ArrayLike) -> PerCase:
+def predicted(rule: Coefficients, kappa: ArrayLike, u: ArrayLike) -> PerCase:
     """Log ratio of MACAL against balanced arms by a rule of :func:`fit_rule`, (k,)."""
-    return _design(s, u) @ rule
+    return _design(kappa, u) @ rule
