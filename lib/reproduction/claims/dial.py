@@ -9,6 +9,7 @@ from macal.comparison import student
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, Word, together
 from reproduction.studies import forecast, tables
+from reproduction.studies.dial import SPLITS
 
 
 def scores(said: pd.DataFrame, campaigns: pd.DataFrame, rules: Rules) -> pd.DataFrame:
@@ -17,7 +18,8 @@ def scores(said: pd.DataFrame, campaigns: pd.DataFrame, rules: Rules) -> pd.Data
     Args:
         said: the table ``acic_forecast``.
         campaigns: the table ``acic``.
-        rules: level of the intervals, which are of each response alone, and minimum of splits.
+        rules: level of the intervals, which are of each response alone, and minimum of splits. What the look at the
+            first splits may have spent of the level is taken off; see :meth:`.Rules.spent`.
 
     Returns:
         By estimator and response, with enough splits: ``predicted``; ``log_ratio`` of MACAL to Random, mean over
@@ -28,7 +30,8 @@ def scores(said: pd.DataFrame, campaigns: pd.DataFrame, rules: Rules) -> pd.Data
     keys = ["estimator", "response"]
     counts = gains.groupby(keys).size()
     own = {key: values for key, values in gains.groupby(keys) if counts[key] >= rules.minimum}
-    rows = {key: {"log_ratio": v.mean(), **student(v, 1 - rules.level)} for key, v in own.items()}
+    level = rules.level - rules.spent(len(SPLITS[0]) / sum(map(len, SPLITS)))
+    rows = {key: {"log_ratio": v.mean(), **student(v, 1 - level)} for key, v in own.items()}
     places = pd.MultiIndex.from_tuples(rows, names=keys)
     found = pd.DataFrame(list(rows.values()), places, ["log_ratio", "low", "high"])
     found.insert(0, "predicted", said.set_index(keys)["gain"].reindex(places))

@@ -48,7 +48,9 @@ RATIOS, CORRELATIONS, SHARES, SLOPES = (1 / 8, 1 / 3, 1.0, 3.0, 8.0), (-0.5, 0.0
 WORLDS = [World(*knobs) for knobs in product(RATIOS, CORRELATIONS, SHARES, SLOPES)]
 # replications of a world, in the order in which they are run: the first five make the rules, the others judge them
 BLOCKS = (range(5), range(5, 8), range(8, 10))
-SPLITS, CURVES = 5, 4  # of a response; replications of a world whose curves are measured
+# splits of a response, likewise: after the first five the verdict was looked at
+SPLITS = (range(5), range(5, 10))
+CURVES = 4  # replications of a world whose curves are measured; of a response it is the first splits
 
 BENCHMARKS = {  # data set -> replications, numbers of queries, labels per arm
     "ihdp": (5, (4, 8, 12), (15, 30, 60)),
@@ -87,10 +89,10 @@ def world_case(place: int, replications: Sequence[int]) -> Case:
     return Case(about, seeds, partial(draw, WORLDS[place]), (9,), (15, 40, 80), tuple(WEIGHTS))
 
 
-def response_case(response: int, splits: int) -> Case:
-    """Return a response of ACIC 2016, 1 to 10, under so many splits: errors at 120 and 320 labels."""
+def response_case(response: int, splits: Sequence[int]) -> Case:
+    """Return a response of ACIC 2016, 1 to 10, under these splits: errors at 120 and 320 labels."""
     about = {"dataset": "acic", "protocol": "paper", "response": response}
-    seeds = [response - 1 + 10 * k for k in range(splits)]
+    seeds = [response - 1 + 10 * k for k in splits]
     return Case(about, seeds, partial(datasets.load, "acic"), (5, 15), (20, 60, 160), ("macal-0",))
 
 
@@ -237,12 +239,13 @@ def jobs(name: str, replications: int | None = None, store: Path | None = None) 
     if name == "dial_curves":
         return [curves(world_case(place, range(replications or CURVES))) for place in range(len(WORLDS))]
     if name == "acic_curves":
-        return [curves(response_case(response, replications or SPLITS)) for response in range(1, 11)]
+        return [curves(response_case(response, range(replications or len(SPLITS[0])))) for response in range(1, 11)]
     if name.endswith("_curves"):
         return [curves(benchmark_case(name.removesuffix("_curves"), replications))]
     if name == "acic":
         best = tables.load("acic_forecast").set_index(["response", "estimator"])["best"]
-        return [campaigns(response_case(k, replications or SPLITS), best[k].to_dict()) for k in range(1, 11)]
+        blocks = SPLITS if replications is None else [range(replications)]
+        return [campaigns(response_case(k, block), best[k].to_dict()) for block in blocks for k in range(1, 11)]
     shares = [dict.fromkeys(ESTIMATORS, allocation.best_share(world.r)) for world in WORLDS]
     blocks = BLOCKS if replications is None else [range(replications)]
     return [campaigns(world_case(k, block), own) for block in blocks for k, own in enumerate(shares)]
