@@ -116,11 +116,8 @@ def benchmark(curves: pd.DataFrame, campaigns: pd.DataFrame, fitted: dict[str, p
         The row of :func:`forecast`, its gain as ``predicted``, and ``gain``, ``low`` and ``high`` as measured.
     """
     estimator, name = "exact GP per arm", curves["dataset"].iloc[0]
-    said = (
-        forecast(known(curves[curves["estimator"] == estimator]), fitted)
-        .loc[(estimator, name)]
-        .rename({"gain": "predicted"})
-    )
+    own = curves[curves["estimator"] == estimator]
+    said = forecast(known(own), fitted).iloc[0].rename({"gain": "predicted"})
     between = campaigns["labelled"].between(min(LABELS[name]), max(LABELS[name]))
     found = measured(campaigns[between].assign(estimator=estimator, dataset=name))["gain"].dropna()
     bounds = student(found)
