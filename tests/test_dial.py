@@ -7,6 +7,7 @@ import pytest
 
 from macal import acquisition
 from macal.campaigns import results
+from macal.comparison import student
 from reproduction.claims import dial as verdict
 from reproduction.claims.rules import RULES
 from reproduction.figures import dial as figures
@@ -216,6 +217,24 @@ def test_w4_can_go_every_way(monkeypatch, signs, spread, word):
     monkeypatch.setattr(tables, "load", both.__getitem__)
     found = verdict.judge_forecast(RULES)
     assert found.verdict == word and "decided signs right" in found.evidence
+
+
+def test_intervals_pay_for_the_look_at_the_first_splits():
+    said, table = said_and_found({"a": [1] * 10})
+    row = verdict.scores(said, table, RULES).loc["a", 3]
+    values = forecast.measured(table)["gain"].xs(("a", 3), level=("estimator", "response"))
+    wide = student(values, 1 - (RULES.level - RULES.spent(0.5)))
+    assert (row["low"], row["high"]) == pytest.approx((wide["low"], wide["high"])) and row["predicted"] == 0.1
+    assert row["high"] > student(values)["high"]
+
+
+def test_splits_of_a_response_are_its_own():
+    configs = [config for job in tables.get("acic").jobs() for config in job.configs]
+    assert len(configs) == 2 * 10 * 2 and {c["response"] - 1 == k % 10 for c in configs for k in c["replications"]} == {
+        True
+    }
+    curves = [config["replications"] for job in tables.get("acic_curves").jobs() for config in job.configs]
+    assert {len(seeds) for seeds in curves} == {5}
 
 
 def test_w4_waits_for_its_tables_and_for_splits(monkeypatch):
