@@ -19,16 +19,16 @@ def phase(power: float, ax: Axes) -> ScalarMappable:
         power: b by which squared errors fall.
         ax: where to draw; its horizontal axis becomes logarithmic.
     """
-    r, natural = np.geomspace(0.05, 8, 161), np.linspace(0.05, 0.65, 121)
+    r, natural = np.geomspace(0.05, 16, 161), np.linspace(0.05, 0.65, 121)
     gains = [[allocation.gain(0.5, float(share), float(ratio), power) for ratio in r] for share in natural]
     drawn = ax.pcolormesh(r, natural, gains, cmap=COLOURS, norm=NORM, shading="nearest", alpha=0.55, rasterized=True)
     shares = natural[np.abs(natural - 0.5) > 0.01]
     ties = [allocation.tie(0.5, float(share), power) for share in shares]
     ax.plot(ties, shares, color="0.2", linewidth=1)
     ax.axhline(0.5, color="0.2", linewidth=1)
-    ax.set(xscale="log", xlim=(0.05, 8), ylim=(0.05, 0.65), ylabel="natural share of treated")
+    ax.set(xscale="log", xlim=(0.05, 16), ylim=(0.05, 0.65), ylabel="natural share of treated")
     ax.set_xlabel("error of the treated surface over that of the control surface")
-    ax.set_xticks([0.1, 0.25, 0.5, 1, 2, 4], ["0.1", "0.25", "0.5", "1", "2", "4"])
+    ax.set_xticks([0.1, 0.25, 0.5, 1, 2, 4, 8], ["0.1", "0.25", "0.5", "1", "2", "4", "8"])
     ax.minorticks_off()
     return ScalarMappable(drawn.norm, COLOURS)
 

@@ -2,8 +2,8 @@
 
 ``dial`` and ``acic`` hold errors, ``dial_curves`` and ``acic_curves`` what is known of a problem without any campaign:
 the pool's truth and each estimator's learning curves. ``acic`` is run once :mod:`.forecast` has recorded what it will
-say, and takes the best shares from there. The grid, the replications and the end point, log PEHE of MACAL
-over Random's, averaged over sizes and replications, are fixed here before anything is run.
+say, and takes the best shares from there. The grid and the end point, log PEHE of MACAL over Random's,
+averaged over sizes and replications, were fixed here before anything was run.
 """
 
 from collections.abc import Callable, Mapping, Sequence
