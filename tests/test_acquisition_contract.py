@@ -11,7 +11,7 @@ import pytest
 import macal
 from macal import plots
 from macal.acquisition import CRITERIA, Criterion, PoolState
-from macal.posterior import Posterior
+from macal.posterior import Posterior, Prior
 from macal.registry import Entry
 
 NAMES = macal.names()
@@ -30,6 +30,7 @@ def a_state(n=40, seed=0, n_labelled=6, treated=0.4, x=None, features=None):
         Posterior(rng.standard_normal((len(x), 2)), root @ root.transpose(0, 2, 1)),
         rng.standard_normal((len(x), 8)) if features is None else features,
         rng.uniform(0.1, 0.9, len(x)),
+        Prior((1.0, 2.0), (1.5, 0.7), (0.1, 0.3)),
     )  # fmt: skip
 
 
@@ -133,14 +134,15 @@ class TestContract:
         check(state, macal.get(name).select(state, 6), 6)
 
 
-@pytest.mark.parametrize("name", DETERMINISTIC)
+# FCCM counts units, so that ties are the rule, and by its public code they go to the lowest index
+@pytest.mark.parametrize("name", [name for name in DETERMINISTIC if name != "fccm"])
 def test_the_order_of_the_pool_does_not_matter(name):
     state = a_state()
     order = np.random.default_rng(5).permutation(40)  # unit order[k] of the old pool is unit k of the new one
     shuffled = PoolState(
         state.x[order], state.t[order], np.flatnonzero(np.isin(order, state.labelled)), np.random.default_rng(1),
         Posterior(state.posterior.mean[order], state.posterior.cov[order]),
-        state.features[order], state.propensity[order],
+        state.features[order], state.propensity[order], state.prior,
     )  # fmt: skip
     size = 6  # with 8 features, BAIT's last directions are ties
     assert np.array_equal(macal.get(name).select(state, size), order[macal.get(name).select(shuffled, size)])
@@ -168,6 +170,12 @@ def test_no_posterior_no_choice(name):
 def test_no_features_no_choice(name):
     with pytest.raises(ValueError, match="needs PoolState.features"):
         macal.get(name).select(replace(a_state(), features=None), 3)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "prior" in CRITERIA[name].factory.needs])
+def test_no_prior_no_choice(name):
+    with pytest.raises(ValueError, match="needs PoolState.prior, which only a fitted model provides"):
+        macal.get(name).select(replace(a_state(), prior=None), 3)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if not CRITERIA[name].factory.needs])
@@ -222,3 +230,31 @@ def test_a_given_share_makes_up_for_the_start_and_for_an_exhausted_arm():
 def test_a_share_must_leave_both_arms_labels(share):
     with pytest.raises(ValueError, match="share must lie between 0 and 1"):
         macal.get("random-share", share=share)
+
+
+def test_the_locally_rare_arm_is_drawn_by_its_inverse_propensity():
+    state = a_state(8, n_labelled=0)
+    own = np.where(state.t == 1, state.propensity, 1 - state.propensity)
+    rare = macal.get("random-rare")
+    first = np.bincount([rare.select(state, 1)[0] for _ in range(20000)], minlength=8) / 20000
+    np.testing.assert_allclose(first, 1 / own / (1 / own).sum(), atol=0.015)
+
+
+def test_a_plan_of_the_rare_arm_estimates_the_propensity_once(monkeypatch):
+    calls = []
+    estimate = lambda x, t: calls.append(0) or np.full(len(t), 0.5)  # noqa: E731
+    monkeypatch.setattr("macal.acquisition.controls.logistic_propensity", estimate)
+    state = replace(a_state(), propensity=None)
+    assert len(list(macal.get("random-rare").plan(state, [5] * 4))) == 4 and len(calls) == 1
+
+
+def test_random_pairs_are_nearest_counterparts_and_their_first_units_uniform():
+    state = a_state(60, n_labelled=0)
+    free = np.ones(60, bool)
+    batch = macal.get("random-pairs").select(state, 20)
+    for unit, partner in batch.reshape(-1, 2):
+        others = np.flatnonzero(free & (state.t != state.t[unit]))
+        assert partner == others[np.linalg.norm(state.x[others] - state.x[unit], axis=1).argmin()]
+        free[[unit, partner]] = False
+    firsts = np.bincount([macal.get("random-pairs").select(state, 2)[0] for _ in range(6000)], minlength=60)
+    assert abs(firsts - 100).max() < 5 * np.sqrt(100)

@@ -10,6 +10,7 @@ from torch.nn import functional
 
 import macal
 from macal.models import NotFitted, Task, cholesky, due, get, training
+from macal.models.base import settings_of
 from macal.models.due import CODE, Due
 from macal.models.gradients import gradients
 from macal.models.network import Units, build
@@ -97,7 +98,7 @@ class Plain(torch.nn.Module):
     def elbo(self, x, t, y, n):
         phi = self.features(x)
         if self.settings.treatment == "input":
-            f = self.gps[0](torch.cat([phi, t[:, None]], dim=1))
+            f = self.gps[0](torch.cat([phi, self.settings.treatment_scale * t[:, None]], dim=1))
             return gpytorch.mlls.VariationalELBO(self.likelihood, self.gps[0], num_data=n)(f, y)
         fit, divergence = 0, 0
         for arm, gp in enumerate(self.gps):
@@ -126,8 +127,11 @@ class Plain(torch.nn.Module):
         return found
 
 
-def both(treatment, kernel, seed=5, n=30, dtype=torch.float32):
-    settings = dataclasses.replace(SMALL, treatment=treatment, kernel=kernel)
+TREATMENTS = [("input", 1.0), ("input", 10.0), ("separate", 1.0)]  # and what an input is multiplied by
+
+
+def both(treatment, kernel, seed=5, n=30, dtype=torch.float32, scale=1.0):
+    settings = dataclasses.replace(SMALL, treatment=treatment, kernel=kernel, treatment_scale=scale)
     one = job(seed, n)
     batch = training.Batch(settings, [one])
     batch.network.to(dtype)
@@ -137,9 +141,9 @@ def both(treatment, kernel, seed=5, n=30, dtype=torch.float32):
 
 
 @pytest.mark.parametrize("kernel", list(KERNELS))
-@pytest.mark.parametrize("treatment", ["input", "separate"])
-def test_bound_and_gradients_equal_gpytorch(treatment, kernel):
-    batch, plain, units = both(treatment, kernel, dtype=torch.float64)
+@pytest.mark.parametrize(("treatment", "scale"), TREATMENTS)
+def test_bound_and_gradients_equal_gpytorch(treatment, scale, kernel):
+    batch, plain, units = both(treatment, kernel, dtype=torch.float64, scale=scale)
     args = units.x[:12].double(), units.t[:12], units.y[:12].double()
     ours = batch.network.elbo(*(a[None] for a in args), torch.tensor([30.0]), batch.streams).sum()
     with gpytorch.settings.variational_cholesky_jitter(double_value=1e-4):
@@ -150,12 +154,12 @@ def test_bound_and_gradients_equal_gpytorch(treatment, kernel):
     slopes = dict(zip(named, torch.autograd.grad(ours, list(named.values())), strict=True))
     for name, expected in plain.parameters_by_name(lambda p: p.grad).items():
         noisy = kernel == "matern-1/2" and name == "gp.inducing"  # gpytorch's own, from distances of 1e-15 to itself
-        scale = expected.abs().max().item() * (1e5 if noisy else 1)
+        size = expected.abs().max().item() * (1e5 if noisy else 1)
         torch.testing.assert_close(
             slopes[name].view_as(expected),
             expected,
             rtol=1e-4,
-            atol=1e-6 * scale + 1e-12,
+            atol=1e-6 * size + 1e-12,
             msg=lambda m, name=name: f"{name}: {m}",
         )
 
@@ -182,19 +186,19 @@ def test_an_epoch_equals_gpytorch_and_torch_adam(treatment):
         )
 
 
-@pytest.mark.parametrize("treatment", ["input", "separate"])
-def test_pair_equals_gpytorch(treatment):
-    batch, plain, _ = both(treatment, "matern-3/2")
+@pytest.mark.parametrize(("treatment", "scale"), TREATMENTS)
+def test_pair_equals_gpytorch(treatment, scale):
+    batch, plain, _ = both(treatment, "matern-3/2", scale=scale)
     with torch.no_grad():
-        scale = batch.network.gp.variational.chol_variational_covar
-        scale.mul_(0.3)  # away from the prior
+        root = batch.network.gp.variational.chol_variational_covar
+        root.mul_(0.3)  # away from the prior
         phi = batch.network.encoder(torch.from_numpy(VALID.x.copy())[None])
         mean, cov = batch.network.gp.pair(phi)
         for arm, gp in enumerate(plain.gps):
-            gp.eval().variational_strategy._variational_distribution.chol_variational_covar.copy_(scale[0, arm])
+            gp.eval().variational_strategy._variational_distribution.chol_variational_covar.copy_(root[0, arm])
         n = len(VALID)
         if treatment == "input":
-            points = torch.cat([torch.cat([phi[0], torch.full((n, 1), float(arm))], dim=1) for arm in (0, 1)])
+            points = torch.cat([torch.cat([phi[0], torch.full((n, 1), scale * arm)], dim=1) for arm in (0, 1)])
             f = plain.gps[0](points)
             full = f.covariance_matrix
             torch.testing.assert_close(mean[0].T.flatten(), f.mean, rtol=1e-4, atol=1e-6)
@@ -361,6 +365,18 @@ def test_known_by_name_with_the_papers_settings():
     assert get("due", **due.CNN).encoder == "cnn"
 
 
+def test_records_name_a_later_setting_only_where_it_is_set():
+    code = get("due", **due.CODE)
+    scaled = dataclasses.replace(code, treatment_scale=10.0)
+    assert settings_of(scaled) == dataclasses.asdict(scaled)
+    assert settings_of(code) == {k: v for k, v in dataclasses.asdict(code).items() if k != "treatment_scale"}
+
+
+def test_the_start_spreads_inducing_points_over_the_scaled_treatment():
+    treated = [both("input", "rbf", scale=scale)[0].network.gp.inducing[0, 0, :, -1] for scale in (1.0, 10.0)]
+    assert treated[0].max() < 1.2 and treated[1].max() > 6
+
+
 def test_images_train():
     rng = np.random.default_rng(0)
     units = Split(rng.normal(size=(8, 784)), np.resize([0, 1], 8), rng.normal(size=8))
@@ -377,6 +393,8 @@ def test_images_train():
         (lambda: get("due", dropout=1.0), r"dropout must lie in \[0, 1\), got 1.0"),
         (lambda: get("due", bound=0.0), "bound must be above 0, or None"),
         (lambda: get("due", lr=-1.0), "lr must be a finite number above 0, got -1.0"),
+        (lambda: get("due", treatment_scale=2.0), "treatment_scale needs treatment 'input'"),
+        (lambda: get("due", treatment="input", treatment_scale=0.0), "treatment_scale must be a finite number above 0"),
         (lambda: get("due", device="gpu"), "unknown device 'gpu'"),
         (lambda: get("due", slots=0), "slots must be an integer of at least 1, got 0"),
         (lambda: SMALL.fit([Task(split(0, 4))]), r"needs validation units, got none in tasks\[0\]"),

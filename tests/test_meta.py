@@ -5,6 +5,7 @@ import pytest
 
 import macal
 from macal.models import NotFitted, Task
+from macal.models.meta import LEARNERS
 from macal.problem import Split
 from macal.registry import UnknownName
 
@@ -17,7 +18,7 @@ def units(n=400, seed=0):
     return Split(x, t, np.where(t == 1, mu1, mu0) + rng.normal(0, 0.1, n), mu0, mu1)
 
 
-@pytest.mark.parametrize("learner", ["s", "t", "x"])
+@pytest.mark.parametrize("learner", LEARNERS)
 def test_a_step_in_the_effect_is_found(learner):
     pool, test = units(), units(seed=1)
     (fitted,) = macal.models.get("meta-learner", learner=learner).fit([Task(pool)])
@@ -30,14 +31,33 @@ def test_an_arm_without_labels_gives_no_effect():
     assert (fitted.predict(pool.x).tau == 0).all()
 
 
-def test_the_same_seed_gives_the_same_effects():
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("treated", [1, 2, 3])
+def test_few_labels_of_an_arm_are_enough(learner, treated):
     pool = units(60)
-    model = macal.models.get("meta-learner", learner="x")
+    few = np.r_[np.flatnonzero(pool.t == 0), np.flatnonzero(pool.t == 1)[:treated]]
+    (fitted,) = macal.models.get("meta-learner", learner=learner).fit([Task(pool[few])])
+    assert np.isfinite(fitted.predict(pool.x).tau).all()
+
+
+@pytest.mark.parametrize(("learner", "nuisances"), [("dr", "models_propensity"), ("forest", "models_t")])
+@pytest.mark.parametrize(("treated", "folds"), [(1, 1), (2, 2), (20, 2)])
+def test_nuisances_are_fitted_on_other_labels_than_they_serve(learner, nuisances, treated, folds):
+    pool = units(60)
+    few = np.r_[np.flatnonzero(pool.t == 0), np.flatnonzero(pool.t == 1)[:treated]]
+    (fitted,) = macal.models.get("meta-learner", learner=learner).fit([Task(pool[few])])
+    assert [len(models) for models in getattr(fitted.learner, nuisances)] == [folds]
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_the_same_seed_gives_the_same_effects(learner):
+    pool = units(60)
+    model = macal.models.get("meta-learner", learner=learner)
     one, two = (f.predict(pool.x).tau for f in model.fit([Task(pool, seed=3), Task(pool, seed=3)]))
     assert (one == two).all()
 
 
-@pytest.mark.parametrize("learner", ["s", "t", "x"])
+@pytest.mark.parametrize("learner", LEARNERS)
 def test_a_task_that_the_trees_refuse_is_named(learner):
     pool = units(60)
     far = Split(pool.x * [1, 1e60], pool.t, pool.y)

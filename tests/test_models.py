@@ -76,7 +76,7 @@ def told(fitted):
 class TestContract:
     def test_a_model_says_what_it_provides(self, name):
         assert isinstance(cheap(name), Model)
-        assert isinstance(cheap(name).provides, tuple) and {*cheap(name).provides} <= {"posterior", "features"}
+        assert isinstance(cheap(name).provides, tuple) and {*cheap(name).provides} <= {"posterior", "features", "prior"}
         assert "provides" not in [field.name for field in fields(cheap(name))]  # it is no setting
 
     def test_each_task_is_fitted_in_its_place_and_in_any_company_alike(self, name):
@@ -114,6 +114,7 @@ class TestContract:
     def test_gradients_where_features_are_provided_alone(self, name):
         (fitted,) = cheap(name).fit(TASKS[:1])
         assert hasattr(fitted, "gradients") == ("features" in cheap(name).provides)
+        assert hasattr(fitted, "prior") == ("prior" in cheap(name).provides)
         if hasattr(fitted, "gradients"):
             rows = fitted.gradients(NEW.x, NEW.t)
             assert rows.ndim == 2 and len(rows) == 7 and np.isfinite(rows).all() and rows.any(axis=1).all()

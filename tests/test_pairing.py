@@ -149,6 +149,17 @@ def test_scales_and_value_by_hand():
         assert share == pytest.approx(1.6 / (r + 1 / r), abs=1e-12)
 
 
+@given(st.floats(0.01, 0.99), st.floats(0.1, 10), st.floats(-1, 1))
+def test_what_pairs_save_lies_within_the_share_and_its_cap(rho, r, agreement):
+    one = np.ones(1)
+    paired, other = (pairing.Residuals(one, one, c * one, 0 * one) for c in (1, agreement))
+    share = pairing.value_share(rho, r)
+    saved = 1 - paired.error(rho, scales=(r, 1.0)) / other.error(rho, scales=(r, 1.0))
+    assert (saved - share) * agreement <= 1e-9 and saved <= pairing.largest_saving(share) + 1e-9
+    unrelated = pairing.Residuals(one, one, 0 * one, 0 * one)
+    assert np.isclose(1 - paired.error(rho, scales=(r, 1.0)) / unrelated.error(rho, scales=(r, 1.0)), share)
+
+
 def test_residual_and_noise_are_the_posterior_variance():
     left = pairing.residuals(SMOOTHERS["ridge"], KERNEL, LINE, SPOTS, SPOTS)
     k = KERNEL(LINE, SPOTS)

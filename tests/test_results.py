@@ -314,6 +314,14 @@ def test_a_manifest_says_where_numbers_come_from():
     assert (about["seconds"], about["device"], about["threads"], about["sources"]) == (2.0, "cpu", 1, {"a.csv": "00"})
 
 
+@pytest.mark.parametrize(
+    ("asked", "device", "compiled"), [("1", "cpu", True), ("0", "cpu", False), ("1", "H200", False)]
+)
+def test_a_manifest_says_whether_steps_were_compiled_whoever_writes_it(monkeypatch, asked, device, compiled):
+    monkeypatch.setenv("MACAL_COMPILE", asked)
+    assert provenance.manifest({}, 1.0, device, 1)["compiled"] is compiled
+
+
 def test_cost_adds_up_what_the_manifests_say():
     table = pd.DataFrame()
     about = {"device": "cpu", "threads": 1, "seconds": 1800}

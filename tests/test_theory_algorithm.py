@@ -133,7 +133,7 @@ def test_printed_algorithm():
 def test_small_gp_sees_the_data_it_is_given():
     x, t, start = examples.two_clouds(0)
     labelled, y = np.arange(0, 80, 2), examples.outcomes(x, t)
-    posterior, features = examples.small_gp(x, t, labelled, y)
+    posterior, features, _ = examples.small_gp(x, t, labelled, y)
     own = posterior.mean[np.arange(80), t]
     assert np.corrcoef(own, y)[0, 1] > 0.8
     variance = posterior.cov[np.arange(80), t, t]

@@ -1,8 +1,17 @@
 """What a fitted model believes about the two potential outcomes: all that acquisition and evaluation see of a model."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from macal.shapes import Outcomes, Pair, PairCov
+import numpy as np
+from jaxtyping import Float, Int
+
+from macal.kernels import rbf_of
+from macal.shapes import Arms, Centres, Covariates, Cross, Outcomes, Pair, PairCov
+
+PerArm = Sequence[float | int] | Float[np.ndarray, "2"]
+Surfaces = Int[np.ndarray, "..."]
+PerCentre = Int[np.ndarray, "m"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,3 +35,49 @@ class Posterior:
     def tau_var(self) -> Outcomes:
         """Variance of the effect of each unit, (n,)."""
         return self.cov[:, 0, 0] + self.cov[:, 1, 1] - 2 * self.cov[:, 0, 1]
+
+
+class Prior:
+    """Gaussian process prior of (f_0, f_1) with a squared exponential kernel, and the noise of their labels.
+
+    Cov(f_r(x), f_s(z)) = sigma_r sigma_s exp(-|x - z|^2 / (2 lengthscale^2)), times rho where r and s differ.
+
+    Args:
+        variance: sigma_r^2, control first, in the outcome's unit squared.
+        lengthscale: of each surface, in the covariates' unit.
+        noise: variance of a label's noise in each arm.
+        rho: correlation of the surfaces, from -1 to 1.
+
+    Raises:
+        ValueError: a parameter out of range; surfaces that are correlated and of different length scales.
+    """
+
+    def __init__(
+        self,
+        variance: PerArm,
+        lengthscale: PerArm,
+        noise: PerArm,
+        rho: float = 0.0,
+    ) -> None:
+        self.variance, self.lengthscale, self.noise = (np.array(v, float) for v in (variance, lengthscale, noise))
+        self.rho = rho
+        if not all((0 < v).all() and np.isfinite(v).all() for v in (self.variance, self.lengthscale, self.noise)):
+            raise ValueError("variances and length scales of a prior must be finite numbers above 0")
+        if not -1 <= rho <= 1:
+            raise ValueError(f"rho is a correlation, from -1 to 1; got {rho!r}")
+        if rho and self.lengthscale[0] != self.lengthscale[1]:
+            raise ValueError(f"correlated surfaces have one length scale here, got {lengthscale}")
+
+    def between(self, r: int | Surfaces, s: int | Surfaces) -> Float[np.ndarray, "..."] | float:
+        """Covariance of f_r and f_s at one place, of the arms' broadcast shape."""
+        return np.sqrt(self.variance[r] * self.variance[s]) * np.where(np.equal(r, s), 1.0, self.rho)
+
+    def covariance(self, x: Covariates, r: int | Arms, z: Centres, s: int | PerCentre) -> Cross:
+        """Cov(f_r(x), f_s(z)), (n, m); an arm for all places or one for each; independent surfaces are not mixed."""
+        squared = x @ (-2 * z.T)
+        squared += np.square(x).sum(axis=1)[:, None]
+        squared += np.square(z).sum(axis=1)
+        squared /= self.lengthscale[np.ravel(s)[:1]] ** 2 if np.size(s) else 1.0
+        k = rbf_of(squared.clip(min=0, out=squared))
+        k *= self.between(np.reshape(r, (-1, 1)), np.ravel(s))
+        return k

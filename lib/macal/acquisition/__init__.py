@@ -7,6 +7,9 @@ import torch
 
 from macal.acquisition.bald import MuBald, MuPiBald, MuRhoBald, PiBald, RhoBald, Sundin, TauBald, Uncertainty
 from macal.acquisition.base import Criterion, PoolState, plan_batches
+from macal.acquisition.controls import RandomPairs, RandomRare
+from macal.acquisition.coverage import FCCM
+from macal.acquisition.design import ABC3, ALC, EpigMu, EpigTau
 from macal.acquisition.distances import QHTE, CoreSet, Macal, Symmetry
 from macal.acquisition.features import Badge, Bait, Lcmd, from_features
 from macal.acquisition.random import Random, RandomBalanced, RandomShare
@@ -20,6 +23,8 @@ CRITERIA = Catalogue(
         "random": Entry(Random, "Random", "–", ("#7f7f7f", "--")),
         "random-balanced": Entry(RandomBalanced, "Random, balanced", "this project", ("#7f7f7f", ":")),
         "random-share": Entry(RandomShare, "Random, given share", "this project", ("#7f7f7f", "-.")),
+        "random-rare": Entry(RandomRare, "Random, rare arm", "Horvitz and Thompson 1952", ("#8C6D31", "--")),
+        "random-pairs": Entry(RandomPairs, "Random, pairs", "Rubin 1973", ("#8C6D31", ":")),
         "coreset": Entry(CoreSet, "Core-Set", "Sener and Savarese 2018", ("#A6761D", "-.")),
         "qhte": Entry(QHTE, "QHTE", "Qin et al. 2021", ("#E69F00", "-.")),
         "symmetry": Entry(Symmetry, "Symmetry", "Wen et al. 2025", ("#009E73", ":")),
@@ -35,6 +40,11 @@ CRITERIA = Catalogue(
         "lcmd": Entry(Lcmd, "LCMD", "Holzmüller et al. 2023", ("#1B5E20", "-.")),
         "bait": Entry(Bait, "BAIT", "Ash et al. 2021", ("#1B5E20", ":")),
         "macal": Entry(Macal, "MACAL", "Wen et al. 2025", ("#CC3377", "-")),
+        "fccm": Entry(FCCM, "FCCM", "Wen et al. 2025b", ("#8C510A", "-")),
+        "abc3": Entry(ABC3, "ABC3", "Cha and Lee 2025", ("#35978F", "--")),
+        "alc": Entry(ALC, "ALC", "Cohn 1996", ("#35978F", "-")),
+        "epig-mu": Entry(EpigMu, "EPIG-μ", "Gao et al. 2025", ("#5E3C99", "--")),
+        "epig-tau": Entry(EpigTau, "EPIG-τ", "Gao et al. 2025", ("#5E3C99", "-")),
         "macal-rolling": Entry(Rolling, "MACAL, rolling", "this project", ("#CC3377", "--")),
     },
 )

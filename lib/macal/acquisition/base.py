@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from macal.arguments import as_arms, as_count, as_covariates, as_indices
-from macal.posterior import Posterior
+from macal.posterior import Posterior, Prior
 from macal.progress import progress
 from macal.shapes import Arms, Covariates, Features, Indices, Outcomes
 
@@ -25,6 +25,7 @@ class PoolState:
         posterior: belief of the model fitted last about the whole pool, n units.
         features: of the whole pool under that model, (n, p), e.g. its gradients.
         propensity: probability of treatment, (n,); criteria that need it estimate it from x and t where it is missing.
+        prior: hyperparameters of the model fitted last, where it is a Gaussian process of the covariates.
     """
 
     x: Covariates
@@ -34,6 +35,7 @@ class PoolState:
     posterior: Posterior | None = None
     features: Features | None = None
     propensity: Outcomes | None = None
+    prior: Prior | None = None
 
     @property
     def unlabelled(self) -> Indices:
@@ -54,6 +56,8 @@ class PoolState:
                 f"{rule} needs PoolState.{name}, which only a fitted model provides:"
                 " advance step by step, or use a label-free criterion"
             )
+        if isinstance(value, Prior):
+            return value
         n = len(value.mean) if isinstance(value, Posterior) else len(value)
         if n != len(self.t):
             raise ValueError(f"PoolState.{name} must describe all {len(self.t)} units of the pool for {rule}, got {n}")

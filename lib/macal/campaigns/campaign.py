@@ -60,8 +60,9 @@ class Campaign:
         x = pool.x
         posterior = fitted.predict(x) if "posterior" in needs else None
         features = fitted.gradients(x, pool.t) if "features" in needs else None
+        prior = fitted.prior if "prior" in needs else None
         rng = np.random.default_rng([self.seed, len(self.batches)])
-        state = PoolState(x.astype(np.float64), pool.t, self.labelled(), rng, posterior, features)
+        state = PoolState(x.astype(np.float64), pool.t, self.labelled(), rng, posterior, features, prior=prior)
         self.batches.append(self.criterion.select(state, self.batch_size))
 
 

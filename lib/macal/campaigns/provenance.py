@@ -13,6 +13,8 @@ from typing import Any
 
 import torch
 
+from macal.models import compiled
+
 PACKAGE = Path(__file__).resolve().parents[1]
 PACKED = "macal-origin.json"  # beside a package that was copied to a bare machine: its origin here
 UNKNOWN = {"code": None, "commit": None, "dirty": None}
@@ -83,17 +85,15 @@ def manifest(
     seconds: float,
     device: str,
     threads: int,
-    compiled: bool = False,
     earlier: Iterable[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
-    """Say where a record comes from.
+    """Say where a record comes from; ``compiled`` in it is whether this process fuses its training steps on a CPU.
 
     Args:
         sources: raw files and their SHA-256.
         seconds: that the campaign took.
         device: that was used, see :func:`device_of`.
         threads: of PyTorch.
-        compiled: whether training steps were, by ``torch.compile``.
         earlier: origins of processes that began the campaign; those of other code than this one's are kept.
     """
     others = [dict(one) for one in earlier if one != origin()]
@@ -106,7 +106,7 @@ def manifest(
         "seconds": seconds,
         "device": device,
         "threads": threads,
-        "compiled": compiled,
+        "compiled": compiled.wanted(device),
         "system": platform.platform(),
         "python": platform.python_version(),
     }

@@ -12,6 +12,7 @@ import numpy as np
 from macal import acquisition, datasets, models
 from macal.arguments import as_count
 from macal.campaigns import loop
+from macal.models.base import settings_of
 from macal.registry import Registry, UnknownName
 
 
@@ -90,7 +91,7 @@ class Spec:
             "method": method,
             "alpha": parameters.get("alpha"),
             "criterion": {"name": self.methods[method].get("criterion", method), **parameters},
-            "model": {"name": self.model.get("name", "exact-gp"), **asdict(self.build_model())},
+            "model": {"name": self.model.get("name", "exact-gp"), **settings_of(self.build_model())},
             "n_queries": self.n_queries,
             "every": self.every,
             "threads": self.threads,

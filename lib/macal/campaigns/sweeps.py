@@ -25,7 +25,6 @@ from macal.campaigns import atomic, loop, provenance, records
 from macal.campaigns.records import Record
 from macal.campaigns.spec import Spec, read_spec
 from macal.campaigns.workers import each
-from macal.models import compiled
 
 __all__ = ["Chunk", "Spec", "Unfinished", "ask", "chunks", "listing", "read_spec", "run_chunk", "sweep"]
 
@@ -140,8 +139,8 @@ def _play(chunk: Chunk, store: Path) -> None:
     seconds = before + time.perf_counter() - start
     device = provenance.device_of(model)
     for campaign, config in zip(campaigns, chunk.configs, strict=True):
-        took, fused = seconds / len(campaigns), compiled.wanted(device)
-        about = provenance.manifest(campaign.problem.sources, took, device, spec.threads, fused, origins)
+        took = seconds / len(campaigns)
+        about = provenance.manifest(campaign.problem.sources, took, device, spec.threads, origins)
         own = [row for row in rows if (row["replication"], row["method"]) == (campaign.problem.seed, campaign.method)]
         own = [{k: v for k, v in row.items() if k not in ("replication", "method")} for row in own]
         records.settle(Record(config, own, [b.tolist() for b in campaign.batches], about), store)

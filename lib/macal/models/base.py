@@ -1,14 +1,26 @@
 """What a model owes those who use it; ``tests/test_models.py`` holds every registered one to it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 from macal.posterior import Posterior
 from macal.problem import Split
 from macal.shapes import Covariates, Outcomes
+
+LATER = {"later": True}  # metadata of a setting that came after campaigns were recorded
+
+
+def settings_of(model: Any) -> dict[str, Any]:
+    """Settings by which records name a model: without later ones at their default, so that older records stay found.
+
+    Args:
+        model: a dataclass.
+    """
+    left = {f.name for f in fields(model) if f.metadata == LATER and getattr(model, f.name) == f.default}
+    return {name: value for name, value in asdict(model).items() if name not in left}
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +73,10 @@ class Effects:
 
 @runtime_checkable
 class Fitted(Protocol):
-    """A fitted model; where the model provides "features" it also has ``gradients(x, t)``, (n, p) for n units.
+    """A fitted model.
+
+    Where the model provides "features" it also has ``gradients(x, t)``, (n, p) for n units; where it provides "prior",
+    ``prior``, the hyperparameters as :class:`macal.posterior.Prior` has them.
 
     Attributes:
         info: numbers that the training reports, each of which becomes a column of a campaign's history.
@@ -80,7 +95,8 @@ class Model(Protocol):
 
     Attributes:
         provides: what criteria may use of a fitted model, in the words of their ``needs``: "posterior" where
-            ``predict`` returns one, "features" where there are gradients.
+            ``predict`` returns one, "features" where there are gradients, "prior" where it is a Gaussian process of
+            the covariates.
     """
 
     provides: ClassVar[tuple[str, ...]]

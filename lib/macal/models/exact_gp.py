@@ -15,7 +15,7 @@ from macal.models.cholesky import NotPositiveDefinite
 from macal.models.dense_gp import DenseGP, Problems, Raw
 from macal.models.shapes import Points, Values
 from macal.models.threads import one_thread
-from macal.posterior import Posterior
+from macal.posterior import Posterior, Prior
 from macal.problem import Split
 from macal.registry import UnknownName
 from macal.shapes import Covariates
@@ -67,6 +67,14 @@ class FittedGP:
     scale: float
     info: Mapping[str, float] = field(default_factory=dict)
 
+    @property
+    def prior(self) -> Prior:
+        """Fitted hyperparameters, in the outcome's unit; an arm without labelled units has those of the other one."""
+        found = [gp if gp is not None else other for gp, other in zip(self.gps, self.gps[::-1], strict=True)]
+        # (2,) each, control first
+        _, variance, length, noise = (v.numpy() for v in dense_gp.natural(torch.stack([gp.raw for gp in found])))
+        return Prior(self.scale**2 * variance, length, self.scale**2 * noise)
+
     @torch.no_grad()
     def predict(self, x: Covariates) -> Posterior:
         """Return the posterior of both noiseless outcomes at ``x``, (n, d)."""
@@ -90,7 +98,7 @@ class ExactGP:
     outcomes' mean, and their variance.
 
     Attributes:
-        provides: of a fitted model to criteria, "posterior".
+        provides: of a fitted model to criteria, "posterior" and "prior".
         optimiser: "adam" for the paper's fixed number of steps, "lbfgs" to convergence.
         steps: Adam steps, or L-BFGS iterations at most.
         lr: Adam's learning rate.
@@ -102,7 +110,7 @@ class ExactGP:
         UnknownName: no such optimiser.
     """
 
-    provides: ClassVar[tuple[str, ...]] = ("posterior",)
+    provides: ClassVar[tuple[str, ...]] = ("posterior", "prior")
 
     optimiser: str = "adam"
     steps: int = 500

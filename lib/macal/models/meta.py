@@ -1,6 +1,15 @@
 """Meta-learners over gradient-boosted trees, by EconML: estimators that share nothing with the paper's model.
 
 For label-free criteria and given labelled sets only: a meta-learner estimates effects and is not a belief about them.
+
+References:
+    S. Kuenzel, J. Sekhon, P. Bickel and B. Yu, "Metalearners for Estimating Heterogeneous Treatment Effects using
+    Machine Learning", PNAS 116(10), 2019 (S, T, X).
+    E. Kennedy, "Towards Optimal Doubly Robust Estimation of Heterogeneous Causal Effects", Electronic Journal of
+    Statistics 17(2), 2023 (DR).
+    S. Athey, J. Tibshirani and S. Wager, "Generalized Random Forests", Annals of Statistics 47(2), 2019 (forest).
+    R. Crump, V. J. Hotz, G. Imbens and O. Mitnik, "Dealing with Limited Overlap in Estimation of Average Treatment
+    Effects", Biometrika 96(1), 2009 (propensities from 0.1 on).
 """
 
 from collections.abc import Sequence
@@ -14,7 +23,8 @@ from macal.optional import needed
 from macal.registry import UnknownName
 from macal.shapes import Covariates
 
-LEARNERS = ("s", "t", "x")
+LEARNERS = ("s", "t", "x", "dr", "forest")
+TRIMMED = 0.1  # propensities of the DR-learner are at least this much
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,11 +41,13 @@ class FittedMetaLearner:
 
 @dataclass(frozen=True)
 class MetaLearner:
-    """S-, T- or X-learner (Kuenzel et al. 2019) with gradient-boosted regression trees of scikit-learn's defaults.
+    """S-, T-, X- or DR-learner or causal forest, with gradient-boosted regression trees of scikit-learn's defaults.
 
     Attributes:
         provides: of a fitted model to criteria, nothing: there is no posterior over outcomes.
-        learner: "s", one regression on covariates and treatment; "t", one per arm; "x", two-stage imputed effects.
+        learner: "s", one regression on covariates and treatment; "t", one per arm; "x", two-stage imputed effects;
+            "dr", a regression of doubly robust scores; "forest", a causal forest on residuals. The last two fit their
+            nuisances on one half of the labels and use them on the other, without halves where an arm has one label.
 
     Raises:
         UnknownName: no such learner.
@@ -62,22 +74,36 @@ class MetaLearner:
         x, t, y = task.labelled.x.astype(np.float64), task.labelled.t, task.labelled.y
         if len(np.unique(t)) < 2:
             return FittedMetaLearner(None)
-        learner = self._learner(task.seed)
+        learner = self._learner(task.seed, min(2, *np.bincount(t).tolist()))
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # in the checks that then refuse
                 return FittedMetaLearner(learner.fit(y, t, X=x))
         except ValueError as error:  # what both packages raise for data that they cannot take
             raise NotFitted(place, f"{len(y)} labelled units: {error}") from error
 
-    def _learner(self, seed: int) -> Any:
+    def _learner(self, seed: int, folds: int) -> Any:
         with needed("econml", "meta-learners"):
+            from econml.dml import CausalForestDML
+            from econml.dr import DRLearner
             from econml.metalearners import SLearner, TLearner, XLearner
         from sklearn.ensemble import GradientBoostingRegressor
         from sklearn.linear_model import LogisticRegression
 
         trees = GradientBoostingRegressor(random_state=seed % 2**32)
+        propensity = LogisticRegression(max_iter=1000)
+        crossed = {"cv": folds, "random_state": seed % 2**32}
         return {
             "s": lambda: SLearner(overall_model=trees),
             "t": lambda: TLearner(models=trees),
-            "x": lambda: XLearner(models=trees, propensity_model=LogisticRegression(max_iter=1000)),
+            "x": lambda: XLearner(models=trees, propensity_model=propensity),
+            "dr": lambda: DRLearner(
+                model_propensity=propensity,
+                model_regression=trees,
+                model_final=trees,
+                min_propensity=TRIMMED,
+                **crossed,
+            ),
+            "forest": lambda: CausalForestDML(
+                model_y=trees, model_t=propensity, discrete_treatment=True, n_jobs=1, **crossed
+            ),
         }[self.learner]()

@@ -118,7 +118,8 @@ def build(settings: Settings, tasks: Sequence[Units], streams: Streams) -> DeepK
         starts = []
         for units, index, own, generator in zip(tasks, chosen, features, streams.host, strict=True):
             starts.append(_start(settings, own[: len(index)], units.t.cpu()[index], generator))
-        gp = SparseGP(streams, *(torch.stack(part) for part in zip(*starts, strict=True)), settings.kernel)
+        inducing, lengths = (torch.stack(part) for part in zip(*starts, strict=True))
+        gp = SparseGP(streams, inducing, lengths, settings.kernel, settings.treatment_scale)
     return DeepKernel(encoder, gp).to(tasks[0].x.device)
 
 
@@ -137,7 +138,8 @@ def _encoder(settings: Settings, d: int, streams: Streams) -> nn.Module:
 def _start(settings: Settings, features: Points, t: Treatments, generator: torch.Generator) -> InducingStart:
     """Return one model's inducing points and length scales; an arm without two units borrows the other's."""
     if settings.treatment == "input":
-        groups = [torch.cat([features, torch.rand(len(features), 1, generator=generator)], dim=1)]
+        arms = settings.treatment_scale * torch.rand(len(features), 1, generator=generator)
+        groups = [torch.cat([features, arms], dim=1)]
     else:
         groups = [features[t == arm] if (t == arm).sum() > 1 else features for arm in (0, 1)]
     starts = [initial_inducing(group, settings.inducing, generator) for group in groups]

@@ -1,10 +1,11 @@
 """Settings of the deep kernel; the defaults are the paper's words."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 
 from macal.arguments import as_count
+from macal.models.base import LATER
 from macal.models.sparse_gp import KERNELS
 from macal.registry import UnknownName
 
@@ -41,6 +42,7 @@ class Settings:
         slots: models in training at a time; more cost memory.
         chunk: units at a time in validation and prediction.
         device: "cpu", "cuda", or "auto" for CUDA where there is one.
+        treatment_scale: what the treatment is multiplied by where it is an input, at units and inducing points alike.
 
     Raises:
         UnknownName: an unknown encoder, treatment, kernel, validation or device.
@@ -65,6 +67,7 @@ class Settings:
     slots: int = 32
     chunk: int = 1024
     device: str = "auto"
+    treatment_scale: float = field(default=1.0, metadata=LATER)
 
     def __post_init__(self) -> None:
         for name, known in CHOICES.items():
@@ -72,13 +75,15 @@ class Settings:
                 raise UnknownName(name, getattr(self, name), known)
         for name in COUNTS:
             as_count(getattr(self, name), name)
-        for name in ("lr", "lr_gp"):
+        for name in ("lr", "lr_gp", "treatment_scale"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise ValueError(f"{name} must be a finite number above 0, got {getattr(self, name)}")
         if self.device.split(":")[0] not in ("auto", "cpu", "cuda"):
             raise UnknownName("device", self.device, ("auto", "cpu", "cuda"))
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must lie in [0, 1), got {self.dropout}")
+        if self.treatment_scale != 1 and self.treatment != "input":
+            raise ValueError("treatment_scale needs treatment 'input'; separate processes do not see the treatment")
         if self.bound is not None and not self.bound > 0:
             raise ValueError(f"bound must be above 0, or None for no spectral bound, got {self.bound}")
 

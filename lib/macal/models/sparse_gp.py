@@ -64,6 +64,7 @@ class SparseGP(nn.Module):
         inducing: initial inducing points; the axis a holds one GP for both arms, or one per arm, control first.
         lengthscale: initial length scale of each.
         kernel: a name of ``KERNELS``.
+        treatment_scale: what the treatment is multiplied by where it is an input.
     """
 
     def __init__(
@@ -72,11 +73,12 @@ class SparseGP(nn.Module):
         inducing: Float[torch.Tensor, "b a m k"],
         lengthscale: Float[torch.Tensor, "b a"],
         kernel: str,
+        treatment_scale: float = 1.0,
     ) -> None:
         super().__init__()
         b, arms, m, _ = inducing.shape
         shape = torch.Size([b, arms])
-        self.separate = arms == 2
+        self.separate, self.treatment_scale = arms == 2, treatment_scale
         self.inducing = nn.Parameter(inducing)
         self.variational = gpytorch.variational.CholeskyVariationalDistribution(m, batch_shape=shape)
         self.mean = gpytorch.means.ConstantMean(batch_shape=shape)
@@ -95,7 +97,7 @@ class SparseGP(nn.Module):
             # (b, n, k) -> (b, 2, n, k)
             return features[:, None].expand(-1, 2, -1, -1)
         # (b, n, k) -> (b, 1, n, k + 1)
-        return torch.cat([features, t[:, :, None].to(features.dtype)], dim=2)[:, None]
+        return torch.cat([features, self.treatment_scale * t[:, :, None].to(features.dtype)], dim=2)[:, None]
 
     def _covariance(self, squared: Float[torch.Tensor, "b a m n"]) -> Float[torch.Tensor, "b a m n"]:
         """Return the prior covariance of points at these squared distances."""
@@ -145,7 +147,7 @@ class SparseGP(nn.Module):
 
         Two GPs are independent. One GP sees each unit twice, as x0 = (features, 0) and x1 = (features, 1), so that
 
-            cov(x0, x1) = k(x0, x1) - A0' A1 + (S' A0)' (S' A1)    with |x0 - x1| = 1.
+            cov(x0, x1) = k(x0, x1) - A0' A1 + (S' A0)' (S' A1)    with |x0 - x1| = treatment_scale.
         """
         n = features.shape[1]
         arms = torch.zeros(features.shape[:2], dtype=torch.int64, device=features.device)
@@ -160,8 +162,8 @@ class SparseGP(nn.Module):
         if self.separate:
             # (b, 2, n) -> (b, n, 2), (b, n, 2, 2)
             return mean.mT, torch.diag_embed(var.mT)
-        # k(x0, x1), (b, 1), for the arms are one unit apart
-        cross = self._covariance(x.new_ones(len(x), 1, 1, 1))[:, 0, 0]
+        # k(x0, x1), (b, 1)
+        cross = self._covariance(x.new_full((len(x), 1, 1, 1), self.treatment_scale**2))[:, 0, 0]
         # (b, n)
         cross = cross - (a[..., :n] * a[..., n:]).sum(2)[:, 0] + (sa[..., :n] * sa[..., n:]).sum(2)[:, 0]
         # (b, 1, 2 n) -> (b, 2, n)

@@ -19,6 +19,7 @@ from reproduction.claims import (
     dial,
     estimators,
     families,
+    gain,
     labelled_sets,
     leads,
     lemmas,
@@ -46,6 +47,7 @@ __all__ = [
     "dial",
     "estimators",
     "families",
+    "gain",
     "labelled_sets",
     "leads",
     "lemmas",
@@ -194,6 +196,11 @@ CLAIMS = (
     Claim(
         "B1", "ours", "MACAL's gain is more than the balance of the arms' sizes", estimators.judge_balance, "ihdp", BOTH
     ),
+    Claim("W1", "ours", "IHDP: allocation to arms sets the sign of MACAL's gain", gain.judge_allocation, "gain"),
+    Claim(
+        "W2", "ours", "The arms' correlation and sizes do not say what pairs are worth", gain.judge_similarity, "gain"
+    ),
+    Claim("W3", "ours", "The code's lead on IHDP is an escape from a collapsed model", gain.judge_escape, "gain"),
     Claim(
         "W4",
         "ours",

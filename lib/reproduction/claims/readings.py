@@ -47,6 +47,12 @@ PLANS = {  # table -> kind of method, see `kind`
     "cmnist_code": {"free": Plan(5)},
     "ibm_gp": {"free": Plan(10), "weight": Plan(10, (4,))},
     "cmnist_gp": {"free": Plan(10, (5,)), "bald": Plan(3), "weight": Plan(10, (5,))},
+    "cmnist_controls": {"free": Plan(5)},
+    "ihdp-exchanged_t": {"free": Plan(100)},
+    "ihdp_dr": {"free": Plan(20)},
+    "ihdp_forest": {"free": Plan(20)},
+    "ihdp-exchanged_dr": {"free": Plan(20)},
+    "ihdp-exchanged_forest": {"free": Plan(20)},
 }
 
 
@@ -76,20 +82,8 @@ class Reading:
         return load(self.tables[dataset]) if dataset in self.tables else None
 
     def share(self, dataset: str, rules: Rules) -> Callable[[str, int], float]:
-        """Return what gives, for a method and its replications, the share of the level that this look may spend.
-
-        A look spends what has become available since the look before.
-        """
-
-        def spend(method: str, replications: int) -> float:
-            plan = plan_of(self.tables[dataset], method)
-            if plan is None:  # complete as it stands
-                return 1.0
-            before = max((n for n in plan.looks if n < replications), default=0)
-            now, then = (rules.spent(min(n / plan.replications, 1.0)) for n in (replications, before))
-            return (now - then) / rules.level
-
-        return spend
+        """:func:`share` of the table of a data set."""
+        return share(self.tables[dataset], rules)
 
 
 WRITTEN = Reading("as written", tables.by_dataset(tables.AS_WRITTEN))
@@ -97,6 +91,23 @@ CODE = Reading("as the code runs", tables.by_dataset(tables.AS_CODE), "macal-squ
 # BADGE, BAIT and LCMD need a network's gradients
 EXACT = Reading("exact GP per arm", tables.by_dataset(tables.EXACT), others=("random", "qhte", *BALD))
 LEARNERS = tuple(Reading(name, tables.by_dataset(name), others=("random", "qhte")) for name in tables.LEARNERS)
+
+
+def share(name: str, rules: Rules) -> Callable[[str, int], float]:
+    """Return what gives, for a method of a table and its replications, the share of the level that this look may spend.
+
+    A look spends what has become available since the look before.
+    """
+
+    def spend(method: str, replications: int) -> float:
+        plan = plan_of(name, method)
+        if plan is None:  # complete as it stands
+            return 1.0
+        before = max((n for n in plan.looks if n < replications), default=0)
+        now, then = (rules.spent(min(n / plan.replications, 1.0)) for n in (replications, before))
+        return (now - then) / rules.level
+
+    return spend
 
 
 def kind(method: str) -> str:

@@ -1,7 +1,7 @@
 """Recorded studies of the backbones: the paper's words against the public code, trainings in batches, images."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from macal import datasets, metrics, models
 from macal.campaigns import evaluation
 from macal.models import Task, due
+from macal.models.base import settings_of
 from macal.models.due import Due
 from macal.problem import Problem
 from reproduction.studies.jobs import Answer, Job
@@ -69,7 +70,7 @@ def variants(
             return [Answer(train(model, [(datasets.load("ihdp", k, "code"), n, 0) for k in block]))]
 
         config = {"dataset": "ihdp", "protocol": "code", "study": "variants", "variant": name, "n": n}
-        return Job([config | {"replications": list(block), "settings": asdict(settings)}], work, model)
+        return Job([config | {"replications": list(block), "settings": settings_of(settings)}], work, model)
 
     return [job(n, block, name) for n in sizes for block in blocks for name in VARIANTS]
 
@@ -98,7 +99,7 @@ def batching(
 
         # "company" is what records of this study have always answered
         config = {"dataset": "ihdp", "protocol": "code", "study": "company", "variant": name, "n": n, "inits": inits}
-        return Job([config | {"replications": list(replications), "settings": asdict(settings)}], work, model)
+        return Job([config | {"replications": list(replications), "settings": settings_of(settings)}], work, model)
 
     return [job(name) for name in ARRANGEMENTS]
 
@@ -118,7 +119,7 @@ def images(sizes: Sequence[int] = IMAGES, settings: Due | None = None) -> list[J
             return [Answer(evaluation.evaluate(problem, [random_units(problem, n)], settings).to_dict("records"))]
 
         config = {"dataset": "cmnist", "protocol": "paper", "replication": 0, "method": "random", "n": n}
-        return Job([config | {"settings": asdict(settings)}], work, settings)
+        return Job([config | {"settings": settings_of(settings)}], work, settings)
 
     return [job(n) for n in sizes]
 

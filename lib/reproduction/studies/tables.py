@@ -73,6 +73,7 @@ class Table:
 AS_WRITTEN, AS_CODE, EXACT = "deep kernel, as written", "deep kernel, as the code runs", "exact Gaussian processes"
 CAMPAIGNS = "E4 E5 E6 E7 E8 E9 A1 B1"  # claims judged on every data set
 LEARNERS = ("S-learner", "T-learner", "X-learner")
+SWAPPED = "IHDP with its surfaces exchanged"
 TABLES = {
     table.name: table
     for table in (
@@ -84,7 +85,7 @@ TABLES = {
         Table(
             "ihdp_due",
             "Figure 3, IHDP",
-            f"E1 {CAMPAIGNS}",
+            f"E1 {CAMPAIGNS} W2",
             AS_WRITTEN,
             ("ihdp_due-free-first", "ihdp_due-weights", "ihdp_due-based-first"),
             (
@@ -99,7 +100,7 @@ TABLES = {
         Table(
             "ibm_due",
             "Figure 3, IBM",
-            f"E2 {CAMPAIGNS}",
+            f"E2 {CAMPAIGNS} W2",
             AS_WRITTEN,
             ("ibm_due-free", "ibm_due-bald-first", "ibm_due-general-first"),
             ("ibm_due-general", "ibm_due-bald"),
@@ -107,7 +108,7 @@ TABLES = {
         Table(
             "cmnist_due",
             "Figure 3, CMNIST",
-            f"E3 {CAMPAIGNS}",
+            f"E3 {CAMPAIGNS} W2",
             AS_WRITTEN,
             ("cmnist_due-first",),
             ("cmnist_due-more",),
@@ -134,11 +135,17 @@ TABLES = {
             AS_CODE,
             planned=("cmnist_code",),
         ),
-        Table("ihdp_gp", "a second line of evidence, IHDP", "E1 E4 A1 B1 M1", EXACT, ("ihdp_gp-free", "ihdp_gp-bald")),
+        Table(
+            "ihdp_gp",
+            "a second line of evidence, IHDP",
+            "E1 E4 A1 B1 M1 W1 W2",
+            EXACT,
+            ("ihdp_gp-free", "ihdp_gp-bald"),
+        ),
         Table(
             "ibm_gp",
             "a second line of evidence, IBM",
-            "E2 E4 A1 B1 M1",
+            "E2 E4 A1 B1 M1 W2",
             EXACT,
             ("ibm_gp-free", "ibm_gp-weights-first"),
             ("ibm_gp-weights",),
@@ -146,14 +153,34 @@ TABLES = {
         Table(
             "cmnist_gp",
             "a second line of evidence, CMNIST",
-            "E3 E4 A1 B1 M1",
+            "E3 E4 A1 B1 M1 W2",
             EXACT,
             ("cmnist_gp-first",),
             ("cmnist_gp-more", "cmnist_gp-bald"),
         ),
-        Table("ihdp_s", "other estimators on the same labels", "B1 M1", LEARNERS[0], ("ihdp_s",)),
-        Table("ihdp_t", "other estimators on the same labels", "B1 M1", LEARNERS[1], ("ihdp_t",)),
-        Table("ihdp_x", "other estimators on the same labels", "B1 M1", LEARNERS[2], ("ihdp_x",)),
+        Table(
+            "cmnist_controls",
+            "the rare arm without pairs, and pairs without coverage",
+            "W2",
+            planned=("cmnist_controls",),
+        ),
+        Table("ihdp_s", "other estimators on the same labels", "B1 M1 W1", LEARNERS[0], ("ihdp_s",)),
+        Table("ihdp_t", "other estimators on the same labels", "B1 M1 W1", LEARNERS[1], ("ihdp_t",)),
+        Table("ihdp_x", "other estimators on the same labels", "B1 M1 W1", LEARNERS[2], ("ihdp_x",)),
+        Table("ihdp-exchanged_gp", f"{SWAPPED}, exact processes", "W1", planned=("ihdp-exchanged_gp",)),
+        Table("ihdp-exchanged_s", f"{SWAPPED}, S-learner", "W1", planned=("ihdp-exchanged_s",)),
+        Table("ihdp-exchanged_t", f"{SWAPPED}, T-learner", "W1", planned=("ihdp-exchanged_t",)),
+        Table("ihdp-exchanged_x", f"{SWAPPED}, X-learner", "W1", planned=("ihdp-exchanged_x",)),
+        Table("ihdp_dr", "other estimators on the same labels", "W1", planned=("ihdp_dr",)),
+        Table("ihdp_forest", "other estimators on the same labels", "W1", planned=("ihdp_forest",)),
+        Table("ihdp-exchanged_dr", f"{SWAPPED}, DR-learner", "W1", planned=("ihdp-exchanged_dr",)),
+        Table("ihdp-exchanged_forest", f"{SWAPPED}, causal forest", "W1", planned=("ihdp-exchanged_forest",)),
+        Table("ihdp-exchanged_due", f"{SWAPPED}, {AS_WRITTEN}", planned=("ihdp-exchanged_due",)),
+        Table("ihdp-exchanged_code", f"{SWAPPED}, {AS_CODE}", planned=("ihdp-exchanged_code",)),
+        Table("ihdp_shares", "random labels at given shares of treated", planned=("ihdp_shares",)),
+        Table("ihdp-exchanged_shares", f"the same, {SWAPPED}", planned=("ihdp-exchanged_shares",)),
+        Table("ihdp_input-1", "the code's model, the treatment as it is", "W3", planned=("ihdp_input-1",)),
+        Table("ihdp_input-10", "the code's model, the treatment times 10", "W3", planned=("ihdp_input-10",)),
         Table("ihdp_quick", "the small sweep that the page Run it yourself runs live", specs=("ihdp_quick",)),
         Table("acquired_ihdp", "what IHDP's labelled sets look like", "V1", study="labelled_sets"),
         Table("acquired_ibm", "what IBM's labelled sets look like", "V1", study="labelled_sets"),

@@ -3,7 +3,7 @@
 import numpy as np
 
 from macal.kernels import rbf
-from macal.posterior import Posterior
+from macal.posterior import Posterior, Prior
 from macal.shapes import Arms, Covariates, Indices, Outcomes
 
 
@@ -65,8 +65,8 @@ def outcomes(x: Covariates, t: Arms, seed: int = 0) -> Outcomes:
 
 def small_gp(
     x: Covariates, t: Arms, labelled: Indices, y: Outcomes, shared: float = 0.5, noise: float = 0.05
-) -> tuple[Posterior, np.ndarray]:
-    """Fit one Gaussian process to both arms and return its belief about the pool and features of the pool.
+) -> tuple[Posterior, np.ndarray, Prior]:
+    """Fit one Gaussian process to both arms; return its belief about the pool, features of the pool, hyperparameters.
 
     The kernel is an RBF times 1 within an arm and ``shared`` across the arms. Its length scale is chosen on a grid by
     marginal likelihood, so that belief and features depend on the outcomes.
@@ -80,7 +80,7 @@ def small_gp(
         noise: variance of the noise.
 
     Returns:
-        The posterior over both potential outcomes, and features (n, n) whose products are the prior kernel.
+        The posterior over both potential outcomes, features (n, n) whose products are the prior kernel, and the prior.
     """
 
     def kernel(a: np.ndarray, ta: np.ndarray, b: np.ndarray, tb: np.ndarray, length: float) -> np.ndarray:
@@ -102,4 +102,5 @@ def small_gp(
     cov = np.stack([[prior[a, b] - np.einsum("ij,ji->i", both[a], np.linalg.solve(gram, both[b].T))
                      for b in (0, 1)] for a in (0, 1)])  # fmt: skip
     features = np.linalg.cholesky(kernel(x, t, x, t, length) + 1e-8 * np.eye(len(x)))
-    return Posterior(mean, np.moveaxis(cov, 2, 0)), features
+    fitted = Prior((1.0, 1.0), (length, length), (noise, noise), shared)
+    return Posterior(mean, np.moveaxis(cov, 2, 0)), features, fitted

@@ -145,6 +145,21 @@ class Residuals:
         return float(2 * rho * scales[0] * scales[1] * self.cross.mean())
 
 
+def value_share(rho: float, r: float = 1.0) -> float:
+    """Share of a paired design's error that the correlation takes off, without noise: s = 2 rho / (r + 1/r).
+
+    Args:
+        rho: correlation of the surfaces.
+        r: s.d. of the treated surface over that of the control surface.
+    """
+    return 2 * rho / (r + 1 / r)
+
+
+def largest_saving(share: float) -> float:
+    """Most of an unpaired design's error that a paired one with the same residuals can save: 2 s / (1 + s), s >= 0."""
+    return 2 * share / (1 + share)
+
+
 def residuals(smoother: Smoother, kernel: Kernel, targets: Targets, one: Covariates, zero: Centres) -> Residuals:
     """Residuals of a design in closed form, from the kernel alone: no outcome occurs in them."""
     w1, w0 = smoother(targets, one), smoother(targets, zero)

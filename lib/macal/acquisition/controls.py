@@ -1,0 +1,66 @@
+"""Random labels that take half of MACAL's idea each: the locally rare arm without pairs, pairs without coverage.
+
+References:
+    D. G. Horvitz and D. J. Thompson, "A Generalization of Sampling Without Replacement From a Finite Universe", Journal
+    of the American Statistical Association 47(260), 1952 (inverse probabilities).
+    D. B. Rubin, "Matching to Remove Bias in Observational Studies", Biometrics 29(1), 1973 (nearest counterparts).
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from macal.acquisition.bald import logistic_propensity
+from macal.acquisition.base import Criterion, PoolState
+from macal.shapes import Indices
+
+LEAST = 0.01  # of a propensity, so that no unit's weight is more than 100
+
+
+@dataclass(frozen=True)
+class RandomRare(Criterion):
+    """Draw units without replacement, by weights 1 / P(own arm | x): an arm is favoured where it is rare.
+
+    The propensity is ``PoolState.propensity``, or :func:`macal.acquisition.bald.logistic_propensity` of the pool.
+    """
+
+    stochastic: ClassVar[bool] = True
+
+    def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
+        """See :meth:`Criterion.plan`; the propensity is estimated once, not per batch."""
+        return super().plan(replace(state, propensity=_propensity(state)), sizes)
+
+    def select(self, state: PoolState, batch_size: int) -> Indices:
+        """See :meth:`Criterion.select`."""
+        free, e = state.unlabelled, _propensity(state)
+        chance = np.where(state.t == 1, e, 1 - e)[free].clip(min=LEAST)
+        # the least of exponential times at rates 1 / chance comes first with probability proportional to its rate
+        return free[(state.rng.exponential(size=free.size) * chance).argsort()[:batch_size]]
+
+
+def _propensity(state: PoolState) -> np.ndarray:
+    return logistic_propensity(state.x, state.t) if state.propensity is None else state.propensity
+
+
+@dataclass(frozen=True)
+class RandomPairs(Criterion):
+    """Draw a unit uniformly, add its nearest unlabelled unit of the other arm, and again; one alone if none is left."""
+
+    stochastic: ClassVar[bool] = True
+
+    def select(self, state: PoolState, batch_size: int) -> Indices:
+        """See :meth:`Criterion.select`."""
+        free = state.rng.permutation(state.unlabelled)
+        first = free[:batch_size]
+        # (batch, n)
+        gap = np.where(state.t[first, None] == state.t[free], np.inf, cdist(state.x[first], state.x[free]))
+        picks: list[int] = []
+        for k in range(len(first)):
+            if k not in picks:
+                gap[:, picks] = np.inf
+                partner = int(gap[k].argmin())
+                picks += [k, partner] if np.isfinite(gap[k, partner]) else [k]
+        return free[picks[:batch_size]]

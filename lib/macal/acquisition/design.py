@@ -1,0 +1,171 @@
+"""Designs: the units whose labels say most about the effects, under Gaussian processes of known hyperparameters.
+
+A query is unit x under its own arm t. Notation, all given the labels so far: v = Var f_t(x) + noise_t; for a target z,
+c = Cov(f_t(x), (f_0, f_1)(z)) and S = Cov((f_0, f_1)(z)); a = (-1, 1), so that a'Sa is the variance of the effect. None
+of these depends on an outcome. A batch is chosen unit by unit, each pick counted as labelled.
+
+References:
+    D. A. Cohn, "Neural Network Exploration Using Optimal Experiment Design", Neural Networks 9(6), 1996 (ALC, for one
+    surface; here for the difference of two).
+    E. Gao, J. Fawkes and D. Sejdinovic, "Causal-EPIG: A Prediction-Oriented Active Learning Framework for CATE
+    Estimation", arXiv:2509.21866, 2025 (its two criteria; the closed forms for Gaussian processes are derived here).
+    T. Cha and D. Lee, "ABC3: Active Bayesian Causal Inference with Cohn Criteria in Randomized Experiments", AAAI
+    Conference on Artificial Intelligence 39(25), 2025 (as its public code scores a unit under its own arm).
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from macal.acquisition.base import Criterion, PoolState
+from macal.acquisition.gaussian import Knowledge
+from macal.posterior import Prior
+from macal.shapes import Covariates, Indices, Outcomes
+
+_MOST = 1 - 1e-12  # share of a variance that a label explains: all of it would be infinite information
+
+
+@dataclass(frozen=True)
+class _Design(Criterion):
+    """The unit with the largest gain, one at a time; ties to the lowest index.
+
+    Attributes:
+        targets: units of the pool whose effects are to be learned: so many drawn with a fixed seed, or all if fewer.
+
+    Raises:
+        ValueError: no target.
+    """
+
+    targets: int = 1000
+
+    def __post_init__(self) -> None:
+        if isinstance(self.targets, bool) or not isinstance(self.targets, int) or self.targets < 1:
+            raise ValueError(f"targets must be a whole number of units, at least 1; got {self.targets!r}")
+
+    @abstractmethod
+    def prior(self, state: PoolState) -> Prior:
+        """Hyperparameters of the two surfaces."""
+
+    @abstractmethod
+    def gain(self, knowledge: Knowledge, arm: int) -> Outcomes:
+        """What the label of each candidate of an arm is worth, (n,)."""
+
+    def covariates(self, state: PoolState) -> Covariates:
+        """What the kernel is a function of, (n, d)."""
+        return state.x
+
+    def select(self, state: PoolState, batch_size: int) -> Indices:
+        """See :meth:`Criterion.select`."""
+        return next(self.plan(state, [batch_size]), np.empty(0, np.int64))
+
+    def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
+        """See :meth:`Criterion.plan`."""
+        knowledge = self.knowledge(state)
+        for size in sizes:
+            picks = [knowledge.label(unit) for _ in range(size) if (unit := self._best(knowledge)) is not None]
+            if not picks:
+                return
+            yield np.array(picks, np.int64)
+
+    def knowledge(self, state: PoolState) -> Knowledge:
+        """What the labels so far say about all candidates and targets."""
+        n = len(state.t)
+        targets = np.sort(np.random.default_rng(0).permutation(n)[: self.targets])
+        return Knowledge(self.covariates(state), state.t, state.labelled, targets, self.prior(state))
+
+    def _best(self, knowledge: Knowledge) -> int | None:
+        best = []
+        for arm in (0, 1):
+            free = np.flatnonzero(knowledge.free[arm])
+            if free.size:
+                gain = self.gain(knowledge, arm)[free]
+                k = int(gain.argmax())
+                best.append((-gain[k], int(knowledge.units[arm][free[k]])))
+        return min(best)[1] if best else None
+
+
+@dataclass(frozen=True)
+class ALC(_Design):
+    """Fall of the variance of the effect, mean over targets of (a'c)^2 / v."""
+
+    needs: ClassVar[tuple[str, ...]] = ("prior",)
+
+    def prior(self, state: PoolState) -> Prior:
+        """See :meth:`_Design.prior`."""
+        return state.need("prior", self)
+
+    def gain(self, knowledge: Knowledge, arm: int) -> Outcomes:
+        """See :meth:`_Design.gain`."""
+        return _mean_square(knowledge.with_effect(arm)) / knowledge.query_variance(arm)
+
+
+@dataclass(frozen=True)
+class EpigTau(ALC):
+    """Expected information about the effect, mean over targets of -1/2 log(1 - (a'c)^2 / (v a'Sa))."""
+
+    def gain(self, knowledge: Knowledge, arm: int) -> Outcomes:
+        """See :meth:`_Design.gain`."""
+        return _information(knowledge.with_effect(arm) ** 2, knowledge.effect_variance(), knowledge.query_variance(arm))
+
+
+@dataclass(frozen=True)
+class EpigMu(ALC):
+    """Expected information about both surfaces, mean over targets of -1/2 log(1 - c' S^-1 c / v)."""
+
+    def gain(self, knowledge: Knowledge, arm: int) -> Outcomes:
+        """See :meth:`_Design.gain`."""
+        c, s, v = knowledge.cross[arm], knowledge.target, knowledge.query_variance(arm)
+        if len(c) == 1:  # the other surface is independent: c_t^2 / S_tt
+            return _information(c[arm] ** 2, s[arm, arm], v)
+        # c' S^-1 c = (S_11 c_0^2 - 2 S_01 c_0 c_1 + S_00 c_1^2) / det S
+        quadratic = s[1, 1] * c[0] ** 2 - 2 * s[0, 1] * c[0] * c[1] + s[0, 0] * c[1] ** 2
+        return _information(quadratic, s[0, 0] * s[1, 1] - s[0, 1] ** 2, v)
+
+
+@dataclass(frozen=True)
+class ABC3(_Design):
+    """Sum over the whole pool of c^2 / Var f_t(x), the noise left out of the denominator, as the public code has it.
+
+    Label-free: one process per arm on standardised covariates, hyperparameters fixed. Where ABC3 chooses a unit and its
+    arm, here the arm is given.
+
+    Attributes:
+        targets: see :class:`_Design`; the whole pool by default.
+        lengthscale: of the squared exponential kernel, in standard deviations of a covariate.
+        noise: variance of a label's noise, where that of a surface is 1.
+
+    Raises:
+        ValueError: a parameter out of range.
+    """
+
+    targets: int = 2**62
+    lengthscale: float = 1.0
+    noise: float = 1.0
+
+    def covariates(self, state: PoolState) -> Covariates:
+        """See :meth:`_Design.covariates`."""
+        spread = state.x.std(axis=0)
+        return (state.x - state.x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+
+    def prior(self, state: PoolState) -> Prior:
+        """See :meth:`_Design.prior`."""
+        return Prior((1.0, 1.0), (self.lengthscale,) * 2, (self.noise,) * 2)
+
+    def gain(self, knowledge: Knowledge, arm: int) -> Outcomes:
+        """See :meth:`_Design.gain`."""
+        c = knowledge.cross[arm][arm]
+        return _mean_square(c) * c.shape[1] / knowledge.variance[arm]
+
+
+def _mean_square(c: np.ndarray) -> Outcomes:
+    return np.einsum("nm,nm->n", c, c) / c.shape[1]
+
+
+def _information(explained: np.ndarray, known: np.ndarray, v: Outcomes) -> Outcomes:
+    """Mean over targets of -1/2 log(1 - explained / (known v)); 0 where nothing is left to be known, (n,)."""
+    share = np.divide(explained, known, out=np.zeros_like(explained), where=known > 0)
+    share /= v[:, None]
+    return -0.5 * np.log1p(-share.clip(0, _MOST, out=share)).mean(axis=1)

@@ -1,0 +1,211 @@
+"""Verdicts W1 to W3: what MACAL's gain over random labels is made of.
+
+MACAL moves labels towards equal arms, and it places them. With random labels of equal arms between the two,
+
+    log(MACAL / Random) = log(balanced / Random) + log(MACAL / balanced),
+
+the gain is the sum of *allocation* and *placement*, replication by replication.
+"""
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from macal import datasets
+from macal.comparison import gaps, shared
+from macal.datasets import files, ihdp
+from reproduction.claims import readings
+from reproduction.claims.absolute_errors import best_constants
+from reproduction.claims.estimators import CONTROLS
+from reproduction.claims.families import least_share
+from reproduction.claims.readings import EXACT, TURNING_POINT, WRITTEN, Reading, deciding
+from reproduction.claims.rules import Rules
+from reproduction.claims.standing import against, number, scope, told
+from reproduction.claims.verdict import Verdict, Word, together
+from reproduction.studies import tables as recorded
+
+ESTIMATORS = {
+    "exact GP per arm": "gp",
+    "S-learner": "s",
+    "T-learner": "t",
+    "X-learner": "x",
+    "DR-learner": "dr",
+    "causal forest": "forest",
+}
+SURFACES = ("ihdp", "ihdp-exchanged")
+RARE, PAIRS = "random-rare", "random-pairs"
+CLEAR = ("ahead", "behind")
+FIRST = 10  # replications from which correlation and sizes of the surfaces are taken
+
+
+def parts(table: pd.DataFrame, macal: str = "macal") -> pd.DataFrame:
+    """The gain and its two parts as log ratios, (replications, 3); below 0 is better.
+
+    Args:
+        table: recorded rows; those at which MACAL, Random and random-balanced were all trained are used.
+        macal: the name that MACAL has in it.
+    """
+    rows = shared(table, [macal, *CONTROLS])
+    logs = np.log(rows.pivot(index=["replication", "labelled"], columns="method", values="pehe"))
+    allocation, placement = logs["random-balanced"] - logs["random"], logs[macal] - logs["random-balanced"]
+    found = pd.DataFrame({"allocation": allocation, "placement": placement, "gain": allocation + placement})
+    return found.groupby("replication").mean()
+
+
+def swap(model: str, rules: Rules) -> pd.DataFrame | None:
+    """Gain and parts under one estimator on IHDP and with its surfaces exchanged; None where one is not recorded.
+
+    Args:
+        model: a value of ``ESTIMATORS``.
+        rules: see :class:`reproduction.claims.rules.Rules`.
+
+    Returns:
+        Rows of :func:`reproduction.claims.standing.against`, by surface and part; adjusted for all of them.
+    """
+    tables = {surface: readings.load(f"{surface}_{model}") for surface in SURFACES}
+    if any(table is None for table in tables.values()):
+        return None
+    found = {}
+    for surface, table in tables.items():
+        # the start is left out; exchanged tables have none
+        early = table["labelled"].between(ihdp.START + 1, TURNING_POINT)
+        spend = readings.share(f"{surface}_{model}", rules)
+        found[surface] = against(parts(table[early]), rules, spend, family=6)
+    rows = pd.concat(found, names=["surface"])
+    return rows if len(rows) == 6 else None
+
+
+def turned(found: pd.DataFrame) -> Word:
+    """The verdict on 'the sign of the gain is that of the allocation' from a table of :func:`swap`."""
+    word = found["standing"].unstack(0)
+    signs = word.loc[["allocation", "gain"], list(SURFACES)]
+    if not signs.isin(CLEAR).all(axis=None):
+        return "undecided"
+    same = (signs.loc["allocation"] == signs.loc["gain"]).all()
+    return "holds" if same and signs.loc["gain"].nunique() == 2 else "does not hold"
+
+
+def judge_allocation(rules: Rules) -> Verdict:
+    """W1: exchanging IHDP's surfaces turns the sign of the allocation, and with it that of MACAL's gain."""
+    found = {name: rows for name, model in ESTIMATORS.items() if (rows := swap(model, rules)) is not None}
+    if not found:
+        return Verdict("not tested", f"fewer than {rules.minimum} recorded replications on one of the two surfaces")
+    words = {name: turned(rows) for name, rows in found.items()}
+    shown = [f"{name}, {words[name]}, {scope(rows)}: {_swapped(rows)}" for name, rows in found.items()]
+    return Verdict(together(words.values()), "log ratios on IHDP, then exchanged. " + "; ".join(shown))
+
+
+def _swapped(found: pd.DataFrame) -> str:
+    shown = found.apply(lambda row: f"{row['log_ratio']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]", axis=1)
+    numbers = {part: " then ".join(shown[surface, part] for surface in SURFACES) for part in shown.index.unique(1)}
+    return ", ".join(f"{part} {pair}" for part, pair in numbers.items())
+
+
+@cache
+def arms(dataset: str, replication: int) -> tuple[float, float]:
+    """Correlation rho of the two surfaces over the pool, and the ratio r of their s.d.s, treated over control.
+
+    Raises:
+        DataUnavailable: raw files are not on this machine and could not be downloaded.
+    """
+    pool = datasets.load(dataset, replication).pool
+    return float(np.corrcoef(pool.mu1, pool.mu0)[0, 1]), float(pool.mu1.std() / pool.mu0.std())
+
+
+def predicted_share(dataset: str, replications: int = FIRST) -> float:
+    """Share s = 2 rho / (r + 1 / r) of the error that pairs could save by theory, mean over the first replications."""
+    found = [arms(dataset, replication) for replication in range(replications)]
+    return float(np.mean([2 * rho / (r + 1 / r) for rho, r in found]))
+
+
+def similarity(reading: Reading, dataset: str, rules: Rules) -> pd.DataFrame | None:
+    """What weight 2.5 of the similarity does against weight 0, beside what is predicted; None where not recorded.
+
+    Returns:
+        A row of :func:`reproduction.claims.standing.against` with ``predicted``, see :func:`predicted_share`, and the
+        mean covering radius at either weight, ``radius`` and ``radius_at_0``; None, too, where raw files are missing.
+    """
+    table, methods = reading.load(dataset), [reading.macal, f"{reading.macal}-0"]
+    if table is None or not {*methods} <= {*table["method"]} or files.missing(*datasets.DATASETS[dataset].files):
+        return None
+    rows = shared(deciding(table, dataset), methods)
+    share = least_share(reading, dataset, methods, rules)
+    found = against(gaps(rows, reading.macal)[methods[1:]], rules, share, family=len(EXACT.tables))
+    if found.empty:
+        return None
+    radius, said = rows.groupby("method")["radius"].mean(), predicted_share(dataset)
+    return found.assign(predicted=said, radius=radius[methods[0]], radius_at_0=radius[methods[1]])
+
+
+def similarities(rules: Rules) -> pd.DataFrame:
+    """:func:`similarity` of both lines of evidence on every data set, by line and data set; may have no row."""
+    cells = {(line.name, name): similarity(line, name, rules) for line in (EXACT, WRITTEN) for name in line.tables}
+    found = {key: rows.iloc[0] for key, rows in cells.items() if rows is not None}
+    return pd.DataFrame(found).T.infer_objects()
+
+
+def controls(rules: Rules) -> pd.DataFrame:
+    """The rare arm without pairs, and pairs without coverage, against Random on CMNIST, and MACAL beside them."""
+    table, more = EXACT.load("cmnist"), readings.load("cmnist_controls")
+    if table is None or more is None:
+        return against(pd.DataFrame(), rules)
+    rows = shared(deciding(pd.concat([table, more]), "cmnist"), ["random", "random-balanced", "macal", RARE, PAIRS])
+    found = -gaps(rows, "random")[["random-balanced", RARE, PAIRS, "macal"]]
+    return against(found, rules, readings.share("cmnist_controls", rules))
+
+
+def judge_similarity(rules: Rules) -> Verdict:
+    """W2: somewhere the similarity term clearly does the opposite of what rho and r alone predict."""
+    found, beside = similarities(rules), controls(rules)
+    if found.empty:
+        return Verdict("not tested", f"fewer than {rules.minimum} recorded replications of weights 0 and 2.5")
+    clear = found[found["standing"].isin(CLEAR)]
+    contrary = (clear["log_ratio"] < 0) != (clear["predicted"] > 0)
+    word: Word = "holds" if contrary.any() else "does not hold" if len(clear) else "undecided"
+    shown = "; ".join(
+        f"{name}, {line}, {row['replications']:.0f} replications: predicted share {row['predicted']:+.2f},"
+        f" log ratio of weight 2.5 to 0 {number(row)}"
+        for (line, name), row in found.iterrows()
+    )
+    more = f". CMNIST against Random: {told(beside, rules)}" if len(beside) else ""
+    return Verdict(word, shown + more)
+
+
+SCALES = {"as it is": "ihdp_input-1", "times 10": "ihdp_input-10"}
+
+
+def collapse() -> dict[str, pd.DataFrame]:
+    """Trainings at either scale of the treatment's coordinate, with ``worse`` than the best constant effect.
+
+    None at all where a scale is not recorded.
+    """
+    tables = {scale: readings.load(name) for scale, name in SCALES.items()}
+    if any(table is None for table in tables.values()):
+        return {}
+    return {k: t.assign(worse=t["pehe"] > t["replication"].map(best_constants(t))) for k, t in tables.items()}
+
+
+def escape(tables: dict[str, pd.DataFrame], rules: Rules) -> pd.DataFrame:
+    """MACAL's lead over Random at either scale, and the first less the second."""
+    leads = pd.DataFrame({scale: gaps(table)["random"] for scale, table in tables.items()})
+    leads = leads.assign(difference=leads["as it is"] - leads["times 10"])
+    planned = len(recorded.get(SCALES["as it is"]).sweeps()[SCALES["as it is"]].replications)
+    return against(leads, rules, lambda _, done: rules.spent(min(done / planned, 1.0)) / rules.level)
+
+
+def judge_escape(rules: Rules) -> Verdict:
+    """W3: MACAL's lead under the code's model goes once the treatment's coordinate is large; 'in part' if some may stay."""
+    tables = collapse()
+    found = escape(tables, rules) if tables else pd.DataFrame()
+    if found.empty:
+        return Verdict("not tested", f"fewer than {rules.minimum} recorded replications at either scale")
+    before, after, difference = found["standing"]
+    word: Word = "undecided"
+    if before == "ahead" and difference == "ahead":
+        word = "holds" if after in ("behind", "no lead") else "holds in part"
+    elif before in ("behind", "no lead") or difference in ("behind", "no lead"):
+        word = "does not hold"
+    worse = {scale: table.groupby("method")["worse"].mean() for scale, table in tables.items()}
+    shares = "; ".join(f"{k}: {', '.join(f'{m} {v:.0%}' for m, v in s.items())}" for k, s in worse.items())
+    return Verdict(word, f"MACAL against Random, {scope(found)}, {told(found, rules)}; worse than a constant, {shares}")

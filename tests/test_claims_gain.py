@@ -1,0 +1,153 @@
+"""Verdicts W1 to W3 on made-up tables that would change them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from reproduction.claims import gain, readings
+from reproduction.claims.rules import RULES
+from reproduction.claims.standing import against
+
+SIZES = (10, 60, 100, 140)
+
+
+def table(logs, replications=8, noise=0.02, sizes=SIZES, seed=0):
+    """A recorded table: method -> mean log PEHE after the start, its replications tenfold apart in scale."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        (m, r, n, np.exp(r / 3 + effect * (n > sizes[0]) + rng.normal(0, noise)), 10.0 + effect)
+        for m, effect in logs.items()
+        for r in range(replications)
+        for n in sizes
+    ]
+    return pd.DataFrame(rows, columns=["method", "replication", "labelled", "pehe", "radius"])
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    def make(tables):
+        monkeypatch.setattr(readings, "load", tables.get)
+
+    return make
+
+
+def campaign(allocation, placement, **settings):
+    logs = {"random": 0.0, "random-balanced": allocation, "macal": allocation + placement}
+    return table(logs, **settings)
+
+
+def test_the_parts_of_the_gain_are_found_and_add_up():
+    found = gain.parts(campaign(0.3, -0.1, noise=0.0, sizes=(60, 100)))
+    np.testing.assert_allclose(found.iloc[1:].mean(), [0.15, -0.05, 0.1], atol=1e-12)
+    noisy = gain.parts(campaign(0.3, -0.1, noise=0.5))
+    np.testing.assert_allclose(noisy["allocation"] + noisy["placement"], noisy["gain"])
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "noise", "verdict"),
+    [
+        ((0.2, 0.0), (-0.3, 0.0), 0.02, "holds"),
+        ((0.2, 0.0), (0.3, 0.0), 0.02, "does not hold"),  # nothing turns
+        ((0.2, -0.4), (-0.3, 0.5), 0.02, "does not hold"),  # placement outweighs what turns
+        ((0.0, 0.0), (-0.3, 0.0), 0.02, "undecided"),
+        ((0.2, 0.0), (-0.3, 0.0), 2.0, "undecided"),
+    ],
+)
+def test_allocation_can_go_every_way(recorded, here, there, noise, verdict):
+    recorded({"ihdp_gp": campaign(*here, noise=noise), "ihdp-exchanged_gp": campaign(*there, noise=noise, seed=1)})
+    found = gain.judge_allocation(RULES)
+    assert found.verdict == verdict and "exact GP per arm" in found.evidence
+
+
+def test_allocation_under_several_estimators(recorded):
+    turns = {"ihdp_gp": campaign(0.2, 0.0), "ihdp-exchanged_gp": campaign(-0.3, 0.0)}
+    recorded(turns | {"ihdp_s": campaign(-0.2, 0.0), "ihdp-exchanged_s": campaign(-0.3, 0.0)})
+    assert gain.judge_allocation(RULES).verdict == "holds in part"
+    recorded(turns | {"ihdp_s": campaign(-0.2, 0.0)})  # one surface alone says nothing
+    assert gain.judge_allocation(RULES).verdict == "holds"
+    recorded({"ihdp_gp": campaign(0.2, 0.0, replications=2), "ihdp-exchanged_gp": campaign(-0.3, 0.0)})
+    assert gain.judge_allocation(RULES).verdict == "not tested"
+
+
+@pytest.mark.parametrize(
+    ("effect", "noise", "verdict"),
+    [(0.3, 0.02, "holds"), (-0.3, 0.02, "does not hold"), (0.3, 3.0, "undecided")],
+)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_similarity_can_go_every_way(recorded, monkeypatch, effect, noise, sign, verdict):
+    monkeypatch.setattr(gain, "predicted_share", lambda dataset: 0.4 * sign)
+    recorded({"ihdp_gp": table({"macal": sign * effect, "macal-0": 0.0}, noise=noise)})
+    found = gain.judge_similarity(RULES)
+    assert found.verdict == verdict and f"predicted share {0.4 * sign:+.2f}" in found.evidence
+
+
+def test_one_clear_contradiction_is_enough(recorded, monkeypatch):
+    monkeypatch.setattr(gain, "predicted_share", lambda dataset: 0.4)
+    monkeypatch.setattr(gain.files, "missing", lambda *groups: [])
+    both = {"ihdp_gp": table({"macal": -0.3, "macal-0": 0.0}), "ibm_gp": table({"macal": 0.3, "macal-0": 0.0}, 10)}
+    recorded(both)
+    assert gain.judge_similarity(RULES).verdict == "holds"
+    assert gain.similarities(RULES).loc[("exact GP per arm", "ibm"), "standing"] == "behind"
+    monkeypatch.setattr(gain.files, "missing", lambda *groups: ["covariates"] if groups == ("ibm",) else [])
+    assert gain.judge_similarity(RULES).verdict == "does not hold"  # without IBM's files its prediction is not known
+    recorded({})
+    assert gain.judge_similarity(RULES).verdict == "not tested"
+
+
+def test_the_predicted_share_by_hand(monkeypatch):
+    monkeypatch.setattr(gain, "arms", lambda dataset, replication: [(0.5, 1.0), (0.8, 2.0)][replication])
+    assert gain.predicted_share("ihdp", 2) == pytest.approx((0.5 + 0.64) / 2)
+
+
+def test_controls_stand_beside_macal(recorded):
+    logs = {"random": 0.0, "random-balanced": 0.0, "macal": -0.3}
+    recorded({"cmnist_gp": table(logs), "cmnist_controls": table({gain.RARE: -0.2, gain.PAIRS: 0.1}, seed=1)})
+    found = gain.controls(RULES)
+    assert found["standing"].to_dict() == {
+        "random-balanced": "no lead",
+        gain.RARE: "ahead",
+        gain.PAIRS: "behind",
+        "macal": "ahead",
+    }
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "noise", "verdict"),
+    [
+        (-0.5, 0.0, 0.02, "holds"),
+        (-0.5, -0.2, 0.02, "holds in part"),
+        (-2.0, 0.0, 0.5, "holds in part"),  # some of it may stay
+        (-0.5, -0.5, 0.02, "does not hold"),
+        (0.2, 0.0, 0.02, "does not hold"),
+        (-0.5, 0.0, 3.0, "undecided"),
+    ],
+)
+def test_escape_can_go_every_way(recorded, monkeypatch, before, after, noise, verdict):
+    monkeypatch.setattr(gain, "best_constants", lambda t: pd.Series(dict.fromkeys(range(8), 1.0)))
+    names = gain.SCALES.values()
+    made = [table({"macal": e, "random": 0.0}, noise=noise, seed=k) for k, e in enumerate((before, after))]
+    recorded(dict(zip(names, made, strict=True)))
+    found = gain.judge_escape(RULES)
+    assert found.verdict == verdict and "worse than a constant, as it is: macal" in found.evidence
+
+
+def test_escape_needs_both_scales(recorded):
+    recorded({"ihdp_input-1": table({"macal": -0.5, "random": 0.0})})
+    assert gain.judge_escape(RULES).verdict == "not tested"
+
+
+def test_a_swap_takes_each_size_after_the_start(recorded):
+    there = campaign(-0.3, 0.0, sizes=(10, 60, 140, 200))
+    there.loc[(there.labelled == 60) & (there.method == "random"), "pehe"] *= np.exp(0.4)
+    recorded({"ihdp_gp": campaign(0.2, 0.0), "ihdp-exchanged_gp": there[there.labelled > 10]})
+    found = gain.swap("gp", RULES)["log_ratio"]
+    assert found["ihdp", "allocation"] == pytest.approx(0.2, abs=0.02)
+    assert found["ihdp-exchanged", "allocation"] == pytest.approx(-0.5, abs=0.02)  # at 60 and 140 labels
+
+
+def test_a_swap_is_adjusted_for_all_its_comparisons(recorded):
+    here, there = campaign(0.2, 0.0, noise=0.2), campaign(-0.3, 0.0, noise=0.2, seed=1)
+    recorded({"ihdp_gp": here, "ihdp-exchanged_gp": there})
+    alone = against(gain.parts(here[here.labelled > 10])[["gain"]], RULES)
+    row = gain.swap("gp", RULES).loc[("ihdp", "gain")]
+    assert row["high"] - row["low"] > 1.2 * (alone.loc["gain", "high"] - alone.loc["gain", "low"])

@@ -1,0 +1,199 @@
+"""Designs against brute force in joint Gaussians, and against the public code of ABC3."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import macal
+from macal.acquisition import PoolState
+from macal.acquisition.design import ABC3
+from macal.posterior import Prior
+
+GOLDEN = np.load(Path(__file__).parent / "golden" / "abc3.npz", allow_pickle=False)
+POOLS = sorted({key.partition("_")[0] for key in GOLDEN.files})
+DIFFERENCE = np.array([-1.0, 1.0])
+
+
+def log_det(matrix):
+    return np.linalg.slogdet(matrix)[1]
+
+
+def information(c, s, v):
+    """Mutual information of a label and some targets, 1/2 log(det S v / det of both)."""
+    return (log_det(s) + np.log(v) - log_det(np.block([[s, c[:, None]], [c[None], np.array([[v]])]]))) / 2
+
+
+WORTH = {  # of a label of variance v, whose covariance with the two surfaces at a target is c; S theirs
+    "alc": lambda c, s, v: (DIFFERENCE @ c) ** 2 / v,
+    "epig-mu": information,
+    "epig-tau": lambda c, s, v: information(DIFFERENCE[None] @ c, (DIFFERENCE @ s @ DIFFERENCE).reshape(1, 1), v),
+}
+
+
+def posterior(x, t, labelled, prior):
+    """Covariance of both surfaces at all units given the labels, (2n, 2n): dense, and written down anew."""
+    n = len(x)
+    surface, lengths = np.repeat([0, 1], n), np.repeat(prior.lengthscale, n)
+    squared = np.square(np.concatenate([x, x])[:, None] - np.concatenate([x, x])[None]).sum(axis=2)
+    same = np.where(surface[:, None] == surface, 1.0, prior.rho)
+    deviation = np.sqrt(np.repeat(prior.variance, n))
+    k = same * np.outer(deviation, deviation) * np.exp(-squared / (2 * np.outer(lengths, lengths)))
+    own = labelled + n * t[labelled]
+    gram = k[np.ix_(own, own)] + np.diag(prior.noise[t[labelled]])
+    return k - k[:, own] @ np.linalg.solve(gram, k[own]) if len(own) else k
+
+
+def brute(name, x, t, labelled, prior, units):
+    """What the label of each unit is worth, mean over all units as targets."""
+    n, k = len(x), posterior(x, t, np.array(labelled, np.int64), prior)
+    own = units + n * t[units]
+    pairs = [np.array([z, z + n]) for z in range(n)]
+    return np.array(
+        [np.mean([WORTH[name](k[q, z], k[np.ix_(z, z)], k[q, q] + prior.noise[q // n]) for z in pairs]) for q in own]
+    )
+
+
+def a_problem(seed):
+    rng = np.random.default_rng(seed)
+    n, rho = int(rng.integers(4, 12)), [0.0, 0.6, -0.8][seed % 3]
+    lengths = rng.uniform(0.4, 2, 2)
+    prior = Prior(rng.uniform(0.3, 3, 2), lengths if rho == 0 else lengths[[0, 0]], rng.uniform(0.02, 1, 2), rho)
+    x, t = rng.normal(size=(n, int(rng.integers(1, 4)))), rng.integers(0, 2, n)
+    return PoolState(x, t, rng.permutation(n)[: rng.integers(0, n - 2)], prior=prior)
+
+
+@pytest.mark.parametrize(("name", "pools"), [("alc", 500), ("epig-mu", 100), ("epig-tau", 100)])
+def test_each_pick_is_the_one_of_brute_force(unchecked, name, pools):
+    for seed in range(pools):
+        state = a_problem(seed)
+        done = state.labelled.tolist()
+        for pick in macal.get(name).select(state, 2).tolist():
+            left = np.setdiff1d(np.arange(len(state.t)), done)
+            worth = brute(name, state.x, state.t, done, state.prior, left)
+            assert worth[left == pick] == pytest.approx(worth.max(), rel=1e-7, abs=1e-9)
+            done.append(pick)
+
+
+@pytest.mark.parametrize("name", WORTH)
+@pytest.mark.parametrize("seed", range(12))
+def test_gains_are_those_of_brute_force_also_after_a_pick(name, seed):
+    state, criterion = a_problem(seed), macal.get(name)
+    knowledge = criterion.knowledge(state)
+    first = int(criterion.select(state, 1)[0])
+    knowledge.label(first)
+    done = [*state.labelled.tolist(), first]
+    for arm in (0, 1):
+        units = knowledge.units[arm][knowledge.free[arm]]
+        expected = brute(name, state.x, state.t, done, state.prior, units)
+        # 1e-12 of a surface's variance is added to each label's noise
+        assert criterion.gain(knowledge, arm)[knowledge.free[arm]] == pytest.approx(expected, rel=1e-8, abs=1e-10)
+
+
+def test_targets_are_a_fixed_draw_from_the_pool():
+    rng = np.random.default_rng(0)
+    x, t = rng.normal(size=(40, 2)), rng.integers(0, 2, 40)
+    state = PoolState(x, t, np.arange(5), prior=Prior((1, 1), (1, 1), (0.1, 0.1)))
+    some = macal.get("alc", targets=7)
+    assert some.knowledge(state).target[0, 0].shape == (7,)
+    assert np.array_equal(some.select(state, 5), some.select(state, 5))
+    assert not np.array_equal(some.select(state, 5), macal.get("alc").select(state, 5))
+
+
+def test_a_plan_is_one_long_batch():
+    state, criterion = a_problem(3), macal.get("epig-tau")
+    batches = list(criterion.plan(state, [1, 2, 100]))
+    assert np.array_equal(np.concatenate(batches), criterion.select(state, 103))
+
+
+def test_correlated_surfaces_make_a_label_of_one_arm_tell_of_the_other():
+    x = np.linspace(-1, 1, 9)[:, None]
+    t = np.array([0, 1, 0, 1, 0, 1, 0, 1, 0])
+    state = PoolState(x, t, np.array([0, 1]), prior=Prior((1, 1), (0.5, 0.5), (0.1, 0.1), 0.9))
+    knowledge = macal.get("alc").knowledge(state)
+    before = knowledge.target[1, 1].copy()
+    knowledge.label(4)  # a control
+    assert (knowledge.target[1, 1] < before).all()
+
+
+@dataclass(frozen=True)
+class _Golden(ABC3):
+    """ABC3 with the length scales and the noise of a golden pool."""
+
+    name: Any = None
+
+    def covariates(self, state):
+        return super().covariates(state) / GOLDEN[f"{self.name}_length_scale"]
+
+    def prior(self, state):
+        return Prior((1, 1), (1, 1), GOLDEN[f"{self.name}_sigma"] ** 2)
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_scores_of_abc3(name):
+    x, scores, picks, arms = (GOLDEN[f"{name}_{key}"] for key in ("x_raw", "scores", "picks", "pick_arm"))
+    labelled, given = (GOLDEN[f"{name}_{key}"].tolist() for key in ("start", "start_arm"))
+    criterion = _Golden(name=name)
+    for k, (pick, of) in enumerate(zip(picks.tolist(), arms.tolist(), strict=True)):
+        for arm in (0, 1):  # their table has every unit under both arms
+            t = np.full(len(x), arm)
+            t[labelled] = given
+            knowledge = criterion.knowledge(PoolState(x.astype(float), t, np.array(labelled)))
+            ours = criterion.gain(knowledge, arm)
+            # their noise is rounded to single precision
+            assert ours == pytest.approx(scores[k, arm][knowledge.units[arm]], rel=4e-8)
+        labelled.append(pick)
+        given.append(of)
+
+
+@pytest.mark.parametrize("name", [name for name in POOLS if str(GOLDEN[f"{name}_mode"]) == "observed"])
+def test_picks_of_abc3_under_the_arms_that_were_given(name):
+    t = GOLDEN[f"{name}_t"].astype(np.int64)
+    start, picks = GOLDEN[f"{name}_start"].astype(np.int64), GOLDEN[f"{name}_picks"]
+    t[start] = GOLDEN[f"{name}_start_arm"]
+    state = PoolState(GOLDEN[f"{name}_x_raw"].astype(float), t, start)
+    assert _Golden(name=name).select(state, len(picks)).tolist() == picks.tolist()
+
+
+def test_a_fitted_process_hands_its_hyperparameters_on():
+    problem = macal.load("ihdp", 0)
+    history = macal.run(problem, "alc", macal.models.get("exact-gp", optimiser="lbfgs"), n_queries=3)
+    assert history["labelled"].tolist() == [10, 20, 30, 40]
+    with pytest.raises(ValueError, match="ALC needs the prior of a fitted model.*use the model exact-gp"):
+        macal.run(problem, "alc", "due", n_queries=1)
+
+
+def test_the_prior_of_a_fit_reproduces_its_posterior():
+    problem = macal.load("ihdp", 0)
+    units = problem.pool[np.arange(60)]
+    (fitted,) = macal.models.get("exact-gp", optimiser="lbfgs").fit([macal.models.Task(units)])
+    x, t = units.x.astype(float), units.t
+    new = problem.test.x.astype(float)
+    for arm in (0, 1):
+        own = x[t == arm]
+        gram = fitted.prior.covariance(own, arm, own, arm) + fitted.prior.noise[arm] * np.eye(len(own))
+        cross = fitted.prior.covariance(own, arm, new, arm)
+        left = fitted.prior.variance[arm] - np.einsum("mn,mn->n", cross, np.linalg.solve(gram, cross))
+        assert left == pytest.approx(fitted.predict(new).cov[:, arm, arm], rel=1e-6)
+
+
+@pytest.mark.parametrize("targets", [0, -1, 2.5, True])
+def test_targets_must_be_a_number(unchecked, targets):
+    with pytest.raises(ValueError, match="targets must be a whole number of units"):
+        macal.get("alc", targets=targets)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (((0, 1), (1, 1), (1, 1)), "must be finite numbers above 0"),
+        (((1, 1), (1, float("inf")), (1, 1)), "must be finite numbers above 0"),
+        (((1, 1), (1, 1), (1, 1), 1.5), "rho is a correlation, from -1 to 1; got 1.5"),
+        (((1, 1), (1, 2), (1, 1), 0.5), "correlated surfaces have one length scale here"),
+    ],
+)
+def test_bad_priors(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Prior(*arguments)
