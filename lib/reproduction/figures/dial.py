@@ -46,7 +46,9 @@ def places(table: pd.DataFrame, marker: str, ax: Axes, size: float = 46, named: 
     look = {"cmap": COLOURS, "norm": NORM, "edgecolor": "black", "linewidth": 0.8, "zorder": 3}
     ax.scatter(table["ratio"], table["natural"], size, table["gain"], marker=marker, **look)
     for name, row in table.iterrows() if named else ():
-        ax.annotate(str(name), (row["ratio"], row["natural"]), (5, 4), textcoords="offset points", fontsize=8, zorder=4)
+        side = {"ha": "right", "xytext": (-6, 4)} if row["ratio"] > 4 else {"xytext": (5, 4)}
+        place = row["ratio"], row["natural"]
+        ax.annotate(str(name), place, textcoords="offset points", fontsize=8, zorder=4, **side)
     return ax
 
 
