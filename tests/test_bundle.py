@@ -42,9 +42,7 @@ def away(tmp_path_factory):
     bundle.pack(SPEC, folder)
     there = installed_with(THERE)
     absent = {
-        module
-        for module, owners in metadata.packages_distributions().items()
-        if not set(map(name_of, owners)) & there
+        module for module, owners in metadata.packages_distributions().items() if not set(map(name_of, owners)) & there
     } - set(bundle.PURE_PYTHON)
     assert {"ot", "pyarrow", "distributed", "pooch"} <= absent
     (folder / "lib" / "sitecustomize.py").write_text(BLOCK.format(absent=absent - {"econml"}))

@@ -16,6 +16,7 @@ from reproduction.claims import (
     backbones,
     bounds,
     data,
+    dial,
     estimators,
     families,
     gain,
@@ -43,6 +44,7 @@ __all__ = [
     "backbones",
     "bounds",
     "data",
+    "dial",
     "estimators",
     "families",
     "gain",
@@ -199,6 +201,13 @@ CLAIMS = (
         "W2", "ours", "The arms' correlation and sizes do not say what pairs are worth", gain.judge_similarity, "gain"
     ),
     Claim("W3", "ours", "The code's lead on IHDP is an escape from a collapsed model", gain.judge_escape, "gain"),
+    Claim(
+        "W4",
+        "ours",
+        "The sign of MACAL's gain can be predicted on data that nobody has tuned to",
+        dial.judge_forecast,
+        "dial",
+    ),
 )
 
 

@@ -34,7 +34,8 @@ class Job:
     """Work that is done in one go.
 
     Attributes:
-        configs: what it answers, a record each: JSON values, ``dataset`` and ``protocol`` among them.
+        configs: what it answers, a record each: JSON values, ``dataset`` and ``protocol`` among them; a data set
+            without loader is drawn by the study.
         work: returns an answer to each, in their order.
         model: that is trained, whose device the manifest names; None where it is a processor's work.
     """
@@ -78,7 +79,9 @@ def _play(job: Job, store: Path) -> str:
     took = time.perf_counter() - start
     for config, answer in zip(job.configs, answers, strict=True):
         seconds = took / len(answers) if answer.seconds is None else answer.seconds
-        sources = datasets.load(config["dataset"], 0, config["protocol"]).sources
+        # a study may draw its own data, which have no files
+        drawn = config["dataset"] not in datasets.names()
+        sources = {} if drawn else datasets.load(config["dataset"], 0, config["protocol"]).sources
         device = provenance.device_of(job.model)
         about = provenance.manifest(sources, seconds, device, torch.get_num_threads())
         picks = [list(map(int, batch)) for batch in answer.picks]

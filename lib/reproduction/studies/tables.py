@@ -188,6 +188,15 @@ TABLES = {
         Table("backbones", "what the public code does otherwise than the paper's words", study="backbones"),
         Table("backbones_batching", "the same trainings in one batch, in another order, alone", study="backbones"),
         Table("cmnist_falling", "the image network on growing random sets", study="backbones"),
+        Table("dial_curves", "what is known of each world of the dial before any label is bought", study="dial"),
+        Table("dial", "campaigns in worlds whose gain can be dialled", study="dial"),
+        Table("acic_curves", "what the predictions for ACIC 2016 are made of", study="dial"),
+        Table("acic_forecast", "MACAL's gain on ACIC 2016, said before any campaign", "W4", study="forecast"),
+        Table("acic", "campaigns on ACIC 2016", "W4", study="dial"),
+        Table("ihdp_curves", "IHDP's place on the dial", study="dial"),
+        Table("ihdp-exchanged_curves", "the place of IHDP with its arms exchanged", study="dial"),
+        Table("ibm_curves", "IBM's place on the dial", study="dial"),
+        Table("cmnist_curves", "CMNIST's place on the dial", study="dial"),
         Table("tuning", "Table 2's search for hyperparameters", "H1", study="tuning"),
     )
 }

@@ -74,6 +74,17 @@ def fit_curve(n: ArrayLike, squared_error: ArrayLike) -> LearningCurve:
     return LearningCurve(float(np.exp(intercept / 2)), float(-slope))
 
 
+def risk_of(share: float, treated: LearningCurve, control: LearningCurve, n: float) -> float:
+    """Squared error of the effect with ``n`` labels, sigma_1^2 (s n)^(-b_1) + sigma_0^2 ((1 - s) n)^(-b_0)."""
+    arms = (treated, share), (control, 1 - share)
+    return sum(curve.scale**2 * (part * n) ** -curve.power for curve, part in arms)
+
+
+def gain_of(share: float, natural: float, treated: LearningCurve, control: LearningCurve, n: float) -> float:
+    """Log ratio of root errors, one share of treated labels against another; :func:`gain` where powers are equal."""
+    return float(np.log(risk_of(share, treated, control, n) / risk_of(natural, treated, control, n)) / 2)
+
+
 def best_share_of(treated: LearningCurve, control: LearningCurve, n: float) -> float:
     """Best share of treated labels among ``n`` where the arms' powers differ; :func:`best_share` where they do not.
 

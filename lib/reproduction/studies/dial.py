@@ -1,0 +1,251 @@
+"""The dial: campaigns where the gain can be turned, and on ACIC 2016, with what a prediction of the gain is made of.
+
+``dial`` and ``acic`` hold errors, ``dial_curves`` and ``acic_curves`` what is known of a problem without any campaign:
+the pool's truth and each estimator's learning curves. ``acic`` is run once :mod:`.forecast` has recorded what it will
+say, and takes the best shares from there. The grid and the end point, log PEHE of MACAL over Random's,
+averaged over sizes and replications, were fixed here before anything was run.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import cross_val_predict
+
+from macal import acquisition, datasets, metrics, models
+from macal.acquisition import Criterion
+from macal.campaigns import begin, evaluation
+from macal.models import Fitted, Model, Task
+from macal.models.exact_gp import FittedGP
+from macal.problem import Problem
+from macal.shapes import Covariates
+from reproduction.studies import tables
+from reproduction.studies.jobs import Answer, Job
+from reproduction.studies.worlds import World, draw
+from reproduction.theory import allocation
+
+ESTIMATORS: dict[str, Model] = {
+    "exact GP per arm": models.get("exact-gp", optimiser="lbfgs"),
+    "T-learner": models.get("meta-learner", learner="t"),
+}
+METHODS: dict[str, Criterion] = {
+    "random": acquisition.get("random"),
+    "random-balanced": acquisition.get("random-balanced"),
+    "macal": acquisition.get("macal", alpha=2.5),
+}
+WEIGHTS: dict[str, Criterion] = {  # under Gaussian processes alone, which are the faster ones
+    "macal-1": acquisition.get("macal", alpha=1.0),
+    "macal-0": acquisition.get("macal", alpha=0.0),
+}
+RATIOS, CORRELATIONS, SHARES, SLOPES = (1 / 8, 1 / 3, 1.0, 3.0, 8.0), (-0.5, 0.0, 0.9), (0.2, 0.5), (0.0, 2.5)
+WORLDS = [World(*knobs) for knobs in product(RATIOS, CORRELATIONS, SHARES, SLOPES)]
+# replications of a world, in the order in which they are run: the first five make the rules, the others judge them
+BLOCKS = (range(5), range(5, 8), range(8, 10))
+# splits of a response, likewise: after the first five the verdict was looked at
+SPLITS = (range(5), range(5, 10))
+CURVES = 4  # replications of a world whose curves are measured; of a response it is the first splits
+
+BENCHMARKS = {  # data set -> replications, numbers of queries, labels per arm
+    "ihdp": (5, (4, 8, 12), (15, 30, 60)),
+    "ihdp-exchanged": (5, (4, 8, 12), (15, 30, 60)),
+    "ibm": (2, (4, 8), (50, 150)),
+    "cmnist": (1, (13,), (100, 300)),
+}
+_TOLD_APART = 3000  # units of the pool that a logistic regression is fitted to
+
+
+@dataclass(frozen=True)
+class Case:
+    """Problems of one kind, which are judged together.
+
+    Attributes:
+        about: what is drawn: data set, protocol and the knobs, JSON values.
+        seeds: of its problems.
+        load: seed -> problem.
+        steps: numbers of queries after which errors are measured.
+        sizes: labels per arm at which learning curves are measured.
+        weights: names of ``WEIGHTS`` that are run under Gaussian processes too.
+    """
+
+    about: Mapping[str, Any]
+    seeds: Sequence[int]
+    load: Callable[[int], Problem]
+    steps: tuple[int, ...]
+    sizes: tuple[int, ...]
+    weights: tuple[str, ...] = ()
+
+
+def world_case(place: int, replications: Sequence[int]) -> Case:
+    """Return replications of a world of ``WORLDS``: errors at 100 labels."""
+    about = {"dataset": "dial", "protocol": "paper", **asdict(WORLDS[place])}
+    seeds = [100 * place + k for k in replications]
+    return Case(about, seeds, partial(draw, WORLDS[place]), (9,), (15, 40, 80), tuple(WEIGHTS))
+
+
+def response_case(response: int, splits: Sequence[int]) -> Case:
+    """Return a response of ACIC 2016, 1 to 10, under these splits: errors at 120 and 320 labels."""
+    about = {"dataset": "acic", "protocol": "paper", "response": response}
+    seeds = [response - 1 + 10 * k for k in splits]
+    return Case(about, seeds, partial(datasets.load, "acic"), (5, 15), (20, 60, 160), ("macal-0",))
+
+
+def benchmark_case(name: str, replications: int | None) -> Case:
+    """Return a data set whose campaigns are recorded elsewhere."""
+    default, steps, sizes = BENCHMARKS[name]
+    about = {"dataset": name, "protocol": "paper"}
+    return Case(about, range(replications or default), partial(datasets.load, name), steps, sizes)
+
+
+def methods(estimator: str, share: float, weights: Sequence[str]) -> dict[str, Criterion]:
+    """Criteria under an estimator, random labels at a given share of treated among them."""
+    more = {name: WEIGHTS[name] for name in weights if estimator == "exact GP per arm"}
+    return METHODS | more | {"random-share": acquisition.get("random-share", share=share)}
+
+
+def _config(case: Case, study: str, name: str, **more: Any) -> dict[str, Any]:
+    settings = {"estimator": name, "settings": asdict(ESTIMATORS[name])}
+    return {**case.about, "study": study, **settings, "replications": list(case.seeds), **more}
+
+
+def plan(problem: Problem, method: str, criterion: Criterion, steps: Sequence[int]) -> list[np.ndarray]:
+    """Labelled sets of a label-free campaign after these numbers of queries."""
+    campaign = begin(problem, criterion, method, n_queries=max(steps))
+    campaign.plan()
+    return [campaign.labelled(step) for step in steps]
+
+
+def campaigns(case: Case, shares: Mapping[str, float]) -> Job:
+    """Errors of every method and estimator at every size: one row per training.
+
+    Args:
+        case: the problems.
+        shares: estimator -> share of treated of its ``random-share``.
+    """
+    chosen = {name: methods(name, shares[name], case.weights) for name in ESTIMATORS}
+
+    def work() -> list[Answer]:
+        problems = [case.load(seed) for seed in case.seeds]
+        return [Answer(errors(ESTIMATORS[k], bought(problems, criteria, case.steps))) for k, criteria in chosen.items()]
+
+    named = lambda c: {"name": type(c).__name__.lower(), **asdict(c)}  # noqa: E731
+    told = {name: {m: named(c) for m, c in own.items()} for name, own in chosen.items()}
+    return Job([_config(case, "campaigns", k, methods=told[k], steps=list(case.steps)) for k in ESTIMATORS], work)
+
+
+def bought(
+    problems: Sequence[Problem], criteria: Mapping[str, Criterion], steps: Sequence[int]
+) -> list[tuple[str, Problem, np.ndarray]]:
+    """Labelled sets of every method on every problem: (method, problem, indices)."""
+    return [
+        (name, problem, labelled)
+        for problem in problems
+        for name, criterion in criteria.items()
+        for labelled in plan(problem, name, criterion, steps)
+    ]
+
+
+def errors(model: Model, sets: Sequence[tuple[str, Problem, np.ndarray]]) -> list[evaluation.Row]:
+    """Train on each (method, problem, labelled set); a row of its PEHE each."""
+    fits = evaluation.train(model, [(problem, labelled) for _, problem, labelled in sets])
+    return [
+        {
+            "replication": problem.seed,
+            "method": name,
+            "labelled": len(labelled),
+            "treated": int(problem.pool.t[labelled].sum()),
+            "pehe": metrics.pehe(fitted.predict(problem.test.x).tau, problem.test.tau),
+        }
+        for (name, problem, labelled), fitted in zip(sets, fits, strict=True)
+    ]
+
+
+def predicted_surfaces(fitted: Fitted, x: Covariates) -> Float[np.ndarray, "n 2"]:
+    """What an estimator with one model per arm makes of mu_0 and mu_1."""
+    if isinstance(fitted, FittedGP):
+        return fitted.predict(x).mean
+    return np.column_stack([arm.predict(x) for arm in fitted.learner.models])
+
+
+def curve(problem: Problem, model: Model, sizes: Sequence[int]) -> list[evaluation.Row]:
+    """Squared errors of both surfaces on the pool's other units, after n random labels in each arm.
+
+    This uses the truth: no campaign can know it.
+
+    Args:
+        problem: whose pool has at least so many units in each arm.
+        model: an estimator with one model per arm.
+        sizes: labels per arm; the larger sets hold the smaller ones.
+    """
+    pool, order = problem.pool, np.random.default_rng(problem.seed).permutation(len(problem.pool))
+    arms = [order[pool.t[order] == arm] for arm in (0, 1)]
+    sets = [np.concatenate([own[:n] for own in arms]) for n in sizes]
+    rows = []
+    fits = model.fit([Task(pool[labelled], seed=problem.seed) for labelled in sets])
+    for n, labelled, fitted in zip(sizes, sets, fits, strict=True):
+        rest = pool[np.setdiff1d(order, labelled)]
+        # (n, 2): control, treated
+        gaps = predicted_surfaces(fitted, rest.x) - np.column_stack([rest.mu0, rest.mu1])
+        control, treated = (gaps**2).mean(axis=0).tolist()
+        rows.append({"replication": problem.seed, "n": n, "control": control, "treated": treated})
+    return rows
+
+
+def traits(problem: Problem, steps: Sequence[int]) -> dict[str, float]:
+    """What a prediction knows of a problem before any outcome is bought, from the pool's truth where it must.
+
+    Returns:
+        ``natural``, share of treated in the pool; ``reached``, MACAL's share, on average over the steps; ``spread``,
+        s.d. of mu_1 over that of mu_0; ``correlation`` of the two (the last two use the truth); ``separation``,
+        2 AUC - 1 of a logistic regression of the treatment on the covariates, out of fold: 0 where nobody can tell the
+        arms apart, 1 where everybody can.
+    """
+    pool = problem.pool
+    some = pool[:_TOLD_APART]
+    told = cross_val_predict(LogisticRegression(max_iter=2000), some.x, some.t, method="predict_proba", cv=5)[:, 1]
+    sets = plan(problem, "macal", METHODS["macal"], steps)
+    return {
+        "natural": float(pool.t.mean()),
+        "reached": float(np.mean([pool.t[labelled].mean() for labelled in sets])),
+        "spread": float(pool.mu1.std() / pool.mu0.std()),
+        "correlation": float(np.corrcoef(pool.mu0, pool.mu1)[0, 1]),
+        "separation": float(2 * roc_auc_score(some.t, told) - 1),
+    }
+
+
+def curves(case: Case) -> Job:
+    """Learning curves of every estimator, with the traits of the problem in every row."""
+
+    def work() -> list[Answer]:
+        problems = [case.load(seed) for seed in case.seeds]
+        known = [traits(problem, case.steps) for problem in problems]
+        rows = lambda model: [  # noqa: E731
+            row | about for p, about in zip(problems, known, strict=True) for row in curve(p, model, case.sizes)
+        ]
+        return [Answer(rows(model)) for model in ESTIMATORS.values()]
+
+    configs = [_config(case, "curves", name, sizes=list(case.sizes), steps=list(case.steps)) for name in ESTIMATORS]
+    return Job(configs, work)
+
+
+def jobs(name: str, replications: int | None = None, store: Path | None = None) -> list[Job]:
+    """Return the jobs of a table, for so many replications each; see :class:`.tables.Table`."""
+    if name == "dial_curves":
+        return [curves(world_case(place, range(replications or CURVES))) for place in range(len(WORLDS))]
+    if name == "acic_curves":
+        return [curves(response_case(response, range(replications or len(SPLITS[0])))) for response in range(1, 11)]
+    if name.endswith("_curves"):
+        return [curves(benchmark_case(name.removesuffix("_curves"), replications))]
+    if name == "acic":
+        best = tables.load("acic_forecast").set_index(["response", "estimator"])["best"]
+        blocks = SPLITS if replications is None else [range(replications)]
+        return [campaigns(response_case(k, block), best[k].to_dict()) for block in blocks for k in range(1, 11)]
+    shares = [dict.fromkeys(ESTIMATORS, allocation.best_share(world.r)) for world in WORLDS]
+    blocks = BLOCKS if replications is None else [range(replications)]
+    return [campaigns(world_case(k, block), own) for block in blocks for k, own in enumerate(shares)]
