@@ -48,11 +48,11 @@ PLANS = {  # table -> kind of method, see `kind`
     "ibm_gp": {"free": Plan(10), "weight": Plan(10, (4,))},
     "cmnist_gp": {"free": Plan(10, (5,)), "bald": Plan(3), "weight": Plan(10, (5,))},
     "cmnist_controls": {"free": Plan(5)},
-    "ihdp-exchanged_t": {"free": Plan(100)},
+    **{f"ihdp-exchanged_{model}": {"free": Plan(100)} for model in ("gp", "s", "t", "x", "shares")},
+    **{f"ihdp-exchanged_{model}": {"free": Plan(20)} for model in ("dr", "forest", "due", "code")},
+    "ihdp_shares": {"free": Plan(100)},
     "ihdp_dr": {"free": Plan(20)},
     "ihdp_forest": {"free": Plan(20)},
-    "ihdp-exchanged_dr": {"free": Plan(20)},
-    "ihdp-exchanged_forest": {"free": Plan(20)},
 }
 
 
