@@ -24,6 +24,7 @@ from reproduction.claims.rules import Rules
 from reproduction.claims.standing import against, number, scope, told
 from reproduction.claims.verdict import Verdict, Word, together
 from reproduction.studies import tables as recorded
+from reproduction.theory.pairing import value_share
 
 ESTIMATORS = {
     "exact GP per arm": "gp",
@@ -116,7 +117,7 @@ def arms(dataset: str, replication: int) -> tuple[float, float]:
 def predicted_share(dataset: str, replications: int = FIRST) -> float:
     """Share s = 2 rho / (r + 1 / r) of the error that pairs could save by theory, mean over the first replications."""
     found = [arms(dataset, replication) for replication in range(replications)]
-    return float(np.mean([2 * rho / (r + 1 / r) for rho, r in found]))
+    return float(np.mean([value_share(rho, r) for rho, r in found]))
 
 
 def similarity(reading: Reading, dataset: str, rules: Rules) -> pd.DataFrame | None:
