@@ -31,6 +31,10 @@ LOOKS = {
     "ibm_code": [3],
     "cmnist_due": [1],
     "cmnist_gp": [5],
+    "cmnist_controls": [3],
+    "ihdp-exchanged_t": [20],
+    "ihdp_dr": [10], "ihdp-exchanged_dr": [10], "ihdp_forest": [10], "ihdp-exchanged_forest": [10],
+    "ihdp_input-1": [3], "ihdp_input-10": [3],
 }  # methods that need no model
 MODEL_LOOKS = {("ihdp_due", "bald"): [5], ("ihdp_due", "general"): [5], ("ibm_due", "bald"): [6],
                ("ibm_due", "general"): [3], ("ihdp_due", "weight"): [5], ("ibm_code", "weight"): [3],

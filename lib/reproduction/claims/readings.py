@@ -47,12 +47,13 @@ PLANS = {  # table -> kind of method, see `kind`
     "cmnist_code": {"free": Plan(5)},
     "ibm_gp": {"free": Plan(10), "weight": Plan(10, (4,))},
     "cmnist_gp": {"free": Plan(10, (5,)), "bald": Plan(3), "weight": Plan(10, (5,))},
-    "cmnist_controls": {"free": Plan(5)},
-    **{f"ihdp-exchanged_{model}": {"free": Plan(100)} for model in ("gp", "s", "t", "x", "shares")},
-    **{f"ihdp-exchanged_{model}": {"free": Plan(20)} for model in ("dr", "forest", "due", "code")},
+    "cmnist_controls": {"free": Plan(5, (3,))},
+    **{f"ihdp-exchanged_{model}": {"free": Plan(100)} for model in ("gp", "s", "x", "shares")},
+    "ihdp-exchanged_t": {"free": Plan(100, (20,))},
+    **{f"ihdp-exchanged_{model}": {"free": Plan(20)} for model in ("due", "code")},
+    **{f"{data}_{m}": {"free": Plan(20, (10,))} for data in ("ihdp", "ihdp-exchanged") for m in ("dr", "forest")},
     "ihdp_shares": {"free": Plan(100)},
-    "ihdp_dr": {"free": Plan(20)},
-    "ihdp_forest": {"free": Plan(20)},
+    **{f"ihdp_input-{scale}": {"free": Plan(6, (3,))} for scale in (1, 10)},
 }
 
 
