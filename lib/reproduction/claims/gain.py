@@ -23,7 +23,6 @@ from reproduction.claims.readings import EXACT, TURNING_POINT, WRITTEN, Reading,
 from reproduction.claims.rules import Rules
 from reproduction.claims.standing import against, number, scope, told
 from reproduction.claims.verdict import Verdict, Word, together
-from reproduction.studies import tables as recorded
 from reproduction.theory.pairing import value_share
 
 ESTIMATORS = {
@@ -191,8 +190,7 @@ def escape(tables: dict[str, pd.DataFrame], rules: Rules) -> pd.DataFrame:
     """MACAL's lead over Random at either scale, and the first less the second."""
     leads = pd.DataFrame({scale: gaps(table)["random"] for scale, table in tables.items()})
     leads = leads.assign(difference=leads["as it is"] - leads["times 10"])
-    planned = len(recorded.get(SCALES["as it is"]).sweeps()[SCALES["as it is"]].replications)
-    return against(leads, rules, lambda _, done: rules.spent(min(done / planned, 1.0)) / rules.level)
+    return against(leads, rules, readings.share(SCALES["as it is"], rules))
 
 
 def judge_escape(rules: Rules) -> Verdict:

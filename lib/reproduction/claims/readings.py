@@ -137,7 +137,7 @@ def load(name: str, keys: Sequence[str] = ("method", "replication", "labelled"))
     table = pd.concat(found, ignore_index=True).drop_duplicates(list(keys))
     plans = {method: plan_of(name, method) for method in table["method"].unique()}
     planned = table["method"].map({m: plan.replications if plan else np.inf for m, plan in plans.items()})
-    return table[table["replication"] < planned]
+    return table[table["replication"] < table["replication"].min() + planned]
 
 
 def _recorded(name: str) -> pd.DataFrame | None:
