@@ -162,6 +162,12 @@ def test_a_benchmark_is_told_and_measured_at_its_own_sizes():
 # ---------------------------------------------------------------- figures
 
 
+@pytest.fixture(autouse=True)
+def no_figure_stays_open():
+    yield
+    plt.close("all")
+
+
 def test_the_plane_is_coloured_by_the_gain_of_equal_arms():
     _, ax = plt.subplots()
     figures.phase(0.8, ax)
