@@ -9,7 +9,7 @@ from scipy import stats
 
 from macal import results
 from reproduction import claims
-from reproduction.claims import gain, readings, standing
+from reproduction.claims import readings, standing
 from reproduction.claims.readings import CODE, PLANS, WRITTEN, Plan
 from reproduction.claims.rules import RULES, Rules
 from reproduction.claims.verdict import together
@@ -70,6 +70,7 @@ def test_a_table_is_judged_with_what_waits_to_be_merged(monkeypatch, tmp_path):
         "ihdp_due": [row, row | {"replication": 20}, row | {"method": "macal-rolling", "replication": 3}],
         "ihdp_due-more": [row, row | {"labelled": 20}],
         "ihdp_gp": [row | {"replication": 99}],
+        "ihdp_input-1": [row | {"replication": k} for k in (20, 25, 26)],  # six are planned, from its first one on
     }
     for name in tables:
         (tmp_path / f"{name}.parquet").touch()
@@ -84,17 +85,19 @@ def test_a_table_is_judged_with_what_waits_to_be_merged(monkeypatch, tmp_path):
     found = WRITTEN.load("ihdp")
     assert sorted(found[["method", "replication", "labelled"]].itertuples(index=False, name=None)) == [
         ("macal-rolling", 3, 10), ("random", 0, 10), ("random", 0, 20)]  # fmt: skip
+    assert readings.load("ihdp_input-1")["replication"].tolist() == [20, 25]
     assert len(readings.load("ihdp_gp")) == 1 and CODE.load("ibm") is None
 
 
 def test_the_plan_is_that_of_the_sweeps():
     planned = {}
-    for table, spec in ((t.name, t.sweeps()[name]) for t in tables.TABLES.values() for name in t.planned):
-        if table in gain.SCALES.values():  # whose replications begin later, and which spend by their own number
-            continue
-        for method in spec.methods:
-            key = table, readings.kind(method)
-            planned[key] = max(planned.get(key, 0), max(spec.replications) + 1)
+    for table in tables.TABLES.values():
+        sweeps = table.sweeps()
+        first = min((min(spec.replications) for spec in sweeps.values()), default=0)
+        for spec in (sweeps[name] for name in table.planned):
+            for method in spec.methods:
+                key = table.name, readings.kind(method)
+                planned[key] = max(planned.get(key, 0), max(spec.replications) + 1 - first)
     assert planned == {
         (table, kind): plan.replications
         for table, kinds in PLANS.items()
