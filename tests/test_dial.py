@@ -15,6 +15,7 @@ from reproduction.studies import dial, forecast, jobs, tables
 from reproduction.studies.worlds import World, draw
 from reproduction.theory import allocation, placement
 from reproduction.theory.allocation import LearningCurve
+from reproduction.theory.pairing import value_share
 
 PLAIN = World(r=3.0, rho=0.9, share=0.2, slope=0.0)
 
@@ -60,10 +61,8 @@ def test_gain_of_curves_is_gain_where_powers_are_equal():
 
 
 def test_saving_has_its_ends():
-    assert [placement.saving(r, rho) for r, rho in ((1.0, 1.0), (1.0, -1.0), (3.0, 0.0))] == [1, -1, 0]
-    assert 0 < placement.saving(4.0, 0.5) < 0.5 and placement.saving(1 / 4, 0.5) == pytest.approx(
-        placement.saving(4.0, 0.5)
-    )
+    assert [value_share(rho, r) for r, rho in ((1.0, 1.0), (1.0, -1.0), (3.0, 0.0))] == [1, -1, 0]
+    assert 0 < value_share(0.5, 4.0) < 0.5 and value_share(0.5, 1 / 4) == pytest.approx(value_share(0.5, 4.0))
 
 
 def test_a_rule_is_found_again():

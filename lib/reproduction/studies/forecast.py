@@ -17,6 +17,7 @@ from reproduction.studies.dial import BLOCKS, ESTIMATORS
 from reproduction.studies.jobs import Answer, Job
 from reproduction.theory import allocation, placement
 from reproduction.theory.allocation import LearningCurve
+from reproduction.theory.pairing import value_share
 
 TRAITS = ["natural", "reached", "spread", "correlation", "separation"]
 LABELS = {  # at which a gain is told, and averaged
@@ -62,7 +63,7 @@ def _about(rows: pd.DataFrame) -> dict[str, float]:
         parts["ratio"].append(treated / control)
         parts["best"].append(allocation.best_share_of(*curves, n))
         parts["allocation"].append(allocation.gain_of(told["reached"], told["natural"], *curves, n))
-    saving = placement.saving(told["spread"], told["correlation"])
+    saving = value_share(told["correlation"], told["spread"])
     return {**told, "saving": saving, **{name: float(np.mean(values)) for name, values in parts.items()}}
 
 
@@ -73,7 +74,7 @@ def known(curves: pd.DataFrame) -> pd.DataFrame:
         curves: ``dial_curves`` or ``acic_curves``.
 
     Returns:
-        By case: ``TRAITS`` averaged over replications, and ``saving``, see :func:`.placement.saving`; ``ratio`` of the
+        By case: ``TRAITS`` averaged over replications, and ``saving`` (:func:`.pairing.value_share`); ``ratio`` of the
         arms' root errors with half of the labels each, ``best`` share of treated, and ``allocation`` part of the gain,
         these three averaged over ``LABELS``.
     """

@@ -6,8 +6,8 @@ error grows with
 
     kappa = 2 rho / (r + 1 / r),
 
-from -1 to 1. Whether MACAL's labels save it depends on how far the arms lie apart, u, from 0 (randomised) to 1
-(separable). The rule is linear in both and in their product:
+from -1 to 1 (:func:`.pairing.value_share`). Whether MACAL's labels save it depends on how far the arms lie apart, u,
+from 0 (randomised) to 1 (separable). The rule is linear in both and in their product:
 
     log(MACAL / balanced) = c_0 + c_1 kappa + c_2 u + c_3 kappa u.
 """
@@ -18,11 +18,6 @@ from numpy.typing import ArrayLike
 
 Coefficients = Float[np.ndarray, "4"]
 PerCase = Float[np.ndarray, "k"]
-
-
-def saving(r: float | np.ndarray, rho: float | np.ndarray) -> float | np.ndarray:
-    """Kappa: 1 where the surfaces are the same, -1 where one is the other's negative, 0 where nothing is shared."""
-    return 2 * rho / (r + 1 / r)
 
 
 def _design(kappa: ArrayLike, u: ArrayLike) -> Float[np.ndarray, "k 4"]:
