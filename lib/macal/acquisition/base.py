@@ -99,6 +99,18 @@ class Criterion(ABC):
             state = replace(state, labelled=np.concatenate([state.labelled, batch]))
 
 
+class Planned(Criterion):
+    """A criterion that plans many batches in one go, and keeps what it computes; one batch is the first of a plan."""
+
+    @abstractmethod
+    def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
+        """See :meth:`Criterion.plan`."""
+
+    def select(self, state: PoolState, batch_size: int) -> Indices:
+        """See :meth:`Criterion.select`."""
+        return next(self.plan(state, [batch_size]), np.empty(0, np.int64))
+
+
 def as_batch_size(batch_size: Any, criterion: Criterion) -> int:
     """Return ``batch_size`` as an int that the criterion can make use of.
 

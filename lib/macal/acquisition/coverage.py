@@ -15,14 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float
 
-from macal.acquisition.base import Criterion, PoolState
+from macal.acquisition.base import Planned, PoolState
 from macal.shapes import Arms, Covariates, Indices, Outcomes, Rows
 
 _BLOCK = 2048  # units whose distances to all others are held at a time
 
 
 @dataclass(frozen=True)
-class FCCM(Criterion):
+class FCCM(Planned):
     """Cover both arms from both sides, one unit at a time.
 
     With g = p + alpha q and the balance r = p q / (p + q)^2: of the candidates with p, q > 0 the one with the largest
@@ -47,10 +47,6 @@ class FCCM(Criterion):
             raise ValueError(f"alpha must be a finite number of at least 0, got {self.alpha!r}")
         if len(self.radii) != 4 or not all(0 <= radius < np.inf for radius in self.radii):
             raise ValueError(f"radii must be four finite numbers of at least 0, got {self.radii}")
-
-    def select(self, state: PoolState, batch_size: int) -> Indices:
-        """See :meth:`Criterion.select`."""
-        return next(self.plan(state, [batch_size]), np.empty(0, np.int64))
 
     def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
         """See :meth:`Criterion.plan`."""

@@ -1,7 +1,7 @@
 """Criteria made of distances between covariates: Core-Set, QHTE, Symmetry and MACAL.
 
 All four need (x, t, start) alone, so that a whole campaign can be planned before any outcome is known:
-:meth:`Criterion.plan` keeps what it has computed from one batch to the next. Notation: ``m[i]`` is the distance from
+:meth:`Planned.plan` keeps what it has computed from one batch to the next. Notation: ``m[i]`` is the distance from
 unit i to the nearest labelled unit of its own arm, with the picks of the batch under way counted as labelled.
 
 References:
@@ -22,7 +22,7 @@ from typing import ClassVar
 import numpy as np
 
 from macal.acquisition.arms import Arm, farthest_first, split_arms
-from macal.acquisition.base import Criterion, PoolState
+from macal.acquisition.base import Planned, PoolState
 from macal.acquisition.pairs import PairSearch
 from macal.registry import UnknownName
 from macal.shapes import Indices
@@ -31,8 +31,8 @@ METRICS = ("euclidean", "sqeuclidean")
 
 
 @dataclass(frozen=True)
-class _Planned(Criterion):
-    """A criterion that plans many batches in one go; one batch is the first of a plan.
+class _Distances(Planned):
+    """A plan from distances.
 
     Attributes:
         device: where the matrix products are computed, as PyTorch names it.
@@ -40,16 +40,8 @@ class _Planned(Criterion):
 
     device: str = field(default="cpu", kw_only=True)
 
-    @abstractmethod
-    def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
-        """See :meth:`Criterion.plan`."""
 
-    def select(self, state: PoolState, batch_size: int) -> Indices:
-        """See :meth:`Criterion.select`."""
-        return next(self.plan(state, [batch_size]), np.empty(0, np.int64))
-
-
-class _FarthestFirst(_Planned):
+class _FarthestFirst(_Distances):
     @abstractmethod
     def arms(self, state: PoolState) -> list[Arm]:
         """Groups of units within which distances count."""
@@ -89,7 +81,7 @@ class QHTE(_FarthestFirst):
 
 
 @dataclass(frozen=True)
-class _Pairs(_Planned):
+class _Pairs(_Distances):
     """One treated and one control unit at a time.
 
     Once an arm is exhausted, and for the last unit of an odd batch, the pick is one-sided: farthest-first, as in
