@@ -1,11 +1,12 @@
 """Designs against brute force in joint Gaussians, and against the public code of ABC3."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import pdist
 
 import macal
 from macal.acquisition import PoolState
@@ -197,3 +198,25 @@ def test_targets_must_be_a_number(unchecked, targets):
 def test_bad_priors(arguments, message):
     with pytest.raises(ValueError, match=message):
         Prior(*arguments)
+
+
+def test_fixed_hyperparameters_plan_a_whole_campaign_whatever_the_outcomes_scale():
+    problem = macal.load("ihdp", 0)
+    plan = macal.schedule(problem, "alc-fixed", n_queries=3)
+    assert len(plan) == 40
+    unit = np.median(pdist(problem.pool.x.astype(float)))  # 470 units: all of them
+    known = Prior((7.0, 7.0), (2 * unit,) * 2, (1.4, 1.4))
+    state = PoolState(problem.pool.x.astype(float), problem.pool.t, problem.start, prior=known)
+    expected = macal.get("alc").select(state, 20)
+    found = macal.get("alc-fixed", lengthscale=2.0, noise=0.2).select(replace(state, prior=None), 20)
+    assert found.tolist() == expected.tolist()
+
+
+def test_fixed_hyperparameters_must_be_in_range():
+    with pytest.raises(ValueError, match="finite numbers above 0"):
+        macal.get("alc-fixed", noise=0.0)
+
+
+def test_equal_units_leave_no_distance_to_go_by():
+    state = PoolState(np.ones((8, 2)), np.arange(8) % 2, np.array([0]))
+    assert len({*macal.get("alc-fixed").select(state, 7)}) == 7

@@ -9,11 +9,12 @@ from macal.acquisition.bald import MuBald, MuPiBald, MuRhoBald, PiBald, RhoBald,
 from macal.acquisition.base import Criterion, PoolState, plan_batches
 from macal.acquisition.controls import RandomPairs, RandomRare
 from macal.acquisition.coverage import FCCM
-from macal.acquisition.design import ABC3, ALC, EpigMu, EpigTau
+from macal.acquisition.design import ABC3, ALC, EpigMu, EpigTau, FixedALC
 from macal.acquisition.distances import QHTE, CoreSet, Macal, Symmetry
 from macal.acquisition.features import Badge, Bait, Lcmd, from_features
 from macal.acquisition.random import Random, RandomBalanced, RandomShare
 from macal.acquisition.rolling import Rolling
+from macal.acquisition.shares import MacalNeyman, Neyman
 from macal.registry import Catalogue, Entry
 from macal.shapes import Indices
 
@@ -43,8 +44,11 @@ CRITERIA = Catalogue(
         "fccm": Entry(FCCM, "FCCM", "Wen et al. 2025b", ("#8C510A", "-")),
         "abc3": Entry(ABC3, "ABC3", "Cha and Lee 2025", ("#35978F", "--")),
         "alc": Entry(ALC, "ALC", "Cohn 1996", ("#35978F", "-")),
+        "alc-fixed": Entry(FixedALC, "ALC, fixed", "Cohn 1996", ("#35978F", ":")),
         "epig-mu": Entry(EpigMu, "EPIG-μ", "Gao et al. 2025", ("#5E3C99", "--")),
         "epig-tau": Entry(EpigTau, "EPIG-τ", "Gao et al. 2025", ("#5E3C99", "-")),
+        "neyman": Entry(Neyman, "Neyman shares", "Neyman 1934", ("#8C510A", "--")),
+        "macal-neyman": Entry(MacalNeyman, "MACAL, Neyman shares", "this project", ("#CC3377", ":")),
         "macal-rolling": Entry(Rolling, "MACAL, rolling", "this project", ("#CC3377", "--")),
     },
 )

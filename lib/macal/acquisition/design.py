@@ -19,17 +19,19 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from scipy.spatial.distance import pdist
 
-from macal.acquisition.base import Criterion, PoolState
+from macal.acquisition.base import Planned, PoolState
 from macal.acquisition.gaussian import Knowledge
 from macal.posterior import Prior
 from macal.shapes import Covariates, Indices, Outcomes
 
+_SAMPLE = 1000  # units whose distances make a median
 _MOST = 1 - 1e-12  # share of a variance that a label explains: all of it would be infinite information
 
 
 @dataclass(frozen=True)
-class _Design(Criterion):
+class _Design(Planned):
     """The unit with the largest gain, one at a time; ties to the lowest index.
 
     Attributes:
@@ -56,10 +58,6 @@ class _Design(Criterion):
     def covariates(self, state: PoolState) -> Covariates:
         """What the kernel is a function of, (n, d)."""
         return state.x
-
-    def select(self, state: PoolState, batch_size: int) -> Indices:
-        """See :meth:`Criterion.select`."""
-        return next(self.plan(state, [batch_size]), np.empty(0, np.int64))
 
     def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
         """See :meth:`Criterion.plan`."""
@@ -123,6 +121,39 @@ class EpigMu(ALC):
         # c' S^-1 c = (S_11 c_0^2 - 2 S_01 c_0 c_1 + S_00 c_1^2) / det S
         quadratic = s[1, 1] * c[0] ** 2 - 2 * s[0, 1] * c[0] * c[1] + s[0, 0] * c[1] ** 2
         return _information(quadratic, s[0, 0] * s[1, 1] - s[0, 1] ** 2, v)
+
+
+@dataclass(frozen=True)
+class FixedALC(ALC):
+    """ALC under hyperparameters that no label has moved: a whole campaign can be planned before any outcome is known.
+
+    Independent surfaces of equal variance; the scale of the outcome does not matter.
+
+    Attributes:
+        targets: see :class:`_Design`.
+        lengthscale: of the squared exponential kernel, in median distances between units of the pool.
+        noise: variance of a label's noise, where that of a surface is 1.
+
+    Raises:
+        ValueError: a parameter out of range.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    lengthscale: float = 1.0
+    noise: float = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        Prior((1.0, 1.0), (self.lengthscale,) * 2, (self.noise,) * 2)
+
+    def prior(self, state: PoolState) -> Prior:
+        """See :meth:`_Design.prior`."""
+        some = np.random.default_rng(0).permutation(len(state.x))[:_SAMPLE]
+        distances = pdist(state.x[some])
+        apart = distances[distances > 0]
+        unit = float(np.median(apart)) if apart.size else 1.0
+        return Prior((1.0, 1.0), (self.lengthscale * unit,) * 2, (self.noise,) * 2)
 
 
 @dataclass(frozen=True)

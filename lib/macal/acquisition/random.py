@@ -61,7 +61,17 @@ class RandomShare(Criterion):
         """See :meth:`Criterion.select`."""
         free = state.rng.permutation(state.unlabelled)
         treated, control = free[state.t[free] == 1], free[state.t[free] == 0]
-        batch_size = min(batch_size, free.size)
-        wanted = self.share * (len(state.labelled) + batch_size) - (state.t[state.labelled] == 1).sum()
-        n_treated = int(np.clip(round(wanted), batch_size - control.size, min(treated.size, batch_size)).clip(min=0))
-        return np.concatenate([treated[:n_treated], control[: batch_size - n_treated]])
+        n_control, n_treated = by_share(state, self.share, batch_size)
+        return np.concatenate([treated[:n_treated], control[:n_control]])
+
+
+def by_share(state: PoolState, share: float, batch_size: int) -> tuple[int, int]:
+    """Control and treated units of a batch that bring the treated's share of all labels nearest to ``share``.
+
+    Where an arm is exhausted the other one fills the batch.
+    """
+    control, treated = np.bincount(state.t[state.unlabelled], minlength=2).tolist()
+    batch_size = min(batch_size, control + treated)
+    wanted = share * (len(state.labelled) + batch_size) - (state.t[state.labelled] == 1).sum()
+    n_treated = int(np.clip(round(wanted), max(0, batch_size - control), min(treated, batch_size)))
+    return batch_size - n_treated, n_treated
