@@ -8,6 +8,7 @@ from typing import Any
 from macal.models.base import Fitted, Model, NotFitted, Task
 from macal.models.due import Due
 from macal.models.exact_gp import ExactGP
+from macal.models.joint_gp import JointGP
 from macal.models.meta import MetaLearner
 from macal.registry import Catalogue, Entry
 
@@ -15,6 +16,7 @@ MODELS = Catalogue(
     "model",
     {
         "exact-gp": Entry(ExactGP, "exact GP", "Rasmussen and Williams 2006"),
+        "joint-gp": Entry(JointGP, "joint GP", "Bonilla et al. 2007"),
         "due": Entry(Due, "deep kernel", "van Amersfoort et al. 2021"),
         "meta-learner": Entry(MetaLearner, "meta-learner", "Künzel et al. 2019"),
     },

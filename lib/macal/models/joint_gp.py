@@ -1,0 +1,226 @@
+"""One exact Gaussian process for both arms: two surfaces, correlated, with one length scale.
+
+Cov(f_r(x), f_s(z)) = sigma_r sigma_s exp(-|x - z|^2 / (2 l^2)), times rho where r and s differ; outcomes have the mean
+and the noise of their arm. The hyperparameters are those of largest posterior density, under the weak priors of
+:data:`PRIORS`: with a dozen labels in an arm the likelihood alone may take all of them for noise, and an arm taken for
+noise is never asked again by a criterion that believes it.
+
+Notation: C = K + diag(noise) = L L', r = y - mean, w = C^-1 r.
+
+References:
+    E. Bonilla, K. M. Chai and C. Williams, "Multi-task Gaussian Process Prediction", Advances in Neural Information
+    Processing Systems 20, 2007 (the covariance; gpytorch's Hadamard multitask kernel has the same).
+    A. Alaa and M. van der Schaar, "Bayesian Inference of Individualized Treatment Effects using Multi-task Gaussian
+    Processes", Advances in Neural Information Processing Systems 30, 2017 (its use for effects).
+    C. E. Rasmussen and C. K. I. Williams, *Gaussian Processes for Machine Learning*, MIT Press, 2006 (Eqs. 2.25, 2.26,
+    5.8 and 5.9).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from jaxtyping import Float
+from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.linalg.lapack import dpotri
+from scipy.optimize import minimize
+from scipy.spatial.distance import pdist, squareform
+
+from macal.kernels import JITTER, rbf_of
+from macal.models.base import NotFitted, Task
+from macal.posterior import Posterior, Prior
+from macal.problem import Split
+from macal.shapes import Covariates, Gram, Outcomes
+
+# mean and s.d. of each parameter's normal prior, for outcomes with mean 0 and variance 1; control first
+PRIORS = np.array(
+    [
+        (0.0, 1.0),  # mean of an arm's outcomes
+        (0.0, 1.0),
+        (0.0, 1.0),  # log sigma
+        (0.0, 1.0),
+        (-2.3, 1.5),  # log of noise over sigma^2: a tenth, within a factor of 20
+        (-2.3, 1.5),
+        (0.0, 1.0),  # log of the length scale over the median distance between labels
+        (0.0, 1.0),  # artanh rho
+    ]
+)
+_BLOCK = 4096  # places whose covariances with all labels are held at a time
+_WIDEST = 6.0  # prior s.d.s that a parameter may be away from its prior mean
+
+Parameters = Float[np.ndarray, "8"]
+
+
+@dataclass(frozen=True, eq=False)
+class _Labels:
+    """Outcomes to explain, sorted by arm.
+
+    Attributes:
+        squared: squared distances between the n labels, over the squared median distance, (n, n).
+        y: outcomes, centred and scaled, (n,).
+        controls: how many of the labels, the first ones, are control.
+    """
+
+    squared: Gram
+    y: Outcomes
+    controls: int
+
+    def arms(self) -> tuple[slice, slice]:
+        return slice(self.controls), slice(self.controls, None)
+
+    def spread(self, two: Float[np.ndarray, "2"]) -> Outcomes:
+        """One of two numbers for each label, that of its arm, (n,)."""
+        return np.repeat(two, [self.controls, len(self.y) - self.controls])
+
+    def evidence(self, at: Parameters) -> tuple[float, Parameters]:
+        """Log marginal likelihood and its gradient (Eqs. 5.8 and 5.9).
+
+        evidence = -(r'w + log det C + n log 2 pi) / 2; with M = w w' - C^-1, d evidence / d theta =
+        tr[M dC / d theta] / 2, and for an arm's mean the sum of w over the arm.
+        """
+        mean, sigma, ratio, length, rho = at[:2], np.exp(at[2:4]), np.exp(at[4:6]), np.exp(at[6]), np.tanh(at[7])
+        own, other = self.arms()
+        k = rbf_of(self.squared / length**2)  # (n, n)
+        k *= np.outer(self.spread(sigma), self.spread(sigma))
+        across = k[own, other].copy()  # before rho: its derivative in rho
+        k[own, other] *= rho
+        k[other, own] *= rho
+        noise = ratio * sigma**2
+        root = cholesky(k + np.diag(self.spread(noise + JITTER)), lower=True, check_finite=False)
+        residual = self.y - self.spread(mean)
+        w = cho_solve((root, True), residual, check_finite=False)
+        value = -0.5 * (residual @ w + len(w) * np.log(2 * np.pi)) - np.log(root.diagonal()).sum()
+        m = -_inverse(root)
+        m += np.outer(w, w)
+        by_rho = (m[own, other] * across).sum()
+        by_noise = np.array([m.diagonal()[arm].sum() / 2 for arm in self.arms()]) * noise
+        m *= k  # M . K
+        by_sigma = np.array([m[arm].sum() for arm in self.arms()]) + 2 * by_noise
+        by_length = (m * self.squared).sum() / (2 * length**2)
+        by_mean = [w[arm].sum() for arm in self.arms()]
+        return value, np.array([*by_mean, *by_sigma, *by_noise, by_length, by_rho * (1 - rho**2)])
+
+
+def _inverse(root: Gram) -> Gram:
+    """Inverse of L L' from its factor L."""
+    lower, _ = dpotri(root, lower=True)
+    return np.tril(lower) + np.tril(lower, -1).T
+
+
+@dataclass(frozen=True, eq=False)
+class FittedJointGP:
+    """Both surfaces after a fit.
+
+    Attributes:
+        prior: fitted hyperparameters, in the outcome's unit.
+        mean: of each arm's outcomes, (2,).
+        labelled: what it was fitted to.
+        root: lower Cholesky factor of the outcomes' covariance, (n, n).
+        info: the fitted correlation of the surfaces, ``rho``.
+    """
+
+    prior: Prior
+    mean: Float[np.ndarray, "2"]
+    labelled: Split
+    root: Gram
+    info: Mapping[str, float] = field(default_factory=dict)
+
+    def predict(self, x: Covariates) -> Posterior:
+        """Return the posterior of both noiseless outcomes at ``x``, (n, d) (Eqs. 2.25 and 2.26)."""
+        blocks = [self._predict(x[k : k + _BLOCK]) for k in range(0, len(x), _BLOCK)]
+        mean, cov = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+        return Posterior(mean, cov)
+
+    def _predict(self, x: Covariates) -> tuple[np.ndarray, np.ndarray]:
+        known, t = self.labelled.x.astype(np.float64), self.labelled.t
+        new = x.astype(np.float64)
+        # L^-1 k(labels, new), (labels, n) for each surface
+        told = [
+            solve_triangular(self.root, self.prior.covariance(known, t, new, s), lower=True, check_finite=False)
+            for s in (0, 1)
+        ]
+        residual = solve_triangular(self.root, self.labelled.y - self.mean[t], lower=True)
+        mean = np.stack([self.mean[s] + residual @ told[s] for s in (0, 1)], axis=1)  # (n, 2)
+        cov = np.empty((len(x), 2, 2))
+        for r, s in ((0, 0), (0, 1), (1, 1)):
+            cov[:, r, s] = cov[:, s, r] = self.prior.between(r, s) - np.einsum("kn,kn->n", told[r], told[s])
+        return mean, cov
+
+
+@dataclass(frozen=True)
+class JointGP:
+    """One exact process for both arms, with fitted correlation; see the module for its covariance and priors.
+
+    Outcomes are centred and scaled by the labelled units' mean and standard deviation.
+
+    Attributes:
+        provides: of a fitted model to criteria, "posterior" and "prior".
+        correlated: whether the surfaces' correlation is fitted; else it is 0, and what the arms share is the length
+            scale.
+        most: labels that the hyperparameters are fitted to, drawn at random where there are more.
+
+    Raises:
+        ValueError: fewer labels than 2.
+    """
+
+    provides: ClassVar[tuple[str, ...]] = ("posterior", "prior")
+
+    correlated: bool = True
+    most: int = 1000
+
+    def __post_init__(self) -> None:
+        if isinstance(self.most, bool) or not isinstance(self.most, int) or self.most < 2:
+            raise ValueError(f"most must be a whole number of labels, at least 2; got {self.most!r}")
+
+    def fit(self, tasks: Sequence[Task]) -> list[FittedJointGP]:
+        """Fit both arms to the labelled units of each task.
+
+        Args:
+            tasks: labelled units, at least one each; validation units are not used, the seed draws at most ``most``.
+
+        Raises:
+            ValueError: a task without labelled units.
+            NotFitted: a covariance without Cholesky factor.
+        """
+        return [self._fit(place, task) for place, task in enumerate(tasks)]
+
+    def _fit(self, place: int, task: Task) -> FittedJointGP:
+        units = task.labelled
+        if not len(units):
+            raise ValueError(f"a model needs at least one labelled unit, got none in tasks[{place}]")
+        centre, scale = float(units.y.mean()), float(units.y.std()) or 1.0
+        some = np.random.default_rng(task.seed).permutation(len(units))[: self.most]
+        try:
+            unit, at = self._climb(units[np.sort(some)], centre, scale)
+            prior = _prior(at, unit, scale)
+            x, t = units.x.astype(np.float64), units.t
+            covariance = prior.covariance(x, t, x, t)
+            root = cholesky(covariance + np.diag(prior.noise[t] + JITTER * prior.variance[t]), lower=True)
+        except np.linalg.LinAlgError as error:
+            reason = f"{len(units)} labelled units: the covariance is not positive definite ({error})"
+            raise NotFitted(place, reason) from error
+        return FittedJointGP(prior, centre + scale * at[:2], units, root, {"rho": prior.rho})
+
+    def _climb(self, units: Split, centre: float, scale: float) -> tuple[float, Parameters]:
+        """Unit of the length scale, and the parameters of largest posterior density."""
+        order = np.argsort(units.t, kind="stable")
+        distances = pdist(units.x.astype(np.float64)[order])
+        unit = float(np.median(distances[distances > 0])) if (distances > 0).any() else 1.0
+        y, controls = (units.y[order] - centre) / scale, int((units.t == 0).sum())
+        labels = _Labels(squareform((distances / unit) ** 2), y, controls)
+        mean, deviation = PRIORS.T
+
+        def descend(z: Parameters) -> tuple[float, Parameters]:
+            value, gradient = labels.evidence(mean + deviation * z)
+            return z @ z / 2 - value, z - deviation * gradient
+
+        bounds = [(-_WIDEST, _WIDEST)] * 7 + [(-_WIDEST, _WIDEST) if self.correlated else (0.0, 0.0)]
+        found = minimize(descend, np.zeros(8), jac=True, method="L-BFGS-B", bounds=bounds)
+        return unit, mean + deviation * found.x
+
+
+def _prior(at: Parameters, unit: float, scale: float) -> Prior:
+    """Hyperparameters in the units of the covariates and of the outcome."""
+    variance = scale**2 * np.exp(2 * at[2:4])
+    return Prior(variance, [unit * float(np.exp(at[6]))] * 2, variance * np.exp(at[4:6]), float(np.tanh(at[7])))
