@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 
 import macal
+from macal import models
+from macal.campaigns import begin
 from macal.models import get
 
 GP = get("exact-gp", optimiser="lbfgs", steps=15)
@@ -79,3 +81,35 @@ def test_errors_of_the_surfaces(problem):
 def test_run_refuses(problem, arguments, message):
     with pytest.raises(ValueError, match=message):
         macal.run(problem, **arguments)
+
+
+def test_a_chooser_chooses_and_the_model_judges():
+    problem = macal.load("ihdp", 0)
+    chosen = macal.run(problem, "alc", "meta-learner", every=2, chooser="joint-gp", n_queries=3)
+    own = macal.run(problem, "alc", "joint-gp", n_queries=3)
+    assert chosen.attrs["picks"] == own.attrs["picks"] and chosen.step.tolist() == [0, 2, 3]
+    sets = [problem.labelled(own.attrs["picks"][:k]) for k in (0, 2, 3)]
+    assert chosen.pehe.tolist() == macal.evaluate(problem, sets, "meta-learner").pehe.tolist()
+
+
+def test_a_chooser_must_provide_what_the_criterion_needs():
+    with pytest.raises(ValueError, match="ALC needs the prior of a fitted model, which MetaLearner does not provide"):
+        macal.run(macal.load("ihdp", 0), "alc", "exact-gp", chooser="meta-learner", n_queries=1)
+
+
+def test_batches_that_are_chosen_ahead_come_from_one_fit():
+    problem, fits = macal.load("ihdp", 0), []
+
+    class Counting(type(models.get("joint-gp"))):
+        def fit(self, tasks):
+            fits.append(len(tasks[0].labelled))
+            return super().fit(tasks)
+
+    played = begin(problem, "alc", n_queries=5)
+    played.play(Counting(), ahead=2)
+    assert fits == [10, 30, 50] and [len(b) for b in played.batches] == [10] * 5
+    (fitted,) = models.get("joint-gp").fit([models.Task(problem.pool[np.sort(problem.start)])])
+    step = begin(problem, "alc", n_queries=2)
+    step.advance(fitted)
+    step.advance(fitted)
+    assert [b.tolist() for b in step.batches] == [b.tolist() for b in played.batches[:2]]

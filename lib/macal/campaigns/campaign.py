@@ -10,7 +10,8 @@ from macal import acquisition
 from macal.acquisition import Criterion, PoolState
 from macal.acquisition.base import as_batch_size
 from macal.arguments import as_count
-from macal.models import Fitted
+from macal.campaigns.evaluation import train
+from macal.models import Fitted, Model
 from macal.problem import Problem
 from macal.shapes import Indices
 
@@ -54,8 +55,25 @@ class Campaign:
             self.criterion, pool.x, pool.t, self.problem.start, self.n_queries, self.batch_size, self.seed
         )
 
-    def advance(self, fitted: Fitted) -> None:
-        """Choose the next batch by the model that was fitted to the labels so far."""
+    def play(self, chooser: Model, ahead: int = 1) -> None:
+        """Choose all batches that are left, by a model that is fitted to the labels so far, and judge nothing.
+
+        Args:
+            chooser: provides what the criterion needs; one that needs nothing is planned.
+            ahead: batches that are chosen from one fit, as if no answer came in between.
+
+        Raises:
+            NotFitted: the chooser fails; ``place`` is 0.
+        """
+        if not self.criterion.needs:
+            return self.plan()
+        while not self.over:
+            (fitted,) = train(chooser, [(self.problem, self.labelled())])
+            self.advance(fitted, min(ahead, self.n_queries - len(self.batches)))
+        return None
+
+    def advance(self, fitted: Fitted, batches: int = 1) -> None:
+        """Choose the next batch, or so many, by the model that was fitted to the labels so far."""
         pool, needs = self.problem.pool, self.criterion.needs
         x = pool.x
         posterior = fitted.predict(x) if "posterior" in needs else None
@@ -63,7 +81,7 @@ class Campaign:
         prior = fitted.prior if "prior" in needs else None
         rng = np.random.default_rng([self.seed, len(self.batches)])
         state = PoolState(x.astype(np.float64), pool.t, self.labelled(), rng, posterior, features, prior=prior)
-        self.batches.append(self.criterion.select(state, self.batch_size))
+        self.batches += self.criterion.plan(state, [self.batch_size] * batches)
 
 
 def begin(

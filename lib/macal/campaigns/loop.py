@@ -48,11 +48,12 @@ def stages(
     size: int = 32,
     done: int = 0,
     measures: Measures | None = None,
+    chooser: Model | None = None,
 ) -> Iterator[list[Row]]:
     """Play campaigns through, and yield the rows of one stage after the other: what is trained as one batch.
 
-    Label-free campaigns are planned first; a stage is ``size`` of their trainings. Of the others a stage is one step,
-    all campaigns in lock-step.
+    Label-free campaigns, and all where there is a chooser, are played first; a stage is ``size`` of their trainings. Of
+    the others a stage is one step, all campaigns in lock-step.
 
     Args:
         campaigns: all label-free or none; at their beginning, or as ``done`` stages have left them.
@@ -61,20 +62,21 @@ def stages(
         size: trainings per stage of label-free campaigns.
         done: stages that are not to be repeated.
         measures: more columns of the rows, see :func:`run_all`.
+        chooser: chooses in place of the model; see :func:`run`.
 
     Raises:
         ValueError: label-free and model-based campaigns together; see also :func:`check_needs`.
     """
-    kinds = {bool(c.criterion.needs) for c in campaigns}
+    for campaign in campaigns:
+        check_needs(campaign.criterion, chooser or model)
+    kinds = {bool(c.criterion.needs) and chooser is None for c in campaigns}
     if len(kinds) > 1:
         raise ValueError("label-free and model-based campaigns are played apart: one kind is planned, the other not")
     if kinds == {True}:
-        for campaign in campaigns:
-            check_needs(campaign.criterion, model)
         yield from _lock_step(campaigns, model, done, measures)
         return
     for campaign in campaigns:
-        campaign.plan()
+        campaign.play(chooser or model)
     jobs = [(c, k) for c in campaigns for k in trained(len(c.batches), every)]
     jobs.sort(key=lambda job: job[1])  # stable: sizes together, which a batched model likes
     for k in range(done * size, len(jobs), size):
@@ -108,7 +110,12 @@ def _rows(
 
 
 def run(
-    problem: Problem, criterion: Any = "macal", model: Model | str = "exact-gp", every: int = 1, **options: Any
+    problem: Problem,
+    criterion: Any = "macal",
+    model: Model | str = "exact-gp",
+    every: int = 1,
+    chooser: Model | str | None = None,
+    **options: Any,
 ) -> pd.DataFrame:
     """Run one campaign and return its history.
 
@@ -116,7 +123,9 @@ def run(
         problem: the problem.
         criterion: a name of :func:`macal.acquisition.names`, or a criterion.
         model: a name of :func:`macal.models.names`, or a model.
-        every: train at every so many queries (the start and the end always), where the criterion needs no model.
+        every: train at every so many queries (the start and the end always), where the criterion needs no model, or has
+            a chooser.
+        chooser: name or model that the criterion goes by, where ``model`` only judges; ``model`` itself by default.
         options: ``n_queries``, ``batch_size``, ``seed``: see :func:`begin`.
 
     Returns:
@@ -128,7 +137,7 @@ def run(
         ValueError: an argument out of range, or no test set whose true effects are known.
     """
     method = criterion if isinstance(criterion, str) else type(criterion).__name__.lower()
-    table = run_all([problem], {method: criterion}, model, every, **options)
+    table = run_all([problem], {method: criterion}, model, every, chooser=chooser, **options)
     table.attrs["picks"] = table.attrs["picks"][0]
     return table
 
@@ -139,6 +148,7 @@ def run_all(
     model: Model | str = "exact-gp",
     every: int = 1,
     measures: Measures | None = None,
+    chooser: Model | str | None = None,
     **options: Any,
 ) -> pd.DataFrame:
     """Run every criterion on every problem, in lock-step, and return one table of all histories.
@@ -149,6 +159,7 @@ def run_all(
         model: see :func:`run`.
         every: see :func:`run`.
         measures: more columns: name -> function of (problem, labelled indices, fitted model).
+        chooser: see :func:`run`.
         options: see :func:`run`.
 
     Returns:
@@ -156,6 +167,7 @@ def run_all(
     """
     as_count(every, "every")
     model = models.as_model(model)
+    chooser = None if chooser is None else models.as_model(chooser)
     problems = list(problems)
     campaigns = [begin(p, c, name, **options) for p in problems for name, c in criteria.items()]
     for problem in problems:
@@ -163,8 +175,8 @@ def run_all(
     rows = []
     with tqdm(desc="trainings", unit="", disable=None) as bar:
         for kind in (False, True):
-            kin = [c for c in campaigns if bool(c.criterion.needs) is kind]
-            for stage in stages(kin, model, every, measures=measures):
+            kin = [c for c in campaigns if (bool(c.criterion.needs) and chooser is None) is kind]
+            for stage in stages(kin, model, every, measures=measures, chooser=chooser):
                 rows += stage
                 bar.update(len(stage))
     order = {(c.problem.seed, c.method): k for k, c in enumerate(campaigns)}
