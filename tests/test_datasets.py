@@ -108,3 +108,22 @@ def test_exchanged_arms_carry_each_others_surface_and_nothing_else_changes(proto
         assert np.array_equal(own.mu0, exchanged.mu1) and np.array_equal(own.mu1, exchanged.mu0)
         noise = [s.y - np.where(s.t == 1, s.mu1, s.mu0) for s in (own, exchanged)]
         np.testing.assert_allclose(*noise, atol=1e-9)
+
+
+def test_surface_a_is_linear_with_one_effect_for_everybody():
+    problem, other = macal.load("ihdp-a", 3), macal.load("ihdp", 3)
+    assert np.array_equal(problem.pool.x, other.pool.x) and np.array_equal(problem.pool.t, other.pool.t)
+    np.testing.assert_allclose(problem.test.tau, 4)
+    design = np.column_stack([problem.pool.x, np.ones(len(problem.pool))]).astype(float)
+    beta, *_ = np.linalg.lstsq(design, problem.pool.mu0, rcond=None)
+    np.testing.assert_allclose(design @ beta, problem.pool.mu0, atol=1e-4)  # covariates are in single precision
+    noise = problem.pool.y - np.where(problem.pool.t == 1, problem.pool.mu1, problem.pool.mu0)
+    assert abs(noise.std() - 1) < 0.1
+    drawn = [ihdp.surface_a(np.eye(25), np.zeros(25, int), np.random.default_rng(k))[0] for k in range(400)]
+    counts = np.bincount(np.concatenate(drawn).astype(int), minlength=5) / 10_000
+    np.testing.assert_allclose(counts, [0.5, 0.2, 0.15, 0.1, 0.05], atol=0.02)
+
+
+def test_an_unknown_surface_is_refused():
+    with pytest.raises(ValueError, match="unknown surface 'c'; known: a, b"):
+        macal.load("ihdp", 0, surface="c")

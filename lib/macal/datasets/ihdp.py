@@ -1,4 +1,4 @@
-"""IHDP: covariates of a real trial on infants, outcomes simulated by Hill's response surface B.
+"""IHDP: covariates of a real trial on infants, outcomes simulated by Hill's response surface B, or A.
 
 Sources: Hill 2011; Jesson et al. 2021, whose simulation this follows.
 
@@ -15,6 +15,7 @@ import numpy as np
 from macal.datasets import files
 from macal.datasets.rounding import rounded
 from macal.problem import Problem, Split
+from macal.registry import UnknownName
 from macal.shapes import Arms, Covariates, Outcomes
 
 START, BATCH, QUERIES = 10, 10, 46  # Table 1 of the paper
@@ -96,22 +97,46 @@ def surface_b(x: Covariates, t: Arms, rng: np.random.Generator) -> tuple[Outcome
     return mu0, linear - omega
 
 
-def load(seed: int, protocol: str, exchanged: bool = False) -> Problem:
+def surface_a(x: Covariates, t: Arms, rng: np.random.Generator) -> tuple[Outcomes, Outcomes]:
+    """Draw Hill's response surface A: mu0 = x beta, mu1 = mu0 + 4, so that every effect is 4.
+
+    Args:
+        x: covariates, (n, 25).
+        t: treatment, (n,); not used.
+        rng: draws the 25 coefficients from {0, 1, 2, 3, 4} with probabilities (.5, .2, .15, .1, .05).
+
+    Returns:
+        (mu0, mu1), each (n,), in the simulated outcome's unit.
+    """
+    beta = rng.choice(5, size=x.shape[1], p=[0.5, 0.2, 0.15, 0.1, 0.05])
+    mu0 = (x * beta).sum(axis=1)
+    return mu0, mu0 + 4
+
+
+SURFACES = {"a": surface_a, "b": surface_b}
+
+
+def load(seed: int, protocol: str, exchanged: bool = False, surface: str = "b") -> Problem:
     """Return one IHDP replication: pool 470, validation 75, test 202 ("paper"); the last two swapped under "code".
 
     With ``exchanged`` the arms change surfaces, so that the treated's outcome is the exponential one and every effect
-    changes its sign; all else is as without.
+    changes its sign; all else is as without. ``surface`` is Hill's "a" or "b".
+
+    Raises:
+        UnknownName: no such surface.
     """
     from sklearn.model_selection import train_test_split
 
     x, t = covariates()
     rng = np.random.default_rng(seed)
-    mu0, mu1 = surface_b(x, t, rng)[:: -1 if exchanged else 1]
+    if surface not in SURFACES:
+        raise UnknownName("surface", surface, SURFACES)
+    mu0, mu1 = SURFACES[surface](x, t, rng)[:: -1 if exchanged else 1]
     y = np.where(t == 1, mu1, mu0) + rng.normal(size=t.size)
     units = Split(x.astype(np.float32), t, y, mu0, mu1)
     rest, tenth = train_test_split(np.arange(t.size), test_size=0.1, random_state=seed)
     pool, third = train_test_split(rest, test_size=0.3, random_state=seed)
     valid, test = (tenth, third) if protocol == "paper" else (third, tenth)
     start = rng.choice(pool.size, START, replace=False)
-    name = "ihdp-exchanged" if exchanged else "ihdp"
+    name = "ihdp" + "-a" * (surface == "a") + "-exchanged" * exchanged
     return Problem(name, units[pool], units[test], start, units[valid], BATCH, QUERIES, seed, protocol, SOURCES)
