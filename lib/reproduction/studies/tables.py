@@ -197,6 +197,10 @@ TABLES = {
         Table("ihdp-exchanged_curves", "the place of IHDP with its arms exchanged", study="dial"),
         Table("ibm_curves", "IBM's place on the dial", study="dial"),
         Table("cmnist_curves", "CMNIST's place on the dial", study="dial"),
+        *(
+            Table(f"bench_{data}", f"every criterion under every estimator, {data}", study="bench")
+            for data in ("ihdp", "ihdp-exchanged", "ihdp-a", "toy", "acic", "ibm", "cmnist")
+        ),
         Table("tuning", "Table 2's search for hyperparameters", "H1", study="tuning"),
     )
 }
