@@ -14,6 +14,7 @@ from reproduction.claims import (
     absolute_errors,
     algorithm,
     backbones,
+    bench,
     bounds,
     data,
     dial,
@@ -42,6 +43,7 @@ __all__ = [
     "absolute_errors",
     "algorithm",
     "backbones",
+    "bench",
     "bounds",
     "data",
     "dial",
@@ -208,6 +210,15 @@ CLAIMS = (
         dial.judge_forecast,
         "dial",
     ),
+    Claim("S1", "Wen et al. 2025b", "FCCM has a lower error than MACAL", bench.judge_fccm, "instead"),
+    Claim(
+        "S2",
+        "Gao et al. 2025",
+        "The estimator decides which of Causal-EPIG's two targets is better",
+        bench.judge_targets,
+        "instead",
+    ),
+    Claim("S3", "ours", "One criterion is within 5 % of the best everywhere", bench.judge_regret, "instead"),
 )
 
 

@@ -198,7 +198,7 @@ TABLES = {
         Table("ibm_curves", "IBM's place on the dial", study="dial"),
         Table("cmnist_curves", "CMNIST's place on the dial", study="dial"),
         *(
-            Table(f"bench_{data}", f"every criterion under every estimator, {data}", study="bench")
+            Table(f"bench_{data}", f"every criterion under every estimator, {data}", "S1 S2 S3", study="bench")
             for data in ("ihdp", "ihdp-exchanged", "ihdp-a", "toy", "acic", "ibm", "cmnist")
         ),
         Table("tuning", "Table 2's search for hyperparameters", "H1", study="tuning"),

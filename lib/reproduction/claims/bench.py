@@ -1,0 +1,154 @@
+"""Verdicts S1 to S3, on the bench: does FCCM beat MACAL, who decides between EPIG's targets, does one criterion do.
+
+A row of the bench is a data set under an estimator. A criterion's error on a row is log PEHE, mean over sizes; what is
+compared is paired by replication. Tables that are not complete are left out, so that no row is looked at before its
+end; every comparison is adjusted for all rows of the bench, those to come too.
+"""
+
+from contextlib import suppress
+
+import numpy as np
+import pandas as pd
+from scipy.stats import t
+
+from macal.comparison import student
+from reproduction.claims.rules import Rules
+from reproduction.claims.standing import against
+from reproduction.claims.verdict import Verdict, Word, together
+from reproduction.studies import tables
+from reproduction.studies.bench import CHOSEN, DATA, PLANNED
+
+METHODS = f"{PLANNED} {CHOSEN}".split()
+ROWS = sum(len(terms.estimators) for terms in DATA.values())
+PAPER = ("random", "qhte", "macal", "mu-bald", "rho-bald", "mu-rho-bald")  # of the paper's nine, those on the bench
+GOAL = 0.05  # largest regret, as a share of the best criterion's error
+
+
+def load() -> pd.DataFrame:
+    """Read the complete tables.
+
+    Returns:
+        Log PEHE, mean over sizes: by ``dataset``, ``model`` and ``replication``, a column per criterion.
+    """
+    found = []
+    for name, terms in DATA.items():
+        with suppress(FileNotFoundError):
+            table = tables.load(f"bench_{name}")
+            wide = by_method(table)
+            if len(wide) == terms.replications * len(terms.estimators) and not wide.isna().any(axis=None):
+                found.append(wide)
+    return pd.concat(found) if found else pd.DataFrame(columns=METHODS)
+
+
+def by_method(table: pd.DataFrame) -> pd.DataFrame:
+    """Log PEHE of a bench table, mean over sizes, in the shape of :func:`load`; NaN where a campaign is missing."""
+    logs = table.assign(error=np.log(table["pehe"]))
+    keys = ["dataset", "model", "replication"]
+    return logs.pivot_table("error", keys, "method", aggfunc="mean", sort=False).reindex(columns=METHODS)
+
+
+def regret(logs: pd.DataFrame) -> pd.DataFrame:
+    """Log ratio of each criterion to the best of its row, 0 for the best: by ``dataset`` and ``model``."""
+    means = logs.groupby(["dataset", "model"], sort=False).mean()
+    return means.sub(means.min(axis=1), axis=0)
+
+
+def largest(logs: pd.DataFrame) -> pd.DataFrame:
+    """Largest regret of each criterion, the smallest first.
+
+    Returns:
+        By criterion: ``regret``, with Student's 95 % interval ``low``, ``high`` of that comparison alone (it was looked
+        for as the largest, so it errs away from 0), ``row``, where it is, ``rival``, the best there, and ``rows``, on
+        how many the criterion is the best.
+    """
+    found, rows = regret(logs), []
+    for method, place in found.idxmax().items():
+        rival = str(found.loc[place].idxmin())
+        own = logs.xs(place, level=("dataset", "model"))
+        gaps = own[method] - own[rival]
+        bounds = student(gaps)
+        about = {"regret": gaps.mean(), "low": bounds["low"], "high": bounds["high"]}
+        rows.append(about | {"row": ", ".join(place), "rival": rival, "rows": int((found[method] == 0).sum())})
+    return pd.DataFrame(rows, found.columns).sort_values("regret")
+
+
+def duel(logs: pd.DataFrame, one: str, other: str, rules: Rules) -> pd.DataFrame:
+    """Set one criterion against another on every row: see :func:`.standing.against`, adjusted for all rows."""
+    gaps = (logs[one] - logs[other]).unstack(["dataset", "model"])
+    gaps.columns = [", ".join(place) for place in gaps.columns]
+    return against(gaps.astype(float), rules, family=ROWS)
+
+
+def beyond(logs: pd.DataFrame, rules: Rules, goal: float = GOAL) -> pd.DataFrame:
+    """Whether a criterion's error is within the goal of every other's.
+
+    Returns:
+        By row, a column per criterion: "within" where no interval reaches beyond the goal, "beyond" where one excludes
+        it, else "undecided"; Student's intervals that hold together over all rows of the bench and all rivals.
+    """
+    found, limit = {}, np.log1p(goal)
+    for place, own in logs.groupby(["dataset", "model"], sort=False):
+        errors = own.to_numpy()  # (n, k)
+        gaps = errors[:, :, None] - errors[:, None, :]  # (n, k, k): of a criterion to a rival
+        family = ROWS * (errors.shape[1] - 1)
+        reach = t.isf(rules.level / (2 * family), len(gaps) - 1) * gaps.std(axis=0, ddof=1) / np.sqrt(len(gaps))
+        mean = gaps.mean(axis=0)
+        beaten, near = (mean - reach > limit).any(axis=1), (mean + reach <= limit).all(axis=1)
+        found[place] = np.select([beaten, near], ["beyond", "within"], "undecided")
+    return pd.DataFrame(found, logs.columns).T
+
+
+def _untested(logs: pd.DataFrame) -> Verdict | None:
+    return None if len(logs) else Verdict("not tested", "no table of the bench is complete")
+
+
+def judge_fccm(rules: Rules) -> Verdict:
+    """S1: on each row, is FCCM's error below MACAL's?"""
+    logs = load()
+    if missing := _untested(logs):
+        return missing
+    found = duel(logs, "fccm", "macal", rules)
+    words: dict[str, Word] = {"ahead": "holds", "behind": "does not hold", "no lead": "does not hold"}
+    return Verdict(together(words.get(s, "undecided") for s in found["standing"]), _told(found, "FCCM", "MACAL"))
+
+
+def judge_targets(rules: Rules) -> Verdict:
+    """S2: it holds where the same labels' data set has EPIG-mu ahead under one estimator and behind under another."""
+    logs = load()
+    if missing := _untested(logs):
+        return missing
+    found = duel(logs, "epig-mu", "epig-tau", rules)
+    signs = found["standing"].groupby([place.split(", ")[0] for place in found.index]).agg(set)
+    turns = [name for name, words in signs.items() if {"ahead", "behind"} <= words]
+    decided = found["standing"].isin(["ahead", "behind"])
+    one_sided = decided.any() and found.loc[decided, "standing"].nunique() == 1
+    word: Word = "holds" if turns else "does not hold" if decided.all() and one_sided else "undecided"
+    return Verdict(word, _told(found, "EPIG-μ", "EPIG-τ"))
+
+
+def judge_regret(rules: Rules) -> Verdict:
+    """S3: is one criterion's error within 5 % of the best on every row?
+
+    It holds where one criterion is within the goal on all rows of the bench, and does not where every criterion is
+    beyond it on some row.
+    """
+    logs = load()
+    if missing := _untested(logs):
+        return missing
+    places = beyond(logs, rules)
+    rows, good, bad = len(places), (places == "within").all(), (places == "beyond").any()
+    word: Word = "holds" if good.any() and rows == ROWS else "does not hold" if bad.all() else "undecided"
+    best = largest(logs).iloc[0]
+    return Verdict(
+        word,
+        f"{rows} of {ROWS} rows; {bad.sum()} of {len(METHODS)} criteria lose more than {GOAL:.0%} somewhere; the"
+        f" smallest largest regret is that of {best.name}: {best.regret:.2f} [{best.low:.2f}, {best.high:.2f}] to"
+        f" {best.rival} ({best.row})",
+    )
+
+
+def _told(found: pd.DataFrame, one: str, other: str) -> str:
+    counts = found["standing"].value_counts()
+    spread = f"log ratio {found['log_ratio'].min():+.2f} to {found['log_ratio'].max():+.2f}"
+    words = ", ".join(f"{counts.get(word, 0)} {word}" for word in ("ahead", "behind", "no lead", "undecided"))
+    return f"{one} against {other} on {len(found)} of {ROWS} rows: {words}; {spread}"

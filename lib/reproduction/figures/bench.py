@@ -1,0 +1,58 @@
+"""Figures of the bench: pure functions of tables."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.image import AxesImage
+
+from macal import acquisition
+
+MOST = 0.5  # regret at which the colour is full
+
+
+def label(method: str) -> str:
+    """What a criterion of the bench is called in a figure."""
+    if method in acquisition.CRITERIA:
+        return acquisition.CRITERIA[method].label
+    name, _, rest = method.rpartition("-")
+    return f"{acquisition.CRITERIA[name].label}, " + ("4 queries ahead" if rest == "ahead" else f"weight {rest}")
+
+
+def regrets(table: pd.DataFrame, ax: Axes) -> AxesImage:
+    """Colour and print the regret of each criterion on each row, and the largest of each below.
+
+    Args:
+        table: :func:`reproduction.claims.bench.regret`, its columns in the order of drawing.
+        ax: where to draw.
+    """
+    whole = pd.concat([table, table.max().to_frame(("largest", "")).T])
+    drawn = ax.imshow(whole, cmap="YlOrRd", vmin=0, vmax=MOST, aspect="auto")
+    for (row, column), value in np.ndenumerate(whole.to_numpy()):
+        dark = value > 0.6 * MOST
+        weight = "bold" if value == 0 else "normal"
+        text = {"fontsize": 7, "ha": "center", "va": "center", "fontweight": weight}
+        ax.text(column, row, f"{value:.2f}"[1:] if value < 1 else f"{value:.1f}", color="w" if dark else "k", **text)
+    ax.set_xticks(range(whole.shape[1]), [label(method) for method in whole], rotation=60, ha="right", fontsize=8)
+    ax.set_yticks(range(len(whole)), [", ".join(filter(None, place)) for place in whole.index], fontsize=8)
+    data = [place[0] for place in whole.index]
+    for row in (k for k in range(1, len(data)) if data[k] != data[k - 1]):
+        ax.axhline(row - 0.5, color="k", linewidth=0.8)
+    ax.tick_params(length=0)
+    return drawn
+
+
+def forest(table: pd.DataFrame, ax: Axes) -> Axes:
+    """Draw log ratios with their intervals, a row each, filled where they are decided.
+
+    Args:
+        table: ``log_ratio``, ``low``, ``high``, ``standing`` by row.
+        ax: where to draw.
+    """
+    places = np.arange(len(table))[::-1]
+    decided = table["standing"].isin(["ahead", "behind"]).to_numpy()
+    ax.hlines(places, table["low"], table["high"], color="#0072B2", linewidth=1.2)
+    fill = ["#0072B2" if known else "white" for known in decided]
+    ax.scatter(table["log_ratio"], places, 22, fill, edgecolors="#0072B2", zorder=3)
+    ax.axvline(0, color="0.6", linewidth=0.8)
+    ax.set_yticks(places, table.index, fontsize=8)
+    return ax

@@ -1,0 +1,133 @@
+"""The bench: what a campaign records, and what the verdicts S1 to S3 say of made-up errors."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import macal
+from macal.campaigns import begin
+from reproduction.claims import RULES, bench
+from reproduction.figures.bench import label
+from reproduction.studies import bench as study
+
+
+def made(lead, rows=6, replications=20, noise=0.02):
+    """Log errors on so many rows of three estimators each: criterion -> its log ratio to the others, per estimator."""
+    rng = np.random.default_rng(0)
+    models = ["exact GP", "joint GP", "T-learner"]
+    places = [(f"data{k // 3}", models[k % 3], r) for k in range(rows) for r in range(replications)]
+    index = pd.MultiIndex.from_tuples(places, names=["dataset", "model", "replication"])
+    errors = rng.normal(size=(len(index), 1)) + noise * rng.normal(size=(len(index), 19))
+    logs = pd.DataFrame(errors, index, bench.METHODS)
+    for method, by_model in lead.items():
+        shift = dict(zip(models, np.broadcast_to(by_model, 3), strict=True))
+        logs[method] += np.array([shift[model] for _, model, _ in index])
+    return logs
+
+
+@pytest.fixture
+def given(monkeypatch):
+    return lambda logs: monkeypatch.setattr(bench, "load", lambda: logs)
+
+
+def test_a_campaign_is_chosen_by_one_model_and_judged_by_all():
+    (answer,) = study.campaign("ihdp", 1, "alc").work()
+    problem = macal.load("ihdp", 1)
+    played = begin(problem, "alc", n_queries=12)
+    played.play(study.CHOOSER)
+    assert [list(b) for b in answer.picks] == [b.tolist() for b in played.batches]
+    rows = pd.DataFrame(answer.rows)
+    assert rows.groupby("model", sort=False).labelled.agg(list).tolist() == [[50, 90, 130]] * len(study.ESTIMATORS)
+    sets = [played.labelled(k) for k in (4, 8, 12)]
+    for name in ("joint GP", "S-learner"):
+        expected = macal.evaluate(problem, sets, study.ESTIMATORS[name]).pehe.tolist()
+        assert rows[rows.model == name].pehe.tolist() == expected
+    assert rows.treated[:3].tolist() == [problem.pool.t[s].sum() for s in sets]
+
+
+def test_every_criterion_of_the_bench_has_a_name_and_the_paper_s_are_among_them():
+    assert {*bench.PAPER} <= {*bench.METHODS} and len({label(m) for m in bench.METHODS}) == len(bench.METHODS) == 19
+    assert study.criterion("macal-0").alpha == 0 and study.criterion("macal").alpha == 2.5
+    assert label("epig-tau-ahead") == "EPIG-τ, 4 queries ahead" and label("macal-1") == "MACAL, weight 1"
+    needy = [m for m in bench.METHODS if study.criterion(m).needs]
+    assert needy == study.CHOSEN.split()
+    jobs = study.jobs("bench_ibm", 2)
+    assert len(jobs) == 2 * 19 and not any(set(a.configs[0]) ^ set(b.configs[0]) for a, b in pairwise(jobs))
+
+
+def test_errors_are_averaged_over_sizes_as_logarithms():
+    rows = [("d", "m", 0, "macal", size, pehe) for size, pehe in ((50, 1.0), (90, np.exp(2)))]
+    table = pd.DataFrame(rows, columns=["dataset", "model", "replication", "method", "labelled", "pehe"])
+    wide = bench.by_method(table)
+    assert wide.loc[("d", "m", 0), "macal"] == pytest.approx(1.0) and np.isnan(wide.loc[("d", "m", 0), "qhte"])
+
+
+def test_a_table_that_is_not_complete_is_not_looked_at(monkeypatch):
+    rows = [
+        ("ihdp", model, r, method, 50, 1.0)
+        for model in study.ESTIMATORS
+        for r in range(20)
+        for method in bench.METHODS
+    ]
+    whole = pd.DataFrame(rows, columns=["dataset", "model", "replication", "method", "labelled", "pehe"])
+
+    def load(name, table):
+        if name != "bench_ihdp":
+            raise FileNotFoundError(name)
+        return table
+
+    monkeypatch.setattr(bench.tables, "load", lambda name: load(name, whole))
+    assert len(bench.load()) == 20 * len(study.ESTIMATORS)
+    for part in (whole[whole.replication < 19], whole[(whole.method != "alc") | (whole.replication < 19)]):
+        monkeypatch.setattr(bench.tables, "load", lambda name, part=part: load(name, part))
+        assert bench.load().empty
+        for judge in (bench.judge_fccm, bench.judge_targets, bench.judge_regret):
+            assert judge(RULES).verdict == "not tested"
+
+
+@pytest.mark.parametrize(
+    ("lead", "word"),
+    [(-0.2, "holds"), (0.2, "does not hold"), ((-0.2, 0.2, 0.2), "holds in part"), (0.0, "does not hold")],
+)
+def test_fccm_against_macal(given, lead, word):
+    given(made({"fccm": lead}))
+    assert bench.judge_fccm(RULES).verdict == word
+
+
+def test_fccm_against_macal_may_stay_open(given):
+    given(made({"fccm": -0.1}, rows=3, replications=4, noise=0.3))
+    assert bench.judge_fccm(RULES).verdict == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("lead", "word"),
+    [((-0.2, 0.2, 0.0), "holds"), (0.2, "does not hold"), ((0.2, 0.2, 0.0), "undecided"), (0.0, "undecided")],
+)
+def test_the_estimator_decides_between_the_targets(given, lead, word):
+    given(made({"epig-mu": lead}))
+    assert bench.judge_targets(RULES).verdict == word
+
+
+def test_one_criterion_within_the_goal_everywhere(given):
+    worse = dict.fromkeys(bench.METHODS[:-1], 0.3)
+    given(made(worse, rows=bench.ROWS))
+    found = bench.judge_regret(RULES)
+    assert found.verdict == "holds" and bench.METHODS[-1] in found.evidence
+    given(made(worse, rows=bench.ROWS - 1))  # a row is still to come
+    assert bench.judge_regret(RULES).verdict == "undecided"
+    given(made(worse | {bench.METHODS[-1]: (0, 0, 0.5)}))  # on six rows already
+    assert bench.judge_regret(RULES).verdict == "does not hold"
+
+
+def test_regret_is_the_log_ratio_to_the_best_of_the_row():
+    logs = made({"alc": -0.1, "macal": (0, 0, 0.4)}, noise=1e-6)
+    found = bench.regret(logs)
+    assert found.loc[("data0", "T-learner"), "macal"] == pytest.approx(0.5, abs=1e-4)
+    assert (found["alc"] == 0).all()
+    assert found.drop(columns=["alc", "macal"]).to_numpy() == pytest.approx(0.1, abs=1e-4)
+    most = bench.largest(logs)
+    assert most.index[0] == "alc" and most.rows["alc"] == 6
+    assert most.regret["macal"] == pytest.approx(0.5, abs=1e-4) and most.rival["macal"] == "alc"
+    assert most.row["macal"] in ("data0, T-learner", "data1, T-learner")
