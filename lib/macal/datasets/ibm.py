@@ -170,8 +170,9 @@ def load(seed: int, protocol: str, instance: str = INSTANCE) -> Problem:
     rest = rest[~dropped(x[rest, AGE], t[rest])]
     pool, valid = divide(rest, 0.25, seed)
     start = rng.choice(pool.size, START, replace=False)
-    mean, sd = x[pool].mean(axis=0), x[pool].std(axis=0)
-    sd[np.ptp(x[pool], axis=0) == 0] = 1
+    own = x[pool]
+    mean, sd = own.mean(axis=0), own.std(axis=0)
+    sd[np.ptp(own, axis=0) == 0] = 1
     scaled = [((x[rows] - mean) / sd).astype(np.float32) for rows in (pool, test, valid)]
     outcomes = [(t[rows], y[rows], y0[rows], y1[rows]) for rows in (pool, test, valid)]
     splits = [Split(own, *rest) for own, rest in zip(scaled, outcomes, strict=True)]
