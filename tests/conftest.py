@@ -12,8 +12,9 @@ torch.set_num_threads(1)  # as many test processes run as there are cores
 
 # files that take longest, first: one that is begun last keeps the other processes waiting
 LONGEST = (
-    "test_site.py toy.ipynb pairing.ipynb test_acquisition_pairs.py backbones.ipynb test_sweeps.py ihdp_small.ipynb"
-    " larger.ipynb test_book.py budget.ipynb ihdp.ipynb test_due.py"
+    "test_site.py test_sweeps.py test_acquisition_pairs.py toy.ipynb backbones.ipynb pairing.ipynb test_book.py"
+    " test_verdicts_again.py larger.ipynb ihdp_small.ipynb test_due.py test_compiled.py ihdp.ipynb gain.ipynb"
+    " budget.ipynb"
 ).split()
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)

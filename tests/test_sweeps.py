@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import multiprocessing
 import os
 import random
 import signal
@@ -23,11 +24,22 @@ from macal.campaigns.sweeps import Spec, chunks, listing, run_chunk
 GP = {"name": "exact-gp", "optimiser": "lbfgs", "steps": 8}
 SPEC = Spec("ihdp", {"random": {}, "macal": {"alpha": 1.0}, "mu-bald": {}}, (0, 1), GP, n_queries=3, every=2, block=2)
 CHILD = "import json, sys, macal; macal.sweep(macal.Spec(**json.loads(sys.argv[1])), sys.argv[2])"
+# by default tqdm's lock is one that a killed process leaves to the system
+FORK = "import threading, macal, tqdm; tqdm.tqdm.set_lock(threading.RLock()); macal.sweep(spec, store)"
 
 
 def child(store, spec=SPEC, **options):
     command = [sys.executable, "-c", CHILD, json.dumps(asdict(spec)), str(store)]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **options)
+
+
+def forked(store, spec):
+    """Start a sweep in a process of its own, forked from one that has imported the package and done nothing else."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["macal"])
+    process = context.Process(target=exec, args=(FORK, {"spec": spec, "store": store}))
+    process.start()
+    return process
 
 
 def same(one, other):
@@ -87,13 +99,13 @@ def test_a_sweep_that_is_killed_again_and_again_ends_with_the_same_bits(tmp_path
     moments = random.Random(0)
     finished, halfway = {}, 0
     for _ in range(20):
-        begun, process = time.time(), child(store, spec)
-        while process.poll() is None and not any(p.stat().st_mtime > begun for p in store.glob(".*.lock")):
+        begun, process = time.time(), forked(store, spec)
+        while process.is_alive() and not any(p.stat().st_mtime > begun for p in store.glob(".*.lock")):
             time.sleep(0.02)
         time.sleep(0.6 * moments.random())
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        process.stderr.close()
+        process.kill()
+        process.join()
+        process.close()
         now = {p.name: p.stat().st_mtime_ns for p in store.glob("*.json")}
         assert finished.items() <= now.items(), "a finished campaign was lost or run again"
         halfway += len(now) < len(table.groupby(["method", "replication"]))

@@ -5,6 +5,7 @@ rules are typed again, as on the page of the plan.
 """
 
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +66,7 @@ def planned(name, method):
     return PLANNED.get(name, 1000)
 
 
+@cache
 def read(name):
     parts = [
         pd.read_parquet(path)

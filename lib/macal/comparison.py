@@ -1,10 +1,12 @@
 """Comparing methods on the same replications: paired ratios, intervals, tests adjusted for their number."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy.special import nctdtr, stdtrit
 
 
 def log_ratio(table: pd.DataFrame, baseline: str = "random", value: str = "pehe") -> pd.DataFrame:
@@ -203,15 +205,17 @@ def replications_needed(values: ArrayLike, level: float = 0.05, power: float = 0
     Returns:
         The least number; None where it is more than ``most``.
     """
-    from scipy.stats import nct, t
-
-    values, n = np.asarray(values, float), np.arange(2, most + 1)
+    values = np.asarray(values, float)
     spread = values.std(ddof=1)
     if not spread:
         return 2 if values.mean() else None
-    limit, ncp = t.ppf(1 - level / 2, n - 1), np.sqrt(n) * np.abs(values.mean()) / spread
-    enough = np.flatnonzero(nct.sf(limit, n - 1, ncp) >= power)  # the other tail adds less than level / 2
-    return int(n[enough[0]]) if enough.size else None
+    effect = np.abs(values.mean()) / spread
+    # the power rises with n; the other tail adds less than level / 2
+    below = bisect_left(
+        range(2, most + 1), power, key=lambda n: 1 - nctdtr(n - 1, n**0.5 * effect, stdtrit(n - 1, 1 - level / 2))
+    )
+    least = 2 + below
+    return least if least <= most else None
 
 
 def shared(table: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:

@@ -23,17 +23,17 @@ def progress(total: int, what: str, unit: str) -> Iterator[tqdm]:
         unit: of a step.
     """
     over = threading.Event()
-
-    def beat(bar: tqdm) -> None:
-        begin = time.monotonic()
-        while not over.wait(BEAT):
-            if time.monotonic() - begin > DELAY:
-                bar.refresh()
-
     with tqdm(total=total, desc=what, unit=unit, delay=DELAY, disable=None) as bar:
         if not bar.disable:
-            threading.Thread(target=beat, args=(bar,), daemon=True).start()
+            threading.Thread(target=_beat, args=(bar, over), daemon=True).start()
         try:
             yield bar
         finally:
             over.set()
+
+
+def _beat(bar: tqdm, over: threading.Event) -> None:
+    begin = time.monotonic()
+    while not over.wait(BEAT):
+        if time.monotonic() - begin > DELAY:
+            bar.refresh()

@@ -15,12 +15,10 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
-
-from macal.registry import UnknownName, nearest
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNEL = {
@@ -107,6 +105,8 @@ def rerun(chapter: str, parameters: Mapping[str, Any], root: Path = ROOT) -> Pat
     """
     import papermill
 
+    from macal.registry import UnknownName
+
     source, target = root / "notebooks" / f"{chapter}.ipynb", root / "runs" / f"{chapter}.ipynb"
     declared = papermill.inspect_notebook(source)
     for name in parameters:
@@ -182,7 +182,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
         parser.error("-p goes with --run, and --run takes one chapter")
     names = [options.run] if aside else options.names or known
     for name in sorted(set(names) - set(known)):
-        parser.exit(2, f"{parser.prog}: unknown chapter {nearest(name, known)}\n")
+        parser.exit(2, f"{parser.prog}: unknown chapter {_nearest(name, known)}\n")
     if aside:
         return _run_aside(options.run, {name: _value(text) for name, text in options.p or []}, root)
     return _run_all(names, root)
@@ -243,7 +243,7 @@ def check(namespace: Mapping[str, Any], *rules: str) -> None:
         ValueError: Lists everything that is wrong.
     """
     declared, passed = namespace.get("__annotations__", {}), _passed(namespace.get("In", []))
-    problems = [f"unknown parameter {nearest(name, declared)}" for name in passed if name not in declared]
+    problems = [f"unknown parameter {_nearest(name, declared)}" for name in passed if name not in declared]
     mistyped = [name for name, kind in declared.items() if not _fits(namespace[name], kind)]
     for name in mistyped:
         problems.append(f"{name}={namespace[name]!r}: must be {inspect.formatannotation(declared[name])}")
@@ -254,6 +254,13 @@ def check(namespace: Mapping[str, Any], *rules: str) -> None:
             problems.append(f"{found}: needs {rule}")
     if problems:
         raise ValueError("bad parameters\n  " + "\n  ".join(problems))
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    # an import that takes seconds
+    from macal.registry import nearest
+
+    return nearest(name, known)
 
 
 def _passed(history: Sequence[str]) -> list[str]:

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -194,11 +195,18 @@ def load(name: str, folder: Path = FOLDER) -> pd.DataFrame:
     if not path.is_file():
         known = [p.stem for p in folder.glob("*.parquet")]
         raise FileNotFoundError(f"no recorded table {nearest(name, known)}")
-    about = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    files = path, path.with_suffix(".json")
+    return _read(*files, *((s.st_ino, s.st_mtime_ns, s.st_size) for s in (file.stat() for file in files))).copy()
+
+
+@lru_cache(maxsize=64)  # a ledger reads every table several times
+def _read(path: Path, manifest: Path, *versions: tuple[int, ...]) -> pd.DataFrame:
+    """Read a table and its manifest; ``versions`` tell the files from others that had these names before."""
+    about = json.loads(manifest.read_text(encoding="utf-8"))
     if about["schema"] != SCHEMA:
         raise ForeignRecord(f"{path} has schema {about['schema']!r}, this version reads {SCHEMA}")
     if hashlib.sha256(path.read_bytes()).hexdigest() != about["table"]:
-        raise DamagedRecord(f"{path} is not the table that {name}.json describes; publish it again")
+        raise DamagedRecord(f"{path} is not the table that {manifest.name} describes; publish it again")
     with needed("pyarrow", "recorded tables"):
         found = pd.read_parquet(path)
     found.attrs["records"] = _Shared(about["records"])

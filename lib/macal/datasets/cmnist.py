@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import expit
 
 from macal.datasets import files
+from macal.datasets.division import divide
 from macal.datasets.rounding import rounded
 from macal.problem import Problem, Split
 from macal.shapes import Images, Outcomes
@@ -100,6 +101,16 @@ def surfaces(phi: Outcomes) -> tuple[Outcomes, Outcomes]:
     return mu0, mu1
 
 
+@cache
+def _truth() -> tuple[Outcomes, Outcomes, Outcomes]:
+    """What no seed changes: phi, mu0 and mu1 of all images, (n,) each; read-only."""
+    phi = latent(*digits())
+    found = phi, *surfaces(phi)
+    for array in found:
+        array.flags.writeable = False
+    return found
+
+
 def load(seed: int, protocol: str) -> Problem:
     """Return one CMNIST replication: pool 31,500, validation 10,500, test 18,000 of MNIST's training images.
 
@@ -110,16 +121,13 @@ def load(seed: int, protocol: str) -> Problem:
         DataUnavailable: the files are not on this machine and could not be downloaded.
         ChecksumError: a file is not the one that is meant.
     """
-    from sklearn.model_selection import train_test_split
-
-    images, labels = digits()
-    phi = latent(images, labels)
-    mu0, mu1 = surfaces(phi)
+    images, _ = digits()
+    phi, mu0, mu1 = _truth()
     rng = np.random.default_rng(seed)
     t = (rng.random(phi.size) < propensity(phi)).astype(np.int64)
     y = np.where(t == 1, mu1, mu0) + NOISE * rng.normal(size=phi.size)
-    rest, test = train_test_split(np.arange(phi.size), test_size=0.3, random_state=seed)
-    pool, valid = train_test_split(rest, test_size=0.25, random_state=seed)
+    rest, test = divide(np.arange(phi.size), 0.3, seed)
+    pool, valid = divide(rest, 0.25, seed)
     start = rng.choice(pool.size, START, replace=False)
     splits = [Split(images[rows], t[rows], y[rows], mu0[rows], mu1[rows], LEVELS) for rows in (pool, test, valid)]
     return Problem("cmnist", *splits[:2], start, splits[2], BATCH, QUERIES, seed, protocol, SOURCES)

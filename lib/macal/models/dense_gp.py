@@ -34,6 +34,7 @@ _FAR = 1e30  # squared distance at which every kernel here is exactly 0
 _BOUNDS = (-15.0, 60.0)  # of raw parameters in a line search: keeps it from overflowing
 _WIDTH = 8  # sizes are rounded up to a multiple of it
 _ELEMENTS, _LARGEST = 2**17, 32  # of a batch: elements of its matrices, problems
+_WIDE = 100  # covariates from which on products are many times as fast as differences
 
 ManyPoints = Sequence[Float[torch.Tensor, "_ _"]]  # of any sizes
 ManyValues = Sequence[Float[torch.Tensor, "..."]]
@@ -41,6 +42,7 @@ Raw = Float[torch.Tensor, "b 4"]  # mean, then output scale, length scale and no
 Square = Float[torch.Tensor, "b w w"]
 PerPaddedUnit = Float[torch.Tensor, "b w"]
 PerProblem = Float[torch.Tensor, "b"]
+Solved = tuple[Square, PerPaddedUnit]
 
 
 def inverse_softplus(value: float) -> float:
@@ -68,6 +70,17 @@ def natural(raw: Float[torch.Tensor, "*_ 4"]) -> tuple[torch.Tensor, ...]:
 def squared_distances(a: Float[torch.Tensor, "n d"], b: Float[torch.Tensor, "m d"]) -> Float[torch.Tensor, "n m"]:
     """Squared Euclidean distances by differences, which leave an exact 0 between equal points."""
     return torch.cdist(a, b, compute_mode="donot_use_mm_for_euclid_dist").square_()
+
+
+def distances_to_new(x: Float[torch.Tensor, "n d"], new: Float[torch.Tensor, "m d"]) -> Float[torch.Tensor, "n m"]:
+    """Squared distances of labelled to new units, of which there may be tens of thousands.
+
+    Of many covariates by products, |a|^2 + |b|^2 - 2 a'b, which err by some 1e-15 of |a|^2 + |b|^2.
+    """
+    if x.shape[1] < _WIDE:
+        return squared_distances(x, new)
+    centre = x.mean(0)
+    return torch.cdist(x - centre, new - centre, compute_mode="use_mm_for_euclid_dist").square_()
 
 
 class Problems:
@@ -103,23 +116,29 @@ class Problems:
         residual = (self.y - raw[:, :1]) * self.real
         return torch.cholesky_solve(residual[:, :, None], factor)[:, :, 0]
 
-    def evidence(self, raw: Raw) -> PerProblem:
-        """Log marginal likelihood over n, as gpytorch has it: -(r'w + log det C) / 2n - log(2 pi) / 2 (Eq. 5.8)."""
+    def solve(self, raw: Raw) -> Solved:
+        """Factors and weights, which evidence and gradient can share."""
         factor = self.factor(raw)
-        data_fit = ((self.y - raw[:, :1]) * self.weights(raw, factor)).sum(1)
+        return factor, self.weights(raw, factor)
+
+    def evidence(self, raw: Raw, solved: Solved | None = None) -> PerProblem:
+        """Log marginal likelihood over n, as gpytorch has it: -(r'w + log det C) / 2n - log(2 pi) / 2 (Eq. 5.8)."""
+        factor, weights = solved or self.solve(raw)
+        data_fit = ((self.y - raw[:, :1]) * weights).sum(1)
         log_det = 2 * factor.diagonal(dim1=1, dim2=2).log().sum(1)
         return -0.5 * (data_fit + log_det) / self.n - 0.5 * math.log(2 * math.pi)
 
-    def gradient(self, raw: Raw) -> Raw:
+    def gradient(self, raw: Raw, solved: Solved | None = None) -> Raw:
         """Gradient of :meth:`evidence` in the raw parameters, with C' the derivative of C (Eq. 5.9).
 
             n d evidence / d theta = (w' C' w - tr[C^-1 C']) / 2
 
         C' is E for s, s E * d2 / l^3 for l (elementwise, d2 the squared distances), I for v; for the mean it is sum w.
+        What is solved must be the latest: its kernels are used up.
         """
         _, scale, length, noise = natural(raw)
-        factor = self.factor(raw)
-        weights, inverse = self.weights(raw, factor), torch.cholesky_inverse(factor)
+        factor, weights = solved or self.solve(raw)
+        inverse = torch.cholesky_inverse(factor)
         trace = (inverse.diagonal(dim1=1, dim2=2) * self.real).sum(1)
         square = weights.square().sum(1)
         data_fit = ((self.y - raw[:, :1]) * weights).sum(1)
@@ -169,7 +188,8 @@ def lbfgs(problems: Problems, raw: Raw, steps: int) -> Raw:
 
     def descend(flat: np.ndarray) -> tuple[float, np.ndarray]:
         raw = torch.from_numpy(flat)[None]
-        return -problems.evidence(raw).item(), -problems.gradient(raw)[0].numpy()
+        solved = problems.solve(raw)
+        return -problems.evidence(raw, solved).item(), -problems.gradient(raw, solved)[0].numpy()
 
     bounds, options = [_BOUNDS] * raw.numel(), {"maxiter": steps}
     found = minimize(descend, raw[0].numpy(), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
@@ -203,7 +223,7 @@ class DenseGP:
         """Mean and variance of the noiseless outcome at ``new``, mean + k'w and s - k' C^-1 k (Eqs. 2.25 and 2.26)."""
         mean, scale, length, _ = natural(self.raw)
         # (n, m)
-        cross = scale * kernels.rbf_into(squared_distances(self.x, new), length)
+        cross = scale * kernels.rbf_into(distances_to_new(self.x, new), length)
         explained = torch.linalg.solve_triangular(self.factor, cross, upper=False).square_().sum(0)
         # rounding leaves variances of about -1e-10 beside labelled units
         return mean + self.weights @ cross, (scale - explained).clamp_min_(0)
@@ -211,8 +231,8 @@ class DenseGP:
 
 def fitted(problems: Problems, raw: Raw, x: ManyPoints) -> list[DenseGP]:
     """Take a batch of problems apart at its final parameters, without the padding."""
-    factor, evidence = problems.factor(raw).clone(), problems.evidence(raw)
-    weights = problems.weights(raw, factor)
+    factor, weights = solved = problems.solve(raw)
+    evidence = problems.evidence(raw, solved)
     sizes = [len(points) for points in x]
     return [
         DenseGP(x[k], raw[k], factor[k, :n, :n].clone(), weights[k, :n].clone(), evidence[k].item())

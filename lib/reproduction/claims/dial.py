@@ -3,7 +3,6 @@
 from contextlib import suppress
 
 import pandas as pd
-from scipy.stats import binom
 
 from macal.comparison import student
 from reproduction.claims.rules import Rules
@@ -41,6 +40,8 @@ def scores(said: pd.DataFrame, campaigns: pd.DataFrame, rules: Rules) -> pd.Data
 
 def chance(right: int, of: int) -> float:
     """Probability that a coin would be right so often or more."""
+    from scipy.stats import binom
+
     return float(binom.sf(right - 1, of, 0.5))
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Rules:
         2 - 2 Phi(z / sqrt(share)), z the level's two-sided quantile: the spending function of Lan and DeMets (1983)
         that resembles O'Brien and Fleming's bounds.
         """
-        return float(2 * norm.sf(norm.isf(self.level / 2) / np.sqrt(share))) if share else 0.0
+        return float(2 * ndtr(ndtri(self.level / 2) / np.sqrt(share))) if share else 0.0
 
 
 RULES = Rules()

@@ -15,9 +15,6 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import cross_val_predict
 
 from macal import acquisition, datasets, metrics, models
 from macal.acquisition import Criterion
@@ -206,6 +203,10 @@ def traits(problem: Problem, steps: Sequence[int]) -> dict[str, float]:
         2 AUC - 1 of a logistic regression of the treatment on the covariates, out of fold: 0 where nobody can tell the
         arms apart, 1 where everybody can.
     """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import roc_auc_score
+    from sklearn.model_selection import cross_val_predict
+
     pool = problem.pool
     some = pool[:_TOLD_APART]
     told = cross_val_predict(LogisticRegression(max_iter=2000), some.x, some.t, method="predict_proba", cv=5)[:, 1]

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from scipy.stats import wasserstein_distance
 
 from macal.kernels import posterior_variance, rbf
 from macal.shapes import Distances, Indices
@@ -165,6 +164,8 @@ def bound_reduction(task: BoundTask) -> SetValue:
 
     V_t is the mean posterior variance over all units of arm t, W_1 the exact distance between the labelled arms.
     """
+    from scipy.stats import wasserstein_distance
+
     arms = (task.treated, task.control)
     kernels = [rbf(x[:, None], x[:, None]) for x in arms]
 

@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int, Real
 from scipy.linalg import cho_factor, cho_solve
-from scipy.stats import wasserstein_distance
 
 from macal.kernels import rbf, rbf_of
 from macal.shapes import Cross, Gram
@@ -163,6 +162,8 @@ def normal_law(grid: AtTarget, centre: float, sd: float = 1.0) -> AtTarget:
 
 def wasserstein_line(p: AtTarget, q: AtTarget, grid: AtTarget) -> float:
     """1-Wasserstein distance of two laws on the same grid: the area between their distribution functions."""
+    from scipy.stats import wasserstein_distance
+
     return float(wasserstein_distance(grid, grid, p, q))
 
 
