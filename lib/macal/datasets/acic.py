@@ -15,7 +15,6 @@ import pandas as pd
 
 from macal.datasets import files
 from macal.datasets.columns import encoded, numbers
-from macal.datasets.division import divide
 from macal.problem import Problem, Split
 
 START, BATCH, QUERIES = 20, 20, 25  # ours
@@ -80,10 +79,12 @@ def load(seed: int, protocol: str) -> Problem:
         DataUnavailable: the files are not on this machine and could not be downloaded.
         ChecksumError: a file is not the one that is meant.
     """
+    from sklearn.model_selection import train_test_split
+
     response = seed % RESPONSES + 1
     units = table(response)
-    rest, test = divide(np.arange(len(units)), 0.25, seed)
-    pool, valid = divide(rest, 0.25, seed)
+    rest, test = train_test_split(np.arange(len(units)), test_size=0.25, random_state=seed)
+    pool, valid = train_test_split(rest, test_size=0.25, random_state=seed)
     columns = {name: numbers(units[name], name) for name in units if name.startswith("x_")}
     x = encoded(columns, pool).astype(np.float32)
     t, y0, y1, mu0, mu1 = (units[name].to_numpy() for name in ("z", "y0", "y1", "mu0", "mu1"))

@@ -10,7 +10,6 @@ import pandas as pd
 
 from macal.arguments import as_arms, as_count, as_outcomes
 from macal.datasets.columns import encoded, numbers
-from macal.datasets.division import divide
 from macal.problem import Problem, Split
 from macal.registry import UnknownName
 from macal.shapes import Indices, Outcomes, Rows
@@ -177,12 +176,14 @@ def from_table(
 
 def _divide(n: int, test_size: float, seed: int, y: Any) -> tuple[Indices, Rows]:
     """Positions of the pool and of the test set."""
+    from sklearn.model_selection import train_test_split
+
     if isinstance(test_size, bool) or not isinstance(test_size, Real):
         raise ValueError(f"test_size must be a share of the rows, a number from 0 up to 1, got {test_size!r}")
     test_size = float(test_size)
     if test_size == 0:
         return np.arange(n), np.arange(0)
-    if not (0 < test_size < 1 and round(test_size * n) and ceil(test_size * n) < n):
+    if not 0 < test_size < 1 or not 1 <= round(test_size * n) < n:
         raise ValueError(
             f"test_size must lie between 0 and 1 and leave units on both sides, got {test_size!r} of {n} rows"
         )
@@ -190,4 +191,4 @@ def _divide(n: int, test_size: float, seed: int, y: Any) -> tuple[Indices, Rows]
         raise ValueError(
             f"{int(np.isnan(y).sum())} of {n} outcomes are missing, so there is nothing to hold out; use test_size=0"
         )
-    return divide(np.arange(n), test_size, seed)
+    return tuple(train_test_split(np.arange(n), test_size=test_size, random_state=seed))
