@@ -96,6 +96,15 @@ def test_fccm_against_macal(given, lead, word):
     assert bench.judge_fccm(RULES).verdict == word
 
 
+def test_rows_that_are_not_decided_do_not_count(given):
+    logs = made({"fccm": 0.2})
+    rows = logs.index.get_level_values("model") == "T-learner"
+    logs.loc[rows, "fccm"] += 3 * np.random.default_rng(1).normal(size=rows.sum())
+    given(logs)
+    found = bench.judge_fccm(RULES)
+    assert found.verdict == "does not hold" and "4 behind, 0 no lead, 2 undecided" in found.evidence
+
+
 def test_fccm_against_macal_may_stay_open(given):
     given(made({"fccm": -0.1}, rows=3, replications=4, noise=0.3))
     assert bench.judge_fccm(RULES).verdict == "undecided"

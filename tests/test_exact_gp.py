@@ -278,3 +278,11 @@ def test_a_failing_campaign_and_its_step_are_named(monkeypatch):
         macal.run(problem, "uncertainty", get("exact-gp", steps=2), n_queries=2)
     with pytest.raises(NotFitted, match="toy replication 3, macal, step 1, control"):
         macal.run(problem, "macal", get("exact-gp", steps=2), n_queries=2)
+
+
+@pytest.mark.parametrize("d", [99, 100, 784])
+def test_distances_to_new_units_do_not_depend_on_how_they_are_computed(d):
+    rng = np.random.default_rng(d)
+    x, new = (torch.from_numpy(50 + rng.normal(size=(n, d))) for n in (30, 12))
+    found = dense_gp.distances_to_new(x, torch.cat([new, x[:3]]))
+    np.testing.assert_allclose(found, cdist(x, torch.cat([new, x[:3]]), "sqeuclidean"), rtol=1e-12, atol=1e-10 * d)

@@ -103,13 +103,14 @@ def _untested(logs: pd.DataFrame) -> Verdict | None:
 
 
 def judge_fccm(rules: Rules) -> Verdict:
-    """S1: on each row, is FCCM's error below MACAL's?"""
+    """S1: on the rows that are decided, is FCCM's error below MACAL's?"""
     logs = load()
     if missing := _untested(logs):
         return missing
     found = duel(logs, "fccm", "macal", rules)
     words: dict[str, Word] = {"ahead": "holds", "behind": "does not hold", "no lead": "does not hold"}
-    return Verdict(together(words.get(s, "undecided") for s in found["standing"]), _told(found, "FCCM", "MACAL"))
+    decided = [words[standing] for standing in found["standing"] if standing in words]
+    return Verdict(together(decided) if decided else "undecided", _told(found, "FCCM", "MACAL"))
 
 
 def judge_targets(rules: Rules) -> Verdict:
