@@ -29,7 +29,7 @@ def made(lead, rows=6, replications=20, noise=0.02):
 
 @pytest.fixture
 def given(monkeypatch):
-    return lambda logs: monkeypatch.setattr(bench, "load", lambda: logs)
+    return lambda logs: monkeypatch.setattr(bench, "load", lambda rules: logs)
 
 
 def test_a_campaign_is_chosen_by_one_model_and_judged_by_all():

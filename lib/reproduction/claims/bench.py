@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.stats import t
 
 from macal.comparison import student
-from reproduction.claims.rules import Rules
+from reproduction.claims.rules import RULES, Rules
 from reproduction.claims.standing import against
 from reproduction.claims.verdict import Verdict, Word, together
 from reproduction.studies import tables
@@ -24,14 +24,16 @@ PAPER = ("random", "qhte", "macal", "mu-bald", "rho-bald", "mu-rho-bald")  # of 
 GOAL = 0.05  # largest regret, as a share of the best criterion's error
 
 
-def load() -> pd.DataFrame:
-    """Read the complete tables.
+def load(rules: Rules = RULES) -> pd.DataFrame:
+    """Read the complete tables of no fewer replications than the minimum.
 
     Returns:
         Log PEHE, mean over sizes: by ``dataset``, ``model`` and ``replication``, a column per criterion.
     """
     found = []
     for name, terms in DATA.items():
+        if terms.replications < rules.minimum:
+            continue
         with suppress(FileNotFoundError):
             table = tables.load(f"bench_{name}")
             wide = by_method(table)
@@ -99,12 +101,12 @@ def beyond(logs: pd.DataFrame, rules: Rules, goal: float = GOAL) -> pd.DataFrame
 
 
 def _untested(logs: pd.DataFrame) -> Verdict | None:
-    return None if len(logs) else Verdict("not tested", "no table of the bench is complete")
+    return None if len(logs) else Verdict("not tested", "no table of the bench is complete and large enough")
 
 
 def judge_fccm(rules: Rules) -> Verdict:
     """S1: on the rows that are decided, is FCCM's error below MACAL's?"""
-    logs = load()
+    logs = load(rules)
     if missing := _untested(logs):
         return missing
     found = duel(logs, "fccm", "macal", rules)
@@ -115,7 +117,7 @@ def judge_fccm(rules: Rules) -> Verdict:
 
 def judge_targets(rules: Rules) -> Verdict:
     """S2: it holds where the same labels' data set has EPIG-mu ahead under one estimator and behind under another."""
-    logs = load()
+    logs = load(rules)
     if missing := _untested(logs):
         return missing
     found = duel(logs, "epig-mu", "epig-tau", rules)
@@ -133,7 +135,7 @@ def judge_regret(rules: Rules) -> Verdict:
     It holds where one criterion is within the goal on all rows of the bench, and does not where every criterion is
     beyond it on some row.
     """
-    logs = load()
+    logs = load(rules)
     if missing := _untested(logs):
         return missing
     places = beyond(logs, rules)

@@ -30,9 +30,9 @@ def regrets(table: pd.DataFrame, ax: Axes) -> AxesImage:
     for (row, column), value in np.ndenumerate(whole.to_numpy()):
         dark = value > 0.6 * MOST
         weight = "bold" if value == 0 else "normal"
-        text = {"fontsize": 7, "ha": "center", "va": "center", "fontweight": weight}
+        text = {"fontsize": 6.5, "ha": "center", "va": "center", "fontweight": weight}
         ax.text(column, row, f"{value:.2f}"[1:] if value < 1 else f"{value:.1f}", color="w" if dark else "k", **text)
-    ax.set_xticks(range(whole.shape[1]), [label(method) for method in whole], rotation=60, ha="right", fontsize=8)
+    ax.set_xticks(range(whole.shape[1]), [label(method) for method in whole], rotation=70, ha="right", fontsize=8)
     ax.set_yticks(range(len(whole)), [", ".join(filter(None, place)) for place in whole.index], fontsize=8)
     data = [place[0] for place in whole.index]
     for row in (k for k in range(1, len(data)) if data[k] != data[k - 1]):
