@@ -37,6 +37,7 @@ def regrets(table: pd.DataFrame, ax: Axes) -> AxesImage:
     data = [place[0] for place in whole.index]
     for row in (k for k in range(1, len(data)) if data[k] != data[k - 1]):
         ax.axhline(row - 0.5, color="k", linewidth=0.8)
+    ax.grid(visible=False)
     ax.tick_params(length=0)
     return drawn
 
