@@ -1,0 +1,233 @@
+"""A plan for whom to ask, in money: made, answered, made anew."""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from macal import acquisition
+from macal.acquisition import PoolState
+from macal.planner import frames
+from macal.planner.demands import Quota
+from macal.planner.greedy import GreedyPlan
+from macal.planner.people import Columns, People
+from macal.planner.policy import Policy
+from macal.planner.reserves import NOBODY, reserves
+from macal.registry import UnknownName
+from macal.shapes import Indices, Rows
+
+
+class Planner:
+    """Plans whom to ask under a budget and other demands, takes the answers, and plans anew.
+
+    Args:
+        treatment: column that holds 0 (control) and 1 (treated).
+        budget: money for the whole plan, in the unit of the costs.
+        options: any other attribute of :class:`~macal.planner.people.Columns`, which says what the columns of the table
+            are, and of :class:`Policy`, which says how a plan is made.
+
+    Attributes:
+        answers: outcome of each unit who has answered, by name; None for one who will not.
+        asked: rounds that have been asked.
+
+    Raises:
+        UnknownName: an unknown option.
+        ValueError: see the two.
+
+    >>> people = pd.DataFrame({"age": [30, 31, 50, 52, 70, 71], "free": [0, 1] * 3, "fee": [9, 9, 5, 5, 7, 7]})
+    >>> planner = Planner("free", budget=26, cost="fee", batch_size=2)
+    >>> planner.plan(people).reset_index()
+       row  round  free  cost
+    0    6      1     1   7.0
+    1    5      1     0   7.0
+    2    4      2     1   5.0
+    3    3      2     0   5.0
+    >>> planner.observe({6: 0.5, 5: None})
+    >>> planner.replan().index.tolist()
+    [6, 5, 4, 3]
+    """
+
+    def __init__(self, treatment: str, budget: float | int, **options: Any) -> None:
+        fields = [*Columns.__dataclass_fields__, *Policy.__dataclass_fields__]
+        if odd := [option for option in options if option not in fields]:
+            raise UnknownName("option of a planner", odd[0], fields)
+        of_columns = {k: options.pop(k) for k in list(options) if k in Columns.__dataclass_fields__}
+        self.columns, self.rules = Columns(treatment, **of_columns), Policy(budget, **options)
+        self.answers: dict[Any, float | None] = {}
+        self.asked = 0
+        self._plan: pd.DataFrame | None = None
+        self._table: Any = None
+
+    def plan(self, table: Any) -> Any:
+        """Plan whom to ask.
+
+        Args:
+            table: one row per unit: a DataFrame of pandas, polars or Arrow.
+
+        Returns:
+            One row per unit, in the order in which they are to be asked, in the kind of ``table``: her name (the index
+            of a pandas table), ``round`` from 1, the treatment, ``cost``; and, where not everybody answers,
+            ``response``, her chance to, and ``reserve``, who may be asked in her place.
+
+        Raises:
+            Conflict: no plan meets all demands; it names the smallest set that conflicts.
+            UnknownName: a column that the table does not have.
+            ValueError: a column that cannot be what it is said to be.
+        """
+        self._table = table
+        self.__dict__.pop("pool", None)
+        self.answers, self.asked, self._plan = {}, 0, None
+        plan = self.replan()
+        if not len(plan):
+            cheapest = self.pool.cost.min()
+            raise ValueError(f"a budget of {self.rules.budget:g} buys nobody: the cheapest costs {cheapest:g}")
+        return plan
+
+    @cached_property
+    def pool(self) -> People:
+        """The units of the table.
+
+        Raises:
+            ValueError: nothing is planned yet.
+        """
+        if self._table is None:
+            raise ValueError("nothing is planned yet; plan(table) comes first")
+        return People.of(frames.as_pandas(self._table), self.columns)
+
+    def observe(self, answers: Any, through: int | None = None) -> None:
+        """Take answers, in any order and number; who has none yet is waited for.
+
+        Args:
+            answers: name of a unit -> outcome, missing where she will not answer: a mapping or a pandas Series.
+            through: rounds that have been asked; by default up to the last in which somebody has an answer.
+
+        Raises:
+            ValueError: nothing is planned; a unit who was not to be asked, or whose outcome was another one before; an
+                outcome that is no finite number.
+        """
+        plan, told = self.planned, dict(answers.items())
+        rounds = dict(zip(plan.index, plan["round"], strict=True))
+        reserves = set(plan["reserve"].dropna()) if "reserve" in plan else set()
+        new: dict[Any, float | None] = {}
+        for name, outcome in told.items():
+            if name not in rounds and name not in reserves:
+                raise ValueError(f"{name} was not to be asked; the plan has {len(rounds)} people, and she is none")
+            new[name] = _outcome(name, outcome, self.answers.get(name))
+        last = max((int(rounds[name]) for name in new if name in rounds), default=0)
+        self.answers |= new
+        self.asked = max(self.asked, last if through is None else through)
+
+    @property
+    def planned(self) -> pd.DataFrame:
+        """The plan as it stands, by the units' names.
+
+        Raises:
+            ValueError: nothing is planned yet.
+        """
+        if self._plan is None:
+            raise ValueError("nothing is planned yet; plan(table) comes first")
+        return self._plan
+
+    def spent(self) -> float:
+        """Money for whoever was asked; not for refusals, where only answers are paid."""
+        if self._plan is None:
+            return 0.0
+        out = self._plan.index[self._plan["round"] <= self.asked]
+        names = dict.fromkeys([*out, *self.answers])
+        free = {n for n, outcome in self.answers.items() if outcome is None} if self.rules.pay == "answered" else set()
+        return float(self.pool.cost[self.pool.places([n for n in names if n not in free], "the plan")].sum())
+
+    def replan(self) -> Any:
+        """Keep the rounds that have been asked, and plan the others anew with the money that is left.
+
+        Whoever has been asked and has not answered is waited for: she counts as if she would.
+
+        Returns:
+            See :meth:`plan`: the rounds that have been asked, and after them the new ones.
+
+        Raises:
+            Conflict: no plan meets all demands any more.
+            ValueError: nothing is planned yet, or all the money is spent.
+        """
+        pool, rules = self.pool, self.rules
+        old = None if self._plan is None else self._plan[self._plan["round"] <= self.asked]
+        waiting = [] if old is None else [name for name in old.index if name not in self.answers]
+        told = [name for name, outcome in self.answers.items() if outcome is not None]
+        refused = pool.places([name for name, outcome in self.answers.items() if outcome is None], "the plan")
+        known = np.concatenate([pool.problem.start, pool.places([*told, *waiting], "the plan")])
+        task = self._task(known, refused, rules.budget - self.spent())
+        parts = [self._rows(batch, k) for k, batch in enumerate(task.batches(), self.asked + 1)]
+        new = pd.concat(parts) if parts else self._rows(refused[:0], 0)
+        if self._uncertain:
+            new["reserve"] = self._reserves(new.index, np.concatenate([known, refused]))
+        self._plan = new if old is None else pd.concat([old, new])
+        return frames.like(self._plan.copy(), self._table)
+
+    @property
+    def _uncertain(self) -> bool:
+        return self.columns.response != 1
+
+    def _task(self, known: Indices, refused: Rows, money: float) -> GreedyPlan:
+        pool, rules = self.pool, self.rules
+        spread = np.random.default_rng([rules.seed, self.asked] if self.asked else rules.seed)
+        split = pool.problem.pool
+        state = PoolState(split.x.astype(np.float64), split.t, known, spread)
+        quotas = [Quota.parse(quota) for quota in rules.quotas]
+        demands = pool.demands(max(money, 0.0), quotas, rules.cluster_rule, rules.batch_cost, known, refused)
+        alone = np.full(len(pool), -1)
+        clusters = pool.bought_with(known, refused) if rules.cluster_rule == "whole" else alone
+        heads, cost = np.bincount(clusters + 1), np.bincount(clusters + 1, pool.cost)
+        price = np.where(clusters < 0, pool.cost, (cost / np.maximum(heads, 1))[clusters + 1]) / pool.response
+        first = np.setdiff1d(pool.included, np.concatenate([known, refused]))
+        criterion = acquisition.get(rules.criterion, **rules.parameters)
+        price /= price.min()
+        return GreedyPlan(
+            criterion, state, demands, pool.cost, price, clusters, first, rules.batch_size, rules.batch_cost
+        )
+
+    def _rows(self, units: Indices, number: int) -> pd.DataFrame:
+        pool, columns = self.pool, self.columns
+        rows = {"round": number, columns.treatment: pool.problem.pool.t[units], "cost": pool.cost[units]}
+        rows |= {"response": pool.response[units]} if self._uncertain else {}
+        return pd.DataFrame(rows, index=pool.table.index[units])
+
+    def _reserves(self, asked: pd.Index, gone: Indices) -> pd.Series:
+        """Names of the reserves, missing where there is none."""
+        quoted = [Quota.parse(quota).column for quota in self.rules.quotas]
+        units = reserves(self.pool, quoted, self.rules.cluster_rule, self.pool.places(asked, "the plan"), gone)
+        names = self.pool.table.index
+        return pd.Series([None if k == NOBODY else names[k] for k in units], asked, dtype=object)
+
+    def rounds(self) -> pd.DataFrame:
+        """What each round asks, spends and is expected to bring.
+
+        Returns:
+            One row per round: ``asked``, ``treated``, ``cost``, ``answers`` (expected, or those that came), and the
+            cost ``so far``.
+        """
+        plan, pool = self.planned, self.pool
+        units = pool.places(plan.index, "the plan")
+        chances = zip(plan.index, pool.response[units], strict=True)
+        answers = [_chance(self.answers.get(name, np.nan), float(chance)) for name, chance in chances]
+        told = {"asked": 1, "treated": pool.problem.pool.t[units], "cost": pool.cost[units], "answers": answers}
+        table = pd.DataFrame(told).groupby(plan["round"].to_numpy()).sum().rename_axis("round")
+        return table.assign(**{"so far": table["cost"].cumsum()})
+
+
+def _chance(outcome: float | None, response: float) -> float:
+    """Chance that an answer comes: 1 or 0 where it is known."""
+    return 0.0 if outcome is None else response if np.isnan(outcome) else 1.0
+
+
+def _outcome(name: Any, outcome: Any, before: float | None) -> float | None:
+    """An outcome as a number, None where it is missing."""
+    if outcome is None or outcome is pd.NA or outcome != outcome:
+        value = None
+    elif isinstance(outcome, (int, float, np.number)) and np.isfinite(outcome):
+        value = float(outcome)
+    else:
+        raise ValueError(f"the outcome of {name} must be a finite number, or missing for no answer, got {outcome!r}")
+    if before is not None and value != before:
+        raise ValueError(f"{name} has answered {before:g} before, and now {'nothing' if value is None else value}")
+    return value
