@@ -190,7 +190,7 @@ def every_pair_is_the_best(drawn):
     if n > 12 or clustered:
         return
     try:
-        batches, _ = task.greedy()
+        batches, *_ = task.greedy()
     except Conflict:
         return
     check_purchases(task, [unit for batch in batches for unit in batch], plans(demands, n, known))

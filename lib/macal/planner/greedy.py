@@ -99,12 +99,12 @@ class GreedyPlan:
         """
         if len(self.demands) == 1 and (self.price == 1).all():
             return self._plain()
-        batches, value = self.greedy()
-        ledger, rounds, dear = self._begin(np.ones_like(self.price))
-        if dear.ceiling(ledger) > value:
-            found = dear.buy(ledger, rounds.room)
-            if found and found.gain > value:
-                batches, _ = self.greedy(found.units)
+        batches, value, ceiling = self.greedy()
+        if ceiling > value:
+            ledger, rounds, rule = self._begin(np.ones_like(self.price))
+            dear = rule.buy(ledger, rounds.room)
+            if dear and dear.gain > value:
+                return self.greedy(dear.units)[0]
         return batches
 
     def _begin(self, price: Money, dear: Rows = _NOBODY) -> tuple[Ledger, Rounds, Buyer]:
@@ -130,16 +130,23 @@ class GreedyPlan:
                 bar.update(len(batch))
         return batches
 
-    def greedy(self, dear: Rows = _NOBODY) -> tuple[list[Indices], float]:
-        """Choose the rounds by gain per cost, and sum the gains above 0; ``dear`` are bought before the others."""
+    def greedy(self, dear: Rows = _NOBODY) -> tuple[list[Indices], float, float]:
+        """Choose the rounds by gain per cost.
+
+        Args:
+            dear: are bought before the others.
+
+        Returns:
+            The rounds; the sum of the gains above 0; a bound of any single gain at the beginning.
+        """
         ledger, rounds, rule = self._begin(self.price, dear)
-        value, whole = 0.0, ledger.left()
+        value, whole, ceiling = 0.0, ledger.left(), rule.ceiling(ledger)
         with progress(1000, "planning", "per mille") as bar:
             while purchase := rule.buy(ledger, rounds.room):
                 rounds.add(purchase.units)
                 value += max(purchase.gain, 0.0)
                 bar.update(int(1000 * (1 - ledger.left() / whole)) - bar.n)
-        return [np.array(batch, np.int64) for batch in rounds.batches if batch], value
+        return [np.array(batch, np.int64) for batch in rounds.batches if batch], value, ceiling
 
 
 def _affordable(money: float, cost: float) -> int:

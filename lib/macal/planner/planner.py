@@ -1,6 +1,9 @@
 """A plan for whom to ask, in money: made, answered, made anew."""
 
+from dataclasses import asdict
 from functools import cached_property
+from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,7 +11,8 @@ import pandas as pd
 
 from macal import acquisition
 from macal.acquisition import PoolState
-from macal.planner import frames
+from macal.campaigns import provenance
+from macal.planner import frames, record
 from macal.planner.demands import Quota
 from macal.planner.greedy import GreedyPlan
 from macal.planner.people import Columns, People
@@ -128,6 +132,60 @@ class Planner:
         if self._plan is None:
             raise ValueError("nothing is planned yet; plan(table) comes first")
         return self._plan
+
+    def save(self, path: Path | str) -> None:
+        """Write the campaign to a JSON file: its settings, the plan, the answers; of the table a fingerprint.
+
+        Raises:
+            OSError: the file cannot be written.
+            ValueError: nothing is planned yet, or a unit's name is neither text nor a whole number.
+        """
+        record.write(self.content(), Path(path))
+
+    @classmethod
+    def load(cls, path: Path | str, table: Any) -> "Planner":
+        """Take up a campaign from its file, here or on another machine.
+
+        Args:
+            path: of the file.
+            table: that it was planned on; the order of its rows does not matter.
+
+        Raises:
+            OSError: the file cannot be read.
+            Damaged: the file is no campaign, or not as it was written.
+            ValueError: another table.
+        """
+        content = record.read(Path(path))
+        options = content["columns"] | content["policy"]
+        planner = cls(options.pop("treatment"), options.pop("budget"), **options)
+        planner._table, planner.asked = table, content["asked"]
+        if (now := record.fingerprint(planner.pool.table)) != content["table"]:
+            raise ValueError(
+                f"the table has changed since {path} was planned: its fingerprint was {content['table'][:12]} and is"
+                f" {now[:12]}; take the table as it was, and give answers to observe"
+            )
+        names = planner.pool.table.index.name
+        planner._plan = pd.DataFrame(content["plan"]).set_index("unit").rename_axis(names)
+        planner.answers = dict(content["answers"])
+        return planner
+
+    def content(self) -> dict[str, Any]:
+        """What the campaign's file holds.
+
+        Raises:
+            ValueError: see :meth:`save`.
+        """
+        rows = self.planned.rename_axis("unit").reset_index()
+        rows = {c: [None if v is None or v != v else v for v in values.tolist()] for c, values in rows.items()}
+        return {
+            "columns": asdict(self.columns),
+            "policy": asdict(self.rules),
+            "table": record.fingerprint(self.pool.table),
+            "plan": rows | {"unit": [record.name_of(unit) for unit in rows["unit"]]},
+            "answers": [[record.name_of(unit), outcome] for unit, outcome in self.answers.items()],
+            "asked": self.asked,
+            "made by": provenance.origin() | {p: metadata.version(p) for p in ("numpy", "pandas", "scipy", "torch")},
+        }
 
     def spent(self) -> float:
         """Money for whoever was asked; not for refusals, where only answers are paid."""
