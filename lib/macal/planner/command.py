@@ -90,7 +90,7 @@ def plan(options: argparse.Namespace) -> None:
         given.setdefault("batch_size", None)
     planner = Planner(**given)
     table = planner.plan(frames.read(options.table))
-    print(planner.pool.roles.shown(planner.columns.named()).to_string(), end="\n\n")
+    print(planner.people.roles.shown(planner.columns.named()).to_string(), end="\n\n")
     _keep(planner, table, options.output, options.campaign)
 
 
@@ -98,7 +98,7 @@ def observe(options: argparse.Namespace) -> None:
     """Take the answers of a file into a campaign's."""
     planner = Planner.load(options.campaign, frames.read(options.table))
     answers = frames.read(options.answers)
-    name = planner.pool.table.index.name
+    name = planner.people.table.index.name
     if name not in answers:
         raise ValueError(f"{options.answers} has no column {name!r}, which names the units in the table")
     others = [column for column in answers if column != name]

@@ -71,8 +71,8 @@ class Nearest(Gains):
         self._d2 = np.full(len(x), np.inf)
         self.add(labelled)
 
-    def metric(self, d2: Distances) -> Distances:
-        """Distances of squared ones."""
+    def metric(self, d2: np.ndarray) -> np.ndarray:
+        """Distances of squared ones, of any shape."""
         return d2 if self.is_squared else np.sqrt(d2)
 
     def squared_to(self, unit: int, others: Indices) -> tuple[Distances, Distances]:

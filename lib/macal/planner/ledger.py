@@ -78,6 +78,11 @@ class Ledger:
         """Money that is not spent."""
         return float(self._system.top[0] - self._total[0])
 
+    def price_of_pairs(self, units: Indices, others: np.ndarray) -> np.ndarray:
+        """What each unit (k,) costs with each of her others (k, c), and all who must come with either, (k, c)."""
+        shared = (self._clusters[others] == self._clusters[units][:, None]) & (self._clusters[others] >= 0)
+        return self.price[units][:, None] + np.where(shared, 0.0, self.price[others])
+
     def together(self, unit: int) -> Members:
         """Units that may be bought at once with this one, as far as is known, (n,)."""
         may, slack = self.open & (self.price + self.price[unit] <= self._most), self._slack()

@@ -80,16 +80,16 @@ class Planner:
             ValueError: a column that cannot be what it is said to be.
         """
         self._table = table
-        self.__dict__.pop("pool", None)
+        self.__dict__.pop("people", None)
         self.answers, self.asked, self._plan = {}, 0, None
         plan = self.replan()
         if not len(plan):
-            cheapest = self.pool.cost.min()
+            cheapest = self.people.cost.min()
             raise ValueError(f"a budget of {self.rules.budget:g} buys nobody: the cheapest costs {cheapest:g}")
         return plan
 
     @cached_property
-    def pool(self) -> People:
+    def people(self) -> People:
         """The units of the table.
 
         Raises:
@@ -159,13 +159,14 @@ class Planner:
         options = content["columns"] | content["policy"]
         planner = cls(options.pop("treatment"), options.pop("budget"), **options)
         planner._table, planner.asked = table, content["asked"]
-        if (now := record.fingerprint(planner.pool.table)) != content["table"]:
+        if (now := record.fingerprint(planner.people.table)) != content["table"]:
             raise ValueError(
                 f"the table has changed since {path} was planned: its fingerprint was {content['table'][:12]} and is"
                 f" {now[:12]}; take the table as it was, and give answers to observe"
             )
-        names = planner.pool.table.index.name
-        planner._plan = pd.DataFrame(content["plan"]).set_index("unit").rename_axis(names)
+        names = planner.people.table.index.name
+        plan = {c: pd.Series(v, dtype=object if c == "reserve" else None) for c, v in content["plan"].items()}
+        planner._plan = pd.DataFrame(plan).set_index("unit").rename_axis(names)
         planner.answers = dict(content["answers"])
         return planner
 
@@ -180,7 +181,7 @@ class Planner:
         return {
             "columns": asdict(self.columns),
             "policy": asdict(self.rules),
-            "table": record.fingerprint(self.pool.table),
+            "table": record.fingerprint(self.people.table),
             "plan": rows | {"unit": [record.name_of(unit) for unit in rows["unit"]]},
             "answers": [[record.name_of(unit), outcome] for unit, outcome in self.answers.items()],
             "asked": self.asked,
@@ -194,7 +195,7 @@ class Planner:
         out = self._plan.index[self._plan["round"] <= self.asked]
         names = dict.fromkeys([*out, *self.answers])
         free = {n for n, outcome in self.answers.items() if outcome is None} if self.rules.pay == "answered" else set()
-        return float(self.pool.cost[self.pool.places([n for n in names if n not in free], "the plan")].sum())
+        return float(self.people.cost[self.people.places([n for n in names if n not in free], "the plan")].sum())
 
     def replan(self) -> Any:
         """Keep the rounds that have been asked, and plan the others anew with the money that is left.
@@ -208,17 +209,19 @@ class Planner:
             Conflict: no plan meets all demands any more.
             ValueError: nothing is planned yet, or all the money is spent.
         """
-        pool, rules = self.pool, self.rules
+        people, rules = self.people, self.rules
         old = None if self._plan is None else self._plan[self._plan["round"] <= self.asked]
         waiting = [] if old is None else [name for name in old.index if name not in self.answers]
         told = [name for name, outcome in self.answers.items() if outcome is not None]
-        refused = pool.places([name for name, outcome in self.answers.items() if outcome is None], "the plan")
-        known = np.concatenate([pool.problem.start, pool.places([*told, *waiting], "the plan")])
+        refused = people.places([name for name, outcome in self.answers.items() if outcome is None], "the plan")
+        known = np.concatenate([people.problem.start, people.places([*told, *waiting], "the plan")])
         task = self._task(known, refused, rules.budget - self.spent())
         parts = [self._rows(batch, k) for k, batch in enumerate(task.batches(), self.asked + 1)]
         new = pd.concat(parts) if parts else self._rows(refused[:0], 0)
         if self._uncertain:
-            new["reserve"] = self._reserves(new.index, np.concatenate([known, refused]))
+            still = [] if old is None else old["reserve"].dropna()
+            gone = np.concatenate([known, refused, people.places(still, "the plan")])
+            new["reserve"] = self._reserves(new.index, gone)
         self._plan = new if old is None else pd.concat([old, new])
         return frames.like(self._plan.copy(), self._table)
 
@@ -227,34 +230,34 @@ class Planner:
         return self.columns.response != 1
 
     def _task(self, known: Indices, refused: Rows, money: float) -> GreedyPlan:
-        pool, rules = self.pool, self.rules
+        people, rules = self.people, self.rules
         spread = np.random.default_rng([rules.seed, self.asked] if self.asked else rules.seed)
-        split = pool.problem.pool
+        split = people.problem.pool
         state = PoolState(split.x.astype(np.float64), split.t, known, spread)
         quotas = [Quota.parse(quota) for quota in rules.quotas]
-        demands = pool.demands(max(money, 0.0), quotas, rules.cluster_rule, rules.batch_cost, known, refused)
-        alone = np.full(len(pool), -1)
-        clusters = pool.bought_with(known, refused) if rules.cluster_rule == "whole" else alone
-        heads, cost = np.bincount(clusters + 1), np.bincount(clusters + 1, pool.cost)
-        price = np.where(clusters < 0, pool.cost, (cost / np.maximum(heads, 1))[clusters + 1]) / pool.response
-        first = np.setdiff1d(pool.included, np.concatenate([known, refused]))
+        demands = people.demands(max(money, 0.0), quotas, rules.cluster_rule, rules.batch_cost, known, refused)
+        alone = np.full(len(people), -1)
+        clusters = people.bought_with(known, refused) if rules.cluster_rule == "whole" else alone
+        heads, cost = np.bincount(clusters + 1), np.bincount(clusters + 1, people.cost)
+        price = np.where(clusters < 0, people.cost, (cost / np.maximum(heads, 1))[clusters + 1]) / people.response
+        first = np.setdiff1d(people.included, np.concatenate([known, refused]))
         criterion = acquisition.get(rules.criterion, **rules.parameters)
         price /= price.min()
         return GreedyPlan(
-            criterion, state, demands, pool.cost, price, clusters, first, rules.batch_size, rules.batch_cost
+            criterion, state, demands, people.cost, price, clusters, first, rules.batch_size, rules.batch_cost
         )
 
     def _rows(self, units: Indices, number: int) -> pd.DataFrame:
-        pool, columns = self.pool, self.columns
-        rows = {"round": number, columns.treatment: pool.problem.pool.t[units], "cost": pool.cost[units]}
-        rows |= {"response": pool.response[units]} if self._uncertain else {}
-        return pd.DataFrame(rows, index=pool.table.index[units])
+        people, columns = self.people, self.columns
+        rows = {"round": number, columns.treatment: people.problem.pool.t[units], "cost": people.cost[units]}
+        rows |= {"response": people.response[units]} if self._uncertain else {}
+        return pd.DataFrame(rows, index=people.table.index[units])
 
     def _reserves(self, asked: pd.Index, gone: Indices) -> pd.Series:
         """Names of the reserves, missing where there is none."""
         quoted = [Quota.parse(quota).column for quota in self.rules.quotas]
-        units = reserves(self.pool, quoted, self.rules.cluster_rule, self.pool.places(asked, "the plan"), gone)
-        names = self.pool.table.index
+        units = reserves(self.people, quoted, self.rules.cluster_rule, self.people.places(asked, "the plan"), gone)
+        names = self.people.table.index
         return pd.Series([None if k == NOBODY else names[k] for k in units], asked, dtype=object)
 
     def rounds(self) -> pd.DataFrame:
@@ -264,11 +267,11 @@ class Planner:
             One row per round: ``asked``, ``treated``, ``cost``, ``answers`` (expected, or those that came), and the
             cost ``so far``.
         """
-        plan, pool = self.planned, self.pool
-        units = pool.places(plan.index, "the plan")
-        chances = zip(plan.index, pool.response[units], strict=True)
+        plan, people = self.planned, self.people
+        units = people.places(plan.index, "the plan")
+        chances = zip(plan.index, people.response[units], strict=True)
         answers = [_chance(self.answers.get(name, np.nan), float(chance)) for name, chance in chances]
-        told = {"asked": 1, "treated": pool.problem.pool.t[units], "cost": pool.cost[units], "answers": answers}
+        told = {"asked": 1, "treated": people.problem.pool.t[units], "cost": people.cost[units], "answers": answers}
         table = pd.DataFrame(told).groupby(plan["round"].to_numpy()).sum().rename_axis("round")
         return table.assign(**{"so far": table["cost"].cumsum()})
 

@@ -73,8 +73,10 @@ def guess(
             raise UnknownName("kind of column", kind, KINDS)
     asked = [c for c in columns if c not in named | {identifier}] if covariates is None else list(covariates)
     found = {column: said.get(column) or _kind(table[column], str(column)) for column in asked}
-    if identifier is None and covariates is None:
-        identifier = next((c for c, kind in found.items() if kind == "identifier"), None)
+    if identifier is None:
+        rest = [c for c in columns if c not in named and c not in found]
+        kinds = found if covariates is None else {c: _kind(table[c], str(c)) for c in rest if c not in said}
+        identifier = next((c for c, kind in kinds.items() if kind == "identifier"), None)
         found.pop(identifier, None)
     copies = _copies(table[[c for c, kind in found.items() if kind in USED]])
     found |= {column: f"a copy of {first}" for column, first in copies.items()}
