@@ -52,8 +52,7 @@ class Nearest(Gains):
     Attributes:
         x: scaled covariates, (n, d).
         z: the same, centred, for products.
-        norm: squared length of each row of z, (n,).
-        blurred: what a squared distance by products may be off, is this times the two squared lengths.
+        is_squared: whether distances are squared.
 
     Args:
         x: covariates, (n, d).
@@ -65,20 +64,18 @@ class Nearest(Gains):
     def __init__(self, x: Covariates, groups: Arms, labelled: Indices, squared: bool = False) -> None:
         self.x = x * power_of_two(x)
         self.z = self.x - self.x.mean(axis=0)
-        self.norm = np.einsum("nd,nd->n", self.z, self.z)
-        self.blurred = 4 * np.finfo(float).eps * (x.shape[1] + 8)
-        self._groups, self.is_squared = groups, squared
+        self._blurred = 4 * np.finfo(float).eps * (x.shape[1] + 8)  # of the two squared lengths
+        self._groups, self.is_squared, self._own = groups, squared, {}
+        for group in np.unique(groups):  # units, their rows of z, and the squared lengths of these
+            units = np.flatnonzero(groups == group)
+            z = self.z[units]
+            self._own[group] = units, z, np.einsum("nd,nd->n", z, z)
         self._d2 = np.full(len(x), np.inf)
         self.add(labelled)
 
     def metric(self, d2: np.ndarray) -> np.ndarray:
         """Distances of squared ones, of any shape."""
         return d2 if self.is_squared else np.sqrt(d2)
-
-    def squared_to(self, unit: int, others: Indices) -> tuple[Distances, Distances]:
-        """Squared distances to others by products, and what they may be off, (k,) each."""
-        length = self.norm[others] + self.norm[unit]
-        return length - 2 * (self.z[others] @ self.z[unit]), self.blurred * length
 
     def exactly(self, unit: int, others: Indices) -> Distances:
         """Squared distances to others by differences, (k,)."""
@@ -92,9 +89,10 @@ class Nearest(Gains):
     def add(self, units: Indices) -> None:
         """See :meth:`Gains.add`."""
         for unit in units.tolist():
-            own = np.flatnonzero(self._groups == self._groups[unit])
-            d2, off = self.squared_to(unit, own)
-            near = own[d2 - off <= self._d2[own]]
+            own, z, norm = self._own[self._groups[unit]]
+            # |a|^2 + |b|^2 - 2 a.b, less what it may be off: (1 - blurred) (|a|^2 + |b|^2) - 2 a.b
+            low = (1 - self._blurred) * (norm + self.z[unit] @ self.z[unit]) - 2 * (z @ self.z[unit])
+            near = own[low <= self._d2[own]]
             self._d2[near] = np.minimum(self._d2[near], self.exactly(unit, near))
 
 

@@ -264,14 +264,16 @@ class Planner:
         """What each round asks, spends and is expected to bring.
 
         Returns:
-            One row per round: ``asked``, ``treated``, ``cost``, ``answers`` (expected, or those that came), and the
-            cost ``so far``.
+            One row per round: ``asked``, ``treated``, ``cost`` (no more of refusals, where only answers are paid),
+            ``answers`` (expected, or those that came), and the cost ``so far``.
         """
         plan, people = self.planned, self.people
         units = people.places(plan.index, "the plan")
         chances = zip(plan.index, people.response[units], strict=True)
         answers = [_chance(self.answers.get(name, np.nan), float(chance)) for name, chance in chances]
-        told = {"asked": 1, "treated": people.problem.pool.t[units], "cost": people.cost[units], "answers": answers}
+        free = [self.rules.pay == "answered" and self.answers.get(name, 0.0) is None for name in plan.index]
+        cost = np.where(free, 0.0, people.cost[units])
+        told = {"asked": 1, "treated": people.problem.pool.t[units], "cost": cost, "answers": answers}
         table = pd.DataFrame(told).groupby(plan["round"].to_numpy()).sum().rename_axis("round")
         return table.assign(**{"so far": table["cost"].cumsum()})
 
