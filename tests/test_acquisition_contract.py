@@ -157,6 +157,12 @@ def test_draws_differ_from_seed_to_seed(name):
     assert len(batches) > 5
 
 
+@pytest.mark.parametrize("name", sorted(set(NAMES) - set(DETERMINISTIC)))
+def test_whoever_is_barred_is_not_drawn(name):
+    state = replace(a_state(), barred=np.arange(10, 35))
+    assert set(macal.get(name).select(state, 1000)) == set(a_state().unlabelled) - {*range(10, 35)}
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if "posterior" in CRITERIA[name].factory.needs])
 def test_no_posterior_no_choice(name):
     kind = CRITERIA[name].factory.__name__

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 LIB = Path(__file__).resolve().parents[1] / "lib"
-ROOMS = ["vocabulary", "datasets", "acquisition", "models", "campaigns", "plots"]  # each may use those before it
+# each may use those before it
+ROOMS = ["vocabulary", "datasets", "acquisition", "models", "campaigns", "planner", "plots"]
 VOCABULARY = set("arguments comparison kernels metrics optional posterior problem progress registry shapes".split())
 SHELVES = ["theory", "studies", "claims", "figures", "book", "site"]  # each may use those before it
 

@@ -2,7 +2,8 @@
 
 A :class:`~macal.problem.Problem` (:func:`load`, :func:`macal.datasets.from_table`) is a pool of units whose outcomes
 cost money. A criterion (:func:`get`) chooses which to label. :func:`schedule` plans a whole campaign in advance, in the
-caller's names for the units, and :func:`plan` does so for arrays. :func:`run` plays a campaign through,
+caller's names for the units, and :func:`plan` does so for arrays; a :class:`~macal.planner.Planner` does so under costs
+and quotas, and takes the answers. :func:`run` plays a campaign through,
 :func:`evaluate` judges given labelled sets, :func:`sweep` runs a grid of campaigns that survives interruption, and
 :mod:`macal.metrics` holds the measures.
 
@@ -18,6 +19,13 @@ A plan needs no outcome:
 [10, 10]
 >>> len(schedule(problem, "macal", n_queries=2, batch_size=10)) - len(problem.start)
 20
+
+A planner works in money, and takes a table as it is:
+
+>>> import pandas as pd
+>>> people = pd.DataFrame({"age": [30, 31, 50, 52], "free": [0, 1, 0, 1], "fee": [9, 9, 5, 5]})
+>>> Planner("free", budget=12, cost="fee").plan(people).cost.tolist()
+[5.0, 5.0]
 
 A campaign reveals outcomes, fits a model after each query and judges it; ``run_all`` plays several side by side:
 
@@ -39,12 +47,14 @@ A sweep leaves a record of each campaign, and finds it there when it is run agai
 True
 """
 
-from macal import acquisition, campaigns, comparison, datasets, metrics, models
+from macal import acquisition, campaigns, comparison, datasets, metrics, models, planner
 from macal.acquisition import get, names, plan
 from macal.campaigns import Spec, evaluate, loop, results, run, run_all, schedule, sweep, sweeps
 from macal.datasets import files, load
+from macal.planner import Planner
 
 __all__ = [
+    "Planner",
     "Spec",
     "acquisition",
     "campaigns",
@@ -59,6 +69,7 @@ __all__ = [
     "models",
     "names",
     "plan",
+    "planner",
     "results",
     "run",
     "run_all",

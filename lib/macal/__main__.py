@@ -1,13 +1,14 @@
-"""Command line: run a sweep, list it, pack it for a bare machine, publish it."""
+"""Command line: plan whom to ask; run a sweep, list it, pack it for a bare machine, publish it."""
 
 import argparse
 import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from macal.campaigns import bundle, provenance, results, sweeps, terminal
+from macal.planner import command as planner
 
 ELSEWHERE = 3  # exit status of a sweep of which other processes still run a part
 
@@ -22,6 +23,7 @@ def _shared(*arguments: str, **options: Any) -> argparse.ArgumentParser:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m macal", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
+    planner.add_to(commands)
     spec = _shared("spec", type=Path, help="JSON file with the fields of macal.Spec; results/specs holds examples")
     store = _shared("store", type=Path, help="folder of the records")
     into = _shared("--into", type=Path, default=results.FOLDER, help="folder of the tables (default: results/)")
@@ -97,6 +99,7 @@ COMMANDS = {
     "complete": _complete,
     "publish": _publish,
     "unpack": _unpack,
+    **planner.COMMANDS,
 }
 
 
@@ -106,5 +109,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return terminal.guarded(partial(COMMANDS[options.command], options))
 
 
-if __name__ == "__main__":
+def script() -> NoReturn:
+    """Run one command as this process: what ``macal`` does on a command line."""
     terminal.start(main)
+
+
+if __name__ == "__main__":
+    script()

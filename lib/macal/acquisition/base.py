@@ -6,11 +6,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from jaxtyping import Int
 
 from macal.arguments import as_arms, as_count, as_covariates, as_indices
 from macal.posterior import Posterior, Prior
 from macal.progress import progress
 from macal.shapes import Arms, Covariates, Features, Indices, Outcomes
+
+Barred = Int[np.ndarray, "_"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +29,7 @@ class PoolState:
         features: of the whole pool under that model, (n, p), e.g. its gradients.
         propensity: probability of treatment, (n,); criteria that need it estimate it from x and t where it is missing.
         prior: hyperparameters of the model fitted last, where it is a Gaussian process of the covariates.
+        barred: indices of units without a label that may not be picked; rules that draw keep to this.
     """
 
     x: Covariates
@@ -36,12 +40,13 @@ class PoolState:
     features: Features | None = None
     propensity: Outcomes | None = None
     prior: Prior | None = None
+    barred: Barred = field(default_factory=lambda: np.empty(0, np.int64))
 
     @property
     def unlabelled(self) -> Indices:
         """Indices that may still be labelled, ascending."""
         free = np.ones(len(self.t), bool)
-        free[self.labelled] = False
+        free[self.labelled] = free[self.barred] = False
         return np.flatnonzero(free)
 
     def need(self, name: str, criterion: object) -> Any:

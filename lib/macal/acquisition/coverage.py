@@ -50,7 +50,7 @@ class FCCM(Planned):
 
     def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
         """See :meth:`Criterion.plan`."""
-        cover = _Cover(state.x, state.t, self.radii)
+        cover = Cover(state.x, state.t, self.radii)
         cover.add(state.labelled)
         for size in sizes:
             picks = [cover.add(unit) for _ in range(size) if (unit := self._best(cover)) is not None]
@@ -58,19 +58,23 @@ class FCCM(Planned):
                 return
             yield np.concatenate(picks)
 
-    def _best(self, cover: "_Cover") -> Indices | None:
+    def _best(self, cover: "Cover") -> Indices | None:
         free = np.flatnonzero(cover.free)
         if not free.size:
             return None
-        p, q = cover.own[free], cover.other[free]
-        tier = np.where(q == 0, 0, np.where(p == 0, 1, 2))
-        # r first, as the public code rounds it
-        value = (p + self.alpha * q) * np.where(tier == 2, p * q / np.maximum((p + q) ** 2, 1), 1.0)
+        tier, value = self.gain(cover, free)
         first = np.lexsort([-value, -tier])[0]  # stable: of equal values the lowest index
         return free[[first]]
 
+    def gain(self, cover: "Cover", units: Indices) -> tuple[Indices, Outcomes]:
+        """Tier of each of k units, 2 before 1 before 0, and its value within the tier, (k,) each."""
+        p, q = cover.own[units], cover.other[units]
+        tier = np.where(q == 0, 0, np.where(p == 0, 1, 2))
+        # r first, as the public code rounds it
+        return tier, (p + self.alpha * q) * np.where(tier == 2, p * q / np.maximum((p + q) ** 2, 1), 1.0)
 
-class _Cover:
+
+class Cover:
     """What each unit would cover, kept up to date while units are labelled.
 
     Args:

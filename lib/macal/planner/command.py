@@ -1,0 +1,141 @@
+"""The commands of the planner: plan, observe, replan."""
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from macal.campaigns import atomic
+from macal.planner import frames, record
+from macal.planner.people import CLUSTER_RULES, Columns
+from macal.planner.planner import Planner
+from macal.planner.policy import PAY, Policy
+
+PLAN = "plan whom to ask under a budget: from a table to a table"
+
+
+def _number_or_column(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _pair(text: str) -> tuple[str, Any]:
+    name, sign, value = text.partition("=")
+    if not (name and sign and value):
+        raise argparse.ArgumentTypeError(f"{text!r} must be written as NAME=VALUE")
+    return name, _number_or_column(value)
+
+
+def add_to(commands: Any) -> None:
+    """Add the planner's commands to a parser's."""
+    _add_plan(commands.add_parser("plan", help=PLAN, description=PLAN))
+    text = "take answers into a campaign: a table of names and outcomes, missing for who will not answer"
+    command = commands.add_parser("observe", help=text, description=text)
+    _files(command)
+    command.add_argument("answers", type=Path, help="CSV or Parquet: the identifier, and the outcome")
+    command.add_argument("--through", type=int, help="rounds that were asked (default: to the last with an answer)")
+    text = "keep the rounds that were asked, plan the others anew by the answers"
+    command = commands.add_parser("replan", help=text, description=text)
+    _files(command)
+    _into(command)
+
+
+def _files(command: argparse.ArgumentParser) -> None:
+    command.add_argument("campaign", type=Path, help="JSON file that plan --campaign has written")
+    command.add_argument("table", type=Path, help="the table that it was planned on")
+
+
+def _into(command: argparse.ArgumentParser) -> None:
+    command.add_argument("-o", "--output", type=Path, required=True, help="CSV or Parquet file of the plan")
+    command.add_argument("--replace", action="store_true", help="replace files that are there")
+
+
+def _add_plan(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    add("table", type=Path, help="CSV or Parquet file, one row per unit")
+    add("--treatment", required=True, help="column: 0 or 1")
+    add("--budget", type=float, required=True, help="money, in the unit of the costs")
+    _into(command)
+    add("--campaign", type=Path, help="JSON file to keep the campaign in, for observe and replan")
+    add("--id", dest="identifier", help="column that names the units")
+    add("--covariates", type=lambda text: text.split(","), help="columns to compare units by, A,B,C (default: guessed)")
+    add("--kind", dest="kinds", type=_pair, action="append", help="COLUMN=number, category, date or ignore")
+    add("--outcome", help="column: outcomes that are known already, others missing")
+    add("--cost", type=_number_or_column, help="of asking a unit: a column or a number (default: 1)")
+    add("--response", type=_number_or_column, help="chance to answer: a column or a number (default: 1)")
+    add("--cluster", help="column: household, clinic")
+    add("--cluster-rule", choices=CLUSTER_RULES, help="ask whole ones or none (default), or one of each at most")
+    add("--exclude", help="column: true for who may not be asked")
+    add("--include", help="column: true for who must be asked")
+    add("--quota", dest="quotas", action="append", help="'region>=10', 'region=north>=10', 'sex=f<=40%%'; repeatable")
+    add("--batch-size", type=int, help="people asked per round (default: 10)")
+    add("--batch-cost", type=float, help="money per round, in the place of a number of people")
+    add("--pay", choices=PAY, help="for whoever is asked (default), or for answers alone")
+    add("--criterion", help="a label-free one (default: macal)")
+    add("--parameter", dest="parameters", type=_pair, action="append", help="of the criterion: alpha=1.0; repeatable")
+    add("--seed", type=int, help="of a criterion that draws")
+
+
+def plan(options: argparse.Namespace) -> None:
+    """Plan from a table; print the columns' roles and the rounds."""
+    _not_there([options.output, options.campaign], options.replace)
+    fields = [*Columns.__dataclass_fields__, *Policy.__dataclass_fields__]
+    given = {k: v for k, v in vars(options).items() if k in fields and v is not None}
+    given |= {k: dict(given[k]) for k in ("kinds", "parameters") if k in given}
+    if "batch_cost" in given:
+        given.setdefault("batch_size", None)
+    planner = Planner(**given)
+    table = planner.plan(frames.read(options.table))
+    print(planner.people.roles.shown(planner.columns.named()).to_string(), end="\n\n")
+    _keep(planner, table, options.output, options.campaign)
+
+
+def observe(options: argparse.Namespace) -> None:
+    """Take the answers of a file into a campaign's."""
+    planner = Planner.load(options.campaign, frames.read(options.table))
+    answers = frames.read(options.answers)
+    name = planner.people.table.index.name
+    if name not in answers:
+        raise ValueError(f"{options.answers} has no column {name!r}, which names the units in the table")
+    others = [column for column in answers if column != name]
+    if planner.columns.outcome in others:
+        others = [planner.columns.outcome]
+    if len(others) != 1:
+        raise ValueError(f"{options.answers} must have one column beside {name!r}, the outcomes; got {others}")
+    if (again := answers[name][answers[name].duplicated()]).size:
+        raise ValueError(f"{options.answers} has {again.iloc[0]} more than once; keep one answer of each")
+    planner.observe(answers.set_index(name)[others[0]], options.through)
+    planner.save(options.campaign)
+    told = sum(outcome is not None for outcome in planner.answers.values())
+    print(f"{told} answers and {len(planner.answers) - told} refusals so far; {planner.asked} rounds have been asked")
+
+
+def replan(options: argparse.Namespace) -> None:
+    """Plan the rounds that are to come anew."""
+    _not_there([options.output], options.replace)
+    planner = Planner.load(options.campaign, frames.read(options.table))
+    table = planner.replan()
+    _keep(planner, table, options.output, options.campaign)
+
+
+def _not_there(paths: Sequence[Path | None], replace: bool) -> None:
+    for path in paths:
+        if path is not None and path.exists() and not replace:
+            raise ValueError(f"{path} is there already; --replace replaces it")
+
+
+def _keep(planner: Planner, table: pd.DataFrame, output: Path, campaign: Path | None) -> None:
+    """Write the plan and the campaign, both or neither, and say what they cost."""
+    contents = {output: frames.written(table, output)}
+    contents |= {campaign: record.packed(planner.content())} if campaign else {}
+    atomic.write(contents)
+    print(planner.rounds().to_string(float_format="{:,.6g}".format))
+    spent, budget = planner.rounds()["so far"].iloc[-1], planner.rules.budget
+    print(f"{len(table)} people, {spent:,.10g} of {budget:,.10g}: {output}")
+
+
+COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {"plan": plan, "observe": observe, "replan": replan}

@@ -1,0 +1,89 @@
+"""Tables in and out: CSV and Parquet files; pandas, polars and whatever else narwhals knows."""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import pandas as pd
+
+from macal.campaigns import atomic
+from macal.optional import needed
+
+FORMATS = {".csv": "CSV", ".parquet": "Parquet"}
+
+
+def as_pandas(table: Any) -> pd.DataFrame:
+    """Return a table as a pandas DataFrame.
+
+    Raises:
+        ValueError: it is no table that narwhals knows, or not one in memory.
+    """
+    if isinstance(table, pd.DataFrame):
+        return table
+    try:
+        return nw.from_native(table, eager_only=True).to_pandas()
+    except TypeError as error:
+        raise ValueError(
+            f"the table must be a DataFrame of pandas, polars or Arrow, in memory, got {type(table).__name__}"
+        ) from error
+
+
+def like(frame: pd.DataFrame, table: Any) -> Any:
+    """Return a pandas DataFrame in the kind of ``table``, its index as the first column where that kind has none."""
+    if isinstance(table, pd.DataFrame):
+        return frame
+    kind = nw.from_native(table, eager_only=True).implementation
+    return nw.from_dict({c: v.tolist() for c, v in frame.reset_index().items()}, backend=kind).to_native()
+
+
+def _of_suffix(path: Path) -> str:
+    if path.suffix.lower() not in FORMATS:
+        raise ValueError(f"{path} must end in {' or '.join(FORMATS)}, which says how a table is written")
+    return FORMATS[path.suffix.lower()]
+
+
+def read(path: Path) -> pd.DataFrame:
+    """Read a table from a CSV or a Parquet file, by its suffix.
+
+    Raises:
+        OSError: there is no such file, or it cannot be read.
+        ValueError: another suffix, or what the file holds is no table.
+    """
+    kind = _of_suffix(path)
+    try:
+        table = pd.read_csv(path) if kind == "CSV" else _parquet(lambda: pd.read_parquet(path, engine="pyarrow"))
+    except (ValueError, pd.errors.ParserError) as error:
+        raise ValueError(f"{path} cannot be read as {kind}: {' '.join(str(error).split())}") from error
+    if not len(table):
+        raise ValueError(f"{path} has no rows; one row for each unit is needed")
+    return table
+
+
+def written(frame: pd.DataFrame, path: Path) -> bytes:
+    """Return a table, with its index, as the bytes of a file of that suffix.
+
+    Raises:
+        ValueError: the suffix is neither of CSV nor of Parquet.
+    """
+    if _of_suffix(path) == "CSV":
+        return frame.to_csv().encode()
+    file = io.BytesIO()
+    _parquet(lambda: frame.reset_index().to_parquet(file, engine="pyarrow", index=False))
+    return file.getvalue()
+
+
+def write(frame: pd.DataFrame, path: Path) -> None:
+    """Write a table, with its index, to a CSV or a Parquet file: whole or not at all.
+
+    Raises:
+        OSError: the file cannot be written.
+        ValueError: the suffix is neither of CSV nor of Parquet.
+    """
+    atomic.write({path: written(frame, path)})
+
+
+def _parquet(work: Callable[[], Any]) -> Any:
+    with needed("pyarrow", "Parquet files"):
+        return work()

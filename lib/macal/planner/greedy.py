@@ -1,0 +1,153 @@
+"""A whole plan: purchases one after the other, by gain per cost, in rounds.
+
+Gain per cost alone may spend the money on many cheap units where one dear unit is worth more than all of them. So the
+unit or pair with the largest gain is compared with all that was bought; where it is worth more, it is bought first, and
+gain per cost spends what is left.
+
+References:
+    S. Khuller, A. Moss and J. Naor, "The Budgeted Maximum Coverage Problem", Information Processing Letters 70(1), 1999
+    (the better of the two is never far from the best).
+    J. Leskovec, A. Krause, C. Guestrin, C. Faloutsos, J. VanBriesen and N. Glance, "Cost-Effective Outbreak Detection
+    in Networks", ACM SIGKDD Conference on Knowledge Discovery and Data Mining, 2007 (the same for any gain that
+    diminishes).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from macal.acquisition import Criterion, PoolState
+from macal.acquisition.base import as_batch_size
+from macal.planner.buyers import buyer
+from macal.planner.demands import Demand, Money
+from macal.planner.ledger import Ledger
+from macal.planner.worth import Buyer
+from macal.progress import progress
+from macal.shapes import Arms, Indices, Rows
+
+_NOBODY = np.empty(0, np.int64)
+
+
+@dataclass
+class Rounds:
+    """Purchases, divided into rounds of at most so many labels, or of at most so much money.
+
+    What is bought at once is not divided: where it does not fit, a round is closed, and a cluster that is larger than a
+    round is one by itself.
+
+    Attributes:
+        cost: of each unit, (n,).
+        size: labels per round; None for any number.
+        spend: money per round; None for any sum.
+        batches: units of each round, in the order in which they were bought.
+    """
+
+    cost: Money
+    size: int | None
+    spend: float | int | None
+    batches: list[list[int]] = field(default_factory=lambda: [[]])
+
+    @property
+    def room(self) -> int:
+        """Labels that fit into the present round, or into the next one where it is full; 2 where any number does."""
+        return 2 if self.size is None else self.size - len(self.batches[-1]) or self.size
+
+    def add(self, units: Indices) -> None:
+        """Put what was bought at once into the present round, or into a new one."""
+        batch = [*self.batches[-1], *units.tolist()]
+        full = self.size is not None and len(batch) > self.size
+        full |= self.spend is not None and self.cost[batch].sum() > self.spend * (1 + 1e-9)
+        if full and self.batches[-1]:
+            self.batches.append([])
+        self.batches[-1] += units.tolist()
+
+
+@dataclass(frozen=True, eq=False)
+class GreedyPlan:
+    """What is to be planned.
+
+    Attributes:
+        criterion: the rule.
+        state: the pool.
+        demands: on the plan, the budget first.
+        cost: of each unit, (n,), above 0.
+        price: what an answer of each unit costs, (n,), the least being 1: her own cost, that of whoever must come with
+            her, and the chance that she answers, in one number.
+        clusters: number of the cluster that each unit is bought with, (n,), -1 where she is bought alone.
+        first: units that are bought before all others.
+        size: labels per round, or None.
+        spend: money per round, or None.
+    """
+
+    criterion: Criterion
+    state: PoolState
+    demands: Sequence[Demand]
+    cost: Money
+    price: Money
+    clusters: Arms
+    first: Indices
+    size: int | None
+    spend: float | int | None
+
+    def batches(self) -> list[Indices]:
+        """Choose the rounds of the plan, each in the order of purchase.
+
+        Raises:
+            Conflict: no plan meets all demands.
+            ValueError: the criterion cannot plan under demands, or not so few labels.
+        """
+        if len(self.demands) == 1 and (self.price == 1).all():
+            return self._plain()
+        batches, value, ceiling = self.greedy()
+        if ceiling > value:
+            ledger, rounds, rule = self._begin(np.ones_like(self.price))
+            dear = rule.buy(ledger, rounds.room)
+            if dear and dear.gain > value:
+                return self.greedy(dear.units)[0]
+        return batches
+
+    def _begin(self, price: Money, dear: Rows = _NOBODY) -> tuple[Ledger, Rounds, Buyer]:
+        """Begin to buy, those first who must be."""
+        most = np.inf if self.spend is None else self.spend * (1 + 1e-9)
+        ledger = Ledger(self.demands, self.cost, self.state.labelled, self.clusters, most)
+        rounds, rule = Rounds(self.cost, self.size, self.spend), buyer(self.criterion, self.state, price)
+        for unit in dict.fromkeys([*self.first, *dear]):
+            if ledger.open[unit] and len(bought := ledger.buy(np.array([unit]))):
+                rule.add(bought)
+                rounds.add(bought)
+        return ledger, rounds, rule
+
+    def _plain(self) -> list[Indices]:
+        """Plan as :func:`macal.schedule` does: labels cost the same, and money is all that is demanded."""
+        labels = min(_affordable(self.demands[0].high[0], self.cost[0]), len(self.state.unlabelled))
+        most = [self.size, None if self.spend is None else _affordable(self.spend, self.cost[0])]
+        size = as_batch_size(min((k for k in most if k is not None), default=max(labels, 2)), self.criterion)
+        sizes, batches = [min(size, labels - k) for k in range(0, labels, size)], []
+        with progress(labels, "planning", "label") as bar:
+            for batch in self.criterion.plan(self.state, sizes):
+                batches.append(batch)
+                bar.update(len(batch))
+        return batches
+
+    def greedy(self, dear: Rows = _NOBODY) -> tuple[list[Indices], float, float]:
+        """Choose the rounds by gain per cost.
+
+        Args:
+            dear: are bought before the others.
+
+        Returns:
+            The rounds; the sum of the gains above 0; a bound of any single gain at the beginning.
+        """
+        ledger, rounds, rule = self._begin(self.price, dear)
+        value, whole, ceiling = 0.0, ledger.left(), rule.ceiling(ledger)
+        with progress(1000, "planning", "per mille") as bar:
+            while purchase := rule.buy(ledger, rounds.room):
+                rounds.add(purchase.units)
+                value += max(purchase.gain, 0.0)
+                bar.update(int(1000 * (1 - ledger.left() / whole)) - bar.n)
+        return [np.array(batch, np.int64) for batch in rounds.batches if batch], value, ceiling
+
+
+def _affordable(money: float, cost: float) -> int:
+    return int(money / cost * (1 + 1e-9))

@@ -1,0 +1,225 @@
+"""The people of a table, as a plan needs them: covariates, costs, chances to answer, groups; every column checked."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from macal.datasets import from_table
+from macal.planner.demands import Demand, Money, Quota, at_most, left_out, must_be_in, one_of_each, whole
+from macal.planner.roles import Roles, guess, prepared
+from macal.problem import Problem
+from macal.registry import UnknownName
+from macal.shapes import Arms, Indices, Rows
+
+CLUSTER_RULES = ("whole", "one")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which column of a table says what.
+
+    Attributes:
+        treatment: 0 or 1.
+        identifier: names the units; guessed, or rows are numbered from 1, where None.
+        covariates: units are compared by; guessed where None.
+        outcome: known for some, missing for those who may be asked; None where nobody's is known.
+        cost: of asking a unit: a column, or one number for all.
+        response: the chance that a unit answers if asked, above 0 and up to 1: a column, or one number for all.
+        cluster: household, clinic or the like, None where there are none.
+        exclude: true, or 1, for whom may not be asked.
+        include: true, or 1, for whom must be asked.
+        kinds: column -> "number", "category", "date" or "ignore", where the guess is to be overruled.
+
+    Raises:
+        ValueError: two roles for one column.
+    """
+
+    treatment: str
+    identifier: str | None = None
+    covariates: Sequence[str] | None = None
+    outcome: str | None = None
+    cost: str | float | int = 1.0
+    response: str | float | int = 1.0
+    cluster: str | None = None
+    exclude: str | None = None
+    include: str | None = None
+    kinds: Mapping[str, str] | None = None
+
+    def named(self) -> dict[str, str]:
+        """Roles that are taken by a column -> the column."""
+        roles = ("treatment", "identifier", "outcome", "cost", "response", "cluster", "exclude", "include")
+        return {role: value for role in roles if isinstance(value := getattr(self, role), str)}
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """All units of a table.
+
+    Attributes:
+        problem: covariates and arms; its start are the units whose outcome is known.
+        cost: of asking each unit, (n,).
+        response: chance that she answers, (n,), 1 where her outcome is known.
+        clusters: number of her cluster, (n,), -1 where there are none.
+        excluded: who may not be asked.
+        included: who must be.
+        table: the caller's, by the units' names.
+        roles: what its columns are.
+    """
+
+    problem: Problem
+    cost: Money
+    response: Money
+    clusters: Arms
+    excluded: Indices
+    included: Rows
+    table: pd.DataFrame
+    roles: Roles
+
+    @classmethod
+    def of(cls, table: pd.DataFrame, columns: Columns) -> "People":
+        """Read a table.
+
+        Raises:
+            UnknownName: a column that it does not have.
+            ValueError: a column that cannot be what it is said to be; which rows, and what to do.
+        """
+        named = columns.named()
+        if "round" in named.values() or columns.treatment in ("cost", "response", "reserve"):
+            raise ValueError("'round', 'cost', 'response' and 'reserve' are columns of the plan; rename yours")
+        if twice := {c for c in named.values() if list(named.values()).count(c) > 1}:
+            raise ValueError(f"column {min(twice)!r} has two roles: {', '.join(r for r in named if named[r] in twice)}")
+        others = [column for role, column in named.items() if role != "identifier"]
+        roles = guess(table, others, columns.identifier, columns.covariates, columns.kinds)
+        if not roles.kinds:
+            raise ValueError("no column is left to compare people by; name covariates, or say what the columns are")
+        table = _by_name(table, roles.identifier)
+        covariates = prepared(table, roles, columns.kinds or {})
+        given = covariates.assign(**{c: table[c] for c in (columns.treatment, columns.outcome) if c is not None})
+        known = columns.outcome is not None and table[columns.outcome].notna().any()
+        if known and table[columns.outcome].notna().all():
+            raise ValueError(f"every outcome in {columns.outcome!r} is known, so there is nobody to ask")
+        start = {} if known else {"start": []}
+        problem = from_table(given, list(roles.kinds), columns.treatment, columns.outcome if known else None, **start)
+        response = _numbers(table, columns.response, "response")
+        response[problem.start] = 1.0
+        if (response > 1).any():
+            raise ValueError(f"a chance to answer must be at most 1, got {response.max():g} in {columns.response!r}")
+        cost, clusters = _numbers(table, columns.cost, "cost"), _codes(table, columns.cluster)
+        marked = (_marked(table, column) for column in (columns.exclude, columns.include))
+        return cls(problem, cost, response, clusters, *marked, table, roles)
+
+    def __len__(self) -> int:
+        return len(self.cost)
+
+    def places(self, names: Iterable[Any], what: str) -> Indices:
+        """Positions of units by their names, (k,).
+
+        Raises:
+            UnknownName: the table has no such unit.
+        """
+        names = list(names)
+        places = self.table.index.get_indexer(pd.Index(names, dtype=object if not names else None))
+        if (places < 0).any():
+            raise UnknownName(f"unit in {what}", names[int(places.argmin())], map(str, self.table.index[:20]))
+        return places.astype(np.int64)
+
+    def demands(
+        self,
+        budget: float | int,
+        quotas: Sequence[Quota],
+        rule: str,
+        spend: float | int | None,
+        known: Indices,
+        refused: Rows,
+    ) -> list[Demand]:
+        """All that is demanded of a plan, the budget first.
+
+        Args:
+            budget: money for those who are not known.
+            quotas: on the labels of groups.
+            rule: "whole" or "one", of clusters.
+            spend: money per round, None for any sum.
+            known: units whose label is bought.
+            refused: units who will not answer.
+        """
+        n, free = len(self), ~np.isin(np.arange(len(self)), known)
+        demands = [at_most(f"a budget of {budget:g}", np.where(free, self.cost, 0.0), budget)]
+        for quota in quotas:
+            if quota.column not in self.table:
+                raise UnknownName("column in a quota", quota.column, map(str, self.table.columns))
+            demands += quota.demands(self.table[quota.column], self.response)
+        out, must = np.setdiff1d(self.excluded, known), np.setdiff1d(self.included, refused)
+        price = self.cost
+        if (self.clusters >= 0).any() and rule == "one":
+            demands.append(one_of_each("at most one of each cluster", self.clusters, known))
+        elif (self.clusters >= 0).any():
+            bought = self.bought_with(known, refused)
+            demands.append(whole("whole clusters or nobody of them", bought))
+            price = np.where(bought < 0, self.cost, np.bincount(bought + 1, self.cost)[bought + 1])
+        if out.size:
+            demands.append(left_out(f"{out.size} excluded", out, n))
+        if refused.size:
+            demands.append(left_out(f"{refused.size} who did not answer", refused, n))
+        if spend is not None and (dear := np.flatnonzero(free & (price > spend * (1 + 1e-9)))).size:
+            demands.append(left_out(f"at most {spend:g} a round, less than each of {dear.size} costs", dear, n))
+        if must.size:
+            demands.append(must_be_in(f"{must.size} who must be asked", must, n))
+        return demands
+
+    def bought_with(self, known: Indices, refused: Rows) -> Arms:
+        """Number of the cluster that each unit is bought with, (n,): known ones and refusals are in none."""
+        clusters = self.clusters.copy()
+        clusters[known] = clusters[refused] = -1
+        return clusters
+
+
+def _by_name(table: pd.DataFrame, identifier: str | None) -> pd.DataFrame:
+    if identifier is None:
+        unnamed = isinstance(table.index, pd.RangeIndex) and table.index.name is None
+        return table.set_axis(pd.RangeIndex(1, len(table) + 1, name="row")) if unnamed else table
+    names = table[identifier]
+    if names.isna().any():
+        raise ValueError(
+            f"column {identifier!r} must name each unit, and {int(names.isna().sum())} have no name, the first in row"
+            f" {int(names.isna().to_numpy().argmax()) + 1}"
+        )
+    if names.duplicated().any():
+        again = names[names.duplicated()].iloc[0]
+        rows = np.flatnonzero(names == again)[:2] + 1
+        raise ValueError(
+            f"column {identifier!r} names {again} more than once, in rows {rows[0]} and {rows[1]}; a unit must have one"
+            " row: remove the others, or name a column that tells them apart"
+        )
+    return table.set_index(identifier)
+
+
+def _numbers(table: pd.DataFrame, given: str | float | int, what: str) -> Money:
+    """A column, or one number for all, as numbers above 0, (n,)."""
+    where = f"column {given!r} of a {what}" if isinstance(given, str) else f"the {what}"
+    column = table[given] if isinstance(given, str) else pd.Series(given, table.index)
+    values = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan).copy()
+    wrong = np.flatnonzero(~((values > 0) & np.isfinite(values)))
+    if wrong.size:
+        raise ValueError(
+            f"{where} must hold numbers above 0, got {column.iloc[wrong[0]]} for {table.index[wrong[0]]} and"
+            f" {wrong.size - 1} more such; mend them, or exclude those people from the table"
+        )
+    return values
+
+
+def _codes(table: pd.DataFrame, column: str | None) -> Arms:
+    """Numbers of the clusters, (n,), -1 for a unit in none."""
+    return np.full(len(table), -1) if column is None else pd.factorize(table[column])[0].astype(np.int64)
+
+
+def _marked(table: pd.DataFrame, column: str | None) -> Indices:
+    """Units whose value in a column is true, or 1, (k,)."""
+    if column is None:
+        return np.empty(0, np.int64)
+    values = table[column]
+    if odd := [v for v in values.unique().tolist() if v not in (0, 1)]:
+        raise ValueError(f"column {column!r} must hold true or false, or 1 and 0, got {odd[0]!r}")
+    return np.flatnonzero(values.to_numpy(bool))

@@ -1,0 +1,296 @@
+"""A plan for whom to ask, in money: made, answered, made anew."""
+
+from dataclasses import asdict
+from functools import cached_property
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from macal import acquisition
+from macal.acquisition import PoolState
+from macal.campaigns import provenance
+from macal.planner import frames, record
+from macal.planner.demands import Quota
+from macal.planner.greedy import GreedyPlan
+from macal.planner.people import Columns, People
+from macal.planner.policy import Policy
+from macal.planner.reserves import NOBODY, reserves
+from macal.registry import UnknownName
+from macal.shapes import Indices, Rows
+
+
+class Planner:
+    """Plans whom to ask under a budget and other demands, takes the answers, and plans anew.
+
+    Args:
+        treatment: column that holds 0 (control) and 1 (treated).
+        budget: money for the whole plan, in the unit of the costs.
+        options: any other attribute of :class:`~macal.planner.people.Columns`, which says what the columns of the table
+            are, and of :class:`Policy`, which says how a plan is made.
+
+    Attributes:
+        answers: outcome of each unit who has answered, by name; None for one who will not.
+        asked: rounds that have been asked.
+
+    Raises:
+        UnknownName: an unknown option.
+        ValueError: see the two.
+
+    >>> people = pd.DataFrame({"age": [30, 31, 50, 52, 70, 71], "free": [0, 1] * 3, "fee": [9, 9, 5, 5, 7, 7]})
+    >>> planner = Planner("free", budget=26, cost="fee", batch_size=2)
+    >>> planner.plan(people).reset_index()
+       row  round  free  cost
+    0    6      1     1   7.0
+    1    5      1     0   7.0
+    2    4      2     1   5.0
+    3    3      2     0   5.0
+    >>> planner.observe({6: 0.5, 5: None})
+    >>> planner.replan().index.tolist()
+    [6, 5, 4, 3]
+    """
+
+    def __init__(self, treatment: str, budget: float | int, **options: Any) -> None:
+        fields = [*Columns.__dataclass_fields__, *Policy.__dataclass_fields__]
+        if odd := [option for option in options if option not in fields]:
+            raise UnknownName("option of a planner", odd[0], fields)
+        of_columns = {k: options.pop(k) for k in list(options) if k in Columns.__dataclass_fields__}
+        self.columns, self.rules = Columns(treatment, **of_columns), Policy(budget, **options)
+        self.answers: dict[Any, float | None] = {}
+        self.asked = 0
+        self._plan: pd.DataFrame | None = None
+        self._table: Any = None
+
+    def plan(self, table: Any) -> Any:
+        """Plan whom to ask.
+
+        Args:
+            table: one row per unit: a DataFrame of pandas, polars or Arrow.
+
+        Returns:
+            One row per unit, in the order in which they are to be asked, in the kind of ``table``: her name (the index
+            of a pandas table), ``round`` from 1, the treatment, ``cost``; and, where not everybody answers,
+            ``response``, her chance to, and ``reserve``, who may be asked in her place.
+
+        Raises:
+            Conflict: no plan meets all demands; it names the smallest set that conflicts.
+            UnknownName: a column that the table does not have.
+            ValueError: a column that cannot be what it is said to be.
+        """
+        self._table = table
+        self.__dict__.pop("people", None)
+        self.answers, self.asked, self._plan = {}, 0, None
+        plan = self.replan()
+        if not len(plan):
+            cheapest = self.people.cost.min()
+            raise ValueError(f"a budget of {self.rules.budget:g} buys nobody: the cheapest costs {cheapest:g}")
+        return plan
+
+    @cached_property
+    def people(self) -> People:
+        """The units of the table.
+
+        Raises:
+            ValueError: nothing is planned yet.
+        """
+        if self._table is None:
+            raise ValueError("nothing is planned yet; plan(table) comes first")
+        return People.of(frames.as_pandas(self._table), self.columns)
+
+    def observe(self, answers: Any, through: int | None = None) -> None:
+        """Take answers, in any order and number; who has none yet is waited for.
+
+        Args:
+            answers: name of a unit -> outcome, missing where she will not answer: a mapping or a pandas Series.
+            through: rounds that have been asked; by default up to the last in which somebody has an answer.
+
+        Raises:
+            ValueError: nothing is planned; a unit who was not to be asked, or whose outcome was another one before; an
+                outcome that is no finite number.
+        """
+        plan, told = self.planned, dict(answers.items())
+        rounds = dict(zip(plan.index, plan["round"], strict=True))
+        reserves = set(plan["reserve"].dropna()) if "reserve" in plan else set()
+        new: dict[Any, float | None] = {}
+        for name, outcome in told.items():
+            if name not in rounds and name not in reserves:
+                raise ValueError(f"{name} was not to be asked; the plan has {len(rounds)} people, and she is none")
+            new[name] = _outcome(name, outcome, self.answers.get(name))
+        last = max((int(rounds[name]) for name in new if name in rounds), default=0)
+        self.answers |= new
+        self.asked = max(self.asked, last if through is None else through)
+
+    @property
+    def planned(self) -> pd.DataFrame:
+        """The plan as it stands, by the units' names.
+
+        Raises:
+            ValueError: nothing is planned yet.
+        """
+        if self._plan is None:
+            raise ValueError("nothing is planned yet; plan(table) comes first")
+        return self._plan
+
+    def save(self, path: Path | str) -> None:
+        """Write the campaign to a JSON file: its settings, the plan, the answers; of the table a fingerprint.
+
+        Raises:
+            OSError: the file cannot be written.
+            ValueError: nothing is planned yet, or a unit's name is neither text nor a whole number.
+        """
+        record.write(self.content(), Path(path))
+
+    @classmethod
+    def load(cls, path: Path | str, table: Any) -> "Planner":
+        """Take up a campaign from its file, here or on another machine.
+
+        Args:
+            path: of the file.
+            table: that it was planned on; the order of its rows does not matter.
+
+        Raises:
+            OSError: the file cannot be read.
+            Damaged: the file is no campaign, or not as it was written.
+            ValueError: another table.
+        """
+        content = record.read(Path(path))
+        options = content["columns"] | content["policy"]
+        planner = cls(options.pop("treatment"), options.pop("budget"), **options)
+        planner._table, planner.asked = table, content["asked"]
+        if (now := record.fingerprint(planner.people.table)) != content["table"]:
+            raise ValueError(
+                f"the table has changed since {path} was planned: its fingerprint was {content['table'][:12]} and is"
+                f" {now[:12]}; take the table as it was, and give answers to observe"
+            )
+        names = planner.people.table.index.name
+        plan = {c: pd.Series(v, dtype=object if c == "reserve" else None) for c, v in content["plan"].items()}
+        planner._plan = pd.DataFrame(plan).set_index("unit").rename_axis(names)
+        planner.answers = dict(content["answers"])
+        return planner
+
+    def content(self) -> dict[str, Any]:
+        """What the campaign's file holds.
+
+        Raises:
+            ValueError: see :meth:`save`.
+        """
+        rows = self.planned.rename_axis("unit").reset_index()
+        rows = {c: [None if v is None or v != v else v for v in values.tolist()] for c, values in rows.items()}
+        return {
+            "columns": asdict(self.columns),
+            "policy": asdict(self.rules),
+            "table": record.fingerprint(self.people.table),
+            "plan": rows | {"unit": [record.name_of(unit) for unit in rows["unit"]]},
+            "answers": [[record.name_of(unit), outcome] for unit, outcome in self.answers.items()],
+            "asked": self.asked,
+            "made by": provenance.origin() | {p: metadata.version(p) for p in ("numpy", "pandas", "scipy", "torch")},
+        }
+
+    def spent(self) -> float:
+        """Money for whoever was asked; not for refusals, where only answers are paid."""
+        if self._plan is None:
+            return 0.0
+        out = self._plan.index[self._plan["round"] <= self.asked]
+        names = dict.fromkeys([*out, *self.answers])
+        free = {n for n, outcome in self.answers.items() if outcome is None} if self.rules.pay == "answered" else set()
+        return float(self.people.cost[self.people.places([n for n in names if n not in free], "the plan")].sum())
+
+    def replan(self) -> Any:
+        """Keep the rounds that have been asked, and plan the others anew with the money that is left.
+
+        Whoever has been asked and has not answered is waited for: she counts as if she would.
+
+        Returns:
+            See :meth:`plan`: the rounds that have been asked, and after them the new ones.
+
+        Raises:
+            Conflict: no plan meets all demands any more.
+            ValueError: nothing is planned yet, or all the money is spent.
+        """
+        people, rules = self.people, self.rules
+        old = None if self._plan is None else self._plan[self._plan["round"] <= self.asked]
+        waiting = [] if old is None else [name for name in old.index if name not in self.answers]
+        told = [name for name, outcome in self.answers.items() if outcome is not None]
+        refused = people.places([name for name, outcome in self.answers.items() if outcome is None], "the plan")
+        known = np.concatenate([people.problem.start, people.places([*told, *waiting], "the plan")])
+        task = self._task(known, refused, rules.budget - self.spent())
+        parts = [self._rows(batch, k) for k, batch in enumerate(task.batches(), self.asked + 1)]
+        new = pd.concat(parts) if parts else self._rows(refused[:0], 0)
+        if self._uncertain:
+            still = [] if old is None else old["reserve"].dropna()
+            gone = np.concatenate([known, refused, people.places(still, "the plan")])
+            new["reserve"] = self._reserves(new.index, gone)
+        self._plan = new if old is None else pd.concat([old, new])
+        return frames.like(self._plan.copy(), self._table)
+
+    @property
+    def _uncertain(self) -> bool:
+        return self.columns.response != 1
+
+    def _task(self, known: Indices, refused: Rows, money: float) -> GreedyPlan:
+        people, rules = self.people, self.rules
+        spread = np.random.default_rng([rules.seed, self.asked] if self.asked else rules.seed)
+        split = people.problem.pool
+        state = PoolState(split.x.astype(np.float64), split.t, known, spread)
+        quotas = [Quota.parse(quota) for quota in rules.quotas]
+        demands = people.demands(max(money, 0.0), quotas, rules.cluster_rule, rules.batch_cost, known, refused)
+        alone = np.full(len(people), -1)
+        clusters = people.bought_with(known, refused) if rules.cluster_rule == "whole" else alone
+        heads, cost = np.bincount(clusters + 1), np.bincount(clusters + 1, people.cost)
+        price = np.where(clusters < 0, people.cost, (cost / np.maximum(heads, 1))[clusters + 1]) / people.response
+        first = np.setdiff1d(people.included, np.concatenate([known, refused]))
+        criterion = acquisition.get(rules.criterion, **rules.parameters)
+        price /= price.min()
+        return GreedyPlan(
+            criterion, state, demands, people.cost, price, clusters, first, rules.batch_size, rules.batch_cost
+        )
+
+    def _rows(self, units: Indices, number: int) -> pd.DataFrame:
+        people, columns = self.people, self.columns
+        rows = {"round": number, columns.treatment: people.problem.pool.t[units], "cost": people.cost[units]}
+        rows |= {"response": people.response[units]} if self._uncertain else {}
+        return pd.DataFrame(rows, index=people.table.index[units])
+
+    def _reserves(self, asked: pd.Index, gone: Indices) -> pd.Series:
+        """Names of the reserves, missing where there is none."""
+        quoted = [Quota.parse(quota).column for quota in self.rules.quotas]
+        units = reserves(self.people, quoted, self.rules.cluster_rule, self.people.places(asked, "the plan"), gone)
+        names = self.people.table.index
+        return pd.Series([None if k == NOBODY else names[k] for k in units], asked, dtype=object)
+
+    def rounds(self) -> pd.DataFrame:
+        """What each round asks, spends and is expected to bring.
+
+        Returns:
+            One row per round: ``asked``, ``treated``, ``cost`` (no more of refusals, where only answers are paid),
+            ``answers`` (expected, or those that came), and the cost ``so far``.
+        """
+        plan, people = self.planned, self.people
+        units = people.places(plan.index, "the plan")
+        chances = zip(plan.index, people.response[units], strict=True)
+        answers = [_chance(self.answers.get(name, np.nan), float(chance)) for name, chance in chances]
+        free = [self.rules.pay == "answered" and self.answers.get(name, 0.0) is None for name in plan.index]
+        cost = np.where(free, 0.0, people.cost[units])
+        told = {"asked": 1, "treated": people.problem.pool.t[units], "cost": cost, "answers": answers}
+        table = pd.DataFrame(told).groupby(plan["round"].to_numpy()).sum().rename_axis("round")
+        return table.assign(**{"so far": table["cost"].cumsum()})
+
+
+def _chance(outcome: float | None, response: float) -> float:
+    """Chance that an answer comes: 1 or 0 where it is known."""
+    return 0.0 if outcome is None else response if np.isnan(outcome) else 1.0
+
+
+def _outcome(name: Any, outcome: Any, before: float | None) -> float | None:
+    """An outcome as a number, None where it is missing."""
+    if outcome is None or outcome is pd.NA or outcome != outcome:
+        value = None
+    elif isinstance(outcome, (int, float, np.number)) and np.isfinite(outcome):
+        value = float(outcome)
+    else:
+        raise ValueError(f"the outcome of {name} must be a finite number, or missing for no answer, got {outcome!r}")
+    if before is not None and value != before:
+        raise ValueError(f"{name} has answered {before:g} before, and now {'nothing' if value is None else value}")
+    return value

@@ -1,0 +1,67 @@
+"""How a plan is made: money, rounds, quotas, the criterion; every setting checked."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from macal import acquisition
+from macal.arguments import as_count
+from macal.planner.demands import Quota
+from macal.planner.people import CLUSTER_RULES
+from macal.registry import UnknownName
+
+PAY = ("asked", "answered")
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How a plan is made.
+
+    Attributes:
+        budget: money for the whole plan, in the unit of the costs.
+        criterion: a name of :func:`macal.names`; one that needs no model.
+        parameters: of the criterion, say ``{"alpha": 1.0}``.
+        batch_size: people asked per round; None for any number.
+        batch_cost: money per round; None for any sum.
+        quotas: say ``"region>=10"``, see :meth:`macal.planner.demands.Quota.parse`.
+        cluster_rule: "whole": all of a cluster are asked or none; "one": at most one of each.
+        pay: "asked": whoever is asked costs; "answered": a refusal is free.
+        seed: of a criterion that draws.
+
+    Raises:
+        UnknownName: no such criterion, parameter, cluster rule or way to pay.
+        ValueError: a number out of range, a criterion that needs a model, or text that is no quota.
+    """
+
+    budget: float | int
+    criterion: str = "macal"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    batch_size: int | None = 10
+    batch_cost: float | int | None = None
+    quotas: Sequence[str] = ()
+    cluster_rule: str = "whole"
+    pay: str = "asked"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("budget", "batch_cost"):
+            value = getattr(self, name)
+            number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+            if not (value is None and name == "batch_cost") and not (number and 0 < value < np.inf):
+                raise ValueError(f"{name} must be a number above 0, in the unit of the costs, got {value!r}")
+        if self.batch_size is not None:
+            as_count(self.batch_size, "batch_size")
+        for what, value, known in (("cluster rule", self.cluster_rule, CLUSTER_RULES), ("way to pay", self.pay, PAY)):
+            if value not in known:
+                raise UnknownName(what, value, known)
+        if isinstance(self.quotas, str):
+            raise ValueError(f"quotas must be a list, got the text {self.quotas!r}; [{self.quotas!r}] is one")
+        for quota in self.quotas:
+            Quota.parse(quota)
+        if acquisition.get(self.criterion, **self.parameters).needs:
+            raise ValueError(
+                f"{self.criterion!r} needs a model of the answers so far, and a plan is made before them; take"
+                " 'macal', 'qhte' or 'random-balanced'"
+            )

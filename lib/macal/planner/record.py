@@ -1,0 +1,79 @@
+"""The file of a campaign: JSON that says what it is, in which version, and whether it is whole."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from macal.campaigns import atomic
+
+FORMAT, VERSION = "macal campaign", 1
+
+
+class Damaged(ValueError):
+    """A file that is no campaign, or not as it was written."""
+
+
+def _canonical(content: dict[str, Any]) -> bytes:
+    return json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def _checksum(content: dict[str, Any]) -> str:
+    return hashlib.sha256(_canonical(content)).hexdigest()
+
+
+def packed(content: dict[str, Any]) -> bytes:
+    """Return the bytes of a campaign's file: its content, and the SHA-256 of that as canonical JSON."""
+    whole = {"format": FORMAT, "version": VERSION, "sha256": _checksum(content), "content": content}
+    return (json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def write(content: dict[str, Any], path: Path) -> None:
+    """Write a campaign to a file, whole or not at all.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    atomic.write({path: packed(content)})
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Read and verify a campaign's file; nothing in it is ever run.
+
+    Raises:
+        OSError: there is no such file, or it cannot be read.
+        Damaged: the file is no campaign, of a version that is not known here, or not as it was written.
+    """
+    try:
+        whole = json.loads(path.read_bytes())
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise Damaged(f"{path} is no campaign: it is not JSON ({error}); take an earlier copy of it") from error
+    if not isinstance(whole, dict) or whole.get("format") != FORMAT:
+        raise Damaged(f"{path} is no campaign: its format is not {FORMAT!r}")
+    if whole.get("version") != VERSION:
+        raise Damaged(f"{path} has version {whole.get('version')!r}, and this package reads {VERSION}; update it")
+    if not isinstance(whole.get("content"), dict) or whole.get("sha256") != _checksum(whole["content"]):
+        raise Damaged(f"{path} is not as it was written: its checksum differs; take an earlier copy of it")
+    return whole["content"]
+
+
+def fingerprint(table: pd.DataFrame) -> str:
+    """SHA-256 of a table, its index and its columns; the order of the rows does not count."""
+    rows = np.sort(pd.util.hash_pandas_object(table, index=True).to_numpy(np.uint64))
+    names = json.dumps([str(table.index.name), *map(str, table.columns)])
+    return hashlib.sha256(names.encode() + rows.astype("<u8").tobytes()).hexdigest()
+
+
+def name_of(unit: Any) -> str | int:
+    """The name of a unit as JSON can hold it.
+
+    Raises:
+        ValueError: neither text nor a whole number.
+    """
+    unit = unit.item() if isinstance(unit, np.generic) else unit
+    if isinstance(unit, bool) or not isinstance(unit, (str, int)):
+        raise ValueError(f"a unit's name must be text or a whole number to be kept in a file, got {unit!r}")
+    return unit

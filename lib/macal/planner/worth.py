@@ -1,0 +1,56 @@
+"""What a purchase is worth: gain per cost; and what all that buy have in common."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from macal.planner.demands import Money
+from macal.planner.ledger import Ledger
+from macal.shapes import Indices, Outcomes
+
+Worths = Float[np.ndarray, "*shape"]
+
+
+@dataclass(frozen=True, eq=False)
+class Purchase:
+    """Units that were bought at once: one or a pair, and all that came with them; and the criterion's gain."""
+
+    units: Indices
+    gain: float
+
+
+class Buyer(ABC):
+    """A criterion under way, which buys from a ledger."""
+
+    @abstractmethod
+    def buy(self, ledger: Ledger, room: int) -> Purchase | None:
+        """Buy the best that the ledger allows, one unit or a pair; None if nothing can be bought any more.
+
+        Args:
+            ledger: says who may be bought, and is told.
+            room: labels that the present round still has room for.
+        """
+
+    @abstractmethod
+    def add(self, units: Indices) -> None:
+        """Count units as labelled that others have bought."""
+
+    @abstractmethod
+    def ceiling(self, ledger: Ledger) -> float:
+        """An upper bound of the gain of any single purchase."""
+
+
+def worth(gain: Worths, price: Worths) -> Worths:
+    """Gain per price; of a gain that is not above 0 the product, so that of equal gains the cheaper comes first."""
+    return np.where(gain > 0, gain / price, gain * price)
+
+
+def best_unit(ledger: Ledger, tier: Indices, gain: Outcomes, price: Money) -> int | None:
+    """The open unit in the highest tier that is worth most; of equal ones the cheapest, then the first."""
+    units = np.flatnonzero(ledger.open)
+    for values in (tier, worth(gain, price), -price):
+        if units.size:
+            units = units[values[units] == values[units].max()]
+    return int(units[0]) if units.size else None

@@ -1,0 +1,184 @@
+"""The planner: from a table and a budget to a plan, in the caller's names; what it refuses, and how it says so."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import macal
+from macal.planner import Conflict, Planner, Quota
+from macal.registry import UnknownName
+
+
+def make_people(n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "person": [f"p{k}" for k in range(n)],
+            "age": rng.integers(18, 80, n),
+            "income": rng.normal(30_000, 9_000, n),
+            "region": rng.choice(["north", "south", "west"], n, p=[0.1, 0.5, 0.4]),
+            "free": rng.integers(0, 2, n),
+            "fee": rng.integers(5, 30, n),
+            "household": rng.integers(0, n // 2, n),
+            "chance": rng.uniform(0.4, 1.0, n),
+        }
+    )
+
+
+COVARIATES = ["age", "income", "region"]
+
+
+def make(people=None, **options):
+    given = {"treatment": "free", "budget": 300, "covariates": COVARIATES, "identifier": "person"}
+    planner = Planner(**given | options)
+    return planner, planner.plan(make_people() if people is None else people)
+
+
+@pytest.mark.parametrize("name", ["macal", "qhte", "fccm", "random-balanced", "macal-rolling"])
+def test_one_cost_for_all_gives_the_schedule(name):
+    people = make_people()
+    people["visits"] = np.where(np.arange(200) % 20 == 0, 1.0, np.nan)
+    problem = macal.datasets.from_table(people.set_index("person"), COVARIATES, "free", "visits")
+    today = macal.schedule(problem, name, n_queries=5, batch_size=10, seed=4)
+    _, plan = make(people, criterion=name, budget=350, cost=7.0, outcome="visits", seed=4)
+    today = today[today["round"] > 0]
+    assert plan.index.tolist() == today.index.tolist() and plan["round"].tolist() == today["round"].tolist()
+    assert plan.free.tolist() == today.treated.tolist() and plan.cost.eq(7).all()
+
+
+def test_a_plan_meets_what_is_demanded_and_says_what_it_spends():
+    people = make_people()
+    people["no"], people["yes"] = people.age > 60, [k in (3, 5) for k in range(200)]
+    demands = {"cost": "fee", "cluster": "household", "cluster_rule": "one", "exclude": "no", "include": "yes"}
+    planner, plan = make(people, quotas=["region>=5", "region=south<=40%"], **demands)
+    asked = people.set_index("person").loc[plan.index]
+    assert plan.cost.sum() <= 300 and plan.cost.tolist() == asked.fee.tolist()
+    assert asked.region.value_counts().min() >= 5 and (asked.region == "south").mean() <= 0.4
+    assert asked.household.is_unique and not (asked.no & ~asked.yes).any() and asked.yes.sum() == 2
+    assert plan["round"].value_counts().max() == 10 and plan["round"].is_monotonic_increasing
+    rounds = planner.rounds()
+    assert rounds["so far"].iloc[-1] == plan.cost.sum() and rounds.asked.sum() == len(plan)
+
+
+def test_whole_clusters_are_asked_or_nobody_of_them():
+    people = make_people()
+    _, plan = make(people, cost="fee", cluster="household", batch_size=None, batch_cost=80.0)
+    whole = people.household.value_counts()
+    asked = people.set_index("person").loc[plan.index]
+    for household, rows in asked.groupby("household"):
+        assert len(rows) == whole[household] and plan.loc[rows.index, "round"].nunique() == 1
+    assert plan.groupby("round").cost.sum().max() <= 80 and asked.household.duplicated().any()
+
+
+def test_a_round_of_so_much_money_and_dear_people_stay_out():
+    _, plan = make(cost="fee", batch_size=None, batch_cost=27.0)
+    assert plan.groupby("round").cost.sum().max() <= 27 and plan.cost.max() <= 27
+
+
+def test_the_cheaper_of_two_alike_is_asked():
+    people = pd.concat([make_people(60)] * 2, ignore_index=True)
+    people["person"] = [f"p{k}" for k in range(120)]
+    people["fee"] = np.repeat([20, 4], 60)
+    _, plan = make(people, cost="fee", budget=160)
+    assert plan.cost.eq(4).all() and len(plan) == 40
+
+
+def test_one_dear_unit_that_is_worth_more_than_all_others_is_asked_first():
+    people = pd.DataFrame({"x": [0.0, 0.1, 0.2, 0.3, 50.0], "t": [0, 1, 0, 1, 1], "y": [1.0, 2.0] + [None] * 3})
+    people["cost"] = [1, 1, 1, 1, 500]  # the gain per cost of 4, and then of 3, is 0.2, that of 5 is 0.1
+    options = {"treatment": "t", "covariates": ["x"], "outcome": "y", "cost": "cost", "criterion": "qhte"}
+    assert Planner(budget=500, **options).plan(people).index.tolist() == [5]
+    assert Planner(budget=502, **options).plan(people).index.tolist() == [4, 3, 5]
+    assert Planner(budget=499, **options).plan(people).index.tolist() == [4, 3]
+
+
+def test_reserves_are_alike_cost_no_more_and_stand_for_one():
+    people = make_people()
+    _, plan = make(people, cost="fee", response="chance", quotas=["region>=2"])
+    named, had = people.set_index("person"), plan.dropna(subset="reserve")
+    assert len(had) > 10 and had.reserve.is_unique and not had.reserve.isin(plan.index).any()
+    first, second = named.loc[had.index], named.loc[had.reserve]
+    assert (second.fee.to_numpy() <= first.fee.to_numpy()).all()
+    for column in ("free", "region"):
+        assert (second[column].to_numpy() == first[column].to_numpy()).all()
+
+
+def test_of_two_alike_the_one_who_rather_answers_is_asked():
+    people = pd.concat([make_people(60)] * 2, ignore_index=True)
+    people["person"], people["chance"] = [f"p{k}" for k in range(120)], np.repeat([0.3, 0.9], 60)
+    _, plan = make(people, budget=20, response="chance")
+    assert plan.response.eq(0.9).all()
+
+
+def test_at_least_counts_expected_answers():
+    people = make_people(400)
+    _, plan = make(people, response=0.5, quotas=["region=north>=8"], budget=40)
+    assert (people.set_index("person").loc[plan.index].region == "north").sum() >= 16
+
+
+class TestConflicts:
+    def test_the_smallest_set_is_named(self):
+        with pytest.raises(Conflict) as found:
+            make(quotas=["region=north>=12", "region=south>=9", "region=north<=10", "age<=150"])
+        assert found.value.names == ["at least 12 with region = north", "at most 10 with region = north"]
+        assert "loosen or leave out one of them" in str(found.value)
+
+    def test_money_and_a_quota(self):
+        with pytest.raises(Conflict, match="these 2 demands together: a budget of 5; at least 4 with region = north"):
+            make(budget=5, cost="fee", quotas=["region=north>=4", "region=south>=0"])
+
+    def test_a_quota_of_more_than_there_are(self):
+        with pytest.raises(Conflict, match="this demand: at least 150 with region = north"):
+            make(quotas=["region=north>=150"], budget=1000)
+
+    def test_who_must_be_in_and_is_out(self):
+        people = make_people().assign(no=False, yes=False)
+        people.loc[7, ["no", "yes"]] = True
+        with pytest.raises(Conflict, match="1 excluded; 1 who must be asked"):
+            make(people, exclude="no", include="yes")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"budget": 0}, "budget must be a number above 0, in the unit of the costs, got 0"),
+        ({"budget": "300"}, "budget must be a number above 0"),
+        ({"batch_size": 0}, "batch_size must be an integer of at least 1"),
+        ({"batch_size": 1}, "Macal buys pairs, so batch_size must be at least 2"),
+        ({"criterion": "mcal"}, r"unknown criterion 'mcal' \(did you mean 'macal'\?\)"),
+        ({"criterion": "mu-bald"}, "needs a model of the answers so far"),
+        ({"parameters": {"aplha": 1}}, r"unknown parameter of 'macal' 'aplha' \(did you mean 'alpha'\?\)"),
+        ({"cluster_rule": "half"}, "unknown cluster rule 'half'; known: whole, one"),
+        ({"quotas": "region>=1"}, "quotas must be a list"),
+        ({"quotas": ["region"]}, "a quota is written as 'region>=10'"),
+        ({"quotas": ["region>=140%"]}, "a share from 0% to 100%"),
+        ({"quotas": ["region=nort>=1"]}, r"unknown value of column 'region' in a quota 'nort' \(did you mean 'north'"),
+        ({"quotas": ["regon>=1"]}, r"unknown column in a quota 'regon' \(did you mean 'region'"),
+        ({"treatment": "fre"}, r"unknown column 'fre' \(did you mean 'free'"),
+        ({"cost": "fees"}, r"unknown column 'fees' \(did you mean 'fee'"),
+        ({"cost": -1.0}, "the cost must hold numbers above 0, got -1.0 for p0"),
+        ({"cost": "region"}, "column 'region' of a cost must hold numbers above 0"),
+        ({"response": 1.5}, "a chance to answer must be at most 1, got 1.5"),
+        ({"exclude": "age"}, "column 'age' must hold true or false"),
+        ({"exclude": "fee", "cost": "fee"}, "column 'fee' has two roles: cost, exclude"),
+        ({"criterion": "macal-rolling", "cost": "fee"}, "Rolling does not say what each unit is worth"),
+        ({"budget": 2, "cost": "fee"}, "a budget of 2 buys nobody: the cheapest costs 5"),
+    ],
+)
+def test_what_is_refused_is_said_in_a_sentence(options, said, unchecked):
+    with pytest.raises(ValueError, match=said):
+        make(**options)
+
+
+def test_a_quota_is_read():
+    assert Quota.parse("region>=10") == Quota("region", None, True, 10.0, False)
+    assert Quota.parse(" sex = f <= 40 % ") == Quota("sex", "f", False, 0.4, True)
+
+
+def test_nothing_can_be_said_before_there_is_a_plan():
+    planner = Planner("free", 10)
+    for ask in (planner.replan, planner.rounds, lambda: planner.observe({})):
+        with pytest.raises(ValueError, match="nothing is planned yet"):
+            ask()
+    with pytest.raises(UnknownName, match="option"):
+        Planner("free", 10, bugdet=3)

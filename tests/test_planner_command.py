@@ -1,0 +1,249 @@
+"""The planner's commands and its campaign file: tables in and out, answers, stops, and files that are wrong."""
+
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_planner import make_people
+
+from macal import Planner
+from macal.__main__ import main
+from macal.planner import frames, record
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make_people().to_csv("people.csv", index=False)
+    return tmp_path
+
+
+def plan(*more, table="people.csv", output="plan.csv"):
+    return main(["plan", table, "--treatment", "free", "--budget", "300", "-o", output, *more])
+
+
+def test_from_a_csv_to_a_plan(folder, capsys):
+    assert plan("--cost", "fee", "--quota", "region>=5", "--batch-size", "6") == 0
+    table = pd.read_csv("plan.csv")
+    assert table.columns.tolist() == ["person", "round", "free", "cost"]
+    assert table.cost.sum() <= 300 and table["round"].value_counts().max() == 6
+    said = capsys.readouterr().out
+    assert re.search(r"person +identifier +guessed", said)
+    assert f"{len(table)} people, {table.cost.sum():g} of 300: plan.csv" in said
+    people = make_people().set_index("person")
+    expected = Planner("free", 300, cost="fee", quotas=["region>=5"], batch_size=6).plan(people)
+    assert table.person.tolist() == expected.index.tolist()
+
+
+def test_csv_and_parquet_give_the_same_plan(folder):
+    make_people().to_parquet("people.parquet")
+    assert plan("--cost", "fee") == plan("--cost", "fee", table="people.parquet", output="plan.parquet") == 0
+    pd.testing.assert_frame_equal(pd.read_csv("plan.csv"), pd.read_parquet("plan.parquet"), check_dtype=False)
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_other_tables_come_back_in_their_kind(library):
+    other = pytest.importorskip(library)
+    people = make_people()
+    table = other.from_pandas(people) if library == "polars" else other.Table.from_pandas(people)
+    ours, theirs = (Planner("free", 300, cost="fee").plan(t) for t in (people, table))
+    assert type(theirs) is type(table)
+    back = theirs.to_pandas() if library == "pyarrow" else pd.DataFrame(theirs.to_dict(as_series=False))
+    assert back.person.tolist() == ours.index.tolist() and back.cost.tolist() == ours.cost.tolist()
+
+
+def test_the_columns_are_guessed_and_every_guess_can_be_undone():
+    people = make_people().assign(
+        joined=pd.date_range("2020-01-01", periods=200).astype(str),
+        note=[f"she said {k}" for k in range(200)],
+        one=1,
+        again=lambda d: d.age,
+        zip=lambda d: d.age % 7,
+    )
+    planner = Planner("free", 300, cost="fee", kinds={"zip": "category", "household": "ignore"})
+    planner.plan(people)
+    roles = planner.people.roles.shown(planner.columns.named())["what"]
+    expected = {"person": "guessed", "age": "number", "region": "category", "joined": "date", "zip": "category"}
+    expected |= {"note": "free text (200 different values)", "one": "constant", "again": "a copy of age"}
+    assert {k: roles[k] for k in expected} == expected and roles["household"] == "as you say"
+    assert planner.people.problem.pool.x.shape[1] == 4 + 3 + 7  # age, income, chance, joined; region; zip
+
+
+@pytest.mark.parametrize(
+    ("change", "more", "said"),
+    [
+        ({"age": lambda d: d.age.where(d.age > 30)}, [], "missing or infinite values in covariate 'age' ("),
+        ({"free": 1}, [], "free must hold both 0 and 1, got 200 rows of one arm"),
+        ({"person": "ann"}, ["--id", "person"], "column 'person' names ann more than once, in rows 1 and 2"),
+        ({"one": 1}, ["--covariates", "age,one"], "column 'one' cannot be a covariate: constant"),
+        ({"two": lambda d: d.age}, ["--covariates", "age,two"], "column 'two' cannot be a covariate: a copy of age"),
+        ({"fee": 0}, ["--cost", "fee"], "column 'fee' of a cost must hold numbers above 0, got 0 for p0 and 199 more"),
+        ({}, ["--covariates", "agee"], "unknown column 'agee' (did you mean 'age'?)"),
+        ({}, ["--kind", "age=nominal"], "unknown kind of column 'nominal'"),
+        ({}, ["--criterion", "mcal"], "unknown criterion 'mcal' (did you mean 'macal'?)"),
+        ({}, ["--quota", "region>=300"], "Conflict: no plan can meet this demand: at least 300 with region ="),
+        ({"region": "x"}, ["--quota", "age>>3"], "a quota is written as 'region>=10'"),
+        ({"visits": 1.0}, ["--outcome", "visits"], "every outcome in 'visits' is known, so there is nobody to ask"),
+    ],
+)
+def test_a_wrong_table_ends_in_one_sentence_and_no_file(folder, capsys, change, more, said):
+    make_people().assign(**change).to_csv("people.csv", index=False)
+    assert plan("--campaign", "campaign.json", *more) == 1
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert said in lines[-1] and len(lines) == 1
+    assert sorted(path.name for path in folder.iterdir()) == ["people.csv"]
+
+
+def test_files_that_are_no_tables(folder, capsys):
+    (folder / "empty.csv").write_text("person,free\n")
+    (folder / "no.parquet").write_bytes(b"PAR2")
+    for name, said in [
+        ("absent.csv", "No such file"),
+        ("people.xls", "must end in .csv or .parquet"),
+        ("empty.csv", "has no rows"),
+        ("no.parquet", "cannot be read as Parquet"),
+    ]:
+        assert plan(table=name) == 1
+        assert said in capsys.readouterr().err
+
+
+def test_nothing_is_replaced_unasked(folder, capsys):
+    assert plan() == 0 and plan() == 1
+    assert "plan.csv is there already; --replace replaces it" in capsys.readouterr().err
+    assert plan("--replace") == 0
+
+
+def test_a_plan_that_is_broken_off_leaves_no_half_file(folder, monkeypatch):
+    def full(path, flags=None):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    assert plan("--campaign", "campaign.json") == 1
+    assert sorted(path.name for path in folder.iterdir()) == ["people.csv"]
+
+
+def play(folder, rounds):
+    """Answer and plan anew, each command in a new process."""
+    people = pd.read_csv("people.csv", index_col="person")
+    rng = np.random.default_rng(1)
+    command = [sys.executable, "-m", "macal"]
+    for k in range(1, rounds + 1):
+        now = pd.read_csv("plan.csv")
+        asked = now.person[now["round"] == k]
+        answers = pd.DataFrame({"person": asked, "visits": people.age[asked].to_numpy(float)})
+        answers.loc[rng.random(len(answers)) < 0.3, "visits"] = np.nan
+        answers.sample(frac=1, random_state=k).to_csv("answers.csv", index=False)
+        for more in (["observe", "campaign.json", "people.csv", "answers.csv"],
+                     ["replan", "campaign.json", "people.csv", "-o", "plan.csv", "--replace"]):  # fmt: skip
+            subprocess.run([*command, *more], check=True, capture_output=True, cwd=folder)
+
+
+def test_a_campaign_is_played_through_files_in_new_processes(folder):
+    assert plan("--cost", "fee", "--response", "0.7", "--pay", "answered", "--campaign", "campaign.json") == 0
+    play(folder, 2)
+    planner = Planner.load("campaign.json", frames.read(folder / "people.csv"))
+    refused = [name for name, outcome in planner.answers.items() if outcome is None]
+    plan_now = pd.read_csv("plan.csv", index_col="person")
+    assert planner.asked == 2 and refused and len(planner.answers) == (plan_now["round"] <= 2).sum()
+    assert not plan_now.index[plan_now["round"] > 2].isin(refused).any() and plan_now.index.is_unique
+    assert plan_now.reserve.dropna().is_unique
+    paid = plan_now.cost[~plan_now.index.isin(refused)].sum()
+    assert planner.spent() <= paid <= 300
+
+
+class TestCampaignFile:
+    @pytest.fixture
+    def planner(self, folder):
+        planner = Planner("free", 300, cost="fee", response="chance")
+        planner.plan(make_people())
+        return planner
+
+    def test_what_is_saved_is_taken_up(self, planner, folder):
+        names = planner.planned.index[:4]
+        planner.observe({names[0]: 1.5, names[1]: None, names[3]: 0.0})
+        planner.save("campaign.json")
+        again = Planner.load("campaign.json", make_people().sample(frac=1, random_state=1))
+        assert again.answers == planner.answers and again.asked == 1
+        pd.testing.assert_frame_equal(again.rounds(), planner.rounds())
+        in_order = Planner.load("campaign.json", make_people())
+        pd.testing.assert_frame_equal(in_order.replan(), planner.replan(), check_dtype=False)
+
+    def test_a_file_that_was_changed_is_refused(self, planner, folder):
+        planner.save("campaign.json")
+        whole = json.loads((folder / "campaign.json").read_text())
+        changes = {
+            "its checksum differs": lambda: whole["content"].update(asked=3),
+            "has version 2, and this package reads 1": lambda: whole.update(version=2),
+            "its format is not 'macal campaign'": lambda: whole.update(format="other"),
+        }
+        for said, change in changes.items():
+            change()
+            (folder / "campaign.json").write_text(json.dumps(whole))
+            with pytest.raises(record.Damaged, match=said):
+                Planner.load("campaign.json", make_people())
+        for text in ("{", "[]", "\x00"):
+            (folder / "campaign.json").write_text(text)
+            with pytest.raises(record.Damaged, match="is no campaign"):
+                Planner.load("campaign.json", make_people())
+
+    def test_another_table_is_refused(self, planner, folder):
+        planner.save("campaign.json")
+        people = make_people()
+        people.loc[3, "age"] += 1
+        with pytest.raises(ValueError, match="the table has changed since campaign.json was planned"):
+            Planner.load("campaign.json", people)
+
+    def test_a_name_that_json_cannot_hold(self, folder):
+        people = make_people().assign(person=pd.date_range("2020-01-01", periods=200))
+        planner = Planner("free", 300, identifier="person")
+        planner.plan(people)
+        with pytest.raises(ValueError, match="a unit's name must be text or a whole number"):
+            planner.save("campaign.json")
+
+
+class TestAnswers:
+    @pytest.fixture
+    def planner(self):
+        planner = Planner("free", 300, cost="fee")
+        planner.plan(make_people())
+        return planner
+
+    def test_whoever_has_been_asked_keeps_her_place_and_is_paid(self, planner):
+        first, before = planner.planned.index[:10].tolist(), planner.planned
+        planner.observe({first[2]: 4.0})
+        assert planner.asked == 1 and planner.spent() == before.cost.iloc[:10].sum()
+        assert planner.replan().index[:10].tolist() == first
+
+    def test_late_and_out_of_order(self, planner):
+        names = planner.planned.index
+        planner.observe({names[15]: 1.0})
+        planner.observe({names[3]: None})
+        planner.observe(pd.Series({names[3]: 2.0, names[0]: 5.0}))  # she answers after all
+        assert planner.asked == 2 and planner.answers == {names[15]: 1.0, names[3]: 2.0, names[0]: 5.0}
+
+    def test_answers_alone_change_no_plan_and_refusals_do(self, planner):
+        before = planner.planned
+        planner.observe(dict.fromkeys(before.index[:10], 1.0))
+        assert planner.replan().index.tolist() == before.index.tolist()
+        planner.observe(dict.fromkeys(before.index[10:20]))
+        after = planner.replan()
+        assert after.index[20:].tolist() != before.index[20:].tolist() and after.cost.sum() <= 300
+
+    def test_what_cannot_be_an_answer(self, planner):
+        name, other = planner.planned.index[0], make_people().person[~make_people().person.isin(planner.planned.index)]
+        planner.observe({name: 1.0})
+        for answer, said in [
+            ({other.iloc[0]: 1.0}, f"{other.iloc[0]} was not to be asked"),
+            ({"nobody": 1.0}, "nobody was not to be asked"),
+            ({name: 2.0}, f"{name} has answered 1 before, and now 2.0"),
+            ({name: None}, f"{name} has answered 1 before, and now nothing"),
+            ({name: "yes"}, "must be a finite number, or missing for no answer, got 'yes'"),
+            ({name: np.inf}, "must be a finite number"),
+        ]:
+            with pytest.raises(ValueError, match=said):
+                planner.observe(answer)
+        assert planner.answers == {name: 1.0}

@@ -1,0 +1,200 @@
+"""Plans under demands: none is ever broken, and every purchase is the best that could be made, by brute force."""
+
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+
+import macal
+from macal.acquisition import PoolState, plan_batches
+from macal.planner.demands import Quota, at_most, left_out, must_be_in, one_of_each, whole
+from macal.planner.feasible import Conflict
+from macal.planner.greedy import GreedyPlan
+
+LABEL_FREE = [name for name in macal.names() if not macal.acquisition.CRITERIA[name].factory.needs]
+PLANNED = [name for name in LABEL_FREE if name != "macal-rolling"]
+
+
+def make_task(name, x, t, known, demands, cost, clusters=None, size=10, spend=None, first=(), seed=0):
+    state = PoolState(x, t, np.asarray(known, np.int64), np.random.default_rng(seed))
+    clusters = np.full(len(t), -1) if clusters is None else clusters
+    price = cost / cost.min()
+    return GreedyPlan(macal.get(name), state, demands, cost, price, clusters, np.array(first, np.int64), size, spend)
+
+
+@pytest.mark.parametrize("size", [7, 10])
+@pytest.mark.parametrize("kind", ["continuous", "lattice"])
+@pytest.mark.parametrize("name", PLANNED)
+def test_unit_costs_and_no_other_demand_give_todays_plan(name, kind, size):
+    rng = np.random.default_rng(4)
+    x = rng.standard_normal((120, 4)) if kind == "continuous" else rng.integers(0, 3, (120, 3)).astype(float)
+    t = (rng.random(120) < 0.4).astype(np.int64)
+    for known in (np.arange(6), np.arange(0), np.flatnonzero(t == 1)[:4]):
+        today = plan_batches(macal.get(name), x, t, known, 8, size, seed=3)
+        budget = at_most("a budget", np.where(np.isin(np.arange(120), known), 0.0, 1.0), 8.0 * size)
+        short, long = (make_task(name, x, t, known, [budget], np.ones(120), size=size, seed=3) for _ in range(2))
+        for ours in (short.batches(), long.greedy()[0]):  # the way without demands, and the one with them
+            assert [b.tolist() for b in ours] == [b.tolist() for b in today]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A problem of n units in plain numbers: what hypothesis draws and makes smaller."""
+
+    n: int
+    each: list[tuple[int, int, int, int]]  # arm, cost, role, cluster
+    quotas: list[tuple[int, bool, bool, int]]  # the group as bits, share or count, at least or at most, the number
+    budget: int
+    rule: str
+    lattice: bool
+    all_must: bool
+    size: int
+    name: str
+    seed: int
+
+
+number = lambda most: st.integers(0, most)  # noqa: E731
+DRAWN = st.builds(
+    Drawn,
+    st.integers(2, 14),
+    st.lists(st.tuples(number(1), number(8), number(11), number(3)), min_size=14, max_size=14),
+    st.lists(st.tuples(number(2**14 - 1), st.booleans(), st.booleans(), number(4)), max_size=3),
+    number(40),
+    st.sampled_from(["none", "one", "whole"]),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([3, 4]),
+    st.sampled_from(["macal", "macal", "qhte", "symmetry", "coreset", "fccm", "random-balanced"]),
+    number(99),
+)
+
+
+def build(drawn):
+    """The plan to be made and its demands; many cannot be met."""
+    n, rng = drawn.n, np.random.default_rng(drawn.seed)
+    t, cost, roles, groups = np.array(drawn.each[:n]).T
+    t[:2], cost, groups = [0, 1], cost + 1.0, groups - 1
+    known, out = np.flatnonzero(roles == 0), np.flatnonzero(np.isin(roles, (1, 3)))  # 3: out, and perhaps in as well
+    first = np.flatnonzero(np.isin(roles, (2, 3) if drawn.all_must else (2,)))
+    demands = [at_most("budget", np.where(roles == 0, 0.0, cost), drawn.budget)]
+    for bits, share, least, count in drawn.quotas:
+        column = pd.Series(bits >> np.arange(n) & 1)
+        quota = Quota("group", str(column[0]), least, count / 4 if share else count, share)
+        demands += quota.demands(column, np.ones(n))
+    demands += [left_out("excluded", out, n)] if out.size else []
+    demands += [must_be_in("must", first, n)] if first.size else []
+    together = np.full(n, -1)
+    if drawn.rule == "one":
+        demands.append(one_of_each("one of each", groups, known))
+    if drawn.rule == "whole":
+        together = np.where(roles == 0, -1, groups)
+        demands.append(whole("whole", together))
+    x = rng.integers(0, 3, (n, 2)).astype(float) if drawn.lattice else rng.standard_normal((n, 2))
+    return make_task(drawn.name, x, t, known, demands, cost, together, drawn.size, None, first), demands
+
+
+def plans(demands, n, known):
+    """All plans that meet some demands, one row of 0 and 1 each."""
+    z = np.array(list(product((0.0, 1.0), repeat=n - len(known))))
+    every = np.ones((len(z), n))
+    every[:, np.setdiff1d(np.arange(n), known)] = z
+    met = np.ones(len(z), bool)
+    for d in demands:
+        total = every @ d.matrix.toarray().T
+        met &= ((total >= d.low - 1e-9) & (total <= d.high + 1e-9)).all(axis=1)
+    return every[met]
+
+
+def least_conflict(demands, n, known):
+    subsets = (some for size in range(len(demands) + 1) for some in combinations(demands, size))
+    return next(len(some) for some in subsets if not len(plans(some, n, known)))
+
+
+def best_pair(task, inside, could_be):
+    """The best pair of all that some plan holds, and what it is worth, by all scores."""
+    m = [np.zeros(len(task.cost)), np.zeros(len(task.cost))]
+    x, t = task.state.x, task.state.t
+    alpha, novelty = task.criterion.weights()
+    d = cdist(x, x)
+    for arm in (0, 1):
+        labels = np.flatnonzero(inside & (t == arm))
+        m[arm] = novelty * d[:, labels].min(axis=1) if labels.size else m[arm]
+    worth = {}
+    for i, j in product(np.flatnonzero(~inside & (t == 1)), np.flatnonzero(~inside & (t == 0))):
+        if could_be([i, j]):
+            gain, price = m[1][i] + m[0][j] - alpha * d[i, j], task.price[i] + task.price[j]
+            worth[i, j] = gain / price if gain > 0 else gain * price
+    return worth
+
+
+def check_purchases(task, bought, possible):
+    """Each purchase of a pair was worth no less than any other that some plan holds."""
+    inside = np.zeros(len(task.cost), bool)
+    inside[task.state.labelled] = True
+    k = len(task.first)
+    inside[bought[:k]] = True
+    while k < len(bought):
+        could_be = lambda units: bool(possible[:, [*np.flatnonzero(inside), *units]].all(axis=1).any())  # noqa: E731
+        worth = best_pair(task, inside, could_be)
+        pair = tuple(sorted(bought[k : k + 2], key=lambda unit: -task.state.t[unit]))
+        if not worth:
+            return
+        assert worth[pair] >= max(worth.values()) - 1e-9
+        inside[bought[k : k + 2]] = True
+        k += 2
+
+
+@settings(max_examples=2000)
+@given(DRAWN)
+def no_demand_is_broken(drawn):
+    task, demands = build(drawn)
+    n, known = len(task.cost), task.state.labelled
+    possible = plans(demands, n, known) if n <= 12 else None
+    try:
+        batches = task.batches()
+    except Conflict as conflict:
+        if possible is not None:
+            assert not len(possible)
+            assert len(conflict.names) == least_conflict(demands, n, known)
+        return
+    bought = np.concatenate([*batches, np.empty(0, np.int64)])
+    z = np.zeros(n)
+    z[known], z[bought] = 1, z[bought] + 1
+    assert z.max() <= 1 and all(len(batch) for batch in batches)
+    for d in demands:
+        total = d.matrix @ z
+        assert (total >= d.low - 1e-9).all() and (total <= d.high + 1e-9).all(), d.name
+    if possible is None:
+        return
+    assert len(possible)
+    larger = possible[(possible >= z).all(axis=1)]
+    assert len(larger) == 1  # nobody else could be asked
+
+
+def test_no_demand_is_ever_broken_and_nobody_is_missed(unchecked):
+    no_demand_is_broken()
+
+
+@settings(max_examples=500)
+@given(DRAWN)
+def every_pair_is_the_best(drawn):
+    task, demands = build(drawn)
+    n, known = len(task.cost), task.state.labelled
+    clustered = any(d.name == "whole" for d in demands)
+    task = replace(task, criterion=macal.get("macal"), size=None)
+    if n > 12 or clustered:
+        return
+    try:
+        batches, *_ = task.greedy()
+    except Conflict:
+        return
+    check_purchases(task, [unit for batch in batches for unit in batch], plans(demands, n, known))
+
+
+def test_every_pair_is_the_best_that_some_plan_holds(unchecked):
+    every_pair_is_the_best()
