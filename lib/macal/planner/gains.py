@@ -11,7 +11,7 @@ import numpy as np
 
 from macal.acquisition import Criterion, PoolState
 from macal.acquisition.coverage import FCCM, Cover
-from macal.acquisition.design import ABC3
+from macal.acquisition.design import ABC3, FixedALC
 from macal.acquisition.distances import QHTE, CoreSet
 from macal.acquisition.rows import folded, power_of_two
 from macal.shapes import Arms, Covariates, Distances, Indices, Outcomes
@@ -40,7 +40,8 @@ def gains_of(criterion: Criterion, state: PoolState) -> Gains:
     """
     raise ValueError(
         f"{type(criterion).__name__} does not say what each unit is worth, so it cannot plan under these demands; take"
-        " 'macal', 'symmetry', 'qhte', 'coreset', 'fccm' or 'abc3', or one that draws, such as 'random-balanced'"
+        " 'macal', 'symmetry', 'qhte', 'coreset', 'fccm', 'abc3' or 'alc-fixed', or one that draws, such as"
+        " 'random-balanced'"
     )
 
 
@@ -123,7 +124,7 @@ gains_of.register(FCCM)(_Covered)
 
 
 class _Designed(Gains):
-    def __init__(self, criterion: ABC3, state: PoolState) -> None:
+    def __init__(self, criterion: ABC3 | FixedALC, state: PoolState) -> None:
         self._criterion, self._knowledge, self._n = criterion, criterion.knowledge(state), len(state.t)
 
     def now(self) -> tuple[Indices, Outcomes]:
@@ -137,4 +138,5 @@ class _Designed(Gains):
             self._knowledge.label(unit)
 
 
-gains_of.register(ABC3)(_Designed)
+for _design in (ABC3, FixedALC):
+    gains_of.register(_design)(_Designed)
