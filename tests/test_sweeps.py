@@ -403,10 +403,16 @@ def test_a_checkpoint_is_that_of_its_stages():
         ({"methods": {"macal": {"criterion": 3}}}, r"methods\['macal'\]\['criterion'\] must be one of the names .*3"),
         ({"model": "due"}, "model must be an object, say .*, got 'due'"),
         ({"model": ["due"]}, "model must be an object"),
-        ({"model": {"name": 3}}, r"model\['name'\] must be one of the names exact-gp, due, meta-learner; got 3"),
+        (
+            {"model": {"name": 3}},
+            r"model\['name'\] must be one of the names exact-gp, joint-gp, due, meta-learner; got 3",
+        ),
         ({"model": {"name": "due", "lr": "x"}}, "model holds a parameter of the wrong type"),
         ({"methods": {"badge": {}}}, "Badge needs the features .* ExactGP does not provide; use the model due, or"),
-        ({"model": {"name": "meta-learner"}}, "MuBald needs the posterior .*; use the model exact-gp or due, or"),
+        (
+            {"model": {"name": "meta-learner"}},
+            "MuBald needs the posterior .*; use the model exact-gp or joint-gp or due, or",
+        ),
     ],
 )
 def test_a_spec_is_checked_before_anything_is_run(unchecked, changes, message):

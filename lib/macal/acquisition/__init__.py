@@ -48,7 +48,7 @@ CRITERIA = Catalogue(
         "epig-mu": Entry(EpigMu, "EPIG-μ", "Gao et al. 2025", ("#5E3C99", "--")),
         "epig-tau": Entry(EpigTau, "EPIG-τ", "Gao et al. 2025", ("#5E3C99", "-")),
         "neyman": Entry(Neyman, "Neyman shares", "Neyman 1934", ("#8C510A", "--")),
-        "macal-neyman": Entry(MacalNeyman, "MACAL, Neyman shares", "this project", ("#CC3377", ":")),
+        "macal-neyman": Entry(MacalNeyman, "MACAL, Neyman shares", "this project", ("#8C510A", ":")),
         "macal-rolling": Entry(Rolling, "MACAL, rolling", "this project", ("#CC3377", "--")),
     },
 )
