@@ -53,6 +53,12 @@ def matern32(a: Covariates, b: Centres, lengthscale: float = 1.0) -> Cross:
     return (1 + r) * np.exp(-r)
 
 
+def typical(distances: Float[np.ndarray, "..."]) -> float:
+    """Median of the distances above 0, a length scale to begin with; 1 where there is none."""
+    apart = distances[distances > 0]
+    return float(np.median(apart)) if apart.size else 1.0
+
+
 def posterior_variance(cross: Cross, gram: Gram, prior: Variances, noise: float) -> Variances:
     """Posterior variance k(x, x) - k' (K + noise I)^-1 k at every target (Eq. 2.26), never below 0, (n,).
 

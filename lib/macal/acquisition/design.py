@@ -23,6 +23,7 @@ from scipy.spatial.distance import pdist
 
 from macal.acquisition.base import Planned, PoolState
 from macal.acquisition.gaussian import Knowledge
+from macal.kernels import typical
 from macal.posterior import Prior
 from macal.shapes import Covariates, Indices, Outcomes
 
@@ -150,9 +151,7 @@ class FixedALC(ALC):
     def prior(self, state: PoolState) -> Prior:
         """See :meth:`_Design.prior`."""
         some = np.random.default_rng(0).permutation(len(state.x))[:_SAMPLE]
-        distances = pdist(state.x[some])
-        apart = distances[distances > 0]
-        unit = float(np.median(apart)) if apart.size else 1.0
+        unit = typical(pdist(state.x[some]))
         return Prior((1.0, 1.0), (self.lengthscale * unit,) * 2, (self.noise,) * 2)
 
 

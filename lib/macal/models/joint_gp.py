@@ -27,7 +27,7 @@ from scipy.linalg.lapack import dpotri
 from scipy.optimize import minimize
 from scipy.spatial.distance import pdist, squareform
 
-from macal.kernels import JITTER, rbf_of
+from macal.kernels import JITTER, rbf_of, typical
 from macal.models.base import NotFitted, Task
 from macal.posterior import Posterior, Prior
 from macal.problem import Split
@@ -206,7 +206,7 @@ class JointGP:
         """Unit of the length scale, and the parameters of largest posterior density."""
         order = np.argsort(units.t, kind="stable")
         distances = pdist(units.x.astype(np.float64)[order])
-        unit = float(np.median(distances[distances > 0])) if (distances > 0).any() else 1.0
+        unit = typical(distances)
         y, controls = (units.y[order] - centre) / scale, int((units.t == 0).sum())
         labels = _Labels(squareform((distances / unit) ** 2), y, controls)
         mean, deviation = PRIORS.T

@@ -12,7 +12,7 @@ from macal.planner.demands import Money
 from macal.planner.gains import gains_of
 from macal.planner.ledger import Ledger
 from macal.planner.pair_buyer import PairBuyer
-from macal.planner.worth import Buyer, Purchase, best_unit
+from macal.planner.worth import Buyer, Purchase
 from macal.shapes import Indices
 
 
@@ -30,12 +30,7 @@ class UnitBuyer(Buyer):
 
     def buy(self, ledger: Ledger, room: int) -> Purchase | None:
         """See :meth:`Buyer.buy`."""
-        tier, gain = self._gains.now()
-        while (unit := best_unit(ledger, tier, gain, self._price)) is not None:
-            if len(bought := ledger.buy(np.array([unit]))):
-                self.add(bought)
-                return Purchase(bought, float(gain[unit]))
-        return None
+        return self.single(ledger, *self._gains.now(), self._price)
 
     def add(self, units: Indices) -> None:
         """See :meth:`Buyer.add`."""

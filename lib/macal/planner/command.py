@@ -133,8 +133,9 @@ def _keep(planner: Planner, table: pd.DataFrame, output: Path, campaign: Path | 
     contents = {output: frames.written(table, output)}
     contents |= {campaign: record.packed(planner.content())} if campaign else {}
     atomic.write(contents)
-    print(planner.rounds().to_string(float_format="{:,.6g}".format))
-    spent, budget = planner.rounds()["so far"].iloc[-1], planner.rules.budget
+    rounds = planner.rounds()
+    print(rounds.to_string(float_format="{:,.6g}".format))
+    spent, budget = rounds["so far"].iloc[-1], planner.rules.budget
     print(f"{len(table)} people, {spent:,.10g} of {budget:,.10g}: {output}")
 
 

@@ -15,7 +15,7 @@ from macal.acquisition.distances import Macal, Symmetry
 from macal.planner.demands import Money
 from macal.planner.gains import Nearest
 from macal.planner.ledger import Ledger
-from macal.planner.worth import Buyer, Purchase, best_unit, worth
+from macal.planner.worth import Buyer, Purchase, worth
 from macal.progress import progress
 from macal.shapes import Indices, Outcomes
 
@@ -80,12 +80,7 @@ class PairBuyer(Buyer):
         """See :meth:`Buyer.buy`."""
         if room > 1 and (bought := self._pair(ledger)):
             return bought
-        tier, gain = self._near.now()
-        while (unit := best_unit(ledger, tier, gain, self._price)) is not None:
-            if len(bought := ledger.buy(np.array([unit]))):
-                self.add(bought)
-                return Purchase(bought, float(gain[unit]))
-        return None
+        return self.single(ledger, *self._near.now(), self._price)
 
     def _pair(self, ledger: Ledger) -> Purchase | None:
         while self._compared.any() or self._list(ledger):

@@ -41,6 +41,14 @@ class Buyer(ABC):
     def ceiling(self, ledger: Ledger) -> float:
         """An upper bound of the gain of any single purchase."""
 
+    def single(self, ledger: Ledger, tier: Indices, gain: Outcomes, price: Money) -> Purchase | None:
+        """Buy one unit, the one that :func:`best_unit` names among those whom the ledger allows."""
+        while (unit := best_unit(ledger, tier, gain, price)) is not None:
+            if len(bought := ledger.buy(np.array([unit]))):
+                self.add(bought)
+                return Purchase(bought, float(gain[unit]))
+        return None
+
 
 def worth(gain: Worths, price: Worths) -> Worths:
     """Gain per price; of a gain that is not above 0 the product, so that of equal gains the cheaper comes first."""
