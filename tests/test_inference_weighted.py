@@ -1,0 +1,167 @@
+"""Labels drawn with known chances, and the interval of the average effect that they allow."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import brentq
+from sklearn.ensemble import RandomForestRegressor
+
+from macal.inference import average_effect, crossed_propensity, draw, inclusion, worth_for_ate
+from macal.inference.sampling import proportional
+from macal.inference.weighted import _folds, _outcomes, scores
+
+# ---------------------------------------------------------------- chances
+
+
+@given(st.lists(st.floats(0.001, 1000), min_size=1, max_size=40), st.floats(0.01, 1), st.data())
+def test_chances_add_up_and_leave_nobody_out(worth, uniform, data):
+    size = data.draw(st.integers(1, len(worth)))
+    worth = np.array(worth)
+    found = inclusion(worth, size, uniform)
+    assert found.sum() == pytest.approx(size) and found.max() <= 1 + 1e-12
+    assert found.min() >= uniform * size / len(worth) * (1 - 1e-12)
+    assert (np.diff(found[np.argsort(worth, kind="stable")]) >= -1e-12).all()
+    assert len(set(draw(found, np.random.default_rng(0)).tolist())) == size
+
+
+def test_proportional_solves_its_equation():
+    worth = np.random.default_rng(0).exponential(size=30) ** 3
+    scale = brentq(lambda c: np.minimum(1, c * worth).sum() - 11, 0, 1e6, xtol=1e-14)
+    np.testing.assert_allclose(proportional(worth, 11), np.minimum(1, scale * worth), rtol=1e-9)
+    assert (proportional(worth, 11) == 1).sum() > 1
+
+
+def test_a_plan_as_worth_is_the_plan_mixed_with_a_uniform_sample():
+    plan = np.isin(np.arange(10), [2, 5])
+    np.testing.assert_allclose(inclusion(plan.astype(float), 2, 0.5), np.where(plan, 0.6, 0.1))
+    assert inclusion(np.zeros(10), 2, 1.0).tolist() == [0.2] * 10
+
+
+def test_every_unit_is_drawn_as_often_as_its_chance_says():
+    rng, times = np.random.default_rng(1), 20_000
+    chances = inclusion(rng.exponential(size=25), 8, 0.3)
+    counts = np.bincount(np.concatenate([draw(chances, rng) for _ in range(times)]), minlength=25)
+    z = (counts / times - chances) / np.sqrt(chances * (1 - chances) / times)
+    assert np.abs(z).max() < 4 and z.std() < 1.5
+
+
+def test_the_first_of_a_sample_are_as_good_as_any():
+    rng, times = np.random.default_rng(2), 20_000
+    chances = inclusion(np.arange(1.0, 11.0), 4, 0.2)
+    counts = np.bincount([draw(chances, rng)[0] for _ in range(times)], minlength=10)
+    np.testing.assert_allclose(counts / times, chances / 4, atol=4 * np.sqrt(0.25 / times))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((np.ones(3), 4), "at most the 3 units"),
+        ((np.ones(3), 0), "size"),
+        ((np.ones(3), 2, 0.0), "uniform must be a share above 0"),
+        ((np.array([1.0, -1.0]), 1), "at least 0"),
+        ((np.array([1.0, 0.0, 0.0]), 2), "only 1 units are worth something"),
+    ],
+)
+def test_chances_that_cannot_be(arguments, said):
+    with pytest.raises(ValueError, match=said):
+        inclusion(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("chances", "said"), [([0.0, 1.0], "above 0"), ([0.3, 0.3], "whole number"), ([1.5, 0.5], "1")]
+)
+def test_draws_that_cannot_be(chances, said):
+    with pytest.raises(ValueError, match=said):
+        draw(np.array(chances), np.random.default_rng(0))
+
+
+# ---------------------------------------------------------------- the estimate
+
+
+def world(n=800, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 3))
+    e = 1 / (1 + np.exp(-x[:, 0]))
+    t = (rng.uniform(size=n) < e).astype(int)
+    return x, t, x[:, 0] + t * (2 + x[:, 1]) + rng.normal(size=n), e
+
+
+def test_the_score_is_the_formula_and_its_mean_over_draws_is_that_of_everybody():
+    x, t, y, e = world(60)
+    m, rng = np.random.default_rng(1).normal(size=(60, 2)), np.random.default_rng(2)
+    whole = scores(t, y, np.ones(60), e, m)
+    direct = [m[i, 1] - m[i, 0] + (t[i] / e[i] - (1 - t[i]) / (1 - e[i])) * (y[i] - m[i, t[i]]) for i in range(60)]
+    np.testing.assert_allclose(whole, direct)
+    chances = inclusion(worth_for_ate(e, t), 20, 0.3)
+    means = []
+    for _ in range(4000):
+        asked = np.isin(np.arange(60), draw(chances, rng))
+        means.append(scores(t, np.where(asked, y, np.nan), chances, e, m).mean())
+    assert np.mean(means) == pytest.approx(whole.mean(), abs=4 * np.std(means) / np.sqrt(len(means)))
+    # independent draws would vary by sum (1 - p) / p (s - m1 + m0)^2 / n^2: a little more
+    alone = np.sqrt(((1 / chances - 1) * (whole - m[:, 1] + m[:, 0]) ** 2).sum()) / 60
+    assert 0.7 * alone < np.std(means) < 1.05 * alone
+
+
+def test_a_chosen_sample_misleads_without_its_weights_and_not_with_them():
+    found, plain = [], []
+    for seed in range(40):
+        x, t, y, e = world(seed=seed)
+        # outcomes of high x1 are asked for: their effects are larger
+        chances = inclusion(np.exp(1.5 * x[:, 1]), 200, 0.1)
+        asked = np.isin(np.arange(800), draw(chances, np.random.default_rng(seed)))
+        told = np.where(asked, y, np.nan)
+        constant = RandomForestRegressor(1, max_depth=1, min_samples_leaf=80, random_state=0)  # learns next to nothing
+        found.append(average_effect(x, t, told, chances, e, constant).value)
+        plain.append(average_effect(x, t, told, np.ones(800), e, constant).value)
+    assert np.mean(found) == pytest.approx(2.0, abs=4 * np.std(found) / np.sqrt(40))
+    assert abs(np.mean(plain) - 2.0) > 4 * np.std(plain) / np.sqrt(40)
+
+
+def test_intervals_hold_about_as_often_as_they_say():
+    held = []
+    for seed in range(200):
+        x, t, y, _ = world(500, seed)
+        chances = inclusion(worth_for_ate(crossed_propensity(x, t, seed), t), 150, 0.2)
+        asked = np.isin(np.arange(500), draw(chances, np.random.default_rng(seed)))
+        found = average_effect(x, t, np.where(asked, y, np.nan), chances, seed=seed)
+        held.append(found.low <= 2 <= found.high)
+        assert found.low < found.value < found.high and found.width == found.high - found.low
+    assert 0.89 <= np.mean(held) <= 0.99
+
+
+def test_no_unit_is_scored_by_a_model_that_saw_it():
+    x, t, y, _ = world(100)
+    before = _outcomes(x, t, y, None, 0)
+    for unit in (3, 50):
+        after = _outcomes(x, t, np.where(np.arange(100) == unit, y + 100, y), None, 0)
+        np.testing.assert_array_equal(after[unit], before[unit])
+        assert not np.isclose(after[:, t[unit]], before[:, t[unit]]).all()
+    parts = list(_folds(t, 0))
+    assert sorted(np.concatenate([fold for _, fold in parts])) == list(range(100))
+    assert all(not set(rest) & set(fold) and t[fold].sum() >= t.sum() // 5 for rest, fold in parts)
+
+
+def test_a_wider_level_and_other_regressors():
+    x, t, y, e = world(300)
+    wide = average_effect(x, t, y, np.ones(300), level=0.99)
+    usual = average_effect(x, t, y, np.ones(300))
+    assert wide.value == usual.value and wide.width > usual.width
+    forest = average_effect(x, t, y, np.ones(300), e, RandomForestRegressor(20, random_state=0))
+    assert forest.value != usual.value and forest.value == pytest.approx(2, abs=4 * forest.error)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"chances": np.zeros(50)}, "leave out whoever could not be asked"),
+        ({"y": np.full(50, np.nan)}, "each arm needs at least 10 answers, got 0 control and 0 treated"),
+        ({"propensity": np.ones(50)}, "propensity must lie between 0 and 1"),
+        ({"t": np.zeros(50, int)}, "each arm needs at least 5 units"),
+    ],
+)
+def test_what_cannot_be_estimated_is_said(change, said):
+    x, t, y, _ = world(50)
+    with pytest.raises(ValueError, match=said):
+        average_effect(**{"x": x, "t": t, "y": y, "chances": np.ones(50)} | change)
