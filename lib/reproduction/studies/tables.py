@@ -201,6 +201,7 @@ TABLES = {
             Table(f"bench_{data}", f"every criterion under every estimator, {data}", "S1 S2 S3", study="bench")
             for data in ("ihdp", "ihdp-exchanged", "ihdp-a", "toy", "acic", "ibm", "cmnist")
         ),
+        Table("weighted_ate", "labels drawn with known chances: coverage, and labels saved", "I1 I2", study="weighted"),
         Table("tuning", "Table 2's search for hyperparameters", "H1", study="tuning"),
     )
 }

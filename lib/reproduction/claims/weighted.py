@@ -1,0 +1,110 @@
+"""Whether intervals from drawn labels hold what they promise, and how many labels the draw saves."""
+
+from contextlib import suppress
+
+import numpy as np
+import pandas as pd
+from scipy.special import betaincinv
+
+from reproduction.claims.rules import Rules
+from reproduction.claims.verdict import Verdict, Word, together
+from reproduction.studies import tables
+from reproduction.studies.weighted import LABELS, SIMULATIONS
+
+PROMISED, OFF = 0.95, 0.01  # coverage, and how far the measured one may be from it
+CLAIMED = 1 - 90 / 361  # of the labels, by Nwankwo et al. 2025
+KEYS = ["world", "design", "labelled"]
+
+
+def load() -> pd.DataFrame:
+    """The recorded table; empty where it is not recorded or not complete."""
+    with suppress(FileNotFoundError):
+        found = tables.load("weighted_ate")
+        if (found.groupby(KEYS)["simulations"].sum() == SIMULATIONS).all():
+            return found
+    return pd.DataFrame(columns=[*KEYS, "simulations", "held", "width", "squared"])
+
+
+def coverage(table: pd.DataFrame, rules: Rules) -> pd.DataFrame:
+    """Coverage of every world and design.
+
+    Args:
+        table: rows of blocks; see :func:`reproduction.studies.weighted.block`.
+        rules: of evidence.
+
+    Returns:
+        By world, design and number of labels: ``coverage`` with its exact interval, ``low`` to ``high`` (all rows hold
+        together), ``width`` and root mean squared ``error``, and ``verdict``: "holds" where the coverage is within a
+        point of 95 %, "does not hold" where the whole interval is beyond that, else "undecided".
+    """
+    groups = table.groupby(KEYS, sort=False)
+    found = groups[["simulations", "held"]].sum()
+    found["coverage"] = found["held"] / found["simulations"]
+    tail, held, missed = rules.level / max(len(found), 1) / 2, found["held"], found["simulations"] - found["held"]
+    # Clopper and Pearson's
+    found["low"] = np.where(held > 0, betaincinv(np.maximum(held, 1), missed + 1, tail), 0.0)
+    found["high"] = np.where(missed > 0, betaincinv(held + 1, np.maximum(missed, 1), 1 - tail), 1.0)
+    found["width"], found["error"] = groups["width"].mean(), np.sqrt(groups["squared"].mean())
+    near = (found["coverage"] - PROMISED).abs() <= OFF + 1e-12
+    far = (found["low"] > PROMISED + OFF) | (found["high"] < PROMISED - OFF)
+    found["verdict"] = np.select([near, far], ["holds", "does not hold"], "undecided")
+    return found
+
+
+def savings(found: pd.DataFrame) -> pd.DataFrame:
+    """Labels that a simple random sample needs for the width of each design.
+
+    Args:
+        found: see :func:`coverage`.
+
+    Returns:
+        By world and design: ``width`` with :data:`~reproduction.studies.weighted.LABELS` labels, ``needed`` labels of a
+        simple random sample (width^2 = a + b / labels, by least squares), and the share that is ``saved``.
+    """
+    rows = {}
+    for world, own in found["width"].groupby(level="world", sort=False):
+        random = own.xs((world, "srs"))
+        # b, a
+        slope, floor = np.polyfit(1 / random.index.to_numpy(float), random.to_numpy() ** 2, 1)
+        for (_, design, size), width in own.items():
+            if size == LABELS and design != "srs":
+                needed = slope / (width**2 - floor)
+                rows[world, design] = {"width": width, "needed": needed, "saved": 1 - LABELS / needed}
+    index = pd.MultiIndex.from_tuples(rows, names=["world", "design"])
+    return pd.DataFrame(list(rows.values()), index, columns=["width", "needed", "saved"])
+
+
+def judge_coverage(rules: Rules) -> Verdict:
+    """I1: is the coverage of every design in every world within a point of 95 %?"""
+    table = load()
+    if table.empty:
+        return Verdict("not tested", "the table weighted_ate is not recorded")
+    found = coverage(table, rules)
+    words = {str(word) for word in found["verdict"]}
+    told = ", ".join(f"{(found['verdict'] == word).sum()} {word}" for word in ("holds", "undecided", "does not hold"))
+    worst = found["coverage"].sub(PROMISED).abs().idxmax()
+    return Verdict(
+        _together(words),
+        f"{SIMULATIONS} simulations each of {len(found)} designs: {told}; coverage {found['coverage'].min():.1%} to"
+        f" {found['coverage'].max():.1%}, farthest off {worst[1]!r} with {worst[2]} labels in {worst[0]!r}",
+    )
+
+
+def _together(words: set[str]) -> Word:
+    return together([word for word in ("holds", "does not hold", "undecided") if word in words])
+
+
+def judge_saving(rules: Rules) -> Verdict:
+    """I2: does drawing by worth for the average effect save three quarters of the labels, in every world?"""
+    table = load()
+    if table.empty:
+        return Verdict("not tested", "the table weighted_ate is not recorded")
+    found = savings(coverage(table, rules))["saved"]
+    best = found.drop("macal", level="design").groupby(level="world", sort=False).max()
+    told = ", ".join(f"{world} {share:+.0%}" for world, share in best.items())
+    mixed = found.xs("macal", level="design")
+    return Verdict(
+        together(["holds" if share >= CLAIMED else "does not hold" for share in best]),
+        f"share of labels saved at equal width, best design of each world: {told}; claimed {CLAIMED:.0%}, on data that"
+        f" were not tested; MACAL mixed with a uniform sample: {mixed.min():+.0%} to {mixed.max():+.0%}",
+    )

@@ -1,0 +1,78 @@
+"""Verdicts I1 and I2 on made-up tables of simulations."""
+
+import pandas as pd
+import pytest
+
+from reproduction.claims import RULES, weighted
+from reproduction.studies import tables
+from reproduction.studies import weighted as study
+
+WIDTHS = {("srs", 100): 2.0**0.5, ("srs", 200): 1.0, ("srs", 400): 0.5**0.5}  # width^2 = 200 / labels
+
+
+def made(held, width=0.5, blocks=20):
+    """A table with so many intervals that held per block of 100, and a width of drawn labels."""
+    widths = WIDTHS | {("macal", 200): 1.2, ("ate", 200): width}
+    about = {"simulations": 100, "held": held, "squared": 0.01}
+    rows = [
+        {"world": world, "design": design, "labelled": size, "width": w} | about
+        for world in study.WORLDS
+        for _ in range(blocks)
+        for (design, size), w in widths.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture
+def given(monkeypatch):
+    return lambda table: monkeypatch.setattr(tables, "load", lambda name: table)
+
+
+@pytest.mark.parametrize(
+    ("held", "word"), [(95, "holds"), (94, "holds"), (80, "does not hold"), (99.9, "does not hold")]
+)
+def test_coverage(given, held, word):
+    given(made(held))
+    assert weighted.judge_coverage(RULES).verdict == word
+
+
+def test_coverage_a_little_off_is_open_and_one_bad_design_is_told(given):
+    given(made(93.6))
+    assert weighted.judge_coverage(RULES).verdict == "undecided"
+    table = made(95)
+    table.loc[(table.world == "curved") & (table.design == "ate"), "held"] = 85
+    given(table)
+    found = weighted.judge_coverage(RULES)
+    assert found.verdict == "holds in part" or found.verdict == "undecided"
+    assert "'ate' with 200 labels in 'curved'" in found.evidence and "1 does not hold" in found.evidence
+
+
+@pytest.mark.parametrize(("width", "word"), [(0.45, "holds"), (0.6, "does not hold"), (1.1, "does not hold")])
+def test_saving(given, width, word):
+    given(made(95, width))
+    assert weighted.judge_saving(RULES).verdict == word
+
+
+def test_saving_is_what_the_law_of_the_width_says(given):
+    found = weighted.savings(weighted.coverage(made(95, 0.5), RULES))
+    assert found.loc[("observed", "ate"), "needed"] == pytest.approx(800)
+    assert found.saved["observed", "ate"] == pytest.approx(0.75)
+    assert found.saved["trial", "macal"] == pytest.approx(1 - 1.44)
+
+
+def test_a_table_that_is_not_complete_is_not_looked_at(given):
+    given(made(95, blocks=19))
+    assert weighted.judge_coverage(RULES).verdict == weighted.judge_saving(RULES).verdict == "not tested"
+
+
+def test_a_block_is_the_sum_of_its_simulations(monkeypatch):
+    monkeypatch.setattr(study, "BLOCK", 2)
+    (answer,) = study.block("trial", 4).work()
+    rows = pd.DataFrame(answer.rows).set_index(["design", "labelled"])
+    alone = [{(r["design"], r["labelled"]): r for r in study.simulate("trial", seed)} for seed in (4, 5)]
+    assert rows.index.tolist() == list(alone[0]) and rows.simulations.eq(2).all()
+    for key, row in rows.iterrows():
+        assert row.held == sum(one[key]["held"] for one in alone)
+        assert row.squared == pytest.approx(sum(one[key]["error"] ** 2 for one in alone) / 2)
+    assert rows.treated["informed", 200] > rows.treated["ate", 200] > rows.treated["srs", 200]
+    assert len(study.jobs("weighted_ate", 2)) == 3
