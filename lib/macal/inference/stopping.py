@@ -1,0 +1,74 @@
+"""Is it enough? A rule that ends a campaign, by what is known and by what the next round is expected to bring."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from macal.inference.beliefs import Belief, Spread
+
+
+@dataclass(frozen=True)
+class StoppingRule:
+    """When to stop asking; with two demands both must be met.
+
+    Attributes:
+        width: stop once the interval of the average effect is at most so wide, in the outcome's unit.
+        gain: stop once the next round is expected to narrow people's intervals by less than this share of their mean
+            width per unit of money.
+
+    Raises:
+        ValueError: neither is given, or a number that is not above 0.
+
+    >>> rule = StoppingRule(gain=0.001)
+    >>> now, ahead = Spread(np.array([1.0, 3.0]), 0.5), Spread(np.array([0.99, 2.97]), 0.4)
+    >>> rule.says(Belief(np.zeros(2), now), ahead, cost=20.0)
+    'enough: the next round narrows intervals by 0.05% per unit of money, less than 0.1%'
+    """
+
+    width: float | int | None = None
+    gain: float | int | None = None
+
+    def __post_init__(self) -> None:
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        if not given:
+            raise ValueError("a stopping rule needs a width or a gain")
+        for name, value in given.items():
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < np.inf:
+                raise ValueError(f"{name} must be a number above 0, got {value!r}")
+
+    def enough(self, now: Belief, ahead: Spread, cost: float) -> bool:
+        """Whether to stop.
+
+        Args:
+            now: the belief.
+            ahead: what the next round will leave open.
+            cost: of the next round.
+        """
+        return all(met for met, _ in self._demands(now, ahead, cost))
+
+    def says(self, now: Belief, ahead: Spread, cost: float) -> str:
+        """Say whether to stop, and why."""
+        demands = self._demands(now, ahead, cost)
+        if all(met for met, _ in demands):
+            return f"enough: {' and '.join(said for _, said in demands)}"
+        return f"go on: {' and '.join(said for met, said in demands if not met)}"
+
+    def _demands(self, now: Belief, ahead: Spread, cost: float) -> list[tuple[bool, str]]:
+        found = []
+        if self.width is not None:
+            width = now.average.width
+            met = width <= self.width
+            told = f"the average effect's interval is {width:.3g} wide, {'at most' if met else 'more than'}"
+            found.append((met, f"{told} {self.width:g}"))
+        if self.gain is not None:
+            gain = gain_of(now.spread, ahead) / cost
+            met = gain < self.gain
+            told = f"the next round narrows intervals by {100 * gain:.2g}% per unit of money"
+            found.append((met, f"{told}, {'less' if met else 'not less'} than {100 * self.gain:.2g}%"))
+        return found
+
+
+def gain_of(now: Spread, ahead: Spread) -> float:
+    """Share by which people's intervals become narrower, on average over people."""
+    before = float(now.effects.mean())
+    return 1 - float(ahead.effects.mean()) / before if before else 0.0

@@ -1,0 +1,106 @@
+"""Beliefs about effects, their forecast, and the rule that ends a campaign, against dense algebra and the models."""
+
+import numpy as np
+import pytest
+
+import macal
+from macal import models
+from macal.inference import Belief, Spread, StoppingRule, beliefs, gain_of, spread
+from macal.posterior import Prior
+
+MODELS = {"exact": models.get("exact-gp", optimiser="lbfgs"), "joint": models.get("joint-gp")}
+
+
+def dense(prior, x, t, labelled):
+    """Covariance of all effects, from that of both surfaces at all units, (n, n)."""
+    n, both, arms = len(x), np.concatenate([x, x]), np.repeat([0, 1], len(x))
+    rows = [np.concatenate([prior.covariance(x, r, x, s) for s in (0, 1)], axis=1) for r in (0, 1)]
+    k = np.concatenate(rows)
+    own = labelled + n * t[labelled]
+    gram = k[np.ix_(own, own)] + np.diag(prior.noise[t[labelled]])
+    k = k - k[:, own] @ np.linalg.solve(gram, k[own])
+    effect = np.hstack([-np.eye(n), np.eye(n)])
+    assert len(both) == len(arms)
+    return effect @ k @ effect.T
+
+
+@pytest.mark.parametrize(
+    "prior", [Prior([1.0, 2.0], [1.5, 1.5], [0.1, 0.3], 0.7), Prior([1.0, 2.0], [1.5, 0.8], [0.1, 0.3])]
+)
+def test_spreads_are_those_of_dense_algebra(prior, monkeypatch):
+    monkeypatch.setattr(beliefs, "_BLOCK", 7)
+    rng = np.random.default_rng(0)
+    x, t = rng.normal(size=(30, 2)), rng.integers(0, 2, 30)
+    for labelled in (np.arange(12), np.flatnonzero(t == 1)[:3]):
+        whole, found = dense(prior, x, t, labelled), spread(prior, x, t, labelled)
+        np.testing.assert_allclose(found.effects**2, whole.diagonal(), rtol=1e-8)
+        assert found.average**2 == pytest.approx(whole.mean(), rel=1e-8)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_belief_is_the_fitted_model_s(name):
+    problem = macal.load("ihdp", 0)
+    pool, labelled = problem.pool, np.arange(60)
+    (fitted,) = MODELS[name].fit([models.Task(pool[labelled])])
+    found, told = spread(fitted.prior, pool.x, pool.t, labelled), fitted.predict(pool.x)
+    np.testing.assert_allclose(found.effects**2, told.tau_var, rtol=1e-6)
+    belief = Belief(told.tau, found)
+    assert belief.average.value == pytest.approx(told.tau.mean())
+    assert belief.average.width == pytest.approx(2 * 1.95996 * found.average, rel=1e-5)
+    np.testing.assert_allclose(belief.reach, 1.95996 * found.effects, rtol=1e-5)
+    # a mean of effects is never less certain than the effects are on average
+    assert found.average <= np.sqrt(np.mean(found.effects**2))
+
+
+def test_a_forecast_needs_no_outcomes_and_more_labels_leave_less_open():
+    problem = macal.load("toy", 0)
+    pool = problem.pool
+    prior = Prior([1.0, 1.0], [0.5, 0.5], [0.1, 0.1], 0.3)
+    now, later = (spread(prior, pool.x, pool.t, np.arange(k)) for k in (20, 40))
+    assert (later.effects <= now.effects + 1e-12).all() and later.average <= now.average
+    assert 0 < gain_of(now, later) < 1 and gain_of(now, now) == 0
+
+
+def test_many_targets_stand_for_more(monkeypatch):
+    rng = np.random.default_rng(1)
+    x, t = rng.normal(size=(500, 2)), rng.integers(0, 2, 500)
+    prior = Prior([1.0, 1.0], [1.0, 1.0], [0.1, 0.1])
+    whole = spread(prior, x, t, np.arange(40))
+    monkeypatch.setattr(beliefs, "MOST", 250)
+    some = spread(prior, x, t, np.arange(40))
+    np.testing.assert_array_equal(some.effects, whole.effects)
+    assert some.average == pytest.approx(whole.average, rel=0.3) and some.average != whole.average
+
+
+def test_nobody_labelled_is_no_belief():
+    with pytest.raises(ValueError, match="nobody is labelled"):
+        spread(Prior([1.0, 1.0], [1.0, 1.0], [0.1, 0.1]), np.zeros((3, 1)), np.zeros(3, int), np.empty(0, int))
+
+
+NOW = Belief(np.zeros(2), Spread(np.array([1.0, 3.0]), 0.5))
+AHEAD = Spread(np.array([0.9, 2.7]), 0.4)  # a tenth narrower
+
+
+@pytest.mark.parametrize(
+    ("rule", "cost", "enough"),
+    [
+        ({"width": 2.0}, 1.0, True),
+        ({"width": 1.9}, 1.0, False),
+        ({"gain": 0.2}, 1.0, True),
+        ({"gain": 0.09}, 1.0, False),
+        ({"gain": 0.09}, 10.0, True),
+        ({"width": 2.0, "gain": 0.09}, 1.0, False),
+    ],
+)
+def test_a_rule_stops_by_width_and_by_gain_per_money(rule, cost, enough):
+    rule = StoppingRule(**rule)
+    assert rule.enough(NOW, AHEAD, cost) == enough
+    assert rule.says(NOW, AHEAD, cost).startswith("enough: " if enough else "go on: ")
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"), [({}, "a width or a gain"), ({"width": 0}, "above 0"), ({"gain": True}, "above")]
+)
+def test_rules_that_cannot_be(rule, said):
+    with pytest.raises(ValueError, match=said):
+        StoppingRule(**rule)
