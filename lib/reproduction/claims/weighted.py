@@ -40,15 +40,21 @@ def coverage(table: pd.DataFrame, rules: Rules) -> pd.DataFrame:
     groups = table.groupby(KEYS, sort=False)
     found = groups[["simulations", "held"]].sum()
     found["coverage"] = found["held"] / found["simulations"]
-    tail, held, missed = rules.level / max(len(found), 1) / 2, found["held"], found["simulations"] - found["held"]
-    # Clopper and Pearson's
-    found["low"] = np.where(held > 0, betaincinv(np.maximum(held, 1), missed + 1, tail), 0.0)
-    found["high"] = np.where(missed > 0, betaincinv(held + 1, np.maximum(missed, 1), 1 - tail), 1.0)
+    level = rules.level / max(len(found), 1)
+    found["low"], found["high"] = exact_interval(found["held"], found["simulations"], level)
     found["width"], found["error"] = groups["width"].mean(), np.sqrt(groups["squared"].mean())
     near = (found["coverage"] - PROMISED).abs() <= OFF + 1e-12
     far = (found["low"] > PROMISED + OFF) | (found["high"] < PROMISED - OFF)
     found["verdict"] = np.select([near, far], ["holds", "does not hold"], "undecided")
     return found
+
+
+def exact_interval(held: pd.Series, of: pd.Series, level: float | pd.Series) -> tuple[np.ndarray, np.ndarray]:
+    """Clopper and Pearson's intervals of shares: ``held`` of ``of``, missing the truth with chance ``level``."""
+    missed = of - held
+    low = np.where(held > 0, betaincinv(np.maximum(held, 1), missed + 1, level / 2), 0.0)
+    high = np.where(missed > 0, betaincinv(held + 1, np.maximum(missed, 1), 1 - level / 2), 1.0)
+    return low, high
 
 
 def savings(found: pd.DataFrame) -> pd.DataFrame:
@@ -80,18 +86,14 @@ def judge_coverage(rules: Rules) -> Verdict:
     if table.empty:
         return Verdict("not tested", "the table weighted_ate is not recorded")
     found = coverage(table, rules)
-    words = {str(word) for word in found["verdict"]}
+    words: list[Word] = [word for word in ("holds", "does not hold", "undecided") if word in set(found["verdict"])]
     told = ", ".join(f"{(found['verdict'] == word).sum()} {word}" for word in ("holds", "undecided", "does not hold"))
     worst = found["coverage"].sub(PROMISED).abs().idxmax()
     return Verdict(
-        _together(words),
+        together(words),
         f"{SIMULATIONS} simulations each of {len(found)} designs: {told}; coverage {found['coverage'].min():.1%} to"
         f" {found['coverage'].max():.1%}, farthest off {worst[1]!r} with {worst[2]} labels in {worst[0]!r}",
     )
-
-
-def _together(words: set[str]) -> Word:
-    return together([word for word in ("holds", "does not hold", "undecided") if word in words])
 
 
 def judge_saving(rules: Rules) -> Verdict:

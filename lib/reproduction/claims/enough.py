@@ -1,0 +1,143 @@
+"""Whether a model's intervals hold what they promise on IHDP, and how often stopping rules stop too early."""
+
+from contextlib import suppress
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri
+
+from macal.comparison import student
+from reproduction.claims.rules import Rules
+from reproduction.claims.verdict import Verdict, Word, together
+from reproduction.claims.weighted import OFF, PROMISED, exact_interval
+from reproduction.studies import tables
+from reproduction.studies.enough import GAINS, METHODS, REPLICATIONS, WIDTHS
+
+TOO_EARLY = 0.05  # of the campaigns that a rule stops
+KEYS = ["model", "method"]
+
+
+def load() -> pd.DataFrame:
+    """The recorded table; empty where it is not recorded or not complete."""
+    with suppress(FileNotFoundError):
+        found = tables.load("enough_ihdp")
+        if len(found[["replication", "method"]].drop_duplicates()) == REPLICATIONS * len(METHODS):
+            return found
+    return pd.DataFrame(columns=[*KEYS, "replication", "labelled"])
+
+
+def calibration(table: pd.DataFrame, rules: Rules) -> pd.DataFrame:
+    """Share of true effects within their intervals, mean over looks.
+
+    Returns:
+        By model and method: ``effects``, the share of units whose interval holds their effect, with Student's interval
+        over replications, ``low`` to ``high`` (all rows together); ``average``, the share of looks whose interval holds
+        the mean effect; ``verdict``: "holds" where ``effects`` is within a point of 95 %, "does not hold" where its
+        whole interval is beyond that, else "undecided".
+    """
+    own = table.groupby([*KEYS, "replication"], sort=False)[["held", "held_average"]].mean()
+    rows = {}
+    for key, part in own.groupby(level=KEYS, sort=False):
+        bounds = student(part["held"], 1 - rules.level / (own.index.droplevel("replication").nunique()))
+        about = {"effects": part["held"].mean(), "low": bounds["low"], "high": bounds["high"]}
+        rows[key] = about | {"average": part["held_average"].mean()}
+    found = pd.DataFrame.from_dict(rows, "index").rename_axis(KEYS)
+    near = (found["effects"] - PROMISED).abs() <= OFF
+    far = (found["low"] > PROMISED + OFF) | (found["high"] < PROMISED - OFF)
+    return found.assign(verdict=np.select([near, far], ["holds", "does not hold"], "undecided"))
+
+
+def forecasts(table: pd.DataFrame) -> pd.DataFrame:
+    """Forecast of the next round over what the model then says, by model, method and labels: means of the ratios.
+
+    Returns:
+        ``effects``, of people's mean s.d., and ``average``, of the mean effect's; 1 where forecasts come true.
+    """
+    ordered = table.sort_values("labelled")
+    groups = ordered.groupby([*KEYS, "replication"], sort=False)
+    came = groups[["deviation", "error"]].shift(-1)
+    ratio = pd.DataFrame(
+        {"effects": ordered["ahead"] / came["deviation"], "average": ordered["ahead_average"] / came["error"]}
+    )
+    return ratio.groupby([ordered["model"], ordered["method"], ordered["labelled"]], sort=False).mean().dropna()
+
+
+def stops(table: pd.DataFrame) -> pd.DataFrame:
+    """Where each rule stops each campaign, and whether that is too early; see :mod:`reproduction.studies.enough`.
+
+    Returns:
+        A row per rule ("width" or "gain" and its ``limit``), model, method and replication: ``labelled``, NaN where the
+        rule has not stopped, and ``early``, False there.
+    """
+    rows = []
+    for (model, method, replication), own in table.groupby([*KEYS, "replication"], sort=False):
+        own = own.sort_values("labelled").reset_index(drop=True)
+        about = {"model": model, "method": method, "replication": replication}
+        off = (own["average"] - own["truth"]).abs()
+        rounds = len(own) - 1 - own.index
+        for kind, limits in (("width", WIDTHS), ("gain", GAINS)):
+            for limit in limits:
+                if kind == "width":
+                    met, early = 2 * float(ndtri((1 + PROMISED) / 2)) * own["error"] <= limit, off > limit / 2
+                else:
+                    met, early = own["gain"] < limit, own["pehe"].iloc[-1] < own["pehe"] * (1 - limit) ** rounds
+                at = int(met.to_numpy().argmax())
+                stopped = {"labelled": own["labelled"][at], "early": bool(early[at])}
+                none = {"labelled": np.nan, "early": False}
+                rows.append({"rule": kind, "limit": limit} | about | (stopped if met.any() else none))
+    return pd.DataFrame(rows)
+
+
+def too_early(found: pd.DataFrame, rules: Rules) -> pd.DataFrame:
+    """How often each rule stops, and stops too early.
+
+    Args:
+        found: see :func:`stops`.
+        rules: of evidence.
+
+    Returns:
+        By rule, limit, model and method: ``stopped`` campaigns, at how many labels (``median``), ``early`` ones and
+        their ``share`` of those stopped with its exact interval, ``low`` to ``high`` (all rows of a kind of rule
+        together).
+    """
+    groups = found.groupby(["rule", "limit", *KEYS], sort=False)
+    told = groups.agg(stopped=("labelled", "count"), median=("labelled", "median"), early=("early", "sum"))
+    told["share"] = told["early"] / told["stopped"]
+    family = told.groupby(level="rule", sort=False)["stopped"].transform("size")
+    told["low"], told["high"] = exact_interval(told["early"], told["stopped"], rules.level / family)
+    return told
+
+
+def judge_calibration(rules: Rules) -> Verdict:
+    """I3: do the models' 95 % intervals hold 95 % of IHDP's effects, to a point?"""
+    table = load()
+    if table.empty:
+        return Verdict("not tested", "the table enough_ihdp is not recorded")
+    found = calibration(table, rules)
+    told = ", ".join(f"{model} on {method} {row.effects:.1%}" for (model, method), row in found.iterrows())
+    words: list[Word] = [word for word in ("holds", "does not hold", "undecided") if word in set(found["verdict"])]
+    return Verdict(together(words), f"share of people whose interval holds their effect, mean over looks: {told}")
+
+
+def judge_stopping(rules: Rules) -> Verdict:
+    """I4: is stopping at a width too early in at most 5 % of the campaigns?
+
+    A rule on which that is not so for sure, and not refuted, is undecided; rules that stop nothing do not count.
+    """
+    table = load()
+    if table.empty:
+        return Verdict("not tested", "the table enough_ihdp is not recorded")
+    found = too_early(stops(table), rules).loc["width"]
+    found = found[found["stopped"] > 0]
+    words: list[Word] = [
+        "does not hold" if row.low > TOO_EARLY else "holds" if row.share <= TOO_EARLY else "undecided"
+        for row in found.itertuples()
+    ]
+    worst, gains = found["share"].idxmax(), too_early(stops(table), rules).loc["gain"]
+    by_gain = gains["early"].sum() / max(gains["stopped"].sum(), 1)
+    return Verdict(
+        together(words),
+        f"{words.count('holds')} of {len(words)} rules by width stop too early in at most {TOO_EARLY:.0%} of campaigns,"
+        f" {words.count('does not hold')} surely do not; worst {found['share'].max():.0%}, at width"
+        f" {worst[0]:g}, {worst[1]} on {worst[2]}; rules by gain: {by_gain:.0%}",
+    )

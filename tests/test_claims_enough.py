@@ -1,0 +1,94 @@
+"""Verdicts I3 and I4 on made-up campaigns, and one look of the study against the model."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from reproduction.claims import RULES, enough
+from reproduction.studies import enough as study
+from reproduction.studies import tables
+
+LABELS = [30, 50, 70]
+
+
+def made(held=0.95, off=0.1, errors=(0.6, 0.3, 0.1), pehe=(2.0, 1.5, 1.4), gain=(0.2, 0.04, 0.01)):
+    """Campaigns that all look alike, but for a little noise in the share held."""
+    rng, rows = np.random.default_rng(0), []
+    for model in study.MODELS:
+        for method in study.METHODS:
+            for replication in range(study.REPLICATIONS):
+                for k, labelled in enumerate(LABELS):
+                    wrong = off[replication] if np.ndim(off) else off
+                    told = {"average": 4 + wrong, "truth": 4.0, "error": errors[k], "pehe": pehe[k], "gain": gain[k]}
+                    told |= {"held": held + 0.02 * rng.normal(), "held_average": True, "deviation": 3.0 - k}
+                    told |= {"ahead": 1.1 * (2.0 - k), "ahead_average": errors[min(k + 1, 2)]}
+                    about = {"model": model, "method": method, "replication": replication, "labelled": labelled}
+                    rows.append(about | told)
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture
+def given(monkeypatch):
+    return lambda table: monkeypatch.setattr(tables, "load", lambda name: table)
+
+
+@pytest.mark.parametrize(("held", "word"), [(0.95, "holds"), (0.9, "does not hold"), (0.99, "does not hold")])
+def test_calibration(given, held, word):
+    given(made(held))
+    found = enough.judge_calibration(RULES)
+    assert found.verdict == word and "exact GP on macal" in found.evidence
+
+
+def test_calibration_of_one_model_alone(given):
+    table = made(0.95)
+    table.loc[table.model == "joint GP", "held"] -= 0.2
+    given(table)
+    assert enough.judge_calibration(RULES).verdict == "holds in part"
+    told = enough.calibration(table, RULES).verdict
+    assert told["exact GP", "macal"] == "holds" and told["joint GP", "random"] == "does not hold"
+
+
+@pytest.mark.parametrize(("share", "word"), [(0.02, "holds"), (0.3, "does not hold"), (0.07, "undecided")])
+def test_stopping(given, share, word):
+    off = np.where(np.arange(study.REPLICATIONS) < share * study.REPLICATIONS, 1.5, 0.1)
+    given(made(off=off))
+    assert enough.judge_stopping(RULES).verdict == word
+
+
+def test_a_rule_stops_at_the_first_look_that_meets_it():
+    found = enough.stops(made()).set_index(["rule", "limit", "model", "method", "replication"]).sort_index()
+    at = lambda rule, limit: found.loc[(rule, limit, "exact GP", "macal", 3)]  # noqa: E731
+    # 2 x 1.96 x 0.3 = 1.18: under 2 at 50 labels; under 1 at 70
+    assert at("width", 2.0).labelled == 50 and at("width", 1.0).labelled == 70 and at("width", 0.5).labelled == 70
+    assert not at("width", 0.5).early
+    assert at("gain", 0.1).labelled == 50 and at("gain", 0.02).labelled == 70
+    # at 50 labels a round more brings 1.5 to 1.4: less than a tenth, more than a twentieth
+    assert not at("gain", 0.1).early and at("gain", 0.05).early
+
+
+def test_a_rule_that_never_stops_is_never_too_early(given):
+    table = made(errors=(0.9, 0.8, 0.7))
+    found = enough.too_early(enough.stops(table), RULES)
+    assert (found.loc["width"].stopped == 0).all() and (found.loc["width"].early == 0).all()
+
+
+def test_forecasts_over_what_came():
+    found = enough.forecasts(made())
+    assert found.loc[("exact GP", "macal", 30), "effects"] == pytest.approx(1.1)
+    assert found.loc[("exact GP", "macal", 30), "average"] == pytest.approx(1.0)
+    assert found.index.get_level_values("labelled").max() == 50
+
+
+def test_a_table_that_is_not_complete_is_not_looked_at(given):
+    table = made()
+    given(table[table.replication < 99])
+    assert enough.judge_calibration(RULES).verdict == enough.judge_stopping(RULES).verdict == "not tested"
+
+
+def test_a_campaign_is_looked_at_by_both_models():
+    (answer,) = study.campaign(3, "random").work()
+    rows = pd.DataFrame(answer.rows)
+    assert rows.groupby("model").labelled.agg(list).tolist() == [list(range(30, 211, 20))] * 2
+    assert len(answer.picks) == 22 and rows.held.between(0, 1).all() and (rows.gain > 0).all()
+    np.testing.assert_allclose(rows.gain, 1 - rows.ahead / rows.deviation)
+    assert ((rows.average - rows.truth).abs() <= 1.959963984540054 * rows.error).eq(rows.held_average).all()
