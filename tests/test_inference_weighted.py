@@ -6,8 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import RidgeCV
 
 from macal.inference import average_effect, crossed_propensity, draw, inclusion, worth_for_ate
+from macal.inference.ridge import PENALTIES, Ridge
 from macal.inference.sampling import proportional
 from macal.inference.weighted import _folds, _outcomes, scores
 
@@ -165,3 +167,14 @@ def test_what_cannot_be_estimated_is_said(change, said):
     x, t, y, _ = world(50)
     with pytest.raises(ValueError, match=said):
         average_effect(**{"x": x, "t": t, "y": y, "chances": np.ones(50)} | change)
+
+
+@pytest.mark.parametrize(("n", "d"), [(40, 6), (12, 25)])
+def test_ridge_is_scikit_learn_s(n, d):
+    rng = np.random.default_rng(n)
+    for noise in (0.1, 1.0, 10.0):
+        x, new = rng.normal(size=(n, d)), rng.normal(size=(7, d))
+        y = 3 + x[:, 0] + noise * rng.normal(size=n)
+        ours, theirs = Ridge().fit(x, y), RidgeCV(alphas=PENALTIES).fit(x, y)
+        assert ours.penalty == theirs.alpha_
+        np.testing.assert_allclose(ours.predict(new), theirs.predict(new), rtol=1e-6)

@@ -17,6 +17,7 @@ References:
 """
 
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -24,6 +25,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from macal.arguments import as_arms, as_covariates, as_outcomes
+from macal.inference.ridge import Ridge
 from macal.shapes import Arms, Covariates, Indices, Outcomes
 
 FOLDS = 5
@@ -34,11 +36,11 @@ TRIMMED = 0.02  # estimated chances of treatment are at least this far from 0 an
 class Regressor(Protocol):
     """What scikit-learn calls a regressor."""
 
-    def fit(self, X: Covariates, y: Outcomes) -> object:  # noqa: N803
-        """Learn from units, (n, d), and their outcomes."""
+    def fit(self, x: Covariates, y: Outcomes, /) -> "Regressor":
+        """Learn from units, (n, d), and their outcomes; return itself."""
         ...
 
-    def predict(self, X: Covariates) -> Outcomes:  # noqa: N803
+    def predict(self, x: Covariates, /) -> Outcomes:
         """Predict outcomes."""
         ...
 
@@ -118,7 +120,7 @@ def average_effect(
         y: outcomes, (n,), NaN for whoever was not asked.
         chances: of each unit to have been asked, (n,), 1 for whoever was asked in any case.
         propensity: chance of treatment, (n,), where a trial's design says it; estimated otherwise.
-        regressor: outcome model of each arm, cloned for each fold; ridge regression by default.
+        regressor: outcome model of each arm, copied for each fold; :class:`~macal.inference.ridge.Ridge` by default.
         level: chance of the interval to hold the true effect.
         seed: of the folds.
 
@@ -152,19 +154,16 @@ def scores(t: Arms, y: Outcomes, chances: Outcomes, propensity: Outcomes, m: np.
 
 def _outcomes(x: Covariates, t: Arms, y: Outcomes, regressor: Regressor | None, seed: int) -> np.ndarray:
     """Cross-fitted predictions of both outcomes, (n, 2)."""
-    from sklearn.base import clone
-    from sklearn.linear_model import RidgeCV
-
     asked = np.isfinite(y)
     told = np.bincount(t[asked], minlength=2)
     if told.min() < 2 * FOLDS:
         raise ValueError(f"each arm needs at least {2 * FOLDS} answers, got {told[0]} control and {told[1]} treated")
-    model = RidgeCV(alphas=10.0 ** np.arange(-2, 4)) if regressor is None else regressor
+    model = Ridge() if regressor is None else regressor
     z, m = _standardised(x), np.empty((len(t), 2))
     for rest, fold in _folds(t + 2 * asked, seed):
         for arm in (0, 1):
             own = rest[asked[rest] & (t[rest] == arm)]
-            m[fold, arm] = clone(model).fit(z[own], y[own]).predict(z[fold])
+            m[fold, arm] = deepcopy(model).fit(z[own], y[own]).predict(z[fold])
     return m
 
 
