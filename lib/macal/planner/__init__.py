@@ -5,7 +5,8 @@ a criterion's gain per cost, takes the answers, and plans anew; the campaign is 
 """
 
 from macal.planner.demands import Quota
+from macal.planner.estimates import Findings
 from macal.planner.feasible import Conflict
 from macal.planner.planner import Planner
 
-__all__ = ["Conflict", "Planner", "Quota"]
+__all__ = ["Conflict", "Findings", "Planner", "Quota"]

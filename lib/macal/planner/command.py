@@ -1,4 +1,4 @@
-"""The commands of the planner: plan, observe, replan."""
+"""The commands of the planner: plan, observe, replan, estimate."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -8,10 +8,11 @@ from typing import Any
 import pandas as pd
 
 from macal.campaigns import atomic
+from macal.inference import StoppingRule
 from macal.planner import frames, record
 from macal.planner.people import CLUSTER_RULES, Columns
 from macal.planner.planner import Planner
-from macal.planner.policy import PAY, Policy
+from macal.planner.policy import DRAWS, PAY, Policy
 
 PLAN = "plan whom to ask under a budget: from a table to a table"
 
@@ -38,6 +39,13 @@ def add_to(commands: Any) -> None:
     _files(command)
     command.add_argument("answers", type=Path, help="CSV or Parquet: the identifier, and the outcome")
     command.add_argument("--through", type=int, help="rounds that were asked (default: to the last with an answer)")
+    text = "estimate every effect from the answers so far, and say what the next round will add"
+    command = commands.add_parser("estimate", help=text, description=text)
+    _files(command)
+    _into(command, "of effects")
+    command.add_argument("--model", default="joint-gp", help="a Gaussian process (default: joint-gp)")
+    command.add_argument("--width", type=float, help="enough once the average effect's interval is so narrow")
+    command.add_argument("--gain", type=float, help="enough once a round narrows intervals by less, per unit of money")
     text = "keep the rounds that were asked, plan the others anew by the answers"
     command = commands.add_parser("replan", help=text, description=text)
     _files(command)
@@ -49,8 +57,8 @@ def _files(command: argparse.ArgumentParser) -> None:
     command.add_argument("table", type=Path, help="the table that it was planned on")
 
 
-def _into(command: argparse.ArgumentParser) -> None:
-    command.add_argument("-o", "--output", type=Path, required=True, help="CSV or Parquet file of the plan")
+def _into(command: argparse.ArgumentParser, what: str = "of the plan") -> None:
+    command.add_argument("-o", "--output", type=Path, required=True, help=f"CSV or Parquet file {what}")
     command.add_argument("--replace", action="store_true", help="replace files that are there")
 
 
@@ -77,7 +85,9 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     add("--pay", choices=PAY, help="for whoever is asked (default), or for answers alone")
     add("--criterion", help="a label-free one (default: macal)")
     add("--parameter", dest="parameters", type=_pair, action="append", help="of the criterion: alpha=1.0; repeatable")
-    add("--seed", type=int, help="of a criterion that draws")
+    add("--seed", type=int, help="of whatever is drawn")
+    add("--draw", choices=DRAWS, help="draw people with known chances, with their weights in the plan")
+    add("--uniform", type=float, help="share of drawn people that is spread uniformly (default: 0.5)")
 
 
 def plan(options: argparse.Namespace) -> None:
@@ -122,6 +132,21 @@ def replan(options: argparse.Namespace) -> None:
     _keep(planner, table, options.output, options.campaign)
 
 
+def estimate(options: argparse.Namespace) -> None:
+    """Write every estimated effect; print the average, the outlook, and what the rule says."""
+    _not_there([options.output], options.replace)
+    planner = Planner.load(options.campaign, frames.read(options.table))
+    given = {name: getattr(options, name) for name in ("width", "gain")}
+    rule = StoppingRule(**given) if any(value is not None for value in given.values()) else None
+    found = planner.estimate(options.model, rule)
+    frames.write(found.people, options.output)
+    told = {"the model": found.average} | ({"the weights": found.weighted} if found.weighted else {})
+    for by, one in told.items():
+        print(f"average effect by {by}: {one.value:.4g}, 95% interval {one.low:.4g} to {one.high:.4g}")
+    print(found.outlook.to_string(float_format="{:,.6g}".format))
+    print("\n".join([found.verdict] * bool(found.verdict) + [f"{len(found.people)} effects: {options.output}"]))
+
+
 def _not_there(paths: Sequence[Path | None], replace: bool) -> None:
     for path in paths:
         if path is not None and path.exists() and not replace:
@@ -139,4 +164,9 @@ def _keep(planner: Planner, table: pd.DataFrame, output: Path, campaign: Path | 
     print(f"{len(table)} people, {spent:,.10g} of {budget:,.10g}: {output}")
 
 
-COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {"plan": plan, "observe": observe, "replan": replan}
+COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
+    "plan": plan,
+    "observe": observe,
+    "replan": replan,
+    "estimate": estimate,
+}

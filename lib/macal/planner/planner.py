@@ -14,6 +14,7 @@ from macal.acquisition import PoolState
 from macal.campaigns import provenance
 from macal.planner import frames, record
 from macal.planner.demands import Quota
+from macal.planner.estimates import Estimates
 from macal.planner.greedy import GreedyPlan
 from macal.planner.people import Columns, People
 from macal.planner.policy import Policy
@@ -22,7 +23,7 @@ from macal.registry import UnknownName
 from macal.shapes import Indices, Rows
 
 
-class Planner:
+class Planner(Estimates):
     """Plans whom to ask under a budget and other demands, takes the answers, and plans anew.
 
     Args:
@@ -72,7 +73,8 @@ class Planner:
         Returns:
             One row per unit, in the order in which they are to be asked, in the kind of ``table``: her name (the index
             of a pandas table), ``round`` from 1, the treatment, ``cost``; and, where not everybody answers,
-            ``response``, her chance to, and ``reserve``, who may be asked in her place.
+            ``response``, her chance to, and ``reserve``, who may be asked in her place; where people are drawn,
+            ``weight``, 1 over the chance to be.
 
         Raises:
             Conflict: no plan meets all demands; it names the smallest set that conflicts.
@@ -216,7 +218,7 @@ class Planner:
         refused = people.places([name for name, outcome in self.answers.items() if outcome is None], "the plan")
         known = np.concatenate([people.problem.start, people.places([*told, *waiting], "the plan")])
         task = self._task(known, refused, rules.budget - self.spent())
-        parts = [self._rows(batch, k) for k, batch in enumerate(task.batches(), self.asked + 1)]
+        parts = [self._rows(batch, k) for k, batch in enumerate(self._batches(task), self.asked + 1)]
         new = pd.concat(parts) if parts else self._rows(refused[:0], 0)
         if self._uncertain:
             still = [] if old is None else old["reserve"].dropna()
@@ -251,6 +253,7 @@ class Planner:
         people, columns = self.people, self.columns
         rows = {"round": number, columns.treatment: people.problem.pool.t[units], "cost": people.cost[units]}
         rows |= {"response": people.response[units]} if self._uncertain else {}
+        rows |= self._weights(units)
         return pd.DataFrame(rows, index=people.table.index[units])
 
     def _reserves(self, asked: pd.Index, gone: Indices) -> pd.Series:

@@ -13,6 +13,7 @@ from macal.planner.people import CLUSTER_RULES
 from macal.registry import UnknownName
 
 PAY = ("asked", "answered")
+DRAWS = ("criterion", "effect")
 
 
 @dataclass(frozen=True)
@@ -28,10 +29,13 @@ class Policy:
         quotas: say ``"region>=10"``, see :meth:`macal.planner.demands.Quota.parse`.
         cluster_rule: "whole": all of a cluster are asked or none; "one": at most one of each.
         pay: "asked": whoever is asked costs; "answered": a refusal is free.
-        seed: of a criterion that draws.
+        seed: of whatever is drawn.
+        draw: None: the criterion's own plan; else people are drawn with known chances, and the plan has their weights:
+            "criterion", the criterion's plan mixed with a uniform sample; "effect", by worth for the average effect.
+        uniform: share of drawn labels that is spread uniformly, above 0 and at most 1.
 
     Raises:
-        UnknownName: no such criterion, parameter, cluster rule or way to pay.
+        UnknownName: no such criterion, parameter, cluster rule, way to pay or to draw.
         ValueError: a number out of range, a criterion that needs a model, or text that is no quota.
     """
 
@@ -44,6 +48,8 @@ class Policy:
     cluster_rule: str = "whole"
     pay: str = "asked"
     seed: int = 0
+    draw: str | None = None
+    uniform: float | int = 0.5
 
     def __post_init__(self) -> None:
         for name in ("budget", "batch_cost"):
@@ -53,8 +59,11 @@ class Policy:
                 raise ValueError(f"{name} must be a number above 0, in the unit of the costs, got {value!r}")
         if self.batch_size is not None:
             as_count(self.batch_size, "batch_size")
-        for what, value, known in (("cluster rule", self.cluster_rule, CLUSTER_RULES), ("way to pay", self.pay, PAY)):
-            if value not in known:
+        if isinstance(self.uniform, (bool, str)) or not 0 < self.uniform <= 1:
+            raise ValueError(f"uniform must be a share above 0 and at most 1, got {self.uniform!r}")
+        ways = (("cluster rule", self.cluster_rule, CLUSTER_RULES), ("way to pay", self.pay, PAY))
+        for what, value, known in (*ways, ("way to draw", self.draw, DRAWS)):
+            if value not in known and not (value is None and known is DRAWS):
                 raise UnknownName(what, value, known)
         if isinstance(self.quotas, str):
             raise ValueError(f"quotas must be a list, got the text {self.quotas!r}; [{self.quotas!r}] is one")

@@ -1,0 +1,204 @@
+"""A campaign that is drawn, answered, estimated and stopped: in Python and on the command line."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_planner import COVARIATES, make, make_people
+
+from macal import Planner, models
+from macal.__main__ import main
+from macal.inference import StoppingRule, average_effect, spread
+from macal.registry import UnknownName
+
+DRAWN = {"budget": 120, "batch_size": 40, "draw": "effect", "uniform": 0.3}
+
+
+def outcomes(people, seed=0):
+    noise = np.random.default_rng(seed).normal(size=len(people))
+    return pd.Series(people.age / 10 + 2 * people.free + noise).set_axis(people.person)
+
+
+def answered(rounds=2, people=None, **options):
+    people = make_people(400) if people is None else people
+    planner, plan = make(people, **DRAWN | options)
+    planner.observe(outcomes(people)[plan.index[plan["round"] <= rounds]])
+    return planner, plan
+
+
+# ---------------------------------------------------------------- the draw
+
+
+@pytest.mark.parametrize("way", ["effect", "criterion"])
+def test_a_drawn_plan_has_weights_and_spends_the_budget(way):
+    people = make_people(400).assign(no=lambda d: d.age > 75)
+    _, plan = make(people, **DRAWN | {"draw": way, "exclude": "no"})
+    assert len(plan) == 120 and plan.index.is_unique and plan["round"].value_counts().tolist() == [40] * 3
+    # nobody's weight is above that of a simple random sample over the uniform share
+    free = int((~people.no).sum())
+    assert plan.weight.between(1, free / 120 / 0.3 + 1e-9).all()
+    assert not set(plan.index) & set(people.person[people.no])
+    # the weights of a sample add up to about the number of those who could be drawn
+    assert plan.weight.sum() == pytest.approx(free, rel=0.25)
+
+
+def test_the_rarer_arm_is_drawn_more_often_for_the_average_effect():
+    people = make_people(400)
+    people["free"] = (np.arange(400) % 5 == 0).astype(int)
+    _, plan = make(people, **DRAWN)
+    _, flat = make(people, **DRAWN | {"uniform": 1.0})
+    assert plan.free.mean() > 1.3 * people.free.mean() and plan.weight[plan.free == 1].max() < plan.weight.max()
+    assert flat.weight.tolist() == pytest.approx([400 / 120] * 120)
+
+
+def test_the_criterion_s_own_people_are_drawn_more_often():
+    people = make_people(400)
+    _, own = make(people, **DRAWN | {"draw": None})
+    _, plan = make(people, **DRAWN | {"draw": "criterion"})
+    light = plan.index[plan.weight < 2]
+    assert set(light) <= set(own.index) and len(light) > 60 and "weight" not in own
+    assert plan.weight[~plan.index.isin(own.index)].tolist() == pytest.approx([400 / 36] * (120 - len(light)))
+
+
+def test_a_draw_is_made_once_and_survives_the_file(tmp_path):
+    people = make_people(400)
+    planner, plan = answered(1, people)
+    pd.testing.assert_frame_equal(planner.replan(), plan)
+    planner.save(tmp_path / "campaign.json")
+    again = Planner.load(tmp_path / "campaign.json", people)
+    pd.testing.assert_frame_equal(again.replan(), plan)
+    assert again.estimate().weighted == planner.estimate().weighted
+    pd.testing.assert_frame_equal(make(people, **DRAWN)[1], plan)
+    assert make(people, **DRAWN | {"seed": 1})[1].index.tolist() != plan.index.tolist()
+
+
+@pytest.mark.parametrize(
+    ("demand", "said"),
+    [
+        ({"quotas": ["region>=5"]}, "quotas"),
+        ({"cluster": "household"}, "clusters"),
+        ({"cost": "fee"}, "costs that differ"),
+        ({"response": 0.5}, "chances to answer below 1"),
+        ({"include": "yes", "cost": "fee"}, "people who must be asked and costs that differ"),
+    ],
+)
+def test_demands_that_a_draw_cannot_keep_to(demand, said):
+    people = make_people(400).assign(yes=np.arange(400) == 3)
+    with pytest.raises(ValueError, match=f"cannot keep to {said}; leave that out, or plan without draw"):
+        make(people, **DRAWN | demand)
+
+
+@pytest.mark.parametrize(("options", "kind"), [({"draw": "effects"}, UnknownName), ({"uniform": 0.0}, ValueError)])
+def test_options_that_cannot_be(options, kind):
+    with pytest.raises(kind, match="effects|uniform must be a share"):
+        make(**DRAWN | options)
+
+
+def test_rounds_by_money_and_money_that_buys_nobody():
+    _, plan = make(make_people(400), **DRAWN | {"cost": 3.0, "batch_size": None, "batch_cost": 31.0})
+    assert len(plan) == 40 and plan["round"].value_counts().max() == 10
+    with pytest.raises(ValueError, match="a round of 2 buys nobody"):
+        make(make_people(400), **DRAWN | {"cost": 3.0, "batch_size": None, "batch_cost": 2.0})
+
+
+# ---------------------------------------------------------------- the estimate
+
+
+@pytest.mark.parametrize("model", ["joint-gp", models.get("exact-gp", optimiser="lbfgs")])
+def test_estimates_are_the_model_s_and_the_outlook_is_its_forecast(model):
+    planner, plan = answered()
+    found, pool = planner.estimate(model), planner.people.problem.pool
+    known = np.sort(planner.people.places(plan.index[:80], "the plan"))
+    y = outcomes(make_people(400)).to_numpy()[known]
+    from macal.problem import Split
+
+    (fitted,) = models.as_model(model).fit([models.Task(Split(pool.x[known], pool.t[known], y))])
+    np.testing.assert_allclose(found.people.effect, fitted.predict(pool.x).tau, rtol=1e-9)
+    now = spread(fitted.prior, pool.x, pool.t, known)
+    np.testing.assert_allclose(found.people.high - found.people.low, 2 * 1.959964 * now.effects, rtol=1e-6)
+    assert found.average.value == pytest.approx(found.people.effect.mean()) and found.average.error == now.average
+    end = spread(fitted.prior, pool.x, pool.t, planner.people.places(plan.index, "the plan"))
+    assert found.outlook.loc["end", "width"] == pytest.approx(2 * 1.959964 * end.effects.mean())
+    assert found.outlook.answers.tolist() == [80, 120, 120] and found.outlook.cost.tolist() == [0, 40, 40]
+    assert found.outlook.average["now"] == pytest.approx(found.average.width)
+    assert found.people.index.tolist() == make_people(400).person.tolist() and found.verdict == ""
+
+
+def test_the_weighted_estimate_is_that_of_the_rounds_that_were_asked():
+    people = make_people(400).assign(no=lambda d: d.age > 75)
+    planner, plan = answered(2, people, exclude="no")
+    found, pool = planner.estimate().weighted, planner.people.problem.pool
+    may = ~people.no.to_numpy()
+    asked = people.person.isin(plan.index[:80]).to_numpy()
+    chances = np.ones(400)
+    chances[asked] = 2 / 3 / plan.weight.loc[people.person[asked]]
+    y = np.where(asked, outcomes(people), np.nan)
+    assert found == average_effect(pool.x[may], pool.t[may], y[may], chances[may])
+    assert found.low < 2 < found.high
+
+
+def test_there_is_no_weighted_estimate_without_all_answers():
+    planner, plan = answered()
+    planner.observe({plan.index[85]: 1.0})
+    assert planner.asked == 3 and planner.estimate().weighted is None
+    refused, plan = answered(1)
+    refused.observe({plan.index[45]: None}, through=2)
+    assert refused.estimate().weighted is None
+    assert answered(1, draw=None)[0].estimate().weighted is None
+
+
+def test_known_outcomes_count_with_certainty():
+    people = make_people(400)
+    people["visits"] = outcomes(people).to_numpy()
+    people.loc[people.index >= 30, "visits"] = np.nan
+    planner, plan = answered(3, people, outcome="visits")
+    found = planner.estimate()
+    assert found.outlook.answers["now"] == 150 and not set(plan.index) & set(people.person[:30])
+    assert found.weighted.low < 2 < found.weighted.high
+
+
+def test_a_rule_says_whether_it_is_enough():
+    planner, _ = answered()
+    width = planner.estimate().average.width
+    assert planner.estimate(rule=StoppingRule(width=1.01 * width)).verdict.startswith("enough: the average")
+    assert planner.estimate(rule=StoppingRule(width=0.99 * width)).verdict.startswith("go on: the average")
+    assert planner.estimate(rule=StoppingRule(gain=0.5)).verdict.startswith("enough: the next round")
+    over, plan = answered(3)
+    assert over.estimate(rule=StoppingRule(gain=1e-9)).verdict == "enough: nobody is left to be asked"
+    assert over.estimate().outlook.cost.tolist() == [0, 0, 0]
+
+
+def test_what_cannot_be_estimated_is_said():
+    planner, plan = make(make_people(400), **DRAWN)
+    with pytest.raises(ValueError, match="both arms need answers, got 0 treated and 0 control"):
+        planner.estimate()
+    treated = plan.index[plan.free == 1][:5]
+    planner.observe(dict.fromkeys(treated, 1.0))
+    with pytest.raises(ValueError, match="got 5 treated and 0 control"):
+        planner.estimate()
+    with pytest.raises(ValueError, match="MetaLearner has no posterior"):
+        answered()[0].estimate("meta-learner")
+    with pytest.raises(ValueError, match="nothing is planned yet"):
+        Planner("free", 10).estimate()
+
+
+# ---------------------------------------------------------------- the command line
+
+
+def test_from_a_csv_to_effects(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    people = make_people(400)
+    people[["person", "free", *COVARIATES]].to_csv("people.csv", index=False)
+    begin = ["plan", "people.csv", "--treatment", "free", "--budget", "120", "--batch-size", "40", "-o", "plan.csv"]
+    assert main([*begin, "--draw", "effect", "--uniform", "0.3", "--campaign", "campaign.json"]) == 0
+    plan = pd.read_csv("plan.csv", index_col="person")
+    assert plan.columns.tolist() == ["round", "free", "cost", "weight"]
+    outcomes(people)[plan.index[:80]].rename("visits").rename_axis("person").to_csv("answers.csv")
+    assert main(["observe", "campaign.json", "people.csv", "answers.csv"]) == 0
+    ask = ["estimate", "campaign.json", "people.csv", "-o", "effects.csv"]
+    assert main([*ask, "--width", "9"]) == 0
+    said = capsys.readouterr().out
+    assert "average effect by the weights: " in said and "enough: the average effect's interval is" in said
+    effects = pd.read_csv("effects.csv")
+    assert effects.columns.tolist() == ["person", "effect", "low", "high"] and len(effects) == 400
+    assert main(ask) == 1 and "effects.csv is there already" in capsys.readouterr().err
+    assert main([*ask, "--replace", "--model", "due"]) == 1 and "has no posterior" in capsys.readouterr().err
