@@ -1,4 +1,4 @@
-"""Verdicts I3 and I4 on made-up campaigns, and one look of the study against the model."""
+"""Verdicts on calibration and stopping, on made-up campaigns, and one look of the study against the model."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Verdicts I1 and I2 on made-up tables of simulations."""
+"""Verdicts on coverage and saving, on made-up tables of simulations."""
 
 import pandas as pd
 import pytest
@@ -13,7 +13,7 @@ WIDTHS = {("srs", 100): 2.0**0.5, ("srs", 200): 1.0, ("srs", 400): 0.5**0.5}  # 
 def made(held, width=0.5, blocks=20):
     """A table with so many intervals that held per block of 100, and a width of drawn labels."""
     widths = WIDTHS | {("macal", 200): 1.2, ("ate", 200): width}
-    about = {"simulations": 100, "held": held, "squared": 0.01}
+    about = {"simulations": 100, "refused": 0, "held": held, "squared": 0.01}
     rows = [
         {"world": world, "design": design, "labelled": size, "width": w} | about
         for world in study.WORLDS
@@ -75,4 +75,15 @@ def test_a_block_is_the_sum_of_its_simulations(monkeypatch):
         assert row.held == sum(one[key]["held"] for one in alone)
         assert row.squared == pytest.approx(sum(one[key]["error"] ** 2 for one in alone) / 2)
     assert rows.treated["informed", 200] > rows.treated["ate", 200] > rows.treated["srs", 200]
-    assert len(study.jobs("weighted_ate", 2)) == 3
+    assert len(study.jobs("weighted_ate", 2)) == 3 and rows.refused.eq(0).all()
+
+
+def test_a_sample_without_enough_of_an_arm_is_refused(monkeypatch):
+    monkeypatch.setattr(study, "BLOCK", 4)
+    monkeypatch.setattr(study, "LEAST", 15)
+    rows = pd.DataFrame(study.block("curved", 0).work()[0].rows).set_index(["design", "labelled"])
+    alone = pd.DataFrame([r for seed in range(4) for r in study.simulate("curved", seed)])
+    few = alone[(alone.design == "srs") & (alone.labelled == 100)]
+    assert 0 < rows.refused["srs", 100] == (few.treated < 15).sum() == few.width.isna().sum() < 4
+    assert rows.simulations["srs", 100] == 4 - rows.refused["srs", 100]
+    assert rows.width["srs", 100] == pytest.approx(few.width.mean()) and rows.refused["ate", 200] == 0

@@ -5,7 +5,7 @@ import pytest
 
 import macal
 from macal import models
-from macal.inference import Belief, Spread, StoppingRule, beliefs, gain_of, spread
+from macal.inference import EffectBelief, Spread, StoppingRule, beliefs, gain_of, spread
 from macal.posterior import Prior
 
 MODELS = {"exact": models.get("exact-gp", optimiser="lbfgs"), "joint": models.get("joint-gp")}
@@ -44,7 +44,7 @@ def test_a_belief_is_the_fitted_model_s(name):
     (fitted,) = MODELS[name].fit([models.Task(pool[labelled])])
     found, told = spread(fitted.prior, pool.x, pool.t, labelled), fitted.predict(pool.x)
     np.testing.assert_allclose(found.effects**2, told.tau_var, rtol=1e-6)
-    belief = Belief(told.tau, found)
+    belief = EffectBelief(told.tau, found)
     assert belief.average.value == pytest.approx(told.tau.mean())
     assert belief.average.width == pytest.approx(2 * 1.95996 * found.average, rel=1e-5)
     np.testing.assert_allclose(belief.reach, 1.95996 * found.effects, rtol=1e-5)
@@ -77,7 +77,7 @@ def test_nobody_labelled_is_no_belief():
         spread(Prior([1.0, 1.0], [1.0, 1.0], [0.1, 0.1]), np.zeros((3, 1)), np.zeros(3, int), np.empty(0, int))
 
 
-NOW = Belief(np.zeros(2), Spread(np.array([1.0, 3.0]), 0.5))
+NOW = EffectBelief(np.zeros(2), Spread(np.array([1.0, 3.0]), 0.5))
 AHEAD = Spread(np.array([0.9, 2.7]), 0.4)  # a tenth narrower
 
 

@@ -167,6 +167,16 @@ def test_a_rule_says_whether_it_is_enough():
     assert over.estimate().outlook.cost.tolist() == [0, 0, 0]
 
 
+def test_effects_come_back_in_the_kind_of_the_table():
+    polars = pytest.importorskip("polars")
+    people = make_people(400)
+    planner = Planner("free", 120, covariates=COVARIATES, identifier="person")
+    plan = planner.plan(polars.from_pandas(people))
+    planner.observe(outcomes(people)[plan["person"].to_list()])
+    found = planner.estimate().people
+    assert isinstance(found, polars.DataFrame) and found.columns == ["person", "effect", "low", "high"]
+
+
 def test_what_cannot_be_estimated_is_said():
     planner, plan = make(make_people(400), **DRAWN)
     with pytest.raises(ValueError, match="both arms need answers, got 0 treated and 0 control"):

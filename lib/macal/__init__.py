@@ -3,7 +3,7 @@
 A :class:`~macal.problem.Problem` (:func:`load`, :func:`macal.datasets.from_table`) is a pool of units whose outcomes
 cost money. A criterion (:func:`get`) chooses which to label. :func:`schedule` plans a whole campaign in advance, in the
 caller's names for the units, and :func:`plan` does so for arrays; a :class:`~macal.planner.Planner` does so under costs
-and quotas, and takes the answers. :func:`run` plays a campaign through,
+and quotas, takes the answers, and estimates from them, by :mod:`macal.inference`. :func:`run` plays a campaign through,
 :func:`evaluate` judges given labelled sets, :func:`sweep` runs a grid of campaigns that survives interruption, and
 :mod:`macal.metrics` holds the measures.
 
@@ -47,7 +47,7 @@ A sweep leaves a record of each campaign, and finds it there when it is run agai
 True
 """
 
-from macal import acquisition, campaigns, comparison, datasets, metrics, models, planner
+from macal import acquisition, campaigns, comparison, datasets, inference, metrics, models, planner
 from macal.acquisition import get, names, plan
 from macal.campaigns import Spec, evaluate, loop, results, run, run_all, schedule, sweep, sweeps
 from macal.datasets import files, load
@@ -63,6 +63,7 @@ __all__ = [
     "evaluate",
     "files",
     "get",
+    "inference",
     "load",
     "loop",
     "metrics",

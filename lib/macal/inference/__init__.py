@@ -2,17 +2,17 @@
 
 Chosen labels are no random sample. Drawn with known chances (:func:`inclusion`, :func:`draw`), they give the average
 effect an interval that needs no outcome model to be right (:func:`average_effect`). A fitted Gaussian process gives
-every effect an interval (:class:`Belief`) and says before a round is bought what it will leave open (:func:`spread`),
-by which a :class:`StoppingRule` ends a campaign.
+every effect an interval (:class:`EffectBelief`) and says before a round is bought what it will leave open
+(:func:`spread`), by which a :class:`StoppingRule` ends a campaign.
 """
 
-from macal.inference.beliefs import Belief, Spread, spread
+from macal.inference.beliefs import EffectBelief, Spread, spread
 from macal.inference.sampling import draw, inclusion
 from macal.inference.stopping import StoppingRule, gain_of
 from macal.inference.weighted import Estimate, average_effect, crossed_propensity, worth_for_ate
 
 __all__ = [
-    "Belief",
+    "EffectBelief",
     "Estimate",
     "Spread",
     "StoppingRule",

@@ -44,7 +44,7 @@ class Spread:
 
 
 @dataclass(frozen=True, eq=False)
-class Belief:
+class EffectBelief:
     """Effects as a model believes them, in the outcome's unit.
 
     Attributes:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from macal.inference.beliefs import Belief, Spread
+from macal.inference.beliefs import EffectBelief, Spread
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class StoppingRule:
 
     >>> rule = StoppingRule(gain=0.001)
     >>> now, ahead = Spread(np.array([1.0, 3.0]), 0.5), Spread(np.array([0.99, 2.97]), 0.4)
-    >>> rule.says(Belief(np.zeros(2), now), ahead, cost=20.0)
+    >>> rule.says(EffectBelief(np.zeros(2), now), ahead, cost=20.0)
     'enough: the next round narrows intervals by 0.05% per unit of money, less than 0.1%'
     """
 
@@ -36,7 +36,7 @@ class StoppingRule:
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < np.inf:
                 raise ValueError(f"{name} must be a number above 0, got {value!r}")
 
-    def enough(self, now: Belief, ahead: Spread, cost: float) -> bool:
+    def enough(self, now: EffectBelief, ahead: Spread, cost: float) -> bool:
         """Whether to stop.
 
         Args:
@@ -46,14 +46,14 @@ class StoppingRule:
         """
         return all(met for met, _ in self._demands(now, ahead, cost))
 
-    def says(self, now: Belief, ahead: Spread, cost: float) -> str:
+    def says(self, now: EffectBelief, ahead: Spread, cost: float) -> str:
         """Say whether to stop, and why."""
         demands = self._demands(now, ahead, cost)
         if all(met for met, _ in demands):
             return f"enough: {' and '.join(said for _, said in demands)}"
         return f"go on: {' and '.join(said for met, said in demands if not met)}"
 
-    def _demands(self, now: Belief, ahead: Spread, cost: float) -> list[tuple[bool, str]]:
+    def _demands(self, now: EffectBelief, ahead: Spread, cost: float) -> list[tuple[bool, str]]:
         found = []
         if self.width is not None:
             width = now.average.width

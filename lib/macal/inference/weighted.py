@@ -29,6 +29,7 @@ from macal.inference.ridge import Ridge
 from macal.shapes import Arms, Covariates, Indices, Outcomes
 
 FOLDS = 5
+LEAST = 2 * FOLDS  # answers of each arm
 TRIMMED = 0.02  # estimated chances of treatment are at least this far from 0 and 1
 
 
@@ -156,8 +157,8 @@ def _outcomes(x: Covariates, t: Arms, y: Outcomes, regressor: Regressor | None, 
     """Cross-fitted predictions of both outcomes, (n, 2)."""
     asked = np.isfinite(y)
     told = np.bincount(t[asked], minlength=2)
-    if told.min() < 2 * FOLDS:
-        raise ValueError(f"each arm needs at least {2 * FOLDS} answers, got {told[0]} control and {told[1]} treated")
+    if told.min() < LEAST:
+        raise ValueError(f"each arm needs at least {LEAST} answers, got {told[0]} control and {told[1]} treated")
     model = Ridge() if regressor is None else regressor
     z, m = _standardised(x), np.empty((len(t), 2))
     for rest, fold in _folds(t + 2 * asked, seed):

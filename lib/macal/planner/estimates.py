@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 
 from macal import models
-from macal.inference import Belief, Estimate, Spread, StoppingRule, average_effect, spread
-from macal.inference.weighted import FOLDS
+from macal.inference import EffectBelief, Estimate, Spread, StoppingRule, average_effect, spread
+from macal.inference.weighted import LEAST
+from macal.planner import frames
 from macal.planner.drawn import chances_of, drawn
 from macal.planner.greedy import GreedyPlan
 from macal.planner.people import Columns, People
@@ -22,7 +23,8 @@ class Findings:
     """What the answers say, in the outcome's unit.
 
     Attributes:
-        people: by the units' names: ``effect``, and its interval ``low`` to ``high``, as the model believes.
+        people: a row per unit, by name, in the kind of the planner's table: ``effect``, and its interval ``low`` to
+            ``high``, as the model believes.
         average: their mean effect and its interval, as the model believes.
         weighted: the average effect of those who may be asked, from drawn labels and their weights; None where the plan
             was not drawn, somebody who was asked has not answered, or an arm has fewer than 10 answers.
@@ -31,7 +33,7 @@ class Findings:
         verdict: what the stopping rule says; empty without one.
     """
 
-    people: pd.DataFrame
+    people: Any
     average: Estimate
     weighted: Estimate | None
     outlook: pd.DataFrame
@@ -55,6 +57,7 @@ class Estimates:
     asked: int
     people: People
     _plan: pd.DataFrame | None
+    _table: Any
     _chances: Outcomes
 
     def estimate(self, model: models.Model | str = "joint-gp", rule: StoppingRule | None = None) -> Findings:
@@ -83,13 +86,13 @@ class Estimates:
         (fitted,) = model.fit([models.Task(Split(pool.x[known], pool.t[known], y[known]), seed=self.rules.seed)])
         labels = {stage: np.union1d(known, units) for stage, units in plan.items()}
         spreads = {stage: spread(fitted.prior, pool.x, pool.t, units) for stage, units in labels.items()}
-        belief = Belief(fitted.predict(pool.x).tau, spreads["now"])
+        belief = EffectBelief(fitted.predict(pool.x).tau, spreads["now"])
         costs = {stage: float(people.cost[np.setdiff1d(units, known)].sum()) for stage, units in labels.items()}
         outlook = pd.DataFrame([_looks(spreads[s], len(labels[s]), costs[s]) for s in labels], list(labels))
         told = pd.DataFrame({"effect": belief.effects, "reach": belief.reach}, people.table.index)
         told = told.assign(low=told.effect - told.reach, high=told.effect + told.reach).drop(columns="reach")
         verdict = "" if rule is None else _verdict(rule, belief, spreads["next"], costs["next"])
-        return Findings(told, belief.average, self._weighted(y), outlook, verdict)
+        return Findings(frames.like(told, self._table), belief.average, self._weighted(y), outlook, verdict)
 
     def _asked_and_to_come(self) -> dict[str, Indices]:
         """Units who are expected to have answered: now, after the next round, at the end."""
@@ -116,7 +119,7 @@ class Estimates:
         units = people.places(out.index, "the plan")
         seen = np.isin(np.arange(len(people)), [*units, *people.problem.start])
         pool, told = people.problem.pool, np.bincount(people.problem.pool.t[seen], minlength=2)
-        if np.isnan(y[units]).any() or told.min() < 2 * FOLDS:
+        if np.isnan(y[units]).any() or told.min() < LEAST:
             return None
         chances = np.ones(len(people))
         # the rounds are in random order: of the draw, those asked are a random part
@@ -145,9 +148,9 @@ class Estimates:
 
 
 def _looks(found: Spread, answers: int, cost: float) -> dict[str, float | int]:
-    belief = Belief(found.effects, found)
+    belief = EffectBelief(found.effects, found)
     return {"answers": answers, "cost": cost, "width": 2 * float(belief.reach.mean()), "average": belief.average.width}
 
 
-def _verdict(rule: StoppingRule, belief: Belief, ahead: Spread, cost: float) -> str:
+def _verdict(rule: StoppingRule, belief: EffectBelief, ahead: Spread, cost: float) -> str:
     return rule.says(belief, ahead, cost) if cost else "enough: nobody is left to be asked"

@@ -24,7 +24,7 @@ from macal.shapes import Indices, Rows
 
 
 class Planner(Estimates):
-    """Plans whom to ask under a budget and other demands, takes the answers, and plans anew.
+    """Plans whom to ask under a budget and other demands, takes the answers, plans anew, and estimates.
 
     Args:
         treatment: column that holds 0 (control) and 1 (treated).

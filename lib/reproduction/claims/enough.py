@@ -109,7 +109,7 @@ def too_early(found: pd.DataFrame, rules: Rules) -> pd.DataFrame:
 
 
 def judge_calibration(rules: Rules) -> Verdict:
-    """I3: do the models' 95 % intervals hold 95 % of IHDP's effects, to a point?"""
+    """Do the models' 95 % intervals hold 95 % of IHDP's effects, to a point?"""
     table = load()
     if table.empty:
         return Verdict("not tested", "the table enough_ihdp is not recorded")
@@ -120,7 +120,7 @@ def judge_calibration(rules: Rules) -> Verdict:
 
 
 def judge_stopping(rules: Rules) -> Verdict:
-    """I4: is stopping at a width too early in at most 5 % of the campaigns?
+    """Is stopping at a width too early in at most 5 % of the campaigns?
 
     A rule on which that is not so for sure, and not refuted, is undecided; rules that stop nothing do not count.
     """

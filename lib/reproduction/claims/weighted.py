@@ -20,7 +20,8 @@ def load() -> pd.DataFrame:
     """The recorded table; empty where it is not recorded or not complete."""
     with suppress(FileNotFoundError):
         found = tables.load("weighted_ate")
-        if (found.groupby(KEYS)["simulations"].sum() == SIMULATIONS).all():
+        every = found["simulations"] + found["refused"].fillna(0)
+        if (every.groupby([found[key] for key in KEYS]).sum() == SIMULATIONS).all():
             return found
     return pd.DataFrame(columns=[*KEYS, "simulations", "held", "width", "squared"])
 
@@ -81,7 +82,7 @@ def savings(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def judge_coverage(rules: Rules) -> Verdict:
-    """I1: is the coverage of every design in every world within a point of 95 %?"""
+    """Is the coverage of every design in every world within a point of 95 %?"""
     table = load()
     if table.empty:
         return Verdict("not tested", "the table weighted_ate is not recorded")
@@ -97,7 +98,7 @@ def judge_coverage(rules: Rules) -> Verdict:
 
 
 def judge_saving(rules: Rules) -> Verdict:
-    """I2: does drawing by worth for the average effect save three quarters of the labels, in every world?"""
+    """Does drawing by worth for the average effect save three quarters of the labels, in every world?"""
     table = load()
     if table.empty:
         return Verdict("not tested", "the table weighted_ate is not recorded")

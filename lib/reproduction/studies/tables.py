@@ -201,8 +201,8 @@ TABLES = {
             Table(f"bench_{data}", f"every criterion under every estimator, {data}", "S1 S2 S3", study="bench")
             for data in ("ihdp", "ihdp-exchanged", "ihdp-a", "toy", "acic", "ibm", "cmnist")
         ),
-        Table("weighted_ate", "labels drawn with known chances: coverage, and labels saved", "I1 I2", study="weighted"),
-        Table("enough_ihdp", "intervals, forecasts and stopping rules on IHDP", "I3 I4", study="enough"),
+        Table("weighted_ate", "labels drawn with known chances: coverage, and labels saved", study="weighted"),
+        Table("enough_ihdp", "intervals, forecasts and stopping rules on IHDP", study="enough"),
         Table("tuning", "Table 2's search for hyperparameters", "H1", study="tuning"),
     )
 }
