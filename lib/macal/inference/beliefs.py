@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Float
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import ndtri
 
@@ -28,6 +29,8 @@ from macal.shapes import Arms, Centres, Covariates, Indices, Outcomes
 MOST = 4000  # targets between which covariances are taken: of more, so many evenly spread ones
 _BLOCK = 1000
 _SIGN = (-1.0, 1.0)  # of a surface in the effect
+
+Whitened = Float[np.ndarray, "m"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,11 +91,11 @@ def spread(prior: Prior, x: Covariates, t: Arms, labelled: Indices) -> Spread:
     variance, average = np.zeros(len(x)), 0.0
     # surfaces that labels of either arm say something about are one system, independent ones are two
     for arms in [(0, 1)] if prior.rho else [(0,), (1,)]:
-        own = labelled[np.isin(t[labelled], arms)]
-        told = np.concatenate([_told(prior, x, t, own, part, arms) for part in _parts(x)], axis=1)
         signs = [(r, s, _SIGN[r] * _SIGN[s]) for r in arms for s in arms]
-        variance += sum(sign * prior.between(r, s) for r, s, sign in signs) - np.square(told).sum(axis=0)
-        average += _prior_average(prior, x, signs) - np.square(told.mean(axis=1)).sum()
+        variance += sum(sign * prior.between(r, s) for r, s, sign in signs)
+        explained, total = _explained(prior, x, t, labelled[np.isin(t[labelled], arms)], arms)
+        variance -= explained
+        average += _prior_average(prior, x, signs) - np.square(total / len(x)).sum()
     return Spread(np.sqrt(variance.clip(min=0)), float(np.sqrt(max(average, 0.0))))
 
 
@@ -100,14 +103,20 @@ def _parts(x: Covariates) -> list[Centres]:
     return [x[k : k + _BLOCK] for k in range(0, len(x), _BLOCK)]
 
 
-def _told(prior: Prior, x: Covariates, t: Arms, own: Indices, z: Centres, arms: Sequence[int]) -> np.ndarray:
-    """L^-1 c(z), L L' = K, (labels, k) for k targets; no row without labels."""
+def _explained(prior: Prior, x: Covariates, t: Arms, own: Indices, arms: Sequence[int]) -> tuple[Outcomes, Whitened]:
+    """c(z)' K^-1 c(z) of each unit, (n,), and L^-1 c summed over units, L L' = K, (labels,)."""
     if not len(own):
-        return np.empty((0, len(z)))
+        return np.zeros(len(x)), np.zeros(0)
     gram = prior.covariance(x[own], t[own], x[own], t[own])
     root = cholesky(gram + np.diag(prior.noise[t[own]] + JITTER * prior.variance[t[own]]), lower=True)
-    c = sum(_SIGN[s] * prior.covariance(x[own], t[own], z, s) for s in arms)
-    return solve_triangular(root, c, lower=True, check_finite=False)
+    explained, total = [], np.zeros(len(own))
+    for part in _parts(x):
+        c = sum(_SIGN[s] * prior.covariance(x[own], t[own], part, s) for s in arms)
+        # (labels, k) for k units
+        told = solve_triangular(root, c, lower=True, check_finite=False)
+        explained.append(np.square(told).sum(axis=0))
+        total += told.sum(axis=1)
+    return np.concatenate(explained), total
 
 
 def _prior_average(prior: Prior, x: Covariates, signs: Sequence[tuple[int, int, float]]) -> float:
