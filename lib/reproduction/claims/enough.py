@@ -8,8 +8,8 @@ from scipy.special import ndtri
 
 from macal.comparison import student
 from reproduction.claims.rules import Rules
-from reproduction.claims.verdict import Verdict, Word, together
-from reproduction.claims.weighted import OFF, PROMISED, exact_interval
+from reproduction.claims.verdict import Verdict, Word
+from reproduction.claims.weighted import OFF, PROMISED, exact_interval, of_all
 from reproduction.studies import tables
 from reproduction.studies.enough import GAINS, METHODS, REPLICATIONS, WIDTHS
 
@@ -115,8 +115,9 @@ def judge_calibration(rules: Rules) -> Verdict:
         return Verdict("not tested", "the table enough_ihdp is not recorded")
     found = calibration(table, rules)
     told = ", ".join(f"{model} on {method} {row.effects:.1%}" for (model, method), row in found.iterrows())
-    words: list[Word] = [word for word in ("holds", "does not hold", "undecided") if word in set(found["verdict"])]
-    return Verdict(together(words), f"share of people whose interval holds their effect, mean over looks: {told}")
+    return Verdict(
+        of_all(found["verdict"]), f"share of people whose interval holds their effect, mean over looks: {told}"
+    )
 
 
 def judge_stopping(rules: Rules) -> Verdict:
@@ -136,7 +137,7 @@ def judge_stopping(rules: Rules) -> Verdict:
     worst, gains = found["share"].idxmax(), too_early(stops(table), rules).loc["gain"]
     by_gain = gains["early"].sum() / max(gains["stopped"].sum(), 1)
     return Verdict(
-        together(words),
+        of_all(words),
         f"{words.count('holds')} of {len(words)} rules by width stop too early in at most {TOO_EARLY:.0%} of campaigns,"
         f" {words.count('does not hold')} surely do not; worst {found['share'].max():.0%}, at width"
         f" {worst[0]:g}, {worst[1]} on {worst[2]}; rules by gain: {by_gain:.0%}",

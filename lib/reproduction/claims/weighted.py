@@ -1,5 +1,6 @@
 """Whether intervals from drawn labels hold what they promise, and how many labels the draw saves."""
 
+from collections.abc import Iterable
 from contextlib import suppress
 
 import numpy as np
@@ -50,6 +51,12 @@ def coverage(table: pd.DataFrame, rules: Rules) -> pd.DataFrame:
     return found
 
 
+def of_all(words: Iterable[Word]) -> Word:
+    """Verdict on a claim about every case: where one is refuted, those that are open do not make it open."""
+    words = list(words)
+    return together([word for word in words if word != "undecided"] if "does not hold" in words else words)
+
+
 def exact_interval(held: pd.Series, of: pd.Series, level: float | pd.Series) -> tuple[np.ndarray, np.ndarray]:
     """Clopper and Pearson's intervals of shares: ``held`` of ``of``, missing the truth with chance ``level``."""
     missed = of - held
@@ -87,11 +94,10 @@ def judge_coverage(rules: Rules) -> Verdict:
     if table.empty:
         return Verdict("not tested", "the table weighted_ate is not recorded")
     found = coverage(table, rules)
-    words: list[Word] = [word for word in ("holds", "does not hold", "undecided") if word in set(found["verdict"])]
     told = ", ".join(f"{(found['verdict'] == word).sum()} {word}" for word in ("holds", "undecided", "does not hold"))
     worst = found["coverage"].sub(PROMISED).abs().idxmax()
     return Verdict(
-        together(words),
+        of_all(found["verdict"]),
         f"{SIMULATIONS} simulations each of {len(found)} designs: {told}; coverage {found['coverage'].min():.1%} to"
         f" {found['coverage'].max():.1%}, farthest off {worst[1]!r} with {worst[2]} labels in {worst[0]!r}",
     )
