@@ -1,5 +1,6 @@
 """Verdicts on coverage and saving, on made-up tables of simulations."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -63,7 +64,25 @@ def test_saving_is_what_the_law_of_the_width_says(given):
     found = weighted.savings(weighted.coverage(made(95, 0.5), RULES))
     assert found.loc[("observed", "ate"), "needed"] == pytest.approx(800)
     assert found.saved["observed", "ate"] == pytest.approx(0.75)
-    assert found.saved["trial", "macal"] == pytest.approx(1 - 1.44)
+    assert found.saved["trial", "macal"] == pytest.approx(1 - 1.44) and found.sound.all()
+
+
+def test_labels_needed_by_error_follow_the_same_law(given):
+    table = made(95)
+    table["squared"] = np.where(table.design == "srs", 20 / table.labelled, 0.04)
+    found = weighted.savings(weighted.coverage(table, RULES))
+    assert found.needed_error.to_numpy() == pytest.approx(500)
+
+
+def test_a_world_whose_intervals_do_not_hold_is_left_out(given):
+    table = made(95, 0.45)
+    table.loc[(table.world == "curved") & (table.design == "srs"), "held"] = 80
+    table.loc[(table.world == "curved") & (table.design == "ate"), "width"] = 0.9
+    given(table)
+    found = weighted.judge_saving(RULES)
+    assert found.verdict == "holds" and "left out, as intervals do not hold: curved" in found.evidence
+    given(made(80))
+    assert weighted.judge_saving(RULES).verdict == "not tested"
 
 
 def test_a_table_that_is_not_complete_is_not_looked_at(given):

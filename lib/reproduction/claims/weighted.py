@@ -66,26 +66,34 @@ def exact_interval(held: pd.Series, of: pd.Series, level: float | pd.Series) -> 
 
 
 def savings(found: pd.DataFrame) -> pd.DataFrame:
-    """Labels that a simple random sample needs for the width of each design.
+    """Labels that a simple random sample needs to do as well as each design.
 
     Args:
         found: see :func:`coverage`.
 
     Returns:
-        By world and design: ``width`` with :data:`~reproduction.studies.weighted.LABELS` labels, ``needed`` labels of a
-        simple random sample (width^2 = a + b / labels, by least squares), and the share that is ``saved``.
+        By world and design: labels of a simple random sample that are ``needed`` for the same mean width as
+        :data:`~reproduction.studies.weighted.LABELS` drawn ones (width^2 = a + b / labels, by least squares), and
+        ``needed_error`` for the same root mean squared error, by the same law; the share ``saved`` by the first; and
+        ``sound``, whether coverage is refuted neither for the design nor for random samples.
     """
     rows = {}
-    for world, own in found["width"].groupby(level="world", sort=False):
+    for world, own in found.groupby(level="world", sort=False):
         random = own.xs((world, "srs"))
-        # b, a
-        slope, floor = np.polyfit(1 / random.index.to_numpy(float), random.to_numpy() ** 2, 1)
-        for (_, design, size), width in own.items():
+        refuted = random["verdict"].eq("does not hold").any()
+        for (_, design, size), row in own.iterrows():
             if size == LABELS and design != "srs":
-                needed = slope / (width**2 - floor)
-                rows[world, design] = {"width": width, "needed": needed, "saved": 1 - LABELS / needed}
-    index = pd.MultiIndex.from_tuples(rows, names=["world", "design"])
-    return pd.DataFrame(list(rows.values()), index, columns=["width", "needed", "saved"])
+                needed, by_error = (_needed(random[column], row[column]) for column in ("width", "error"))
+                sound = not refuted and row["verdict"] != "does not hold"
+                told = {"needed": needed, "needed_error": by_error, "saved": 1 - LABELS / needed, "sound": sound}
+                rows[world, design] = told
+    return pd.DataFrame.from_dict(rows, "index").rename_axis(["world", "design"])
+
+
+def _needed(random: pd.Series, value: float) -> float:
+    """Labels at which value^2 = a + b / labels, the law fitted to random samples by their number of labels."""
+    b, a = np.polyfit(1 / random.index.to_numpy(float), random.to_numpy(float) ** 2, 1)
+    return float(b / (value**2 - a))
 
 
 def judge_coverage(rules: Rules) -> Verdict:
@@ -104,16 +112,25 @@ def judge_coverage(rules: Rules) -> Verdict:
 
 
 def judge_saving(rules: Rules) -> Verdict:
-    """Does drawing by worth for the average effect save three quarters of the labels, in every world?"""
+    """Does drawing by worth for the average effect save three quarters of the labels, in every world?
+
+    A world whose intervals do not hold is left out: there the same width does not say the same.
+    """
     table = load()
     if table.empty:
         return Verdict("not tested", "the table weighted_ate is not recorded")
-    found = savings(coverage(table, rules))["saved"]
-    best = found.drop("macal", level="design").groupby(level="world", sort=False).max()
+    found = savings(coverage(table, rules))
+    sound = found["sound"].groupby(level="world", sort=False).all()
+    kept = found[sound[found.index.get_level_values("world")].to_numpy()]["saved"]
+    if kept.empty:
+        return Verdict("not tested", "intervals do not hold in any world")
+    best = kept.drop("macal", level="design").groupby(level="world", sort=False).max()
     told = ", ".join(f"{world} {share:+.0%}" for world, share in best.items())
-    mixed = found.xs("macal", level="design")
+    mixed, out = kept.xs("macal", level="design"), ", ".join(sound.index[~sound])
     return Verdict(
         together(["holds" if share >= CLAIMED else "does not hold" for share in best]),
         f"share of labels saved at equal width, best design of each world: {told}; claimed {CLAIMED:.0%}, on data that"
-        f" were not tested; MACAL mixed with a uniform sample: {mixed.min():+.0%} to {mixed.max():+.0%}",
+        f" were not tested; MACAL mixed with a uniform sample: {mixed.min():+.0%} to {mixed.max():+.0%}"
+        + f"; left out, as intervals do not hold: {out}"
+        * bool(out),
     )

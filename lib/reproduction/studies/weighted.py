@@ -116,6 +116,17 @@ def simulate(name: str, seed: int) -> list[Row]:
     return rows
 
 
+def everybody(name: str, simulations: int) -> float:
+    """Coverage where everybody has answered, so that nothing was drawn: what is lost there is not the draw's doing."""
+    world, held = WORLDS[name], []
+    for seed in range(simulations):
+        x, t, y, e = people(world, np.random.default_rng([list(WORLDS).index(name), seed]))
+        e = e if world.by_lot else crossed_propensity(x, t, seed)
+        found = average_effect(x, t, y, np.ones(PEOPLE), e, seed=seed)
+        held.append(found.low <= EFFECT <= found.high)
+    return float(np.mean(held))
+
+
 def block(name: str, first: int) -> Job:
     """A block of simulations of one world.
 
