@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from macal.plots import style
+
 COLOURS = {"srs": "0.45", "macal": "#D55E00", "ate": "#0072B2", "informed": "#009E73"}
 NAMES = {
     "srs": "simple random",
@@ -33,7 +35,7 @@ def needed(found: pd.DataFrame, ax: Axes, labels: int) -> Axes:
     """Draw how many labels a simple random sample needs for the width of each design, on the rows of :func:`coverage`.
 
     Args:
-        found: ``needed`` by world and design, simple random samples among them.
+        found: ``needed`` by world and design, simple random samples among them; missing where nothing is to be drawn.
         ax: where to draw.
         labels: that each design has.
     """
@@ -42,9 +44,9 @@ def needed(found: pd.DataFrame, ax: Axes, labels: int) -> Axes:
 
 
 def _rows(found: pd.DataFrame, columns: list[str], ax: Axes) -> Axes:
-    worlds = found.index.get_level_values("world")
+    worlds = pd.factorize(found.index.get_level_values("world"))[0]
     # a gap of one row between worlds
-    places = -(np.arange(len(found)) + np.unique(worlds, return_inverse=True)[1])
+    places = -(np.arange(len(found)) + worlds)
     for place, (_, design), (value, low, high) in zip(places, found.index, found[columns].to_numpy(), strict=True):
         ax.hlines(place, low, high, color=COLOURS[design], linewidth=1.4)
         ax.plot(value, place, "o", color=COLOURS[design])
@@ -65,6 +67,8 @@ def held(table: pd.DataFrame, value: str, ax: Axes, promised: float) -> Axes:
     ax.axhline(promised, color="0.5", linewidth=0.8)
     for (model, method), own in table.groupby(["model", "method"], sort=False):
         mean = own.groupby("labelled")[value].mean()
-        ax.plot(mean.index, mean, LINES[method], color=MODEL_COLOURS[model], label=f"{model}, {method}")
+        ax.plot(
+            mean.index, mean, LINES[method], color=MODEL_COLOURS[model], label=f"{model}, {style(str(method)).label}"
+        )
     ax.set(xlabel="labelled units")
     return ax
