@@ -5,9 +5,10 @@ m_0, m_1 and R = 1 for whoever was asked,
 
     score_i = m_1(x_i) - m_0(x_i) + R_i / p_i [t_i / e(x_i) - (1 - t_i) / (1 - e(x_i))] (y_i - m_t(x_i)),
 
-the estimate is the mean score, its variance that of the scores over n. p is known, so a wrong outcome model costs
-width and no coverage as long as e is right; where e is estimated, its error enters multiplied by that of the outcome
-models. Both are cross-fitted: no unit is scored by a model that has seen her outcome or her treatment.
+the estimate is the mean score, its variance that of the scores over n. p is known, so in large samples a wrong outcome
+model costs width and no coverage as long as e is right; where e is estimated, its error enters multiplied by that of
+the outcome models. Where e comes near 0 or 1, a few people carry the estimate, and intervals are too narrow; see the
+page *Is it enough?*. Both are cross-fitted: no unit is scored by a model that has seen her outcome or her treatment.
 
 References:
     J. Robins, A. Rotnitzky and L. P. Zhao, "Estimation of Regression Coefficients When Some Regressors Are Not Always

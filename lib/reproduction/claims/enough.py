@@ -114,7 +114,7 @@ def judge_calibration(rules: Rules) -> Verdict:
     if table.empty:
         return Verdict("not tested", "the table enough_ihdp is not recorded")
     found = calibration(table, rules)
-    told = ", ".join(f"{model} on {method} {row.effects:.1%}" for (model, method), row in found.iterrows())
+    told = ", ".join(f"{model}, labels by {method} {row.effects:.1%}" for (model, method), row in found.iterrows())
     return Verdict(
         of_all(found["verdict"]), f"share of people whose interval holds their effect, mean over looks: {told}"
     )
@@ -140,5 +140,5 @@ def judge_stopping(rules: Rules) -> Verdict:
         of_all(words),
         f"{words.count('holds')} of {len(words)} rules by width stop too early in at most {TOO_EARLY:.0%} of campaigns,"
         f" {words.count('does not hold')} surely do not; worst {found['share'].max():.0%}, at width"
-        f" {worst[0]:g}, {worst[1]} on {worst[2]}; rules by gain: {by_gain:.0%}",
+        f" {worst[0]:g}, {worst[1]}, labels by {worst[2]}; rules by gain: {by_gain:.0%}",
     )

@@ -102,7 +102,8 @@ def judge_coverage(rules: Rules) -> Verdict:
     if table.empty:
         return Verdict("not tested", "the table weighted_ate is not recorded")
     found = coverage(table, rules)
-    told = ", ".join(f"{(found['verdict'] == word).sum()} {word}" for word in ("holds", "undecided", "does not hold"))
+    words = {"holds": "within a point of 95%", "undecided": "undecided", "does not hold": "farther off"}
+    told = ", ".join(f"{(found['verdict'] == word).sum()} {said}" for word, said in words.items())
     worst = found["coverage"].sub(PROMISED).abs().idxmax()
     return Verdict(
         of_all(found["verdict"]),
