@@ -201,6 +201,7 @@ TABLES = {
             Table(f"bench_{data}", f"every criterion under every estimator, {data}", "S1 S2 S3", study="bench")
             for data in ("ihdp", "ihdp-exchanged", "ihdp-a", "toy", "acic", "ibm", "cmnist")
         ),
+        Table("bench_toy-starts", "the toy's rows, its processes fitted from several starts", study="bench"),
         Table("tuning", "Table 2's search for hyperparameters", "H1", study="tuning"),
     )
 }
