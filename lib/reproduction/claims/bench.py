@@ -42,6 +42,18 @@ def load(rules: Rules = RULES) -> pd.DataFrame:
     return pd.concat(found) if found else pd.DataFrame(columns=METHODS)
 
 
+def repaired(rules: Rules = RULES) -> pd.DataFrame:
+    """Rows of :func:`load`, on the toy those of processes that were fitted from several starts: see the study.
+
+    For advice. The verdicts go by the rows that were fixed beforehand.
+    """
+    logs = load(rules)
+    with suppress(FileNotFoundError):
+        again = by_method(tables.load("bench_toy-starts"))
+        logs.loc[logs.index.intersection(again.index)] = again
+    return logs
+
+
 def by_method(table: pd.DataFrame) -> pd.DataFrame:
     """Log PEHE of a bench table, mean over sizes, in the shape of :func:`load`; NaN where a campaign is missing."""
     logs = table.assign(error=np.log(table["pehe"]))

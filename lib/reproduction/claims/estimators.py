@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
 from reproduction.claims.leads import lead
-from reproduction.claims.readings import CODE, EXACT, LEARNERS, TURNING_POINT, WRITTEN, Reading
+from reproduction.claims.readings import CODE, EXACT, LEARNERS, TURNING_POINT, WRITTEN, Reading, inner
 from reproduction.claims.rules import Rules
 from reproduction.claims.standing import lowest, scope, told
 from reproduction.claims.verdict import Verdict, together
@@ -35,6 +36,17 @@ def cells(
         for name in reading.tables
     }
     return {key: rows for key, rows in found.items() if len(rows)}
+
+
+def errors(readings: Sequence[Reading], rules: Rules, until: int = TURNING_POINT) -> dict[tuple[str, str], float]:
+    """MACAL's PEHE under each estimator on each data set, mean over replications and the sizes of :func:`cells`."""
+    found = {}
+    for reading, name in cells(readings, CONTROLS[:1], rules, until):
+        (model,) = (r for r in readings if r.name == reading)
+        table = inner(model.load(name), name)
+        own = table[(table["method"] == model.macal) & (table["labelled"] <= (until if name == "ihdp" else np.inf))]
+        found[reading, name] = float(own["pehe"].mean())
+    return found
 
 
 def _told(found: dict[tuple[str, str], pd.DataFrame], rules: Rules) -> str:
