@@ -150,6 +150,18 @@ def visitor(browser, address):
         context.close()
 
 
+def barriers(tab):
+    """What axe-core finds serious or critical for people with assistive technology, without what has text beside it."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    # drawn formulas, frames of steppers and coloured code: tens of thousands of elements, minutes of search
+    tab.evaluate("document.querySelectorAll('mjx-container, .stepper svg, pre').forEach(e => e.replaceChildren())")
+    for found in Axe().run(tab, options={"resultTypes": ["violations"], "preload": False}).response["violations"]:
+        if found["impact"] in ("serious", "critical"):
+            shown = [node["html"][:100] for node in found["nodes"]]
+            yield f"{found['id']}, {len(shown)} times: {shown[:3]}"
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_every_page_is_silent_rendered_and_fits(site, visitor, device):
     tab, troubles = visitor(device)
@@ -165,6 +177,8 @@ def test_every_page_is_silent_rendered_and_fits(site, visitor, device):
         if folder := os.environ.get("MACAL_SCREENSHOTS"):
             name = page.removesuffix(".html").replace("/", "-")
             tab.screenshot(path=Path(folder, f"{name}-{device}-{scheme}.png"), full_page=True)
+        if device == "desktop":
+            troubles += [f"{page}: {fault}" for fault in barriers(tab)]
     assert not troubles, "\n".join(troubles)
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 MATHJAX = "tex-svg-full.js"
-# the theme loads all icons twice, as fonts and as a script; of the fonts it uses one
+# the theme loads all icons twice, as fonts and as a script, of the fonts uses one, and calls a list what has no items
 UNUSED = re.compile(
     r'<script src="[^"]*fontawesome[^"]*"></script>|<link rel="preload"[^>]*fa-(?:brands|regular)[^>]*>'
+    r'|(?<=<div )role="list" (?=class="citation-list")'
 )
 
 

@@ -158,7 +158,7 @@ TABLES = {
             "E3 E4 A1 B1 M1 W2",
             EXACT,
             ("cmnist_gp-first",),
-            ("cmnist_gp-more", "cmnist_gp-bald", "cmnist_gp-squared"),
+            ("cmnist_gp-more", "cmnist_gp-bald"),
         ),
         Table(
             "cmnist_controls",
