@@ -118,7 +118,7 @@ class PairList:
         may = ledger.open[one][:, None] & ledger.open[other] & (self.cost[rows] <= ledger.left())
         return gain, np.where(may, value, -np.inf)
 
-    def drop(self, i: int, columns: np.ndarray) -> None:
-        """Let some pairs of a row never be offered again; ``columns`` are places or a mask, (c,)."""
+    def drop(self, i: int, columns: np.ndarray | int) -> None:
+        """Let some pairs of a row never be offered again; ``columns`` is a place or a mask, (c,)."""
         self.distance[i, columns] = np.inf
         self._is_fresh[i] = False

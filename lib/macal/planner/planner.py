@@ -13,7 +13,6 @@ from macal import acquisition
 from macal.acquisition import PoolState
 from macal.campaigns import provenance
 from macal.planner import frames, record
-from macal.planner.demands import Quota
 from macal.planner.greedy import GreedyPlan
 from macal.planner.people import Columns, People
 from macal.planner.policy import Policy
@@ -234,12 +233,10 @@ class Planner:
         spread = np.random.default_rng([rules.seed, self.asked] if self.asked else rules.seed)
         split = people.problem.pool
         state = PoolState(split.x.astype(np.float64), split.t, known, spread)
-        quotas = [Quota.parse(quota) for quota in rules.quotas]
-        demands = people.demands(max(money, 0.0), quotas, rules.cluster_rule, rules.batch_cost, known, refused)
-        alone = np.full(len(people), -1)
-        clusters = people.bought_with(known, refused) if rules.cluster_rule == "whole" else alone
-        heads, cost = np.bincount(clusters + 1), np.bincount(clusters + 1, people.cost)
-        price = np.where(clusters < 0, people.cost, (cost / np.maximum(heads, 1))[clusters + 1]) / people.response
+        demands = people.demands(max(money, 0.0), rules.parsed, rules.cluster_rule, rules.batch_cost, known, refused)
+        clusters = people.bought_with(rules.cluster_rule, known, refused)
+        cost, heads = (people.of_clusters(clusters, values) for values in (people.cost, np.ones(len(people))))
+        price = cost / heads / people.response
         first = np.setdiff1d(people.included, np.concatenate([known, refused]))
         criterion = acquisition.get(rules.criterion, **rules.parameters)
         price /= price.min()
@@ -255,7 +252,7 @@ class Planner:
 
     def _reserves(self, asked: pd.Index, gone: Indices) -> pd.Series:
         """Names of the reserves, missing where there is none."""
-        quoted = [Quota.parse(quota).column for quota in self.rules.quotas]
+        quoted = [quota.column for quota in self.rules.parsed]
         units = reserves(self.people, quoted, self.rules.cluster_rule, self.people.places(asked, "the plan"), gone)
         names = self.people.table.index
         return pd.Series([None if k == NOBODY else names[k] for k in units], asked, dtype=object)
