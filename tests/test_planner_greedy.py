@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 
 import macal
 from macal.acquisition import PoolState, plan_batches
-from macal.planner import feasible, pair_list
+from macal.planner import feasible, offers
 from macal.planner.demands import Quota, at_most, left_out, must_be_in, one_of_each, whole
 from macal.planner.feasible import Conflict
 from macal.planner.greedy import GreedyPlan
@@ -210,7 +210,7 @@ def test_as_many_classes_as_controls_are_all_pairs(monkeypatch):
     x, t, cost = rng.standard_normal((90, 3)), np.arange(90) % 3 // 2, rng.integers(1, 9, 90) * 1.0
     demands = [at_most("a budget", cost, 120.0)]
     every = make_task("macal", x, t, [], demands, cost).batches()
-    monkeypatch.setattr(pair_list, "ALL", 0)
-    monkeypatch.setattr(pair_list, "CLASSES", int((t == 0).sum()))
+    monkeypatch.setattr(offers, "ALL", 0)
+    monkeypatch.setattr(offers, "CLASSES", int((t == 0).sum()))
     in_classes = make_task("macal", x, t, [], demands, cost).batches()
     assert [b.tolist() for b in every] == [b.tolist() for b in in_classes] and len(every) > 2

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool
-from scipy.optimize import LinearConstraint, milp
+from scipy.optimize import LinearConstraint, linprog, milp
 from scipy.sparse import csc_array, vstack
 from scipy.sparse.csgraph import connected_components
 
@@ -100,12 +100,35 @@ class Bounded:
         units = np.flatnonzero(free & ~inside)
         if not units.size:
             return None
+        missing, groups, price = self._missing(total, units, cost)
+        chosen = missing.cheapest(price)
+        return None if chosen is None else units[np.isin(groups, chosen)]
+
+    def _missing(self, total: Limits, units: Rows, cost: Money) -> tuple["Bounded", Arms, Money]:
+        """What is missing to a total as a system of groups, the group of each unit (k,), and the cost of each group."""
         groups = np.unique(self._together[units], return_inverse=True)[1]
         members = csc_array((np.ones(len(units)), (np.arange(len(units)), groups)))
         missing = Bounded(csc_array(self.matrix[:, units] @ members), self.low - total, self.high - total)
         missing.matrix.eliminate_zeros()
-        chosen = missing.cheapest(members.T @ cost[units])
-        return None if chosen is None else units[np.isin(groups, chosen)]
+        return missing, groups, members.T @ cost[units]
+
+    def multipliers(self, total: Limits, free: Members, cost: Money) -> Limits:
+        """Multipliers of the demands but the budget, (r,): from 0 up of lower bounds, from 0 down of upper ones.
+
+        From the linear program of what is missing to a total; all 0 where it has no solution.
+        """
+        missing, _, price = self._missing(total, np.flatnonzero(free), cost)
+        columns = np.unique(missing._helpful(np.arange(len(price)), price))
+        if not columns.size:
+            return np.zeros(len(total))
+        lower, upper = np.flatnonzero(np.isfinite(self.low)), np.flatnonzero(np.isfinite(self.high))[1:]
+        matrix = missing.matrix[:, columns].tocsr()
+        sides = vstack([-matrix[lower], matrix[upper]]), np.concatenate([-missing.low[lower], missing.high[upper]])
+        found, y = linprog(price[columns], *sides, bounds=(0, 1)), np.zeros(len(total))
+        if found.status == 0:
+            y[lower] -= found.ineqlin.marginals[: len(lower)]
+            y[upper] += found.ineqlin.marginals[len(lower) :]
+        return y
 
     def cheapest(self, cost: Money) -> Indices | None:
         """Find columns, (k,) of n, whose sum meets the bounds at a low cost; None if there are none.

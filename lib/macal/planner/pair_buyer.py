@@ -3,7 +3,7 @@
 A pair's gain is that of :mod:`macal.acquisition.pairs`, g = novelty (m1 + m0) - alpha d, and its price the sum of both.
 In a pool of at most ``ALL`` pairs all are compared. In a larger one each treated unit has ``CLASSES`` candidates: the
 nearest control in each of so many classes of like price. That may miss a pair: one whose control is worth more than a
-nearer one of the same price. See :mod:`macal.planner.pair_list` for how the best is found.
+nearer one of the same price. See :mod:`macal.planner.offers` for how the best is found.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from macal.acquisition.distances import Macal, Symmetry
 from macal.planner.demands import Money
 from macal.planner.gains import Nearest
 from macal.planner.ledger import Ledger
-from macal.planner.pair_list import PairList, candidates
+from macal.planner.offers import Offers, candidates
 from macal.planner.worth import Buyer, Purchase
 from macal.shapes import Indices, Outcomes
 
@@ -32,7 +32,7 @@ class PairBuyer(Buyer):
         self._near = Nearest(state.x, state.t, state.labelled, criterion.metric == "sqeuclidean")
         self._price, self._t = price, state.t
         self._blank = np.setdiff1d([0, 1], state.t[state.labelled])  # arms without a label
-        self._pairs: PairList | None = None
+        self._pairs: Offers | None = None
         self._compared = np.zeros(len(price), bool)  # units that were open when pairs were listed
 
     def _list(self, ledger: Ledger) -> bool:
@@ -44,7 +44,7 @@ class PairBuyer(Buyer):
         self._compared, other = is_open, candidates(self._near, one, zero, self._price)
         distance = self._alpha * self._near.metric(self._near.exactly(one[:, None], other))  # (treated, candidates)
         both = self._price[one][:, None] + self._price[other]
-        self._pairs = PairList(one, other, distance, both, ledger.price_of_pairs(one, other))
+        self._pairs = Offers(one, other, distance, both, ledger.price_of_pairs(one, other))
         return True
 
     def _novelties(self) -> Outcomes:
@@ -61,7 +61,6 @@ class PairBuyer(Buyer):
     def _pair(self, ledger: Ledger) -> Purchase | None:
         m = self._novelties()
         while self._pairs or self._list(ledger):
-            self._pairs.changed()
             while best := self._pairs.best(m, ledger):
                 i, j, gain = best
                 unit, others = int(self._pairs.one[i]), self._pairs.other[i]

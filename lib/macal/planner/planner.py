@@ -11,11 +11,13 @@ import pandas as pd
 
 from macal import acquisition
 from macal.acquisition import PoolState
-from macal.campaigns import provenance
+from macal.campaigns import atomic, provenance
 from macal.planner import frames, record
+from macal.planner.answers import chance, outcome_of
 from macal.planner.greedy import GreedyPlan
 from macal.planner.people import Columns, People
 from macal.planner.policy import Policy
+from macal.planner.report import document
 from macal.planner.reserves import NOBODY, reserves
 from macal.registry import UnknownName
 from macal.shapes import Indices, Rows
@@ -116,7 +118,7 @@ class Planner:
         for name, outcome in told.items():
             if name not in rounds and name not in reserves:
                 raise ValueError(f"{name} was not to be asked; the plan has {len(rounds)} people, and she is none")
-            new[name] = _outcome(name, outcome, self.answers.get(name))
+            new[name] = outcome_of(name, outcome, self.answers.get(name))
         last = max((int(rounds[name]) for name in new if name in rounds), default=0)
         self.answers |= new
         self.asked = max(self.asked, last if through is None else through)
@@ -186,6 +188,16 @@ class Planner:
             "asked": self.asked,
             "made by": provenance.origin() | {p: metadata.version(p) for p in ("numpy", "pandas", "scipy", "torch")},
         }
+
+    def report(self, path: Path | str) -> None:
+        """Write a report of the plan: one HTML file that asks nothing of any other machine.
+
+        Raises:
+            ImportError: matplotlib is missing.
+            OSError: the file cannot be written.
+            ValueError: nothing is planned yet.
+        """
+        atomic.write({Path(path): document(self).encode()})
 
     def spent(self) -> float:
         """Money for whoever was asked; not for refusals, where only answers are paid."""
@@ -267,27 +279,9 @@ class Planner:
         plan, people = self.planned, self.people
         units = people.places(plan.index, "the plan")
         chances = zip(plan.index, people.response[units], strict=True)
-        answers = [_chance(self.answers.get(name, np.nan), float(chance)) for name, chance in chances]
+        answers = [chance(self.answers.get(name, np.nan), float(response)) for name, response in chances]
         free = [self.rules.pay == "answered" and self.answers.get(name, 0.0) is None for name in plan.index]
         cost = np.where(free, 0.0, people.cost[units])
         told = {"asked": 1, "treated": people.problem.pool.t[units], "cost": cost, "answers": answers}
         table = pd.DataFrame(told).groupby(plan["round"].to_numpy()).sum().rename_axis("round")
         return table.assign(**{"so far": table["cost"].cumsum()})
-
-
-def _chance(outcome: float | None, response: float) -> float:
-    """Chance that an answer comes: 1 or 0 where it is known."""
-    return 0.0 if outcome is None else response if np.isnan(outcome) else 1.0
-
-
-def _outcome(name: Any, outcome: Any, before: float | None) -> float | None:
-    """An outcome as a number, None where it is missing."""
-    if outcome is None or outcome is pd.NA or outcome != outcome:
-        value = None
-    elif isinstance(outcome, (int, float, np.number)) and np.isfinite(outcome):
-        value = float(outcome)
-    else:
-        raise ValueError(f"the outcome of {name} must be a finite number, or missing for no answer, got {outcome!r}")
-    if before is not None and value != before:
-        raise ValueError(f"{name} has answered {before:g} before, and now {'nothing' if value is None else value}")
-    return value

@@ -25,7 +25,7 @@ from macal.shapes import Indices, Outcomes, Rows
 ALL = 2**22  # pairs
 CLASSES = 32
 _ROWS = 256  # treated units compared at a time
-_LOOK = 2**16  # pairs looked at again at a time
+_LOOK = 2**14  # pairs looked at again at a time
 
 
 def candidates(near: Nearest, one: Indices, zero: Rows, price: Money) -> np.ndarray:
@@ -54,7 +54,7 @@ def candidates(near: Nearest, one: Indices, zero: Rows, price: Money) -> np.ndar
 
 
 @dataclass(eq=False)
-class PairList:
+class Offers:
     """Pairs to choose from.
 
     Attributes:
@@ -79,10 +79,6 @@ class PairList:
         """Forget the bounds: what pairs are worth may have risen."""
         self._bound = np.full(len(self.one), np.inf)
 
-    def changed(self) -> None:
-        """Let every bound be looked at again: labels have come, or units are closed."""
-        self._is_fresh[:] = False
-
     def best(self, m: Outcomes, ledger: Ledger) -> tuple[int, int, float] | None:
         """Find the pair that is worth most: its row and column, and its gain; None if no pair can be had.
 
@@ -92,6 +88,7 @@ class PairList:
             m: novelty of all units, (n,).
             ledger: says who may be bought.
         """
+        self._is_fresh[:] = False
         while (rows := self._doubtful()).size:
             self._bound[rows] = self._look(rows, m, ledger)[1].max(axis=1)
             self._is_fresh[rows] = True
@@ -121,4 +118,3 @@ class PairList:
     def drop(self, i: int, columns: np.ndarray | int) -> None:
         """Let some pairs of a row never be offered again; ``columns`` is a place or a mask, (c,)."""
         self.distance[i, columns] = np.inf
-        self._is_fresh[i] = False
