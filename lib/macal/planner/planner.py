@@ -179,6 +179,8 @@ class Planner:
         """
         rows = self.planned.rename_axis("unit").reset_index()
         rows = {c: [None if v is None or v != v else v for v in values.tolist()] for c, values in rows.items()}
+        if "reserve" in rows:
+            rows["reserve"] = [name if name is None else record.name_of(name) for name in rows["reserve"]]
         return {
             "columns": asdict(self.columns),
             "policy": asdict(self.rules),
