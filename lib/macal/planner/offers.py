@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from macal.planner.demands import Money
+from macal.planner.feasible import Members
 from macal.planner.gains import Nearest
 from macal.planner.ledger import Ledger
 from macal.planner.worth import Worths, worth
@@ -72,7 +73,6 @@ class Offers:
     cost: np.ndarray
 
     def __post_init__(self) -> None:
-        self._is_fresh = np.zeros(len(self.one), bool)
         self.forget()
 
     def forget(self) -> None:
@@ -88,10 +88,10 @@ class Offers:
             m: novelty of all units, (n,).
             ledger: says who may be bought.
         """
-        self._is_fresh[:] = False
-        while (rows := self._doubtful()).size:
+        fresh = np.zeros(len(self.one), bool)
+        while (rows := self._doubtful(fresh)).size:
             self._bound[rows] = self._look(rows, m, ledger)[1].max(axis=1)
-            self._is_fresh[rows] = True
+            fresh[rows] = True
         i = int(self._bound.argmax())
         if self._bound[i] == -np.inf:
             return None
@@ -100,10 +100,10 @@ class Offers:
         j = int(ties[self.other[i][ties].argmin()])
         return i, j, float(gain[0, j])
 
-    def _doubtful(self) -> Indices:
+    def _doubtful(self, fresh: Members) -> Indices:
         """Rows to look at: their bounds are old, and among the highest of those that reach the best that is known."""
-        best = self._bound.max(initial=-np.inf, where=self._is_fresh)
-        rows = np.flatnonzero(~self._is_fresh & (self._bound >= best) & (self._bound > -np.inf))
+        best = self._bound.max(initial=-np.inf, where=fresh)
+        rows = np.flatnonzero(~fresh & (self._bound >= best) & (self._bound > -np.inf))
         most = max(1, _LOOK // self.other.shape[1])
         return rows if rows.size <= most else rows[self._bound[rows].argpartition(-most)[-most:]]
 
