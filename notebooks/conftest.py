@@ -1,16 +1,25 @@
 """Under `pytest --nbval`, run cells as Jupyter does and compare numbers with a tolerance, but no stderr, no images."""
 
+import json
 import math
 import os
 import re
+import subprocess
+import sys
 from functools import cache
+from pathlib import Path
+from unittest import mock
 
 import nbformat
+import nbval.kernel
+import psutil
 import pytest
+from jupyter_client.launcher import launch_kernel
+from jupyter_client.provisioning import local_provisioner
 from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbCell
 
-from reproduction.book import missing_data
+from reproduction.book import KERNEL, missing_data
 
 os.environ.pop("MPLBACKEND", None)  # the kernels draw inline, whatever the tests around them want
 
@@ -54,6 +63,41 @@ def execute(self, source, allow_stdin=None):
 
 
 RunningKernel.execute_cell_input = execute
+
+
+@cache
+def server():
+    """A process that forks kernels: what it imports once would take each page four seconds."""
+    command = [sys.executable, Path(__file__).with_name("kernel_server.py")]
+    env = os.environ | {"MPLBACKEND": KERNEL["MPLBACKEND"]}
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
+
+
+class Forked(psutil.Process):
+    """A kernel as jupyter_client treats its own children."""
+
+    stdin = stdout = stderr = None
+
+    def poll(self):
+        return None if self.is_running() else 0
+
+
+def launch(command, *, cwd, env, **options):
+    """Fork a kernel, or start a plain one where that fails."""
+    arguments = command[command.index("ipykernel_launcher") :]
+    try:
+        server().stdin.write(json.dumps({"arguments": arguments, "cwd": str(cwd), "env": env}) + "\n")
+        server().stdin.flush()
+        return Forked(int(server().stdout.readline()))
+    except (OSError, ValueError):
+        return launch_kernel(command, cwd=cwd, env=env, **options)
+
+
+def pytest_configure():
+    """Let nbval fork its kernels where libraries survive a fork; who runs a page otherwise has plain ones."""
+    if sys.platform == "linux":
+        forked = mock.patch.object(local_provisioner, "launch_kernel", launch)
+        nbval.kernel.start_new_kernel = forked(nbval.kernel.start_new_kernel)
 
 
 @cache

@@ -22,7 +22,9 @@ class Pool:
 
     def free(self, arm):
         """Free units of an arm."""
-        return np.setdiff1d(np.flatnonzero(self.t == arm), self.labelled)
+        free = self.t == arm
+        free[self.labelled] = False
+        return np.flatnonzero(free)
 
     def m(self, arm):
         """Distance of the free units of an arm to its nearest labelled unit, infinite without any."""

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import macal
@@ -72,9 +72,9 @@ def check_farthest(x, t, done, pick, metric):
     assert mine == best or mine >= best * (1 - 1e-12)
 
 
-@settings(max_examples=500)
+@settings(max_examples=500, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pools())
-def test_qhte_takes_the_farthest_unit_every_time(case):
+def test_qhte_takes_the_farthest_unit_every_time(unchecked, case):
     x, t, start = case
     done = list(start)
     for pick in np.concatenate(plan_batches(get("qhte"), x, t, start, 20, 3)):
@@ -82,14 +82,14 @@ def test_qhte_takes_the_farthest_unit_every_time(case):
         done.append(pick)
 
 
-@settings(max_examples=500)
+@settings(max_examples=500, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     pools(),
     st.sampled_from(["euclidean", "sqeuclidean"]),
     st.sampled_from([0.0, 0.5, 1.0, 2.5, 10.0, None]),
     st.integers(2, 5),
 )
-def test_pairs_have_the_best_score_every_time(case, metric, alpha, batch_size):
+def test_pairs_have_the_best_score_every_time(unchecked, case, metric, alpha, batch_size):
     x, t, start = case
     criterion = get("symmetry", metric=metric) if alpha is None else get("macal", alpha=alpha, metric=metric)
     weight, reward = (1.0, 0.0) if alpha is None else (alpha, 1.0)

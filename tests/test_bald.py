@@ -65,32 +65,33 @@ def test_the_variance_of_the_effect_is_that_of_samples():
     )
 
 
-def test_the_first_draw_is_proportional_to_the_score():
+def test_the_first_draw_is_proportional_to_the_score(unchecked):
     v = np.array([1.0, 2, 3, 4])
     state = a_state(np.zeros((4, 2)), [cov(1, k) for k in v], [1] * 4)
-    n = 20_000
-    counts = np.bincount([macal.get("mu-bald").select(state, 1)[0] for _ in range(n)], minlength=4)
+    n, criterion = 20_000, macal.get("mu-bald")
+    counts = np.bincount([criterion.select(state, 1)[0] for _ in range(n)], minlength=4)
     p = v / v.sum()
     assert (abs(counts - n * p) < 4.5 * np.sqrt(n * p * (1 - p))).all()
 
 
-def test_later_draws_are_proportional_among_those_left():
+def test_later_draws_are_proportional_among_those_left(unchecked):
     v = np.array([1.0, 2, 5])
     state = a_state(np.zeros((3, 2)), [cov(1, k) for k in v], [1] * 3)
-    n, p = 20_000, v / v.sum()
-    pairs = [tuple(macal.get("mu-bald").select(state, 2)) for _ in range(n)]
+    n, p, criterion = 20_000, v / v.sum(), macal.get("mu-bald")
+    pairs = [tuple(criterion.select(state, 2)) for _ in range(n)]
     for i in range(3):
         for j in set(range(3)) - {i}:
             q = p[i] * p[j] / (1 - p[i])
             assert abs(pairs.count((i, j)) - n * q) < 4.5 * np.sqrt(n * q * (1 - q))
 
 
-def test_temperature_sharpens_and_flattens():
+def test_temperature_sharpens_and_flattens(unchecked):
     v = np.array([1.0, 4.0])
     state = a_state(np.zeros((2, 2)), [cov(1, k) for k in v], [1, 1])
     n = 10_000
     for temperature in (0.5, 2.0):
-        share = np.mean([macal.get("mu-bald", temperature=temperature).select(state, 1)[0] for _ in range(n)])
+        criterion = macal.get("mu-bald", temperature=temperature)
+        share = np.mean([criterion.select(state, 1)[0] for _ in range(n)])
         p = (v ** (1 / temperature))[1] / (v ** (1 / temperature)).sum()
         assert abs(share - p) < 4.5 * np.sqrt(p * (1 - p) / n)
 

@@ -413,7 +413,7 @@ def test_make_clean_keeps_records(make, tmp_path):
 
 # ---------------------------------------------------------------- the tolerant comparison
 
-TOLERANT = book.ROOT / "notebooks" / "conftest.py"
+TOLERANT, SERVER = (book.ROOT / "notebooks" / name for name in ("conftest.py", "kernel_server.py"))
 
 
 def text():
@@ -451,10 +451,11 @@ def test_tolerance(a, b, same):
     assert (Text(a) != Text(b)) is not same
 
 
-def nbval(folder):
-    shutil.copy(TOLERANT, folder / "conftest.py")
+def nbval(folder, *more):
+    for file in (TOLERANT, *more):
+        shutil.copy(file, folder)
     command = [sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env", "-p", "no:cacheprovider", "-rA"]
-    return subprocess.run([*command, "tiny.ipynb"], cwd=folder, capture_output=True, text=True, timeout=60)
+    return subprocess.run([*command, "tiny.ipynb"], cwd=folder, capture_output=True, text=True, timeout=180)
 
 
 def test_nbval_says_in_one_line_that_raw_files_cannot_be_looked_for(tmp_path, monkeypatch):
@@ -467,17 +468,25 @@ def test_nbval_says_in_one_line_that_raw_files_cannot_be_looked_for(tmp_path, mo
     assert done.stderr.startswith("ERROR: MACAL_DATA=") and len(done.stderr.strip().splitlines()) == 1
 
 
-def test_plain_nbval_compares_with_the_tolerance(tmp_path):
+LOOK = """import os, sys, matplotlib, pandas
+print(pandas.options.display.max_columns, matplotlib.get_backend(), {"", os.getcwd()} & {*sys.path})"""
+SEEN = "20 module://matplotlib_inline.backend_inline {''}\n"
+
+
+@pytest.mark.parametrize(("server", "forked"), [((SERVER,), sys.platform == "linux"), ((), False)])
+def test_nbval_compares_with_the_tolerance_in_a_forked_kernel_or_a_plain_one(tmp_path, server, forked):
     prints = {"0.5": "0.50000005\n", "0.25": "0.2525\n", "'a word'": "another word\n"}
+    prints |= {"'macal' in __import__('sys').modules": f"{forked}\n"}
+    sources = {f"print({value})": stored for value, stored in prints.items()} | {LOOK: SEEN}
     cells = [
-        new_code_cell(f"print({value})", execution_count=1, outputs=[new_output("stream", name="stdout", text=stored)])
-        for value, stored in prints.items()
+        new_code_cell(source, execution_count=1, outputs=[new_output("stream", name="stdout", text=stored)])
+        for source, stored in sources.items()
     ]
     cells += [new_code_cell("'hidden';", execution_count=1)]
     nbformat.write(new_notebook(cells=cells), tmp_path / "tiny.ipynb")
-    done = nbval(tmp_path)
-    assert "2 failed, 2 passed" in done.stdout, done.stdout
-    assert {"PASSED tiny.ipynb::Cell 0", "PASSED tiny.ipynb::Cell 3"} <= set(done.stdout.splitlines())
+    done = nbval(tmp_path, *server)
+    assert "2 failed, 4 passed" in done.stdout, done.stdout
+    assert {f"PASSED tiny.ipynb::Cell {k}" for k in (0, 3, 4, 5)} <= set(done.stdout.splitlines())
 
 
 # ---------------------------------------------------------------- which warnings are errors

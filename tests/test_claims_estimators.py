@@ -43,12 +43,22 @@ def tables(monkeypatch):
 )
 def test_m1_can_go_every_way(tables, effects, noise, verdict):
     tables(effects, noise=noise)
-    assert estimators.judge_transfer(RULES).verdict == verdict
+    assert estimators.judge_transfer(RULES, readings.WRITTEN).verdict == verdict
+
+
+def test_the_codes_reading_takes_squared_distances(tables, monkeypatch):
+    tables({"ihdp_gp": -0.3})
+    assert estimators.judge_transfer(RULES, readings.CODE).verdict == "not tested"  # MACAL as written is not its MACAL
+    plain = readings.load
+    named = lambda name: plain(name).replace({"method": {"macal": "macal-squared"}}) if name == "ihdp_gp" else None  # noqa: E731
+    monkeypatch.setattr(readings, "load", named)
+    found = estimators.judge_transfer(RULES, readings.CODE)
+    assert found.verdict == "holds" and found.evidence.startswith("log ratio of macal-squared's PEHE")
 
 
 def test_few_replications_decide_nothing(tables):
     tables({"ihdp_gp": -0.3}, replications=2)
-    assert estimators.judge_transfer(RULES).verdict == "not tested"
+    assert estimators.judge_transfer(RULES, readings.WRITTEN).verdict == "not tested"
 
 
 def test_later_sizes_do_not_count(tables):
@@ -59,5 +69,5 @@ def test_later_sizes_do_not_count(tables):
 
 def test_every_data_set_counts(tables):
     tables({"ihdp_gp": 0.3, "cmnist_gp": -0.3})
-    found = estimators.judge_transfer(RULES)
+    found = estimators.judge_transfer(RULES, readings.WRITTEN)
     assert "exact GP per arm on ihdp" in found.evidence and "exact GP per arm on cmnist" in found.evidence

@@ -9,7 +9,10 @@ from scipy.spatial.distance import cdist
 from scipy.stats import multivariate_normal
 
 import macal
+from macal import acquisition, metrics
+from macal.campaigns import begin
 from macal.models import NotFitted, Task, cholesky, dense_gp, get
+from macal.models.base import settings_of
 from macal.models.dense_gp import Problems, natural
 from macal.models.exact_gp import ExactGP
 from macal.problem import Split
@@ -241,6 +244,29 @@ def test_lbfgs_reaches_at_least_the_evidence_of_adam():
     }
     for best, good, poor in zip(*reached.values(), strict=True):
         assert best >= good - 1e-6 > poor
+
+
+@pytest.mark.parametrize(("model", "settings"), [("exact-gp", {"optimiser": "lbfgs"}), ("joint-gp", {})])
+def test_a_wave_taken_for_noise_is_found_by_more_starts(model, settings):
+    problem = macal.load("toy", 0)
+    campaign = begin(problem, acquisition.get("macal"), "macal", n_queries=12)
+    campaign.play(get("joint-gp"))
+    labelled = Task(problem.pool[campaign.labelled(12)])
+    fits = [get(model, starts=k, **settings).fit([labelled])[0] for k in (1, 4)]
+    one, more = (metrics.pehe(fitted.predict(problem.test.x).tau, problem.test.tau) for fitted in fits)
+    assert one > 0.9 * problem.test.tau.std() and more < 0.1 * problem.test.tau.std()
+
+
+def test_more_starts_never_lower_the_evidence_and_one_is_todays_fit():
+    tasks = [task(seed) for seed in range(12)]
+    plain, one, three = (ExactGP("lbfgs", **given).fit(tasks) for given in ({}, {"starts": 1}, {"starts": 3}))
+    evidence = np.array([[gp.evidence for fitted in fits for gp in fitted.gps] for fits in (plain, one, three)])
+    assert (evidence[0] == evidence[1]).all() and (evidence[2] >= evidence[1]).all()
+    assert (evidence[2] > evidence[1] + 1e-3).any()
+    assert settings_of(ExactGP()) == settings_of(ExactGP(starts=1)) and "starts" not in settings_of(ExactGP())
+    for model in ("exact-gp", "joint-gp"):
+        with pytest.raises(ValueError, match="starts must be a whole number of climbs, at least 1; got 0"):
+            get(model, starts=0)
 
 
 # ---------------------------------------------------------------- failures

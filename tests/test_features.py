@@ -75,7 +75,7 @@ def test_lcmd_by_hand():
     assert from_features("lcmd", pool[:0], pool, 3).tolist() == [2, 5, 1]
 
 
-def test_badge_is_k_means_plus_plus_in_distribution():
+def test_badge_is_k_means_plus_plus_in_distribution(unchecked):
     pool, train = np.array([[0.0], [1], [3], [7]]), np.empty((0, 1))
     n, rng = 20_000, np.random.default_rng(0)
     pairs = [tuple(from_features("badge", train, pool, 2, seed=rng).tolist()) for _ in range(n)]
@@ -86,7 +86,7 @@ def test_badge_is_k_means_plus_plus_in_distribution():
             assert abs(pairs.count((i, j)) - n * p) < 4.5 * np.sqrt(n * p * (1 - p)) + 1e-9
 
 
-def test_badge_starts_from_the_training_units():
+def test_badge_starts_from_the_training_units(unchecked):
     pool, train = np.array([[0.0], [1], [3]]), np.array([[0.0]])
     n, rng = 10_000, np.random.default_rng(0)
     first = np.bincount(

@@ -39,7 +39,7 @@ def table(best, methods=("macal", *judge.OTHERS), replications=6):
 )
 def test_v1(monkeypatch, made, verdict):
     monkeypatch.setattr(readings, "load", lambda name, keys: made if name == "acquired_ihdp" else None)
-    found = judge.judge_labelled_sets(RULES)
+    found = judge.judge_labelled_sets(RULES, readings.WRITTEN)
     assert found.verdict == verdict
     assert ("without lcmd, qhte, mu-rho-bald" in found.evidence) == (set(made.method) == {"macal", "random"})
 
@@ -48,7 +48,7 @@ def test_pairing_up_and_spreading_out_are_judged_apart(monkeypatch):
     made = table(("counterpart",))
     made["radius"] *= np.exp(np.random.default_rng(0).normal(0, 2.0, len(made)))
     monkeypatch.setattr(readings, "load", lambda name, keys: made if name == "acquired_ihdp" else None)
-    found = judge.judge_labelled_sets(RULES)
+    found = judge.judge_labelled_sets(RULES, readings.WRITTEN)
     assert found.verdict == "undecided" and "pair up: holds; spread out: undecided" in found.evidence
 
 
@@ -73,7 +73,7 @@ def test_planned_and_swept_campaigns_are_recorded(monkeypatch, tmp_path):
     jobs.run(labelled_sets.jobs("acquired_ihdp", 1), tmp_path, lambda line: None)
     results.publish(tmp_path, "acquired_ihdp", tmp_path / "out")
     found = results.load("acquired_ihdp", tmp_path / "out")
-    assert set(found.method) == {*labelled_sets.PLANNED, "lcmd"} and set(found.step) == {5, 15}
+    assert set(found.method) == {*labelled_sets.PLANNED, "macal", "lcmd"} and set(found.step) == {5, 15}
     wide = found.set_index(["step", "method"])
     assert wide.loc[(15, "lcmd"), "w1"] == wide.loc[(15, "random"), "w1"] > wide.loc[(15, "macal"), "w1"]
     assert all(len(r["picks"]) == 15 for r in found.attrs["records"])

@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from reproduction.book import ROOT
+from reproduction.site import MATHJAX
 
 DEVICES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
 QUIET = [
@@ -196,3 +197,18 @@ def test_search_finds_a_word_of_the_book(visitor):
     tab.goto("/search.html?q=treatment")
     tab.locator("#search-results li a").first.wait_for(timeout=10_000)
     assert not troubles, "\n".join(troubles)
+
+
+def test_a_page_without_formulas_is_light(site):
+    """Page, scripts, styles, the icons' font and images, as they are on disk: at most 1.5 MB."""
+    heavy, light = [], 0
+    for page in pages(site):
+        links = {urlsplit(link).path for link in Page(site / page).links} - {""}
+        files = {((site / page).parent / unquote(link)).resolve() for link in links}
+        loaded = [f for f in files if f.suffix in (".js", ".css", ".png", ".svg", ".woff2") and f.is_file()]
+        if not any(f.name == MATHJAX for f in loaded):
+            light += 1
+            size = (site / page).stat().st_size + sum(f.stat().st_size for f in loaded)
+            heavy += [f"{page}: {size / 1e6:.2f} MB"] if size > 1.5e6 else []
+    assert not heavy and light > 5, "\n".join(heavy)
+    assert not list(site.rglob("_sources")) and not list(site.rglob("fontawesome/*/js/*"))

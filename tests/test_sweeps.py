@@ -336,7 +336,7 @@ def test_a_sweep_ends_with_its_workers(tmp_path, workers, number, status):
         assert number == signal.SIGKILL or (len(error.splitlines()) == 1 and "ended by a signal" in error)
 
 
-def test_workers_that_were_ended_leave_their_checkpoints(tmp_path, monkeypatch):
+def test_workers_that_were_ended_leave_their_checkpoints(unchecked, tmp_path, monkeypatch):
     model = {"name": "exact-gp", "steps": 400}
     spec = Spec("ihdp", {"random": {}}, (0, 1), model, n_queries=9, stage=1)
     store = tmp_path / "store"

@@ -1,19 +1,24 @@
-"""What the rendered site needs: a Sphinx extension that repairs its scripts and lets it ask no other host."""
+"""What the rendered site needs: a Sphinx extension that repairs its scripts, drops unused ones, and asks no host."""
 
 import importlib.metadata
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 MATHJAX = "tex-svg-full.js"
+# the theme loads all icons twice, as fonts and as a script; of the fonts it uses one
+UNUSED = re.compile(
+    r'<script src="[^"]*fontawesome[^"]*"></script>|<link rel="preload"[^>]*fa-(?:brands|regular)[^>]*>'
+)
 
 
 def setup(app: Any) -> dict[str, bool]:
     """Make this module a Sphinx extension: pages that raise no script error and take MathJax from the site itself."""
-    app.set_html_assets_policy("always")  # a page without maths may still list a title that has some
     app.connect("config-inited", lambda _, config: setattr(config, "mathjax_path", MATHJAX))
     app.connect("html-page-context", _drop_repeated_scripts, priority=900)
     app.connect("build-finished", _copy_mathjax)
+    app.connect("build-finished", _drop_unused)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -29,3 +34,11 @@ def _copy_mathjax(app: Any, error: Exception | None) -> None:
         package = importlib.metadata.distribution("sphinx-mathjax-offline")
         source = package.locate_file(f"sphinx-mathjax-offline/static/mathjax/{MATHJAX}")
         shutil.copy(str(source), Path(app.outdir, "_static", MATHJAX))
+
+
+def _drop_unused(app: Any, error: Exception | None) -> None:
+    if error is None and app.builder.format == "html":
+        for page in Path(app.outdir).rglob("*.html"):
+            page.write_text(UNUSED.sub("", page.read_text(encoding="utf-8")), encoding="utf-8")
+        for script in Path(app.outdir, "_static").rglob("fontawesome/*/js/*"):
+            script.unlink()

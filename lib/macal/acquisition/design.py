@@ -25,6 +25,7 @@ from macal.acquisition.base import Planned, PoolState
 from macal.acquisition.gaussian import Knowledge
 from macal.kernels import typical
 from macal.posterior import Prior
+from macal.registry import whole_number
 from macal.shapes import Covariates, Indices, Outcomes
 
 _SAMPLE = 1000  # units whose distances make a median
@@ -45,8 +46,7 @@ class _Design(Planned):
     targets: int = 1000
 
     def __post_init__(self) -> None:
-        if isinstance(self.targets, bool) or not isinstance(self.targets, int) or self.targets < 1:
-            raise ValueError(f"targets must be a whole number of units, at least 1; got {self.targets!r}")
+        whole_number("targets", self.targets, "units")
 
     @abstractmethod
     def prior(self, state: PoolState) -> Prior:

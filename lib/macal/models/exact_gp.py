@@ -1,5 +1,6 @@
 """One exact Gaussian process per arm: the model of the paper's toy study, and a cheap second opinion elsewhere."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -10,14 +11,14 @@ import numpy as np
 import torch
 
 from macal.models import dense_gp
-from macal.models.base import NotFitted, Task
+from macal.models.base import LATER, NotFitted, Task
 from macal.models.cholesky import NotPositiveDefinite
 from macal.models.dense_gp import DenseGP, Problems, Raw
 from macal.models.shapes import Points, Values
 from macal.models.threads import one_thread
 from macal.posterior import Posterior, Prior
 from macal.problem import Split
-from macal.registry import UnknownName
+from macal.registry import UnknownName, whole_number
 from macal.shapes import Covariates
 
 OPTIMISERS = ("adam", "lbfgs")
@@ -105,9 +106,12 @@ class ExactGP:
         standardise: centre and scale outcomes by the labelled units' mean and standard deviation, and start the length
             scale at the median distance between labelled units; else outcomes as they are and gpytorch's own initial
             values, as in the toy study.
+        starts: climbs from so many length scales, each a third of the one before; the best evidence is kept. One start
+            may end where all of a wavy surface is taken for noise.
 
     Raises:
         UnknownName: no such optimiser.
+        ValueError: fewer starts than 1.
     """
 
     provides: ClassVar[tuple[str, ...]] = ("posterior", "prior")
@@ -116,10 +120,12 @@ class ExactGP:
     steps: int = 500
     lr: float = 0.01
     standardise: bool = True
+    starts: int = field(default=1, metadata=LATER)
 
     def __post_init__(self) -> None:
         if self.optimiser not in OPTIMISERS:
             raise UnknownName("optimiser", self.optimiser, OPTIMISERS)
+        whole_number("starts", self.starts, "climbs")
 
     def fit(self, tasks: Sequence[Task]) -> list[FittedGP]:
         """Fit both arms to the labelled units of each task.
@@ -157,22 +163,25 @@ class ExactGP:
         x = [half.x for half in batch]
         problems = Problems(x, [half.y for half in batch])
         try:
-            raw = self._climb(problems, torch.stack([self._start(points) for points in x]))
-            gps = dense_gp.fitted(problems, raw, x)
+            starts = (torch.stack([self._start(points, k) for points in x]) for k in range(self.starts))
+            tries = [dense_gp.fitted(problems, self._climb(problems, raw), x) for raw in starts]
         except NotPositiveDefinite as error:
             bad = batch[error.rows[0]]
             raise NotFitted(bad.place, f"{_ARMS[bad.arm]} arm, {len(bad.y)} labelled units: {_HINT}") from error
-        return {(half.place, half.arm): gp for half, gp in zip(batch, gps, strict=True)}
+        best = (max(gps, key=lambda gp: gp.evidence) for gps in zip(*tries, strict=True))
+        return {(half.place, half.arm): gp for half, gp in zip(batch, best, strict=True)}
 
     def _climb(self, problems: Problems, raw: Raw) -> Raw:
         if self.optimiser == "adam":
             return dense_gp.adam(problems, raw, self.steps, self.lr)
         return dense_gp.lbfgs(problems, raw, self.steps)
 
-    def _start(self, x: Points) -> torch.Tensor:
+    def _start(self, x: Points, shorter: int) -> torch.Tensor:
         raw = torch.zeros(4, dtype=torch.float64)
         if self.standardise and len(x) > 1:
-            raw[2] = dense_gp.inverse_softplus(max(torch.pdist(x).median().item(), _SHORTEST))
+            raw[2] = dense_gp.inverse_softplus(max(torch.pdist(x).median().item() / 3**shorter, _SHORTEST))
+        elif shorter:
+            raw[2] = dense_gp.inverse_softplus(math.log(2) / 3**shorter)
         return raw
 
 

@@ -28,9 +28,10 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import pdist, squareform
 
 from macal.kernels import JITTER, rbf_of, typical
-from macal.models.base import NotFitted, Task
+from macal.models.base import LATER, NotFitted, Task
 from macal.posterior import Posterior, Prior
 from macal.problem import Split
+from macal.registry import whole_number
 from macal.shapes import Covariates, Gram, Outcomes
 
 # mean and s.d. of each parameter's normal prior, for outcomes with mean 0 and variance 1; control first
@@ -159,19 +160,22 @@ class JointGP:
         correlated: whether the surfaces' correlation is fitted; else it is 0, and what the arms share is the length
             scale.
         most: labels that the hyperparameters are fitted to, drawn at random where there are more.
+        starts: climbs from so many length scales, each a third of the one before; the largest posterior density is
+            kept. One start may end where all of a wavy surface is taken for noise.
 
     Raises:
-        ValueError: fewer labels than 2.
+        ValueError: fewer labels than 2, or fewer starts than 1.
     """
 
     provides: ClassVar[tuple[str, ...]] = ("posterior", "prior")
 
     correlated: bool = True
     most: int = 1000
+    starts: int = field(default=1, metadata=LATER)
 
     def __post_init__(self) -> None:
-        if isinstance(self.most, bool) or not isinstance(self.most, int) or self.most < 2:
-            raise ValueError(f"most must be a whole number of labels, at least 2; got {self.most!r}")
+        whole_number("most", self.most, "labels", 2)
+        whole_number("starts", self.starts, "climbs")
 
     def fit(self, tasks: Sequence[Task]) -> list[FittedJointGP]:
         """Fit both arms to the labelled units of each task.
@@ -216,8 +220,10 @@ class JointGP:
             return z @ z / 2 - value, z - deviation * gradient
 
         bounds = [(-_WIDEST, _WIDEST)] * 7 + [(-_WIDEST, _WIDEST) if self.correlated else (0.0, 0.0)]
-        found = minimize(descend, np.zeros(8), jac=True, method="L-BFGS-B", bounds=bounds)
-        return unit, mean + deviation * found.x
+        # a third of the length scale at each further start
+        starts = [np.where(np.arange(8) == 6, -k * np.log(3), 0.0) for k in range(self.starts)]
+        tries = [minimize(descend, z, jac=True, method="L-BFGS-B", bounds=bounds) for z in starts]
+        return unit, mean + deviation * min(tries, key=lambda found: found.fun).x
 
 
 def _prior(at: Parameters, unit: float, scale: float) -> Prior:

@@ -185,6 +185,7 @@ CLAIMS = (
         "MACAL's labelled sets pair up and spread out, the others' do not",
         labelled_sets.judge_labelled_sets,
         "acquired",
+        BOTH,
     ),
     Claim("A1", "Figure 5", "Large alpha is best early, smaller alpha later", weights.judge_alpha, "alpha", BOTH),
     Claim(
@@ -194,7 +195,9 @@ CLAIMS = (
         backbones.judge_tuning,
         "backbones",
     ),
-    Claim("M1", "Section 3.2", "The gain carries over to other estimators", estimators.judge_transfer, "estimators"),
+    Claim(
+        "M1", "Section 3.2", "The gain carries over to other estimators", estimators.judge_transfer, "estimators", BOTH
+    ),
     Claim(
         "B1", "ours", "MACAL's gain is more than the balance of the arms' sizes", estimators.judge_balance, "ihdp", BOTH
     ),

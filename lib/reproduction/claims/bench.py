@@ -42,6 +42,18 @@ def load(rules: Rules = RULES) -> pd.DataFrame:
     return pd.concat(found) if found else pd.DataFrame(columns=METHODS)
 
 
+def repaired(rules: Rules = RULES) -> pd.DataFrame:
+    """Rows of :func:`load`, on the toy those of processes that were fitted from several starts: see the study.
+
+    For advice. The verdicts go by the rows that were fixed beforehand.
+    """
+    logs = load(rules)
+    with suppress(FileNotFoundError):
+        again = by_method(tables.load("bench_toy-starts"))
+        logs.loc[logs.index.intersection(again.index)] = again
+    return logs
+
+
 def by_method(table: pd.DataFrame) -> pd.DataFrame:
     """Log PEHE of a bench table, mean over sizes, in the shape of :func:`load`; NaN where a campaign is missing."""
     logs = table.assign(error=np.log(table["pehe"]))
@@ -59,7 +71,8 @@ def largest(logs: pd.DataFrame) -> pd.DataFrame:
     """Largest regret of each criterion, the smallest first.
 
     Returns:
-        By criterion: ``regret``, with Student's 95 % interval ``low``, ``high`` of that comparison alone (it was looked
+        By criterion: ``average``, its mean regret over the data sets, of each the mean over estimators; ``regret``, the
+        largest, with Student's 95 % interval ``low``, ``high`` of that comparison alone (it was looked
         for as the largest, so it errs away from 0), ``row``, where it is, ``rival``, the best there, and ``rows``, on
         how many the criterion is the best.
     """
@@ -69,7 +82,8 @@ def largest(logs: pd.DataFrame) -> pd.DataFrame:
         own = logs.xs(place, level=("dataset", "model"))
         gaps = own[method] - own[rival]
         bounds = student(gaps)
-        about = {"regret": gaps.mean(), "low": bounds["low"], "high": bounds["high"]}
+        average = found[method].groupby("dataset").mean().mean()
+        about = {"average": average, "regret": gaps.mean(), "low": bounds["low"], "high": bounds["high"]}
         rows.append(about | {"row": ", ".join(place), "rival": rival, "rows": int((found[method] == 0).sum())})
     return pd.DataFrame(rows, found.columns).sort_values("regret")
 

@@ -5,7 +5,7 @@ import pandas as pd
 
 from macal.comparison import gaps
 from reproduction.claims import readings
-from reproduction.claims.readings import absent
+from reproduction.claims.readings import CODE, WRITTEN, Reading, absent
 from reproduction.claims.rules import Rules
 from reproduction.claims.standing import against, lowest
 from reproduction.claims.verdict import Verdict, Word, together
@@ -13,16 +13,17 @@ from reproduction.studies.labelled_sets import STEPS
 
 PAIRED, SPREAD = "counterpart", "radius"  # mean distance to the nearest of the other arm; worst distance to a label
 MEASURES = (PAIRED, "w1", SPREAD)  # better where smaller
+TABLES = {WRITTEN: "acquired", CODE: "acquired-code"}  # reading -> beginning of its tables' names
 OTHERS = ("random", "lcmd", "qhte", "mu-rho-bald")  # beside MACAL in Figures 4 and 6 to 8
 
 
-def measured(dataset: str, rules: Rules) -> pd.DataFrame | None:
+def measured(dataset: str, rules: Rules, reading: Reading = WRITTEN) -> pd.DataFrame | None:
     """The recorded measures of methods with enough replications, or None."""
-    table = readings.load(f"acquired_{dataset}", keys=("method", "replication", "step"))
+    table = readings.load(f"{TABLES[reading]}_{dataset}", keys=("method", "replication", "step"))
     if table is None:
         return None
     table = table[table.groupby("method")["replication"].transform("nunique") >= rules.minimum]
-    return table if {"macal", "random"} <= {*table["method"]} else None
+    return table if {reading.macal, "random"} <= {*table["method"]} else None
 
 
 def means(table: pd.DataFrame) -> pd.DataFrame:
@@ -30,7 +31,7 @@ def means(table: pd.DataFrame) -> pd.DataFrame:
     return table.groupby(["step", "method"])[["treated", *MEASURES, "close"]].mean()
 
 
-def compared(table: pd.DataFrame, rules: Rules) -> pd.DataFrame:
+def compared(table: pd.DataFrame, rules: Rules, macal: str = "macal") -> pd.DataFrame:
     """MACAL's log ratio to each other method of the figures, paired by replication.
 
     Returns:
@@ -38,10 +39,10 @@ def compared(table: pd.DataFrame, rules: Rules) -> pd.DataFrame:
         and step.
     """
     rows = {}
-    for step, part in table[table["method"].isin(["macal", *OTHERS])].groupby("step"):
+    for step, part in table[table["method"].isin([macal, *OTHERS])].groupby("step"):
         part = part.rename(columns={"step": "labelled"})
         for measure in MEASURES:
-            differences = gaps(part, "macal", measure)
+            differences = gaps(part, macal, measure)
             rows[measure, step] = against(differences, rules, family=len(OTHERS))
     return pd.concat(rows, names=["measure", "step"])
 
@@ -52,7 +53,7 @@ def word(found: pd.DataFrame) -> Word:
     return together(lowest(rows.droplevel("step"), len(rows)) for _, rows in steps)
 
 
-def judge_labelled_sets(rules: Rules) -> Verdict:
+def judge_labelled_sets(rules: Rules, reading: Reading) -> Verdict:
     """V1: MACAL's labels lie closer to a counterpart (paired), and closer to the whole pool (spread), than the others'.
 
     Judged apart, paired by replication, at the steps that the paper shows; 'holds' where both hold on all data sets.
@@ -60,10 +61,10 @@ def judge_labelled_sets(rules: Rules) -> Verdict:
     words: dict[str, list[Word]] = {PAIRED: [], SPREAD: []}
     shown = []
     for dataset in STEPS:
-        table = measured(dataset, rules)
+        table = measured(dataset, rules, reading)
         if table is None:
             continue
-        found = compared(table, rules)
+        found = compared(table, rules, reading.macal)
         for measure in words:
             words[measure].append(word(found.loc[measure]))
         shown.append(f"{dataset}: {_said(found)}{absent(table['method'].unique(), OTHERS)}")

@@ -19,13 +19,14 @@ def label(method: str) -> str:
 
 
 def regrets(table: pd.DataFrame, ax: Axes) -> AxesImage:
-    """Colour and print the regret of each criterion on each row, and the largest of each below.
+    """Colour and print the regret of each criterion on each row; below, the largest of each and the data sets' mean.
 
     Args:
         table: :func:`reproduction.claims.bench.regret`, its columns in the order of drawing.
         ax: where to draw.
     """
-    whole = pd.concat([table, table.max().to_frame(("largest", "")).T])
+    mean = table.groupby(level="dataset").mean().mean()
+    whole = pd.concat([table, table.max().to_frame(("largest", "")).T, mean.to_frame(("mean", "")).T])
     drawn = ax.imshow(whole, cmap="YlOrRd", vmin=0, vmax=MOST, aspect="auto")
     for (row, column), value in np.ndenumerate(whole.to_numpy()):
         dark = value > 0.6 * MOST

@@ -20,6 +20,7 @@ from macal import acquisition, datasets, metrics, models
 from macal.acquisition import Criterion
 from macal.campaigns import begin, evaluation
 from macal.models import Fitted, Model, Task
+from macal.models.base import settings_of
 from macal.models.exact_gp import FittedGP
 from macal.problem import Problem
 from macal.shapes import Covariates
@@ -107,7 +108,7 @@ def methods(estimator: str, share: float, weights: Sequence[str]) -> dict[str, C
 
 
 def _config(case: Case, study: str, name: str, **more: Any) -> dict[str, Any]:
-    settings = {"estimator": name, "settings": asdict(ESTIMATORS[name])}
+    settings = {"estimator": name, "settings": settings_of(ESTIMATORS[name])}
     return {**case.about, "study": study, **settings, "replications": list(case.seeds), **more}
 
 

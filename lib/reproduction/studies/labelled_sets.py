@@ -14,8 +14,12 @@ from reproduction.studies import tables
 from reproduction.studies.jobs import Answer, Job
 
 STEPS = {"ihdp": (5, 15), "ibm": (10, 30), "cmnist": (10, 30)}  # queries done, as in the paper's figures
-PLANNED = ("random", "random-balanced", "qhte", "macal")
+PLANNED = ("random", "random-balanced", "qhte")  # and MACAL
 PICKED = ("mu-rho-bald", "lcmd")  # by a trained model: from recorded sweeps
+READINGS = {  # beginning of a table's name -> protocol, MACAL's name, line of evidence of the sweeps
+    "acquired": ("paper", "macal", tables.AS_WRITTEN),
+    "acquired-code": ("code", "macal-squared", tables.AS_CODE),
+}
 REPLICATIONS = {"ihdp": 10, "ibm": 10, "cmnist": 5}
 
 
@@ -45,42 +49,51 @@ def measure(problem: Problem, indices: Indices, caliper: float) -> dict[str, flo
     }
 
 
+def criterion(method: str) -> acquisition.Criterion:
+    """The criterion of a method; MACAL with the paper's weight of 2.5, "macal-squared" with squared distances."""
+    return acquisition.get("macal", metric="sqeuclidean") if method == "macal-squared" else acquisition.get(method)
+
+
 def plan(problem: Problem, method: str, n_queries: int) -> list[list[int]]:
-    """Plan a label-free campaign; MACAL with the paper's weight of 2.5."""
-    campaign = begin(problem, method, n_queries=n_queries)
+    """Plan a label-free campaign."""
+    campaign = begin(problem, criterion(method), method, n_queries=n_queries)
     campaign.plan()
     return [batch.tolist() for batch in campaign.batches]
 
 
 def swept(dataset: str, replication: int) -> dict[str, Sequence[Sequence[int]]]:
-    """Batches that recorded sweeps of the deep kernel have picked, by method; none where nothing is recorded."""
+    """Batches that the deep kernel has picked as written, by method; none where nothing is recorded."""
     return {method: picks for (k, method), picks in _swept(dataset).items() if k == replication}
 
 
-def _swept(dataset: str) -> dict[tuple[int, str], Sequence[Sequence[int]]]:
+def _swept(dataset: str, line: str = tables.AS_WRITTEN) -> dict[tuple[int, str], Sequence[Sequence[int]]]:
     """Batches of the methods of ``PICKED``, by replication and method."""
     try:
-        found = tables.load(tables.by_dataset(tables.AS_WRITTEN)[dataset]).attrs["records"]
+        found = tables.load(tables.by_dataset(line)[dataset]).attrs["records"]
     except FileNotFoundError:
         return {}
     configs = [(r["config"]["replication"], r["config"]["method"]) for r in found]
     return {key: r["picks"] for key, r in zip(configs, found, strict=True) if key[1] in PICKED}
 
 
-def job(dataset: str, replication: int, batches: Mapping[str, Sequence[Sequence[int]]]) -> Job:
+def job(
+    dataset: str, replication: int, batches: Mapping[str, Sequence[Sequence[int]]], reading: str = "acquired"
+) -> Job:
     """Make the job that measures the labelled sets of one replication.
 
     Args:
         dataset: a name of ``STEPS``.
         replication: of the data.
-        batches: of the methods that were swept; those of ``PLANNED`` are planned.
+        batches: of the methods that were swept; MACAL and those of ``PLANNED`` are planned.
+        reading: a name of ``READINGS``.
     """
-    methods = (*PLANNED, *batches)
-    shared = {"dataset": dataset, "protocol": "paper", "replication": replication}
-    asked = [{**shared, "method": m, "criterion": asdict(acquisition.get(m))} for m in methods]
+    protocol, macal, _ = READINGS[reading]
+    methods = (*PLANNED, macal, *batches)
+    shared = {"dataset": dataset, "protocol": protocol, "replication": replication}
+    asked = [{**shared, "method": m, "criterion": asdict(criterion(m))} for m in methods]
 
     def work() -> list[Answer]:
-        problem, steps = datasets.load(dataset, replication, "paper"), STEPS[dataset]
+        problem, steps = datasets.load(dataset, replication, protocol), STEPS[dataset]
         caliper = float(np.median(metrics.counterpart_distance(problem.pool.x, problem.pool.t)))
         bought = [batches.get(m) or plan(problem, m, max(steps)) for m in methods]
         rows = lambda picks, k: {"step": k} | measure(problem, problem.labelled(picks[:k]), caliper)  # noqa: E731
@@ -91,6 +104,7 @@ def job(dataset: str, replication: int, batches: Mapping[str, Sequence[Sequence[
 
 def jobs(name: str, replications: int | None = None, store: Path | None = None) -> list[Job]:
     """Return the jobs of ``acquired_<data set>``, for so many replications; see :class:`.tables.Table`."""
-    dataset = name.removeprefix("acquired_")
-    chosen, found = range(REPLICATIONS[dataset] if replications is None else replications), _swept(dataset)
-    return [job(dataset, k, {m: found[k, m] for m in PICKED if (k, m) in found}) for k in chosen]
+    reading, _, dataset = name.partition("_")
+    chosen = range(REPLICATIONS[dataset] if replications is None else replications)
+    found = _swept(dataset, READINGS[reading][2])
+    return [job(dataset, k, {m: found[k, m] for m in PICKED if (k, m) in found}, reading) for k in chosen]

@@ -73,6 +73,7 @@ class Table:
 AS_WRITTEN, AS_CODE, EXACT = "deep kernel, as written", "deep kernel, as the code runs", "exact Gaussian processes"
 CAMPAIGNS = "E4 E5 E6 E7 E8 E9 A1 B1"  # claims judged on every data set
 LEARNERS = ("S-learner", "T-learner", "X-learner")
+LABELS = "other estimators on the same labels"
 SWAPPED = "IHDP with its surfaces exchanged"
 TABLES = {
     table.name: table
@@ -141,6 +142,7 @@ TABLES = {
             "E1 E4 A1 B1 M1 W1 W2",
             EXACT,
             ("ihdp_gp-free", "ihdp_gp-bald"),
+            ("ihdp_gp-squared",),
         ),
         Table(
             "ibm_gp",
@@ -148,7 +150,7 @@ TABLES = {
             "E2 E4 A1 B1 M1 W2",
             EXACT,
             ("ibm_gp-free", "ibm_gp-weights-first"),
-            ("ibm_gp-weights",),
+            ("ibm_gp-weights", "ibm_gp-squared"),
         ),
         Table(
             "cmnist_gp",
@@ -156,7 +158,7 @@ TABLES = {
             "E3 E4 A1 B1 M1 W2",
             EXACT,
             ("cmnist_gp-first",),
-            ("cmnist_gp-more", "cmnist_gp-bald"),
+            ("cmnist_gp-more", "cmnist_gp-bald", "cmnist_gp-squared"),
         ),
         Table(
             "cmnist_controls",
@@ -164,15 +166,15 @@ TABLES = {
             "W2",
             planned=("cmnist_controls",),
         ),
-        Table("ihdp_s", "other estimators on the same labels", "B1 M1 W1", LEARNERS[0], ("ihdp_s",)),
-        Table("ihdp_t", "other estimators on the same labels", "B1 M1 W1", LEARNERS[1], ("ihdp_t",)),
-        Table("ihdp_x", "other estimators on the same labels", "B1 M1 W1", LEARNERS[2], ("ihdp_x",)),
+        Table("ihdp_s", LABELS, "B1 M1 W1", LEARNERS[0], ("ihdp_s",), ("ihdp_s-squared",)),
+        Table("ihdp_t", LABELS, "B1 M1 W1", LEARNERS[1], ("ihdp_t",), ("ihdp_t-squared",)),
+        Table("ihdp_x", LABELS, "B1 M1 W1", LEARNERS[2], ("ihdp_x",), ("ihdp_x-squared",)),
         Table("ihdp-exchanged_gp", f"{SWAPPED}, exact processes", "W1", planned=("ihdp-exchanged_gp",)),
         Table("ihdp-exchanged_s", f"{SWAPPED}, S-learner", "W1", planned=("ihdp-exchanged_s",)),
         Table("ihdp-exchanged_t", f"{SWAPPED}, T-learner", "W1", planned=("ihdp-exchanged_t",)),
         Table("ihdp-exchanged_x", f"{SWAPPED}, X-learner", "W1", planned=("ihdp-exchanged_x",)),
-        Table("ihdp_dr", "other estimators on the same labels", "W1", planned=("ihdp_dr",)),
-        Table("ihdp_forest", "other estimators on the same labels", "W1", planned=("ihdp_forest",)),
+        Table("ihdp_dr", LABELS, "W1", planned=("ihdp_dr",)),
+        Table("ihdp_forest", LABELS, "W1", planned=("ihdp_forest",)),
         Table("ihdp-exchanged_dr", f"{SWAPPED}, DR-learner", "W1", planned=("ihdp-exchanged_dr",)),
         Table("ihdp-exchanged_forest", f"{SWAPPED}, causal forest", "W1", planned=("ihdp-exchanged_forest",)),
         Table("ihdp-exchanged_due", f"{SWAPPED}, {AS_WRITTEN}", planned=("ihdp-exchanged_due",)),
@@ -185,6 +187,10 @@ TABLES = {
         Table("acquired_ihdp", "what IHDP's labelled sets look like", "V1", study="labelled_sets"),
         Table("acquired_ibm", "what IBM's labelled sets look like", "V1", study="labelled_sets"),
         Table("acquired_cmnist", "what CMNIST's labelled sets look like", "V1", study="labelled_sets"),
+        *(
+            Table(f"acquired-code_{data}", f"the same, {AS_CODE}", "V1", study="labelled_sets")
+            for data in ("ihdp", "ibm", "cmnist")
+        ),
         Table("backbones", "what the public code does otherwise than the paper's words", study="backbones"),
         Table("backbones_batching", "the same trainings in one batch, in another order, alone", study="backbones"),
         Table("cmnist_falling", "the image network on growing random sets", study="backbones"),
@@ -201,6 +207,7 @@ TABLES = {
             Table(f"bench_{data}", f"every criterion under every estimator, {data}", "S1 S2 S3", study="bench")
             for data in ("ihdp", "ihdp-exchanged", "ihdp-a", "toy", "acic", "ibm", "cmnist")
         ),
+        Table("bench_toy-starts", "the toy's rows, its processes fitted from several starts", study="bench"),
         Table("tuning", "Table 2's search for hyperparameters", "H1", study="tuning"),
     )
 }

@@ -12,6 +12,7 @@ from macal import acquisition, metrics, models
 from macal.acquisition import Criterion
 from macal.campaigns import evaluation, loop
 from macal.datasets import toy
+from macal.models.base import settings_of
 from macal.models.exact_gp import FittedGP
 from macal.problem import Problem
 from macal.shapes import Indices
@@ -140,7 +141,7 @@ def final_errors(table: pd.DataFrame, method: str = "macal", optimiser: str = "a
 def configs(part: Part, seeds: Iterable[int]) -> list[dict[str, Any]]:
     """Say what the campaigns of a part answer, one configuration each, in the order of their picks."""
     shared = {"dataset": "toy", "protocol": part.protocol, "centre": part.centre}
-    fitted = {"name": "exact-gp", **asdict(model(part.optimiser))}
+    fitted = {"name": "exact-gp", **settings_of(model(part.optimiser))}
     criteria = {name: {"name": type(c).__name__.lower(), **asdict(c)} for name, c in part.criteria.items()}
     return [
         {**shared, "replication": seed, "method": name, "criterion": criteria[name], "model": fitted}
