@@ -65,7 +65,7 @@ class Report:
         """Cost by round."""
         shown = self.rounds.assign(
             answers=[number(v, "{:,.1f}") for v in self.rounds["answers"]],
-            **{c: [number(v, "{:,.2f}") for v in self.rounds[c]] for c in ("cost", "so far")},
+            **{c: [_money(v) for v in self.rounds[c]] for c in ("cost", "so far")},
         )
         caption = "What each round asks, costs, and is expected to bring; of rounds that were asked, what it brought."
         figure = {"Cost of each round, and so far.": drawings.costs(self.rounds)}
@@ -96,7 +96,7 @@ class Report:
         return {
             str(names.name): str(names[unit]),
             "arm": ARMS[people.problem.pool.t[unit]],
-            "cost": number(people.cost[unit], "{:,.2f}"),
+            "cost": _money(people.cost[unit]),
             "to labels of the arm": number(new, "{:.2f}") if np.isfinite(new) else "first",
             "nearest counterpart": "–" if other is None else str(names[other]),
             "to the counterpart": number(near, "{:.2f}"),
@@ -193,7 +193,7 @@ _REASONS = {
 
 def _spread(distances: np.ndarray, gaps: pd.Series) -> dict[str, str]:
     return {
-        "people": number(len(distances), "{:,}"),
+        "people looked at": number(len(distances), "{:,}"),
         "distance to nearest counterpart, median": number(float(np.median(distances))),
         "distance to nearest counterpart, 95th percentile": number(float(np.quantile(distances, 0.95))),
         "largest standardised difference": number(float(gaps.abs().max())),
@@ -221,7 +221,10 @@ def protocol(planner: "Planner") -> str:
     asked = (
         f"{len(plan):,} of {len(people):,} people were selected for follow-up before any of their outcomes was known"
     )
-    per_round = [f"{rules.batch_size} people" if rules.batch_size else "", _money(rules.batch_cost)]
+    per_round = [
+        f"{rules.batch_size} people" if rules.batch_size else "",
+        "" if rules.batch_cost is None else f"{_money(rules.batch_cost)} in money",
+    ]
     told = [
         f"{asked}, from {len(people.roles.kinds)} baseline covariates and the treatment {columns.treatment!r}.",
         f"Numbers were standardised, categories coded as indicators; selection followed {entry.label} ({entry.source})"
@@ -251,8 +254,9 @@ _CLUSTERS = {
 }
 
 
-def _money(value: float | int | None) -> str:
-    return "" if value is None else f"{value:,.10g} in money"
+def _money(value: float) -> str:
+    """A sum, with hundredths where there are any."""
+    return number(value, "{:,.0f}" if float(value).is_integer() else "{:,.2f}")
 
 
 def document(planner: "Planner") -> str:
