@@ -118,7 +118,7 @@ class Bounded:
         From the linear program of what is missing to a total; all 0 where it has no solution.
         """
         missing, _, price = self._missing(total, np.flatnonzero(free), cost)
-        columns = np.unique(missing._helpful(np.arange(len(price)), price))
+        columns = missing._helpful(np.arange(len(price)), price)
         if not columns.size:
             return np.zeros(len(total))
         lower, upper = np.flatnonzero(np.isfinite(self.low)), np.flatnonzero(np.isfinite(self.high))[1:]
@@ -139,7 +139,7 @@ class Bounded:
         if not (within & (self.matrix.minimum(0).sum(axis=1) <= self.top)).all():
             return None
         useful = self._useful(cost)
-        some = [np.unique(self._helpful(useful, cost))] if useful.size > _MANY else []
+        some = [self._helpful(useful, cost)] if useful.size > _MANY else []
         for columns in (*some, useful):
             if (found := self._solved(columns, cost)) is not None and self.met(self.matrix[:, found].sum(axis=1)):
                 return found
@@ -166,13 +166,13 @@ class Bounded:
         rank = _rank(cost, self.kinds)
         return columns[rank < np.ceil(self.low[missing] / least).sum()]
 
-    def _helpful(self, columns: Rows, cost: Money) -> Rows:
+    def _helpful(self, columns: Rows, cost: Money) -> Indices:
         """Columns that help to meet some bound, for each bound those that help most per cost, four times its number."""
         entries = self.matrix[:, columns].tocoo()
         row, column = entries.coords
         helps = np.where(entries.data > 0, self.low[row] > -np.inf, self.high[row] < np.inf)
         row, column, weight = row[helps], columns[column[helps]], np.abs(entries.data[helps])
-        return column[_rank(cost[column] / weight, row) < _SOME + 4 * np.maximum(self.low[row], 0)]
+        return np.unique(column[_rank(cost[column] / weight, row) < _SOME + 4 * np.maximum(self.low[row], 0)])
 
 
 def _rank(values: Money, groups: Arms) -> Indices:
