@@ -83,7 +83,8 @@ class Nearest(Gains):
         a, b = np.broadcast_arrays(units, others)
         count = 1 + a.size * self.x.shape[1] // _ELEMENTS
         parts = zip(np.array_split(a.ravel(), count), np.array_split(b.ravel(), count), strict=True)
-        return np.concatenate([folded(np.square(self.x[v] - self.x[u])) for u, v in parts]).reshape(a.shape)
+        # copied: what folded returns keeps all the differences in memory
+        return np.concatenate([folded(np.square(self.x[v] - self.x[u])).copy() for u, v in parts]).reshape(a.shape)
 
     def now(self) -> tuple[Indices, Outcomes]:
         """See :meth:`Gains.now`; infinite in a group without labels."""
