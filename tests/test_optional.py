@@ -4,9 +4,10 @@ import importlib
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from macal import metrics, models, results, sweeps
+from macal import Planner, metrics, models, results, sweeps
 from macal.campaigns import tables
 from macal.models import Task
 from macal.problem import Split
@@ -14,6 +15,12 @@ from reproduction.theory import wasserstein
 
 X, T = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 1, 0, 1])
 SPEC = sweeps.Spec("ihdp", {"random": {}}, (0,), n_queries=1)
+
+
+def planned():
+    planner = Planner("t", 2)
+    planner.plan(pd.DataFrame({"x": X[:, 0], "t": T}))
+    return planner
 
 
 def read_anew(name):
@@ -27,6 +34,7 @@ def read_anew(name):
         ("ot", "pot", lambda folder: metrics.wasserstein(X, T)),
         ("ot", "pot", lambda folder: wasserstein.transport(X, X, "root")),
         ("pyarrow", "pyarrow", lambda folder: read_anew("toy")),
+        ("matplotlib", "matplotlib", lambda folder: planned().report(folder / "plan.html")),
         ("econml.metalearners", "econml", lambda folder: models.get("meta-learner").fit([Task(Split(X, T, X[:, 0]))])),
         ("distributed", "distributed", lambda folder: sweeps.sweep(SPEC, folder, scheduler="local")),
         ("optuna", "optuna", lambda folder: importlib.import_module("reproduction.studies.tuning")),

@@ -197,6 +197,15 @@ class TestCampaignFile:
         with pytest.raises(ValueError, match="the table has changed since campaign.json was planned"):
             Planner.load("campaign.json", people)
 
+    def test_numbers_name_people_and_their_reserves(self, folder):
+        people = make_people().assign(person=range(200))
+        planner = Planner("free", 300, cost="fee", response=0.7, identifier="person")
+        plan = planner.plan(people)
+        planner.save("campaign.json")
+        again = Planner.load("campaign.json", people)
+        assert again.planned.reserve.tolist() == plan.reserve.tolist() and plan.reserve.notna().any()
+        again.observe({plan.reserve.dropna().iloc[0]: 1.0})
+
     def test_a_name_that_json_cannot_hold(self, folder):
         people = make_people().assign(person=pd.date_range("2020-01-01", periods=200))
         planner = Planner("free", 300, identifier="person")

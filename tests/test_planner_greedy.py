@@ -12,6 +12,7 @@ from scipy.spatial.distance import cdist
 
 import macal
 from macal.acquisition import PoolState, plan_batches
+from macal.planner import feasible, offers
 from macal.planner.demands import Quota, at_most, left_out, must_be_in, one_of_each, whole
 from macal.planner.feasible import Conflict
 from macal.planner.greedy import GreedyPlan
@@ -149,8 +150,6 @@ def check_purchases(task, bought, possible):
         k += 2
 
 
-@settings(max_examples=2000)
-@given(DRAWN)
 def no_demand_is_broken(drawn):
     task, demands = build(drawn)
     n, known = len(task.cost), task.state.labelled
@@ -177,7 +176,7 @@ def no_demand_is_broken(drawn):
 
 
 def test_no_demand_is_ever_broken_and_nobody_is_missed(unchecked):
-    no_demand_is_broken()
+    settings(max_examples=2000)(given(DRAWN)(no_demand_is_broken))()
 
 
 @settings(max_examples=500)
@@ -198,3 +197,20 @@ def every_pair_is_the_best(drawn):
 
 def test_every_pair_is_the_best_that_some_plan_holds(unchecked):
     every_pair_is_the_best()
+
+
+def test_large_tables_are_searched_in_part_and_lose_nothing(unchecked, monkeypatch):
+    monkeypatch.setattr(feasible, "_MANY", 0)
+    monkeypatch.setattr(feasible, "_SOME", 1)
+    settings(max_examples=200)(given(DRAWN)(no_demand_is_broken))()
+
+
+def test_as_many_classes_as_controls_are_all_pairs(monkeypatch):
+    rng = np.random.default_rng(0)
+    x, t, cost = rng.standard_normal((90, 3)), np.arange(90) % 3 // 2, rng.integers(1, 9, 90) * 1.0
+    demands = [at_most("a budget", cost, 120.0)]
+    every = make_task("macal", x, t, [], demands, cost).batches()
+    monkeypatch.setattr(offers, "ALL", 0)
+    monkeypatch.setattr(offers, "CLASSES", int((t == 0).sum()))
+    in_classes = make_task("macal", x, t, [], demands, cost).batches()
+    assert [b.tolist() for b in every] == [b.tolist() for b in in_classes] and len(every) > 2

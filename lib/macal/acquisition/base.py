@@ -82,6 +82,10 @@ class Criterion(ABC):
     needs: ClassVar[tuple[str, ...]] = ()
     least: ClassVar[int] = 1
 
+    def begin(self, state: PoolState) -> PoolState:
+        """Return the state of a campaign that begins, with what can be computed once for all batches."""
+        return state
+
     @abstractmethod
     def select(self, state: PoolState, batch_size: int) -> Indices:
         """Return the next ``batch_size`` indices to label (or all that are left), distinct and in pick order."""
@@ -96,6 +100,7 @@ class Criterion(ABC):
             state: the campaign as it stands.
             sizes: labels per batch.
         """
+        state = self.begin(state)
         for size in sizes:
             batch = self.select(state, size)
             if not len(batch):

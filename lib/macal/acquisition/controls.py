@@ -6,7 +6,6 @@ References:
     D. B. Rubin, "Matching to Remove Bias in Observational Studies", Biometrics 29(1), 1973 (nearest counterparts).
 """
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -29,9 +28,9 @@ class RandomRare(Criterion):
 
     stochastic: ClassVar[bool] = True
 
-    def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
-        """See :meth:`Criterion.plan`; the propensity is estimated once, not per batch."""
-        return super().plan(replace(state, propensity=_propensity(state)), sizes)
+    def begin(self, state: PoolState) -> PoolState:
+        """See :meth:`Criterion.begin`: the propensity is estimated once, not per batch."""
+        return replace(state, propensity=_propensity(state))
 
     def select(self, state: PoolState, batch_size: int) -> Indices:
         """See :meth:`Criterion.select`."""

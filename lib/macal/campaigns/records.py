@@ -46,10 +46,11 @@ class Record:
     @property
     def key(self) -> str:
         """Short digest of the configuration; the record's name in a store."""
-        return _sha256(json.dumps(self.config, sort_keys=True))[:16]
+        return sha256(json.dumps(self.config, sort_keys=True))[:16]
 
 
-def _sha256(text: str) -> str:
+def sha256(text: str) -> str:
+    """SHA-256 of a text in UTF-8."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -66,7 +67,7 @@ def write(record: Record, folder: Path) -> Path:
     """
     path = path_of(record.config, folder)
     content = json.dumps(asdict(record))
-    head = json.dumps({"schema": SCHEMA, "sha256": _sha256(content)})
+    head = json.dumps({"schema": SCHEMA, "sha256": sha256(content)})
     atomic.write({path: f"{head}\n{content}".encode()})
     return path
 
@@ -92,7 +93,7 @@ def read(path: Path, config: Mapping[str, Any] | None = None) -> Record:
         raise ForeignRecord(
             f"{path} has schema {schema!r}, this version reads {SCHEMA}; run it again, or read it with its own version"
         )
-    if _sha256(content) != stated:
+    if sha256(content) != stated:
         raise DamagedRecord(f"{path} was changed after it was written; delete it, and it is run again")
     record = Record(**json.loads(content))
     if config is not None and record.config != dict(config):
@@ -167,7 +168,7 @@ def note(request: Mapping[str, Any], configs: Iterable[dict[str, Any]], store: P
     """
     campaigns = [Record(config, [], []).key for config in configs]
     content = json.dumps({"asked": dict(request), "campaigns": campaigns}, indent=1)
-    path = store / "specs" / f"{_sha256(content)[:16]}.json"
+    path = store / "specs" / f"{sha256(content)[:16]}.json"
     if not path.is_file():
         atomic.write({path: content.encode()})
 

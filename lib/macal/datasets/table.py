@@ -176,8 +176,6 @@ def from_table(
 
 def _divide(n: int, test_size: float, seed: int, y: Any) -> tuple[Indices, Rows]:
     """Positions of the pool and of the test set."""
-    from sklearn.model_selection import train_test_split
-
     if isinstance(test_size, bool) or not isinstance(test_size, Real):
         raise ValueError(f"test_size must be a share of the rows, a number from 0 up to 1, got {test_size!r}")
     test_size = float(test_size)
@@ -191,4 +189,6 @@ def _divide(n: int, test_size: float, seed: int, y: Any) -> tuple[Indices, Rows]
         raise ValueError(
             f"{int(np.isnan(y).sum())} of {n} outcomes are missing, so there is nothing to hold out; use test_size=0"
         )
+    from sklearn.model_selection import train_test_split  # seconds to import, and seldom needed
+
     return tuple(train_test_split(np.arange(n), test_size=test_size, random_state=seed))

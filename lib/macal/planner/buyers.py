@@ -5,8 +5,6 @@ from dataclasses import replace
 import numpy as np
 
 from macal.acquisition import Criterion, PoolState
-from macal.acquisition.bald import logistic_propensity
-from macal.acquisition.controls import RandomRare
 from macal.acquisition.distances import Macal, Symmetry
 from macal.planner.demands import Money
 from macal.planner.gains import gains_of
@@ -50,9 +48,7 @@ class Drawer(Buyer):
     """
 
     def __init__(self, criterion: Criterion, state: PoolState) -> None:
-        if isinstance(criterion, RandomRare):  # estimated once
-            state = replace(state, propensity=logistic_propensity(state.x, state.t))
-        self._criterion, self._state, self._drawn = criterion, state, []
+        self._criterion, self._state, self._drawn = criterion, criterion.begin(state), []
 
     def buy(self, ledger: Ledger, room: int) -> Purchase | None:
         """See :meth:`Buyer.buy`."""

@@ -13,6 +13,7 @@ from macal.planner import frames, record
 from macal.planner.people import CLUSTER_RULES, Columns
 from macal.planner.planner import Planner
 from macal.planner.policy import DRAWS, PAY, Policy
+from macal.planner.report import document
 
 PLAN = "plan whom to ask under a budget: from a table to a table"
 
@@ -50,6 +51,7 @@ def add_to(commands: Any) -> None:
     command = commands.add_parser("replan", help=text, description=text)
     _files(command)
     _into(command)
+    _reported(command)
 
 
 def _files(command: argparse.ArgumentParser) -> None:
@@ -62,6 +64,10 @@ def _into(command: argparse.ArgumentParser, what: str = "of the plan") -> None:
     command.add_argument("--replace", action="store_true", help="replace files that are there")
 
 
+def _reported(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--report", type=Path, help="HTML file: who is asked and why, overlap, cost, privacy, methods")
+
+
 def _add_plan(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("table", type=Path, help="CSV or Parquet file, one row per unit")
@@ -69,6 +75,7 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     add("--budget", type=float, required=True, help="money, in the unit of the costs")
     _into(command)
     add("--campaign", type=Path, help="JSON file to keep the campaign in, for observe and replan")
+    _reported(command)
     add("--id", dest="identifier", help="column that names the units")
     add("--covariates", type=lambda text: text.split(","), help="columns to compare units by, A,B,C (default: guessed)")
     add("--kind", dest="kinds", type=_pair, action="append", help="COLUMN=number, category, date or ignore")
@@ -92,7 +99,7 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
 
 def plan(options: argparse.Namespace) -> None:
     """Plan from a table; print the columns' roles and the rounds."""
-    _not_there([options.output, options.campaign], options.replace)
+    _not_there([options.output, options.campaign, options.report], options.replace)
     fields = [*Columns.__dataclass_fields__, *Policy.__dataclass_fields__]
     given = {k: v for k, v in vars(options).items() if k in fields and v is not None}
     given |= {k: dict(given[k]) for k in ("kinds", "parameters") if k in given}
@@ -101,7 +108,7 @@ def plan(options: argparse.Namespace) -> None:
     planner = Planner(**given)
     table = planner.plan(frames.read(options.table))
     print(planner.people.roles.shown(planner.columns.named()).to_string(), end="\n\n")
-    _keep(planner, table, options.output, options.campaign)
+    _keep(planner, table, options.output, options.campaign, options.report)
 
 
 def observe(options: argparse.Namespace) -> None:
@@ -126,10 +133,9 @@ def observe(options: argparse.Namespace) -> None:
 
 def replan(options: argparse.Namespace) -> None:
     """Plan the rounds that are to come anew."""
-    _not_there([options.output], options.replace)
+    _not_there([options.output, options.report], options.replace)
     planner = Planner.load(options.campaign, frames.read(options.table))
-    table = planner.replan()
-    _keep(planner, table, options.output, options.campaign)
+    _keep(planner, planner.replan(), options.output, options.campaign, options.report)
 
 
 def estimate(options: argparse.Namespace) -> None:
@@ -153,10 +159,11 @@ def _not_there(paths: Sequence[Path | None], replace: bool) -> None:
             raise ValueError(f"{path} is there already; --replace replaces it")
 
 
-def _keep(planner: Planner, table: pd.DataFrame, output: Path, campaign: Path | None) -> None:
-    """Write the plan and the campaign, both or neither, and say what they cost."""
+def _keep(planner: Planner, table: pd.DataFrame, output: Path, campaign: Path | None, report: Path | None) -> None:
+    """Write the plan, the campaign and the report, all or none, and say what they cost."""
     contents = {output: frames.written(table, output)}
     contents |= {campaign: record.packed(planner.content())} if campaign else {}
+    contents |= {report: document(planner).encode()} if report else {}
     atomic.write(contents)
     rounds = planner.rounds()
     print(rounds.to_string(float_format="{:,.6g}".format))

@@ -7,14 +7,15 @@ References:
     Dualization", Principles and Practice of Constraint Programming, 2015 (the smallest conflict).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool
-from scipy.optimize import LinearConstraint, milp
+from scipy.optimize import LinearConstraint, linprog, milp
 from scipy.sparse import csc_array, vstack
+from scipy.sparse.csgraph import connected_components
 
 from macal.planner.demands import Demand, Limits, Money
 from macal.shapes import Arms, Indices, Rows
@@ -22,6 +23,8 @@ from macal.shapes import Arms, Indices, Rows
 Members = Bool[np.ndarray, "n"]
 _EXACT = 1e-9  # of a bound: rounding of a sum of costs
 _GAP = 0.05  # a completion may cost so much more than the cheapest
+_MANY = 1000  # columns, of which some are tried first
+_SOME = 100  # columns tried first for each bound, at least
 
 
 class Conflict(ValueError):
@@ -80,34 +83,104 @@ class Bounded:
         # columns are equal where their products with random numbers are
         return np.unique(rows.T @ np.random.default_rng(0).random(rows.shape[0]), return_inverse=True)[1]
 
+    @cached_property
+    def _together(self) -> Arms:
+        """Number of each unit's group, (n,): those whom rows z_i - z_j = 0 hold together."""
+        links = np.flatnonzero((self.low == 0) & (self.high == 0))
+        if not links.size:
+            return np.arange(self.matrix.shape[1])
+        edges = abs(self.matrix.tocsr()[links]).sign()
+        return connected_components(edges.T @ edges, directed=False)[1]
+
     def completion(self, inside: Members, free: Members, cost: Money) -> Indices | None:
         """Find free units that, together with those inside, meet all demands at a low cost; None if there are none."""
         total = self.matrix @ inside.astype(float)
         if self.met(total):
             return np.empty(0, np.int64)
-        units = self._useful(total, np.flatnonzero(free & ~inside), cost)
-        limits = LinearConstraint(self.matrix[:, units], self.low - total, self.high - total)
+        units = np.flatnonzero(free & ~inside)
         if not units.size:
             return None
-        found = milp(cost[units], integrality=1, bounds=(0, 1), constraints=limits, options={"mip_rel_gap": _GAP})
-        if found.x is None:
-            return None
-        chosen = units[found.x > 0.5]
-        return chosen if self.met(total + self.matrix[:, chosen].sum(axis=1)) else None
+        missing, groups, price = self._missing(total, units, cost)
+        chosen = missing.cheapest(price)
+        return None if chosen is None else units[np.isin(groups, chosen)]
 
-    def _useful(self, total: Limits, units: Indices, cost: Money) -> Rows:
+    def _missing(self, total: Limits, units: Rows, cost: Money) -> tuple["Bounded", Arms, Money]:
+        """What is missing to a total as a system of groups, the group of each unit (k,), and the cost of each group."""
+        groups = np.unique(self._together[units], return_inverse=True)[1]
+        members = csc_array((np.ones(len(units)), (np.arange(len(units)), groups)))
+        missing = Bounded(csc_array(self.matrix[:, units] @ members), self.low - total, self.high - total)
+        missing.matrix.eliminate_zeros()
+        return missing, groups, members.T @ cost[units]
+
+    def multipliers(self, total: Limits, free: Members, cost: Money) -> Limits:
+        """Multipliers of the demands but the budget, (r,): from 0 up of lower bounds, from 0 down of upper ones.
+
+        From the linear program of what is missing to a total; all 0 where it has no solution.
+        """
+        missing, _, price = self._missing(total, np.flatnonzero(free), cost)
+        columns = missing._helpful(np.arange(len(price)), price)
+        if not columns.size:
+            return np.zeros(len(total))
+        lower, upper = np.flatnonzero(np.isfinite(self.low)), np.flatnonzero(np.isfinite(self.high))[1:]
+        matrix = missing.matrix[:, columns].tocsr()
+        sides = vstack([-matrix[lower], matrix[upper]]), np.concatenate([-missing.low[lower], missing.high[upper]])
+        found, y = linprog(price[columns], *sides, bounds=(0, 1)), np.zeros(len(total))
+        if found.status == 0:
+            y[lower] -= found.ineqlin.marginals[: len(lower)]
+            y[upper] += found.ineqlin.marginals[len(lower) :]
+        return y
+
+    def cheapest(self, cost: Money) -> Indices | None:
+        """Find columns, (k,) of n, whose sum meets the bounds at a low cost; None if there are none.
+
+        Those that promise most are tried before all that can be of use.
+        """
+        within = self.matrix.maximum(0).sum(axis=1) >= self.low - self.rounding(self.low)
+        if not (within & (self.matrix.minimum(0).sum(axis=1) <= self.top)).all():
+            return None
+        useful = self._useful(cost)
+        some = [self._helpful(useful, cost)] if useful.size > _MANY else []
+        for columns in (*some, useful):
+            if (found := self._solved(columns, cost)) is not None and self.met(self.matrix[:, found].sum(axis=1)):
+                return found
+        return None
+
+    def _solved(self, columns: Rows, cost: Money) -> Indices | None:
+        matrix = self.matrix[:, columns].tocsr()
+        rows = np.flatnonzero((np.diff(matrix.indptr) > 0) & ~(np.isinf(self.low) & np.isinf(self.high)))
+        if not rows.size:
+            return None
+        limits = LinearConstraint(matrix[rows], self.low[rows], self.high[rows])
+        found = milp(cost[columns], integrality=1, bounds=(0, 1), constraints=limits, options={"mip_rel_gap": _GAP})
+        return None if found.x is None else columns[found.x > 0.5]
+
+    def _useful(self, cost: Money) -> Rows:
         """Without negative weights nobody is needed but the cheapest of each kind, as many as could all be missing."""
-        if self.matrix.data.size and self.matrix.data.min() < 0:
-            return units
-        missing = np.flatnonzero(self.low > total)
-        rows = self.matrix[missing].tocsr()
-        least = [row.data.min(initial=1.0, where=row.data > 0) for row in (rows[[k]] for k in range(len(missing)))]
-        most = int(np.ceil((self.low - total)[missing] / np.array(least)).sum())
-        kinds = self.kinds[units]
-        order = np.lexsort([cost[units], kinds])
-        kinds = kinds[order]
-        rank = np.arange(len(order)) - np.searchsorted(kinds, kinds)
-        return np.sort(units[order[rank < most]])
+        columns = np.arange(len(cost))
+        if self.matrix.data.min(initial=0) < 0:
+            return columns
+        missing = np.flatnonzero(self.low > 0)
+        rows = self.matrix[missing].tocoo()
+        least = np.ones(len(missing))
+        np.minimum.at(least, rows.coords[0], rows.data)
+        rank = _rank(cost, self.kinds)
+        return columns[rank < np.ceil(self.low[missing] / least).sum()]
+
+    def _helpful(self, columns: Rows, cost: Money) -> Indices:
+        """Columns that help to meet some bound, for each bound those that help most per cost, four times its number."""
+        entries = self.matrix[:, columns].tocoo()
+        row, column = entries.coords
+        helps = np.where(entries.data > 0, self.low[row] > -np.inf, self.high[row] < np.inf)
+        row, column, weight = row[helps], columns[column[helps]], np.abs(entries.data[helps])
+        return np.unique(column[_rank(cost[column] / weight, row) < _SOME + 4 * np.maximum(self.low[row], 0)])
+
+
+def _rank(values: Money, groups: Arms) -> Indices:
+    """Place of each value among those of its group, from 0."""
+    order = np.lexsort([values, groups])
+    ordered, rank = groups[order], np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order)) - np.searchsorted(ordered, ordered)
+    return rank
 
 
 def smallest_conflict(demands: Sequence[Demand], cost: Money, known: Indices) -> list[str]:
@@ -124,17 +197,24 @@ def smallest_conflict(demands: Sequence[Demand], cost: Money, known: Indices) ->
     inside = np.zeros(len(cost), bool)
     inside[known] = True
 
-    def conflict(chosen: Sequence[int]) -> bool:
-        empty = Demand("", csc_array((1, len(cost))).tocsr(), np.zeros(1), np.zeros(1))
-        budget = [] if 0 in chosen else [empty]
-        system = Bounded.of([*budget, *(demands[k] for k in sorted(chosen))], len(cost))
-        return system.completion(inside, ~inside, cost) is None
+    system = Bounded.of(demands, len(cost))
+    owner = np.repeat(np.arange(len(demands)), [len(d.low) for d in demands])  # of each row
+
+    def met(chosen: Iterable[int]) -> set[int]:
+        """Demands that a plan meets which meets the chosen ones; none where these conflict."""
+        counts = np.isin(owner, list(chosen))
+        low, high = np.where(counts, system.low, -np.inf), np.where(counts, system.high, np.inf)
+        found = Bounded(system.matrix, low, high).completion(inside, ~inside, cost)
+        if found is None:
+            return set()
+        total = system.matrix @ (inside + np.bincount(found, minlength=len(cost)))
+        missed = (total < system.low - system.rounding(system.low)) | (total > system.top)
+        return set(range(len(demands))) - set(owner[missed].tolist()) | set(chosen)
 
     corrections: list[set[int]] = []
-    while not conflict(core := _hitting(corrections, len(demands))):
-        kept = set(core)
+    while kept := met(core := _hitting(corrections, len(demands))):
         for k in range(len(demands)):
-            kept |= set() if conflict([*kept, k]) else {k}
+            kept |= set() if k in kept else met([*kept, k])
         corrections.append(set(range(len(demands))) - kept)
     return [demands[k].name for k in sorted(core)]
 

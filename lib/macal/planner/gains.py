@@ -14,7 +14,7 @@ from macal.acquisition.coverage import FCCM, Cover
 from macal.acquisition.design import ABC3, FixedALC
 from macal.acquisition.distances import QHTE, CoreSet
 from macal.acquisition.rows import folded, power_of_two
-from macal.shapes import Arms, Covariates, Distances, Indices, Outcomes
+from macal.shapes import Arms, Covariates, Indices, Outcomes
 
 _ELEMENTS = 2**22  # of the largest intermediate array
 
@@ -78,10 +78,13 @@ class Nearest(Gains):
         """Distances of squared ones, of any shape."""
         return d2 if self.is_squared else np.sqrt(d2)
 
-    def exactly(self, unit: int, others: Indices) -> Distances:
-        """Squared distances to others by differences, (k,)."""
-        parts = np.array_split(others, 1 + others.size * self.x.shape[1] // _ELEMENTS)
-        return np.concatenate([folded(np.square(self.x[part] - self.x[unit])) for part in parts])
+    def exactly(self, units: np.ndarray | int, others: np.ndarray) -> np.ndarray:
+        """Squared distances by differences between units and others, of the shape to which the two broadcast."""
+        a, b = np.broadcast_arrays(units, others)
+        count = 1 + a.size * self.x.shape[1] // _ELEMENTS
+        parts = zip(np.array_split(a.ravel(), count), np.array_split(b.ravel(), count), strict=True)
+        # copied: what folded returns keeps all the differences in memory
+        return np.concatenate([folded(np.square(self.x[v] - self.x[u])).copy() for u, v in parts]).reshape(a.shape)
 
     def now(self) -> tuple[Indices, Outcomes]:
         """See :meth:`Gains.now`; infinite in a group without labels."""

@@ -5,6 +5,16 @@ may again: a later plan with her would be a plan now. Whether there is such a pl
 where the one before does not decide. Upper bounds alone close most units. The *completion*, units that together with
 those bought meet all demands, is kept from one purchase to the next; it often bears one unit more, or one in the place
 of another. Else an integer program looks for a new completion.
+
+Where it finds none, the money that a completion needs does not leave enough for these units, and perhaps not for many
+others. Multipliers y of the demands tell: whatever they are, a completion costs at least
+
+    y . (what is missing to the bounds) - sum over open units of max(0, y . a - price),
+
+and a unit, which adds ``a`` to what the demands count, leaves it no cheaper than by min(price, y . a). So she is closed
+if the rest of her price is more than what is left beyond that cost.
+
+Reference: A. M. Geoffrion, "Lagrangean Relaxation for Integer Programming", Mathematical Programming Studies 2, 1974.
 """
 
 from collections.abc import Sequence
@@ -52,7 +62,9 @@ class Ledger:
         if rest is None:
             raise Conflict(smallest_conflict(demands, cost, known))
         self._rest, self._refused = rest, {}
+        self._y, self._is_priced = np.zeros(len(self._total)), False
         self._weigh()
+        self._price_demands(self._y)
         self._close()
 
     def _weigh(self) -> None:
@@ -62,7 +74,8 @@ class Ledger:
         every = np.arange(len(self._clusters))
         groups = np.unique(np.where(self._clusters < 0, -1 - every, self._clusters), return_inverse=True)[1]
         members = csc_array((np.ones(len(every)), (every, groups)))
-        mates = members @ members.T  # (n, n): who comes with whom
+        self._mates = mates = members @ members.T  # (n, n): who comes with whom
+        self._heads = mates.sum(axis=0)
         self.price = mates.T @ self._cost
         self._caps = np.flatnonzero(caps)
         self._weights = (matrix[self._caps] @ mates).tocsr()  # (caps, n)
@@ -71,12 +84,32 @@ class Ledger:
     def _slack(self) -> Limits:
         return (self._system.top - self._total)[self._caps]
 
+    def _price_demands(self, y: Limits) -> None:
+        """Take multipliers of the demands."""
+        self._y = y
+        worth = self._mates.T @ (self._system.matrix.T @ y)  # y . a
+        self._beyond = np.maximum(self.price - worth, 0)
+        self._saved = np.maximum(worth - self.price, 0) / self._heads
+
+    def _spare(self) -> float:
+        """Money that a completion leaves, at most."""
+        bound = np.where(self._y > 0, self._system.low, self._system.high)
+        missing = np.where(self._y == 0, 0.0, bound - self._total)
+        least = float(self._y @ missing - self._saved[self.open].sum())
+        return self.left() - least + float(self._system.rounding(np.array([least]))[0])
+
     def _close(self) -> None:
         self.open[self._entry.coords[1][self._entry.data > self._slack()[self._entry.coords[0]]]] = False
+        self.open &= self._beyond <= self._spare()
 
     def left(self) -> float:
         """Money that is not spent."""
         return float(self._system.top[0] - self._total[0])
+
+    def pairable(self, arms: Arms) -> Members:
+        """Open units with money left for them and the cheapest of the other arm, or for their cluster, (n,)."""
+        least = np.array([self.price[self.open & (arms != arm)].min(initial=np.inf) for arm in (0, 1)])
+        return self.open & ((self.price + least[arms] <= self.left()) | (self._clusters >= 0))
 
     def price_of_pairs(self, units: Indices, others: np.ndarray) -> np.ndarray:
         """What each unit (k,) costs with each of her others (k, c), and all who must come with either, (k, c)."""
@@ -86,6 +119,7 @@ class Ledger:
     def together(self, unit: int) -> Members:
         """Units that may be bought at once with this one, as far as is known, (n,)."""
         may, slack = self.open & (self.price + self.price[unit] <= self._most), self._slack()
+        may &= self._beyond + self._beyond[unit] <= self._spare()
         mine = self._weights[:, [unit]].tocoo()
         for row, weight in zip(mine.coords[0], mine.data, strict=True):
             part = slice(self._weights.indptr[row], self._weights.indptr[row + 1])
@@ -118,7 +152,7 @@ class Ledger:
         if rest is None:
             self._refuse(units)
             return _NOBODY
-        self._total, self._rest = total, rest
+        self._total, self._rest, self._is_priced = total, rest, False
         self._inside[new] = True
         self.open[new] = False
         self._close()
@@ -139,7 +173,12 @@ class Ledger:
                     return rest[rest != unit]
         inside = self._inside.copy()
         inside[new] = True
-        return self._system.completion(inside, self.open, self._cost)
+        found = self._system.completion(inside, self.open, self._cost)
+        if found is None and not self._is_priced:
+            self._price_demands(self._system.multipliers(self._total, self.open, self._cost))
+            self._is_priced = True
+            self._close()
+        return found
 
     def _refuse(self, units: Indices) -> None:
         kinds, cost = self._system.kinds, self._cost[units].sum()

@@ -152,13 +152,11 @@ class People:
                 raise UnknownName("column in a quota", quota.column, map(str, self.table.columns))
             demands += quota.demands(self.table[quota.column], self.response)
         out, must = np.setdiff1d(self.excluded, known), np.setdiff1d(self.included, refused)
-        price = self.cost
-        if (self.clusters >= 0).any() and rule == "one":
-            demands.append(one_of_each("at most one of each cluster", self.clusters, known))
-        elif (self.clusters >= 0).any():
-            bought = self.bought_with(known, refused)
-            demands.append(whole("whole clusters or nobody of them", bought))
-            price = np.where(bought < 0, self.cost, np.bincount(bought + 1, self.cost)[bought + 1])
+        bought = self.bought_with(rule, known, refused)
+        if (self.clusters >= 0).any():
+            one, all_of = ("at most one of each cluster", "whole clusters or nobody of them")
+            demands.append(one_of_each(one, self.clusters, known) if rule == "one" else whole(all_of, bought))
+        price = self.of_clusters(bought, self.cost)
         if out.size:
             demands.append(left_out(f"{out.size} excluded", out, n))
         if refused.size:
@@ -169,11 +167,16 @@ class People:
             demands.append(must_be_in(f"{must.size} who must be asked", must, n))
         return demands
 
-    def bought_with(self, known: Indices, refused: Rows) -> Arms:
-        """Number of the cluster that each unit is bought with, (n,): known ones and refusals are in none."""
-        clusters = self.clusters.copy()
+    def bought_with(self, rule: str, known: Indices, refused: Rows) -> Arms:
+        """Number of the cluster that each unit is bought with, (n,), -1 where alone: so are known ones and refusals."""
+        clusters = self.clusters.copy() if rule == "whole" else np.full(len(self), -1)
         clusters[known] = clusters[refused] = -1
         return clusters
+
+    @staticmethod
+    def of_clusters(clusters: Arms, values: Money) -> Money:
+        """Sum of the values of each unit's cluster, (n,); her own where she is in none."""
+        return np.where(clusters < 0, values, np.bincount(clusters + 1, values)[clusters + 1])
 
 
 def _by_name(table: pd.DataFrame, identifier: str | None) -> pd.DataFrame:

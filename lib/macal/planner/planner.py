@@ -11,13 +11,14 @@ import pandas as pd
 
 from macal import acquisition
 from macal.acquisition import PoolState
-from macal.campaigns import provenance
+from macal.campaigns import atomic, provenance
 from macal.planner import frames, record
-from macal.planner.demands import Quota
+from macal.planner.answers import chance, outcome_of
 from macal.planner.estimates import Estimates
 from macal.planner.greedy import GreedyPlan
 from macal.planner.people import Columns, People
 from macal.planner.policy import Policy
+from macal.planner.report import document
 from macal.planner.reserves import NOBODY, reserves
 from macal.registry import UnknownName
 from macal.shapes import Indices, Rows
@@ -119,7 +120,7 @@ class Planner(Estimates):
         for name, outcome in told.items():
             if name not in rounds and name not in reserves:
                 raise ValueError(f"{name} was not to be asked; the plan has {len(rounds)} people, and she is none")
-            new[name] = _outcome(name, outcome, self.answers.get(name))
+            new[name] = outcome_of(name, outcome, self.answers.get(name))
         last = max((int(rounds[name]) for name in new if name in rounds), default=0)
         self.answers |= new
         self.asked = max(self.asked, last if through is None else through)
@@ -180,6 +181,8 @@ class Planner(Estimates):
         """
         rows = self.planned.rename_axis("unit").reset_index()
         rows = {c: [None if v is None or v != v else v for v in values.tolist()] for c, values in rows.items()}
+        if "reserve" in rows:
+            rows["reserve"] = [name if name is None else record.name_of(name) for name in rows["reserve"]]
         return {
             "columns": asdict(self.columns),
             "policy": asdict(self.rules),
@@ -189,6 +192,16 @@ class Planner(Estimates):
             "asked": self.asked,
             "made by": provenance.origin() | {p: metadata.version(p) for p in ("numpy", "pandas", "scipy", "torch")},
         }
+
+    def report(self, path: Path | str) -> None:
+        """Write a report of the plan: one HTML file that asks nothing of any other machine.
+
+        Raises:
+            ImportError: matplotlib is missing.
+            OSError: the file cannot be written.
+            ValueError: nothing is planned yet.
+        """
+        atomic.write({Path(path): document(self).encode()})
 
     def spent(self) -> float:
         """Money for whoever was asked; not for refusals, where only answers are paid."""
@@ -236,12 +249,10 @@ class Planner(Estimates):
         spread = np.random.default_rng([rules.seed, self.asked] if self.asked else rules.seed)
         split = people.problem.pool
         state = PoolState(split.x.astype(np.float64), split.t, known, spread)
-        quotas = [Quota.parse(quota) for quota in rules.quotas]
-        demands = people.demands(max(money, 0.0), quotas, rules.cluster_rule, rules.batch_cost, known, refused)
-        alone = np.full(len(people), -1)
-        clusters = people.bought_with(known, refused) if rules.cluster_rule == "whole" else alone
-        heads, cost = np.bincount(clusters + 1), np.bincount(clusters + 1, people.cost)
-        price = np.where(clusters < 0, people.cost, (cost / np.maximum(heads, 1))[clusters + 1]) / people.response
+        demands = people.demands(max(money, 0.0), rules.parsed, rules.cluster_rule, rules.batch_cost, known, refused)
+        clusters = people.bought_with(rules.cluster_rule, known, refused)
+        cost, heads = (people.of_clusters(clusters, values) for values in (people.cost, np.ones(len(people))))
+        price = cost / heads / people.response
         first = np.setdiff1d(people.included, np.concatenate([known, refused]))
         criterion = acquisition.get(rules.criterion, **rules.parameters)
         price /= price.min()
@@ -258,7 +269,7 @@ class Planner(Estimates):
 
     def _reserves(self, asked: pd.Index, gone: Indices) -> pd.Series:
         """Names of the reserves, missing where there is none."""
-        quoted = [Quota.parse(quota).column for quota in self.rules.quotas]
+        quoted = [quota.column for quota in self.rules.parsed]
         units = reserves(self.people, quoted, self.rules.cluster_rule, self.people.places(asked, "the plan"), gone)
         names = self.people.table.index
         return pd.Series([None if k == NOBODY else names[k] for k in units], asked, dtype=object)
@@ -273,27 +284,9 @@ class Planner(Estimates):
         plan, people = self.planned, self.people
         units = people.places(plan.index, "the plan")
         chances = zip(plan.index, people.response[units], strict=True)
-        answers = [_chance(self.answers.get(name, np.nan), float(chance)) for name, chance in chances]
+        answers = [chance(self.answers.get(name, np.nan), float(response)) for name, response in chances]
         free = [self.rules.pay == "answered" and self.answers.get(name, 0.0) is None for name in plan.index]
         cost = np.where(free, 0.0, people.cost[units])
         told = {"asked": 1, "treated": people.problem.pool.t[units], "cost": cost, "answers": answers}
         table = pd.DataFrame(told).groupby(plan["round"].to_numpy()).sum().rename_axis("round")
         return table.assign(**{"so far": table["cost"].cumsum()})
-
-
-def _chance(outcome: float | None, response: float) -> float:
-    """Chance that an answer comes: 1 or 0 where it is known."""
-    return 0.0 if outcome is None else response if np.isnan(outcome) else 1.0
-
-
-def _outcome(name: Any, outcome: Any, before: float | None) -> float | None:
-    """An outcome as a number, None where it is missing."""
-    if outcome is None or outcome is pd.NA or outcome != outcome:
-        value = None
-    elif isinstance(outcome, (int, float, np.number)) and np.isfinite(outcome):
-        value = float(outcome)
-    else:
-        raise ValueError(f"the outcome of {name} must be a finite number, or missing for no answer, got {outcome!r}")
-    if before is not None and value != before:
-        raise ValueError(f"{name} has answered {before:g} before, and now {'nothing' if value is None else value}")
-    return value

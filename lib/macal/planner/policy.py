@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -67,10 +68,14 @@ class Policy:
                 raise UnknownName(what, value, known)
         if isinstance(self.quotas, str):
             raise ValueError(f"quotas must be a list, got the text {self.quotas!r}; [{self.quotas!r}] is one")
-        for quota in self.quotas:
-            Quota.parse(quota)
+        _ = self.parsed  # a quota that cannot be read is refused here
         if acquisition.get(self.criterion, **self.parameters).needs:
             raise ValueError(
                 f"{self.criterion!r} needs a model of the answers so far, and a plan is made before them; take"
                 " 'macal', 'qhte' or 'random-balanced'"
             )
+
+    @cached_property
+    def parsed(self) -> list[Quota]:
+        """The quotas, read."""
+        return [Quota.parse(quota) for quota in self.quotas]

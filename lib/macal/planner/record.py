@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from macal.campaigns import atomic
+from macal.campaigns.records import sha256
 
 FORMAT, VERSION = "macal campaign", 1
 
@@ -17,12 +18,8 @@ class Damaged(ValueError):
     """A file that is no campaign, or not as it was written."""
 
 
-def _canonical(content: dict[str, Any]) -> bytes:
-    return json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-
-
 def _checksum(content: dict[str, Any]) -> str:
-    return hashlib.sha256(_canonical(content)).hexdigest()
+    return sha256(json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")))
 
 
 def packed(content: dict[str, Any]) -> bytes:

@@ -1,0 +1,33 @@
+"""One answer: what it may be, and the chance that it comes."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+
+def chance(outcome: float | None, response: float) -> float:
+    """Chance that an answer comes: 1 or 0 where it is known."""
+    return 0.0 if outcome is None else response if np.isnan(outcome) else 1.0
+
+
+def outcome_of(name: Any, outcome: Any, before: float | None) -> float | None:
+    """An outcome as a number, None where it is missing.
+
+    Args:
+        name: of the unit, for an error.
+        outcome: as the caller has it.
+        before: what she has answered before.
+
+    Raises:
+        ValueError: no finite number, or another one than before.
+    """
+    if outcome is None or outcome is pd.NA or outcome != outcome:
+        value = None
+    elif isinstance(outcome, (int, float, np.number)) and np.isfinite(outcome):
+        value = float(outcome)
+    else:
+        raise ValueError(f"the outcome of {name} must be a finite number, or missing for no answer, got {outcome!r}")
+    if before is not None and value != before:
+        raise ValueError(f"{name} has answered {before:g} before, and now {'nothing' if value is None else value}")
+    return value

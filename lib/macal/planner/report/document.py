@@ -1,0 +1,272 @@
+"""What a report says: whom a plan asks, at what cost, what that does to overlap and privacy, and how it was made."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from macal.acquisition import CRITERIA
+from macal.acquisition.bald import logistic_propensity
+from macal.planner.report import drawings, overlap, page
+from macal.planner.report.page import number
+
+if TYPE_CHECKING:
+    from macal.planner.planner import Planner
+
+ARMS = ("control", "treated")
+_PEOPLE = 12  # shown of the round that comes next
+_COVARIATES = 15  # shown, those that differ most
+_CAPTION = "Distances are in units of a typical one: 1 is how far two people of the table are from each other."
+
+
+class Report:
+    """A planner's plan, looked at.
+
+    Args:
+        planner: with a plan.
+
+    Raises:
+        ValueError: nothing is planned yet.
+    """
+
+    def __init__(self, planner: "Planner") -> None:
+        self.planner, self.plan, self.people = planner, planner.planned, planner.people
+        self.rounds = planner.rounds()
+        self.places = self.people.places(self.plan.index, "the plan")
+        gone = [name for name, outcome in planner.answers.items() if outcome is None]
+        self.hoped = self.places[~self.plan.index.isin(gone)]  # who has answered, or may
+        self.known = self.people.problem.start
+        self.labelled = np.concatenate([self.known, self.hoped])
+
+    def parts(self) -> list[str]:
+        """The sections, one after the other."""
+        sections = (self.answer, self.money, self.whom, self.overlap, self.coverage, self.privacy, self.methods)
+        return [part for section in (*sections, self.columns, self.origin) for part in section()]
+
+    def answer(self) -> list[str]:
+        """What a reader in a hurry wants."""
+        asked, spent, rules = len(self.plan), self.rounds["so far"].iloc[-1], self.planner.rules
+        treated = int(self.people.problem.pool.t[self.places].sum())
+        told = [
+            f"{asked:,} of {len(self.people):,} people are to be asked in {len(self.rounds)} rounds:"
+            f" {treated:,} treated and {asked - treated:,} controls. That costs {spent:,.10g} of {rules.budget:,.10g}."
+        ]
+        if self.planner.asked or self.planner.answers:
+            came = sum(outcome is not None for outcome in self.planner.answers.values())
+            told.append(
+                f"{self.planner.asked} rounds have been asked: {came} answers came, and"
+                f" {len(self.planner.answers) - came} people will not answer."
+            )
+        if (self.people.response[self.places] < 1).any():
+            told.append(f"About {self.rounds['answers'].sum():,.0f} of those asked are expected to answer.")
+        return [page.text(" ".join(told), "answer")]
+
+    def money(self) -> list[str]:
+        """Cost by round."""
+        shown = self.rounds.assign(
+            answers=[number(v, "{:,.1f}") for v in self.rounds["answers"]],
+            **{c: [_money(v) for v in self.rounds[c]] for c in ("cost", "so far")},
+        )
+        caption = "What each round asks, costs, and is expected to bring; of rounds that were asked, what it brought."
+        figure = {"Cost of each round, and so far.": drawings.costs(self.rounds)}
+        return [page.heading("Cost by round"), *_long(shown, caption), page.figures(figure)]
+
+    def whom(self) -> list[str]:
+        """Who is asked next, and why."""
+        entry, later = CRITERIA[self.planner.rules.criterion], self.plan["round"] > self.planner.asked
+        new = dict(zip(self.places.tolist(), overlap.novelty(self.people, self.known, self.places), strict=True))
+        units = self.places[later][:_PEOPLE]
+        told = [page.heading("Who is asked, and why")]
+        words = (
+            f"The rule is {entry.label} ({entry.source}). {_REASONS.get(self.planner.rules.criterion, '')} Where people"
+            " cost differently, gain per cost decides; demands go first."
+        )
+        told += [page.text(words)]
+        if len(units):
+            shown = pd.DataFrame([self._why(unit, new[unit]) for unit in units.tolist()])
+            caption = f"The first {len(units)} of those who come next. {_CAPTION}"
+            told += [page.table(shown.set_index(str(self.plan.index.name)), caption)]
+        return told
+
+    def _why(self, unit: int, new: float) -> dict[str, object]:
+        people, names = self.people, self.people.table.index
+        other = overlap.nearest_counterpart(people, unit, self.labelled)
+        near = np.nan if other is None else overlap.counterparts(people, np.array([unit]), np.array([other]))[0]
+        included = {"": "must be asked"} if unit in people.included else {}
+        return {
+            str(names.name): str(names[unit]),
+            "arm": ARMS[people.problem.pool.t[unit]],
+            "cost": _money(people.cost[unit]),
+            "to labels of the arm": number(new, "{:.2f}") if np.isfinite(new) else "first",
+            "nearest counterpart": "–" if other is None else str(names[other]),
+            "to the counterpart": number(near, "{:.2f}"),
+            **included,
+        }
+
+    def overlap(self) -> list[str]:
+        """Counterparts, propensity and standardised differences, before and after."""
+        people, everybody = self.people, np.arange(len(self.people))
+        names = overlap.column_names(people, self.planner.columns.kinds or {})
+        gaps = overlap.differences(people, self.labelled, names)
+        most = gaps.abs().max(axis=1).sort_values(ascending=False, kind="stable").index[:_COVARIATES]
+        some, t = overlap.sample(len(people)), people.problem.pool.t
+        score = logistic_propensity(people.problem.pool.x.astype(np.float64), t)
+        before = {"everybody": overlap.counterparts(people, some, everybody)}
+        drawn = {"Before: propensity scores of everybody.": drawings.propensities(score, t, "everybody")}
+        table = {"everybody": _spread(before["everybody"], gaps["everybody"])}
+        if self._both_arms:
+            before["labelled"] = overlap.counterparts(people, self.labelled, self.labelled)
+            after = drawings.propensities(score[self.labelled], t[self.labelled], "labelled")
+            drawn["After: propensity scores of those labelled."] = after
+            table["labelled"] = _spread(before["labelled"], gaps["labelled"])
+            drawn["How far each person is from the nearest of the other arm."] = drawings.distances(before)
+        caption = f"Standardised differences, treated minus control; {len(most)} of {len(gaps)} covariates."
+        drawn[caption] = drawings.balance(gaps.loc[most])
+        words = (
+            "Everybody is whoever stands in the table; labelled are those who have answered or are to be asked. Where a"
+            " propensity is near 0 or 1, or the nearest counterpart far, the table has nobody to compare with."
+        )
+        return [
+            page.heading("Overlap before and after"),
+            page.text(words),
+            page.table(pd.DataFrame(table).rename_axis("", axis=0), _CAPTION),
+            page.figures(drawn),
+        ]
+
+    @property
+    def _both_arms(self) -> bool:
+        return len(np.unique(self.people.problem.pool.t[self.labelled])) == 2
+
+    def coverage(self) -> list[str]:
+        """How near everybody is to the labels, by round."""
+        numbers = self.plan["round"].to_numpy()[np.isin(self.places, self.hoped)]
+        rounds = [self.known, *(self.hoped[numbers == k] for k in self.rounds.index)]
+        table = overlap.coverage(self.people, rounds)
+        last = table.iloc[-1]
+        words = (
+            "A model speaks of a person by the labels nearby. At the end of the plan the mean distance from a person to"
+            f" the nearest label of the same arm is {number(last['control'])} for controls and"
+            f" {number(last['treated'])} for treated. {_CAPTION}"
+        )
+        figure = {"Mean distance from a person to the nearest label of the same arm.": drawings.covered(table)}
+        return [page.heading("Coverage"), page.text(words), page.figures(figure)]
+
+    def privacy(self) -> list[str]:
+        """How many people share a row."""
+        table = overlap.alike(self.people, self.places).map(lambda share: number(share, "{:.1%}"))
+        table.columns = [f"{who}, {how}" for how, who in table.columns]
+        words = (
+            "Whoever shares all covariates with nobody can be recognised by them. The rule looks for people who are far"
+            " from others, so the plan may point at such people: keep it confidential, and coarsen what identifies."
+        )
+        caption = (
+            "Share of people by how many others have the same covariates: exactly, and with numbers in four groups of"
+            " about the same size."
+        )
+        return [page.heading("Privacy"), page.text(words), page.table(table, caption)]
+
+    def methods(self) -> list[str]:
+        """Text for a protocol."""
+        return [page.heading("Methods, for a protocol"), page.quoted(protocol(self.planner))]
+
+    def columns(self) -> list[str]:
+        """What the columns were taken for."""
+        shown = self.people.roles.shown(self.planner.columns.named())
+        return [page.heading("Columns of the table"), *_long(shown, "What each column was taken for.")]
+
+    def origin(self) -> list[str]:
+        """Versions, seed, fingerprints."""
+        content = self.planner.content()
+        made = {name: str(value) for name, value in content["made by"].items() if value is not None}
+        told = {"table": content["table"], "seed": str(self.planner.rules.seed), **made}
+        shown = pd.Series(told).to_frame("value").rename_axis("what")
+        return [page.heading("Versions and seed"), page.table(shown, "What made this plan; the table by its SHA-256.")]
+
+
+_REASONS = {
+    "macal": "It asks pairs of a treated person and a control who are near each other and far from earlier labels.",
+    "symmetry": "It asks the treated person and the control who are nearest to each other.",
+    "qhte": "It asks the person who is farthest from the labels of her own arm.",
+    "coreset": "It asks the person who is farthest from all labels.",
+}
+
+
+def _spread(distances: np.ndarray, gaps: pd.Series) -> dict[str, str]:
+    return {
+        "people looked at": number(len(distances), "{:,}"),
+        "distance to nearest counterpart, median": number(float(np.median(distances))),
+        "distance to nearest counterpart, 95th percentile": number(float(np.quantile(distances, 0.95))),
+        "largest standardised difference": number(float(gaps.abs().max())),
+        "mean standardised difference, in size": number(float(gaps.abs().mean())),
+    }
+
+
+def _long(frame: pd.DataFrame, caption: str, rows: int = 24) -> list[str]:
+    """A table; of a long one its beginning, its end, and how many rows lie between."""
+    if len(frame) <= rows:
+        return [page.table(frame, caption)]
+    parts = frame.head(rows - 4), frame.tail(4)
+    note = f"{len(frame) - rows} rows between are left out."
+    return [page.table(pd.concat(parts), f"{caption} {note}")]
+
+
+def protocol(planner: "Planner") -> str:
+    """Describe how a plan was made, for a protocol.
+
+    Args:
+        planner: with a plan.
+    """
+    rules, people, columns = planner.rules, planner.people, planner.columns
+    entry, plan = CRITERIA[rules.criterion], planner.planned
+    asked = (
+        f"{len(plan):,} of {len(people):,} people were selected for follow-up before any of their outcomes was known"
+    )
+    per_round = [
+        f"{rules.batch_size} people" if rules.batch_size else "",
+        "" if rules.batch_cost is None else f"{_money(rules.batch_cost)} in money",
+    ]
+    told = [
+        f"{asked}, from {len(people.roles.kinds)} baseline covariates and the treatment {columns.treatment!r}.",
+        f"Numbers were standardised, categories coded as indicators; selection followed {entry.label} ({entry.source})"
+        + (f" with {', '.join(f'{k} = {v}' for k, v in rules.parameters.items())}" if rules.parameters else "")
+        + f", as implemented in macal, greedily by gain per cost, in {plan['round'].nunique()} rounds"
+        + f" of at most {' and '.join(filter(None, per_round))}." * any(per_round),
+        f"The budget was {rules.budget:,.10g}, and the plan costs {planner.rounds()['so far'].iloc[-1]:,.10g}.",
+    ]
+    told += [f"Quotas: {'; '.join(rules.quotas)}."] * bool(rules.quotas)
+    told += [_CLUSTERS[rules.cluster_rule].format(columns.cluster)] * bool(columns.cluster)
+    told += [f"{len(people.excluded):,} people were excluded."] * bool(len(people.excluded))
+    told += [f"{len(people.included):,} people were selected beforehand."] * bool(len(people.included))
+    if (people.response < 1).any():
+        told.append(
+            "Selection took each person's chance to answer into account, and named a reserve where there was one."
+        )
+    told.append(
+        "As the labelled set was chosen by its covariates, its means are not those of the population: effects are to be"
+        " estimated by a model of the outcome given covariates and treatment, averaged over everybody."
+    )
+    return " ".join(told)
+
+
+_CLUSTERS = {
+    "whole": "Of each cluster ({}) all were selected or nobody.",
+    "one": "Of each cluster ({}) at most one person was selected.",
+}
+
+
+def _money(value: float) -> str:
+    """A sum, with hundredths where there are any."""
+    return number(value, "{:,.0f}" if float(value).is_integer() else "{:,.2f}")
+
+
+def document(planner: "Planner") -> str:
+    """Write the report of a plan.
+
+    Args:
+        planner: with a plan.
+
+    Raises:
+        ImportError: matplotlib is missing.
+        ValueError: nothing is planned yet.
+    """
+    return page.page("Survey plan", Report(planner).parts())

@@ -1,0 +1,145 @@
+"""What a plan does to overlap, coverage and privacy: numbers before and after.
+
+Distances are given in units of the typical one, the root mean squared distance between two people of the table.
+
+References:
+    P. C. Austin, "Balance Diagnostics for Comparing the Distribution of Baseline Covariates Between Treatment Groups in
+    Propensity-Score Matched Samples", Statistics in Medicine 28(25), 2009 (standardised differences).
+    L. Sweeney, "k-Anonymity: A Model for Protecting Privacy", International Journal of Uncertainty, Fuzziness and
+    Knowledge-Based Systems 10(5), 2002 (how many people share a row).
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Int
+
+from macal.acquisition.rolling import rms_distance
+from macal.acquisition.rows import profiles
+from macal.datasets.columns import categories, numbers
+from macal.metrics import nearest_distance
+from macal.planner.people import People
+from macal.planner.roles import prepared
+from macal.shapes import Arms, Covariates, Distances, Indices, Outcomes, Rows
+
+Round = Int[np.ndarray, "_"]
+
+SAMPLE = 2000  # people whose distances are computed, where there are more
+SHARED = {"nobody": (1, 1), "1": (2, 2), "2 to 3": (3, 4), "4 to 9": (5, 10), "10 or more": (11, np.inf)}
+
+
+def sample(n: int) -> Indices:
+    """Places of at most :data:`SAMPLE` of n people, (k,), the same ones every time."""
+    return np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE])
+
+
+def column_names(people: People, said: Mapping[str, str]) -> list[str]:
+    """Names of the d encoded covariates, as :func:`macal.datasets.from_table` makes them: numbers, then categories.
+
+    Args:
+        people: the table.
+        said: kinds of columns that the caller gave.
+    """
+    plain, dummies = [], []
+    for name, column in prepared(people.table, people.roles, said).items():
+        values = numbers(column, str(name))
+        if isinstance(values, np.ndarray):
+            plain.append(str(name))
+            continue
+        known = categories(values, str(name))
+        dummies += [f"{name} = {value}" for value in known[int(len(known) == 2) :]]
+    return plain + dummies
+
+
+def differences(people: People, labelled: Indices, names: Sequence[str]) -> pd.DataFrame:
+    """Standardised difference of the arms' means, one row per encoded covariate: of everybody, of the labelled.
+
+    (mean treated - mean control) / root of the mean of the two variances, both of everybody, so that the two columns
+    have one unit; missing where an arm is empty, 0 where a covariate does not vary.
+    """
+    x, t = people.problem.pool.x.astype(np.float64), people.problem.pool.t
+    spread = np.sqrt((x[t == 1].var(axis=0) + x[t == 0].var(axis=0)) / 2)
+    parts = {"everybody": np.arange(len(t)), "labelled": labelled}
+    gaps = {name: _gap(x[units], t[units]) / np.where(spread > 0, spread, np.inf) for name, units in parts.items()}
+    return pd.DataFrame(gaps, pd.Index(names, name="covariate"))
+
+
+def _gap(x: Covariates, t: Arms) -> np.ndarray:
+    arms = x[t == 1], x[t == 0]
+    return arms[0].mean(axis=0) - arms[1].mean(axis=0) if all(map(len, arms)) else np.full(x.shape[1], np.nan)
+
+
+def counterparts(people: People, units: Indices, among: Rows) -> Distances:
+    """Typical distances from some units (k,) to the nearest of the other arm among others, (k,)."""
+    x, t = people.problem.pool.x.astype(np.float64), people.problem.pool.t
+    out = np.empty(len(units))
+    for arm in (0, 1):
+        out[t[units] == arm] = nearest_distance(x[units[t[units] == arm]], x[among[t[among] == 1 - arm]])
+    return out / rms_distance(x)
+
+
+def coverage(people: People, rounds: Sequence[Round]) -> pd.DataFrame:
+    """Mean typical distance from the people of each arm to the nearest label of their own, after each round.
+
+    Args:
+        people: the table.
+        rounds: labels that each round adds, those known at the beginning first.
+
+    Returns:
+        One row per round from 0, ``control`` and ``treated``; missing while an arm has no label.
+    """
+    x, t = people.problem.pool.x.astype(np.float64), people.problem.pool.t
+    some, told = sample(len(t)), []
+    least = np.full(len(some), np.inf)
+    for units in rounds:
+        for arm in (0, 1):
+            own = t[some] == arm
+            least[own] = np.minimum(least[own], nearest_distance(x[some[own]], x[units[t[units] == arm]]))
+        told.append([least[t[some] == arm].mean() / rms_distance(x) for arm in (0, 1)])
+    table = pd.DataFrame(told, columns=["control", "treated"]).rename_axis("round")
+    return table.replace(np.inf, np.nan)
+
+
+def novelty(people: People, known: Indices, asked: Rows) -> Distances:
+    """Typical distance from each unit asked to the nearest earlier label of her arm, (k,); infinite for the first."""
+    x, t = people.problem.pool.x.astype(np.float64), people.problem.pool.t
+    order = np.concatenate([known, asked])
+    places = range(len(known), len(order))
+    earlier = [order[:k][t[order[:k]] == t[order[k]]] for k in places]
+    return np.array([nearest_distance(x[[order[k]]], x[e])[0] for k, e in zip(places, earlier, strict=True)]) / (
+        rms_distance(x)
+    )
+
+
+def nearest_counterpart(people: People, unit: int, among: Indices) -> int | None:
+    """The unit of the other arm that is nearest, of some; None where there is none."""
+    x, t = people.problem.pool.x.astype(np.float64), people.problem.pool.t
+    others = among[t[among] != t[unit]]
+    return int(others[nearest_distance(x[others], x[[unit]]).argmin()]) if len(others) else None
+
+
+def alike(people: People, asked: Indices) -> pd.DataFrame:
+    """Shares of people whose row as many others share: of the table and of those asked; exact, and in four groups.
+
+    Returns:
+        One row per class of :data:`SHARED`; columns of two levels.
+    """
+    x = people.problem.pool.x.astype(np.float64)
+    found = {}
+    for how, rows in {"exactly": x, "in quarters": _quarters(x)}.items():
+        which = profiles(rows)[1]
+        size = np.bincount(which)[which]
+        for who, units in {"everybody": np.arange(len(x)), "asked": asked}.items():
+            found[how, who] = [np.mean((size[units] >= a) & (size[units] <= b)) for a, b in SHARED.values()]
+    return pd.DataFrame(found, pd.Index(SHARED, name="others alike"))
+
+
+def _quarters(x: Covariates) -> Covariates:
+    """Covariates with more than four values, each in four groups of about the same size."""
+    columns = [_quarter(column) if len(np.unique(column)) > 4 else column for column in x.T]
+    return np.stack(columns, axis=1)
+
+
+def _quarter(values: Outcomes) -> Outcomes:
+    return np.searchsorted(np.quantile(values, [0.25, 0.5, 0.75]), values).astype(np.float64)

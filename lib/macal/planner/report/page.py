@@ -1,0 +1,97 @@
+"""HTML by hand: what comes from a table is escaped, nothing is fetched, and it reads on a phone and on paper."""
+
+import re
+from collections.abc import Iterable, Mapping
+from html import escape
+
+import pandas as pd
+
+_NUMBER = re.compile(r"–|first|-?[\d.,]+(e[-+]\d+)?%?")
+_LONG = re.compile(r"(\S{16})(?=\S{16})")
+_STYLE = """
+:root { color-scheme: light; --ink: #1a1a1a; --faint: #5c5c5c; --line: #d9d9d9; --box: #f3f6f8; }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 1rem; max-width: 60rem; color: var(--ink); background: #fff;
+  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; overflow-wrap: anywhere; }
+h1 { font-size: 1.7rem; line-height: 1.2; margin: .5rem 0; }
+h2 { font-size: 1.25rem; margin: 2.2rem 0 .5rem; border-top: 1px solid var(--line); padding-top: 1rem; }
+p, ul { max-width: 46rem; }
+.answer, blockquote { background: var(--box); border-left: 4px solid #0072B2; margin: 1rem 0; padding: .6rem 1rem; }
+blockquote { border-color: var(--faint); }
+.wide { overflow-x: auto; margin: .8rem 0; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; overflow-wrap: normal; }
+th, td { padding: .25rem .7rem; border-bottom: 1px solid var(--line); vertical-align: top; text-align: left; }
+thead th { vertical-align: bottom; border-bottom: 2px solid var(--ink); }
+.n { text-align: right; }
+td.n { white-space: nowrap; }
+.figures { display: flex; flex-wrap: wrap; gap: 1rem; }
+figure { margin: .5rem 0; flex: 0 1 27rem; min-width: 0; }
+figure svg { width: 100%; height: auto; display: block; }
+figcaption, .note { color: var(--faint); font-size: .9rem; margin-bottom: 0; }
+@media (max-width: 30rem) { body { padding: .7rem; } th, td { padding: .25rem .4rem; font-size: .9rem; } }
+@media print { body { max-width: none; padding: 0; font-size: 10.5pt; } .wide { overflow: visible; }
+  table, figure, blockquote, .answer { break-inside: avoid; } h2 { break-after: avoid; } }
+"""
+
+
+def page(title: str, parts: Iterable[str]) -> str:
+    """A whole page."""
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<link rel="icon" href="data:,">\n'  # else browsers ask for one
+        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>{escape(title)}</h1>\n"
+        + "\n".join(parts)
+        + "\n</body>\n</html>\n"
+    )
+
+
+def heading(text: str) -> str:
+    """The heading of a section."""
+    return f"<h2>{escape(text)}</h2>"
+
+
+def text(words: str, role: str = "") -> str:
+    """A paragraph of plain text; ``role`` is "answer", "note" or nothing."""
+    return f'<p class="{role}">{escape(words)}</p>' if role else f"<p>{escape(words)}</p>"
+
+
+def quoted(words: str) -> str:
+    """A text to be copied."""
+    return f"<blockquote>{escape(words)}</blockquote>"
+
+
+def table(frame: pd.DataFrame, caption: str) -> str:
+    """A table with its index; columns of numbers, as text or not, stand on the right."""
+    frame = frame.reset_index()
+    rows = [[_said(value) for value in row] for row in frame.to_numpy(object)]
+    right = [all(_NUMBER.fullmatch(row[k]) for row in rows) for k in range(frame.shape[1])]
+    head = "".join(_cell("th", str(name), n, ' scope="col"') for name, n in zip(frame.columns, right, strict=True))
+    cells = ("".join(_cell("td", words, n) for words, n in zip(row, right, strict=True)) for row in rows)
+    body = "".join(f"<tr>{row}</tr>\n" for row in cells)
+    return (
+        text(caption, "note")
+        + f'\n<div class="wide"><table aria-label="{escape(caption)}">\n<thead><tr>{head}</tr></thead>\n'
+        + f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _cell(tag: str, words: str, right: bool, more: str = "") -> str:
+    """A cell; long words, such as checksums, may be broken."""
+    parts = "<wbr>".join(escape(part) for part in _LONG.split(words) if part)
+    return f"<{tag}{more}{' class=n' if right else ''}>{parts}</{tag}>"
+
+
+def _said(value: object) -> str:
+    return number(value, "{:,.10g}") if isinstance(value, (int, float)) else "–" if value is None else str(value)
+
+
+def number(value: float | int, pattern: str = "{:,.3g}") -> str:
+    """A number as it is to be read; a dash where there is none."""
+    return "–" if value != value else pattern.format(value)
+
+
+def figures(drawn: Mapping[str, str]) -> str:
+    """Drawings side by side: caption -> SVG."""
+    each = (f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>" for caption, svg in drawn.items())
+    return f'<div class="figures">{"".join(each)}</div>'

@@ -1,0 +1,148 @@
+"""The report of a plan: what it says is true of the plan, and it is one file that a browser shows without help."""
+
+import re
+from html import unescape
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_planner import COVARIATES, make_people
+from test_site import DEVICES, browser  # noqa: F401
+
+from macal import Planner, metrics
+from macal.__main__ import main
+from macal.planner.report import document, overlap, page
+from macal.planner.report.document import protocol
+
+EVIL = "</td><script>alert(1)</script>"
+
+
+@pytest.fixture(scope="module")
+def planner():
+    people = make_people().assign(note=lambda d: np.select([d.age > 60, d.age > 40], [EVIL, "b & c"], "d"))
+    people["person"] = people.person.replace("p7", EVIL)
+    options = {"cost": "fee", "response": "chance", "covariates": [*COVARIATES, "note"], "identifier": "person"}
+    planner = Planner("free", 300, **options)
+    planner.plan(people)
+    return planner
+
+
+@pytest.fixture(scope="module")
+def report(planner, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "plan.html"
+    planner.report(path)
+    return path
+
+
+def test_it_says_what_the_plan_is(planner, report):
+    said = unescape(re.sub(r"<svg.*?</svg>|<[^>]*>", " ", report.read_text(), flags=re.DOTALL))
+    plan, rounds = planner.planned, planner.rounds()
+    assert f"{len(plan)} of 200 people are to be asked in {len(rounds)} rounds" in said
+    assert f"{plan.free.sum()} treated and {(1 - plan.free).sum()} controls" in said
+    assert f"That costs {plan.cost.sum():g} of 300." in said
+    for name in plan.index[:12]:
+        assert name in said
+    for heading in ("Cost by round", "Who is asked, and why", "Overlap", "Coverage", "Privacy", "Methods", "Versions"):
+        assert heading in said
+    assert protocol(planner) in said and planner.content()["table"] in said.replace(" ", "")
+
+
+def test_what_a_table_holds_is_escaped(report):
+    text = report.read_text()
+    assert "<script" not in text and "&lt;script&gt;" in text and "b &amp; c" in text
+
+
+def test_the_same_plan_gives_the_same_text(planner):
+    assert document(planner) == document(planner)
+
+
+def test_it_is_small_and_names_no_address(report):
+    text = report.read_text()
+    addresses = set(re.findall(r"https?://[^\"' )]+", text))
+    assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}  # names of kinds, not fetched
+    assert report.stat().st_size < 250_000
+
+
+def test_answers_change_what_it_says(planner):
+    people = make_people()
+    own = Planner("free", 300, cost="fee", covariates=COVARIATES, identifier="person")
+    own.plan(people)
+    own.observe(dict.fromkeys(own.planned.index[:8], 1.0) | dict.fromkeys(own.planned.index[8:10]))
+    own.replan()
+    text = document(own)
+    assert "1 rounds have been asked: 8 answers came, and 2 people will not answer." in unescape(text)
+
+
+class TestNumbers:
+    def test_differences(self, planner):
+        people, table = planner.people, planner.people.table
+        units = people.places(planner.planned.index, "the plan")
+        gaps = overlap.differences(people, units, overlap.column_names(people, {}))
+        arms = [table.income[table.free == arm] for arm in (0, 1)]
+        spread = np.sqrt((arms[0].var(ddof=0) + arms[1].var(ddof=0)) / 2)
+        assert gaps.everybody["income"] == pytest.approx((arms[1].mean() - arms[0].mean()) / spread)
+        asked = table.iloc[units]
+        north = [(asked.region[asked.free == arm] == "north").mean() for arm in (0, 1)]
+        all_north = [(table.region[table.free == arm] == "north").mean() for arm in (0, 1)]
+        spread = np.sqrt(np.mean([p * (1 - p) for p in all_north]))
+        assert gaps.labelled["region = north"] == pytest.approx((north[1] - north[0]) / spread)
+
+    def test_counterparts_and_coverage(self, planner):
+        people = planner.people
+        x, t = people.problem.pool.x.astype(float), people.problem.pool.t
+        every = np.arange(len(t))
+        typical = np.sqrt(2 * x.var(axis=0, ddof=1).sum())
+        ours = overlap.counterparts(people, every, every) * typical
+        np.testing.assert_allclose(ours, metrics.counterpart_distance(x, t))
+        labels = people.places(planner.planned.index, "the plan")
+        table = overlap.coverage(people, [labels[:0], labels[:6], labels[6:]])
+        assert table.iloc[0].isna().all() and (table.iloc[2] <= table.iloc[1]).all()
+        own = metrics.nearest_distance(x[t == 1], x[labels[t[labels] == 1]]).mean() / typical
+        assert table.treated[2] == pytest.approx(own)
+
+    def test_novelty_is_the_distance_when_asked(self, planner):
+        people = planner.people
+        x, t = people.problem.pool.x.astype(float), people.problem.pool.t
+        labels = people.places(planner.planned.index, "the plan")
+        found = overlap.novelty(people, labels[:0], labels)
+        assert np.isinf(found[:2]).all() and np.isfinite(found[2:]).all()
+        earlier = labels[:8][t[labels[:8]] == t[labels[8]]]
+        expected = np.linalg.norm(x[earlier] - x[labels[8]], axis=1).min() / np.sqrt(2 * x.var(axis=0, ddof=1).sum())
+        assert found[8] == pytest.approx(expected)
+
+    def test_how_many_share_a_row(self):
+        people = pd.DataFrame({"a": [0, 0, 0, 1, 1, 2], "b": ["x"] * 5 + ["y"], "t": [0, 1, 0, 1, 0, 1]})
+        planner = Planner("t", 2, covariates=["a", "b"], kinds={"b": "category"})
+        planner.plan(people)
+        table = overlap.alike(planner.people, np.array([5]))["exactly"]
+        assert table["everybody"].tolist() == pytest.approx([1 / 6, 2 / 6, 3 / 6, 0, 0])
+        assert table["asked"].tolist() == [1, 0, 0, 0, 0]
+
+    def test_tables_align_numbers_and_mark_what_is_missing(self):
+        html = page.table(pd.DataFrame({"a": [1.5, np.nan], "b": ["x", None]}, pd.Index(["u", "v"], name="k")), "c")
+        assert "<td class=n>1.5</td><td>x</td>" in html and "<td class=n>–</td><td>–</td>" in html
+
+
+def test_the_command_writes_it_with_the_plan_or_not_at_all(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    make_people().to_csv("people.csv", index=False)
+    command = ["plan", "people.csv", "--treatment", "free", "--budget", "20", "-o", "plan.csv", "--report", "plan.html"]
+    assert main(command) == 0 and (tmp_path / "plan.html").read_text().startswith("<!DOCTYPE html>")
+    (tmp_path / "plan.csv").unlink()
+    assert main(command) == 1
+    assert "plan.html is there already" in capsys.readouterr().err and not (tmp_path / "plan.csv").exists()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_browser_shows_it_without_a_word_or_a_request(report, browser, device):  # noqa: F811
+    context = browser.new_context(viewport=DEVICES[device])
+    tab, troubles = context.new_page(), []
+    tab.on("console", lambda message: troubles.append(message.text))
+    tab.on("pageerror", lambda error: troubles.append(str(error)))
+    tab.on("request", lambda request: troubles.append(request.url) if not request.url.startswith("file:") else None)
+    tab.goto(report.as_uri())
+    assert tab.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    size = "[...document.querySelectorAll('svg text')].map(t => t.getBoundingClientRect().height)"
+    assert min(tab.evaluate(size)) >= 8 and tab.locator("svg").count() == 6
+    context.close()
+    assert not [trouble for trouble in troubles if not trouble.startswith("data:")]
