@@ -53,7 +53,6 @@ PLANS = {  # table -> kind of method, see `kind`
     **{f"ihdp-exchanged_{model}": {"free": Plan(20)} for model in ("due", "code")},
     **{f"{data}_{m}": {"free": Plan(20, (10,))} for data in ("ihdp", "ihdp-exchanged") for m in ("dr", "forest")},
     "ihdp_shares": {"free": Plan(100)},
-    "ihdp_gp": {"free": Plan(100)},
     **{f"ihdp_{learner}": {"free": Plan(20)} for learner in "stx"},
     **{f"ihdp_input-{scale}": {"free": Plan(6, (3,))} for scale in (1, 10)},
 }

@@ -142,7 +142,6 @@ TABLES = {
             "E1 E4 A1 B1 M1 W1 W2",
             EXACT,
             ("ihdp_gp-free", "ihdp_gp-bald"),
-            ("ihdp_gp-squared",),
         ),
         Table(
             "ibm_gp",
