@@ -1,5 +1,8 @@
 """Settings shared by all tests."""
 
+import os
+import shutil
+
 import pytest
 import torch
 from hypothesis import settings
@@ -17,6 +20,16 @@ LONGEST = (
     " ihdp_small.ipynb test_compiled.py wasserstein_lemma.ipynb test_claims_rules.py test_claims_errors.py test_ibm.py"
     " index.ipynb ledger.ipynb ihdp.ipynb gain.ipynb test_wheel.py test_files.py test_tuning.py"
 ).split()
+
+QUIET = [  # a browser that asks for nothing by itself
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
@@ -41,3 +54,18 @@ def origin(monkeypatch):
     plain = provenance.origin
     monkeypatch.setattr(provenance, "origin", lambda: dict(provenance.UNKNOWN))
     return plain
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """One headless Chromium for all tests."""
+    found = [path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))]
+    if not found:
+        refuse = pytest.fail if os.environ.get("MACAL_REQUIRE_BROWSER") else pytest.skip
+        refuse("no Chromium is installed (chromium, chromium-browser or google-chrome)")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found[0], args=QUIET)
+        yield browser
+        browser.close()

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from test_planner import COVARIATES, make_people
-from test_site import DEVICES, browser  # noqa: F401
+from test_site import DEVICES
 
 from macal import Planner, metrics
 from macal.__main__ import main
@@ -134,7 +134,7 @@ def test_the_command_writes_it_with_the_plan_or_not_at_all(tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_a_browser_shows_it_without_a_word_or_a_request(report, browser, device):  # noqa: F811
+def test_a_browser_shows_it_without_a_word_or_a_request(report, browser, device):
     context = browser.new_context(viewport=DEVICES[device])
     tab, troubles = context.new_page(), []
     tab.on("console", lambda message: troubles.append(message.text))

@@ -1,7 +1,6 @@
 """The built site in a real browser: complete, silent, self-contained, readable on a phone and in the dark."""
 
 import os
-import shutil
 import subprocess
 import sys
 from functools import cache, partial
@@ -18,15 +17,6 @@ from reproduction.book import ROOT
 from reproduction.site import MATHJAX
 
 DEVICES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
-QUIET = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 LOOK = """async () => {
     await window.MathJax?.startup?.promise;
     const root = document.documentElement, maths = [...document.querySelectorAll(".math")];
@@ -106,21 +96,6 @@ def address(site):
         Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """One headless Chromium for all tests."""
-    found = [path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))]
-    if not found:
-        refuse = pytest.fail if os.environ.get("MACAL_REQUIRE_BROWSER") else pytest.skip
-        refuse("no Chromium is installed (chromium, chromium-browser or google-chrome)")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found[0], args=QUIET)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

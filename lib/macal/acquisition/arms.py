@@ -62,8 +62,10 @@ class ShortList:
 
     def label(self, k: int) -> None:
         """Lower the distances by those to the k-th row, which has got a label."""
-        # float32 tells which distances may fall; to the others nothing happens
-        near = np.flatnonzero(self._right @ self._left[k] <= self._d2)
+        # float32 tells which distances may fall; to the others nothing happens. The product may compute on what
+        # lies behind the last row and drop it: rows are finite, so a warning would be of that
+        with np.errstate(invalid="ignore"):
+            near = np.flatnonzero(self._right @ self._left[k] <= self._d2)
         self._d2[near] = np.minimum(self._d2[near], folded(np.square(self._x[near] - self._x[k])))
         self.m[near] = self._metric(self._d2[near])
 
