@@ -129,11 +129,12 @@ def barriers(tab):
     """What axe-core finds serious or critical for people with assistive technology, without what has text beside it."""
     from axe_playwright_python.sync_playwright import Axe
 
+    tab.add_style_tag(content="* { transition: none !important }")  # no colour half-way to its end
     # drawn formulas, frames of steppers and coloured code: tens of thousands of elements, minutes of search
     tab.evaluate("document.querySelectorAll('mjx-container, .stepper svg, pre').forEach(e => e.replaceChildren())")
     for found in Axe().run(tab, options={"resultTypes": ["violations"], "preload": False}).response["violations"]:
         if found["impact"] in ("serious", "critical"):
-            shown = [node["html"][:100] for node in found["nodes"]]
+            shown = [(node["html"][:100], [check["data"] for check in node["any"]]) for node in found["nodes"]]
             yield f"{found['id']}, {len(shown)} times: {shown[:3]}"
 
 
