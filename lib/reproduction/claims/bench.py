@@ -67,23 +67,27 @@ def regret(logs: pd.DataFrame) -> pd.DataFrame:
     return means.sub(means.min(axis=1), axis=0)
 
 
+def average(found: pd.DataFrame) -> pd.Series:
+    """Mean regret of each criterion over the data sets, of each the mean over its estimators; see :func:`regret`."""
+    return found.groupby(level="dataset").mean().mean()
+
+
 def largest(logs: pd.DataFrame) -> pd.DataFrame:
     """Largest regret of each criterion, the smallest first.
 
     Returns:
-        By criterion: ``average``, its mean regret over the data sets, of each the mean over estimators; ``regret``, the
-        largest, with Student's 95 % interval ``low``, ``high`` of that comparison alone (it was looked
-        for as the largest, so it errs away from 0), ``row``, where it is, ``rival``, the best there, and ``rows``, on
-        how many the criterion is the best.
+        By criterion: ``average``, see :func:`average`; ``regret``, the largest, with Student's 95 % interval ``low``,
+        ``high`` of that comparison alone (it was looked for as the largest, so it errs away from 0), ``row``, where it
+        is, ``rival``, the best there, and ``rows``, on how many the criterion is the best.
     """
     found, rows = regret(logs), []
+    means = average(found)
     for method, place in found.idxmax().items():
         rival = str(found.loc[place].idxmin())
         own = logs.xs(place, level=("dataset", "model"))
         gaps = own[method] - own[rival]
         bounds = student(gaps)
-        average = found[method].groupby("dataset").mean().mean()
-        about = {"average": average, "regret": gaps.mean(), "low": bounds["low"], "high": bounds["high"]}
+        about = {"average": means[method], "regret": gaps.mean(), "low": bounds["low"], "high": bounds["high"]}
         rows.append(about | {"row": ", ".join(place), "rival": rival, "rows": int((found[method] == 0).sum())})
     return pd.DataFrame(rows, found.columns).sort_values("regret")
 

@@ -1,6 +1,6 @@
 """Verdicts M1 and B1: MACAL's gain under every estimator and data set recorded, and what balance has of it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -38,14 +38,16 @@ def cells(
     return {key: rows for key, rows in found.items() if len(rows)}
 
 
-def errors(readings: Sequence[Reading], rules: Rules, until: int = TURNING_POINT) -> dict[tuple[str, str], float]:
-    """MACAL's PEHE under each estimator on each data set, mean over replications and the sizes of :func:`cells`."""
-    found = {}
-    for reading, name in cells(readings, CONTROLS[:1], rules, until):
-        (model,) = (r for r in readings if r.name == reading)
-        table = inner(model.load(name), name)
-        own = table[(table["method"] == model.macal) & (table["labelled"] <= (until if name == "ihdp" else np.inf))]
-        found[reading, name] = float(own["pehe"].mean())
+def errors(
+    readings: Sequence[Reading], places: Iterable[tuple[str, str]], until: int = TURNING_POINT
+) -> dict[tuple[str, str], float]:
+    """MACAL's PEHE at the keys of :func:`cells`, mean over replications and sizes."""
+    models, found = {reading.name: reading for reading in readings}, {}
+    for model, name in places:
+        table = inner(models[model].load(name), name)
+        last = until if name == "ihdp" else np.inf
+        own = table[(table["method"] == models[model].macal) & (table["labelled"] <= last)]
+        found[model, name] = float(own["pehe"].mean())
     return found
 
 

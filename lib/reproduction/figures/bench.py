@@ -6,6 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
 
 from macal import acquisition
+from reproduction.claims.bench import average
 
 MOST = 0.5  # regret at which the colour is full
 
@@ -25,8 +26,8 @@ def regrets(table: pd.DataFrame, ax: Axes) -> AxesImage:
         table: :func:`reproduction.claims.bench.regret`, its columns in the order of drawing.
         ax: where to draw.
     """
-    mean = table.groupby(level="dataset").mean().mean()
-    whole = pd.concat([table, table.max().to_frame(("largest", "")).T, mean.to_frame(("mean", "")).T])
+    below = {("largest", ""): table.max(), ("mean", ""): average(table)}
+    whole = pd.concat([table, pd.DataFrame(below).T])
     drawn = ax.imshow(whole, cmap="YlOrRd", vmin=0, vmax=MOST, aspect="auto")
     for (row, column), value in np.ndenumerate(whole.to_numpy()):
         dark = value > 0.6 * MOST
