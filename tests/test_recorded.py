@@ -1,0 +1,42 @@
+"""What recorded tables must satisfy whatever they say: shared starts, shared ends, one row per training."""
+
+import pytest
+
+import macal
+from macal import campaigns
+from reproduction.claims.readings import CODE, EXACT, LEARNERS, WRITTEN
+
+RECORDED = [(reading, name) for reading in (WRITTEN, CODE, EXACT, *LEARNERS) for name in reading.tables]
+each_table = pytest.mark.parametrize(("reading", "name"), RECORDED, ids=[f"{r.name}, {n}" for r, n in RECORDED])
+
+
+def same_labels(table, size):
+    """Trainings at a size where all methods have labelled the same units, by replication."""
+    return table[table.labelled == size].groupby("replication")
+
+
+@each_table
+def test_all_methods_start_from_the_same_labels(reading, name):
+    if (table := reading.load(name)) is None:
+        pytest.skip("not recorded")
+    start = same_labels(table, table.labelled.min())
+    assert (start.treated.nunique() == 1).all()
+    # in another batch rounding differs, and training amplifies it
+    assert (start.pehe.max() / start.pehe.min() < 1.5).all()
+
+
+def test_methods_that_exhaust_the_pool_end_alike():
+    end = same_labels(WRITTEN.load("ihdp"), 470)
+    assert (end.treated.nunique() == 1).all() and (end.pehe.max() / end.pehe.min() < 1.5).all()
+
+
+@pytest.mark.parametrize("size", [10, 470])
+def test_trainings_of_one_batch_on_the_same_labels_are_the_same(size):
+    same = same_labels(WRITTEN.load("ihdp"), size)
+    assert (same.pehe.agg(lambda values: values.value_counts().iloc[0]) > 1).all()
+
+
+def test_the_errors_of_the_surfaces_bound_that_of_the_effect():
+    gp = macal.models.get("exact-gp", optimiser="lbfgs")
+    live = macal.run(macal.load("ihdp", 0), "macal", gp, every=12, n_queries=12, measures=campaigns.SURFACES)
+    assert (live.pehe <= live["control surface"] + live["treated surface"] + 1e-9).all()
