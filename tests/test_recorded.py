@@ -1,6 +1,7 @@
 """What recorded tables must satisfy whatever they say: shared starts, shared ends, one row per training."""
 
 import pytest
+from needs import needs_data
 
 import macal
 from macal import campaigns
@@ -40,3 +41,14 @@ def test_the_errors_of_the_surfaces_bound_that_of_the_effect():
     gp = macal.models.get("exact-gp", optimiser="lbfgs")
     live = macal.run(macal.load("ihdp", 0), "macal", gp, every=12, n_queries=12, measures=campaigns.SURFACES)
     assert (live.pehe <= live["control surface"] + live["treated surface"] + 1e-9).all()
+
+
+@needs_data("ibm")
+def test_a_recorded_campaign_on_ibm_runs_again():
+    gp = macal.models.get("exact-gp", optimiser="lbfgs")
+    live = macal.run(macal.load("ibm", 0), macal.get("macal", alpha=2.5), gp, every=4, n_queries=4)
+    both = live.assign(method="macal").merge(
+        EXACT.load("ibm"), on=["replication", "method", "labelled"], suffixes=("", "_recorded")
+    )
+    assert len(both) == len(live)
+    assert (both.pehe / both.pehe_recorded - 1).abs().max() < 1e-3
