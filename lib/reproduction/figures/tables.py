@@ -16,7 +16,6 @@ WORDS = {
     "w1": "distance of the arms",
     "counterpart": "distance to the nearest counterpart",
     "radius": "covering radius",
-    "close": "share with a close counterpart",
     "valid_loss": "validation loss",
 }
 LEFT = [{"selector": "td, th", "props": "text-align: left; vertical-align: top"}]
