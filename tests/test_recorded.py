@@ -1,11 +1,15 @@
 """What recorded tables must satisfy whatever they say: shared starts, shared ends, one row per training."""
 
+import numpy as np
 import pytest
 from needs import needs_data
 
 import macal
 from macal import campaigns
-from reproduction.claims.readings import CODE, EXACT, LEARNERS, WRITTEN
+from macal.comparison import shared
+from reproduction.claims import RULES
+from reproduction.claims.readings import CODE, EXACT, LEARNERS, WRITTEN, inner
+from reproduction.claims.standing import standing
 
 RECORDED = [(reading, name) for reading in (WRITTEN, CODE, EXACT, *LEARNERS) for name in reading.tables]
 each_table = pytest.mark.parametrize(("reading", "name"), RECORDED, ids=[f"{r.name}, {n}" for r, n in RECORDED])
@@ -52,3 +56,22 @@ def test_a_recorded_campaign_on_ibm_runs_again():
     )
     assert len(both) == len(live)
     assert (both.pehe / both.pehe_recorded - 1).abs().max() < 1e-3
+
+
+def against_none(reading, name):
+    """A weight of 0 against every other: standing by method."""
+    table = inner(shared(reading.load(name), [*WRITTEN.weights]), name)
+    others = [method for method in WRITTEN.weights if method != "macal-0"]
+    return standing(table, "macal-0", others, share=reading.share(name, RULES)).standing
+
+
+def test_a_weight_of_0_is_right_on_ibm_and_wrong_on_cmnist():
+    assert (against_none(WRITTEN, "ibm")[["macal", "macal-5", "macal-10"]] == "ahead").all()
+    assert (against_none(EXACT, "cmnist") == "behind").all()
+
+
+@pytest.mark.parametrize("reading", [WRITTEN, EXACT], ids=lambda reading: reading.name)
+def test_no_weight_loses_five_per_cent_on_ihdp(reading):
+    table = inner(shared(reading.load("ihdp"), [*WRITTEN.weights]), "ihdp")
+    logs = np.log(table.pivot_table("pehe", ["replication", "labelled"], "method")).mean()
+    assert (logs - logs.min() < 0.05).all()
