@@ -278,3 +278,28 @@ def test_the_most_uncertain_units_raise_the_bound_and_pairs_do_not():
         assert (np.diff(v) <= 1e-12).all()
         rises[name] = int((risk.shrinkage(v + w + 0.1) < 0).sum())
     assert rises["pairs"] == 0 < rises["uncertain"]
+
+
+def test_least_squares_in_the_right_class_has_no_bias_and_in_a_wrong_one_a_moving_bias():
+    line, noise = np.linspace(-5, 5, 201), 0.04
+    basis, done = np.vander(line / 5, 4), np.random.default_rng(0).permutation(201)[:30]
+    biases = {"inside": [], "outside": []}
+    for name, truth in (("inside", basis @ [4.0, 0.0, -3.0, 0.5]), ("outside", sine(line))):
+        for n in range(6, 31, 2):
+            weights = basis @ np.linalg.pinv(basis[done[:n]])
+            biases[name].append(risk.bias_variance(weights, truth, truth[done[:n]], noise).bias2.mean())
+    assert max(biases["inside"]) < 1e-20
+    assert risk.total_variation(np.array(biases["outside"])) > 0.1 * min(biases["outside"]) > 0
+
+
+@pytest.mark.parametrize(("length", "confident"), [(1.0, 0), (2.0, 1), (0.5, -1)])
+def test_a_smooth_prior_is_overconfident_and_a_rough_one_the_opposite(length, confident):
+    x, targets, noise = np.random.default_rng(0).uniform(-5, 5, (12, 1)), GRID[::4, None], 0.04
+    law, true = risk.normal_law(targets[:, 0], -1.0), (rbf(targets, x), rbf(x, x))
+    cross, gram, prior = rbf(targets, x, length), rbf(x, x, length), np.ones(len(targets))
+    excess = {}
+    for name, weights in (("own", risk.ridge_weights(cross, gram, noise)), ("best", risk.ridge_weights(*true, noise))):
+        excess[name] = sum(risk.average_bias_variance(weights, *true, prior, noise)) @ law
+    reported = posterior_variance(cross, gram, prior, noise - 1e-12) @ law
+    assert np.sign(np.round(excess["own"] - reported, 9)) == confident
+    assert (excess["own"] > excess["best"] + 1e-9) == (length != 1)
