@@ -182,6 +182,20 @@ def test_stepper_obeys_mouse_and_keys(visitor, device):
     assert not troubles, "\n".join(troubles)
 
 
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_survey_is_planned_in_three_clicks(visitor, device):
+    tab, troubles = visitor(device)
+    tab.goto("/book/plan_my_survey.html")
+    tab.get_by_role("button", name="try an example").click()
+    tab.get_by_role("button", name="Plan", exact=True).click()
+    with tab.expect_download() as download:
+        tab.get_by_role("button", name="Download plan.csv").click()
+    assert download.value.path().read_text(encoding="utf-8").startswith("person,round,treated")
+    assert tab.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    troubles += barriers(tab)
+    assert not troubles, "\n".join(troubles)
+
+
 def test_search_finds_a_word_of_the_book(visitor):
     tab, troubles = visitor("desktop")
     tab.goto("/search.html?q=treatment")
