@@ -1,7 +1,8 @@
 """What the book's things to play with compute, in a real browser, against the package."""
 
+import json
 import re
-from functools import partial
+from functools import cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
@@ -11,8 +12,11 @@ import pytest
 from playwright.sync_api import expect
 
 import macal
+from macal import comparison, results
 from macal.acquisition import get, plan_batches
+from macal.plots import style
 from reproduction.book import ROOT
+from reproduction.figures import explorer
 
 N_POOLS = 200
 PLAN = """async pools => {
@@ -55,13 +59,14 @@ def visit(browser, address):
     """Opens what can be played with on a page of the book; no request is allowed after that, nor an error."""
     tabs, troubles = [], []
 
-    def open_page(name):
+    def open_page(name, fragment=""):
         text = (ROOT / "book" / f"{name}.md").read_text(encoding="utf-8")
         html = "".join(re.findall(r"```\{raw\} html\n(.*?)```", text, flags=re.DOTALL)).replace("../_static/", "/")
         tab = browser.new_page(base_url=address)
         tabs.append(tab)
         tab.route("**/page.html", lambda route: route.fulfill(body=f"<!doctype html>{html}", content_type="text/html"))
-        tab.goto("/page.html", wait_until="networkidle")
+        tab.route("**/results.json", lambda route: route.fulfill(body=recorded(), content_type="application/json"))
+        tab.goto(f"/page.html{fragment}", wait_until="networkidle")
         tab.on("request", lambda request: troubles.append(request.url))
         tab.on("console", lambda m: troubles.append(m.text))
         tab.on("pageerror", lambda error: troubles.append(str(error)))
@@ -71,6 +76,11 @@ def visit(browser, address):
     for page in tabs:
         page.close()
     assert not [trouble for trouble in troubles if not trouble.startswith("blob:")], troubles
+
+
+@cache
+def recorded():
+    return explorer.page()
 
 
 def pool(seed):
@@ -268,3 +278,75 @@ def test_a_long_plan_lives_and_can_be_stopped(visit):
     tab.get_by_role("button", name="stop").click(timeout=10_000)
     assert not tab.get_by_role("progressbar").is_visible()
     assert not tab.get_by_role("button", name="Download").is_visible()
+
+
+# ---------------------------------------------------------------- the results, to explore
+
+
+def test_errors_are_those_of_the_summary():
+    table = results.load("ihdp_t")
+    found = explorer.errors(table)
+    for size in table["labelled"].unique().tolist():
+        expected = comparison.summary(table, size)
+        there = found.xs(size, level="labelled").loc[expected.index]
+        assert np.array_equal(there["n"], expected["replications"])
+        columns = {"pehe": there["pehe"], "log_ratio": there["log_ratio"]}
+        columns["low"] = there["log_ratio"] - there["log_ratio_half"]
+        columns["high"] = there["log_ratio"] + there["log_ratio_half"]
+        mean = expected.rename(columns={"mean": "pehe"})[list(columns)]
+        pd.testing.assert_frame_equal(pd.DataFrame(columns), mean, rtol=1e-9, check_names=False)
+
+
+def test_replications_without_random_and_single_ones_are_told_apart():
+    rows = [("random", 0, 2.0), ("macal", 0, 1.0), ("macal", 1, 9.0)]
+    table = pd.DataFrame(rows, columns=["method", "replication", "pehe"]).assign(labelled=50)
+    found = explorer.errors(table)
+    assert found.loc[("macal", 50), "n"] == 1 and found.loc[("macal", 50), "log_ratio"] == np.log(0.5)
+    assert found[["pehe_half", "log_ratio_half"]].isna().all(axis=None)
+
+
+def test_what_is_explored_is_small_and_the_same_twice():
+    assert explorer.page() == recorded() and len(recorded()) < 300_000
+    shown = json.loads(recorded())
+    names = {panel["table"] for panel in shown["panels"]}
+    assert {"ihdp_due", "ibm_due", "cmnist_due", "ihdp_gp", "toy", "bench_ihdp"} <= names
+    assert not [label for *_, label in shown["styles"].values() if re.search(r"[a-z]-[0-9a-z]", label)]
+
+
+def per_cent(log_ratio):
+    value = 100 * np.expm1(log_ratio)
+    return f"{value:+.{0 if abs(value) >= 9.95 else 1}f} %".replace("-", "−")
+
+
+def test_explored_numbers_are_the_recorded_ones(visit):
+    tab = visit("explorer")
+    tab.get_by_label("data").select_option("IHDP")
+    tab.get_by_label("estimator").select_option("T-learner")
+    tab.locator("select[name=size]").select_option("130")
+    found = explorer.errors(results.load("ihdp_t")).xs(130, level="labelled")
+    for method, row in found.drop("random").iterrows():
+        cells = tab.get_by_role("row", name=re.compile(f"^{style(method).label} ")).inner_text().split("\t")
+        assert cells[1:3] == [f"{row['n']:.0f}", per_cent(row["log_ratio"])]
+    assert tab.locator(".chart .line").count() == 2 * 2 and tab.locator(".chart .band").count() == 2
+    tab.get_by_role("radio", name="PEHE").check()
+    cells = tab.get_by_role("row", name=re.compile("^MACAL ")).inner_text().split("\t")
+    assert float(cells[2]) == float(f"{found.loc['macal', 'pehe']:.3g}")
+    for box in tab.get_by_role("checkbox").all():
+        box.check()
+    assert tab.locator(".chart .band").count() == 0
+
+
+def test_what_is_explored_has_an_address(visit):
+    tab = visit("explorer")
+    tab.get_by_label("data").select_option("toy")
+    tab.get_by_role("radio", name="PEHE").check()
+    tab.get_by_role("checkbox", name="Symmetry").check()
+    fragment = tab.evaluate("location.hash")
+    again = visit("explorer", fragment)
+    assert again.get_by_label("data").input_value() == "toy" and again.get_by_role("radio", name="PEHE").is_checked()
+    assert again.get_by_role("checkbox", name="Symmetry").is_checked()
+    assert again.locator(".chart").inner_html() == tab.locator(".chart").inner_html()
+    nonsense = visit("explorer", "#data=moon&by=guess&show=nobody")
+    assert (
+        nonsense.get_by_label("data").input_value() == "IHDP" and nonsense.locator(".chart svg[role=img]").count() == 1
+    )

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from reproduction.book import ROOT
+from reproduction.figures import explorer
 from reproduction.site import MATHJAX
 
 DEVICES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
@@ -194,6 +195,10 @@ def test_a_survey_is_planned_in_three_clicks(visitor, device):
     assert tab.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     troubles += barriers(tab)
     assert not troubles, "\n".join(troubles)
+
+
+def test_what_is_explored_is_what_is_recorded(site):
+    assert (site / "_static" / "play" / "results.json").read_text(encoding="utf-8") == explorer.page()
 
 
 def test_search_finds_a_word_of_the_book(visitor):

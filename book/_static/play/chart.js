@@ -52,8 +52,8 @@ export function lines(label, series, about) {
     const whole = seen.filter((p) => p.length > 3 && p.slice(2).every(Number.isFinite));
     const edge = [...whole.map((p) => `${x(p[0])},${y(p[3])}`), ...whole.reverse().map((p) => `${x(p[0])},${y(p[2])}`)];
     const path = seen.map((p) => `${x(p[0])},${y(p[1])}`).join(" ");
-    return (edge.length ? `<polygon points="${edge.join(" ")}" fill="${s.colour}" opacity="0.16"/>` : "") +
-      `<polyline points="${path}" fill="none" stroke="${s.colour}" stroke-width="2.2" stroke-dasharray="${s.dash ?? "none"}"/>`;
+    return (edge.length ? `<polygon points="${edge.join(" ")}" class="band" style="--c: ${s.colour}"/>` : "") +
+      `<polyline points="${path}" class="line" style="--c: ${s.colour}" stroke-dasharray="${s.dash ?? "none"}"/>`;
   });
   const zero = about.zero === undefined ? "" : `<line class="zero" x1="${LEFT}" x2="${W - RIGHT}" y1="${y(about.zero)}" y2="${y(about.zero)}"/>`;
   return framed(label, axes({ ...about, x, y, xRange, yRange }) + zero + drawn.join(""), series);
@@ -66,15 +66,15 @@ export function shares(label, bars, groups) {
     const sum = counts[0] + counts[1], cut = (W - 24) * (counts[0] / sum), y = 34 + k * step;
     const words = counts.map((n, g) => `${said(n)} ${groups[g].name}`).join(", ");
     return `<text x="12" y="${y - 7}">${escaped(name)}: ${escaped(words)}</text>` +
-      `<rect x="12" y="${y}" width="${cut}" height="22" fill="${groups[0].colour}"/>` +
-      `<rect x="${12 + cut}" y="${y}" width="${W - 24 - cut}" height="22" fill="${groups[1].colour}"/>`;
+      `<rect x="12" y="${y}" width="${cut}" height="22" class="area" style="--c: ${groups[0].colour}"/>` +
+      `<rect x="${12 + cut}" y="${y}" width="${W - 24 - cut}" height="22" class="area" style="--c: ${groups[1].colour}"/>`;
   });
   return framed(label, drawn.join(""), groups, step * bars.length + 12);
 }
 
 function framed(label, inside, series, height = H) {
-  const key = series.map((s) => `<li><svg viewBox="0 0 26 10" aria-hidden="true"><line x1="0" x2="26" y1="5" y2="5" stroke="${s.colour}" ` +
-    `stroke-width="3" stroke-dasharray="${s.dash ?? "none"}"/></svg>${escaped(s.name)}</li>`);
+  const key = series.map((s) => `<li><svg viewBox="0 0 26 10" aria-hidden="true"><line x1="0" x2="26" y1="5" y2="5" class="line" style="--c: ${s.colour}" ` +
+    `stroke-dasharray="${s.dash ?? "none"}"/></svg>${escaped(s.name)}</li>`);
   return `<figure class="chart"><svg viewBox="0 0 ${W} ${height}" role="img" aria-label="${escaped(label)}">${inside}</svg>` +
     `<ul class="key">${key.join("")}</ul><figcaption>${escaped(label)}</figcaption></figure>`;
 }
