@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from reproduction.book import ROOT
+from reproduction.figures import explorer
 from reproduction.site import MATHJAX
 
 DEVICES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
@@ -193,6 +194,24 @@ def test_stepper_obeys_mouse_and_keys(visitor, device):
     stepper.locator("input[type=range]").press("End")
     assert stepper.get_by_label("next pair").is_disabled()
     assert not troubles, "\n".join(troubles)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_survey_is_planned_in_three_clicks(visitor, device):
+    tab, troubles = visitor(device)
+    tab.goto("/book/plan_my_survey.html")
+    tab.get_by_role("button", name="try an example").click()
+    tab.get_by_role("button", name="Plan", exact=True).click()
+    with tab.expect_download() as download:
+        tab.get_by_role("button", name="Download plan.csv").click()
+    assert download.value.path().read_text(encoding="utf-8").startswith("person,round,treated")
+    assert tab.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    troubles += barriers(tab)
+    assert not troubles, "\n".join(troubles)
+
+
+def test_what_is_explored_is_what_is_recorded(site):
+    assert (site / "_static" / "play" / "results.json").read_text(encoding="utf-8") == explorer.page()
 
 
 def test_search_finds_a_word_of_the_book(visitor):

@@ -24,6 +24,7 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("html-page-context", _drop_repeated_scripts, priority=900)
     app.connect("build-finished", _copy_mathjax)
     app.connect("build-finished", _drop_unused)
+    app.connect("build-finished", _write_results)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -68,3 +69,11 @@ def _drop_unused(app: Any, error: Exception | None) -> None:
             page.write_text(UNUSED.sub("", page.read_text(encoding="utf-8")), encoding="utf-8")
         for script in Path(app.outdir, "_static").rglob("fontawesome/*/js/*"):
             script.unlink()
+
+
+def _write_results(app: Any, error: Exception | None) -> None:
+    """What the page *The results, to explore* fetches."""
+    if error is None and app.builder.format == "html":
+        from reproduction.figures import explorer  # imports that take seconds
+
+        Path(app.outdir, "_static", "play", "results.json").write_text(explorer.page(), encoding="utf-8")
