@@ -205,9 +205,10 @@ def test_from_a_csv_to_effects(tmp_path, monkeypatch, capsys):
     outcomes(people)[plan.index[:80]].rename("visits").rename_axis("person").to_csv("answers.csv")
     assert main(["observe", "campaign.json", "people.csv", "answers.csv"]) == 0
     ask = ["estimate", "campaign.json", "people.csv", "-o", "effects.csv"]
-    assert main([*ask, "--width", "9"]) == 0
+    assert main([*ask, "--width", "9", "--report", "report.html"]) == 0
     said = capsys.readouterr().out
     assert "average effect by the weights: " in said and "enough: the average effect's interval is" in said
+    assert "What the answers say" in (report := (tmp_path / "report.html").read_text()) and "Enough: the" in report
     effects = pd.read_csv("effects.csv")
     assert effects.columns.tolist() == ["person", "effect", "low", "high"] and len(effects) == 400
     assert main(ask) == 1 and "effects.csv is there already" in capsys.readouterr().err

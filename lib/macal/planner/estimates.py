@@ -81,7 +81,7 @@ class Estimates:
         model = models.as_model(model)
         if "prior" not in model.provides:
             raise ValueError(f"{type(model).__name__} has no posterior with a forecast; take 'joint-gp' or 'exact-gp'")
-        if len(np.unique(pool.t[known])) < 2:
+        if not self.both_arms_told:
             told = int((pool.t[known] == 1).sum())
             raise ValueError(f"both arms need answers, got {told} treated and {len(known) - told} control ones so far")
         (fitted,) = model.fit([models.Task(Split(pool.x[known], pool.t[known], y[known]), seed=self.rules.seed)])
@@ -94,6 +94,11 @@ class Estimates:
         told = told.assign(low=told.effect - told.reach, high=told.effect + told.reach).drop(columns="reach")
         verdict = "" if rule is None else _verdict(rule, belief, spreads["next"], costs["next"])
         return Findings(frames.like(told, self._table), belief.average, self._weighted(y), outlook, verdict)
+
+    @property
+    def both_arms_told(self) -> bool:
+        """Whether both arms have an outcome, from which effects can be estimated."""
+        return len(np.unique(self.people.problem.pool.t[np.isfinite(self._outcomes())])) == 2
 
     def _asked_and_to_come(self) -> dict[str, Indices]:
         """Units who are expected to have answered: now, after the next round, at the end."""
