@@ -10,7 +10,7 @@ from macal import models
 from macal.inference import EffectBelief, Estimate, Spread, StoppingRule, average_effect, spread
 from macal.inference.weighted import LEAST
 from macal.planner import frames
-from macal.planner.drawn import chances_of, drawn
+from macal.planner.drawn import Lottery, drawn, lottery
 from macal.planner.greedy import GreedyPlan
 from macal.planner.people import Columns, People
 from macal.planner.policy import Policy
@@ -59,7 +59,7 @@ class Estimates:
     people: People
     _plan: pd.DataFrame | None
     _table: Any
-    _chances: Outcomes
+    _lottery: Lottery
 
     def estimate(self, model: models.Model | str = "joint-gp", rule: StoppingRule | None = None) -> Findings:
         """Estimate every effect from the answers so far, with 95 % intervals, and forecast what is to come.
@@ -141,15 +141,15 @@ class Estimates:
         if plan is not None:
             later = plan[plan["round"] > self.asked]
             return [people.places(rows.index, "the plan") for _, rows in later.groupby("round")]
-        self._chances = chances_of(people, rules, task)
-        return drawn(people, rules, self._chances)
+        self._lottery = lottery(people, rules, task)
+        return drawn(people, rules, self._lottery)
 
     def _weights(self, units: Indices) -> dict[str, Outcomes]:
         """The column ``weight`` of drawn units, 1 over their chance."""
         if self.rules.draw is None:
             return {}
         if self._plan is None:
-            return {"weight": 1 / self._chances[units]}
+            return {"weight": 1 / self._lottery.chances[units]}
         return {"weight": self._plan["weight"].loc[self.people.table.index[units]].to_numpy()}
 
 
