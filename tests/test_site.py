@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from reproduction.book import ROOT
+from reproduction.figures import explorer
 from reproduction.site import MATHJAX
 
 DEVICES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
@@ -22,11 +23,15 @@ LOOK = """async () => {
     const root = document.documentElement, maths = [...document.querySelectorAll(".math")];
     const drawn = m => m.querySelector("mjx-container") && !m.querySelector("mjx-merror");
     const cut = m => m.scrollWidth > m.clientWidth + 1 && getComputedStyle(m).overflowX == "hidden";
+    const short = [...document.querySelectorAll("article abbr")].map(a => a.textContent);
     return {
         unrendered: maths.filter(m => !drawn(m)).map(m => m.textContent),
         clipped: maths.filter(cut).map(m => m.id || m.parentElement.textContent.slice(0, 60)),
         overflow: root.scrollWidth - root.clientWidth,
         theme: root.dataset.theme,
+        cut: [...document.querySelectorAll("div.highlight pre")]
+            .filter(pre => pre.scrollWidth > pre.clientWidth + 1).map(pre => pre.textContent.slice(0, 60)),
+        repeated: short.filter((name, k) => short.indexOf(name) < k),
     };
 }"""
 
@@ -148,7 +153,7 @@ def test_every_page_is_silent_rendered_and_fits(site, visitor, device):
         if page == "index.html":
             tab.wait_for_url("**/notebooks/index.html")
         seen = tab.evaluate(LOOK)
-        expected = {"unrendered": [], "clipped": [], "overflow": 0, "theme": scheme}
+        expected = {"unrendered": [], "clipped": [], "overflow": 0, "theme": scheme, "cut": [], "repeated": []}
         troubles += [f"{page}: {key} {value}" for key, value in seen.items() if value != expected[key]]
         if folder := os.environ.get("MACAL_SCREENSHOTS"):
             name = page.removesuffix(".html").replace("/", "-")
@@ -156,6 +161,15 @@ def test_every_page_is_silent_rendered_and_fits(site, visitor, device):
         if device == "desktop":
             troubles += [f"{page}: {fault}" for fault in barriers(tab)]
     assert not troubles, "\n".join(troubles)
+
+
+def test_the_first_use_of_a_short_name_says_what_it_stands_for(visitor):
+    tab, _ = visitor("desktop")
+    tab.goto("/notebooks/index.html")
+    meaning = tab.locator("article abbr", has_text="PEHE").get_attribute("title")
+    tab.goto("/book/glossary.html")
+    assert meaning and meaning in tab.locator("article").inner_text()
+    assert not tab.locator("article abbr").count()
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -180,6 +194,24 @@ def test_stepper_obeys_mouse_and_keys(visitor, device):
     stepper.locator("input[type=range]").press("End")
     assert stepper.get_by_label("next pair").is_disabled()
     assert not troubles, "\n".join(troubles)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_survey_is_planned_in_three_clicks(visitor, device):
+    tab, troubles = visitor(device)
+    tab.goto("/book/plan_my_survey.html")
+    tab.get_by_role("button", name="try an example").click()
+    tab.get_by_role("button", name="Plan", exact=True).click()
+    with tab.expect_download() as download:
+        tab.get_by_role("button", name="Download plan.csv").click()
+    assert download.value.path().read_text(encoding="utf-8").startswith("person,round,treated")
+    assert tab.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    troubles += barriers(tab)
+    assert not troubles, "\n".join(troubles)
+
+
+def test_what_is_explored_is_what_is_recorded(site):
+    assert (site / "_static" / "play" / "results.json").read_text(encoding="utf-8") == explorer.page()
 
 
 def test_search_finds_a_word_of_the_book(visitor):

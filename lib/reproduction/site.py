@@ -6,6 +6,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
+from sphinx import addnodes
+
 MATHJAX = "tex-svg-full.js"
 # the theme loads all icons twice, as fonts and as a script, of the fonts uses one, and calls a list what has no items
 UNUSED = re.compile(
@@ -17,10 +20,47 @@ UNUSED = re.compile(
 def setup(app: Any) -> dict[str, bool]:
     """Make this module a Sphinx extension: pages that raise no script error and take MathJax from the site itself."""
     app.connect("config-inited", lambda _, config: setattr(config, "mathjax_path", MATHJAX))
+    described: dict[str, str] = {}  # file of an image -> its alternative text
+    app.connect("doctree-read", lambda _, doctree: described.update(_descriptions(doctree)))
+    app.connect("doctree-resolved", lambda _, doctree, page: _describe_again(doctree, described))
+    app.connect("doctree-resolved", _expand_short_names)
     app.connect("html-page-context", _drop_repeated_scripts, priority=900)
     app.connect("build-finished", _copy_mathjax)
     app.connect("build-finished", _drop_unused)
+    app.connect("build-finished", _write_results)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _descriptions(doctree: nodes.document) -> dict[str, str]:
+    return {Path(image["uri"]).name: image["alt"] for image in doctree.findall(nodes.image) if image.get("alt")}
+
+
+def _describe_again(doctree: nodes.document, described: dict[str, str]) -> None:
+    """A figure that a page takes from another one has no place for an alternative text: it has the other one's."""
+    for image in doctree.findall(nodes.image):
+        if not image.get("alt") and (text := described.get(Path(image["uri"]).name)):
+            image["alt"] = text
+
+
+def _expand_short_names(app: Any, doctree: nodes.document, page: str) -> None:
+    """Let the first use of each of the glossary's short names on a page say what it stands for."""
+    glossary = app.env.get_doctree("book/glossary")
+    meaning = {
+        item[0].astext(): item[-1].astext()
+        for entries in glossary.findall(addnodes.glossary)
+        for item in entries.findall(nodes.definition_list_item)
+    }
+    if page == "book/glossary":
+        return
+    for text in list(doctree.findall(nodes.Text)):
+        if not isinstance(text.parent, nodes.paragraph | nodes.emphasis | nodes.strong | nodes.caption):
+            continue
+        parts = re.split(rf"\b({'|'.join(meaning)})\b", text) if meaning else []
+        if len(parts) > 1:
+            said = [(part, meaning.pop(part, None)) for part in parts if part]
+            text.parent.replace(
+                text, [nodes.abbreviation("", p, explanation=why) if why else nodes.Text(p) for p, why in said]
+            )
 
 
 def _drop_repeated_scripts(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
@@ -43,3 +83,11 @@ def _drop_unused(app: Any, error: Exception | None) -> None:
             page.write_text(UNUSED.sub("", page.read_text(encoding="utf-8")), encoding="utf-8")
         for script in Path(app.outdir, "_static").rglob("fontawesome/*/js/*"):
             script.unlink()
+
+
+def _write_results(app: Any, error: Exception | None) -> None:
+    """What the page *The results, to explore* fetches."""
+    if error is None and app.builder.format == "html":
+        from reproduction.figures import explorer  # imports that take seconds
+
+        Path(app.outdir, "_static", "play", "results.json").write_text(explorer.page(), encoding="utf-8")

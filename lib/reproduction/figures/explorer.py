@@ -1,0 +1,87 @@
+"""What the page *The results, to explore* shows: every recorded campaign's errors, as one small JSON.
+
+Made from the recorded tables whenever the site is rendered, so that it cannot lag behind them.
+"""
+
+import json
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+from scipy.special import stdtrit
+
+from macal.campaigns import results
+from macal.comparison import beside, log_ratio
+from macal.datasets import DATASETS
+from macal.plots import style
+from reproduction.claims import bench, readings
+from reproduction.figures.bench import label
+
+ESTIMATORS = {  # end of a table's name -> what its campaigns were judged by
+    "due": "deep kernel, as written",
+    "code": "deep kernel, as the code runs",
+    "gp": "exact GP per arm",
+    "s": "S-learner",
+    "t": "T-learner",
+    "x": "X-learner",
+    "dr": "DR-learner",
+    "forest": "causal forest",
+}
+
+
+def tables() -> Iterator[tuple[str, str, str, pd.DataFrame]]:
+    """Yield data set, estimator, name and rows of every recorded comparison of criteria.
+
+    Of a bench only estimators whose campaigns are complete: the others are not looked at before their end.
+    """
+    for dataset in DATASETS:
+        for end, estimator in ESTIMATORS.items():
+            table = readings.load(f"{dataset}_{end}")
+            if table is not None and dataset != "toy":
+                yield dataset, estimator, f"{dataset}_{end}", table
+    yield "toy", "exact GP per arm, Figure 1", "toy", results.load("toy")
+    for dataset, model in bench.load().index.droplevel("replication").unique():
+        table = results.load(f"bench_{dataset}")
+        yield dataset, f"{model}, the bench", f"bench_{dataset}", table[table["model"] == model]
+
+
+def errors(table: pd.DataFrame) -> pd.DataFrame:
+    """Errors on the replications that Random has too, by method and number of labels.
+
+    Returns:
+        ``n`` replications, mean ``pehe`` and mean ``log_ratio`` to Random's, each with half of Student's 95 % interval
+        (``pehe_half``, ``log_ratio_half``); halves are NaN where n is 1, ratios are NaN for Random.
+    """
+    rows = beside(table, "random")
+    rows = rows.merge(log_ratio(rows), how="left")
+    groups = rows.groupby(["method", "labelled"])
+    found = groups[["pehe", "log_ratio"]].mean().assign(n=groups.size())
+    margin = stdtrit((found["n"] - 1).clip(lower=1), 0.975) / found["n"] ** 0.5
+    halves = groups[["pehe", "log_ratio"]].std().mul(margin, axis=0).add_suffix("_half")
+    return found.join(halves)[["n", "pehe", "pehe_half", "log_ratio", "log_ratio_half"]]
+
+
+def panel(dataset: str, estimator: str, name: str, table: pd.DataFrame) -> dict[str, object]:
+    """A comparison of criteria as the page reads it: per method, lists of labels and of the columns of ``errors``."""
+    found = errors(table).reset_index()
+    methods = {str(method): _columns(rows.drop(columns="method")) for method, rows in found.groupby("method")}
+    return {"dataset": DATASETS[dataset].label, "estimator": estimator, "table": name, "methods": methods}
+
+
+def _columns(rows: pd.DataFrame) -> list[list[float | None]]:
+    return [[None if np.isnan(v) else float(f"{v:.4g}") for v in column] for _, column in rows.items()]
+
+
+def page() -> str:
+    """The JSON: the style of every method, and all panels."""
+    panels = [panel(*found) for found in tables()]
+    styles = {name: _look(name) for name in sorted({m for p in panels for m in p["methods"]})}
+    return json.dumps({"styles": styles, "panels": panels}, ensure_ascii=False, separators=(",", ":"))
+
+
+def _look(method: str) -> tuple[str, str, str]:
+    """Colour, line and label; a weight of the squared distance looks as that of the distance."""
+    colour, line, name = style(method.replace("-squared-", "-"))
+    if "-squared-" in method:
+        name = name.replace("MACAL", "MACAL, squared")
+    return colour or "#767676", line, label(method) if method.endswith("-ahead") else name

@@ -1,0 +1,352 @@
+"""What the book's things to play with compute, in a real browser, against the package."""
+
+import json
+import re
+from functools import cache, partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import numpy as np
+import pandas as pd
+import pytest
+from playwright.sync_api import expect
+
+import macal
+from macal import comparison, results
+from macal.acquisition import get, plan_batches
+from macal.plots import style
+from reproduction.book import ROOT
+from reproduction.figures import explorer
+
+N_POOLS = 200
+PLAN = """async pools => {
+    const {Pool, plan, inSlices} = await import("/play/planner.js"), plans = [];
+    for (const {x, t, labelled, sizes, ...criterion} of pools) {
+        const pool = new Pool(Float64Array.from(x.flat()), Uint8Array.from(t), labelled);
+        plans.push(await inSlices(plan(pool, criterion, sizes)));
+    }
+    return plans;
+}"""
+
+
+class Handler(SimpleHTTPRequestHandler):
+    """A silent one."""
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="module")
+def address():
+    """Where the modules are served, on this machine only."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=ROOT / "book" / "_static")) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def tab(browser, address):
+    """An empty page beside the modules."""
+    page = browser.new_page(base_url=address)
+    page.goto("/favicon.svg")
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def visit(browser, address):
+    """Opens what can be played with on a page of the book; no request is allowed after that, nor an error."""
+    tabs, troubles = [], []
+
+    def open_page(name, fragment=""):
+        text = (ROOT / "book" / f"{name}.md").read_text(encoding="utf-8")
+        html = "".join(re.findall(r"```\{raw\} html\n(.*?)```", text, flags=re.DOTALL)).replace("../_static/", "/")
+        tab = browser.new_page(base_url=address)
+        tabs.append(tab)
+        tab.route("**/page.html", lambda route: route.fulfill(body=f"<!doctype html>{html}", content_type="text/html"))
+        tab.route("**/results.json", lambda route: route.fulfill(body=recorded(), content_type="application/json"))
+        tab.goto(f"/page.html{fragment}", wait_until="networkidle")
+        tab.on("request", lambda request: troubles.append(request.url))
+        tab.on("console", lambda m: troubles.append(m.text))
+        tab.on("pageerror", lambda error: troubles.append(str(error)))
+        return tab
+
+    yield open_page
+    for page in tabs:
+        page.close()
+    assert not [trouble for trouble in troubles if not trouble.startswith("blob:")], troubles
+
+
+@cache
+def recorded():
+    return explorer.page()
+
+
+def pool(seed):
+    """A pool of a random size: spread, on a grid, or with twins, so that there are ties; with or without labels."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(2, 60)), int(rng.integers(1, 13))
+    x = rng.normal(size=(n, d))
+    if seed % 3 == 1:
+        x = np.round(x)
+    elif seed % 3 == 2:
+        x = x[rng.integers(0, max(1, n // 3), n)]
+    t = (rng.random(n) < rng.uniform(0.1, 0.9)).astype(int)
+    t[:2] = 0, 1
+    labelled = rng.choice(n, int(rng.integers(0, n // 2 + 1)), replace=False) if seed % 2 else []
+    return x, t, labelled, int(rng.integers(1, 8)), int(rng.integers(2, 12)), float(rng.choice([0, 0.5, 1, 2.5, 10]))
+
+
+@pytest.mark.parametrize("name", ["macal", "qhte", "random"])
+def test_plans_in_the_browser_are_the_packages(tab, unchecked, name):
+    asked, expected = [], []
+    for seed in range(N_POOLS):
+        x, t, labelled, n_queries, batch_size, alpha = pool(seed)
+        if name == "macal":
+            plan = macal.plan(x, t, labelled, n_queries, batch_size, alpha)
+        else:
+            plan = plan_batches(get(name), x, t, labelled, n_queries, batch_size, seed)
+        expected.append([batch.tolist() for batch in plan])
+        case = {"x": x.tolist(), "t": t.tolist(), "labelled": list(map(int, labelled))}
+        asked.append(case | {"sizes": [batch_size] * n_queries, "name": name, "alpha": alpha, "seed": seed})
+    found = tab.evaluate(PLAN, asked)
+    wrong = [seed for seed in range(N_POOLS) if found[seed] != expected[seed]]
+    assert not wrong, f"pools {wrong[:5]}: {found[wrong[0]]}, not {expected[wrong[0]]}"
+    assert sum(map(len, expected)) > 2 * N_POOLS
+
+
+@pytest.mark.parametrize("n, size", [(10_001, 201), (10_001, 200), (40_000, 30)])
+def test_draws_without_replacement_are_numpys(tab, n, size):
+    draw = """async ([n, size]) => {
+        const generator = new (await import("/play/pcg64.js")).Generator(7);
+        return [generator.choice(n, size), generator.choice(n, 3)];
+    }"""
+    rng = np.random.default_rng(7)
+    assert tab.evaluate(draw, [n, size]) == [rng.choice(n, k, replace=False).tolist() for k in (size, 3)]
+
+
+# ---------------------------------------------------------------- plan my survey
+
+
+@pytest.fixture
+def people():
+    """A table with numbers, categories, truth values, a constant, and some known outcomes."""
+    rng = np.random.default_rng(3)
+    n = 211
+    table = pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, n),
+            "income": rng.lognormal(8, 1, n),
+            "region": rng.choice(["north", "south", "Éire", "west, far"], n),
+            "insured": rng.random(n) < 0.3,
+            "wave": 7,
+            "free": rng.integers(0, 2, n),
+            "y": np.where(np.arange(n) % 20, np.nan, rng.normal(size=n)),
+        },
+        index=pd.Index([f"p-{k}" for k in range(n)], name="person"),
+    )
+    return table
+
+
+COVARIATES = ["age", "income", "region", "insured", "wave"]
+
+
+def test_encoding_is_the_packages_to_the_bit(tab, people):
+    encode = """async ([csv, roles]) => {
+        const {read, encode} = await import("/play/table.js"), {x, t, labelled} = encode(read(csv), roles);
+        return {x: [...x], t: [...t], labelled};
+    }"""
+    problem = macal.datasets.from_table(people, COVARIATES, "free", "y")
+    roles = ["identifier", *["covariate"] * 5, "treatment", "outcome"]
+    found = tab.evaluate(encode, [people.to_csv(), roles])
+    assert np.array_equal(np.reshape(found["x"], (len(people), -1)), problem.pool.x)
+    assert found["t"] == problem.pool.t.tolist() and found["labelled"] == problem.start.tolist()
+
+
+def choose(tab, csv, name="people.csv"):
+    tab.get_by_label("choose a file").set_input_files({"name": name, "mimeType": "text/csv", "buffer": csv.encode()})
+    tab.locator(".problem:not(:empty), [data-at=settings]:not([hidden])").first.wait_for()
+
+
+def test_a_file_becomes_the_schedule_of_the_package(visit, people, tmp_path):
+    tab = visit("plan_my_survey")
+    choose(tab, people.to_csv())
+    roles = ["identifier", *["covariate"] * 4, "left out", "treatment", "outcome"]
+    for column, role in zip(["person", *people], roles, strict=True):
+        assert tab.get_by_label(f"role of {column}").input_value() == role
+    tab.get_by_label("role of wave").select_option("covariate")
+    tab.get_by_label("people to ask").fill("54")
+    tab.get_by_label("per round").fill("9")
+    tab.get_by_label("weight of similarity").fill("0.75")
+    tab.get_by_label("seed").fill("11")
+    tab.get_by_role("button", name="Plan", exact=True).click()
+    tab.get_by_role("button", name="Download").wait_for()
+    problem = macal.datasets.from_table(people, COVARIATES, "free", "y")
+    for name, parameters in (("macal", {"alpha": 0.75}), ("qhte", {}), ("random", {})):
+        tab.locator(f"input[value={name}]").check()
+        with tab.expect_download() as download:
+            tab.get_by_role("button", name="Download").click()
+        download.value.save_as(tmp_path / "plan.csv")
+        expected = macal.schedule(problem, macal.get(name, **parameters), n_queries=6, batch_size=9, seed=11)
+        pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "plan.csv", index_col="person"), expected)
+        treated = int(expected.treated[11:].sum())
+        assert f"asks 54 people in 6 rounds: {treated} treated and {54 - treated} controls" in tab.inner_text(".answer")
+    assert tab.locator(".chart svg[role=img]").count() == 3
+
+
+GOOD = "id,age,bmi,free\n1,30,20,0\n2,40,22,1\n3,50,25,0\n4,61,31,1\n"
+
+
+@pytest.mark.parametrize(
+    "csv, said",
+    [
+        ("", "no rows"),
+        ("id,age,free\n", "no rows"),
+        ("id,age,age\n1,2,3\n", 'Two columns are called "age"'),
+        ("id,age,free\n1,30,0\n2,40\n", "Line 3 has 2 fields"),
+        ('id,age,free\n1,"30,0\n', "quotation mark"),
+        (GOOD.replace("40", ""), '"age" is missing in 1 of 4 rows, first in row 2'),
+        (GOOD.replace("40", "NA"), '"age" is missing in 1 of 4 rows'),
+        (GOOD.replace("40", "forty"), '"age" holds text, such as "forty"'),
+        (GOOD.replace("1\n", "0\n"), "No columns are the treatment"),
+        (GOOD.replace("40", "1e999"), "too large"),
+        ("age,free\n30,0\n30,1\n", "No column is left to compare"),
+        ("age,free,y\n30,0,1\n31,1,2\n", "nobody is left to ask"),
+    ],
+)
+def test_a_bad_table_ends_in_a_sentence(visit, csv, said):
+    tab = visit("plan_my_survey")
+    choose(tab, csv)
+    plan = tab.get_by_role("button", name="Plan", exact=True)
+    if plan.is_visible():
+        if said.startswith('"age" holds'):
+            tab.get_by_label("role of age").select_option("covariate")
+        plan.click()
+    tab.get_by_role("alert").get_by_text(said).wait_for(timeout=5000)
+    assert not tab.get_by_role("button", name="Download").is_visible()
+    choose(tab, GOOD)
+    expect(tab.get_by_role("alert")).to_be_empty()
+
+
+@pytest.mark.parametrize(
+    "field, value, said",
+    [
+        ("role of free", "covariate", "No columns are the treatment"),
+        ("role of age", "treatment", "2 columns are the treatment"),
+        ("role of id", "treatment", "2 columns are the treatment"),
+        ("role of age", "identifier", "2 columns are the identifier"),
+        ("people to ask", "5", "from 1 to 4"),
+        ("people to ask", "", "from 1 to 4"),
+        ("per round", "0", "The number per round"),
+        ("weight", "-1", "weight must be a number from 0"),
+        ("seed", "1.5", "The seed must be a whole number"),
+    ],
+)
+def test_bad_settings_end_in_a_sentence(visit, field, value, said):
+    tab = visit("plan_my_survey")
+    choose(tab, GOOD)
+    tab.get_by_label("people to ask").fill("2")
+    control = tab.get_by_label(field)
+    control.select_option(value) if field.startswith("role") else control.fill(value)
+    tab.get_by_role("button", name="Plan", exact=True).click()
+    tab.get_by_role("alert").get_by_text(said).wait_for(timeout=5000)
+
+
+@pytest.mark.parametrize(
+    "csv, said",
+    [
+        (GOOD.replace(",1\n", ",2\n"), 'must be 0 or 1, and row 2 holds "2"'),
+        ("id,age,free\n1,3,0\n2,4,0\n", "are controls"),
+    ],
+)
+def test_one_arm_and_a_wrong_treatment_are_named(visit, csv, said):
+    tab = visit("plan_my_survey")
+    choose(tab, csv)
+    tab.get_by_label("role of free").select_option("treatment")
+    tab.get_by_role("button", name="Plan", exact=True).click()
+    tab.get_by_role("alert").get_by_text(said).wait_for(timeout=5000)
+
+
+def test_a_long_plan_lives_and_can_be_stopped(visit):
+    tab = visit("plan_my_survey")
+    rng = np.random.default_rng(0)
+    many = pd.DataFrame(rng.normal(size=(3000, 20)).round(3), columns=[f"x{k}" for k in range(20)])
+    choose(tab, many.assign(treated=np.arange(3000) % 2).to_csv(index=False))
+    tab.get_by_label("people to ask").fill("1000")
+    tab.get_by_role("button", name="Plan", exact=True).click()
+    tab.get_by_role("button", name="stop").click(timeout=10_000)
+    assert not tab.get_by_role("progressbar").is_visible()
+    assert not tab.get_by_role("button", name="Download").is_visible()
+
+
+# ---------------------------------------------------------------- the results, to explore
+
+
+def test_errors_are_those_of_the_summary():
+    table = results.load("ihdp_t")
+    found = explorer.errors(table)
+    for size in table["labelled"].unique().tolist():
+        expected = comparison.summary(table, size)
+        there = found.xs(size, level="labelled").loc[expected.index]
+        assert np.array_equal(there["n"], expected["replications"])
+        columns = {"pehe": there["pehe"], "log_ratio": there["log_ratio"]}
+        columns["low"] = there["log_ratio"] - there["log_ratio_half"]
+        columns["high"] = there["log_ratio"] + there["log_ratio_half"]
+        mean = expected.rename(columns={"mean": "pehe"})[list(columns)]
+        pd.testing.assert_frame_equal(pd.DataFrame(columns), mean, rtol=1e-9, check_names=False)
+
+
+def test_replications_without_random_and_single_ones_are_told_apart():
+    rows = [("random", 0, 2.0), ("macal", 0, 1.0), ("macal", 1, 9.0)]
+    table = pd.DataFrame(rows, columns=["method", "replication", "pehe"]).assign(labelled=50)
+    found = explorer.errors(table)
+    assert found.loc[("macal", 50), "n"] == 1 and found.loc[("macal", 50), "log_ratio"] == np.log(0.5)
+    assert found[["pehe_half", "log_ratio_half"]].isna().all(axis=None)
+
+
+def test_what_is_explored_is_small_and_the_same_twice():
+    assert explorer.page() == recorded() and len(recorded()) < 300_000
+    shown = json.loads(recorded())
+    names = {panel["table"] for panel in shown["panels"]}
+    assert {"ihdp_due", "ibm_due", "cmnist_due", "ihdp_gp", "toy", "bench_ihdp"} <= names
+    assert not [label for *_, label in shown["styles"].values() if re.search(r"[a-z]-[0-9a-z]", label)]
+
+
+def per_cent(log_ratio):
+    value = 100 * np.expm1(log_ratio)
+    return f"{value:+.{0 if abs(value) >= 9.95 else 1}f} %".replace("-", "−")
+
+
+def test_explored_numbers_are_the_recorded_ones(visit):
+    tab = visit("explorer")
+    tab.get_by_label("data").select_option("IHDP")
+    tab.get_by_label("estimator").select_option("T-learner")
+    tab.locator("select[name=size]").select_option("130")
+    found = explorer.errors(results.load("ihdp_t")).xs(130, level="labelled")
+    for method, row in found.drop("random").iterrows():
+        cells = tab.get_by_role("row", name=re.compile(f"^{style(method).label} ")).inner_text().split("\t")
+        assert cells[1:3] == [f"{row['n']:.0f}", per_cent(row["log_ratio"])]
+    assert tab.locator(".chart .line").count() == 2 * 2 and tab.locator(".chart .band").count() == 2
+    tab.get_by_role("radio", name="PEHE").check()
+    cells = tab.get_by_role("row", name=re.compile("^MACAL ")).inner_text().split("\t")
+    assert float(cells[2]) == float(f"{found.loc['macal', 'pehe']:.3g}")
+    for box in tab.get_by_role("checkbox").all():
+        box.check()
+    assert tab.locator(".chart .band").count() == 0
+
+
+def test_what_is_explored_has_an_address(visit):
+    tab = visit("explorer")
+    tab.get_by_label("data").select_option("toy")
+    tab.get_by_role("radio", name="PEHE").check()
+    tab.get_by_role("checkbox", name="Symmetry").check()
+    fragment = tab.evaluate("location.hash")
+    again = visit("explorer", fragment)
+    assert again.get_by_label("data").input_value() == "toy" and again.get_by_role("radio", name="PEHE").is_checked()
+    assert again.get_by_role("checkbox", name="Symmetry").is_checked()
+    assert again.locator(".chart").inner_html() == tab.locator(".chart").inner_html()
+    nonsense = visit("explorer", "#data=moon&by=guess&show=nobody")
+    assert (
+        nonsense.get_by_label("data").input_value() == "IHDP" and nonsense.locator(".chart svg[role=img]").count() == 1
+    )
