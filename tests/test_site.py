@@ -201,6 +201,39 @@ def test_what_is_explored_is_what_is_recorded(site):
     assert (site / "_static" / "play" / "results.json").read_text(encoding="utf-8") == explorer.page()
 
 
+def test_claims_are_sorted_filtered_and_found(visitor):
+    tab, troubles = visitor("desktop")
+    tab.goto("/notebooks/ledger.html")
+    table = tab.locator(".ledger-table")
+
+    def column(k):
+        return [text.strip() for text in table.locator(f"tbody tr:visible td:nth-child({k})").all_inner_texts()]
+
+    keys, verdicts = column(1), column(4)
+    n = len(keys)
+    tab.get_by_role("button", name="as written", exact=True).click()
+    words = ["holds", "holds in part", "does not hold", "undecided", "not tested"]
+    places = [max(k for k, word in enumerate(words) if verdict.startswith(word)) for verdict in column(4)]
+    assert places == sorted(places) and len(places) == n and len(set(places)) > 2
+    assert table.locator("th[aria-sort=ascending]").inner_text().startswith("as written")
+    tab.get_by_role("button", name="as written", exact=True).click()
+    assert table.locator("th[aria-sort=descending]").count() == 1
+    tab.get_by_role("button", name="key").click()
+    assert column(1) == keys and column(4) == verdicts
+    tab.get_by_label("as written").select_option("does not hold")
+    refuted = sum(verdict.startswith("does not hold") for verdict in verdicts)
+    assert tab.locator(".ledger output").inner_text() == f"{refuted} of {n} claims"
+    assert len(column(1)) == refuted
+    tab.get_by_role("searchbox").fill("theorem 1")
+    assert 0 < len(column(1)) < refuted
+    tab.goto("/notebooks/ledger.html#claim-T1")
+    assert table.locator("tr.named").inner_text().startswith("T1") and len(column(1)) == n
+    table.get_by_role("link", name="link to claim F1a").click()
+    tab.wait_for_url("**#claim-F1a")
+    assert tab.locator("#claim-F1a").is_visible() and table.locator("tr.named").inner_text().startswith("F1a")
+    assert not troubles, "\n".join(troubles)
+
+
 def test_search_finds_a_word_of_the_book(visitor):
     tab, troubles = visitor("desktop")
     tab.goto("/search.html?q=treatment")
