@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from reproduction.claims import bounds
+from reproduction.theory import risk
 
 
 def test_t2():
@@ -38,6 +39,8 @@ def test_ladder():
     ladder = bounds.bound_ladder()
     assert (ladder["pehe"] <= ladder["tight"]).all()
     np.testing.assert_allclose(ladder["loose"] - ladder["tight"], 0.36, atol=1e-12)
+    between = risk.wasserstein_line(*(risk.normal_law(bounds.GRID, c) for c in (-1.0, 1.0)), bounds.GRID)
+    assert (2 * ladder["constant"] * between > 0.6 * ladder["loose"]).all()  # most of the bound is the distance
     assert ladder["constant"][4] == pytest.approx(2.15, abs=5e-3)
     assert ladder["constant"][4] / ladder["constant"][20] == pytest.approx(12.8, abs=0.05)
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from reproduction.claims import RULES, weighted
-from reproduction.studies import tables
+from reproduction.studies import quotas, tables
 from reproduction.studies import weighted as study
 
 WIDTHS = {("srs", 100): 2.0**0.5, ("srs", 200): 1.0, ("srs", 400): 0.5**0.5}  # width^2 = 200 / labels
@@ -112,3 +112,10 @@ def test_a_sample_without_enough_of_an_arm_is_refused(monkeypatch):
     assert 0 < rows.refused["srs", 100] == (few.treated < 15).sum() == few.width.isna().sum() < 4
     assert rows.simulations["srs", 100] == 4 - rows.refused["srs", 100]
     assert rows.width["srs", 100] == pytest.approx(few.width.mean()) and rows.refused["ate", 200] == 0
+
+
+def test_a_simulation_under_quotas_keeps_to_them_and_comes_out_again():
+    rows = quotas.simulate("trial", 3)
+    assert [row["design"] for row in rows] == ["quotas", "costs"] and not any(row["broken"] for row in rows)
+    assert rows[0]["asked"] == 200 and all(row["treated"] >= 0.6 * row["asked"] for row in rows)
+    assert rows == quotas.simulate("trial", 3) and all(0 < row["width"] < 3 for row in rows)

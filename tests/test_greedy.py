@@ -13,6 +13,7 @@ from reproduction.claims.bounds import ALL_PAIRS
 from reproduction.theory import greedy
 
 SEEDS = st.integers(0, 10_000)
+NINE = np.arange(9.0)[:, None]
 FIVE = np.arange(5.0)[:, None]
 
 
@@ -35,6 +36,12 @@ def test_five_places():
     assert greedy.share_of_best(value, range(5), 3) == pytest.approx(1)
     slow = greedy.variance_reduction(matern12(FIVE, FIVE, 1.5))
     assert greedy.share_of_best(slow, range(5), 2) == pytest.approx(0.9341, abs=1e-4)
+
+
+@pytest.mark.parametrize("kernel", [rbf, matern12])
+def test_greedy_is_never_far_behind_on_nine_places(kernel):
+    value = greedy.variance_reduction(kernel(NINE, NINE, 1.5))
+    assert min(greedy.share_of_best(value, range(9), n) for n in range(1, 7)) > 0.85
 
 
 def test_independent_units_add_up():

@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import RidgeCV
 
-from macal.inference import average_effect, crossed_propensity, draw, inclusion, worth_for_ate
+from macal.inference import average_effect, crossed_propensity, draw, draw_balanced, inclusion, worth_for_ate
 from macal.inference.ridge import PENALTIES, Ridge
 from macal.inference.sampling import proportional
 from macal.inference.weighted import _folds, _outcomes, scores
@@ -53,6 +53,35 @@ def test_the_first_of_a_sample_are_as_good_as_any():
     chances = inclusion(np.arange(1.0, 11.0), 4, 0.2)
     counts = np.bincount([draw(chances, rng)[0] for _ in range(times)], minlength=10)
     np.testing.assert_allclose(counts / times, chances / 4, atol=4 * np.sqrt(0.25 / times))
+
+
+@given(st.integers(0, 10**6))
+def test_balanced_draws_keep_numbers_and_cost(seed):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 12, rng.integers(1, 5))
+    strata, n = np.repeat(np.arange(len(sizes)), sizes), sizes.sum()
+    cost = rng.choice([rng.uniform(1, 9, n), rng.integers(1, 4, n).astype(float)])
+    numbers = [int(rng.integers(1, size + 1)) for size in sizes]
+    chances = np.concatenate([inclusion(rng.uniform(0.1, 1, s), k, 0.2) for s, k in zip(sizes, numbers, strict=True)])
+    units = draw_balanced(chances, strata, cost, rng)
+    assert np.bincount(strata[units], minlength=len(sizes)).tolist() == numbers and len(set(units)) == len(units)
+    play = max(np.ptp(cost[strata == k]) for k in range(len(sizes)))
+    assert abs(cost[units].sum() - chances @ cost) <= play * (1 + 1e-6)
+
+
+def test_balanced_draws_have_their_chances():
+    rng = np.random.default_rng(1)
+    strata, cost = np.repeat([0, 1, 2], [9, 6, 5]), rng.uniform(1, 9, 20)
+    sizes = zip((9, 6, 5), (4, 2, 3), strict=True)
+    chances = np.concatenate([inclusion(rng.uniform(0.1, 1, n), k, 0.2) for n, k in sizes])
+    seen = sum(np.bincount(draw_balanced(chances, strata, cost, rng), minlength=20) for _ in range(4000))
+    spread = np.sqrt(chances * (1 - chances) / 4000)
+    assert (np.abs(seen / 4000 - chances) <= 4 * spread + 1e-9).all()
+
+
+def test_balanced_draws_refuse_a_stratum_without_a_whole_number():
+    with pytest.raises(ValueError, match=r"a whole number; got 1\.5"):
+        draw_balanced(np.full(6, 0.5), np.repeat([0, 1], 3), np.ones(6), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Leakage, value and reach of pairs, against dense algebra, brute force and simulation."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -175,6 +177,9 @@ def test_the_sign_of_the_correlation_decides():
     assert paired.error(-0.5, 0.01) == pytest.approx(0.2673, abs=5e-5)
     assert shifted.error(-0.5, 0.01) == pytest.approx(0.1997, abs=5e-5)
     assert paired.error(0.9, 0.01) == pytest.approx(0.0325, abs=5e-5) and shifted.error(0.9, 0.01) > 0.17
+    assert paired.error(0.5, 0.01) < shifted.error(0.5, 0.01)
+    even = (shifted.error(0.0, 0.01) - paired.error(0.0, 0.01)) / (shifted.value(1.0) - paired.value(1.0))
+    assert abs(even) < 0.1
 
 
 @given(st.integers(0, 10_000), st.floats(-0.99, 0.99), st.sampled_from([1e-3, 0.1, 1.0]))
@@ -225,10 +230,13 @@ def test_pairs_are_as_close_as_promised(seed, alpha, k):
     x, t, start = examples.two_clouds(seed, treated=12, control=14)
     order = np.concatenate([start, *macal.plan(x, t, start, 1, 2 * k + 2, alpha)])
     done, (i, j) = order[:-2], order[-2:]
-    free = [pair_search.free(t, done, arm) for arm in (0, 1)]
-    m = [pair_search.novelty(x, t, done, free[arm], arm, "euclidean") for arm in (0, 1)]
-    h = [np.linalg.norm(x[free[1 - arm]] - x[free[arm][m[arm].argmax()]], axis=1).min() for arm in (0, 1)]
-    assert np.linalg.norm(x[i] - x[j]) <= min(h[1] + m[0].max() / alpha, h[0] + m[1].max() / alpha) + 1e-9
+    assert np.linalg.norm(x[i] - x[j]) <= pair_search.pair_reach(x, t, done, alpha) + 1e-9
+
+
+def test_reach_of_a_pair_by_hand():
+    x, t = np.array([[0.0], [3.0], [1.0], [10.0], [6.0]]), np.array([1, 1, 0, 0, 0])
+    # labelled: 0 and 10; m_1 = 3 at 3.0, whose nearest free control is 2 away; m_0 = 9 at 1.0, 2 from 3.0
+    assert pair_search.pair_reach(x, t, [0, 3], 4.0) == min(2 + 9 / 4, 2 + 3 / 4)
 
 
 @given(st.integers(0, 10_000))
@@ -239,10 +247,81 @@ def test_variance_bound(seed):
     variance = pairing.residuals(pairing.ridge(kernel, 1e-10), kernel, targets, labels, labels).one
     bound = pairing.variance_bound(macal.metrics.nearest_distance(targets, labels), 0.7)
     assert (variance <= bound + 1e-7).all()
+    assert (bound <= (macal.metrics.nearest_distance(targets, labels) / 0.7) ** 2 + 1e-15).all()
     alone = pairing.residuals(pairing.ridge(kernel, 1e-12), kernel, targets, labels[:1], labels[:1]).one
     np.testing.assert_allclose(
         alone, pairing.variance_bound(np.linalg.norm(targets - labels[0], axis=1), 0.7), atol=1e-9
     )
+
+
+def test_random_designs_leak_more_than_interleaved_ones():
+    rng, targets = np.random.default_rng(0), np.linspace(-4.5, 4.5, 600)[:, None]
+    x, step = np.linspace(-5, 5, 25, retstep=True)
+    designs = [tuple(rng.uniform(-5, 5, (2, 25, 1))) for _ in range(20)] + [(x[:, None], x[:, None] + step / 2)]
+    smoother = pairing.ridge(pairing.rbf(0.8), 1e-3)
+    *drawn, interleaved = (rms(pairing.leakage(smoother, targets, *design, rough)) for design in designs)
+    assert np.mean(drawn) > 2 * interleaved
+
+
+@pytest.mark.parametrize("offset", [1.0, -1.0])
+def test_leakage_is_proportional_to_the_gap(offset):
+    gaps = np.geomspace(1e-4, 1e-2, 6)
+    worst = [pairing.worst_leakage(SMOOTHERS["ridge"], KERNEL, LINE, SPOTS, SPOTS + offset * g).max() for g in gaps]
+    assert np.polyfit(np.log(gaps), np.log(worst), 1)[0] == pytest.approx(1, abs=0.05)
+
+
+def test_a_negative_cross_term_saves_more_than_the_share():
+    left, right, middle = (np.array([[place]]) for place in (-0.3, 0.3, 0.0))
+    copy, share = pairing.nearest_mean(1), pairing.value_share(rho=0.5)
+    paired, astride = (pairing.residuals(copy, pairing.rbf(), middle, left, zero) for zero in (left, right))
+    assert np.isclose(astride.one, astride.zero) and astride.cross < 0
+    assert share < 1 - paired.error(0.5) / astride.error(0.5) < pairing.largest_saving(share)
+
+
+def test_pairs_waste_labels_on_the_toy_surfaces():
+    targets, (x, step) = np.linspace(-4.5, 4.5, 600)[:, None], np.linspace(-5, 5, 10, retstep=True)
+    smoother = pairing.ridge(pairing.rbf(0.8), 1e-3)
+
+    def one(x):
+        return np.sin(2 * x[:, 0])
+
+    def zero(x):
+        return np.cos(2 * x[:, 0])
+
+    designs = ((x[:, None], (x + offset * step)[:, None]) for offset in (0, 0.5))
+    errors = [rms(pairing.effect_error(smoother, targets, *design, one, zero)) for design in designs]
+    assert errors == pytest.approx([0.1065, 0.0648], abs=5e-5)
+
+
+def test_without_noise_the_joint_error_of_pairs_falls_with_the_correlation():
+    errors = [pairing.joint_error(KERNEL, LINE, SPOTS, SPOTS, rho, 1e-12) for rho in (0.0, 0.9)]
+    assert errors[1] / errors[0] == pytest.approx(0.1, rel=1e-8)  # as Var(tau) does, by 1 - rho
+
+
+def test_the_weight_moves_balance_far_more_than_coverage():
+    found = {0.0: [], 10.0: []}
+    for seed, (alpha, own) in product(range(3), found.items()):
+        x, t, start = examples.two_clouds(seed, treated=200, control=400, shift=2.0)
+        order = np.concatenate(macal.plan(x, t, start, 1, 100, alpha=alpha))
+        near = [macal.metrics.nearest_distance(x, x[order[t[order] == arm]]) <= 0.4 for arm in (0, 1)]
+        own.append((near[0][order[t[order] == 1]].mean(), (near[0] & near[1]).mean()))
+    apart, close = (np.mean(own, axis=0) for own in found.values())
+    assert apart[0] < 0.6 and close[0] == 1 and abs(close[1] - apart[1]) < 0.15
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_rate_with_twins(d):
+    places, ks = np.random.default_rng(d).uniform(size=(306, d)), [2, 8, 32, 128]
+    x, t = np.concatenate([places[:303], places[3:]]), np.repeat([1, 0], 303)
+    labelled = np.r_[:3, 603:606]  # three of each arm, no twins of each other
+    order = np.concatenate([labelled, *macal.plan(x, t, labelled, 1, 256)])
+    start = macal.metrics.wasserstein(x[labelled], t[labelled])
+    for k in ks:
+        done = order[: 6 + 2 * k]
+        near = [macal.metrics.nearest_distance(places[3:303], x[done[t[done] == arm]]) for arm in (0, 1)]
+        cover = sum((m**2).mean() for m in near)
+        assert cover <= 32 * d / np.floor((k // 2) ** (1 / d)) ** 2
+        assert macal.metrics.wasserstein(x[done], t[done]) == pytest.approx(start * 3 / (3 + k), abs=1e-9)
 
 
 @pytest.mark.parametrize("paired", [False, True])
@@ -290,11 +369,21 @@ class TestSchedule:
         assert table.loc[5, 0.6] == pytest.approx(left.error(0.6, 0.01), abs=1e-9)
         assert table.index.tolist() == [5, 10, 20, 40, 80] and (np.diff(table[0.0]) < 0).all()
 
-    def test_no_fixed_weight_is_best_throughout_and_rolling_follows(self):
-        plans = {a: [schedule.fixed(pool, a) for pool in self.pools] for a in schedule.ALPHAS}
-        weights, orders = zip(*(schedule.rolling(pool, 0.0) for pool in self.pools), strict=True)
-        table = schedule.mean_errors(plans | {"rolling": orders}, self.pools, [0.0])[0.0].unstack("pairs")
+    @pytest.mark.parametrize("shift", [0.5, 2.0])
+    def test_no_fixed_weight_is_best_throughout_and_rolling_follows(self, shift):
+        pools = schedule.pools(2, shift)
+        plans = {a: [schedule.fixed(pool, a) for pool in pools] for a in schedule.ALPHAS}
+        weights, orders = zip(*(schedule.rolling(pool, 0.0) for pool in pools), strict=True)
+        _, wrong = zip(*(schedule.rolling(pool, 0.3, lengthscale=0.6, noise=0.05) for pool in pools), strict=True)
+        table = schedule.mean_errors(plans | {"rolling": orders, "wrong": wrong}, pools, [0.0])[0.0].unstack("pairs")
+        wrong = table.loc["wrong"]
+        table = table.drop("wrong")
         best = table.drop("rolling").min()
-        assert (table.loc["rolling"] <= 1.03 * best).all()
+        assert (table.loc["rolling"] <= 1.03 * best).all() and (wrong < 1.15 * best).all()
         assert (table.drop("rolling").div(best).max(axis=1) > 1.1).all()
         assert np.median(weights, axis=0)[0] >= 2.5 > np.median(weights, axis=0)[-1]
+
+    def test_pairing_a_cover_pays_where_surfaces_are_alike(self):
+        plans = {p: [schedule.covering(pool, p) for pool in self.pools] for p in (False, True)}
+        error = schedule.mean_errors(plans, self.pools, (0.0, 0.9)).unstack("rule")
+        assert (error[0.0, False] < error[0.0, True]).all() and (error[0.9, True] < error[0.9, False]).all()

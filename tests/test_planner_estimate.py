@@ -1,5 +1,7 @@
 """A campaign that is drawn, answered, estimated and stopped: in Python and on the command line."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +10,7 @@ from test_planner import COVARIATES, make, make_people
 from macal import Planner, models
 from macal.__main__ import main
 from macal.inference import StoppingRule, average_effect, spread
+from macal.planner import drawn
 from macal.registry import UnknownName
 
 DRAWN = {"budget": 120, "batch_size": 40, "draw": "effect", "uniform": 0.3}
@@ -71,20 +74,66 @@ def test_a_draw_is_made_once_and_survives_the_file(tmp_path):
     assert make(people, **DRAWN | {"seed": 1})[1].index.tolist() != plan.index.tolist()
 
 
+MONEY = {"budget": 1500, "cost": "fee", "quotas": ["region>=20", "free=1<=40%"], "include": "yes", "exclude": "no"}
+
+
+def marked(n=400):
+    return make_people(n).assign(yes=np.arange(n) == 3, no=lambda d: (d.age > 75) & ~(np.arange(n) == 3))
+
+
+@pytest.mark.parametrize("way", ["effect", "criterion"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_draw_keeps_to_quotas_and_money(way, seed):
+    people = marked()
+    _, plan = make(people, **DRAWN | MONEY | {"draw": way, "seed": seed})
+    asked = people.set_index("person").loc[plan.index]
+    assert 1500 - 60 <= plan.cost.sum() <= 1500 and plan.cost.tolist() == asked.fee.tolist()
+    assert asked.region.value_counts().min() >= 20 and asked.free.mean() <= 0.4
+    assert plan.weight["p3"] == pytest.approx(1) and not asked.no.any() and plan.index.is_unique
+
+
+def test_everybody_has_the_chance_that_the_weights_say():
+    people = marked(60)
+    options = {"budget": 400, "quotas": ["region>=4"], "cost": "fee", "exclude": "no", "include": "yes"}
+    planner, _ = make(people, draw="effect", uniform=0.3, **options)
+    pool, rules, chosen = planner.people, planner.rules, planner._lottery
+    may = ~people.no.to_numpy()
+    assert ((chosen.chances > 0) == may).all() and chosen.chances[3] == pytest.approx(1)
+    seen, costs = np.zeros(60), []
+    for seed in range(2000):
+        (units,) = drawn.drawn(pool, replace(rules, seed=seed, batch_size=None), chosen)
+        seen[units] += 1
+        costs.append(pool.cost[units].sum())
+        assert people.region.iloc[units].value_counts().min() >= 4
+    assert max(costs) <= 400 and np.ptp(costs) < 2 * np.ptp(pool.cost)
+    spread = np.sqrt(chosen.chances * (1 - chosen.chances) / 2000)
+    assert (np.abs(seen / 2000 - chosen.chances) <= 4.5 * spread).all()
+
+
+def test_the_cheap_are_drawn_more_often_and_the_money_goes_farther():
+    people = make_people(400)
+    people["fee"] = np.where(np.arange(400) % 2, 4.0, 16.0)
+    _, plan = make(people, **DRAWN | {"budget": 800, "cost": "fee", "uniform": 0.1})
+    cheap = plan.cost == 4
+    # chances go with the root of the cost, but for the uniform tenth
+    assert plan.weight[~cheap].median() / plan.weight[cheap].median() == pytest.approx(1.8, abs=0.2)
+    assert len(plan) > 85
+
+
 @pytest.mark.parametrize(
     ("demand", "said"),
     [
-        ({"quotas": ["region>=5"]}, "quotas"),
-        ({"cluster": "household"}, "clusters"),
-        ({"cost": "fee"}, "costs that differ"),
-        ({"response": 0.5}, "chances to answer below 1"),
-        ({"include": "yes", "cost": "fee"}, "people who must be asked and costs that differ"),
+        ({"cluster": "household"}, "cannot keep to clusters; leave that out, or plan without draw"),
+        ({"response": 0.5}, "cannot keep to chances to answer below 1, of which nobody knows"),
+        ({"cost": "fee", "batch_size": None, "batch_cost": 50.0}, "cannot keep to rounds of so much money where costs"),
+        ({"quotas": ["region=north<=0"]}, "leave nobody with region = north a chance to be drawn, .*; exclude them"),
+        ({"quotas": ["region=north>=20", "region=north<=10%"]}, "no plan can meet these"),
+        ({"quotas": ["region=south>=70", "region=west>=60"]}, "no plan can meet these 3 demands together"),
     ],
 )
 def test_demands_that_a_draw_cannot_keep_to(demand, said):
-    people = make_people(400).assign(yes=np.arange(400) == 3)
-    with pytest.raises(ValueError, match=f"cannot keep to {said}; leave that out, or plan without draw"):
-        make(people, **DRAWN | demand)
+    with pytest.raises(ValueError, match=said):
+        make(make_people(400), **DRAWN | demand)
 
 
 @pytest.mark.parametrize(("options", "kind"), [({"draw": "effects"}, UnknownName), ({"uniform": 0.0}, ValueError)])
@@ -205,9 +254,10 @@ def test_from_a_csv_to_effects(tmp_path, monkeypatch, capsys):
     outcomes(people)[plan.index[:80]].rename("visits").rename_axis("person").to_csv("answers.csv")
     assert main(["observe", "campaign.json", "people.csv", "answers.csv"]) == 0
     ask = ["estimate", "campaign.json", "people.csv", "-o", "effects.csv"]
-    assert main([*ask, "--width", "9"]) == 0
+    assert main([*ask, "--width", "9", "--report", "report.html"]) == 0
     said = capsys.readouterr().out
     assert "average effect by the weights: " in said and "enough: the average effect's interval is" in said
+    assert "What the answers say" in (report := (tmp_path / "report.html").read_text()) and "Enough: the" in report
     effects = pd.read_csv("effects.csv")
     assert effects.columns.tolist() == ["person", "effect", "low", "high"] and len(effects) == 400
     assert main(ask) == 1 and "effects.csv is there already" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from itertools import combinations, product
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -214,3 +215,22 @@ def test_as_many_classes_as_controls_are_all_pairs(monkeypatch):
     monkeypatch.setattr(offers, "CLASSES", int((t == 0).sum()))
     in_classes = make_task("macal", x, t, [], demands, cost).batches()
     assert [b.tolist() for b in every] == [b.tolist() for b in in_classes] and len(every) > 2
+
+
+def test_after_a_refusal_only_its_unit_is_looked_at_again(unchecked):
+    rng = np.random.default_rng(0)
+    n, other = 40, np.broadcast_to(np.arange(40, 100), (40, 60))
+    pairs = offers.Offers(np.arange(n), other, rng.random((n, 60)), np.ones((n, 60)), np.ones((n, 60)))
+    ledger, m = SimpleNamespace(open=np.ones(100, bool), left=lambda: np.inf), rng.random(100)
+    looked, look = [], pairs._look
+    pairs._look = lambda rows, *rest: (looked.extend(rows.tolist()), look(rows, *rest))[1]
+    refused, gains = set(range(n)), []
+    for _ in range(5):
+        looked.clear()
+        i, j, gain = pairs.best(m, ledger)
+        assert set(looked) <= refused | {i}
+        pairs.drop(i, j)
+        gains.append(gain)
+        refused = {i}
+    every = m[:n, None] + m[40:] - np.random.default_rng(0).random((n, 60))
+    assert np.allclose(gains, np.sort(every.ravel())[::-1][:5])

@@ -11,8 +11,11 @@ from test_site import DEVICES
 
 from macal import Planner, metrics
 from macal.__main__ import main
+from macal.acquisition.bald import logistic_propensity
+from macal.inference import StoppingRule
 from macal.planner.report import document, overlap, page
 from macal.planner.report.document import protocol
+from reproduction.studies import weighted
 
 EVIL = "</td><script>alert(1)</script>"
 
@@ -71,6 +74,63 @@ def test_answers_change_what_it_says(planner):
     own.replan()
     text = document(own)
     assert "1 rounds have been asked: 8 answers came, and 2 people will not answer." in unescape(text)
+
+
+@pytest.fixture(scope="module")
+def answered():
+    people = make_people()
+    own = Planner("free", 60, covariates=COVARIATES, identifier="person", batch_size=20)
+    own.plan(people)
+    own.observe((people.age / 10 + people.free).set_axis(people.person)[own.planned.index[:40]])
+    return own
+
+
+class TestEstimate:
+    def test_it_says_what_the_answers_say(self, answered, tmp_path):
+        found = answered.estimate(rule=StoppingRule(width=9))
+        answered.report(tmp_path / "plan.html", found)
+        text = (tmp_path / "plan.html").read_text()
+        said = unescape(re.sub(r"<svg.*?</svg>|<[^>]*>", " ", text, flags=re.DOTALL))
+        assert "What the answers say" in said and "40 answers" in said and "by the weights" not in said
+        cells = [page.number(v) for v in (found.average.value, found.average.low, *found.outlook.width)]
+        assert all(f"<td class=n>{cell}</td>" in text for cell in cells)
+        assert found.verdict[1:] in said and "Effects of all people in ascending order" in text
+
+    def test_by_itself_once_both_arms_have_answered(self, planner, answered):
+        assert "What the answers say" in document(answered)
+        assert "What the answers say" not in document(planner)  # nobody has answered
+        own = Planner("free", 60, covariates=COVARIATES, identifier="person")
+        own.plan(make_people())
+        own.observe(dict.fromkeys(own.planned.index[own.planned.free == 1][:5], 1.0))
+        assert not own.both_arms_told and "What the answers say" not in document(own)
+
+
+class TestOverlap:
+    def test_poor_overlap_is_said_by_its_number(self):
+        score = np.full(200, 0.5)
+        score[:10] = 0.01
+        assert overlap.warning(score) == ""
+        score[10] = 0.99
+        assert "overlap is poor: 6% of people could hardly have been in the other arm" in overlap.warning(score)
+
+    def test_where_intervals_hold_nothing_is_said(self):
+        said = {}
+        for name, world in weighted.WORLDS.items():
+            draws = [weighted.people(world, np.random.default_rng(seed)) for seed in range(3)]
+            said[name] = {bool(overlap.warning(logistic_propensity(x, t))) for x, t, *_ in draws}
+        assert said == {"observed": {False}, "curved": {True}, "trial": {False}}  # as *Is it enough?* measures
+
+    def test_the_report_and_the_command_warn(self, tmp_path, monkeypatch, capsys):
+        monkeypatch.chdir(tmp_path)
+        people = make_people()
+        people["free"] = (people.age + np.random.default_rng(0).normal(size=200) > 50).astype(int)
+        people.to_csv("people.csv", index=False)
+        ask = ["plan", "people.csv", "--treatment", "free", "--budget", "20", "-o", "plan.csv", "--report", "plan.html"]
+        assert main(ask) == 0
+        told = capsys.readouterr()
+        assert told.err.startswith("warning: overlap is poor: ") and "warning" not in told.out
+        text = (tmp_path / "plan.html").read_text()
+        assert '<p class="warning">Overlap is poor: ' in text
 
 
 class TestNumbers:

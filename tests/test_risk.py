@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import wasserstein_distance
 
+from macal import metrics, plan
 from macal.kernels import posterior_variance, rbf
 from reproduction.claims.bounds import z_score
-from reproduction.theory import risk
+from reproduction.theory import examples, risk
 
 GRID = np.linspace(-5, 5, 401)
 SEEDS = st.integers(0, 10_000)
@@ -177,6 +178,22 @@ def test_anchored_bound_with_any_errors(seed):
     assert (zero[0] - zero[1]) ** 2 @ p <= sum(a.squared for a in arms) + 1e-9
 
 
+def test_expected_error_of_an_effect():
+    rng, length = np.random.default_rng(0), 0.6
+    x = GRID[::4, None]
+    law = sum(risk.normal_law(x[:, 0], c) for c in (-1.0, 1.0)) / 2
+    done = np.arange(9, 92, 9)
+    cross, gram = rbf(x, x[done], length), rbf(x[done], x[done], length)
+    variance = posterior_variance(cross, gram, np.ones(len(x)), 0.0)
+    root = np.linalg.cholesky(rbf(x, x, length) + 1e-10 * np.eye(len(x)))
+    f = root @ rng.normal(size=(len(x), 4000))
+    errors = risk.ridge_weights(cross, gram, 1e-12) @ f[done] - f
+    pehe = law @ (errors[:, :2000] - errors[:, 2000:]) ** 2
+    m2 = ((x - x[done].T) ** 2).min(axis=1)
+    exact, middle, last = (2 * law @ part for part in (variance, 1 - np.exp(-m2 / length**2), m2 / length**2))
+    assert abs(z_score(pehe, float(exact))) < 4 and exact <= middle <= last
+
+
 @given(SEEDS)
 def test_nearest_label_is_the_cheapest_way(seed):
     rng = np.random.default_rng(seed)
@@ -231,3 +248,58 @@ def test_shrinkage_is_an_average_of_its_parts(seed):
     b = v + 3 * w + zeta
     parts = (v[:-1] * risk.shrinkage(v) + 3 * w[:-1] * risk.shrinkage(w)) / b[:-1]
     np.testing.assert_allclose(risk.shrinkage(b), parts, atol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "end"), [("fast", 0.714), ("slow", 1.541)])
+def test_neither_variance_has_the_claimed_size(name, end):
+    i = np.arange(201)
+    v = {"fast": 2 * 0.9**i, "slow": 2 / np.sqrt(1 + i)}[name]
+    b = v + 25 / (5 + i)
+    assert b[-1] / (b[0] * 5 / 205) == pytest.approx(end, abs=5e-4)
+
+
+def test_the_most_uncertain_units_raise_the_bound_and_pairs_do_not():
+    x, t, start = examples.twins(0, pairs=40, spare=0)
+    kernel = rbf(x, x) * (t[:, None] == t)  # a process per arm
+
+    def variance(done):
+        return posterior_variance(kernel[:, done], kernel[np.ix_(done, done)], np.ones(len(t)), 0.05)
+
+    uncertain = start
+    for _ in range(30):
+        v = variance(uncertain)
+        picks = [np.flatnonzero(t == arm)[v[t == arm].argmax()] for arm in (1, 0)]
+        uncertain = np.append(uncertain, picks)
+    rises = {}
+    for name, order in (("pairs", np.concatenate([start, *plan(x, t, start, 30, 2)])), ("uncertain", uncertain)):
+        sets = [order[:n] for n in range(2, 64, 2)]
+        v = np.array([2 * variance(s).mean() for s in sets])
+        w = np.array([metrics.wasserstein(x[s], t[s]) for s in sets])
+        assert (np.diff(v) <= 1e-12).all()
+        rises[name] = int((risk.shrinkage(v + w + 0.1) < 0).sum())
+    assert rises["pairs"] == 0 < rises["uncertain"]
+
+
+def test_least_squares_in_the_right_class_has_no_bias_and_in_a_wrong_one_a_moving_bias():
+    line, noise = np.linspace(-5, 5, 201), 0.04
+    basis, done = np.vander(line / 5, 4), np.random.default_rng(0).permutation(201)[:30]
+    biases = {"inside": [], "outside": []}
+    for name, truth in (("inside", basis @ [4.0, 0.0, -3.0, 0.5]), ("outside", sine(line))):
+        for n in range(6, 31, 2):
+            weights = basis @ np.linalg.pinv(basis[done[:n]])
+            biases[name].append(risk.bias_variance(weights, truth, truth[done[:n]], noise).bias2.mean())
+    assert max(biases["inside"]) < 1e-20
+    assert risk.total_variation(np.array(biases["outside"])) > 0.1 * min(biases["outside"]) > 0
+
+
+@pytest.mark.parametrize(("length", "confident"), [(1.0, 0), (2.0, 1), (0.5, -1)])
+def test_a_smooth_prior_is_overconfident_and_a_rough_one_the_opposite(length, confident):
+    x, targets, noise = np.random.default_rng(0).uniform(-5, 5, (12, 1)), GRID[::4, None], 0.04
+    law, true = risk.normal_law(targets[:, 0], -1.0), (rbf(targets, x), rbf(x, x))
+    cross, gram, prior = rbf(targets, x, length), rbf(x, x, length), np.ones(len(targets))
+    excess = {}
+    for name, weights in (("own", risk.ridge_weights(cross, gram, noise)), ("best", risk.ridge_weights(*true, noise))):
+        excess[name] = sum(risk.average_bias_variance(weights, *true, prior, noise)) @ law
+    reported = posterior_variance(cross, gram, prior, noise - 1e-12) @ law
+    assert np.sign(np.round(excess["own"] - reported, 9)) == confident
+    assert (excess["own"] > excess["best"] + 1e-9) == (length != 1)

@@ -130,6 +130,26 @@ def test_bad_parameters(parameters, message):
         macal.get("macal-rolling", **parameters)
 
 
+def test_weights_and_errors_on_ihdp():
+    logs, paths = [], {0.0: [], 0.9: []}
+    model = macal.models.get("exact-gp", optimiser="lbfgs")
+    for seed in range(2):
+        problem = macal.load("ihdp", seed=seed)
+        pool, x = problem.pool, problem.pool.x.astype(np.float64)
+        for rho, own in paths.items():
+            steps = list(Rolling(rho=rho).steps(PoolState(x, pool.t, problem.start), [10] * 16))
+            own.append([alpha for alpha, _ in steps])
+        world = pool.x, pool.t, problem.start, 10, 10
+        plans = plan_batches(macal.get("random"), *world, seed=seed), macal.plan(*world), [b for _, b in steps[:10]]
+        pehe = macal.evaluate(problem, [problem.labelled(plan) for plan in plans], model).pehe.to_numpy()
+        logs.append(np.log(pehe[1:] / pehe[0]))
+        rho, ratio = np.corrcoef(pool.mu1, pool.mu0)[0, 1], pool.mu1.std() / pool.mu0.std()
+        assert rho > 0.85 and pairing.value_share(rho, ratio) < 0.4
+    assert (np.mean(logs, axis=0) > 0).all()  # MACAL's labels and the rule's, against random ones
+    first, last = (np.nanmedian(np.array(paths[0.0])[:, part]) for part in (slice(4), slice(12, 16)))
+    assert first >= 2.5 > 1 > last and np.nanmedian(np.array(paths[0.9])[:, 12:]) == 10
+
+
 def test_ihdp_in_less_than_a_minute():
     problem = macal.load("ihdp", seed=0)
     x = problem.pool.x.astype(np.float64)

@@ -23,11 +23,15 @@ LOOK = """async () => {
     const root = document.documentElement, maths = [...document.querySelectorAll(".math")];
     const drawn = m => m.querySelector("mjx-container") && !m.querySelector("mjx-merror");
     const cut = m => m.scrollWidth > m.clientWidth + 1 && getComputedStyle(m).overflowX == "hidden";
+    const short = [...document.querySelectorAll("article abbr")].map(a => a.textContent);
     return {
         unrendered: maths.filter(m => !drawn(m)).map(m => m.textContent),
         clipped: maths.filter(cut).map(m => m.id || m.parentElement.textContent.slice(0, 60)),
         overflow: root.scrollWidth - root.clientWidth,
         theme: root.dataset.theme,
+        cut: [...document.querySelectorAll("div.highlight pre")]
+            .filter(pre => pre.scrollWidth > pre.clientWidth + 1).map(pre => pre.textContent.slice(0, 60)),
+        repeated: short.filter((name, k) => short.indexOf(name) < k),
     };
 }"""
 
@@ -149,7 +153,7 @@ def test_every_page_is_silent_rendered_and_fits(site, visitor, device):
         if page == "index.html":
             tab.wait_for_url("**/notebooks/index.html")
         seen = tab.evaluate(LOOK)
-        expected = {"unrendered": [], "clipped": [], "overflow": 0, "theme": scheme}
+        expected = {"unrendered": [], "clipped": [], "overflow": 0, "theme": scheme, "cut": [], "repeated": []}
         troubles += [f"{page}: {key} {value}" for key, value in seen.items() if value != expected[key]]
         if folder := os.environ.get("MACAL_SCREENSHOTS"):
             name = page.removesuffix(".html").replace("/", "-")
@@ -157,6 +161,15 @@ def test_every_page_is_silent_rendered_and_fits(site, visitor, device):
         if device == "desktop":
             troubles += [f"{page}: {fault}" for fault in barriers(tab)]
     assert not troubles, "\n".join(troubles)
+
+
+def test_the_first_use_of_a_short_name_says_what_it_stands_for(visitor):
+    tab, _ = visitor("desktop")
+    tab.goto("/notebooks/index.html")
+    meaning = tab.locator("article abbr", has_text="PEHE").get_attribute("title")
+    tab.goto("/book/glossary.html")
+    assert meaning and meaning in tab.locator("article").inner_text()
+    assert not tab.locator("article abbr").count()
 
 
 @pytest.mark.parametrize("device", DEVICES)

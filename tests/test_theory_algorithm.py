@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import macal
+from reproduction import claims
 from reproduction.theory import examples, objective, pair_search
 
 POOLS = st.tuples(
@@ -92,6 +93,56 @@ def test_partner_is_near(seed, alpha):
     assert (partner <= d.min(axis=1) * (alpha + 1) / (alpha - 1) + 1e-9).all()
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_farthest_first_is_macal_without_pairs_and_covers_within_twice_the_best(seed):
+    x, t, _ = examples.two_clouds(seed, treated=12, control=12)
+    order = np.concatenate([[0, 12], *macal.plan(x, t, [0, 12], 1, 6, 0.0)])
+    for arm in (0, 1):
+        units, done = x[t == arm], x[order[t[order] == arm]]
+        best = pair_search.best_radius(units, units[:1], 3)
+        assert best <= macal.metrics.covering_radius(units, done) <= 2 * best
+
+
+def test_symmetry_takes_the_closest_pairs_first():
+    x, t, start = examples.two_clouds(0)
+    batches = macal.acquisition.plan_batches(macal.get("symmetry"), x, t, start, n_queries=5, batch_size=4)
+    order = np.concatenate(batches)
+    assert (np.diff(np.linalg.norm(x[order[::2]] - x[order[1::2]], axis=1)) >= 0).all()
+
+
+def test_a_unit_between_two_labels_is_better_known_than_one_beyond_the_last():
+    places = np.array([[0.0], [1.0], [0.5], [1.5]])  # labels at 0 and 1
+    variance = objective.Objective(places, np.ones(4, int), np.array([0, 1])).variance(1)
+    assert variance[2] < variance[3] / 2
+
+
+def test_going_pair_by_pair_costs_little_and_the_farthest_units_cost_much():
+    ranks = {"pairs": [], "uncertain": [], "farthest": []}
+    for seed in range(12):
+        task = objective.Objective(*examples.two_clouds(seed, 9, 9, 1.0, 1), c=0.0)
+        values = task.values(task.batches(1, 2), task.batches(0, 2))
+        batch = macal.plan(task.x, task.t, task.labelled, 1, 4, 0.0)[0]
+        farthest = tuple(tuple(sorted(batch[task.t[batch] == arm].tolist())) for arm in (1, 0))
+        chosen = objective.greedy_batch(task, 2), objective.most_uncertain(task, 2), farthest
+        for own, (one, zero) in zip(ranks.values(), chosen, strict=True):
+            own.append(objective.share_beaten(values, float(task.values([one], [zero])[0, 0])))
+    pairs, uncertain, farthest = (np.mean(own) for own in ranks.values())
+    assert pairs > 0.95 and farthest < uncertain
+
+
+@pytest.mark.parametrize(("metric", "twins"), [("euclidean", True), ("sqeuclidean", False)])
+def test_squared_distances_part_twins_on_a_line(metric, twins):
+    x = np.array([10, 0, 2, 3, 4, 5, 6, 7, 8, 2, 3, 4, 5, 6, 7, 8], float)[:, None]  # twins on 2..8, labels at 10 and 0
+    i, j = macal.plan(x, np.repeat([1, 0, 1, 0], [1, 1, 7, 7]), [0, 1], 1, 2, 2.5, metric)[0]
+    assert (x[i, 0] == x[j, 0]) == twins
+
+
+@pytest.mark.parametrize("alpha", [2.5, 10.0, 100.0])
+def test_with_squares_a_gap_pays_at_every_weight(alpha):
+    gap = 1 / (alpha - 1)  # any gap below 2 m / (alpha - 1) will do, here with m = 1
+    assert (1 + gap) ** 2 - alpha * gap**2 > 1
+
+
 def test_objective_by_hand():
     x, t = np.array([[0.0], [0.0], [1.0], [3.0], [1.0], [2.0]]), np.array([1, 0, 1, 1, 0, 0])
     task = objective.Objective(x, t, np.array([0, 1]), c=2.0, noise=0.5)
@@ -128,6 +179,11 @@ def test_printed_algorithm():
     assert pair_search.printed_algorithm(x, t, start, 100, 2).endless
     mirrored = pair_search.printed_algorithm(x, 1 - t, start, 18, 2)  # treated left over: that line is right
     assert mirrored.controls == [8] and len(mirrored.batches[0]) == 18
+    assert len(pair_search.printed_algorithm(x, t, start, batch_size=3, q_max=2).batches[0]) == 4  # overshoots
+    assert len(macal.plan(x, t, start, n_queries=1, batch_size=3)[0]) == 3
+    fewer = pair_search.printed_algorithm(x, t, start, batch_size=16, q_max=2)  # controls left over: they are emptied
+    assert fewer.controls == [1] and len(fewer.batches[0]) == 16
+    assert sum(map(len, macal.plan(x, t, start, n_queries=2, batch_size=30))) == len(t) - len(start)
 
 
 def test_small_gp_sees_the_data_it_is_given():
@@ -139,3 +195,37 @@ def test_small_gp_sees_the_data_it_is_given():
     variance = posterior.cov[np.arange(80), t, t]
     assert variance[labelled].mean() < variance[1::2].mean() and (np.linalg.eigvalsh(posterior.cov) > 0).all()
     np.testing.assert_allclose((features**2).sum(axis=1), 1, atol=1e-6)
+
+
+def test_after_the_first_pick_the_lazy_search_looks_at_a_fraction():
+    x, t, start = examples.two_clouds(0, 200, 300)
+    literal = pair_search.literal(x, t, start, 20, 2.5)
+    for alpha in (0.0, 2.5, 10.0):
+        lazy = pair_search.lazy(x, t, start, 20, alpha)
+        assert lazy.evaluated[0] == literal.evaluated[0]
+        assert np.median(lazy.evaluated[1:]) < 0.3 * literal.evaluated[0]
+
+
+def test_published_costs_grow_with_the_square_of_the_pool_or_its_cube():
+    costs = claims.algorithm.query_costs()
+    ratio = costs.iloc[-1] / costs.iloc[-2]
+    assert ratio["literal"] == pytest.approx(4, abs=0.5)
+    assert ratio["literal, growing batch"] == pytest.approx(8, abs=0.5)
+    assert (claims.algorithm.greedy_shortfalls(n_pools=10) > -1e-9).all()
+
+
+def test_which_criteria_need_outcomes_where_a_process_is_refitted():
+    x, t, start = examples.two_clouds(0)
+    worlds = examples.outcomes(x, t, 0), np.random.default_rng(0).normal(size=len(t))
+
+    def two_queries(name, y):
+        done, rng = start, np.random.default_rng(0)
+        for _ in range(2):
+            posterior, features, prior = examples.small_gp(x, t, done, y)
+            state = macal.acquisition.PoolState(x, t, done, rng, posterior, features, prior=prior)
+            done = np.concatenate([done, macal.get(name).select(state, 20)])
+        return done.tolist()
+
+    same = {name: two_queries(name, worlds[0]) == two_queries(name, worlds[1]) for name in macal.names()}
+    assert all(same[n] for n in "macal qhte coreset symmetry random random-balanced pi-bald".split())
+    assert not any(same[n] for n in "uncertainty mu-bald lcmd bait neyman macal-neyman".split())

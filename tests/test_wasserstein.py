@@ -5,6 +5,8 @@ import pytest
 from scipy.optimize import linear_sum_assignment, linprog
 from scipy.spatial.distance import cdist
 
+import macal
+from reproduction.claims import lemmas
 from reproduction.theory import wasserstein as ws
 
 
@@ -166,3 +168,37 @@ def test_distortion_brackets_every_distance():
     assert low * ws.transport(a, b) - 1e-9 <= ws.transport(z[:12], z[12:]) <= high * ws.transport(a, b) + 1e-9
     assert 1 <= ws.nearest_pair_loss(x, z, t) <= high / low + 1e-9
     assert ws.distortion(x, 2 * x) == pytest.approx((2, 2), abs=1e-12) and ws.nearest_pair_loss(x, 2 * x, t) == 1
+
+
+def test_most_small_starts_rise_and_all_exceed_the_paper_s_rate():
+    paths = np.array(lemmas.unequal_paths(40))
+    shares = paths / paths[:, :1]
+    assert (shares.max(axis=1) > 1).mean() > 0.5
+    assert (shares > ws.lemma(1.0, 8, np.arange(41)) + 1e-9).any(axis=1).all()
+
+
+def test_on_ihdp_the_distance_stops_between_floor_and_certificate():
+    problem = macal.load("ihdp", seed=0)
+    x, t, start = problem.pool.x.astype(float), problem.pool.t, problem.start
+    picks = np.concatenate(macal.plan(x, t, start, n_queries=15, batch_size=10, alpha=2.5))
+    a, b = (x[start[t[start] == arm]] for arm in (1, 0))
+    found = ws.path(a, b, x[picks[::2]], x[picks[1::2]])
+    bounds = ws.certificates(a, b, x[picks[::2]], x[picks[1::2]])
+    floors = [ws.floor(np.concatenate([a, x[picks[: 2 * k : 2]]]), x[t == 0]) for k in range(76)]
+    assert (cdist(x[t == 1], x[t == 0]).min(axis=1) > 0).all()
+    assert (bounds[:, 0] - 1e-9 <= found[1:]).all() and (found[1:] <= bounds[:, 1] + 1e-9).all()
+    assert (found >= np.array(floors) - 1e-9).all() and bounds[-1, 1] < 1.1 * found[-1]
+    assert found[-1] > 2 * ws.lemma(found[0], max(len(a), len(b)), np.array([75]))[0]
+
+
+def test_a_learnt_representation_distorts_and_stays_within_its_factors():
+    problem = macal.load("ihdp", seed=0)
+    x, t, start = problem.pool.x, problem.pool.t, problem.start
+    plan = macal.plan(x, t, start, n_queries=9, batch_size=10)
+    task = macal.models.Task(problem.pool[np.concatenate([start, *plan])], problem.valid)
+    z = macal.models.get("due", epochs=2, device="cpu").fit([task])[0].features(x).astype(float)
+    x = x.astype(float)
+    low, high = ws.distortion(x, z)
+    w_x, w_z = (ws.transport(y[t == 1], y[t == 0]) for y in (x, z))
+    assert low * w_x <= w_z <= high * w_x and ws.nearest_pair_loss(x, z, t) <= high / low
+    assert high / low > 10

@@ -6,6 +6,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
+from sphinx import addnodes
+
 MATHJAX = "tex-svg-full.js"
 # the theme loads all icons twice, as fonts and as a script, of the fonts uses one, and calls a list what has no items
 UNUSED = re.compile(
@@ -17,11 +20,33 @@ UNUSED = re.compile(
 def setup(app: Any) -> dict[str, bool]:
     """Make this module a Sphinx extension: pages that raise no script error and take MathJax from the site itself."""
     app.connect("config-inited", lambda _, config: setattr(config, "mathjax_path", MATHJAX))
+    app.connect("doctree-resolved", _expand_short_names)
     app.connect("html-page-context", _drop_repeated_scripts, priority=900)
     app.connect("build-finished", _copy_mathjax)
     app.connect("build-finished", _drop_unused)
     app.connect("build-finished", _write_results)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _expand_short_names(app: Any, doctree: nodes.document, page: str) -> None:
+    """Let the first use of each of the glossary's short names on a page say what it stands for."""
+    glossary = app.env.get_doctree("book/glossary")
+    meaning = {
+        item[0].astext(): item[-1].astext()
+        for entries in glossary.findall(addnodes.glossary)
+        for item in entries.findall(nodes.definition_list_item)
+    }
+    if page == "book/glossary":
+        return
+    for text in list(doctree.findall(nodes.Text)):
+        if not isinstance(text.parent, nodes.paragraph | nodes.emphasis | nodes.strong | nodes.caption):
+            continue
+        parts = re.split(rf"\b({'|'.join(meaning)})\b", text) if meaning else []
+        if len(parts) > 1:
+            said = [(part, meaning.pop(part, None)) for part in parts if part]
+            text.parent.replace(
+                text, [nodes.abbreviation("", p, explanation=why) if why else nodes.Text(p) for p, why in said]
+            )
 
 
 def _drop_repeated_scripts(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:

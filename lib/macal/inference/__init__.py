@@ -1,11 +1,12 @@
 """What a labelled set allows one to say: estimates with intervals, labels that one may test with, and when to stop.
 
-Chosen labels are no random sample. Drawn with known chances (:func:`inclusion`, :func:`draw`), they give the average
-effect an interval that needs no outcome model to be right (:func:`average_effect`). A fitted Gaussian process gives
-every effect an interval (:class:`EffectBelief`) and says before a round is bought what it will leave open
-(:func:`spread`), by which a :class:`StoppingRule` ends a campaign.
+Chosen labels are no random sample. Drawn with known chances (:func:`inclusion`, :func:`draw`, :func:`draw_balanced`),
+they give the average effect an interval that needs no outcome model to be right (:func:`average_effect`). A fitted
+Gaussian process gives every effect an interval (:class:`EffectBelief`) and says before a round is bought what it will
+leave open (:func:`spread`), by which a :class:`StoppingRule` ends a campaign.
 """
 
+from macal.inference.balanced import draw_balanced
 from macal.inference.beliefs import EffectBelief, Spread, spread
 from macal.inference.sampling import draw, inclusion
 from macal.inference.stopping import StoppingRule, gain_of
@@ -19,6 +20,7 @@ __all__ = [
     "average_effect",
     "crossed_propensity",
     "draw",
+    "draw_balanced",
     "gain_of",
     "inclusion",
     "spread",

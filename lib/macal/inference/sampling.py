@@ -89,13 +89,23 @@ def draw(chances: Outcomes, rng: np.random.Generator) -> Indices:
     >>> len(draw(np.full(10, 0.3), np.random.default_rng(0)))
     3
     """
-    if not ((chances > 0) & (chances <= 1 + 1e-9)).all():
-        raise ValueError(f"chances must be above 0 and at most 1, got {chances.min():g} to {chances.max():g}")
-    size = round(chances.sum())
-    if abs(chances.sum() - size) > 1e-6:
-        raise ValueError(f"the sum of the chances is the number of labels, a whole number; got {chances.sum():g}")
+    size = as_chances(chances)
     order = rng.permutation(len(chances))
     ends = chances[order].cumsum() + rng.uniform()
     # the first grid point is 1: the sum of all, and less than 1, holds exactly size points
     ends[-1] = size + 0.5
     return rng.permutation(order[np.diff(np.floor(ends), prepend=0.0) > 0])
+
+
+def as_chances(chances: Outcomes) -> int:
+    """Return how many units are drawn by these chances, (n,): their sum.
+
+    Raises:
+        ValueError: chances that are not in (0, 1], or whose sum is no whole number.
+    """
+    if not ((chances > 0) & (chances <= 1 + 1e-9)).all():
+        raise ValueError(f"chances must be above 0 and at most 1, got {chances.min():g} to {chances.max():g}")
+    size = round(chances.sum())
+    if abs(chances.sum() - size) > 1e-6:
+        raise ValueError(f"the sum of the chances is the number of labels, a whole number; got {chances.sum():g}")
+    return size

@@ -1,6 +1,7 @@
 """The commands of the planner: plan, observe, replan, estimate."""
 
 import argparse
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from macal.planner import frames, record
 from macal.planner.people import CLUSTER_RULES, Columns
 from macal.planner.planner import Planner
 from macal.planner.policy import DRAWS, PAY, Policy
-from macal.planner.report import document
+from macal.planner.report import document, overlap
 
 PLAN = "plan whom to ask under a budget: from a table to a table"
 
@@ -45,6 +46,7 @@ def add_to(commands: Any) -> None:
     _files(command)
     _into(command, "of effects")
     command.add_argument("--model", default="joint-gp", help="a Gaussian process (default: joint-gp)")
+    _reported(command)
     command.add_argument("--width", type=float, help="enough once the average effect's interval is so narrow")
     command.add_argument("--gain", type=float, help="enough once a round narrows intervals by less, per unit of money")
     text = "keep the rounds that were asked, plan the others anew by the answers"
@@ -65,7 +67,7 @@ def _into(command: argparse.ArgumentParser, what: str = "of the plan") -> None:
 
 
 def _reported(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--report", type=Path, help="HTML file: who is asked and why, overlap, cost, privacy, methods")
+    command.add_argument("--report", type=Path, help="HTML file: who is asked and why, answers, overlap, cost, privacy")
 
 
 def _add_plan(command: argparse.ArgumentParser) -> None:
@@ -140,17 +142,25 @@ def replan(options: argparse.Namespace) -> None:
 
 def estimate(options: argparse.Namespace) -> None:
     """Write every estimated effect; print the average, the outlook, and what the rule says."""
-    _not_there([options.output], options.replace)
+    _not_there([options.output, options.report], options.replace)
     planner = Planner.load(options.campaign, frames.read(options.table))
     given = {name: getattr(options, name) for name in ("width", "gain")}
     rule = StoppingRule(**given) if any(value is not None for value in given.values()) else None
     found = planner.estimate(options.model, rule)
-    frames.write(found.people, options.output)
+    contents = {options.output: frames.written(found.people, options.output)}
+    atomic.write(contents | ({options.report: document(planner, found).encode()} if options.report else {}))
+    _warn(planner)
     told = {"the model": found.average} | ({"the weights": found.weighted} if found.weighted else {})
     for by, one in told.items():
         print(f"average effect by {by}: {one.value:.4g}, 95% interval {one.low:.4g} to {one.high:.4g}")
     print(found.outlook.to_string(float_format="{:,.6g}".format))
     print("\n".join([found.verdict] * bool(found.verdict) + [f"{len(found.people)} effects: {options.output}"]))
+
+
+def _warn(planner: Planner) -> None:
+    """Say on the standard error where overlap is poor."""
+    if warned := overlap.warning(overlap.propensity(planner.people)):
+        print(f"warning: {warned}", file=sys.stderr)
 
 
 def _not_there(paths: Sequence[Path | None], replace: bool) -> None:
@@ -165,6 +175,7 @@ def _keep(planner: Planner, table: pd.DataFrame, output: Path, campaign: Path | 
     contents |= {campaign: record.packed(planner.content())} if campaign else {}
     contents |= {report: document(planner).encode()} if report else {}
     atomic.write(contents)
+    _warn(planner)
     rounds = planner.rounds()
     print(rounds.to_string(float_format="{:,.6g}".format))
     spent, budget = rounds["so far"].iloc[-1], planner.rules.budget

@@ -1,16 +1,56 @@
-"""A plan whose people are drawn, each with a chance that is known; see :mod:`macal.inference.sampling`."""
+"""A plan whose people are drawn, each with a chance that is known; see :mod:`macal.inference.sampling`.
+
+*Quotas* hold in every draw: people are drawn within strata, the combinations of values of the quotas' columns, and of
+each stratum as many as the quotas allow. Whoever must be asked is a stratum by herself. Everybody who may be asked has
+a chance, so each stratum has a label at least; where demands leave it none, that is an error.
+
+*Costs.* For the average effect the chance is proportional to s_i = worth_i / root of cost_i: the sum of
+worth_i^2 / chance_i is then the least that the money allows (Neyman's allocation with costs). The criterion's own plan
+goes by gain per cost already. The budget holds in every draw: the mean cost is below it by the most that a draw may be
+dearer than the mean; see :mod:`macal.inference.balanced`.
+
+*Numbers.* n labels of a stratum leave (sum of s_i) (sum of s_i cost_i) / n of that variance. So labels go one by one to
+the stratum where the fall, by the mean cost of a label, is largest, as far as a ledger says that all demands can still
+be met.
+
+Reference: W. G. Cochran, *Sampling Techniques*, Wiley, 1977, Section 5.5 (allocation with costs).
+"""
+
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
+from jaxtyping import Float, Int
 
-from macal.inference import crossed_propensity, draw, inclusion, worth_for_ate
+from macal.inference import crossed_propensity, draw, draw_balanced, inclusion, worth_for_ate
+from macal.planner.demands import Money
 from macal.planner.greedy import GreedyPlan
+from macal.planner.ledger import Ledger
 from macal.planner.people import People
 from macal.planner.policy import Policy
-from macal.shapes import Indices, Outcomes
+from macal.shapes import Arms, Indices, Outcomes
+
+_FAINT = 1e-9  # worth of whoever is worth nothing, where more labels are to be drawn than people are worth something
+PerStratum = Float[np.ndarray, "h"]
+Numbers = Int[np.ndarray, "h"]
+_NOBODY = np.empty(0, np.int64)
 
 
-def chances_of(people: People, rules: Policy, ranked: GreedyPlan) -> Outcomes:
-    """Chance of each unit to be drawn, (n,): 0 where she is known or excluded.
+@dataclass(frozen=True, eq=False)
+class Lottery:
+    """Who is drawn with which chance.
+
+    Attributes:
+        chances: of each unit, (n,), 0 for whoever is known or excluded.
+        strata: number of the stratum of each, (n,), -1 for whoever is in none.
+    """
+
+    chances: Outcomes
+    strata: Arms
+
+
+def lottery(people: People, rules: Policy, ranked: GreedyPlan) -> Lottery:
+    """Chances to be drawn.
 
     Args:
         people: the table.
@@ -18,43 +58,126 @@ def chances_of(people: People, rules: Policy, ranked: GreedyPlan) -> Outcomes:
         ranked: the plan that the criterion makes.
 
     Raises:
-        ValueError: demands that a draw with known chances cannot keep to.
+        Conflict: no plan meets all demands.
+        ValueError: demands that a draw with known chances cannot keep to, or that leave somebody without a chance.
     """
     _refuse(people, rules)
-    x, t, free = people.problem.pool.x, people.problem.pool.t, np.ones(len(people), bool)
-    free[people.problem.start] = free[people.excluded] = False
-    size = min(int(rules.budget / people.cost[0] * (1 + 1e-9)), int(free.sum()))
+    strata, size = _strata(people, rules), _size(people, rules, ranked)
+    own, range_ = strata >= 0, pd.Series(people.cost).groupby(strata)
+    kept = float((range_.max() - range_.min()).drop(-1, errors="ignore").max()) if own.any() else 0.0
+    money = most = rules.budget - kept
+    while own.any() and money > 0:
+        numbers, planned = _numbers(people, rules, strata, size, money)
+        chances = np.zeros(len(people))
+        for k in np.flatnonzero(numbers):
+            chances[strata == k] = _within(size[strata == k], int(numbers[k]), rules.uniform)
+        over = float(chances @ people.cost) - most
+        if over <= 1e-9 * rules.budget:
+            return Lottery(chances, strata)
+        money = min(money, planned) - over
+    return Lottery(np.zeros(len(people)), strata)
+
+
+def _within(size: Outcomes, number: int, uniform: float) -> Outcomes:
+    """Chances within a stratum, (k,)."""
+    if np.count_nonzero(size) < number:
+        size = np.maximum(size, _FAINT * (size.max() or 1.0))
+    return inclusion(size, number, uniform)
+
+
+def _strata(people: People, rules: Policy) -> Arms:
+    columns = {q.column: people.table[q.column].to_numpy() for q in rules.parsed if q.column in people.table}
+    strata = pd.DataFrame(columns | {"": 0}, people.table.index).groupby([*columns, ""], dropna=False).ngroup()
+    strata = strata.to_numpy(np.int64, copy=True)
+    strata[people.included] = strata.max(initial=0) + 1 + np.arange(len(people.included))
+    strata[people.problem.start] = strata[people.excluded] = -1
+    strata[strata >= 0] = np.unique(strata[strata >= 0], return_inverse=True)[1]
+    return strata
+
+
+def _size(people: People, rules: Policy, ranked: GreedyPlan) -> Outcomes:
+    """What chances within a stratum are proportional to, but for the uniform share, (n,)."""
     if rules.draw == "effect":
-        worth = worth_for_ate(crossed_propensity(x.astype(np.float64), t, rules.seed), t)
-    else:
-        picks = np.concatenate([np.empty(0, np.int64), *ranked.batches()])
-        worth, size = np.isin(np.arange(len(people)), picks).astype(float), len(picks)
-    chances = np.zeros(len(people))
-    if size:
-        chances[free] = inclusion(worth[free], size, rules.uniform)
-    return chances
+        x, t = people.problem.pool.x.astype(np.float64), people.problem.pool.t
+        return worth_for_ate(crossed_propensity(x, t, rules.seed), t) / np.sqrt(people.cost / people.cost.min())
+    picks = np.concatenate([_NOBODY, *ranked.batches()])
+    return np.isin(np.arange(len(people)), picks).astype(float)
 
 
-def drawn(people: People, rules: Policy, chances: Outcomes) -> list[Indices]:
+def _numbers(people: People, rules: Policy, strata: Arms, size: Outcomes, money: float) -> tuple[Numbers, float]:
+    """Labels of each stratum, (strata,), and what they cost on average."""
+    own = strata >= 0
+    label, c = strata[own], people.cost[own]
+    heads, s, mean, weighted = (np.bincount(label, v) for v in (np.ones(len(c)), size[own], c, size[own] * c))
+    mean /= heads
+    # mean cost of a label of each stratum
+    each = rules.uniform * mean + (1 - rules.uniform) * np.divide(weighted, s, out=mean.copy(), where=s > 0)
+    ledger, numbers = _ledger(people, rules, strata, each, money), np.zeros(len(each), np.int64)
+    for k in range(len(each)):
+        numbers[k] = _buy(ledger, strata, k)
+        if not numbers[k]:
+            raise ValueError(_no_chance(people, rules, int(np.flatnonzero(strata == k)[0])))
+    while (left := np.unique(strata[ledger.open & own])).size:
+        # s weighted / n - s weighted / (n + 1), by cost
+        gain = (s * weighted / (numbers * (numbers + 1)) / each)[left]
+        best = int(left[gain.argmax()])
+        numbers[best] += _buy(ledger, strata, best)
+    return numbers, float(numbers @ each)
+
+
+def _ledger(people: People, rules: Policy, strata: Arms, each: PerStratum, money: float) -> Ledger:
+    """A ledger in which a label of a stratum costs what it costs on average."""
+    known = people.problem.start
+    alike = replace(people, cost=np.where(strata >= 0, each[strata], people.cost))
+    demands = alike.demands(max(money, 0.0), rules.parsed, rules.cluster_rule, None, known, _NOBODY)
+    kept = f" ({rules.budget:g}, less what a draw may be dearer than the mean)" if money != rules.budget else ""
+    demands[0] = replace(demands[0], name=demands[0].name + kept)
+    return Ledger(demands, alike.cost, known, np.full(len(people), -1))
+
+
+def _buy(ledger: Ledger, strata: Arms, k: int) -> int:
+    units = np.flatnonzero(ledger.open & (strata == k))[:1]
+    return len(ledger.buy(units)) if units.size else 0
+
+
+def drawn(people: People, rules: Policy, chosen: Lottery) -> list[Indices]:
     """Draw the rounds of a plan, in random order: each is by itself a sample with chances in the same proportions."""
-    free = np.flatnonzero(chances)
+    free = np.flatnonzero(chosen.chances)
     if not free.size:
         return []
-    units = free[draw(chances[free], np.random.default_rng([rules.seed, free.size]))]
-    limits = [rules.batch_size, rules.batch_cost and int(rules.batch_cost / people.cost[0] * (1 + 1e-9))]
+    cost, rng = people.cost[free], np.random.default_rng([rules.seed, free.size])
+    if _is_one(cost):
+        strata = [free[chosen.strata[free] == k] for k in np.unique(chosen.strata[free])]
+        parts = [units[draw(chosen.chances[units], rng)] for units in strata]
+        units = parts[0] if len(parts) == 1 else rng.permutation(np.concatenate(parts))
+    else:
+        units = free[draw_balanced(chosen.chances[free], chosen.strata[free], cost, rng)]
+    limits = [rules.batch_size, rules.batch_cost and int(rules.batch_cost / cost[0] * (1 + 1e-9))]
     size = min((int(k) for k in limits if k is not None), default=len(units))
     if not size:
-        raise ValueError(f"a round of {rules.batch_cost:g} buys nobody: an answer costs {people.cost[0]:g}")
+        raise ValueError(f"a round of {rules.batch_cost:g} buys nobody: an answer costs {cost[0]:g}")
     return [units[k : k + size] for k in range(0, len(units), size)]
+
+
+def _is_one(cost: Money) -> bool:
+    return bool((cost == cost[0]).all())
+
+
+def _no_chance(people: People, rules: Policy, unit: int) -> str:
+    named = dict.fromkeys(quota.column for quota in rules.parsed)
+    who = " and ".join(f"{column} = {people.table[column].iloc[unit]}" for column in named) or "anybody"
+    return (
+        f"the demands leave nobody with {who} a chance to be drawn, and no weight could speak for such people; exclude"
+        " them, loosen a quota, or raise the budget"
+    )
 
 
 def _refuse(people: People, rules: Policy) -> None:
     found = {
-        "quotas": len(rules.quotas) > 0,
         "clusters": bool((people.clusters >= 0).any()),
-        "people who must be asked": len(people.included) > 0,
-        "costs that differ": bool((people.cost != people.cost[0]).any()),
-        "chances to answer below 1": bool((people.response != 1).any()),
+        "chances to answer below 1, of which nobody knows whether they are right": bool((people.response != 1).any()),
+        "rounds of so much money where costs differ, for the dear would come late": rules.batch_cost is not None
+        and not _is_one(people.cost),
     }
     if wrong := " and ".join(name for name, there in found.items() if there):
         raise ValueError(f"a draw with known chances cannot keep to {wrong}; leave that out, or plan without draw")

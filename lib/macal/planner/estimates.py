@@ -10,7 +10,7 @@ from macal import models
 from macal.inference import EffectBelief, Estimate, Spread, StoppingRule, average_effect, spread
 from macal.inference.weighted import LEAST
 from macal.planner import frames
-from macal.planner.drawn import chances_of, drawn
+from macal.planner.drawn import Lottery, drawn, lottery
 from macal.planner.greedy import GreedyPlan
 from macal.planner.people import Columns, People
 from macal.planner.policy import Policy
@@ -59,7 +59,7 @@ class Estimates:
     people: People
     _plan: pd.DataFrame | None
     _table: Any
-    _chances: Outcomes
+    _lottery: Lottery
 
     def estimate(self, model: models.Model | str = "joint-gp", rule: StoppingRule | None = None) -> Findings:
         """Estimate every effect from the answers so far, with 95 % intervals, and forecast what is to come.
@@ -81,7 +81,7 @@ class Estimates:
         model = models.as_model(model)
         if "prior" not in model.provides:
             raise ValueError(f"{type(model).__name__} has no posterior with a forecast; take 'joint-gp' or 'exact-gp'")
-        if len(np.unique(pool.t[known])) < 2:
+        if not self.both_arms_told:
             told = int((pool.t[known] == 1).sum())
             raise ValueError(f"both arms need answers, got {told} treated and {len(known) - told} control ones so far")
         (fitted,) = model.fit([models.Task(Split(pool.x[known], pool.t[known], y[known]), seed=self.rules.seed)])
@@ -94,6 +94,11 @@ class Estimates:
         told = told.assign(low=told.effect - told.reach, high=told.effect + told.reach).drop(columns="reach")
         verdict = "" if rule is None else _verdict(rule, belief, spreads["next"], costs["next"])
         return Findings(frames.like(told, self._table), belief.average, self._weighted(y), outlook, verdict)
+
+    @property
+    def both_arms_told(self) -> bool:
+        """Whether both arms have an outcome, from which effects can be estimated."""
+        return len(np.unique(self.people.problem.pool.t[np.isfinite(self._outcomes())])) == 2
 
     def _asked_and_to_come(self) -> dict[str, Indices]:
         """Units who are expected to have answered: now, after the next round, at the end."""
@@ -136,15 +141,15 @@ class Estimates:
         if plan is not None:
             later = plan[plan["round"] > self.asked]
             return [people.places(rows.index, "the plan") for _, rows in later.groupby("round")]
-        self._chances = chances_of(people, rules, task)
-        return drawn(people, rules, self._chances)
+        self._lottery = lottery(people, rules, task)
+        return drawn(people, rules, self._lottery)
 
     def _weights(self, units: Indices) -> dict[str, Outcomes]:
         """The column ``weight`` of drawn units, 1 over their chance."""
         if self.rules.draw is None:
             return {}
         if self._plan is None:
-            return {"weight": 1 / self._chances[units]}
+            return {"weight": 1 / self._lottery.chances[units]}
         return {"weight": self._plan["weight"].loc[self.people.table.index[units]].to_numpy()}
 
 

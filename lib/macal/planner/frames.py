@@ -8,7 +8,6 @@ from typing import Any
 import narwhals as nw
 import pandas as pd
 
-from macal.campaigns import atomic
 from macal.optional import needed
 
 FORMATS = {".csv": "CSV", ".parquet": "Parquet"}
@@ -72,16 +71,6 @@ def written(frame: pd.DataFrame, path: Path) -> bytes:
     file = io.BytesIO()
     _parquet(lambda: frame.reset_index().to_parquet(file, engine="pyarrow", index=False))
     return file.getvalue()
-
-
-def write(frame: pd.DataFrame, path: Path) -> None:
-    """Write a table, with its index, to a CSV or a Parquet file: whole or not at all.
-
-    Raises:
-        OSError: the file cannot be written.
-        ValueError: the suffix is neither of CSV nor of Parquet.
-    """
-    atomic.write({path: written(frame, path)})
 
 
 def _parquet(work: Callable[[], Any]) -> Any:

@@ -16,7 +16,6 @@ import numpy as np
 import torch
 
 from macal.planner.demands import Money
-from macal.planner.feasible import Members
 from macal.planner.gains import Nearest
 from macal.planner.ledger import Ledger
 from macal.planner.worth import Worths, worth
@@ -78,6 +77,8 @@ class Offers:
     def forget(self) -> None:
         """Forget the bounds: what pairs are worth may have risen."""
         self._bound = np.full(len(self.one), np.inf)
+        self._fresh = np.zeros(len(self.one), bool)  # whose bound is the worth of their best pair
+        self._m, self._open = np.empty(0), np.empty(0, bool)  # as they were when the fresh ones were looked at
 
     def best(self, m: Outcomes, ledger: Ledger) -> tuple[int, int, float] | None:
         """Find the pair that is worth most: its row and column, and its gain; None if no pair can be had.
@@ -88,10 +89,11 @@ class Offers:
             m: novelty of all units, (n,).
             ledger: says who may be bought.
         """
-        fresh = np.zeros(len(self.one), bool)
-        while (rows := self._doubtful(fresh)).size:
+        if m is not self._m or not np.array_equal(ledger.open, self._open):
+            self._fresh[:], self._m, self._open = False, m, ledger.open.copy()
+        while (rows := self._doubtful()).size:
             self._bound[rows] = self._look(rows, m, ledger)[1].max(axis=1)
-            fresh[rows] = True
+            self._fresh[rows] = True
         i = int(self._bound.argmax())
         if self._bound[i] == -np.inf:
             return None
@@ -100,10 +102,10 @@ class Offers:
         j = int(ties[self.other[i][ties].argmin()])
         return i, j, float(gain[0, j])
 
-    def _doubtful(self, fresh: Members) -> Indices:
+    def _doubtful(self) -> Indices:
         """Rows to look at: their bounds are old, and among the highest of those that reach the best that is known."""
-        best = self._bound.max(initial=-np.inf, where=fresh)
-        rows = np.flatnonzero(~fresh & (self._bound >= best) & (self._bound > -np.inf))
+        best = self._bound.max(initial=-np.inf, where=self._fresh)
+        rows = np.flatnonzero(~self._fresh & (self._bound >= best) & (self._bound > -np.inf))
         most = max(1, _LOOK // self.other.shape[1])
         return rows if rows.size <= most else rows[self._bound[rows].argpartition(-most)[-most:]]
 
@@ -118,3 +120,4 @@ class Offers:
     def drop(self, i: int, columns: np.ndarray | int) -> None:
         """Let some pairs of a row never be offered again; ``columns`` is a place or a mask, (c,)."""
         self.distance[i, columns] = np.inf
+        self._fresh[i] = False

@@ -14,7 +14,7 @@ from macal.acquisition import PoolState
 from macal.campaigns import atomic, provenance
 from macal.planner import frames, record
 from macal.planner.answers import chance, outcome_of
-from macal.planner.estimates import Estimates
+from macal.planner.estimates import Estimates, Findings
 from macal.planner.greedy import GreedyPlan
 from macal.planner.people import Columns, People
 from macal.planner.policy import Policy
@@ -193,15 +193,20 @@ class Planner(Estimates):
             "made by": provenance.origin() | {p: metadata.version(p) for p in ("numpy", "pandas", "scipy", "torch")},
         }
 
-    def report(self, path: Path | str) -> None:
-        """Write a report of the plan: one HTML file that asks nothing of any other machine.
+    def report(self, path: Path | str, found: Findings | None = None) -> None:
+        """Write a report of the plan, and of the answers: one HTML file that asks nothing of any other machine.
+
+        Args:
+            path: of the file.
+            found: what :meth:`estimate` has found; by default it is asked anew, once both arms have an answer.
 
         Raises:
             ImportError: matplotlib is missing.
+            NotFitted: the model of the answers cannot be fitted.
             OSError: the file cannot be written.
             ValueError: nothing is planned yet.
         """
-        atomic.write({Path(path): document(self).encode()})
+        atomic.write({Path(path): document(self, found).encode()})
 
     def spent(self) -> float:
         """Money for whoever was asked; not for refusals, where only answers are paid."""

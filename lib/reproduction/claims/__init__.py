@@ -90,7 +90,7 @@ CLAIMS = (
         "Theorem 1",
         "The best choice at every step is the best choice overall",
         regardless(bounds.judge_greedy),
-        "risk_bound",
+        "greedy",
     ),
     Claim(
         "T5",

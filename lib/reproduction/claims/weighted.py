@@ -17,10 +17,10 @@ CLAIMED = 1 - 90 / 361  # of the labels, by Nwankwo et al. 2025
 KEYS = ["world", "design", "labelled"]
 
 
-def load() -> pd.DataFrame:
-    """The recorded table; empty where it is not recorded or not complete."""
+def load(name: str = "weighted_ate") -> pd.DataFrame:
+    """A recorded table of simulations; empty where it is not recorded or not complete."""
     with suppress(FileNotFoundError):
-        found = tables.load("weighted_ate")
+        found = tables.load(name)
         every = found["simulations"] + found["refused"].fillna(0)
         if (every.groupby([found[key] for key in KEYS]).sum() == SIMULATIONS).all():
             return found
@@ -96,11 +96,11 @@ def _needed(random: pd.Series, value: float) -> float:
     return float(b / (value**2 - a))
 
 
-def judge_coverage(rules: Rules) -> Verdict:
-    """Is the coverage of every design in every world within a point of 95 %?"""
-    table = load()
+def judge_coverage(rules: Rules, name: str = "weighted_ate") -> Verdict:
+    """Is the coverage of every design in every world of a table within a point of 95 %?"""
+    table = load(name)
     if table.empty:
-        return Verdict("not tested", "the table weighted_ate is not recorded")
+        return Verdict("not tested", f"the table {name} is not recorded")
     found = coverage(table, rules)
     words = {"holds": "within a point of 95%", "undecided": "undecided", "does not hold": "farther off"}
     told = ", ".join(f"{(found['verdict'] == word).sum()} {said}" for word, said in words.items())

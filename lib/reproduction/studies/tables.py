@@ -207,6 +207,7 @@ TABLES = {
             for data in ("ihdp", "ihdp-exchanged", "ihdp-a", "toy", "acic", "ibm", "cmnist")
         ),
         Table("weighted_ate", "labels drawn with known chances: coverage, and labels saved", study="weighted"),
+        Table("weighted_quotas", "the same under quotas and costs: coverage", study="quotas"),
         Table("enough_ihdp", "intervals, forecasts and stopping rules on IHDP", study="enough"),
         Table("bench_toy-starts", "the toy's rows, its processes fitted from several starts", study="bench"),
         Table("tuning", "Table 2's search for hyperparameters", "H1", study="tuning"),

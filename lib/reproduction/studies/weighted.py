@@ -127,20 +127,20 @@ def everybody(name: str, simulations: int) -> float:
     return float(np.mean(held))
 
 
-def block(name: str, first: int) -> Job:
-    """A block of simulations of one world.
+def block(name: str, first: int, study: str = "weighted", each: Callable[[str, int], list[Row]] = simulate) -> Job:
+    """A block of simulations of one world, by a function of world and seed.
 
     Its rows, one per design and number of labels, have ``simulations`` with an interval and those ``refused``, in how
-    many the interval ``held`` the effect, and means of ``width``, ``squared`` error, ``error`` and labels that were
-    ``treated``.
+    many the interval ``held`` the effect, and means of the other columns, such as ``width``, ``squared`` error,
+    ``error`` and labels that were ``treated``.
     """
-    shared = {"dataset": "population", "protocol": "paper", "study": "weighted", "world": name, "first": first}
+    shared = {"dataset": "population", "protocol": "paper", "study": study, "world": name, "first": first}
 
     def work() -> list[Answer]:
-        every = pd.DataFrame([row for seed in range(first, first + BLOCK) for row in simulate(name, seed)])
+        every = pd.DataFrame([row for seed in range(first, first + BLOCK) for row in each(name, seed)])
         every["squared"] = every["error"] ** 2
         groups = every.groupby(["design", "labelled"], sort=False)
-        found = groups[["treated", "width", "error", "squared"]].mean()
+        found = groups[[c for c in every if c not in ("design", "labelled", "held")]].mean()
         given = groups["width"].count()
         found = found.assign(simulations=given, refused=groups.size() - given, held=groups["held"].sum())
         return [Answer(found.reset_index().to_dict("records"))]

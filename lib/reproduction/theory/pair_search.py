@@ -56,6 +56,16 @@ def pair_scores(
     return m1[:, None] + m0[None, :] - alpha * cdist(x[one], x[zero], metric), one, zero
 
 
+def pair_reach(x: Covariates, t: Arms, labelled: ArrayLike, alpha: float) -> float:
+    """Bound on the distance within the pair that MACAL picks next; both arms hold labels, ``alpha`` is positive."""
+    units = [free(t, labelled, arm) for arm in (0, 1)]
+    m = [novelty(x, t, labelled, units[arm], arm, "euclidean") for arm in (0, 1)]
+    farthest = [x[units[arm][m[arm].argmax()]] for arm in (0, 1)]
+    h = [np.linalg.norm(x[units[1 - arm]] - farthest[arm], axis=1).min() for arm in (0, 1)]
+    # d <= min(h_1 + M_0 / alpha, h_0 + M_1 / alpha)
+    return float(min(h[1] + m[0].max() / alpha, h[0] + m[1].max() / alpha))
+
+
 def literal(
     x: Covariates, t: Arms, labelled: ArrayLike, n_pairs: int, alpha: float, metric: str = "euclidean"
 ) -> Trace:

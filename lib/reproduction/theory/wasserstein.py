@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 
 from macal import metrics
 from macal.optional import needed
-from macal.shapes import Centres, Covariates
+from macal.shapes import Centres, Covariates, Features
 from reproduction.theory.shapes import PerStep
 
 PairSide = Float[np.ndarray, "k d"]  # one unit of each pair
@@ -154,7 +154,7 @@ def image_distances(pairs: dict[str, tuple[np.ndarray, np.ndarray]], phi: Callab
     }
 
 
-def distortion(x: Covariates, z: Float[np.ndarray, "k d"]) -> tuple[float, float]:
+def distortion(x: Covariates, z: Features) -> tuple[float, float]:
     """Smallest and largest factor by which a representation changes the distance of two distinct units.
 
     Args:
@@ -166,7 +166,7 @@ def distortion(x: Covariates, z: Float[np.ndarray, "k d"]) -> tuple[float, float
     return float(ratios.min()), float(ratios.max())
 
 
-def nearest_pair_loss(x: Covariates, z: Float[np.ndarray, "k d"], t: np.ndarray) -> float:
+def nearest_pair_loss(x: Covariates, z: Features, t: np.ndarray) -> float:
     """How many times as far apart in the images the pair nearest in x is, as the pair nearest in the images.
 
     Args:

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 
 from macal.acquisition import CRITERIA
-from macal.acquisition.bald import logistic_propensity
+from macal.planner import frames
+from macal.planner.estimates import Findings
 from macal.planner.report import drawings, overlap, page
 from macal.planner.report.page import number
 
@@ -24,12 +25,13 @@ class Report:
 
     Args:
         planner: with a plan.
+        found: what the answers say; estimated by default, once both arms have some.
 
     Raises:
         ValueError: nothing is planned yet.
     """
 
-    def __init__(self, planner: "Planner") -> None:
+    def __init__(self, planner: "Planner", found: Findings | None = None) -> None:
         self.planner, self.plan, self.people = planner, planner.planned, planner.people
         self.rounds = planner.rounds()
         self.places = self.people.places(self.plan.index, "the plan")
@@ -37,11 +39,14 @@ class Report:
         self.hoped = self.places[~self.plan.index.isin(gone)]  # who has answered, or may
         self.known = self.people.problem.start
         self.labelled = np.concatenate([self.known, self.hoped])
+        self.score = overlap.propensity(self.people)
+        self.found = planner.estimate() if found is None and planner.both_arms_told else found
 
     def parts(self) -> list[str]:
         """The sections, one after the other."""
-        sections = (self.answer, self.money, self.whom, self.overlap, self.coverage, self.privacy, self.methods)
-        return [part for section in (*sections, self.columns, self.origin) for part in section()]
+        first = (self.answer, self.estimate, self.money, self.whom, self.overlap, self.coverage)
+        sections = (*first, self.privacy, self.methods, self.columns, self.origin)
+        return [part for section in sections for part in section()]
 
     def answer(self) -> list[str]:
         """What a reader in a hurry wants."""
@@ -59,7 +64,27 @@ class Report:
             )
         if (self.people.response[self.places] < 1).any():
             told.append(f"About {self.rounds['answers'].sum():,.0f} of those asked are expected to answer.")
-        return [page.text(" ".join(told), "answer")]
+        warned = overlap.warning(self.score)
+        return [page.text(" ".join(told), "answer")] + [page.text(_sentence(warned), "warning")] * bool(warned)
+
+    def estimate(self) -> list[str]:
+        """What the answers say so far, and what is expected of the next round."""
+        found = self.found
+        if found is None:
+            return []
+        averages = {"the model": found.average} | ({"the weights": found.weighted} if found.weighted else {})
+        rows = {by: [number(v) for v in (one.value, one.low, one.high)] for by, one in averages.items()}
+        average = pd.DataFrame.from_dict(rows, "index", columns=["average effect", "from", "to"]).rename_axis("by")
+        effects = frames.as_pandas(found.people)
+        figure = {"Everybody's effect as the model believes, with 95 % intervals.": drawings.effects(effects)}
+        ahead = found.outlook.map(number).rename_axis("when")
+        return [
+            page.heading("What the answers say"),
+            page.table(average, f"Average effect and its 95 % interval, {found.outlook.answers['now']:,} answers."),
+            page.figures(figure),
+            page.table(ahead, _OUTLOOK),
+            page.text(f"{_sentence(found.verdict)} {_CAVEAT}".strip()),
+        ]
 
     def money(self) -> list[str]:
         """Cost by round."""
@@ -110,13 +135,12 @@ class Report:
         gaps = overlap.differences(people, self.labelled, names)
         most = gaps.abs().max(axis=1).sort_values(ascending=False, kind="stable").index[:_COVARIATES]
         some, t = overlap.sample(len(people)), people.problem.pool.t
-        score = logistic_propensity(people.problem.pool.x.astype(np.float64), t)
         before = {"everybody": overlap.counterparts(people, some, everybody)}
-        drawn = {"Before: propensity scores of everybody.": drawings.propensities(score, t, "everybody")}
+        drawn = {"Before: propensity scores of everybody.": drawings.propensities(self.score, t, "everybody")}
         table = {"everybody": _spread(before["everybody"], gaps["everybody"])}
         if self._both_arms:
             before["labelled"] = overlap.counterparts(people, self.labelled, self.labelled)
-            after = drawings.propensities(score[self.labelled], t[self.labelled], "labelled")
+            after = drawings.propensities(self.score[self.labelled], t[self.labelled], "labelled")
             drawn["After: propensity scores of those labelled."] = after
             table["labelled"] = _spread(before["labelled"], gaps["labelled"])
             drawn["How far each person is from the nearest of the other arm."] = drawings.distances(before)
@@ -183,6 +207,14 @@ class Report:
         return [page.heading("Versions and seed"), page.table(shown, "What made this plan; the table by its SHA-256.")]
 
 
+_OUTLOOK = (
+    "What each stage of the plan knows, or is expected to: answers, money still to be spent until then, mean width of"
+    " people's intervals, width of the average's."
+)
+_CAVEAT = (
+    "The model's intervals take its hyperparameters as known, which makes them too narrow while answers are few; those"
+    " by weights need no outcome model to be right."
+)
 _REASONS = {
     "macal": "It asks pairs of a treated person and a control who are near each other and far from earlier labels.",
     "symmetry": "It asks the treated person and the control who are nearest to each other.",
@@ -254,19 +286,24 @@ _CLUSTERS = {
 }
 
 
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}{'.' * bool(words)}"
+
+
 def _money(value: float) -> str:
     """A sum, with hundredths where there are any."""
     return number(value, "{:,.0f}" if float(value).is_integer() else "{:,.2f}")
 
 
-def document(planner: "Planner") -> str:
+def document(planner: "Planner", found: Findings | None = None) -> str:
     """Write the report of a plan.
 
     Args:
         planner: with a plan.
+        found: see :class:`Report`.
 
     Raises:
         ImportError: matplotlib is missing.
         ValueError: nothing is planned yet.
     """
-    return page.page("Survey plan", Report(planner).parts())
+    return page.page("Survey plan", Report(planner, found).parts())

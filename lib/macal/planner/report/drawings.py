@@ -109,6 +109,20 @@ def distances(groups: Mapping[str, Distances]) -> str:
     return done.svg
 
 
+def effects(table: pd.DataFrame) -> str:
+    """Effects in ascending order, and their intervals ``low`` to ``high`` as a band."""
+    ordered = table.sort_values("effect", kind="stable")
+    rows = np.unique(np.linspace(0, len(table) - 1, 200).astype(int))
+    some, share = ordered.iloc[rows], rows / max(len(table) - 1, 1)
+    with drawing("Effects of all people in ascending order, with their intervals.") as (ax, done):
+        ax.axhline(0, color="0.8", linewidth=1)
+        ax.fill_between(share, some["low"], some["high"], color="#9ecae1", label="95 % intervals")
+        ax.plot(share, some["effect"], color="#08519c", label="effect")
+        ax.set(xlabel="share of people", ylabel="effect", xlim=(0, 1))
+        ax.legend()
+    return done.svg
+
+
 def propensities(score: Outcomes, t: Arms, what: str) -> str:
     """Histograms of estimated propensity scores, an arm each."""
     with drawing(f"Histograms of propensity scores of both arms: {what}.") as (ax, done):

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Int
 
+from macal.acquisition.bald import logistic_propensity
 from macal.acquisition.rolling import rms_distance
 from macal.acquisition.rows import profiles
 from macal.datasets.columns import categories, numbers
@@ -26,12 +27,35 @@ from macal.shapes import Arms, Covariates, Distances, Indices, Outcomes, Rows
 Round = Int[np.ndarray, "_"]
 
 SAMPLE = 2000  # people whose distances are computed, where there are more
+EXTREME, MANY = 0.05, 0.05  # chance of an arm that is near 0; share of people with one from which overlap is poor
 SHARED = {"nobody": (1, 1), "1": (2, 2), "2 to 3": (3, 4), "4 to 9": (5, 10), "10 or more": (11, np.inf)}
 
 
 def sample(n: int) -> Indices:
     """Places of at most :data:`SAMPLE` of n people, (k,), the same ones every time."""
     return np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE])
+
+
+def propensity(people: People) -> Outcomes:
+    """Estimated chance of treatment of each unit, (n,)."""
+    return logistic_propensity(people.problem.pool.x.astype(np.float64), people.problem.pool.t)
+
+
+def warning(score: Outcomes) -> str:
+    """What to say of poor overlap, and what to do; empty where it is not poor.
+
+    Args:
+        score: chance of treatment of each unit, (n,).
+    """
+    share = float(np.mean((score < EXTREME) | (score > 1 - EXTREME)))
+    if share <= MANY:
+        return ""
+    return (
+        f"overlap is poor: {share:.0%} of people could hardly have been in the other arm (an estimated chance of"
+        f" treatment below {EXTREME:.0%} or above {1 - EXTREME:.0%}; up to {MANY:.0%} of people is harmless), so that"
+        " estimates for them rest on the model alone, and intervals may miss the truth too often; ask the question for"
+        " those who could have been in either arm, exclude the others before planning, and say so"
+    )
 
 
 def column_names(people: People, said: Mapping[str, str]) -> list[str]:

@@ -17,6 +17,7 @@ h1 { font-size: 1.7rem; line-height: 1.2; margin: .5rem 0; }
 h2 { font-size: 1.25rem; margin: 2.2rem 0 .5rem; border-top: 1px solid var(--line); padding-top: 1rem; }
 p, ul { max-width: 46rem; }
 .answer, blockquote { background: var(--box); border-left: 4px solid #0072B2; margin: 1rem 0; padding: .6rem 1rem; }
+.warning { background: #fff4e5; border-left: 4px solid #D55E00; margin: 1rem 0; padding: .6rem 1rem; }
 blockquote { border-color: var(--faint); }
 .wide { overflow-x: auto; margin: .8rem 0; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; overflow-wrap: normal; }
@@ -52,7 +53,7 @@ def heading(text: str) -> str:
 
 
 def text(words: str, role: str = "") -> str:
-    """A paragraph of plain text; ``role`` is "answer", "note" or nothing."""
+    """A paragraph of plain text; ``role`` is "answer", "warning", "note" or nothing."""
     return f'<p class="{role}">{escape(words)}</p>' if role else f"<p>{escape(words)}</p>"
 
 

@@ -1,0 +1,74 @@
+"""Tables of pages: methods and columns by their names in words, few digits, a dash where there is nothing."""
+
+import re
+from collections.abc import Mapping
+
+import pandas as pd
+from pandas.io.formats.style import Styler
+
+from macal import datasets, plots
+from reproduction.claims.verdict import Verdict
+
+WORDS = {
+    "log_ratio": "log ratio",
+    "p_flips": "p, sign flips",
+    "pehe": "error of the effect",
+    "w1": "distance of the arms",
+    "counterpart": "distance to the nearest counterpart",
+    "radius": "covering radius",
+    "valid_loss": "validation loss",
+}
+LEFT = [{"selector": "td, th", "props": "text-align: left; vertical-align: top"}]
+
+
+def words(name: object) -> object:
+    """What a page calls a method, a data set or a column; anything else as it is."""
+    if not isinstance(name, str):
+        return name
+    if name in datasets.DATASETS:
+        return datasets.DATASETS[name].label
+    return WORDS.get(name, plots.style(name).label)
+
+
+def shown(table: pd.DataFrame, name: str, caption: str, digits: int = 2) -> Styler:
+    """A table as readers see it.
+
+    Args:
+        table: its labels may be names of methods, data sets and columns.
+        name: of the table, the only one of its page: two runs then give the same bytes.
+        caption: what it shows, in which unit.
+        digits: decimals of numbers that are not whole.
+    """
+    style = table.rename(index=words, columns=words).style.format(precision=digits, na_rep="–", thousands=",")
+    style = style.hide(axis="index", names=True).hide(axis="columns", names=True)
+    return style.set_uuid(name).set_caption(caption)
+
+
+def bracketed(found: pd.DataFrame, digits: int = 2) -> pd.Series:
+    """Each row's ``log_ratio`` with ``low`` and ``high`` in brackets, as text."""
+    form = f"{{:+.{digits}f}} [{{:+.{digits}f}}, {{:+.{digits}f}}]"
+    said = [form.format(row.log_ratio, row.low, row.high) for row in found.itertuples()]
+    return pd.Series(said, found.index, dtype=object)
+
+
+def intervals(found: pd.DataFrame, digits: int = 2) -> pd.DataFrame:
+    """Comparisons in words: log ratio with its interval, standing, replications; a row each, in the order given.
+
+    Args:
+        found: rows of :func:`reproduction.claims.standing.against`.
+        digits: decimals.
+    """
+    said = {"standing": found["standing"], "replications": found["replications"].astype(int)}
+    return pd.DataFrame({"log ratio [interval]": bracketed(found, digits), **said}, found.index)
+
+
+def verdicts(judged: Mapping[tuple[str, str], Verdict], name: str, caption: str) -> Styler:
+    """Verdicts with their evidence, a row per claim and reading; methods by their labels."""
+    table = pd.DataFrame({key: {"verdict": v.verdict, "evidence": plain(v.evidence)} for key, v in judged.items()}).T
+    return shown(table, name, caption).set_table_styles(LEFT)
+
+
+def plain(evidence: str) -> str:
+    """Call the methods in a piece of evidence by their labels."""
+    names = "|".join(sorted(plots.methods(), key=len, reverse=True))
+    return re.sub(rf"(?<![\w-])({names})(?= [-+]?\d|'s |, | to |;|$)", lambda m: plots.style(m[0]).label, evidence)

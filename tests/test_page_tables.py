@@ -1,0 +1,34 @@
+"""Tables of pages call things by their names in words."""
+
+import numpy as np
+import pandas as pd
+
+from reproduction.claims.verdict import Verdict
+from reproduction.figures import tables
+
+
+def test_no_raw_name_and_no_missing_number_is_shown():
+    index = pd.MultiIndex.from_tuples([("ihdp", "macal-0"), ("ibm", "random")], names=["data", "method"])
+    raw = pd.DataFrame({"log_ratio": [-0.1234, np.nan], "trainings": [1200, 3]}, index)
+    html = tables.shown(raw, "some", "What it is.").to_html()
+    for said in ("IHDP", "MACAL, α = 0", "log ratio", "-0.12", "–", "1,200", "<caption>What it is.</caption>"):
+        assert said in html
+    for raw_name in ("macal-0", "log_ratio", "nan", "method"):
+        assert raw_name not in html
+    assert html == tables.shown(raw, "some", "What it is.").to_html()
+
+
+def test_an_interval_stands_beside_its_mean():
+    found = pd.DataFrame({"log_ratio": [-0.1], "low": [-0.25], "high": [0.054], "standing": "undecided",
+                          "replications": [5.0], "needed": [np.nan]}, ["qhte"])  # fmt: skip
+    row = tables.intervals(found).loc["qhte"]
+    assert row.to_list() == ["-0.10 [-0.25, +0.05]", "undecided", 5]
+
+
+def test_evidence_names_methods_by_their_labels():
+    said = "without lcmd, bait; log ratio of macal-squared to ahead: random -0.305 [-1, 1], random-balanced +0.1"
+    plain = "without LCMD, BAIT; log ratio of MACAL, squared to ahead: Random -0.305 [-1, 1], Random, balanced +0.1"
+    assert tables.plain(said) == plain
+    assert tables.plain("a random draw, macal's PEHE") == "a random draw, MACAL's PEHE"
+    html = tables.verdicts({("E1", "as written"): Verdict("holds", said)}, "v", "Verdicts").to_html()
+    assert plain in html and "holds" in html and "macal-squared" not in html

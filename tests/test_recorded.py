@@ -1,0 +1,77 @@
+"""What recorded tables must satisfy whatever they say: shared starts, shared ends, one row per training."""
+
+import numpy as np
+import pytest
+from needs import needs_data
+
+import macal
+from macal import campaigns
+from macal.comparison import shared
+from reproduction.claims import RULES
+from reproduction.claims.readings import CODE, EXACT, LEARNERS, WRITTEN, inner
+from reproduction.claims.standing import standing
+
+RECORDED = [(reading, name) for reading in (WRITTEN, CODE, EXACT, *LEARNERS) for name in reading.tables]
+each_table = pytest.mark.parametrize(("reading", "name"), RECORDED, ids=[f"{r.name}, {n}" for r, n in RECORDED])
+
+
+def same_labels(table, size):
+    """Trainings at a size where all methods have labelled the same units, by replication."""
+    return table[table.labelled == size].groupby("replication")
+
+
+@each_table
+def test_all_methods_start_from_the_same_labels(reading, name):
+    if (table := reading.load(name)) is None:
+        pytest.skip("not recorded")
+    start = same_labels(table, table.labelled.min())
+    assert (start.treated.nunique() == 1).all()
+    # in another batch rounding differs, and training amplifies it
+    assert (start.pehe.max() / start.pehe.min() < 1.5).all()
+
+
+def test_methods_that_exhaust_the_pool_end_alike():
+    end = same_labels(WRITTEN.load("ihdp"), 470)
+    assert (end.treated.nunique() == 1).all() and (end.pehe.max() / end.pehe.min() < 1.5).all()
+
+
+@pytest.mark.parametrize("size", [10, 470])
+def test_trainings_of_one_batch_on_the_same_labels_are_the_same(size):
+    same = same_labels(WRITTEN.load("ihdp"), size)
+    assert (same.pehe.agg(lambda values: values.value_counts().iloc[0]) > 1).all()
+
+
+def test_the_errors_of_the_surfaces_bound_that_of_the_effect():
+    gp = macal.models.get("exact-gp", optimiser="lbfgs")
+    live = macal.run(macal.load("ihdp", 0), "macal", gp, every=12, n_queries=12, measures=campaigns.SURFACES)
+    assert (live.pehe <= live["control surface"] + live["treated surface"] + 1e-9).all()
+
+
+@needs_data("ibm")
+def test_a_recorded_campaign_on_ibm_runs_again():
+    gp = macal.models.get("exact-gp", optimiser="lbfgs")
+    live = macal.run(macal.load("ibm", 0), macal.get("macal", alpha=2.5), gp, every=4, n_queries=4)
+    both = live.assign(method="macal").merge(
+        EXACT.load("ibm"), on=["replication", "method", "labelled"], suffixes=("", "_recorded")
+    )
+    assert len(both) == len(live)
+    assert (both.pehe / both.pehe_recorded - 1).abs().max() < 1e-3
+
+
+def against_none(reading, name):
+    """A weight of 0 against every other: standing by method."""
+    table = inner(shared(reading.load(name), [*WRITTEN.weights]), name)
+    others = [method for method in WRITTEN.weights if method != "macal-0"]
+    return standing(table, "macal-0", others, share=reading.share(name, RULES)).standing
+
+
+def test_a_weight_of_0_is_right_on_ibm_and_wrong_on_cmnist():
+    assert (against_none(WRITTEN, "ibm")[["macal", "macal-5", "macal-10"]] == "ahead").all()
+    assert (against_none(EXACT, "cmnist") == "behind").all()
+
+
+@pytest.mark.parametrize("reading", [WRITTEN, EXACT], ids=lambda reading: reading.name)
+def test_no_weight_loses_five_per_cent_on_ihdp(reading):
+    table = inner(shared(reading.load("ihdp"), [*WRITTEN.weights]), "ihdp")
+    logs = np.log(table.pivot_table("pehe", ["replication", "labelled"], "method")).mean()
+    assert (logs - logs.min() < 0.05).all()
