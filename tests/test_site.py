@@ -24,7 +24,10 @@ LOOK = """async () => {
     const drawn = m => m.querySelector("mjx-container") && !m.querySelector("mjx-merror");
     const cut = m => m.scrollWidth > m.clientWidth + 1 && getComputedStyle(m).overflowX == "hidden";
     const short = [...document.querySelectorAll("article abbr")].map(a => a.textContent);
+    const figures = [...document.querySelectorAll("img[src*='_images/']")];
+    const stretched = i => Math.abs(i.clientWidth * i.naturalHeight / i.clientHeight / i.naturalWidth - 1) > 0.02;
     return {
+        distorted: figures.filter(i => i.clientWidth && stretched(i)).map(i => i.src),
         unrendered: maths.filter(m => !drawn(m)).map(m => m.textContent),
         clipped: maths.filter(cut).map(m => m.id || m.parentElement.textContent.slice(0, 60)),
         overflow: root.scrollWidth - root.clientWidth,
@@ -153,7 +156,8 @@ def test_every_page_is_silent_rendered_and_fits(site, visitor, device):
         if page == "index.html":
             tab.wait_for_url("**/notebooks/index.html")
         seen = tab.evaluate(LOOK)
-        expected = {"unrendered": [], "clipped": [], "overflow": 0, "theme": scheme, "cut": [], "repeated": []}
+        nothing = ("distorted", "unrendered", "clipped", "cut", "repeated")
+        expected = {name: [] for name in nothing} | {"overflow": 0, "theme": scheme}
         troubles += [f"{page}: {key} {value}" for key, value in seen.items() if value != expected[key]]
         if folder := os.environ.get("MACAL_SCREENSHOTS"):
             name = page.removesuffix(".html").replace("/", "-")
