@@ -13,12 +13,15 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from macal import plots
 from reproduction.book import ROOT
 from reproduction.figures import explorer
 from reproduction.site import MATHJAX
 
 DEVICES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
-LOOK = """async () => {
+# names of code in running text: methods, columns, what pandas prints for nothing
+RAW = rf"\b({'|'.join(name for name in plots.methods() if '-' in name)}|[a-z]\w*_\w+|NaN)\b"
+LOOK = """async raw => {
     await window.MathJax?.startup?.promise;
     const root = document.documentElement, maths = [...document.querySelectorAll(".math")];
     const drawn = m => m.querySelector("mjx-container") && !m.querySelector("mjx-merror");
@@ -26,12 +29,18 @@ LOOK = """async () => {
     const short = [...document.querySelectorAll("article abbr")].map(a => a.textContent);
     const figures = [...document.querySelectorAll("img[src*='_images/']")];
     const stretched = i => Math.abs(i.clientWidth * i.naturalHeight / i.clientHeight / i.naturalWidth - 1) > 0.02;
+    const text = document.createTreeWalker(document.querySelector("article"), NodeFilter.SHOW_TEXT), names = [];
+    while (text.nextNode())
+        if (!text.currentNode.parentElement.closest("code, pre, script, style, svg, .math, option"))
+            names.push(...(text.currentNode.textContent.match(RegExp(raw, "g")) ?? []));
     return {
         distorted: figures.filter(i => i.clientWidth && stretched(i)).map(i => i.src),
         unrendered: maths.filter(m => !drawn(m)).map(m => m.textContent),
         clipped: maths.filter(cut).map(m => m.id || m.parentElement.textContent.slice(0, 60)),
         overflow: root.scrollWidth - root.clientWidth,
         theme: root.dataset.theme,
+        undescribed: [...document.images].filter(i => !i.alt || /[0-9a-f]{20}/.test(i.alt)).map(i => i.src),
+        names,
         cut: [...document.querySelectorAll("div.highlight pre")]
             .filter(pre => pre.scrollWidth > pre.clientWidth + 1).map(pre => pre.textContent.slice(0, 60)),
         repeated: short.filter((name, k) => short.indexOf(name) < k),
