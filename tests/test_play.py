@@ -4,6 +4,7 @@ import json
 import re
 from functools import cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from itertools import product
 from threading import Thread
 
 import numpy as np
@@ -17,6 +18,7 @@ from macal.acquisition import get, plan_batches
 from macal.plots import style
 from reproduction.book import ROOT
 from reproduction.figures import explorer
+from reproduction.theory import pairing
 
 N_POOLS = 200
 PLAN = """async pools => {
@@ -350,3 +352,43 @@ def test_what_is_explored_has_an_address(visit):
     assert (
         nonsense.get_by_label("data").input_value() == "IHDP" and nonsense.locator(".chart svg[role=img]").count() == 1
     )
+
+
+# ---------------------------------------------------------------- when do pairs pay
+
+
+def closed_form(labels, shift, rho, r, noise):
+    """The same by the package's theory."""
+    targets, one = np.linspace(-4, 4, 80)[:, None], np.linspace(-4, 4, labels)[:, None]
+    kernel = pairing.matern32(1.0)
+    smoother = pairing.ridge(kernel, max(noise, 1e-6))
+    left = pairing.residuals(smoother, kernel, targets, one, one + shift * 8 / (labels - 1))
+    zero = np.sqrt(2 / (1 + r**2))
+    return left.error(rho, noise, (r * zero, zero))
+
+
+def test_error_of_a_design_is_the_theorys(tab):
+    cases = list(product((3, 9, 25), (0.0, 0.2, 0.5), (-1.0, 0.6), (0.125, 4.0), (0.0, 0.01, 1.0)))
+    compute = "async cases => (m => cases.map(c => m.error(...c)))(await import('/play/pairs.js'))"
+    found, expected = tab.evaluate(compute, cases), [closed_form(*case) for case in cases]
+    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
+
+
+def test_sliders_change_the_answer(visit):
+    tab = visit("pairs_pay")
+    said = set()
+    for rho, r, noise, labels in (
+        (0.5, 0, 0.1, 9),
+        (-0.5, 0, 0.1, 9),
+        (0.5, 3, 0.1, 9),
+        (0.5, 0, 1.0, 9),
+        (0.5, 0, 0.1, 25),
+    ):
+        for name, value in (("rho", rho), ("r", r), ("noise", noise), ("labels", labels)):
+            tab.locator(f"input[name={name}]").fill(str(value))
+        paired, apart = (closed_form(labels, shift, rho, 2.0**r, noise**2) for shift in (0, 0.5))
+        change = 100 * (paired / apart - 1)
+        words = f"Pairs {'save' if change < 0 else 'cost'} {abs(change):.0f} %"
+        assert tab.locator(".answer").inner_text().startswith(words)
+        said.add(words)
+    assert len(said) > 3 and tab.locator(".chart svg[role=img]").count() == 2

@@ -1,9 +1,18 @@
 """Figures show the numbers they were given."""
 
+import base64
+import io
+from types import SimpleNamespace
+
+import IPython
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from IPython.core.formatters import PNGFormatter
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from PIL import Image
 
 import macal
 from macal import plots
@@ -97,3 +106,32 @@ def test_standings_fill_what_is_clear(ax):
     np.testing.assert_allclose(
         [line.get_xdata() for line in ax.lines if line.get_marker() == "None"][:2], [[-0.1, 0.3], [-0.3, -0.1]]
     )
+
+
+@pytest.mark.parametrize("width, least", [(7.2, 8.0), (3.0, 8.0), (14.4, 16.0)])
+def test_shown_figures_are_sharp_small_and_legible(width, least):
+    with plt.style.context(plots.STYLE):
+        figure, axes = plt.subplots(figsize=(width, 3))
+        axes.imshow(np.random.default_rng(0).random((40, 40)), aspect="auto", cmap="viridis")
+        axes.set_title("small", fontsize=5)
+        axes.text(5, 5, "large", fontsize=20)
+        shown, size = plots.png(figure)
+        plt.close(figure)
+    image = Image.open(io.BytesIO(base64.b64decode(shown)))
+    assert image.mode == "P" and image.info["dpi"] == pytest.approx((192, 192), abs=0.1)
+    assert (size["width"], size["height"]) == (image.width // 2, image.height // 2)
+    assert size["width"] == pytest.approx(96 * width, rel=0.05)
+    drawn = [text.get_fontsize() for text in figure.findobj(Text)]
+    assert min(drawn) == least and max(drawn) == 20
+
+
+def test_the_house_style_shows_figures_in_a_notebook_and_leaves_scripts_alone(monkeypatch):
+    shell = SimpleNamespace(display_formatter=SimpleNamespace(formatters={"image/png": PNGFormatter()}))
+    monkeypatch.setattr(plt, "switch_backend", lambda name: None)
+    with plt.style.context("default"):
+        monkeypatch.setattr(IPython, "get_ipython", lambda: None)
+        plots.use_house_style()
+        assert plt.rcParams["figure.dpi"] == 96
+        monkeypatch.setattr(IPython, "get_ipython", lambda: shell)
+        plots.use_house_style()
+        assert shell.display_formatter.formatters["image/png"].lookup_by_type(Figure) is plots.png

@@ -24,7 +24,10 @@ LOOK = """async () => {
     const drawn = m => m.querySelector("mjx-container") && !m.querySelector("mjx-merror");
     const cut = m => m.scrollWidth > m.clientWidth + 1 && getComputedStyle(m).overflowX == "hidden";
     const short = [...document.querySelectorAll("article abbr")].map(a => a.textContent);
+    const figures = [...document.querySelectorAll("img[src*='_images/']")];
+    const stretched = i => Math.abs(i.clientWidth * i.naturalHeight / i.clientHeight / i.naturalWidth - 1) > 0.02;
     return {
+        distorted: figures.filter(i => i.clientWidth && stretched(i)).map(i => i.src),
         unrendered: maths.filter(m => !drawn(m)).map(m => m.textContent),
         clipped: maths.filter(cut).map(m => m.id || m.parentElement.textContent.slice(0, 60)),
         overflow: root.scrollWidth - root.clientWidth,
@@ -153,7 +156,8 @@ def test_every_page_is_silent_rendered_and_fits(site, visitor, device):
         if page == "index.html":
             tab.wait_for_url("**/notebooks/index.html")
         seen = tab.evaluate(LOOK)
-        expected = {"unrendered": [], "clipped": [], "overflow": 0, "theme": scheme, "cut": [], "repeated": []}
+        nothing = ("distorted", "unrendered", "clipped", "cut", "repeated")
+        expected = {name: [] for name in nothing} | {"overflow": 0, "theme": scheme}
         troubles += [f"{page}: {key} {value}" for key, value in seen.items() if value != expected[key]]
         if folder := os.environ.get("MACAL_SCREENSHOTS"):
             name = page.removesuffix(".html").replace("/", "-")
@@ -212,6 +216,39 @@ def test_a_survey_is_planned_in_three_clicks(visitor, device):
 
 def test_what_is_explored_is_what_is_recorded(site):
     assert (site / "_static" / "play" / "results.json").read_text(encoding="utf-8") == explorer.page()
+
+
+def test_claims_are_sorted_filtered_and_found(visitor):
+    tab, troubles = visitor("desktop")
+    tab.goto("/notebooks/ledger.html")
+    table = tab.locator(".ledger-table")
+
+    def column(k):
+        return [text.strip() for text in table.locator(f"tbody tr:visible td:nth-child({k})").all_inner_texts()]
+
+    keys, verdicts = column(1), column(4)
+    n = len(keys)
+    tab.get_by_role("button", name="as written", exact=True).click()
+    words = ["holds", "holds in part", "does not hold", "undecided", "not tested"]
+    places = [max(k for k, word in enumerate(words) if verdict.startswith(word)) for verdict in column(4)]
+    assert places == sorted(places) and len(places) == n and len(set(places)) > 2
+    assert table.locator("th[aria-sort=ascending]").inner_text().startswith("as written")
+    tab.get_by_role("button", name="as written", exact=True).click()
+    assert table.locator("th[aria-sort=descending]").count() == 1
+    tab.get_by_role("button", name="key").click()
+    assert column(1) == keys and column(4) == verdicts
+    tab.get_by_label("as written").select_option("does not hold")
+    refuted = sum(verdict.startswith("does not hold") for verdict in verdicts)
+    assert tab.locator(".ledger output").inner_text() == f"{refuted} of {n} claims"
+    assert len(column(1)) == refuted
+    tab.get_by_role("searchbox").fill("theorem 1")
+    assert 0 < len(column(1)) < refuted
+    tab.goto("/notebooks/ledger.html#claim-T1")
+    assert table.locator("tr.named").inner_text().startswith("T1") and len(column(1)) == n
+    table.get_by_role("link", name="link to claim F1a").click()
+    tab.wait_for_url("**#claim-F1a")
+    assert tab.locator("#claim-F1a").is_visible() and table.locator("tr.named").inner_text().startswith("F1a")
+    assert not troubles, "\n".join(troubles)
 
 
 def test_search_finds_a_word_of_the_book(visitor):

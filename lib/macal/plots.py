@@ -1,5 +1,8 @@
 """Figures: pure functions of tables and arrays, an ``Axes`` in, the ``Axes`` out."""
 
+import base64
+import io
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -8,13 +11,17 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.text import Text
 from matplotlib.ticker import LogLocator, NullFormatter
+from PIL import Image
 
 from macal.acquisition import CRITERIA
 from macal.comparison import interval, log_ratio, shared
 from macal.shapes import Arms, Covariates
 
 STYLE = str(Path(__file__).with_name("house.mplstyle"))
+PAGE, LEAST_TEXT = 7.2, 8.0  # inches to which a page shrinks wider figures; points that text then has at least
 ARM_COLOURS = ("#D55E00", "#0072B2")  # control, treated (Okabe and Ito's palette, safe for colour-blind readers)
 ARM_MARKERS = ("o", "^")
 
@@ -48,8 +55,32 @@ def style(method: object) -> Style:
 
 
 def use_house_style() -> None:
-    """Draw every figure from here on in the book's style."""
+    """Draw every figure from here on in the book's style; in a notebook they are shown by :func:`png`."""
     plt.style.use(STYLE)
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is not None:
+        plt.switch_backend(plt.get_backend())  # now, for it shows figures in its own way when it is loaded
+        shell.display_formatter.formatters["image/png"].for_type(Figure, png)
+
+
+def png(figure: Figure) -> tuple[str, dict[str, int]]:
+    """Draw a figure at twice its resolution and in at most 256 colours, no text too small to be read on a page.
+
+    Args:
+        figure: where text would have less than 8 points at the width of a page, it is enlarged.
+
+    Returns:
+        The PNG in base64, and its natural width and height in pixels.
+    """
+    least = LEAST_TEXT * max(1.0, figure.get_figwidth() / PAGE)
+    for text in figure.findobj(Text):
+        text.set_fontsize(max(least, text.get_fontsize()))
+    drawn, small, dpi = io.BytesIO(), io.BytesIO(), 2 * figure.dpi
+    figure.savefig(drawn, format="png", dpi=dpi, bbox_inches="tight")
+    image = Image.open(drawn).convert("RGB").quantize(dither=Image.Dither.NONE)
+    image.save(small, "PNG", optimize=True, dpi=(dpi, dpi))
+    size = {"width": image.width // 2, "height": image.height // 2}
+    return base64.b64encode(small.getvalue()).decode(), size
 
 
 def curves(table: pd.DataFrame, value: str, ax: Axes, band: bool = True, log: bool = False) -> Axes:

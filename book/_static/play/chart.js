@@ -1,6 +1,6 @@
 /** Small charts as SVG, in the colours of the page's theme; text stays text. */
 
-const W = 420, H = 260, LEFT = 52, RIGHT = 12, TOP = 12, BOTTOM = 44;
+const W = 420, H = 260, LEFT = 64, RIGHT = 12, TOP = 12, BOTTOM = 44;
 const FORMAT = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 
 /** Text that cannot be taken for markup. */
@@ -37,7 +37,8 @@ const within = (v, [low, high]) => Math.min(Math.max(v, low), high);
  *
  * @param {string} label what a reader sees, for those who do not
  * @param {{name: string, colour: string, dash?: string, points: number[][]}[]} series points are [x, y] or [x, y, low, high]
- * @param {{xLabel: string, yLabel: string, zero?: number, xRange?: number[], yRange?: number[]}} about `zero` draws a line
+ * @param {{xLabel: string, yLabel: string, zero?: number, mark?: number, xRange?: number[], yRange?: number[]}} about `zero` and `mark` draw a line,
+ *     at a height and across
  * @returns {string} a figure with its key
  */
 export function lines(label, series, about) {
@@ -56,7 +57,8 @@ export function lines(label, series, about) {
       `<polyline points="${path}" class="line" style="--c: ${s.colour}" stroke-dasharray="${s.dash ?? "none"}"/>`;
   });
   const zero = about.zero === undefined ? "" : `<line class="zero" x1="${LEFT}" x2="${W - RIGHT}" y1="${y(about.zero)}" y2="${y(about.zero)}"/>`;
-  return framed(label, axes({ ...about, x, y, xRange, yRange }) + zero + drawn.join(""), series);
+  const mark = about.mark === undefined ? "" : `<line class="zero" x1="${x(about.mark)}" x2="${x(about.mark)}" y1="${TOP}" y2="${H - BOTTOM}"/>`;
+  return framed(label, axes({ ...about, x, y, xRange, yRange }) + zero + mark + drawn.join(""), series);
 }
 
 /** Shares of two groups, a bar for each name. */
