@@ -18,6 +18,12 @@ WORDS = {
     "radius": "covering radius",
     "valid_loss": "validation loss",
 }
+PAD = "padding: 0.15em 0.6em"
+STYLE = [
+    {"selector": "td", "props": f"{PAD}; text-align: right; white-space: nowrap"},
+    {"selector": "th.col_heading", "props": f"{PAD}; text-align: right"},
+    {"selector": "th.row_heading", "props": f"{PAD}; text-align: left; white-space: nowrap"},
+]
 LEFT = [{"selector": "td, th", "props": "text-align: left; vertical-align: top"}]
 
 
@@ -41,7 +47,7 @@ def shown(table: pd.DataFrame, name: str, caption: str, digits: int = 2) -> Styl
     """
     style = table.rename(index=words, columns=words).style.format(precision=digits, na_rep="–", thousands=",")
     style = style.hide(axis="index", names=True).hide(axis="columns", names=True)
-    return style.set_uuid(name).set_caption(caption)
+    return style.set_table_styles(STYLE).set_uuid(name).set_caption(caption)
 
 
 def bracketed(found: pd.DataFrame, digits: int = 2) -> pd.Series:
