@@ -6,42 +6,15 @@
  */
 
 import { lines } from "./chart.js";
+import { dot, factor, matern32, solve } from "./ridge.js";
 
 const END = 4, TARGETS = 80;
 const LEAST = 1e-6; // of the penalty, where there is no noise
 
 const spread = (n) => Array.from({ length: n }, (_, k) => -END + (2 * END * k) / (n - 1));
-const kernel = (a, b) => {
-  const r = Math.sqrt(3) * Math.abs(a - b);
-  return (1 + r) * Math.exp(-r);
-};
+const kernel = (a, b) => matern32(Math.abs(a - b));
 const gram = (a, b) => a.map((p) => b.map((q) => kernel(p, q)));
-const dot = (a, b) => a.reduce((sum, v, k) => sum + v * b[k], 0);
 const mean = (values) => values.reduce((sum, v) => sum + v, 0) / values.length;
-
-/** Lower Cholesky factor. */
-function factor(matrix) {
-  const root = matrix.map((row) => row.map(() => 0));
-  matrix.forEach((row, i) => {
-    for (let j = 0; j <= i; j++) {
-      const rest = row[j] - dot(root[i].slice(0, j), root[j].slice(0, j));
-      root[i][j] = i === j ? Math.sqrt(rest) : rest / root[j][j];
-    }
-  });
-  return root;
-}
-
-/** Solve root root' w = b. */
-function solve(root, b) {
-  const n = b.length, half = [], w = Array(n).fill(0);
-  for (let i = 0; i < n; i++) half.push((b[i] - dot(root[i].slice(0, i), half)) / root[i][i]);
-  for (let i = n - 1; i >= 0; i--) {
-    let rest = half[i];
-    for (let k = i + 1; k < n; k++) rest -= root[k][i] * w[k];
-    w[i] = rest / root[i][i];
-  }
-  return w;
-}
 
 /** Weights of the labels at each target. */
 function weights(targets, places, penalty) {
