@@ -3,10 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import ttest_1samp
 
-from macal import results
+from macal import comparison, results
 from reproduction.claims import backbones
 from reproduction.claims.rules import Rules
+from reproduction.studies import tuning
 
 
 def test_h1_on_the_recorded_search():
@@ -84,6 +86,20 @@ def test_code_on_the_recorded_variants():
     assert set(found.index) == {"treatment", "kernel", "validation", "code"}
     assert (found.low <= found.log_ratio).all() and (found.log_ratio <= found.high).all()
     assert backbones.judge_code().evidence.count("matters:") == 4
+    table = backbones.complete(results.load("backbones"))
+    assert (table.groupby(["variant", "replication", "labelled"]).size() == 1).all()
+    ratios = comparison.log_ratio(table.rename(columns={"variant": "method"}), "paper")
+    by_replication = ratios.groupby(["replication", "method"]).log_ratio.mean().unstack()[found.index]
+    np.testing.assert_allclose(found.log_ratio, by_replication.mean())
+    alone = ttest_1samp(by_replication, 0).pvalue  # without adjustment: no "yes" where even this is not small
+    assert (alone[found["does it matter?"] == "yes"] < 0.05).all()
+
+
+def test_every_point_is_judged_on_the_same_replications_which_the_search_has_not_seen():
+    rows = backbones.recorded_search()
+    search, held_out = (rows[rows.stage == stage] for stage in ("search", "held out"))
+    assert set(held_out.replication).isdisjoint(search.replication)
+    assert (held_out.groupby("point").size() == len(tuning.HELD_OUT)).all()
 
 
 def variants_table(shifts, noise=0.001, replications=8):

@@ -266,3 +266,14 @@ def test_weights_stand_beside_macal():
     assert set(dial.methods("T-learner", 0.3, ("macal-0",))) == {*dial.METHODS, "random-share"}
     assert criteria["macal"] == acquisition.get("macal", alpha=2.5) and criteria["random-share"].share == 0.3
     assert {c.alpha for n, c in criteria.items() if n.startswith("macal")} == {0.0, 1.0, 2.5}
+
+
+def test_the_two_surfaces_of_an_acic_response_are_about_as_large():
+    assert np.abs(np.log(tables.load("acic_forecast").spread)).max() < 0.2
+
+
+@pytest.mark.parametrize("name", ["ihdp", "ihdp-exchanged"])
+def test_more_is_predicted_on_ihdp_than_measured(name):
+    rules = forecast.rules(tables.load("dial_curves"), tables.load("dial"))
+    found = forecast.benchmark(tables.load(f"{name}_curves"), results.load(f"{name}_gp"), rules)
+    assert abs(found["predicted"]) > abs(found["gain"])

@@ -14,7 +14,7 @@ from macal.__main__ import main
 from macal.acquisition.bald import logistic_propensity
 from macal.inference import StoppingRule
 from macal.planner.report import document, overlap, page
-from macal.planner.report.document import protocol
+from macal.planner.report.protocol import protocol
 from reproduction.studies import weighted
 
 EVIL = "</td><script>alert(1)</script>"
@@ -88,7 +88,7 @@ def answered():
 class TestEstimate:
     def test_it_says_what_the_answers_say(self, answered, tmp_path):
         found = answered.estimate(rule=StoppingRule(width=9))
-        answered.report(tmp_path / "plan.html", found)
+        answered.report(tmp_path / "plan.html", [found])
         text = (tmp_path / "plan.html").read_text()
         said = unescape(re.sub(r"<svg.*?</svg>|<[^>]*>", " ", text, flags=re.DOTALL))
         assert "What the answers say" in said and "40 answers" in said and "by the weights" not in said
@@ -102,7 +102,7 @@ class TestEstimate:
         own = Planner("free", 60, covariates=COVARIATES, identifier="person")
         own.plan(make_people())
         own.observe(dict.fromkeys(own.planned.index[own.planned.free == 1][:5], 1.0))
-        assert not own.both_arms_told and "What the answers say" not in document(own)
+        assert not own.arms_told and "What the answers say" not in document(own)
 
 
 class TestOverlap:

@@ -98,11 +98,17 @@ def as_covariates(x: Any, name: str = "x") -> Covariates:
     return x
 
 
-def as_arms(t: Any, n: int, name: str = "t") -> Arms:
+def as_arms(t: Any, n: int, name: str = "t", several: bool = False) -> Arms:
     """Return ``t`` as an (n,) integer array of 0 (control) and 1 (treated).
 
+    Args:
+        t: treatment, (n,).
+        n: number of units.
+        name: what the argument is called in an error.
+        several: whether there may be more arms than two: 2, 3 and so on, each compared with 0.
+
     Raises:
-        ValueError: another length than ``n``, or a value that is neither 0 nor 1.
+        ValueError: another length than ``n``, or a value that is no number of an arm.
     """
     t = as_array(t, name)
     if t.shape != (n,):
@@ -110,10 +116,21 @@ def as_arms(t: Any, n: int, name: str = "t") -> Arms:
     if t.dtype.kind in "mM":
         raise ValueError(f"{name} must be binary (0 control, 1 treated), got times; recode the treatment")
     values = list(dict.fromkeys(t.tolist()))  # not sorted: they may be of several kinds
-    odd = [v for v in values if not (isinstance(v, (Real, Decimal, np.bool_)) and v in (0, 1))]
+    known = range(len(t)) if several else (0, 1)
+    odd = [v for v in values if not (isinstance(v, (Real, Decimal, np.bool_)) and v in known)]
     if odd:
-        raise ValueError(f"{name} must be binary (0 control, 1 treated), got also {odd[:5]}; recode the treatment")
+        more = ", or number several arms from 0, the reference," if several else ","
+        raise ValueError(f"{name} must be binary (0 control, 1 treated){more} got also {odd[:5]}; recode the treatment")
     return t.astype(np.int64)
+
+
+def arms_of(t: Arms) -> int:
+    """How many arms there are, at least 2.
+
+    Args:
+        t: arm of each unit, (n,), numbered from 0.
+    """
+    return max(int(t.max(initial=1)) + 1, 2)
 
 
 def as_outcomes(y: Any, n: int, name: str = "y", missing: bool = False) -> Outcomes:

@@ -12,6 +12,7 @@ References:
 from importlib.util import find_spec
 
 import numpy as np
+from jaxtyping import Float
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
@@ -20,33 +21,40 @@ from macal.optional import needed
 from macal.shapes import Centres, Covariates, Distances
 
 HAS_POT = find_spec("ot") is not None
+Errors = Float[np.ndarray, "contrasts"]
 _BLOCK_ELEMENTS = 2**24  # 128 MiB of float64 distances at a time
 
 
-def pehe(tau_hat: ArrayLike, tau: ArrayLike) -> float:
+def pehe(tau_hat: ArrayLike, tau: ArrayLike) -> float | Errors:
     """Root of the precision in estimation of heterogeneous effect, in the outcome's unit.
 
     The square root of the paper's Eq. 2 averaged over units, with the estimated effect in the place where the paper's
     empirical formula prints outcomes. 0 on the truth, the size of c on the truth shifted by c.
 
     Args:
-        tau_hat: estimated effects, (n,).
-        tau: true effects, (n,).
+        tau_hat: estimated effects, (n,), or (n, contrasts) of several arms.
+        tau: true effects, likewise.
+
+    Returns:
+        One number; of several arms one per contrast, (contrasts,).
 
     Raises:
         ValueError: shapes differ, no unit, or a value that is not finite.
 
     >>> pehe([1.0, 2.0, 3.0], [1.0, 2.0, 0.0])
     1.7320508075688772
+    >>> pehe([[1.0, 2.0], [1.0, 0.0]], [[1.0, 2.0], [1.0, 2.0]]).round(3)
+    array([0.   , 1.414])
     """
     tau_hat, tau = np.asarray(tau_hat, float), np.asarray(tau, float)
-    if tau_hat.shape != tau.shape or tau.ndim != 1 or not tau.size:
+    if tau_hat.shape != tau.shape or tau.ndim not in (1, 2) or not tau.size:
         raise ValueError(
             f"tau_hat and tau must be two vectors of the same length, at least 1; got {tau_hat.shape} and {tau.shape}"
         )
     if not (np.isfinite(tau_hat).all() and np.isfinite(tau).all()):
         raise ValueError("tau_hat and tau must be finite")
-    return float(np.sqrt(np.mean((tau_hat - tau) ** 2)))
+    errors = np.sqrt(np.mean((tau_hat - tau) ** 2, axis=0))
+    return float(errors) if tau.ndim == 1 else errors
 
 
 def nearest_distance(x: Covariates, others: Centres, metric: str = "euclidean") -> Distances:

@@ -1,12 +1,12 @@
 """What a causal active-learning problem is: a pool, a test set, a start; validated once, frozen after."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from macal.arguments import as_arms, as_count, as_covariates, as_indices, as_outcomes
+from macal.arguments import arms_of, as_arms, as_count, as_covariates, as_indices, as_outcomes
 from macal.shapes import Arms, Covariates, Images, Indices, Levels, Outcomes
 
 
@@ -48,7 +48,7 @@ class Split:
 
     Attributes:
         x: covariates, (n, d) float32 or float64, as they were given; (n, d) uint8 where there are levels.
-        t: treatment, (n,), 0 control and 1 treated.
+        t: treatment, (n,), 0 control and 1 treated; 2 and so on where there are more arms, each compared with 0.
         y: observed outcome, (n,), in the outcome's unit, NaN for a unit without one; None where none has been observed.
         mu0: outcome without treatment, (n,), where known; noiseless, or with noise that both arms share.
         mu1: outcome under treatment, likewise.
@@ -75,7 +75,7 @@ class Split:
             object.__setattr__(self, "levels", _freeze(as_outcomes(self.levels, 256, "levels").astype(np.float32)))
         n = len(x)
         object.__setattr__(self, "x", _freeze(x))
-        object.__setattr__(self, "t", _freeze(as_arms(self.t, n)))
+        object.__setattr__(self, "t", _freeze(as_arms(self.t, n, several=True)))
         for name in ("y", "mu0", "mu1"):
             if getattr(self, name) is not None:
                 outcomes = as_outcomes(getattr(self, name), n, name, missing=name == "y")
@@ -96,6 +96,15 @@ class Split:
         if self.mu0 is None or self.mu1 is None:
             raise ValueError("tau needs both mu0 and mu1, which are known for simulated outcomes alone")
         return self.mu1 - self.mu0
+
+    def contrasts(self) -> "list[Split]":
+        """The units of each arm together with those of the reference arm, as treatment 1 and 0.
+
+        >>> [part.t.tolist() for part in Split(np.zeros((4, 1)), np.array([0, 2, 1, 2])).contrasts()]
+        [[0, 1], [0, 1, 1]]
+        """
+        parts = [(self[np.isin(self.t, (0, arm))], arm) for arm in range(1, arms_of(self.t))]
+        return [replace(part, x=part.stored, t=(part.t == arm).astype(np.int64)) for part, arm in parts]
 
     def __getitem__(self, rows: Any) -> "Split":
         rest = {name: getattr(self, name) for name in ("t", "y", "mu0", "mu1")}

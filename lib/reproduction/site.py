@@ -20,12 +20,26 @@ UNUSED = re.compile(
 def setup(app: Any) -> dict[str, bool]:
     """Make this module a Sphinx extension: pages that raise no script error and take MathJax from the site itself."""
     app.connect("config-inited", lambda _, config: setattr(config, "mathjax_path", MATHJAX))
+    described: dict[str, str] = {}  # file of an image -> its alternative text
+    app.connect("doctree-read", lambda _, doctree: described.update(_descriptions(doctree)))
+    app.connect("doctree-resolved", lambda _, doctree, page: _describe_again(doctree, described))
     app.connect("doctree-resolved", _expand_short_names)
     app.connect("html-page-context", _drop_repeated_scripts, priority=900)
     app.connect("build-finished", _copy_mathjax)
     app.connect("build-finished", _drop_unused)
     app.connect("build-finished", _write_results)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _descriptions(doctree: nodes.document) -> dict[str, str]:
+    return {Path(image["uri"]).name: image["alt"] for image in doctree.findall(nodes.image) if image.get("alt")}
+
+
+def _describe_again(doctree: nodes.document, described: dict[str, str]) -> None:
+    """A figure that a page takes from another one has no place for an alternative text: it has the other one's."""
+    for image in doctree.findall(nodes.image):
+        if not image.get("alt") and (text := described.get(Path(image["uri"]).name)):
+            image["alt"] = text
 
 
 def _expand_short_names(app: Any, doctree: nodes.document, page: str) -> None:

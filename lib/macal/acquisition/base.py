@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Int
 
-from macal.arguments import as_arms, as_count, as_covariates, as_indices
+from macal.arguments import arms_of, as_arms, as_count, as_covariates, as_indices
 from macal.posterior import Posterior, Prior
 from macal.progress import progress
 from macal.shapes import Arms, Covariates, Features, Indices, Outcomes
@@ -76,11 +76,13 @@ class Criterion(ABC):
         stochastic: whether the choice depends on ``PoolState.rng``.
         needs: fields of the state that only a fitted model can provide; label-free criteria need none.
         least: labels that a batch must have for the rule to mean something.
+        several: whether the rule knows more arms than two, each compared with arm 0.
     """
 
     stochastic: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ()
     least: ClassVar[int] = 1
+    several: ClassVar[bool] = False
 
     def begin(self, state: PoolState) -> PoolState:
         """Return the state of a campaign that begins, with what can be computed once for all batches."""
@@ -121,6 +123,25 @@ class Planned(Criterion):
         return next(self.plan(state, [batch_size]), np.empty(0, np.int64))
 
 
+def check_arms(criterion: Criterion, t: Arms) -> None:
+    """Refuse more arms than a criterion knows, and an arm in between in which nobody is.
+
+    Raises:
+        ValueError: names the criterion, and those that would do.
+    """
+    count, present = arms_of(t), np.unique(t)
+    if count > 2 and len(present) < count:
+        raise ValueError(
+            f"t must be binary (0 control, 1 treated), or number {count} arms without a gap, got {present.tolist()};"
+            " recode the treatment"
+        )
+    if count > 2 and not criterion.several:
+        raise ValueError(
+            f"{type(criterion).__name__} compares two arms, and t has {count}; take 'macal', 'symmetry', 'qhte',"
+            " 'coreset', 'alc-fixed', 'random-balanced' or 'random', or plan for two arms at a time"
+        )
+
+
 def as_batch_size(batch_size: Any, criterion: Criterion) -> int:
     """Return ``batch_size`` as an int that the criterion can make use of.
 
@@ -157,7 +178,8 @@ def plan_batches(
         ValueError: an argument is of the wrong shape, type or range.
     """
     x = as_covariates(x).astype(np.float64)
-    t = as_arms(t, len(x))
+    t = as_arms(t, len(x), several=True)
+    check_arms(criterion, t)
     done = as_indices(labelled, len(x))
     n_queries, batch_size = as_count(n_queries, "n_queries"), as_batch_size(batch_size, criterion)
     state, batches = PoolState(x, t, done, np.random.default_rng(seed)), []

@@ -23,6 +23,7 @@ from scipy.spatial.distance import pdist
 
 from macal.acquisition.base import Planned, PoolState
 from macal.acquisition.gaussian import Knowledge
+from macal.arguments import arms_of
 from macal.kernels import typical
 from macal.posterior import Prior
 from macal.registry import whole_number
@@ -77,7 +78,7 @@ class _Design(Planned):
 
     def _best(self, knowledge: Knowledge) -> int | None:
         best = []
-        for arm in (0, 1):
+        for arm in range(len(knowledge.units)):
             free = np.flatnonzero(knowledge.free[arm])
             if free.size:
                 gain = self.gain(knowledge, arm)[free]
@@ -128,7 +129,8 @@ class EpigMu(ALC):
 class FixedALC(ALC):
     """ALC under hyperparameters that no label has moved: a whole campaign can be planned before any outcome is known.
 
-    Independent surfaces of equal variance; the scale of the outcome does not matter.
+    Independent surfaces of equal variance; the scale of the outcome does not matter. Of several arms, the sum over all
+    contrasts with the reference arm: a label of that arm is about each of them.
 
     Attributes:
         targets: see :class:`_Design`.
@@ -140,6 +142,7 @@ class FixedALC(ALC):
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
+    several: ClassVar[bool] = True
 
     lengthscale: float = 1.0
     noise: float = 0.1
@@ -151,8 +154,12 @@ class FixedALC(ALC):
     def prior(self, state: PoolState) -> Prior:
         """See :meth:`_Design.prior`."""
         some = np.random.default_rng(0).permutation(len(state.x))[:_SAMPLE]
-        unit = typical(pdist(state.x[some]))
-        return Prior((1.0, 1.0), (self.lengthscale * unit,) * 2, (self.noise,) * 2)
+        unit, arms = typical(pdist(state.x[some])), arms_of(state.t)
+        return Prior((1.0,) * arms, (self.lengthscale * unit,) * arms, (self.noise,) * arms)
+
+    def gain(self, knowledge: Knowledge, arm: int) -> Outcomes:
+        """See :meth:`_Design.gain`."""
+        return super().gain(knowledge, arm) * (1 if arm else len(knowledge.units) - 1)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ import numpy as np
 
 from macal.acquisition.arms import Arm, farthest_first, split_arms
 from macal.acquisition.base import Planned, PoolState
-from macal.acquisition.pairs import PairSearch
+from macal.acquisition.pairs import Contrasts
 from macal.registry import UnknownName
 from macal.shapes import Indices
 
@@ -42,6 +42,8 @@ class _Distances(Planned):
 
 
 class _FarthestFirst(_Distances):
+    several: ClassVar[bool] = True
+
     @abstractmethod
     def arms(self, state: PoolState) -> list[Arm]:
         """Groups of units within which distances count."""
@@ -82,7 +84,7 @@ class QHTE(_FarthestFirst):
 
 @dataclass(frozen=True)
 class _Pairs(_Distances):
-    """One treated and one control unit at a time.
+    """One treated and one control unit at a time; of several arms, the one with the fewest labels pairs up next.
 
     Once an arm is exhausted, and for the last unit of an odd batch, the pick is one-sided: farthest-first, as in
     :class:`QHTE`.
@@ -95,6 +97,7 @@ class _Pairs(_Distances):
     """
 
     least: ClassVar[int] = 2
+    several: ClassVar[bool] = True
 
     metric: str = "euclidean"
 
@@ -115,7 +118,7 @@ class _Pairs(_Distances):
         if len(np.unique(state.t)) < 2:
             raise ValueError("pairs need two arms, and all units of this pool are in one; check t, or use 'qhte'")
         alpha, novelty = self.weights()
-        search = PairSearch(state.x, state.t, state.labelled, alpha, novelty, self.metric, self.device)
+        search = Contrasts(state.x, state.t, state.labelled, alpha, novelty, self.metric, self.device)
         for size in sizes:
             batch = search.batch(size)
             if not len(batch):

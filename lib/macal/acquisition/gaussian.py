@@ -18,7 +18,8 @@ class Knowledge:
     """Posterior covariances between candidates and targets, for independent surfaces or correlated ones.
 
     Candidates are the units that are not labelled at the beginning, each under its own arm. Surfaces that are
-    independent are told apart: a label of one arm says nothing of the other, and no covariance across is kept.
+    independent are told apart: a label of one arm says nothing of the other, and no covariance across is kept. More
+    than two surfaces are independent.
 
     Args:
         x: what the kernel is a function of, (n, d), float64.
@@ -40,20 +41,19 @@ class Knowledge:
         self._x, self._t, self._prior = x, t, prior
         unlabelled = np.ones(len(t), bool)
         unlabelled[labelled] = False
-        self.units: list[Indices] = [np.flatnonzero(unlabelled & (t == arm)) for arm in (0, 1)]
+        arms = range(len(prior.variance))
+        self.units: list[Indices] = [np.flatnonzero(unlabelled & (t == arm)) for arm in arms]
         self.free = [np.ones(len(units), bool) for units in self.units]
         # L^-1 k(labels, .), L L' the labels' covariance, (labels, candidates): whitened; later labels add rows
-        whitened, told = zip(*(self._whitened(labelled, targets, arm) for arm in (0, 1)), strict=True)
+        whitened, told = zip(*(self._whitened(labelled, targets, arm) for arm in arms), strict=True)
         self._rows: list[list[Covariances]] = [[table] for table in whitened]
-        self.variance = [prior.variance[arm] - np.square(whitened[arm]).sum(axis=0) for arm in (0, 1)]
+        self.variance = [prior.variance[arm] - np.square(whitened[arm]).sum(axis=0) for arm in arms]
         self.cross = [
             {s: self._kernel(self.units[arm], arm, targets, s) - whitened[arm].T @ told[s] for s in self._linked(arm)}
-            for arm in (0, 1)
+            for arm in arms
         ]
         self.target = {
-            (r, s): prior.between(r, s) - np.einsum("nm,nm->m", told[r], told[s])
-            for r in (0, 1)
-            for s in self._linked(r)
+            (r, s): prior.between(r, s) - np.einsum("nm,nm->m", told[r], told[s]) for r in arms for s in self._linked(r)
         }
 
     def _linked(self, arm: int) -> tuple[int, ...]:

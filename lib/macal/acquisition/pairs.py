@@ -48,6 +48,7 @@ References:
     Notes in Control and Information Sciences 7, Springer, 1978 (old values as bounds).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -98,6 +99,7 @@ class PairSearch:
     Args:
         x: covariates of the pool, (n, d).
         t: treatment, (n,), both arms present.
+        arms: control and treated, where they are shared with other searches.
         labelled: indices that have been labelled.
         alpha: weight of the distance within a pair, at least 0.
         novelty: weight of the distances from the labels: 1 for MACAL, 0 for the closest pair.
@@ -114,8 +116,9 @@ class PairSearch:
         novelty: float = 1.0,
         metric: str = "euclidean",
         device: str = "cpu",
+        arms: Sequence[Arm] = (),
     ) -> None:
-        self.control, self.treated = self.arms = split_arms(x, t, labelled, metric, device)
+        self.control, self.treated = self.arms = arms or split_arms(x, t, labelled, metric, device)
         weights = power_of_two(np.array([alpha, novelty]))
         self.alpha, self.novelty = alpha * weights, novelty * weights
         self.slack = _SLACK * x.shape[1]
@@ -136,23 +139,28 @@ class PairSearch:
         """
         picks: list[int] = []
         while len(picks) < size and any(arm.n_free for arm in self.arms):
-            paired = size - len(picks) > 1 and all(arm.n_free for arm in self.arms)
-            picks += self._pair() if paired else farthest_first(self.arms, 1)
+            picks += self.pair() if size - len(picks) > 1 and self.has_pairs else farthest_first(self.arms, 1)
         return np.array(picks, np.int64)
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether both arms have a free unit."""
+        return all(arm.n_free for arm in self.arms)
 
     def _forget(self) -> None:
         self.upper.fill_(torch.inf)
         self.settled.fill_(torch.inf)
         self.pairs: PairList | None = None
+        self._blank = [not arm.labelled for arm in self.arms]
 
-    def _pair(self) -> list[int]:
-        blank = any(not arm.labelled for arm in self.arms)
+    def pair(self) -> list[int]:
+        """Pick the best pair; both arms must have a free unit."""
+        if self._blank != [not arm.labelled for arm in self.arms]:
+            self._forget()
         i, j = (self.treated.farthest()[1], self.control.farthest()[1]) if self.alpha == 0 else self._best()
         picks = [self.treated.take(i), self.control.take(j)]
         if self.pairs:
             self.pairs.drop_taken()
-        if blank:
-            self._forget()
         return picks
 
     def _best(self) -> tuple[int, int]:
@@ -253,3 +261,37 @@ class PairSearch:
                     return None
         i, j = (torch.cat(x) for x in zip(*found, strict=True)) if found else (rows[:0], rows[:0])
         return i, j
+
+
+class Contrasts:
+    """Pairs of the reference arm with each of the others, by turns: the arm with the fewest labels is next.
+
+    The turn follows from the labels alone, so that a plan that is resumed goes on as if it had not been stopped. The
+    searches share the reference arm: a pick of one of them lowers the distances of all.
+
+    Args:
+        x: covariates of the pool, (n, d).
+        t: arm of each unit, (n,), 0 the reference; all arms present.
+        labelled: indices that have been labelled.
+        options: see :class:`PairSearch`.
+    """
+
+    def __init__(self, x: Covariates, t: Arms, labelled: Indices, *options: float | str) -> None:
+        metric, device = options[2:]
+        self.arms, self._sizes = split_arms(x, t, labelled, metric, device), np.bincount(t)
+        others = ((self.arms[0], arm) for arm in self.arms[1:])
+        self.searches = [PairSearch(x, t, labelled, *options, arms=pair) for pair in others]
+
+    def batch(self, size: int) -> Indices:
+        """See :meth:`PairSearch.batch`."""
+        picks: list[int] = []
+        while len(picks) < size and any(arm.n_free for arm in self.arms):
+            search = self._next() if size - len(picks) > 1 else None
+            picks += search.pair() if search else farthest_first(self.arms, 1)
+        return np.array(picks, np.int64)
+
+    def _next(self) -> PairSearch | None:
+        """The search whose arm has the fewest labels, of those that have a pair."""
+        labels = [size - arm.n_free for size, arm in zip(self._sizes, self.arms, strict=True)][1:]
+        able = [(n, k) for k, n in enumerate(labels) if self.searches[k].has_pairs]
+        return self.searches[min(able)[1]] if able else None

@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from macal.acquisition.base import Criterion, PoolState
+from macal.arguments import arms_of
 from macal.shapes import Indices
 
 
@@ -14,6 +15,7 @@ class Random(Criterion):
     """Uniform over the unlabelled units, without replacement."""
 
     stochastic: ClassVar[bool] = True
+    several: ClassVar[bool] = True
 
     def select(self, state: PoolState, batch_size: int) -> Indices:
         """See :meth:`Criterion.select`."""
@@ -23,20 +25,21 @@ class Random(Criterion):
 
 @dataclass(frozen=True)
 class RandomBalanced(Criterion):
-    """Uniform within each arm, the arms alternating, treated first; from the other arm once one is exhausted.
+    """Uniform within each arm, the arms alternating, the reference last; from the others once one is exhausted.
 
     The control that separates the balance of the arms from the similarity of the pairs: same balance as MACAL, no
     distances.
     """
 
     stochastic: ClassVar[bool] = True
+    several: ClassVar[bool] = True
 
     def select(self, state: PoolState, batch_size: int) -> Indices:
         """See :meth:`Criterion.select`."""
         free = state.rng.permutation(state.unlabelled)
-        treated, control = free[state.t[free] == 1], free[state.t[free] == 0]
-        turn = np.concatenate([2 * np.arange(treated.size), 2 * np.arange(control.size) + 1])
-        return np.concatenate([treated, control])[turn.argsort()][:batch_size]
+        arms = [free[state.t[free] == arm] for arm in (*range(1, arms_of(state.t)), 0)]
+        turn = np.concatenate([len(arms) * np.arange(arm.size) + k for k, arm in enumerate(arms)])
+        return np.concatenate(arms)[turn.argsort()][:batch_size]
 
 
 @dataclass(frozen=True)

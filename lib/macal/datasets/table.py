@@ -108,6 +108,7 @@ def from_table(
     treatment: Hashable,
     outcome: Hashable | None = None,
     *,
+    reference: Hashable | None = None,
     seed: int = 0,
     test_size: float = 0.0,
     start: Any = None,
@@ -125,6 +126,8 @@ def from_table(
         table: a DataFrame, one row per unit; its index names the units, once each.
         covariates: names of the columns to compare units by: numbers, truth values, text or pandas categories.
         treatment: name of the column that holds 0 (control) and 1 (treated), or truth values.
+        reference: value of the treatment that the others are compared with, arm 0; the treatment may then have any two
+            or more values, and the others are numbered in the order of :func:`arm_names`.
         outcome: name of the outcome's column, numbers, missing where it has not been bought; None where no outcome has.
         seed: of the division and of the start.
         test_size: share of units that are kept for a test set; by default every unit may be labelled.
@@ -157,7 +160,8 @@ def from_table(
     arms = _column(table, treatment)
     _check_gaps(columns | {str(treatment): arms})
     n = len(table)
-    t = as_arms(arms, n, str(treatment))
+    known = None if reference is None else arm_names(arms, reference)
+    t = as_arms(arms, n, str(treatment)) if known is None else pd.Categorical(arms, known).codes.astype(np.int64)
     if len(np.unique(t)) < 2:
         raise ValueError(f"{treatment} must hold both 0 and 1, got {n} rows of one arm; an effect needs both")
     y = None if outcome is None else as_outcomes(numbers(_column(table, outcome), str(outcome)), n, str(outcome), True)
@@ -172,6 +176,26 @@ def from_table(
         raise ValueError(f"start names {(place[first] < 0).sum()} units that the test set drew; use test_size=0")
     held = units[test] if test.size else None
     return Problem("own", units[pool], held, place[first], batch_size=batch_size, n_queries=n_queries, seed=seed)
+
+
+def arm_names(arms: pd.Series, reference: Hashable) -> list[Hashable]:
+    """Values of a treatment, the reference first, the others in alphabetical order.
+
+    Args:
+        arms: the treatment, n values.
+        reference: the value, or its text.
+
+    Raises:
+        UnknownName: nobody has it.
+
+    >>> arm_names(pd.Series(["sms", "none", "call", "sms"]), "none")
+    ['none', 'call', 'sms']
+    """
+    known = sorted(arms.dropna().unique().tolist(), key=str)
+    first = [value for value in known if value == reference or str(value) == str(reference)][:1]
+    if not first:
+        raise UnknownName("reference arm", reference, map(str, known[:20]))
+    return first + [value for value in known if value != first[0]]
 
 
 def _divide(n: int, test_size: float, seed: int, y: Any) -> tuple[Indices, Rows]:

@@ -5,6 +5,7 @@ m_0, m_1 and R = 1 for whoever was asked,
 
     score_i = m_1(x_i) - m_0(x_i) + R_i / p_i [t_i / e(x_i) - (1 - t_i) / (1 - e(x_i))] (y_i - m_t(x_i)),
 
+and likewise for any arm against the reference arm where there are several, e being the chance of each arm;
 the estimate is the mean score, its variance that of the scores over n. p is known, so in large samples a wrong outcome
 model costs width and no coverage as long as e is right; where e is estimated, its error enters multiplied by that of
 the outcome models. Where e comes near 0 or 1, a few people carry the estimate, and intervals are too narrow; see the
@@ -17,20 +18,22 @@ References:
     Learning for Treatment and Structural Parameters", Econometrics Journal 21(1), 2018 (cross-fitting).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
+from jaxtyping import Float
 from scipy.special import stdtrit
 
-from macal.arguments import as_arms, as_covariates, as_outcomes
+from macal.arguments import arms_of, as_arms, as_covariates, as_outcomes
 from macal.inference.ridge import Ridge
 from macal.shapes import Arms, Covariates, Indices, Outcomes
 
 FOLDS = 5
 LEAST = 2 * FOLDS  # answers of each arm
+PerArmChance = Float[np.ndarray, "n arms"]
 TRIMMED = 0.02  # estimated chances of treatment are at least this far from 0 and 1
 
 
@@ -69,8 +72,8 @@ class Estimate:
         return self.high - self.low
 
 
-def crossed_propensity(x: Covariates, t: Arms, seed: int = 0) -> Outcomes:
-    """Chance of treatment of each unit by logistic regression on the others' folds, (n,).
+def crossed_propensity(x: Covariates, t: Arms, seed: int = 0) -> Outcomes | PerArmChance:
+    """Chance of treatment of each unit by logistic regression on the others' folds, (n,); of each of several arms.
 
     Args:
         x: covariates, (n, d).
@@ -84,24 +87,35 @@ def crossed_propensity(x: Covariates, t: Arms, seed: int = 0) -> Outcomes:
 
     if (least := np.bincount(t, minlength=2).min()) < FOLDS:
         raise ValueError(f"each arm needs at least {FOLDS} units to estimate the chance of treatment, got {least}")
-    z, chance = _standardised(x), np.empty(len(t))
+    z, chance = _standardised(x), np.empty((len(t), arms_of(t)))
     for rest, fold in _folds(t, seed):
-        chance[fold] = LogisticRegression(max_iter=1000).fit(z[rest], t[rest]).predict_proba(z[fold])[:, 1]
-    return chance.clip(TRIMMED, 1 - TRIMMED)
+        chance[fold] = LogisticRegression(max_iter=1000).fit(z[rest], t[rest]).predict_proba(z[fold])
+    return chance.clip(TRIMMED, 1 - TRIMMED) if arms_of(t) > 2 else chance[:, 1].clip(TRIMMED, 1 - TRIMMED)
 
 
-def worth_for_ate(propensity: Outcomes, t: Arms, spread: tuple[float, float] = (1.0, 1.0)) -> Outcomes:
+def of_each_arm(propensity: Outcomes | PerArmChance) -> PerArmChance:
+    """Chances of all arms, (n, arms), of the chance of treatment, (n,), where there are two."""
+    return propensity if propensity.ndim == 2 else np.stack([1 - propensity, propensity], axis=1)
+
+
+def worth_for_ate(propensity: Outcomes | PerArmChance, t: Arms, spread: Sequence[float | int] = (1.0, 1.0)) -> Outcomes:
     """What a label of each unit is worth for the average effect, s / e; see :mod:`macal.inference.sampling`, (n,).
 
+    Of several arms, for the sum of all contrasts: a label of the reference arm is in each of these, which makes it
+    worth more by the root of their number.
+
     Args:
-        propensity: chance of treatment, (n,).
+        propensity: chance of treatment, (n,), or of each arm, (n, arms).
         t: treatment, (n,).
-        spread: s.d. of the outcomes that covariates leave open, of control and treated; their ratio is what counts.
+        spread: s.d. of the outcomes that covariates leave open, of control and treated; their ratio is what counts. Of
+            more arms than are given, 1.
 
     >>> worth_for_ate(np.array([0.2, 0.2]), np.array([0, 1])).tolist()
     [1.25, 5.0]
     """
-    return np.where(t == 1, spread[1] / propensity, spread[0] / (1 - propensity))
+    e = of_each_arm(propensity)
+    s = np.concatenate([spread, np.ones(max(e.shape[1] - len(spread), 0))])
+    return s[t] * np.where(t == 0, np.sqrt(e.shape[1] - 1), 1.0) / e[np.arange(len(t)), t]
 
 
 def average_effect(
@@ -109,10 +123,11 @@ def average_effect(
     t: Arms,
     y: Outcomes,
     chances: Outcomes,
-    propensity: Outcomes | None = None,
+    propensity: Outcomes | PerArmChance | None = None,
     regressor: Regressor | None = None,
     level: float = 0.95,
     seed: int = 0,
+    arm: int = 1,
 ) -> Estimate:
     """Estimate the average effect over the population that the units are a sample of.
 
@@ -121,49 +136,56 @@ def average_effect(
         t: treatment, (n,).
         y: outcomes, (n,), NaN for whoever was not asked.
         chances: of each unit to have been asked, (n,), 1 for whoever was asked in any case.
-        propensity: chance of treatment, (n,), where a trial's design says it; estimated otherwise.
+        propensity: chance of treatment, (n,), or of each arm, (n, arms), where a trial's design says it; estimated
+            otherwise.
         regressor: outcome model of each arm, copied for each fold; :class:`~macal.inference.ridge.Ridge` by default.
         level: chance of the interval to hold the true effect.
         seed: of the folds.
+        arm: which is compared with the reference arm, 0, over everybody.
 
     Raises:
         ValueError: arrays that do not fit together, chances out of range, or an arm with too few answers.
     """
-    x, t = as_covariates(x).astype(np.float64), as_arms(t, len(x))
+    x, t = as_covariates(x).astype(np.float64), as_arms(t, len(x), several=True)
     y, chances = as_outcomes(y, len(x), missing=True), as_outcomes(chances, len(x), "chances")
     if not ((chances > 0) & (chances <= 1 + 1e-9)).all():
         raise ValueError(
             f"chances must be above 0 and at most 1, got {chances.min():g} to {chances.max():g}; leave out whoever"
             " could not be asked: the effect is then that of the others"
         )
-    e = crossed_propensity(x, t, seed) if propensity is None else as_outcomes(propensity, len(x), "propensity")
+    e = crossed_propensity(x, t, seed) if propensity is None else np.asarray(propensity, np.float64)
+    if e.shape not in [(len(x),)] * (arms_of(t) == 2) + [(len(x), arms_of(t))]:
+        raise ValueError(f"propensity must be the chance of treatment of each unit, or of each arm, got {e.shape}")
     if not ((e > 0) & (e < 1)).all():
         raise ValueError(f"propensity must lie between 0 and 1, got {e.min():g} to {e.max():g}")
-    score = scores(t, y, chances, e, _outcomes(x, t, y, regressor, seed))
+    score = scores(t, y, chances, e, _outcomes(x, t, y, regressor, seed), arm)
     error = float(score.std(ddof=1) / np.sqrt(len(t)))
     reach = error * stdtrit(np.isfinite(y).sum() - 1, (1 + level) / 2)
     value = float(score.mean())
     return Estimate(value, float(value - reach), float(value + reach), error)
 
 
-def scores(t: Arms, y: Outcomes, chances: Outcomes, propensity: Outcomes, m: np.ndarray) -> Outcomes:
-    """Score of each unit, (n,); see the module; ``m`` are predictions of both outcomes, (n, 2)."""
-    own = m[np.arange(len(t)), t]
+def scores(
+    t: Arms, y: Outcomes, chances: Outcomes, propensity: Outcomes | PerArmChance, m: PerArmChance, arm: int = 1
+) -> Outcomes:
+    """Score of each unit, (n,); see the module; ``m`` are predictions of the outcome in each arm, (n, arms)."""
+    own, e = m[np.arange(len(t)), t], of_each_arm(propensity)
     residual = np.where(np.isfinite(y), y - own, 0.0)
-    sign = t / propensity - (1 - t) / (1 - propensity)
-    return m[:, 1] - m[:, 0] + residual * sign / chances
+    sign = (t == arm) / e[:, arm] - (t == 0) / e[:, 0]
+    return m[:, arm] - m[:, 0] + residual * sign / chances
 
 
-def _outcomes(x: Covariates, t: Arms, y: Outcomes, regressor: Regressor | None, seed: int) -> np.ndarray:
-    """Cross-fitted predictions of both outcomes, (n, 2)."""
-    asked = np.isfinite(y)
-    told = np.bincount(t[asked], minlength=2)
+def _outcomes(x: Covariates, t: Arms, y: Outcomes, regressor: Regressor | None, seed: int) -> PerArmChance:
+    """Cross-fitted predictions of the outcome in each arm, (n, arms)."""
+    asked, arms = np.isfinite(y), arms_of(t)
+    told = np.bincount(t[asked], minlength=arms)
     if told.min() < LEAST:
-        raise ValueError(f"each arm needs at least {LEAST} answers, got {told[0]} control and {told[1]} treated")
+        got = f"{told[0]} control and {told[1]} treated" if arms == 2 else f"{told.tolist()}, the reference first"
+        raise ValueError(f"each arm needs at least {LEAST} answers, got {got}")
     model = Ridge() if regressor is None else regressor
-    z, m = _standardised(x), np.empty((len(t), 2))
-    for rest, fold in _folds(t + 2 * asked, seed):
-        for arm in (0, 1):
+    z, m = _standardised(x), np.empty((len(t), arms))
+    for rest, fold in _folds(t + arms * asked, seed):
+        for arm in range(arms):
             own = rest[asked[rest] & (t[rest] == arm)]
             m[fold, arm] = deepcopy(model).fit(z[own], y[own]).predict(z[fold])
     return m

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
+from macal.arguments import arms_of
 from macal.posterior import Posterior
 from macal.problem import Split
 from macal.shapes import Covariates, Outcomes
@@ -34,7 +35,7 @@ class Task:
         y_scale: mean and s.d. that a model standardises outcomes with, unless it takes those of the labelled units.
 
     Raises:
-        ValueError: labelled or validation units whose outcome is not known.
+        ValueError: labelled or validation units whose outcome is not known, or units of more than two arms.
     """
 
     labelled: Split
@@ -49,6 +50,11 @@ class Task:
                 raise ValueError(
                     f"{name} units need an outcome to learn from, and {missing} of {len(units)} have none;"
                     " leave them out until they have answered"
+                )
+            if units is not None and (arms := arms_of(units.t)) > 2:
+                raise ValueError(
+                    f"a model compares two arms, and {name} units are in up to {arms}; fit one task for each of"
+                    " Split.contrasts()"
                 )
 
 

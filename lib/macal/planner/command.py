@@ -11,6 +11,7 @@ import pandas as pd
 from macal.campaigns import atomic
 from macal.inference import StoppingRule
 from macal.planner import frames, record
+from macal.planner.estimates import Findings
 from macal.planner.people import CLUSTER_RULES, Columns
 from macal.planner.planner import Planner
 from macal.planner.policy import DRAWS, PAY, Policy
@@ -73,7 +74,7 @@ def _reported(command: argparse.ArgumentParser) -> None:
 def _add_plan(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("table", type=Path, help="CSV or Parquet file, one row per unit")
-    add("--treatment", required=True, help="column: 0 or 1")
+    add("--treatment", required=True, help="column: 0 or 1, or any values and --reference")
     add("--budget", type=float, required=True, help="money, in the unit of the costs")
     _into(command)
     add("--campaign", type=Path, help="JSON file to keep the campaign in, for observe and replan")
@@ -81,6 +82,7 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     add("--id", dest="identifier", help="column that names the units")
     add("--covariates", type=lambda text: text.split(","), help="columns to compare units by, A,B,C (default: guessed)")
     add("--kind", dest="kinds", type=_pair, action="append", help="COLUMN=number, category, date or ignore")
+    add("--reference", help="value of the treatment that others are compared with; it may then have two and more")
     add("--outcome", help="column: outcomes that are known already, others missing")
     add("--cost", type=_number_or_column, help="of asking a unit: a column or a number (default: 1)")
     add("--response", type=_number_or_column, help="chance to answer: a column or a number (default: 1)")
@@ -144,22 +146,32 @@ def estimate(options: argparse.Namespace) -> None:
     """Write every estimated effect; print the average, the outlook, and what the rule says."""
     _not_there([options.output, options.report], options.replace)
     planner = Planner.load(options.campaign, frames.read(options.table))
-    given = {name: getattr(options, name) for name in ("width", "gain")}
+    given, several = {name: getattr(options, name) for name in ("width", "gain")}, len(planner.people.arms) > 2
     rule = StoppingRule(**given) if any(value is not None for value in given.values()) else None
-    found = planner.estimate(options.model, rule)
-    contents = {options.output: frames.written(found.people, options.output)}
+    arms = planner.arms_told or planner.people.arms[1:]
+    found = [planner.estimate(options.model, rule, arm) for arm in arms]
+    effects = pd.concat([one.people.assign(arm=one.arm) for one in found]) if several else found[0].people
+    contents = {options.output: frames.written(effects, options.output)}
     atomic.write(contents | ({options.report: document(planner, found).encode()} if options.report else {}))
     _warn(planner)
+    for one in found:
+        _tell(one, f" of {one.arm} against {planner.people.arms[0]}" * several)
+    print(f"{len(effects)} effects: {options.output}")
+
+
+def _tell(found: Findings, which: str) -> None:
+    """Print the average effect, the outlook, and what the rule says."""
     told = {"the model": found.average} | ({"the weights": found.weighted} if found.weighted else {})
     for by, one in told.items():
-        print(f"average effect by {by}: {one.value:.4g}, 95% interval {one.low:.4g} to {one.high:.4g}")
+        print(f"average effect{which} by {by}: {one.value:.4g}, 95% interval {one.low:.4g} to {one.high:.4g}")
     print(found.outlook.to_string(float_format="{:,.6g}".format))
-    print("\n".join([found.verdict] * bool(found.verdict) + [f"{len(found.people)} effects: {options.output}"]))
+    if found.verdict:
+        print(found.verdict)
 
 
 def _warn(planner: Planner) -> None:
     """Say on the standard error where overlap is poor."""
-    if warned := overlap.warning(overlap.propensity(planner.people)):
+    for warned in overlap.warnings(planner.people):
         print(f"warning: {warned}", file=sys.stderr)
 
 

@@ -132,7 +132,7 @@ class _Designed(Gains):
 
     def now(self) -> tuple[Indices, Outcomes]:
         gain = np.zeros(self._n)
-        for arm in (0, 1):
+        for arm in range(len(self._knowledge.units)):
             gain[self._knowledge.units[arm]] = self._criterion.gain(self._knowledge, arm)
         return np.zeros(self._n, np.int64), gain
 

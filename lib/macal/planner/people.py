@@ -1,20 +1,22 @@
 """The people of a table, as a plan needs them: covariates, costs, chances to answer, groups; every column checked."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from macal.datasets import from_table
+from macal.datasets.table import arm_names
 from macal.planner.demands import Demand, Money, Quota, at_most, left_out, must_be_in, one_of_each, whole
 from macal.planner.roles import Roles, guess, prepared
-from macal.problem import Problem
+from macal.problem import Problem, Split
 from macal.registry import UnknownName
 from macal.shapes import Arms, Indices, Rows
 
 CLUSTER_RULES = ("whole", "one")
+_FEW = 20  # values of a treatment, more of which are a number that was taken for one
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Columns:
     """Which column of a table says what.
 
     Attributes:
-        treatment: 0 or 1.
+        treatment: 0 or 1; any two or more values where there is a reference.
         identifier: names the units; guessed, or rows are numbered from 1, where None.
         covariates: units are compared by; guessed where None.
         outcome: known for some, missing for those who may be asked; None where nobody's is known.
@@ -32,6 +34,7 @@ class Columns:
         exclude: true, or 1, for whom may not be asked.
         include: true, or 1, for whom must be asked.
         kinds: column -> "number", "category", "date" or "ignore", where the guess is to be overruled.
+        reference: value of the treatment that the others are compared with.
 
     Raises:
         ValueError: two roles for one column.
@@ -47,6 +50,7 @@ class Columns:
     exclude: str | None = None
     include: str | None = None
     kinds: Mapping[str, str] | None = None
+    reference: str | float | int | None = None
 
     def named(self) -> dict[str, str]:
         """Roles that are taken by a column -> the column."""
@@ -67,6 +71,7 @@ class People:
         included: who must be.
         table: the caller's, by the units' names.
         roles: what its columns are.
+        arms: value of the treatment in each arm, the reference first.
     """
 
     problem: Problem
@@ -77,6 +82,7 @@ class People:
     included: Rows
     table: pd.DataFrame
     roles: Roles
+    arms: Sequence[Any] = (0, 1)
 
     @classmethod
     def of(cls, table: pd.DataFrame, columns: Columns) -> "People":
@@ -102,6 +108,8 @@ class People:
         if known and table[columns.outcome].notna().all():
             raise ValueError(f"every outcome in {columns.outcome!r} is known, so there is nobody to ask")
         start = {} if known else {"start": []}
+        arms = _arms(table[columns.treatment], columns)
+        start |= {"reference": columns.reference}
         problem = from_table(given, list(roles.kinds), columns.treatment, columns.outcome if known else None, **start)
         response = _numbers(table, columns.response, "response")
         response[problem.start] = 1.0
@@ -109,10 +117,20 @@ class People:
             raise ValueError(f"a chance to answer must be at most 1, got {response.max():g} in {columns.response!r}")
         cost, clusters = _numbers(table, columns.cost, "cost"), _codes(table, columns.cluster)
         marked = (_marked(table, column) for column in (columns.exclude, columns.include))
-        return cls(problem, cost, response, clusters, *marked, table, roles)
+        return cls(problem, cost, response, clusters, *marked, table, roles, arms)
 
     def __len__(self) -> int:
         return len(self.cost)
+
+    def contrast(self, arm: int) -> tuple["People", Indices]:
+        """The units of an arm and of the reference arm, as treated and controls, and their places among all, (k,)."""
+        pool, t = self.problem.pool, self.problem.pool.t
+        rows = np.flatnonzero(np.isin(t, (0, arm)))
+        units = Split(pool.x[rows], (t[rows] == arm).astype(np.int64), index=self.table.index[rows])
+        nobody = np.empty(0, np.int64)
+        problem = replace(self.problem, pool=units, start=nobody)
+        parts = (self.cost[rows], self.response[rows], self.clusters[rows], nobody, nobody, self.table.iloc[rows])
+        return People(problem, *parts, self.roles, (self.arms[0], self.arms[arm])), rows
 
     def places(self, names: Iterable[Any], what: str) -> Indices:
         """Positions of units by their names, (k,).
@@ -177,6 +195,19 @@ class People:
     def of_clusters(clusters: Arms, values: Money) -> Money:
         """Sum of the values of each unit's cluster, (n,); her own where she is in none."""
         return np.where(clusters < 0, values, np.bincount(clusters + 1, values)[clusters + 1])
+
+
+def _arms(treatment: pd.Series, columns: Columns) -> list[Any]:
+    """Value of the treatment in each arm, the reference first."""
+    if columns.reference is not None:
+        return arm_names(treatment, columns.reference)
+    known = sorted(map(str, treatment.dropna().unique()))
+    if 2 <= len(known) <= _FEW and not set(known) <= {"0", "1", "0.0", "1.0", "False", "True"}:
+        raise ValueError(
+            f"column {columns.treatment!r} of the treatment holds {len(known)} values, {', '.join(known)}; say which of"
+            " them the others are compared with: the reference (--reference on the command line)"
+        )
+    return [0, 1]
 
 
 def _by_name(table: pd.DataFrame, identifier: str | None) -> pd.DataFrame:

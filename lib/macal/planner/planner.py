@@ -1,5 +1,6 @@
 """A plan for whom to ask, in money: made, answered, made anew."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cached_property
 from importlib import metadata
@@ -11,9 +12,10 @@ import pandas as pd
 
 from macal import acquisition
 from macal.acquisition import PoolState
+from macal.acquisition.base import check_arms
 from macal.campaigns import atomic, provenance
 from macal.planner import frames, record
-from macal.planner.answers import chance, outcome_of
+from macal.planner.answers import outcome_of
 from macal.planner.estimates import Estimates, Findings
 from macal.planner.greedy import GreedyPlan
 from macal.planner.people import Columns, People
@@ -28,7 +30,7 @@ class Planner(Estimates):
     """Plans whom to ask under a budget and other demands, takes the answers, plans anew, and estimates.
 
     Args:
-        treatment: column that holds 0 (control) and 1 (treated).
+        treatment: column that holds 0 (control) and 1 (treated); with ``reference`` any two and more values.
         budget: money for the whole plan, in the unit of the costs.
         options: any other attribute of :class:`~macal.planner.people.Columns`, which says what the columns of the table
             are, and of :class:`Policy`, which says how a plan is made.
@@ -193,12 +195,13 @@ class Planner(Estimates):
             "made by": provenance.origin() | {p: metadata.version(p) for p in ("numpy", "pandas", "scipy", "torch")},
         }
 
-    def report(self, path: Path | str, found: Findings | None = None) -> None:
+    def report(self, path: Path | str, found: Sequence[Findings] = ()) -> None:
         """Write a report of the plan, and of the answers: one HTML file that asks nothing of any other machine.
 
         Args:
             path: of the file.
-            found: what :meth:`estimate` has found; by default it is asked anew, once both arms have an answer.
+            found: what :meth:`estimate` has found, of one arm or several; by default it is asked anew of every arm,
+                once that and the reference arm have an answer.
 
         Raises:
             ImportError: matplotlib is missing.
@@ -260,6 +263,7 @@ class Planner(Estimates):
         price = cost / heads / people.response
         first = np.setdiff1d(people.included, np.concatenate([known, refused]))
         criterion = acquisition.get(rules.criterion, **rules.parameters)
+        check_arms(criterion, split.t)
         price /= price.min()
         return GreedyPlan(
             criterion, state, demands, people.cost, price, clusters, first, rules.batch_size, rules.batch_cost
@@ -267,7 +271,8 @@ class Planner(Estimates):
 
     def _rows(self, units: Indices, number: int) -> pd.DataFrame:
         people, columns = self.people, self.columns
-        rows = {"round": number, columns.treatment: people.problem.pool.t[units], "cost": people.cost[units]}
+        arms = pd.Index(people.arms)[people.problem.pool.t[units]]
+        rows = {"round": number, columns.treatment: arms, "cost": people.cost[units]}
         rows |= {"response": people.response[units]} if self._uncertain else {}
         rows |= self._weights(units)
         return pd.DataFrame(rows, index=people.table.index[units])
@@ -278,20 +283,3 @@ class Planner(Estimates):
         units = reserves(self.people, quoted, self.rules.cluster_rule, self.people.places(asked, "the plan"), gone)
         names = self.people.table.index
         return pd.Series([None if k == NOBODY else names[k] for k in units], asked, dtype=object)
-
-    def rounds(self) -> pd.DataFrame:
-        """What each round asks, spends and is expected to bring.
-
-        Returns:
-            One row per round: ``asked``, ``treated``, ``cost`` (no more of refusals, where only answers are paid),
-            ``answers`` (expected, or those that came), and the cost ``so far``.
-        """
-        plan, people = self.planned, self.people
-        units = people.places(plan.index, "the plan")
-        chances = zip(plan.index, people.response[units], strict=True)
-        answers = [chance(self.answers.get(name, np.nan), float(response)) for name, response in chances]
-        free = [self.rules.pay == "answered" and self.answers.get(name, 0.0) is None for name in plan.index]
-        cost = np.where(free, 0.0, people.cost[units])
-        told = {"asked": 1, "treated": people.problem.pool.t[units], "cost": cost, "answers": answers}
-        table = pd.DataFrame(told).groupby(plan["round"].to_numpy()).sum().rename_axis("round")
-        return table.assign(**{"so far": table["cost"].cumsum()})

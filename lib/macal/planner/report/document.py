@@ -1,5 +1,6 @@
 """What a report says: whom a plan asks, at what cost, what that does to overlap and privacy, and how it was made."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,13 +9,15 @@ import pandas as pd
 from macal.acquisition import CRITERIA
 from macal.planner import frames
 from macal.planner.estimates import Findings
+from macal.planner.people import People
 from macal.planner.report import drawings, overlap, page
 from macal.planner.report.page import number
+from macal.planner.report.protocol import money, protocol
+from macal.shapes import Indices
 
 if TYPE_CHECKING:
     from macal.planner.planner import Planner
 
-ARMS = ("control", "treated")
 _PEOPLE = 12  # shown of the round that comes next
 _COVARIATES = 15  # shown, those that differ most
 _CAPTION = "Distances are in units of a typical one: 1 is how far two people of the table are from each other."
@@ -25,13 +28,13 @@ class Report:
 
     Args:
         planner: with a plan.
-        found: what the answers say; estimated by default, once both arms have some.
+        found: what the answers say of each arm; estimated by default, of those that have some.
 
     Raises:
         ValueError: nothing is planned yet.
     """
 
-    def __init__(self, planner: "Planner", found: Findings | None = None) -> None:
+    def __init__(self, planner: "Planner", found: Sequence[Findings] = ()) -> None:
         self.planner, self.plan, self.people = planner, planner.planned, planner.people
         self.rounds = planner.rounds()
         self.places = self.people.places(self.plan.index, "the plan")
@@ -39,8 +42,8 @@ class Report:
         self.hoped = self.places[~self.plan.index.isin(gone)]  # who has answered, or may
         self.known = self.people.problem.start
         self.labelled = np.concatenate([self.known, self.hoped])
-        self.score = overlap.propensity(self.people)
-        self.found = planner.estimate() if found is None and planner.both_arms_told else found
+        self.found = found or [planner.estimate(arm=arm) for arm in planner.arms_told]
+        self.arms = overlap.names_of(self.people)
 
     def parts(self) -> list[str]:
         """The sections, one after the other."""
@@ -51,10 +54,12 @@ class Report:
     def answer(self) -> list[str]:
         """What a reader in a hurry wants."""
         asked, spent, rules = len(self.plan), self.rounds["so far"].iloc[-1], self.planner.rules
-        treated = int(self.people.problem.pool.t[self.places].sum())
+        each = np.bincount(self.people.problem.pool.t[self.places], minlength=len(self.arms))
+        counts = [f"{n:,} {name}" for n, name in zip(each, self.arms, strict=True)]
         told = [
             f"{asked:,} of {len(self.people):,} people are to be asked in {len(self.rounds)} rounds:"
-            f" {treated:,} treated and {asked - treated:,} controls. That costs {spent:,.10g} of {rules.budget:,.10g}."
+            f" {', '.join(counts[2:] + counts[1:2])} and {counts[0]}{'s' * (self.arms[0] == 'control')}."
+            f" That costs {spent:,.10g} of {rules.budget:,.10g}."
         ]
         if self.planner.asked or self.planner.answers:
             came = sum(outcome is not None for outcome in self.planner.answers.values())
@@ -64,14 +69,17 @@ class Report:
             )
         if (self.people.response[self.places] < 1).any():
             told.append(f"About {self.rounds['answers'].sum():,.0f} of those asked are expected to answer.")
-        warned = overlap.warning(self.score)
-        return [page.text(" ".join(told), "answer")] + [page.text(_sentence(warned), "warning")] * bool(warned)
+        warned = [page.text(_sentence(words), "warning") for words in overlap.warnings(self.people)]
+        return [page.text(" ".join(told), "answer"), *warned]
+
+    def _headed(self, words: str, which: str) -> str:
+        return page.heading(f"{words}: {which}" if which else words)
 
     def estimate(self) -> list[str]:
-        """What the answers say so far, and what is expected of the next round."""
-        found = self.found
-        if found is None:
-            return []
+        """What the answers say so far of each arm, and what is expected of the next round."""
+        return [part for found in self.found for part in self._estimate(found)]
+
+    def _estimate(self, found: Findings) -> list[str]:
         averages = {"the model": found.average} | ({"the weights": found.weighted} if found.weighted else {})
         rows = {by: [number(v) for v in (one.value, one.low, one.high)] for by, one in averages.items()}
         average = pd.DataFrame.from_dict(rows, "index", columns=["average effect", "from", "to"]).rename_axis("by")
@@ -79,7 +87,7 @@ class Report:
         figure = {"Everybody's effect as the model believes, with 95 % intervals.": drawings.effects(effects)}
         ahead = found.outlook.map(number).rename_axis("when")
         return [
-            page.heading("What the answers say"),
+            self._headed("What the answers say", f"{found.arm} against {self.arms[0]}" * (len(self.arms) > 2)),
             page.table(average, f"Average effect and its 95 % interval, {found.outlook.answers['now']:,} answers."),
             page.figures(figure),
             page.table(ahead, _OUTLOOK),
@@ -90,7 +98,7 @@ class Report:
         """Cost by round."""
         shown = self.rounds.assign(
             answers=[number(v, "{:,.1f}") for v in self.rounds["answers"]],
-            **{c: [_money(v) for v in self.rounds[c]] for c in ("cost", "so far")},
+            **{c: [money(v) for v in self.rounds[c]] for c in ("cost", "so far")},
         )
         caption = "What each round asks, costs, and is expected to bring; of rounds that were asked, what it brought."
         figure = {"Cost of each round, and so far.": drawings.costs(self.rounds)}
@@ -120,8 +128,8 @@ class Report:
         included = {"": "must be asked"} if unit in people.included else {}
         return {
             str(names.name): str(names[unit]),
-            "arm": ARMS[people.problem.pool.t[unit]],
-            "cost": _money(people.cost[unit]),
+            "arm": self.arms[people.problem.pool.t[unit]],
+            "cost": money(people.cost[unit]),
             "to labels of the arm": number(new, "{:.2f}") if np.isfinite(new) else "first",
             "nearest counterpart": "–" if other is None else str(names[other]),
             "to the counterpart": number(near, "{:.2f}"),
@@ -129,18 +137,24 @@ class Report:
         }
 
     def overlap(self) -> list[str]:
-        """Counterparts, propensity and standardised differences, before and after."""
-        people, everybody = self.people, np.arange(len(self.people))
+        """Counterparts, propensity and standardised differences, before and after, of each contrast."""
+        every = overlap.contrasts(self.people).items()
+        return [part for which, (people, rows) in every for part in self._overlap(which, people, rows)]
+
+    def _overlap(self, which: str, people: People, rows: Indices) -> list[str]:
+        everybody, place = np.arange(len(people)), np.full(len(self.people), -1)
+        place[rows] = everybody
+        labelled = place[self.labelled][place[self.labelled] >= 0]
         names = overlap.column_names(people, self.planner.columns.kinds or {})
-        gaps = overlap.differences(people, self.labelled, names)
+        gaps = overlap.differences(people, labelled, names)
         most = gaps.abs().max(axis=1).sort_values(ascending=False, kind="stable").index[:_COVARIATES]
-        some, t = overlap.sample(len(people)), people.problem.pool.t
+        some, t, score = overlap.sample(len(people)), people.problem.pool.t, overlap.propensity(people)
         before = {"everybody": overlap.counterparts(people, some, everybody)}
-        drawn = {"Before: propensity scores of everybody.": drawings.propensities(self.score, t, "everybody")}
+        drawn = {"Before: propensity scores of everybody.": drawings.propensities(score, t, "everybody")}
         table = {"everybody": _spread(before["everybody"], gaps["everybody"])}
-        if self._both_arms:
-            before["labelled"] = overlap.counterparts(people, self.labelled, self.labelled)
-            after = drawings.propensities(self.score[self.labelled], t[self.labelled], "labelled")
+        if len(np.unique(t[labelled])) == 2:
+            before["labelled"] = overlap.counterparts(people, labelled, labelled)
+            after = drawings.propensities(score[labelled], t[labelled], "labelled")
             drawn["After: propensity scores of those labelled."] = after
             table["labelled"] = _spread(before["labelled"], gaps["labelled"])
             drawn["How far each person is from the nearest of the other arm."] = drawings.distances(before)
@@ -151,26 +165,21 @@ class Report:
             " propensity is near 0 or 1, or the nearest counterpart far, the table has nobody to compare with."
         )
         return [
-            page.heading("Overlap before and after"),
+            self._headed("Overlap before and after", which),
             page.text(words),
             page.table(pd.DataFrame(table).rename_axis("", axis=0), _CAPTION),
             page.figures(drawn),
         ]
-
-    @property
-    def _both_arms(self) -> bool:
-        return len(np.unique(self.people.problem.pool.t[self.labelled])) == 2
 
     def coverage(self) -> list[str]:
         """How near everybody is to the labels, by round."""
         numbers = self.plan["round"].to_numpy()[np.isin(self.places, self.hoped)]
         rounds = [self.known, *(self.hoped[numbers == k] for k in self.rounds.index)]
         table = overlap.coverage(self.people, rounds)
-        last = table.iloc[-1]
+        last = [f"{number(distance)} for {name}" for name, distance in table.iloc[-1].items()]
         words = (
             "A model speaks of a person by the labels nearby. At the end of the plan the mean distance from a person to"
-            f" the nearest label of the same arm is {number(last['control'])} for controls and"
-            f" {number(last['treated'])} for treated. {_CAPTION}"
+            f" the nearest label of the same arm is {', '.join(last[:-1])} and {last[-1]}. {_CAPTION}"
         )
         figure = {"Mean distance from a person to the nearest label of the same arm.": drawings.covered(table)}
         return [page.heading("Coverage"), page.text(words), page.figures(figure)]
@@ -242,60 +251,11 @@ def _long(frame: pd.DataFrame, caption: str, rows: int = 24) -> list[str]:
     return [page.table(pd.concat(parts), f"{caption} {note}")]
 
 
-def protocol(planner: "Planner") -> str:
-    """Describe how a plan was made, for a protocol.
-
-    Args:
-        planner: with a plan.
-    """
-    rules, people, columns = planner.rules, planner.people, planner.columns
-    entry, plan = CRITERIA[rules.criterion], planner.planned
-    asked = (
-        f"{len(plan):,} of {len(people):,} people were selected for follow-up before any of their outcomes was known"
-    )
-    per_round = [
-        f"{rules.batch_size} people" if rules.batch_size else "",
-        "" if rules.batch_cost is None else f"{_money(rules.batch_cost)} in money",
-    ]
-    told = [
-        f"{asked}, from {len(people.roles.kinds)} baseline covariates and the treatment {columns.treatment!r}.",
-        f"Numbers were standardised, categories coded as indicators; selection followed {entry.label} ({entry.source})"
-        + (f" with {', '.join(f'{k} = {v}' for k, v in rules.parameters.items())}" if rules.parameters else "")
-        + f", as implemented in macal, greedily by gain per cost, in {plan['round'].nunique()} rounds"
-        + f" of at most {' and '.join(filter(None, per_round))}." * any(per_round),
-        f"The budget was {rules.budget:,.10g}, and the plan costs {planner.rounds()['so far'].iloc[-1]:,.10g}.",
-    ]
-    told += [f"Quotas: {'; '.join(rules.quotas)}."] * bool(rules.quotas)
-    told += [_CLUSTERS[rules.cluster_rule].format(columns.cluster)] * bool(columns.cluster)
-    told += [f"{len(people.excluded):,} people were excluded."] * bool(len(people.excluded))
-    told += [f"{len(people.included):,} people were selected beforehand."] * bool(len(people.included))
-    if (people.response < 1).any():
-        told.append(
-            "Selection took each person's chance to answer into account, and named a reserve where there was one."
-        )
-    told.append(
-        "As the labelled set was chosen by its covariates, its means are not those of the population: effects are to be"
-        " estimated by a model of the outcome given covariates and treatment, averaged over everybody."
-    )
-    return " ".join(told)
-
-
-_CLUSTERS = {
-    "whole": "Of each cluster ({}) all were selected or nobody.",
-    "one": "Of each cluster ({}) at most one person was selected.",
-}
-
-
 def _sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}{'.' * bool(words)}"
 
 
-def _money(value: float) -> str:
-    """A sum, with hundredths where there are any."""
-    return number(value, "{:,.0f}" if float(value).is_integer() else "{:,.2f}")
-
-
-def document(planner: "Planner", found: Findings | None = None) -> str:
+def document(planner: "Planner", found: Sequence[Findings] = ()) -> str:
     """Write the report of a plan.
 
     Args:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLOURS = {"control": "#D55E00", "treated": "#0072B2"}
+_MORE = ("#009E73", "#CC79A7", "#56B4E9", "#8C6D31")  # of further arms
 FAINT = "#8a8a8a"
 _LOOK = {
     "svg.fonttype": "none",
@@ -90,7 +91,7 @@ def costs(rounds: pd.DataFrame) -> str:
 def covered(table: pd.DataFrame) -> str:
     """Distance to the nearest label, by round, a line per arm."""
     with drawing("Mean distance to the nearest label of the same arm, by round, a line per arm.") as (ax, done):
-        for arm, colour in COLOURS.items():
+        for arm, colour in zip(table, [*COLOURS.values(), *_MORE] * table.shape[1], strict=False):
             ax.plot(table.index, table[arm], color=colour, marker="o", markersize=3, label=arm)
         ax.set(xlabel="round", ylabel="distance to nearest label", ylim=(0, None))
         ax.xaxis.get_major_locator().set_params(integer=True)

@@ -37,8 +37,22 @@ def sample(n: int) -> Indices:
 
 
 def propensity(people: People) -> Outcomes:
-    """Estimated chance of treatment of each unit, (n,)."""
+    """Estimated chance of treatment of each unit, (n,), of two arms."""
     return logistic_propensity(people.problem.pool.x.astype(np.float64), people.problem.pool.t)
+
+
+def contrasts(people: People) -> dict[str, tuple[People, Indices]]:
+    """The people of each arm and of the reference arm, and their places; by what is compared, "" where it is plain."""
+    numbers = range(1, len(people.arms))
+    if len(numbers) == 1:
+        return {"": (people, np.arange(len(people)))}
+    return {f"{people.arms[k]} against {people.arms[0]}": people.contrast(k) for k in numbers}
+
+
+def warnings(people: People) -> list[str]:
+    """What :func:`warning` says of each contrast."""
+    said = {name: warning(propensity(view)) for name, (view, _) in contrasts(people).items()}
+    return [f"{name}: {words}" if name else words for name, words in said.items() if words]
 
 
 def warning(score: Outcomes) -> str:
@@ -95,11 +109,14 @@ def _gap(x: Covariates, t: Arms) -> np.ndarray:
 
 
 def counterparts(people: People, units: Indices, among: Rows) -> Distances:
-    """Typical distances from some units (k,) to the nearest of the other arm among others, (k,)."""
-    x, t = people.problem.pool.x.astype(np.float64), people.problem.pool.t
+    """Typical distances from some units (k,) to the nearest of the other arm among others, (k,).
+
+    Of several arms, the other one of the reference is any, and that of any is the reference.
+    """
+    x, treated = people.problem.pool.x.astype(np.float64), people.problem.pool.t > 0
     out = np.empty(len(units))
-    for arm in (0, 1):
-        out[t[units] == arm] = nearest_distance(x[units[t[units] == arm]], x[among[t[among] == 1 - arm]])
+    for arm in (False, True):
+        out[treated[units] == arm] = nearest_distance(x[units[treated[units] == arm]], x[among[treated[among] != arm]])
     return out / rms_distance(x)
 
 
@@ -111,18 +128,23 @@ def coverage(people: People, rounds: Sequence[Round]) -> pd.DataFrame:
         rounds: labels that each round adds, those known at the beginning first.
 
     Returns:
-        One row per round from 0, ``control`` and ``treated``; missing while an arm has no label.
+        One row per round from 0, ``control`` and ``treated``, or the arms by name; missing while an arm has no label.
     """
     x, t = people.problem.pool.x.astype(np.float64), people.problem.pool.t
     some, told = sample(len(t)), []
     least = np.full(len(some), np.inf)
     for units in rounds:
-        for arm in (0, 1):
+        for arm in range(len(people.arms)):
             own = t[some] == arm
             least[own] = np.minimum(least[own], nearest_distance(x[some[own]], x[units[t[units] == arm]]))
-        told.append([least[t[some] == arm].mean() / rms_distance(x) for arm in (0, 1)])
-    table = pd.DataFrame(told, columns=["control", "treated"]).rename_axis("round")
+        told.append([least[t[some] == arm].mean() / rms_distance(x) for arm in range(len(people.arms))])
+    table = pd.DataFrame(told, columns=names_of(people)).rename_axis("round")
     return table.replace(np.inf, np.nan)
+
+
+def names_of(people: People) -> list[str]:
+    """What the arms are called, the reference first."""
+    return ["control", "treated"] if list(people.arms) == [0, 1] else [str(arm) for arm in people.arms]
 
 
 def novelty(people: People, known: Indices, asked: Rows) -> Distances:
@@ -139,7 +161,7 @@ def novelty(people: People, known: Indices, asked: Rows) -> Distances:
 def nearest_counterpart(people: People, unit: int, among: Indices) -> int | None:
     """The unit of the other arm that is nearest, of some; None where there is none."""
     x, t = people.problem.pool.x.astype(np.float64), people.problem.pool.t
-    others = among[t[among] != t[unit]]
+    others = among[(t[among] == 0) != (t[unit] == 0)]
     return int(others[nearest_distance(x[others], x[[unit]]).argmin()]) if len(others) else None
 
 

@@ -1,0 +1,156 @@
+"""A campaign with three arms: planned, drawn, answered, estimated and reported, each arm against the reference arm."""
+
+import re
+from html import unescape
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_planner import COVARIATES, make_people
+
+from macal import Planner, datasets, metrics
+from macal.__main__ import main
+from macal.inference import average_effect, crossed_propensity, worth_for_ate
+from macal.planner.report import overlap
+from macal.registry import UnknownName
+
+EFFECTS = {"none": 0.0, "call": 2.0, "sms": -1.0}
+
+
+def trial(n=300):
+    rng = np.random.default_rng(7)
+    people = make_people(n).drop(columns="free")
+    people["arm"] = rng.choice(list(EFFECTS), n)
+    return people, (people.age / 10 + people.arm.map(EFFECTS) + rng.normal(size=n)).set_axis(people.person)
+
+
+def make(people, **options):
+    given = {"budget": 90, "batch_size": 30, "covariates": COVARIATES, "identifier": "person", "reference": "none"}
+    planner = Planner("arm", **given | options)
+    return planner, planner.plan(people)
+
+
+@pytest.fixture(scope="module")
+def answered():
+    people, outcomes = trial()
+    planner, plan = make(people, draw="effect", uniform=0.3)
+    planner.observe(outcomes[plan.index])
+    return planner, plan, outcomes
+
+
+def test_a_plan_names_the_arms_and_asks_each():
+    planner, plan = make(trial()[0])
+    counts = plan.arm.value_counts()
+    assert planner.people.arms == ["none", "call", "sms"] and len(plan) == 90
+    assert counts.to_dict() == {"none": 45, "call": 23, "sms": 22}  # pairs with the reference by turns
+    assert plan.arm.tolist() == trial()[0].set_index("person").arm[plan.index].tolist()
+    rounds = planner.rounds()
+    assert rounds[["arm = none", "arm = call", "arm = sms"]].sum().tolist() == [45, 23, 22]
+
+
+@pytest.mark.parametrize("criterion", ["macal", "qhte", "alc-fixed", "random-balanced"])
+def test_money_and_quotas_with_three_arms(criterion):
+    people = trial()[0]
+    _, plan = make(people, criterion=criterion, budget=500, cost="fee", quotas=["arm=sms>=12", "region>=4"])
+    asked = people.set_index("person").loc[plan.index]
+    assert plan.cost.sum() <= 500 and asked.region.value_counts().min() >= 4
+    assert (plan.arm == "sms").sum() >= 12 and plan.arm.nunique() == 3
+
+
+def test_two_arms_with_names_give_the_plan_of_numbers():
+    people = make_people().assign(arm=lambda d: np.where(d.free == 1, "yes", "no")).drop(columns="free")
+    old = Planner("free", 300, covariates=COVARIATES, identifier="person", cost="fee").plan(make_people())
+    new = make(people, budget=300, cost="fee", batch_size=10, reference="no")[1]
+    assert new.index.tolist() == old.index.tolist() and new["round"].tolist() == old["round"].tolist()
+    assert new.arm.tolist() == old.free.map({0: "no", 1: "yes"}).tolist()
+
+
+def test_a_campaign_with_three_arms_survives_its_file(answered, tmp_path):
+    planner, plan, _ = answered
+    planner.save(tmp_path / "campaign.json")
+    again = Planner.load(tmp_path / "campaign.json", trial()[0])
+    assert again.people.arms == planner.people.arms
+    pd.testing.assert_frame_equal(again.planned, plan, check_dtype=False)
+
+
+def test_each_arm_is_estimated_against_the_reference(answered):
+    planner, plan, outcomes = answered
+    assert planner.arms_told == ["call", "sms"]
+    pool = planner.people.problem.pool
+    asked = np.isin(planner.people.table.index, plan.index)
+    chances = np.ones(300)
+    chances[asked] = 1 / plan.weight[planner.people.table.index[asked]]
+    for arm in ("call", "sms"):
+        found = planner.estimate(arm=arm)
+        assert found.arm == arm and abs(found.average.value - EFFECTS[arm]) < 0.8
+        k = planner.people.arms.index(arm)
+        y = np.where(asked, outcomes, np.nan)
+        assert found.weighted == average_effect(pool.x, pool.t, y, chances, arm=k)
+        assert found.weighted.low < EFFECTS[arm] < found.weighted.high and len(found.people) == 300
+        assert found.outlook.answers["now"] == np.isin(plan.arm, ["none", arm]).sum()
+    with pytest.raises(ValueError, match="there are several arms, so arm must be one of call, sms"):
+        planner.estimate()
+    with pytest.raises(UnknownName, match="unknown arm 'smss' .did you mean 'sms'"):
+        planner.estimate(arm="smss")
+
+
+def test_the_report_speaks_of_each_contrast(answered, tmp_path):
+    planner, plan, _ = answered
+    planner.report(tmp_path / "plan.html")
+    text = unescape(re.sub(r"<svg.*?</svg>|<[^>]*>", " ", (tmp_path / "plan.html").read_text(), flags=re.DOTALL))
+    for arm in ("call", "sms"):
+        assert f"What the answers say: {arm} against none" in text
+        assert f"Overlap before and after: {arm} against none" in text
+    counts = plan.arm.value_counts()
+    assert f"{counts['sms']} sms, {counts['call']} call and {counts['none']} none" in text
+    view, rows = planner.people.contrast(2)
+    assert set(planner.people.table.arm.iloc[rows]) == {"none", "sms"} and view.arms == ("none", "sms")
+    assert view.problem.pool.t.tolist() == (planner.people.table.arm.iloc[rows] == "sms").astype(int).tolist()
+    assert list(overlap.coverage(planner.people, [rows]).columns) == ["none", "call", "sms"]
+
+
+def test_the_command_takes_three_arms(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    people, outcomes = trial()
+    people[["person", "arm", *COVARIATES]].to_csv("people.csv", index=False)
+    begin = ["plan", "people.csv", "--treatment", "arm", "--budget", "60", "-o", "plan.csv"]
+    assert main(begin) == 1
+    assert "holds 3 values, call, none, sms; say which of them the others are compared" in capsys.readouterr().err
+    assert main([*begin, "--reference", "nobody"]) == 1
+    assert "unknown reference arm 'nobody'; known: call, none, sms" in capsys.readouterr().err
+    assert main([*begin, "--reference", "none", "--campaign", "campaign.json"]) == 0
+    plan = pd.read_csv("plan.csv", index_col="person")
+    assert set(plan.arm) == set(EFFECTS)
+    outcomes[plan.index].rename("visits").rename_axis("person").to_csv("answers.csv")
+    assert main(["observe", "campaign.json", "people.csv", "answers.csv"]) == 0
+    assert main(["estimate", "campaign.json", "people.csv", "-o", "effects.csv"]) == 0
+    said = capsys.readouterr().out
+    assert "average effect of call against none by the model: " in said and "600 effects: effects.csv" in said
+    effects = pd.read_csv("effects.csv")
+    assert effects.arm.value_counts().to_dict() == {"call": 300, "sms": 300}
+
+
+def test_a_rule_of_two_arms_is_refused():
+    with pytest.raises(ValueError, match="FCCM compares two arms, and t has 3"):
+        make(trial()[0], criterion="fccm")
+
+
+class TestParts:
+    def test_the_worth_of_the_reference_arm_is_more_by_the_root_of_the_contrasts(self):
+        e, t = np.full((3, 3), [0.5, 0.25, 0.25]), np.arange(3)
+        assert worth_for_ate(e, t).tolist() == pytest.approx([2 * 2**0.5, 4, 4])
+
+    def test_chances_of_several_arms(self):
+        rng = np.random.default_rng(0)
+        x, t = rng.normal(size=(300, 2)), np.arange(300) % 3
+        e = crossed_propensity(x, t)
+        assert e.shape == (300, 3) and abs(e.mean() - 1 / 3) < 0.01
+
+    def test_the_error_of_each_contrast(self):
+        tau, guess = np.zeros((4, 2)), np.array([[1.0, 2.0]] * 4)
+        assert metrics.pehe(guess, tau).tolist() == [1.0, 2.0]
+
+    def test_a_table_with_a_reference(self):
+        people = trial()[0].set_index("person")
+        problem = datasets.from_table(people, COVARIATES, "arm", reference="none", start=[])
+        assert problem.pool.t.tolist() == people.arm.map({"none": 0, "call": 1, "sms": 2}).tolist()
