@@ -21,7 +21,9 @@ export function factor(matrix) {
 
 /** Solve root root' w = b. */
 export function solve(root, b) {
-  const n = b.length, half = [], w = Array(n).fill(0);
+  const n = b.length,
+    half = [],
+    w = Array(n).fill(0);
   for (let i = 0; i < n; i++) half.push((b[i] - dot(root[i].slice(0, i), half)) / root[i][i]);
   for (let i = n - 1; i >= 0; i--) {
     let rest = half[i];
