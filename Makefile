@@ -9,9 +9,9 @@ CHAPTERS = $(basename $(notdir $(wildcard notebooks/*.ipynb)))
 help:              ## list these targets
 	@sed -nE 's/^([a-z]+):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
-$(READY): requirements.txt pyproject.toml
+$(READY): requirements.txt requirements.lock pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install -q -r requirements.txt -e .
+	$(BIN)/pip install -q -r requirements.txt -c requirements.lock -e .
 	touch $@
 
 book: execute      ## the whole book: run every chapter, then render

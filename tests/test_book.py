@@ -367,7 +367,8 @@ def make(tmp_path):
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
     (tmp_path / "notebooks").mkdir()
     shutil.copy(book.ROOT / "Makefile", tmp_path)
-    for name in ("requirements.txt", "pyproject.toml", "notebooks/tiny.ipynb", "notebooks/small.ipynb"):
+    wanted = "requirements.txt requirements.lock pyproject.toml notebooks/tiny.ipynb notebooks/small.ipynb"
+    for name in wanted.split():
         (tmp_path / name).touch()
     for tool in ("python", "jupytext"):
         command = tmp_path / ".venv" / "bin" / tool
@@ -535,3 +536,9 @@ def test_our_warnings_are_errors_and_those_of_others_are_not(tmp_path):
     failed = {Path(name).stem for name in re.findall(r"^(?:FAILED|ERROR) ([^\s:]+)", done.stdout, re.M)}
     assert passed == {"test_foreign"}, done.stdout
     assert failed == {Path(name).stem for name in OWN if "tests/" in name} - passed
+
+
+def test_readme_shows_the_front_page_s_figure():
+    front = nbformat.read(book.ROOT / "notebooks/index.ipynb", 4)
+    [path], [drawn] = book.PICTURES.values(), book.pictures(front).values()
+    assert (book.ROOT / path).read_bytes() == drawn and f"]({path})" in (book.ROOT / "README.md").read_text()

@@ -105,6 +105,19 @@ def test_what_is_declared_is_pinned():
     assert set(map(name_of, pinned)) >= DECLARED
 
 
+def pins(name):
+    lines = re.findall(r"^([\w.-]+)==([^\s]+)", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE)
+    return {name_of(package): version for package, version in lines}
+
+
+def test_the_environment_is_the_locked_one():
+    locked = pins("requirements.lock")
+    assert pins("requirements.txt").items() <= locked.items()
+    here = {name_of(found.metadata["Name"]): found.version.split("+")[0] for found in metadata.distributions()}
+    assert {name: (version, here[name]) for name, version in locked.items() if here.get(name, version) != version} == {}
+    assert len(here.keys() & locked.keys()) > 0.9 * len(locked)
+
+
 def imported(path):
     """Top-level names of all modules that a file imports."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -7,6 +7,7 @@ so that importing this module is cheap.
 
 import argparse
 import ast
+import base64
 import hashlib
 import inspect
 import os
@@ -26,6 +27,8 @@ KERNEL = {
     "SOURCE_DATE_EPOCH": "0",  # no dates in SVG
     "OMP_NUM_THREADS": "1",  # two chapters run at a time, whose threads would wait for each other; and sums keep order
 }
+
+PICTURES = {"fig_front": "book/_static/overview.png"}  # glued figures that README shows
 
 
 def chapters(root: Path = ROOT) -> list[str]:
@@ -72,7 +75,17 @@ def run(chapter: str, root: Path = ROOT) -> Path:
     draft = target.with_suffix(".tmp")
     nbformat.write(notebook, draft)
     os.replace(draft, target)
+    for name, drawn in pictures(notebook).items():
+        (root / PICTURES[name]).write_bytes(drawn)
     return target
+
+
+def pictures(notebook: Any) -> dict[str, bytes]:
+    """Figures of a notebook that README shows, by name: PNG."""
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", []) if "metadata" in output]
+    named = {output.metadata.get("scrapbook", {}).get("name"): output for output in outputs}
+    kind = "application/papermill.record/image/png"
+    return {name: base64.b64decode(named[name].data[kind]) for name in PICTURES if name in named}
 
 
 def _name_cells(cells: Sequence[Any], old: Sequence[Any]) -> None:
