@@ -392,3 +392,53 @@ def test_sliders_change_the_answer(visit):
         assert tab.locator(".answer").inner_text().startswith(words)
         said.add(words)
     assert len(said) > 3 and tab.locator(".chart svg[role=img]").count() == 2
+
+
+# ---------------------------------------------------------------- you against the criteria
+
+WORLD = """async ([seed, rho, labelled]) => {
+    const {world, pehe, picks} = await import("/play/label.js"), about = world(seed, rho);
+    const macal = picks(about, {name: "macal", alpha: 1}), qhte = picks(about, {name: "qhte"});
+    return {...about, macal, qhte, errors: labelled.map(some => pehe(about, some))};
+}"""
+
+
+@pytest.mark.parametrize("seed, rho", [(1, 0.9), (2, 0.0), (3, -0.9)])
+def test_errors_and_picks_of_a_world_are_the_packages(tab, seed, rho):
+    chosen = [[], [3], list(range(0, 40, 2)), list(range(20))]
+    found = tab.evaluate(WORLD, [seed, rho, chosen])
+    x, t, mu = (np.array(found[name]) for name in ("x", "t", "mu"))
+    for labelled, error in zip(chosen, found["errors"], strict=True):
+        surfaces = np.zeros((2, len(x)))
+        for arm in (0, 1):
+            own = [i for i in labelled if t[i] == arm]
+            if own:
+                surfaces[arm] = pairing.ridge(pairing.matern32(0.35), 1e-3)(x, x[own]) @ mu[own, arm]
+        assert error == pytest.approx(macal.metrics.pehe(surfaces[1] - surfaces[0], mu[:, 1] - mu[:, 0]), rel=1e-7)
+    assert found["macal"] == macal.plan(x, t, [], n_queries=1, batch_size=20, alpha=1.0)[0].tolist()
+    assert found["qhte"] == plan_batches(get("qhte"), x, t, [], n_queries=1, batch_size=20)[0].tolist()
+    assert np.sign(np.corrcoef(mu.T)[0, 1]) == np.sign(rho) or rho == 0
+
+
+def test_labels_are_bought_by_click_and_by_key(visit):
+    tab = visit("label_it_yourself")
+    answer = tab.locator(".answer")
+    units = tab.locator("[data-unit]")
+    assert units.count() == 80 and answer.inner_text().startswith("0 of 20 labels")
+    for k in range(3):
+        tab.locator(f"[data-unit='{k}']").click()
+    expect(answer).to_contain_text("3 of 20 labels")
+    tab.keyboard.press("ArrowLeft")
+    tab.keyboard.press("Enter")
+    pressed = tab.locator("[aria-pressed=true]")
+    assert pressed.count() in (2, 4)  # another unit, or one that had a label
+    expect(answer).to_contain_text(f"{pressed.count()} of 20 labels")
+    tab.get_by_role("button", name="undo").click()
+    before = answer.inner_text()
+    tab.get_by_label("ring the picks of").select_option("macal")
+    assert tab.locator(".ring").count() == 20 and answer.inner_text() == before
+    for k in range(80):
+        tab.locator(f"[data-unit='{k}']").dispatch_event("click")
+    assert pressed.count() == 20
+    tab.get_by_role("button", name="another world").click()
+    assert answer.inner_text().startswith("0 of 20 labels")

@@ -14,7 +14,8 @@ const { styles, panels } = await (await fetch(new URL("./results.json", import.m
 const panel = () => panels.find((p) => p.dataset === form.dataset.value && p.estimator === form.estimator.value);
 const ratio = () => form.measure.value === "ratio";
 const chosen = () => [...root.querySelectorAll("input[type=checkbox]:checked")].map((box) => box.value);
-const options = (values, now) => values.map((v) => `<option${String(v) === String(now) ? " selected" : ""}>${escaped(v)}</option>`).join("");
+const options = (values, now) =>
+  values.map((v) => `<option${String(v) === String(now) ? " selected" : ""}>${escaped(v)}</option>`).join("");
 const label = (method) => styles[method][2];
 const rank = (method) => (FIRST.includes(method) ? FIRST.indexOf(method) : FIRST.length);
 const inOrder = (methods) => methods.toSorted((a, b) => rank(a) - rank(b) || label(a).localeCompare(label(b)));
@@ -31,7 +32,8 @@ function shown(row) {
   return [middle, middle - half, middle + half].map((v) => (ratio() ? 100 * Math.expm1(v) : v));
 }
 
-const perCent = (v) => (Number.isFinite(v) ? `${v > 0 ? "+" : v < 0 ? "−" : ""}${Math.abs(v).toFixed(Math.abs(v) < 9.95 ? 1 : 0)} %` : "–");
+const perCent = (v) =>
+  Number.isFinite(v) ? `${v > 0 ? "+" : v < 0 ? "−" : ""}${Math.abs(v).toFixed(Math.abs(v) < 9.95 ? 1 : 0)} %` : "–";
 const number = (v) => (ratio() ? perCent(v) : said(v));
 const between = ([, low, high]) => (Number.isFinite(low) ? `${number(low).replace(" %", "")} to ${number(high)}` : "–");
 
@@ -42,44 +44,70 @@ function line(method, band) {
 }
 
 function draw() {
-  const here = panel(), methods = chosen().filter((m) => !(ratio() && m === "random")), bands = methods.length <= MOST_BANDS;
-  const all = Object.keys(here.methods).flatMap(rows), counts = all.map((r) => r.n);
+  const here = panel(),
+    methods = chosen().filter((m) => !(ratio() && m === "random")),
+    bands = methods.length <= MOST_BANDS;
+  const all = Object.keys(here.methods).flatMap(rows),
+    counts = all.map((r) => r.n);
   const n = [...new Set([Math.min(...counts), Math.max(...counts)])].join(" to ");
   const what = ratio() ? "above Random's error, %" : "PEHE, mean";
   const about = `${here.dataset}, ${here.estimator}: ${what}, by number of labels; ${n} replications${bands ? "; bands: 95 % intervals" : ""}.`;
-  at("chart").innerHTML = lines(about, methods.map((m) => line(m, bands)), { xLabel: "labelled units", yLabel: what, ...(ratio() && { zero: 0 }) });
+  at("chart").innerHTML = lines(
+    about,
+    methods.map((m) => line(m, bands)),
+    { xLabel: "labelled units", yLabel: what, ...(ratio() && { zero: 0 }) },
+  );
   at("source").textContent = here.table;
   const sizes = [...new Set(all.map((r) => r.labelled))].sort((a, b) => a - b);
-  form.size.innerHTML = options(sizes, sizes.includes(+form.size.value) ? form.size.value : sizes[Math.floor(sizes.length / 2)]);
+  form.size.innerHTML = options(
+    sizes,
+    sizes.includes(+form.size.value) ? form.size.value : sizes[Math.floor(sizes.length / 2)],
+  );
   tabulate(Object.keys(here.methods));
-  history.replaceState(null, "", "#" + new URLSearchParams({ data: here.dataset, by: here.estimator, as: form.measure.value, show: chosen().join(" ") }));
+  history.replaceState(
+    null,
+    "",
+    "#" +
+      new URLSearchParams({ data: here.dataset, by: here.estimator, as: form.measure.value, show: chosen().join(" ") }),
+  );
 }
 
 function tabulate(methods) {
   const found = methods.map((m) => [m, rows(m).find((r) => r.labelled === +form.size.value)]).filter(([, row]) => row);
   found.sort(([, a], [, b]) => shown(a)[0] - shown(b)[0] || (Number.isNaN(shown(b)[0]) ? -1 : 1));
   at("heading").textContent = ratio() ? "above Random's error" : "PEHE, mean";
-  at("rows").innerHTML = found.map(([m, row]) => {
-    const [middle, ...ends] = shown(row);
-    return `<tr><th scope="row">${escaped(label(m))}</th><td>${row.n}</td><td>${number(middle)}</td><td>${between([middle, ...ends])}</td></tr>`;
-  }).join("");
+  at("rows").innerHTML = found
+    .map(([m, row]) => {
+      const [middle, ...ends] = shown(row);
+      return `<tr><th scope="row">${escaped(label(m))}</th><td>${row.n}</td><td>${number(middle)}</td><td>${between([middle, ...ends])}</td></tr>`;
+    })
+    .join("");
 }
 
 function chooseEstimator(now) {
-  form.estimator.innerHTML = options(panels.filter((p) => p.dataset === form.dataset.value).map((p) => p.estimator), now);
+  form.estimator.innerHTML = options(
+    panels.filter((p) => p.dataset === form.dataset.value).map((p) => p.estimator),
+    now,
+  );
 }
 
 /** Boxes of the methods that this comparison has; those asked for are ticked, or else the usual ones. */
 function chooseMethods(asked) {
-  const there = inOrder(Object.keys(panel().methods)), wanted = there.filter((m) => asked.includes(m));
+  const there = inOrder(Object.keys(panel().methods)),
+    wanted = there.filter((m) => asked.includes(m));
   const usual = ["qhte", there.includes("macal") ? "macal" : "macal-squared"];
   const ticked = wanted.some((m) => m !== "random") ? wanted : usual;
-  at("methods").innerHTML = there.map((m) =>
-    `<label><input type="checkbox" value="${escaped(m)}"${ticked.includes(m) ? " checked" : ""}> ${escaped(label(m))}</label>`).join("");
+  at("methods").innerHTML = there
+    .map(
+      (m) =>
+        `<label><input type="checkbox" value="${escaped(m)}"${ticked.includes(m) ? " checked" : ""}> ${escaped(label(m))}</label>`,
+    )
+    .join("");
 }
 
 function start() {
-  const asked = new URLSearchParams(location.hash.slice(1)), names = [...new Set(panels.map((p) => p.dataset))];
+  const asked = new URLSearchParams(location.hash.slice(1)),
+    names = [...new Set(panels.map((p) => p.dataset))];
   form.dataset.innerHTML = options(names, asked.get("data"));
   chooseEstimator(asked.get("by"));
   if (asked.get("as") === "absolute") form.measure.value = "absolute";

@@ -1,11 +1,15 @@
 /** The table of claims: sorted by any column, filtered by words and verdicts, a link to each claim. */
 
 const VERDICTS = ["holds", "holds in part", "does not hold", "undecided", "not tested"];
-const LONG = 110, SUMMARY = 70; // characters of a cell that is folded, and of what stays in sight
+const LONG = 110,
+  SUMMARY = 70; // characters of a cell that is folded, and of what stays in sight
 const table = document.querySelector("a[id^='claim-']").closest("table");
-const heads = [...table.tHead.rows[0].cells], body = table.tBodies[0], rows = [...body.rows];
+const heads = [...table.tHead.rows[0].cells],
+  body = table.tBodies[0],
+  rows = [...body.rows];
 const text = (row, k) => row.cells[k].textContent.trim();
-const verdict = (cell) => VERDICTS.find((word) => cell === word || cell.startsWith(`${word} (`) || cell.startsWith(`${word} [`));
+const verdict = (cell) =>
+  VERDICTS.find((word) => cell === word || cell.startsWith(`${word} (`) || cell.startsWith(`${word} [`));
 const judged = heads.flatMap((head, k) => (rows.some((row) => VERDICTS.includes(verdict(text(row, k)))) ? [k] : []));
 const place = new Map(rows.map((row, k) => [row, k]));
 
@@ -22,22 +26,31 @@ function sort(k) {
   const up = heads[k].getAttribute("aria-sort") !== "ascending";
   heads.forEach((head) => head.removeAttribute("aria-sort"));
   heads[k].setAttribute("aria-sort", up ? "ascending" : "descending");
-  body.append(...rows.toSorted((a, b) => (up ? 1 : -1) * compare(order(a, k), order(b, k)) || place.get(a) - place.get(b)));
+  body.append(
+    ...rows.toSorted((a, b) => (up ? 1 : -1) * compare(order(a, k), order(b, k)) || place.get(a) - place.get(b)),
+  );
 }
 
 const box = document.createElement("div");
 box.className = "play ledger";
-box.innerHTML = `<form class="fields"><label>words <input type="search"></label>${judged.map((k) =>
-  `<label>${heads[k].textContent} <select data-column="${k}">${["any verdict", ...VERDICTS].map((word) => `<option>${word}</option>`).join("")}</select></label>`).join("")}
+box.innerHTML = `<form class="fields"><label>words <input type="search"></label>${judged
+  .map(
+    (k) =>
+      `<label>${heads[k].textContent} <select data-column="${k}">${["any verdict", ...VERDICTS].map((word) => `<option>${word}</option>`).join("")}</select></label>`,
+  )
+  .join("")}
 <output aria-live="polite"></output></form>`;
-const words = box.querySelector("input"), selects = [...box.querySelectorAll("select")];
+const words = box.querySelector("input"),
+  selects = [...box.querySelectorAll("select")];
 
 function filter() {
   const wanted = words.value.toLowerCase().split(/\s+/);
   for (const row of rows) {
     const said = row.textContent.toLowerCase();
-    row.hidden = !(wanted.every((word) => said.includes(word)) &&
-      selects.every((s) => !s.selectedIndex || verdict(text(row, s.dataset.column)) === s.value));
+    row.hidden = !(
+      wanted.every((word) => said.includes(word)) &&
+      selects.every((s) => !s.selectedIndex || verdict(text(row, s.dataset.column)) === s.value)
+    );
   }
   box.querySelector("output").textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length} claims`;
 }
@@ -65,7 +78,10 @@ for (const [k, head] of heads.entries()) {
 }
 for (const row of rows) {
   const key = row.cells[0].querySelector("a");
-  key.insertAdjacentHTML("afterend", ` <a class="permalink" href="#${key.id}" aria-label="link to claim ${key.textContent}">#</a>`);
+  key.insertAdjacentHTML(
+    "afterend",
+    ` <a class="permalink" href="#${key.id}" aria-label="link to claim ${key.textContent}">#</a>`,
+  );
 }
 for (const cell of rows.flatMap((row) => [...row.cells])) {
   if (cell.textContent.length < LONG) continue;

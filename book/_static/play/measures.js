@@ -4,10 +4,12 @@ const SAMPLE = 1000; // people whose distances are computed, where there are mor
 
 /** Root mean squared distance between two people of the table; 1 where all are equal. */
 export function typicalDistance({ x, t }) {
-  const n = t.length, d = x.length / n;
+  const n = t.length,
+    d = x.length / n;
   let sum = 0;
   for (let k = 0; k < d; k++) {
-    let mean = 0, square = 0;
+    let mean = 0,
+      square = 0;
     for (let i = k; i < x.length; i += d) mean += x[i] / n;
     for (let i = k; i < x.length; i += d) square += (x[i] - mean) ** 2;
     sum += square / (n - 1);
@@ -23,7 +25,13 @@ export function sample(n) {
 
 /** Distance of each unit to the nearest unit of the other arm, among the same units. */
 export function counterparts(pool, units) {
-  return units.map((i) => nearest(pool, i, units.filter((j) => pool.t[j] !== pool.t[i])));
+  return units.map((i) =>
+    nearest(
+      pool,
+      i,
+      units.filter((j) => pool.t[j] !== pool.t[i]),
+    ),
+  );
 }
 
 const nearest = (pool, i, others) => others.reduce((least, j) => Math.min(least, pool.distance(i, j)), Infinity);

@@ -6,47 +6,26 @@
  */
 
 import { lines } from "./chart.js";
+import { dot, factor, matern32, solve } from "./ridge.js";
 
-const END = 4, TARGETS = 80;
+const END = 4,
+  TARGETS = 80;
 const LEAST = 1e-6; // of the penalty, where there is no noise
 
 const spread = (n) => Array.from({ length: n }, (_, k) => -END + (2 * END * k) / (n - 1));
-const kernel = (a, b) => {
-  const r = Math.sqrt(3) * Math.abs(a - b);
-  return (1 + r) * Math.exp(-r);
-};
+const kernel = (a, b) => matern32(Math.abs(a - b));
 const gram = (a, b) => a.map((p) => b.map((q) => kernel(p, q)));
-const dot = (a, b) => a.reduce((sum, v, k) => sum + v * b[k], 0);
 const mean = (values) => values.reduce((sum, v) => sum + v, 0) / values.length;
-
-/** Lower Cholesky factor. */
-function factor(matrix) {
-  const root = matrix.map((row) => row.map(() => 0));
-  matrix.forEach((row, i) => {
-    for (let j = 0; j <= i; j++) {
-      const rest = row[j] - dot(root[i].slice(0, j), root[j].slice(0, j));
-      root[i][j] = i === j ? Math.sqrt(rest) : rest / root[j][j];
-    }
-  });
-  return root;
-}
-
-/** Solve root root' w = b. */
-function solve(root, b) {
-  const n = b.length, half = [], w = Array(n).fill(0);
-  for (let i = 0; i < n; i++) half.push((b[i] - dot(root[i].slice(0, i), half)) / root[i][i]);
-  for (let i = n - 1; i >= 0; i--) {
-    let rest = half[i];
-    for (let k = i + 1; k < n; k++) rest -= root[k][i] * w[k];
-    w[i] = rest / root[i][i];
-  }
-  return w;
-}
 
 /** Weights of the labels at each target. */
 function weights(targets, places, penalty) {
   const root = factor(gram(places, places).map((row, i) => row.map((v, j) => v + (i === j ? penalty : 0))));
-  return targets.map((target) => solve(root, places.map((place) => kernel(place, target))));
+  return targets.map((target) =>
+    solve(
+      root,
+      places.map((place) => kernel(place, target)),
+    ),
+  );
 }
 
 /**
@@ -58,20 +37,46 @@ function weights(targets, places, penalty) {
  * @returns {{one: number, zero: number, cross: number, noise: number}} as `theory.pairing.Residuals` of the package
  */
 export function residuals(labels, shift, noise) {
-  const targets = spread(TARGETS), one = spread(labels), zero = one.map((v) => v + (shift * 2 * END) / (labels - 1));
-  const penalty = Math.max(noise, LEAST), w1 = weights(targets, one, penalty), w0 = weights(targets, zero, penalty);
+  const targets = spread(TARGETS),
+    one = spread(labels),
+    zero = one.map((v) => v + (shift * 2 * END) / (labels - 1));
+  const penalty = Math.max(noise, LEAST),
+    w1 = weights(targets, one, penalty),
+    w0 = weights(targets, zero, penalty);
   const product = (a, x, b, y) => {
     const between = gram(x, y);
-    return mean(targets.map((target, g) => 1 - dot(a[g], x.map((p) => kernel(p, target))) - dot(b[g], y.map((p) => kernel(p, target))) +
-      dot(a[g], between.map((row) => dot(row, b[g])))));
+    return mean(
+      targets.map(
+        (target, g) =>
+          1 -
+          dot(
+            a[g],
+            x.map((p) => kernel(p, target)),
+          ) -
+          dot(
+            b[g],
+            y.map((p) => kernel(p, target)),
+          ) +
+          dot(
+            a[g],
+            between.map((row) => dot(row, b[g])),
+          ),
+      ),
+    );
   };
   const squares = (w) => mean(w.map((row) => dot(row, row)));
-  return { one: product(w1, one, w1, one), zero: product(w0, zero, w0, zero), cross: product(w1, one, w0, zero), noise: squares(w1) + squares(w0) };
+  return {
+    one: product(w1, one, w1, one),
+    zero: product(w0, zero, w0, zero),
+    cross: product(w1, one, w0, zero),
+    noise: squares(w1) + squares(w0),
+  };
 }
 
 /** Expected squared error: a constant, and what is multiplied by rho. */
 export function parts({ one, zero, cross, noise: spent }, r, noise) {
-  const zeroScale = 2 / (1 + r * r), scale = r * zeroScale; // s0^2, s1 s0
+  const zeroScale = 2 / (1 + r * r),
+    scale = r * zeroScale; // s0^2, s1 s0
   return [r * r * zeroScale * one + zeroScale * zero + noise * spent, -2 * scale * cross];
 }
 
@@ -82,31 +87,56 @@ export const error = (labels, shift, rho, r, noise) => {
 
 const SHIFTS = Array.from({ length: 11 }, (_, k) => k / 20);
 const RHOS = Array.from({ length: 41 }, (_, k) => (k - 20) / 20);
-const PAIRED = { name: "pairs", colour: "#CC3377" }, APART = { name: "half a step apart", colour: "#0072B2", dash: "7 4" };
+const PAIRED = { name: "pairs", colour: "#CC3377" },
+  APART = { name: "half a step apart", colour: "#0072B2", dash: "7 4" };
 
 const signed = (value) => value.toFixed(2).replace("-", "−");
 
 function show(root) {
-  const form = root.querySelector("form").elements, at = (name) => root.querySelector(`[data-at="${name}"]`);
-  const rho = +form.rho.value, r = 2 ** +form.r.value, noise = (+form.noise.value) ** 2, labels = +form.labels.value;
-  const words = { rho: signed(rho), r: r < 1 ? `1 : ${(1 / r).toFixed(1)}` : `${r.toFixed(1)} : 1`, noise: (+form.noise.value).toFixed(2), labels };
+  const form = root.querySelector("form").elements,
+    at = (name) => root.querySelector(`[data-at="${name}"]`);
+  const rho = +form.rho.value,
+    r = 2 ** +form.r.value,
+    noise = (+form.noise.value) ** 2,
+    labels = +form.labels.value;
+  const words = {
+    rho: signed(rho),
+    r: r < 1 ? `1 : ${(1 / r).toFixed(1)}` : `${r.toFixed(1)} : 1`,
+    noise: (+form.noise.value).toFixed(2),
+    labels,
+  };
   for (const [name, text] of Object.entries(words)) {
     at(name).textContent = text;
     form[name].setAttribute("aria-valuetext", text);
   }
   const designs = SHIFTS.map((shift) => parts(residuals(labels, shift, noise), r, noise));
-  const [paired, apart] = [designs[0], designs.at(-1)], now = ([own, shared]) => own + rho * shared;
-  const change = 100 * (now(paired) / now(apart) - 1), even = (apart[0] - paired[0]) / (paired[1] - apart[1]);
-  const where = even >= 1 ? "at no correlation do they pay" : even <= -1 ? "they pay at every correlation" :
-    `they pay where the correlation is above ${signed(even)}`;
-  at("answer").textContent = `Pairs ${change < 0 ? "save" : "cost"} ${Math.abs(change).toFixed(0)} % of the squared error here; ${where}.`;
+  const [paired, apart] = [designs[0], designs.at(-1)],
+    now = ([own, shared]) => own + rho * shared;
+  const change = 100 * (now(paired) / now(apart) - 1),
+    even = (apart[0] - paired[0]) / (paired[1] - apart[1]);
+  const where =
+    even >= 1
+      ? "at no correlation do they pay"
+      : even <= -1
+        ? "they pay at every correlation"
+        : `they pay where the correlation is above ${signed(even)}`;
+  at("answer").textContent =
+    `Pairs ${change < 0 ? "save" : "cost"} ${Math.abs(change).toFixed(0)} % of the squared error here; ${where}.`;
   const curve = ([own, shared]) => RHOS.map((v) => [v, own + v * shared]);
   at("charts").innerHTML =
-    lines("Expected squared error by correlation of the surfaces; the line across marks the one chosen.",
-      [{ ...PAIRED, points: curve(paired) }, { ...APART, points: curve(apart) }], { xLabel: "correlation of the surfaces", yLabel: "squared error", zero: 0, mark: rho }) +
-    lines("Expected squared error, as the controls are moved away from their counterparts.",
+    lines(
+      "Expected squared error by correlation of the surfaces; the line across marks the one chosen.",
+      [
+        { ...PAIRED, points: curve(paired) },
+        { ...APART, points: curve(apart) },
+      ],
+      { xLabel: "correlation of the surfaces", yLabel: "squared error", zero: 0, mark: rho },
+    ) +
+    lines(
+      "Expected squared error, as the controls are moved away from their counterparts.",
       [{ name: "controls moved", colour: "#008060", points: SHIFTS.map((v, k) => [v, now(designs[k])]) }],
-      { xLabel: "moved by, in steps", yLabel: "squared error", zero: 0 });
+      { xLabel: "moved by, in steps", yLabel: "squared error", zero: 0 },
+    );
 }
 
 const root = document.getElementById("pairs");

@@ -46,7 +46,8 @@ export class Pool {
 
   /** False only where the distance is more than `reach`; a plain sum that stops early spares most exact ones. */
   mayBeWithin(i, j, reach) {
-    const { x, d } = this, limit = reach * reach * (1 + 1e-9);
+    const { x, d } = this,
+      limit = reach * reach * (1 + 1e-9);
     let sum = 0;
     for (let a = i * d, b = j * d, end = a + d; a < end && sum <= limit; a++, b++) sum += (x[a] - x[b]) * (x[a] - x[b]);
     return sum <= limit;
@@ -67,8 +68,11 @@ export class Pool {
     let best = -1;
     for (const arm of arms)
       for (const i of this.units[arm])
-        if (this.free[i] && (best < 0 || this.nearest[i] > this.nearest[best] ||
-            (this.nearest[i] === this.nearest[best] && i < best))) best = i;
+        if (
+          this.free[i] &&
+          (best < 0 || this.nearest[i] > this.nearest[best] || (this.nearest[i] === this.nearest[best] && i < best))
+        )
+          best = i;
     return best;
   }
 }
@@ -120,7 +124,8 @@ class Pairs {
       if (!pool.free[j]) continue;
       const novelty = this.novelty(i, j);
       if (novelty <= best || !pool.mayBeWithin(i, j, (novelty - best) / alpha)) continue;
-      const gap = pool.distance(i, j), score = novelty - alpha * gap;
+      const gap = pool.distance(i, j),
+        score = novelty - alpha * gap;
       if (score > best) [best, this.partner[i], this.gap[i]] = [score, j, gap];
     }
     this.bound[i] = best;
@@ -167,7 +172,7 @@ export function* plan(pool, { name, alpha = 2.5, seed = 0 }, sizes) {
 function chosen(pool, alpha) {
   const [pairs, singles] = [new Pairs(pool, alpha), new FarthestFirst(pool)];
   return function* (size) {
-    for (let got = 0; got < size; ) {
+    for (let got = 0; got < size;) {
       const paired = alpha !== null && size - got > 1 && pool.left(0) && pool.left(1);
       const search = (paired ? pairs : singles).next();
       let found = search.next();

@@ -6,13 +6,20 @@ import { Generator } from "./pcg64.js";
 import { CRITERIA, Pool, inSlices, plan } from "./planner.js";
 import { BadTable, ROLES, encode, guess, kind, read, write } from "./table.js";
 
-const ARMS = [{ name: "control", colour: "#D55E00" }, { name: "treated", colour: "#0072B2" }];
-const EVERYBODY = "#808080", ASKED = "#CC3377";
+const ARMS = [
+  { name: "control", colour: "#D55E00" },
+  { name: "treated", colour: "#0072B2" },
+];
+const EVERYBODY = "#808080",
+  ASKED = "#CC3377";
 const root = document.getElementById("survey");
 const form = root.querySelector("form");
 const at = (name) => root.querySelector(`[data-at="${name}"]`);
 const setting = (name) => form.elements[name];
-let columns = null, plans = null, table = null, run = 0;
+let columns = null,
+  plans = null,
+  table = null,
+  run = 0;
 
 /** Show a problem where everybody notices it; true if there was none. */
 function told(work) {
@@ -47,24 +54,35 @@ function row(column, role, k) {
   const options = ROLES.map((r) => `<option${r === role ? " selected" : ""}>${r}</option>`);
   const some = [...new Set(column.values)].slice(0, 3).join(", ");
   const name = escaped(column.name);
-  return `<tr><th scope="row">${name}</th><td><select name="role-${k}" aria-label="role of ${name}">${options.join("")}</select></td>` +
-    `<td>${kind(column)}</td><td class="some">${escaped(some)}</td></tr>`;
+  return (
+    `<tr><th scope="row">${name}</th><td><select name="role-${k}" aria-label="role of ${name}">${options.join("")}</select></td>` +
+    `<td>${kind(column)}</td><td class="some">${escaped(some)}</td></tr>`
+  );
 }
 
 /** A whole number in the bounds of its field. */
 function count(name, most = Infinity) {
-  const field = setting(name), value = Number(field.value), high = Math.min(most, Number(field.max || Infinity));
+  const field = setting(name),
+    value = Number(field.value),
+    high = Math.min(most, Number(field.max || Infinity));
   if (!Number.isInteger(value) || !field.value.trim() || value < Number(field.min) || value > high)
-    throw new BadTable(`${field.dataset.says} must be a whole number from ${field.min} to ${high}; it is "${field.value}".`);
+    throw new BadTable(
+      `${field.dataset.says} must be a whole number from ${field.min} to ${high}; it is "${field.value}".`,
+    );
   return value;
 }
 
 function settings() {
-  const encoded = encode(columns, columns.map((_, k) => setting(`role-${k}`).value));
+  const encoded = encode(
+    columns,
+    columns.map((_, k) => setting(`role-${k}`).value),
+  );
   const people = encoded.t.length - encoded.labelled.length;
-  const labels = count("labels", people), size = count("size");
+  const labels = count("labels", people),
+    size = count("size");
   const alpha = Number(setting("alpha").value);
-  if (!setting("alpha").value.trim() || !(alpha >= 0 && alpha <= 1000)) throw new BadTable(`MACAL's weight must be a number from 0 to 1000; it is "${setting("alpha").value}".`);
+  if (!setting("alpha").value.trim() || !(alpha >= 0 && alpha <= 1000))
+    throw new BadTable(`MACAL's weight must be a number from 0 to 1000; it is "${setting("alpha").value}".`);
   const sizes = Array.from({ length: Math.ceil(labels / size) }, (_, k) => Math.min(size, labels - k * size));
   return { encoded, sizes, alpha, seed: count("seed") };
 }
@@ -74,7 +92,9 @@ async function planAll() {
   const mine = run;
   let asked;
   if (!told(() => (asked = settings()))) return;
-  const { encoded, sizes, ...parameters } = asked, labels = sizes.reduce((a, b) => a + b), made = {};
+  const { encoded, sizes, ...parameters } = asked,
+    labels = sizes.reduce((a, b) => a + b),
+    made = {};
   at("progress").hidden = false;
   for (const [name, title] of Object.entries(CRITERIA)) {
     const work = plan(new Pool(encoded.x, encoded.t, encoded.labelled), { name, ...parameters }, sizes);
@@ -94,8 +114,11 @@ async function planAll() {
 
 /** A plan with what it does; distances in units of the typical one. */
 function measured(batches) {
-  const { pool, labelled } = table, unit = typicalDistance(pool), people = sample(pool.t.length);
-  const asked = batches.flat(), known = [...labelled, ...asked];
+  const { pool, labelled } = table,
+    unit = typicalDistance(pool),
+    people = sample(pool.t.length);
+  const asked = batches.flat(),
+    known = [...labelled, ...asked];
   const curve = coverage(pool, people, labelled, batches).map(([n, ...far]) => [n, ...far.map((v) => v / unit)]);
   const near = counterparts(pool, known).map((v) => v / unit);
   return { batches, asked, known, curve, near };
@@ -106,32 +129,58 @@ const middle = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.le
 
 function show() {
   if (!plans) return;
-  const name = setting("criterion").value, made = plans[name], people = sample(table.t.length);
-  const unit = typicalDistance(table.pool), before = counterparts(table.pool, people).map((v) => v / unit);
+  const name = setting("criterion").value,
+    made = plans[name],
+    people = sample(table.t.length);
+  const unit = typicalDistance(table.pool),
+    before = counterparts(table.pool, people).map((v) => v / unit);
   const [control, treated] = arms(made.asked);
-  at("answer").textContent = `${CRITERIA[name]} asks ${said(made.asked.length)} people in ${said(made.batches.length)} rounds: ${said(treated)} treated and ${said(control)} controls.`;
+  at("answer").textContent =
+    `${CRITERIA[name]} asks ${said(made.asked.length)} people in ${said(made.batches.length)} rounds: ${said(treated)} treated and ${said(control)} controls.`;
   const known = table.labelled.length ? "known or asked" : "asked";
   at("charts").innerHTML =
-    shares("How many are in either arm.", [{ name: "everybody", counts: arms([...table.t.keys()]) }, { name: known, counts: arms(made.known) }], ARMS) +
-    lines("Share of people whose nearest counterpart in the other arm is within a distance.",
-      [{ name: "everybody", colour: EVERYBODY, dash: "5 3", points: distribution(before) }, { name: known, colour: ASKED, points: distribution(made.near) }],
-      { xLabel: "distance to nearest counterpart", yLabel: "share", yRange: [0, 1] }) +
-    lines("Mean distance of everybody to the nearest label of the same arm, as labels come.",
+    shares(
+      "How many are in either arm.",
+      [
+        { name: "everybody", counts: arms([...table.t.keys()]) },
+        { name: known, counts: arms(made.known) },
+      ],
+      ARMS,
+    ) +
+    lines(
+      "Share of people whose nearest counterpart in the other arm is within a distance.",
+      [
+        { name: "everybody", colour: EVERYBODY, dash: "5 3", points: distribution(before) },
+        { name: known, colour: ASKED, points: distribution(made.near) },
+      ],
+      { xLabel: "distance to nearest counterpart", yLabel: "share", yRange: [0, 1] },
+    ) +
+    lines(
+      "Mean distance of everybody to the nearest label of the same arm, as labels come.",
       ARMS.map((a, arm) => ({ ...a, dash: arm ? "none" : "5 3", points: made.curve.map((p) => [p[0], p[1 + arm]]) })),
-      { xLabel: "people asked", yLabel: "distance to nearest label", zero: 0 });
-  at("compared").innerHTML = Object.entries(plans).map(([other, p]) => {
-    const cells = [...arms(p.asked).reverse(), middle(p.near), ...p.curve.at(-1).slice(1).reverse()];
-    return `<tr${other === name ? ' class="now"' : ""}><th scope="row">${CRITERIA[other]}</th>${cells.map((v) => `<td>${said(v)}</td>`).join("")}</tr>`;
-  }).join("");
+      { xLabel: "people asked", yLabel: "distance to nearest label", zero: 0 },
+    );
+  at("compared").innerHTML = Object.entries(plans)
+    .map(([other, p]) => {
+      const cells = [...arms(p.asked).reverse(), middle(p.near), ...p.curve.at(-1).slice(1).reverse()];
+      return `<tr${other === name ? ' class="now"' : ""}><th scope="row">${CRITERIA[other]}</th>${cells.map((v) => `<td>${said(v)}</td>`).join("")}</tr>`;
+    })
+    .join("");
   const rows = planned(made);
   at("head").innerHTML = `<tr>${rows[0].map((v) => `<th scope="col">${escaped(v)}</th>`).join("")}</tr>`;
-  at("first").innerHTML = rows.slice(1, 9).map((r) => `<tr>${r.map((v) => `<td>${escaped(v)}</td>`).join("")}</tr>`).join("");
+  at("first").innerHTML = rows
+    .slice(1, 9)
+    .map((r) => `<tr>${r.map((v) => `<td>${escaped(v)}</td>`).join("")}</tr>`)
+    .join("");
 }
 
 /** Rows of plan.csv: name, round, treated; those known before are round 0. */
 function planned({ batches }) {
   const rounds = [table.labelled, ...batches];
-  return [[table.idName, "round", "treated"], ...rounds.flatMap((units, k) => units.map((i) => [table.ids[i], String(k), String(table.t[i])]))];
+  return [
+    [table.idName, "round", "treated"],
+    ...rounds.flatMap((units, k) => units.map((i) => [table.ids[i], String(k), String(table.t[i])])),
+  ];
 }
 
 function download() {
@@ -144,10 +193,14 @@ function download() {
 
 /** Made-up people, older ones more often treated, the same ones every time. */
 function example() {
-  const generator = new Generator(0), part = () => generator.upTo(999) / 1000;
+  const generator = new Generator(0),
+    part = () => generator.upTo(999) / 1000;
   const people = Array.from({ length: 400 }, (_, k) => {
-    const age = 18 + Math.floor(60 * part()), region = ["north", "south", "west"][generator.upTo(2)];
-    return [`p${k + 1}`, age, Math.round(900 + 60 * age * part()), region, Number(part() < (age - 10) / 90)].map(String);
+    const age = 18 + Math.floor(60 * part()),
+      region = ["north", "south", "west"][generator.upTo(2)];
+    return [`p${k + 1}`, age, Math.round(900 + 60 * age * part()), region, Number(part() < (age - 10) / 90)].map(
+      String,
+    );
   });
   return write([["person", "age", "income", "region", "treated"], ...people]);
 }

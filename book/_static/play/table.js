@@ -1,7 +1,9 @@
 /** From the text of a CSV file to covariates: read, guessed, checked, and encoded as `macal.datasets.from_table` does. */
 
 const MISSING = new Set(
-  " |#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|<NA>|N/A|NA|NULL|NaN|None|n/a|nan|null".split("|").map((s) => s.trim())
+  " |#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|<NA>|N/A|NA|NULL|NaN|None|n/a|nan|null"
+    .split("|")
+    .map((s) => s.trim()),
 ); // what pandas takes for it
 const NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/;
 const TRUTH = { true: 1, false: 0 };
@@ -19,14 +21,16 @@ function records(text, separator) {
   const rows = [[""]];
   let quoted = false;
   for (let k = 0; k < text.length; k++) {
-    const c = text[k], row = rows.at(-1);
+    const c = text[k],
+      row = rows.at(-1);
     if (quoted && c === '"' && text[k + 1] === '"') row[row.length - 1] += text[k++];
     else if (c === '"' && (quoted || !row.at(-1))) quoted = !quoted;
     else if (quoted || ![separator, "\n", "\r"].includes(c)) row[row.length - 1] += c;
     else if (c === separator) row.push("");
     else if (c === "\n" || text[k + 1] !== "\n") rows.push([""]);
   }
-  if (quoted) throw new BadTable("A quotation mark is opened and never closed; mend the file, or save it as CSV again.");
+  if (quoted)
+    throw new BadTable("A quotation mark is opened and never closed; mend the file, or save it as CSV again.");
   return rows.filter((row) => row.length > 1 || row[0].trim());
 }
 
@@ -41,13 +45,16 @@ export function read(text) {
   const head = text.slice(0, text.search(/[\r\n]|$/));
   const separator = [",", ";", "\t"].sort((a, b) => head.split(b).length - head.split(a).length)[0];
   const [names, ...rows] = records(text, separator);
-  if (!names || !rows.length) throw new BadTable("There are no rows; the file must have a line of names, then a line for each person.");
+  if (!names || !rows.length)
+    throw new BadTable("There are no rows; the file must have a line of names, then a line for each person.");
   const title = names.map((name, k) => name.trim() || `column ${k + 1}`);
   const twice = title.find((name, k) => title.indexOf(name) < k);
   if (twice) throw new BadTable(`Two columns are called "${twice}"; give each a name of its own.`);
   const ragged = rows.findIndex((row) => row.length !== names.length);
   if (ragged >= 0)
-    throw new BadTable(`Line ${ragged + 2} has ${rows[ragged].length} fields, the line of names ${names.length}; mend that line, or put quotation marks around what holds a "${separator}".`);
+    throw new BadTable(
+      `Line ${ragged + 2} has ${rows[ragged].length} fields, the line of names ${names.length}; mend that line, or put quotation marks around what holds a "${separator}".`,
+    );
   return title.map((name, k) => ({ name, values: rows.map((row) => row[k].trim()) }));
 }
 
@@ -86,7 +93,11 @@ export function guess(columns) {
   const named = (c) => unique(c) && (IDENTIFIER.test(c.name) || c.name === "column 1");
   const identifier = rest.find(named) ?? rest.find((c) => unique(c) && kind(c) === "text");
   const outcome = rest.find((c) => c !== identifier && OUTCOME.test(c.name));
-  const roles = new Map([[treatment, "treatment"], [identifier, "identifier"], [outcome, "outcome"]]);
+  const roles = new Map([
+    [treatment, "treatment"],
+    [identifier, "identifier"],
+    [outcome, "outcome"],
+  ]);
   return columns.map((c) => roles.get(c) ?? (["number", "category"].includes(kind(c)) ? "covariate" : "left out"));
 }
 
@@ -128,18 +139,26 @@ function byCodePoints(a, b) {
 
 /** A covariate as columns of numbers: one of a number, 0/1 columns of a category. */
 function covariate(column) {
-  const { name, values } = column, what = kind(column);
+  const { name, values } = column,
+    what = kind(column);
   const gaps = values.filter(isMissing).length;
   if (gaps)
-    throw new BadTable(`"${name}" is missing in ${gaps} of ${values.length} rows, first in row ${values.findIndex(isMissing) + 1}; fill the gaps, drop those rows, or leave the column out.`);
+    throw new BadTable(
+      `"${name}" is missing in ${gaps} of ${values.length} rows, first in row ${values.findIndex(isMissing) + 1}; fill the gaps, drop those rows, or leave the column out.`,
+    );
   if (what === "number" || (what === "constant" && NUMBER.test(values[0]))) {
     const numbers = Float64Array.from(values, Number);
-    if (!numbers.every(Number.isFinite)) throw new BadTable(`"${name}" holds a number too large for a computer; use a larger unit, or leave the column out.`);
+    if (!numbers.every(Number.isFinite))
+      throw new BadTable(
+        `"${name}" holds a number too large for a computer; use a larger unit, or leave the column out.`,
+      );
     return [{ name, values: standardised(numbers), plain: true }];
   }
   if (what === "text") {
     const odd = values.find((v) => !NUMBER.test(v));
-    throw new BadTable(`"${name}" holds text, such as "${odd}", with ${new Set(values).size} different values; make it a number, group it into at most ${MOST_CATEGORIES} categories, or leave the column out.`);
+    throw new BadTable(
+      `"${name}" holds text, such as "${odd}", with ${new Set(values).size} different values; make it a number, group it into at most ${MOST_CATEGORIES} categories, or leave the column out.`,
+    );
   }
   const known = [...new Set(values)].sort(byCodePoints);
   const shown = known.length === 2 ? known.slice(1) : known; // of two values, one says all
@@ -151,13 +170,20 @@ const only = (columns, roles, role) => columns.filter((_, k) => roles[k] === rol
 function treatment(columns, roles) {
   const found = only(columns, roles, "treatment");
   if (found.length !== 1)
-    throw new BadTable(`${found.length || "No"} columns are the treatment; choose one that holds 0 for control and 1 for treated.`);
-  const { name, values } = found[0], t = values.map(arm);
+    throw new BadTable(
+      `${found.length || "No"} columns are the treatment; choose one that holds 0 for control and 1 for treated.`,
+    );
+  const { name, values } = found[0],
+    t = values.map(arm);
   const odd = t.findIndex(Number.isNaN);
   if (odd >= 0)
-    throw new BadTable(`The treatment "${name}" must be 0 or 1, and row ${odd + 1} holds ${values[odd] ? `"${values[odd]}"` : "nothing"}; recode it, or choose another column.`);
+    throw new BadTable(
+      `The treatment "${name}" must be 0 or 1, and row ${odd + 1} holds ${values[odd] ? `"${values[odd]}"` : "nothing"}; recode it, or choose another column.`,
+    );
   if (new Set(t).size < 2)
-    throw new BadTable(`All people in "${name}" are ${t[0] ? "treated" : "controls"}; an effect needs both arms, so choose another column or add the other arm.`);
+    throw new BadTable(
+      `All people in "${name}" are ${t[0] ? "treated" : "controls"}; an effect needs both arms, so choose another column or add the other arm.`,
+    );
   return Uint8Array.from(t);
 }
 
@@ -165,9 +191,13 @@ function identifiers(columns, roles, n) {
   const found = only(columns, roles, "identifier");
   if (found.length > 1) throw new BadTable(`${found.length} columns are the identifier; choose one.`);
   if (!found.length) return Array.from({ length: n }, (_, k) => String(k));
-  const { name, values } = found[0], seen = new Set();
+  const { name, values } = found[0],
+    seen = new Set();
   const twice = values.find((v) => seen.size === seen.add(v).size);
-  if (twice !== undefined) throw new BadTable(`The identifier "${name}" must name each person once, and ${twice ? `"${twice}"` : "an empty name"} is there more than once; choose another column, or none.`);
+  if (twice !== undefined)
+    throw new BadTable(
+      `The identifier "${name}" must name each person once, and ${twice ? `"${twice}"` : "an empty name"} is there more than once; choose another column, or none.`,
+    );
   return values;
 }
 
@@ -181,15 +211,22 @@ function identifiers(columns, roles, n) {
  * @throws {BadTable} a role given twice or not at all, a missing value, free text, an arm that is empty
  */
 export function encode(columns, roles) {
-  const n = columns[0].values.length, t = treatment(columns, roles);
+  const n = columns[0].values.length,
+    t = treatment(columns, roles);
   const parts = only(columns, roles, "covariate").flatMap(covariate);
   if (!parts.length) throw new BadTable("No column is left to compare people by; make at least one a covariate.");
   const encoded = [...parts.filter((c) => c.plain), ...parts.filter((c) => !c.plain)];
-  const x = Float64Array.from({ length: n * encoded.length }, (_, k) => encoded[k % encoded.length].values[Math.floor(k / encoded.length)]);
+  const x = Float64Array.from(
+    { length: n * encoded.length },
+    (_, k) => encoded[k % encoded.length].values[Math.floor(k / encoded.length)],
+  );
   const outcomes = only(columns, roles, "outcome");
   if (outcomes.length > 1) throw new BadTable(`${outcomes.length} columns are the outcome; choose one, or none.`);
   const labelled = outcomes.flatMap(({ values }) => [...values.keys()].filter((k) => !isMissing(values[k])));
-  if (labelled.length === n) throw new BadTable(`Every value of the outcome "${outcomes[0].name}" is known, so nobody is left to ask; empty the values that you do not have, or leave the column out.`);
+  if (labelled.length === n)
+    throw new BadTable(
+      `Every value of the outcome "${outcomes[0].name}" is known, so nobody is left to ask; empty the values that you do not have, or leave the column out.`,
+    );
   const idName = only(columns, roles, "identifier")[0]?.name ?? "row";
   return { x, t, ids: identifiers(columns, roles, n), idName, labelled, names: encoded.map((c) => c.name) };
 }
