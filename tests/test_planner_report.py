@@ -206,3 +206,13 @@ def test_a_browser_shows_it_without_a_word_or_a_request(report, browser, device)
     assert min(tab.evaluate(size)) >= 8 and tab.locator("svg").count() == 6
     context.close()
     assert not [trouble for trouble in troubles if not trouble.startswith("data:")]
+
+
+def test_on_paper_nothing_is_cut_and_marks_keep_their_colour(report, browser):
+    tab = browser.new_page(viewport={"width": 680, "height": 1000})  # A4 within margins of 15 mm
+    tab.emulate_media(media="print")
+    tab.goto(report.as_uri())
+    wide = "[...document.querySelectorAll('table, svg, p, blockquote')].map(e => e.getBoundingClientRect().right)"
+    assert max(tab.evaluate(wide)) <= 680
+    assert tab.evaluate("getComputedStyle(document.querySelector('.answer')).printColorAdjust") == "exact"
+    tab.close()

@@ -46,7 +46,7 @@ def draw_balanced(chances: Outcomes, strata: Arms, cost: Outcomes, rng: np.rando
     >>> rng = np.random.default_rng(0)
     >>> draws = [draw_balanced(np.full(6, 0.5), np.zeros(6, int), cost, rng) for _ in range(4)]
     >>> [(len(units), cost[units].sum().item()) for units in draws]
-    [(3, 11.0), (3, 10.0), (3, 10.0), (3, 10.0)]
+    [(3, 11.0), (3, 11.0), (3, 10.0), (3, 10.0)]
     """
     cost, p, last = as_outcomes(cost, len(chances), "cost"), chances.astype(np.float64), _NOBODY
     for stratum in np.unique(strata):

@@ -120,7 +120,7 @@ def effects(table: pd.DataFrame) -> str:
         ax.fill_between(share, some["low"], some["high"], color="#9ecae1", label="95 % intervals")
         ax.plot(share, some["effect"], color="#08519c", label="effect")
         ax.set(xlabel="share of people", ylabel="effect", xlim=(0, 1))
-        ax.legend()
+        ax.figure.legend(loc="outside upper center", ncol=2)
     return done.svg
 
 

@@ -31,7 +31,8 @@ figure svg { width: 100%; height: auto; display: block; }
 figcaption, .note { color: var(--faint); font-size: .9rem; margin-bottom: 0; }
 @media (max-width: 30rem) { body { padding: .7rem; } th, td { padding: .25rem .4rem; font-size: .9rem; } }
 @media print { body { max-width: none; padding: 0; font-size: 10.5pt; } .wide { overflow: visible; }
-  table, figure, blockquote, .answer { break-inside: avoid; } h2 { break-after: avoid; } }
+  .answer, .warning, blockquote { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
+  table, tr, figure, blockquote, .answer, .warning { break-inside: avoid; } h2, .note { break-after: avoid; } }
 """
 
 
