@@ -28,7 +28,7 @@ def test_pehe_of_a_shift_is_the_shift(seed, c):
     [
         ([1.0], [1.0, 2.0], "same length"),
         ([], [], "at least 1"),
-        ([[1.0]], [[1.0]], "two vectors"),
+        ([[[1.0]]], [[[1.0]]], "two vectors of the same length, or a column per contrast"),
         ([np.nan], [0.0], "finite"),
     ],
 )

@@ -49,7 +49,8 @@ def pehe(tau_hat: ArrayLike, tau: ArrayLike) -> float | Errors:
     tau_hat, tau = np.asarray(tau_hat, float), np.asarray(tau, float)
     if tau_hat.shape != tau.shape or tau.ndim not in (1, 2) or not tau.size:
         raise ValueError(
-            f"tau_hat and tau must be two vectors of the same length, at least 1; got {tau_hat.shape} and {tau.shape}"
+            "tau_hat and tau must be two vectors of the same length, or a column per contrast, with at least 1 unit;"
+            f" got {tau_hat.shape} and {tau.shape}"
         )
     if not (np.isfinite(tau_hat).all() and np.isfinite(tau).all()):
         raise ValueError("tau_hat and tau must be finite")
