@@ -29,7 +29,8 @@ LOOK = """async raw => {
     const short = [...document.querySelectorAll("article abbr")].map(a => a.textContent);
     const figures = [...document.querySelectorAll("img[src*='_images/']")];
     const stretched = i => Math.abs(i.clientWidth * i.naturalHeight / i.clientHeight / i.naturalWidth - 1) > 0.02;
-    const text = document.createTreeWalker(document.querySelector("article"), NodeFilter.SHOW_TEXT), names = [];
+    const text = document.createTreeWalker(
+        document.querySelector("article") ?? document.createElement("p"), NodeFilter.SHOW_TEXT), names = [];
     while (text.nextNode())
         if (!text.currentNode.parentElement.closest("code, pre, script, style, svg, .math, option"))
             names.push(...(text.currentNode.textContent.match(RegExp(raw, "g")) ?? []));
@@ -164,9 +165,10 @@ def test_every_page_is_silent_rendered_and_fits(site, visitor, device):
         tab.goto(f"/{page}", wait_until="load")
         if page == "index.html":
             tab.wait_for_url("**/notebooks/index.html")
-        seen = tab.evaluate(LOOK)
-        nothing = ("distorted", "unrendered", "clipped", "cut", "repeated")
-        expected = {name: [] for name in nothing} | {"overflow": 0, "theme": scheme}
+        seen = tab.evaluate(LOOK, RAW)
+        expected = dict.fromkeys(seen, []) | {"overflow": 0, "theme": scheme}
+        if page == "prf-prf.html":  # Sphinx's index of theorems names the files
+            expected["names"] = seen["names"]
         troubles += [f"{page}: {key} {value}" for key, value in seen.items() if value != expected[key]]
         if folder := os.environ.get("MACAL_SCREENSHOTS"):
             name = page.removesuffix(".html").replace("/", "-")

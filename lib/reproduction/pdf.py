@@ -1,0 +1,63 @@
+"""The whole book as one PDF: all pages in one, printed by a headless Chromium.
+
+``python -m reproduction.pdf`` writes ``_build/macal-checked.pdf``. It needs Playwright's Python package and Chromium.
+"""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from reproduction.book import ROOT
+
+FOOT = (
+    '<div style="font-size:8px;width:100%;text-align:center"><span class="pageNumber"></span> / '
+    '<span class="totalPages"></span></div>'
+)
+READY = """async () => {
+    await window.MathJax?.startup?.promise;
+    document.querySelectorAll("details:not(.hide)").forEach(details => details.open = true);
+    await Promise.all([...document.images].map(image => image.decode().catch(() => null)));
+}"""
+
+
+def one_page(folder: Path) -> Path:
+    """Render all pages into one, below a folder, and return its file."""
+    jupyter_book = Path(sys.executable).with_name("jupyter-book")
+    command = [jupyter_book, "build", ROOT, "--builder", "singlehtml", "--path-output", folder, "--all"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return folder / "_build" / "singlehtml" / "index.html"
+
+
+def chromium() -> str:
+    """Path of the browser.
+
+    Raises:
+        FileNotFoundError: none is installed.
+    """
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        if path := shutil.which(name):
+            return path
+    raise FileNotFoundError("no Chromium is installed (chromium, chromium-browser or google-chrome)")
+
+
+def write(page: Path, target: Path) -> None:
+    """Print a page: A4, numbered, with an outline; solutions and proofs are open, folded code stays folded."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        tab = browser.new_page()
+        tab.set_default_timeout(600_000)
+        tab.goto(page.as_uri())
+        tab.evaluate(READY)
+        margin = {"top": "16mm", "bottom": "16mm", "left": "14mm", "right": "14mm"}
+        options = {"display_header_footer": True, "header_template": "<span></span>", "footer_template": FOOT}
+        tab.pdf(path=target, format="A4", margin=margin, print_background=True, outline=True, tagged=True, **options)
+        browser.close()
+
+
+if __name__ == "__main__":
+    target = ROOT / "_build" / "macal-checked.pdf"
+    write(one_page(ROOT / "_build" / "pdf"), target)
+    print(f"{target.relative_to(ROOT)}: {target.stat().st_size / 1e6:.1f} MB")
