@@ -4,7 +4,7 @@ READY := .venv/.installed
 CHAPTERS = $(basename $(notdir $(wildcard notebooks/*.ipynb)))
 
 .DEFAULT_GOAL := help
-.PHONY: help book execute html pull test run bench serve clean
+.PHONY: help book execute html pdf pull test run bench serve clean
 
 help:              ## list these targets
 	@sed -nE 's/^([a-z]+):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -22,6 +22,9 @@ execute: $(READY)  ## run book/*.md into notebooks/*.ipynb; one chapter: NAME=ih
 
 html: $(READY)     ## render the stored notebooks, without running any
 	$(BIN)/jupyter-book build . --all -W -n --keep-going
+
+pdf: $(READY)      ## the stored book as one PDF, _build/macal-checked.pdf; needs Chromium
+	$(BIN)/python -m reproduction.pdf
 
 pull: $(READY)     ## carry edits made in Jupyter back to the text: NAME=ihdp_small
 	$(if $(wildcard notebooks/$(NAME).ipynb),,$(error unknown chapter NAME='$(NAME)'; known: $(CHAPTERS)))

@@ -15,6 +15,9 @@ FOOT = (
     '<span class="totalPages"></span></div>'
 )
 READY = """async () => {
+    document.documentElement.dataset.theme = "light";
+    const still = Object.assign(document.createElement("style"), {textContent: "* {transition: none !important}"});
+    document.head.append(still);
     await window.MathJax?.startup?.promise;
     document.querySelectorAll("details:not(.hide)").forEach(details => details.open = true);
     await Promise.all([...document.images].map(image => image.decode().catch(() => null)));
@@ -26,7 +29,8 @@ def one_page(folder: Path) -> Path:
     jupyter_book = Path(sys.executable).with_name("jupyter-book")
     command = [jupyter_book, "build", ROOT, "--builder", "singlehtml", "--path-output", folder, "--all"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return folder / "_build" / "singlehtml" / "index.html"
+    built = folder / "_build" / "singlehtml"
+    return Path(shutil.copy(built / "notebooks" / "index.html", built / "book.html"))  # its links start from the root
 
 
 def chromium() -> str:
@@ -47,7 +51,7 @@ def write(page: Path, target: Path) -> None:
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        tab = browser.new_page()
+        tab = browser.new_page(color_scheme="light", reduced_motion="reduce")
         tab.set_default_timeout(600_000)
         tab.goto(page.as_uri())
         tab.evaluate(READY)
