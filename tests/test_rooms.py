@@ -10,7 +10,7 @@ LIB = Path(__file__).resolve().parents[1] / "lib"
 # each may use those before it
 ROOMS = ["vocabulary", "datasets", "acquisition", "models", "campaigns", "inference", "planner", "plots"]
 VOCABULARY = set("arguments comparison kernels metrics optional posterior problem progress registry shapes".split())
-SHELVES = ["theory", "studies", "claims", "figures", "book", "site"]  # each may use those before it
+SHELVES = ["theory", "studies", "claims", "figures", "book", "site", "pdf"]  # each may use those before it
 
 
 def modules(package):
