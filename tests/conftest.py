@@ -1,7 +1,6 @@
 """Settings shared by all tests."""
 
 import os
-import shutil
 
 import pytest
 import torch
@@ -60,13 +59,16 @@ def origin(monkeypatch):
 @pytest.fixture(scope="session")
 def browser():
     """One headless Chromium for all tests."""
-    found = [path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))]
-    if not found:
+    from reproduction.pdf import chromium
+
+    try:
+        path = chromium()
+    except FileNotFoundError as error:
         refuse = pytest.fail if os.environ.get("MACAL_REQUIRE_BROWSER") else pytest.skip
-        refuse("no Chromium is installed (chromium, chromium-browser or google-chrome)")
+        refuse(str(error))
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found[0], args=QUIET)
+        browser = playwright.chromium.launch(executable_path=path, args=QUIET)
         yield browser
         browser.close()
