@@ -44,14 +44,14 @@ def _describe_again(doctree: nodes.document, described: dict[str, str]) -> None:
 
 def _expand_short_names(app: Any, doctree: nodes.document, page: str) -> None:
     """Let the first use of each of the glossary's short names on a page say what it stands for."""
+    if page == "book/glossary":
+        return
     glossary = app.env.get_doctree("book/glossary")
     meaning = {
         item[0].astext(): item[-1].astext()
         for entries in glossary.findall(addnodes.glossary)
         for item in entries.findall(nodes.definition_list_item)
     }
-    if page == "book/glossary":
-        return
     for text in list(doctree.findall(nodes.Text)):
         if not isinstance(text.parent, nodes.paragraph | nodes.emphasis | nodes.strong | nodes.caption):
             continue
