@@ -296,9 +296,10 @@ def test_bounds_are_bounds():
 @pytest.mark.parametrize("kind", KINDS)
 def test_bounds_of_pairs_are_bounds(kind, metric):
     x, t = draw(kind, 60, 3, np.random.default_rng(0))
-    search = pairs.PairSearch(x, t, np.arange(4), 2.5, metric=metric)
+    whole = pairs.Contrasts(x, t, np.arange(4), 2.5, 1.0, metric, "cpu")
+    (search,) = whole.searches
     for _ in range(5):
-        search.batch(4)
+        whole.batch(4)
         for arm in search.arms:
             arm.absorb()
         m1, m0 = (arm.nearest(torch.arange(len(arm.x))) for arm in (search.treated, search.control))

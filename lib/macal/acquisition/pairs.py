@@ -31,7 +31,7 @@ which from then on is its bound. A row at the top is thus either exact or examin
 they are also close together; once they are labelled, m has fallen from 1 and 3 to 1 and 2 for the others.
 
 >>> x = np.array([[0.0], [1.0], [4.0], [0.0], [3.0], [5.0]])
->>> search = PairSearch(x, np.array([1, 1, 1, 0, 0, 0]), np.array([0, 3]), alpha=2.5)
+>>> search = Contrasts(x, np.array([1, 1, 1, 0, 0, 0]), np.array([0, 3]), 2.5, 1.0, "euclidean", "cpu")
 >>> search.batch(2)  # of 1 + 3 - 5, 1 + 5 - 10, 4 + 3 - 2.5 and 4 + 5 - 2.5
 array([2, 5])
 >>> search.batch(2)  # 1 + 2 - 5
@@ -131,16 +131,6 @@ class PairSearch:
         self.settled = torch.empty(n1, dtype=torch.float64, device=device)
         self.size = _ROWS
         self._forget()
-
-    def batch(self, size: int) -> Indices:
-        """Pick up to ``size`` units: pairs (treated, control).
-
-        One-sided for an odd last unit and once an arm is exhausted.
-        """
-        picks: list[int] = []
-        while len(picks) < size and any(arm.n_free for arm in self.arms):
-            picks += self.pair() if size - len(picks) > 1 and self.has_pairs else farthest_first(self.arms, 1)
-        return np.array(picks, np.int64)
 
     @property
     def has_pairs(self) -> bool:
@@ -283,7 +273,10 @@ class Contrasts:
         self.searches = [PairSearch(x, t, labelled, *options, arms=pair) for pair in others]
 
     def batch(self, size: int) -> Indices:
-        """See :meth:`PairSearch.batch`."""
+        """Pick up to ``size`` units: pairs (treated, control).
+
+        One-sided for an odd last unit and once an arm is exhausted.
+        """
         picks: list[int] = []
         while len(picks) < size and any(arm.n_free for arm in self.arms):
             search = self._next() if size - len(picks) > 1 else None
