@@ -182,7 +182,7 @@ def test_the_prior_of_a_fit_reproduces_its_posterior():
 
 @pytest.mark.parametrize("targets", [0, -1, 2.5, True])
 def test_targets_must_be_a_number(unchecked, targets):
-    with pytest.raises(ValueError, match="targets must be a whole number of units"):
+    with pytest.raises(ValueError, match="targets must be an integer of at least 1"):
         macal.get("alc", targets=targets)
 
 

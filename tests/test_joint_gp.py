@@ -121,7 +121,7 @@ def test_most_bounds_the_labels_that_hyperparameters_are_fitted_to():
     (few,), (same,) = JointGP(most=40).fit([Task(units, seed=3)]), JointGP(most=40).fit([Task(units, seed=3)])
     (other,) = JointGP(most=40).fit([Task(units, seed=4)])
     assert few.prior.lengthscale[0] == same.prior.lengthscale[0] != other.prior.lengthscale[0]
-    with pytest.raises(ValueError, match="most must be a whole number of labels, at least 2; got 1"):
+    with pytest.raises(ValueError, match="most must be an integer of at least 2, got 1"):
         get("joint-gp", most=1)
 
 

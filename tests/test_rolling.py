@@ -119,7 +119,7 @@ def test_nothing_to_weigh():
         ({"noise": 0.0}, "noise must be a finite number above 0, got 0.0"),
         ({"lengthscale": -1.0}, "lengthscale must be a finite number above 0, got -1.0"),
         ({"lengthscale": float("inf")}, "lengthscale must be"),
-        ({"block": 0}, "block must be a whole number of queries, at least 1; got 0"),
+        ({"block": 0}, "block must be an integer of at least 1, got 0"),
         ({"alphas": ()}, "at least one weight"),
         ({"alphas": (1.0, -2.0)}, "alpha must be a finite number of at least 0, got -2.0"),
         ({"beta": 1.0}, "unknown parameter of 'macal-rolling' 'beta'"),

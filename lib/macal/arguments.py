@@ -179,12 +179,12 @@ def as_indices(labelled: Any, n: int, name: str = "labelled") -> Indices:
     return out
 
 
-def as_count(value: Any, name: str) -> int:
-    """Return ``value`` as an int of at least 1.
+def as_count(value: Any, name: str, least: int = 1) -> int:
+    """Return ``value`` as an int.
 
     Raises:
-        ValueError: not an integer, or below 1.
+        ValueError: not an integer, or below ``least``.
     """
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
     return int(value)

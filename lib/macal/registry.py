@@ -25,22 +25,6 @@ class UnknownName(ValueError):
         super().__init__(f"unknown {kind} {nearest(name, known)}")
 
 
-def whole_number(name: str, value: object, of: str, least: int = 1) -> None:
-    """Check a setting that counts something.
-
-    Args:
-        name: of the setting.
-        value: what was given.
-        of: what it counts, for the message.
-        least: the smallest that is allowed.
-
-    Raises:
-        ValueError: not a whole number, or a smaller one.
-    """
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(f"{name} must be a whole number of {of}, at least {least}; got {value!r}")
-
-
 class Registry(dict[str, T], Generic[T]):
     """A dictionary of names of one ``kind`` whose missing keys raise :class:`UnknownName`."""
 

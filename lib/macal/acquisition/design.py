@@ -23,10 +23,9 @@ from scipy.spatial.distance import pdist
 
 from macal.acquisition.base import Planned, PoolState
 from macal.acquisition.gaussian import Knowledge
-from macal.arguments import arms_of
+from macal.arguments import arms_of, as_count
 from macal.kernels import typical
 from macal.posterior import Prior
-from macal.registry import whole_number
 from macal.shapes import Covariates, Indices, Outcomes
 
 _SAMPLE = 1000  # units whose distances make a median
@@ -47,7 +46,7 @@ class _Design(Planned):
     targets: int = 1000
 
     def __post_init__(self) -> None:
-        whole_number("targets", self.targets, "units")
+        as_count(self.targets, "targets")
 
     @abstractmethod
     def prior(self, state: PoolState) -> Prior:

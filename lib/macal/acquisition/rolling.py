@@ -17,8 +17,8 @@ from scipy.linalg import cholesky, solve_triangular
 
 from macal.acquisition.base import Criterion, PoolState
 from macal.acquisition.distances import Macal
+from macal.arguments import as_count
 from macal.kernels import matern32
-from macal.registry import whole_number
 from macal.shapes import Arms, Covariates, Indices
 
 _TARGETS = 4096  # units judged at a time
@@ -60,7 +60,7 @@ class Rolling(Criterion):
             value = getattr(self, name)
             if not (value is None and name == "lengthscale") and not 0 < (value or 0) < np.inf:
                 raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
-        whole_number("block", self.block, "queries")
+        as_count(self.block, "block")
         if not len(self.alphas):
             raise ValueError("alphas must hold at least one weight to try")
         for alpha in self.alphas:

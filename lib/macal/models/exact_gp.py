@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 import torch
 
+from macal.arguments import as_count
 from macal.models import dense_gp
 from macal.models.base import LATER, NotFitted, Task
 from macal.models.cholesky import NotPositiveDefinite
@@ -18,7 +19,7 @@ from macal.models.shapes import Points, Values
 from macal.models.threads import one_thread
 from macal.posterior import Posterior, Prior
 from macal.problem import Split
-from macal.registry import UnknownName, whole_number
+from macal.registry import UnknownName
 from macal.shapes import Covariates
 
 OPTIMISERS = ("adam", "lbfgs")
@@ -125,7 +126,7 @@ class ExactGP:
     def __post_init__(self) -> None:
         if self.optimiser not in OPTIMISERS:
             raise UnknownName("optimiser", self.optimiser, OPTIMISERS)
-        whole_number("starts", self.starts, "climbs")
+        as_count(self.starts, "starts")
 
     def fit(self, tasks: Sequence[Task]) -> list[FittedGP]:
         """Fit both arms to the labelled units of each task.

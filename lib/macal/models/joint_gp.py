@@ -27,11 +27,11 @@ from scipy.linalg.lapack import dpotri
 from scipy.optimize import minimize
 from scipy.spatial.distance import pdist, squareform
 
+from macal.arguments import as_count
 from macal.kernels import JITTER, rbf_of, typical
 from macal.models.base import LATER, NotFitted, Task
 from macal.posterior import Posterior, Prior
 from macal.problem import Split
-from macal.registry import whole_number
 from macal.shapes import Covariates, Gram, Outcomes
 
 # mean and s.d. of each parameter's normal prior, for outcomes with mean 0 and variance 1; control first
@@ -174,8 +174,8 @@ class JointGP:
     starts: int = field(default=1, metadata=LATER)
 
     def __post_init__(self) -> None:
-        whole_number("most", self.most, "labels", 2)
-        whole_number("starts", self.starts, "climbs")
+        as_count(self.most, "most", 2)
+        as_count(self.starts, "starts")
 
     def fit(self, tasks: Sequence[Task]) -> list[FittedJointGP]:
         """Fit both arms to the labelled units of each task.
