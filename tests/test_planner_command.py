@@ -2,12 +2,11 @@
 
 import json
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
+from processes import command
 from test_planner import make_people
 
 from macal import Planner
@@ -130,7 +129,6 @@ def play(folder, rounds):
     """Answer and plan anew, each command in a new process."""
     people = pd.read_csv("people.csv", index_col="person")
     rng = np.random.default_rng(1)
-    command = [sys.executable, "-m", "macal"]
     for k in range(1, rounds + 1):
         now = pd.read_csv("plan.csv")
         asked = now.person[now["round"] == k]
@@ -139,7 +137,9 @@ def play(folder, rounds):
         answers.sample(frac=1, random_state=k).to_csv("answers.csv", index=False)
         for more in (["observe", "campaign.json", "people.csv", "answers.csv"],
                      ["replan", "campaign.json", "people.csv", "-o", "plan.csv", "--replace"]):  # fmt: skip
-            subprocess.run([*command, *more], check=True, capture_output=True, cwd=folder)
+            process = command(folder, *more)
+            process.join()
+            assert process.exitcode == 0, (folder / "stderr").read_text()
 
 
 def test_a_campaign_is_played_through_files_in_new_processes(folder):

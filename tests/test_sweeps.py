@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import multiprocessing
 import os
 import random
 import signal
@@ -15,31 +14,21 @@ from dataclasses import asdict, replace
 import pandas as pd
 import psutil
 import pytest
+from processes import command, forked
 
-from macal import __main__ as command
-from macal import results, sweeps
+from macal import __main__, results, sweeps
 from macal.campaigns import atomic, records
 from macal.campaigns.sweeps import Spec, chunks, listing, run_chunk
 
 GP = {"name": "exact-gp", "optimiser": "lbfgs", "steps": 8}
 SPEC = Spec("ihdp", {"random": {}, "macal": {"alpha": 1.0}, "mu-bald": {}}, (0, 1), GP, n_queries=3, every=2, block=2)
 CHILD = "import json, sys, macal; macal.sweep(macal.Spec(**json.loads(sys.argv[1])), sys.argv[2])"
-# by default tqdm's lock is one that a killed process leaves to the system
 FORK = "import threading, macal, tqdm; tqdm.tqdm.set_lock(threading.RLock()); macal.sweep(spec, store)"
 
 
 def child(store, spec=SPEC, **options):
     command = [sys.executable, "-c", CHILD, json.dumps(asdict(spec)), str(store)]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **options)
-
-
-def forked(store, spec):
-    """Start a sweep in a process of its own, forked from one that has imported the package and done nothing else."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["macal"])
-    process = context.Process(target=exec, args=(FORK, {"spec": spec, "store": store}))
-    process.start()
-    return process
 
 
 def same(one, other):
@@ -99,7 +88,7 @@ def test_a_sweep_that_is_killed_again_and_again_ends_with_the_same_bits(tmp_path
     moments = random.Random(0)
     finished, halfway = {}, 0
     for _ in range(20):
-        begun, process = time.time(), forked(store, spec)
+        begun, process = time.time(), forked(FORK, spec=spec, store=store)
         while process.is_alive() and not any(p.stat().st_mtime > begun for p in store.glob(".*.lock")):
             time.sleep(0.02)
         time.sleep(0.6 * moments.random())
@@ -233,8 +222,8 @@ def test_what_another_process_runs_is_not_passed_off_as_finished(tmp_path, capsy
         with pytest.raises(sweeps.Unfinished, match=told):
             sweeps.sweep(spec, store)
         assert len(results.read_all(store)) == 1
-        assert command.main(call) == 3 and capsys.readouterr().out.splitlines()[-1] == told
-    assert command.main(call) == 0
+        assert __main__.main(call) == 3 and capsys.readouterr().out.splitlines()[-1] == told
+    assert __main__.main(call) == 0
     assert capsys.readouterr().out.splitlines()[-1] == f"2 of 2 campaigns are finished: 4 trainings in {store}"
 
 
@@ -249,7 +238,7 @@ def test_a_failure_is_one_line_and_says_what_is_finished(tmp_path, capsys, monke
         return plain(name, seed, protocol)
 
     monkeypatch.setattr(sweeps.datasets, "load", load)
-    assert command.main(["sweep", str(tmp_path / "spec.json"), str(tmp_path / "store")]) == 1
+    assert __main__.main(["sweep", str(tmp_path / "spec.json"), str(tmp_path / "store")]) == 1
     told = capsys.readouterr()
     assert "no such infants" in told.err and len(told.err.splitlines()) == 1
     assert told.out.splitlines()[-1].startswith("1 of 2 campaigns are finished, 0 are run by another process; 1 of 2")
@@ -298,19 +287,17 @@ def session(pid):
 def running(folder, spec, workers):
     """Run a sweep by its command, as the leader of a session, once all workers are busy."""
     (folder / "spec.json").write_text(json.dumps(asdict(spec)))
-    order = [sys.executable, "-m", "macal", "sweep", "spec.json", "store", "--workers", str(workers)]
-    heard = {"start_new_session": True, "preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
-    process = subprocess.Popen(order, cwd=folder, stderr=subprocess.PIPE, text=True, **heard)
+    process = command(folder, "sweep", "spec.json", "store", "--workers", workers)
     try:
         while len(list((folder / "store").glob(".*.lock"))) < workers:
-            assert process.poll() is None, process.stderr.read()
+            assert process.is_alive(), (folder / "stderr").read_text()
             time.sleep(0.05)
         yield process
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        process.stderr.close()
+        process.kill()
+        process.join()
 
 
 def gone(pid, seconds=10):
@@ -330,9 +317,10 @@ def test_a_sweep_ends_with_its_workers(tmp_path, workers, number, status):
         if number == signal.SIGINT:  # as a terminal sends it: to all
             os.killpg(process.pid, number)
         else:
-            process.send_signal(number)
-        assert process.wait(10) == status and gone(process.pid)
-        error = process.stderr.read()
+            os.kill(process.pid, number)
+        process.join(10)
+        assert process.exitcode == status and gone(process.pid)
+        error = (tmp_path / "stderr").read_text()
         assert number == signal.SIGKILL or (len(error.splitlines()) == 1 and "ended by a signal" in error)
 
 
@@ -343,8 +331,9 @@ def test_workers_that_were_ended_leave_their_checkpoints(unchecked, tmp_path, mo
     with running(tmp_path, spec, 2) as process:
         while len(list((store / "checkpoints").glob("[!.]*.json"))) < 2:
             time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 130 and gone(process.pid)
+        os.kill(process.pid, signal.SIGINT)
+        process.join(10)
+        assert process.exitcode == 130 and gone(process.pid)
     done = [results.read(path).manifest["done"] for path in (store / "checkpoints").glob("[!.]*.json")]
     assert len(done) == 2 and min(done) >= 1
     plain, trained = sweeps.loop.train, []

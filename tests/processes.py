@@ -1,0 +1,30 @@
+"""Processes of their own, forked from one that has imported the package and done nothing else: an import is slow."""
+
+import multiprocessing
+
+# by default tqdm's lock is one that a killed process leaves to the system
+COMMAND = """
+import os, signal, threading, tqdm
+from macal import __main__ as command
+from macal.campaigns import terminal
+tqdm.tqdm.set_lock(threading.RLock())
+os.setsid()
+os.chdir(folder)
+os.dup2(os.open("stderr", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+terminal.start(lambda: command.main(arguments))
+"""
+
+
+def forked(code, **names):
+    """Start Python code in a process of its own that knows these names."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["macal.__main__"])
+    process = context.Process(target=exec, args=(code, names))
+    process.start()
+    return process
+
+
+def command(folder, *arguments):
+    """Start a command of the package in a folder, as the leader of a session; the file ``stderr`` has what it says."""
+    return forked(COMMAND, folder=str(folder), arguments=list(map(str, arguments)))
