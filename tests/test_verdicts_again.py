@@ -28,7 +28,7 @@ PLANNED = {"ihdp_due": 20, "ihdp_code": 20, "ibm_due": 10, "ibm_code": 10, "cmni
            "ihdp_input-1": 6, "ihdp_input-10": 6}  # fmt: skip
 LOOKS = {
     "ihdp_due": [7, 12],
-    "ihdp_code": [6],
+    "ihdp_code": [6, 12],
     "ibm_code": [3],
     "cmnist_due": [1],
     "cmnist_gp": [5],
@@ -37,7 +37,8 @@ LOOKS = {
     "ihdp_dr": [10], "ihdp-exchanged_dr": [10], "ihdp_forest": [10], "ihdp-exchanged_forest": [10],
     "ihdp_input-1": [3], "ihdp_input-10": [3],
 }  # methods that need no model
-MODEL_LOOKS = {("ihdp_due", "bald"): [5], ("ihdp_due", "general"): [5], ("ibm_due", "bald"): [6],
+MODEL_LOOKS = {("ihdp_code", "bald"): [12], ("ihdp_code", "general"): [12],
+               ("ihdp_due", "bald"): [5], ("ihdp_due", "general"): [5], ("ibm_due", "bald"): [6],
                ("ibm_due", "general"): [3], ("ihdp_due", "weight"): [5], ("ibm_code", "weight"): [3],
                ("ibm_gp", "weight"): [4], ("cmnist_gp", "weight"): [5]}  # fmt: skip
 READINGS = {0: ("due", "macal"), 1: ("code", "macal-squared")}

@@ -40,7 +40,12 @@ PLANS = {  # table -> kind of method, see `kind`
         "general": Plan(20, (5,)),
         "weight": Plan(20, (5,)),
     },
-    "ihdp_code": {"free": Plan(20, (6,)), "bald": Plan(20), "general": Plan(20), "weight": Plan(20)},
+    "ihdp_code": {
+        "free": Plan(20, (6, 12)),
+        "bald": Plan(20, (12,)),
+        "general": Plan(20, (12,)),
+        "weight": Plan(20),
+    },
     "ibm_due": {"free": Plan(10), "bald": Plan(9, (6,)), "general": Plan(9, (3,)), "weight": Plan(10)},
     "ibm_code": {"free": Plan(10, (3,)), "bald": Plan(9), "general": Plan(9), "weight": Plan(10, (3,))},
     "cmnist_due": {"free": Plan(5, (1,))},
