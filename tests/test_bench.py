@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +10,7 @@ import pytest
 import macal
 from macal.campaigns import begin
 from reproduction.claims import RULES, bench
-from reproduction.figures.bench import label
+from reproduction.figures.bench import label, regrets
 from reproduction.studies import bench as study
 
 
@@ -128,6 +129,15 @@ def test_one_criterion_within_the_goal_everywhere(given):
     assert bench.judge_regret(RULES).verdict == "undecided"
     given(made(worse | {bench.METHODS[-1]: (0, 0, 0.5)}))  # on six rows already
     assert bench.judge_regret(RULES).verdict == "does not hold"
+
+
+def test_a_number_that_is_rounded_up_to_one_is_not_shown_as_zero():
+    places = pd.MultiIndex.from_product([["toy", "IHDP"], ["T-learner"]], names=["dataset", "model"])
+    table = pd.DataFrame({"alc": [0.0, 0.004], "macal": [0.996, 1.26]}, places)
+    figure, ax = plt.subplots()
+    regrets(table, ax)
+    assert [text.get_text() for text in ax.texts][:4] == [".00", "1.0", ".00", "1.3"]
+    plt.close(figure)
 
 
 def test_regret_is_the_log_ratio_to_the_best_of_the_row():

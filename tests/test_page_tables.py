@@ -30,5 +30,7 @@ def test_evidence_names_methods_by_their_labels():
     plain = "without LCMD, BAIT; log ratio of MACAL, squared to ahead: Random -0.305 [-1, 1], Random, balanced +0.1"
     assert tables.plain(said) == plain
     assert tables.plain("a random draw, macal's PEHE") == "a random draw, MACAL's PEHE"
+    other = tables.plain("that of abc3: 0.6 to qhte (ihdp-a); ibm: no")
+    assert other == "that of ABC3: 0.6 to QHTE (IHDP, surface A); IBM: no"
     html = tables.verdicts({("E1", "as written"): Verdict("holds", said)}, "v", "Verdicts").to_html()
     assert plain in html and "holds" in html and "macal-squared" not in html

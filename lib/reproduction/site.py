@@ -10,6 +10,8 @@ from docutils import nodes
 from sphinx import addnodes
 
 MATHJAX = "tex-svg-full.js"
+LEDGER = "notebooks/ledger"
+CLAIM = re.compile(r"(?:^|(?<=[Cc]laim )|(?<=Verdict ))([A-Z][1-9][a-d]?)(?=[,:)])")  # where a page judges it
 # the theme loads all icons twice, as fonts and as a script, of the fonts uses one, and calls a list what has no items
 UNUSED = re.compile(
     r'<script src="[^"]*fontawesome[^"]*"></script>|<link rel="preload"[^>]*fa-(?:brands|regular)[^>]*>'
@@ -23,6 +25,7 @@ def setup(app: Any) -> dict[str, bool]:
     described: dict[str, str] = {}  # file of an image -> its alternative text
     app.connect("doctree-read", lambda _, doctree: described.update(_descriptions(doctree)))
     app.connect("doctree-resolved", lambda _, doctree, page: _describe_again(doctree, described))
+    app.connect("doctree-resolved", _link_claims)
     app.connect("doctree-resolved", _expand_short_names)
     app.connect("html-page-context", _drop_repeated_scripts, priority=900)
     app.connect("build-finished", _copy_mathjax)
@@ -42,6 +45,18 @@ def _describe_again(doctree: nodes.document, described: dict[str, str]) -> None:
             image["alt"] = text
 
 
+def _link_claims(app: Any, doctree: nodes.document, page: str) -> None:
+    """Let the name of a claim, on the page that judges it, lead to its row of the ledger."""
+    if page == LEDGER:
+        return
+    row = f"{app.builder.get_relative_uri(page, LEDGER)}#claim-"
+    for text in list(doctree.findall(nodes.Text)):
+        if isinstance(text.parent, nodes.paragraph):
+            parts = [nodes.Text(part) for part in CLAIM.split(text)]  # every second one is a claim
+            parts[1::2] = [nodes.reference("", key, internal=True, refuri=row + key) for key in parts[1::2]]
+            text.parent.replace(text, parts)
+
+
 def _expand_short_names(app: Any, doctree: nodes.document, page: str) -> None:
     """Let the first use of each of the glossary's short names on a page say what it stands for."""
     if page == "book/glossary":
@@ -53,7 +68,8 @@ def _expand_short_names(app: Any, doctree: nodes.document, page: str) -> None:
         for item in entries.findall(nodes.definition_list_item)
     }
     for text in list(doctree.findall(nodes.Text)):
-        if not isinstance(text.parent, nodes.paragraph | nodes.emphasis | nodes.strong | nodes.caption):
+        spoken = isinstance(text.parent, nodes.paragraph | nodes.emphasis | nodes.strong | nodes.caption)
+        if not spoken and "pasted-text" not in text.parent.get("classes", []):  # the latter are glued
             continue
         parts = re.split(rf"\b({'|'.join(meaning)})\b", text) if meaning else []
         if len(parts) > 1:

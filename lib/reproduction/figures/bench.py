@@ -37,7 +37,9 @@ def regrets(table: pd.DataFrame, ax: Axes) -> AxesImage:
         dark = value > 0.6 * MOST
         weight = "bold" if value == 0 else "normal"
         text = {"fontsize": 6.5, "ha": "center", "va": "center", "fontweight": weight}
-        ax.text(column, row, f"{value:.2f}"[1:] if value < 1 else f"{value:.1f}", color="w" if dark else "k", **text)
+        short = f"{value:.2f}".removeprefix("0")
+        said = short if short.startswith(".") else f"{value:.1f}"
+        ax.text(column, row, said, color="w" if dark else "k", **text)
     ax.set_xticks(range(whole.shape[1]), [label(method) for method in whole], rotation=70, ha="right", fontsize=8)
     ax.set_yticks(range(len(whole)), [", ".join(filter(None, place)) for place in whole.index], fontsize=8)
     data = [place[0] for place in whole.index]

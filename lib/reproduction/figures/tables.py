@@ -75,6 +75,7 @@ def verdicts(judged: Mapping[tuple[str, str], Verdict], name: str, caption: str)
 
 
 def plain(evidence: str) -> str:
-    """Call the methods in a piece of evidence by their labels."""
-    names = "|".join(sorted(plots.methods(), key=len, reverse=True))
-    return re.sub(rf"(?<![\w-])({names})(?= [-+]?\d|'s |, | to |;|$)", lambda m: plots.style(m[0]).label, evidence)
+    """Call the methods and data sets in a piece of evidence by their labels."""
+    methods, data = ("|".join(sorted(names, key=len, reverse=True)) for names in (plots.methods(), datasets.DATASETS))
+    ends = rf"(?<![\w-])({methods})(?= [-+]?\d|'s |, | to | \(|[;:]|$)|\b({data})\b"
+    return re.sub(ends, lambda m: str(words(m[0])), evidence)

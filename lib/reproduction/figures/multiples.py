@@ -1,0 +1,31 @@
+"""Small multiples: a panel per method, where the intervals of several would lie on one another."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from macal.comparison import log_ratio, shared
+from macal.plots import curves, style
+
+
+def against_random(table: pd.DataFrame, methods: Sequence[str], axes: np.ndarray) -> np.ndarray:
+    """Draw each method's log ratio of PEHE to Random's, with its interval; MACAL's goes along as a thin line.
+
+    Args:
+        table: rows of :func:`macal.run`, Random's and MACAL's among them.
+        methods: each at the replications and sizes that it shares with both.
+        axes: one per method or more; those left over are hidden.
+    """
+    for ax in axes.flat[len(methods) :]:
+        ax.set_visible(False)
+    for ax, method in zip(axes.flat, methods, strict=False):
+        rows = log_ratio(shared(table, ["random", "macal", method]))
+        if method != "macal":
+            curves(rows[rows["method"] == "macal"], "log_ratio", ax, band=False)
+            ax.lines[0].set(linewidth=0.8)
+        own = rows[rows["method"] == method]
+        curves(own, "log_ratio", ax).axhline(0, color="0.5", linewidth=0.8)
+        ax.label_outer()
+        ax.set_title(f"{style(method).label}, n = {own['replication'].nunique()}", fontsize=9)
+    return axes
