@@ -120,7 +120,7 @@ TABLES = {
             f"E1 {CAMPAIGNS}",
             AS_CODE,
             ("ihdp_code-free-first",),
-            ("ihdp_code-between", "ihdp_code-free", "ihdp_code-based", "ihdp_code-weights"),
+            ("ihdp_code-between", "ihdp_code-free", "ihdp_code-based", "ihdp_code-based-more", "ihdp_code-weights"),
         ),
         Table(
             "ibm_code",
