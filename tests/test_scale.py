@@ -21,14 +21,14 @@ def few(monkeypatch, unchecked):
             monkeypatch.setattr(module, name, value)
 
 
-def begin(x, t, labelled, criterion, tolerance, balls, block, most=np.inf):
+def begin(x, t, labelled, criterion, tolerance, balls, block, most=np.inf, first=2**62):
     rule = BallRule.of(criterion)
     free = rule.groups(np.where(np.isin(np.arange(len(t)), labelled), -1, t))
     starts = range(0, len(t), block)
     blocks = [cover_block(x[k : k + block], free[k : k + block], k, balls) for k in starts]
     groups = rule.groups(t)[labelled]
     told = [x[labelled[groups == group]] for group in range(rule.groups(t).max() + 1)]
-    return ball_campaign(rule, blocks, told, len(t), lambda rows: [x[one] for one in rows], tolerance, most)
+    return ball_campaign(rule, blocks, told, len(t), lambda rows: [x[one] for one in rows], tolerance, most, first)
 
 
 def pool(seed, sizes=(12, 20, 60, 150)):
@@ -74,7 +74,16 @@ def test_with_no_tolerance_the_plan_is_the_exact_search_whatever_the_blocks(few)
         if len(np.unique(np.delete(t, labelled))) < 2:
             continue
         exact = [batch.tolist() for batch in criterion.plan(PoolState(x, t, labelled), [size] * 5)]
-        campaign = begin(x, t, labelled, criterion, 0.0, int(rng.integers(1, 6)), int(rng.choice([7, 16, 50])))
+        campaign = begin(
+            x,
+            t,
+            labelled,
+            criterion,
+            0.0,
+            int(rng.integers(1, 6)),
+            int(rng.choice([7, 16, 50])),
+            first=int(rng.choice([3, 2**62])),
+        )
         found = [campaign.batch(size) for _ in range(5)]
         assert [[row for pick in batch for row in pick.rows] for batch in found if batch] == exact, seed
         assert all(pick.within == 0 for batch in found for pick in batch)
@@ -106,7 +115,17 @@ def test_no_pick_loses_more_than_its_certificate_says(few):
         tolerance, refuse = float(rng.choice([0, 0.1, 1, np.inf])), bool(rng.random() < 0.3)
         if min(np.bincount(np.delete(t, labelled), minlength=2)) < 5:
             continue
-        campaign = begin(x, t, labelled, criterion, tolerance, int(rng.integers(1, 9)), 50, 0 if refuse else np.inf)
+        campaign = begin(
+            x,
+            t,
+            labelled,
+            criterion,
+            tolerance,
+            int(rng.integers(1, 9)),
+            50,
+            0 if refuse else np.inf,
+            int(rng.choice([4, 2**62])),
+        )
         picks = [pick for _ in range(5) for pick in campaign.batch(2)]
         found = np.array(list(losses(x, t, labelled, criterion, picks)))
         said = np.array([pick.within for pick in picks])

@@ -26,6 +26,7 @@ POLICY = Policy(40, batch_size=10)
 def small(monkeypatch, unchecked):
     monkeypatch.setattr(parquet, "BLOCK", 128)
     monkeypatch.setattr(large, "BALLS", 200)
+    monkeypatch.setattr(large, "FIRST", 50)
 
 
 def people(n=1500, seed=0):
@@ -101,6 +102,7 @@ def test_what_only_memory_can_plan_is_refused(small, tmp_path):
         (COLUMNS, Policy(40, quotas=["region>=3"]), "'quotas' needs the whole table in memory"),
         (Columns("free", cost="age"), POLICY, "'cost' needs the whole table in memory"),
         (Columns("free", cluster="region"), POLICY, "'cluster' needs"),
+        (Columns("free", cost=-1.0), POLICY, "the cost must be a number above 0"),
         (COLUMNS, Policy(40, "alc-fixed"), "FixedALC cannot be planned out of memory"),
         (Columns("region"), POLICY, "region must hold both 0 and 1"),
         (Columns("gone"), POLICY, "gone"),

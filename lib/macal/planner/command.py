@@ -72,6 +72,13 @@ def _reported(command: argparse.ArgumentParser) -> None:
     command.add_argument("--report", type=Path, help="HTML file: who is asked and why, answers, overlap, cost, privacy")
 
 
+def _large(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    add("--scheduler", help='Parquet out of memory, on Dask: "local", or the address of a scheduler')
+    add("--memory", help="of a plan out of memory: 8GB (default), 500MB")
+    add("--tolerance", type=float, help="of a plan out of memory: how far from the best a pick may be (default: 0.01)")
+
+
 def _add_plan(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("table", type=Path, help="CSV or Parquet file, one row per unit")
@@ -99,10 +106,8 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     add("--parameter", dest="parameters", type=_pair, action="append", help="of the criterion: alpha=1.0; repeatable")
     add("--seed", type=int, help="of whatever is drawn")
     add("--draw", choices=DRAWS, help="draw people with known chances, with their weights in the plan")
-    add("--scheduler", help='Parquet out of memory, on Dask: "local", or the address of a scheduler')
-    add("--memory", help="of a plan out of memory: 8GB (default), 500MB")
-    add("--tolerance", type=float, help="of a plan out of memory: how far from the best a pick may be (default: 0.01)")
     add("--uniform", type=float, help="share of drawn people that is spread uniformly (default: 0.5)")
+    _large(command)
 
 
 def plan(options: argparse.Namespace) -> None:

@@ -15,14 +15,15 @@ from macal.planner.people import Columns
 from macal.planner.policy import Policy
 from macal.planner.roles import NAMED
 from macal.registry import UnknownName
-from macal.scale.campaign import Pick
+from macal.scale.campaign import BallCampaign, Pick
 from macal.scale.columns import NumberColumn, TableColumns, studied
 from macal.scale.parquet import ParquetTable
 from macal.scale.rules import BallRule, ball_campaign
 from macal.scale.source import BallSource, rows_of
 from macal.scale.workers import hands, processors
 
-BALLS = 8_192  # of a group, before any is opened
+BALLS = 2**16  # of a group, in all blocks
+FIRST = 2**13  # of a group, before any is opened: balls near each other are merged
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 _BASE = 5e8  # bytes of a process that has done nothing yet
 _BALL = 1_000  # bytes of a ball, beside its covariates
@@ -87,8 +88,8 @@ def plan_large(
             a column that is not what it is said to be.
     """
     _refuse(columns, policy, tolerance)
-    criterion = acquisition.get(policy.criterion, **policy.parameters)
-    rule, table = BallRule.of(criterion), ParquetTable.of(path)
+    rule = BallRule.of(acquisition.get(policy.criterion, **policy.parameters))
+    table = ParquetTable.of(path)
     chosen, identifier, roles = _roles(table, columns)
     share = memory / (1 + (processors() if scheduler == "local" else 0))
     if share < _BASE:
@@ -96,22 +97,33 @@ def plan_large(
     table.check_memory(share - _BASE)
     with hands(scheduler, share) as each:
         chosen, known = studied(table, chosen, each)
-        chosen = _arms(chosen, columns.reference)
-        source, free = BallSource(table, chosen, each), len(table) - known
-        labels = min(int(policy.budget / float(columns.cost) * (1 + 1e-9)), free)
-        if not labels:
-            raise ValueError(f"a budget of {policy.budget:g} buys nobody: the cheapest costs {columns.cost:g}")
-        check_arms(criterion, np.arange(len(chosen.arms)))
-        size = as_batch_size(min(policy.batch_size or max(labels, 2), labels), criterion)
-        covers = source.covers(rule, BALLS)
-        groups = rule.groups(np.arange(len(chosen.arms)))
-        told = [np.concatenate([one.known[one.groups == group] for one in covers]) for group in np.unique(groups)]
-        width = covers[0].known.shape[1]
-        most = (share - _BASE) / 2 / (8 * width + _BALL)
-        campaign = ball_campaign(rule, [one.balls for one in covers], told, labels, source.fetch, tolerance, most)
-        batches = [campaign.batch(min(size, labels - k)) for k in range(0, labels, size)]
+        source = BallSource(table, _arms(chosen, columns.reference), each)
+        sizes = _sizes(policy, float(columns.cost), len(table) - known, len(source.columns.arms))
+        campaign = _begin(source, rule, sum(sizes), tolerance, share - _BASE)
+        batches = [campaign.batch(size) for size in sizes]
         people = _people(source, batches, identifier, columns)
     return LargePlan(people, roles, sum(map(len, campaign.arms)))
+
+
+def _sizes(policy: Policy, cost: float, free: int, arms: int) -> list[int]:
+    """Labels of each round: as many as the money buys."""
+    criterion = acquisition.get(policy.criterion, **policy.parameters)
+    check_arms(criterion, np.arange(arms))
+    labels = min(int(policy.budget / cost * (1 + 1e-9)), free)
+    if not labels:
+        raise ValueError(f"a budget of {policy.budget:g} buys nobody: the cheapest costs {cost:g}")
+    size = as_batch_size(min(policy.batch_size or max(labels, 2), labels), criterion)
+    return [min(size, labels - k) for k in range(0, labels, size)]
+
+
+def _begin(source: BallSource, rule: BallRule, labels: int, tolerance: float, memory: float) -> BallCampaign:
+    """Cover the table, and begin a campaign whose balls take half of the memory at most."""
+    covers = source.covers(rule, BALLS)
+    groups = np.unique(rule.groups(np.arange(len(source.columns.arms))))
+    told = [np.concatenate([one.known[one.groups == group] for one in covers]) for group in groups]
+    most = memory / 2 / (8 * told[0].shape[1] + _BALL)
+    balls = [one.balls for one in covers]
+    return ball_campaign(rule, balls, told, labels, source.fetch, tolerance, most, FIRST)
 
 
 def _refuse(columns: Columns, policy: Policy, tolerance: float) -> None:
@@ -124,6 +136,8 @@ def _refuse(columns: Columns, policy: Policy, tolerance: float) -> None:
             f"{odd[0]!r} needs the whole table in memory; out of memory labels cost the same, and money is all that is"
             " demanded: leave it out, or leave out scheduler, memory and tolerance"
         )
+    if not 0 < float(columns.cost) < np.inf:
+        raise ValueError(f"the cost must be a number above 0, got {columns.cost!r}")
     if not tolerance >= 0:
         raise ValueError(f"tolerance must be a number of at least 0, got {tolerance!r}")
 
@@ -134,11 +148,9 @@ def _roles(table: ParquetTable, columns: Columns) -> tuple[TableColumns, str | N
     for column in [*named.values(), *said, *(columns.covariates or [])]:
         if column not in table.types:
             raise UnknownName("column", column, table.types)
-    rest = [c for c in table.types if c not in named.values()]
-    identifier = columns.identifier or next(
-        (c for c in rest if NAMED.fullmatch(c) and table.types[c] != "double" and c not in (columns.covariates or [])),
-        None,
-    )
+    rest = [c for c in table.types if c not in {*named.values(), *(columns.covariates or [])}]
+    names = (c for c in rest if NAMED.fullmatch(c) and table.types[c].startswith(("int", "uint", "string", "large")))
+    identifier = columns.identifier or next(names, None)
     asked = [c for c in rest if c != identifier] if columns.covariates is None else list(columns.covariates)
     kinds = {c: said.get(c) or _kind(table.types[c]) for c in asked}
     used = {c: kind for c, kind in kinds.items() if kind in ("number", "category")}
@@ -146,17 +158,13 @@ def _roles(table: ParquetTable, columns: Columns) -> tuple[TableColumns, str | N
         raise ValueError(f"column {wrong[0]!r} cannot be a covariate out of memory: {kinds[wrong[0]]}; leave it out")
     if not used:
         raise ValueError("no column is left to compare people by; name covariates, or say what the columns are")
-    chosen = TableColumns(
-        tuple(NumberColumn(c) for c, kind in used.items() if kind == "number"),
-        {c: [] for c, kind in used.items() if kind == "category"},
-        columns.treatment,
-        outcome=columns.outcome,
-    )
-    told = {column: (role, "as you say") for role, column in named.items()}
-    told |= {identifier: ("identifier", "guessed")} if identifier and identifier not in told else {}
+    numbers = tuple(NumberColumn(c) for c, kind in used.items() if kind == "number")
+    others: dict[str, list[Any]] = {c: [] for c, kind in used.items() if kind == "category"}
+    told = {identifier: ("identifier", "guessed")} if identifier else {}
+    told |= {column: (role, "as you say") for role, column in named.items()}
     told |= {c: ("covariate", kind) if c in used else ("left out", kind) for c, kind in kinds.items()}
     roles = pd.DataFrame(told, index=["role", "what"]).T.rename_axis("column")
-    return chosen, identifier, roles
+    return TableColumns(numbers, others, columns.treatment, outcome=columns.outcome), identifier, roles
 
 
 def _kind(arrow: str) -> str:

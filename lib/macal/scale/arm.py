@@ -27,17 +27,19 @@ Fetch = Callable[[Sequence[Rows]], list[np.ndarray]]  # lists of rows of the tab
 
 @dataclass(frozen=True, eq=False)
 class Inside:
-    """Who is inside a ball beside its centre: given, or as the cover of a block has it.
+    """Who is inside a ball beside its centre: given, or as the cover of a block has it, or smaller balls.
 
     Attributes:
-        block: the block's cover; None where the rows are given.
+        block: the block's cover; None where the rows or the balls are given.
         ball: number of the ball in its block.
         given: rows of the table, ascending.
+        balls: smaller balls, the first of which has the same centre.
     """
 
     block: BlockCover | None
     ball: int = 0
     given: Rows | None = None
+    balls: "SomeBalls | None" = None
 
     @property
     def rows(self) -> Rows:
@@ -143,9 +145,7 @@ class BallArm:
         np.minimum(self._d2, folded(np.square(balls.x - balls.x[k])), out=self._d2)
         self.n_free -= 1
         if balls.radius[k] == 0 and self.more[k]:
-            twins = balls.members[k].rows
-            balls.rows[k], self.more[k] = twins[0], len(twins) > 1
-            balls.members[k] = Inside(None, given=twins[1:])
+            self._advance(k)
         else:
             self.free[k] = False
         return row
@@ -153,16 +153,40 @@ class BallArm:
     def split(self, places: Indices, fetch: Fetch) -> Indices:
         """Open some balls that are open, (k,); return, for each new ball, the place of the one that it comes from."""
         old = self.balls
-        rows = [old.members[k].rows for k in places]
-        parts = [_smaller(*one) for one in zip(rows, fetch(rows), strict=True)]
+        self.more[places], old.radius[places] = False, 0.0
+        parts = self._parts(places, fetch)
         new = joined([old, *parts])
-        self.more[places], new.radius[places] = False, 0.0
         added = slice(len(self), None)
         self.balls = new
         self.free = np.append(self.free, np.ones(len(new.rows) - len(self), bool))
         self.more = np.append(self.more, _more(new)[added])
         self._d2 = np.append(self._d2, self._nearest(new.x[added]))
         return np.repeat(places, [len(part.rows) for part in parts])
+
+    def _parts(self, places: Indices, fetch: Fetch) -> list[SomeBalls]:
+        """What takes the place of some balls, (k,), beside their centres."""
+        inside = [self.balls.members[k] for k in places]
+        rows = [one.rows for one in inside if one.balls is None]
+        smaller = iter(_smaller(*one) for one in zip(rows, fetch(rows) if rows else [], strict=True))
+        for k, one in zip(places.tolist(), inside, strict=True):
+            if one.balls is not None:
+                self._shrink(k, one.balls)
+        return [
+            next(smaller) if one.balls is None else some(one.balls, np.arange(1, len(one.balls.rows))) for one in inside
+        ]
+
+    def _shrink(self, k: int, parts: SomeBalls) -> None:
+        """Let a ball become the first of its parts, which has the same centre."""
+        balls, own = self.balls, parts.members[0]
+        balls.radius[k], balls.members[k], self.more[k] = parts.radius[0], own, own is not None
+        if own is not None and parts.radius[0] == 0 and not self.free[k]:
+            self._advance(k)
+
+    def _advance(self, k: int) -> None:
+        """Put the next twin into the place of a centre."""
+        balls, twins = self.balls, self.balls.members[k].rows
+        balls.rows[k], self.free[k], self.more[k] = twins[0], True, len(twins) > 1
+        balls.members[k] = Inside(None, given=twins[1:])
 
 
 def _more(balls: SomeBalls) -> np.ndarray:
@@ -184,6 +208,31 @@ def joined(parts: Sequence[SomeBalls]) -> SomeBalls:
     """Balls of several lists as one list."""
     columns = (np.concatenate([getattr(part, name) for part in parts]) for name in ("x", "rows", "radius"))
     return SomeBalls(*columns, [one for part in parts for one in part.members])
+
+
+def some(balls: SomeBalls, places: Indices) -> SomeBalls:
+    """Some of some balls, (k,)."""
+    return SomeBalls(
+        balls.x[places], balls.rows[places], balls.radius[places], [balls.members[k] for k in places.tolist()]
+    )
+
+
+def merged(balls: SomeBalls, most: int) -> SomeBalls:
+    """Cover the centres of balls by larger balls, at most so many, which hold what the smaller ones hold.
+
+    A member of a ball of radius r around c is at most d(p, c) + r from the larger ball's centre p.
+    """
+    if len(balls.rows) <= most:
+        return balls
+    found = cover(balls.x, most)
+    reach = np.sqrt(folded(np.square(balls.x - balls.x[found.rows[found.which]]))) + balls.radius
+    radius = np.zeros(len(found.rows))
+    np.maximum.at(radius, found.which, reach)
+    # the centre first, the others as they come
+    order = np.lexsort([found.rows[found.which] != np.arange(len(reach)), found.which])
+    groups = np.split(order, np.cumsum(np.bincount(found.which))[:-1])
+    alone = [balls.members[group[0]] if len(group) == 1 else Inside(None, balls=some(balls, group)) for group in groups]
+    return SomeBalls(balls.x[found.rows], balls.rows[found.rows], radius, alone)
 
 
 def gathered(blocks: Sequence[BlockCover], arm: int, labels: int) -> tuple[SomeBalls, int]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from macal.acquisition import Criterion
 from macal.acquisition.distances import QHTE, CoreSet, Macal, Symmetry
-from macal.scale.arm import BallArm, Fetch, gathered
+from macal.scale.arm import BallArm, Fetch, gathered, merged
 from macal.scale.campaign import BallCampaign
 from macal.scale.cover import BlockCover
 from macal.shapes import Arms, Covariates
@@ -55,6 +55,7 @@ def ball_campaign(
     fetch: Fetch,
     tolerance: float = 0.0,
     most: float = np.inf,
+    first: int = 2**62,
 ) -> BallCampaign:
     """Begin a campaign.
 
@@ -66,7 +67,9 @@ def ball_campaign(
         fetch: covariates of rows of the table.
         tolerance: balls are opened until a pick is so close to the best; infinite for never.
         most: balls, beyond which none is opened but for want of a pick.
+        first: balls of a group at the beginning: of more, those near each other are merged.
     """
     parts = [gathered(blocks, group, n_labels) for group in range(len(labelled))]
-    arms = [BallArm(balls, x, n, rule.squared) for (balls, n), x in zip(parts, labelled, strict=True)]
+    pairs = zip(parts, labelled, strict=True)
+    arms = [BallArm(merged(balls, first), x, n, rule.squared) for (balls, n), x in pairs]
     return BallCampaign(arms, rule.weights, fetch, tolerance, most)

@@ -15,7 +15,7 @@ from macal.scale.rules import BallRule
 from macal.scale.workers import Each
 from macal.shapes import Covariates, Rows
 
-_LEAST = 8  # balls of an arm of a block
+_LEAST, _MOST = 8, 2048  # balls of a group of a block
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class BallSource:
 
     def covers(self, rule: BallRule, balls: int) -> list[Covered]:
         """Cover all blocks by about so many balls of each group."""
-        most = max(_LEAST, balls // len(self.table.blocks))
+        most = min(max(_LEAST, balls // len(self.table.blocks)), _MOST)
         jobs = [(self.table, self.columns, rule, most, spans) for spans in self.table.spans]
         return [one for part in self.each(covered, jobs, "covering") for one in part]
 
