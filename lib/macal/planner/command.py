@@ -12,6 +12,7 @@ from macal.campaigns import atomic
 from macal.inference import StoppingRule
 from macal.planner import frames, record
 from macal.planner.estimates import Findings
+from macal.planner.large import bytes_of, plan_large
 from macal.planner.people import CLUSTER_RULES, Columns
 from macal.planner.planner import Planner
 from macal.planner.policy import DRAWS, PAY, Policy
@@ -71,6 +72,13 @@ def _reported(command: argparse.ArgumentParser) -> None:
     command.add_argument("--report", type=Path, help="HTML file: who is asked and why, answers, overlap, cost, privacy")
 
 
+def _large(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    add("--scheduler", help='Parquet out of memory, on Dask: "local", or the address of a scheduler')
+    add("--memory", help="of a plan out of memory: 8GB (default), 500MB")
+    add("--tolerance", type=float, help="of a plan out of memory: how far from the best a pick may be (default: 0.01)")
+
+
 def _add_plan(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("table", type=Path, help="CSV or Parquet file, one row per unit")
@@ -99,6 +107,7 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     add("--seed", type=int, help="of whatever is drawn")
     add("--draw", choices=DRAWS, help="draw people with known chances, with their weights in the plan")
     add("--uniform", type=float, help="share of drawn people that is spread uniformly (default: 0.5)")
+    _large(command)
 
 
 def plan(options: argparse.Namespace) -> None:
@@ -109,10 +118,29 @@ def plan(options: argparse.Namespace) -> None:
     given |= {k: dict(given[k]) for k in ("kinds", "parameters") if k in given}
     if "batch_cost" in given:
         given.setdefault("batch_size", None)
+    if any(value is not None for value in (options.scheduler, options.memory, options.tolerance)):
+        _plan_large(options, given)
+        return
     planner = Planner(**given)
     table = planner.plan(frames.read(options.table))
     print(planner.people.roles.shown(planner.columns.named()).to_string(), end="\n\n")
     _keep(planner, table, options.output, options.campaign, options.report)
+
+
+def _plan_large(options: argparse.Namespace, given: dict[str, Any]) -> None:
+    """Plan out of memory; print the columns' roles and what the plan may have lost."""
+    if options.campaign or options.report:
+        raise ValueError("--campaign and --report need the whole table in memory; leave them out")
+    columns = Columns(**{k: v for k, v in given.items() if k in Columns.__dataclass_fields__})
+    policy = Policy(**{k: v for k, v in given.items() if k in Policy.__dataclass_fields__})
+    said = {"memory": options.memory and bytes_of(options.memory), "tolerance": options.tolerance}
+    chosen = {name: value for name, value in said.items() if value is not None}
+    found = plan_large(options.table, columns, policy, options.scheduler, **chosen)
+    atomic.write({options.output: frames.written(found.people, options.output)})
+    print(found.roles.to_string(), end="\n\n")
+    within = found.people["within"]
+    print(f"{len(within)} people, {found.people['cost'].sum():,.10g} of {policy.budget:,.10g}: {options.output}")
+    print(f"no pick is more than {within.max():.3g} below the best, {(within == 0).mean():.0%} are the best")
 
 
 def observe(options: argparse.Namespace) -> None:

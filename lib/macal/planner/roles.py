@@ -12,7 +12,7 @@ from macal.registry import UnknownName
 
 KINDS = ("number", "category", "date", "ignore")  # what a caller may say of a column
 USED = ("number", "category", "date")
-_NAMED = re.compile(r"(.*[_ .-])?(id|uuid|person|unit|name|key|index)|unnamed: 0", re.IGNORECASE)
+NAMED = re.compile(r"(.*[_ .-])?(id|uuid|person|unit|name|key|index)|unnamed: 0", re.IGNORECASE)
 _FEW = 20  # values of a text that are categories however few the rows
 
 
@@ -96,14 +96,14 @@ def _kind(column: pd.Series, name: str) -> str:
     if is_bool_dtype(column.dtype):
         return "category"
     if is_numeric_dtype(column.dtype):
-        known = is_integer_dtype(column.dtype) and different == n and _NAMED.fullmatch(name)
+        known = is_integer_dtype(column.dtype) and different == n and NAMED.fullmatch(name)
         return "identifier" if known else "number"
     if _is_date(column):
         return "date"
     few = different <= _FEW < n or different <= min(MAX_CATEGORIES, n / 5)
     if few or isinstance(column.dtype, pd.CategoricalDtype):
         return "category"
-    known = different == n and (_NAMED.fullmatch(name) or not column.astype(str).str.contains(r"\s").any())
+    known = different == n and (NAMED.fullmatch(name) or not column.astype(str).str.contains(r"\s").any())
     return "identifier" if known else f"free text ({different} different values)"
 
 

@@ -1,0 +1,159 @@
+"""Plans of Parquet files out of memory: those of the planner, whatever the layout of the file and whoever works."""
+
+import os
+import signal
+import threading
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from macal.__main__ import main
+from macal.planner import large
+from macal.planner.large import bytes_of, plan_large
+from macal.planner.people import Columns
+from macal.planner.planner import Planner
+from macal.planner.policy import Policy
+from macal.scale import parquet
+from macal.scale.parquet import ParquetTable, added
+
+COLUMNS = Columns("free", identifier="person")
+POLICY = Policy(40, batch_size=10)
+
+
+@pytest.fixture
+def small(monkeypatch, unchecked):
+    monkeypatch.setattr(parquet, "BLOCK", 128)
+    monkeypatch.setattr(large, "BALLS", 200)
+    monkeypatch.setattr(large, "FIRST", 50)
+
+
+def people(n=1500, seed=0):
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({"person": rng.permutation(n) + 7, "age": rng.integers(18, 90, n).astype(float)})
+    table["income"], table["bmi"] = rng.lognormal(10, 1, n), rng.normal(25, 4, n).round(1)
+    table["region"] = rng.choice(["north", "south", "west"], n)
+    table["free"] = (rng.random(n) < 0.3).astype(int)
+    return table
+
+
+def written(table, path, rows=200):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table.to_parquet(path, engine="pyarrow", index=False, row_group_size=rows, write_page_checksum=True)
+    return path
+
+
+def test_sums_of_blocks_are_those_of_numpy_to_the_last_bit(monkeypatch):
+    rng = np.random.default_rng(0)
+    for n in (1, 127, 129, 1000, 4099, 100_003):
+        monkeypatch.setattr(parquet, "BLOCK", int(rng.choice([128, 300, 1000])))
+        values = rng.lognormal(0, 3, n)
+        blocks = list(parquet._leaves(0, n))
+        total = added([np.array([values[a:b].sum()]) for a, b in blocks], n)
+        assert total[0] == values.sum() and blocks[-1][1] == n
+
+
+@pytest.mark.parametrize("criterion", ["macal", "qhte", "symmetry", "coreset"])
+def test_with_no_tolerance_the_plan_is_the_planners(small, tmp_path, criterion):
+    table, policy = people(), Policy(40, criterion)
+    plain = Planner("free", 40, identifier="person", criterion=criterion).plan(table)
+    found = plan_large(written(table, tmp_path / "people.parquet"), COLUMNS, policy, tolerance=0.0)
+    pd.testing.assert_frame_equal(found.people.drop(columns="within"), plain)
+    assert (found.people["within"] == 0).all()
+
+
+def test_known_outcomes_arms_and_rows_without_names(small, tmp_path):
+    table = people().drop(columns="person")
+    table["free"] = np.where(table["free"] == 1, "sms", np.where(table["age"] > 60, "call", "none"))
+    table["visits"] = np.where(np.arange(len(table)) % 300 == 5, 1.0, np.nan)
+    options = {"outcome": "visits", "reference": "none"}
+    plain = Planner("free", 30, **options).plan(table)
+    found = plan_large(written(table, tmp_path / "a.parquet"), Columns("free", **options), Policy(30), tolerance=0.0)
+    pd.testing.assert_frame_equal(found.people.drop(columns="within"), plain, check_dtype=False, check_index_type=False)
+
+
+def test_neither_row_groups_nor_files_change_a_plan_with_a_tolerance(small, tmp_path):
+    table = people()
+    paths = [written(table, tmp_path / f"{rows}.parquet", rows) for rows in (90, 1500)]
+    plans = [plan_large(path, COLUMNS, POLICY, tolerance=0.5) for path in paths]
+    for k in range(3):
+        written(table[500 * k : 500 * (k + 1)], tmp_path / "parts" / f"{k}.parquet", 210)
+    plans.append(plan_large(tmp_path / "parts", COLUMNS, POLICY, tolerance=0.5))
+    for one in plans[1:]:
+        pd.testing.assert_frame_equal(one.people, plans[0].people)
+    assert 0 < plans[0].people["within"].max() <= 0.5
+
+
+def test_a_damaged_row_group_is_named(small, tmp_path):
+    path = written(people(), tmp_path / "people.parquet")
+    chunk = pq.ParquetFile(path).metadata.row_group(3).column(2)
+    content = bytearray(path.read_bytes())
+    middle = chunk.data_page_offset + chunk.total_compressed_size // 3
+    content[middle : middle + 40] = bytes(byte ^ 255 for byte in content[middle : middle + 40])
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"row group 3 of .*people\.parquet, rows 601 to 800, cannot be read"):
+        plan_large(path, COLUMNS, POLICY)
+
+
+def test_what_only_memory_can_plan_is_refused(small, tmp_path):
+    path = written(people(), tmp_path / "people.parquet")
+    for columns, policy, text in (
+        (COLUMNS, Policy(40, quotas=["region>=3"]), "'quotas' needs the whole table in memory"),
+        (Columns("free", cost="age"), POLICY, "'cost' needs the whole table in memory"),
+        (Columns("free", cluster="region"), POLICY, "'cluster' needs"),
+        (Columns("free", cost=-1.0), POLICY, "the cost must be a number above 0"),
+        (COLUMNS, Policy(40, "alc-fixed"), "FixedALC cannot be planned out of memory"),
+        (Columns("region"), POLICY, "region must hold both 0 and 1"),
+        (Columns("gone"), POLICY, "gone"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            plan_large(path, columns, policy)
+    with pytest.raises(ValueError, match="memory must be at least 0.5GB here"):
+        plan_large(path, COLUMNS, POLICY, memory=1e8)
+    with pytest.raises(ValueError, match="row group 0 of .* too much"):
+        ParquetTable.of(path).check_memory(1e3)
+    table = people()
+    table.loc[[3, 9], "bmi"] = np.nan
+    with pytest.raises(ValueError, match=r"missing or infinite values in bmi \(2\) of 1500 rows"):
+        plan_large(written(table, tmp_path / "gaps.parquet"), COLUMNS, POLICY)
+
+
+def test_memory_is_read():
+    assert [bytes_of(text) for text in ("8GB", "500 MB", "2g", "1e9"[:1])] == [8e9, 5e8, 2e9, 1.0]
+    with pytest.raises(ValueError, match="memory must be a number of bytes"):
+        bytes_of("much")
+
+
+def test_the_command_plans_out_of_memory(small, tmp_path, capsys):
+    path, out = written(people(), tmp_path / "people.parquet"), tmp_path / "plan.csv"
+    given = [str(path), "--treatment", "free", "--budget", "20", "-o", str(out), "--id", "person"]
+    assert main(["plan", *given, "--tolerance", "0", "--memory", "1GB"]) == 0
+    told = capsys.readouterr().out
+    assert "no pick is more than 0 below the best, 100% are the best" in told and "left out" not in told
+    assert pd.read_csv(out).columns.tolist() == ["person", "round", "free", "cost", "within"]
+    assert main(["plan", *given, "--replace", "--memory", "1GB", "--report", str(tmp_path / "r.html")]) == 1
+    assert "--report need the whole table in memory" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+def test_killed_workers_cost_their_parts_alone(small, tmp_path):
+    from distributed import Client, LocalCluster
+
+    path, policy = written(people(6000), tmp_path / "people.parquet", 500), Policy(40, "qhte")
+    alone = plan_large(path, COLUMNS, policy, tolerance=0.1)
+    over, deaths = threading.Event(), []
+
+    def kill(client):
+        while not over.wait(2.0) and not deaths:
+            deaths.append(sorted(client.run(os.getpid).values())[0])
+            os.kill(deaths[-1], signal.SIGKILL)
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        killer = threading.Thread(target=kill, args=(client,), daemon=True)
+        killer.start()
+        found = plan_large(path, COLUMNS, policy, cluster.scheduler_address, tolerance=0.1)
+        over.set()
+        killer.join()
+    assert len(deaths) == 1
+    pd.testing.assert_frame_equal(found.people, alone.people)
