@@ -4,7 +4,8 @@ Where people of a stratum cost the same and do the same for all demands, who of 
 programs of :mod:`macal.planner.feasible` shrink to one whole number per stratum, and :class:`Numbers` is to it what
 :class:`macal.planner.ledger.Ledger` is to single people: one more label of a stratum may be bought if some plan that
 meets all demands holds it and all that is bought. The *aim*, numbers that meet all demands, is kept from one purchase
-to the next; it often bears one label more, or one in the place of another. Else a program looks for a new one.
+to the next; it often bears one label more, by itself, with one or two of another stratum for a share, or in the place
+of one for the money. Else a program looks for a new aim.
 """
 
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from macal.shapes import Arms, Indices
 
 PerStratum = Float[np.ndarray, "h"]
 Counts = Int[np.ndarray, "h"]
+_TRIED = 20  # strata of which some more or less are tried before a program is asked
 _WHOLE = 1e-6  # a number so little above a whole one is that
 
 
@@ -47,6 +49,9 @@ class Numbers:
         one = own[np.unique(strata[own], return_index=True)[1]]  # unit of each stratum
         self._system = Bounded(system.matrix[:, one], system.low - held, system.high - held)
         self._cost, self._heads = cost[one], np.bincount(strata[own])
+        cheap = self._cost.argsort()[:_TRIED]
+        each = (np.arange(len(one)) == cheap[:, None]).astype(np.int64)
+        self._moves = np.vstack([0 * each[:1], each, 2 * each, -each])
         self.bought = np.zeros(len(one), np.int64)
         self.open = np.ones(len(one), bool)
         aim = self._cheapest(self.bought)
@@ -66,11 +71,15 @@ class Numbers:
         return True
 
     def _raised(self, k: int, least: Counts) -> Counts | None:
-        """Numbers from these up that meet all demands: the aim and one more of a stratum, or a new aim."""
+        """Numbers from these up that meet all demands: the aim with one more of a stratum, or a new aim."""
         if least[k] > self._heads[k]:
             return None
-        more = np.maximum(self._aim, least)
-        return more if self._system.met(self._system.matrix @ more) else self._cheapest(least)
+        for move in self._moves:
+            numbers = np.maximum(self._aim, least) + move
+            within = (least <= numbers).all() and (numbers <= self._heads).all()
+            if within and self._system.met(self._system.matrix @ numbers):
+                return numbers
+        return self._cheapest(least)
 
     def _cheapest(self, least: Counts) -> Counts | None:
         """Numbers from these up, (h,), that meet all demands at a low cost; None if there are none.
