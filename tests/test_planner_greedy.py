@@ -17,6 +17,8 @@ from macal.planner import feasible, offers
 from macal.planner.demands import Quota, at_most, left_out, must_be_in, one_of_each, whole
 from macal.planner.feasible import Conflict
 from macal.planner.greedy import GreedyPlan
+from macal.planner.ledger import Ledger
+from macal.planner.numbers import Numbers
 
 LABEL_FREE = [name for name in macal.names() if not macal.acquisition.CRITERIA[name].factory.needs]
 PLANNED = [name for name in LABEL_FREE if name != "macal-rolling"]
@@ -234,3 +236,47 @@ def test_after_a_refusal_only_its_unit_is_looked_at_again(unchecked):
         refused = {i}
     every = m[:n, None] + m[40:] - np.random.default_rng(0).random((n, 60))
     assert np.allclose(gains, np.sort(every.ravel())[::-1][:5])
+
+
+def strata_task(seed):
+    """Demands that count people of a stratum alike: a region, an arm, or somebody by herself."""
+    rng = np.random.default_rng(seed)
+    n, arms = int(rng.integers(10, 40)), rng.integers(0, 2, 40)
+    table = pd.DataFrame({"region": rng.integers(0, 3, n), "arm": arms[:n]})
+    strata = 2 * table.region.to_numpy() + table.arm.to_numpy()
+    out, known, must = np.split(rng.permutation(n)[:6], [2, 4]) if n > 15 else np.empty((3, 0), np.int64)
+    strata[must] = 6 + np.arange(len(must))
+    strata[[*out, *known]] = -1
+    strata[strata >= 0] = np.unique(strata[strata >= 0], return_inverse=True)[1]
+    prices = np.ones(9) if seed % 2 else rng.uniform(1, 3, 9)
+    cost, free = prices[strata], ~np.isin(np.arange(n), known)
+    demands = [at_most("budget", np.where(free, cost, 0.0), float(rng.integers(5, n)))]
+    for column in ("region", "arm", "region"):
+        share = bool(rng.integers(2))
+        count = float(rng.integers(1, 9))
+        quota = Quota(column, None, bool(rng.integers(2)), count / 16 if share else count, share)
+        demands += list(quota.demands(table[column], np.ones(n)))[: rng.integers(4)]
+    demands += [left_out("out", out, n), must_be_in("must", must, n)] if len(out) else []
+    return demands, cost, known, strata, rng
+
+
+def test_numbers_of_strata_may_be_bought_where_people_may():
+    met = sold_out = 0
+    for seed in range(40):
+        demands, cost, known, strata, rng = strata_task(seed)
+        try:
+            ledger = Ledger(demands, cost, known, np.full(len(cost), -1))
+        except Conflict as conflict:
+            with pytest.raises(Conflict) as ours:
+                Numbers(demands, cost, known, strata)
+            assert ours.value.names == conflict.names
+            continue
+        numbers, met = Numbers(demands, cost, known, strata), met + 1
+        while numbers.open.any():
+            k = int(rng.choice(np.flatnonzero(numbers.open)))
+            units = np.flatnonzero(ledger.open & (strata == k))[:1]
+            bought = len(ledger.buy(units)) if units.size else 0
+            assert numbers.buy(k) == bool(bought)
+            sold_out += not bought
+        assert not ledger.open[strata >= 0].any()
+    assert met > 20 and sold_out > 40

@@ -150,7 +150,7 @@ class Quota:
                 f"column {self.column!r} of a quota has {int(column.isna().sum())} missing values; fill them in, say"
                 " with 'unknown'"
             )
-        texts = column.map(_text)
+        texts = column.map({value: _text(value) for value in column.unique()})
         known = sorted(set(texts))
         if self.value is not None and self.value not in known:
             raise UnknownName(f"value of column {self.column!r} in a quota", self.value, known[:20])

@@ -10,8 +10,8 @@ goes by gain per cost already. The budget holds in every draw: the mean cost is 
 dearer than the mean; see :mod:`macal.inference.balanced`.
 
 *Numbers.* n labels of a stratum leave (sum of s_i) (sum of s_i cost_i) / n of that variance. So labels go one by one to
-the stratum where the fall, by the mean cost of a label, is largest, as far as a ledger says that all demands can still
-be met.
+the stratum where the fall, by the mean cost of a label, is largest, as far as all demands can still be met
+(:mod:`macal.planner.numbers`).
 
 Reference: W. G. Cochran, *Sampling Techniques*, Wiley, 1977, Section 5.5 (allocation with costs).
 """
@@ -20,19 +20,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float, Int
 
 from macal.inference import crossed_propensity, draw, draw_balanced, inclusion, worth_for_ate
 from macal.planner.demands import Money
 from macal.planner.greedy import GreedyPlan
-from macal.planner.ledger import Ledger
+from macal.planner.numbers import Counts, Numbers, PerStratum
 from macal.planner.people import People
 from macal.planner.policy import Policy
 from macal.shapes import Arms, Indices, Outcomes
 
 _FAINT = 1e-9  # worth of whoever is worth nothing, where more labels are to be drawn than people are worth something
-PerStratum = Float[np.ndarray, "h"]
-Numbers = Int[np.ndarray, "h"]
 _NOBODY = np.empty(0, np.int64)
 
 
@@ -104,7 +101,7 @@ def _size(people: People, rules: Policy, ranked: GreedyPlan) -> Outcomes:
     return np.isin(np.arange(len(people)), picks).astype(float)
 
 
-def _numbers(people: People, rules: Policy, strata: Arms, size: Outcomes, money: float) -> tuple[Numbers, float]:
+def _numbers(people: People, rules: Policy, strata: Arms, size: Outcomes, money: float) -> tuple[Counts, float]:
     """Labels of each stratum, (strata,), and what they cost on average."""
     own = strata >= 0
     label, c = strata[own], people.cost[own]
@@ -112,32 +109,25 @@ def _numbers(people: People, rules: Policy, strata: Arms, size: Outcomes, money:
     mean /= heads
     # mean cost of a label of each stratum
     each = rules.uniform * mean + (1 - rules.uniform) * np.divide(weighted, s, out=mean.copy(), where=s > 0)
-    ledger, numbers = _ledger(people, rules, strata, each, money), np.zeros(len(each), np.int64)
+    numbers = _nothing_bought(people, rules, strata, each, money)
     for k in range(len(each)):
-        numbers[k] = _buy(ledger, strata, k)
-        if not numbers[k]:
+        if not numbers.buy(k):
             raise ValueError(_no_chance(people, rules, int(np.flatnonzero(strata == k)[0])))
-    while (left := np.unique(strata[ledger.open & own])).size:
+    while (left := np.flatnonzero(numbers.open)).size:
         # s weighted / n - s weighted / (n + 1), by cost
-        gain = (s * weighted / (numbers * (numbers + 1)) / each)[left]
-        best = int(left[gain.argmax()])
-        numbers[best] += _buy(ledger, strata, best)
-    return numbers, float(numbers @ each)
+        gain = s * weighted / (numbers.bought * (numbers.bought + 1)) / each
+        numbers.buy(int(left[gain[left].argmax()]))
+    return numbers.bought, float(numbers.bought @ each)
 
 
-def _ledger(people: People, rules: Policy, strata: Arms, each: PerStratum, money: float) -> Ledger:
-    """A ledger in which a label of a stratum costs what it costs on average."""
+def _nothing_bought(people: People, rules: Policy, strata: Arms, each: PerStratum, money: float) -> Numbers:
+    """Numbers of labels, each of which costs what one of its stratum costs on average."""
     known = people.problem.start
     alike = replace(people, cost=np.where(strata >= 0, each[strata], people.cost))
     demands = alike.demands(max(money, 0.0), rules.parsed, rules.cluster_rule, None, known, _NOBODY)
     kept = f" ({rules.budget:g}, less what a draw may be dearer than the mean)" if money != rules.budget else ""
     demands[0] = replace(demands[0], name=demands[0].name + kept)
-    return Ledger(demands, alike.cost, known, np.full(len(people), -1))
-
-
-def _buy(ledger: Ledger, strata: Arms, k: int) -> int:
-    units = np.flatnonzero(ledger.open & (strata == k))[:1]
-    return len(ledger.buy(units)) if units.size else 0
+    return Numbers(demands, alike.cost, known, strata)
 
 
 def drawn(people: People, rules: Policy, chosen: Lottery) -> list[Indices]:

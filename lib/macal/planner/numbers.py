@@ -1,0 +1,97 @@
+"""How many labels of each stratum: the ledger of people of whom only the number counts.
+
+Where people of a stratum cost the same and do the same for all demands, who of them is bought decides nothing. So the
+programs of :mod:`macal.planner.feasible` shrink to one whole number per stratum, and :class:`Numbers` is to it what
+:class:`macal.planner.ledger.Ledger` is to single people: one more label of a stratum may be bought if some plan that
+meets all demands holds it and all that is bought. The *aim*, numbers that meet all demands, is kept from one purchase
+to the next; it often bears one label more, by itself, with one or two of another stratum for a share, or in the place
+of one for the money. Else a program looks for a new aim.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.optimize import LinearConstraint, milp
+
+from macal.planner.demands import Demand, Money
+from macal.planner.feasible import Bounded, Conflict, smallest_conflict
+from macal.shapes import Arms, Indices
+
+PerStratum = Float[np.ndarray, "h"]
+Counts = Int[np.ndarray, "h"]
+_TRIED = 20  # strata of which some more or less are tried before a program is asked
+_WHOLE = 1e-6  # a number so little above a whole one is that
+
+
+class Numbers:
+    """Labels bought of each stratum, under demands.
+
+    Args:
+        demands: on n units, those known included; the first is the budget.
+        cost: of each unit, (n,), above 0; within a stratum the same.
+        known: units that are labelled already.
+        strata: number of each unit's stratum, (n,), from 0 to h - 1, -1 for whoever may not be bought. All demands
+            count units of a stratum alike.
+
+    Attributes:
+        bought: labels of each stratum, (h,).
+        open: strata of which one more may be bought, as far as is known, (h,).
+
+    Raises:
+        Conflict: no plan meets all demands.
+    """
+
+    def __init__(self, demands: Sequence[Demand], cost: Money, known: Indices, strata: Arms) -> None:
+        system = Bounded.of(demands, len(cost))
+        held = system.matrix[:, known].sum(axis=1)
+        own = np.flatnonzero(strata >= 0)
+        one = own[np.unique(strata[own], return_index=True)[1]]  # unit of each stratum
+        self._system = Bounded(system.matrix[:, one], system.low - held, system.high - held)
+        self._cost, self._heads = cost[one], np.bincount(strata[own])
+        cheap = self._cost.argsort()[:_TRIED]
+        each = (np.arange(len(one)) == cheap[:, None]).astype(np.int64)
+        self._moves = np.vstack([0 * each[:1], each, 2 * each, -each])
+        self.bought = np.zeros(len(one), np.int64)
+        self.open = np.ones(len(one), bool)
+        aim = self._cheapest(self.bought)
+        if aim is None:
+            raise Conflict(smallest_conflict(demands, cost, known))
+        self._aim = aim
+
+    def buy(self, k: int) -> bool:
+        """Buy a label of a stratum; where that cannot be, return False, and the stratum is closed."""
+        least = self.bought + (np.arange(len(self.bought)) == k)
+        aim = self._aim if (self._aim >= least).all() else self._raised(k, least)
+        if aim is None:
+            self.open[k] = False
+            return False
+        self._aim, self.bought = aim, least
+        self.open[k] = least[k] < self._heads[k]
+        return True
+
+    def _raised(self, k: int, least: Counts) -> Counts | None:
+        """Numbers from these up that meet all demands: the aim with one more of a stratum, or a new aim."""
+        if least[k] > self._heads[k]:
+            return None
+        for move in self._moves:
+            numbers = np.maximum(self._aim, least) + move
+            within = (least <= numbers).all() and (numbers <= self._heads).all()
+            if within and self._system.met(self._system.matrix @ numbers):
+                return numbers
+        return self._cheapest(least)
+
+    def _cheapest(self, least: Counts) -> Counts | None:
+        """Numbers from these up, (h,), that meet all demands at a low cost; None if there are none.
+
+        Where the relaxation's, rounded up, meet them, no integer program is needed.
+        """
+        limits = LinearConstraint(self._system.matrix, self._system.low, self._system.high)
+        for whole in (0, 1):
+            found = milp(self._cost, integrality=whole, bounds=(least, self._heads), constraints=limits)
+            if found.x is None:
+                return None
+            numbers = np.ceil(found.x - _WHOLE).astype(np.int64)
+            if self._system.met(self._system.matrix @ numbers):
+                return numbers
+        return None
