@@ -27,5 +27,5 @@ def test_a_round_trip_through_a_package_that_may_be_missing(package):
     pytest.importorskip(package, version, reason=f"{package} is not installed, and not part of the environment")
     error = run(PAGE)["error"]
     assert 0 < error[name] < 3 * error["macal, joint Gaussian process"]
-    if package == "dowhy":  # the same learner, by another door
-        assert error[name] == pytest.approx(error["EconML, X-learner"])
+    if package == "dowhy":  # the same learner by another door, if not to the last digit
+        assert error[name] == pytest.approx(error["EconML, X-learner"], rel=0.05)
