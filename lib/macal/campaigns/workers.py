@@ -70,11 +70,26 @@ def _end_with_parent() -> None:
 
 
 def _on_dask(call: Callable[[Any], Any], jobs: Sequence[Any], processes: int, scheduler: str) -> Iterator[Any]:
-    with needed("distributed", "sweeps on a cluster"):
-        from distributed import Client, LocalCluster
+    with dask_client(scheduler, processes, "sweeps on a cluster") as client:
         from distributed import as_completed as as_done
 
-    local = scheduler == "local"
-    cluster = LocalCluster(n_workers=processes, threads_per_worker=1, dashboard_address=None) if local else None
-    with cluster or nullcontext(), Client(cluster or scheduler) as client:
         yield from (job.result() for job in as_done(client.map(call, jobs, pure=False, retries=3)))
+
+
+@contextmanager
+def dask_client(scheduler: str, processes: int, doing: str, **options: Any) -> Iterator[Any]:
+    """Yield a client of a Dask cluster.
+
+    Args:
+        scheduler: "local" for one that is started here, or the address of another.
+        processes: workers of one that is started here.
+        doing: what it is needed for, in the error where Dask is missing.
+        options: of a cluster that is started here.
+    """
+    with needed("distributed", doing):
+        from distributed import Client, LocalCluster
+
+    settings = {"n_workers": processes, "threads_per_worker": 1, "dashboard_address": None, **options}
+    cluster = LocalCluster(**settings) if scheduler == "local" else None
+    with cluster or nullcontext(), Client(cluster or scheduler) as client:
+        yield client

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from macal import acquisition
-from macal.acquisition.base import as_batch_size, check_arms
+from macal.acquisition.base import Criterion, as_batch_size, check_arms
 from macal.planner.people import Columns
 from macal.planner.policy import Policy
 from macal.planner.roles import NAMED
@@ -88,7 +88,8 @@ def plan_large(
             a column that is not what it is said to be.
     """
     _refuse(columns, policy, tolerance)
-    rule = BallRule.of(acquisition.get(policy.criterion, **policy.parameters))
+    criterion = acquisition.get(policy.criterion, **policy.parameters)
+    rule = BallRule.of(criterion)
     table = ParquetTable.of(path)
     chosen, identifier, roles = _roles(table, columns)
     share = memory / (1 + (processors() if scheduler == "local" else 0))
@@ -98,17 +99,16 @@ def plan_large(
     with hands(scheduler, share) as each:
         chosen, known = studied(table, chosen, each)
         source = BallSource(table, _arms(chosen, columns.reference), each)
-        sizes = _sizes(policy, float(columns.cost), len(table) - known, len(source.columns.arms))
+        check_arms(criterion, np.arange(len(source.columns.arms)))
+        sizes = _sizes(policy, criterion, float(columns.cost), len(table) - known)
         campaign = _begin(source, rule, sum(sizes), tolerance, share - _BASE)
         batches = [campaign.batch(size) for size in sizes]
         people = _people(source, batches, identifier, columns)
     return LargePlan(people, roles, sum(map(len, campaign.arms)))
 
 
-def _sizes(policy: Policy, cost: float, free: int, arms: int) -> list[int]:
+def _sizes(policy: Policy, criterion: Criterion, cost: float, free: int) -> list[int]:
     """Labels of each round: as many as the money buys."""
-    criterion = acquisition.get(policy.criterion, **policy.parameters)
-    check_arms(criterion, np.arange(arms))
     labels = min(int(policy.budget / cost * (1 + 1e-9)), free)
     if not labels:
         raise ValueError(f"a budget of {policy.budget:g} buys nobody: the cheapest costs {cost:g}")

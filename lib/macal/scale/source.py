@@ -1,6 +1,5 @@
 """A Parquet table as the source of balls: blocks are covered where they are read, rows are fetched when balls open."""
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -74,11 +73,7 @@ class BallSource:
     def fetch(self, lists: Sequence[Rows]) -> list[np.ndarray]:
         """Covariates of rows of the table, for each list of rows; every block is read once."""
         rows, back = np.unique(np.concatenate(lists), return_inverse=True)
-        starts = [start for start, _ in self.table.blocks]
-        cuts = np.flatnonzero(np.diff([bisect_right(starts, row) for row in rows.tolist()])) + 1
-        parts = np.split(rows, cuts)
-        spans = [self.table.blocks[bisect_right(starts, int(part[0])) - 1] for part in parts]
-        jobs = [(self.table, self.columns, *one) for one in zip(spans, parts, strict=True)]
+        jobs = [(self.table, self.columns, *one) for one in self._by_block(rows)]
         x = np.concatenate(self.each(fetched, jobs, "opening"))
         return [x[one] for one in np.split(back, np.cumsum([len(one) for one in lists])[:-1])]
 
@@ -86,13 +81,17 @@ class BallSource:
         """Some columns of some rows, in their order."""
         order = np.sort(np.array(rows, np.int64))
         parts = []
-        for start, stop in self.table.blocks:
-            inside = order[(order >= start) & (order < stop)]
-            if len(inside) and names:
-                (part,) = self.table.read(names, [(start, stop)])
-                parts.append(part.take(inside - start).to_pandas())
-        found = pd.concat(parts).set_axis(order) if parts else pd.DataFrame(index=order)
-        return found.loc[list(rows)]
+        for span, inside in self._by_block(order):
+            (part,) = self.table.read(names, [span])
+            parts.append(part.take(inside - span[0]).to_pandas())
+        return pd.concat(parts).set_axis(order).loc[list(rows)]
+
+    def _by_block(self, rows: Rows) -> list[tuple[Span, Rows]]:
+        """Ascending rows of the table, block by block."""
+        starts = [start for start, _ in self.table.blocks]
+        place = np.searchsorted(starts, rows, side="right") - 1
+        cuts = np.flatnonzero(np.diff(place)) + 1
+        return [(self.table.blocks[k], part) for k, part in zip(np.unique(place), np.split(rows, cuts), strict=True)]
 
 
 def rows_of(batches: Sequence[Sequence[Any]]) -> list[int]:

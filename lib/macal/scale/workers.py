@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
+from macal.campaigns.workers import dask_client
 from macal.optional import needed
 from macal.progress import progress
 
@@ -26,19 +27,15 @@ def hands(scheduler: str | None, memory: float) -> Iterator[Each]:
     if scheduler is None:
         yield lambda call, jobs, what: list(_counted(map(call, jobs), len(jobs), what))
         return
-    with needed("distributed", "plans on a cluster"):
+    doing = "plans on a cluster"
+    with needed("distributed", doing):
         import dask
-        from distributed import Client, LocalCluster
 
-    settings = {"distributed.scheduler.allowed-failures": _DEATHS}
-    with dask.config.set(settings):
-        cluster = (
-            LocalCluster(n_workers=processors(), threads_per_worker=1, dashboard_address=None, memory_limit=int(memory))
-            if scheduler == "local"
-            else None
-        )
-        with cluster or nullcontext(), Client(cluster or scheduler) as client:
-            yield lambda call, jobs, what: _on(client, call, jobs, what)
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": _DEATHS}),
+        dask_client(scheduler, processors(), doing, memory_limit=int(memory)) as client,
+    ):
+        yield lambda call, jobs, what: _on(client, call, jobs, what)
 
 
 def _on(client: Any, call: Callable[[Any], Any], jobs: Sequence[Any], what: str) -> list[Any]:
