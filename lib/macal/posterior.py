@@ -6,12 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from macal.kernels import rbf_of
+from macal.kernels import rbf_of, squared_distances
 from macal.shapes import Arms, Centres, Covariates, Cross, Outcomes, Pair, PairCov
 
 PerArm = Sequence[float | int] | Float[np.ndarray, "2"]
 Surfaces = Int[np.ndarray, "..."]
 PerCentre = Int[np.ndarray, "m"]
+PerPlace = Float[np.ndarray, "m"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,12 +73,15 @@ class Prior:
         """Covariance of f_r and f_s at one place, of the arms' broadcast shape."""
         return np.sqrt(self.variance[r] * self.variance[s]) * np.where(np.equal(r, s), 1.0, self.rho)
 
-    def covariance(self, x: Covariates, r: int | Arms, z: Centres, s: int | PerCentre) -> Cross:
-        """Cov(f_r(x), f_s(z)), (n, m); an arm for all places or one for each; independent surfaces are not mixed."""
-        squared = x @ (-2 * z.T)
-        squared += np.square(x).sum(axis=1)[:, None]
-        squared += np.square(z).sum(axis=1)
+    def covariance(
+        self, x: Covariates, r: int | Arms, z: Centres, s: int | PerCentre, norms: PerPlace | None = None
+    ) -> Cross:
+        """Cov(f_r(x), f_s(z)), (n, m); an arm for all places or one for each; independent surfaces are not mixed.
+
+        ``norms`` are |z|^2 where the caller has them.
+        """
+        squared = squared_distances(x, z, norms)
         squared /= self.lengthscale[np.ravel(s)[:1]] ** 2 if np.size(s) else 1.0
-        k = rbf_of(squared.clip(min=0, out=squared))
+        k = rbf_of(squared)
         k *= self.between(np.reshape(r, (-1, 1)), np.ravel(s))
         return k

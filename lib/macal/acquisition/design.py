@@ -14,7 +14,7 @@ References:
 """
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -30,6 +30,7 @@ from macal.shapes import Covariates, Indices, Outcomes
 
 _SAMPLE = 1000  # units whose distances make a median
 _MOST = 1 - 1e-12  # share of a variance that a label explains: all of it would be infinite information
+_CELLS = 2**16  # of tables of candidates and targets that are looked at at a time: half a megabyte
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,8 @@ class ALC(_Design):
 
     def gain(self, knowledge: Knowledge, arm: int) -> Outcomes:
         """See :meth:`_Design.gain`."""
-        return _mean_square(knowledge.with_effect(arm)) / knowledge.query_variance(arm)
+        v = knowledge.query_variance(arm)
+        return _by_rows(lambda rows: _mean_square(knowledge.with_effect(arm, rows)), knowledge, arm) / v
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,10 @@ class EpigTau(ALC):
 
     def gain(self, knowledge: Knowledge, arm: int) -> Outcomes:
         """See :meth:`_Design.gain`."""
-        return _information(knowledge.with_effect(arm) ** 2, knowledge.effect_variance(), knowledge.query_variance(arm))
+        known, v = knowledge.effect_variance(), knowledge.query_variance(arm)
+        return _by_rows(
+            lambda rows: _information(knowledge.with_effect(arm, rows) ** 2, known, v[rows]), knowledge, arm
+        )
 
 
 @dataclass(frozen=True)
@@ -118,10 +123,16 @@ class EpigMu(ALC):
         """See :meth:`_Design.gain`."""
         c, s, v = knowledge.cross[arm], knowledge.target, knowledge.query_variance(arm)
         if len(c) == 1:  # the other surface is independent: c_t^2 / S_tt
-            return _information(c[arm] ** 2, s[arm, arm], v)
-        # c' S^-1 c = (S_11 c_0^2 - 2 S_01 c_0 c_1 + S_00 c_1^2) / det S
-        quadratic = s[1, 1] * c[0] ** 2 - 2 * s[0, 1] * c[0] * c[1] + s[0, 0] * c[1] ** 2
-        return _information(quadratic, s[0, 0] * s[1, 1] - s[0, 1] ** 2, v)
+            return _by_rows(lambda rows: _information(c[arm][rows] ** 2, s[arm, arm], v[rows]), knowledge, arm)
+        determinant = s[0, 0] * s[1, 1] - s[0, 1] ** 2
+
+        def some(rows: slice) -> Outcomes:
+            # c' S^-1 c = (S_11 c_0^2 - 2 S_01 c_0 c_1 + S_00 c_1^2) / det S
+            c0, c1 = c[0][rows], c[1][rows]
+            quadratic = s[1, 1] * c0**2 - 2 * s[0, 1] * c0 * c1 + s[0, 0] * c1**2
+            return _information(quadratic, determinant, v[rows])
+
+        return _by_rows(some, knowledge, arm)
 
 
 @dataclass(frozen=True)
@@ -196,12 +207,21 @@ class ABC3(_Design):
         return _mean_square(c) * c.shape[1] / knowledge.variance[arm]
 
 
+def _by_rows(value: Callable[[slice], Outcomes], knowledge: Knowledge, arm: int) -> Outcomes:
+    """A value of each candidate of an arm, some at a time: tables of all would leave the processor's cache, (n,)."""
+    n, m = knowledge.cross[arm][arm].shape
+    step = max(1, _CELLS // m)
+    return np.concatenate([np.empty(0), *(value(slice(k, k + step)) for k in range(0, n, step))])
+
+
 def _mean_square(c: np.ndarray) -> Outcomes:
     return np.einsum("nm,nm->n", c, c) / c.shape[1]
 
 
 def _information(explained: np.ndarray, known: np.ndarray, v: Outcomes) -> Outcomes:
     """Mean over targets of -1/2 log(1 - explained / (known v)); 0 where nothing is left to be known, (n,)."""
-    share = np.divide(explained, known, out=np.zeros_like(explained), where=known > 0)
+    share = explained / np.where(known > 0, known, np.inf)
     share /= v[:, None]
-    return -0.5 * np.log1p(-share.clip(0, _MOST, out=share)).mean(axis=1)
+    share.clip(0, _MOST, out=share)
+    np.log1p(np.negative(share, out=share), out=share)
+    return -0.5 * share.mean(axis=1)

@@ -44,6 +44,8 @@ class Knowledge:
         arms = range(len(prior.variance))
         self.units: list[Indices] = [np.flatnonzero(unlabelled & (t == arm)) for arm in arms]
         self.free = [np.ones(len(units), bool) for units in self.units]
+        self._x_of = [x[units] for units in self.units]
+        self._norms = [np.square(of_arm).sum(axis=1) for of_arm in self._x_of]
         # L^-1 k(labels, .), L L' the labels' covariance, (labels, candidates): whitened; later labels add rows
         whitened, told = zip(*(self._whitened(labelled, targets, arm) for arm in arms), strict=True)
         self._rows: list[list[Covariances]] = [[table] for table in whitened]
@@ -80,10 +82,10 @@ class Knowledge:
         """Variance of a label of each candidate of an arm, v = Var f_t(x) + noise_t."""
         return self.variance[arm].clip(min=0) + self._prior.noise[arm]
 
-    def with_effect(self, arm: int) -> Covariances:
-        """Covariance of a candidate's surface with the effect at each target, up to sign, (n, m)."""
+    def with_effect(self, arm: int, rows: slice = slice(None)) -> Covariances:
+        """Covariance of a candidate's surface with the effect at each target, up to sign, (n, m); of some rows."""
         c = self.cross[arm]
-        return c[1] - c[0] if len(c) == 2 else c[arm]
+        return c[1][rows] - c[0][rows] if len(c) == 2 else c[arm][rows]
 
     def effect_variance(self) -> AtTargets:
         """Variance of the effect at each target, S_00 + S_11 - 2 S_01, (m,)."""
@@ -111,5 +113,5 @@ class Knowledge:
 
     def _covariance(self, arm: int, i: int, other: int) -> Outcomes:
         """Covariance of candidate i of an arm with the candidates of another, given the labels so far, (n,)."""
-        k = self._kernel(self.units[arm][[i]], arm, self.units[other], other)[0]
+        k = self._prior.covariance(self._x_of[arm][[i]], arm, self._x_of[other], other, self._norms[other])[0]
         return k - sum(own[:, i] @ rows for own, rows in zip(self._rows[arm], self._rows[other], strict=True))

@@ -8,18 +8,21 @@ Reference: E. V. Bonilla, K. M. A. Chai and C. K. I. Williams, "Multi-task Gauss
 Neural Information Processing Systems 20, 2008 (two surfaces, one kernel, a correlation).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
+from jaxtyping import Int
 from scipy.linalg import cholesky, solve_triangular
 
 from macal.acquisition.base import Criterion, PoolState
 from macal.acquisition.distances import Macal
 from macal.arguments import as_count
-from macal.kernels import matern32
-from macal.shapes import Arms, Covariates, Indices
+from macal.kernels import matern32_of, squared_distances
+from macal.shapes import Arms, Centres, Covariates, Indices
+
+Some = Int[np.ndarray, "_"]
 
 _TARGETS = 4096  # units judged at a time
 _TIE = 1e-9  # relative difference of errors that is rounding
@@ -80,8 +83,8 @@ class Rolling(Criterion):
             return np.nan, Macal(alpha=self.alphas[0]).select(state, batch_size)
         length = self.lengthscale or rms_distance(state.x)
         plans = [list(Macal(alpha=alpha).plan(state, sizes)) for alpha in self.alphas]
-        sets = [np.concatenate([state.labelled, *plan]) for plan in plans]
-        errors = [expected_error(state.x, state.t, done, self.rho, length, self.noise) for done in sets]
+        added = [np.concatenate(plan) for plan in plans]
+        errors = expected_errors(state.x, state.t, state.labelled, added, self.rho, length, self.noise)
         best = next(k for k, error in enumerate(errors) if error <= min(errors) * (1 + _TIE))
         return self.alphas[best], plans[best][0]
 
@@ -102,30 +105,83 @@ def rms_distance(x: Covariates) -> float:
 
 
 def expected_error(x: Covariates, t: Arms, labelled: Indices, rho: float, length: float, noise: float) -> float:
-    """Expected squared error of the effect, averaged over the pool, where each arm has its own process.
+    """Expected squared error of the effect, averaged over the pool; see :func:`expected_errors`."""
+    return expected_errors(x, t, labelled, [labelled[:0]], rho, length, noise)[0]
 
-    V1 + V0 - 2 rho Cross: the two posterior variances, and the expected product of the two residuals. Each arm's
-    covariances with the pool are whitened by the Cholesky factor of its labels' gram matrix.
+
+def expected_errors(
+    x: Covariates, t: Arms, labelled: Indices, plans: Sequence[Some], rho: float, length: float, noise: float
+) -> list[float]:
+    """Expected squared error of the effect after each plan, mean over the pool, where each arm has its own process.
+
+    V1 + V0 - 2 rho Cross: the two posterior variances, and the expected product of the two residuals. With L_a the
+    Cholesky factor of the covariance of arm a's labels, and W_a = L_a^-1 K(labels, pool), the pool's sums are those of
+    1 - |W_a|^2 and of 1 - |W_1|^2 - |W_0|^2 + W_1' B W_0, where B = L_1^-1 K(treated, controls) L_0^-T; the last is the
+    sum of B * (W_1 W_0'), so that the pool is gone through once for all plans.
 
     Args:
         x: covariates of the pool, (n, d).
         t: treatment, (n,).
         labelled: indices of the labels; an arm may have none.
+        plans: indices of the labels that come on top, of each plan.
         rho: prior correlation of the two surfaces, which both have variance 1.
         length: length scale of the Matern-3/2 kernel.
         noise: variance of a label's noise.
     """
-    one, zero = (labelled[t[labelled] == arm] for arm in (1, 0))
-    roots = [cholesky(matern32(x[u], x[u], length) + noise * np.eye(len(u)), lower=True) for u in (one, zero)]
-    between = _whiten(roots[0], _whiten(roots[1], matern32(x[zero], x[one], length)).T)
-    total = 0.0
-    for k in range(0, len(x), _TARGETS):
-        part = x[k : k + _TARGETS]
-        v1, v0 = (_whiten(root, matern32(x[u], part, length)) for root, u in zip(roots, (one, zero), strict=True))
-        known1, known0 = (np.einsum("ij,ij->j", v, v) for v in (v1, v0))
-        shared = np.einsum("ij,ij->j", v1, between @ v0)
-        total += ((2 - known1 - known0) - 2 * rho * (1 - known1 - known0 + shared)).sum()
-    return float(total / len(x))
+    x = x - x.mean(axis=0)  # distances are differences of squares
+    zero, one = (
+        _Arm(x, labelled[t[labelled] == arm], [p[t[p] == arm] for p in plans], length, noise) for arm in (0, 1)
+    )
+    parts = [x[k : k + _TARGETS] for k in range(0, len(x), _TARGETS)]
+    known0, known1, shared = (
+        sum(sums) / len(x) for sums in zip(*(_sums(zero.whitened(z), one.whitened(z)) for z in parts), strict=True)
+    )
+    errors = []
+    for k in range(len(plans)):
+        at0, at1 = zero.rows[k], one.rows[k]
+        across = _matern(x[zero.labels[at0]], x[one.labels[at1]], length)
+        between = _whiten(one.roots[k], _whiten(zero.roots[k], across).T)  # (treated, controls)
+        known = known0[at0].sum() + known1[at1].sum()
+        product = 1 - known + (between * shared[np.ix_(at1, at0)]).sum()
+        errors.append(float(2 - known - 2 * rho * product))
+    return errors
+
+
+class _Arm:
+    """The labels of one arm, those of all plans behind those there are, and their whitened covariances with units.
+
+    Attributes:
+        labels: indices in the pool, (k,).
+        rows: places of each plan's labels among them, those there are first.
+        roots: Cholesky factor of each plan's labels' covariance.
+    """
+
+    def __init__(self, x: Covariates, old: Some, new: Sequence[Some], length: float, noise: float) -> None:
+        self.labels = np.concatenate([old, *new])
+        self._old, self._x, self._length = len(old), x[self.labels], length
+        ends = np.cumsum([len(old), *map(len, new)])
+        self.rows = [np.r_[: len(old), ends[k] : ends[k + 1]] for k in range(len(new))]
+        self.roots = [
+            cholesky(_matern(self._x[rows], self._x[rows], length) + noise * np.eye(len(rows)), lower=True)
+            for rows in self.rows
+        ]
+
+    def whitened(self, z: Centres) -> np.ndarray:
+        """L^-1 K(labels, z) of those there are, and below it the further rows of each plan, (k, m)."""
+        old, w = self._old, _matern(self._x, z, self._length)
+        w[:old] = _whiten(self.roots[0][:old, :old], w[:old])
+        for rows, root in zip(self.rows, self.roots, strict=True):
+            w[rows[old:]] = _whiten(root[old:, old:], w[rows[old:]] - root[old:, :old] @ w[:old])
+        return w
+
+
+def _sums(w0: np.ndarray, w1: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sums over units of the squares of each row, and of the products of an arm's rows with the other's."""
+    return np.square(w0).sum(axis=1), np.square(w1).sum(axis=1), w1 @ w0.T
+
+
+def _matern(a: Covariates, b: Centres, length: float) -> np.ndarray:
+    return matern32_of(squared_distances(a, b) / length**2)
 
 
 def _whiten(root: np.ndarray, columns: np.ndarray) -> np.ndarray:
