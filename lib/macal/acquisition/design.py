@@ -38,11 +38,14 @@ class _Design(Planned):
     """The unit with the largest gain, one at a time; ties to the lowest index.
 
     Attributes:
+        own: whether a label changes the gains of its own arm alone, where the surfaces are independent.
         targets: units of the pool whose effects are to be learned: so many drawn with a fixed seed, or all if fewer.
 
     Raises:
         ValueError: no target.
     """
+
+    own: ClassVar[bool] = True
 
     targets: int = 1000
 
@@ -63,9 +66,9 @@ class _Design(Planned):
 
     def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
         """See :meth:`Criterion.plan`."""
-        knowledge = self.knowledge(state)
+        knowledge, gains = self.knowledge(state), dict[int, np.ndarray]()
         for size in sizes:
-            picks = [knowledge.label(unit) for _ in range(size) if (unit := self._best(knowledge)) is not None]
+            picks = [unit for _ in range(size) if (unit := self._pick(knowledge, gains)) is not None]
             if not picks:
                 return
             yield np.array(picks, np.int64)
@@ -76,15 +79,21 @@ class _Design(Planned):
         targets = np.sort(np.random.default_rng(0).permutation(n)[: self.targets])
         return Knowledge(self.covariates(state), state.t, state.labelled, targets, self.prior(state))
 
-    def _best(self, knowledge: Knowledge) -> int | None:
+    def _pick(self, knowledge: Knowledge, gains: dict[int, np.ndarray]) -> int | None:
+        """Label the best candidate and return it; what its label leaves as it was stays in ``gains``, arm by arm."""
         best = []
         for arm in range(len(knowledge.units)):
             free = np.flatnonzero(knowledge.free[arm])
             if free.size:
-                gain = self.gain(knowledge, arm)[free]
-                k = int(gain.argmax())
-                best.append((-gain[k], int(knowledge.units[arm][free[k]])))
-        return min(best)[1] if best else None
+                gain = gains[arm] if arm in gains else gains.setdefault(arm, self.gain(knowledge, arm))
+                k = int(gain[free].argmax())
+                best.append((-gain[free[k]], int(knowledge.units[arm][free[k]]), arm))
+        if not best:
+            return None
+        _, unit, arm = min(best)
+        for changed in knowledge.linked(arm) if self.own else list(gains):
+            gains.pop(changed, None)
+        return knowledge.label(unit)
 
 
 @dataclass(frozen=True)
@@ -106,6 +115,8 @@ class ALC(_Design):
 @dataclass(frozen=True)
 class EpigTau(ALC):
     """Expected information about the effect, mean over targets of -1/2 log(1 - (a'c)^2 / (v a'Sa))."""
+
+    own: ClassVar[bool] = False
 
     def gain(self, knowledge: Knowledge, arm: int) -> Outcomes:
         """See :meth:`_Design.gain`."""

@@ -51,14 +51,14 @@ class Knowledge:
         self._rows: list[list[Covariances]] = [[table] for table in whitened]
         self.variance = [prior.variance[arm] - np.square(whitened[arm]).sum(axis=0) for arm in arms]
         self.cross = [
-            {s: self._kernel(self.units[arm], arm, targets, s) - whitened[arm].T @ told[s] for s in self._linked(arm)}
+            {s: self._kernel(self.units[arm], arm, targets, s) - whitened[arm].T @ told[s] for s in self.linked(arm)}
             for arm in arms
         ]
         self.target = {
-            (r, s): prior.between(r, s) - np.einsum("nm,nm->m", told[r], told[s]) for r in arms for s in self._linked(r)
+            (r, s): prior.between(r, s) - np.einsum("nm,nm->m", told[r], told[s]) for r in arms for s in self.linked(r)
         }
 
-    def _linked(self, arm: int) -> tuple[int, ...]:
+    def linked(self, arm: int) -> tuple[int, ...]:
         """Surfaces that a label of this arm says something about."""
         return (0, 1) if self._prior.rho else (arm,)
 
@@ -68,7 +68,7 @@ class Knowledge:
 
     def _whitened(self, labelled: Indices, targets: Rows, arm: int) -> tuple[Covariances, Covariances]:
         """Whitened covariances of the labels with the arm's candidates, and with its surface at the targets."""
-        known = labelled[np.isin(self._t[labelled], self._linked(arm))]
+        known = labelled[np.isin(self._t[labelled], self.linked(arm))]
         t = self._t[known]
         tables = self._kernel(known, t, self.units[arm], arm), self._kernel(known, t, targets, arm)
         if not len(known):
@@ -98,8 +98,8 @@ class Knowledge:
         self.free[arm][i] = False
         deviation = np.sqrt(self.query_variance(arm)[i])
         # covariances with the label, divided by its s.d.: a further row of what is whitened
-        told = {s: self.cross[arm][s][i] / deviation for s in self._linked(arm)}
-        rows = {b: self._covariance(arm, i, b) / deviation for b in self._linked(arm)}
+        told = {s: self.cross[arm][s][i] / deviation for s in self.linked(arm)}
+        rows = {b: self._covariance(arm, i, b) / deviation for b in self.linked(arm)}
         for b, row in rows.items():
             self._rows[b].append(row[None])
             self.variance[b] -= row**2
