@@ -18,11 +18,12 @@ from macal.models.compiled import fused
 from macal.models.network import Units
 
 torch.set_num_threads(1)
+torch._dynamo.config.recompile_limit = 3  # eight by default: as many would be compiled before one is refused
 graphs = lambda: torch._dynamo.utils.counters["stats"]["unique_graphs"]
 
 
 def batch(treatment):
-    settings = Due(width=8, depth=3, inducing=6, batch=10, steps=5, treatment=treatment, device="cpu")
+    settings = Due(width=8, depth=1, inducing=6, batch=10, steps=5, treatment=treatment, device="cpu")
     jobs = []
     for seed in range(3):
         x = torch.randn(30, 4, generator=torch.Generator().manual_seed(seed))
@@ -68,7 +69,7 @@ def in_a_thread_of_its_own(n):
         return pool.submit(fused(doubled), n).result().sum().item()
 
 
-found["sizes"] = [in_a_thread_of_its_own(n) for n in range(1, 10)]
+found["sizes"] = [in_a_thread_of_its_own(n) for n in range(1, 6)]
 print(json.dumps(found))
 """
 
@@ -97,5 +98,5 @@ def test_a_covariance_that_needs_more_jitter_is_factorised_without_the_graph(fou
     assert found["singular"] and case["gap"] < 1e-3
 
 
-def test_more_sizes_are_compiled_than_torch_allows_by_default(found):
-    assert found["sizes"] == [2 * n for n in range(1, 10)]  # torch gives up after eight
+def test_more_sizes_are_compiled_than_torch_is_told_to_allow(found):
+    assert found["sizes"] == [2 * n for n in range(1, 6)]
