@@ -266,6 +266,18 @@ def test_claims_are_sorted_filtered_and_found(visitor):
     assert not troubles, "\n".join(troubles)
 
 
+def test_a_figure_leads_to_its_data_and_headings_of_rows_are_words(visitor):
+    tab, troubles = visitor("desktop")
+    tab.goto("/notebooks/index.html")
+    table = tab.locator("#fig-front figcaption a.data", has_text="ibm_code").get_attribute("href")
+    columns = tab.request.get(f"/notebooks/{table}").text().splitlines()[0].split(",")
+    assert {"method", "replication", "labelled", "pehe"} <= {*columns}
+    tab.goto("/notebooks/instead.html")
+    headings = {text.strip() for text in tab.locator("th.index_name").all_text_contents()}
+    assert "criterion" in headings and not headings & {"method", "dataset"}
+    assert not troubles, "\n".join(troubles)
+
+
 def test_search_finds_a_word_of_the_book(visitor):
     tab, troubles = visitor("desktop")
     tab.goto("/search.html?q=treatment")
@@ -279,6 +291,8 @@ def test_a_page_without_formulas_is_light(site):
     for page in pages(site):
         links = {urlsplit(link).path for link in Page(site / page).links} - {""}
         files = {((site / page).parent / unquote(link)).resolve() for link in links}
+        text = (site / page).read_text(encoding="utf-8")
+        assert any(f.name == MATHJAX for f in files) == ('class="math ' in text), page
         loaded = [f for f in files if f.suffix in (".js", ".css", ".png", ".svg", ".woff2") and f.is_file()]
         if not any(f.name == MATHJAX for f in loaded):
             light += 1
