@@ -9,6 +9,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import cycle
 from pathlib import Path
 from threading import Thread
+from types import SimpleNamespace
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -16,7 +17,7 @@ import pytest
 from macal import plots
 from reproduction.book import ROOT
 from reproduction.figures import explorer
-from reproduction.site import MATHJAX
+from reproduction.site import MATHJAX, _drop_scripts
 
 DEVICES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
 # names of code in running text: methods, columns, what pandas prints for nothing
@@ -283,6 +284,17 @@ def test_search_finds_a_word_of_the_book(visitor):
     tab.goto("/search.html?q=treatment")
     tab.locator("#search-results li a").first.wait_for(timeout=10_000)
     assert not troubles, "\n".join(troubles)
+
+
+@pytest.mark.parametrize(
+    ("builder", "formulas", "left"), [("html", False, 0), ("html", True, 1), ("singlehtml", False, 1)]
+)
+def test_mathjax_is_loaded_where_there_are_formulas(builder, formulas, left):
+    math = SimpleNamespace(data={"has_equations": {"page": formulas}})
+    app = SimpleNamespace(builder=SimpleNamespace(name=builder), env=SimpleNamespace(get_domain=lambda name: math))
+    scripts = [SimpleNamespace(attributes={}, filename=f"_static/{MATHJAX}")]
+    _drop_scripts(app, "page", "", {"script_files": scripts}, None)
+    assert len(scripts) == left
 
 
 def test_a_page_without_formulas_is_light(site):

@@ -118,8 +118,9 @@ def _drop_scripts(app: Any, page: str, template: str, context: dict[str, Any], d
 
     Sphinx >= 7.2 emits inline scripts twice; a ``const`` met twice is a SyntaxError in the reader's browser.
     """
-    formulas, scripts = app.env.get_domain("math").data["has_equations"].get(page), context["script_files"]
-    scripts[:] = [script for script in scripts if formulas or MATHJAX not in str(script.filename)]
+    scripts, formulas = context["script_files"], app.env.get_domain("math").data["has_equations"]
+    if app.builder.name == "html" and not formulas.get(page):  # else all pages are one
+        scripts[:] = [script for script in scripts if MATHJAX not in str(script.filename)]
     scripts[:] = {script.attributes.get("body") or str(script.filename): script for script in scripts}.values()
 
 
