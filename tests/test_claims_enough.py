@@ -36,7 +36,7 @@ def given(monkeypatch):
 def test_calibration(given, held, word):
     given(made(held))
     found = enough.judge_calibration(RULES)
-    assert found.verdict == word and "exact GP, labels by macal" in found.evidence
+    assert found.verdict == word and "exact GP, labels by MACAL" in found.evidence
 
 
 def test_calibration_of_one_model_alone(given):

@@ -9,6 +9,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import cycle
 from pathlib import Path
 from threading import Thread
+from types import SimpleNamespace
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -16,7 +17,7 @@ import pytest
 from macal import plots
 from reproduction.book import ROOT
 from reproduction.figures import explorer
-from reproduction.site import MATHJAX
+from reproduction.site import MATHJAX, _drop_scripts
 
 DEVICES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
 # names of code in running text: methods, columns, what pandas prints for nothing
@@ -266,11 +267,34 @@ def test_claims_are_sorted_filtered_and_found(visitor):
     assert not troubles, "\n".join(troubles)
 
 
+def test_a_figure_leads_to_its_data_and_headings_of_rows_are_words(visitor):
+    tab, troubles = visitor("desktop")
+    tab.goto("/notebooks/index.html")
+    table = tab.locator("#fig-front figcaption a.data", has_text="ibm_code").get_attribute("href")
+    columns = tab.request.get(f"/notebooks/{table}").text().splitlines()[0].split(",")
+    assert {"method", "replication", "labelled", "pehe"} <= {*columns}
+    tab.goto("/notebooks/instead.html")
+    headings = {text.strip() for text in tab.locator("th.index_name").all_text_contents()}
+    assert "criterion" in headings and not headings & {"method", "dataset"}
+    assert not troubles, "\n".join(troubles)
+
+
 def test_search_finds_a_word_of_the_book(visitor):
     tab, troubles = visitor("desktop")
     tab.goto("/search.html?q=treatment")
     tab.locator("#search-results li a").first.wait_for(timeout=10_000)
     assert not troubles, "\n".join(troubles)
+
+
+@pytest.mark.parametrize(
+    ("builder", "formulas", "left"), [("html", False, 0), ("html", True, 1), ("singlehtml", False, 1)]
+)
+def test_mathjax_is_loaded_where_there_are_formulas(builder, formulas, left):
+    math = SimpleNamespace(data={"has_equations": {"page": formulas}})
+    app = SimpleNamespace(builder=SimpleNamespace(name=builder), env=SimpleNamespace(get_domain=lambda name: math))
+    scripts = [SimpleNamespace(attributes={}, filename=f"_static/{MATHJAX}")]
+    _drop_scripts(app, "page", "", {"script_files": scripts}, None)
+    assert len(scripts) == left
 
 
 def test_a_page_without_formulas_is_light(site):
@@ -279,6 +303,8 @@ def test_a_page_without_formulas_is_light(site):
     for page in pages(site):
         links = {urlsplit(link).path for link in Page(site / page).links} - {""}
         files = {((site / page).parent / unquote(link)).resolve() for link in links}
+        text = (site / page).read_text(encoding="utf-8")
+        assert any(f.name == MATHJAX for f in files) == ('class="math ' in text), page
         loaded = [f for f in files if f.suffix in (".js", ".css", ".png", ".svg", ".woff2") and f.is_file()]
         if not any(f.name == MATHJAX for f in loaded):
             light += 1

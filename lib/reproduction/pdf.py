@@ -30,7 +30,10 @@ def one_page(folder: Path) -> Path:
     command = [jupyter_book, "build", ROOT, "--builder", "singlehtml", "--path-output", folder, "--all"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     built = folder / "_build" / "singlehtml"
-    return Path(shutil.copy(built / "notebooks" / "index.html", built / "book.html"))  # its links start from the root
+    book, page = built / "book.html", (built / "notebooks" / "index.html").read_text(encoding="utf-8")
+    # its links start from the root, but for figures that one page takes from another
+    book.write_text(page.replace('src="../_images/', 'src="_images/'), encoding="utf-8")
+    return book
 
 
 def chromium() -> str:

@@ -3,15 +3,22 @@
 import importlib.metadata
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from docutils.parsers.rst.states import Inliner
 from sphinx import addnodes
+
+from reproduction.book import ROOT
 
 MATHJAX = "tex-svg-full.js"
 LEDGER = "notebooks/ledger"
+RECORDED, FILES = ROOT / "results", "_static/data"  # tables as recorded, and as readers get them
+READ = {".parquet": "read_parquet", ".csv": "read_csv"}  # functions of pandas
 CLAIM = re.compile(r"(?:^|(?<=[Cc]laim )|(?<=Verdict ))([A-Z][1-9][a-d]?)(?=[,:)])")  # where a page judges it
+INDEX_NAME = re.compile(r'(?<=<th class="index_name )(level\d" *>)([^<]*)(?=</th>)')  # of a table made by pandas
 # the theme loads all icons twice, as fonts and as a script, of the fonts uses one, and calls a list what has no items
 UNUSED = re.compile(
     r'<script src="[^"]*fontawesome[^"]*"></script>|<link rel="preload"[^>]*fa-(?:brands|regular)[^>]*>'
@@ -25,12 +32,14 @@ def setup(app: Any) -> dict[str, bool]:
     described: dict[str, str] = {}  # file of an image -> its alternative text
     app.connect("doctree-read", lambda _, doctree: described.update(_descriptions(doctree)))
     app.connect("doctree-resolved", lambda _, doctree, page: _describe_again(doctree, described))
+    app.connect("doctree-read", _name_rows)
     app.connect("doctree-resolved", _link_claims)
     app.connect("doctree-resolved", _expand_short_names)
-    app.connect("html-page-context", _drop_repeated_scripts, priority=900)
+    app.connect("html-page-context", _drop_scripts, priority=900)
     app.connect("build-finished", _copy_mathjax)
     app.connect("build-finished", _drop_unused)
     app.connect("build-finished", _write_results)
+    app.add_role("recorded", _recorded)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -57,6 +66,31 @@ def _link_claims(app: Any, doctree: nodes.document, page: str) -> None:
             text.parent.replace(text, parts)
 
 
+def _recorded(
+    role: str, raw: str, text: str, line: int, inliner: Inliner, options: object = None, content: Sequence[str] = ()
+) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+    """What a caption says of its data: {recorded}`ihdp_gp bench_*` names recorded tables and links each to its file."""
+    found = [sorted(p for p in RECORDED.glob(f"{name}.*") if p.suffix in READ) for name in text.split()]
+    if not all(found):
+        return [], [inliner.reporter.error(f"not recorded: some of {text}", line=line)]
+    said: list[nodes.Node] = [nodes.Text("Data: ")]
+    for place in (place for places in found for place in places):
+        file = nodes.literal(text=place.stem)
+        if inliner.document.settings.env.app.builder.name == "html":  # every page stands one folder below the root
+            file = nodes.reference("", "", file, internal=True, refuri=f"../{FILES}/{place.stem}.csv", classes=["data"])
+        said += [file, nodes.Text(", ")]
+    return [*said[:-1], nodes.Text(".")], []
+
+
+def _name_rows(app: Any, doctree: nodes.document) -> None:
+    """Let the heading of a table's rows be a word."""
+    from reproduction.figures.tables import words  # an import that takes seconds
+
+    for table in doctree.findall(lambda node: isinstance(node, nodes.raw) and "index_name" in node.astext()):
+        said = INDEX_NAME.sub(lambda found: f"{found[1]}{words(found[2])}", table.astext())
+        table.replace_self(nodes.raw("", said, format="html"))
+
+
 def _expand_short_names(app: Any, doctree: nodes.document, page: str) -> None:
     """Let the first use of each of the glossary's short names on a page say what it stands for."""
     if page == "book/glossary":
@@ -79,9 +113,14 @@ def _expand_short_names(app: Any, doctree: nodes.document, page: str) -> None:
             )
 
 
-def _drop_repeated_scripts(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Sphinx >= 7.2 emits inline scripts twice; a ``const`` met twice is a SyntaxError in the reader's browser."""
-    scripts = context["script_files"]
+def _drop_scripts(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Drop what a page does not need: a second copy of a script, and MathJax where only pages below it have formulas.
+
+    Sphinx >= 7.2 emits inline scripts twice; a ``const`` met twice is a SyntaxError in the reader's browser.
+    """
+    scripts, formulas = context["script_files"], app.env.get_domain("math").data["has_equations"]
+    if app.builder.name == "html" and not formulas.get(page):  # else all pages are one
+        scripts[:] = [script for script in scripts if MATHJAX not in str(script.filename)]
     scripts[:] = {script.attributes.get("body") or str(script.filename): script for script in scripts}.values()
 
 
@@ -102,8 +141,14 @@ def _drop_unused(app: Any, error: Exception | None) -> None:
 
 
 def _write_results(app: Any, error: Exception | None) -> None:
-    """What the page *The results, to explore* fetches."""
+    """What the page *The results, to explore* fetches, and the recorded tables."""
     if error is None and app.builder.format == "html":
+        import pandas as pd
+
         from reproduction.figures import explorer  # imports that take seconds
 
         Path(app.outdir, "_static", "play", "results.json").write_text(explorer.page(), encoding="utf-8")
+        Path(app.outdir, FILES).mkdir(exist_ok=True)
+        for place in (place for place in RECORDED.iterdir() if place.suffix in READ):
+            table = getattr(pd, READ[place.suffix])(place)
+            table.to_csv(Path(app.outdir, FILES, f"{place.stem}.csv"), index=False, float_format="%.6g")

@@ -162,9 +162,9 @@ def judge_regret(rules: Rules) -> Verdict:
     best = largest(logs).iloc[0]
     return Verdict(
         word,
-        f"{rows} of {ROWS} rows; {bad.sum()} of {len(METHODS)} criteria lose more than {GOAL:.0%} somewhere; the"
-        f" smallest largest regret is that of {best.name}: {best.regret:.2f} [{best.low:.2f}, {best.high:.2f}] to"
-        f" {best.rival} ({best.row})",
+        f"{rows} of {ROWS} rows; {bad.sum()} of {len(METHODS)} criteria lose more than {GOAL:.0%} somewhere; of"
+        f" the worst rows the smallest loss is that of {best.name} ({best.row}): log ratio"
+        f" {best.regret:.2f} [{best.low:.2f}, {best.high:.2f}] to {best.rival}",
     )
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
+from macal.acquisition import CRITERIA
 from macal.comparison import student
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, Word
@@ -114,7 +115,9 @@ def judge_calibration(rules: Rules) -> Verdict:
     if table.empty:
         return Verdict("not tested", "the table enough_ihdp is not recorded")
     found = calibration(table, rules)
-    told = ", ".join(f"{model}, labels by {method} {row.effects:.1%}" for (model, method), row in found.iterrows())
+    told = ", ".join(
+        f"{model}, labels by {CRITERIA[method].label} {row.effects:.1%}" for (model, method), row in found.iterrows()
+    )
     return Verdict(
         of_all(found["verdict"]), f"share of people whose interval holds their effect, mean over looks: {told}"
     )
@@ -140,5 +143,5 @@ def judge_stopping(rules: Rules) -> Verdict:
         of_all(words),
         f"{words.count('holds')} of {len(words)} rules by width stop too early in at most {TOO_EARLY:.0%} of campaigns,"
         f" {words.count('does not hold')} surely do not; worst {found['share'].max():.0%}, at width"
-        f" {worst[0]:g}, {worst[1]}, labels by {worst[2]}; rules by gain: {by_gain:.0%}",
+        f" {worst[0]:g}, {worst[1]}, labels by {CRITERIA[worst[2]].label}; rules by gain: {by_gain:.0%}",
     )

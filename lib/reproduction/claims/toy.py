@@ -13,6 +13,7 @@ from reproduction.claims.verdict import Verdict, Word, together
 
 SIMPLE = ("random", "uncertainty", "symmetry")  # the paper's 'three naive methods'
 PAPER = (*SIMPLE, "macal")
+SAID = {"pehe": "error", "wass": "distance", "var": "variance"}
 COLUMNS = {"pehe": "pehe", "wass": "surrogate", "var": "variance"}  # the published quantities, and our columns
 EARLY, LATE = (35, 65), (165, 265)  # labels
 
@@ -147,7 +148,7 @@ def judge_curves(rules: Rules = RULES, table: pd.DataFrame | None = None, sizes:
     table = results.load("toy") if table is None else table
     if table["replication"].nunique() < rules.minimum:
         return Verdict("not tested", f"fewer than {rules.minimum} recorded replications")
-    counts = inside(table)
+    counts = inside(table).rename(columns=SAID)
     good = counts >= sizes
     by_quantity = "; ".join(
         f"{quantity}: " + ", ".join(f"{method} {n}" for method, n in counts[quantity].items()) for quantity in counts

@@ -15,6 +15,12 @@ from reproduction.studies.weighted import LABELS, SIMULATIONS
 PROMISED, OFF = 0.95, 0.01  # coverage, and how far the measured one may be from it
 CLAIMED = 1 - 90 / 361  # of the labels, by Nwankwo et al. 2025
 KEYS = ["world", "design", "labelled"]
+NAMES = {
+    "srs": "simple random",
+    "macal": "MACAL, half uniform",
+    "ate": "worth for the average effect",
+    "informed": "the same, noise known",
+}
 
 
 def load(name: str = "weighted_ate") -> pd.DataFrame:
@@ -108,7 +114,8 @@ def judge_coverage(rules: Rules, name: str = "weighted_ate") -> Verdict:
     return Verdict(
         of_all(found["verdict"]),
         f"{SIMULATIONS} simulations each of {len(found)} designs: {told}; coverage {found['coverage'].min():.1%} to"
-        f" {found['coverage'].max():.1%}, farthest off {worst[1]!r} with {worst[2]} labels in {worst[0]!r}",
+        f" {found['coverage'].max():.1%}, farthest off: {NAMES.get(worst[1], worst[1])} with {worst[2]} labels in"
+        f" the world {worst[0]!r}",
     )
 
 

@@ -5,6 +5,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import TwoSlopeNorm
+from matplotlib.patheffects import withStroke
 
 from reproduction.theory import allocation
 
@@ -46,9 +47,9 @@ def places(table: pd.DataFrame, marker: str, ax: Axes, size: float = 46, named: 
     look = {"cmap": COLOURS, "norm": NORM, "edgecolor": "black", "linewidth": 0.8, "zorder": 3}
     ax.scatter(table["ratio"], table["natural"], size, table["gain"], marker=marker, **look)
     for name, row in table.iterrows() if named else ():
-        side = {"ha": "right", "xytext": (-6, 4)} if row["ratio"] > 4 else {"xytext": (5, 4)}
-        place = row["ratio"], row["natural"]
-        ax.annotate(str(name), place, textcoords="offset points", fontsize=8, zorder=4, **side)
+        place, above = (row["ratio"], row["natural"]), {"xytext": (0, 8), "textcoords": "offset points", "ha": "center"}
+        text = ax.annotate(str(name), place, fontsize=8, zorder=4, **above)
+        text.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
     return ax
 
 

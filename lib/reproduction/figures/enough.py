@@ -5,14 +5,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from macal.plots import style
+from reproduction.claims.weighted import NAMES
 
 COLOURS = {"srs": "0.45", "macal": "#D55E00", "ate": "#0072B2", "informed": "#009E73"}
-NAMES = {
-    "srs": "simple random",
-    "macal": "MACAL, half uniform",
-    "ate": "worth for the average effect",
-    "informed": "the same, noise known",
-}
 MODEL_COLOURS = {"exact GP": "#0072B2", "joint GP": "#D55E00"}
 LINES = {"macal": "-", "random": "--"}
 

@@ -29,3 +29,25 @@ def against_random(table: pd.DataFrame, methods: Sequence[str], axes: np.ndarray
         ax.label_outer()
         ax.set_title(f"{style(method).label}, n = {own['replication'].nunique()}", fontsize=9)
     return axes
+
+
+def each(table: pd.DataFrame, value: str, methods: Sequence[str], axes: np.ndarray) -> np.ndarray:
+    """Draw each method's mean with its interval in a panel of its own, over the other methods' means, which are thin.
+
+    Args:
+        table: ``method``, ``labelled``, ``replication`` and the value.
+        value: column on the vertical axis.
+        methods: one per panel; the panel of one that the table lacks is hidden.
+        axes: as many.
+    """
+    for ax, method in zip(axes, methods, strict=True):
+        own = table[table["method"] == method]
+        if own.empty:
+            ax.set_visible(False)
+            continue
+        for _, other in table[table["method"] != method].groupby("method"):
+            means = other.groupby("labelled")[value].mean()
+            ax.plot(means.index, means, color="0.75", linewidth=0.8)
+        curves(own, value, ax).set_xlabel("")
+        ax.axhline(0, color="0.5", linewidth=0.8)
+    return axes

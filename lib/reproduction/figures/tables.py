@@ -17,6 +17,11 @@ WORDS = {
     "counterpart": "distance to the nearest counterpart",
     "radius": "covering radius",
     "valid_loss": "validation loss",
+    "method": "criterion",
+    "dataset": "data set",
+    "rbf": "RBF",
+    "rq": "rational quadratic",
+    "matern-3/2": "Matérn-3/2",
 }
 PAD = "padding: 0.15em 0.6em"
 STYLE = [
