@@ -127,7 +127,7 @@ def studied(table: ParquetTable, columns: TableColumns, each: Each) -> tuple[Tab
     Raises:
         ValueError: missing or infinite values; values that are no categories.
     """
-    blocks = [one for part in each(seen, [(table, columns, s) for s in table.spans], "columns") for one in part]
+    blocks = [one for part in each(seen, [(table.part(s), columns, s) for s in table.spans], "columns") for one in part]
     n = len(table)
     numbers = np.array([block.numbers for block in blocks])
     gaps = {number.name: int(numbers[:, k, 0].sum()) for k, number in enumerate(columns.numbers)}
@@ -155,5 +155,5 @@ def _with(columns: TableColumns, fields: Any) -> TableColumns:
 
 
 def _total(table: ParquetTable, columns: TableColumns, each: Each, squared: bool) -> np.ndarray:
-    jobs = [(table, columns, spans, squared) for spans in table.spans]
+    jobs = [(table.part(spans), columns, spans, squared) for spans in table.spans]
     return added([one for part in each(sums, jobs, "columns") for one in part], len(table))

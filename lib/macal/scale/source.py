@@ -67,13 +67,13 @@ class BallSource:
     def covers(self, rule: BallRule, balls: int) -> list[Covered]:
         """Cover all blocks by about so many balls of each group."""
         most = min(max(_LEAST, balls // len(self.table.blocks)), _MOST)
-        jobs = [(self.table, self.columns, rule, most, spans) for spans in self.table.spans]
+        jobs = [(self.table.part(spans), self.columns, rule, most, spans) for spans in self.table.spans]
         return [one for part in self.each(covered, jobs, "covering") for one in part]
 
     def fetch(self, lists: Sequence[Rows]) -> list[np.ndarray]:
         """Covariates of rows of the table, for each list of rows; every block is read once."""
         rows, back = np.unique(np.concatenate(lists), return_inverse=True)
-        jobs = [(self.table, self.columns, *one) for one in self._by_block(rows)]
+        jobs = [(self.table.part([one[0]]), self.columns, *one) for one in self._by_block(rows)]
         x = np.concatenate(self.each(fetched, jobs, "opening"))
         return [x[one] for one in np.split(back, np.cumsum([len(one) for one in lists])[:-1])]
 
