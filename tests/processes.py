@@ -1,6 +1,7 @@
 """Processes of their own, forked from one that has imported the package and done nothing else: an import is slow."""
 
 import multiprocessing
+from contextlib import contextmanager
 
 # by default tqdm's lock is one that a killed process leaves to the system
 COMMAND = """
@@ -28,3 +29,15 @@ def forked(code, **names):
 def command(folder, *arguments):
     """Start a command of the package in a folder, as the leader of a session; the file ``stderr`` has what it says."""
     return forked(COMMAND, folder=str(folder), arguments=list(map(str, arguments)))
+
+
+@contextmanager
+def forked_workers():
+    """Fork the workers of Dask clusters from that process, too."""
+    import dask
+    import distributed  # noqa: F401  # its settings are read now, and stay
+
+    # Dask has a list of its own for that process to import: too late for it
+    forked("pass").join()
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        yield

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from processes import forked, forked_workers
 
 from macal.__main__ import main
 from macal.planner import large
@@ -15,8 +16,9 @@ from macal.planner.large import bytes_of, plan_large
 from macal.planner.people import Columns
 from macal.planner.planner import Planner
 from macal.planner.policy import Policy
-from macal.scale import parquet
+from macal.scale import parquet, workers
 from macal.scale.parquet import ParquetTable, added
+from macal.scale.workers import hands
 
 COLUMNS = Columns("free", identifier="person")
 POLICY = Policy(40, batch_size=10)
@@ -27,6 +29,7 @@ def small(monkeypatch, unchecked):
     monkeypatch.setattr(parquet, "BLOCK", 128)
     monkeypatch.setattr(large, "BALLS", 200)
     monkeypatch.setattr(large, "FIRST", 50)
+    monkeypatch.setattr(large, "PERSON", np.inf)  # never among people
 
 
 def people(n=1500, seed=0):
@@ -136,24 +139,79 @@ def test_the_command_plans_out_of_memory(small, tmp_path, capsys):
     assert "--report need the whole table in memory" in capsys.readouterr().err
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+DYING = """
+import os, signal
+with open({path!r}, "a") as file:
+    file.write(".")
+if os.path.getsize({path!r}) <= {deaths}:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+PEAK = """
+import resource
+def peak():
+    return 1000 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+from macal.planner import large
+large.PERSON, large._BASE = float("inf"), peak() + 1e8
+memory = large._BASE + 3e7
+found = large.plan_large(path, columns, policy, memory=memory, tolerance=1e-9)
+with open(told, "w") as file:
+    file.write(f"{found.balls} {peak() / memory}")
+"""
+on_a_cluster = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+
+
+def test_memory_is_kept(small, tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(12_000, 40))).add_prefix("number_").assign(free=np.arange(12_000) % 2)
+    path, told = written(table, tmp_path / "wide.parquet", 4000), tmp_path / "told"
+    forked(PEAK, path=path, columns=Columns("free"), policy=Policy(100), told=told).join()
+    balls, share = map(float, told.read_text().split())
+    assert 8_000 < balls < 12_000 and share < 1  # balls were opened until they were too many
+
+
+@on_a_cluster
+def test_a_job_may_see_more_workers_die_than_dask_allows(tmp_path):
+    path = tmp_path / "deaths"
+    with forked_workers(), hands("local", 1e9) as each:
+        assert each(exec, [DYING.format(path=str(path), deaths=5), "pass"], "dying") == [None, None]
+    assert len(path.read_text()) == 6
+
+
+@on_a_cluster
+def test_the_command_plans_on_a_cluster(small, tmp_path, monkeypatch):
+    for module in (large, workers):
+        monkeypatch.setattr(module, "processors", lambda: 2)
+    path = written(people(600), tmp_path / "people.parquet")
+    given = [str(path), "--treatment", "free", "--budget", "20", "--id", "person", "--memory", "4GB"]
+    with forked_workers():
+        assert main(["plan", *given, "-o", str(tmp_path / "cluster.csv"), "--scheduler", "local"]) == 0
+    assert main(["plan", *given, "-o", str(tmp_path / "alone.csv")]) == 0
+    assert (tmp_path / "cluster.csv").read_bytes() == (tmp_path / "alone.csv").read_bytes()
+
+
+@on_a_cluster
 def test_killed_workers_cost_their_parts_alone(small, tmp_path):
     from distributed import Client, LocalCluster
 
-    path, policy = written(people(6000), tmp_path / "people.parquet", 500), Policy(40, "qhte")
+    path, policy = written(people(1500), tmp_path / "people.parquet", 300), Policy(20, "qhte")
     alone = plan_large(path, COLUMNS, policy, tolerance=0.1)
     over, deaths = threading.Event(), []
 
-    def kill(client):
-        while not over.wait(2.0) and not deaths:
-            deaths.append(sorted(client.run(os.getpid).values())[0])
-            os.kill(deaths[-1], signal.SIGKILL)
+    def kill(nannies, client):
+        while not over.wait(0.01) and not deaths:
+            busy = [address for address, jobs in client.processing().items() if jobs]
+            deaths.extend([nanny.pid for nanny in nannies if nanny.worker_address in busy][:1])
+        os.kill(deaths[0], signal.SIGKILL)
 
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
-        killer = threading.Thread(target=kill, args=(client,), daemon=True)
+    with (
+        forked_workers(),
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        killer = threading.Thread(target=kill, args=(list(cluster.workers.values()), client), daemon=True)
         killer.start()
         found = plan_large(path, COLUMNS, policy, cluster.scheduler_address, tolerance=0.1)
         over.set()
         killer.join()
-    assert len(deaths) == 1
+        assert deaths[0] not in client.run(os.getpid).values()
     pd.testing.assert_frame_equal(found.people, alone.people)

@@ -52,6 +52,11 @@ class TableColumns:
         others = [self.treatment] if self.outcome is None else [self.treatment, self.outcome]
         return [*(number.name for number in self.numbers), *self.categories, *others]
 
+    @property
+    def width(self) -> int:
+        """Covariates as they are encoded."""
+        return len(self.numbers) + sum(len(known) - (len(known) == 2) for known in self.categories.values())
+
     def encoded(self, table: Any) -> Covariates:
         """Covariates of a block, (n, d): numbers first, then categories as 0/1 columns."""
         x = [np.zeros((table.num_rows, 0))]
