@@ -1,6 +1,8 @@
 """Processes of their own, forked from one that has imported the package and done nothing else: an import is slow."""
 
 import multiprocessing
+import os
+import signal
 from contextlib import contextmanager
 
 # by default tqdm's lock is one that a killed process leaves to the system
@@ -41,3 +43,12 @@ def forked_workers():
     forked("pass").join()
     with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
         yield
+
+
+def deadly(job):
+    """Call a function with a job; where a file is named that is not there, make it and kill this process instead."""
+    call, arguments, mark = job
+    if mark is not None and not os.path.exists(mark):
+        open(mark, "x").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return call(arguments)

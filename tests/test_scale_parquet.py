@@ -1,14 +1,12 @@
 """Plans of Parquet files out of memory: those of the planner, whatever the layout of the file and whoever works."""
 
-import os
-import signal
-import threading
+from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from processes import forked, forked_workers
+from processes import deadly, forked, forked_workers
 
 from macal.__main__ import main
 from macal.planner import large
@@ -189,29 +187,26 @@ def test_the_command_plans_on_a_cluster(small, tmp_path, monkeypatch):
     assert (tmp_path / "cluster.csv").read_bytes() == (tmp_path / "alone.csv").read_bytes()
 
 
+@pytest.mark.parametrize("deaths", [3])
 @on_a_cluster
-def test_killed_workers_cost_their_parts_alone(small, tmp_path):
-    from distributed import Client, LocalCluster
-
+def test_killed_workers_cost_their_parts_alone(small, tmp_path, monkeypatch, deaths):
     path, policy = written(people(1500), tmp_path / "people.parquet", 300), Policy(20, "qhte")
     alone = plan_large(path, COLUMNS, policy, tolerance=0.1)
-    over, deaths = threading.Event(), []
+    marks = [tmp_path / f"death {k}" for k in range(deaths)]
+    waiting = iter(marks)
 
-    def kill(nannies, client):
-        while not over.wait(0.01) and not deaths:
-            busy = [address for address, jobs in client.processing().items() if jobs]
-            deaths.extend([nanny.pid for nanny in nannies if nanny.worker_address in busy][:1])
-        os.kill(deaths[0], signal.SIGKILL)
+    @contextmanager
+    def killed(scheduler, memory):
+        with hands(scheduler, memory) as each:
+            # of the jobs done together, whoever is the second ends its worker
+            yield lambda call, jobs, what: each(
+                deadly, [(call, job, next(waiting, None) if k == 1 else None) for k, job in enumerate(jobs)], what
+            )
 
-    with (
-        forked_workers(),
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-        Client(cluster) as client,
-    ):
-        killer = threading.Thread(target=kill, args=(list(cluster.workers.values()), client), daemon=True)
-        killer.start()
-        found = plan_large(path, COLUMNS, policy, cluster.scheduler_address, tolerance=0.1)
-        over.set()
-        killer.join()
-        assert deaths[0] not in client.run(os.getpid).values()
+    monkeypatch.setattr(large, "hands", killed)
+    for module in (large, workers):
+        monkeypatch.setattr(module, "processors", lambda: 2)
+    with forked_workers():
+        found = plan_large(path, COLUMNS, policy, "local", tolerance=0.1)
     pd.testing.assert_frame_equal(found.people, alone.people)
+    assert all(mark.exists() for mark in marks)
