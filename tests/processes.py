@@ -1,6 +1,9 @@
 """Processes of their own, forked from one that has imported the package and done nothing else: an import is slow."""
 
 import multiprocessing
+import os
+import signal
+from contextlib import contextmanager
 
 # by default tqdm's lock is one that a killed process leaves to the system
 COMMAND = """
@@ -28,3 +31,24 @@ def forked(code, **names):
 def command(folder, *arguments):
     """Start a command of the package in a folder, as the leader of a session; the file ``stderr`` has what it says."""
     return forked(COMMAND, folder=str(folder), arguments=list(map(str, arguments)))
+
+
+@contextmanager
+def forked_workers():
+    """Fork the workers of Dask clusters from that process, too."""
+    import dask
+    import distributed  # noqa: F401  # its settings are read now, and stay
+
+    # Dask has a list of its own for that process to import: too late for it
+    forked("pass").join()
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        yield
+
+
+def deadly(job):
+    """Call a function with a job; where a file is named that is not there, make it and kill this process instead."""
+    call, arguments, mark = job
+    if mark is not None and not os.path.exists(mark):
+        open(mark, "x").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return call(arguments)

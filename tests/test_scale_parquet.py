@@ -1,13 +1,12 @@
 """Plans of Parquet files out of memory: those of the planner, whatever the layout of the file and whoever works."""
 
-import os
-import signal
-import threading
+from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from processes import deadly, forked, forked_workers
 
 from macal.__main__ import main
 from macal.planner import large
@@ -15,8 +14,9 @@ from macal.planner.large import bytes_of, plan_large
 from macal.planner.people import Columns
 from macal.planner.planner import Planner
 from macal.planner.policy import Policy
-from macal.scale import parquet
+from macal.scale import parquet, workers
 from macal.scale.parquet import ParquetTable, added
+from macal.scale.workers import hands
 
 COLUMNS = Columns("free", identifier="person")
 POLICY = Policy(40, batch_size=10)
@@ -27,6 +27,7 @@ def small(monkeypatch, unchecked):
     monkeypatch.setattr(parquet, "BLOCK", 128)
     monkeypatch.setattr(large, "BALLS", 200)
     monkeypatch.setattr(large, "FIRST", 50)
+    monkeypatch.setattr(large, "PERSON", np.inf)  # never among people
 
 
 def people(n=1500, seed=0):
@@ -136,24 +137,76 @@ def test_the_command_plans_out_of_memory(small, tmp_path, capsys):
     assert "--report need the whole table in memory" in capsys.readouterr().err
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
-def test_killed_workers_cost_their_parts_alone(small, tmp_path):
-    from distributed import Client, LocalCluster
+DYING = """
+import os, signal
+with open({path!r}, "a") as file:
+    file.write(".")
+if os.path.getsize({path!r}) <= {deaths}:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+PEAK = """
+import resource
+def peak():
+    return 1000 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+from macal.planner import large
+large.PERSON, large._BASE = float("inf"), peak() + 1e8
+memory = large._BASE + 3e7
+found = large.plan_large(path, columns, policy, memory=memory, tolerance=1e-9)
+with open(told, "w") as file:
+    file.write(f"{found.balls} {peak() / memory}")
+"""
+on_a_cluster = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 
-    path, policy = written(people(6000), tmp_path / "people.parquet", 500), Policy(40, "qhte")
+
+def test_memory_is_kept(small, tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(12_000, 40))).add_prefix("number_").assign(free=np.arange(12_000) % 2)
+    path, told = written(table, tmp_path / "wide.parquet", 4000), tmp_path / "told"
+    forked(PEAK, path=path, columns=Columns("free"), policy=Policy(100), told=told).join()
+    balls, share = map(float, told.read_text().split())
+    assert 8_000 < balls < 12_000 and share < 1  # balls were opened until they were too many
+
+
+@on_a_cluster
+def test_a_job_may_see_more_workers_die_than_dask_allows(tmp_path):
+    path = tmp_path / "deaths"
+    with forked_workers(), hands("local", 1e9) as each:
+        assert each(exec, [DYING.format(path=str(path), deaths=5), "pass"], "dying") == [None, None]
+    assert len(path.read_text()) == 6
+
+
+@on_a_cluster
+def test_the_command_plans_on_a_cluster(small, tmp_path, monkeypatch):
+    for module in (large, workers):
+        monkeypatch.setattr(module, "processors", lambda: 2)
+    path = written(people(600), tmp_path / "people.parquet")
+    given = [str(path), "--treatment", "free", "--budget", "20", "--id", "person", "--memory", "4GB"]
+    with forked_workers():
+        assert main(["plan", *given, "-o", str(tmp_path / "cluster.csv"), "--scheduler", "local"]) == 0
+    assert main(["plan", *given, "-o", str(tmp_path / "alone.csv")]) == 0
+    assert (tmp_path / "cluster.csv").read_bytes() == (tmp_path / "alone.csv").read_bytes()
+
+
+@pytest.mark.parametrize("deaths", [3])
+@on_a_cluster
+def test_killed_workers_cost_their_parts_alone(small, tmp_path, monkeypatch, deaths):
+    path, policy = written(people(1500), tmp_path / "people.parquet", 300), Policy(20, "qhte")
     alone = plan_large(path, COLUMNS, policy, tolerance=0.1)
-    over, deaths = threading.Event(), []
+    marks = [tmp_path / f"death {k}" for k in range(deaths)]
+    waiting = iter(marks)
 
-    def kill(client):
-        while not over.wait(2.0) and not deaths:
-            deaths.append(sorted(client.run(os.getpid).values())[0])
-            os.kill(deaths[-1], signal.SIGKILL)
+    @contextmanager
+    def killed(scheduler, memory):
+        with hands(scheduler, memory) as each:
+            # of the jobs done together, whoever is the second ends its worker
+            yield lambda call, jobs, what: each(
+                deadly, [(call, job, next(waiting, None) if k == 1 else None) for k, job in enumerate(jobs)], what
+            )
 
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
-        killer = threading.Thread(target=kill, args=(client,), daemon=True)
-        killer.start()
-        found = plan_large(path, COLUMNS, policy, cluster.scheduler_address, tolerance=0.1)
-        over.set()
-        killer.join()
-    assert len(deaths) == 1
+    monkeypatch.setattr(large, "hands", killed)
+    for module in (large, workers):
+        monkeypatch.setattr(module, "processors", lambda: 2)
+    with forked_workers():
+        found = plan_large(path, COLUMNS, policy, "local", tolerance=0.1)
     pd.testing.assert_frame_equal(found.people, alone.people)
+    assert all(mark.exists() for mark in marks)

@@ -87,9 +87,12 @@ def dask_client(scheduler: str, processes: int, doing: str, **options: Any) -> I
         options: of a cluster that is started here.
     """
     with needed("distributed", doing):
+        import dask
         from distributed import Client, LocalCluster
 
     settings = {"n_workers": processes, "threads_per_worker": 1, "dashboard_address": None, **options}
     cluster = LocalCluster(**settings) if scheduler == "local" else None
-    with cluster or nullcontext(), Client(cluster or scheduler) as client:
+    # by default one that dies twice within 15 seconds, or starts more slowly, is given up: with none left, all waits
+    patient = dask.config.set({"distributed.deploy.lost-worker-timeout": "1 day"})
+    with patient, cluster or nullcontext(), Client(cluster or scheduler) as client:
         yield client

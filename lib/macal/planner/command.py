@@ -76,7 +76,7 @@ def _large(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("--scheduler", help='Parquet out of memory, on Dask: "local", or the address of a scheduler')
     add("--memory", help="of a plan out of memory: 8GB (default), 500MB")
-    add("--tolerance", type=float, help="of a plan out of memory: how far from the best a pick may be (default: 0.01)")
+    add("--tolerance", type=float, help="of such a plan: how far from the best a pick may be (default: told only)")
 
 
 def _add_plan(command: argparse.ArgumentParser) -> None:

@@ -27,6 +27,7 @@ FIRST = 2**13  # of a group, before any is opened: balls near each other are mer
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 _BASE = 5e8  # bytes of a process that has done nothing yet
 _BALL = 1_000  # bytes of a ball, beside its covariates
+PERSON = 1_000  # bytes of a person in the exact search, beside her covariates; they are held three times
 _REFUSED = ("response", "cluster", "exclude", "include")
 _TYPES = {"bool": "category", "string": "category", "large_string": "category"}
 
@@ -54,7 +55,7 @@ class LargePlan:
         people: one row per unit, in the order in which they are to be asked: her name, ``round``, the treatment,
             ``cost`` and ``within``, by how much at most the best pick of that moment scores more.
         roles: what the columns of the table are.
-        balls: in the end, of all arms.
+        balls: in the end, of all arms; people, where the search was among these.
     """
 
     people: pd.DataFrame
@@ -68,7 +69,7 @@ def plan_large(
     policy: Policy,
     scheduler: str | None = None,
     memory: float = 8e9,
-    tolerance: float = 0.01,
+    tolerance: float = np.inf,
 ) -> LargePlan:
     """Plan a table in Parquet out of memory.
 
@@ -78,9 +79,11 @@ def plan_large(
             values.
         policy: money, rounds and criterion.
         scheduler: None for this process, "local" for a Dask cluster started here, or the address of another.
-        memory: of this process and all that it starts, bytes.
+        memory: of this process and all that it starts, bytes. A row group must fit in, and balls take half of what
+            Python and its libraries leave, but two bytes a row of the table come on top.
         tolerance: of a score, in standard deviations of the covariates: balls are opened until a pick is so close to
-            the best, as far as the memory goes; 0 for the exact plan.
+            the best, as far as the memory goes; infinite for none; 0 for the exact plan, which is sought among people
+            where their covariates fit into memory, and else among balls.
 
     Raises:
         UnknownName: a column that the table does not have.
@@ -101,10 +104,15 @@ def plan_large(
         source = BallSource(table, _arms(chosen, columns.reference), each)
         check_arms(criterion, np.arange(len(source.columns.arms)))
         sizes = _sizes(policy, criterion, float(columns.cost), len(table) - known)
-        campaign = _begin(source, rule, sum(sizes), tolerance, share - _BASE)
-        batches = [campaign.batch(size) for size in sizes]
+        if not tolerance and len(table) * (24 * source.columns.width + PERSON) < share - _BASE:
+            balls = len(table)
+            batches = [[Pick(tuple(one.tolist()), np.nan, 0.0)] for one in criterion.plan(source.pool(), sizes)]
+        else:
+            campaign = _begin(source, rule, sum(sizes), tolerance, share - _BASE)
+            batches = [campaign.batch(size) for size in sizes]
+            balls = sum(map(len, campaign.arms))
         people = _people(source, batches, identifier, columns)
-    return LargePlan(people, roles, sum(map(len, campaign.arms)))
+    return LargePlan(people, roles, balls)
 
 
 def _sizes(policy: Policy, criterion: Criterion, cost: float, free: int) -> list[int]:

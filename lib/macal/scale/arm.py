@@ -141,7 +141,8 @@ class BallArm:
     def take(self, k: int) -> int:
         """Label a centre and return its row; a twin, where there is one, takes its place."""
         balls, row = self.balls, int(self.balls.rows[k])
-        self._labels.append(balls.x[k])
+        # a view would keep a whole list of balls that is out of date
+        self._labels.append(balls.x[k].copy())
         np.minimum(self._d2, folded(np.square(balls.x - balls.x[k])), out=self._d2)
         self.n_free -= 1
         if balls.radius[k] == 0 and self.more[k]:

@@ -52,6 +52,11 @@ class TableColumns:
         others = [self.treatment] if self.outcome is None else [self.treatment, self.outcome]
         return [*(number.name for number in self.numbers), *self.categories, *others]
 
+    @property
+    def width(self) -> int:
+        """Covariates as they are encoded."""
+        return len(self.numbers) + sum(len(known) - (len(known) == 2) for known in self.categories.values())
+
     def encoded(self, table: Any) -> Covariates:
         """Covariates of a block, (n, d): numbers first, then categories as 0/1 columns."""
         x = [np.zeros((table.num_rows, 0))]
@@ -127,7 +132,7 @@ def studied(table: ParquetTable, columns: TableColumns, each: Each) -> tuple[Tab
     Raises:
         ValueError: missing or infinite values; values that are no categories.
     """
-    blocks = [one for part in each(seen, [(table, columns, s) for s in table.spans], "columns") for one in part]
+    blocks = [one for part in each(seen, [(table.part(s), columns, s) for s in table.spans], "columns") for one in part]
     n = len(table)
     numbers = np.array([block.numbers for block in blocks])
     gaps = {number.name: int(numbers[:, k, 0].sum()) for k, number in enumerate(columns.numbers)}
@@ -155,5 +160,5 @@ def _with(columns: TableColumns, fields: Any) -> TableColumns:
 
 
 def _total(table: ParquetTable, columns: TableColumns, each: Each, squared: bool) -> np.ndarray:
-    jobs = [(table, columns, spans, squared) for spans in table.spans]
+    jobs = [(table.part(spans), columns, spans, squared) for spans in table.spans]
     return added([one for part in each(sums, jobs, "columns") for one in part], len(table))

@@ -4,9 +4,11 @@ Blocks depend on the number of rows alone, not on files, row groups or workers: 
 NumPy adds up so many numbers, so that sums of blocks, added up along the tree, have the very bits of ``np.sum``.
 """
 
+import os
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +94,12 @@ class ParquetTable:
         place = np.searchsorted(stops, [start for start, _ in self.blocks], side="right")
         return [[self.blocks[k] for k in np.flatnonzero(place == group)] for group in np.unique(place)]
 
+    def part(self, spans: Sequence[Span]) -> "ParquetTable":
+        """The table as one needs it who reads some blocks, ascending: their row groups alone."""
+        first = bisect_right(self.groups, spans[0][0], key=lambda group: group.stop)
+        last = bisect_left(self.groups, spans[-1][1], key=lambda group: group.start)
+        return ParquetTable(self.path, self.groups[first:last], {})
+
     def check_memory(self, memory: float) -> None:
         """Refuse row groups of which a worker cannot hold one.
 
@@ -119,12 +127,11 @@ class ParquetTable:
         held: tuple[RowGroup, Any] | None = None
         for start, stop in spans:
             parts = []
-            for group in self.groups:
-                if group.start < stop and start < group.stop:
-                    if held is None or held[0] != group:
-                        held = group, _decoded(group, columns)
-                    first = max(start - group.start, 0)
-                    parts.append(held[1].slice(first, min(stop, group.stop) - group.start - first))
+            for group in self.part([(start, stop)]).groups:
+                if held is None or held[0] != group:
+                    held = group, _decoded(group, columns)
+                first = max(start - group.start, 0)
+                parts.append(held[1].slice(first, min(stop, group.stop) - group.start - first))
             yield pa.concat_tables(parts)
 
 
@@ -133,9 +140,19 @@ def _opened(path: str | Path) -> Any:
         import pyarrow as pa
         from pyarrow import parquet
     try:
-        return parquet.ParquetFile(path, page_checksum_verification=True)
+        changed = os.stat(path)
+        footer = _footer(str(path), changed.st_mtime_ns, changed.st_size)
+        return parquet.ParquetFile(path, metadata=footer, page_checksum_verification=True)
     except pa.ArrowInvalid as error:
         raise ValueError(f"{path} cannot be read as Parquet: {' '.join(str(error).split())}") from error
+
+
+@lru_cache(maxsize=8)
+def _footer(path: str, changed: int, size: int) -> Any:
+    """What a file says of its row groups; of many it is long, and each of them asks for it."""
+    from pyarrow import parquet
+
+    return parquet.read_metadata(path)
 
 
 def _decoded(group: RowGroup, columns: Sequence[str]) -> Any:

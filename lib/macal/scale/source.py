@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from macal.acquisition import PoolState
 from macal.scale.columns import TableColumns
 from macal.scale.cover import BlockCover, cover_block
 from macal.scale.parquet import ParquetTable, Span
 from macal.scale.rules import BallRule
 from macal.scale.workers import Each
-from macal.shapes import Covariates, Rows
+from macal.shapes import Arms, Covariates, Rows
 
 _LEAST, _MOST = 8, 2048  # balls of a group of a block
 
@@ -50,6 +51,13 @@ def fetched(job: tuple[ParquetTable, TableColumns, Span, Rows]) -> Covariates:
     return columns.encoded(part.take(rows - span[0]))
 
 
+def whole(job: tuple[ParquetTable, TableColumns, Sequence[Span]]) -> list[tuple[Covariates, Arms, np.ndarray]]:
+    """Covariates, arms and whose outcome is known, of some blocks."""
+    table, columns, spans = job
+    parts = table.read(columns.names, spans)
+    return [(columns.encoded(part), columns.arm_of(part), columns.is_known(part)) for part in parts]
+
+
 @dataclass(frozen=True, eq=False)
 class BallSource:
     """What is asked of a table while it is planned.
@@ -67,13 +75,20 @@ class BallSource:
     def covers(self, rule: BallRule, balls: int) -> list[Covered]:
         """Cover all blocks by about so many balls of each group."""
         most = min(max(_LEAST, balls // len(self.table.blocks)), _MOST)
-        jobs = [(self.table, self.columns, rule, most, spans) for spans in self.table.spans]
+        jobs = [(self.table.part(spans), self.columns, rule, most, spans) for spans in self.table.spans]
         return [one for part in self.each(covered, jobs, "covering") for one in part]
+
+    def pool(self) -> PoolState:
+        """Everybody, for a search in memory."""
+        jobs = [(self.table.part(spans), self.columns, spans) for spans in self.table.spans]
+        parts = [one for part in self.each(whole, jobs, "reading") for one in part]
+        x, t, known = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return PoolState(x, t, np.flatnonzero(known))
 
     def fetch(self, lists: Sequence[Rows]) -> list[np.ndarray]:
         """Covariates of rows of the table, for each list of rows; every block is read once."""
         rows, back = np.unique(np.concatenate(lists), return_inverse=True)
-        jobs = [(self.table, self.columns, *one) for one in self._by_block(rows)]
+        jobs = [(self.table.part([one[0]]), self.columns, *one) for one in self._by_block(rows)]
         x = np.concatenate(self.each(fetched, jobs, "opening"))
         return [x[one] for one in np.split(back, np.cumsum([len(one) for one in lists])[:-1])]
 

@@ -6,11 +6,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from macal.campaigns.workers import dask_client
-from macal.optional import needed
 from macal.progress import progress
 
 Each = Callable[[Callable[[Any], Any], Sequence[Any], str], list[Any]]  # call, jobs, what is done -> results in order
-_DEATHS = 100  # of workers that one job may see: whoever kills workers is no fault of the job
+_TRIES = 8  # of a job that died with its workers, each time with as many as the scheduler has patience for (Dask: 4)
 
 
 @contextmanager
@@ -27,26 +26,30 @@ def hands(scheduler: str | None, memory: float) -> Iterator[Each]:
     if scheduler is None:
         yield lambda call, jobs, what: list(_counted(map(call, jobs), len(jobs), what))
         return
-    doing = "plans on a cluster"
-    with needed("distributed", doing):
-        import dask
-
-    with (
-        dask.config.set({"distributed.scheduler.allowed-failures": _DEATHS}),
-        dask_client(scheduler, processors(), doing, memory_limit=int(memory)) as client,
-    ):
+    with dask_client(scheduler, processors(), "plans on a cluster", memory_limit=int(memory)) as client:
         yield lambda call, jobs, what: _on(client, call, jobs, what)
 
 
 def _on(client: Any, call: Callable[[Any], Any], jobs: Sequence[Any], what: str) -> list[Any]:
-    from distributed import as_completed
+    from distributed import KilledWorker, as_completed
 
     futures = client.map(call, jobs, pure=False)
-    place = {future.key: k for k, future in enumerate(futures)}
+    place, deaths = {future.key: k for k, future in enumerate(futures)}, [0] * len(jobs)
     results: list[Any] = [None] * len(jobs)
+    done = as_completed(futures)
     with progress(len(jobs), what, "part") as bar:
-        for future in as_completed(futures):
-            results[place[future.key]] = future.result()
+        for future in done:
+            k = place[future.key]
+            try:
+                results[k] = future.result()
+            except KilledWorker:
+                deaths[k] += 1
+                if deaths[k] == _TRIES:
+                    raise
+                again = client.submit(call, jobs[k], pure=False)
+                place[again.key] = k
+                done.add(again)
+                continue
             future.release()
             bar.update(1)
     return results
