@@ -150,7 +150,7 @@ def peak():
     return 1000 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 from macal.planner import large
 large.PERSON, large._BASE = float("inf"), peak() + 1e8
-memory = large._BASE + 3e7
+memory = large._BASE + 1.5e7
 found = large.plan_large(path, columns, policy, memory=memory, tolerance=1e-9)
 with open(told, "w") as file:
     file.write(f"{found.balls} {peak() / memory}")
@@ -160,11 +160,11 @@ on_a_cluster = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::De
 
 def test_memory_is_kept(small, tmp_path):
     rng = np.random.default_rng(0)
-    table = pd.DataFrame(rng.normal(size=(12_000, 40))).add_prefix("number_").assign(free=np.arange(12_000) % 2)
-    path, told = written(table, tmp_path / "wide.parquet", 4000), tmp_path / "told"
+    table = pd.DataFrame(rng.normal(size=(6000, 60))).add_prefix("number_").assign(free=np.arange(6000) % 2)
+    path, told = written(table, tmp_path / "wide.parquet", 2000), tmp_path / "told"
     forked(PEAK, path=path, columns=Columns("free"), policy=Policy(100), told=told).join()
     balls, share = map(float, told.read_text().split())
-    assert 8_000 < balls < 12_000 and share < 1  # balls were opened until they were too many
+    assert 4000 < balls < 6000 and share < 1  # balls were opened until they were too many
 
 
 @on_a_cluster
