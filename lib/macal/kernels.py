@@ -22,7 +22,7 @@ SMALLEST = 1e-15  # squared distance whose root is taken: that of 0 has no gradi
 JITTER = 1e-12  # relative to the mean diagonal: far below any variance of interest, far above rounding
 
 Squared = Float[np.ndarray, "..."]
-PerCentre = Float[np.ndarray, "m"]
+Norms = Float[np.ndarray, "m"]
 Tensor = Float[torch.Tensor, "..."]
 Array = TypeVar("Array", Float[np.ndarray, "..."], Tensor)
 
@@ -61,7 +61,7 @@ def matern32_of(squared: Squared) -> Squared:
     return (1 + r) * np.exp(-r)
 
 
-def squared_distances(a: Covariates, b: Centres, norms: PerCentre | None = None) -> Cross:
+def squared_distances(a: Covariates, b: Centres, norms: Norms | None = None) -> Cross:
     """|a - b|^2 by one product of matrices, (n, m): faster than one by one, and as exact as |a|^2 + |b|^2 is.
 
     Args:

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from macal.kernels import rbf_of, squared_distances
+from macal.kernels import Norms, rbf_of, squared_distances
 from macal.shapes import Arms, Centres, Covariates, Cross, Outcomes, Pair, PairCov
 
 PerArm = Sequence[float | int] | Float[np.ndarray, "2"]
 Surfaces = Int[np.ndarray, "..."]
 PerCentre = Int[np.ndarray, "m"]
-PerPlace = Float[np.ndarray, "m"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +73,7 @@ class Prior:
         return np.sqrt(self.variance[r] * self.variance[s]) * np.where(np.equal(r, s), 1.0, self.rho)
 
     def covariance(
-        self, x: Covariates, r: int | Arms, z: Centres, s: int | PerCentre, norms: PerPlace | None = None
+        self, x: Covariates, r: int | Arms, z: Centres, s: int | PerCentre, norms: Norms | None = None
     ) -> Cross:
         """Cov(f_r(x), f_s(z)), (n, m); an arm for all places or one for each; independent surfaces are not mixed.
 

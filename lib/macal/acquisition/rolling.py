@@ -22,7 +22,7 @@ from macal.arguments import as_count
 from macal.kernels import matern32_of, squared_distances
 from macal.shapes import Arms, Centres, Covariates, Indices
 
-Some = Int[np.ndarray, "_"]
+SomeUnits = Int[np.ndarray, "_"]
 
 _TARGETS = 4096  # units judged at a time
 _TIE = 1e-9  # relative difference of errors that is rounding
@@ -110,7 +110,7 @@ def expected_error(x: Covariates, t: Arms, labelled: Indices, rho: float, length
 
 
 def expected_errors(
-    x: Covariates, t: Arms, labelled: Indices, plans: Sequence[Some], rho: float, length: float, noise: float
+    x: Covariates, t: Arms, labelled: Indices, plans: Sequence[SomeUnits], rho: float, length: float, noise: float
 ) -> list[float]:
     """Expected squared error of the effect after each plan, mean over the pool, where each arm has its own process.
 
@@ -156,7 +156,7 @@ class _Arm:
         roots: Cholesky factor of each plan's labels' covariance.
     """
 
-    def __init__(self, x: Covariates, old: Some, new: Sequence[Some], length: float, noise: float) -> None:
+    def __init__(self, x: Covariates, old: SomeUnits, new: Sequence[SomeUnits], length: float, noise: float) -> None:
         self.labels = np.concatenate([old, *new])
         self._old, self._x, self._length = len(old), x[self.labels], length
         ends = np.cumsum([len(old), *map(len, new)])
