@@ -4,7 +4,7 @@ READY := .venv/.installed
 CHAPTERS = $(basename $(notdir $(wildcard notebooks/*.ipynb)))
 
 .DEFAULT_GOAL := help
-.PHONY: help book execute html pdf pull test run bench serve clean
+.PHONY: help book execute html pdf pull test run bench launch serve clean
 
 help:              ## list these targets
 	@sed -nE 's/^([a-z]+):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -42,6 +42,13 @@ run: $(READY)      ## one chapter with other parameters, into runs/: NAME=ihdp_s
 
 bench: $(READY)    ## speed and memory: every file of benchmarks/, one after the other
 	set -e; for file in benchmarks/*.py; do $(BIN)/python $$file; done
+
+# nothing of this folder's environment is used; what was built stays where something fails
+launch: export PYTHONPATH =
+launch:            ## try what a launch button does: clone the last commit, install the pins, run and compare a chapter
+	set -ex; folder=$$(mktemp -d); git clone -q . $$folder/book; $(PYTHON) -m venv $$folder/env; cd $$folder/book; \
+	$$folder/env/bin/pip install -q -r binder/requirements.txt; \
+	$$folder/env/bin/pytest --nbval -n 0 notebooks/$(or $(NAME),problem).ipynb; rm -rf $$folder
 
 serve:             ## read the book at http://127.0.0.1:8000
 	$(if $(wildcard _build/html/index.html),,$(error nothing is built yet: make book, or make html))

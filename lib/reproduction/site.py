@@ -3,6 +3,7 @@
 import importlib.metadata
 import re
 import shutil
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ LEDGER = "notebooks/ledger"
 RECORDED, FILES = ROOT / "results", "_static/data"  # tables as recorded, and as readers get them
 READ = {".parquet": "read_parquet", ".csv": "read_csv"}  # functions of pandas
 CLAIM = re.compile(r"(?:^|(?<=[Cc]laim )|(?<=Verdict ))([A-Z][1-9][a-d]?)(?=[,:)])")  # where a page judges it
+HOST = re.compile(r"(?:https://(?:[^@/]+@)?|(?:ssh://)?git@)(github|gitlab)\.com[:/]([\w.-]+/[\w.-]+?)(?:\.git)?/?\s*")
 INDEX_NAME = re.compile(r'(?<=<th class="index_name )(level\d" *>)([^<]*)(?=</th>)')  # of a table made by pandas
 # the theme loads all icons twice, as fonts and as a script, of the fonts uses one, and calls a list what has no items
 UNUSED = re.compile(
@@ -29,6 +31,7 @@ UNUSED = re.compile(
 def setup(app: Any) -> dict[str, bool]:
     """Make this module a Sphinx extension: pages that raise no script error and take MathJax from the site itself."""
     app.connect("config-inited", lambda _, config: setattr(config, "mathjax_path", MATHJAX))
+    app.connect("config-inited", offer_binder)
     described: dict[str, str] = {}  # file of an image -> its alternative text
     app.connect("doctree-read", lambda _, doctree: described.update(_descriptions(doctree)))
     app.connect("doctree-resolved", lambda _, doctree, page: _describe_again(doctree, described))
@@ -41,6 +44,24 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("build-finished", _write_results)
     app.add_role("recorded", _recorded)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def address(remote: str) -> str:
+    """The public address of a repository at GitHub or GitLab, in whatever form git names it; "" of any other."""
+    found = HOST.fullmatch(remote)
+    return f"https://{found[1]}.com/{found[2]}" if found else ""
+
+
+def offer_binder(app: Any, config: Any) -> None:
+    """Give notebooks Binder's button where the repository's address is known: the one configured, or the origin's."""
+    command = ["git", "-C", str(ROOT), "remote", "get-url", "origin"]
+    cloned = shutil.which("git") and (ROOT / ".git").exists()
+    origin = subprocess.run(command, capture_output=True, text=True).stdout if cloned else ""
+    options = config.html_theme_options
+    if url := options.get("repository_url") or address(origin):
+        options["repository_url"] = url
+        options["repository_branch"] = options.get("repository_branch") or "HEAD"
+        options["launch_buttons"] = {"binderhub_url": "https://mybinder.org", "notebook_interface": "jupyterlab"}
 
 
 def _descriptions(doctree: nodes.document) -> dict[str, str]:
