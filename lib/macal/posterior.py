@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from macal.kernels import Norms, rbf_of, squared_distances
+from macal.kernels import Norms, squared_distances
 from macal.shapes import Arms, Centres, Covariates, Cross, Outcomes, Pair, PairCov
 
 PerArm = Sequence[float | int] | Float[np.ndarray, "2"]
@@ -79,8 +79,10 @@ class Prior:
 
         ``norms`` are |z|^2 where the caller has them.
         """
-        squared = squared_distances(x, z, norms)
-        squared /= self.lengthscale[np.ravel(s)[:1]] ** 2 if np.size(s) else 1.0
-        k = rbf_of(squared)
+        # one table from beginning to end: of large pools each is gigabytes
+        k = squared_distances(x, z, norms)
+        k /= self.lengthscale[np.ravel(s)[:1]] ** 2 if np.size(s) else 1.0
+        k *= -0.5
+        np.exp(k, out=k)
         k *= self.between(np.reshape(r, (-1, 1)), np.ravel(s))
         return k

@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.linalg import cholesky, solve_triangular
-from scipy.linalg.blas import dger
+from scipy.linalg.blas import dgemm, dger
 
 from macal.kernels import JITTER
 from macal.posterior import Prior
@@ -51,7 +51,10 @@ class Knowledge:
         self._rows: list[list[Covariances]] = [[table] for table in whitened]
         self.variance = [prior.variance[arm] - np.square(whitened[arm]).sum(axis=0) for arm in arms]
         self.cross = [
-            {s: self._kernel(self.units[arm], arm, targets, s) - whitened[arm].T @ told[s] for s in self.linked(arm)}
+            {
+                s: _without(self._kernel(self.units[arm], arm, targets, s), whitened[arm], told[s])
+                for s in self.linked(arm)
+            }
             for arm in arms
         ]
         self.target = {
@@ -115,3 +118,10 @@ class Knowledge:
         """Covariance of candidate i of an arm with the candidates of another, given the labels so far, (n,)."""
         k = self._prior.covariance(self._x_of[arm][[i]], arm, self._x_of[other], other, self._norms[other])[0]
         return k - sum(own[:, i] @ rows for own, rows in zip(self._rows[arm], self._rows[other], strict=True))
+
+
+def _without(k: Covariances, a: Covariances, b: Covariances) -> Covariances:
+    """Return k - a' b in place of k, (n, m), by one product of matrices: a second table may not fit."""
+    if not k.size or not a.size:
+        return k
+    return dgemm(-1.0, b, a, beta=1.0, c=k.T, trans_a=True, overwrite_c=True).T
