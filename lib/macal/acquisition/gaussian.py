@@ -1,5 +1,7 @@
 """What labels say about two surfaces with a Gaussian process prior, while more labels come in one by one."""
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.linalg import cholesky, solve_triangular
@@ -12,6 +14,8 @@ from macal.shapes import Arms, Covariates, Indices, Outcomes, Rows
 AtTargets = Float[np.ndarray, "m"]
 ArmOfEach = Int[np.ndarray, "k"]
 Covariances = Float[np.ndarray, "_ _"]
+
+_CELLS = 2**16  # of tables of candidates and targets that are looked at at a time: half a megabyte
 
 
 class Knowledge:
@@ -32,8 +36,6 @@ class Knowledge:
         units: candidates of each arm, control first, ascending.
         free: whether they are unlabelled still.
         variance: Var f_t(x) of the candidates of each arm.
-        cross: by arm of the candidates, then by surface of the targets: Cov(f_t(x), f_s(z)), (n, m); own surface only
-            where the surfaces are independent.
         target: (r, s) -> Cov(f_r(z), f_s(z)), (m,).
     """
 
@@ -50,13 +52,12 @@ class Knowledge:
         whitened, told = zip(*(self._whitened(labelled, targets, arm) for arm in arms), strict=True)
         self._rows: list[list[Covariances]] = [[table] for table in whitened]
         self.variance = [prior.variance[arm] - np.square(whitened[arm]).sum(axis=0) for arm in arms]
-        self.cross = [
-            {
-                s: _without(self._kernel(self.units[arm], arm, targets, s), whitened[arm], told[s])
-                for s in self.linked(arm)
-            }
-            for arm in arms
+        self._tables = [
+            {s: _without(k, whitened[arm], told[s]) for s, k in self._priors(arm, targets).items()} for arm in arms
         ]
+        # labels that the tables do not count yet: what they tell of the targets, and of the candidates
+        self._waiting: list[tuple[dict[int, AtTargets], dict[int, Outcomes]]] = []
+        self._squares: dict[int, Outcomes] = {}
         self.target = {
             (r, s): prior.between(r, s) - np.einsum("nm,nm->m", told[r], told[s]) for r in arms for s in self.linked(r)
         }
@@ -68,6 +69,12 @@ class Knowledge:
     def _kernel(self, one: Indices, arm: int | ArmOfEach, other: Rows, surface: int) -> Covariances:
         """Prior covariance of f_arm at some units with f_surface at others."""
         return self._prior.covariance(self._x[one], arm, self._x[other], surface)
+
+    def _priors(self, arm: int, targets: Rows) -> dict[int, Covariances]:
+        """Prior covariances of an arm's candidates with each surface at the targets that it is linked with."""
+        own = self._kernel(self.units[arm], arm, targets, arm)
+        between = self._prior.between
+        return {s: own if s == arm else own * (between(arm, s) / between(arm, arm)) for s in self.linked(arm)}
 
     def _whitened(self, labelled: Indices, targets: Rows, arm: int) -> tuple[Covariances, Covariances]:
         """Whitened covariances of the labels with the arm's candidates, and with its surface at the targets."""
@@ -85,10 +92,34 @@ class Knowledge:
         """Variance of a label of each candidate of an arm, v = Var f_t(x) + noise_t."""
         return self.variance[arm].clip(min=0) + self._prior.noise[arm]
 
+    @property
+    def cross(self) -> list[dict[int, Covariances]]:
+        """By arm of the candidates, then by surface of the targets: Cov(f_t(x), f_s(z)), (n, m).
+
+        The arm's own surface only, where the surfaces are independent.
+        """
+        for told, rows in self._waiting:
+            for arm, row in rows.items():
+                for s in told if len(row) else ():
+                    # (n, m) in place: the transpose of a C-ordered table is Fortran's
+                    table = dger(-1.0, told[s], row, a=self._tables[arm][s].T, overwrite_a=True).T
+                    self._tables[arm][s] = table
+        self._waiting.clear()
+        return self._tables
+
     def with_effect(self, arm: int, rows: slice = slice(None)) -> Covariances:
         """Covariance of a candidate's surface with the effect at each target, up to sign, (n, m); of some rows."""
-        c = self.cross[arm]
-        return c[1][rows] - c[0][rows] if len(c) == 2 else c[arm][rows]
+        return _effect({s: table[rows] for s, table in self.cross[arm].items()})
+
+    def squares(self, arm: int) -> Outcomes:
+        """Sum over targets of the squares of :meth:`with_effect`, (n,).
+
+        They follow labels by one pass over tables that stay as they are: a third of what it takes to keep these up.
+        """
+        if arm not in self._squares:
+            blocks = by_rows(self.cross[arm][arm].shape, lambda rows: self.with_effect(arm, rows))
+            self._squares[arm] = np.concatenate([np.empty(0), *(np.einsum("nm,nm->n", c, c) for c in blocks)])
+        return self._squares[arm]
 
     def effect_variance(self) -> AtTargets:
         """Variance of the effect at each target, S_00 + S_11 - 2 S_01, (m,)."""
@@ -101,18 +132,32 @@ class Knowledge:
         self.free[arm][i] = False
         deviation = np.sqrt(self.query_variance(arm)[i])
         # covariances with the label, divided by its s.d.: a further row of what is whitened
-        told = {s: self.cross[arm][s][i] / deviation for s in self.linked(arm)}
+        told = {s: self._at_targets(arm, i, s) / deviation for s in self.linked(arm)}
         rows = {b: self._covariance(arm, i, b) / deviation for b in self.linked(arm)}
         for b, row in rows.items():
+            if b in self._squares:
+                # |c - row told|^2 = |c|^2 - 2 row (c' told) + row^2 |told|^2, told that of the effect
+                effect = _effect(told)
+                change = row * (row * (effect @ effect) - 2 * self._times(b, effect))
+                self._squares[b] = (self._squares[b] + change).clip(min=0)
             self._rows[b].append(row[None])
             self.variance[b] -= row**2
-            for s in told if len(row) else ():
-                # (n, m) in place: the transpose of a C-ordered table is Fortran's
-                self.cross[b][s] = dger(-1.0, told[s], row, a=self.cross[b][s].T, overwrite_a=True).T
+        self._waiting.append((told, rows))
         for r, s in self.target:
             if r in told:
                 self.target[r, s] -= told[r] * told[s]
         return unit
+
+    def _at_targets(self, arm: int, i: int, surface: int) -> AtTargets:
+        """Covariance of candidate i of an arm with a surface at the targets, given the labels so far, (m,)."""
+        since = (told[surface] * rows[arm][i] for told, rows in self._waiting if arm in rows)
+        return self._tables[arm][surface][i] - sum(since)
+
+    def _times(self, arm: int, vector: AtTargets) -> Outcomes:
+        """Covariances of the arm's candidates with the effect, times a vector, given the labels so far, (n,)."""
+        # a row at a time, so that equal rows have equal products
+        product = _effect({s: np.einsum("nm,m->n", table, vector) for s, table in self._tables[arm].items()})
+        return product - sum(rows[arm] * (_effect(told) @ vector) for told, rows in self._waiting if arm in rows)
 
     def _covariance(self, arm: int, i: int, other: int) -> Outcomes:
         """Covariance of candidate i of an arm with the candidates of another, given the labels so far, (n,)."""
@@ -125,3 +170,15 @@ def _without(k: Covariances, a: Covariances, b: Covariances) -> Covariances:
     if not k.size or not a.size:
         return k
     return dgemm(-1.0, b, a, beta=1.0, c=k.T, trans_a=True, overwrite_c=True).T
+
+
+def _effect(of: dict[int, np.ndarray]) -> np.ndarray:
+    """The second surface's less the first's; where the other is independent, the one there is."""
+    return of[1] - of[0] if len(of) == 2 else next(iter(of.values()))
+
+
+def by_rows(shape: tuple[int, int], value: Callable[[slice], np.ndarray]) -> Iterator[np.ndarray]:
+    """A value of some rows of a table at a time: that of all would leave the processor's cache."""
+    n, m = shape
+    step = max(1, _CELLS // m)
+    return (value(slice(k, k + step)) for k in range(0, n, step))
