@@ -118,7 +118,9 @@ def run(name, metric, arguments):
     x, t, start = make_pool(name, arguments.pool, arguments.normal)
     for _ in range(arguments.repeats):
         before, begin = peak_mib(reset=True), time.perf_counter()
-        batches = macal.plan(x, t, start, size.n_queries, size.batch_size, arguments.alpha, metric)
+        batches = macal.plan(
+            x, t, start, size.n_queries, size.batch_size, "macal", alpha=arguments.alpha, metric=metric
+        )
         seconds.append(time.perf_counter() - begin)
         extra.append(peak_mib() - before)
     picks = np.concatenate(batches)

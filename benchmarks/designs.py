@@ -1,7 +1,7 @@
 """What one query of each criterion costs, the fit of the joint process apart, in units of MACAL's query.
 
-    python benchmarks/designs.py                # IBM's pool, 250 labels, 50 more to choose; about a minute
-    python benchmarks/designs.py --data ihdp    # another data set
+python benchmarks/designs.py                # IBM's pool, 250 labels, 50 more to choose; about a minute
+python benchmarks/designs.py --data ihdp    # another data set
 """
 
 import argparse

@@ -35,7 +35,7 @@ TABLES = {  # name -> covariates of n people, how many for the comparison, how m
 
 def seconds(x, t, start):
     begin = time.perf_counter()
-    picks = np.concatenate(macal.plan(x, t, start, 46, 10))
+    picks = np.concatenate(macal.plan(x, t, start, 46, 10, "macal"))
     return time.perf_counter() - begin, picks
 
 

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import macal
+from macal import acquisition
 from macal.acquisition import CRITERIA, get, names, plan_batches
 
 
@@ -116,16 +117,27 @@ def test_pairs_have_the_best_score_every_time(unchecked, case, metric, alpha, ba
                 done.append(picks.pop(0))
 
 
+def test_the_default_is_one_that_needs_no_model():
+    x, t = pool(8)
+    default = [batch.tolist() for batch in macal.plan(x, t, [0], 3, 5)]
+    assert default == [batch.tolist() for batch in plan_batches(get(acquisition.DEFAULT), x, t, [0], 3, 5)]
+    assert not get(acquisition.DEFAULT).needs and macal.Planner("t", 10).rules.criterion == acquisition.DEFAULT
+
+
 def test_macal_on_a_pool_worked_out_by_hand():
     # start at 0 in both arms; (treated 10, control 9) scores 10 + 9 - 2.5, (treated 4, control 4) scores 8
     x, t = np.array([[0.0], [0], [10], [9], [4], [4], [-3]]), np.array([1, 0, 1, 0, 1, 0, 0])
-    assert [b.tolist() for b in macal.plan(x, t, [0, 1], n_queries=3, batch_size=2)] == [[2, 3], [4, 5], [6]]
+    assert [b.tolist() for b in macal.plan(x, t, [0, 1], n_queries=3, batch_size=2, criterion="macal")] == [
+        [2, 3],
+        [4, 5],
+        [6],
+    ]
 
 
 def test_macal_without_a_penalty_is_farthest_first_in_each_arm():
     x, t = pool(6, 8, 8)
     start = [int(np.flatnonzero(t == a)[0]) for a in (0, 1)]
-    picks = np.concatenate(macal.plan(x, t, start, 7, 2, alpha=0.0))
+    picks = np.concatenate(macal.plan(x, t, start, 7, 2, "macal", alpha=0.0))
     far = np.concatenate(plan_batches(get("qhte"), x, t, start, 14, 1))
     for arm in (0, 1):
         assert np.array_equal(picks[t[picks] == arm], far[t[far] == arm])
@@ -133,14 +145,14 @@ def test_macal_without_a_penalty_is_farthest_first_in_each_arm():
 
 def test_even_batches_do_not_change_the_plan():
     x, t = pool(7)
-    plans = [np.concatenate(macal.plan(x, t, [0, 5], 30, size)) for size in (2, 4, 22)]
+    plans = [np.concatenate(macal.plan(x, t, [0, 5], 30, size, "macal")) for size in (2, 4, 22)]
     assert all(np.array_equal(plans[0], p) for p in plans)
 
 
 @pytest.mark.parametrize("form", [torch.as_tensor, pd.DataFrame, np.ndarray.tolist])
 def test_plan_takes_covariates_in_every_usual_form(form):
     x, t = pool(8)
-    assert np.array_equal(macal.plan(form(x), t, [0], 2, 4), macal.plan(x, t, [0], 2, 4))
+    assert np.array_equal(macal.plan(form(x), t, [0], 2, 4, "macal"), macal.plan(x, t, [0], 2, 4, "macal"))
 
 
 X, T = pool(9)
@@ -154,14 +166,16 @@ X, T = pool(9)
         ({"x": X.astype(str)}, "x must be numeric"),
         ({"t": T[:-1]}, "t must have one entry for each of the 23 units"),
         ({"t": T * 2}, "t must be binary"),
-        ({"t": np.ones(23)}, "pairs need two arms"),
+        ({"t": np.ones(23), "criterion": "macal"}, "pairs need two arms"),
         ({"labelled": [23]}, r"labelled must lie in 0..22, got 23..23"),
         ({"labelled": [1, 1]}, "labelled must not repeat"),
         ({"batch_size": 0}, "batch_size must be an integer of at least 1"),
         ({"n_queries": 0}, "n_queries must be an integer of at least 1"),
-        ({"alpha": -1.0}, "alpha must be a finite number of at least 0, got -1.0"),
-        ({"alpha": np.nan}, "alpha must be a finite number of at least 0, got nan"),
-        ({"metric": "euclid"}, r"unknown metric 'euclid' \(did you mean 'euclidean'\?\)"),
+        ({"criterion": "macal", "alpha": -1.0}, "alpha must be a finite number of at least 0, got -1.0"),
+        ({"criterion": "macal", "alpha": np.nan}, "alpha must be a finite number of at least 0, got nan"),
+        ({"criterion": "macal", "metric": "euclid"}, r"unknown metric 'euclid' \(did you mean 'euclidean'\?\)"),
+        ({"alpha": 1.0}, "unknown parameter of 'alc-fixed' 'alpha'"),
+        ({"criterion": "alc"}, "ALC needs PoolState.prior, which only a fitted model provides"),
     ],
 )
 def test_plan_refuses(arguments, message):

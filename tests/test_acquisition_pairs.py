@@ -140,7 +140,7 @@ for seed in range(12):  # whole numbers in several columns: many equal scores, a
     rng = np.random.default_rng(seed)
     x, t = rng.integers(-2, 3, (400, (7, 12, 23)[seed % 3])).astype(float), rng.integers(0, 2, 400)
     for metric in ("euclidean", "sqeuclidean"):
-        plan = macal.plan(x, t, rng.permutation(400)[:10], 12, 10, 2.5, metric)
+        plan = macal.plan(x, t, rng.permutation(400)[:10], 12, 10, "macal", alpha=2.5, metric=metric)
         digest.update(np.concatenate(plan).tobytes())
 print(digest.hexdigest())
 """
@@ -179,7 +179,7 @@ def test_many_people_of_few_kinds_are_planned_kind_by_kind(monkeypatch):
     seen = []
     make = arms.Arm.watch
     monkeypatch.setattr(arms.Arm, "watch", lambda arm, rows: (seen.append(len(arm.x)), make(arm, rows))[1])
-    picks = np.concatenate(macal.plan(kinds[who], t, [], 40, 10))
+    picks = np.concatenate(macal.plan(kinds[who], t, [], 40, 10, "macal"))
     assert max(seen) == 30
     for kind in range(30):
         for arm in (0, 1):
@@ -211,7 +211,7 @@ def a_pool(n=400, d=5, seed=0):
 @pytest.mark.parametrize("alpha", [0.0, 1.0, 2.5, 10.0])
 def test_without_ties_the_plan_is_the_plain_one(alpha, metric):
     x, t, start = a_pool(120)
-    ours = macal.plan(x, t, start, 20, 7, alpha, metric)
+    ours = macal.plan(x, t, start, 20, 7, "macal", alpha=alpha, metric=metric)
     assert [b.tolist() for b in ours] == plan(x, t, start, [7] * 20, alpha, metric=metric)
 
 
@@ -251,7 +251,7 @@ def test_a_campaign_can_be_stopped_saved_and_extended(size, tmp_path):
 
 def test_alpha_zero_is_farthest_first_in_each_arm():
     x, t, start = a_pool()
-    picks = np.concatenate(macal.plan(x, t, start, 10, 10, alpha=0.0))
+    picks = np.concatenate(macal.plan(x, t, start, 10, 10, "macal", alpha=0.0))
     for arm, mine in ((1, picks[::2]), (0, picks[1::2])):
         pool = Pool(x, t, start.tolist())
         for k in mine:
@@ -274,7 +274,7 @@ def test_a_product_that_cuts_corners_is_not_used(monkeypatch):
     try:
         assert arms.matmul_dtype() == torch.float64
         x, t, start = a_pool(120)
-        assert [b.tolist() for b in macal.plan(x, t, start, 5, 6)] == plan(x, t, start, [6] * 5, 2.5)
+        assert [b.tolist() for b in macal.plan(x, t, start, 5, 6, "macal")] == plan(x, t, start, [6] * 5, 2.5)
     finally:
         torch.set_float32_matmul_precision("highest")
 
@@ -317,7 +317,7 @@ def test_few_rows_are_looked_through(monkeypatch):
         pairs.PairSearch, "_look_through", lambda self, r, limit: (rows.append(len(r)), look_through(self, r, limit))[1]
     )
     x, t, start = a_pool(3000, 25)
-    macal.plan(x, t, start, 20, 10)
+    macal.plan(x, t, start, 20, 10, "macal")
     n1 = int(t.sum() - t[start].sum())
     assert (
         sum(rows) < 3 * n1 < 100 * (n1 - 100) / 10
@@ -327,7 +327,7 @@ def test_few_rows_are_looked_through(monkeypatch):
 def test_tensors_and_frames_are_pools_too():
     pd = pytest.importorskip("pandas")
     x, t, start = a_pool(100)
-    plans = [macal.plan(kind(x), t, start, 3, 4) for kind in (np.asarray, torch.from_numpy, pd.DataFrame)]
+    plans = [macal.plan(kind(x), t, start, 3, 4, "macal") for kind in (np.asarray, torch.from_numpy, pd.DataFrame)]
     assert all(np.array_equal(a, b) for p in plans[1:] for a, b in zip(plans[0], p, strict=True))
 
 
@@ -335,14 +335,14 @@ def test_tensors_and_frames_are_pools_too():
 @pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean"])
 def test_a_gpu_plans_the_same(metric):
     x, t, start = a_pool(2000, 20)
-    plans = [macal.plan(x, t, start, 20, 10, metric=metric, device=device) for device in ("cpu", "cuda")]
+    plans = [macal.plan(x, t, start, 20, 10, "macal", metric=metric, device=device) for device in ("cpu", "cuda")]
     assert all(np.array_equal(a, b) for a, b in zip(*plans, strict=True))
 
 
 def test_one_arm_makes_no_pair():
     x, _, start = a_pool(40)
     with pytest.raises(ValueError, match="pairs need two arms.*check t, or use 'qhte'"):
-        macal.plan(x, np.ones(40, int), start)
+        macal.plan(x, np.ones(40, int), start, criterion="macal")
 
 
 @pytest.mark.parametrize("alpha", [-1.0, np.inf, np.nan])

@@ -67,10 +67,7 @@ def test_errors_are_averaged_over_sizes_as_logarithms():
 
 def test_a_table_that_is_not_complete_is_not_looked_at(monkeypatch):
     rows = [
-        ("ihdp", model, r, method, 50, 1.0)
-        for model in study.ESTIMATORS
-        for r in range(20)
-        for method in bench.METHODS
+        ("ihdp", model, r, method, 50, 1.0) for model in study.ESTIMATORS for r in range(20) for method in bench.METHODS
     ]
     whole = pd.DataFrame(rows, columns=["dataset", "model", "replication", "method", "labelled", "pehe"])
 

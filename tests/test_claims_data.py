@@ -54,7 +54,7 @@ def test_d2_can_go_either_way(monkeypatch, labelled, verdict):
 @pytest.mark.parametrize("alpha", [0.0, 2.5])
 def test_pairs_end_where_counting_says(seed, alpha):
     problem = macal.load("ihdp", seed)
-    batches = macal.plan(problem.pool.x, problem.pool.t, problem.start, alpha=alpha)
+    batches = macal.plan(problem.pool.x, problem.pool.t, problem.start, alpha=alpha, criterion="macal")
     order = np.concatenate([problem.start, *batches])
     last = np.flatnonzero(problem.pool.t[order] == 1).max() + 1
     assert last + 1 == claims.data.turning_points(3)["labelled"][seed]  # the control unit of the last pair follows

@@ -133,7 +133,9 @@ def test_farthest_first_is_the_librarys():
 
     rng = np.random.default_rng(0)
     x = rng.normal(size=(20, 2))
-    plan = macal.plan(x, np.repeat([1, 0], [18, 2]), [0, 18], n_queries=1, batch_size=10, alpha=0.0)[0]
+    plan = macal.plan(x, np.repeat([1, 0], [18, 2]), [0, 18], n_queries=1, batch_size=10, alpha=0.0, criterion="macal")[
+        0
+    ]
     own = [u for u in plan if u < 18]
     start = cdist(x[:18], x[:1])[:, 0]
     assert greedy.farthest_first(cdist(x[:18], x[:18]), start, len(own)) == tuple(own)

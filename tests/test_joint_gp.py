@@ -144,6 +144,6 @@ def test_an_arm_of_which_little_is_known_is_not_given_up(criterion):
 
 def test_pairs_make_the_joint_process_see_a_constant_effect():
     problem = macal.load("ibm", 0)
-    batches = macal.plan(problem.pool.x, problem.pool.t, problem.start, n_queries=4, batch_size=50)
+    batches = macal.plan(problem.pool.x, problem.pool.t, problem.start, n_queries=4, batch_size=50, criterion="macal")
     errors = [macal.evaluate(problem, [problem.labelled(batches)], model).pehe[0] for model in ("exact-gp", "joint-gp")]
     assert errors[1] < errors[0] / 2

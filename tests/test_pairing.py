@@ -228,7 +228,7 @@ def test_locality(seed, alpha):
 @given(st.integers(0, 10_000), st.sampled_from([0.1, 0.5, 1.0, 2.5, 10.0]), st.integers(0, 8))
 def test_pairs_are_as_close_as_promised(seed, alpha, k):
     x, t, start = examples.two_clouds(seed, treated=12, control=14)
-    order = np.concatenate([start, *macal.plan(x, t, start, 1, 2 * k + 2, alpha)])
+    order = np.concatenate([start, *macal.plan(x, t, start, 1, 2 * k + 2, "macal", alpha=alpha)])
     done, (i, j) = order[:-2], order[-2:]
     assert np.linalg.norm(x[i] - x[j]) <= pair_search.pair_reach(x, t, done, alpha) + 1e-9
 
@@ -302,7 +302,7 @@ def test_the_weight_moves_balance_far_more_than_coverage():
     found = {0.0: [], 10.0: []}
     for seed, (alpha, own) in product(range(3), found.items()):
         x, t, start = examples.two_clouds(seed, treated=200, control=400, shift=2.0)
-        order = np.concatenate(macal.plan(x, t, start, 1, 100, alpha=alpha))
+        order = np.concatenate(macal.plan(x, t, start, 1, 100, "macal", alpha=alpha))
         near = [macal.metrics.nearest_distance(x, x[order[t[order] == arm]]) <= 0.4 for arm in (0, 1)]
         own.append((near[0][order[t[order] == 1]].mean(), (near[0] & near[1]).mean()))
     apart, close = (np.mean(own, axis=0) for own in found.values())
@@ -314,7 +314,7 @@ def test_rate_with_twins(d):
     places, ks = np.random.default_rng(d).uniform(size=(306, d)), [2, 8, 32, 128]
     x, t = np.concatenate([places[:303], places[3:]]), np.repeat([1, 0], 303)
     labelled = np.r_[:3, 603:606]  # three of each arm, no twins of each other
-    order = np.concatenate([labelled, *macal.plan(x, t, labelled, 1, 256)])
+    order = np.concatenate([labelled, *macal.plan(x, t, labelled, 1, 256, "macal")])
     start = macal.metrics.wasserstein(x[labelled], t[labelled])
     for k in ks:
         done = order[: 6 + 2 * k]

@@ -106,7 +106,7 @@ def test_plans_in_the_browser_are_the_packages(tab, unchecked, name):
     for seed in range(N_POOLS):
         x, t, labelled, n_queries, batch_size, alpha = pool(seed)
         if name == "macal":
-            plan = macal.plan(x, t, labelled, n_queries, batch_size, alpha)
+            plan = macal.plan(x, t, labelled, n_queries, batch_size, "macal", alpha=alpha)
         else:
             plan = plan_batches(get(name), x, t, labelled, n_queries, batch_size, seed)
         expected.append([batch.tolist() for batch in plan])
@@ -415,7 +415,7 @@ def test_errors_and_picks_of_a_world_are_the_packages(tab, seed, rho):
             if own:
                 surfaces[arm] = pairing.ridge(pairing.matern32(0.35), 1e-3)(x, x[own]) @ mu[own, arm]
         assert error == pytest.approx(macal.metrics.pehe(surfaces[1] - surfaces[0], mu[:, 1] - mu[:, 0]), rel=1e-7)
-    assert found["macal"] == macal.plan(x, t, [], n_queries=1, batch_size=20, alpha=1.0)[0].tolist()
+    assert found["macal"] == macal.plan(x, t, [], n_queries=1, batch_size=20, alpha=1.0, criterion="macal")[0].tolist()
     assert found["qhte"] == plan_batches(get("qhte"), x, t, [], n_queries=1, batch_size=20)[0].tolist()
     assert np.sign(np.corrcoef(mu.T)[0, 1]) == np.sign(rho) or rho == 0
 

@@ -16,7 +16,7 @@ import numpy as np, macal
 rng = np.random.default_rng(0)
 x, t = rng.standard_normal((120_000, 30)), rng.integers(0, 2, 120_000)
 print("planning", flush=True)
-macal.plan(x, t, [0, 1], 40, 10)
+macal.plan(x, t, [0, 1], 40, 10, "macal")
 """
 
 
@@ -33,7 +33,7 @@ def a_terminal(monkeypatch):
 
 def test_short_work_shows_nothing(monkeypatch):
     terminal = a_terminal(monkeypatch)
-    macal.plan(np.arange(12.0)[:, None], np.arange(12) % 2, [0, 1], 2, 4)
+    macal.plan(np.arange(12.0)[:, None], np.arange(12) % 2, [0, 1], 2, 4, "macal")
     assert terminal.getvalue() == ""
 
 

@@ -271,7 +271,10 @@ def test_the_most_uncertain_units_raise_the_bound_and_pairs_do_not():
         picks = [np.flatnonzero(t == arm)[v[t == arm].argmax()] for arm in (1, 0)]
         uncertain = np.append(uncertain, picks)
     rises = {}
-    for name, order in (("pairs", np.concatenate([start, *plan(x, t, start, 30, 2)])), ("uncertain", uncertain)):
+    for name, order in (
+        ("pairs", np.concatenate([start, *plan(x, t, start, 30, 2, "macal")])),
+        ("uncertain", uncertain),
+    ):
         sets = [order[:n] for n in range(2, 64, 2)]
         v = np.array([2 * variance(s).mean() for s in sets])
         w = np.array([metrics.wasserstein(x[s], t[s]) for s in sets])

@@ -61,7 +61,7 @@ def test_the_weight_is_the_best_of_all_that_are_tried(block, rho):
     x, t, done = examples.two_clouds(4)
     for _ in range(4):
         alpha, batch = criterion.choose(PoolState(x, t, done), 6)
-        plans = {a: macal.plan(x, t, done, block, 6, a) for a in criterion.alphas}
+        plans = {a: macal.plan(x, t, done, block, 6, "macal", alpha=a) for a in criterion.alphas}
         errors = {a: by_hand(x, t, np.concatenate([done, *p]), rho, 0.8, 0.02) for a, p in plans.items()}
         assert errors[alpha] <= min(errors.values()) + 1e-9
         assert batch.tolist() == plans[alpha][0].tolist()
@@ -80,7 +80,7 @@ def test_the_weight_moves_and_depends_on_the_correlation():
 def test_one_weight_is_macal():
     x, t, start = examples.two_clouds(2)
     alone = plan_batches(Rolling(alphas=(2.5,)), x, t, start, 6, 6)
-    assert [b.tolist() for b in alone] == [b.tolist() for b in macal.plan(x, t, start, 6, 6)]
+    assert [b.tolist() for b in alone] == [b.tolist() for b in macal.plan(x, t, start, 6, 6, "macal")]
 
 
 def test_a_plan_of_ten_queries_begins_a_longer_one_and_can_be_taken_up_again():
@@ -140,7 +140,11 @@ def test_weights_and_errors_on_ihdp():
             steps = list(Rolling(rho=rho).steps(PoolState(x, pool.t, problem.start), [10] * 16))
             own.append([alpha for alpha, _ in steps])
         world = pool.x, pool.t, problem.start, 10, 10
-        plans = plan_batches(macal.get("random"), *world, seed=seed), macal.plan(*world), [b for _, b in steps[:10]]
+        plans = (
+            plan_batches(macal.get("random"), *world, seed=seed),
+            macal.plan(*world, criterion="macal"),
+            [b for _, b in steps[:10]],
+        )
         pehe = macal.evaluate(problem, [problem.labelled(plan) for plan in plans], model).pehe.to_numpy()
         logs.append(np.log(pehe[1:] / pehe[0]))
         rho, ratio = np.corrcoef(pool.mu1, pool.mu0)[0, 1], pool.mu1.std() / pool.mu0.std()

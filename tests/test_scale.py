@@ -161,7 +161,7 @@ def test_several_arms_take_turns_as_in_the_exact_search(few):
     for seed in range(30):
         x, *_, rng = pool(seed, (60,))
         t = np.concatenate([[0, 1, 2], rng.integers(0, 3, 57)])
-        exact = macal.plan(x, t, [], 4, 6)
+        exact = macal.plan(x, t, [], 4, 6, "macal")
         campaign = begin(x, t, np.empty(0, np.int64), macal.get("macal"), 0.0, 3, 20)
         assert [[row for pick in campaign.batch(6) for row in pick.rows] for _ in range(4)] == [
             batch.tolist() for batch in exact

@@ -91,7 +91,7 @@ def test_treatment_may_be_truth_values_or_floats(treated):
 def test_without_an_outcome_a_campaign_can_be_planned():
     problem = make(outcome=None)
     assert problem.pool.y is None and problem.pool[[1, 2]].y is None
-    batches = macal.plan(problem.pool.x, problem.pool.t, problem.start, n_queries=2)
+    batches = macal.plan(problem.pool.x, problem.pool.t, problem.start, n_queries=2, criterion="macal")
     assert [len(b) for b in batches] == [10, 10]
 
 
@@ -228,7 +228,7 @@ def test_a_plan_of_huge_numbers_ends():
     rng = np.random.default_rng(0)
     x, t = rng.normal(size=(40, 3)), rng.integers(0, 2, 40)
     huge = np.sign(x) * 1.7e308
-    assert [len(batch) for batch in macal.plan(huge, t, [0, 1], 3, 4)] == [4, 4, 4]
+    assert [len(batch) for batch in macal.plan(huge, t, [0, 1], 3, 4, "macal")] == [4, 4, 4]
 
 
 def test_without_outcomes_a_start_may_be_chosen():
@@ -238,7 +238,7 @@ def test_without_outcomes_a_start_may_be_chosen():
 def test_a_plan_of_frames_wants_one_order():
     table = make_table()
     with pytest.raises(ValueError, match=r"x and t must have the same index, .* t.loc\[x.index\]"):
-        macal.plan(table[["age", "income"]], table.treated[::-1], [0], 2, 4)
+        macal.plan(table[["age", "income"]], table.treated[::-1], [0], 2, 4, "macal")
 
 
 def test_a_schedule_says_what_cannot_be_scheduled():
@@ -255,7 +255,7 @@ def test_large_numbers_keep_what_tells_them_apart():
     kept = Split(raw, t).x
     assert np.array_equal(kept, raw)
     problem = Problem("own", Split(raw, t), None, np.arange(10))
-    plans = macal.plan(raw, t, np.arange(10), 4), macal.schedule(problem, n_queries=4)
+    plans = macal.plan(raw, t, np.arange(10), 4, criterion="macal"), macal.schedule(problem, "macal", n_queries=4)
     assert np.concatenate(plans[0]).tolist() == plans[1].index[10:].tolist()
     assert np.isfinite(Split(np.full((2, 1), 1e39), np.array([0, 1])).x).all()
 

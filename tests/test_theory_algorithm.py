@@ -23,7 +23,7 @@ def test_literal_lazy_and_library_agree_on_scores(case):
     x = np.round(x) if seed % 2 else x
     literal, lazy = (find(x, t, start, 6, alpha, metric) for find in (pair_search.literal, pair_search.lazy))
     assert sum(lazy.evaluated) <= sum(literal.evaluated)
-    plan = np.concatenate(macal.plan(x, t, start, 1, 12, alpha, metric)).reshape(-1, 2).tolist()
+    plan = np.concatenate(macal.plan(x, t, start, 1, 12, "macal", alpha=alpha, metric=metric)).reshape(-1, 2).tolist()
     for pairs in (literal.pairs, lazy.pairs, plan):
         done = start.tolist()
         for i, j in pairs:
@@ -66,7 +66,7 @@ def test_best_radius_by_listing_every_set():
 def test_coverage_bounds(seed, alpha, k):
     for power, metric in ((1, "euclidean"), (2, "sqeuclidean")):
         x, t, start = examples.two_clouds(seed, treated=8, control=9, start=1)
-        order = np.concatenate([start, *macal.plan(x, t, start, k, 2, alpha, metric)])
+        order = np.concatenate([start, *macal.plan(x, t, start, k, 2, "macal", alpha=alpha, metric=metric)])
         best = max(pair_search.best_radius(x[t == arm], x[start[t[start] == arm]], k // 2) for arm in (0, 1))
         for arm in (0, 1):
             own, opposite = pair_search.free(t, order, arm), pair_search.free(t, order, 1 - arm)
@@ -80,7 +80,7 @@ def test_twins_stay_together(seed, alpha, empty_start):
     x, t, start = examples.twins(seed, pairs=12, spare=6)
     t, x = (t[[k for k in range(len(t)) if k not in start]], np.delete(x, start, axis=0)) if empty_start else (t, x)
     start = start[:0] if empty_start else start
-    order = np.concatenate(macal.plan(x, t, start, 1, 24, alpha))
+    order = np.concatenate(macal.plan(x, t, start, 1, 24, "macal", alpha=alpha))
     assert examples.twin_share(x, t, order, 12) == 1
 
 
@@ -96,7 +96,7 @@ def test_partner_is_near(seed, alpha):
 @pytest.mark.parametrize("seed", range(6))
 def test_farthest_first_is_macal_without_pairs_and_covers_within_twice_the_best(seed):
     x, t, _ = examples.two_clouds(seed, treated=12, control=12)
-    order = np.concatenate([[0, 12], *macal.plan(x, t, [0, 12], 1, 6, 0.0)])
+    order = np.concatenate([[0, 12], *macal.plan(x, t, [0, 12], 1, 6, "macal", alpha=0.0)])
     for arm in (0, 1):
         units, done = x[t == arm], x[order[t[order] == arm]]
         best = pair_search.best_radius(units, units[:1], 3)
@@ -121,7 +121,7 @@ def test_going_pair_by_pair_costs_little_and_the_farthest_units_cost_much():
     for seed in range(12):
         task = objective.Objective(*examples.two_clouds(seed, 9, 9, 1.0, 1), c=0.0)
         values = task.values(task.batches(1, 2), task.batches(0, 2))
-        batch = macal.plan(task.x, task.t, task.labelled, 1, 4, 0.0)[0]
+        batch = macal.plan(task.x, task.t, task.labelled, 1, 4, "macal", alpha=0.0)[0]
         farthest = tuple(tuple(sorted(batch[task.t[batch] == arm].tolist())) for arm in (1, 0))
         chosen = objective.greedy_batch(task, 2), objective.most_uncertain(task, 2), farthest
         for own, (one, zero) in zip(ranks.values(), chosen, strict=True):
@@ -133,7 +133,7 @@ def test_going_pair_by_pair_costs_little_and_the_farthest_units_cost_much():
 @pytest.mark.parametrize(("metric", "twins"), [("euclidean", True), ("sqeuclidean", False)])
 def test_squared_distances_part_twins_on_a_line(metric, twins):
     x = np.array([10, 0, 2, 3, 4, 5, 6, 7, 8, 2, 3, 4, 5, 6, 7, 8], float)[:, None]  # twins on 2..8, labels at 10 and 0
-    i, j = macal.plan(x, np.repeat([1, 0, 1, 0], [1, 1, 7, 7]), [0, 1], 1, 2, 2.5, metric)[0]
+    i, j = macal.plan(x, np.repeat([1, 0, 1, 0], [1, 1, 7, 7]), [0, 1], 1, 2, "macal", alpha=2.5, metric=metric)[0]
     assert (x[i, 0] == x[j, 0]) == twins
 
 
@@ -175,15 +175,15 @@ def test_printed_algorithm():
     x, t, start = examples.two_clouds(0, treated=8, control=14, start=1)
     run = pair_search.printed_algorithm(x, t, start, batch_size=4, q_max=3)
     assert [len(b) for b in run.batches] == [4, 4] and run.controls == [3, 5] and not run.endless
-    assert [sorted(b.tolist()) for b in macal.plan(x, t, start, 2, 4)] == run.batches
+    assert [sorted(b.tolist()) for b in macal.plan(x, t, start, 2, 4, "macal")] == run.batches
     assert pair_search.printed_algorithm(x, t, start, 100, 2).endless
     mirrored = pair_search.printed_algorithm(x, 1 - t, start, 18, 2)  # treated left over: that line is right
     assert mirrored.controls == [8] and len(mirrored.batches[0]) == 18
     assert len(pair_search.printed_algorithm(x, t, start, batch_size=3, q_max=2).batches[0]) == 4  # overshoots
-    assert len(macal.plan(x, t, start, n_queries=1, batch_size=3)[0]) == 3
+    assert len(macal.plan(x, t, start, n_queries=1, batch_size=3, criterion="macal")[0]) == 3
     fewer = pair_search.printed_algorithm(x, t, start, batch_size=16, q_max=2)  # controls left over: they are emptied
     assert fewer.controls == [1] and len(fewer.batches[0]) == 16
-    assert sum(map(len, macal.plan(x, t, start, n_queries=2, batch_size=30))) == len(t) - len(start)
+    assert sum(map(len, macal.plan(x, t, start, n_queries=2, batch_size=30, criterion="macal"))) == len(t) - len(start)
 
 
 def test_small_gp_sees_the_data_it_is_given():

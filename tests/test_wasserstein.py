@@ -180,7 +180,7 @@ def test_most_small_starts_rise_and_all_exceed_the_paper_s_rate():
 def test_on_ihdp_the_distance_stops_between_floor_and_certificate():
     problem = macal.load("ihdp", seed=0)
     x, t, start = problem.pool.x.astype(float), problem.pool.t, problem.start
-    picks = np.concatenate(macal.plan(x, t, start, n_queries=15, batch_size=10, alpha=2.5))
+    picks = np.concatenate(macal.plan(x, t, start, n_queries=15, batch_size=10, alpha=2.5, criterion="macal"))
     a, b = (x[start[t[start] == arm]] for arm in (1, 0))
     found = ws.path(a, b, x[picks[::2]], x[picks[1::2]])
     bounds = ws.certificates(a, b, x[picks[::2]], x[picks[1::2]])
@@ -194,7 +194,7 @@ def test_on_ihdp_the_distance_stops_between_floor_and_certificate():
 def test_a_learnt_representation_distorts_and_stays_within_its_factors():
     problem = macal.load("ihdp", seed=0)
     x, t, start = problem.pool.x, problem.pool.t, problem.start
-    plan = macal.plan(x, t, start, n_queries=9, batch_size=10)
+    plan = macal.plan(x, t, start, n_queries=9, batch_size=10, criterion="macal")
     task = macal.models.Task(problem.pool[np.concatenate([start, *plan])], problem.valid)
     z = macal.models.get("due", epochs=2, device="cpu").fit([task])[0].features(x).astype(float)
     x = x.astype(float)

@@ -41,7 +41,7 @@ people = pd.DataFrame(
 problem = macal.datasets.from_table(people, ["age", "region"], treatment="free", start=4)
 campaign = macal.schedule(problem, "macal", n_queries=2, batch_size=4)
 assert len(campaign) == 12 and campaign.index.isin(people.index).all(), campaign
-batches = macal.plan(problem.pool.x, problem.pool.t, problem.start, 2, 4)
+batches = macal.plan(problem.pool.x, problem.pool.t, problem.start, 2, 4, "macal")
 assert [len(batch) for batch in batches] == [4, 4], batches
 """
 SWEEP = """

@@ -53,7 +53,9 @@ CRITERIA = Catalogue(
     },
 )
 
-__all__ = ["CRITERIA", "Criterion", "PoolState", "from_features", "get", "names", "plan", "plan_batches"]
+DEFAULT = "alc-fixed"  # of plans: by the rule on the book's page "What to use instead"
+
+__all__ = ["CRITERIA", "DEFAULT", "Criterion", "PoolState", "from_features", "get", "names", "plan", "plan_batches"]
 
 
 def names() -> list[str]:
@@ -77,34 +79,36 @@ def plan(
     labelled: Any,
     n_queries: int = 46,
     batch_size: int = 10,
-    alpha: float = 2.5,
-    metric: str = "euclidean",
-    device: str | None = None,
+    criterion: Any = DEFAULT,
+    **parameters: Any,
 ) -> list[Indices]:
-    """Plan MACAL's whole campaign in advance; it needs no outcome.
+    """Plan a whole campaign in advance; it needs no outcome.
 
     Args:
         x: covariates of the pool, (n, d): array, tensor or DataFrame; scale them first, distances are taken as they
             come.
-        t: treatment, (n,), 0 or 1.
+        t: treatment, (n,): 0 or 1, or 0, 1, 2, ... where the criterion knows more than two arms.
         labelled: indices labelled before the first query; may be empty, or lack an arm.
         n_queries: number of batches.
-        batch_size: labels per batch; an odd batch ends with one one-sided pick.
-        alpha: weight of the distance within a pair.
-        metric: "euclidean" or "sqeuclidean".
-        device: where the matrix products are computed; where x is, by default, and on the CPU if x is no tensor.
+        batch_size: labels per batch; of a criterion of pairs, an odd batch ends with one one-sided pick.
+        criterion: a name of :func:`names`, or a criterion; one that needs no model. By default the one that the book's
+            page *What to use instead* found to lose least.
+        parameters: of the criterion of that name, say ``"macal", alpha=1.0``. MACAL's ``device`` is where x is, and the
+            CPU if x is no tensor.
 
     Returns:
-        One integer array per query, in pick order (treated, control, treated, ...); fewer where the pool is exhausted
-        first.
+        One integer array per query, in pick order (of MACAL: treated, control, treated, ...); fewer where the pool is
+        exhausted first.
 
     Raises:
-        ValueError: an argument is of the wrong shape, type or range.
+        UnknownName: no such criterion, or it has no such parameter.
+        ValueError: an argument is of the wrong shape, type or range; the criterion needs a model.
     """
     if isinstance(x, torch.Tensor):
-        device, x = device or str(x.device), x.cpu()
+        if criterion == "macal":
+            parameters.setdefault("device", str(x.device))
+        x = x.cpu()
     if isinstance(x, pd.DataFrame) and isinstance(t, pd.Series) and not x.index.equals(t.index):
         raise ValueError("x and t must have the same index, in the same order; t.loc[x.index] brings t into that of x")
-    return plan_batches(
-        get("macal", alpha=alpha, metric=metric, device=device or "cpu"), x, t, labelled, n_queries, batch_size
-    )
+    chosen = get(criterion, **parameters) if isinstance(criterion, str) else criterion
+    return plan_batches(chosen, x, t, labelled, n_queries, batch_size)

@@ -115,12 +115,13 @@ def begin(
     return Campaign(problem, method, criterion, n_queries, batch_size, problem.seed if seed is None else seed)
 
 
-def schedule(problem: Problem, criterion: Any = "macal", **options: Any) -> pd.DataFrame:
+def schedule(problem: Problem, criterion: Any = acquisition.DEFAULT, **options: Any) -> pd.DataFrame:
     """Plan a campaign before any outcome is known, in the caller's own names for the units.
 
     Args:
         problem: say of :func:`macal.datasets.from_table`, whose units go by the index of the table.
-        criterion: a name of :func:`macal.acquisition.names`, or a criterion; one that needs no model.
+        criterion: a name of :func:`macal.acquisition.names`, or a criterion; one that needs no model. The default is
+            that of :func:`macal.plan`.
         options: ``n_queries``, ``batch_size``, ``seed``: see :func:`begin`.
 
     Returns:

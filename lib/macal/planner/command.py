@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from macal import acquisition
 from macal.campaigns import atomic
 from macal.inference import StoppingRule
 from macal.planner import frames, record
@@ -102,7 +103,7 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     add("--batch-size", type=int, help="people asked per round (default: 10)")
     add("--batch-cost", type=float, help="money per round, in the place of a number of people")
     add("--pay", choices=PAY, help="for whoever is asked (default), or for answers alone")
-    add("--criterion", help="a label-free one (default: macal)")
+    add("--criterion", help=f"a label-free one (default: {acquisition.DEFAULT})")
     add("--parameter", dest="parameters", type=_pair, action="append", help="of the criterion: alpha=1.0; repeatable")
     add("--seed", type=int, help="of whatever is drawn")
     add("--draw", choices=DRAWS, help="draw people with known chances, with their weights in the plan")

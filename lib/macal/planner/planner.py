@@ -44,7 +44,7 @@ class Planner(Estimates):
         ValueError: see the two.
 
     >>> people = pd.DataFrame({"age": [30, 31, 50, 52, 70, 71], "free": [0, 1] * 3, "fee": [9, 9, 5, 5, 7, 7]})
-    >>> planner = Planner("free", budget=26, cost="fee", batch_size=2)
+    >>> planner = Planner("free", budget=26, cost="fee", batch_size=2, criterion="macal")
     >>> planner.plan(people).reset_index()
        row  round  free  cost
     0    6      1     1   7.0

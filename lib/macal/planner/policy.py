@@ -42,7 +42,7 @@ class Policy:
     """
 
     budget: float | int
-    criterion: str = "macal"
+    criterion: str = acquisition.DEFAULT
     parameters: Mapping[str, Any] = field(default_factory=dict)
     batch_size: int | None = 10
     batch_cost: float | int | None = None

@@ -229,6 +229,8 @@ _REASONS = {
     "symmetry": "It asks the treated person and the control who are nearest to each other.",
     "qhte": "It asks the person who is farthest from the labels of her own arm.",
     "coreset": "It asks the person who is farthest from all labels.",
+    "alc-fixed": "It asks the person whose answer lowers the uncertainty about the effects of all most, by a Gaussian"
+    " process whose settings no answer moves.",
 }
 
 
