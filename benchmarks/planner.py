@@ -1,7 +1,7 @@
 """What a plan of about 1,000 people costs, without demands and with: processor time, and the most memory so far.
 
 python benchmarks/planner.py                # 100,000 rows x 50 columns; about a minute
-python benchmarks/planner.py --rows 10000
+python benchmarks/planner.py --rows 10000 --criterion macal
 """
 
 import argparse
@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pandas as pd
 
-from macal import Planner
+from macal import Planner, acquisition
 
 QUOTAS = ["region>=50", "region=north<=30%"]
 MONEY = {"budget": 25_000, "cost": "fee"}
@@ -41,13 +41,14 @@ def main():
     """Print a line per plan."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", default=100_000, type=int)
-    people = table(parser.parse_args().rows)
+    parser.add_argument("--criterion", default=acquisition.DEFAULT)
+    given = parser.parse_args()
+    people = table(given.rows)
     covariates = [f"x{k}" for k in range(44)] + ["region"]
     for name, options in PLANS.items():
         cluster = "household" if "cluster" in name else None
-        planner = Planner(
-            "free", identifier="person", covariates=covariates, cluster=cluster, batch_size=100, **options
-        )
+        options = {"identifier": "person", "cluster": cluster, "criterion": given.criterion} | options
+        planner = Planner("free", covariates=covariates, batch_size=100, **options)
         start = time.process_time()
         asked = len(planner.plan(people))
         spent = time.process_time() - start

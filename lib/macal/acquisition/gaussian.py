@@ -15,6 +15,7 @@ AtTargets = Float[np.ndarray, "m"]
 ArmOfEach = Int[np.ndarray, "k"]
 Covariances = Float[np.ndarray, "_ _"]
 
+_WAITING = 64  # labels that tables count at once
 _CELLS = 2**16  # of tables of candidates and targets that are looked at at a time: half a megabyte
 
 
@@ -55,8 +56,8 @@ class Knowledge:
         self._tables = [
             {s: _without(k, whitened[arm], told[s]) for s, k in self._priors(arm, targets).items()} for arm in arms
         ]
-        # labels that the tables do not count yet: what they tell of the targets, and of the candidates
-        self._waiting: list[tuple[dict[int, AtTargets], dict[int, Outcomes]]] = []
+        # by arm, labels that its tables do not count yet: what they tell of the targets, and of the arm's candidates
+        self._waiting: list[list[tuple[dict[int, AtTargets], Outcomes]]] = [[] for _ in arms]
         self._squares: dict[int, Outcomes] = {}
         self.target = {
             (r, s): prior.between(r, s) - np.einsum("nm,nm->m", told[r], told[s]) for r in arms for s in self.linked(r)
@@ -98,14 +99,20 @@ class Knowledge:
 
         The arm's own surface only, where the surfaces are independent.
         """
-        for told, rows in self._waiting:
-            for arm, row in rows.items():
-                for s in told if len(row) else ():
-                    # (n, m) in place: the transpose of a C-ordered table is Fortran's
-                    table = dger(-1.0, told[s], row, a=self._tables[arm][s].T, overwrite_a=True).T
-                    self._tables[arm][s] = table
-        self._waiting.clear()
+        for arm in range(len(self._tables)):
+            self._settle(arm)
         return self._tables
+
+    def _settle(self, arm: int) -> None:
+        """Let the tables of an arm count the labels that wait."""
+        tables, waiting, rows = self._tables[arm], self._waiting[arm], self._rows[arm]
+        if waiting:
+            new = np.array([row for _, row in waiting])  # (labels, n)
+            for s in tables:
+                tables[s] = _without(tables[s], new, np.array([told[s] for told, _ in waiting]))
+            waiting.clear()
+        if len(rows) > _WAITING:
+            rows[:] = [np.concatenate(rows)]
 
     def with_effect(self, arm: int, rows: slice = slice(None)) -> Covariances:
         """Covariance of a candidate's surface with the effect at each target, up to sign, (n, m); of some rows."""
@@ -142,7 +149,9 @@ class Knowledge:
                 self._squares[b] = (self._squares[b] + change).clip(min=0)
             self._rows[b].append(row[None])
             self.variance[b] -= row**2
-        self._waiting.append((told, rows))
+            self._waiting[b].append((told, row))
+            if len(self._waiting[b]) == _WAITING:
+                self._settle(b)
         for r, s in self.target:
             if r in told:
                 self.target[r, s] -= told[r] * told[s]
@@ -150,14 +159,13 @@ class Knowledge:
 
     def _at_targets(self, arm: int, i: int, surface: int) -> AtTargets:
         """Covariance of candidate i of an arm with a surface at the targets, given the labels so far, (m,)."""
-        since = (told[surface] * rows[arm][i] for told, rows in self._waiting if arm in rows)
-        return self._tables[arm][surface][i] - sum(since)
+        return self._tables[arm][surface][i] - sum(told[surface] * row[i] for told, row in self._waiting[arm])
 
     def _times(self, arm: int, vector: AtTargets) -> Outcomes:
         """Covariances of the arm's candidates with the effect, times a vector, given the labels so far, (n,)."""
         # a row at a time, so that equal rows have equal products
         product = _effect({s: np.einsum("nm,m->n", table, vector) for s, table in self._tables[arm].items()})
-        return product - sum(rows[arm] * (_effect(told) @ vector) for told, rows in self._waiting if arm in rows)
+        return product - sum(row * (_effect(told) @ vector) for told, row in self._waiting[arm])
 
     def _covariance(self, arm: int, i: int, other: int) -> Outcomes:
         """Covariance of candidate i of an arm with the candidates of another, given the labels so far, (n,)."""
@@ -169,6 +177,8 @@ def _without(k: Covariances, a: Covariances, b: Covariances) -> Covariances:
     """Return k - a' b in place of k, (n, m), by one product of matrices: a second table may not fit."""
     if not k.size or not a.size:
         return k
+    if len(a) == 1:  # half the time of a product of matrices
+        return dger(-1.0, b[0], a[0], a=k.T, overwrite_a=True).T
     return dgemm(-1.0, b, a, beta=1.0, c=k.T, trans_a=True, overwrite_c=True).T
 
 
