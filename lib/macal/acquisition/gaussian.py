@@ -52,7 +52,7 @@ class Knowledge:
         self.variance = [prior.variance[arm] - np.square(whitened[arm]).sum(axis=0) for arm in arms]
         self.cross = [
             {
-                s: _without(self._kernel(self.units[arm], arm, targets, s), whitened[arm], told[s])
+                s: without(self._kernel(self.units[arm], arm, targets, s), whitened[arm], told[s])
                 for s in self.linked(arm)
             }
             for arm in arms
@@ -120,7 +120,7 @@ class Knowledge:
         return k - sum(own[:, i] @ rows for own, rows in zip(self._rows[arm], self._rows[other], strict=True))
 
 
-def _without(k: Covariances, a: Covariances, b: Covariances) -> Covariances:
+def without(k: Covariances, a: Covariances, b: Covariances) -> Covariances:
     """Return k - a' b in place of k, (n, m), by one product of matrices: a second table may not fit."""
     if not k.size or not a.size:
         return k

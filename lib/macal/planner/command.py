@@ -32,7 +32,7 @@ def _pair(text: str) -> tuple[str, Any]:
     name, sign, value = text.partition("=")
     if not (name and sign and value):
         raise argparse.ArgumentTypeError(f"{text!r} must be written as NAME=VALUE")
-    return name, _number_or_column(value)
+    return name, int(value) if value.isdigit() else _number_or_column(value)
 
 
 def add_to(commands: Any) -> None:
