@@ -14,8 +14,9 @@ from macal.planner.large import bytes_of, plan_large
 from macal.planner.people import Columns
 from macal.planner.planner import Planner
 from macal.planner.policy import Policy
-from macal.scale import parquet, workers
-from macal.scale.parquet import ParquetTable, added
+from macal.scale import blocks, workers
+from macal.scale.blocks import added
+from macal.scale.parquet import ParquetTable
 from macal.scale.workers import hands
 
 COLUMNS = Columns("free", identifier="person")
@@ -24,7 +25,7 @@ POLICY = Policy(40, batch_size=10)
 
 @pytest.fixture
 def small(monkeypatch, unchecked):
-    monkeypatch.setattr(parquet, "BLOCK", 128)
+    monkeypatch.setattr(blocks, "BLOCK", 128)
     monkeypatch.setattr(large, "BALLS", 200)
     monkeypatch.setattr(large, "FIRST", 50)
     monkeypatch.setattr(large, "PERSON", np.inf)  # never among people
@@ -48,11 +49,11 @@ def written(table, path, rows=200):
 def test_sums_of_blocks_are_those_of_numpy_to_the_last_bit(monkeypatch):
     rng = np.random.default_rng(0)
     for n in (1, 127, 129, 1000, 4099, 100_003):
-        monkeypatch.setattr(parquet, "BLOCK", int(rng.choice([128, 300, 1000])))
+        monkeypatch.setattr(blocks, "BLOCK", int(rng.choice([128, 300, 1000])))
         values = rng.lognormal(0, 3, n)
-        blocks = list(parquet._leaves(0, n))
-        total = added([np.array([values[a:b].sum()]) for a, b in blocks], n)
-        assert total[0] == values.sum() and blocks[-1][1] == n
+        spans = list(blocks._leaves(0, n))
+        total = added([np.array([values[a:b].sum()]) for a, b in spans], n)
+        assert total[0] == values.sum() and spans[-1][1] == n
 
 
 @pytest.mark.parametrize("criterion", ["macal", "qhte", "symmetry", "coreset", "alc-fixed"])

@@ -15,12 +15,14 @@ from macal.planner.people import Columns
 from macal.planner.policy import Policy
 from macal.planner.roles import NAMED
 from macal.registry import UnknownName
+from macal.scale.blocks import BlockTable
 from macal.scale.campaign import BallCampaign, Pick
 from macal.scale.columns import NumberColumn, TableColumns, studied
 from macal.scale.parquet import ParquetTable
 from macal.scale.rules import BallRule, ball_campaign
 from macal.scale.source import BallSource, rows_of
 from macal.scale.workers import hands, processors
+from macal.scale.zarr import ZarrTable, is_zarr
 
 BALLS = 2**16  # of a group, in all blocks
 FIRST = 2**13  # of a group, before any is opened: balls near each other are merged
@@ -71,16 +73,16 @@ def plan_large(
     memory: float = 8e9,
     tolerance: float = np.inf,
 ) -> LargePlan:
-    """Plan a table in Parquet out of memory.
+    """Plan a table in Parquet or Zarr out of memory.
 
     Args:
-        path: of the file, or of a folder of files.
+        path: of the Parquet file, of a folder of such files, or of a Zarr group, with one array for each column.
         columns: what its columns are; covariates that are not named are all that are numbers, categories or truth
             values.
         policy: money, rounds and criterion.
         scheduler: None for this process, "local" for a Dask cluster started here, or the address of another.
-        memory: of this process and all that it starts, bytes. A row group must fit in, and balls take half of what
-            Python and its libraries leave, but two bytes a row of the table come on top, and four more while the
+        memory: of this process and all that it starts, bytes. A row group or chunk must fit in, and balls take half of
+            what Python and its libraries leave, but two bytes a row of the table come on top, and four more while the
             targets of ``alc-fixed`` are drawn.
         tolerance: of a score, in standard deviations of the covariates, or of a gain, in variances of a surface: balls
             are opened until a pick is so close to the best, as far as the memory goes; infinite for none; 0 for the
@@ -88,13 +90,13 @@ def plan_large(
 
     Raises:
         UnknownName: a column that the table does not have.
-        ValueError: demands that only a table in memory can be planned under; a row group that is damaged or too large;
-            a column that is not what it is said to be.
+        ValueError: demands that only a table in memory can be planned under; a row group or chunk that is damaged or
+            too large; a column that is not what it is said to be.
     """
     _refuse(columns, policy, tolerance)
     criterion = acquisition.get(policy.criterion, **policy.parameters)
     rule = BallRule.of(criterion)
-    table = ParquetTable.of(path)
+    table = (ZarrTable if is_zarr(path) else ParquetTable).of(path)
     chosen, identifier, roles = _roles(table, columns)
     share = memory / (1 + (processors() if scheduler == "local" else 0))
     if share < _BASE:
@@ -160,7 +162,7 @@ def _refuse(columns: Columns, policy: Policy, tolerance: float) -> None:
         raise ValueError(f"tolerance must be a number of at least 0, got {tolerance!r}")
 
 
-def _roles(table: ParquetTable, columns: Columns) -> tuple[TableColumns, str | None, pd.DataFrame]:
+def _roles(table: BlockTable, columns: Columns) -> tuple[TableColumns, str | None, pd.DataFrame]:
     """Columns to read, the identifier, and what is to be said of each column."""
     said, named = dict(columns.kinds or {}), columns.named()
     for column in [*named.values(), *said, *(columns.covariates or [])]:
