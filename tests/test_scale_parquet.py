@@ -14,8 +14,9 @@ from macal.planner.large import bytes_of, plan_large
 from macal.planner.people import Columns
 from macal.planner.planner import Planner
 from macal.planner.policy import Policy
-from macal.scale import parquet, workers
-from macal.scale.parquet import ParquetTable, added
+from macal.scale import blocks, workers
+from macal.scale.blocks import added
+from macal.scale.parquet import ParquetTable
 from macal.scale.workers import hands
 
 COLUMNS = Columns("free", identifier="person")
@@ -24,7 +25,7 @@ POLICY = Policy(40, batch_size=10)
 
 @pytest.fixture
 def small(monkeypatch, unchecked):
-    monkeypatch.setattr(parquet, "BLOCK", 128)
+    monkeypatch.setattr(blocks, "BLOCK", 128)
     monkeypatch.setattr(large, "BALLS", 200)
     monkeypatch.setattr(large, "FIRST", 50)
     monkeypatch.setattr(large, "PERSON", np.inf)  # never among people
@@ -48,14 +49,14 @@ def written(table, path, rows=200):
 def test_sums_of_blocks_are_those_of_numpy_to_the_last_bit(monkeypatch):
     rng = np.random.default_rng(0)
     for n in (1, 127, 129, 1000, 4099, 100_003):
-        monkeypatch.setattr(parquet, "BLOCK", int(rng.choice([128, 300, 1000])))
+        monkeypatch.setattr(blocks, "BLOCK", int(rng.choice([128, 300, 1000])))
         values = rng.lognormal(0, 3, n)
-        blocks = list(parquet._leaves(0, n))
-        total = added([np.array([values[a:b].sum()]) for a, b in blocks], n)
-        assert total[0] == values.sum() and blocks[-1][1] == n
+        spans = list(blocks._leaves(0, n))
+        total = added([np.array([values[a:b].sum()]) for a, b in spans], n)
+        assert total[0] == values.sum() and spans[-1][1] == n
 
 
-@pytest.mark.parametrize("criterion", ["macal", "qhte", "symmetry", "coreset"])
+@pytest.mark.parametrize("criterion", ["macal", "qhte", "symmetry", "coreset", "alc-fixed"])
 def test_with_no_tolerance_the_plan_is_the_planners(small, tmp_path, criterion):
     table, policy = people(), Policy(40, criterion)
     plain = Planner("free", 40, identifier="person", criterion=criterion).plan(table)
@@ -104,7 +105,7 @@ def test_what_only_memory_can_plan_is_refused(small, tmp_path):
         (Columns("free", cost="age"), POLICY, "'cost' needs the whole table in memory"),
         (Columns("free", cluster="region"), POLICY, "'cluster' needs"),
         (Columns("free", cost=-1.0), POLICY, "the cost must be a number above 0"),
-        (COLUMNS, Policy(40, "alc-fixed"), "FixedALC cannot be planned out of memory"),
+        (COLUMNS, Policy(40, "abc3"), "ABC3 cannot be planned out of memory"),
         (Columns("region"), POLICY, "region must hold both 0 and 1"),
         (Columns("gone"), POLICY, "gone"),
     ):
@@ -112,6 +113,8 @@ def test_what_only_memory_can_plan_is_refused(small, tmp_path):
             plan_large(path, columns, policy)
     with pytest.raises(ValueError, match="memory must be at least 0.5GB here"):
         plan_large(path, COLUMNS, POLICY, memory=1e8)
+    with pytest.raises(ValueError, match=r"1040 targets and labels need 0.54GB of this process; take fewer targets"):
+        plan_large(path, COLUMNS, Policy(40, "alc-fixed"), memory=5.2e8)
     with pytest.raises(ValueError, match="row group 0 of .* too much"):
         ParquetTable.of(path).check_memory(1e3)
     table = people()

@@ -26,9 +26,9 @@ from macal.acquisition.gaussian import Knowledge, by_rows
 from macal.arguments import arms_of, as_count
 from macal.kernels import typical
 from macal.posterior import Prior
-from macal.shapes import Covariates, Indices, Outcomes
+from macal.shapes import Covariates, Indices, Outcomes, Rows
 
-_SAMPLE = 1000  # units whose distances make a median
+SAMPLE = 1000  # units whose distances make a median
 _LEAST = 1e-12  # share of a variance that a label leaves: none would be infinite information
 
 
@@ -74,8 +74,7 @@ class _Design(Planned):
 
     def knowledge(self, state: PoolState) -> Knowledge:
         """What the labels so far say about all candidates and targets."""
-        n = len(state.t)
-        targets = np.sort(np.random.default_rng(0).permutation(n)[: self.targets])
+        targets = drawn(len(state.t), self.targets)
         return Knowledge(self.covariates(state), state.t, state.labelled, targets, self.prior(state))
 
     def _pick(self, knowledge: Knowledge, gains: dict[int, np.ndarray]) -> int | None:
@@ -172,13 +171,21 @@ class FixedALC(ALC):
 
     def prior(self, state: PoolState) -> Prior:
         """See :meth:`_Design.prior`."""
-        some = np.random.default_rng(0).permutation(len(state.x))[:_SAMPLE]
-        unit, arms = typical(pdist(state.x[some])), arms_of(state.t)
+        return self.prior_among(state.x[drawn(len(state.x), SAMPLE)], arms_of(state.t))
+
+    def prior_among(self, some: Covariates, arms: int) -> Prior:
+        """The same of a number of arms, by a sample of the pool, (k, d)."""
+        unit = typical(pdist(some))
         return Prior((1.0,) * arms, (self.lengthscale * unit,) * arms, (self.noise,) * arms)
+
+    @staticmethod
+    def contrasts(arm: int, arms: int) -> int:
+        """Contrasts with the reference arm, of so many arms, that a label of an arm is about."""
+        return 1 if arm else arms - 1
 
     def gain(self, knowledge: Knowledge, arm: int) -> Outcomes:
         """See :meth:`_Design.gain`."""
-        return super().gain(knowledge, arm) * (1 if arm else len(knowledge.units) - 1)
+        return super().gain(knowledge, arm) * self.contrasts(arm, len(knowledge.units))
 
 
 @dataclass(frozen=True)
@@ -213,6 +220,12 @@ class ABC3(_Design):
     def gain(self, knowledge: Knowledge, arm: int) -> Outcomes:
         """See :meth:`_Design.gain`."""
         return knowledge.squares(arm) / knowledge.variance[arm]
+
+
+def drawn(n: int, most: int) -> Rows:
+    """Places of so many of n units, or of all if fewer, drawn with a fixed seed, ascending."""
+    # four bytes for each unit: n may be many
+    return np.sort(np.random.default_rng(0).permutation(np.arange(n, dtype=np.uint32))[:most]).astype(np.int64)
 
 
 def _by_rows(value: Callable[[slice], Outcomes], knowledge: Knowledge, arm: int) -> Outcomes:

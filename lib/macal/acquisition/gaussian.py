@@ -54,7 +54,7 @@ class Knowledge:
         self._rows: list[list[Covariances]] = [[table] for table in whitened]
         self.variance = [prior.variance[arm] - np.square(whitened[arm]).sum(axis=0) for arm in arms]
         self._tables = [
-            {s: _without(k, whitened[arm], told[s]) for s, k in self._priors(arm, targets).items()} for arm in arms
+            {s: without(k, whitened[arm], told[s]) for s, k in self._priors(arm, targets).items()} for arm in arms
         ]
         # by arm, labels that its tables do not count yet: what they tell of the targets, and of the arm's candidates
         self._waiting: list[list[tuple[dict[int, AtTargets], Outcomes]]] = [[] for _ in arms]
@@ -109,7 +109,7 @@ class Knowledge:
         if waiting:
             new = np.array([row for _, row in waiting])  # (labels, n)
             for s in tables:
-                tables[s] = _without(tables[s], new, np.array([told[s] for told, _ in waiting]))
+                tables[s] = without(tables[s], new, np.array([told[s] for told, _ in waiting]))
             waiting.clear()
         if len(rows) > _WAITING:
             rows[:] = [np.concatenate(rows)]
@@ -173,7 +173,7 @@ class Knowledge:
         return k - sum(own[:, i] @ rows for own, rows in zip(self._rows[arm], self._rows[other], strict=True))
 
 
-def _without(k: Covariances, a: Covariances, b: Covariances) -> Covariances:
+def without(k: Covariances, a: Covariances, b: Covariances) -> Covariances:
     """Return k - a' b in place of k, (n, m), by one product of matrices: a second table may not fit."""
     if not k.size or not a.size:
         return k

@@ -18,6 +18,7 @@ from macal.planner.people import CLUSTER_RULES, Columns
 from macal.planner.planner import Planner
 from macal.planner.policy import DRAWS, PAY, Policy
 from macal.planner.report import document, overlap
+from macal.scale.zarr import is_zarr
 
 PLAN = "plan whom to ask under a budget: from a table to a table"
 
@@ -33,7 +34,7 @@ def _pair(text: str) -> tuple[str, Any]:
     name, sign, value = text.partition("=")
     if not (name and sign and value):
         raise argparse.ArgumentTypeError(f"{text!r} must be written as NAME=VALUE")
-    return name, _number_or_column(value)
+    return name, int(value) if value.isdigit() else _number_or_column(value)
 
 
 def add_to(commands: Any) -> None:
@@ -75,14 +76,14 @@ def _reported(command: argparse.ArgumentParser) -> None:
 
 def _large(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
-    add("--scheduler", help='Parquet out of memory, on Dask: "local", or the address of a scheduler')
+    add("--scheduler", help='Parquet or Zarr out of memory, on Dask: "local", or the address of a scheduler')
     add("--memory", help="of a plan out of memory: 8GB (default), 500MB")
     add("--tolerance", type=float, help="of such a plan: how far from the best a pick may be (default: told only)")
 
 
 def _add_plan(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
-    add("table", type=Path, help="CSV or Parquet file, one row per unit")
+    add("table", type=Path, help="CSV or Parquet file, or Zarr group, one row per unit")
     add("--treatment", required=True, help="column: 0 or 1, or any values and --reference")
     add("--budget", type=float, required=True, help="money, in the unit of the costs")
     _into(command)
@@ -119,7 +120,8 @@ def plan(options: argparse.Namespace) -> None:
     given |= {k: dict(given[k]) for k in ("kinds", "parameters") if k in given}
     if "batch_cost" in given:
         given.setdefault("batch_size", None)
-    if any(value is not None for value in (options.scheduler, options.memory, options.tolerance)):
+    large = any(value is not None for value in (options.scheduler, options.memory, options.tolerance))
+    if large or is_zarr(options.table):
         _plan_large(options, given)
         return
     planner = Planner(**given)

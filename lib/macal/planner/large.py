@@ -15,12 +15,14 @@ from macal.planner.people import Columns
 from macal.planner.policy import Policy
 from macal.planner.roles import NAMED
 from macal.registry import UnknownName
+from macal.scale.blocks import BlockTable
 from macal.scale.campaign import BallCampaign, Pick
 from macal.scale.columns import NumberColumn, TableColumns, studied
 from macal.scale.parquet import ParquetTable
 from macal.scale.rules import BallRule, ball_campaign
 from macal.scale.source import BallSource, rows_of
 from macal.scale.workers import hands, processors
+from macal.scale.zarr import ZarrTable, is_zarr
 
 BALLS = 2**16  # of a group, in all blocks
 FIRST = 2**13  # of a group, before any is opened: balls near each other are merged
@@ -71,29 +73,30 @@ def plan_large(
     memory: float = 8e9,
     tolerance: float = np.inf,
 ) -> LargePlan:
-    """Plan a table in Parquet out of memory.
+    """Plan a table in Parquet or Zarr out of memory.
 
     Args:
-        path: of the file, or of a folder of files.
+        path: of the Parquet file, of a folder of such files, or of a Zarr group, with one array for each column.
         columns: what its columns are; covariates that are not named are all that are numbers, categories or truth
             values.
         policy: money, rounds and criterion.
         scheduler: None for this process, "local" for a Dask cluster started here, or the address of another.
-        memory: of this process and all that it starts, bytes. A row group must fit in, and balls take half of what
-            Python and its libraries leave, but two bytes a row of the table come on top.
-        tolerance: of a score, in standard deviations of the covariates: balls are opened until a pick is so close to
-            the best, as far as the memory goes; infinite for none; 0 for the exact plan, which is sought among people
-            where their covariates fit into memory, and else among balls.
+        memory: of this process and all that it starts, bytes. A row group or chunk must fit in, and balls take half of
+            what Python and its libraries leave, but two bytes a row of the table come on top, and four more while the
+            targets of ``alc-fixed`` are drawn.
+        tolerance: of a score, in standard deviations of the covariates, or of a gain, in variances of a surface: balls
+            are opened until a pick is so close to the best, as far as the memory goes; infinite for none; 0 for the
+            exact plan, which is sought among people where their covariates fit into memory, and else among balls.
 
     Raises:
         UnknownName: a column that the table does not have.
-        ValueError: demands that only a table in memory can be planned under; a row group that is damaged or too large;
-            a column that is not what it is said to be.
+        ValueError: demands that only a table in memory can be planned under; a row group or chunk that is damaged or
+            too large; a column that is not what it is said to be.
     """
     _refuse(columns, policy, tolerance)
     criterion = acquisition.get(policy.criterion, **policy.parameters)
     rule = BallRule.of(criterion)
-    table = ParquetTable.of(path)
+    table = (ZarrTable if is_zarr(path) else ParquetTable).of(path)
     chosen, identifier, roles = _roles(table, columns)
     share = memory / (1 + (processors() if scheduler == "local" else 0))
     if share < _BASE:
@@ -104,11 +107,12 @@ def plan_large(
         source = BallSource(table, _arms(chosen, columns.reference), each)
         check_arms(criterion, np.arange(len(source.columns.arms)))
         sizes = _sizes(policy, criterion, float(columns.cost), len(table) - known)
-        if not tolerance and len(table) * (24 * source.columns.width + PERSON) < share - _BASE:
+        kept = rule.kept(len(table), sum(sizes) + known)
+        if not tolerance and len(table) * (24 * source.columns.width + 8 * kept + PERSON) < share - _BASE:
             balls = len(table)
             batches = [[Pick(tuple(one.tolist()), np.nan, 0.0)] for one in criterion.plan(source.pool(), sizes)]
         else:
-            campaign = _begin(source, rule, sum(sizes), tolerance, share - _BASE)
+            campaign = _begin(source, rule, sum(sizes), tolerance, share - _BASE, kept)
             batches = [campaign.batch(size) for size in sizes]
             balls = sum(map(len, campaign.arms))
         people = _people(source, batches, identifier, columns)
@@ -124,12 +128,20 @@ def _sizes(policy: Policy, criterion: Criterion, cost: float, free: int) -> list
     return [min(size, labels - k) for k in range(0, labels, size)]
 
 
-def _begin(source: BallSource, rule: BallRule, labels: int, tolerance: float, memory: float) -> BallCampaign:
+def _begin(source: BallSource, rule: BallRule, labels: int, tolerance: float, memory: float, kept: int) -> BallCampaign:
     """Cover the table, and begin a campaign whose balls take half of the memory at most."""
+    each = 8 * (source.columns.width + kept) + _BALL
+    # tables of targets and balls, and of targets among themselves
+    least = 2 * each * (FIRST + kept) * len(source.columns.arms) if kept else 0
+    if least > memory:
+        raise ValueError(
+            f"{kept} targets and labels need {(least + _BASE) / 1e9:.2g}GB of this process; take fewer targets"
+            " (--parameter targets=...), or give more memory"
+        )
     covers = source.covers(rule, BALLS)
     groups = np.unique(rule.groups(np.arange(len(source.columns.arms))))
     told = [np.concatenate([one.known[one.groups == group] for one in covers]) for group in groups]
-    most = memory / 2 / (8 * told[0].shape[1] + _BALL)
+    most = memory / 2 / each
     balls = [one.balls for one in covers]
     return ball_campaign(rule, balls, told, labels, source.fetch, tolerance, most, FIRST)
 
@@ -150,7 +162,7 @@ def _refuse(columns: Columns, policy: Policy, tolerance: float) -> None:
         raise ValueError(f"tolerance must be a number of at least 0, got {tolerance!r}")
 
 
-def _roles(table: ParquetTable, columns: Columns) -> tuple[TableColumns, str | None, pd.DataFrame]:
+def _roles(table: BlockTable, columns: Columns) -> tuple[TableColumns, str | None, pd.DataFrame]:
     """Columns to read, the identifier, and what is to be said of each column."""
     said, named = dict(columns.kinds or {}), columns.named()
     for column in [*named.values(), *said, *(columns.covariates or [])]:

@@ -1,13 +1,10 @@
-"""One arm of a campaign over balls: how far its people are from its labels, at most, ball by ball.
-
-Let p be the centre of a ball of radius r, and i a member. By the triangle inequality i is at most m(p) + r from the
-nearest label, and at least d(p, q) - r - r' from a member j of another ball, of radius r' around q. Centres are people,
-whose distances are exact to the last bit, as in :mod:`macal.acquisition.arms`.
+"""One arm of a campaign over balls: what its people score, at most, ball by ball.
 
 A ball is *opened* where its bounds do not decide: its centre is then alone, and the others become smaller balls. People
 whose covariates all equal a centre's are its *twins*: in a ball of radius 0 they wait behind it, the lowest row first.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -18,7 +15,6 @@ from macal.acquisition.rows import folded
 from macal.scale.cover import BlockCover, Radii, cover
 from macal.shapes import Covariates, Indices, Outcomes, Rows
 
-SLACK = 1e-12  # of the largest covariate, for each covariate: more than float64 rounding
 SPLIT = 64  # balls that take the place of one
 SMALL = 128  # members whose ball is opened in one go
 
@@ -64,7 +60,7 @@ class SomeBalls:
     members: list[Inside | None]
 
 
-class BallArm:
+class BallArm(ABC):
     """Balls of one arm of a campaign under way.
 
     Attributes:
@@ -76,76 +72,53 @@ class BallArm:
 
     Args:
         balls: that hold all people of the arm who may be picked.
-        labels: covariates of the people with a label at the beginning, (k, d).
+        n_labels: at the beginning.
         n_free: people in the balls.
-        squared: whether distances are squared.
     """
 
-    def __init__(self, balls: SomeBalls, labels: Covariates, n_free: int, squared: bool) -> None:
-        self.balls, self.n_free, self._squared = balls, n_free, squared
-        self._labels = list(labels)
-        self.size = max(np.abs(balls.x).max(initial=0.0), np.abs(labels).max(initial=0.0))
+    def __init__(self, balls: SomeBalls, n_labels: int, n_free: int) -> None:
+        self.balls, self.n_labels, self.n_free = balls, n_labels, n_free
         self.free, self.more = np.ones(len(balls.rows), bool), _more(balls)
-        self._d2 = self._nearest(balls.x)
 
     def __len__(self) -> int:
         return len(self.free)
 
     @property
-    def n_labels(self) -> int:
-        """Labels so far."""
-        return len(self._labels)
-
-    def _nearest(self, x: Covariates) -> Outcomes:
-        d2 = np.full(len(x), np.inf)
-        for label in self._labels:
-            np.minimum(d2, folded(np.square(x - label)), out=d2)
-        return d2
-
-    def of(self, distance: np.ndarray) -> np.ndarray:
-        """The metric of distances, which are overwritten."""
-        return np.square(distance, out=distance) if self._squared else distance
-
-    def metric(self, d2: np.ndarray) -> np.ndarray:
-        """The metric of squared distances."""
-        return d2 if self._squared else np.sqrt(d2)
+    @abstractmethod
+    def alone(self) -> Outcomes:
+        """Score of each centre that is picked by itself, (p,); of one that is taken, anything."""
 
     @property
-    def slack(self) -> float:
-        """More than rounding can add to a distance between people, in the metric."""
-        size = self.size * self.balls.x.shape[1]
-        return SLACK * size * (size if self._squared else 1.0)
+    @abstractmethod
+    def bound(self) -> Outcomes:
+        """At least the score of each person in a ball, (p,); minus infinity where there is none."""
 
-    @property
-    def exact(self) -> Outcomes:
-        """Distance from each centre to the nearest label, (p,); 0 without labels, minus infinity where it is taken."""
-        return np.where(self.free, self.metric(self._d2) if self._labels else 0.0, -np.inf)
+    @abstractmethod
+    def _labelled(self, k: int) -> None:
+        """Take note of the label of a centre."""
+
+    @abstractmethod
+    def _added(self, x: Covariates) -> None:
+        """Take note of further centres, (k, d)."""
 
     @property
     def open(self) -> np.ndarray:
         """Balls whose members may score otherwise than a centre that may be picked, (p,) bool."""
         return self.more & (self.balls.radius > 0)
 
-    @property
-    def bound(self) -> Outcomes:
-        """At least the distance from each member to the nearest label, (p,); minus infinity where there is none."""
-        far = self.of(np.sqrt(self._d2) + self.balls.radius) + self.slack if self._labels else 0.0
-        return np.where(self.free | self.more, far, -np.inf)
-
-    def farthest(self) -> tuple[float, int]:
-        """The centre that is farthest from the labels, of equally far ones the lowest row: how far, and its place."""
-        far = np.where(self.free, self.metric(self._d2), -np.inf)
-        ties = np.flatnonzero(far == far.max())
-        return float(far[ties[0]]), int(ties[self.balls.rows[ties].argmin()])
+    def best(self) -> tuple[float, int]:
+        """The centre with the highest score, of equal ones the lowest row: its score, and its place."""
+        score = np.where(self.free, self.alone, -np.inf)
+        ties = np.flatnonzero(score == score.max())
+        return float(score[ties[0]]), int(ties[self.balls.rows[ties].argmin()])
 
     def take(self, k: int) -> int:
         """Label a centre and return its row; a twin, where there is one, takes its place."""
-        balls, row = self.balls, int(self.balls.rows[k])
-        # a view would keep a whole list of balls that is out of date
-        self._labels.append(balls.x[k].copy())
-        np.minimum(self._d2, folded(np.square(balls.x - balls.x[k])), out=self._d2)
+        row = int(self.balls.rows[k])
+        self._labelled(k)
+        self.n_labels += 1
         self.n_free -= 1
-        if balls.radius[k] == 0 and self.more[k]:
+        if self.balls.radius[k] == 0 and self.more[k]:
             self._advance(k)
         else:
             self.free[k] = False
@@ -161,7 +134,7 @@ class BallArm:
         self.balls = new
         self.free = np.append(self.free, np.ones(len(new.rows) - len(self), bool))
         self.more = np.append(self.more, _more(new)[added])
-        self._d2 = np.append(self._d2, self._nearest(new.x[added]))
+        self._added(new.x[added])
         return np.repeat(places, [len(part.rows) for part in parts])
 
     def _parts(self, places: Indices, fetch: Fetch) -> list[SomeBalls]:

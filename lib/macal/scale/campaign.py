@@ -27,7 +27,7 @@ class Pick:
 
 
 class BallCampaign:
-    """MACAL, Symmetry, QHTE or Core-Set over balls; pairs by turns, as in :class:`macal.acquisition.pairs.Contrasts`.
+    """A campaign over balls; pairs by turns, as in :class:`macal.acquisition.pairs.Contrasts`.
 
     Args:
         arms: control and the others; or any, where there are no pairs.
@@ -80,7 +80,7 @@ class BallCampaign:
     def _single(self) -> Pick:
         opened = _OPENED
         while True:
-            found = [(*arm.farthest(), arm) for arm in self.arms if arm.n_free]
+            found = [(*arm.best(), arm) for arm in self.arms if arm.n_free]
             score, k, arm = max(found, key=lambda f: (f[0], -f[2].balls.rows[f[1]]))
             least = self._threshold(score)
             bounds = [np.where(one.open & (score < np.inf), one.bound, -np.inf) for one in self.arms]

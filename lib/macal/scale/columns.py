@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from macal.datasets.columns import categories
-from macal.scale.parquet import ParquetTable, Span, added
+from macal.scale.blocks import BlockTable, Span, added
 from macal.scale.workers import Each
 from macal.shapes import Arms, Covariates, Outcomes
 
@@ -95,7 +95,7 @@ class Seen:
     known: int
 
 
-def seen(job: tuple[ParquetTable, TableColumns, Sequence[Span]]) -> list[Seen]:
+def seen(job: tuple[BlockTable, TableColumns, Sequence[Span]]) -> list[Seen]:
     """Look through some blocks."""
     table, columns, spans = job
     out = []
@@ -112,7 +112,7 @@ def seen(job: tuple[ParquetTable, TableColumns, Sequence[Span]]) -> list[Seen]:
     return out
 
 
-def sums(job: tuple[ParquetTable, TableColumns, Sequence[Span], bool]) -> list[np.ndarray]:
+def sums(job: tuple[BlockTable, TableColumns, Sequence[Span], bool]) -> list[np.ndarray]:
     """Sums over some blocks, of each number's centred values, or of the squares of their deviations."""
     table, columns, spans, squared = job
     out = []
@@ -126,7 +126,7 @@ def sums(job: tuple[ParquetTable, TableColumns, Sequence[Span], bool]) -> list[n
     return out
 
 
-def studied(table: ParquetTable, columns: TableColumns, each: Each) -> tuple[TableColumns, int]:
+def studied(table: BlockTable, columns: TableColumns, each: Each) -> tuple[TableColumns, int]:
     """Look through a table three times; return its columns as they are to be encoded, and how many outcomes are known.
 
     Raises:
@@ -159,6 +159,6 @@ def _with(columns: TableColumns, fields: Any) -> TableColumns:
     return replace(columns, numbers=tuple(replace(number, **given) for number, given in pairs))
 
 
-def _total(table: ParquetTable, columns: TableColumns, each: Each, squared: bool) -> np.ndarray:
+def _total(table: BlockTable, columns: TableColumns, each: Each, squared: bool) -> np.ndarray:
     jobs = [(table.part(spans), columns, spans, squared) for spans in table.spans]
     return added([one for part in each(sums, jobs, "columns") for one in part], len(table))

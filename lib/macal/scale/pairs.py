@@ -1,7 +1,7 @@
 """The best pair of a pool that only its balls show, and how much better another could be.
 
 Let s(i, j) = m1[i] + m0[j] - alpha d(i, j), as in :mod:`macal.acquisition.pairs`, and let p and q be the centres of the
-balls of i and j, of radius r and r'. Then (:mod:`macal.scale.arm`)
+balls of i and j, of radius r and r'. Then (:mod:`macal.scale.distances`)
 
     s(i, j) <= m1[p] + r + m0[q] + r' - alpha max(0, d(p, q) - r - r') <= s(p, q) + (1 + alpha) (r + r').
 
@@ -14,7 +14,7 @@ promises more than was found. Where a ball is opened, its parts inherit its boun
 import numpy as np
 
 from macal.acquisition.rows import folded
-from macal.scale.arm import BallArm
+from macal.scale.distances import DistanceArm
 from macal.shapes import Covariates, Indices, Outcomes
 
 _ROWS = 64  # looked at together
@@ -31,7 +31,7 @@ class BallPairs:
         novelty: weight of the distances from the labels: 1 for MACAL, 0 for the closest pair.
     """
 
-    def __init__(self, control: BallArm, treated: BallArm, alpha: float, novelty: float) -> None:
+    def __init__(self, control: DistanceArm, treated: DistanceArm, alpha: float, novelty: float) -> None:
         self.control, self.treated = self.arms = control, treated
         self._alpha, self._novelty = alpha, novelty
         self._centre = np.concatenate([arm.balls.x for arm in self.arms]).mean(axis=0)
@@ -43,7 +43,7 @@ class BallPairs:
         self._with = np.zeros(len(self.treated), np.int64)
         self._blank = [not arm.n_labels for arm in self.arms]
 
-    def opened(self, arm: BallArm, origin: Indices) -> None:
+    def opened(self, arm: DistanceArm, origin: Indices) -> None:
         """Take note that balls of an arm were opened; ``origin`` is where each new one comes from."""
         if arm is self.treated:
             parents = self._may[origin]

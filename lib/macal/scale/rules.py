@@ -6,10 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from macal.acquisition import Criterion
+from macal.acquisition.design import SAMPLE, FixedALC, drawn
 from macal.acquisition.distances import QHTE, CoreSet, Macal, Symmetry
-from macal.scale.arm import BallArm, Fetch, gathered, merged
+from macal.scale.arm import BallArm, Fetch, SomeBalls, gathered, merged
 from macal.scale.campaign import BallCampaign
 from macal.scale.cover import BlockCover
+from macal.scale.distances import DistanceArm
+from macal.scale.gains import GainArm
 from macal.shapes import Arms, Covariates
 
 
@@ -21,11 +24,13 @@ class BallRule:
         weights: alpha and novelty; None where units are picked one by one.
         squared: whether distances are squared.
         by_arm: whether distances count within arms alone.
+        design: whose gains count in the place of distances.
     """
 
     weights: tuple[float, float] | None
     squared: bool
     by_arm: bool
+    design: FixedALC | None = None
 
     @classmethod
     def of(cls, criterion: Criterion) -> "BallRule":
@@ -38,9 +43,16 @@ class BallRule:
             return cls(criterion.weights(), criterion.metric == "sqeuclidean", True)
         if isinstance(criterion, (QHTE, CoreSet)):
             return cls(None, False, isinstance(criterion, QHTE))
+        if isinstance(criterion, FixedALC):
+            return cls(None, False, True, criterion)
         raise ValueError(
-            f"{type(criterion).__name__} cannot be planned out of memory; take 'macal', 'symmetry', 'qhte' or 'coreset'"
+            f"{type(criterion).__name__} cannot be planned out of memory; take 'macal', 'symmetry', 'qhte', 'coreset'"
+            " or 'alc-fixed'"
         )
+
+    def kept(self, n: int, labels: int) -> int:
+        """Numbers that are kept for each ball, among n people, beside its covariates: for each target and label one."""
+        return min(self.design.targets, n) + labels if self.design else 0
 
     def groups(self, t: Arms) -> Arms:
         """The groups within which distances count, (n,); negative numbers stay."""
@@ -70,6 +82,18 @@ def ball_campaign(
         first: balls of a group at the beginning: of more, those near each other are merged.
     """
     parts = [gathered(blocks, group, n_labels) for group in range(len(labelled))]
-    pairs = zip(parts, labelled, strict=True)
-    arms = [BallArm(merged(balls, first), x, n, rule.squared) for (balls, n), x in pairs]
+    groups = [(merged(balls, first), x, n) for (balls, n), x in zip(parts, labelled, strict=True)]
+    if rule.design is None:
+        arms: list[BallArm] = [DistanceArm(*group, rule.squared) for group in groups]
+    else:
+        arms = _gain_arms(rule.design, groups, blocks[-1].start + len(blocks[-1].which), fetch)
     return BallCampaign(arms, rule.weights, fetch, tolerance, most)
+
+
+def _gain_arms(
+    design: FixedALC, groups: Sequence[tuple[SomeBalls, Covariates, int]], n: int, fetch: Fetch
+) -> list[BallArm]:
+    """Arms of a design, whose targets and unit of distance are those of n people in memory."""
+    sample, targets = fetch([drawn(n, SAMPLE), drawn(n, design.targets)])
+    prior = design.prior_among(sample, 1)
+    return [GainArm(*group, targets, prior, design.contrasts(arm, len(groups))) for arm, group in enumerate(groups)]

@@ -1,4 +1,4 @@
-"""A Parquet table as the source of balls: blocks are covered where they are read, rows are fetched when balls open."""
+"""A table as the source of balls: blocks are covered where they are read, rows are fetched when balls open."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from macal.acquisition import PoolState
+from macal.scale.blocks import BlockTable, Span
 from macal.scale.columns import TableColumns
 from macal.scale.cover import BlockCover, cover_block
-from macal.scale.parquet import ParquetTable, Span
 from macal.scale.rules import BallRule
 from macal.scale.workers import Each
 from macal.shapes import Arms, Covariates, Rows
@@ -33,7 +33,7 @@ class Covered:
     known: np.ndarray
 
 
-def covered(job: tuple[ParquetTable, TableColumns, BallRule, int, Sequence[Span]]) -> list[Covered]:
+def covered(job: tuple[BlockTable, TableColumns, BallRule, int, Sequence[Span]]) -> list[Covered]:
     """Cover some blocks by at most so many balls for each group."""
     table, columns, rule, most, spans = job
     out = []
@@ -44,14 +44,14 @@ def covered(job: tuple[ParquetTable, TableColumns, BallRule, int, Sequence[Span]
     return out
 
 
-def fetched(job: tuple[ParquetTable, TableColumns, Span, Rows]) -> Covariates:
+def fetched(job: tuple[BlockTable, TableColumns, Span, Rows]) -> Covariates:
     """Covariates of some rows of one block, (k, d)."""
     table, columns, span, rows = job
     (part,) = table.read(columns.names, [span])
     return columns.encoded(part.take(rows - span[0]))
 
 
-def whole(job: tuple[ParquetTable, TableColumns, Sequence[Span]]) -> list[tuple[Covariates, Arms, np.ndarray]]:
+def whole(job: tuple[BlockTable, TableColumns, Sequence[Span]]) -> list[tuple[Covariates, Arms, np.ndarray]]:
     """Covariates, arms and whose outcome is known, of some blocks."""
     table, columns, spans = job
     parts = table.read(columns.names, spans)
@@ -68,7 +68,7 @@ class BallSource:
         each: calls a function with each of some jobs.
     """
 
-    table: ParquetTable
+    table: BlockTable
     columns: TableColumns
     each: Each
 

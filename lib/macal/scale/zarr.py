@@ -1,0 +1,115 @@
+"""Zarr groups as blocks of rows: one array for each column, as xarray and Dask write them."""
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from macal.optional import needed
+from macal.scale.blocks import BlockTable, RowGroup
+
+
+class ZarrTable(BlockTable):
+    """A table in a Zarr group of arrays of one dimension and one length, each a column.
+
+    Values are taken as they are stored: no scale, and nothing that stands for a missing value but NaN, is applied. A
+    coordinate of xarray, the array of its own dimension's name, may name people, and is no covariate by itself. A chunk
+    is damaged where its codec says so: one with a checksum tells every time. Zarr leaves chunks out that hold nothing
+    but the array's fill value, unless it is told to write them; as they cannot be told from lost ones, they are
+    refused.
+    """
+
+    part_name = "chunk"
+
+    @classmethod
+    def of(cls, path: Path) -> "ZarrTable":
+        """Read the metadata.
+
+        Raises:
+            OSError: there is no such folder.
+            ValueError: it is no Zarr group, or has no rows; arrays that are no columns.
+        """
+        arrays = _opened(path)
+        shapes = {name: array.shape for name, array in arrays.items()}
+        first = next(iter(shapes.values()), (0,))
+        if odd := [name for name, shape in shapes.items() if len(shape) != 1 or shape != first]:
+            raise ValueError(
+                f"array {odd[0]!r} of {path} has shape {shapes[odd[0]]}; columns need one dimension and one length"
+            )
+        if not first[0]:
+            raise ValueError(f"{path} has no rows; one row for each unit is needed")
+        n, step = first[0], max(_rows(array) for array in arrays.values())
+        width = sum(array.dtype.itemsize for array in arrays.values())
+        starts = range(0, n, step)
+        groups = (RowGroup(str(path), k, a, min(a + step, n), width * step) for k, a in enumerate(starts))
+        return cls(str(path), tuple(groups), {name: _type(name, array) for name, array in arrays.items()})
+
+    def decoded(self, group: RowGroup, columns: Sequence[str]) -> Any:
+        """See :meth:`BlockTable.decoded`."""
+        import pyarrow as pa
+
+        return pa.table({name: pa.array(_values(self._arrays[name], group)) for name in columns})
+
+    @cached_property
+    def _arrays(self) -> dict[str, Any]:
+        return _opened(self.path)
+
+
+def is_zarr(path: Path) -> bool:
+    """Whether a path is that of a Zarr group."""
+    return path.suffix == ".zarr" or any((path / name).exists() for name in ("zarr.json", ".zgroup"))
+
+
+def _opened(path: Path | str) -> dict[str, Any]:
+    with needed("zarr", "Zarr tables"):
+        import zarr
+    try:
+        return dict(sorted(zarr.open_group(path, mode="r").arrays()))
+    except zarr.errors.GroupNotFoundError as error:
+        raise ValueError(f"{path} cannot be read as a Zarr group: {error}") from error
+
+
+def _rows(array: Any) -> int:
+    """Rows that are stored together."""
+    return (array.shards or array.chunks)[0]
+
+
+def _type(name: str, array: Any) -> str:
+    import pyarrow as pa
+
+    dimensions = getattr(array.metadata, "dimension_names", None) or array.attrs.get("_ARRAY_DIMENSIONS", ())
+    if name in dimensions:
+        return f"coordinate of {array.dtype}"
+    try:
+        return str(pa.from_numpy_dtype(array.dtype))
+    except pa.ArrowNotImplementedError:
+        return str(array.dtype)
+
+
+def _values(array: Any, group: RowGroup) -> np.ndarray:
+    """Rows of a column, chunk by chunk."""
+    step = _rows(array)
+    chunks = range(group.start // step, math.ceil(group.stop / step))
+    parts = [_chunk(array, k)[max(group.start - k * step, 0) : group.stop - k * step] for k in chunks]
+    values = np.concatenate(parts)
+    return values.astype(object) if values.dtype.kind == "T" else values
+
+
+def _chunk(array: Any, k: int) -> np.ndarray:
+    start, stop = k * _rows(array), min((k + 1) * _rows(array), array.shape[0])
+    folder = Path(array.store.root) / array.path
+    where = f"chunk {k} of {folder}, rows {start + 1} to {stop},"
+    if not (folder / array.metadata.encode_chunk_key((k,))).exists():
+        raise ValueError(
+            f"{where} is missing; take the table from its source again, or, if it holds nothing but the fill value,"
+            " write it with write_empty_chunks=True"
+        )
+    try:
+        return array[start:stop]
+    except Exception as error:  # codecs have errors of many kinds
+        raise ValueError(
+            f"{where} cannot be read: {' '.join(str(error).split())}; take the table from its source again"
+        ) from error
