@@ -93,7 +93,7 @@ def measure(path, tolerance, exact):
 
     (begin, before), wall = usage(), time.monotonic()
     with timed(large) as spent:
-        found = large.plan_large(path, Columns("free", outcome="outcome"), Policy(LABELS), tolerance=tolerance)
+        found = large.plan_large(path, Columns("free", outcome="outcome"), Policy(LABELS, "macal"), tolerance=tolerance)
     (end, peak), within = usage(), found.people["within"]
     jobs = {what: round(spent[what], 2) for what in ("columns", "covering", "opening", "merging")}
     row = {
@@ -111,7 +111,7 @@ def measure(path, tolerance, exact):
         "returned MB": round(spent["bytes"] / 1e6, 2),
     }
     if exact:
-        plain = Planner("free", LABELS, outcome="outcome").plan(pd.read_parquet(path))
+        plain = Planner("free", LABELS, criterion="macal", outcome="outcome").plan(pd.read_parquet(path))
         row["same as in memory"] = found.people.index.equals(plain.index)
         row |= dict(zip(("in memory, seconds", "in memory, peak MB"), usage(), strict=True))
         row["in memory, seconds"] = round(row["in memory, seconds"] - end, 2)

@@ -20,7 +20,7 @@ from macal.scale.parquet import ParquetTable
 from macal.scale.workers import hands
 
 COLUMNS = Columns("free", identifier="person")
-POLICY = Policy(40, batch_size=10)
+POLICY = Policy(40, "macal", batch_size=10)
 
 
 @pytest.fixture
@@ -70,8 +70,10 @@ def test_known_outcomes_arms_and_rows_without_names(small, tmp_path):
     table["free"] = np.where(table["free"] == 1, "sms", np.where(table["age"] > 60, "call", "none"))
     table["visits"] = np.where(np.arange(len(table)) % 300 == 5, 1.0, np.nan)
     options = {"outcome": "visits", "reference": "none"}
-    plain = Planner("free", 30, **options).plan(table)
-    found = plan_large(written(table, tmp_path / "a.parquet"), Columns("free", **options), Policy(30), tolerance=0.0)
+    plain = Planner("free", 30, criterion="macal", **options).plan(table)
+    found = plan_large(
+        written(table, tmp_path / "a.parquet"), Columns("free", **options), Policy(30, "macal"), tolerance=0.0
+    )
     pd.testing.assert_frame_equal(found.people.drop(columns="within"), plain, check_dtype=False, check_index_type=False)
 
 
@@ -165,7 +167,7 @@ def test_memory_is_kept(small, tmp_path):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(6000, 60))).add_prefix("number_").assign(free=np.arange(6000) % 2)
     path, told = written(table, tmp_path / "wide.parquet", 2000), tmp_path / "told"
-    forked(PEAK, path=path, columns=Columns("free"), policy=Policy(100), told=told).join()
+    forked(PEAK, path=path, columns=Columns("free"), policy=Policy(100, "macal"), told=told).join()
     balls, share = map(float, told.read_text().split())
     assert 4000 < balls < 6000 and share < 1  # balls were opened until they were too many
 
