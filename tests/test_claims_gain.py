@@ -62,9 +62,9 @@ def test_allocation_can_go_every_way(recorded, here, there, noise, verdict):
 
 def test_allocation_under_several_estimators(recorded):
     turns = {"ihdp_gp": campaign(0.2, 0.0), "ihdp-exchanged_gp": campaign(-0.3, 0.0)}
-    recorded(turns | {"ihdp_s": campaign(-0.2, 0.0), "ihdp-exchanged_s": campaign(-0.3, 0.0)})
+    recorded(turns | {"ihdp-early_s": campaign(-0.2, 0.0), "ihdp-exchanged_s": campaign(-0.3, 0.0)})
     assert gain.judge_allocation(RULES).verdict == "holds in part"
-    recorded(turns | {"ihdp_s": campaign(-0.2, 0.0)})  # one surface alone says nothing
+    recorded(turns | {"ihdp-early_s": campaign(-0.2, 0.0)})  # one surface alone says nothing
     assert gain.judge_allocation(RULES).verdict == "holds"
     recorded({"ihdp_gp": campaign(0.2, 0.0, replications=2), "ihdp-exchanged_gp": campaign(-0.3, 0.0)})
     assert gain.judge_allocation(RULES).verdict == "not tested"
@@ -141,7 +141,7 @@ def test_a_swap_takes_each_size_after_the_start(recorded):
     there = campaign(-0.3, 0.0, sizes=(10, 60, 140, 200))
     there.loc[(there.labelled == 60) & (there.method == "random"), "pehe"] *= np.exp(0.4)
     recorded({"ihdp_gp": campaign(0.2, 0.0), "ihdp-exchanged_gp": there[there.labelled > 10]})
-    found = gain.swap("gp", RULES)["log_ratio"]
+    found = gain.swap(gain.ESTIMATORS["exact GP per arm"], RULES)["log_ratio"]
     assert found["ihdp", "allocation"] == pytest.approx(0.2, abs=0.02)
     assert found["ihdp-exchanged", "allocation"] == pytest.approx(-0.5, abs=0.02)  # at 60 and 140 labels
 
@@ -150,5 +150,5 @@ def test_a_swap_is_adjusted_for_all_its_comparisons(recorded):
     here, there = campaign(0.2, 0.0, noise=0.2), campaign(-0.3, 0.0, noise=0.2, seed=1)
     recorded({"ihdp_gp": here, "ihdp-exchanged_gp": there})
     alone = against(gain.parts(here[here.labelled > 10])[["gain"]], RULES)
-    row = gain.swap("gp", RULES).loc[("ihdp", "gain")]
+    row = gain.swap(gain.ESTIMATORS["exact GP per arm"], RULES).loc[("ihdp", "gain")]
     assert row["high"] - row["low"] > 1.2 * (alone.loc["gain", "high"] - alone.loc["gain", "low"])

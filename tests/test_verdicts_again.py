@@ -24,7 +24,8 @@ BALD, GENERAL = ["mu-bald", "rho-bald", "mu-rho-bald"], ["badge", "bait", "lcmd"
 NINE = ["random", "qhte", *BALD, *GENERAL]
 PLANNED = {"ihdp_due": 20, "ihdp_code": 20, "ibm_due": 10, "ibm_code": 10, "cmnist_due": 5, "cmnist_code": 5,
            "ibm_gp": 10, "cmnist_gp": 10, "cmnist_controls": 5, "ihdp-exchanged_t": 100,
-           "ihdp_dr": 20, "ihdp_forest": 20, "ihdp-exchanged_dr": 20, "ihdp-exchanged_forest": 20,
+           "ihdp-early_s": 100, "ihdp-early_t": 100, "ihdp-early_x": 100,
+           "ihdp_dr": 100, "ihdp_forest": 100, "ihdp-exchanged_dr": 100, "ihdp-exchanged_forest": 100,
            "ihdp_input-1": 6, "ihdp_input-10": 6}  # fmt: skip
 LOOKS = {
     "ihdp_due": [7, 12],
@@ -34,10 +35,13 @@ LOOKS = {
     "cmnist_gp": [5],
     "cmnist_controls": [3],
     "ihdp-exchanged_t": [20],
-    "ihdp_dr": [10],
-    "ihdp-exchanged_dr": [10],
-    "ihdp_forest": [10],
-    "ihdp-exchanged_forest": [10],
+    "ihdp-early_s": [20],
+    "ihdp-early_t": [20],
+    "ihdp-early_x": [20],
+    "ihdp_dr": [10, 20],
+    "ihdp-exchanged_dr": [10, 20],
+    "ihdp_forest": [10, 20],
+    "ihdp-exchanged_forest": [10, 20],
     "ihdp_input-1": [3],
     "ihdp_input-10": [3],
 }  # methods that need no model
@@ -368,7 +372,8 @@ def split_gain(name):
 def test_allocation_and_the_swap():
     verdict, words = verdicts("W1")[0], []
     for model in ("gp", "s", "t", "x", "dr", "forest"):
-        here, there = (split_gain(f"{name}_{model}") for name in ("ihdp", "ihdp-exchanged"))
+        first = "ihdp-early" if model in "stx" else "ihdp"
+        here, there = (split_gain(f"{name}_{model}") for name in (first, "ihdp-exchanged"))
         if here is None or there is None:
             continue
         for part in here.index:

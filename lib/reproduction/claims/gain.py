@@ -19,20 +19,21 @@ from reproduction.claims import readings
 from reproduction.claims.absolute_errors import best_constants
 from reproduction.claims.estimators import CONTROLS
 from reproduction.claims.families import least_share
-from reproduction.claims.readings import EXACT, TURNING_POINT, WRITTEN, Reading, deciding
+from reproduction.claims.readings import CODE, EXACT, TURNING_POINT, WRITTEN, Reading, deciding
 from reproduction.claims.rules import Rules
 from reproduction.claims.standing import against, number, scope, told
 from reproduction.claims.verdict import Verdict, Word, together
 from reproduction.theory.pairing import value_share
 
-ESTIMATORS = {
-    "exact GP per arm": "gp",
-    "S-learner": "s",
-    "T-learner": "t",
-    "X-learner": "x",
-    "DR-learner": "dr",
-    "causal forest": "forest",
+ESTIMATORS = {  # tables of IHDP as it is, and with its surfaces exchanged; of these six W1 is judged
+    "exact GP per arm": ("ihdp_gp", "ihdp-exchanged_gp"),
+    "S-learner": ("ihdp-early_s", "ihdp-exchanged_s"),
+    "T-learner": ("ihdp-early_t", "ihdp-exchanged_t"),
+    "X-learner": ("ihdp-early_x", "ihdp-exchanged_x"),
+    "DR-learner": ("ihdp_dr", "ihdp-exchanged_dr"),
+    "causal forest": ("ihdp_forest", "ihdp-exchanged_forest"),
 }
+DEEP = {WRITTEN: ("ihdp_due", "ihdp-exchanged_due"), CODE: ("ihdp_code", "ihdp-exchanged_code")}
 SURFACES = ("ihdp", "ihdp-exchanged")
 RARE, PAIRS = "random-rare", "random-pairs"
 CLEAR = ("ahead", "behind")
@@ -53,25 +54,25 @@ def parts(table: pd.DataFrame, macal: str = "macal") -> pd.DataFrame:
     return found.groupby("replication").mean()
 
 
-def swap(model: str, rules: Rules) -> pd.DataFrame | None:
+def swap(names: tuple[str, str], rules: Rules, macal: str = "macal") -> pd.DataFrame | None:
     """Gain and parts under one estimator on IHDP and with its surfaces exchanged; None where one is not recorded.
 
     Args:
-        model: a value of ``ESTIMATORS``.
+        names: a value of ``ESTIMATORS`` or ``DEEP``.
         rules: see :class:`reproduction.claims.rules.Rules`.
+        macal: the name that MACAL has in these tables.
 
     Returns:
         Rows of :func:`reproduction.claims.standing.against`, by surface and part; adjusted for all of them.
     """
-    tables = {surface: readings.load(f"{surface}_{model}") for surface in SURFACES}
-    if any(table is None for table in tables.values()):
+    tables = [readings.load(name) for name in names]
+    if any(table is None or not {macal, *CONTROLS} <= {*table["method"]} for table in tables):
         return None
     found = {}
-    for surface, table in tables.items():
+    for surface, name, table in zip(SURFACES, names, tables, strict=True):
         # the start is left out; exchanged tables have none
         early = table["labelled"].between(ihdp.START + 1, TURNING_POINT)
-        spend = readings.share(f"{surface}_{model}", rules)
-        found[surface] = against(parts(table[early]), rules, spend, family=6)
+        found[surface] = against(parts(table[early], macal), rules, readings.share(name, rules), family=6)
     rows = pd.concat(found, names=["surface"])
     return rows if len(rows) == 6 else None
 
@@ -88,7 +89,7 @@ def turned(found: pd.DataFrame) -> Word:
 
 def judge_allocation(rules: Rules) -> Verdict:
     """W1: exchanging IHDP's surfaces turns the sign of the allocation, and with it that of MACAL's gain."""
-    found = {name: rows for name, model in ESTIMATORS.items() if (rows := swap(model, rules)) is not None}
+    found = {name: rows for name, tables in ESTIMATORS.items() if (rows := swap(tables, rules)) is not None}
     if not found:
         return Verdict("not tested", f"fewer than {rules.minimum} recorded replications on one of the two surfaces")
     words = {name: turned(rows) for name, rows in found.items()}

@@ -55,8 +55,9 @@ PLANS = {  # table -> kind of method, see `kind`
     "cmnist_controls": {"free": Plan(5, (3,))},
     **{f"ihdp-exchanged_{model}": {"free": Plan(100)} for model in ("gp", "s", "x", "shares")},
     "ihdp-exchanged_t": {"free": Plan(100, (20,))},
+    **{f"ihdp-early_{learner}": {"free": Plan(100, (20,))} for learner in "stx"},  # seen in ihdp_s, ihdp_t, ihdp_x
     **{f"ihdp-exchanged_{model}": {"free": Plan(20)} for model in ("due", "code")},
-    **{f"{data}_{m}": {"free": Plan(20, (10,))} for data in ("ihdp", "ihdp-exchanged") for m in ("dr", "forest")},
+    **{f"{data}_{m}": {"free": Plan(100, (10, 20))} for data in ("ihdp", "ihdp-exchanged") for m in ("dr", "forest")},
     "ihdp_shares": {"free": Plan(100)},
     **{f"ihdp_{learner}": {"free": Plan(20)} for learner in "stx"},
     **{f"ihdp_input-{scale}": {"free": Plan(6, (3,))} for scale in (1, 10)},

@@ -74,6 +74,7 @@ AS_WRITTEN, AS_CODE, EXACT = "deep kernel, as written", "deep kernel, as the cod
 CAMPAIGNS = "E4 E5 E6 E7 E8 E9 A1 B1"  # claims judged on every data set
 LEARNERS = ("S-learner", "T-learner", "X-learner")
 LABELS = "other estimators on the same labels"
+EARLY = "IHDP up to 130 labels"
 SWAPPED = "IHDP with its surfaces exchanged"
 TABLES = {
     table.name: table
@@ -165,9 +166,12 @@ TABLES = {
             "W2",
             planned=("cmnist_controls",),
         ),
-        Table("ihdp_s", LABELS, "B1 M1 W1", LEARNERS[0], ("ihdp_s",), ("ihdp_s-squared",)),
-        Table("ihdp_t", LABELS, "B1 M1 W1", LEARNERS[1], ("ihdp_t",), ("ihdp_t-squared",)),
-        Table("ihdp_x", LABELS, "B1 M1 W1", LEARNERS[2], ("ihdp_x",), ("ihdp_x-squared",)),
+        Table("ihdp_s", LABELS, "B1 M1", LEARNERS[0], ("ihdp_s",), ("ihdp_s-squared",)),
+        Table("ihdp_t", LABELS, "B1 M1", LEARNERS[1], ("ihdp_t",), ("ihdp_t-squared",)),
+        Table("ihdp_x", LABELS, "B1 M1", LEARNERS[2], ("ihdp_x",), ("ihdp_x-squared",)),
+        Table("ihdp-early_s", f"{EARLY}, S-learner", "W1", planned=("ihdp-early_s",)),
+        Table("ihdp-early_t", f"{EARLY}, T-learner", "W1", planned=("ihdp-early_t",)),
+        Table("ihdp-early_x", f"{EARLY}, X-learner", "W1", planned=("ihdp-early_x",)),
         Table("ihdp-exchanged_gp", f"{SWAPPED}, exact processes", "W1", planned=("ihdp-exchanged_gp",)),
         Table("ihdp-exchanged_s", f"{SWAPPED}, S-learner", "W1", planned=("ihdp-exchanged_s",)),
         Table("ihdp-exchanged_t", f"{SWAPPED}, T-learner", "W1", planned=("ihdp-exchanged_t",)),
