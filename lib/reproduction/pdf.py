@@ -16,8 +16,11 @@ FOOT = (
 )
 READY = """async () => {
     document.documentElement.dataset.theme = "light";
-    const still = Object.assign(document.createElement("style"), {textContent: "* {transition: none !important}"});
+    const still = Object.assign(document.createElement("style"), {
+        textContent: "* {transition: none !important} [id^='document-'] + section {break-before: page}"});
     document.head.append(still);
+    const play = "On the site there is something to play with here.";
+    document.querySelectorAll(".play").forEach(one => one.replaceChildren(play));
     await window.MathJax?.startup?.promise;
     document.querySelectorAll("details:not(.hide)").forEach(details => details.open = true);
     await Promise.all([...document.images].map(image => image.decode().catch(() => null)));
