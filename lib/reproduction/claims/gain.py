@@ -33,7 +33,10 @@ ESTIMATORS = {  # tables of IHDP as it is, and with its surfaces exchanged; of t
     "DR-learner": ("ihdp_dr", "ihdp-exchanged_dr"),
     "causal forest": ("ihdp_forest", "ihdp-exchanged_forest"),
 }
-DEEP = {WRITTEN: ("ihdp_due", "ihdp-exchanged_due"), CODE: ("ihdp_code", "ihdp-exchanged_code")}
+DEEP = {
+    WRITTEN: ("ihdp_due", "ihdp-early_due", "ihdp-exchanged_due"),
+    CODE: ("ihdp_code", "ihdp-early_code", "ihdp-exchanged_code"),
+}
 SURFACES = ("ihdp", "ihdp-exchanged")
 RARE, PAIRS = "random-rare", "random-pairs"
 CLEAR = ("ahead", "behind")
@@ -54,11 +57,12 @@ def parts(table: pd.DataFrame, macal: str = "macal") -> pd.DataFrame:
     return found.groupby("replication").mean()
 
 
-def swap(names: tuple[str, str], rules: Rules, macal: str = "macal") -> pd.DataFrame | None:
+def swap(names: tuple[str, ...], rules: Rules, macal: str = "macal") -> pd.DataFrame | None:
     """Gain and parts under one estimator on IHDP and with its surfaces exchanged; None where one is not recorded.
 
     Args:
-        names: a value of ``ESTIMATORS`` or ``DEEP``.
+        names: a value of ``ESTIMATORS`` or ``DEEP``; tables of IHDP, of whose sizes those are used that all have, and
+            last that with its surfaces exchanged.
         rules: see :class:`reproduction.claims.rules.Rules`.
         macal: the name that MACAL has in these tables.
 
@@ -68,8 +72,12 @@ def swap(names: tuple[str, str], rules: Rules, macal: str = "macal") -> pd.DataF
     tables = [readings.load(name) for name in names]
     if any(table is None or not {macal, *CONTROLS} <= {*table["method"]} for table in tables):
         return None
+    *here, there = tables
+    common = set.intersection(*({*table["labelled"]} for table in here))
+    here = pd.concat(here).drop_duplicates(["method", "replication", "labelled"])
+    tables = [here[here["labelled"].isin(common)], there]
     found = {}
-    for surface, name, table in zip(SURFACES, names, tables, strict=True):
+    for surface, name, table in zip(SURFACES, (names[0], names[-1]), tables, strict=True):
         # the start is left out; exchanged tables have none
         early = table["labelled"].between(ihdp.START + 1, TURNING_POINT)
         found[surface] = against(parts(table[early], macal), rules, readings.share(name, rules), family=6)
