@@ -3,6 +3,7 @@
 ``python -m reproduction.pdf`` writes ``_build/macal-checked.pdf``. It needs Playwright's Python package and Chromium.
 """
 
+import re
 import shutil
 import subprocess
 import sys
@@ -15,14 +16,26 @@ FOOT = (
     '<span class="totalPages"></span></div>'
 )
 READY = """async () => {
+    const all = selector => document.querySelectorAll(selector);
     document.documentElement.dataset.theme = "light";
-    const still = Object.assign(document.createElement("style"), {
-        textContent: "* {transition: none !important} [id^='document-'] + section {break-before: page}"});
-    document.head.append(still);
-    const play = "On the site there is something to play with here.";
-    document.querySelectorAll(".play").forEach(one => one.replaceChildren(play));
+    const style = document.createElement("style");
+    style.textContent = `* {transition: none !important}
+        [id^="document-"] {display: block; break-before: page}`;
+    document.head.append(style);
+    document.querySelector("h1").insertAdjacentHTML("afterend", `<p>This is the site on paper. Code that is folded there
+        is left out, figures with steps show the last one, and what is to be played with is there alone.</p>`);
+    all(".play").forEach(one => one.innerHTML = "<p>On the site there is something to play with here.</p>");
+    for (const slider of all("input[type=range]")) {
+        slider.value = slider.max;
+        slider.dispatchEvent(new Event("input"));
+    }
+    for (const one of all("details.hide")) {
+        const results = one.innerText.includes("solution") ? [] : one.querySelectorAll(".cell_output");
+        one.replaceWith(...results);
+    }
+    all("details").forEach(one => one.open = true);
+    all("a.image-reference").forEach(one => one.removeAttribute("href"));
     await window.MathJax?.startup?.promise;
-    document.querySelectorAll("details:not(.hide)").forEach(details => details.open = true);
     await Promise.all([...document.images].map(image => image.decode().catch(() => null)));
 }"""
 
@@ -35,7 +48,13 @@ def one_page(folder: Path) -> Path:
     built = folder / "_build" / "singlehtml"
     book, page = built / "book.html", (built / "notebooks" / "index.html").read_text(encoding="utf-8")
     # its links start from the root, but for figures that one page takes from another
-    book.write_text(page.replace('src="../_images/', 'src="_images/'), encoding="utf-8")
+    page = page.replace('src="../_images/', 'src="_images/').replace('href="notebooks/index.html#', 'href="#')
+
+    def inside(link: re.Match[str]) -> str:
+        places = (link[2], f"document-notebooks/{link[1]}")
+        return next((f'href="#{place}"' for place in places if place and f'id="{place}"' in page), link[0])
+
+    book.write_text(re.sub(r'href="(?:\.\./notebooks/)?(\w+)\.html(?:#([^"]*))?"', inside, page), encoding="utf-8")
     return book
 
 
@@ -52,7 +71,7 @@ def chromium() -> str:
 
 
 def write(page: Path, target: Path) -> None:
-    """Print a page: A4, numbered, with an outline; solutions and proofs are open, folded code stays folded."""
+    """Print a page: A4, numbered, with an outline; solutions, proofs and results are open, folded code is left out."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
