@@ -15,6 +15,7 @@ LONG = """
 import numpy as np, macal
 rng = np.random.default_rng(0)
 x, t = rng.standard_normal((120_000, 30)), rng.integers(0, 2, 120_000)
+macal.plan(x[:40], t[:40], [0, 1], 1, 2, "macal")  # imports what a plan needs: libraries may swallow an interrupt there
 print("planning", flush=True)
 macal.plan(x, t, [0, 1], 40, 10, "macal")
 """

@@ -57,6 +57,7 @@ PLANS = {  # table -> kind of method, see `kind`
     "ihdp-exchanged_t": {"free": Plan(100, (20,))},
     **{f"ihdp-early_{learner}": {"free": Plan(100, (20,))} for learner in "stx"},  # seen in ihdp_s, ihdp_t, ihdp_x
     **{f"ihdp-exchanged_{model}": {"free": Plan(20)} for model in ("due", "code")},
+    **{f"ihdp-early_{model}": {"free": Plan(8)} for model in ("due", "code")},
     **{f"{data}_{m}": {"free": Plan(100, (10, 20))} for data in ("ihdp", "ihdp-exchanged") for m in ("dr", "forest")},
     "ihdp_shares": {"free": Plan(100)},
     **{f"ihdp_{learner}": {"free": Plan(20)} for learner in "stx"},
