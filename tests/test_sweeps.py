@@ -355,6 +355,56 @@ def test_a_dask_cluster_agrees_and_survives_the_death_of_a_worker(undisturbed, t
     same(found, sweeps.sweep(spec, tmp_path / "one"))
 
 
+@pytest.mark.parametrize("method", ["macal", "mu-bald"])
+def test_checkpoints_are_published_and_taken_up_in_another_store(undisturbed, tmp_path, monkeypatch, method):
+    table, finished = undisturbed
+    spec = replace(SPEC, methods={method: SPEC.methods[method]}, stage=1)
+    plain, trained = sweeps.loop.train, []
+
+    def cut_off(model, requests):
+        trained.append(len(requests))
+        if len(trained) == 3:
+            raise KeyboardInterrupt
+        return plain(model, requests)
+
+    store, tables, other = tmp_path / "store", tmp_path / "tables", tmp_path / "other"
+    monkeypatch.setattr(sweeps.loop, "train", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        sweeps.sweep(spec, store)
+    tables.mkdir()
+    with pytest.raises(ValueError, match="no record in"):  # what is under way is no result
+        results.publish(store, "part", tables)
+    assert len(results.publish(store, "part", tables, partial=True, dirty=True)) == 0
+    assert results.unpack("part", other, tables) == 0
+    (path,) = (other / "checkpoints").glob("*.json")
+    assert results.read(path) == results.read(store / "checkpoints" / path.name)
+
+    found = sweeps.sweep(spec, other)
+    whole = 8 // len(spec.replications) if method == "mu-bald" else 6
+    assert len(trained) == whole + 1  # the training that was cut off was run again, and no other
+    same(found.reset_index(drop=True), table[table.method == method][found.columns].reset_index(drop=True))
+    assert not results.read_all(other)[0].manifest.get("earlier")
+    results.publish(other, "whole", tables, dirty=True)
+    assert not results.load("whole", tables).attrs["checkpoints"]
+
+
+def test_a_published_checkpoint_does_not_take_a_chunk_back(undisturbed, tmp_path):
+    chunk = chunks(SPEC)[-1]
+    config = json.loads(json.dumps(chunk.composition))
+    behind, ahead = (records.Record(config, [], [], {"done": k, "picks": [[], []], "seconds": 1.0}) for k in (1, 2))
+    for folder, checkpoint in (("store", behind), ("other", ahead)):
+        records.write(checkpoint, tmp_path / folder / "checkpoints")
+    results.publish(tmp_path / "store", "part", tmp_path, partial=True)
+    results.unpack("part", tmp_path / "other", tmp_path)
+    path = records.path_of(config, tmp_path / "other" / "checkpoints")
+    assert results.read(path) == ahead
+    path.write_text("cut")  # a damaged one is set aside
+    assert results.unpack("part", tmp_path / "other", tmp_path) == 0 and results.read(path) == behind
+    for record in results.read_all(undisturbed[1]):  # and one whose chunk is finished is none
+        records.write(record, tmp_path / "store")
+    assert not records.checkpoints(tmp_path / "store")
+
+
 def test_a_checkpoint_is_that_of_its_stages():
     wider = replace(SPEC, stage=128)
     names = [[chunk.name for chunk in sweeps.chunks(spec)] for spec in (SPEC, wider)]

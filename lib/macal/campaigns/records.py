@@ -8,6 +8,7 @@ so that a bare machine can run a sweep. A folder of records is a *store*, whose 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import pandas as pd
 from macal.campaigns import atomic
 
 SCHEMA = 1
+CHECKPOINTS = "checkpoints"  # folder of a store
 
 
 class DamagedRecord(ValueError):
@@ -141,6 +143,19 @@ def read_all(folder: Path) -> list[Record]:
         if path.stem != records[-1].key:
             raise ForeignRecord(f"{path} holds the record {records[-1].key}; it was renamed")
     return records
+
+
+def checkpoints(store: Path) -> list[Record]:
+    """Checkpoints of chunks that are not finished; a damaged one is left out, for its chunk begins anew.
+
+    Raises:
+        ForeignRecord: a whole checkpoint of another schema.
+    """
+    found = []
+    for path in sorted((store / CHECKPOINTS).glob("[!.]*.json")):
+        with suppress(DamagedRecord, FileNotFoundError):  # a chunk that ends meanwhile takes its own away
+            found.append(read(path))
+    return [c for c in found if not all(path_of(config, store).is_file() for config in c.config["chunk"])]
 
 
 def table(records: Iterable[Record]) -> pd.DataFrame:

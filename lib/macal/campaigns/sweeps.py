@@ -135,7 +135,7 @@ def _play(chunk: Chunk, store: Path) -> None:
         picks = [[batch.tolist() for batch in c.batches] for c in campaigns]
         seconds = before + time.perf_counter() - start
         about = {"done": done, "seconds": seconds, "picks": picks, "origins": origins}
-        records.write(Record(chunk.composition, rows, [], about), store / "checkpoints")
+        records.write(Record(chunk.composition, rows, [], about), store / records.CHECKPOINTS)
     seconds = before + time.perf_counter() - start
     device = provenance.device_of(model)
     for campaign, config in zip(campaigns, chunk.configs, strict=True):
@@ -144,7 +144,7 @@ def _play(chunk: Chunk, store: Path) -> None:
         own = [row for row in rows if (row["replication"], row["method"]) == (campaign.problem.seed, campaign.method)]
         own = [{k: v for k, v in row.items() if k not in ("replication", "method")} for row in own]
         records.settle(Record(config, own, [b.tolist() for b in campaign.batches], about), store)
-    (store / "checkpoints" / f"{chunk.name}.json").unlink(missing_ok=True)
+    (store / records.CHECKPOINTS / f"{chunk.name}.json").unlink(missing_ok=True)
 
 
 def _restore(
@@ -156,7 +156,7 @@ def _restore(
         Its rows, its seconds, how many stages are done, and the origins of all code that has run the chunk, this
         process's among them.
     """
-    path, own = store / "checkpoints" / f"{chunk.name}.json", provenance.origin()
+    path, own = store / records.CHECKPOINTS / f"{chunk.name}.json", provenance.origin()
     if not records.sound(path, chunk.composition, aside=True):
         return [], 0.0, 0, [own]
     checkpoint = records.read(path)

@@ -16,7 +16,21 @@ import pandas as pd
 
 from macal.campaigns import atomic, provenance
 from macal.campaigns.provenance import uncommitted
-from macal.campaigns.records import SCHEMA, DamagedRecord, ForeignRecord, Record, asked, path_of, read_all, table, write
+from macal.campaigns.records import (
+    CHECKPOINTS,
+    SCHEMA,
+    DamagedRecord,
+    ForeignRecord,
+    Record,
+    asked,
+    checkpoints,
+    path_of,
+    read,
+    read_all,
+    sound,
+    table,
+    write,
+)
 from macal.optional import needed
 from macal.registry import nearest
 
@@ -126,12 +140,12 @@ def publish(
         name: of the table: lower-case letters, digits, "_" and "-".
         folder: of the tables.
         replace: replace a table of that name.
-        partial: publish a store that lacks campaigns that it was asked for.
+        partial: publish a store that lacks campaigns that it was asked for, with the checkpoints of chunks under way.
         dirty: publish records that were made by uncommitted code, see :func:`.provenance.checkout_state`.
         report: is told what a table is replaced by, and how many records uncommitted code has made.
 
     Raises:
-        ValueError: no record in the store, or a name that does not do.
+        ValueError: no record in the store, nor a checkpoint that is to be published; or a name that does not do.
         Incomplete: the store lacks campaigns; a store of an earlier version does not say.
         Uncommitted: records say that their code differed from its commit; those of an earlier version do not say.
         FileExistsError: there is a table of that name, and ``replace`` is not set.
@@ -140,8 +154,8 @@ def publish(
     path, about = targets(name, folder, replace=True)
     if folder.resolve() == store.resolve():
         raise ValueError(f"a table cannot be published into its own store, {store}; name another folder")
-    records = read_all(store)
-    if not records:
+    records, underway = read_all(store), checkpoints(store) if partial else []
+    if not records and not underway:
         raise ValueError(f"no record in {store}; run the sweep first")
     if not partial:
         _check_complete(store, {r.key for r in records})
@@ -160,21 +174,21 @@ def publish(
         report(f"{name}: replacing {change}")
     if changed:
         report(f"{name}: {found}")
-    content, described = _encoded(gathered, records)
+    content, described = _encoded(gathered, records, underway)
     # the manifest first: a table is there once its manifest is, and a stop between them shows, for the digests differ
     atomic.write({about: described, path: content})
     return gathered
 
 
-def _encoded(gathered: pd.DataFrame, records: Iterable[Record]) -> tuple[bytes, bytes]:
-    """Return a table and its manifest as they are written."""
+def _encoded(gathered: pd.DataFrame, records: Iterable[Record], underway: Iterable[Record]) -> tuple[bytes, bytes]:
+    """Return a table and its manifest, which holds checkpoints whole, as they are written."""
     with needed("pyarrow", "recorded tables"):
         content = gathered.to_parquet(index=False)
     described = {
         "schema": SCHEMA,
         "table": hashlib.sha256(content).hexdigest(),
         "records": [asdict(r) | {"rows": len(r.rows)} for r in records],
-    }
+    } | ({CHECKPOINTS: [asdict(c) for c in underway]} if underway else {})
     return content, json.dumps(described, separators=(",", ":")).encode()
 
 
@@ -185,6 +199,8 @@ class _Shared(list):  # pandas copies a table's attributes with every operation 
 
 def load(name: str, folder: Path = FOLDER) -> pd.DataFrame:
     """A published table; ``.attrs["records"]`` holds configuration, picks and manifest of each campaign.
+
+    ``.attrs["checkpoints"]`` holds what was under way when it was published before it was complete.
 
     Raises:
         FileNotFoundError: nothing of that name was published; see also :func:`checkout`.
@@ -210,13 +226,15 @@ def _read(path: Path, manifest: Path, *versions: tuple[int, ...]) -> pd.DataFram
     with needed("pyarrow", "recorded tables"):
         found = pd.read_parquet(path)
     found.attrs["records"] = _Shared(about["records"])
+    found.attrs[CHECKPOINTS] = _Shared(about.get(CHECKPOINTS, []))
     return found
 
 
 def unpack(name: str, store: Path, folder: Path = FOLDER) -> int:
     """Put the records of a published table into a store, so that a sweep adds to them; return how many were put.
 
-    A record that the store holds already is left alone.
+    A record that the store holds already is left alone. So is a checkpoint that is as far as the published one; where
+    it is not, the sweep goes on from the published one, as if it had not been interrupted.
 
     Args:
         name: of the table.
@@ -238,7 +256,15 @@ def unpack(name: str, store: Path, folder: Path = FOLDER) -> int:
         if not path_of(record.config, store).exists():
             write(record, store)
             count += 1
+    for described in found.attrs[CHECKPOINTS]:
+        _restore(Record(**described), store / CHECKPOINTS)
     return count
+
+
+def _restore(checkpoint: Record, folder: Path) -> None:
+    path = path_of(checkpoint.config, folder)
+    if not sound(path, checkpoint.config, aside=True) or read(path).manifest["done"] < checkpoint.manifest["done"]:
+        write(checkpoint, folder)
 
 
 def cost(found: pd.DataFrame) -> pd.DataFrame:
