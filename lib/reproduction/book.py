@@ -36,7 +36,7 @@ def chapters(root: Path = ROOT) -> list[str]:
     return sorted(p.stem for p in (root / "book").glob("*.md") if "\njupytext:" in p.read_text(encoding="utf-8")[:500])
 
 
-def run(chapter: str, root: Path = ROOT) -> Path:
+def run(chapter: str, root: Path = ROOT, keep: bool = False) -> str:
     """Execute ``book/<chapter>.md`` into ``notebooks/<chapter>.ipynb``.
 
     Two runs give the same bytes, if the chapter itself is deterministic; a failing one leaves the old notebook alone.
@@ -44,9 +44,11 @@ def run(chapter: str, root: Path = ROOT) -> Path:
     Args:
         chapter: Name of the page, without folder and ending.
         root: The project's folder.
+        keep: Leave the notebook that is there, where neither its text has changed nor an output differs by more than
+            its tolerance: see :func:`.outputs.changed`.
 
     Returns:
-        The path of the notebook.
+        Why the notebook was written, or "" where it was left.
 
     Raises:
         nbclient.exceptions.CellExecutionError: A cell failed; the message holds the cell and its traceback.
@@ -55,10 +57,13 @@ def run(chapter: str, root: Path = ROOT) -> Path:
     import nbformat
     from nbclient import NotebookClient
 
+    from reproduction import outputs
+
     target = root / "notebooks" / f"{chapter}.ipynb"
     notebook = jupytext.read(root / "book" / f"{chapter}.md")
     notebook.metadata.pop("jupytext", None)
-    _name_cells(notebook.cells, nbformat.read(target, 4).cells if target.exists() else [])
+    stored = nbformat.read(target, 4) if target.exists() else nbformat.v4.new_notebook()
+    _name_cells(notebook.cells, stored.cells)
 
     client = NotebookClient(notebook, timeout=1800, kernel_name="python3", record_timing=False, coalesce_streams=True)
     client.execute(cwd=str(target.parent), env=os.environ | KERNEL)
@@ -72,12 +77,14 @@ def run(chapter: str, root: Path = ROOT) -> Path:
                     if key in texts:
                         texts[key] = re.sub(r"\b0x[0-9a-f]{6,}", "0x" + 12 * "0", texts[key])  # addresses of objects
 
-    draft = target.with_suffix(".tmp")
-    nbformat.write(notebook, draft)
-    os.replace(draft, target)
-    for name, drawn in pictures(notebook).items():
-        (root / PICTURES[name]).write_bytes(drawn)
-    return target
+    change = outputs.changed(stored, notebook) if keep else "as asked for"
+    if change:
+        draft = target.with_suffix(".tmp")
+        nbformat.write(notebook, draft)
+        os.replace(draft, target)
+        for name, drawn in pictures(notebook).items():
+            (root / PICTURES[name]).write_bytes(drawn)
+    return change
 
 
 def pictures(notebook: Any) -> dict[str, bytes]:
@@ -167,17 +174,18 @@ def _fetch(names: Sequence[str], root: Path) -> None:
         pass  # a wrong MACAL_DATA: each chapter that looks there says so
 
 
-def _timed_run(chapter: str, root: Path) -> tuple[float, str, str]:
-    """Seconds that the chapter took, why it failed ("" if it did not), and why it was not run."""
-    start, failure = time.perf_counter(), ""
+def _timed_run(chapter: str, root: Path, keep: bool) -> tuple[str, str]:
+    """What is said of a chapter: how long it took and what became of its notebook; and why it failed, or ""."""
+    start = time.perf_counter()
     try:
         lacking = missing_data(_text(chapter, root))
         if lacking and os.environ.get("MACAL_REQUIRE_DATA") != "1":
-            return 0.0, "", f"kept as it is, without {', '.join(lacking)}"
-        run(chapter, root)
+            return f"kept as it is, without {', '.join(lacking)}", ""
+        change = run(chapter, root, keep)
     except Exception as error:  # whatever it is, the other chapters still run
-        failure = f"{type(error).__name__}: {error}\n"
-    return time.perf_counter() - start, failure, ""
+        return f"failed after {time.perf_counter() - start:.1f} s", f"{type(error).__name__}: {error}\n"
+    fate = f", written: {change}" if change and keep else ""
+    return f"{time.perf_counter() - start:.1f} s{fate}", ""
 
 
 def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
@@ -185,6 +193,8 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     about = "book/NAME.md -> notebooks/NAME.ipynb"
     parser = argparse.ArgumentParser(prog="python -m reproduction.book", description=about)
     parser.add_argument("names", nargs="*", metavar="NAME", help="chapters to run (default: all)")
+    text = "write only notebooks whose text has changed, or an output beyond its tolerance"
+    parser.add_argument("--keep", action="store_true", help=text)
     parser.add_argument("--run", metavar="NAME", help="notebooks/NAME.ipynb -> runs/NAME.ipynb, with other parameters")
     parser.add_argument("-p", nargs=2, action="append", metavar=("PARAMETER", "VALUE"), help="one of them, for --run")
     options, known = parser.parse_args(arguments), chapters(root)
@@ -198,19 +208,18 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
         parser.exit(2, f"{parser.prog}: unknown chapter {_nearest(name, known)}\n")
     if aside:
         return _run_aside(options.run, {name: _value(text) for name, text in options.p or []}, root)
-    return _run_all(names, root)
+    return _run_all(names, root, options.keep)
 
 
-def _run_all(names: Sequence[str], root: Path) -> int:
+def _run_all(names: Sequence[str], root: Path, keep: bool) -> int:
     failed = 0
     _fetch(names, root)
     with ThreadPoolExecutor(max_workers=2) as pool:  # the work itself is done by kernels
-        jobs = {pool.submit(_timed_run, name, root): name for name in names}
+        jobs = {pool.submit(_timed_run, name, root, keep): name for name in names}
         try:
             for job in as_completed(jobs):
-                seconds, failure, skipped = job.result()
+                said, failure = job.result()
                 failed |= bool(failure)
-                said = skipped or ("failed after " if failure else "") + f"{seconds:.1f} s"
                 print(f"{jobs[job]}: {said}", flush=True)
                 print(failure, end="", file=sys.stderr, flush=True)
         except KeyboardInterrupt:

@@ -12,6 +12,7 @@ from macal.arguments import arms_of, as_arms, as_count, as_covariates, as_indice
 from macal.posterior import Posterior, Prior
 from macal.progress import progress
 from macal.shapes import Arms, Covariates, Features, Indices, Outcomes
+from macal.threads import one_thread
 
 Barred = Int[np.ndarray, "_"]
 
@@ -183,7 +184,8 @@ def plan_batches(
     done = as_indices(labelled, len(x))
     n_queries, batch_size = as_count(n_queries, "n_queries"), as_batch_size(batch_size, criterion)
     state, batches = PoolState(x, t, done, np.random.default_rng(seed)), []
-    with progress(min(n_queries * batch_size, len(t) - len(done)), "planning", "label") as bar:
+    total = min(n_queries * batch_size, len(t) - len(done))
+    with one_thread(len(t)), progress(total, "planning", "label") as bar:
         for batch in criterion.plan(state, [batch_size] * n_queries):
             batches.append(batch)
             bar.update(len(batch))

@@ -21,6 +21,7 @@ from macal.acquisition.distances import Macal
 from macal.arguments import as_count
 from macal.kernels import matern32_of, squared_distances
 from macal.shapes import Arms, Centres, Covariates, Indices
+from macal.threads import one_thread
 
 SomeUnits = Int[np.ndarray, "_"]
 
@@ -73,6 +74,7 @@ class Rolling(Criterion):
         """See :meth:`Criterion.select`."""
         return self.choose(state, batch_size)[1]
 
+    @one_thread()
     def choose(self, state: PoolState, batch_size: int) -> tuple[float, Indices]:
         """Return the weight for the next batch and the batch.
 
@@ -109,6 +111,7 @@ def expected_error(x: Covariates, t: Arms, labelled: Indices, rho: float, length
     return expected_errors(x, t, labelled, [labelled[:0]], rho, length, noise)[0]
 
 
+@one_thread()
 def expected_errors(
     x: Covariates, t: Arms, labelled: Indices, plans: Sequence[SomeUnits], rho: float, length: float, noise: float
 ) -> list[float]:

@@ -16,11 +16,11 @@ from macal.models.base import LATER, NotFitted, Task
 from macal.models.cholesky import NotPositiveDefinite
 from macal.models.dense_gp import DenseGP, Problems, Raw
 from macal.models.shapes import Points, Values
-from macal.models.threads import one_thread
 from macal.posterior import Posterior, Prior
 from macal.problem import Split
 from macal.registry import UnknownName
 from macal.shapes import Covariates
+from macal.threads import one_torch_thread
 
 OPTIMISERS = ("adam", "lbfgs")
 _SHORTEST = 1e-3  # initial length scale where most labelled units coincide
@@ -83,7 +83,7 @@ class FittedGP:
         # (n, 2) each; an arm without labels keeps mean 0 and variance 1
         mean, var = np.zeros((len(x), 2)), np.ones((len(x), 2))
         new = torch.as_tensor(np.array(x), dtype=torch.float64)
-        with one_thread():
+        with one_torch_thread():
             for arm, gp in enumerate(self.gps):
                 if gp is not None:
                     mean[:, arm], var[:, arm] = (a.numpy() for a in gp.predict(new))
@@ -141,7 +141,7 @@ class ExactGP:
         scales = [self._scale(k, task.labelled) for k, task in enumerate(tasks)]
         halves = [half for k, task in enumerate(tasks) for half in _halves(k, task.labelled, *scales[k])]
         with ThreadPoolExecutor(torch.get_num_threads()) as pool:
-            fits = pool.map(one_thread()(self._fit), self._batches(halves))
+            fits = pool.map(one_torch_thread()(self._fit), self._batches(halves))
             found = {key: gp for batch in fits for key, gp in batch.items()}
         return [FittedGP([found.get((k, arm)) for arm in (0, 1)], *scale) for k, scale in enumerate(scales)]
 

@@ -33,6 +33,7 @@ from macal.models.base import LATER, NotFitted, Task
 from macal.posterior import Posterior, Prior
 from macal.problem import Split
 from macal.shapes import Covariates, Gram, Outcomes
+from macal.threads import one_thread
 
 # mean and s.d. of each parameter's normal prior, for outcomes with mean 0 and variance 1; control first
 PRIORS = np.array(
@@ -177,6 +178,7 @@ class JointGP:
         as_count(self.most, "most", 2)
         as_count(self.starts, "starts")
 
+    @one_thread()
     def fit(self, tasks: Sequence[Task]) -> list[FittedJointGP]:
         """Fit both arms to the labelled units of each task.
 

@@ -22,7 +22,7 @@ from macal.models.network import DeepKernel, Units, build, pad
 from macal.models.settings import Settings
 from macal.models.shapes import PerModel, Values
 from macal.models.streams import Streams
-from macal.models.threads import one_thread
+from macal.threads import one_torch_thread
 
 BETAS, EPS = (0.9, 0.999), 1e-8
 _SINGULAR = (
@@ -236,7 +236,7 @@ def train(settings: Settings, jobs: Sequence[TrainingJob]) -> Iterator[Trained]:
     queue = sorted(jobs, key=lambda job: len(job.labelled))
     on_cpu = bool(queue) and queue[0].labelled.x.device.type == "cpu"
     workers = min(torch.get_num_threads(), settings.slots, len(queue)) if on_cpu else 1
-    guard = one_thread() if on_cpu else lambda call: call
+    guard = one_torch_thread() if on_cpu else lambda call: call
     batches: list[Batch] = []
     with ThreadPoolExecutor(max(workers, 1)) as pool:
         while queue or batches:

@@ -1,0 +1,39 @@
+"""Small matrix products run on one thread: more of them wait for each other, tenfold longer where cores are shared."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+
+import torch
+from threadpoolctl import ThreadpoolController
+
+SMALL = 5000  # units of a pool whose products are small
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()  # looks for them, which takes milliseconds
+
+
+@contextmanager
+def one_torch_thread() -> Iterator[None]:
+    """Let PyTorch run what is within, or a decorated function, on one thread: each Python thread's own setting."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
+def one_thread(n: int = 0) -> Iterator[None]:
+    """Let NumPy, SciPy and PyTorch run what is within on one thread, where it is about ``n`` units, at most ``SMALL``.
+
+    NumPy's and SciPy's setting is one for the whole process.
+    """
+    if n > SMALL:
+        yield
+        return
+    with _libraries().limit(limits=1, user_api="blas"), one_torch_thread():
+        yield
