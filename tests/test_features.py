@@ -104,6 +104,14 @@ def test_lcmd_by_hand():
     assert from_features("lcmd", pool[:0], pool, 3).tolist() == [2, 5, 1]
 
 
+@pytest.mark.parametrize("name", ["lcmd", "coreset"])
+def test_of_equal_norms_the_first_unit_begins(name):
+    angles = np.random.default_rng(0).uniform(0, 2 * np.pi, 50)
+    pool = np.stack([np.cos(angles), np.sin(angles)], axis=1)  # squares add up to 1 but for rounding
+    assert np.ptp((pool**2).sum(1)) > 0 and (pool**2).sum(1).argmax() > 0
+    assert from_features(name, pool[:0], pool, 3)[0] == 0
+
+
 def test_badge_is_k_means_plus_plus_in_distribution(unchecked):
     pool, train = np.array([[0.0], [1], [3], [7]]), np.empty((0, 1))
     n, rng = 20_000, np.random.default_rng(0)

@@ -258,7 +258,7 @@ def summary(table: pd.DataFrame, labelled: int, baseline: str = "random", value:
     ratios = log_ratio(rows, baseline, value).groupby("method")["log_ratio"]
     found = {method: {"log_ratio": g.mean(), **(student(g) if len(g) > 1 else {})} for method, g in ratios}
     found = pd.DataFrame(found, index=["log_ratio", "low", "high"]).T
-    return values.join(found).sort_values("log_ratio", na_position="last")
+    return values.join(found).sort_values("log_ratio", kind="stable", na_position="last")
 
 
 def label_efficiency(table: pd.DataFrame, baseline: str = "random", value: str = "pehe") -> pd.DataFrame:

@@ -18,7 +18,11 @@ SKIPPED = ("stderr", "image/svg+xml")
 PNG = "iVBORw0KGgo"  # as every PNG begins in base 64
 # 12  -0.5  1,234.5  .5  1e-3; neither the 2 of "x2" nor the minus of "3-4"
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+|(?=\.\d))(?:\.\d*)?(?:[eE][-+]?\d+)?")
-ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
+MASKED = (  # addresses of objects, drawings within HTML, names that are made of them
+    (re.compile(r"0x[0-9a-fA-F]{6,}"), "an address"),
+    (re.compile(r"<svg.*?</svg>", re.S), "a drawing"),
+    (re.compile(r"stepper-[0-9a-f]{8}"), "a stepper"),
+)
 
 Cell = Mapping[str, Any]
 
@@ -53,7 +57,8 @@ def _pixels(stored: str, fresh: str) -> float:
 
 
 def _split(text: str) -> tuple[list[str], list[str]]:
-    text = ADDRESS.sub("an address", text)
+    for pattern, word in MASKED:
+        text = pattern.sub(word, text)
     words = re.sub(r"\s*#\s*", "#", NUMBER.sub("#", text))
     return words.split(), NUMBER.findall(text)
 

@@ -30,6 +30,7 @@ from macal.registry import Registry
 from macal.shapes import Indices
 
 _EPS = 1e-8  # BAIT's guard against a division by zero
+_TIE = 1e-9  # relative difference of squared norms that is rounding: all are 1 under a stationary kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +85,17 @@ def _one_by_one(task: _Task, score: Callable[[_Clusters], torch.Tensor]) -> list
     """Pick the unit of highest score, make it a centre, and so on."""
     clusters, picks = _Clusters(task), []
     while len(picks) < task.size:
-        s = score(clusters) if clusters.n else task.pool.double().square().sum(1)
+        s = score(clusters) if clusters.n else _largest(task.pool)
         s = s.index_fill(0, torch.tensor(picks, dtype=torch.long), -torch.inf)
         picks.append(int(s.argmax()))
         clusters.add(task.pool[picks[-1]])
     return picks
+
+
+def _largest(x: torch.Tensor) -> torch.Tensor:
+    """Mark the rows of ``x`` (n, p) of the largest norm, (n,): the first of them begins."""
+    squared = x.double().square().sum(1)
+    return (squared >= (1 - _TIE) * squared.max()).double()
 
 
 def coreset(task: _Task) -> list[int]:

@@ -168,7 +168,7 @@ class Ledger:
         over = np.flatnonzero(planned > self._system.top)
         if over.size:
             helpful = rest[matrix[:, rest][[over[0]]].toarray()[0] > 0]
-            for unit in helpful[self._cost[helpful].argsort()[::-1]][:_SWAPS]:
+            for unit in helpful[self._cost[helpful].argsort(kind="stable")[::-1]][:_SWAPS]:
                 if self._system.met(planned - matrix[:, [unit]].sum(axis=1)):
                     return rest[rest != unit]
         inside = self._inside.copy()

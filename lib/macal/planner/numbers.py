@@ -49,7 +49,7 @@ class Numbers:
         one = own[np.unique(strata[own], return_index=True)[1]]  # unit of each stratum
         self._system = Bounded(system.matrix[:, one], system.low - held, system.high - held)
         self._cost, self._heads = cost[one], np.bincount(strata[own])
-        cheap = self._cost.argsort()[:_TRIED]
+        cheap = self._cost.argsort(kind="stable")[:_TRIED]
         each = (np.arange(len(one)) == cheap[:, None]).astype(np.int64)
         self._moves = np.vstack([0 * each[:1], each, 2 * each, -each])
         self.bought = np.zeros(len(one), np.int64)

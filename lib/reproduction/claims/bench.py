@@ -89,7 +89,7 @@ def largest(logs: pd.DataFrame) -> pd.DataFrame:
         bounds = student(gaps)
         about = {"average": means[method], "regret": gaps.mean(), "low": bounds["low"], "high": bounds["high"]}
         rows.append(about | {"row": ", ".join(place), "rival": rival, "rows": int((found[method] == 0).sum())})
-    return pd.DataFrame(rows, found.columns).sort_values("regret")
+    return pd.DataFrame(rows, found.columns).sort_values("regret", kind="stable")
 
 
 def duel(logs: pd.DataFrame, one: str, other: str, rules: Rules) -> pd.DataFrame:

@@ -120,7 +120,7 @@ def judge_quickest(rules: Rules = RULES, table: pd.DataFrame | None = None, with
     labels = quickness(table, within)
     fewer = {name: labels["macal"] - labels[name] for name in labels if name != "macal"}
     figure, all_ = (less([fewer[name] for name in names], rules, 0.0) for names in (SIMPLE, fewer))
-    means = ", ".join(f"{name} {mean:.0f}" for name, mean in labels.mean().sort_values().items())
+    means = ", ".join(f"{name} {mean:.0f}" for name, mean in labels.mean().sort_values(kind="stable").items())
     return Verdict(
         "holds in part" if figure == "holds" != all_ else figure,
         f"labels to within {within:.0%} of the best final PEHE, mean over replications: {means}",

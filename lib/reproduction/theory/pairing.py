@@ -187,7 +187,7 @@ def simulated_error(
     g, n, m = len(targets), len(one), len(zero)
     places = np.concatenate([targets, one, zero])
     values, vectors = np.linalg.eigh(kernel(places, places))  # no jitter, which would bias the check
-    root = vectors * np.sqrt(values.clip(min=0))
+    root = (vectors * np.sqrt(values.clip(min=0))) @ vectors.T  # the symmetric one, whichever vectors are found
     f0, own = (root @ rng.normal(size=(len(places), draws)) for _ in range(2))
     f1 = rho * f0 + np.sqrt(1 - rho**2) * own
     y1, y0 = (f + np.sqrt(noise) * rng.normal(size=f.shape) for f in (f1[g : g + n], f0[g + n : g + n + m]))
