@@ -2,7 +2,7 @@
 ARG PYTHON=3.11
 FROM python:${PYTHON}-slim-bookworm
 # Chromium for the tests of the site; the compiler for econml, which has no wheel for Linux on Arm, and for torch.compile
-RUN apt-get update && apt-get install -y --no-install-recommends chromium g++ git make && rm -rf /var/lib/apt/lists/*
+RUN apt-get update && apt-get install -y --no-install-recommends chromium fonts-dejavu-core g++ git make && rm -rf /var/lib/apt/lists/*
 RUN useradd --create-home reader && install -d -o reader /home/reader/macal
 USER reader
 WORKDIR /home/reader/macal
