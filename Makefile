@@ -1,17 +1,37 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.installed
+# yes: every file but torch's must have the hash that is recorded; no: versions alone count
+HASHES ?= yes
 CHAPTERS = $(basename $(notdir $(wildcard notebooks/*.ipynb)))
 
 .DEFAULT_GOAL := help
 .PHONY: help book execute html pdf pull test run bench launch serve clean
 
 help:              ## list these targets
-	@sed -nE 's/^([a-z]+):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / {printf "%-10s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(READY): requirements.txt requirements.lock pyproject.toml
+# told in one line before anything is installed, in words that any Python understands
+define CHECK
+import platform, shutil, sys
+name, version = sys.executable, sys.version_info[:2]
+if not (3, 11) <= version < (3, 15):
+    sys.exit("Python 3.11 to 3.14 is needed and %s is %d.%d: say which to take, make PYTHON=python3.11" % ((name,) + version))
+import importlib.util, sysconfig
+if not all(map(importlib.util.find_spec, ("venv", "ensurepip"))):
+    sys.exit("%s cannot make environments: install its venv (Debian, Ubuntu: apt install python%d.%d-venv)" % ((name,) + version))
+compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
+if platform.system() == "Linux" and platform.machine() != "x86_64" and not shutil.which(compiler):
+    sys.exit("econml has no wheel for Linux on %s and there is no %s to compile it (apt install gcc python3-dev)" % (platform.machine(), compiler))
+endef
+
+$(READY): export CHECK := $(value CHECK)
+$(READY): requirements.txt requirements.lock requirements-hashed.lock pyproject.toml
+	@$(PYTHON) -c "$$CHECK"
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install -q -r requirements.txt -c requirements.lock -e .
+	$(if $(HASHES:no=),$(BIN)/python -m pip install -q --no-deps --require-hashes -r requirements-hashed.lock)
+	$(BIN)/python -m pip install -q -r requirements.txt -c requirements.lock
+	$(BIN)/python -m pip install -q --no-deps --no-build-isolation -e .
 	touch $@
 
 book: $(READY)     ## the whole book: run every chapter, then render; outputs that agree stay as they are
@@ -46,10 +66,13 @@ bench: $(READY)    ## speed and memory: every file of benchmarks/, one after the
 
 # nothing of this folder's environment is used; what was built stays where something fails
 launch: export PYTHONPATH =
+launch: export CHECK := $(value CHECK)
 launch:            ## try what a launch button does: clone the last commit, install the pins, run and compare a chapter
-	set -ex; folder=$$(mktemp -d); git clone -q . $$folder/book; $(PYTHON) -m venv $$folder/env; cd $$folder/book; \
-	$$folder/env/bin/pip install -q -r binder/requirements.txt; \
-	$$folder/env/bin/pytest --nbval -n 0 notebooks/$(or $(NAME),problem).ipynb; rm -rf $$folder
+	$(if $(and $(wildcard .git),$(shell command -v git)),,$(error launch clones the last commit: it needs git, and this folder to be a clone))
+	@$(PYTHON) -c "$$CHECK"
+	set -ex; folder=$$(mktemp -d); git clone -q . "$$folder/book"; $(PYTHON) -m venv "$$folder/env"; cd "$$folder/book"; \
+	"$$folder/env/bin/pip" install -q -r binder/requirements.txt; \
+	"$$folder/env/bin/pytest" --nbval -n 0 notebooks/$(or $(NAME),problem).ipynb; rm -rf "$$folder"
 
 serve:             ## read the book at http://127.0.0.1:8000
 	$(if $(wildcard _build/html/index.html),,$(error nothing is built yet: make book, or make html))

@@ -15,9 +15,10 @@ def installed_with(requirements):
     """What pip would have installed for these requirements, by name."""
     found, todo = set(), list(requirements)
     while todo:
-        name = name_of(todo.pop())
-        if name not in found:
-            found.add(name)
+        requirement = Requirement(todo.pop())
+        name = canonicalize_name(requirement.name)
+        for extra in {"", *requirement.extras} - {extra for other, extra in found if other == name}:
+            found.add((name, extra))
             needed = [Requirement(r) for r in metadata.requires(name) or []]
-            todo += [str(r) for r in needed if not r.marker or r.marker.evaluate({"extra": ""})]
-    return found
+            todo += [str(r) for r in needed if not r.marker or r.marker.evaluate({"extra": extra})]
+    return {name for name, _ in found}

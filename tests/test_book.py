@@ -384,12 +384,13 @@ def make(tmp_path):
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
     (tmp_path / "notebooks").mkdir()
     shutil.copy(book.ROOT / "Makefile", tmp_path)
-    wanted = "requirements.txt requirements.lock pyproject.toml notebooks/tiny.ipynb notebooks/small.ipynb"
-    for name in wanted.split():
+    wanted = "requirements.txt requirements.lock requirements-hashed.lock pyproject.toml"
+    for name in [*wanted.split(), "notebooks/tiny.ipynb", "notebooks/small.ipynb"]:
         (tmp_path / name).touch()
     for tool in ("python", "jupytext"):
         command = tmp_path / ".venv" / "bin" / tool
-        command.write_text(f'#!/bin/sh\nexec {sys.executable} {"-m jupytext" if tool == "jupytext" else ""} "$@"\n')
+        module = "-m jupytext" if tool == "jupytext" else ""
+        command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {module} "$@"\n')
         command.chmod(0o755)
     (tmp_path / ".venv" / ".installed").touch()
 
@@ -411,12 +412,35 @@ def make(tmp_path):
         ("pull NAME=tony", "unknown chapter NAME='tony'; known: small tiny."),
         ("pull NAME='tiny small'", "unknown chapter NAME='tiny small'; known: small tiny."),
         ("serve", "nothing is built yet: make book, or make html."),
+        ("launch", "launch clones the last commit: it needs git, and this folder to be a clone."),
     ],
 )
 def test_make_says_in_one_line_what_is_wrong_and_writes_nothing(make, arguments, message):
     _, _, before = make("help")
     status, said, after = make(*shlex.split(arguments))
     lines = [line for line in said.splitlines() if not re.match(r"make(\[\d+\])?: \*\*\* .* Error \d$", line)]
+    assert status == 2 and len(lines) == 1 and message in lines[0] and after == before
+
+
+MACHINES = {  # what such a machine's Python would see
+    "sys.version_info = (3, 10, 4)": "Python 3.11 to 3.14 is needed and ",
+    "sys.version_info = (3, 15, 0)": "Python 3.11 to 3.14 is needed and ",
+    "importlib.util.find_spec = {'venv': 1}.get": "cannot make environments: install its venv (",
+    "platform.machine, shutil.which = lambda: 'aarch64', {}.get": "econml has no wheel for Linux on aarch64 and ",
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="pretends to be other machines with Linux")
+@pytest.mark.parametrize(("machine", "message"), MACHINES.items())
+def test_make_says_in_one_line_what_the_machine_lacks_and_writes_nothing(make, tmp_path, machine, message):
+    python = tmp_path / "python"
+    see = f"import importlib.util, os, platform, shutil, sys; {machine}; exec(os.environ['CHECK'])"
+    python.write_text(f"#!/bin/sh\nexec {shlex.quote(sys.executable)} -c {shlex.quote(see)}\n")
+    python.chmod(0o755)
+    (tmp_path / ".venv" / ".installed").unlink()
+    _, _, before = make("help")
+    status, said, after = make("book", "PYTHON=./python")
+    lines = [line for line in said.splitlines() if not line.startswith("make: ***")]
     assert status == 2 and len(lines) == 1 and message in lines[0] and after == before
 
 

@@ -216,7 +216,7 @@ def test_a_bomb_is_refused_before_it_fills_the_memory(sources, folders):
         files.read(NAME)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 1.1 * files.LIMIT
+    assert peak < 1.5 * files.LIMIT  # from Python 3.12 on, gzip unpacks larger pieces
 
 
 @pytest.fixture

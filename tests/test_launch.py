@@ -1,6 +1,7 @@
 """Binder's button, where the repository has a public address, and what Binder then installs."""
 
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -33,6 +34,7 @@ def test_the_address_of_a_public_repository_is_read_from_a_remote(remote, known)
     assert site.address(remote) == known
 
 
+@pytest.mark.skipif(not shutil.which("git"), reason="needs git")
 @pytest.mark.parametrize(
     ("configured", "origin", "url"),
     [("", PROJECT, PROJECT), (PROJECT, "https://github.com/other/fork", PROJECT), ("", "/home/someone/book", "")],

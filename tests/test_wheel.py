@@ -118,6 +118,13 @@ def test_the_environment_is_the_locked_one():
     assert len(here.keys() & locked.keys()) > 0.9 * len(locked)
 
 
+def test_the_lock_with_hashes_has_the_locked_packages_but_torch_whose_builds_differ():
+    assert pins("requirements-hashed.lock") == {n: v for n, v in pins("requirements.lock").items() if n != "torch"}
+    text = (ROOT / "requirements-hashed.lock").read_text(encoding="utf-8")
+    for entry in re.split(r"\n(?=\S)", re.sub(r"(?m)^#.*\n", "", text)):
+        assert re.fullmatch(r"\S+==[^\\]+( \\\n    --hash=sha256:[0-9a-f]{64})+\s*", entry), entry
+
+
 def imported(path):
     """Top-level names of all modules that a file imports."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
