@@ -174,6 +174,19 @@ def test_folders_are_searched_in_order(sources, folders):
     assert files.read(NAME) == CONTENT
 
 
+@pytest.mark.parametrize("name", ["named", "project", "cache"])
+def test_a_folder_may_hold_a_file_packed(sources, folders, name):
+    sources()
+    (folders[name] / "test").mkdir(parents=True)
+    packed = folders[name] / f"{NAME}.gz"
+    packed.write_bytes(PACKED)
+    assert files.find(NAME) == packed and files.missing("test") == []
+    assert files.read(NAME) == CONTENT
+    packed.write_bytes(gzip.compress(BODIES["/flipped"]))
+    with pytest.raises(files.ChecksumError, match=f"{re.escape(str(packed))} .*delete it"):
+        files.read(NAME)
+
+
 @pytest.mark.parametrize("wrong", ["absent", "a file"])
 @pytest.mark.parametrize("look", [files.read, lambda _: files.require("test"), lambda _: files.missing("test")])
 def test_a_wrong_folder_is_said_before_another_is_looked_at(sources, folders, tmp_path, monkeypatch, wrong, look):
