@@ -18,7 +18,7 @@ from needs import needs_data
 
 from macal import files
 from macal.datasets import ibm
-from reproduction import claims
+from reproduction import book, claims
 
 NAME = "test/numbers.csv"
 CONTENT = b"sample_id,y\n" + b"".join(b"%d,%d\n" % (k, k * k) for k in range(50_000))
@@ -185,6 +185,35 @@ def test_a_folder_may_hold_a_file_packed(sources, folders, name):
     packed.write_bytes(gzip.compress(BODIES["/flipped"]))
     with pytest.raises(files.ChecksumError, match=f"{re.escape(str(packed))} .*delete it"):
         files.read(NAME)
+
+
+def test_what_is_in_data_is_declared_and_whole_and_nothing_that_pages_read_is_missing():
+    data = book.ROOT / "data"
+    terms = {"README.md", "LICENSE.txt", "SHA256SUMS"}
+    summed = (line.split() for line in (data / "tables" / "SHA256SUMS").read_text().splitlines())
+    declared = {f"tables/{name}": sha256 for sha256, name in summed}
+    assert len(declared) == 7 and not declared.keys() & files.FILES.keys()
+    declared |= {name: source.sha256 for name, source in files.FILES.items()}
+    held = {path.relative_to(data).as_posix(): path for path in data.rglob("*") if path.is_file()}
+    found = {name if name in declared else name.removesuffix(".gz"): path for name, path in held.items()}
+    found = {name: path for name, path in found.items() if path.name not in terms}
+    assert found.keys() <= declared.keys()
+    for name, path in found.items():
+        files.verified(path.read_bytes(), declared[name], str(path))
+    read = {name for group in ("ibm", "mnist", "acic") for name in files.GROUPS[group]}
+    assert found.keys() == read | {name for name in declared if name.startswith("tables/")}
+    assert sum(path.stat().st_size for path in held.values()) < 20e6
+
+
+def test_terms_stand_beside_the_data():
+    text = (book.ROOT / "data" / "README.md").read_text(encoding="utf-8")
+    read = [files.FILES[name] for group in ("ibm", "mnist", "acic") for name in files.GROUPS[group]]
+    for address in (url for source in read for url in source.urls):
+        commit = re.search("/([0-9a-f]{40})/", address)
+        assert (commit.group(1) if commit else address.rpartition("/")[0]) in text
+    assert all(word in text for word in ("NCHS", "Apache-2.0", "CC BY-SA 3.0", "MIT"))
+    kept = {path.parent.name for path in (book.ROOT / "data").rglob("LICENSE.txt")}
+    assert kept == {"ibm", "acic2016", "tables"}
 
 
 @pytest.mark.parametrize("wrong", ["absent", "a file"])
