@@ -349,11 +349,9 @@ def test_every_file_here_is_the_one_that_is_meant(name):
     assert hashlib.sha256(files.read(name)).hexdigest() == files.FILES[name].sha256
 
 
-@pytest.mark.parametrize("required", ["", "1"])
-def test_missing_data_skip_or_fail(folders, monkeypatch, required):
-    monkeypatch.setenv("MACAL_REQUIRE_DATA", required)
+def test_without_files_a_test_is_skipped(folders):
     mark = needs_data("ibm", "mnist").mark
-    assert mark.args == (not required,) and "needs ibm/covariates.parquet" in mark.kwargs["reason"]
+    assert mark.args == (True,) and "needs ibm/covariates.parquet" in mark.kwargs["reason"]
 
 
 @pytest.mark.parametrize("name", ["ibm", "cmnist"])
