@@ -18,7 +18,7 @@ from needs import needs_data
 
 from macal import files
 from macal.datasets import ibm
-from reproduction import book, claims
+from reproduction import book
 
 NAME = "test/numbers.csv"
 CONTENT = b"sample_id,y\n" + b"".join(b"%d,%d\n" % (k, k * k) for k in range(50_000))
@@ -364,8 +364,3 @@ def test_without_files_loading_says_what_would_do(folders, monkeypatch, name):
     datasets.cmnist.digits.cache_clear()
     with pytest.raises(files.DataUnavailable, match="put it at .* MACAL_DATA"):
         datasets.load(name)
-
-
-def test_d1_without_files(folders):
-    found = claims.data.judge_sizes()
-    assert found.verdict == "not tested" and "mnist/train-images" in found.evidence
