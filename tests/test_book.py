@@ -104,7 +104,6 @@ def remote(tmp_path, monkeypatch):
     (tmp_path / "remote").mkdir()
     (tmp_path / "remote" / "number.txt").write_text("42")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.delenv("MACAL_REQUIRE_DATA", raising=False)
     monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=tmp_path)) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
@@ -469,7 +468,6 @@ def test_nbval_says_in_one_line_that_raw_files_cannot_be_looked_for(tmp_path, mo
     cell = new_code_cell("macal.datasets.files.require('ibm')")
     nbformat.write(new_notebook(cells=[cell]), tmp_path / "tiny.ipynb")
     monkeypatch.setenv("MACAL_DATA", str(tmp_path / "absent"))
-    monkeypatch.delenv("MACAL_REQUIRE_DATA", raising=False)
     done = nbval(tmp_path)
     assert done.returncode == pytest.ExitCode.USAGE_ERROR and "INTERNALERROR" not in done.stdout + done.stderr
     assert done.stderr.startswith("ERROR: MACAL_DATA=") and len(done.stderr.strip().splitlines()) == 1

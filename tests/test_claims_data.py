@@ -3,17 +3,41 @@
 import numpy as np
 import pandas as pd
 import pytest
-from needs import needs_data
+from needs import each_dataset
 
 import macal
-from macal import files
 from reproduction import claims
+from reproduction.studies import replications
 
 
-@needs_data("ibm", "mnist")
 def test_d1_on_the_data():
     found = claims.data.judge_sizes()
     assert found.verdict == "holds" and "ihdp: exactly; cmnist: exactly; ibm: within 0." in found.evidence
+
+
+@pytest.mark.parametrize("dataset", each_dataset(*claims.data.TABLE_1.index))
+def test_what_is_recorded_of_the_replications_is_so(dataset):
+    table = claims.data.recorded(dataset)
+    assert sorted(table.index) == list(range(10))
+    for seed in (0, 9):
+        pool = macal.load(dataset, seed).pool
+        one, zero = pool.mu1 - pool.mu1.mean(), pool.mu0 - pool.mu0.mean()
+        row = table.loc[seed]
+        assert row[replications.SIZES].to_dict() == sizes_of(macal.load(dataset, seed))
+        assert row["correlation"] == pytest.approx((one * zero).mean() / (one.std() * zero.std()))
+        assert row["ratio"] == pytest.approx(one.std() / zero.std())
+
+
+def sizes_of(problem):
+    splits = {name: len(getattr(problem, name)) for name in ("start", "pool", "valid", "test")}
+    return splits | {"step": problem.batch_size, "queries": problem.n_queries}
+
+
+def test_d1_without_its_table(monkeypatch):
+    recorded = claims.data.recorded
+    monkeypatch.setattr(claims.data, "recorded", lambda name: None if name == "ibm" else recorded(name))
+    found = claims.data.judge_sizes()
+    assert found.verdict == "not tested" and found.evidence.endswith("not recorded: ibm")
 
 
 @pytest.mark.parametrize(
@@ -29,9 +53,7 @@ def test_d1_can_fail(monkeypatch, changes, verdict):
     table = claims.data.TABLE_1.drop(columns="replications").astype(float)
     for place, value in changes.items():
         table.loc[place] = value
-    rows = table.reset_index(names="dataset").assign(replication=0)
-    monkeypatch.setattr(claims.data, "sizes", lambda replications: rows)
-    monkeypatch.setattr(files, "missing", lambda *groups: [])
+    monkeypatch.setattr(claims.data, "recorded", lambda name: table.loc[[name]].set_index(pd.Index([0])))
     assert claims.data.judge_sizes().verdict == verdict
 
 

@@ -84,20 +84,21 @@ def test_similarity_can_go_every_way(recorded, monkeypatch, effect, noise, sign,
 
 def test_one_clear_contradiction_is_enough(recorded, monkeypatch):
     monkeypatch.setattr(gain, "predicted_share", lambda dataset: 0.4)
-    monkeypatch.setattr(gain.files, "missing", lambda *groups: [])
     both = {"ihdp_gp": table({"macal": -0.3, "macal-0": 0.0}), "ibm_gp": table({"macal": 0.3, "macal-0": 0.0}, 10)}
     recorded(both)
     assert gain.judge_similarity(RULES).verdict == "holds"
     assert gain.similarities(RULES).loc[("exact GP per arm", "ibm"), "standing"] == "behind"
-    monkeypatch.setattr(gain.files, "missing", lambda *groups: ["covariates"] if groups == ("ibm",) else [])
-    assert gain.judge_similarity(RULES).verdict == "does not hold"  # without IBM's files its prediction is not known
+    monkeypatch.setattr(gain, "predicted_share", {"ihdp": 0.4}.get)
+    assert gain.judge_similarity(RULES).verdict == "does not hold"  # IBM's prediction is not recorded
     recorded({})
     assert gain.judge_similarity(RULES).verdict == "not tested"
 
 
 def test_the_predicted_share_by_hand(monkeypatch):
-    monkeypatch.setattr(gain, "arms", lambda dataset, replication: [(0.5, 1.0), (0.8, 2.0)][replication])
-    assert gain.predicted_share("ihdp", 2) == pytest.approx((0.5 + 0.64) / 2)
+    table = pd.DataFrame({"correlation": [0.5, 0.8], "ratio": [1.0, 2.0]})
+    monkeypatch.setattr(gain.data, "recorded", {"ihdp": table}.get)
+    assert gain.predicted_share("ihdp") == pytest.approx((0.5 + 0.64) / 2)
+    assert gain.predicted_share("ibm") is None
 
 
 def test_controls_stand_beside_macal(recorded):

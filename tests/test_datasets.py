@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from needs import each_dataset
 
 import macal
 from macal.datasets import ihdp, toy
@@ -81,6 +82,11 @@ def test_toy_is_as_described(protocol, sizes):
     mu0, mu1 = toy.surfaces(problem.pool.x[:, 0].astype(float))
     np.testing.assert_allclose(np.where(problem.pool.t == 1, mu1, mu0), problem.pool.y, atol=1e-5)
     assert len(problem.start) == 25
+
+
+@pytest.mark.parametrize("name", each_dataset())
+def test_the_line_of_a_data_set_has_its_number_of_queries(name):
+    assert macal.load(name).n_queries == macal.datasets.DATASETS[name].queries
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from needs import needs_data
 
 from macal import files
 from macal.datasets import ibm
-from reproduction import claims
+from reproduction import book
 
 NAME = "test/numbers.csv"
 CONTENT = b"sample_id,y\n" + b"".join(b"%d,%d\n" % (k, k * k) for k in range(50_000))
@@ -174,6 +174,48 @@ def test_folders_are_searched_in_order(sources, folders):
     assert files.read(NAME) == CONTENT
 
 
+@pytest.mark.parametrize("name", ["named", "project", "cache"])
+def test_a_folder_may_hold_a_file_packed(sources, folders, name):
+    sources()
+    (folders[name] / "test").mkdir(parents=True)
+    packed = folders[name] / f"{NAME}.gz"
+    packed.write_bytes(PACKED)
+    assert files.find(NAME) == packed and files.missing("test") == []
+    assert files.read(NAME) == CONTENT
+    packed.write_bytes(gzip.compress(BODIES["/flipped"]))
+    with pytest.raises(files.ChecksumError, match=f"{re.escape(str(packed))} .*delete it"):
+        files.read(NAME)
+
+
+def test_what_is_in_data_is_declared_and_whole_and_nothing_that_pages_read_is_missing():
+    data = book.ROOT / "data"
+    terms = {"README.md", "LICENSE.txt", "SHA256SUMS"}
+    summed = (line.split() for line in (data / "tables" / "SHA256SUMS").read_text().splitlines())
+    declared = {f"tables/{name}": sha256 for sha256, name in summed}
+    assert len(declared) == 7 and not declared.keys() & files.FILES.keys()
+    declared |= {name: source.sha256 for name, source in files.FILES.items()}
+    held = {path.relative_to(data).as_posix(): path for path in data.rglob("*") if path.is_file()}
+    found = {name if name in declared else name.removesuffix(".gz"): path for name, path in held.items()}
+    found = {name: path for name, path in found.items() if path.name not in terms}
+    assert found.keys() <= declared.keys()
+    for name, path in found.items():
+        files.verified(path.read_bytes(), declared[name], str(path))
+    read = {name for group in ("ibm", "mnist", "acic") for name in files.GROUPS[group]}
+    assert found.keys() == read | {name for name in declared if name.startswith("tables/")}
+    assert sum(path.stat().st_size for path in held.values()) < 20e6
+
+
+def test_terms_stand_beside_the_data():
+    text = (book.ROOT / "data" / "README.md").read_text(encoding="utf-8")
+    read = [files.FILES[name] for group in ("ibm", "mnist", "acic") for name in files.GROUPS[group]]
+    for address in (url for source in read for url in source.urls):
+        commit = re.search("/([0-9a-f]{40})/", address)
+        assert (commit.group(1) if commit else address.rpartition("/")[0]) in text
+    assert all(word in text for word in ("NCHS", "Apache-2.0", "CC BY-SA 3.0", "MIT"))
+    kept = {path.parent.name for path in (book.ROOT / "data").rglob("LICENSE.txt")}
+    assert kept == {"ibm", "acic2016", "tables"}
+
+
 @pytest.mark.parametrize("wrong", ["absent", "a file"])
 @pytest.mark.parametrize("look", [files.read, lambda _: files.require("test"), lambda _: files.missing("test")])
 def test_a_wrong_folder_is_said_before_another_is_looked_at(sources, folders, tmp_path, monkeypatch, wrong, look):
@@ -307,11 +349,9 @@ def test_every_file_here_is_the_one_that_is_meant(name):
     assert hashlib.sha256(files.read(name)).hexdigest() == files.FILES[name].sha256
 
 
-@pytest.mark.parametrize("required", ["", "1"])
-def test_missing_data_skip_or_fail(folders, monkeypatch, required):
-    monkeypatch.setenv("MACAL_REQUIRE_DATA", required)
+def test_without_files_a_test_is_skipped(folders):
     mark = needs_data("ibm", "mnist").mark
-    assert mark.args == (not required,) and "needs ibm/covariates.parquet" in mark.kwargs["reason"]
+    assert mark.args == (True,) and "needs ibm/covariates.parquet" in mark.kwargs["reason"]
 
 
 @pytest.mark.parametrize("name", ["ibm", "cmnist"])
@@ -324,8 +364,3 @@ def test_without_files_loading_says_what_would_do(folders, monkeypatch, name):
     datasets.cmnist.digits.cache_clear()
     with pytest.raises(files.DataUnavailable, match="put it at .* MACAL_DATA"):
         datasets.load(name)
-
-
-def test_d1_without_files(folders):
-    found = claims.data.judge_sizes()
-    assert found.verdict == "not tested" and "mnist/train-images" in found.evidence

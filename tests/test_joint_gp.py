@@ -9,6 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from needs import needs_data
 from scipy.optimize import approx_fprime
 from scipy.spatial.distance import cdist
 
@@ -135,6 +136,7 @@ def first_bought(name, replication, model, criterion):
     return int(thinned.pool.t[campaign.batches[0]].sum())
 
 
+@needs_data("mnist")
 @pytest.mark.parametrize("criterion", ["alc", "epig-tau", "epig-mu"])
 def test_an_arm_of_which_little_is_known_is_not_given_up(criterion):
     # 31 labels that maximum likelihood takes for pure noise, so that no treated unit is bought
@@ -142,6 +144,7 @@ def test_an_arm_of_which_little_is_known_is_not_given_up(criterion):
     assert 10 <= first_bought("cmnist", 2, get("joint-gp"), criterion)
 
 
+@needs_data("ibm")
 def test_pairs_make_the_joint_process_see_a_constant_effect():
     problem = macal.load("ibm", 0)
     batches = macal.plan(problem.pool.x, problem.pool.t, problem.start, n_queries=4, batch_size=50, criterion="macal")

@@ -45,7 +45,6 @@ def test_a_data_set_is_loaded_swept_and_skipped_by_its_line(monkeypatch):
     monkeypatch.setitem(files.FILES, "far/units.csv", None)
     files.declare("far", {"far/units.csv": files.Source("0" * 64, ())})
     monkeypatch.setitem(DATASETS, "far", Entry(toy.load, "far", "this test", files=("far",)))
-    monkeypatch.delenv("MACAL_REQUIRE_DATA", raising=False)
     (found,) = (case for case in each_dataset() if case.values == ("far",))
     (mark,) = found.marks
     assert mark.args == (True,) and "needs far/units.csv" in mark.kwargs["reason"]

@@ -459,6 +459,11 @@ def test_a_spec_is_checked_before_anything_is_run(unchecked, changes, message):
         replace(SPEC, **changes)
 
 
+def test_a_listing_loads_no_data(monkeypatch, tmp_path):
+    monkeypatch.delattr(sweeps.datasets, "load")
+    assert listing(replace(SPEC, dataset="ibm", n_queries=None, methods={"random": {}}), tmp_path).trainings.sum() == 52
+
+
 def test_label_free_campaigns_are_trained_after_the_steps_named(undisturbed, tmp_path):
     spec = replace(SPEC, methods={"random": {}}, replications=(0,), steps=(1, 3, 9))
     table = sweeps.sweep(spec, tmp_path)

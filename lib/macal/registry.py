@@ -47,6 +47,7 @@ class Entry:
         source: who proposed it, author and year.
         style: colour and line in figures; the colour is the next free one where it is None.
         files: groups of raw files that it is made from, see :mod:`macal.datasets.files`.
+        queries: batches of a campaign on a data set, whatever the replication, so that none has to be loaded to know.
     """
 
     factory: Callable[..., Any]
@@ -54,6 +55,7 @@ class Entry:
     source: str
     style: tuple[str | None, str] = (None, "-")
     files: tuple[str, ...] = ()
+    queries: int | None = None
 
 
 class Catalogue(Registry[Entry]):

@@ -169,7 +169,8 @@ def _fetch(names: Sequence[str], root: Path) -> None:
         for name in dict.fromkeys(name for chapter in names for name in missing_data(_text(chapter, root))):
             files.read(name)
     except files.DataUnavailable as error:
-        print(f"{error}\nchapters that need missing files keep their stored outputs", file=sys.stderr, flush=True)
+        said = "chapters that need missing files keep their stored outputs; `git restore data` brings a clone's back"
+        print(f"{error}\n{said}", file=sys.stderr, flush=True)
     except ValueError:
         pass  # a wrong MACAL_DATA: each chapter that looks there says so
 
@@ -179,7 +180,7 @@ def _timed_run(chapter: str, root: Path, keep: bool) -> tuple[str, str]:
     start = time.perf_counter()
     try:
         lacking = missing_data(_text(chapter, root))
-        if lacking and os.environ.get("MACAL_REQUIRE_DATA") != "1":
+        if lacking:
             return f"kept as it is, without {', '.join(lacking)}", ""
         change = run(chapter, root, keep)
     except Exception as error:  # whatever it is, the other chapters still run

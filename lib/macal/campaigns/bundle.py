@@ -57,8 +57,9 @@ def _fill(spec: Spec, folder: Path) -> None:
     groups = datasets.DATASETS[spec.dataset].files
     files.require(*groups)
     for name in (name for group in groups for name in files.GROUPS[group]):
-        (folder / "data" / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(files.find(name), folder / "data" / name)
+        place, source = (folder / "data" / name).parent, files.find(name)
+        place.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, place / source.name)  # packed or not, as it is here
     (folder / "spec.json").write_text(json.dumps(asdict(spec), indent=1) + "\n")
 
 

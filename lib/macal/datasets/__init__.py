@@ -12,13 +12,15 @@ PROTOCOLS = ("paper", "code")
 DATASETS = Catalogue(
     "dataset",
     {
-        "toy": Entry(toy.load, "toy", "Wen et al. 2025"),
-        "ihdp": Entry(ihdp.load, "IHDP", "Hill 2011"),
-        "ihdp-exchanged": Entry(partial(ihdp.load, exchanged=True), "IHDP, arms exchanged", "this project"),
-        "ihdp-a": Entry(partial(ihdp.load, surface="a"), "IHDP, surface A", "Hill 2011"),
-        "ibm": Entry(ibm.load, "IBM", "Shimoni et al. 2018", files=("ibm",)),
-        "cmnist": Entry(cmnist.load, "CMNIST", "Jesson et al. 2021", files=("mnist",)),
-        "acic": Entry(acic.load, "ACIC 2016", "Dorie et al. 2019", files=("acic",)),
+        "toy": Entry(toy.load, "toy", "Wen et al. 2025", queries=toy.QUERIES),
+        "ihdp": Entry(ihdp.load, "IHDP", "Hill 2011", queries=ihdp.QUERIES),
+        "ihdp-exchanged": Entry(
+            partial(ihdp.load, exchanged=True), "IHDP, arms exchanged", "this project", queries=ihdp.QUERIES
+        ),
+        "ihdp-a": Entry(partial(ihdp.load, surface="a"), "IHDP, surface A", "Hill 2011", queries=ihdp.QUERIES),
+        "ibm": Entry(ibm.load, "IBM", "Shimoni et al. 2018", files=("ibm",), queries=ibm.QUERIES),
+        "cmnist": Entry(cmnist.load, "CMNIST", "Jesson et al. 2021", files=("mnist",), queries=cmnist.QUERIES),
+        "acic": Entry(acic.load, "ACIC 2016", "Dorie et al. 2019", files=("acic",), queries=acic.QUERIES),
     },
 )
 

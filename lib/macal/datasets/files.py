@@ -1,16 +1,17 @@
 """Raw data files: where they are looked for, where they come from, and the check that they are the ones meant.
 
-A file is looked for in the folder that the environment variable ``MACAL_DATA`` names, then in ``data/`` of the project,
-then in the user's cache; what is in none of them is downloaded into the cache. Whatever the place, no byte is used
-before the SHA-256 of the content agrees; of a gzip file the content is what it unpacks to, since mirrors pack it
-differently. A damaged file is never replaced unasked: the error says where it is.
+A file is looked for in the folder that the environment variable ``MACAL_DATA`` names, then in ``data/`` of the clone,
+which holds what the pages read, then in the user's cache; what is in none of them is downloaded into the cache. A
+folder may hold it packed, under its name and ".gz". Whatever the place, no byte is used before the SHA-256 of the
+content agrees; of a gzip file the content is what it unpacks to, since mirrors pack it differently. A damaged file is
+never replaced unasked: the error says where it is.
 """
 
 import gzip
 import hashlib
 import os
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -76,7 +77,8 @@ def find(name: str) -> Path | None:
     """Return where a file is, or None where it is in no folder; nothing is downloaded and nothing verified.
 
     Args:
-        name: a key of :data:`FILES`, e.g. "ibm/covariates.parquet".
+        name: a key of :data:`FILES`, e.g. "ibm/covariates.parquet"; a folder may hold it as it is or packed, with
+            ".gz" added to its name.
 
     Raises:
         UnknownName: no such file.
@@ -86,11 +88,15 @@ def find(name: str) -> Path | None:
     named = os.environ.get("MACAL_DATA")
     if named and not Path(named).is_dir():
         raise ValueError(f"MACAL_DATA={named!r} is no folder: name the full path of one that holds {name}, or unset it")
-    for folder in (*([Path(named)] if named else []), PROJECT_DATA):
-        if (folder / name).is_file():
-            return folder / name
-    cached = cache() / name
-    return cached if cached.is_file() else None
+    places = (folder / held for folder in _folders(named) for held in (name, f"{name}.gz"))
+    return next((place for place in places if place.is_file()), None)
+
+
+def _folders(named: str | None) -> Iterator[Path]:
+    """Folders in the order in which they are searched; pooch, which knows the last, may be missing where it is not."""
+    yield from [Path(named)] if named else []
+    yield PROJECT_DATA
+    yield cache()
 
 
 def missing(*groups: str) -> list[str]:

@@ -3,8 +3,9 @@
 import pandas as pd
 
 from macal import datasets
-from macal.datasets import files
 from reproduction.claims.verdict import Verdict
+from reproduction.studies import tables
+from reproduction.studies.replications import SIZES
 
 TABLE_1 = pd.DataFrame(
     {
@@ -20,18 +21,12 @@ TABLE_1 = pd.DataFrame(
 TURNING_POINT = 160  # labels, Section 5.1
 
 
-def sizes(replications: int = 10) -> pd.DataFrame:
-    """Sizes as Table 1 counts them, one row per data set and replication, with its columns up to ``test``.
-
-    Raises:
-        DataUnavailable: raw files are not on this machine and could not be downloaded.
-    """
-    rows = []
-    for name in TABLE_1.index:
-        for problem in (datasets.load(name, seed) for seed in range(replications)):
-            splits = len(problem.pool), len(problem.valid), len(problem.test)
-            rows.append((name, problem.seed, len(problem.start), problem.batch_size, problem.n_queries, *splits))
-    return pd.DataFrame(rows, columns=["dataset", "replication", *TABLE_1.columns[:6]])
+def recorded(dataset: str) -> pd.DataFrame | None:
+    """What is recorded of each replication, by its number, see :func:`.replications.measure`; None where nothing is."""
+    try:
+        return tables.load(f"replications_{dataset}").set_index("replication")
+    except FileNotFoundError:
+        return None
 
 
 def turning_points(replications: int = 100) -> pd.DataFrame:
@@ -50,24 +45,19 @@ def turning_points(replications: int = 100) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["replication", "treated", "started", "labelled"])
 
 
-def judge_sizes(tolerance: float = 0.01, replications: int = 10) -> Verdict:
+def judge_sizes(tolerance: float = 0.01) -> Verdict:
     """D1: IHDP and CMNIST to the unit; IBM, whose pool is random, within ``tolerance`` in every replication."""
-    absent = files.missing("ibm", "mnist")
+    every = {name: recorded(name) for name in TABLE_1.index}
+    absent = [name for name, table in every.items() if table is None]
     if absent:
-        return Verdict("not tested", f"not on this machine: {', '.join(absent)}")
-    found = sizes(replications).set_index(["dataset", "replication"])
-    off = (
-        (found / TABLE_1[found.columns].reindex(found.index, level="dataset") - 1)
-        .abs()
-        .groupby("dataset")
-        .max()
-        .max(axis=1)
-    )
+        return Verdict("not tested", f"sizes are not recorded: {', '.join(absent)}")
+    found = pd.concat({name: table[SIZES] for name, table in every.items()}, names=["dataset", "replication"])
+    off = (found / TABLE_1[SIZES].reindex(found.index, level="dataset") - 1).abs().groupby("dataset").max().max(axis=1)
     limits = pd.Series({"ihdp": 0.0, "cmnist": 0.0, "ibm": tolerance})
     shown = "; ".join(f"{name}: {'exactly' if not off[name] else f'within {off[name]:.2%}'}" for name in limits.index)
     good = int((off[limits.index] <= limits).sum())
     verdict = {len(limits): "holds", 0: "does not hold"}.get(good, "holds in part")
-    return Verdict(verdict, f"{shown}, over {replications} replications")
+    return Verdict(verdict, f"{shown}, over {found.index.unique('replication').size} replications")
 
 
 def judge_turning_point(within: int = 10, replications: int = 100) -> Verdict:

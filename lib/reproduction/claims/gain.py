@@ -7,15 +7,12 @@ MACAL moves labels towards equal arms, and it places them. With random labels of
 the gain is the sum of *allocation* and *placement*, replication by replication.
 """
 
-from functools import cache
-
 import numpy as np
 import pandas as pd
 
-from macal import datasets
 from macal.comparison import gaps, shared
-from macal.datasets import files, ihdp
-from reproduction.claims import readings
+from macal.datasets import ihdp
+from reproduction.claims import data, readings
 from reproduction.claims.absolute_errors import best_constants
 from reproduction.claims.estimators import CONTROLS
 from reproduction.claims.families import least_share
@@ -40,7 +37,6 @@ DEEP = {
 SURFACES = ("ihdp", "ihdp-exchanged")
 RARE, PAIRS = "random-rare", "random-pairs"
 CLEAR = ("ahead", "behind")
-FIRST = 10  # replications from which correlation and sizes of the surfaces are taken
 
 
 def parts(table: pd.DataFrame, macal: str = "macal") -> pd.DataFrame:
@@ -111,21 +107,15 @@ def _swapped(found: pd.DataFrame) -> str:
     return ", ".join(f"{part} {pair}" for part, pair in numbers.items())
 
 
-@cache
-def arms(dataset: str, replication: int) -> tuple[float, float]:
-    """Correlation rho of the two surfaces over the pool, and the ratio r of their s.d.s, treated over control.
+def predicted_share(dataset: str) -> float | None:
+    """Share s = 2 rho / (r + 1 / r) of the error that pairs could save by theory, mean over recorded replications.
 
-    Raises:
-        DataUnavailable: raw files are not on this machine and could not be downloaded.
+    rho is the correlation of the two surfaces over the pool, r the ratio of their s.d.s; None where not recorded.
     """
-    pool = datasets.load(dataset, replication).pool
-    return float(np.corrcoef(pool.mu1, pool.mu0)[0, 1]), float(pool.mu1.std() / pool.mu0.std())
-
-
-def predicted_share(dataset: str, replications: int = FIRST) -> float:
-    """Share s = 2 rho / (r + 1 / r) of the error that pairs could save by theory, mean over the first replications."""
-    found = [arms(dataset, replication) for replication in range(replications)]
-    return float(np.mean([value_share(rho, r) for rho, r in found]))
+    own = data.recorded(dataset)
+    if own is None:
+        return None
+    return float(np.mean([value_share(rho, r) for rho, r in zip(own["correlation"], own["ratio"], strict=True)]))
 
 
 def similarity(reading: Reading, dataset: str, rules: Rules) -> pd.DataFrame | None:
@@ -133,17 +123,17 @@ def similarity(reading: Reading, dataset: str, rules: Rules) -> pd.DataFrame | N
 
     Returns:
         A row of :func:`reproduction.claims.standing.against` with ``predicted``, see :func:`predicted_share`, and the
-        mean covering radius at either weight, ``radius`` and ``radius_at_0``; None, too, where raw files are missing.
+        mean covering radius at either weight, ``radius`` and ``radius_at_0``.
     """
-    table, methods = reading.load(dataset), [reading.macal, f"{reading.macal}-0"]
-    if table is None or not {*methods} <= {*table["method"]} or files.missing(*datasets.DATASETS[dataset].files):
+    table, methods, said = reading.load(dataset), [reading.macal, f"{reading.macal}-0"], predicted_share(dataset)
+    if table is None or said is None or not {*methods} <= {*table["method"]}:
         return None
     rows = shared(deciding(table, dataset), methods)
     share = least_share(reading, dataset, methods, rules)
     found = against(gaps(rows, reading.macal)[methods[1:]], rules, share, family=len(EXACT.tables))
     if found.empty:
         return None
-    radius, said = rows.groupby("method")["radius"].mean(), predicted_share(dataset)
+    radius = rows.groupby("method")["radius"].mean()
     return found.assign(predicted=said, radius=radius[methods[0]], radius_at_0=radius[methods[1]])
 
 

@@ -196,6 +196,10 @@ TABLES = {
             Table(f"acquired-code_{data}", f"the same, {AS_CODE}", "V1", study="labelled_sets")
             for data in ("ihdp", "ibm", "cmnist")
         ),
+        *(
+            Table(f"replications_{data}", f"sizes and surfaces of {data}'s replications", "D1 W2", study="replications")
+            for data in ("ihdp", "ibm", "cmnist")
+        ),
         Table("backbones", "what the public code does otherwise than the paper's words", study="backbones"),
         Table("backbones_batching", "the same trainings in one batch, in another order, alone", study="backbones"),
         Table("cmnist_falling", "the image network on growing random sets", study="backbones"),
