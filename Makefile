@@ -4,10 +4,10 @@ READY := .venv/.installed
 CHAPTERS = $(basename $(notdir $(wildcard notebooks/*.ipynb)))
 
 .DEFAULT_GOAL := help
-.PHONY: help book execute html pdf pull test run bench launch serve clean
+.PHONY: help book execute html pdf pull test test-all run bench launch serve clean
 
 help:              ## list these targets
-	@sed -nE 's/^([a-z]+):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -nE 's/^([a-z-]+):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
 $(READY): requirements.txt requirements.lock pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -32,10 +32,15 @@ pull: $(READY)     ## carry edits made in Jupyter back to the text: NAME=ihdp_sm
 	$(BIN)/jupytext --sync notebooks/$(NAME).ipynb
 
 # as many processes run as there are cores: more threads would wait for each other; conftest.py puts the longest files first
-test: export OMP_NUM_THREADS = 1
-test: $(READY)     ## style, unit tests, the site, and every stored output
+TEST = $(BIN)/pytest --nbval -n auto --dist loadfile --no-loadscope-reorder
+test test-all: export OMP_NUM_THREADS = 1
+test: $(READY)     ## style, unit tests, the site, and every stored output, in minutes
 	$(BIN)/ruff check
-	$(BIN)/pytest --nbval -n auto --dist loadfile --no-loadscope-reorder
+	$(TEST)
+
+test-all: $(READY) ## the same and the exhaustive part: every page in the browser, thousands of random problems
+	$(BIN)/ruff check
+	$(TEST) -m ""
 
 run: $(READY)      ## one chapter with other parameters, into runs/: NAME=ihdp_small ARGS="-p n_replications 20"
 	$(BIN)/python -m reproduction.book --run '$(NAME)' $(ARGS)
