@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from cases import part_and_whole
 
 from macal import plots
 from reproduction.book import ROOT
@@ -157,19 +158,18 @@ def barriers(tab):
             yield f"{found['id']}, {len(shown)} times: {shown[:3]}"
 
 
-# on the desktop alone: the way in, much text and many formulas, the ledger, raw HTML, an index that Sphinx writes
+# the way in, much text and many formulas, the ledger, raw HTML, an index that Sphinx writes
 KEY = ["index.html", "notebooks/problem.html", "notebooks/ledger.html", "book/plan_my_survey.html", "prf-prf.html"]
 
 
-def every(device):
-    return pytest.param(device, pages, marks=pytest.mark.exhaustive, id=f"{device}-every page")
-
-
-@pytest.mark.parametrize(("device", "which"), [("desktop", lambda site: KEY), *map(every, DEVICES)], ids=str)
-def test_every_page_is_silent_rendered_and_fits(site, visitor, device, which):
+@part_and_whole("every", False, True)
+@pytest.mark.parametrize("device", DEVICES)
+def test_every_page_is_silent_rendered_and_fits(site, visitor, device, every):
     tab, troubles = visitor(device)
     # by day on one device and by night on the other: colours move nothing
-    for page, scheme in zip(which(site), cycle(("light", "dark") if device == "phone" else ("dark", "light"))):
+    for page, scheme in zip(
+        pages(site) if every else KEY, cycle(("light", "dark") if device == "phone" else ("dark", "light"))
+    ):
         tab.emulate_media(color_scheme=scheme)
         tab.goto(f"/{page}", wait_until="load")
         if page == "index.html":
