@@ -37,6 +37,11 @@ def each(names, values):
     return decorate
 
 
+def exhaustive(*values):
+    """A case of ``parametrize`` that the exhaustive part alone runs."""
+    return pytest.param(*values, marks=pytest.mark.exhaustive)
+
+
 def part_and_whole(name, part, whole):
     """Run a test with a small number, always, and with a large one, which is exhaustive."""
     whole = pytest.param(whole, marks=pytest.mark.exhaustive, id="whole")

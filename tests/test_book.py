@@ -19,6 +19,7 @@ from unittest.mock import ANY
 
 import nbformat
 import pytest
+from cases import exhaustive
 from nbclient.exceptions import CellExecutionError
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from papermill import inspect_notebook
@@ -386,9 +387,9 @@ def make(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("run", "unknown chapter ''; known: "),
-        ("run NAME=run_itt", "unknown chapter 'run_itt' (did you mean 'run_it'?)"),
-        ("run NAME=run_it ARGS='-p seed 1'", "unknown parameter of 'run_it' 'seed' (did you mean 'seeds'?)"),
+        exhaustive("run", "unknown chapter ''; known: "),
+        exhaustive("run NAME=run_itt", "unknown chapter 'run_itt' (did you mean 'run_it'?)"),
+        exhaustive("run NAME=run_it ARGS='-p seed 1'", "unknown parameter of 'run_it' 'seed' (did you mean 'seeds'?)"),
         ("execute NAME=run_itt", "unknown chapter 'run_itt' (did you mean 'run_it'?)"),
         ("pull", "unknown chapter NAME=''; known: small tiny."),
         ("pull NAME=tony", "unknown chapter NAME='tony'; known: small tiny."),

@@ -5,7 +5,7 @@ import hashlib
 import numpy as np
 import pandas as pd
 import pytest
-from cases import part_and_whole
+from cases import exhaustive, part_and_whole
 from needs import needs_data
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
@@ -92,7 +92,7 @@ def test_the_pool_alone_is_standardised():
 FIRST, *OTHERS = ibm.instances()
 
 
-@pytest.mark.parametrize("instance", [FIRST, *(pytest.param(i, marks=pytest.mark.exhaustive) for i in OTHERS)])
+@pytest.mark.parametrize("instance", [FIRST, *map(exhaustive, OTHERS)])
 def test_every_public_instance(instance):
     if any(files.find(name) is None for name in ibm._sources(instance)):
         pytest.skip(f"instance {instance} is not on this machine")

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from cases import drawn, each
+from cases import drawn, each, exhaustive
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
@@ -31,8 +31,10 @@ def make_task(name, x, t, known, demands, cost, clusters=None, size=10, spend=No
     return GreedyPlan(macal.get(name), state, demands, cost, price, clusters, np.array(first, np.int64), size, spend)
 
 
-@each("size", [7, 10])
-@each("kind", ["continuous", "lattice"])
+@pytest.mark.parametrize(
+    ("size", "kind"),
+    [(7, "lattice"), exhaustive(7, "continuous"), exhaustive(10, "lattice"), exhaustive(10, "continuous")],
+)
 @each("name", PLANNED)
 def test_unit_costs_and_no_other_demand_give_todays_plan(name, kind, size):
     rng = np.random.default_rng(4)

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from cases import part_and_whole
+from cases import exhaustive, part_and_whole
 
 from macal import plots
 from reproduction.book import ROOT
@@ -197,7 +197,7 @@ def test_the_first_use_of_a_short_name_says_what_it_stands_for(visitor):
     assert not tab.locator("article abbr").count()
 
 
-@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("device", ["desktop", exhaustive("phone")])
 def test_stepper_obeys_mouse_and_keys(visitor, device):
     tab, troubles = visitor(device)
     tab.goto("/notebooks/algorithm.html")
@@ -221,7 +221,7 @@ def test_stepper_obeys_mouse_and_keys(visitor, device):
     assert not troubles, "\n".join(troubles)
 
 
-@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("device", ["phone", exhaustive("desktop")])
 def test_a_survey_is_planned_in_three_clicks(visitor, device):
     tab, troubles = visitor(device)
     tab.goto("/book/plan_my_survey.html")
@@ -235,6 +235,7 @@ def test_a_survey_is_planned_in_three_clicks(visitor, device):
     assert not troubles, "\n".join(troubles)
 
 
+@pytest.mark.exhaustive
 def test_what_is_explored_is_what_is_recorded(site):
     assert (site / "_static" / "play" / "results.json").read_text(encoding="utf-8") == explorer.page()
 

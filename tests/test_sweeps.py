@@ -14,7 +14,7 @@ from dataclasses import asdict, replace
 import pandas as pd
 import psutil
 import pytest
-from cases import each, part_and_whole
+from cases import each, exhaustive, part_and_whole
 from processes import command, forked
 
 from macal import __main__, results, sweeps
@@ -313,7 +313,7 @@ def gone(pid, seconds=10):
 
 
 OTHERS = [(signal.SIGTERM, 143, 1), (signal.SIGINT, 130, 1), (signal.SIGKILL, -9, 1), (signal.SIGINT, 130, 2)]
-OTHERS = [pytest.param(*how, marks=pytest.mark.exhaustive) for how in [*OTHERS, (signal.SIGKILL, -9, 2)]]
+OTHERS = [exhaustive(*how) for how in [*OTHERS, (signal.SIGKILL, -9, 2)]]
 
 
 @pytest.mark.parametrize(("number", "status", "workers"), [(signal.SIGTERM, 143, 2), *OTHERS])
