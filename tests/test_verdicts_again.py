@@ -391,6 +391,7 @@ def test_allocation_and_the_swap():
     assert verdict.verdict == several(words) and len(words) >= 3
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dataset", each_dataset("ihdp", "ibm", "cmnist"))
 def test_what_similarity_is_worth(dataset):
     verdict, shares = verdicts("W2")[0], []
@@ -436,6 +437,7 @@ def test_the_escape_from_collapse():
     assert verdict.verdict == word
 
 
+@pytest.mark.exhaustive
 def test_labelled_sets_pair_up_and_spread_out():
     verdict, words = verdicts("V1")[0], {"counterpart": [], "radius": []}
     for dataset in ("ihdp", "ibm", "cmnist"):
@@ -454,6 +456,7 @@ def test_labelled_sets_pair_up_and_spread_out():
     assert verdict.verdict == several([paired, spread])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dataset", each_dataset("ihdp", "ibm", "cmnist"))
 def test_labelled_sets_are_rebuilt_from_the_picks(dataset):
     table, small = results.load(f"acquired_{dataset}"), dataset == "ihdp"
