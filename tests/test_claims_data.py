@@ -10,6 +10,7 @@ from macal import files
 from reproduction import claims
 
 
+@pytest.mark.exhaustive
 @needs_data("ibm", "mnist")
 def test_d1_on_the_data():
     found = claims.data.judge_sizes()
