@@ -6,7 +6,7 @@ HASHES ?= yes
 CHAPTERS = $(basename $(notdir $(wildcard notebooks/*.ipynb)))
 
 .DEFAULT_GOAL := help
-.PHONY: help book execute html pdf pull test run bench launch serve clean
+.PHONY: help book execute html pdf pull test test-all paths run bench launch serve clean
 
 help:              ## list these targets
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / {printf "%-10s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,11 +52,18 @@ pull: $(READY)     ## carry edits made in Jupyter back to the text: NAME=ihdp_sm
 	touch notebooks/$(NAME).ipynb
 	$(BIN)/jupytext --sync notebooks/$(NAME).ipynb
 
-# as many processes run as there are cores: more threads would wait for each other; conftest.py puts the longest files first
-test: export OMP_NUM_THREADS = 1
-test: $(READY)     ## style, unit tests, the site, and every stored output
+# options stand in pyproject.toml; tests/conftest.py puts the longest files first
+TEST = $(BIN)/python -m pytest --nbval
+test: $(READY)     ## style, unit tests, the site, and every stored output, in minutes
 	$(BIN)/ruff check
-	$(BIN)/pytest --nbval -n auto --dist loadfile --no-loadscope-reorder
+	$(TEST)
+
+test-all: $(READY) ## the same and the exhaustive part: every page in the browser, thousands of random problems
+	$(BIN)/ruff check
+	$(TEST) -m ""
+
+paths: $(READY)    ## the tests as other processors would compute, and what moves; one: PATHS=baseline
+	$(BIN)/python -m reproduction.paths $(PATHS)
 
 run: $(READY)      ## one chapter with other parameters, into runs/: NAME=ihdp_small ARGS="-p n_replications 20"
 	$(BIN)/python -m reproduction.book --run '$(NAME)' $(ARGS)

@@ -20,6 +20,7 @@ from nbval.plugin import IPyNbCell
 from reproduction import outputs
 from reproduction.book import KERNEL, missing_data
 
+os.environ.setdefault("OMP_NUM_THREADS", KERNEL["OMP_NUM_THREADS"])
 os.environ.pop("MPLBACKEND", None)  # the kernels draw inline, whatever the tests around them want
 
 MOVED = os.environ.get("MACAL_MOVED")  # a file that is told how far each cell's numbers are from the stored ones

@@ -2,7 +2,10 @@
 
 import os
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # as many test processes run as there are cores; before any library asks
+
 import pytest
+import threadpoolctl
 import torch
 from hypothesis import settings
 from jaxtyping import config, install_import_hook
@@ -10,7 +13,8 @@ from jaxtyping import config, install_import_hook
 # array shapes and types are checked wherever the library states them
 install_import_hook(["macal", "reproduction"], "beartype.beartype")
 
-torch.set_num_threads(1)  # as many test processes run as there are cores
+torch.set_num_threads(1)
+threadpoolctl.threadpool_limits(int(os.environ["OMP_NUM_THREADS"]), "blas")  # a plugin may have been first
 
 # files that take longest, first: one that is begun last keeps the other processes waiting
 LONGEST = (

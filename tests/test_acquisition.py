@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from cases import drawn, each
 from hypothesis import strategies as st
 
 import macal
@@ -17,10 +17,13 @@ def pool(seed, n1=8, n0=15, d=3):
     return rng.normal(size=(n1 + n0, d)), rng.permutation(np.repeat([1, 0], [n1, n0]))
 
 
-@pytest.mark.parametrize("name", [name for name in names() if not CRITERIA[name].factory.needs])
+each_criterion = each("name", [name for name in names() if not CRITERIA[name].factory.needs])
+
+
 class TestCampaigns:
-    @pytest.mark.parametrize("batch_size", [1, 4, 7, 23, 40])
-    @pytest.mark.parametrize("start", [[], [0], [3, 8, 1]])
+    @each_criterion
+    @each("batch_size", [1, 4, 7, 23, 40])
+    @each("start", [[], [0], [3, 8, 1]])
     def test_batches_are_new_distinct_and_of_the_right_size(self, name, batch_size, start):
         x, t = pool(0)
         if batch_size < get(name).least:
@@ -32,11 +35,13 @@ class TestCampaigns:
         assert {b.size for b in batches[:-1]} <= {batch_size} and 0 < batches[-1].size <= batch_size
         assert all(b.dtype.kind == "i" for b in batches)
 
+    @each_criterion
     def test_a_short_plan_begins_a_long_one(self, name):
         x, t = pool(3)
         short, long = plan_batches(get(name), x, t, [0], 2, 4), plan_batches(get(name), x, t, [0], 5, 4)
         assert np.array_equal(np.concatenate(short), np.concatenate(long[:2]))
 
+    @each_criterion
     def test_nothing_left(self, name):
         x, t = pool(5)
         assert plan_batches(get(name), x, t, np.arange(23), 3, 4) == []
@@ -73,8 +78,7 @@ def check_farthest(x, t, done, pick, metric):
     assert mine == best or mine >= best * (1 - 1e-12)
 
 
-@settings(max_examples=500, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(pools())
+@drawn(50, 500, case=pools())
 def test_qhte_takes_the_farthest_unit_every_time(unchecked, case):
     x, t, start = case
     done = list(start)
@@ -83,12 +87,13 @@ def test_qhte_takes_the_farthest_unit_every_time(unchecked, case):
         done.append(pick)
 
 
-@settings(max_examples=500, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    pools(),
-    st.sampled_from(["euclidean", "sqeuclidean"]),
-    st.sampled_from([0.0, 0.5, 1.0, 2.5, 10.0, None]),
-    st.integers(2, 5),
+@drawn(
+    50,
+    500,
+    case=pools(),
+    metric=st.sampled_from(["euclidean", "sqeuclidean"]),
+    alpha=st.sampled_from([0.0, 0.5, 1.0, 2.5, 10.0, None]),
+    batch_size=st.integers(2, 5),
 )
 def test_pairs_have_the_best_score_every_time(unchecked, case, metric, alpha, batch_size):
     x, t, start = case

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from cases import drawn, each
 from hypothesis import strategies as st
 from oracles import Pool, exact_plan, plan, shortfall
 
@@ -69,8 +69,9 @@ def shorten(patch):
             patch.setattr(module, key, value)
 
 
-@settings(max_examples=2400, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(
+@drawn(
+    240,
+    2400,
     pool=pools(),
     alpha=st.sampled_from([0.0, 0.5, 1.0, 2.5, 10.0, 1e6, None]),
     metric=st.sampled_from(["euclidean", "sqeuclidean"]),
@@ -106,8 +107,9 @@ def tied_pools(draw_):
     return x, t, rng.permutation(n)[: draw_(st.sampled_from([0, 1, n // 4]))]
 
 
-@settings(max_examples=2000, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(
+@drawn(
+    200,
+    2000,
     pool=tied_pools(),
     alpha=st.sampled_from([0.0, 0.5, 1.0, 2.5, None]),
     metric=st.sampled_from(["euclidean", "sqeuclidean"]),
@@ -146,6 +148,7 @@ print(digest.hexdigest())
 """
 
 
+@pytest.mark.exhaustive
 def test_every_path_through_the_libraries_gives_the_same_plans(tmp_path):
     paths = [
         {"ATEN_CPU_CAPABILITY": "default", "OMP_NUM_THREADS": "1"},
@@ -187,8 +190,7 @@ def test_many_people_of_few_kinds_are_planned_kind_by_kind(monkeypatch):
             assert own.tolist() == np.flatnonzero((who == kind) & (t == arm))[: len(own)].tolist()
 
 
-@settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(pool=pools(), name=st.sampled_from(["qhte", "coreset"]), short=st.sampled_from([1, 3, 256]))
+@drawn(30, 300, pool=pools(), name=st.sampled_from(["qhte", "coreset"]), short=st.sampled_from([1, 3, 256]))
 def test_farthest_first_takes_the_farthest(unchecked, pool, name, short):
     x, t, labelled = pool
     with pytest.MonkeyPatch.context() as patch:
@@ -207,8 +209,8 @@ def a_pool(n=400, d=5, seed=0):
     return x, (rng.random(n) < 0.3).astype(int), rng.choice(n, 20, replace=False)
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean"])
-@pytest.mark.parametrize("alpha", [0.0, 1.0, 2.5, 10.0])
+@each("metric", ["euclidean", "sqeuclidean"])
+@each("alpha", [0.0, 1.0, 2.5, 10.0])
 def test_without_ties_the_plan_is_the_plain_one(alpha, metric):
     x, t, start = a_pool(120)
     ours = macal.plan(x, t, start, 20, 7, "macal", alpha=alpha, metric=metric)
@@ -292,8 +294,8 @@ def test_bounds_are_bounds():
     assert (arm.bound >= arm.nearest(torch.arange(150))).all()
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean"])
-@pytest.mark.parametrize("kind", KINDS)
+@each("metric", ["euclidean", "sqeuclidean"])
+@each("kind", KINDS)
 def test_bounds_of_pairs_are_bounds(kind, metric):
     x, t = draw(kind, 60, 3, np.random.default_rng(0))
     whole = pairs.Contrasts(x, t, np.arange(4), 2.5, 1.0, metric, "cpu")

@@ -18,6 +18,7 @@ from unittest.mock import ANY
 
 import nbformat
 import pytest
+from cases import exhaustive
 from nbclient.exceptions import CellExecutionError
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from papermill import inspect_notebook
@@ -221,8 +222,8 @@ def papermill(folder, *arguments):
     ("arguments", "message"),
     [
         ("-p n_seed 5", "unknown parameter 'n_seed' (did you mean 'n_seeds'?); known: n_seeds, lr, optimiser, sizes"),
-        ("-p n_seeds twelve", "n_seeds='twelve': must be int"),
-        ("-p n_seeds 0", "n_seeds=0: needs 1 <= n_seeds <= 100"),
+        exhaustive("-p n_seeds twelve", "n_seeds='twelve': must be int"),
+        exhaustive("-p n_seeds 0", "n_seeds=0: needs 1 <= n_seeds <= 100"),
     ],
 )
 def test_papermill_stops_at_a_wrong_parameter(tmp_path, arguments, message):
@@ -403,9 +404,9 @@ def make(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("run", "unknown chapter ''; known: "),
-        ("run NAME=run_itt", "unknown chapter 'run_itt' (did you mean 'run_it'?)"),
-        ("run NAME=run_it ARGS='-p seed 1'", "unknown parameter of 'run_it' 'seed' (did you mean 'seeds'?)"),
+        exhaustive("run", "unknown chapter ''; known: "),
+        exhaustive("run NAME=run_itt", "unknown chapter 'run_itt' (did you mean 'run_it'?)"),
+        exhaustive("run NAME=run_it ARGS='-p seed 1'", "unknown parameter of 'run_it' 'seed' (did you mean 'seeds'?)"),
         ("execute NAME=run_itt", "unknown chapter 'run_itt' (did you mean 'run_it'?)"),
         ("pull", "unknown chapter NAME=''; known: small tiny."),
         ("pull NAME=tony", "unknown chapter NAME='tony'; known: small tiny."),
@@ -464,6 +465,7 @@ def nbval(folder, *more):
     return subprocess.run([*command, "tiny.ipynb"], cwd=folder, capture_output=True, text=True, timeout=180)
 
 
+@pytest.mark.exhaustive
 def test_nbval_says_in_one_line_that_raw_files_cannot_be_looked_for(tmp_path, monkeypatch):
     cell = new_code_cell("macal.datasets.files.require('ibm')")
     nbformat.write(new_notebook(cells=[cell]), tmp_path / "tiny.ipynb")
@@ -478,7 +480,7 @@ print(pandas.options.display.max_columns, matplotlib.get_backend(), {"", os.getc
 SEEN = "20 module://matplotlib_inline.backend_inline {''}\n"
 
 
-@pytest.mark.parametrize(("server", "forked"), [((SERVER,), sys.platform == "linux"), ((), False)])
+@pytest.mark.parametrize(("server", "forked"), [((SERVER,), sys.platform == "linux"), exhaustive((), False)])
 def test_nbval_compares_with_the_tolerance_in_a_forked_kernel_or_a_plain_one(tmp_path, server, forked):
     prints = {"0.5": "0.50000005\n", "0.25": "0.2525\n", "'a word'": "another word\n"}
     prints |= {"'macal' in __import__('sys').modules": f"{forked}\n"}

@@ -54,6 +54,7 @@ def away(tmp_path_factory):
     return folder
 
 
+@pytest.mark.exhaustive
 def test_it_runs_there_and_is_completed_here(away, tmp_path):
     store = away / "store"
     left_out = results.table(results.read_all(store))
@@ -66,6 +67,7 @@ def test_it_runs_there_and_is_completed_here(away, tmp_path):
     assert found.w1.notna().all()
 
 
+@pytest.mark.exhaustive
 def test_packed_data_are_the_ones_that_are_read(away):
     assert (away / "lib/econml/data/ihdp/sim.csv").is_file() and not (away / "data").exists()
     assert json.loads((away / "spec.json").read_text())["methods"] == SPEC.methods

@@ -78,6 +78,7 @@ def test_t3_can_go_any_way(monkeypatch, gap, bias2, verdict):
     assert bounds.judge_bound().verdict == verdict
 
 
+@pytest.mark.exhaustive
 def test_t4():
     found = bounds.judge_greedy()
     assert found.verdict == "does not hold"

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from cases import each
 
 from reproduction.claims import estimators, families, leads, readings, weights
 from reproduction.claims.readings import BALD, BASELINES, CODE, GENERAL, WRITTEN
@@ -64,21 +65,21 @@ def macal_until(end, lead=-0.3):
     return lambda dataset, method, labelled: lead * (method == "macal" and labelled <= end)
 
 
-@pytest.mark.parametrize("key", JUDGES)
-@pytest.mark.parametrize("reading", [WRITTEN, CODE], ids=["written", "code"])
+@each("key", JUDGES)
+@each("reading", [WRITTEN, CODE])
 def test_nothing_recorded_is_not_tested(campaigns, key, reading):
     campaigns(flat, datasets=())
     assert judged(key, reading) == "not tested"
 
 
-@pytest.mark.parametrize("key", JUDGES)
+@each("key", JUDGES)
 def test_two_replications_decide_nothing(campaigns, key):
     campaigns(macal_until(160), replications=2)
     assert judged(key) == "not tested"
     assert judged(key, rules=Rules(minimum=2)) != "not tested"
 
 
-@pytest.mark.parametrize("key", ["E1", "E2", "E5", "E6", "E7", "E8", "E9", "A1", "B1"])
+@each("key", ["E1", "E2", "E5", "E6", "E7", "E8", "E9", "A1", "B1"])
 def test_noise_leaves_a_claim_undecided(campaigns, key):
     campaigns(flat, noise=1.0)
     found = JUDGES[key](RULES, WRITTEN)

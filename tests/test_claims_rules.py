@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 import pandas as pd
 import pytest
+from cases import each
 from scipy import stats
 
 from macal import results
@@ -19,7 +20,7 @@ OUTRIGHT = {"T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8", "T9", "D1", "D2"}  #
 COMPARED = [claim for claim in claims.CLAIMS if claim.key not in OUTRIGHT]
 
 
-@pytest.mark.parametrize("claim", COMPARED, ids=lambda claim: claim.key)
+@each("claim", COMPARED)
 def test_the_minimum_reaches_every_judge(claim):
     assert {v.verdict for v in claim.verdicts(Rules(minimum=101))} == {"not tested"}
 
@@ -34,7 +35,8 @@ class Watched(Rules):
         return super().__getattribute__(name)
 
 
-@pytest.mark.parametrize("claim", [c for c in COMPARED if c.key != "F1d"], ids=lambda claim: claim.key)
+@pytest.mark.exhaustive
+@each("claim", [c for c in COMPARED if c.key != "F1d"])
 def test_the_level_reaches_every_judge(claim):
     Watched.asked.clear()
     found = claim.verdicts(Watched())

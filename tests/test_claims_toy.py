@@ -59,6 +59,7 @@ def test_adam_stops_before_the_optimum_and_that_decides_one_sentence():
     assert quick["macal"] > 265 >= quick["qhte"]
 
 
+@pytest.mark.exhaustive
 def test_most_of_the_last_error_lies_where_one_arm_has_nobody():
     table = results.load("toy")
     table.attrs["records"] = [r for r in table.attrs["records"] if r["config"]["replication"] < 4]

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from cases import part_and_whole
 from scipy import stats
 
 from macal.comparison import (
@@ -92,10 +93,11 @@ def test_a_method_is_set_against_all_others():
     np.testing.assert_allclose(sorted(found.p), sorted([2 * low, max(2 * low, high)]))  # Holm
 
 
-def test_few_replications_give_wide_intervals():
+@part_and_whole("n", 50, 200)
+def test_few_replications_give_wide_intervals(n):
     rng = np.random.default_rng(1)
     covers = []
-    for _ in range(200):
+    for _ in range(n):
         table = pd.DataFrame(
             [
                 {"method": m, "replication": r, "labelled": 10, "pehe": np.exp(rng.normal())}

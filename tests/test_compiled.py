@@ -74,6 +74,9 @@ print(json.dumps(found))
 """
 
 
+pytestmark = pytest.mark.exhaustive  # torch.compile takes two minutes
+
+
 @pytest.fixture(scope="module")
 def found():
     if not (shutil.which("g++") or shutil.which("clang++")):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import each
 
 import macal
 from macal.acquisition import PoolState
@@ -25,7 +26,7 @@ def test_all_pools_without_picks_by_rounding_are_here():
     assert len(POOLS) == 18
 
 
-@pytest.mark.parametrize("name", POOLS)
+@each("name", POOLS)
 def test_golden(name):
     criterion, state, picks = golden(name)
     assert criterion.select(state, len(picks)).tolist() == picks

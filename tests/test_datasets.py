@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from cases import each
 from needs import each_dataset
 
 import macal
@@ -24,7 +25,7 @@ def digest(problem):
 
 
 @pytest.mark.parametrize("seed", REFERENCE.index)
-@pytest.mark.parametrize("column", REFERENCE.columns)
+@each("column", REFERENCE.columns)
 def test_ihdp_equals_the_public_code(seed, column):
     problem = macal.load("ihdp", seed, protocol="code")
     pool, valid, test = problem.pool, problem.valid, problem.test

@@ -247,6 +247,7 @@ def test_streaming_through_few_slots_changes_rounding_only(threads):
         assert (b == c).all()  # to the bit
 
 
+@pytest.mark.exhaustive
 def test_company_shifts_no_statistic_of_whole_trainings():
     jobs, late = tasks([15 + k % 7 for k in range(10)]), dataclasses.replace(LATE, epochs=12)
 

@@ -6,7 +6,7 @@ import inspect
 import re
 from pathlib import Path
 
-import pytest
+from cases import each
 
 import macal
 from macal import metrics
@@ -27,7 +27,7 @@ def module_of(path: Path):
     return importlib.import_module(".".join(path.relative_to(LIB).with_suffix("").parts).removesuffix(".__init__"))
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(LIB)))
+@each("path", FILES)
 def test_examples(path):
     module = module_of(path)
     found = [test for test in Finder().find(module) if test.examples]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import each, part_and_whole
 
 import macal
 from macal.acquisition import PoolState, from_features
@@ -112,9 +113,10 @@ def test_of_equal_norms_the_first_unit_begins(name):
     assert from_features(name, pool[:0], pool, 3)[0] == 0
 
 
-def test_badge_is_k_means_plus_plus_in_distribution(unchecked):
+@part_and_whole("n", 2000, 20_000)
+def test_badge_is_k_means_plus_plus_in_distribution(unchecked, n):
     pool, train = np.array([[0.0], [1], [3], [7]]), np.empty((0, 1))
-    n, rng = 20_000, np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     pairs = [tuple(from_features("badge", train, pool, 2, seed=rng).tolist()) for _ in range(n)]
     for i in range(4):
         d2 = ((pool - pool[i]) ** 2)[:, 0]
@@ -123,9 +125,10 @@ def test_badge_is_k_means_plus_plus_in_distribution(unchecked):
             assert abs(pairs.count((i, j)) - n * p) < 4.5 * np.sqrt(n * p * (1 - p)) + 1e-9
 
 
-def test_badge_starts_from_the_training_units(unchecked):
+@part_and_whole("n", 1000, 10_000)
+def test_badge_starts_from_the_training_units(unchecked, n):
     pool, train = np.array([[0.0], [1], [3]]), np.array([[0.0]])
-    n, rng = 10_000, np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     first = np.bincount(
         [from_features("badge", train, pool, 1, with_train=True, seed=rng)[0] for _ in range(n)], minlength=3
     )
@@ -133,9 +136,9 @@ def test_badge_starts_from_the_training_units(unchecked):
     assert abs(first[1] - 0.1 * n) < 4.5 * np.sqrt(0.09 * n)
 
 
-@pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("with_train", [False, True])
-@pytest.mark.parametrize("kind", ["zero", "copies", "one column", "huge", "tiny", "no training units"])
+@each("name", METHODS)
+@each("with_train", [False, True])
+@each("kind", ["zero", "copies", "one column", "huge", "tiny", "no training units"])
 def test_degenerate_features_give_a_whole_batch(name, with_train, kind):
     train, pool = a_case()
     match kind:

@@ -5,6 +5,7 @@ import hashlib
 import numpy as np
 import pandas as pd
 import pytest
+from cases import exhaustive, part_and_whole
 from needs import needs_data
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
@@ -39,12 +40,13 @@ def by_hand(seed):
     return scaler, pool, valid, test
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_sizes_of_table_1(seed):
-    problem = macal.load("ibm", seed)
-    assert len(problem.pool) == pytest.approx(9540, rel=0.01) and len(problem.valid) == pytest.approx(3180, rel=0.01)
-    assert len(problem.test) == 6250 and problem.pool.x.shape[1] == 177
-    assert (len(problem.start), problem.batch_size, problem.n_queries) == (50, 50, 50)
+@part_and_whole("n", 2, 10)
+def test_sizes_of_table_1(n):
+    for problem in (macal.load("ibm", seed) for seed in range(n)):
+        assert len(problem.pool) == pytest.approx(9540, rel=0.01), problem.seed
+        assert len(problem.valid) == pytest.approx(3180, rel=0.01), problem.seed
+        assert len(problem.test) == 6250 and problem.pool.x.shape[1] == 177
+        assert (len(problem.start), problem.batch_size, problem.n_queries) == (50, 50, 50)
 
 
 @pytest.mark.parametrize("seed", [0, 7])
@@ -90,7 +92,10 @@ def test_the_pool_alone_is_standardised():
     assert not np.allclose(problem.test.x.mean(axis=0), 0, atol=1e-3)
 
 
-@pytest.mark.parametrize("instance", ibm.instances())
+FIRST, *OTHERS = ibm.instances()
+
+
+@pytest.mark.parametrize("instance", [FIRST, *map(exhaustive, OTHERS)])
 def test_every_public_instance(instance):
     if instance not in here():
         pytest.skip(f"instance {instance} is not on this machine")
@@ -102,6 +107,7 @@ def test_every_public_instance(instance):
     assert list(problem.sources) == list(ibm._sources(instance))
 
 
+@pytest.mark.exhaustive
 def test_the_default_instance_comes_first_and_is_the_only_one_of_these_sizes():
     assert ibm.instances()[0] == ibm.INSTANCE and len(set(ibm.instances())) == 10
     near = [i for i in here() if abs(len(macal.load("ibm", 0, instance=i).pool) / 9540 - 1) < 0.01]

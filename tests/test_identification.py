@@ -54,6 +54,7 @@ def test_the_verdict_follows_its_numbers(monkeypatch):
     assert "1 cases" in claims.problem.judge_identifiability().evidence
 
 
+@pytest.mark.exhaustive  # the page of the ledger compares all of it, too
 def test_the_ledger_has_every_claim_once():
     table = claims.verdicts()
     assert table.index.is_unique and len(table) == 36

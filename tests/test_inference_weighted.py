@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import part_and_whole
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
@@ -69,14 +70,15 @@ def test_balanced_draws_keep_numbers_and_cost(seed):
     assert abs(cost[units].sum() - chances @ cost) <= play * (1 + 1e-6)
 
 
-def test_balanced_draws_have_their_chances():
+@part_and_whole("n", 400, 4000)
+def test_balanced_draws_have_their_chances(n):
     rng = np.random.default_rng(1)
     strata, cost = np.repeat([0, 1, 2], [9, 6, 5]), rng.uniform(1, 9, 20)
     sizes = zip((9, 6, 5), (4, 2, 3), strict=True)
-    chances = np.concatenate([inclusion(rng.uniform(0.1, 1, n), k, 0.2) for n, k in sizes])
-    seen = sum(np.bincount(draw_balanced(chances, strata, cost, rng), minlength=20) for _ in range(4000))
-    spread = np.sqrt(chances * (1 - chances) / 4000)
-    assert (np.abs(seen / 4000 - chances) <= 4 * spread + 1e-9).all()
+    chances = np.concatenate([inclusion(rng.uniform(0.1, 1, size), k, 0.2) for size, k in sizes])
+    seen = sum(np.bincount(draw_balanced(chances, strata, cost, rng), minlength=20) for _ in range(n))
+    spread = np.sqrt(chances * (1 - chances) / n)
+    assert (np.abs(seen / n - chances) <= 4 * spread + 1e-9).all()
 
 
 def test_balanced_draws_refuse_a_stratum_without_a_whole_number():
@@ -118,7 +120,8 @@ def world(n=800, seed=0):
     return x, t, x[:, 0] + t * (2 + x[:, 1]) + rng.normal(size=n), e
 
 
-def test_the_score_is_the_formula_and_its_mean_over_draws_is_that_of_everybody():
+@part_and_whole("n", 400, 4000)
+def test_the_score_is_the_formula_and_its_mean_over_draws_is_that_of_everybody(n):
     x, t, y, e = world(60)
     m, rng = np.random.default_rng(1).normal(size=(60, 2)), np.random.default_rng(2)
     whole = scores(t, y, np.ones(60), e, m)
@@ -126,7 +129,7 @@ def test_the_score_is_the_formula_and_its_mean_over_draws_is_that_of_everybody()
     np.testing.assert_allclose(whole, direct)
     chances = inclusion(worth_for_ate(e, t), 20, 0.3)
     means = []
-    for _ in range(4000):
+    for _ in range(n):
         asked = np.isin(np.arange(60), draw(chances, rng))
         means.append(scores(t, np.where(asked, y, np.nan), chances, e, m).mean())
     assert np.mean(means) == pytest.approx(whole.mean(), abs=4 * np.std(means) / np.sqrt(len(means)))
@@ -150,9 +153,10 @@ def test_a_chosen_sample_misleads_without_its_weights_and_not_with_them():
     assert abs(np.mean(plain) - 2.0) > 4 * np.std(plain) / np.sqrt(40)
 
 
-def test_intervals_hold_about_as_often_as_they_say():
+@part_and_whole("n", 40, 200)
+def test_intervals_hold_about_as_often_as_they_say(n):
     held = []
-    for seed in range(200):
+    for seed in range(n):
         x, t, y, _ = world(500, seed)
         chances = inclusion(worth_for_ate(crossed_propensity(x, t, seed), t), 150, 0.2)
         asked = np.isin(np.arange(500), draw(chances, np.random.default_rng(seed)))

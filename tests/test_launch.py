@@ -52,6 +52,7 @@ def test_what_is_configured_comes_before_the_origin(monkeypatch, tmp_path, confi
     assert url or config.html_theme_options == before
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("repository", ["", PROJECT])
 def test_a_rendered_notebook_has_the_button_only_with_an_address(tmp_path, repository):
     (tmp_path / "conf.py").write_text(

@@ -121,6 +121,7 @@ def test_a_hooks_environment_does_not_mislead(package, tmp_path, monkeypatch):
     assert provenance.checkout_state(package) == expected
 
 
+@pytest.mark.exhaustive
 def test_the_manifest_of_the_package_itself(tmp_path):
     clone = tmp_path / "clone"
     kept_out = shutil.ignore_patterns("__pycache__", "*.egg-info")

@@ -3,7 +3,7 @@
 import re
 
 import jupytext
-import pytest
+from cases import each
 
 from reproduction.book import ROOT, chapters
 
@@ -32,7 +32,7 @@ def pages():
 PAGES = dict(pages())
 
 
-@pytest.mark.parametrize("name", PAGES)
+@each("name", PAGES)
 def test_every_figure_of_recorded_tables_names_them(name):
     text = PAGES[name]
     assert not [figure for figure, caption in figures(text) if figure not in LIVE and "{recorded}`" not in caption]

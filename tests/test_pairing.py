@@ -369,6 +369,7 @@ class TestSchedule:
         assert table.loc[5, 0.6] == pytest.approx(left.error(0.6, 0.01), abs=1e-9)
         assert table.index.tolist() == [5, 10, 20, 40, 80] and (np.diff(table[0.0]) < 0).all()
 
+    @pytest.mark.exhaustive
     @pytest.mark.parametrize("shift", [0.5, 2.0])
     def test_no_fixed_weight_is_best_throughout_and_rolling_follows(self, shift):
         pools = schedule.pools(2, shift)

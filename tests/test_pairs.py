@@ -8,12 +8,12 @@ from pathlib import Path
 
 import jupytext
 import nbformat
-import pytest
+from cases import each
 
 from reproduction.book import ROOT, chapters
 
 NAMES = [name for name in chapters() if (ROOT / "notebooks" / f"{name}.ipynb").exists()]
-each_chapter = pytest.mark.parametrize("name", NAMES)
+each_chapter = each("name", NAMES)
 
 
 def stored(name):

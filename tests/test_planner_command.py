@@ -142,6 +142,7 @@ def play(folder, rounds):
             assert process.exitcode == 0, (folder / "stderr").read_text()
 
 
+@pytest.mark.exhaustive
 def test_a_campaign_is_played_through_files_in_new_processes(folder):
     assert plan("--cost", "fee", "--response", "0.7", "--pay", "answered", "--campaign", "campaign.json") == 0
     play(folder, 2)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from cases import part_and_whole
 from test_planner import COVARIATES, make, make_people
 
 from macal import Planner, models
@@ -92,7 +93,8 @@ def test_a_draw_keeps_to_quotas_and_money(way, seed):
     assert plan.weight["p3"] == pytest.approx(1) and not asked.no.any() and plan.index.is_unique
 
 
-def test_everybody_has_the_chance_that_the_weights_say():
+@part_and_whole("n", 200, 2000)
+def test_everybody_has_the_chance_that_the_weights_say(n):
     people = marked(60)
     options = {"budget": 400, "quotas": ["region>=4"], "cost": "fee", "exclude": "no", "include": "yes"}
     planner, _ = make(people, draw="effect", uniform=0.3, **options)
@@ -100,14 +102,14 @@ def test_everybody_has_the_chance_that_the_weights_say():
     may = ~people.no.to_numpy()
     assert ((chosen.chances > 0) == may).all() and chosen.chances[3] == pytest.approx(1)
     seen, costs = np.zeros(60), []
-    for seed in range(2000):
+    for seed in range(n):
         (units,) = drawn.drawn(pool, replace(rules, seed=seed, batch_size=None), chosen)
         seen[units] += 1
         costs.append(pool.cost[units].sum())
         assert people.region.iloc[units].value_counts().min() >= 4
     assert max(costs) <= 400 and np.ptp(costs) < 2 * np.ptp(pool.cost)
-    spread = np.sqrt(chosen.chances * (1 - chosen.chances) / 2000)
-    assert (np.abs(seen / 2000 - chosen.chances) <= 4.5 * spread).all()
+    spread = np.sqrt(chosen.chances * (1 - chosen.chances) / n)
+    assert (np.abs(seen / n - chosen.chances) <= 4.5 * spread).all()
 
 
 def test_the_cheap_are_drawn_more_often_and_the_money_goes_farther():

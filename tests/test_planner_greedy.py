@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from cases import drawn, each, exhaustive, part_and_whole
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
@@ -31,9 +31,11 @@ def make_task(name, x, t, known, demands, cost, clusters=None, size=10, spend=No
     return GreedyPlan(macal.get(name), state, demands, cost, price, clusters, np.array(first, np.int64), size, spend)
 
 
-@pytest.mark.parametrize("size", [7, 10])
-@pytest.mark.parametrize("kind", ["continuous", "lattice"])
-@pytest.mark.parametrize("name", PLANNED)
+@pytest.mark.parametrize(
+    ("size", "kind"),
+    [(7, "lattice"), exhaustive(7, "continuous"), exhaustive(10, "lattice"), exhaustive(10, "continuous")],
+)
+@each("name", PLANNED)
 def test_unit_costs_and_no_other_demand_give_todays_plan(name, kind, size):
     rng = np.random.default_rng(4)
     x = rng.standard_normal((120, 4)) if kind == "continuous" else rng.integers(0, 3, (120, 3)).astype(float)
@@ -78,28 +80,28 @@ DRAWN = st.builds(
 )
 
 
-def build(drawn):
+def build(problem):
     """The plan to be made and its demands; many cannot be met."""
-    n, rng = drawn.n, np.random.default_rng(drawn.seed)
-    t, cost, roles, groups = np.array(drawn.each[:n]).T
+    n, rng = problem.n, np.random.default_rng(problem.seed)
+    t, cost, roles, groups = np.array(problem.each[:n]).T
     t[:2], cost, groups = [0, 1], cost + 1.0, groups - 1
     known, out = np.flatnonzero(roles == 0), np.flatnonzero(np.isin(roles, (1, 3)))  # 3: out, and perhaps in as well
-    first = np.flatnonzero(np.isin(roles, (2, 3) if drawn.all_must else (2,)))
-    demands = [at_most("budget", np.where(roles == 0, 0.0, cost), drawn.budget)]
-    for bits, share, least, count in drawn.quotas:
+    first = np.flatnonzero(np.isin(roles, (2, 3) if problem.all_must else (2,)))
+    demands = [at_most("budget", np.where(roles == 0, 0.0, cost), problem.budget)]
+    for bits, share, least, count in problem.quotas:
         column = pd.Series(bits >> np.arange(n) & 1)
         quota = Quota("group", str(column[0]), least, count / 4 if share else count, share)
         demands += quota.demands(column, np.ones(n))
     demands += [left_out("excluded", out, n)] if out.size else []
     demands += [must_be_in("must", first, n)] if first.size else []
     together = np.full(n, -1)
-    if drawn.rule == "one":
+    if problem.rule == "one":
         demands.append(one_of_each("one of each", groups, known))
-    if drawn.rule == "whole":
+    if problem.rule == "whole":
         together = np.where(roles == 0, -1, groups)
         demands.append(whole("whole", together))
-    x = rng.integers(0, 3, (n, 2)).astype(float) if drawn.lattice else rng.standard_normal((n, 2))
-    return make_task(drawn.name, x, t, known, demands, cost, together, drawn.size, None, first), demands
+    x = rng.integers(0, 3, (n, 2)).astype(float) if problem.lattice else rng.standard_normal((n, 2))
+    return make_task(problem.name, x, t, known, demands, cost, together, problem.size, None, first), demands
 
 
 def plans(demands, n, known):
@@ -153,8 +155,8 @@ def check_purchases(task, bought, possible):
         k += 2
 
 
-def no_demand_is_broken(drawn):
-    task, demands = build(drawn)
+def no_demand_is_broken(problem):
+    task, demands = build(problem)
     n, known = len(task.cost), task.state.labelled
     possible = plans(demands, n, known) if n <= 12 else None
     try:
@@ -178,14 +180,14 @@ def no_demand_is_broken(drawn):
     assert len(larger) == 1  # nobody else could be asked
 
 
-def test_no_demand_is_ever_broken_and_nobody_is_missed(unchecked):
-    settings(max_examples=2000)(given(DRAWN)(no_demand_is_broken))()
+@drawn(200, 2000, problem=DRAWN)
+def test_no_demand_is_ever_broken_and_nobody_is_missed(unchecked, problem):
+    no_demand_is_broken(problem)
 
 
-@settings(max_examples=500)
-@given(DRAWN)
-def every_pair_is_the_best(drawn):
-    task, demands = build(drawn)
+@drawn(80, 500, problem=DRAWN)
+def test_every_pair_is_the_best_that_some_plan_holds(unchecked, problem):
+    task, demands = build(problem)
     n, known = len(task.cost), task.state.labelled
     clustered = any(d.name == "whole" for d in demands)
     task = replace(task, criterion=macal.get("macal"), size=None)
@@ -198,14 +200,11 @@ def every_pair_is_the_best(drawn):
     check_purchases(task, [unit for batch in batches for unit in batch], plans(demands, n, known))
 
 
-def test_every_pair_is_the_best_that_some_plan_holds(unchecked):
-    every_pair_is_the_best()
-
-
-def test_large_tables_are_searched_in_part_and_lose_nothing(unchecked, monkeypatch):
+@drawn(40, 200, problem=DRAWN)
+def test_large_tables_are_searched_in_part_and_lose_nothing(unchecked, monkeypatch, problem):
     monkeypatch.setattr(feasible, "_MANY", 0)
     monkeypatch.setattr(feasible, "_SOME", 1)
-    settings(max_examples=200)(given(DRAWN)(no_demand_is_broken))()
+    no_demand_is_broken(problem)
 
 
 def test_as_many_classes_as_controls_are_all_pairs(monkeypatch):
@@ -260,9 +259,10 @@ def strata_task(seed):
     return demands, cost, known, strata, rng
 
 
-def test_numbers_of_strata_may_be_bought_where_people_may():
+@part_and_whole("n", 12, 40)
+def test_numbers_of_strata_may_be_bought_where_people_may(n):
     met = sold_out = 0
-    for seed in range(40):
+    for seed in range(n):
         demands, cost, known, strata, rng = strata_task(seed)
         try:
             ledger = Ledger(demands, cost, known, np.full(len(cost), -1))
@@ -279,4 +279,4 @@ def test_numbers_of_strata_may_be_bought_where_people_may():
             assert numbers.buy(k) == bool(bought)
             sold_out += not bought
         assert not ledger.open[strata >= 0].any()
-    assert met > 20 and sold_out > 40
+    assert met > n // 2 and sold_out > n

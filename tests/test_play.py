@@ -10,6 +10,7 @@ from threading import Thread
 import numpy as np
 import pandas as pd
 import pytest
+from cases import part_and_whole
 from playwright.sync_api import expect
 
 import macal
@@ -20,7 +21,6 @@ from reproduction.book import ROOT
 from reproduction.figures import explorer
 from reproduction.theory import pairing
 
-N_POOLS = 200
 PLAN = """async pools => {
     const {Pool, plan, inSlices} = await import("/play/planner.js"), plans = [];
     for (const {x, t, labelled, sizes, ...criterion} of pools) {
@@ -100,10 +100,11 @@ def pool(seed):
     return x, t, labelled, int(rng.integers(1, 8)), int(rng.integers(2, 12)), float(rng.choice([0, 0.5, 1, 2.5, 10]))
 
 
+@part_and_whole("n", 20, 200)
 @pytest.mark.parametrize("name", ["macal", "qhte", "random"])
-def test_plans_in_the_browser_are_the_packages(tab, unchecked, name):
+def test_plans_in_the_browser_are_the_packages(tab, unchecked, name, n):
     asked, expected = [], []
-    for seed in range(N_POOLS):
+    for seed in range(n):
         x, t, labelled, n_queries, batch_size, alpha = pool(seed)
         if name == "macal":
             plan = macal.plan(x, t, labelled, n_queries, batch_size, "macal", alpha=alpha)
@@ -113,9 +114,9 @@ def test_plans_in_the_browser_are_the_packages(tab, unchecked, name):
         case = {"x": x.tolist(), "t": t.tolist(), "labelled": list(map(int, labelled))}
         asked.append(case | {"sizes": [batch_size] * n_queries, "name": name, "alpha": alpha, "seed": seed})
     found = tab.evaluate(PLAN, asked)
-    wrong = [seed for seed in range(N_POOLS) if found[seed] != expected[seed]]
+    wrong = [seed for seed in range(n) if found[seed] != expected[seed]]
     assert not wrong, f"pools {wrong[:5]}: {found[wrong[0]]}, not {expected[wrong[0]]}"
-    assert sum(map(len, expected)) > 2 * N_POOLS
+    assert sum(map(len, expected)) > 2 * n
 
 
 @pytest.mark.parametrize("n, size", [(10_001, 201), (10_001, 200), (40_000, 30)])

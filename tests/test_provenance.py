@@ -64,12 +64,18 @@ def elsewhere(expression, **environment):
 
 
 @pytest.mark.parametrize("name", each_dataset())
-def test_the_same_seed_gives_the_same_bytes_in_another_process_on_another_processor(name):
+def test_the_same_seed_gives_the_same_bytes(name):
     found = digest(macal.load(name, 1))
-    other = elsewhere("digest(macal.load(name, 1))", **OTHER_PROCESSOR)[name]
-    assert other == found == DIGESTS.get(name, found) != digest(macal.load(name, 2))
+    assert found == DIGESTS.get(name, found) != digest(macal.load(name, 2))
 
 
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", each_dataset())
+def test_the_same_seed_gives_the_same_bytes_in_another_process_on_another_processor(name):
+    assert elsewhere("digest(macal.load(name, 1))", **OTHER_PROCESSOR)[name] == digest(macal.load(name, 1))
+
+
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", each_dataset())
 def test_loading_is_quick_and_small(name):
     # not wall time: other processes share the cores

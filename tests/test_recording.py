@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from cases import each
 
 from macal import models, results, sweeps
 from macal.campaigns import atomic, provenance
@@ -48,7 +49,7 @@ def test_every_table_and_every_sweep_is_in_the_catalogue():
     assert all(bool(t.study) != bool(t.specs or t.planned) for t in tables.TABLES.values())
 
 
-@pytest.mark.parametrize("name", SWEPT)
+@each("name", SWEPT)
 def test_each_record_of_a_sweep_is_answered_by_one_spec(name):
     table, have = tables.get(name), recorded(name)
     asked = {spec: keys(found) for spec, found in table.sweeps().items()}
@@ -61,7 +62,7 @@ def test_each_record_of_a_sweep_is_answered_by_one_spec(name):
             assert {key(c) in have for c in chunk.configs} in ({True}, {False})
 
 
-@pytest.mark.parametrize("name", STUDIED)
+@each("name", STUDIED)
 def test_each_record_of_a_study_is_asked_for(name):
     asked = [key(config) for job in tables.get(name).jobs() for config in job.configs]
     assert len(asked) == len(set(asked)) and set(recorded(name)) <= set(asked)

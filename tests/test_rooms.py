@@ -4,7 +4,7 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
-import pytest
+from cases import each
 
 LIB = Path(__file__).resolve().parents[1] / "lib"
 # each may use those before it
@@ -31,12 +31,12 @@ def room(parts):
     return ROOMS.index("vocabulary" if parts[1] in VOCABULARY else parts[1])
 
 
-@pytest.mark.parametrize("path", modules("macal"), ids=lambda path: str(path.relative_to(LIB)))
+@each("path", modules("macal"))
 def test_nothing_of_the_tool_imports_the_reproduction(path):
     assert not [parts for parts in imported(path) if parts[0] == "reproduction"]
 
 
-@pytest.mark.parametrize("path", modules("macal"), ids=lambda path: str(path.relative_to(LIB)))
+@each("path", modules("macal"))
 def test_imports_of_the_tool_point_up_the_list(path):
     here = path.relative_to(LIB).with_suffix("").parts
     if here[1] in ("__init__", "__main__"):
@@ -45,7 +45,7 @@ def test_imports_of_the_tool_point_up_the_list(path):
     assert not later, f"{path.name} stands before what it imports: {', '.join(later)}"
 
 
-@pytest.mark.parametrize("path", modules("reproduction"), ids=lambda path: str(path.relative_to(LIB)))
+@each("path", modules("reproduction"))
 def test_imports_of_the_reproduction_point_up_the_list(path):
     here = path.relative_to(LIB).with_suffix("").parts
     if here[1] in ("__init__", "__main__"):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import part_and_whole
 from scipy.spatial.distance import cdist
 from test_acquisition_pairs import KINDS, draw
 
@@ -66,9 +67,10 @@ def test_balls_of_radius_0_begin_with_their_lowest_row():
     assert block.which[5] == NO_BALL
 
 
-def test_with_no_tolerance_the_plan_is_the_exact_search_whatever_the_blocks(few):
+@part_and_whole("n", 50, 500)
+def test_with_no_tolerance_the_plan_is_the_exact_search_whatever_the_blocks(few, n):
     opened = 0
-    for seed in range(500):
+    for seed in range(n):
         x, t, labelled, rng = pool(seed)
         criterion, size = criterion_of(rng), int(rng.integers(2, 7))
         if len(np.unique(np.delete(t, labelled))) < 2:
@@ -88,7 +90,7 @@ def test_with_no_tolerance_the_plan_is_the_exact_search_whatever_the_blocks(few)
         assert [[row for pick in batch for row in pick.rows] for batch in found if batch] == exact, seed
         assert all(pick.within == 0 for batch in found for pick in batch)
         opened += sum(map(len, campaign.arms)) < len(t)
-    assert opened > 100  # not because everybody became a ball of her own
+    assert opened > n // 5  # not because everybody became a ball of her own
 
 
 def losses(x, t, labelled, criterion, picks):
@@ -107,9 +109,10 @@ def losses(x, t, labelled, criterion, picks):
         done += pick.rows
 
 
-def test_no_pick_loses_more_than_its_certificate_says(few):
+@part_and_whole("n", 50, 500)
+def test_no_pick_loses_more_than_its_certificate_says(few, n):
     lost, within = [], []
-    for seed in range(500):
+    for seed in range(n):
         x, t, labelled, rng = pool(seed, (20, 60, 150))
         criterion = criterion_of(rng, ["macal", "symmetry"])
         tolerance, refuse = float(rng.choice([0, 0.1, 1, np.inf])), bool(rng.random() < 0.3)
@@ -183,9 +186,10 @@ def begin_design(x, t, labelled, criterion, rng, tolerance, most=np.inf):
     return begin(x, t, labelled, criterion, tolerance, balls, block, most, first)
 
 
-def test_with_no_tolerance_a_design_is_that_of_everybody(few):
+@part_and_whole("n", 25, 150)
+def test_with_no_tolerance_a_design_is_that_of_everybody(few, n):
     opened = 0
-    for seed in range(150):
+    for seed in range(n):
         x, t, labelled, criterion, rng = design_pool(seed)
         campaign = begin_design(x, t, labelled, criterion, rng, 0.0)
         found = [campaign.batch(2) for _ in range(4)]
@@ -193,7 +197,7 @@ def test_with_no_tolerance_a_design_is_that_of_everybody(few):
         assert [[row for pick in batch for row in pick.rows] for batch in found if batch] == exact, seed
         assert all(pick.within == 0 for batch in found for pick in batch)
         opened += sum(map(len, campaign.arms)) < len(t)
-    assert opened > 20
+    assert opened > n // 8
 
 
 def gains_lost(state, criterion, picks):
@@ -207,9 +211,10 @@ def gains_lost(state, criterion, picks):
         knowledge.label(pick.rows[0])
 
 
-def test_no_pick_of_a_design_loses_more_than_its_certificate_says(few):
+@part_and_whole("n", 30, 250)
+def test_no_pick_of_a_design_loses_more_than_its_certificate_says(few, n):
     lost, within = [], []
-    for seed in range(250):
+    for seed in range(n):
         x, t, labelled, criterion, rng = design_pool(seed)
         tolerance, refuse = float(rng.choice([0.001, 0.01, np.inf])), bool(rng.random() < 0.3)
         campaign = begin_design(x, t, labelled, criterion, rng, tolerance, 0 if refuse else np.inf)

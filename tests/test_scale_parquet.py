@@ -163,6 +163,7 @@ with open(told, "w") as file:
 on_a_cluster = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 
 
+@pytest.mark.exhaustive
 def test_memory_is_kept(small, tmp_path):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(6000, 60))).add_prefix("number_").assign(free=np.arange(6000) % 2)
@@ -172,6 +173,7 @@ def test_memory_is_kept(small, tmp_path):
     assert 4000 < balls < 6000 and share < 1  # balls were opened until they were too many
 
 
+@pytest.mark.exhaustive
 @on_a_cluster
 def test_a_job_may_see_more_workers_die_than_dask_allows(tmp_path):
     path = tmp_path / "deaths"
@@ -180,6 +182,7 @@ def test_a_job_may_see_more_workers_die_than_dask_allows(tmp_path):
     assert len(path.read_text()) == 6
 
 
+@pytest.mark.exhaustive
 @on_a_cluster
 def test_the_command_plans_on_a_cluster(small, tmp_path, monkeypatch):
     for module in (large, workers):
@@ -192,6 +195,7 @@ def test_the_command_plans_on_a_cluster(small, tmp_path, monkeypatch):
     assert (tmp_path / "cluster.csv").read_bytes() == (tmp_path / "alone.csv").read_bytes()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("deaths", [3])
 @on_a_cluster
 def test_killed_workers_cost_their_parts_alone(small, tmp_path, monkeypatch, deaths):

@@ -103,6 +103,7 @@ def test_a_point_that_comes_up_again_is_not_trained_again(tmp_path, trained, mon
     assert len(trained) == len(tuning.ranking(study)) == 2
 
 
+@pytest.mark.exhaustive
 def test_a_killed_process_is_survived(tmp_path):
     """A real kill while a trial trains: its state stays RUNNING on the disk."""
     code = (

@@ -184,7 +184,8 @@ def several(words):
     return "holds in part" if good and bad else "undecided"
 
 
-both_readings = pytest.mark.parametrize("reading", READINGS, ids=["written", "code"])
+CODE = pytest.param(1, marks=pytest.mark.exhaustive, id="code")
+both_readings = pytest.mark.parametrize("reading", [pytest.param(0, id="written"), CODE])
 
 
 @both_readings
@@ -250,6 +251,7 @@ def test_causal_against_general(reading):
     assert verdict.verdict == several(words)
 
 
+@pytest.mark.exhaustive
 @both_readings
 def test_places(reading):
     model, method = READINGS[reading]
@@ -339,6 +341,7 @@ def cells(model, method, others):
             yield found
 
 
+@pytest.mark.exhaustive
 def test_transfer():
     verdict, words = verdicts("M1")[0], []
     for model in ("gp", "s", "t", "x"):
@@ -369,6 +372,7 @@ def split_gain(name):
     return test_all(gaps, name, {part: level(name, part, len(gap)) for part, gap in gaps.items()}, 6)
 
 
+@pytest.mark.exhaustive
 def test_allocation_and_the_swap():
     verdict, words = verdicts("W1")[0], []
     for model in ("gp", "s", "t", "x", "dr", "forest"):
@@ -387,6 +391,7 @@ def test_allocation_and_the_swap():
     assert verdict.verdict == several(words) and len(words) >= 3
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dataset", each_dataset("ihdp", "ibm", "cmnist"))
 def test_what_similarity_is_worth(dataset):
     verdict, shares = verdicts("W2")[0], []
@@ -432,6 +437,7 @@ def test_the_escape_from_collapse():
     assert verdict.verdict == word
 
 
+@pytest.mark.exhaustive
 def test_labelled_sets_pair_up_and_spread_out():
     verdict, words = verdicts("V1")[0], {"counterpart": [], "radius": []}
     for dataset in ("ihdp", "ibm", "cmnist"):
@@ -450,6 +456,7 @@ def test_labelled_sets_pair_up_and_spread_out():
     assert verdict.verdict == several([paired, spread])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dataset", each_dataset("ihdp", "ibm", "cmnist"))
 def test_labelled_sets_are_rebuilt_from_the_picks(dataset):
     table, small = results.load(f"acquired_{dataset}"), dataset == "ihdp"

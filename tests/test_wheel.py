@@ -89,11 +89,13 @@ def run(python, program, folder):
     return subprocess.run([python, "-c", program], cwd=folder, env=bare, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.exhaustive
 def test_a_plain_installation_plans_a_campaign(plain, tmp_path):
     done = run(plain, PLAN, tmp_path)
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.exhaustive
 def test_a_plain_installation_sweeps_and_says_where_recorded_tables_are(plain, tmp_path):
     done = run(plain, SWEEP, tmp_path)
     told = "FileNotFoundError: recorded tables come with the book's repository, not with the package"
