@@ -1,0 +1,77 @@
+"""A clone whose raw data are gone, with no cache and no network: pages that declare no raw files run all the same."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import matplotlib
+import pytest
+
+from macal import files
+from macal.datasets import DATASETS, acic, cmnist, ibm
+from reproduction import book
+from reproduction.claims import CLAIMS, RULES
+from reproduction.studies.tables import TABLES
+
+NEEDY = {  # pages that are kept as they are, and why
+    "data": "it shows the files themselves, and measures every replication anew",
+    "larger": "it plays campaigns on IBM anew, and shows CMNIST's images",
+    "paper_code": "it looks at the effects of IBM's units",
+}
+LOADS = "|".join(name for name, entry in DATASETS.items() if entry.files)
+READS = rf"""macal\.load\(\s*"({LOADS})"|\b(ibm|acic)\.table\(|\bcmnist\.digits\("""
+DEAD = "http://127.0.0.1:9"  # a port that nothing listens on
+
+
+def test_the_pages_that_declare_raw_files_are_those_that_read_them():
+    texts = {name: (book.ROOT / "book" / f"{name}.md").read_text(encoding="utf-8") for name in book.chapters()}
+    assert {name for name, text in texts.items() if "files.require(" in text} == NEEDY.keys()
+    assert {name for name, text in texts.items() if re.search(READS, text)} == NEEDY.keys()
+
+
+def test_what_is_judged_from_recorded_tables_reads_no_raw_files(unchecked, monkeypatch):
+    def refuse(name):
+        pytest.fail(f"{name} is read")
+
+    monkeypatch.setattr(files, "read", refuse)
+    for cached in (acic.table, ibm.table, cmnist.digits, cmnist._truth):
+        cached.cache_clear()
+    recorded = {key for table in TABLES.values() for key in table.claims.split()}
+    found = {claim.key: claim.verdicts(RULES) for claim in CLAIMS if claim.key in recorded}
+    assert found.keys() == recorded >= {"D1", "E2", "W2", "S1"}
+
+
+@pytest.fixture
+def bare(tmp_path):
+    """Copy the working tree without its raw data, and say in which environment it has neither a cache nor a network."""
+    left_out = {"data", "runs", "_build", "notebooks", "tests"}
+
+    def ignored(folder, names):
+        top = left_out if folder == str(book.ROOT) else set()
+        return {name for name in names if name in top or name == "__pycache__" or name.startswith(".")}
+
+    shutil.copytree(book.ROOT, tmp_path / "clone", ignore=ignored)
+    (tmp_path / "clone" / "notebooks").mkdir()
+    proxies = {name: DEAD for key in ("http_proxy", "https_proxy", "all_proxy") for name in (key, key.upper())}
+    alone = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path / "clone" / "lib")}
+    # fonts are not looked for anew by every page
+    environment = os.environ | proxies | alone | {"MPLCONFIGDIR": matplotlib.get_cachedir()}
+    environment.pop("MACAL_DATA", None)
+    return tmp_path / "clone", environment
+
+
+@pytest.mark.exhaustive
+def test_every_page_runs_without_data_or_says_what_it_lacks(bare):
+    clone, environment = bare
+    order = [sys.executable, "-m", "reproduction.book"]
+    done = subprocess.run(order, cwd=clone, env=environment, capture_output=True, text=True, check=False)
+    said = dict(line.split(": ", 1) for line in done.stdout.splitlines())
+    assert done.returncode == 0, done.stderr
+    assert said.keys() == set(book.chapters())
+    kept = {name for name, outcome in said.items() if outcome.startswith("kept as it is, without ")}
+    assert kept == NEEDY.keys()
+    assert all(re.fullmatch(r"[\d.]+ s", outcome) for name, outcome in said.items() if name not in kept)
+    assert "could not be downloaded" in done.stderr and "git restore data" in done.stderr
+    assert not (clone / "data").exists() and not list((clone.parent / "cache").rglob("*.parquet"))
