@@ -33,6 +33,7 @@ def given(monkeypatch):
     return lambda logs: monkeypatch.setattr(bench, "load", lambda rules: logs)
 
 
+@pytest.mark.exhaustive
 def test_a_campaign_is_chosen_by_one_model_and_judged_by_all():
     (answer,) = study.campaign("ihdp", 1, "alc").work()
     problem = macal.load("ihdp", 1)

@@ -390,7 +390,7 @@ def make(tmp_path):
         exhaustive("run", "unknown chapter ''; known: "),
         exhaustive("run NAME=run_itt", "unknown chapter 'run_itt' (did you mean 'run_it'?)"),
         exhaustive("run NAME=run_it ARGS='-p seed 1'", "unknown parameter of 'run_it' 'seed' (did you mean 'seeds'?)"),
-        ("execute NAME=run_itt", "unknown chapter 'run_itt' (did you mean 'run_it'?)"),
+        exhaustive("execute NAME=run_itt", "unknown chapter 'run_itt' (did you mean 'run_it'?)"),
         ("pull", "unknown chapter NAME=''; known: small tiny."),
         ("pull NAME=tony", "unknown chapter NAME='tony'; known: small tiny."),
         ("pull NAME='tiny small'", "unknown chapter NAME='tiny small'; known: small tiny."),
@@ -520,6 +520,7 @@ OWN = {
 }
 
 
+@pytest.mark.exhaustive
 def test_our_warnings_are_errors_and_those_of_others_are_not(tmp_path):
     for name, text in OWN.items():
         (tmp_path / "macal" / name).parent.mkdir(parents=True, exist_ok=True)  # the folder's name is no module's

@@ -207,14 +207,14 @@ GOOD = "id,age,bmi,free\n1,30,20,0\n2,40,22,1\n3,50,25,0\n4,61,31,1\n"
         exhaustive("", "no rows"),
         exhaustive("id,age,free\n", "no rows"),
         exhaustive("id,age,age\n1,2,3\n", 'Two columns are called "age"'),
-        ("id,age,free\n1,30,0\n2,40\n", "Line 3 has 2 fields"),
+        exhaustive("id,age,free\n1,30,0\n2,40\n", "Line 3 has 2 fields"),
         exhaustive('id,age,free\n1,"30,0\n', "quotation mark"),
         (GOOD.replace("40", ""), '"age" is missing in 1 of 4 rows, first in row 2'),
         exhaustive(GOOD.replace("40", "NA"), '"age" is missing in 1 of 4 rows'),
         exhaustive(GOOD.replace("40", "forty"), '"age" holds text, such as "forty"'),
         exhaustive(GOOD.replace("1\n", "0\n"), "No columns are the treatment"),
         exhaustive(GOOD.replace("40", "1e999"), "too large"),
-        ("age,free\n30,0\n30,1\n", "No column is left to compare"),
+        exhaustive("age,free\n30,0\n30,1\n", "No column is left to compare"),
         exhaustive("age,free,y\n30,0,1\n31,1,2\n", "nobody is left to ask"),
     ],
 )
@@ -235,7 +235,7 @@ def test_a_bad_table_ends_in_a_sentence(visit, csv, said):
 @pytest.mark.parametrize(
     "field, value, said",
     [
-        ("role of free", "covariate", "No columns are the treatment"),
+        exhaustive("role of free", "covariate", "No columns are the treatment"),
         exhaustive("role of age", "treatment", "2 columns are the treatment"),
         exhaustive("role of id", "treatment", "2 columns are the treatment"),
         exhaustive("role of age", "identifier", "2 columns are the identifier"),
@@ -243,7 +243,7 @@ def test_a_bad_table_ends_in_a_sentence(visit, csv, said):
         exhaustive("people to ask", "", "from 1 to 4"),
         exhaustive("per round", "0", "The number per round"),
         exhaustive("weight", "-1", "weight must be a number from 0"),
-        ("seed", "1.5", "The seed must be a whole number"),
+        exhaustive("seed", "1.5", "The seed must be a whole number"),
     ],
 )
 def test_bad_settings_end_in_a_sentence(visit, field, value, said):
@@ -259,7 +259,7 @@ def test_bad_settings_end_in_a_sentence(visit, field, value, said):
 @pytest.mark.parametrize(
     "csv, said",
     [
-        (GOOD.replace(",1\n", ",2\n"), 'must be 0 or 1, and row 2 holds "2"'),
+        exhaustive(GOOD.replace(",1\n", ",2\n"), 'must be 0 or 1, and row 2 holds "2"'),
         ("id,age,free\n1,3,0\n2,4,0\n", "are controls"),
     ],
 )

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from cases import exhaustive, part_and_whole
+from cases import exhaustive
 
 from macal import plots
 from reproduction.book import ROOT
@@ -162,8 +162,9 @@ def barriers(tab):
 KEY = ["index.html", "notebooks/problem.html", "notebooks/ledger.html", "book/plan_my_survey.html", "prf-prf.html"]
 
 
-@part_and_whole("every", False, True)
-@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(
+    ("device", "every"), [("desktop", False), exhaustive("desktop", True), exhaustive("phone", True)]
+)
 def test_every_page_is_silent_rendered_and_fits(site, visitor, device, every):
     tab, troubles = visitor(device)
     # by day on one device and by night on the other: colours move nothing

@@ -351,6 +351,7 @@ def test_transfer():
     assert verdict.verdict == several(words) and len(words) >= 6
 
 
+@pytest.mark.exhaustive
 @both_readings
 def test_balance(reading):
     verdict, words = verdicts("B1")[reading], []
