@@ -142,6 +142,7 @@ def test_without_a_clone_there_is_nothing_to_run(tmp_path, capfd):
     assert stopped.value.code == 1 and re.fullmatch("pages are run from a clone .*\n", said)
 
 
+@pytest.mark.exhaustive
 def test_ctrl_c_ends_running_and_waiting_chapters(tmp_path):
     for folder in ("book", "notebooks", "started"):
         (tmp_path / folder).mkdir()
@@ -202,12 +203,13 @@ def papermill(folder, *arguments):
     return done.returncode, done.stderr
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ("-p n_seed 5", "unknown parameter 'n_seed' (did you mean 'n_seeds'?); known: n_seeds, lr, optimiser, sizes"),
-        exhaustive("-p n_seeds twelve", "n_seeds='twelve': must be int"),
-        exhaustive("-p n_seeds 0", "n_seeds=0: needs 1 <= n_seeds <= 100"),
+        ("-p n_seeds twelve", "n_seeds='twelve': must be int"),
+        ("-p n_seeds 0", "n_seeds=0: needs 1 <= n_seeds <= 100"),
     ],
 )
 def test_papermill_stops_at_a_wrong_parameter(tmp_path, arguments, message):
@@ -216,6 +218,7 @@ def test_papermill_stops_at_a_wrong_parameter(tmp_path, arguments, message):
     assert message in said
 
 
+@pytest.mark.exhaustive
 def test_papermill_accepts_right_parameters(tmp_path):
     status, said = papermill(tmp_path, "-p", "n_seeds", "20", "-p", "lr", "1", "-y", "sizes: [3]")
     assert status == 0, said

@@ -326,6 +326,7 @@ def per_cent(log_ratio):
     return f"{value:+.{0 if abs(value) >= 9.95 else 1}f} %".replace("-", "−")
 
 
+@pytest.mark.exhaustive
 def test_explored_numbers_are_the_recorded_ones(visit):
     tab = visit("explorer")
     tab.get_by_label("data").select_option("IHDP")
@@ -344,6 +345,7 @@ def test_explored_numbers_are_the_recorded_ones(visit):
     assert tab.locator(".chart .band").count() == 0
 
 
+@pytest.mark.exhaustive
 def test_what_is_explored_has_an_address(visit):
     tab = visit("explorer")
     tab.get_by_label("data").select_option("toy")

@@ -277,6 +277,7 @@ def test_claims_are_sorted_filtered_and_found(visitor):
     assert not troubles, "\n".join(troubles)
 
 
+@pytest.mark.exhaustive
 def test_a_figure_leads_to_its_data_and_headings_of_rows_are_words(visitor):
     tab, troubles = visitor("desktop")
     tab.goto("/notebooks/index.html")
@@ -289,6 +290,7 @@ def test_a_figure_leads_to_its_data_and_headings_of_rows_are_words(visitor):
     assert not troubles, "\n".join(troubles)
 
 
+@pytest.mark.exhaustive
 def test_search_finds_a_word_of_the_book(visitor):
     tab, troubles = visitor("desktop")
     tab.goto("/search.html?q=treatment")

@@ -304,6 +304,7 @@ def test_roughness(reading):
     assert (verdict.verdict == "undecided") == (bool(words) and all("undecided" in w for w in words))
 
 
+@pytest.mark.exhaustive
 @both_readings
 def test_shift_of_the_weights(reading):
     model, method = READINGS[reading]
