@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import macal
 from macal.campaigns import begin
@@ -33,6 +34,7 @@ def given(monkeypatch):
     return lambda logs: monkeypatch.setattr(bench, "load", lambda rules: logs)
 
 
+@pytest.mark.exhaustive
 def test_a_campaign_is_chosen_by_one_model_and_judged_by_all():
     (answer,) = study.campaign("ihdp", 1, "alc").work()
     problem = macal.load("ihdp", 1)
@@ -126,6 +128,15 @@ def test_one_criterion_within_the_goal_everywhere(given):
     assert bench.judge_regret(RULES).verdict == "undecided"
     given(made(worse | {bench.METHODS[-1]: (0, 0, 0.5)}))  # on six rows already
     assert bench.judge_regret(RULES).verdict == "does not hold"
+
+
+def test_intervals_hold_together_over_all_rows_and_rivals():
+    logs = made({}, rows=1, replications=5, noise=0.1)
+    gaps = logs[["macal"]].to_numpy() - logs.drop(columns="macal").to_numpy()
+    reach = stats.t.ppf(1 - 0.05 / (2 * bench.ROWS * 18), 4) * gaps.std(axis=0, ddof=1) / np.sqrt(5)
+    worst = (gaps.mean(axis=0) + reach).max()
+    for part, word in ((1.001, "within"), (0.999, "undecided")):
+        assert bench.beyond(logs, RULES, np.expm1(part * worst))["macal"].tolist() == [word]
 
 
 def test_a_number_that_is_rounded_up_to_one_is_not_shown_as_zero():

@@ -158,6 +158,7 @@ def test_without_a_clone_there_is_nothing_to_run(tmp_path, capfd):
     assert stopped.value.code == 1 and re.fullmatch("pages are run from a clone .*\n", said)
 
 
+@pytest.mark.exhaustive
 def test_ctrl_c_ends_running_and_waiting_chapters(tmp_path):
     for folder in ("book", "notebooks", "started"):
         (tmp_path / folder).mkdir()
@@ -218,12 +219,13 @@ def papermill(folder, *arguments):
     return done.returncode, done.stderr
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ("-p n_seed 5", "unknown parameter 'n_seed' (did you mean 'n_seeds'?); known: n_seeds, lr, optimiser, sizes"),
-        exhaustive("-p n_seeds twelve", "n_seeds='twelve': must be int"),
-        exhaustive("-p n_seeds 0", "n_seeds=0: needs 1 <= n_seeds <= 100"),
+        ("-p n_seeds twelve", "n_seeds='twelve': must be int"),
+        ("-p n_seeds 0", "n_seeds=0: needs 1 <= n_seeds <= 100"),
     ],
 )
 def test_papermill_stops_at_a_wrong_parameter(tmp_path, arguments, message):
@@ -232,6 +234,7 @@ def test_papermill_stops_at_a_wrong_parameter(tmp_path, arguments, message):
     assert message in said
 
 
+@pytest.mark.exhaustive
 def test_papermill_accepts_right_parameters(tmp_path):
     status, said = papermill(tmp_path, "-p", "n_seeds", "20", "-p", "lr", "1", "-y", "sizes: [3]")
     assert status == 0, said
@@ -407,7 +410,7 @@ def make(tmp_path):
         exhaustive("run", "unknown chapter ''; known: "),
         exhaustive("run NAME=run_itt", "unknown chapter 'run_itt' (did you mean 'run_it'?)"),
         exhaustive("run NAME=run_it ARGS='-p seed 1'", "unknown parameter of 'run_it' 'seed' (did you mean 'seeds'?)"),
-        ("execute NAME=run_itt", "unknown chapter 'run_itt' (did you mean 'run_it'?)"),
+        exhaustive("execute NAME=run_itt", "unknown chapter 'run_itt' (did you mean 'run_it'?)"),
         ("pull", "unknown chapter NAME=''; known: small tiny."),
         ("pull NAME=tony", "unknown chapter NAME='tony'; known: small tiny."),
         ("pull NAME='tiny small'", "unknown chapter NAME='tiny small'; known: small tiny."),
@@ -524,6 +527,7 @@ OWN = {
 }
 
 
+@pytest.mark.exhaustive
 def test_our_warnings_are_errors_and_those_of_others_are_not(tmp_path):
     for name, text in OWN.items():
         (tmp_path / "macal" / name).parent.mkdir(parents=True, exist_ok=True)  # the folder's name is no module's

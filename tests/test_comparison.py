@@ -149,6 +149,8 @@ def test_labels_to_reach_the_final_value_for_good():
     assert label_efficiency(table).loc[0, ["random", "macal"]].tolist() == [40, 40]
     assert np.isnan(label_efficiency(table).loc[0, "qhte"])
     assert label_efficiency(table.replace({"pehe": {2.0: 0.8}})).loc[0, "macal"] == 20
+    shuffled = label_efficiency(table.sample(frac=1, random_state=0))
+    pd.testing.assert_frame_equal(shuffled, label_efficiency(table), check_like=True)
     with pytest.raises(ValueError, match="no rows of method 'lcmd'"):
         label_efficiency(table, "lcmd")
 

@@ -340,6 +340,7 @@ def test_a_campaign_trains_as_one_batch_and_reports_its_epochs():
     assert again.pehe[0] == pytest.approx(history.pehe[1], rel=1e-3)
 
 
+@pytest.mark.exhaustive
 def test_outcomes_are_standardised_before_training_and_predicted_in_their_own_unit():
     def problem(mean, sd):
         pool, valid, test = (split(seed, n) for seed, n in ((1, 30), (2, 25), (3, 12)))

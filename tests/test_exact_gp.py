@@ -257,6 +257,7 @@ def test_a_wave_taken_for_noise_is_found_by_more_starts(model, settings):
     assert one > 0.9 * problem.test.tau.std() and more < 0.1 * problem.test.tau.std()
 
 
+@pytest.mark.exhaustive
 def test_more_starts_never_lower_the_evidence_and_one_is_todays_fit():
     tasks = [task(seed) for seed in range(12)]
     plain, one, three = (ExactGP("lbfgs", **given).fit(tasks) for given in ({}, {"starts": 1}, {"starts": 3}))

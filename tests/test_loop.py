@@ -6,7 +6,7 @@ import pytest
 
 import macal
 from macal import models
-from macal.campaigns import begin
+from macal.campaigns import begin, evaluation
 from macal.models import get
 
 GP = get("exact-gp", optimiser="lbfgs", steps=15)
@@ -29,6 +29,13 @@ def test_history_is_tidy_and_can_be_rebuilt(problem):
     assert history.w1.iloc[-1] == pytest.approx(
         macal.metrics.wasserstein(problem.pool.x[sets[-1]], problem.pool.t[sets[-1]])
     )
+
+
+def test_the_order_of_a_set_does_not_matter_and_its_size_seeds_the_training(problem):
+    some = np.random.default_rng(0).choice(470, 40, replace=False)
+    errors = [macal.evaluate(problem, [units], GP).pehe.item() for units in (some, some[::-1], np.sort(some))]
+    assert len(set(errors)) == 1
+    assert len({evaluation.training_seed(replication, n) for replication in (0, 1) for n in (10, 20)}) == 4
 
 
 def test_campaigns_share_their_start_and_end_on_the_whole_pool(problem):

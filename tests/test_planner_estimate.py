@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from cases import part_and_whole
+from cases import exhaustive, part_and_whole
 from test_planner import COVARIATES, make, make_people
 
 from macal import Planner, models
@@ -83,7 +83,7 @@ def marked(n=400):
 
 
 @pytest.mark.parametrize("way", ["effect", "criterion"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *map(exhaustive, (1, 2, 3))])
 def test_a_draw_keeps_to_quotas_and_money(way, seed):
     people = marked()
     _, plan = make(people, **DRAWN | MONEY | {"draw": way, "seed": seed})

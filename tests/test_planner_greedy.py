@@ -237,6 +237,16 @@ def test_after_a_refusal_only_its_unit_is_looked_at_again(unchecked):
     assert np.allclose(gains, np.sort(every.ravel())[::-1][:5])
 
 
+def test_demands_on_clusters_whose_people_are_far_apart_in_the_table():
+    clusters = np.array([0, 1, 0, 1, 2, -1])
+    one = one_of_each("one of each", clusters, np.array([3]))
+    assert one.matrix.toarray().tolist() == [[1, 0, 1, 0, 0, 0], [0, 1, 0, 0, 0, 0], [0, 0, 0, 0, 1, 0]]
+    assert one.high.tolist() == [1, 0, 1]  # nobody beside who is labelled already
+    together = whole("whole", clusters)
+    assert {tuple(np.flatnonzero(row)) for row in together.matrix.toarray()} == {(0, 2), (1, 3)}
+    assert not together.low.any() and not together.high.any()
+
+
 def strata_task(seed):
     """Demands that count people of a stratum alike: a region, an arm, or somebody by herself."""
     rng = np.random.default_rng(seed)

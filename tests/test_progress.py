@@ -7,6 +7,7 @@ import sys
 import time
 
 import numpy as np
+import pytest
 
 import macal
 from macal import progress as bars
@@ -57,6 +58,7 @@ def test_without_a_terminal_nothing_is_shown(monkeypatch, capsys):
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.exhaustive
 def test_a_long_plan_ends_when_it_is_interrupted():
     with subprocess.Popen([sys.executable, "-c", LONG], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         child.stdout.readline()

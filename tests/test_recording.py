@@ -62,6 +62,7 @@ def test_each_record_of_a_sweep_is_answered_by_one_spec(name):
             assert {key(c) in have for c in chunk.configs} in ({True}, {False})
 
 
+@pytest.mark.exhaustive
 @each("name", STUDIED)
 def test_each_record_of_a_study_is_asked_for(name):
     asked = [key(config) for job in tables.get(name).jobs() for config in job.configs]

@@ -110,6 +110,7 @@ def test_tables_do_not_mix_configurations():
     assert results.table([record(), record(1)]).replication.tolist() == [0, 1]
 
 
+@pytest.mark.exhaustive
 def test_a_full_disk_leaves_the_old_record(tmp_path):
     old = write(record(), tmp_path).read_bytes()
     code = (
@@ -285,6 +286,7 @@ def test_a_damaged_request_is_named(published, text):
         results.publish(store, "five", out)
 
 
+@pytest.mark.exhaustive
 def test_an_installation_without_the_repository_says_so(published):
     store, out, _ = published
     place = store.parent / "lib" / "python3" / "site-packages"

@@ -130,6 +130,7 @@ def test_bad_parameters(parameters, message):
         macal.get("macal-rolling", **parameters)
 
 
+@pytest.mark.exhaustive
 def test_weights_and_errors_on_ihdp():
     logs, paths = [], {0.0: [], 0.9: []}
     model = macal.models.get("exact-gp", optimiser="lbfgs")
@@ -154,6 +155,7 @@ def test_weights_and_errors_on_ihdp():
     assert first >= 2.5 > 1 > last and np.nanmedian(np.array(paths[0.9])[:, 12:]) == 10
 
 
+@pytest.mark.exhaustive
 def test_ihdp_in_less_than_a_minute():
     problem = macal.load("ihdp", seed=0)
     x = problem.pool.x.astype(np.float64)

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from cases import exhaustive, part_and_whole
+from cases import exhaustive
 
 from macal import plots
 from reproduction.book import ROOT
@@ -162,8 +162,9 @@ def barriers(tab):
 KEY = ["index.html", "notebooks/problem.html", "notebooks/ledger.html", "book/plan_my_survey.html", "prf-prf.html"]
 
 
-@part_and_whole("every", False, True)
-@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(
+    ("device", "every"), [("desktop", False), exhaustive("desktop", True), exhaustive("phone", True)]
+)
 def test_every_page_is_silent_rendered_and_fits(site, visitor, device, every):
     tab, troubles = visitor(device)
     # by day on one device and by night on the other: colours move nothing
@@ -276,6 +277,7 @@ def test_claims_are_sorted_filtered_and_found(visitor):
     assert not troubles, "\n".join(troubles)
 
 
+@pytest.mark.exhaustive
 def test_a_figure_leads_to_its_data_and_headings_of_rows_are_words(visitor):
     tab, troubles = visitor("desktop")
     tab.goto("/notebooks/index.html")
@@ -288,6 +290,7 @@ def test_a_figure_leads_to_its_data_and_headings_of_rows_are_words(visitor):
     assert not troubles, "\n".join(troubles)
 
 
+@pytest.mark.exhaustive
 def test_search_finds_a_word_of_the_book(visitor):
     tab, troubles = visitor("desktop")
     tab.goto("/search.html?q=treatment")

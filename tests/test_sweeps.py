@@ -14,7 +14,7 @@ from dataclasses import asdict, replace
 import pandas as pd
 import psutil
 import pytest
-from cases import each, exhaustive, part_and_whole
+from cases import each, part_and_whole
 from processes import command, forked
 
 from macal import __main__, results, sweeps
@@ -312,11 +312,9 @@ def gone(pid, seconds=10):
     return not session(pid)
 
 
-OTHERS = [(signal.SIGTERM, 143, 1), (signal.SIGINT, 130, 1), (signal.SIGKILL, -9, 1), (signal.SIGINT, 130, 2)]
-OTHERS = [exhaustive(*how) for how in [*OTHERS, (signal.SIGKILL, -9, 2)]]
-
-
-@pytest.mark.parametrize(("number", "status", "workers"), [(signal.SIGTERM, 143, 2), *OTHERS])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGKILL, -9)])
 def test_a_sweep_ends_with_its_workers(tmp_path, workers, number, status):
     endless = Spec("ihdp", {"random": {}}, range(6), {"name": "exact-gp", "steps": 10**9}, n_queries=1)
     with running(tmp_path, endless, workers) as process:

@@ -206,6 +206,7 @@ def test_after_the_first_pick_the_lazy_search_looks_at_a_fraction():
         assert np.median(lazy.evaluated[1:]) < 0.3 * literal.evaluated[0]
 
 
+@pytest.mark.exhaustive
 def test_published_costs_grow_with_the_square_of_the_pool_or_its_cube():
     costs = claims.algorithm.query_costs()
     ratio = costs.iloc[-1] / costs.iloc[-2]

@@ -304,6 +304,7 @@ def test_roughness(reading):
     assert (verdict.verdict == "undecided") == (bool(words) and all("undecided" in w for w in words))
 
 
+@pytest.mark.exhaustive
 @both_readings
 def test_shift_of_the_weights(reading):
     model, method = READINGS[reading]
@@ -351,6 +352,7 @@ def test_transfer():
     assert verdict.verdict == several(words) and len(words) >= 6
 
 
+@pytest.mark.exhaustive
 @both_readings
 def test_balance(reading):
     verdict, words = verdicts("B1")[reading], []

@@ -191,6 +191,7 @@ def test_on_ihdp_the_distance_stops_between_floor_and_certificate():
     assert found[-1] > 2 * ws.lemma(found[0], max(len(a), len(b)), np.array([75]))[0]
 
 
+@pytest.mark.exhaustive
 def test_a_learnt_representation_distorts_and_stays_within_its_factors():
     problem = macal.load("ihdp", seed=0)
     x, t, start = problem.pool.x, problem.pool.t, problem.start
