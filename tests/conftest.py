@@ -18,11 +18,11 @@ threadpoolctl.threadpool_limits(int(os.environ["OMP_NUM_THREADS"]), "blas")  # a
 
 # files that take longest, first: one that is begun last keeps the other processes waiting
 LONGEST = (
-    "test_site.py test_scale_parquet.py test_sweeps.py test_acquisition_pairs.py backbones.ipynb"
-    " test_planner_greedy.py toy.ipynb weight.ipynb partners.ipynb test_book.py test_verdicts_again.py"
-    " test_due.py test_identification.py larger.ipynb pairing.ipynb ihdp_small.ipynb test_compiled.py"
-    " wasserstein_lemma.ipynb test_claims_rules.py test_claims_errors.py test_ibm.py index.ipynb"
-    " ledger.ipynb ihdp.ipynb gain.ipynb test_wheel.py test_files.py test_tuning.py"
+    "test_compiled.py test_site.py backbones.ipynb test_acquisition_pairs.py test_planner_greedy.py toy.ipynb"
+    " weight.ipynb test_sweeps.py test_verdicts_again.py test_identification.py larger.ipynb test_play.py"
+    " instead.ipynb ihdp_small.ipynb ten_minutes.ipynb test_book.py index.ipynb ledger.ipynb test_due.py"
+    " wasserstein_lemma.ipynb ihdp.ipynb test_planner_report.py test_scale_parquet.py enough.ipynb gain.ipynb"
+    " own_data.ipynb data.ipynb variance_lemma.ipynb test_recording.py test_files.py test_exact_gp.py"
 ).split()
 
 QUIET = [  # a browser that asks for nothing by itself
