@@ -9,8 +9,9 @@ from cases import each
 LIB = Path(__file__).resolve().parents[1] / "lib"
 # each may use those before it
 ROOMS = ["vocabulary", "datasets", "acquisition", "models", "campaigns", "inference", "scale", "planner", "plots"]
-VOCABULARY = set("arguments comparison kernels metrics optional posterior problem progress registry shapes threads".split())
-SHELVES = ["theory", "studies", "claims", "figures", "outputs", "book", "paths", "site", "pdf"]  # each may use those before it
+VOCABULARY = {"arguments", "comparison", "kernels", "metrics", "optional", "posterior", "problem", "progress"}
+VOCABULARY |= {"registry", "shapes", "threads"}
+SHELVES = ["theory", "studies", "claims", "figures", "outputs", "book", "paths", "site", "pdf"]
 
 
 def modules(package):
