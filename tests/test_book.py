@@ -397,8 +397,12 @@ def make(tmp_path):
         command.chmod(0o755)
     (tmp_path / ".venv" / ".installed").touch()
 
+    # the tests may themselves be run by make, which tells a make below it
+    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+
     def call(*arguments):
-        done = subprocess.run(["make", *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        command = ["make", *arguments]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
         return done.returncode, done.stderr, sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*"))
 
     return call
