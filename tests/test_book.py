@@ -398,7 +398,7 @@ def make(tmp_path):
     (tmp_path / ".venv" / ".installed").touch()
 
     # the tests may themselves be run by make, which tells a make below it
-    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
 
     def call(*arguments):
         command = ["make", *arguments]

@@ -1,4 +1,4 @@
-"""Run the tests as other processors would compute: ``python -m reproduction.paths [PATH ...]``, or ``make paths``.
+"""Run the tests as other processors would compute: ``python -m reproduction.paths [PATH ...] [-- OPTION ...]``.
 
 NumPy, OpenBLAS, PyTorch, oneDNN and MKL choose their code by the processor they find, and let the environment ask for
 older code. A path is one such choice, or a number of threads. What a processor of another vendor takes cannot be tried:
@@ -87,16 +87,17 @@ def _report(moved: Mapping[str, Iterable[Mapping[str, float | str]]]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tests on the paths named, or all; return 1 where a test failed on any."""
-    known = paths()
+    """Run the tests on the paths named, or all, with pytest's options after ``--``; return 1 where one failed on any."""
+    known, given = paths(), list(sys.argv[1:] if arguments is None else arguments)
+    end = given.index("--") if "--" in given else len(given)
     parser = argparse.ArgumentParser(prog="python -m reproduction.paths", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="PATH", help=f"of {', '.join(known)} (default: all)")
-    options, more = parser.parse_known_args(arguments)
+    options = parser.parse_args(given[:end])
     if unknown := set(options.names) - set(known):
         parser.error(f"no path {', '.join(sorted(unknown))} on this machine; there are {', '.join(known)}")
     moved, failures = {}, 0
     for name in options.names or known:
-        failed, moved[name] = run(known[name], more)
+        failed, moved[name] = run(known[name], given[end + 1 :])
         failures += len(failed)
         print(f"{name} ({' '.join(f'{k}={v}' for k, v in known[name].items())}): {len(failed)} failed", flush=True)
         print("".join(f"  {line}\n" for line in failed), end="", flush=True)
