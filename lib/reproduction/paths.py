@@ -87,7 +87,7 @@ def _report(moved: Mapping[str, Iterable[Mapping[str, float | str]]]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tests on the paths named, or all, with pytest's options after ``--``; return 1 where one failed on any."""
+    """Run the tests on the paths named, or all; pytest's options follow ``--``. Return 1 where a test failed."""
     known, given = paths(), list(sys.argv[1:] if arguments is None else arguments)
     end = given.index("--") if "--" in given else len(given)
     parser = argparse.ArgumentParser(prog="python -m reproduction.paths", description=__doc__)
