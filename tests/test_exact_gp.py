@@ -128,6 +128,7 @@ def test_many_problems_at_once_are_single_gpytorch_fits():
     assert sum(compared) >= 50
 
 
+@pytest.mark.exhaustive
 def test_the_papers_500_steps():
     toy = macal.load("toy", 0).pool[:60]
     fitted, new = ExactGP(standardise=False).fit([Task(toy), task(1)])[0], np.linspace(-3, 3, 9, dtype=np.float32)

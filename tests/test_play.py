@@ -271,6 +271,7 @@ def test_one_arm_and_a_wrong_treatment_are_named(visit, csv, said):
     tab.get_by_role("alert").get_by_text(said).wait_for(timeout=5000)
 
 
+@pytest.mark.exhaustive
 def test_a_long_plan_lives_and_can_be_stopped(visit):
     tab = visit("plan_my_survey")
     rng = np.random.default_rng(0)
@@ -313,6 +314,7 @@ def test_what_is_explored_is_the_same_twice():
     assert explorer.page() == recorded()
 
 
+@pytest.mark.exhaustive
 def test_what_is_explored_is_small():
     assert len(recorded()) < 300_000
     shown = json.loads(recorded())
@@ -382,6 +384,7 @@ def test_error_of_a_design_is_the_theorys(tab):
     np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.exhaustive
 def test_sliders_change_the_answer(visit):
     tab = visit("pairs_pay")
     said = set()

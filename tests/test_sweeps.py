@@ -273,6 +273,7 @@ def test_a_full_disk_stops_a_chunk_and_loses_nothing(undisturbed, tmp_path):
     same(sweeps.sweep(SPEC, tmp_path), undisturbed[0])
 
 
+@pytest.mark.exhaustive
 def test_processes_and_one_process_agree(undisturbed, tmp_path):
     same(sweeps.sweep(SPEC, tmp_path, workers=2), undisturbed[0])
 

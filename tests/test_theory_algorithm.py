@@ -16,6 +16,7 @@ POOLS = st.tuples(
 )
 
 
+@pytest.mark.exhaustive
 @given(POOLS)
 def test_literal_lazy_and_library_agree_on_scores(case):
     seed, alpha, metric = case
