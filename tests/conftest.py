@@ -1,6 +1,7 @@
 """Settings shared by all tests."""
 
 import os
+import signal
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # as many test processes run as there are cores; before any library asks
 
@@ -12,6 +13,10 @@ from jaxtyping import config, install_import_hook
 
 # array shapes and types are checked wherever the library states them
 install_import_hook(["macal", "reproduction"], "beartype.beartype")
+
+# what a shell starts in the background does not hear Ctrl-C, nor do the processes that tests send it to
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 torch.set_num_threads(1)
 threadpoolctl.threadpool_limits(int(os.environ["OMP_NUM_THREADS"]), "blas")  # a plugin may have been first
