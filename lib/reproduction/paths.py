@@ -22,11 +22,11 @@ from reproduction.book import ROOT
 
 NATIVE = "native"
 THREADS = (2, 4)  # every other path has one
+FEATURES = np._core._multiarray_umath.__cpu_features__  # of this processor, by NumPy's names
 
 
 def _instructions(openblas: str, torch: str, mkl: str, onednn: str, without: Sequence[str]) -> dict[str, str]:
-    features = np._core._multiarray_umath.__cpu_features__
-    disabled = " ".join(name for name in without if features.get(name))
+    disabled = " ".join(name for name in without if FEATURES.get(name))
     choices = {
         "OPENBLAS_CORETYPE": openblas,
         "ATEN_CPU_CAPABILITY": torch,
@@ -39,17 +39,16 @@ def _instructions(openblas: str, torch: str, mkl: str, onednn: str, without: Seq
 
 def paths() -> dict[str, dict[str, str]]:
     """What can be tried on this machine: the environment of each path, by its name."""
-    features = np._core._multiarray_umath.__cpu_features__
     wide = ("X86_V4", "AVX512_ICL", "AVX512_SPR")
     found = {NATIVE: {}}
-    if features.get("X86_V2"):
+    if FEATURES.get("X86_V2"):
         found["baseline"] = _instructions("Nehalem", "default", "SSE4_2", "SSE41", ("X86_V3", *wide))
-    if features.get("X86_V3"):
+    if FEATURES.get("X86_V3"):
         found["avx2"] = _instructions("Haswell", "avx2", "AVX2", "AVX2", wide)
         found["zen"] = found["avx2"] | {"OPENBLAS_CORETYPE": "Zen"}
-    if features.get("X86_V4"):
+    if FEATURES.get("X86_V4"):
         found["avx512"] = _instructions("SkylakeX", "avx512", "AVX512", "AVX512_CORE", ("AVX512_ICL", "AVX512_SPR"))
-    if features.get("ASIMD"):
+    if FEATURES.get("ASIMD"):
         found["baseline"] = _instructions("ARMV8", "default", "", "", ("ASIMDHP", "ASIMDDP", "SVE"))
     return found | {f"threads-{n}": {"OMP_NUM_THREADS": str(n)} for n in THREADS}
 
@@ -73,7 +72,7 @@ def run(path: Mapping[str, str], options: Sequence[str]) -> tuple[list[str], lis
         lines = done.stdout.splitlines()
         failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
         if done.returncode and not failed:
-            failed = lines[-1:]
+            failed = [f"pytest ended with {done.returncode}", *lines[-1:]]
         return failed, [json.loads(line) for line in moved.read_text(encoding="utf-8").splitlines()]
 
 
