@@ -1,4 +1,4 @@
-"""Under `pytest --nbval`, run cells as Jupyter does and compare numbers with a tolerance, but no stderr, no images."""
+"""Under `pytest --nbval`, run cells as Jupyter does and compare what they put out as `reproduction.outputs` does."""
 
 import json
 import os

@@ -92,8 +92,8 @@ def changed(stored: Mapping[str, Any], fresh: Mapping[str, Any]) -> str:
     """Say in what a page's notebook differs from the stored one.
 
     Returns:
-        "" where the text is the same and each output agrees within its cell's tolerance. Outputs tagged
-        ``nbval-ignore-output``, and pictures, are not looked at.
+        "" where the text is the same and each output agrees, see :func:`deviation`, within its cell's tolerance.
+        Outputs tagged ``nbval-ignore-output`` are not looked at.
     """
     if _text(stored) != _text(fresh):
         return "its text has changed"
