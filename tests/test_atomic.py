@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from macal.campaigns import atomic
+from macal.storage import atomic
 
 
 def full(*arguments):

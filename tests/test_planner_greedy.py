@@ -44,7 +44,7 @@ def test_unit_costs_and_no_other_demand_give_todays_plan(name, kind, size):
         today = plan_batches(macal.get(name), x, t, known, 8, size, seed=3)
         budget = at_most("a budget", np.where(np.isin(np.arange(120), known), 0.0, 1.0), 8.0 * size)
         short, long = (make_task(name, x, t, known, [budget], np.ones(120), size=size, seed=3) for _ in range(2))
-        for ours in (short.batches(), long.greedy()[0]):  # the way without demands, and the one with them
+        for ours in (short.rounds().filled, long.greedy()[0].filled):  # the way without demands, and the one with them
             assert [b.tolist() for b in ours] == [b.tolist() for b in today]
 
 
@@ -160,7 +160,7 @@ def no_demand_is_broken(problem):
     n, known = len(task.cost), task.state.labelled
     possible = plans(demands, n, known) if n <= 12 else None
     try:
-        batches = task.batches()
+        batches = task.rounds().filled
     except Conflict as conflict:
         if possible is not None:
             assert not len(possible)
@@ -194,7 +194,7 @@ def test_every_pair_is_the_best_that_some_plan_holds(unchecked, problem):
     if n > 12 or clustered:
         return
     try:
-        batches, *_ = task.greedy()
+        batches = task.greedy()[0].filled
     except Conflict:
         return
     check_purchases(task, [unit for batch in batches for unit in batch], plans(demands, n, known))
@@ -211,10 +211,10 @@ def test_as_many_classes_as_controls_are_all_pairs(monkeypatch):
     rng = np.random.default_rng(0)
     x, t, cost = rng.standard_normal((90, 3)), np.arange(90) % 3 // 2, rng.integers(1, 9, 90) * 1.0
     demands = [at_most("a budget", cost, 120.0)]
-    every = make_task("macal", x, t, [], demands, cost).batches()
+    every = make_task("macal", x, t, [], demands, cost).rounds().filled
     monkeypatch.setattr(offers, "ALL", 0)
     monkeypatch.setattr(offers, "CLASSES", int((t == 0).sum()))
-    in_classes = make_task("macal", x, t, [], demands, cost).batches()
+    in_classes = make_task("macal", x, t, [], demands, cost).rounds().filled
     assert [b.tolist() for b in every] == [b.tolist() for b in in_classes] and len(every) > 2
 
 

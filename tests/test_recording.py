@@ -10,8 +10,9 @@ import pytest
 from cases import each
 
 from macal import models, results, sweeps
-from macal.campaigns import atomic, provenance
+from macal.campaigns import provenance
 from macal.campaigns.records import Record
+from macal.storage import atomic
 from reproduction import __main__ as command
 from reproduction.claims import CLAIMS, RULES
 from reproduction.studies import backbones, jobs, recording, tables, toy

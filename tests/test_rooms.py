@@ -8,9 +8,10 @@ from cases import each
 
 LIB = Path(__file__).resolve().parents[1] / "lib"
 # each may use those before it
-ROOMS = ["vocabulary", "datasets", "acquisition", "models", "campaigns", "inference", "scale", "planner", "plots"]
-VOCABULARY = {"arguments", "comparison", "kernels", "metrics", "optional", "posterior", "problem", "progress"}
-VOCABULARY |= {"registry", "shapes", "threads"}
+ROOMS = ["vocabulary", "storage", "tables", "datasets", "acquisition", "models", "campaigns", "inference", "planner"]
+ROOMS.append("plots")
+VOCABULARY = {"arguments", "comparison", "hashing", "kernels", "metrics", "optional", "posterior", "problem"}
+VOCABULARY |= {"progress", "registry", "shapes", "threads"}
 SHELVES = ["theory", "studies", "claims", "figures", "outputs", "book", "paths", "site", "pdf"]
 
 

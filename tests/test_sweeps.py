@@ -18,8 +18,9 @@ from cases import each, part_and_whole
 from processes import command, forked
 
 from macal import __main__, results, sweeps
-from macal.campaigns import atomic, records
+from macal.campaigns import records
 from macal.campaigns.sweeps import Spec, chunks, listing, run_chunk
+from macal.storage import atomic
 
 GP = {"name": "exact-gp", "optimiser": "lbfgs", "steps": 8}
 SPEC = Spec("ihdp", {"random": {}, "macal": {"alpha": 1.0}, "mu-bald": {}}, (0, 1), GP, n_queries=3, every=2, block=2)

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Int
 
 from macal.arguments import arms_of, as_arms, as_count, as_covariates, as_indices
+from macal.hashing import mixed, of_rows, uniform
 from macal.posterior import Posterior, Prior
 from macal.progress import progress
 from macal.shapes import Arms, Covariates, Features, Indices, Outcomes
@@ -31,6 +32,8 @@ class PoolState:
         propensity: probability of treatment, (n,); criteria that need it estimate it from x and t where it is missing.
         prior: hyperparameters of the model fitted last, where it is a Gaussian process of the covariates.
         barred: indices of units without a label that may not be picked; rules that draw keep to this.
+        among: indices of the units that stand for the population, where others are looked at beside them, (k,).
+        weights: people whom each unit stands for, (n,), where the pool is a sample with unequal chances.
     """
 
     x: Covariates
@@ -42,6 +45,8 @@ class PoolState:
     propensity: Outcomes | None = None
     prior: Prior | None = None
     barred: Barred = field(default_factory=lambda: np.empty(0, np.int64))
+    among: Barred | None = None
+    weights: Outcomes | None = None
 
     @property
     def unlabelled(self) -> Indices:
@@ -49,6 +54,24 @@ class PoolState:
         free = np.ones(len(self.t), bool)
         free[self.labelled] = free[self.barred] = False
         return np.flatnonzero(free)
+
+    def drawn(self, most: int) -> Indices:
+        """Places of so many of the units that stand for the population, or of all if fewer, ascending.
+
+        A hash of the covariates draws them: the same people in any order of the rows. Units with equal covariates are
+        told apart by their number, and whoever stands for more people is drawn with a larger chance.
+        """
+        among = np.arange(len(self.t)) if self.among is None else self.among
+        if len(among) <= most:
+            return among
+        hashes = of_rows(self.x[among])
+        order = np.argsort(hashes, kind="stable")
+        first = np.flatnonzero(np.diff(hashes[order], prepend=~hashes[order[:1]]) != 0)
+        number = np.arange(len(order)) - np.repeat(first, np.diff(np.append(first, len(order))))
+        # exponential times with the weights as rates: the first to end are a draw in proportion to the weights
+        time = -np.log(uniform(mixed(hashes[order] ^ number.astype(np.uint64))))
+        time /= 1.0 if self.weights is None else self.weights[among[order]]
+        return np.sort(among[order[np.argsort(time, kind="stable")[:most]]])
 
     def need(self, name: str, criterion: object) -> Any:
         """Return a field that the model provides.

@@ -26,7 +26,7 @@ from macal.acquisition.gaussian import Knowledge, by_rows
 from macal.arguments import arms_of, as_count
 from macal.kernels import typical
 from macal.posterior import Prior
-from macal.shapes import Covariates, Indices, Outcomes, Rows
+from macal.shapes import Covariates, Indices, Outcomes
 
 SAMPLE = 1000  # units whose distances make a median
 _LEAST = 1e-12  # share of a variance that a label leaves: none would be infinite information
@@ -38,7 +38,7 @@ class _Design(Planned):
 
     Attributes:
         own: whether a label changes the gains of its own arm alone, where the surfaces are independent.
-        targets: units of the pool whose effects are to be learned: so many drawn with a fixed seed, or all if fewer.
+        targets: units of the pool whose effects are to be learned: so many, drawn by their covariates' hashes, or all.
 
     Raises:
         ValueError: no target.
@@ -74,7 +74,7 @@ class _Design(Planned):
 
     def knowledge(self, state: PoolState) -> Knowledge:
         """What the labels so far say about all candidates and targets."""
-        targets = drawn(len(state.t), self.targets)
+        targets = state.drawn(self.targets)
         return Knowledge(self.covariates(state), state.t, state.labelled, targets, self.prior(state))
 
     def _pick(self, knowledge: Knowledge, gains: dict[int, np.ndarray]) -> int | None:
@@ -171,11 +171,7 @@ class FixedALC(ALC):
 
     def prior(self, state: PoolState) -> Prior:
         """See :meth:`_Design.prior`."""
-        return self.prior_among(state.x[drawn(len(state.x), SAMPLE)], arms_of(state.t))
-
-    def prior_among(self, some: Covariates, arms: int) -> Prior:
-        """The same of a number of arms, by a sample of the pool, (k, d)."""
-        unit = typical(pdist(some))
+        arms, unit = arms_of(state.t), typical(pdist(state.x[state.drawn(SAMPLE)]))
         return Prior((1.0,) * arms, (self.lengthscale * unit,) * arms, (self.noise,) * arms)
 
     @staticmethod
@@ -210,8 +206,9 @@ class ABC3(_Design):
 
     def covariates(self, state: PoolState) -> Covariates:
         """See :meth:`_Design.covariates`."""
-        spread = state.x.std(axis=0)
-        return (state.x - state.x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+        some = state.x if state.among is None else state.x[state.among]
+        spread = some.std(axis=0)
+        return (state.x - some.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
 
     def prior(self, state: PoolState) -> Prior:
         """See :meth:`_Design.prior`."""
@@ -220,12 +217,6 @@ class ABC3(_Design):
     def gain(self, knowledge: Knowledge, arm: int) -> Outcomes:
         """See :meth:`_Design.gain`."""
         return knowledge.squares(arm) / knowledge.variance[arm]
-
-
-def drawn(n: int, most: int) -> Rows:
-    """Places of so many of n units, or of all if fewer, drawn with a fixed seed, ascending."""
-    # four bytes for each unit: n may be many
-    return np.sort(np.random.default_rng(0).permutation(np.arange(n, dtype=np.uint32))[:most]).astype(np.int64)
 
 
 def _by_rows(value: Callable[[slice], Outcomes], knowledge: Knowledge, arm: int) -> Outcomes:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from macal.campaigns import atomic
+from macal.storage import atomic
 
 SCHEMA = 1
 CHECKPOINTS = "checkpoints"  # folder of a store

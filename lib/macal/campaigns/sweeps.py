@@ -21,10 +21,11 @@ from tqdm import tqdm
 
 from macal import datasets
 from macal.arguments import as_count
-from macal.campaigns import atomic, loop, provenance, records
+from macal.campaigns import loop, provenance, records
 from macal.campaigns.records import Record
 from macal.campaigns.spec import Spec, read_spec
-from macal.campaigns.workers import each
+from macal.storage import atomic
+from macal.storage.workers import each
 
 __all__ = ["Chunk", "Spec", "Unfinished", "ask", "chunks", "listing", "read_spec", "run_chunk", "sweep"]
 

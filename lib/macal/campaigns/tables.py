@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from macal.campaigns import atomic, provenance
+from macal.campaigns import provenance
 from macal.campaigns.provenance import uncommitted
 from macal.campaigns.records import (
     CHECKPOINTS,
@@ -33,6 +33,7 @@ from macal.campaigns.records import (
 )
 from macal.optional import needed
 from macal.registry import nearest
+from macal.storage import atomic
 
 FOLDER = Path(__file__).resolve().parents[3] / "results"
 

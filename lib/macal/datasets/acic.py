@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from macal.datasets import files
-from macal.datasets.columns import encoded, numbers
 from macal.problem import Problem, Split
+from macal.tables.encoding import encoded, numbers
 
 START, BATCH, QUERIES = 20, 20, 25  # ours
 RESPONSES = 10

@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 
 from macal.arguments import as_arms, as_count, as_outcomes
-from macal.datasets.columns import encoded, numbers
 from macal.problem import Problem, Split
 from macal.registry import UnknownName
 from macal.shapes import Indices, Outcomes, Rows
+from macal.tables.encoding import encoded, numbers
+from macal.tables.roles import named_by
 
 
 def _column(table: pd.DataFrame, name: Hashable) -> pd.Series:
@@ -123,7 +124,8 @@ def from_table(
     rehearsal, and its start is drawn as if nothing were known.
 
     Args:
-        table: a DataFrame, one row per unit; its index names the units, once each.
+        table: a DataFrame, one row per unit; its index names the units, once each. An index that only counts them is
+            replaced by numbers from 1, called ``row``.
         covariates: names of the columns to compare units by: numbers, truth values, text or pandas categories.
         treatment: name of the column that holds 0 (control) and 1 (treated), or truth values.
         reference: value of the treatment that the others are compared with, arm 0; the treatment may then have any two
@@ -154,6 +156,7 @@ def from_table(
             raise ValueError(f"{role} must be the name of one column, got {name!r}")
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise ValueError(f"seed must be an integer of at least 0, got {seed!r}")
+    table = named_by(table, None)
     _check_names(table, [*covariates, treatment, *([] if outcome is None else [outcome])])
     labels = [f"covariate {c!r}" for c in covariates]
     columns = {label: numbers(_column(table, c), label) for c, label in zip(covariates, labels, strict=True)}

@@ -8,6 +8,7 @@ leave open (:func:`spread`), by which a :class:`StoppingRule` ends a campaign.
 
 from macal.inference.balanced import draw_balanced
 from macal.inference.beliefs import EffectBelief, Spread, spread
+from macal.inference.ranks import rank_bounds
 from macal.inference.sampling import draw, inclusion
 from macal.inference.stopping import StoppingRule, gain_of
 from macal.inference.weighted import Estimate, average_effect, crossed_propensity, worth_for_ate
@@ -23,6 +24,7 @@ __all__ = [
     "draw_balanced",
     "gain_of",
     "inclusion",
+    "rank_bounds",
     "spread",
     "worth_for_ate",
 ]

@@ -72,13 +72,16 @@ class Estimate:
         return self.high - self.low
 
 
-def crossed_propensity(x: Covariates, t: Arms, seed: int = 0) -> Outcomes | PerArmChance:
+def crossed_propensity(
+    x: Covariates, t: Arms, seed: int = 0, weights: Outcomes | None = None
+) -> Outcomes | PerArmChance:
     """Chance of treatment of each unit by logistic regression on the others' folds, (n,); of each of several arms.
 
     Args:
         x: covariates, (n, d).
         t: treatment, (n,).
         seed: of the folds.
+        weights: people whom each unit stands for, (n,), 1 by default.
 
     Raises:
         ValueError: an arm has fewer units than there are folds.
@@ -89,7 +92,8 @@ def crossed_propensity(x: Covariates, t: Arms, seed: int = 0) -> Outcomes | PerA
         raise ValueError(f"each arm needs at least {FOLDS} units to estimate the chance of treatment, got {least}")
     z, chance = _standardised(x), np.empty((len(t), arms_of(t)))
     for rest, fold in _folds(t, seed):
-        chance[fold] = LogisticRegression(max_iter=1000).fit(z[rest], t[rest]).predict_proba(z[fold])
+        weight = None if weights is None else weights[rest] / weights.mean()
+        chance[fold] = LogisticRegression(max_iter=1000).fit(z[rest], t[rest], weight).predict_proba(z[fold])
     return chance.clip(TRIMMED, 1 - TRIMMED) if arms_of(t) > 2 else chance[:, 1].clip(TRIMMED, 1 - TRIMMED)
 
 
@@ -128,8 +132,17 @@ def average_effect(
     level: float = 0.95,
     seed: int = 0,
     arm: int = 1,
+    weights: Outcomes | None = None,
+    strata: Arms | None = None,
 ) -> Estimate:
     """Estimate the average effect over the population that the units are a sample of.
+
+    Units that were themselves drawn from a table, by chances of their own, are weighted by 1 over these; the interval
+    counts that draw, too:
+
+        variance = sum over strata h of W_h^2 s_h^2 / n_h + sum of W_h (mean_h - mean)^2 / N,
+
+    where W_h is the stratum's share of the N people in the table, n_h its units, s_h^2 the variance of their scores.
 
     Args:
         x: covariates of all units, (n, d).
@@ -142,6 +155,8 @@ def average_effect(
         level: chance of the interval to hold the true effect.
         seed: of the folds.
         arm: which is compared with the reference arm, 0, over everybody.
+        weights: people whom each unit stands for, (n,), 1 by default.
+        strata: stratum within which each unit was drawn with a chance in common, (n,); one by default.
 
     Raises:
         ValueError: arrays that do not fit together, chances out of range, or an arm with too few answers.
@@ -153,16 +168,30 @@ def average_effect(
             f"chances must be above 0 and at most 1, got {chances.min():g} to {chances.max():g}; leave out whoever"
             " could not be asked: the effect is then that of the others"
         )
-    e = crossed_propensity(x, t, seed) if propensity is None else np.asarray(propensity, np.float64)
+    weights = np.ones(len(x)) if weights is None else as_outcomes(weights, len(x), "weights")
+    strata = np.zeros(len(x), np.int64) if strata is None else strata
+    e = crossed_propensity(x, t, seed, weights) if propensity is None else np.asarray(propensity, np.float64)
     if e.shape not in [(len(x),)] * (arms_of(t) == 2) + [(len(x), arms_of(t))]:
         raise ValueError(f"propensity must be the chance of treatment of each unit, or of each arm, got {e.shape}")
     if not ((e > 0) & (e < 1)).all():
         raise ValueError(f"propensity must lie between 0 and 1, got {e.min():g} to {e.max():g}")
     score = scores(t, y, chances, e, _outcomes(x, t, y, regressor, seed), arm)
-    error = float(score.std(ddof=1) / np.sqrt(len(t)))
+    value, error = _stratified(score, weights, strata)
     reach = error * stdtrit(np.isfinite(y).sum() - 1, (1 + level) / 2)
-    value = float(score.mean())
     return Estimate(value, float(value - reach), float(value + reach), error)
+
+
+def _stratified(score: Outcomes, weights: Outcomes, strata: Arms) -> tuple[float, float]:
+    """Weighted mean of scores and its standard error; see :func:`average_effect`."""
+    number = np.unique(strata, return_inverse=True)[1]
+    n, total, whole = np.bincount(number), np.bincount(number, weights), weights.sum()
+    mean = np.bincount(number, weights * score) / total
+    value = float(total @ mean / whole)
+    left = np.bincount(number, np.square(score - mean[number])) / np.maximum(n - 1, 1)
+    left[n == 1] = score.var(ddof=1)  # of one unit nothing is known
+    share = total / whole
+    variance = np.sum(share**2 * left / n) + share @ np.square(mean - value) / whole
+    return value, float(np.sqrt(variance))
 
 
 def scores(

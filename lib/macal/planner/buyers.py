@@ -10,7 +10,7 @@ from macal.planner.demands import Money
 from macal.planner.gains import gains_of
 from macal.planner.ledger import Ledger
 from macal.planner.pair_buyer import PairBuyer
-from macal.planner.worth import Buyer, Purchase
+from macal.planner.worth import Buyer, Purchase, better
 from macal.shapes import Indices
 
 
@@ -29,6 +29,10 @@ class UnitBuyer(Buyer):
     def buy(self, ledger: Ledger, room: int) -> Purchase | None:
         """See :meth:`Buyer.buy`."""
         return self.single(ledger, *self._gains.now(), self._price)
+
+    def ahead(self, ledger: Ledger, units: Indices) -> Indices:
+        """See :meth:`Buyer.ahead`."""
+        return better(ledger, int(units[0]), *self._gains.now(), self._price)
 
     def add(self, units: Indices) -> None:
         """See :meth:`Buyer.add`."""
@@ -63,6 +67,10 @@ class Drawer(Buyer):
                 self.add(bought)
                 return Purchase(bought, 0.0)
         return None
+
+    def ahead(self, ledger: Ledger, units: Indices) -> Indices:
+        """See :meth:`Buyer.ahead`: where the draw decides, nobody is worth more."""
+        return units[:0]
 
     def add(self, units: Indices) -> None:
         """See :meth:`Buyer.add`."""

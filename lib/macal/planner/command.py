@@ -1,6 +1,7 @@
 """The commands of the planner: plan, observe, replan, estimate."""
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,18 +10,46 @@ from typing import Any
 import pandas as pd
 
 from macal import acquisition
-from macal.campaigns import atomic
 from macal.inference import StoppingRule
-from macal.planner import frames, record
+from macal.planner import record
 from macal.planner.estimates import Findings
-from macal.planner.large import bytes_of, plan_large
 from macal.planner.people import CLUSTER_RULES, Columns
-from macal.planner.planner import Planner
+from macal.planner.planner import MEMORY, Planner
 from macal.planner.policy import DRAWS, PAY, Policy
 from macal.planner.report import document, overlap
-from macal.scale.zarr import is_zarr
+from macal.storage import atomic
+from macal.tables import frames
+from macal.tables.roles import Said, read_as
+from macal.tables.sample import Sample
+from macal.tables.summary import summarised, typed
 
+_KIND = "COLUMN=number, category, date or ignore"
 PLAN = "plan whom to ask under a budget: from a table to a table"
+
+
+_MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
+_COPIES = 3  # of a table in memory that a plan needs
+
+
+def bytes_of(text: str) -> float:
+    """Read an amount of memory, as ``8GB``.
+
+    Raises:
+        ArgumentTypeError: it is none.
+
+    >>> bytes_of("1.5 GB")
+    1500000000.0
+    """
+    found = _MEMORY.fullmatch(text.strip())
+    if not found or not float(found[1]):
+        raise argparse.ArgumentTypeError(f"memory must be a number of bytes, as 8GB or 500MB, got {text!r}")
+    return float(found[1]) * 1000 ** " kmgt".index(found[2].lower() or " ")
+
+
+def _sample(text: str) -> int | str:
+    if text != "all" and not text.isdigit():
+        raise argparse.ArgumentTypeError(f"a sample is a number of people, or all, got {text!r}")
+    return text if text == "all" else int(text)
 
 
 def _number_or_column(text: str) -> float | str:
@@ -40,6 +69,11 @@ def _pair(text: str) -> tuple[str, Any]:
 def add_to(commands: Any) -> None:
     """Add the planner's commands to a parser's."""
     _add_plan(commands.add_parser("plan", help=PLAN, description=PLAN))
+    text = "show what the columns of a table are taken for"
+    command = commands.add_parser("roles", help=text, description=text)
+    command.add_argument("table", type=Path, help="CSV or Parquet file, or Zarr group, one row per unit")
+    command.add_argument("--id", dest="identifier", help="column that names the units")
+    command.add_argument("--kind", dest="kinds", type=_pair, action="append", help=_KIND)
     text = "take answers into a campaign: a table of names and outcomes, missing for who will not answer"
     command = commands.add_parser("observe", help=text, description=text)
     _files(command)
@@ -76,9 +110,14 @@ def _reported(command: argparse.ArgumentParser) -> None:
 
 def _large(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
-    add("--scheduler", help='Parquet or Zarr out of memory, on Dask: "local", or the address of a scheduler')
-    add("--memory", help="of a plan out of memory: 8GB (default), 500MB")
-    add("--tolerance", type=float, help="of such a plan: how far from the best a pick may be (default: told only)")
+    add(
+        "--sample", type=_sample, help="people among whom a plan is made, or all (default: by rule and table)"
+    )
+    add("--memory", type=bytes_of, help="plan from a sample, by one pass in so much: 8GB")
+    add("--scheduler", help='of that pass: "local" for a Dask cluster started here, or the address of one')
+    add("--workers", type=int, help="of that pass: processes (default: one for each processor)")
+    text = "whether a plan from a sample is audited (default: where the table was not read whole)"
+    add("--audit", action=argparse.BooleanOptionalAction, help=text)
 
 
 def _add_plan(command: argparse.ArgumentParser) -> None:
@@ -91,7 +130,7 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     _reported(command)
     add("--id", dest="identifier", help="column that names the units")
     add("--covariates", type=lambda text: text.split(","), help="columns to compare units by, A,B,C (default: guessed)")
-    add("--kind", dest="kinds", type=_pair, action="append", help="COLUMN=number, category, date or ignore")
+    add("--kind", dest="kinds", type=_pair, action="append", help=_KIND)
     add("--reference", help="value of the treatment that others are compared with; it may then have two and more")
     add("--outcome", help="column: outcomes that are known already, others missing")
     add("--cost", type=_number_or_column, help="of asking a unit: a column or a number (default: 1)")
@@ -120,37 +159,47 @@ def plan(options: argparse.Namespace) -> None:
     given |= {k: dict(given[k]) for k in ("kinds", "parameters") if k in given}
     if "batch_cost" in given:
         given.setdefault("batch_size", None)
-    large = any(value is not None for value in (options.scheduler, options.memory, options.tolerance))
-    if large or is_zarr(options.table):
-        _plan_large(options, given)
-        return
     planner = Planner(**given)
-    table = planner.plan(frames.read(options.table))
+    people = _people(options, planner)
+    table = planner.plan(people)
     print(planner.people.roles.shown(planner.columns.named()).to_string(), end="\n\n")
+    audit = isinstance(people, Sample) if options.audit is None else options.audit
+    if audit and planner.is_sampled:
+        print(*planner.audit().told(), sep="\n", end="\n\n")
     _keep(planner, table, options.output, options.campaign, options.report)
 
 
-def _plan_large(options: argparse.Namespace, given: dict[str, Any]) -> None:
-    """Plan out of memory; print the columns' roles and what the plan may have lost."""
-    if options.campaign or options.report:
-        raise ValueError("--campaign and --report need the whole table in memory; leave them out")
-    columns = Columns(**{k: v for k, v in given.items() if k in Columns.__dataclass_fields__})
-    policy = Policy(**{k: v for k, v in given.items() if k in Policy.__dataclass_fields__})
-    said = {"memory": options.memory and bytes_of(options.memory), "tolerance": options.tolerance}
-    chosen = {name: value for name, value in said.items() if value is not None}
-    found = plan_large(options.table, columns, policy, options.scheduler, **chosen)
-    atomic.write({options.output: frames.written(found.people, options.output)})
-    print(found.roles.to_string(), end="\n\n")
-    within = found.people["within"]
-    print(f"{len(within)} people, {found.people['cost'].sum():,.10g} of {policy.budget:,.10g}: {options.output}")
-    print(f"no pick is more than {within.max():.3g} below the best, {(within == 0).mean():.0%} are the best")
+def _people(options: argparse.Namespace, planner: Planner) -> pd.DataFrame | Sample:
+    """Read a table whole, or draw a sample of one that is larger than memory, or that is to be passed over."""
+    how = {name: getattr(options, name) for name in ("memory", "scheduler", "workers")}
+    how = {name: value for name, value in how.items() if value is not None}
+    large = options.sample != "all" and _COPIES * frames.opened(options.table).size > MEMORY
+    if how or large:
+        return planner.sample(options.table, **how)
+    return frames.read(options.table)
+
+
+def roles(options: argparse.Namespace) -> None:
+    """Print what the columns of a table are taken for."""
+    said = Said(identifier=options.identifier, kinds=dict(options.kinds or ()))
+    named = {"identifier": options.identifier} if options.identifier else {}
+    print(read_as(frames.read(options.table), said)[1].shown(named).to_string())
+
+
+def _loaded(options: argparse.Namespace) -> Planner:
+    """Take up a campaign; one that was planned on a sample has it in its file."""
+    content = record.read(options.campaign)
+    if content.get("sample"):
+        return Planner.load(options.campaign, None)
+    return Planner.load(options.campaign, frames.read(options.table))
 
 
 def observe(options: argparse.Namespace) -> None:
     """Take the answers of a file into a campaign's."""
-    planner = Planner.load(options.campaign, frames.read(options.table))
-    answers = frames.read(options.answers)
+    planner = _loaded(options)
     name = planner.people.table.index.name
+    answers = frames.read(options.answers)
+    answers = pd.DataFrame({c: typed(answers[c], summarised(answers[c]), c == name) for c in answers})
     if name not in answers:
         raise ValueError(f"{options.answers} has no column {name!r}, which names the units in the table")
     others = [column for column in answers if column != name]
@@ -169,14 +218,14 @@ def observe(options: argparse.Namespace) -> None:
 def replan(options: argparse.Namespace) -> None:
     """Plan the rounds that are to come anew."""
     _not_there([options.output, options.report], options.replace)
-    planner = Planner.load(options.campaign, frames.read(options.table))
+    planner = _loaded(options)
     _keep(planner, planner.replan(), options.output, options.campaign, options.report)
 
 
 def estimate(options: argparse.Namespace) -> None:
     """Write every estimated effect; print the average, the outlook, and what the rule says."""
     _not_there([options.output, options.report], options.replace)
-    planner = Planner.load(options.campaign, frames.read(options.table))
+    planner = _loaded(options)
     given, several = {name: getattr(options, name) for name in ("width", "gain")}, len(planner.people.arms) > 2
     rule = StoppingRule(**given) if any(value is not None for value in given.values()) else None
     arms = planner.arms_told or planner.people.arms[1:]
@@ -226,6 +275,7 @@ def _keep(planner: Planner, table: pd.DataFrame, output: Path, campaign: Path | 
 
 
 COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
+    "roles": roles,
     "plan": plan,
     "observe": observe,
     "replan": replan,

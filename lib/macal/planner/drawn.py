@@ -96,8 +96,10 @@ def _size(people: People, rules: Policy, ranked: GreedyPlan) -> Outcomes:
     """What chances within a stratum are proportional to, but for the uniform share, (n,)."""
     if rules.draw == "effect":
         x, t = people.problem.pool.x.astype(np.float64), people.problem.pool.t
-        return worth_for_ate(crossed_propensity(x, t, rules.seed), t) / np.sqrt(people.cost / people.cost.min())
-    picks = np.concatenate([_NOBODY, *ranked.batches()])
+        chance = np.ones(len(people)) if people.phase is None else people.phase.chances
+        worth = worth_for_ate(crossed_propensity(x, t, rules.seed, 1 / chance), t) / chance
+        return worth / np.sqrt(people.cost / people.cost.min())
+    picks = np.concatenate([_NOBODY, *ranked.rounds().filled])
     return np.isin(np.arange(len(people)), picks).astype(float)
 
 

@@ -9,7 +9,6 @@ import pandas as pd
 from macal import models
 from macal.inference import EffectBelief, Estimate, Spread, StoppingRule, average_effect, spread
 from macal.inference.weighted import LEAST
-from macal.planner import frames
 from macal.planner.answers import chance
 from macal.planner.drawn import Lottery, drawn, lottery
 from macal.planner.greedy import GreedyPlan
@@ -18,6 +17,7 @@ from macal.planner.policy import Policy
 from macal.problem import Split
 from macal.registry import UnknownName
 from macal.shapes import Indices, Outcomes
+from macal.tables import frames
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,14 +172,18 @@ class Estimates:
         # the rounds are in random order: of the draw, those asked are a random part
         chances[units] = len(out) / len(plan) / out["weight"].to_numpy()
         rows = np.setdiff1d(np.arange(len(people)), np.setdiff1d(people.excluded, people.problem.start))
-        y = np.where(seen, y, np.nan)
-        return average_effect(pool.x[rows], pool.t[rows], y[rows], chances[rows], arm=arm)
+        y, phase = np.where(seen, y, np.nan), people.phase
+        if phase is None:
+            return average_effect(pool.x[rows], pool.t[rows], y[rows], chances[rows], arm=arm)
+        chances[units] /= phase.chances[units]
+        drawn = {"weights": phase.weights[rows], "strata": phase.cells[rows]}
+        return average_effect(pool.x[rows], pool.t[rows], y[rows], chances[rows], arm=arm, **drawn)
 
     def _batches(self, task: GreedyPlan) -> list[Indices]:
         """Rounds of a plan that are to come: a draw is made once."""
         people, rules, plan = self.people, self.rules, self._plan
         if rules.draw is None:
-            return task.batches()
+            return task.rounds().filled
         if plan is not None:
             later = plan[plan["round"] > self.asked]
             return [people.places(rows.index, "the plan") for _, rows in later.groupby("round")]
@@ -191,7 +195,8 @@ class Estimates:
         if self.rules.draw is None:
             return {}
         if self._plan is None:
-            return {"weight": 1 / self._lottery.chances[units]}
+            phase = self.people.phase
+            return {"weight": (1 if phase is None else phase.weights[units]) / self._lottery.chances[units]}
         return {"weight": self._plan["weight"].loc[self.people.table.index[units]].to_numpy()}
 
 

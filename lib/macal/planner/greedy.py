@@ -41,20 +41,28 @@ class Rounds:
         size: labels per round; None for any number.
         spend: money per round; None for any sum.
         batches: units of each round, in the order in which they were bought.
+        purchases: units that were bought at once, and whether the criterion's gain per cost chose them.
     """
 
     cost: Money
     size: int | None
     spend: float | int | None
     batches: list[list[int]] = field(default_factory=lambda: [[]])
+    purchases: list[tuple[np.ndarray, bool]] = field(default_factory=list)
+
+    @property
+    def filled(self) -> list[np.ndarray]:
+        """Units of each round in which somebody is bought."""
+        return [np.array(batch, np.int64) for batch in self.batches if batch]
 
     @property
     def room(self) -> int:
         """Labels that fit into the present round, or into the next one where it is full; 2 where any number does."""
         return 2 if self.size is None else self.size - len(self.batches[-1]) or self.size
 
-    def add(self, units: Indices) -> None:
+    def add(self, units: Indices, chosen: bool = True) -> None:
         """Put what was bought at once into the present round, or into a new one."""
+        self.purchases.append((units, chosen))
         batch = [*self.batches[-1], *units.tolist()]
         full = self.size is not None and len(batch) > self.size
         full |= self.spend is not None and self.cost[batch].sum() > self.spend * (1 + 1e-9)
@@ -90,7 +98,7 @@ class GreedyPlan:
     size: int | None
     spend: float | int | None
 
-    def batches(self) -> list[Indices]:
+    def rounds(self) -> Rounds:
         """Choose the rounds of the plan, each in the order of purchase.
 
         Raises:
@@ -99,15 +107,15 @@ class GreedyPlan:
         """
         if len(self.demands) == 1 and (self.price == 1).all():
             return self._plain()
-        batches, value, ceiling = self.greedy()
+        chosen, value, ceiling = self.greedy()
         if ceiling > value:
-            ledger, rounds, rule = self._begin(np.ones_like(self.price))
+            ledger, rounds, rule = self.begin(np.ones_like(self.price))
             dear = rule.buy(ledger, rounds.room)
             if dear and dear.gain > value:
                 return self.greedy(dear.units)[0]
-        return batches
+        return chosen
 
-    def _begin(self, price: Money, dear: Rows = _NOBODY) -> tuple[Ledger, Rounds, Buyer]:
+    def begin(self, price: Money, dear: Rows = _NOBODY) -> tuple[Ledger, Rounds, Buyer]:
         """Begin to buy, those first who must be."""
         most = np.inf if self.spend is None else self.spend * (1 + 1e-9)
         ledger = Ledger(self.demands, self.cost, self.state.labelled, self.clusters, most)
@@ -115,22 +123,34 @@ class GreedyPlan:
         for unit in dict.fromkeys([*self.first, *dear]):
             if ledger.open[unit] and len(bought := ledger.buy(np.array([unit]))):
                 rule.add(bought)
-                rounds.add(bought)
+                rounds.add(bought, chosen=False)
         return ledger, rounds, rule
 
-    def _plain(self) -> list[Indices]:
+    def _plain(self) -> Rounds:
         """Plan as :func:`macal.schedule` does: labels cost the same, and money is all that is demanded."""
         labels = min(_affordable(self.demands[0].high[0], self.cost[0]), len(self.state.unlabelled))
         most = [self.size, None if self.spend is None else _affordable(self.spend, self.cost[0])]
         size = as_batch_size(min((k for k in most if k is not None), default=max(labels, 2)), self.criterion)
-        sizes, batches = [min(size, labels - k) for k in range(0, labels, size)], []
+        sizes = [min(size, labels - k) for k in range(0, labels, size)]
+        rounds = Rounds(self.cost, self.size, self.spend, [])
         with progress(labels, "planning", "label") as bar:
             for batch in self.criterion.plan(self.state, sizes):
-                batches.append(batch)
+                rounds.batches.append(batch.tolist())
+                rounds.purchases += [(units, True) for units in self._at_once(batch)]
                 bar.update(len(batch))
-        return batches
+        return rounds
 
-    def greedy(self, dear: Rows = _NOBODY) -> tuple[list[Indices], float, float]:
+    def _at_once(self, batch: Indices) -> list[np.ndarray]:
+        """A batch as it was bought: pairs of the reference arm and another, where the criterion pairs, else units."""
+        t, k, found = self.state.t, 0, list[np.ndarray]()
+        while k < len(batch):
+            pair = self.criterion.least == 2 and k + 1 < len(batch) and 0 in t[batch[k : k + 2]]
+            step = 1 + (pair and t[batch[k]] != t[batch[k + 1]])
+            found.append(batch[k : k + step])
+            k += step
+        return found
+
+    def greedy(self, dear: Rows = _NOBODY) -> tuple[Rounds, float, float]:
         """Choose the rounds by gain per cost.
 
         Args:
@@ -139,14 +159,14 @@ class GreedyPlan:
         Returns:
             The rounds; the sum of the gains above 0; a bound of any single gain at the beginning.
         """
-        ledger, rounds, rule = self._begin(self.price, dear)
+        ledger, rounds, rule = self.begin(self.price, dear)
         value, whole, ceiling = 0.0, ledger.left(), rule.ceiling(ledger)
         with progress(1000, "planning", "per mille") as bar:
             while purchase := rule.buy(ledger, rounds.room):
                 rounds.add(purchase.units)
                 value += max(purchase.gain, 0.0)
                 bar.update(int(1000 * (1 - ledger.left() / whole)) - bar.n)
-        return [np.array(batch, np.int64) for batch in rounds.batches if batch], value, ceiling
+        return rounds, value, ceiling
 
 
 def _affordable(money: float, cost: float) -> int:

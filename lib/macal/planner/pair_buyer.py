@@ -18,7 +18,7 @@ from macal.planner.feasible import Members
 from macal.planner.gains import Nearest
 from macal.planner.ledger import Ledger
 from macal.planner.offers import Offers, candidates
-from macal.planner.worth import Buyer, Purchase
+from macal.planner.worth import Buyer, Purchase, above, better, worth
 from macal.shapes import Indices, Outcomes
 
 
@@ -79,6 +79,21 @@ class PairBuyer(Buyer):
             if not self._list(ledger, arm):
                 return None
         return None
+
+    def ahead(self, ledger: Ledger, units: Indices) -> Indices:
+        """See :meth:`Buyer.ahead`."""
+        if len(units) < 2 or 0 not in self._t[units[:2]] or self._t[units[0]] == self._t[units[1]]:
+            return better(ledger, int(units[0]), *self._near.now(), self._price)
+        m, found = self._novelties(), []
+        for unit, partner in (units[:2], units[1::-1]):
+            mine = np.flatnonzero(self._t == self._t[unit])
+            distance = self._near.metric(self._near.exactly(int(partner), mine))
+            value = np.full(len(self._t), -np.inf)
+            gain = m[mine] + m[partner] - self._alpha * distance
+            value[mine] = worth(gain, self._price[mine] + self._price[partner])
+            may = ledger.open & ledger.together(int(partner))
+            found.append(np.flatnonzero(may & above(value, value[unit])))
+        return np.unique(np.concatenate(found))
 
     def add(self, units: Indices) -> None:
         """See :meth:`Buyer.add`."""

@@ -10,10 +10,12 @@ import pandas as pd
 from macal.datasets import from_table
 from macal.datasets.table import arm_names
 from macal.planner.demands import Demand, Money, Quota, at_most, left_out, must_be_in, one_of_each, whole
-from macal.planner.roles import Roles, guess, prepared
 from macal.problem import Problem, Split
 from macal.registry import UnknownName
 from macal.shapes import Arms, Indices, Rows
+from macal.tables.encoding import encoded, numbers
+from macal.tables.roles import Roles, Said, prepared, read_as
+from macal.tables.sample import Phase, Sample
 
 CLUSTER_RULES = ("whole", "one")
 _FEW = 20  # values of a treatment, more of which are a number that was taken for one
@@ -57,6 +59,24 @@ class Columns:
         roles = ("treatment", "identifier", "outcome", "cost", "response", "cluster", "exclude", "include")
         return {role: value for role in roles if isinstance(value := getattr(self, role), str)}
 
+    def said(self) -> Said:
+        """What that says to whoever guesses what the columns are."""
+        others = frozenset(column for role, column in self.named().items() if role != "identifier")
+        covariates = None if self.covariates is None else tuple(self.covariates)
+        return Said(others, self.identifier, covariates, self.kinds)
+
+    def check(self) -> None:
+        """Refuse names that the plan needs, and two roles for one column.
+
+        Raises:
+            ValueError: which.
+        """
+        named = self.named()
+        if "round" in named.values() or self.treatment in ("cost", "response", "reserve"):
+            raise ValueError("'round', 'cost', 'response' and 'reserve' are columns of the plan; rename yours")
+        if twice := {c for c in named.values() if list(named.values()).count(c) > 1}:
+            raise ValueError(f"column {min(twice)!r} has two roles: {', '.join(r for r in named if named[r] in twice)}")
+
 
 @dataclass(frozen=True, eq=False)
 class People:
@@ -72,6 +92,7 @@ class People:
         table: the caller's, by the units' names.
         roles: what its columns are.
         arms: value of the treatment in each arm, the reference first.
+        phase: how they came into a sample, where they are one.
     """
 
     problem: Problem
@@ -83,25 +104,29 @@ class People:
     table: pd.DataFrame
     roles: Roles
     arms: Sequence[Any] = (0, 1)
+    phase: Phase | None = None
 
     @classmethod
-    def of(cls, table: pd.DataFrame, columns: Columns) -> "People":
-        """Read a table.
+    def of(cls, table: pd.DataFrame | Sample, columns: Columns) -> "People":
+        """Read a table, or a sample of one.
 
         Raises:
             UnknownName: a column that it does not have.
             ValueError: a column that cannot be what it is said to be; which rows, and what to do.
         """
-        named = columns.named()
-        if "round" in named.values() or columns.treatment in ("cost", "response", "reserve"):
-            raise ValueError("'round', 'cost', 'response' and 'reserve' are columns of the plan; rename yours")
-        if twice := {c for c in named.values() if list(named.values()).count(c) > 1}:
-            raise ValueError(f"column {min(twice)!r} has two roles: {', '.join(r for r in named if named[r] in twice)}")
-        others = [column for role, column in named.items() if role != "identifier"]
-        roles = guess(table, others, columns.identifier, columns.covariates, columns.kinds)
+        columns.check()
+        if isinstance(table, Sample):
+            return cls._read(table.table, columns, table.roles, table.phase)
+        table, roles = read_as(table, columns.said())
+        return cls._read(table, columns, roles)
+
+    @classmethod
+    def _read(
+        cls, table: pd.DataFrame, columns: Columns, roles: Roles, phase: Phase | None = None, scale: Rows | None = None
+    ) -> "People":
+        """Read a table by its units' names; scales are those of all rows, or of some."""
         if not roles.kinds:
             raise ValueError("no column is left to compare people by; name covariates, or say what the columns are")
-        table = _by_name(table, roles.identifier)
         covariates = prepared(table, roles, columns.kinds or {})
         given = covariates.assign(**{c: table[c] for c in (columns.treatment, columns.outcome) if c is not None})
         known = columns.outcome is not None and table[columns.outcome].notna().any()
@@ -111,16 +136,46 @@ class People:
         arms = _arms(table[columns.treatment], columns)
         start |= {"reference": columns.reference}
         problem = from_table(given, list(roles.kinds), columns.treatment, columns.outcome if known else None, **start)
+        if scale is not None:
+            own = {c: numbers(covariates[c], str(c)) for c in covariates}
+            problem = replace(problem, pool=replace(problem.pool, x=encoded(own, scale)))
         response = _numbers(table, columns.response, "response")
         response[problem.start] = 1.0
         if (response > 1).any():
             raise ValueError(f"a chance to answer must be at most 1, got {response.max():g} in {columns.response!r}")
         cost, clusters = _numbers(table, columns.cost, "cost"), _codes(table, columns.cluster)
         marked = (_marked(table, column) for column in (columns.exclude, columns.include))
-        return cls(problem, cost, response, clusters, *marked, table, roles, arms)
+        return cls(problem, cost, response, clusters, *marked, table, roles, arms, phase)
 
     def __len__(self) -> int:
         return len(self.cost)
+
+    def part(self, rows: Indices, phase: Phase | None) -> "People":
+        """Some of the units, in the order of the rows given.
+
+        Args:
+            rows: places of the units, (k,).
+            phase: how they came to be chosen, (k,).
+        """
+        place = np.full(len(self), -1)
+        place[rows] = np.arange(len(rows))
+        start, excluded, included = (
+            place[units][place[units] >= 0] for units in (self.problem.start, self.excluded, self.included)
+        )
+        problem = replace(self.problem, pool=self.problem.pool[rows], start=start)
+        parts = (self.cost[rows], self.response[rows], self.clusters[rows], excluded, included, self.table.iloc[rows])
+        return People(problem, *parts, self.roles, self.arms, phase)
+
+    def beside(self, others: pd.DataFrame, columns: Columns) -> "People":
+        """The units, and after them others of the same population, encoded by the scales of the first.
+
+        Args:
+            others: rows of the same table, by name; whoever is among the units is left out.
+            columns: what the columns are.
+        """
+        others = others[~others.index.isin(self.table.index)]
+        table = pd.concat([self.table, others])
+        return People._read(table, columns, self.roles, None, np.arange(len(self)))
 
     def contrast(self, arm: int) -> tuple["People", Indices]:
         """The units of an arm and of the reference arm, as treated and controls, and their places among all, (k,)."""
@@ -139,6 +194,8 @@ class People:
             UnknownName: the table has no such unit.
         """
         names = list(names)
+        if pd.api.types.is_string_dtype(self.table.index.dtype):
+            names = [str(name) if isinstance(name, (int, np.integer)) else name for name in names]
         places = self.table.index.get_indexer(pd.Index(names, dtype=object if not names else None))
         if (places < 0).any():
             raise UnknownName(f"unit in {what}", names[int(places.argmin())], map(str, self.table.index[:20]))
@@ -208,26 +265,6 @@ def _arms(treatment: pd.Series, columns: Columns) -> list[Any]:
             " them the others are compared with: the reference (--reference on the command line)"
         )
     return [0, 1]
-
-
-def _by_name(table: pd.DataFrame, identifier: str | None) -> pd.DataFrame:
-    if identifier is None:
-        unnamed = isinstance(table.index, pd.RangeIndex) and table.index.name is None
-        return table.set_axis(pd.RangeIndex(1, len(table) + 1, name="row")) if unnamed else table
-    names = table[identifier]
-    if names.isna().any():
-        raise ValueError(
-            f"column {identifier!r} must name each unit, and {int(names.isna().sum())} have no name, the first in row"
-            f" {int(names.isna().to_numpy().argmax()) + 1}"
-        )
-    if names.duplicated().any():
-        again = names[names.duplicated()].iloc[0]
-        rows = np.flatnonzero(names == again)[:2] + 1
-        raise ValueError(
-            f"column {identifier!r} names {again} more than once, in rows {rows[0]} and {rows[1]}; a unit must have one"
-            " row: remove the others, or name a column that tells them apart"
-        )
-    return table.set_index(identifier)
 
 
 def _numbers(table: pd.DataFrame, given: str | float | int, what: str) -> Money:

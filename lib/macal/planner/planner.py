@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,10 @@ import pandas as pd
 from macal import acquisition
 from macal.acquisition import PoolState
 from macal.acquisition.base import check_arms
-from macal.campaigns import atomic, provenance
-from macal.planner import frames, record
+from macal.campaigns import provenance
+from macal.planner import record
 from macal.planner.answers import outcome_of
+from macal.planner.audit import Audit, Made, audited
 from macal.planner.estimates import Estimates, Findings
 from macal.planner.greedy import GreedyPlan
 from macal.planner.people import Columns, People
@@ -24,6 +25,15 @@ from macal.planner.report import document
 from macal.planner.reserves import NOBODY, reserves
 from macal.registry import UnknownName
 from macal.shapes import Indices, Rows
+from macal.storage import atomic
+from macal.storage.workers import executor, processors
+from macal.tables import frames
+from macal.tables.sample import Sample, Wanted, rivals_of, sampled, searched
+
+MEMORY = 8e9  # bytes that a plan may take
+PROCESS = 5e8  # bytes of a process that has done nothing yet
+JOBS = 4  # of each worker
+RIVALS = 10_000
 
 
 class Planner(Estimates):
@@ -38,6 +48,7 @@ class Planner(Estimates):
     Attributes:
         answers: outcome of each unit who has answered, by name; None for one who will not.
         asked: rounds that have been asked.
+        audited: what :meth:`audit` has found.
 
     Raises:
         UnknownName: an unknown option.
@@ -66,12 +77,14 @@ class Planner(Estimates):
         self.asked = 0
         self._plan: pd.DataFrame | None = None
         self._table: Any = None
+        self._made: Made | None = None
+        self.audited: Audit | None = None
 
     def plan(self, table: Any) -> Any:
         """Plan whom to ask.
 
         Args:
-            table: one row per unit: a DataFrame of pandas, polars or Arrow.
+            table: one row per unit: a DataFrame of pandas, polars or Arrow, or a :class:`~macal.tables.Sample`.
 
         Returns:
             One row per unit, in the order in which they are to be asked, in the kind of ``table``: her name (the index
@@ -86,7 +99,7 @@ class Planner(Estimates):
         """
         self._table = table
         self.__dict__.pop("people", None)
-        self.answers, self.asked, self._plan = {}, 0, None
+        self.answers, self.asked, self._plan, self.audited = {}, 0, None, None
         plan = self.replan()
         if not len(plan):
             cheapest = self.people.cost.min()
@@ -102,7 +115,8 @@ class Planner(Estimates):
         """
         if self._table is None:
             raise ValueError("nothing is planned yet; plan(table) comes first")
-        return People.of(frames.as_pandas(self._table), self.columns)
+        sample = isinstance(self._table, Sample)
+        return People.of(self._table if sample else frames.as_pandas(self._table), self.columns)
 
     def observe(self, answers: Any, through: int | None = None) -> None:
         """Take answers, in any order and number; who has none yet is waited for.
@@ -153,7 +167,8 @@ class Planner(Estimates):
 
         Args:
             path: of the file.
-            table: that it was planned on; the order of its rows does not matter.
+            table: that it was planned on; the order of its rows does not matter. A campaign that was planned on a
+                sample holds that sample, and needs no table.
 
         Raises:
             OSError: the file cannot be read.
@@ -161,6 +176,7 @@ class Planner(Estimates):
             ValueError: another table.
         """
         content = record.read(Path(path))
+        table = record.sample_of(content["sample"]) if content.get("sample") else table
         options = content["columns"] | content["policy"]
         planner = cls(options.pop("treatment"), options.pop("budget"), **options)
         planner._table, planner.asked = table, content["asked"]
@@ -173,6 +189,7 @@ class Planner(Estimates):
         plan = {c: pd.Series(v, dtype=object if c == "reserve" else None) for c, v in content["plan"].items()}
         planner._plan = pd.DataFrame(plan).set_index("unit").rename_axis(names)
         planner.answers = dict(content["answers"])
+        planner.audited = Audit(**content["audit"]) if content.get("audit") else None
         return planner
 
     def content(self) -> dict[str, Any]:
@@ -192,6 +209,8 @@ class Planner(Estimates):
             "plan": rows | {"unit": [record.name_of(unit) for unit in rows["unit"]]},
             "answers": [[record.name_of(unit), outcome] for unit, outcome in self.answers.items()],
             "asked": self.asked,
+            "sample": record.content_of(self._table) if isinstance(self._table, Sample) else None,
+            "audit": asdict(self.audited) if self.audited else None,
             "made by": provenance.origin() | {p: metadata.version(p) for p in ("numpy", "pandas", "scipy", "torch")},
         }
 
@@ -238,8 +257,18 @@ class Planner(Estimates):
         told = [name for name, outcome in self.answers.items() if outcome is not None]
         refused = people.places([name for name, outcome in self.answers.items() if outcome is None], "the plan")
         known = np.concatenate([people.problem.start, people.places([*told, *waiting], "the plan")])
-        task = self._task(known, refused, rules.budget - self.spent())
-        parts = [self._rows(batch, k) for k, batch in enumerate(self._batches(task), self.asked + 1)]
+        money = rules.budget - self.spent()
+        some, rows = self._searched(np.concatenate([known, refused]))
+        place = np.full(len(people), -1)
+        place[rows] = np.arange(len(rows))
+        task = self._task(some, place[known], place[refused], money)
+        self._made = None
+        if rules.draw is None:
+            rounds = task.rounds()
+            batches, self._made = rounds.filled, Made(some, place[known], place[refused], money, rounds.purchases)
+        else:
+            batches = self._batches(task)
+        parts = [self._rows(rows[batch], k) for k, batch in enumerate(batches, self.asked + 1)]
         new = pd.concat(parts) if parts else self._rows(refused[:0], 0)
         if self._uncertain:
             still = [] if old is None else old["reserve"].dropna()
@@ -248,15 +277,85 @@ class Planner(Estimates):
         self._plan = new if old is None else pd.concat([old, new])
         return frames.like(self._plan.copy(), self._table)
 
+    def sample(
+        self, path: Path | str, memory: float = MEMORY, scheduler: str | None = None, workers: int | None = None
+    ) -> Sample:
+        """Draw the sample that a plan of a table needs which is larger than memory, by one pass over it.
+
+        Args:
+            path: of a CSV or Parquet file, of a folder of Parquet files, or of a Zarr group.
+            memory: of this process and all that it starts, bytes.
+            scheduler: None for processes of this machine, "local" for a Dask cluster started here, or one's address.
+            workers: processes that are started here; one for each processor by default.
+
+        Raises:
+            OSError: there is no such file.
+            UnknownName: a column that the table does not have.
+            ValueError: a column that cannot be what it is said to be; a part that is damaged, or too large.
+        """
+        self.columns.check()
+        table, workers = frames.opened(Path(path)), workers or processors()
+        share = memory / (1 + (workers if workers > 1 or scheduler == "local" else 0))
+        if share < PROCESS:
+            least = PROCESS * memory / share
+            raise ValueError(f"memory must be at least {least / 1e9:g}GB here, got {memory / 1e9:g}GB")
+        table.check_memory(share - PROCESS)
+        with executor(scheduler, workers, share) as calls:
+            wanted = self.wanted(self.rules.sampled, RIVALS)
+            return sampled(table, self.columns.said(), wanted, calls, JOBS * workers)
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether the plan that was made last was made among a sample."""
+        return self._made is not None and self._made.people.phase is not None
+
+    def audit(self) -> Audit:
+        """Audit the plan that was made last, among a sample; see :mod:`macal.planner.audit`.
+
+        Raises:
+            ValueError: nothing was planned among a sample here, or by a rule that does not say what units are worth.
+        """
+        made = self._made
+        if made is None or not self.is_sampled:
+            raise ValueError("there is nothing to audit: a plan that is not drawn is made here first, among a sample")
+        own = isinstance(self._table, Sample)
+        rivals = self._table.rivals if own else rivals_of(self.people.table, self.wanted(1, RIVALS))
+        task = partial(self._task, money=made.money)
+        self.audited = audited(made, made.people.beside(rivals, self.columns), task)
+        return self.audited
+
     @property
     def _uncertain(self) -> bool:
         return self.columns.response != 1
 
-    def _task(self, known: Indices, refused: Rows, money: float) -> GreedyPlan:
-        people, rules = self.people, self.rules
+    def wanted(self, size: int, rivals: int) -> Wanted:
+        """The sample of a table that a plan needs.
+
+        Args:
+            size: units of the sample.
+            rivals: units of the second one, which audits the plan.
+        """
+        columns, rules = self.columns, self.rules
+        by = tuple(dict.fromkeys([columns.treatment, *(quota.column for quota in rules.parsed)]))
+        cluster = columns.cluster if rules.cluster_rule == "whole" else None
+        most = max((int(np.ceil(q.number)) for q in rules.parsed if q.least and not q.share), default=0)
+        others = (columns.outcome, columns.exclude, columns.include)
+        return Wanted(size, rivals, rules.seed, by, *others, cluster, 2 * most)
+
+    def _searched(self, needed: Rows) -> tuple[People, Indices]:
+        """The people among whom a plan is made, all or a sample that holds whoever is needed; their places, (k,)."""
+        people, most = self.people, self.rules.searched
+        if people.phase is not None or len(people) <= most:
+            return people, np.arange(len(people))
+        rows, phase = searched(people.table, self.wanted(int(most), 0), needed)
+        return people.part(rows, phase), rows
+
+    def _task(self, people: People, known: Indices, refused: Rows, money: float, **seen: Any) -> GreedyPlan:
+        rules = self.rules
         spread = np.random.default_rng([rules.seed, self.asked] if self.asked else rules.seed)
         split = people.problem.pool
-        state = PoolState(split.x.astype(np.float64), split.t, known, spread)
+        weights = None if people.phase is None else people.phase.weights
+        state = PoolState(split.x.astype(np.float64), split.t, known, spread, **{"weights": weights} | seen)
         demands = people.demands(max(money, 0.0), rules.parsed, rules.cluster_rule, rules.batch_cost, known, refused)
         clusters = people.bought_with(rules.cluster_rule, known, refused)
         cost, heads = (people.of_clusters(clusters, values) for values in (people.cost, np.ones(len(people))))

@@ -13,6 +13,9 @@ from macal.planner.demands import Quota
 from macal.planner.people import CLUSTER_RULES
 from macal.registry import UnknownName
 
+SEARCHED = {"alc-fixed": 50_000}  # people of a table in memory, of more a sample, by a rule that is slow with many
+SAMPLES = {"alc-fixed": 20_000}  # people of a sample of a table that is larger than memory
+SAMPLE = 50_000  # by all other rules
 PAY = ("asked", "answered")
 DRAWS = ("criterion", "effect")
 
@@ -35,6 +38,8 @@ class Policy:
             "criterion", the criterion's plan mixed with a uniform sample; "effect", by worth for the average effect.
             Quotas, costs and people who must be asked are kept to; clusters and chances to answer are refused.
         uniform: share of drawn labels that is spread uniformly, above 0 and at most 1.
+        sample: people among whom the plan is made, or "all"; by default all, but of a table that is larger than memory,
+            or than :data:`SEARCHED` of the default rule, so many as a plan loses little by.
 
     Raises:
         UnknownName: no such criterion, parameter, cluster rule, way to pay or to draw.
@@ -52,6 +57,7 @@ class Policy:
     seed: int = 0
     draw: str | None = None
     uniform: float | int = 0.5
+    sample: int | str | None = None
 
     def __post_init__(self) -> None:
         for name in ("budget", "batch_cost"):
@@ -61,6 +67,8 @@ class Policy:
                 raise ValueError(f"{name} must be a number above 0, in the unit of the costs, got {value!r}")
         if self.batch_size is not None:
             as_count(self.batch_size, "batch_size")
+        if self.sample not in (None, "all"):
+            as_count(self.sample, "sample")
         if isinstance(self.uniform, (bool, str)) or not 0 < self.uniform <= 1:
             raise ValueError(f"uniform must be a share above 0 and at most 1, got {self.uniform!r}")
         ways = (("cluster rule", self.cluster_rule, CLUSTER_RULES), ("way to pay", self.pay, PAY))
@@ -75,6 +83,18 @@ class Policy:
                 f"{self.criterion!r} needs a model of the answers so far, and a plan is made before them; take"
                 " 'macal', 'qhte' or 'random-balanced'"
             )
+
+    @property
+    def searched(self) -> float:
+        """People of a table in memory among whom a plan is made at most."""
+        if self.draw is not None or self.sample == "all":
+            return np.inf
+        return float(SEARCHED.get(self.criterion, np.inf) if self.sample is None else self.sample)
+
+    @property
+    def sampled(self) -> int:
+        """People of a sample of a table that is larger than memory."""
+        return SAMPLES.get(self.criterion, SAMPLE) if self.sample in (None, "all") else int(self.sample)
 
     @cached_property
     def parsed(self) -> list[Quota]:

@@ -2,14 +2,17 @@
 
 import hashlib
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from macal.campaigns import atomic
 from macal.campaigns.records import sha256
+from macal.storage import atomic
+from macal.tables.roles import Roles
+from macal.tables.sample import Phase, Sample
 
 FORMAT, VERSION = "macal campaign", 1
 
@@ -74,3 +77,33 @@ def name_of(unit: Any) -> str | int:
     if isinstance(unit, bool) or not isinstance(unit, (str, int)):
         raise ValueError(f"a unit's name must be text or a whole number to be kept in a file, got {unit!r}")
     return unit
+
+
+def content_of(sample: Sample) -> dict[str, Any]:
+    """A sample as a campaign's file holds it."""
+    table, phase = sample.table.reset_index(), sample.phase
+    return {
+        "columns": {str(c): {"type": str(v.dtype), "values": _plain(v)} for c, v in table.items()},
+        "chances": phase.chances.tolist(),
+        "cells": phase.cells.tolist(),
+        "rows": phase.rows,
+        "roles": asdict(sample.roles),
+    }
+
+
+def _plain(column: pd.Series) -> list[Any]:
+    if column.dtype.kind not in "iufb":
+        column = column.astype(object).map(lambda v: v if isinstance(v, (bool, int, float)) else str(v), "ignore")
+    return [None if v is None or v != v else v for v in column.tolist()]
+
+
+def sample_of(content: dict[str, Any]) -> Sample:
+    """A sample from the content of a campaign's file; without the second one."""
+    columns = {c: pd.Series(v["values"], dtype=_type(v["type"])) for c, v in content["columns"].items()}
+    table = pd.DataFrame(columns).set_index(next(iter(columns)))
+    phase = Phase(np.array(content["chances"]), np.array(content["cells"], np.int64), content["rows"])
+    return Sample(table, table[:0], phase, Roles(**content["roles"]))
+
+
+def _type(name: str) -> str:
+    return name if name.startswith(("int", "uint", "float", "bool", "datetime", "category", "str")) else "object"

@@ -10,6 +10,8 @@ from macal.planner.demands import Money
 from macal.planner.ledger import Ledger
 from macal.shapes import Indices, Outcomes
 
+_ROUNDING = 1e-9  # of a worth, relatively
+
 Worths = Float[np.ndarray, "*shape"]
 
 
@@ -38,6 +40,15 @@ class Buyer(ABC):
         """Count units as labelled that others have bought."""
 
     @abstractmethod
+    def ahead(self, ledger: Ledger, units: Indices) -> Indices:
+        """Units that may be bought and are worth more than what was bought at once, or one of a pair in its place.
+
+        Args:
+            ledger: says who may be bought.
+            units: not bought in the ledger yet; whom the rule chose first, then who came with them.
+        """
+
+    @abstractmethod
     def ceiling(self, ledger: Ledger) -> float:
         """An upper bound of the gain of any single purchase."""
 
@@ -48,6 +59,18 @@ class Buyer(ABC):
                 self.add(bought)
                 return Purchase(bought, float(gain[unit]))
         return None
+
+
+def better(ledger: Ledger, unit: int, tier: Indices, gain: Outcomes, price: Money) -> Indices:
+    """Open units that :func:`best_unit` would rather name than this one, by more than rounding."""
+    value = worth(gain, price)
+    higher = (tier > tier[unit]) | ((tier == tier[unit]) & above(value, value[unit]))
+    return np.flatnonzero(ledger.open & higher)
+
+
+def above(value: Worths, other: Worths | float) -> np.ndarray:
+    """Whether values are larger than another by more than rounding."""
+    return value > other + _ROUNDING * np.abs(other)
 
 
 def worth(gain: Worths, price: Worths) -> Worths:

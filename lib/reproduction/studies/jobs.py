@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import torch
 
 from macal import datasets
-from macal.campaigns import atomic, provenance, records
+from macal.campaigns import provenance, records
 from macal.campaigns.evaluation import Row
 from macal.campaigns.records import Record
+from macal.storage import atomic
 
 
 class Answer(NamedTuple):

@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 
 from macal.acquisition import CRITERIA
-from macal.planner import frames
 from macal.planner.estimates import Findings
 from macal.planner.people import People
 from macal.planner.report import drawings, overlap, page
 from macal.planner.report.page import number
 from macal.planner.report.protocol import money, protocol
 from macal.shapes import Indices
+from macal.tables import frames
 
 if TYPE_CHECKING:
     from macal.planner.planner import Planner

@@ -18,11 +18,11 @@ from jaxtyping import Int
 from macal.acquisition.bald import logistic_propensity
 from macal.acquisition.rolling import rms_distance
 from macal.acquisition.rows import profiles
-from macal.datasets.columns import categories, numbers
 from macal.metrics import nearest_distance
 from macal.planner.people import People
-from macal.planner.roles import prepared
 from macal.shapes import Arms, Covariates, Distances, Indices, Outcomes, Rows
+from macal.tables.encoding import categories, numbers
+from macal.tables.roles import prepared
 
 Round = Int[np.ndarray, "_"]
 

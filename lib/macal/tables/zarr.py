@@ -1,4 +1,4 @@
-"""Zarr groups as blocks of rows: one array for each column, as xarray and Dask write them."""
+"""Zarr groups, chunk by chunk: one array for each column, as xarray and Dask write them."""
 
 import math
 from collections.abc import Sequence
@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 
 from macal.optional import needed
-from macal.scale.blocks import BlockTable, RowGroup
+from macal.tables.blocks import GroupedTable, RowGroup
 
 
-class ZarrTable(BlockTable):
+class ZarrTable(GroupedTable):
     """A table in a Zarr group of arrays of one dimension and one length, each a column.
 
     Values are taken as they are stored: no scale, and nothing that stands for a missing value but NaN, is applied. A
-    coordinate of xarray, the array of its own dimension's name, may name people, and is no covariate by itself. A chunk
-    is damaged where its codec says so: one with a checksum tells every time. Zarr leaves chunks out that hold nothing
-    but the array's fill value, unless it is told to write them; as they cannot be told from lost ones, they are
+    chunk is damaged where its codec says so: one with a checksum tells every time. Zarr leaves chunks out that hold
+    nothing but the array's fill value, unless it is told to write them; as they cannot be told from lost ones, they are
     refused.
     """
 
@@ -45,10 +44,10 @@ class ZarrTable(BlockTable):
         width = sum(array.dtype.itemsize for array in arrays.values())
         starts = range(0, n, step)
         groups = (RowGroup(str(path), k, a, min(a + step, n), width * step) for k, a in enumerate(starts))
-        return cls(str(path), tuple(groups), {name: _type(name, array) for name, array in arrays.items()})
+        return cls(str(path), tuple(arrays), tuple(groups))
 
     def decoded(self, group: RowGroup, columns: Sequence[str]) -> Any:
-        """See :meth:`BlockTable.decoded`."""
+        """See :meth:`GroupedTable.decoded`."""
         import pyarrow as pa
 
         return pa.table({name: pa.array(_values(self._arrays[name], group)) for name in columns})
@@ -75,18 +74,6 @@ def _opened(path: Path | str) -> dict[str, Any]:
 def _rows(array: Any) -> int:
     """Rows that are stored together."""
     return (array.shards or array.chunks)[0]
-
-
-def _type(name: str, array: Any) -> str:
-    import pyarrow as pa
-
-    dimensions = getattr(array.metadata, "dimension_names", None) or array.attrs.get("_ARRAY_DIMENSIONS", ())
-    if name in dimensions:
-        return f"coordinate of {array.dtype}"
-    try:
-        return str(pa.from_numpy_dtype(array.dtype))
-    except pa.ArrowNotImplementedError:
-        return str(array.dtype)
 
 
 def _values(array: Any, group: RowGroup) -> np.ndarray:

@@ -90,11 +90,13 @@ def standardised(values: Outcomes, pool: Rows) -> Outcomes:
         values: finite numbers of any size, (n,).
         pool: rows whose mean and s.d. count.
     """
-    if np.ptp(values[pool]) == 0:
-        return values - values[pool[0]]
-    scaled = np.ldexp(values, -np.frexp(np.abs(values).max())[1])  # by a power of two: no square over- or underflows
-    scaled = scaled - scaled[pool].mean()
-    return scaled / scaled[pool].std()
+    ordered = np.sort(values[pool])  # so that the sums' rounding does not depend on the order of the rows
+    if ordered[0] == ordered[-1]:
+        return values - ordered[0]
+    exponent = -np.frexp(np.abs(values).max())[1]  # by a power of two: no square over- or underflows
+    ordered = np.ldexp(ordered, exponent)
+    mean = ordered.mean()
+    return (np.ldexp(values, exponent) - mean) / (ordered - mean).std()
 
 
 def encoded(columns: dict[str, Outcomes | pd.Series], pool: Rows) -> np.ndarray:

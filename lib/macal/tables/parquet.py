@@ -1,4 +1,4 @@
-"""Parquet files as blocks of rows."""
+"""Parquet files, row group by row group."""
 
 import os
 from collections.abc import Sequence
@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from macal.optional import needed
-from macal.scale.blocks import BlockTable, RowGroup
+from macal.tables.blocks import GroupedTable, RowGroup
 
 
-class ParquetTable(BlockTable):
+class ParquetTable(GroupedTable):
     """A table in one Parquet file, or in all of a folder, by their names' order."""
 
     part_name = "row group"
@@ -37,10 +37,10 @@ class ParquetTable(BlockTable):
                 groups.append(RowGroup(str(file), k, start, start + group.num_rows, group.total_byte_size))
         if not groups or not groups[-1].stop:
             raise ValueError(f"{path} has no rows; one row for each unit is needed")
-        return cls(str(path), tuple(groups), types)
+        return cls(str(path), tuple(types), tuple(groups))
 
     def decoded(self, group: RowGroup, columns: Sequence[str]) -> Any:
-        """See :meth:`BlockTable.decoded`."""
+        """See :meth:`GroupedTable.decoded`."""
         try:
             with _opened(group.path) as file:
                 return file.read_row_group(group.number, list(columns))

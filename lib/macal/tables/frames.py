@@ -9,6 +9,10 @@ import narwhals as nw
 import pandas as pd
 
 from macal.optional import needed
+from macal.tables.blocks import PartedTable
+from macal.tables.csv import CsvTable
+from macal.tables.parquet import ParquetTable
+from macal.tables.zarr import ZarrTable, is_zarr
 
 FORMATS = {".csv": "CSV", ".parquet": "Parquet"}
 
@@ -31,9 +35,9 @@ def as_pandas(table: Any) -> pd.DataFrame:
 
 def like(frame: pd.DataFrame, table: Any) -> Any:
     """Return a pandas DataFrame in the kind of ``table``, its index as the first column where that kind has none."""
-    if isinstance(table, pd.DataFrame):
+    kind = getattr(nw.from_native(table, eager_only=True, pass_through=True), "implementation", None)
+    if kind is None or isinstance(table, pd.DataFrame):
         return frame
-    kind = nw.from_native(table, eager_only=True).implementation
     return nw.from_dict({c: v.tolist() for c, v in frame.reset_index().items()}, backend=kind).to_native()
 
 
@@ -44,20 +48,32 @@ def _of_suffix(path: Path) -> str:
 
 
 def read(path: Path) -> pd.DataFrame:
-    """Read a table from a CSV or a Parquet file, by its suffix.
+    """Read a table from a CSV file, all cells as text, from a Parquet file, or from a Zarr group.
 
     Raises:
         OSError: there is no such file, or it cannot be read.
         ValueError: another suffix, or what the file holds is no table.
     """
-    kind = _of_suffix(path)
-    try:
-        table = pd.read_csv(path) if kind == "CSV" else _parquet(lambda: pd.read_parquet(path, engine="pyarrow"))
-    except (ValueError, pd.errors.ParserError) as error:
-        raise ValueError(f"{path} cannot be read as {kind}: {' '.join(str(error).split())}") from error
+    source = opened(path)
+    parts = [part for _, part in source.parts(source.columns)]
+    table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(source.columns))
     if not len(table):
         raise ValueError(f"{path} has no rows; one row for each unit is needed")
     return table
+
+
+def opened(path: Path) -> PartedTable:
+    """Open a table that is to be read part by part: a Zarr group, a CSV file, a Parquet file or a folder of such.
+
+    Raises:
+        OSError: there is no such file.
+        ValueError: another suffix, or what the file holds is no table.
+    """
+    if is_zarr(path):
+        return ZarrTable.of(path)
+    if path.is_dir():
+        return ParquetTable.of(path)
+    return CsvTable.of(path) if _of_suffix(path) == "CSV" else ParquetTable.of(path)
 
 
 def written(frame: pd.DataFrame, path: Path) -> bytes:

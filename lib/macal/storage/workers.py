@@ -6,11 +6,17 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, nullcontext
 from multiprocessing import resource_tracker
 from typing import Any
 
 from macal.optional import needed
+from macal.progress import progress
+
+# call, jobs, what is done -> results in order
+Executor = Callable[[Callable[[Any], Any], Sequence[Any], str], list[Any]]
+_TRIES = 8  # of a job that died with its workers, each time with as many as Dask's scheduler has patience for (4)
 
 
 def each(call: Callable[[Any], Any], jobs: Sequence[Any], processes: int, scheduler: str | None) -> Iterator[Any]:
@@ -96,3 +102,80 @@ def dask_client(scheduler: str, processes: int, doing: str, **options: Any) -> I
     patient = dask.config.set({"distributed.deploy.lost-worker-timeout": "1 day"})
     with patient, cluster or nullcontext(), Client(cluster or scheduler) as client:
         yield client
+
+
+@contextmanager
+def executor(scheduler: str | None, processes: int, memory: float) -> Iterator[Executor]:
+    """Yield what calls a function with each of some jobs, and returns their results in order.
+
+    A worker that dies costs the jobs that it had under way: others do them again.
+
+    Args:
+        scheduler: None for processes of this machine, "local" for a Dask cluster started here, or the address of one.
+        processes: that are started here; with 1 jobs run in this one.
+        memory: of each of them on a cluster that is started here, bytes.
+    """
+    if scheduler is None:
+        yield lambda call, jobs, what: _retried(call, jobs, what, processes)
+        return
+    with dask_client(scheduler, processes, "plans on a cluster", memory_limit=int(memory)) as client:
+        yield lambda call, jobs, what: _on_client(client, call, jobs, what)
+
+
+def _retried(call: Callable[[Any], Any], jobs: Sequence[Any], what: str, processes: int) -> list[Any]:
+    """Do jobs in processes, again those that died."""
+    results: dict[int, Any] = {}
+    with progress(len(jobs), what, "part") as bar:
+        for attempt in range(_TRIES):
+            left = [k for k in range(len(jobs)) if k not in results]
+            numbered = each(_Numbered(call), [(k, jobs[k]) for k in left], min(processes, len(left)), None)
+            try:
+                for k, result in numbered:
+                    results[k] = result
+                    bar.update(1)
+                break
+            except BrokenProcessPool:
+                if attempt + 1 == _TRIES:
+                    raise
+    return [results[k] for k in range(len(jobs))]
+
+
+class _Numbered:
+    """A function of a numbered job, which returns the number with the result."""
+
+    def __init__(self, call: Callable[[Any], Any]) -> None:
+        self._call = call
+
+    def __call__(self, job: tuple[int, Any]) -> tuple[int, Any]:
+        return job[0], self._call(job[1])
+
+
+def _on_client(client: Any, call: Callable[[Any], Any], jobs: Sequence[Any], what: str) -> list[Any]:
+    from distributed import KilledWorker
+    from distributed import as_completed as as_done
+
+    futures = client.map(call, jobs, pure=False)
+    place, deaths = {future.key: k for k, future in enumerate(futures)}, [0] * len(jobs)
+    results: list[Any] = [None] * len(jobs)
+    done = as_done(futures)
+    with progress(len(jobs), what, "part") as bar:
+        for future in done:
+            k = place[future.key]
+            try:
+                results[k] = future.result()
+            except KilledWorker:
+                deaths[k] += 1
+                if deaths[k] == _TRIES:
+                    raise
+                again = client.submit(call, jobs[k], pure=False)
+                place[again.key] = k
+                done.add(again)
+                continue
+            future.release()
+            bar.update(1)
+    return results
+
+
+def processors() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

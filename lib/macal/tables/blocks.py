@@ -1,0 +1,128 @@
+"""Tables as parts that are read one after the other: whoever reads a part reads what holds it, and nothing else."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+_COPIES = 4  # of a part's bytes that decoding and encoding may hold
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """Rows of a table that are decoded together.
+
+    Attributes:
+        path: of the file.
+        number: in the file, from 0.
+        start: row of the table with which it begins.
+        stop: row after its last one.
+        size: bytes, once decompressed.
+    """
+
+    path: str
+    number: int
+    start: int
+    stop: int
+    size: int
+
+
+@dataclass(frozen=True)
+class PartedTable(ABC):
+    """A table that is read part by part.
+
+    Attributes:
+        path: of the file or folder.
+        columns: their names.
+    """
+
+    path: str
+    columns: tuple[str, ...]
+
+    @property
+    @abstractmethod
+    def rows(self) -> int | None:
+        """How many; None where only reading it all would tell."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Bytes in memory, about."""
+
+    @abstractmethod
+    def divided(self, count: int) -> "Sequence[PartedTable]":
+        """About so many tables that hold the parts, in order."""
+
+    @abstractmethod
+    def parts(self, columns: Sequence[str]) -> Iterator[tuple[int, pd.DataFrame]]:
+        """Read some columns: of each part its first row in the table, and the cells.
+
+        Raises:
+            ValueError: a part that cannot be read; which one.
+        """
+
+    @abstractmethod
+    def check_memory(self, memory: float) -> None:
+        """Refuse parts of which a worker cannot hold one.
+
+        Args:
+            memory: of a worker, bytes.
+
+        Raises:
+            ValueError: names the largest.
+        """
+
+
+@dataclass(frozen=True)
+class GroupedTable(PartedTable):
+    """A table whose parts are row groups or chunks, of known sizes.
+
+    Attributes:
+        part_name: what its parts are called.
+        groups: its parts, in order.
+    """
+
+    part_name: ClassVar[str]
+
+    groups: tuple[RowGroup, ...]
+
+    @property
+    def rows(self) -> int:
+        """See :attr:`PartedTable.rows`."""
+        return sum(group.stop - group.start for group in self.groups)
+
+    @property
+    def size(self) -> int:
+        """See :attr:`PartedTable.size`."""
+        return sum(group.size for group in self.groups)
+
+    def divided(self, count: int) -> "Sequence[GroupedTable]":
+        """See :meth:`PartedTable.divided`."""
+        cuts = np.linspace(0, len(self.groups), min(count, len(self.groups)) + 1).astype(int)
+        return [replace(self, groups=self.groups[a:b]) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+
+    @abstractmethod
+    def decoded(self, group: RowGroup, columns: Sequence[str]) -> Any:
+        """Some columns of one of the parts, as an Arrow table.
+
+        Raises:
+            ValueError: it cannot be read.
+        """
+
+    def parts(self, columns: Sequence[str]) -> Iterator[tuple[int, pd.DataFrame]]:
+        """See :meth:`PartedTable.parts`."""
+        for group in self.groups:
+            yield group.start, self.decoded(group, columns).to_pandas()
+
+    def check_memory(self, memory: float) -> None:
+        """See :meth:`PartedTable.check_memory`."""
+        big = max(self.groups, key=lambda group: group.size)
+        if _COPIES * big.size > memory:
+            raise ValueError(
+                f"{self.part_name} {big.number} of {big.path} has {big.size / 1e6:.0f} MB, too much for"
+                f" {memory / 1e6:.0f} MB of a worker; write the table with fewer rows in each, or give"
+                f" {_COPIES * big.size / 1e6:.0f} MB"
+            )

@@ -1,0 +1,232 @@
+"""What the columns of a table are: guessed where the caller is silent, and told, so that each guess can be undone.
+
+The guess goes by summaries of the columns, which add up to the same however a table is read: at once, or part by part.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
+
+from macal.registry import UnknownName
+from macal.tables.encoding import MAX_CATEGORIES
+from macal.tables.summary import NUMBERS, Summary, alike, summarised, typed
+
+KINDS = ("number", "category", "date", "ignore")  # what a caller may say of a column
+USED = ("number", "category", "date")
+NAMED = re.compile(r"(.*[_ .-])?(id|uuid|person|unit|name|key|index|row)|unnamed: 0", re.IGNORECASE)
+_FEW = 20  # values of a text that are categories however few the rows
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What the columns of a table are.
+
+    Attributes:
+        identifier: column that names the units; None where rows are numbered.
+        kinds: "number", "category" or "date" of each covariate.
+        left_out: why each other column is not used.
+    """
+
+    identifier: str | None
+    kinds: Mapping[str, str]
+    left_out: Mapping[str, str]
+
+    def shown(self, named: Mapping[str, str]) -> pd.DataFrame:
+        """One row per column: its role, and what is to be said of it.
+
+        Args:
+            named: role that the caller gave to a column -> column.
+        """
+        given = {column: (role, "as you say") for role, column in named.items()}
+        given |= {} if self.identifier in (None, *given) else {self.identifier: ("identifier", "guessed")}
+        used = {column: ("covariate", kind) for column, kind in self.kinds.items()}
+        out = {column: ("left out", why) for column, why in self.left_out.items()}
+        return pd.DataFrame((given | used | out), index=["role", "what"]).T.rename_axis("column")
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a caller says of the columns.
+
+    Attributes:
+        named: columns that have another role than identifier or covariate.
+        identifier: column that names the units.
+        covariates: columns to compare units by; all that are fit for it by default.
+        kinds: column -> "number", "category", "date" or "ignore".
+    """
+
+    named: frozenset[str] = frozenset()
+    identifier: str | None = None
+    covariates: tuple[str, ...] | None = None
+    kinds: Mapping[str, str] | None = None
+
+    def check(self, columns: Iterable[Any]) -> None:
+        """Refuse what a table does not have.
+
+        Raises:
+            UnknownName: a column that the table does not have, or an unknown kind.
+        """
+        known, kinds = list(columns), dict(self.kinds or {})
+        mine = [] if self.identifier is None else [self.identifier]
+        for column in [*sorted(self.named), *kinds, *(self.covariates or ()), *mine]:
+            if column not in known:
+                raise UnknownName("column", column, map(str, known))
+        for kind in kinds.values():
+            if kind not in KINDS:
+                raise UnknownName("kind of column", kind, KINDS)
+
+    def may_name(self, columns: Mapping[str, Summary]) -> list[str]:
+        """Columns that may name the units as far as name and content of some rows say."""
+        if self.identifier is not None:
+            return [self.identifier]
+        taken = self.named | set(self.kinds or {}) | set(self.covariates or ())
+        return [c for c, found in columns.items() if c not in taken and _may_name(found, str(c))]
+
+
+def _may_name(found: Summary, name: str) -> bool:
+    """Whether a column names the units by name or content, if no value is there twice."""
+    if found.gaps or found.different < min(found.rows, MAX_CATEGORIES + 1):
+        return False
+    called = NAMED.fullmatch(name) is not None
+    if found.family in NUMBERS:
+        return found.rows > 1 and (found.code or (called and (found.family == "integer" or not found.canonical)))
+    return found.family == "text" and found.rows > 1 and (called or not found.spaced)
+
+
+def without_repetition(columns: Mapping[str, Summary], said: Said, table: pd.DataFrame) -> list[str]:
+    """Columns of a table in memory that may name its units."""
+    return [c for c in said.may_name(columns) if c == said.identifier or not table[c].duplicated().any()]
+
+
+def read_as(table: pd.DataFrame, said: Said) -> tuple[pd.DataFrame, Roles]:
+    """A table in memory by its units' names, texts as what they write, and what its columns are; see :func:`roles_of`.
+
+    Raises:
+        UnknownName: see :meth:`Said.check`.
+        ValueError: see :func:`roles_of`; a unit without a name, or a name that is there twice.
+    """
+    said.check(table.columns)
+    columns = {c: summarised(table[c]) for c in table}
+    naming = without_repetition(columns, said, table)
+    table = pd.DataFrame({c: typed(table[c], columns[c], c in naming) for c in table}, table.index)
+    roles = roles_of(columns, alike(table), naming, said)
+    return named_by(table, roles.identifier), roles
+
+
+def roles_of(columns: Mapping[str, Summary], same: list[int], naming: list[str], said: Said) -> Roles:
+    """Guess what the columns are that nobody spoke of.
+
+    Args:
+        columns: summary of each column.
+        same: of each column the place of the first that holds the same.
+        naming: columns that may name the units, none of whose values is there twice.
+        said: what the caller says.
+
+    Raises:
+        ValueError: two columns may name the units; a covariate that cannot be one: constant, a copy of another, an
+            identifier, or free text.
+    """
+    kinds = dict(said.kinds or {})
+    if len(naming) > 1:
+        raise ValueError(
+            f"columns {naming[0]!r} and {naming[1]!r} both may name the units; say which does, as the identifier"
+            " (--id on the command line), or say of the other that it is to be ignored (--kind)"
+        )
+    identifier = naming[0] if naming else None
+    others = [c for c in columns if c not in said.named and c != identifier]
+    asked = others if said.covariates is None else list(said.covariates)
+    found = {c: kinds.get(c) or _kind(columns[c]) for c in asked}
+    places, first = list(columns), dict[tuple[int, str], str]()
+    for column in [c for c, kind in found.items() if kind in USED]:
+        original = first.setdefault((same[places.index(column)], columns[column].family), column)
+        found |= {column: f"a copy of {original}"} if original != column else {}
+    out = {c: "as you say" if kind == "ignore" else kind for c, kind in found.items() if kind not in USED}
+    if said.covariates is None:
+        out |= {c: "as you say" for c, kind in kinds.items() if kind == "ignore" and c not in said.named}
+    if said.covariates is not None and (wrong := {c: why for c, why in out.items() if c not in kinds}):
+        column, why = next(iter(wrong.items()))
+        raise ValueError(
+            f"column {column!r} cannot be a covariate: {why}; leave it out, or say what it is: {', '.join(USED)}"
+        )
+    return Roles(identifier, {c: kind for c, kind in found.items() if kind in USED}, out)
+
+
+def _kind(found: Summary) -> str:
+    n, different = found.rows, found.different
+    if found.is_constant:
+        return "constant"
+    if found.family in ("truth", "category"):
+        return "category"
+    if found.family in NUMBERS:
+        return "number"
+    if found.family in ("date", "time"):
+        return "date"
+    many = different > MAX_CATEGORIES
+    if different <= _FEW < n or (not many and different <= n / 5):
+        return "category"
+    return f"free text ({f'more than {MAX_CATEGORIES}' if many else different} different values)"
+
+
+def prepared(table: pd.DataFrame, roles: Roles, said: Mapping[str, str]) -> pd.DataFrame:
+    """The covariates, dates as days since the first one, what the caller said to be a category as one.
+
+    Raises:
+        ValueError: a column is not what it is said to be.
+    """
+    columns = {c: _prepared(table[c], kind) for c, kind in roles.kinds.items()}
+    columns |= {c: columns[c].astype("category") for c in columns if said.get(c) == "category"}
+    return pd.DataFrame(columns, index=table.index)
+
+
+def _prepared(column: pd.Series, kind: str) -> pd.Series:
+    try:
+        if kind == "date":
+            text = not is_datetime64_any_dtype(column.dtype)
+            times = pd.to_datetime(column, format="ISO8601" if text else None, utc=True)
+            return (times - times.min()) / pd.Timedelta(days=1)
+        if kind == "number" and not is_numeric_dtype(column.dtype):
+            return pd.to_numeric(column)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"column {column.name!r} is not a {kind} throughout: {error}; mend it or ignore it") from error
+    return column
+
+
+def named_by(table: pd.DataFrame, identifier: str | None) -> pd.DataFrame:
+    """A table by its units' names: the identifier, or an index of the caller's; rows are numbered from 1 otherwise.
+
+    Raises:
+        ValueError: a unit without a name, or a name that is there twice.
+    """
+    if identifier is None:
+        unnamed = isinstance(table.index, pd.RangeIndex) and table.index.name is None
+        return table.set_axis(pd.RangeIndex(1, len(table) + 1, name=row_name(table.columns))) if unnamed else table
+    names = table[identifier]
+    if names.isna().any():
+        raise ValueError(
+            f"column {identifier!r} must name each unit, and {int(names.isna().sum())} have no name, the first in row"
+            f" {int(names.isna().to_numpy().argmax()) + 1}"
+        )
+    if names.duplicated().any():
+        again = names[names.duplicated()].iloc[0]
+        rows = np.flatnonzero(names == again)[:2] + 1
+        raise ValueError(twice(identifier, again, rows))
+    return table.set_index(identifier)
+
+
+def row_name(columns: Iterable[Any]) -> str:
+    """What the number of a row is called: ``row``, unless a column has that name."""
+    return "row" if "row" not in list(columns) else "row number"
+
+
+def twice(identifier: str, name: Any, rows: Any) -> str:
+    """What is wrong where a name is there twice."""
+    first, second = list(rows)[:2]
+    return (
+        f"column {identifier!r} names {name} more than once, in rows {first} and {second}; a unit must have one row:"
+        " remove the others, or name a column that tells them apart"
+    )

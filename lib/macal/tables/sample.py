@@ -1,0 +1,429 @@
+"""A sample of a table by one pass, which depends on no block, worker or order: the rows with the smallest hashes.
+
+Every unit has a hash of its name under a key that the seed gives, as good as a uniform draw. In each *cell*, the units
+that share arm, values of the quotas' columns, and whether they are known or may not be asked, the k units with the
+smallest hashes are a simple random sample: each has the chance k / N. Numbers k are proportional to the cells' N, and
+at least a tenth of the sample in each cell, so that rare groups can be planned for. Whole clusters are drawn by the
+hash of the cluster. *Rivals* are a second sample, by another key, of those who may be asked: they audit a plan.
+
+Reference: E. Cohen and H. Kaplan, "Summarizing Data Using Bottom-k Sketches", ACM Symposium on Principles of
+Distributed Computing, 2007.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from macal import hashing
+from macal.hashing import Hashes
+from macal.registry import UnknownName
+from macal.shapes import Indices, Outcomes, Rows
+from macal.storage.workers import Executor
+from macal.tables.blocks import PartedTable
+from macal.tables.roles import Roles, Said, roles_of, row_name, twice
+from macal.tables.summary import Summary, alike, refined, summarised, typed
+
+FLOOR = 0.1  # share of the sample that each cell has at least, as far as it has people
+CELLS = 1000  # at most
+_LIKELY = 2.0  # times the expected largest hash of a sample: nobody beyond is kept
+_OWN = _ROW, _CELL, _UNIT, _HASH, _RIVAL = "\0row", "\0cell", "\0unit", "\0hash", "\0rival"
+_SURE = "sure"  # the cell of those who are in any sample
+_OUT = ("known", "excluded")  # cells, by their first word, of those who may not be asked
+SAMPLE, RIVALS, CLUSTERS = 1, 2, 3  # what keys are for
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What sample is wanted.
+
+    Attributes:
+        size: units of the sample, about.
+        rivals: units of the second one.
+        seed: gives the keys.
+        by: columns of the cells: the treatment, and those of the quotas.
+        known: column that is missing for those who may be asked.
+        excluded: column that is true for who may not be.
+        included: column that is true for who is in any sample.
+        cluster: column of the clusters that are drawn whole.
+        most: units of a cell that a quota asks for.
+    """
+
+    size: int
+    rivals: int
+    seed: int = 0
+    by: tuple[str, ...] = ()
+    known: str | None = None
+    excluded: str | None = None
+    included: str | None = None
+    cluster: str | None = None
+    most: int = 0
+
+    @property
+    def floor(self) -> int:
+        """Units of each cell, at least."""
+        return max(int(np.ceil(FLOOR * self.size)), self.most)
+
+
+@dataclass(frozen=True, eq=False)
+class Phase:
+    """How units came into a sample.
+
+    Attributes:
+        chances: of each unit to be in it, (n,).
+        cells: number of the cell of each unit, (n,); -1 of those who are in any sample.
+        rows: of the whole table.
+    """
+
+    chances: Outcomes
+    cells: Indices
+    rows: int
+
+    @property
+    def weights(self) -> Outcomes:
+        """People of the table that each unit stands for, (n,)."""
+        return 1 / self.chances
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """A sample of a table's units, by their hashes ascending.
+
+    Attributes:
+        table: one row per unit, by name.
+        rivals: the second sample, likewise.
+        phase: how units came into the first.
+        roles: what the table's columns are.
+    """
+
+    table: pd.DataFrame
+    rivals: pd.DataFrame
+    phase: Phase
+    roles: Roles
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """What some parts of a table hold.
+
+    Attributes:
+        columns: summary of each column.
+        same: of each column the place of the first that holds the same.
+        kept: rows that may be in a sample.
+        counts: units in each cell.
+        hashes: of all that each column holds that may name the units; None where one is there twice.
+        clusters: hashes of the clusters, ascending.
+        whole: hashes of clusters that are in any sample.
+    """
+
+    columns: dict[str, Summary]
+    same: list[int]
+    kept: pd.DataFrame
+    counts: pd.Series
+    hashes: dict[str, list[Hashes] | None]
+    clusters: Hashes
+    whole: frozenset[int]
+
+
+@dataclass(frozen=True)
+class _Pass:
+    """One pass over some parts.
+
+    Attributes:
+        table: the parts.
+        wanted: see there.
+        columns: to be read.
+        identifier: column that names the units.
+        naming: columns that may.
+        limit: hash up to which everybody may be in the sample.
+        whole: hashes of clusters that are in any sample.
+    """
+
+    table: PartedTable
+    wanted: Wanted
+    columns: tuple[str, ...]
+    identifier: str | None
+    naming: tuple[str, ...]
+    limit: int
+    whole: frozenset[int] = frozenset()
+
+
+def seen(task: _Pass) -> _Seen:
+    """Pass over some parts."""
+    parts = (_part(task, start, part) for start, part in task.table.parts(task.columns))
+    return reduce(lambda one, other: _joined(one, other, task), parts)
+
+
+def _part(task: _Pass, start: int, part: pd.DataFrame) -> _Seen:
+    rows = np.arange(start, start + len(part))
+    marks, whole = _marks(part, rows + 1 if task.identifier is None else part[task.identifier], task.wanted, task.whole)
+    own, key = marks[_UNIT].to_numpy(), hashing.key(task.wanted.seed, SAMPLE)
+    lists = {c: _once([own if c == task.identifier else hashing.of_names(part[c], key)]) for c in task.naming}
+    kept = _kept(marks.assign(**{_ROW: rows}), task)
+    held = part.iloc[kept].assign(**{_ROW: rows[kept]} | {c: marks[c].to_numpy()[kept] for c in marks})
+    clusters = np.unique(marks[_HASH].to_numpy()) if task.wanted.cluster is not None else np.empty(0, np.uint64)
+    counts = marks[_CELL].value_counts()
+    return _Seen({c: summarised(part[c]) for c in part}, alike(part), held, counts, lists, clusters, whole)
+
+
+def _marks(
+    part: pd.DataFrame, names: Any, wanted: Wanted, whole: frozenset[int] = frozenset()
+) -> tuple[pd.DataFrame, frozenset[int]]:
+    """Cell and hashes of each unit, and the hashes of the clusters of those who are in any sample."""
+    hashes = own = hashing.of_names(names, hashing.key(wanted.seed, SAMPLE))
+    cells, sure = _cells(part, wanted)
+    mine: frozenset[int] = frozenset()
+    if wanted.cluster is not None:
+        found = hashing.of_names(part[wanted.cluster], hashing.key(wanted.seed, CLUSTERS))
+        hashes = np.where(part[wanted.cluster].isna().to_numpy(), own, found)
+        mine = frozenset(np.unique(hashes[sure]).tolist())
+        sure |= np.isin(hashes, np.array(sorted(whole), np.uint64))
+    rival = hashing.mixed(hashes ^ np.uint64(hashing.key(wanted.seed, RIVALS)))
+    marks = {_CELL: np.where(sure, _SURE, cells), _UNIT: own, _HASH: hashes, _RIVAL: rival}
+    return pd.DataFrame(marks), mine
+
+
+def searched(table: pd.DataFrame, wanted: Wanted, needed: Rows) -> tuple[Indices, Phase]:
+    """Draw a sample of a table in memory.
+
+    Args:
+        table: one row per unit, by name.
+        wanted: how large a sample, in which cells.
+        needed: places of units that are in it, too.
+
+    Returns:
+        Places of the units in the sample, ascending, and how they came into it.
+    """
+    names = table.index.to_series()
+    marks, whole = _marks(table, names, wanted)
+    if whole:
+        marks, _ = _marks(table, names, wanted, whole)
+    marks[_ROW] = np.arange(len(marks))
+    ordered = marks.iloc[np.lexsort((marks[_UNIT], marks[_HASH]))]
+    clusters = len(np.unique(marks[_HASH])) - len(whole)
+    mine, chances, cells = _selected(ordered, marks[_CELL].value_counts(), clusters, wanted)
+    rows = ordered[_ROW].to_numpy()[mine]
+    extra = np.setdiff1d(needed, rows)
+    order = np.argsort(rows := np.concatenate([rows, extra]))
+    chances, cells = np.append(chances, np.ones(len(extra))), np.append(cells, np.full(len(extra), -1))
+    return rows[order], Phase(chances[order], cells[order], len(table))
+
+
+def rivals_of(table: pd.DataFrame, wanted: Wanted) -> pd.DataFrame:
+    """The second sample of a table in memory, one row per unit, by name."""
+    marks, _ = _marks(table, table.index.to_series(), wanted)
+    return table[_is_rival(marks, wanted)]
+
+
+def _joined(one: _Seen, other: _Seen, task: _Pass) -> _Seen:
+    kept = pd.concat([one.kept, other.kept], ignore_index=True)
+    kept = kept.iloc[_kept(kept, task)]
+    hashes: dict[str, list[Hashes] | None] = {}
+    for c in one.hashes:
+        mine, theirs = one.hashes[c], other.hashes[c]
+        hashes[c] = None if mine is None or theirs is None else mine + theirs
+    return _Seen(
+        {c: one.columns[c] + other.columns[c] for c in one.columns},
+        refined(one.same, other.same),
+        kept,
+        one.counts.add(other.counts, fill_value=0),
+        hashes,
+        np.union1d(one.clusters, other.clusters),
+        one.whole | other.whole,
+    )
+
+
+def _once(hashes: list[Hashes]) -> list[Hashes] | None:
+    """Hashes of a part; None where one is there twice."""
+    ordered = np.sort(hashes[0])
+    return None if (ordered[1:] == ordered[:-1]).any() else hashes
+
+
+def _cells(part: pd.DataFrame, wanted: Wanted) -> tuple[np.ndarray, np.ndarray]:
+    """Name of each unit's cell, and who is in any sample, (n,)."""
+    n = len(part)
+    known = part[wanted.known].notna().to_numpy() if wanted.known else np.zeros(n, bool)
+    out, sure = (_marked(part, column) & ~known for column in (wanted.excluded, wanted.included))
+    by = pd.DataFrame({str(k): part[c] for k, c in enumerate(wanted.by)}, part.index)
+    by = by.assign(state=np.select([known, out], list(_OUT), "free"))
+    numbers = by.groupby(list(by.columns), dropna=False, sort=False).ngroup().to_numpy()
+    first = np.unique(numbers, return_index=True)[1]
+    names = np.array([_cell_name(by.iloc[k]) for k in first], object)
+    return names[numbers], sure
+
+
+def _cell_name(row: pd.Series) -> str:
+    *values, state = row.tolist()
+    return "\0".join([state, *(f"{v:g}" if isinstance(v, float) else str(v) for v in values)])
+
+
+def _marked(part: pd.DataFrame, column: str | None) -> np.ndarray:
+    if column is None:
+        return np.zeros(len(part), bool)
+    return part[column].isin((1, True, "1", "1.0", "True", "TRUE", "true")).to_numpy()
+
+
+def _kept(rows: pd.DataFrame, task: _Pass) -> Indices:
+    """Places of the rows that may still be in one of the samples."""
+    hashes, cells, wanted = rows[_HASH].to_numpy(), rows[_CELL].to_numpy(), task.wanted
+    keep = (cells == _SURE) | (hashes <= np.uint64(task.limit))
+    order = np.lexsort((rows[_UNIT].to_numpy(), hashes))
+    if wanted.cluster is not None:
+        keep[order[_rank_of_clusters(hashes[order]) < wanted.size]] = True
+    else:
+        rank = np.empty(len(rows), np.int64)
+        rank[order] = rows[_CELL].iloc[order].groupby(rows[_CELL].iloc[order]).cumcount().to_numpy()
+        keep |= rank < (wanted.floor if task.limit else max(wanted.size, wanted.floor))
+    return np.flatnonzero(keep | _is_rival(rows, wanted))
+
+
+def _rank_of_clusters(hashes: Hashes) -> Indices:
+    """Rows before the cluster of each row, in the order of the hashes."""
+    first = np.flatnonzero(np.diff(hashes, prepend=~hashes[:1]) != 0)
+    return np.repeat(first, np.diff(np.append(first, len(hashes))))
+
+
+def _is_rival(rows: pd.DataFrame, wanted: Wanted) -> np.ndarray:
+    """Who is in the second sample: of the units who may be asked, or of their clusters, so many."""
+    rival, found = rows[_RIVAL].to_numpy(), np.zeros(len(rows), bool)
+    may = np.flatnonzero(~rows[_CELL].str.startswith(_OUT).to_numpy())
+    order = may[np.argsort(rival[may], kind="stable")]
+    if wanted.cluster is not None:
+        found[order[np.cumsum(np.diff(rival[order], prepend=rival[order][:1]) != 0) < wanted.rivals]] = True
+    else:
+        found[order[: wanted.rivals]] = True
+    return found
+
+
+def sampled(table: PartedTable, said: Said, wanted: Wanted, executor: Executor, jobs: int = 1) -> Sample:
+    """Draw a sample of a table by one pass over it.
+
+    Args:
+        table: the file.
+        said: what its columns are.
+        wanted: how large a sample, in which cells.
+        executor: calls a function with each of some jobs.
+        jobs: into which the table is divided.
+
+    Raises:
+        UnknownName: a column that the table does not have.
+        ValueError: a column that cannot be what it is said to be; a name that is there twice; a damaged part.
+    """
+    said.check(table.columns)
+    for column in wanted.by:
+        if column not in table.columns:
+            raise UnknownName("column in a quota", column, map(str, table.columns))
+    ignored = {c for c, kind in (said.kinds or {}).items() if kind == "ignore"} - said.named - {said.identifier}
+    columns = tuple(c for c in table.columns if c not in ignored)
+    naming = _naming(table, said, columns)
+    whole: frozenset[int] = frozenset()
+    while True:
+        identifier = said.identifier or (naming[0] if naming else None)
+        limit = _limit(table.rows, wanted)
+        task = _Pass(table, wanted, columns, identifier, naming, limit, whole)
+        parts = executor(seen, [replace(task, table=part) for part in table.divided(jobs)], "reading")
+        found = reduce(lambda one, other: _joined(one, other, task), parts)
+        able = [c for c in said.may_name(found.columns) if c in naming]
+        once = {c: _is_once(found.hashes[c]) for c in able}
+        if said.identifier is not None and (not once[said.identifier] or found.columns[said.identifier].gaps):
+            raise ValueError(_again(table, said.identifier))
+        naming = tuple(c for c in able if once[c])
+        if identifier is not None and identifier not in naming and identifier != said.identifier:
+            continue  # it did not name the units after all
+        if wanted.cluster is None or found.whole <= whole:
+            return _sample(found, naming, identifier, said, wanted)
+        whole |= found.whole
+
+
+def _naming(table: PartedTable, said: Said, columns: Sequence[str]) -> tuple[str, ...]:
+    """Columns that may name the units, as far as the first part says."""
+    _, part = next(table.parts(columns))
+    return tuple(said.may_name({c: summarised(part[c]) for c in part}))
+
+
+def _limit(rows: int | None, wanted: Wanted) -> int:
+    """Hash up to which everybody may be in the sample; 0 where the number of rows is not known."""
+    if rows is None or wanted.cluster is not None:
+        return 0
+    return min(int(_LIKELY * (wanted.size + 1000) / rows * 2.0**64), 2**64 - 1)
+
+
+def _is_once(hashes: list[Hashes] | None) -> bool:
+    if hashes is None:
+        return False
+    ordered = np.concatenate(hashes)
+    ordered.sort()
+    return not (ordered[1:] == ordered[:-1]).any()
+
+
+def _again(table: PartedTable, identifier: str) -> str:
+    """Which name is there twice: a second pass over one column."""
+    parts = ((start, part[identifier]) for start, part in table.parts([identifier]))
+    names = pd.concat([names.set_axis(start + 1 + np.arange(len(names))) for start, names in parts])
+    if names.isna().any():
+        gone = names.isna()
+        return (
+            f"column {identifier!r} must name each unit, and {int(gone.sum())} have no name, the first in row"
+            f" {int(names.index[gone][0])}"
+        )
+    again = names[names.duplicated()].iloc[0]
+    return twice(identifier, again, names.index[names == again][:2])
+
+
+def _sample(
+    found: _Seen, naming: tuple[str, ...], identifier: str | None, said: Said, wanted: Wanted
+) -> Sample:
+    if len(found.counts) > CELLS:
+        raise ValueError(f"arms and quotas make {len(found.counts)} groups, more than {CELLS}; leave a quota out")
+    roles = roles_of(found.columns, found.same, list(naming), said)
+    rows = int(found.counts.sum())
+    kept = found.kept.iloc[np.lexsort((found.kept[_UNIT], found.kept[_HASH]))]
+    mine, chances, cells = _selected(kept, found.counts, len(found.clusters) - len(found.whole), wanted)
+    rivals = kept[_is_rival(kept, wanted)].sort_values([_RIVAL, _UNIT])
+    table, others = (_finished(part, found.columns, identifier) for part in (kept[mine], rivals))
+    return Sample(table, others, Phase(chances, cells, rows), roles)
+
+
+def _selected(
+    kept: pd.DataFrame, counts: pd.Series, clusters: int, wanted: Wanted
+) -> tuple[np.ndarray, Outcomes, Indices]:
+    """Which rows, by their hashes ascending, are the sample, (rows,); their chances and cells, (n,).
+
+    Args:
+        kept: the rows with the smallest hashes, and those of the cell of whoever is in any sample.
+        counts: units of the table in each cell.
+        clusters: clusters of the table, but for those that are in any sample.
+        wanted: the sample.
+    """
+    sure = (kept[_CELL] == _SURE).to_numpy()
+    if wanted.cluster is not None:
+        hashes = kept[_HASH].to_numpy()
+        mine = sure | (_rank_of_clusters(hashes) < wanted.size)
+        drawn = len(np.unique(hashes[mine & ~sure]))
+        return mine, np.where(sure, 1.0, min(1.0, drawn / max(clusters, 1)))[mine], np.where(sure, -1, 0)[mine]
+    cells = [c for c in sorted(counts.index) if c != _SURE]
+    of_cell = counts[cells].to_numpy(np.int64)
+    number = pd.Categorical(kept[_CELL], cells).codes.astype(np.int64)
+    rank = kept.groupby(_CELL).cumcount().to_numpy()
+    mine = sure | (rank < np.append(allotted(of_cell, wanted), 0)[number])
+    taken = np.bincount(number[mine & ~sure], minlength=len(cells))
+    return mine, np.append(taken / of_cell, 1.0)[number[mine]], number[mine]
+
+
+def allotted(counts: Indices, wanted: Wanted) -> Indices:
+    """Units of each cell in the sample, of so many, (cells,)."""
+    share = np.ceil(wanted.size * counts / max(counts.sum(), 1)).astype(np.int64)
+    return np.minimum(counts, np.maximum(share, wanted.floor))
+
+
+def _finished(part: pd.DataFrame, columns: Mapping[str, Summary], identifier: str | None) -> pd.DataFrame:
+    """Rows of the table by their names, each column as what all of it is."""
+    rows = part[_ROW].to_numpy() + 1
+    part = part.drop(columns=[c for c in _OWN if c in part])
+    part = pd.DataFrame({c: typed(part[c], columns[c], c == identifier) for c in part}, part.index)
+    if identifier is None:
+        return part.set_axis(pd.Index(rows, name=row_name(part.columns)))
+    return part.set_index(identifier)

@@ -1,0 +1,210 @@
+"""What a column holds, part by part: summaries that add up to the same whatever the parts are.
+
+Texts count as what they write: a column of texts all of which write numbers is one of numbers. So a table is the same
+in CSV, where all is text, and in a format that knows types.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
+
+from macal.hashing import CANONICAL
+from macal.tables.encoding import MAX_CATEGORIES
+
+NUMBERS = {"integer", "number"}
+_SHOWN = 100  # values of a part that are looked at before all are
+_DAY = r"\d{4}-\d{2}-\d{2}"
+_CODE = r"0\d+|\d{19,}"  # digits that are no number
+_TRUTH = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}  # as pandas reads
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What some rows of a column hold.
+
+    Attributes:
+        rows: how many.
+        gaps: missing among them.
+        family: "nothing" (all are missing), "truth", "integer" (numbers without a fraction), "number", "time" (of a
+            type for that), "date" (text that is one), "category" (of a type for that), or "text".
+        low: least number, infinities included; infinity where there is none.
+        high: largest number.
+        values: different ones, missing among them as None, up to ``MAX_CATEGORIES`` + 1; of more, so many.
+        spaced: whether a text has white space.
+        canonical: whether all are whole numbers, and texts write them as Python does.
+        code: whether all are texts of digits that are no number as it is written: ``00041``, or more than 18 digits.
+    """
+
+    rows: int
+    gaps: int
+    family: str
+    low: float = np.inf
+    high: float = -np.inf
+    values: frozenset[Any] = frozenset()
+    spaced: bool = False
+    canonical: bool = True
+    code: bool = True
+
+    @property
+    def different(self) -> int:
+        """Different values, missing ones as one; ``MAX_CATEGORIES`` + 1 stands for all beyond."""
+        return len(self.values)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether there is one value."""
+        return (not self.gaps and self.low == self.high) if self.family in NUMBERS else self.different == 1
+
+    def __add__(self, other: "Summary") -> "Summary":
+        family = other.family if self.family == "nothing" else self.family
+        if other.family not in (family, "nothing"):
+            family = "number" if {family, other.family} == NUMBERS else "text"
+        return Summary(
+            self.rows + other.rows,
+            self.gaps + other.gaps,
+            family,
+            min(self.low, other.low),
+            max(self.high, other.high),
+            _limited(self.values | other.values),
+            self.spaced or other.spaced,
+            self.canonical and other.canonical,
+            self.code and other.code,
+        )
+
+
+def _limited(values: Iterable[Any]) -> frozenset[Any]:
+    """As many values as matter."""
+    values = frozenset(values)
+    return values if len(values) <= MAX_CATEGORIES + 1 else frozenset(list(values)[: MAX_CATEGORIES + 1])
+
+
+def summarised(column: pd.Series) -> Summary:
+    """Summarise a column, or a part of it."""
+    gone = column.isna().to_numpy()
+    rows, gaps, missing = len(column), int(gone.sum()), ([None] if gone.any() else [])
+    given = column[~gone] if gaps else column
+    if gaps == rows:
+        return Summary(rows, gaps, "nothing", values=frozenset(missing))
+    kind = column.dtype
+    if is_numeric_dtype(kind) and not is_bool_dtype(kind):
+        known, whole = given.to_numpy(np.float64), kind.kind in "iu"
+        family = "integer" if whole or _is_whole(known) else "number"
+        values = _limited([*_distinct(known), *missing])
+        low, high = float(known.min()), float(known.max())
+        return Summary(rows, gaps, family, low, high, values, canonical=family == "integer", code=False)
+    if is_bool_dtype(kind) or isinstance(kind, pd.CategoricalDtype) or is_datetime64_any_dtype(kind):
+        family = "truth" if is_bool_dtype(kind) else "time" if is_datetime64_any_dtype(kind) else "category"
+        values = _limited([*given.astype(object).unique(), *missing])
+        return Summary(rows, gaps, family, values=values, canonical=False, code=False)
+    return _of_texts(given, rows, gaps, missing)
+
+
+def _of_texts(given: pd.Series, rows: int, gaps: int, missing: list[None]) -> Summary:
+    texts = _unique(given)
+    values = _limited([*texts, *missing])
+    if len(texts) <= len(_TRUTH) and all(str(text) in _TRUTH for text in texts):
+        return Summary(rows, gaps, "truth", values=_limited(map(str, values)), canonical=False, code=False)
+    if not all(isinstance(text, str) for text in texts):
+        return Summary(rows, gaps, "text", values=values, spaced=True, canonical=False, code=False)
+    texts = pd.Series(texts, dtype="str")
+    found = _numbers(texts)
+    if found is not None:
+        canonical, code = (bool(texts.str.fullmatch(pattern).all()) for pattern in (CANONICAL, _CODE))
+        family = "integer" if _is_whole(found) else "number"
+        return Summary(rows, gaps, family, float(found.min()), float(found.max()), values, False, canonical, code)
+    spaced, family = bool(texts.str.contains(r"\s").any()), "date" if _is_date(texts) else "text"
+    return Summary(rows, gaps, family, values=values, spaced=spaced, canonical=False, code=False)
+
+
+def _distinct(given: np.ndarray) -> list[float]:
+    """Different numbers, as many as matter, found in few rows where they are many."""
+    found = pd.unique(given[: 4 * MAX_CATEGORIES])
+    if len(found) <= MAX_CATEGORIES:
+        found = pd.unique(given)
+    return found[: MAX_CATEGORIES + 1].tolist()
+
+
+def _unique(column: pd.Series) -> list[Any]:
+    try:
+        return list(column.unique())
+    except TypeError:  # lists and the like
+        return column.astype(str).unique().tolist()
+
+
+def _is_whole(given: np.ndarray) -> bool:
+    return all(bool((part == np.floor(part)).all()) and bool(np.isfinite(part).all()) for part in (given[:1000], given))
+
+
+def _is_date(texts: pd.Series) -> bool:
+    """Whether all of some texts are dates as ISO 8601 writes them."""
+    if not all(part.str.match(_DAY).all() for part in (texts.head(_SHOWN), texts)):
+        return False
+    return bool(pd.to_datetime(texts, format="ISO8601", errors="coerce", utc=True).notna().all())
+
+
+def _numbers(texts: pd.Series) -> np.ndarray | None:
+    """Texts as the numbers that they write, to the last bit; None where one writes none."""
+    for part in (texts.head(_SHOWN), texts):
+        if pd.to_numeric(part, errors="coerce").isna().any():
+            return None
+    return texts.to_numpy(object).astype(np.float64)
+
+
+def typed(column: pd.Series, found: Summary, named: bool) -> pd.Series:
+    """A column, of texts as what all texts of the table write.
+
+    Args:
+        column: all or some of its cells.
+        found: summary of all.
+        named: whether it names the units: then it stays text where a number would not be written so.
+    """
+    if isinstance(column.dtype, pd.CategoricalDtype) or not pd.api.types.is_string_dtype(column.dtype):
+        return column
+    if found.family == "truth" and not found.gaps:
+        return column.astype(object).map(lambda value: _TRUTH[str(value)]).astype(bool)
+    if found.family == "nothing":
+        return column.astype(np.float64)
+    if found.family not in NUMBERS or (named and not found.canonical):
+        return column
+    whole = found.canonical and not found.gaps
+    values = column.to_numpy(object, na_value=np.nan).astype(np.int64 if whole else np.float64)
+    return pd.Series(values, column.index, name=column.name)
+
+
+def alike(table: pd.DataFrame) -> list[int]:
+    """Of each column of a part, the place of the first that holds the same, values by values."""
+    first: list[int] = []
+    columns = [table[c].to_numpy() for c in table]
+    for k, column in enumerate(columns):
+        same = (j for j in range(k) if first[j] == j and _equal(columns[j], column))
+        first.append(next(same, k))
+    return first
+
+
+def _equal(one: np.ndarray, other: np.ndarray) -> bool:
+    numbers = [column.dtype.kind in "iufb" for column in (one, other)]
+    if numbers[0] != numbers[1]:
+        return False
+    if all(numbers):
+        return _same(one[:_SHOWN], other[:_SHOWN]) and _same(one, other)
+    return bool((one[:_SHOWN] == other[:_SHOWN]).any()) and pd.Series(one).equals(pd.Series(other))
+
+
+def _same(one: np.ndarray, other: np.ndarray) -> bool:
+    return bool(((one == other) | ((one != one) & (other != other))).all())
+
+
+def refined(one: list[int], other: list[int]) -> list[int]:
+    """What is alike in two parts: of each column the place of the first that is so in both."""
+    first: dict[tuple[int, int], int] = {}
+    return [first.setdefault(pair, k) for k, pair in enumerate(zip(one, other, strict=True))]
+
+
+def added(parts: Iterable[Mapping[str, Summary]]) -> dict[str, Summary]:
+    """Summaries of a table's columns from those of its parts."""
+    return dict(reduce(lambda one, other: {c: one[c] + other[c] for c in one}, parts))

@@ -1,0 +1,132 @@
+"""One reading of a table: by CSV, Parquet, pandas, polars, Arrow, whole or by a pass, the same roles, people, names."""
+
+from importlib import import_module
+from importlib.util import find_spec
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from cases import part_and_whole
+
+from macal.planner import Planner
+from macal.storage.workers import executor
+from macal.tables import frames, sample
+
+WORDS = ["north", "south", "west", "east", "hill", "dale", "fen", "moor", "wold", "vale", "isle", "ness"]
+NAMES = ["id", "person", "name", "case key", "code", "unit.uuid", "row", "number"]
+
+
+def identifiers(rng, n):
+    """Names of n units, of a kind that tables have."""
+    numbers = rng.permutation(10 * n)[:n]
+    kinds = [
+        numbers,
+        [f"{k:05d}" for k in numbers],
+        [f"{k}E5" for k in numbers],
+        [f"{10**22 + int(k)}" for k in numbers],
+        [f"p{k}" for k in numbers],
+        [f"Ann {k}" for k in numbers],
+        numbers.astype(float),
+        [*numbers[:-1], numbers[0]],
+    ]
+    return kinds[rng.integers(len(kinds))]
+
+
+def column(rng, n):
+    """One column of a kind that tables have."""
+    kinds = [
+        lambda: rng.normal(size=n).round(rng.integers(0, 17)),
+        lambda: rng.lognormal(10, 3, n),
+        lambda: rng.integers(0, 50, n),
+        lambda: rng.integers(0, 50, n).astype(float),
+        lambda: rng.random(n) < 0.5,
+        lambda: rng.choice(WORDS[: rng.integers(1, 13)], n),
+        lambda: [f"{word} {k}" for k, word in enumerate(rng.choice(WORDS, n))],
+        lambda: [f"{word}{k}" for k, word in enumerate(rng.choice(WORDS, n))],
+        lambda: pd.date_range("2020-01-01", periods=n)[rng.permutation(n)].strftime("%Y-%m-%d"),
+        lambda: np.where(rng.random(n) < 0.05, np.nan, rng.normal(size=n)),
+        lambda: np.full(n, rng.integers(3)),
+        lambda: rng.permutation(n),
+        lambda: np.where(rng.random(n) < 0.7, "1.50", "1.5"),
+    ]
+    return kinds[rng.integers(len(kinds))]()
+
+
+def random_table(seed):
+    """A table, and what is said of it."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(12, 150))
+    columns = {"free": rng.permutation(np.arange(n) % 2)}
+    for k in range(rng.integers(1, 6)):
+        columns[f"c{k}"] = column(rng, n)
+    if rng.random() < 0.2:
+        columns["again"] = columns["c0"]
+    for _ in range(rng.integers(0, 3)):
+        columns[str(rng.choice(NAMES))] = identifiers(rng, n)
+    table = pd.DataFrame({c: columns[c] for c in rng.permutation(list(columns))})
+    said = {"criterion": str(rng.choice(["macal", "alc-fixed", "qhte"]))}
+    kinds = {c: str(rng.choice(["category", "ignore"])) for c in table if c != "free" and rng.random() < 0.08}
+    said |= {"kinds": kinds} if kinds else {}
+    if rng.random() < 0.2:
+        said["identifier"] = str(rng.choice([c for c in table if c not in kinds and c != "free"] or ["free"]))
+    return table, said
+
+
+def passed(planner, path):
+    """A table by a pass that keeps everybody, in the order of the rows."""
+    with executor(None, 1, 1e9) as calls:
+        table = frames.opened(path)
+        found = sample.sampled(table, planner.columns.said(), planner.wanted(10**6, 0), calls, 3)
+    return found
+
+
+def planned(make, said):
+    """What becomes of a table: its roles, names and plan, or what is wrong with it."""
+    planner = Planner("free", 8, batch_size=4, sample="all", **said)
+    try:
+        table = make(planner)
+        plan = frames.as_pandas(planner.plan(table))
+    except ValueError as error:
+        return str(error), None
+    people = planner.people
+    roles = people.roles.shown(planner.columns.named()).to_dict()
+    name = people.table.index.name
+    names = (plan[name] if name in plan else plan.index.to_series()).map(str).tolist()
+    whole = sorted(people.table.index.map(str))
+    x = pd.DataFrame(people.problem.pool.x.round(9), people.table.index.map(str)).sort_index()
+    return roles, (name, whole, names, x)
+
+
+def agree(seed, folder):
+    table, said = random_table(seed)
+    csv, parquet = folder / "t.csv", folder / "t.parquet"
+    table.to_csv(csv, index=False)
+    table.to_parquet(parquet, index=False, row_group_size=29)
+    ways = {
+        "pandas": lambda _: table,
+        "csv": lambda _: frames.read(csv),
+        "parquet": lambda _: frames.read(parquet),
+        "arrow": lambda _: pa.Table.from_pandas(table, preserve_index=False),
+        "csv, a pass": lambda planner: passed(planner, csv),
+        "parquet, a pass": lambda planner: passed(planner, parquet),
+    }
+    if find_spec("polars"):
+        ways["polars"] = lambda _: import_module("polars").from_pandas(table)
+    found = {way: planned(make, said) for way, make in ways.items()}
+    roles, people = found["pandas"]
+    for way, (theirs, others) in found.items():
+        assert theirs == roles, (seed, way)
+        if people is not None:
+            assert others[:2] == people[:2], (seed, way)
+            pd.testing.assert_frame_equal(others[3], people[3])
+            if "pass" not in way:  # there people come by their hashes, and ties with them
+                assert others[2] == people[2], (seed, way)
+    return people is not None
+
+
+@part_and_whole("seeds", range(40), range(500))
+def test_every_way_to_read_a_table_agrees(seeds, tmp_path, monkeypatch):
+    from macal.tables import csv
+
+    monkeypatch.setattr(csv, "ROWS", 37)
+    assert np.mean([agree(seed, tmp_path) for seed in seeds]) > 0.3
