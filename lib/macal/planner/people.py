@@ -150,6 +150,11 @@ class People:
     def __len__(self) -> int:
         return len(self.cost)
 
+    @property
+    def population(self) -> int:
+        """People of the whole table."""
+        return len(self) if self.phase is None else self.phase.rows
+
     def part(self, rows: Indices, phase: Phase | None) -> "People":
         """Some of the units, in the order of the rows given.
 

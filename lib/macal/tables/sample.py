@@ -123,8 +123,8 @@ class _Seen:
     same: list[int]
     kept: pd.DataFrame
     counts: pd.Series
-    hashes: dict[str, list[Hashes] | None]
-    clusters: Hashes
+    hashes: dict[str, list[np.ndarray] | None]
+    clusters: np.ndarray
     whole: frozenset[int]
 
 
@@ -221,7 +221,7 @@ def rivals_of(table: pd.DataFrame, wanted: Wanted) -> pd.DataFrame:
 def _joined(one: _Seen, other: _Seen, task: _Pass) -> _Seen:
     kept = pd.concat([one.kept, other.kept], ignore_index=True)
     kept = kept.iloc[_kept(kept, task)]
-    hashes: dict[str, list[Hashes] | None] = {}
+    hashes: dict[str, list[np.ndarray] | None] = {}
     for c in one.hashes:
         mine, theirs = one.hashes[c], other.hashes[c]
         hashes[c] = None if mine is None or theirs is None else mine + theirs
@@ -236,7 +236,7 @@ def _joined(one: _Seen, other: _Seen, task: _Pass) -> _Seen:
     )
 
 
-def _once(hashes: list[Hashes]) -> list[Hashes] | None:
+def _once(hashes: list[np.ndarray]) -> list[np.ndarray] | None:
     """Hashes of a part; None where one is there twice."""
     ordered = np.sort(hashes[0])
     return None if (ordered[1:] == ordered[:-1]).any() else hashes
@@ -351,7 +351,7 @@ def _limit(rows: int | None, wanted: Wanted) -> int:
     return min(int(_LIKELY * (wanted.size + 1000) / rows * 2.0**64), 2**64 - 1)
 
 
-def _is_once(hashes: list[Hashes] | None) -> bool:
+def _is_once(hashes: list[np.ndarray] | None) -> bool:
     if hashes is None:
         return False
     ordered = np.concatenate(hashes)
@@ -406,7 +406,7 @@ def _selected(
         return mine, np.where(sure, 1.0, min(1.0, drawn / max(clusters, 1)))[mine], np.where(sure, -1, 0)[mine]
     cells = [c for c in sorted(counts.index) if c != _SURE]
     of_cell = counts[cells].to_numpy(np.int64)
-    number = pd.Categorical(kept[_CELL], cells).codes.astype(np.int64)
+    number = pd.Index(cells).get_indexer(kept[_CELL]).astype(np.int64)  # -1 of who is in any sample
     rank = kept.groupby(_CELL).cumcount().to_numpy()
     mine = sure | (rank < np.append(allotted(of_cell, wanted), 0)[number])
     taken = np.bincount(number[mine & ~sure], minlength=len(cells))

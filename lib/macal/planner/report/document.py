@@ -57,7 +57,7 @@ class Report:
         each = np.bincount(self.people.problem.pool.t[self.places], minlength=len(self.arms))
         counts = [f"{n:,} {name}" for n, name in zip(each, self.arms, strict=True)]
         told = [
-            f"{asked:,} of {len(self.people):,} people are to be asked in {len(self.rounds)} rounds:"
+            f"{asked:,} of {self.people.population:,} people are to be asked in {len(self.rounds)} rounds:"
             f" {', '.join(counts[2:] + counts[1:2])} and {counts[0]}{'s' * (self.arms[0] == 'control')}."
             f" That costs {spent:,.10g} of {rules.budget:,.10g}."
         ]
@@ -115,6 +115,8 @@ class Report:
             " cost differently, gain per cost decides; demands go first."
         )
         told += [page.text(words)]
+        if self.planner.audited is not None:
+            told += [page.text(" ".join(self.planner.audited.told()))]
         if len(units):
             shown = pd.DataFrame([self._why(unit, new[unit]) for unit in units.tolist()])
             caption = f"The first {len(units)} of those who come next. {_CAPTION}"
@@ -160,8 +162,9 @@ class Report:
             drawn["How far each person is from the nearest of the other arm."] = drawings.distances(before)
         caption = f"Standardised differences, treated minus control; {len(most)} of {len(gaps)} covariates."
         drawn[caption] = drawings.balance(gaps.loc[most])
+        everyone = "whoever stands in the table" if self.people.phase is None else self._sample()
         words = (
-            "Everybody is whoever stands in the table; labelled are those who have answered or are to be asked. Where a"
+            f"Everybody is {everyone}; labelled are those who have answered or are to be asked. Where a"
             " propensity is near 0 or 1, or the nearest counterpart far, the table has nobody to compare with."
         )
         return [
@@ -170,6 +173,9 @@ class Report:
             page.table(pd.DataFrame(table).rename_axis("", axis=0), _CAPTION),
             page.figures(drawn),
         ]
+
+    def _sample(self) -> str:
+        return f"a sample of {len(self.people):,} of the {self.people.population:,} people of the table"
 
     def coverage(self) -> list[str]:
         """How near everybody is to the labels, by round."""

@@ -18,8 +18,11 @@ def protocol(planner: "Planner") -> str:
     rules, people, columns = planner.rules, planner.people, planner.columns
     entry, plan = CRITERIA[rules.criterion], planner.planned
     asked = (
-        f"{len(plan):,} of {len(people):,} people were selected for follow-up before any of their outcomes was known"
+        f"{len(plan):,} of {people.population:,} people were selected for follow-up before any of their outcomes was"
+        " known"
     )
+    if people.phase is not None:
+        asked += f", among a sample of {len(people):,} drawn by a hash of their names"
     per_round = [
         f"{rules.batch_size} people" if rules.batch_size else "",
         "" if rules.batch_cost is None else f"{money(rules.batch_cost)} in money",
@@ -40,6 +43,8 @@ def protocol(planner: "Planner") -> str:
         told.append(
             "Selection took each person's chance to answer into account, and named a reserve where there was one."
         )
+    if planner.audited is not None:
+        told += planner.audited.told()
     told.append(
         "As the labelled set was chosen by its covariates, its means are not those of the population: effects are to be"
         " estimated by a model of the outcome given covariates and treatment, averaged over everybody."
