@@ -104,3 +104,15 @@ def test_a_rule_stops_by_width_and_by_gain_per_money(rule, cost, enough):
 def test_rules_that_cannot_be(rule, said):
     with pytest.raises(ValueError, match=said):
         StoppingRule(**rule)
+
+
+def test_weights_stand_for_so_many_people():
+    rng = np.random.default_rng(0)
+    x, t, labelled = rng.normal(size=(60, 3)), np.arange(60) % 2, np.arange(12)
+    prior, weights = Prior((1.0, 1.0), (2.0, 2.0), (0.1, 0.1), 0.4), rng.integers(1, 5, 60)
+    units = np.repeat(np.arange(60), weights)
+    first = np.array([int(np.flatnonzero(units == k)[0]) for k in labelled])
+    ours, theirs = spread(prior, x, t, labelled, weights.astype(float)), spread(prior, x[units], t[units], first)
+    assert ours.average == pytest.approx(theirs.average, rel=1e-9)
+    belief = EffectBelief(x[:, 0], ours, weights=weights.astype(float))
+    assert belief.average.value == pytest.approx(x[units, 0].mean())

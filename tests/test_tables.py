@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 from cases import part_and_whole
 
+import macal
 from macal.planner import Planner
 from macal.storage.workers import executor
 from macal.tables import frames, sample
@@ -120,7 +121,21 @@ def agree(seed, folder):
             pd.testing.assert_frame_equal(others[3], people[3])
             if "pass" not in way:  # there people come by their hashes, and ties with them
                 assert others[2] == people[2], (seed, way)
+    if people is not None and not said.get("kinds") and not said.get("identifier"):
+        scheduled(table, said["criterion"], *found["pandas"])
     return people is not None
+
+
+def scheduled(table, criterion, roles, people):
+    """A schedule takes the same people by the same names, of covariates that it is told."""
+    what = {c: roles["what"][c] for c, role in roles["role"].items() if role == "covariate"}
+    texts = [c for c, kind in what.items() if kind == "number" and not pd.api.types.is_numeric_dtype(table[c])]
+    if texts or "date" in what.values():
+        return  # these a schedule refuses
+    named = table if people[0] not in table else table.set_index(people[0])
+    problem = macal.datasets.from_table(named, list(what), "free", start=[])
+    plan = macal.schedule(problem, criterion, n_queries=2, batch_size=4)
+    assert plan.index.name == people[0] and plan.index.map(str).tolist() == people[2]
 
 
 @part_and_whole("seeds", range(40), range(500))

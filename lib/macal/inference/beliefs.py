@@ -24,7 +24,7 @@ from scipy.special import ndtri
 from macal.inference.weighted import Estimate
 from macal.kernels import JITTER
 from macal.posterior import Prior
-from macal.shapes import Arms, Centres, Covariates, Indices, Outcomes
+from macal.shapes import Arms, Covariates, Indices, Outcomes
 
 MOST = 4000  # targets between which covariances are taken: of more, so many evenly spread ones
 _BLOCK = 1000
@@ -54,11 +54,13 @@ class EffectBelief:
         effects: mean of the effect of each unit, (n,).
         spread: their s.d.s.
         level: chance of each interval to hold its effect, if the model is right.
+        weights: people whom each unit stands for, (n,), 1 by default; those that the spread was computed with.
     """
 
     effects: Outcomes
     spread: Spread
     level: float = 0.95
+    weights: Outcomes | None = None
 
     @property
     def reach(self) -> Outcomes:
@@ -67,13 +69,13 @@ class EffectBelief:
 
     @property
     def average(self) -> Estimate:
-        """The mean effect of the units."""
-        value, error = float(self.effects.mean()), self.spread.average
+        """The mean effect of the units, or of the people whom they stand for."""
+        value, error = float(np.average(self.effects, weights=self.weights)), self.spread.average
         reach = float(ndtri((1 + self.level) / 2)) * error
         return Estimate(value, value - reach, value + reach, error)
 
 
-def spread(prior: Prior, x: Covariates, t: Arms, labelled: Indices) -> Spread:
+def spread(prior: Prior, x: Covariates, t: Arms, labelled: Indices, weights: Outcomes | None = None) -> Spread:
     """What a process leaves open of the effects of n units once some of them are labelled.
 
     Args:
@@ -81,6 +83,7 @@ def spread(prior: Prior, x: Covariates, t: Arms, labelled: Indices) -> Spread:
         x: covariates, (n, d).
         t: treatment, (n,).
         labelled: units that are, (m,); their outcomes need not be known.
+        weights: people whom each unit stands for, (n,), 1 by default; they count in the average.
 
     Raises:
         ValueError: nobody is labelled.
@@ -88,39 +91,43 @@ def spread(prior: Prior, x: Covariates, t: Arms, labelled: Indices) -> Spread:
     if not len(labelled):
         raise ValueError("nobody is labelled, so that there is no belief but the prior; ask somebody first")
     x = x.astype(np.float64)
+    share = np.full(len(x), 1 / len(x)) if weights is None else weights / weights.sum()
     variance, average = np.zeros(len(x)), 0.0
     # surfaces that labels of either arm say something about are one system, independent ones are two
     for arms in [(0, 1)] if prior.rho else [(0,), (1,)]:
         signs = [(r, s, _SIGN[r] * _SIGN[s]) for r in arms for s in arms]
         variance += sum(sign * prior.between(r, s) for r, s, sign in signs)
-        explained, total = _explained(prior, x, t, labelled[np.isin(t[labelled], arms)], arms)
+        explained, mean = _explained(prior, x, t, labelled[np.isin(t[labelled], arms)], arms, share)
         variance -= explained
-        average += _prior_average(prior, x, signs) - np.square(total / len(x)).sum()
+        average += _prior_average(prior, x, signs, share) - np.square(mean).sum()
     return Spread(np.sqrt(variance.clip(min=0)), float(np.sqrt(max(average, 0.0))))
 
 
-def _parts(x: Covariates) -> list[Centres]:
-    return [x[k : k + _BLOCK] for k in range(0, len(x), _BLOCK)]
+def _parts(n: int) -> list[slice]:
+    return [slice(k, k + _BLOCK) for k in range(0, n, _BLOCK)]
 
 
-def _explained(prior: Prior, x: Covariates, t: Arms, own: Indices, arms: Sequence[int]) -> tuple[Outcomes, Whitened]:
-    """c(z)' K^-1 c(z) of each unit, (n,), and L^-1 c summed over units, L L' = K, (labels,)."""
+def _explained(
+    prior: Prior, x: Covariates, t: Arms, own: Indices, arms: Sequence[int], share: Outcomes
+) -> tuple[Outcomes, Whitened]:
+    """c(z)' K^-1 c(z) of each unit, (n,), and the mean of L^-1 c by shares, (n,), L L' = K, (labels,)."""
     if not len(own):
         return np.zeros(len(x)), np.zeros(0)
     gram = prior.covariance(x[own], t[own], x[own], t[own])
     root = cholesky(gram + np.diag(prior.noise[t[own]] + JITTER * prior.variance[t[own]]), lower=True)
-    explained, total = [], np.zeros(len(own))
-    for part in _parts(x):
-        c = sum(_SIGN[s] * prior.covariance(x[own], t[own], part, s) for s in arms)
+    explained, mean = [], np.zeros(len(own))
+    for part in _parts(len(x)):
+        c = sum(_SIGN[s] * prior.covariance(x[own], t[own], x[part], s) for s in arms)
         # (labels, k) for k units
         told = solve_triangular(root, c, lower=True, check_finite=False)
         explained.append(np.square(told).sum(axis=0))
-        total += told.sum(axis=1)
-    return np.concatenate(explained), total
+        mean += told @ share[part]
+    return np.concatenate(explained), mean
 
 
-def _prior_average(prior: Prior, x: Covariates, signs: Sequence[tuple[int, int, float]]) -> float:
-    """mean_ij Cov_prior(tau(z_i), tau(z_j)) of the surfaces of one system."""
-    some = x[np.linspace(0, len(x) - 1, min(len(x), MOST)).astype(int)]
-    total = sum(sign * prior.covariance(z, r, some, s).sum() for r, s, sign in signs for z in _parts(some))
-    return float(total / len(some) ** 2)
+def _prior_average(prior: Prior, x: Covariates, signs: Sequence[tuple[int, int, float]], share: Outcomes) -> float:
+    """Mean of Cov_prior(tau(z_i), tau(z_j)) by shares i and j, of the surfaces of one system."""
+    places = np.linspace(0, len(x) - 1, min(len(x), MOST)).astype(int)
+    some, w = x[places], share[places] / share[places].sum()
+    parts = _parts(len(some))
+    return float(sum(sign * (w[z] @ prior.covariance(some[z], r, some, s) @ w) for r, s, sign in signs for z in parts))

@@ -96,8 +96,9 @@ class Estimates:
             raise ValueError(f"both arms need answers, got {n} treated and {len(known) - n} control ones so far")
         (fitted,) = model.fit([models.Task(Split(pool.x[known], t[known], y[known]), seed=self.rules.seed)])
         labels = {stage: np.union1d(known, units[mine[units]]) for stage, units in plan.items()}
-        spreads = {stage: spread(fitted.prior, pool.x, t, units) for stage, units in labels.items()}
-        belief = EffectBelief(fitted.predict(pool.x).tau, spreads["now"])
+        weights = None if people.phase is None else people.phase.weights
+        spreads = {stage: spread(fitted.prior, pool.x, t, units, weights) for stage, units in labels.items()}
+        belief = EffectBelief(fitted.predict(pool.x).tau, spreads["now"], weights=weights)
         costs = {stage: float(people.cost[units[~told[units]]].sum()) for stage, units in plan.items()}
         outlook = pd.DataFrame([_looks(spreads[s], len(labels[s]), costs[s]) for s in labels], list(labels))
         effects = pd.DataFrame({"effect": belief.effects}, people.table.index)

@@ -115,7 +115,7 @@ class GroupedTable(PartedTable):
     def parts(self, columns: Sequence[str]) -> Iterator[tuple[int, pd.DataFrame]]:
         """See :meth:`PartedTable.parts`."""
         for group in self.groups:
-            yield group.start, self.decoded(group, columns).to_pandas()
+            yield group.start, self.decoded(group, columns).to_pandas(split_blocks=True, self_destruct=True)
 
     def check_memory(self, memory: float) -> None:
         """See :meth:`PartedTable.check_memory`."""

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import union_categoricals
 
 from macal import hashing
 from macal.hashing import Hashes
@@ -163,10 +164,10 @@ def _part(task: _Pass, start: int, part: pd.DataFrame) -> _Seen:
     own, key = marks[_UNIT].to_numpy(), hashing.key(task.wanted.seed, SAMPLE)
     lists = {c: _once([own if c == task.identifier else hashing.of_names(part[c], key)]) for c in task.naming}
     kept = _kept(marks.assign(**{_ROW: rows}), task)
-    held = part.iloc[kept].assign(**{_ROW: rows[kept]} | {c: marks[c].to_numpy()[kept] for c in marks})
+    held = part.iloc[kept].assign(**{_ROW: rows[kept]} | {c: marks[c].array[kept] for c in marks})
     clusters = np.unique(marks[_HASH].to_numpy()) if task.wanted.cluster is not None else np.empty(0, np.uint64)
-    counts = marks[_CELL].value_counts()
-    return _Seen({c: summarised(part[c]) for c in part}, alike(part), held, counts, lists, clusters, whole)
+    columns = {c: summarised(part[c]) for c in part}
+    return _Seen(columns, alike(part), held, _counts(marks), lists, clusters, whole)
 
 
 def _marks(
@@ -182,8 +183,9 @@ def _marks(
         mine = frozenset(np.unique(hashes[sure]).tolist())
         sure |= np.isin(hashes, np.array(sorted(whole), np.uint64))
     rival = hashing.mixed(hashes ^ np.uint64(hashing.key(wanted.seed, RIVALS)))
-    marks = {_CELL: np.where(sure, _SURE, cells), _UNIT: own, _HASH: hashes, _RIVAL: rival}
-    return pd.DataFrame(marks), mine
+    codes = np.where(sure, len(cells.categories) - 1, cells.codes)
+    cells = pd.Categorical.from_codes(codes, cells.categories)
+    return pd.DataFrame({_CELL: cells, _UNIT: own, _HASH: hashes, _RIVAL: rival}), mine
 
 
 def searched(table: pd.DataFrame, wanted: Wanted, needed: Rows) -> tuple[Indices, Phase]:
@@ -204,7 +206,7 @@ def searched(table: pd.DataFrame, wanted: Wanted, needed: Rows) -> tuple[Indices
     marks[_ROW] = np.arange(len(marks))
     ordered = marks.iloc[np.lexsort((marks[_UNIT], marks[_HASH]))]
     clusters = len(np.unique(marks[_HASH])) - len(whole)
-    mine, chances, cells = _selected(ordered, marks[_CELL].value_counts(), clusters, wanted)
+    mine, chances, cells = _selected(ordered, _counts(marks), clusters, wanted)
     rows = ordered[_ROW].to_numpy()[mine]
     extra = np.setdiff1d(needed, rows)
     order = np.argsort(rows := np.concatenate([rows, extra]))
@@ -219,7 +221,9 @@ def rivals_of(table: pd.DataFrame, wanted: Wanted) -> pd.DataFrame:
 
 
 def _joined(one: _Seen, other: _Seen, task: _Pass) -> _Seen:
-    kept = pd.concat([one.kept, other.kept], ignore_index=True)
+    cells = union_categoricals([one.kept[_CELL], other.kept[_CELL]])
+    kept = pd.concat([one.kept.drop(columns=_CELL), other.kept.drop(columns=_CELL)], ignore_index=True)
+    kept[_CELL] = cells
     kept = kept.iloc[_kept(kept, task)]
     hashes: dict[str, list[np.ndarray] | None] = {}
     for c in one.hashes:
@@ -242,22 +246,25 @@ def _once(hashes: list[np.ndarray]) -> list[np.ndarray] | None:
     return None if (ordered[1:] == ordered[:-1]).any() else hashes
 
 
-def _cells(part: pd.DataFrame, wanted: Wanted) -> tuple[np.ndarray, np.ndarray]:
-    """Name of each unit's cell, and who is in any sample, (n,)."""
+def _cells(part: pd.DataFrame, wanted: Wanted) -> tuple[pd.Categorical, np.ndarray]:
+    """Cell of each unit, and who is in any sample, (n,)."""
     n = len(part)
     known = part[wanted.known].notna().to_numpy() if wanted.known else np.zeros(n, bool)
     out, sure = (_marked(part, column) & ~known for column in (wanted.excluded, wanted.included))
-    by = pd.DataFrame({str(k): part[c] for k, c in enumerate(wanted.by)}, part.index)
-    by = by.assign(state=np.select([known, out], list(_OUT), "free"))
-    numbers = by.groupby(list(by.columns), dropna=False, sort=False).ngroup().to_numpy()
-    first = np.unique(numbers, return_index=True)[1]
-    names = np.array([_cell_name(by.iloc[k]) for k in first], object)
-    return names[numbers], sure
+    codes, names = np.select([known, out], [0, 1], 2), [*_OUT, "free"]
+    for column in wanted.by:
+        own, values = pd.factorize(part[column], use_na_sentinel=False)
+        codes = codes + len(names) * own
+        names = [f"{name}\0{text}" for text in map(_value, values) for name in names]
+    return pd.Categorical.from_codes(np.where(sure, len(names), codes), [*names, _SURE]), sure
 
 
-def _cell_name(row: pd.Series) -> str:
-    *values, state = row.tolist()
-    return "\0".join([state, *(f"{v:g}" if isinstance(v, float) else str(v) for v in values)])
+def _value(value: Any) -> str:
+    """A value of a quota's column as text: a number as the same one, however a table writes it."""
+    try:
+        return f"{float(value):g}"
+    except (TypeError, ValueError):
+        return str(value)
 
 
 def _marked(part: pd.DataFrame, column: str | None) -> np.ndarray:
@@ -266,18 +273,39 @@ def _marked(part: pd.DataFrame, column: str | None) -> np.ndarray:
     return part[column].isin((1, True, "1", "1.0", "True", "TRUE", "true")).to_numpy()
 
 
+def _is_cell(rows: pd.DataFrame, *words: str) -> np.ndarray:
+    """Whose cell begins with one of these words, (rows,)."""
+    return np.array([name.split("\0")[0] in words for name in rows[_CELL].cat.categories])[rows[_CELL].cat.codes]
+
+
+def _counts(rows: pd.DataFrame) -> pd.Series:
+    """Rows of each cell that has any."""
+    cells = rows[_CELL].cat
+    counts = pd.Series(np.bincount(cells.codes, minlength=len(cells.categories)), list(cells.categories))
+    return counts[counts > 0]
+
+
 def _kept(rows: pd.DataFrame, task: _Pass) -> Indices:
     """Places of the rows that may still be in one of the samples."""
-    hashes, cells, wanted = rows[_HASH].to_numpy(), rows[_CELL].to_numpy(), task.wanted
-    keep = (cells == _SURE) | (hashes <= np.uint64(task.limit))
-    order = np.lexsort((rows[_UNIT].to_numpy(), hashes))
+    hashes, wanted = rows[_HASH].to_numpy(), task.wanted
+    keep = _is_cell(rows, _SURE) | (hashes <= np.uint64(task.limit))
     if wanted.cluster is not None:
+        order = np.argsort(hashes)
         keep[order[_rank_of_clusters(hashes[order]) < wanted.size]] = True
     else:
-        rank = np.empty(len(rows), np.int64)
-        rank[order] = rows[_CELL].iloc[order].groupby(rows[_CELL].iloc[order]).cumcount().to_numpy()
-        keep |= rank < (wanted.floor if task.limit else max(wanted.size, wanted.floor))
+        most = wanted.floor if task.limit else max(wanted.size, wanted.floor)
+        codes = rows[_CELL].cat.codes.to_numpy()
+        for cell in np.flatnonzero(np.bincount(codes)):
+            own = np.flatnonzero(codes == cell)
+            keep[own[_smallest(hashes[own], most)]] = True
     return np.flatnonzero(keep | _is_rival(rows, wanted))
+
+
+def _smallest(hashes: Hashes, most: int) -> np.ndarray:
+    """Places of so many of the smallest hashes, and of those that equal the largest of these."""
+    if len(hashes) <= most:
+        return np.arange(len(hashes))
+    return np.flatnonzero(hashes <= np.partition(hashes, most - 1)[most - 1])
 
 
 def _rank_of_clusters(hashes: Hashes) -> Indices:
@@ -289,12 +317,10 @@ def _rank_of_clusters(hashes: Hashes) -> Indices:
 def _is_rival(rows: pd.DataFrame, wanted: Wanted) -> np.ndarray:
     """Who is in the second sample: of the units who may be asked, or of their clusters, so many."""
     rival, found = rows[_RIVAL].to_numpy(), np.zeros(len(rows), bool)
-    may = np.flatnonzero(~rows[_CELL].str.startswith(_OUT).to_numpy())
-    order = may[np.argsort(rival[may], kind="stable")]
-    if wanted.cluster is not None:
-        found[order[np.cumsum(np.diff(rival[order], prepend=rival[order][:1]) != 0) < wanted.rivals]] = True
-    else:
-        found[order[: wanted.rivals]] = True
+    may = np.flatnonzero(~_is_cell(rows, *_OUT))
+    mine = rival[may] if wanted.cluster is None else np.unique(rival[may])
+    if wanted.rivals and len(mine):
+        found[may] = rival[may] <= mine[_smallest(mine, wanted.rivals)].max()
     return found
 
 
@@ -398,7 +424,7 @@ def _selected(
         clusters: clusters of the table, but for those that are in any sample.
         wanted: the sample.
     """
-    sure = (kept[_CELL] == _SURE).to_numpy()
+    sure = _is_cell(kept, _SURE)
     if wanted.cluster is not None:
         hashes = kept[_HASH].to_numpy()
         mine = sure | (_rank_of_clusters(hashes) < wanted.size)
@@ -406,8 +432,8 @@ def _selected(
         return mine, np.where(sure, 1.0, min(1.0, drawn / max(clusters, 1)))[mine], np.where(sure, -1, 0)[mine]
     cells = [c for c in sorted(counts.index) if c != _SURE]
     of_cell = counts[cells].to_numpy(np.int64)
-    number = pd.Index(cells).get_indexer(kept[_CELL]).astype(np.int64)  # -1 of who is in any sample
-    rank = kept.groupby(_CELL).cumcount().to_numpy()
+    number = pd.Index(cells).get_indexer(kept[_CELL].astype(object)).astype(np.int64)  # -1 of who is in any sample
+    rank = kept.groupby(number).cumcount().to_numpy()
     mine = sure | (rank < np.append(allotted(of_cell, wanted), 0)[number])
     taken = np.bincount(number[mine & ~sure], minlength=len(cells))
     return mine, np.append(taken / of_cell, 1.0)[number[mine]], number[mine]

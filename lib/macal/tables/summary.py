@@ -92,7 +92,8 @@ def summarised(column: pd.Series) -> Summary:
         return Summary(rows, gaps, "nothing", values=frozenset(missing))
     kind = column.dtype
     if is_numeric_dtype(kind) and not is_bool_dtype(kind):
-        known, whole = given.to_numpy(np.float64), kind.kind in "iu"
+        plain, whole = isinstance(kind, np.dtype) and kind.kind in "iuf", kind.kind in "iu"
+        known = given.to_numpy() if plain else given.to_numpy(np.float64)
         family = "integer" if whole or _is_whole(known) else "number"
         values = _limited([*_distinct(known), *missing])
         low, high = float(known.min()), float(known.max())
@@ -121,7 +122,7 @@ def _of_texts(given: pd.Series, rows: int, gaps: int, missing: list[None]) -> Su
     return Summary(rows, gaps, family, values=values, spaced=spaced, canonical=False, code=False)
 
 
-def _distinct(given: np.ndarray) -> list[float]:
+def _distinct(given: np.ndarray) -> list[Any]:
     """Different numbers, as many as matter, found in few rows where they are many."""
     found = pd.unique(given[: 4 * MAX_CATEGORIES])
     if len(found) <= MAX_CATEGORIES:
