@@ -6,7 +6,6 @@ import pytest
 
 import macal
 from macal.planner import Conflict, Planner, Quota
-from macal.registry import UnknownName
 
 
 def make_people(n=200, seed=0):
@@ -180,5 +179,23 @@ def test_nothing_can_be_said_before_there_is_a_plan():
     for ask in (planner.replan, planner.rounds, lambda: planner.observe({})):
         with pytest.raises(ValueError, match="nothing is planned yet"):
             ask()
-    with pytest.raises(UnknownName, match="option"):
+    with pytest.raises(TypeError, match="bugdet"):
         Planner("free", 10, bugdet=3)
+
+
+def test_what_fails_changes_nothing():
+    planner, plan = make(budget=60)
+    planner.observe({plan.index[0]: 1.0})
+    before = planner.campaign
+    for wrong in (
+        lambda: planner.plan(make_people().assign(age=np.nan)),
+        lambda: planner.observe({plan.index[1]: 2.0, "nobody": 1.0}),
+        lambda: planner.observe({plan.index[0]: 3.0}),
+        planner.audit,
+    ):
+        with pytest.raises(ValueError):
+            wrong()
+        assert planner.campaign is before
+    assert planner.answers == {plan.index[0]: 1.0} and planner.planned.equals(plan)
+    with pytest.raises(TypeError):
+        planner.answers["p1"] = 3.0

@@ -75,7 +75,7 @@ def test_a_campaign_with_three_arms_survives_its_file(answered, tmp_path):
 
 def test_each_arm_is_estimated_against_the_reference(answered):
     planner, plan, outcomes = answered
-    assert planner.arms_told == ["call", "sms"]
+    assert planner.campaign.arms_told == ["call", "sms"]
     pool = planner.people.problem.pool
     asked = np.isin(planner.people.table.index, plan.index)
     chances = np.ones(300)

@@ -66,7 +66,7 @@ def test_the_columns_are_guessed_and_every_guess_can_be_undone():
     )
     planner = Planner("free", 300, cost="fee", kinds={"zip": "category", "household": "ignore"})
     planner.plan(people)
-    roles = planner.people.roles.shown(planner.columns.named())["what"]
+    roles = planner.people.roles.shown(planner.campaign.columns.named())["what"]
     expected = {"person": "guessed", "age": "number", "region": "category", "joined": "date", "zip": "category"}
     expected |= {"note": "free text (more than 100 different values)", "one": "constant", "again": "a copy of age"}
     assert {k: roles[k] for k in expected} == expected and roles["household"] == "as you say"
@@ -196,7 +196,7 @@ class TestCampaignFile:
         planner.save("campaign.json")
         people = make_people()
         people.loc[3, "age"] += 1
-        with pytest.raises(ValueError, match="the table has changed since campaign.json was planned"):
+        with pytest.raises(ValueError, match="the table has changed since the campaign was planned"):
             Planner.load("campaign.json", people)
 
     def test_numbers_name_people_and_their_reserves(self, folder):

@@ -11,7 +11,7 @@ from test_planner import COVARIATES, make, make_people
 from macal import Planner, models
 from macal.__main__ import main
 from macal.inference import StoppingRule, average_effect, spread
-from macal.planner import drawn
+from macal.planner import drawn, steps
 from macal.registry import UnknownName
 
 DRAWN = {"budget": 120, "batch_size": 40, "draw": "effect", "uniform": 0.3}
@@ -98,7 +98,9 @@ def test_everybody_has_the_chance_that_the_weights_say(n):
     people = marked(60)
     options = {"budget": 400, "quotas": ["region>=4"], "cost": "fee", "exclude": "no", "include": "yes"}
     planner, _ = make(people, draw="effect", uniform=0.3, **options)
-    pool, rules, chosen = planner.people, planner.rules, planner._lottery
+    pool, rules = planner.people, planner.campaign.policy
+    nobody = np.empty(0, np.int64)
+    chosen = drawn.lottery(pool, rules, steps._task(rules, 0, pool, nobody, nobody, 400.0))
     may = ~people.no.to_numpy()
     assert ((chosen.chances > 0) == may).all() and chosen.chances[3] == pytest.approx(1)
     seen, costs = np.zeros(60), []

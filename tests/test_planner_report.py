@@ -13,6 +13,7 @@ from macal import Planner, metrics
 from macal.__main__ import main
 from macal.acquisition.bald import logistic_propensity
 from macal.inference import StoppingRule
+from macal.planner import record
 from macal.planner.report import document, overlap, page
 from macal.planner.report.protocol import protocol
 from reproduction.studies import weighted
@@ -47,7 +48,7 @@ def test_it_says_what_the_plan_is(planner, report):
         assert name in said
     for heading in ("Cost by round", "Who is asked, and why", "Overlap", "Coverage", "Privacy", "Methods", "Versions"):
         assert heading in said
-    assert protocol(planner) in said and planner.content()["table"] in said.replace(" ", "")
+    assert protocol(planner.campaign) in said and record.content_of(planner.campaign)["table"] in said.replace(" ", "")
 
 
 def test_what_a_table_holds_is_escaped(report):
@@ -56,7 +57,7 @@ def test_what_a_table_holds_is_escaped(report):
 
 
 def test_the_same_plan_gives_the_same_text(planner):
-    assert document(planner) == document(planner)
+    assert document(planner.campaign) == document(planner.campaign)
 
 
 def test_it_is_small_and_names_no_address(report):
@@ -72,7 +73,7 @@ def test_answers_change_what_it_says(planner):
     own.plan(people)
     own.observe(dict.fromkeys(own.planned.index[:8], 1.0) | dict.fromkeys(own.planned.index[8:10]))
     own.replan()
-    text = document(own)
+    text = document(own.campaign)
     assert "1 rounds have been asked: 8 answers came, and 2 people will not answer." in unescape(text)
 
 
@@ -97,12 +98,12 @@ class TestEstimate:
         assert found.verdict[1:] in said and "Effects of all people in ascending order" in text
 
     def test_by_itself_once_both_arms_have_answered(self, planner, answered):
-        assert "What the answers say" in document(answered)
-        assert "What the answers say" not in document(planner)  # nobody has answered
+        assert "What the answers say" in document(answered.campaign)
+        assert "What the answers say" not in document(planner.campaign)  # nobody has answered
         own = Planner("free", 60, covariates=COVARIATES, identifier="person")
         own.plan(make_people())
         own.observe(dict.fromkeys(own.planned.index[own.planned.free == 1][:5], 1.0))
-        assert not own.arms_told and "What the answers say" not in document(own)
+        assert not own.campaign.arms_told and "What the answers say" not in document(own.campaign)
 
 
 class TestOverlap:

@@ -14,8 +14,9 @@ from scipy.stats import binom
 
 from macal.__main__ import main
 from macal.inference import average_effect, rank_bounds
-from macal.planner import Planner, planner
+from macal.planner import Planner, steps
 from macal.planner.command import bytes_of
+from macal.planner.estimates import weighted
 from macal.storage import workers
 from macal.storage.workers import executor
 from macal.tables import csv, frames
@@ -200,7 +201,7 @@ def everything():
 
 @pytest.mark.parametrize("name", PLANS)
 def test_every_demand_is_kept_at_any_size(tmp_path, unchecked, monkeypatch, name):
-    monkeypatch.setattr(planner, "RIVALS", 300)
+    monkeypatch.setattr(steps, "RIVALS", 300)
     options = {"treatment": "free", "sample": 600, "parameters": {}} | PLANS[name]
     ignored = {c: "ignore" for c in ("arm", "free", "no", "yes", "chance", "home") if c not in options.values()}
     made = Planner(**options, kinds=ignored)
@@ -224,7 +225,7 @@ def test_every_demand_is_kept_at_any_size(tmp_path, unchecked, monkeypatch, name
     # taken up without the table
     made.save(tmp_path / "c.json")
     again = Planner.load(tmp_path / "c.json", None)
-    assert again.audited == found and again.audited.told() == found.told()
+    assert again.campaign.audit == found and again.campaign.audit.told() == found.told()
     answers = {unit: float(k % 7) for k, unit in enumerate(plan.index[plan["round"] <= 2])}
     for one in (made, again):
         one.observe(answers)
@@ -237,10 +238,11 @@ def test_a_random_plan_has_many_ahead(unchecked):
     table = people()
     made = Planner("free", 40, sample=600, kinds={"home": "ignore"})
     with executor(None, 1, 1e9) as calls:
-        own = made.plan(sampled(in_parts(table), made.columns.said(), made.wanted(600, 500), calls))
+        own = made.plan(sampled(in_parts(table), made.campaign.columns.said(), made.campaign.wanted(600, 500), calls))
     found = made.audit()
     everybody = np.random.default_rng(0).permutation(len(made.people))[: len(own)]
-    made._made = replace(made._made, purchases=[(np.array([k]), True) for k in everybody])
+    purchases = [(np.array([k]), True) for k in everybody]
+    made.campaign = made.campaign.but(made=replace(made.campaign.made, purchases=purchases))
     worse = made.audit()
     assert np.median(worse.bounds) > 5 * np.median(found.bounds) and np.median(worse.ahead) > 0.05 * worse.rivals
     assert min(worse.bounds[:20]) > 0 and worse.open > found.open
@@ -251,10 +253,10 @@ def test_rivals_ahead_are_those_whose_gain_is_larger(unchecked):
     table = people(800)
     made = Planner("free", 12, sample=200, kinds={"home": "ignore"}, criterion="qhte")
     with executor(None, 1, 1e9) as calls:
-        plan = made.plan(sampled(in_parts(table), made.columns.said(), made.wanted(200, 300), calls))
+        plan = made.plan(sampled(in_parts(table), made.campaign.columns.said(), made.campaign.wanted(200, 300), calls))
     found = made.audit()
     n = len(made.people)
-    both = made.people.beside(made._table.rivals, made.columns).problem.pool
+    both = made.people.beside(made.campaign.table.rivals, made.campaign.columns).problem.pool
     units, told = made.people.places(plan.index, "the plan"), []
     for k, unit in enumerate(units):
         near = np.full(len(both.t), np.inf)
@@ -269,7 +271,7 @@ def test_candidates_in_memory_are_a_sample_and_the_plan_is_of_everybody(unchecke
     table = people()
     made = Planner("free", 40, sample=500, kinds={"home": "ignore"})
     plan = made.plan(table)
-    assert len(made.people) == 3000 and len(made._made.people) < 700 and made.is_sampled
+    assert len(made.people) == 3000 and len(made.campaign.made.people) < 700
     shuffled = Planner("free", 40, sample=500, kinds={"home": "ignore"})
     other = shuffled.plan(table.sample(frac=1, random_state=2))
     assert set(other.index) == set(plan.index)  # any order of the rows, the same people
@@ -291,10 +293,10 @@ def two_phases(seed, size=1000):
     y = x.sum(axis=1) + tau * t + rng.normal(size=n)
     table = pd.DataFrame({"person": np.arange(n), "free": t, "group": group, "a": x[:, 0], "b": x[:, 1], "c": x[:, 2]})
     made = Planner("free", 200, draw="effect", quotas=["group>=40"], seed=seed, batch_size=200)
-    wanted = made.wanted(size, 0)
-    made.plan(drawn(in_parts(table, n), wanted, made.columns.said()))
+    wanted = made.campaign.wanted(size, 0)
+    made.plan(drawn(in_parts(table, n), wanted, made.campaign.columns.said()))
     made.observe({unit: float(y[unit]) for unit in made.planned.index})
-    return made._weighted(made._outcomes(), 1)
+    return weighted(made.campaign, made.campaign.outcomes, 1)
 
 
 @part_and_whole("times", 60, 2000)
@@ -323,7 +325,7 @@ def test_amounts_of_memory(text):
 
 def test_the_command(tmp_path, capsys, unchecked, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(planner, "RIVALS", 200)
+    monkeypatch.setattr(steps, "RIVALS", 200)
     written(people(), tmp_path / "people.parquet", 500)
     given = "plan people.parquet --treatment free --budget 30 --kind home=ignore --sample 500 --workers 1".split()
     assert main([*given, "-o", "plan.csv", "--campaign", "c.json", "--report", "r.html"]) == 0

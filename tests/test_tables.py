@@ -76,8 +76,9 @@ def random_table(seed):
 def passed(planner, path):
     """A table by a pass that keeps everybody, in the order of the rows."""
     with executor(None, 1, 1e9) as calls:
-        planner.columns.check()
-        return sample.sampled(frames.opened(path), planner.columns.said(), planner.wanted(10**6, 0), calls, 3)
+        campaign = planner.campaign
+        campaign.columns.check()
+        return sample.sampled(frames.opened(path), campaign.columns.said(), campaign.wanted(10**6, 0), calls, 3)
 
 
 def planned(make, said):
@@ -89,7 +90,7 @@ def planned(make, said):
     except ValueError as error:
         return str(error), None
     people = planner.people
-    roles = people.roles.shown(planner.columns.named()).to_dict()
+    roles = people.roles.shown(planner.campaign.columns.named()).to_dict()
     name = people.table.index.name
     names = (plan[name] if name in plan else plan.index.to_series()).map(str).tolist()
     whole = sorted(people.table.index.map(str))

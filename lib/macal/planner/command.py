@@ -162,9 +162,10 @@ def plan(options: argparse.Namespace) -> None:
     planner = Planner(**given)
     people = _people(options, planner)
     table = planner.plan(people)
-    print(planner.people.roles.shown(planner.columns.named()).to_string(), end="\n\n")
+    print(planner.people.roles.shown(planner.campaign.columns.named()).to_string(), end="\n\n")
     audit = isinstance(people, Sample) if options.audit is None else options.audit
-    if audit and planner.is_sampled:
+    made = planner.campaign.made
+    if audit and made is not None and made.people.phase is not None:
         print(*planner.audit().told(), sep="\n", end="\n\n")
     _keep(planner, table, options.output, options.campaign, options.report)
 
@@ -203,8 +204,8 @@ def observe(options: argparse.Namespace) -> None:
     if name not in answers:
         raise ValueError(f"{options.answers} has no column {name!r}, which names the units in the table")
     others = [column for column in answers if column != name]
-    if planner.columns.outcome in others:
-        others = [planner.columns.outcome]
+    if planner.campaign.columns.outcome in others:
+        others = [planner.campaign.columns.outcome]
     if len(others) != 1:
         raise ValueError(f"{options.answers} must have one column beside {name!r}, the outcomes; got {others}")
     if (again := answers[name][answers[name].duplicated()]).size:
@@ -228,11 +229,11 @@ def estimate(options: argparse.Namespace) -> None:
     planner = _loaded(options)
     given, several = {name: getattr(options, name) for name in ("width", "gain")}, len(planner.people.arms) > 2
     rule = StoppingRule(**given) if any(value is not None for value in given.values()) else None
-    arms = planner.arms_told or planner.people.arms[1:]
+    arms = planner.campaign.arms_told or planner.people.arms[1:]
     found = [planner.estimate(options.model, rule, arm) for arm in arms]
     effects = pd.concat([one.people.assign(arm=one.arm) for one in found]) if several else found[0].people
     contents = {options.output: frames.written(effects, options.output)}
-    atomic.write(contents | ({options.report: document(planner, found).encode()} if options.report else {}))
+    atomic.write(contents | ({options.report: document(planner.campaign, found).encode()} if options.report else {}))
     _warn(planner)
     for one in found:
         _tell(one, f" of {one.arm} against {planner.people.arms[0]}" * several)
@@ -264,13 +265,13 @@ def _not_there(paths: Sequence[Path | None], replace: bool) -> None:
 def _keep(planner: Planner, table: pd.DataFrame, output: Path, campaign: Path | None, report: Path | None) -> None:
     """Write the plan, the campaign and the report, all or none, and say what they cost."""
     contents = {output: frames.written(table, output)}
-    contents |= {campaign: record.packed(planner.content())} if campaign else {}
-    contents |= {report: document(planner).encode()} if report else {}
+    contents |= {campaign: record.packed(record.content_of(planner.campaign))} if campaign else {}
+    contents |= {report: document(planner.campaign).encode()} if report else {}
     atomic.write(contents)
     _warn(planner)
     rounds = planner.rounds()
     print(rounds.to_string(float_format="{:,.6g}".format))
-    spent, budget = rounds["so far"].iloc[-1], planner.rules.budget
+    spent, budget = rounds["so far"].iloc[-1], planner.campaign.policy.budget
     print(f"{len(table)} people, {spent:,.10g} of {budget:,.10g}: {output}")
 
 

@@ -3,13 +3,19 @@
 import hashlib
 import json
 from dataclasses import asdict
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from macal.campaigns import provenance
 from macal.campaigns.records import sha256
+from macal.planner.audit import Audit
+from macal.planner.campaign import CampaignState
+from macal.planner.people import Columns
+from macal.planner.policy import Policy
 from macal.storage import atomic
 from macal.tables.roles import Roles
 from macal.tables.sample import Phase, Sample
@@ -79,7 +85,53 @@ def name_of(unit: Any) -> str | int:
     return unit
 
 
-def content_of(sample: Sample) -> dict[str, Any]:
+def content_of(campaign: CampaignState) -> dict[str, Any]:
+    """What the file of a campaign holds: its settings, the plan, the answers; of the table a fingerprint.
+
+    Raises:
+        ValueError: nothing is planned yet, or a unit's name is neither text nor a whole number.
+    """
+    rows = campaign.planned.rename_axis("unit").reset_index()
+    rows = {c: [None if v is None or v != v else v for v in values.tolist()] for c, values in rows.items()}
+    if "reserve" in rows:
+        rows["reserve"] = [name if name is None else name_of(name) for name in rows["reserve"]]
+    return {
+        "columns": asdict(campaign.columns),
+        "policy": asdict(campaign.policy),
+        "table": fingerprint(campaign.people.table),
+        "plan": rows | {"unit": [name_of(unit) for unit in rows["unit"]]},
+        "answers": [[name_of(unit), outcome] for unit, outcome in campaign.answers.items()],
+        "asked": campaign.asked,
+        "sample": _sample_content(campaign.table) if campaign.is_sample else None,
+        "audit": asdict(campaign.audit) if campaign.audit else None,
+        "made by": provenance.origin() | {p: metadata.version(p) for p in ("numpy", "pandas", "scipy", "torch")},
+    }
+
+
+def campaign_of(content: dict[str, Any], table: Any) -> CampaignState:
+    """The campaign of a file's content.
+
+    Args:
+        content: see :func:`content_of`.
+        table: that it was planned on, in any order of its rows; a campaign that was planned on a sample holds that.
+
+    Raises:
+        ValueError: another table.
+    """
+    table = _sample_of(content["sample"]) if content.get("sample") else table
+    campaign = CampaignState(Columns(**content["columns"]), Policy(**content["policy"]), table, asked=content["asked"])
+    if (now := fingerprint(campaign.people.table)) != content["table"]:
+        raise ValueError(
+            f"the table has changed since the campaign was planned: its fingerprint was {content['table'][:12]} and is"
+            f" {now[:12]}; take the table as it was, and give answers to observe"
+        )
+    plan = {c: pd.Series(v, dtype=object if c == "reserve" else None) for c, v in content["plan"].items()}
+    planned = pd.DataFrame(plan).set_index("unit").rename_axis(campaign.people.table.index.name)
+    audit = Audit(**content["audit"]) if content.get("audit") else None
+    return campaign.but(plan=planned, answers=dict(content["answers"]), audit=audit)
+
+
+def _sample_content(sample: Sample) -> dict[str, Any]:
     """A sample as a campaign's file holds it."""
     table, phase = sample.table.reset_index(), sample.phase
     return {
@@ -97,7 +149,7 @@ def _plain(column: pd.Series) -> list[Any]:
     return [None if v is None or v != v else v for v in column.tolist()]
 
 
-def sample_of(content: dict[str, Any]) -> Sample:
+def _sample_of(content: dict[str, Any]) -> Sample:
     """A sample from the content of a campaign's file; without the second one."""
     columns = {c: pd.Series(v["values"], dtype=_type(v["type"])) for c, v in content["columns"].items()}
     table = pd.DataFrame(columns).set_index(next(iter(columns)))

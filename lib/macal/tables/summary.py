@@ -180,20 +180,20 @@ def typed(column: pd.Series, found: Summary, named: bool) -> pd.Series:
 def alike(table: pd.DataFrame) -> list[int]:
     """Of each column of a part, the place of the first that holds the same, values by values."""
     first: list[int] = []
-    columns = [table[c].to_numpy() for c in table]
+    columns = [table[c].reset_index(drop=True) for c in table]
     for k, column in enumerate(columns):
         same = (j for j in range(k) if first[j] == j and _equal(columns[j], column))
         first.append(next(same, k))
     return first
 
 
-def _equal(one: np.ndarray, other: np.ndarray) -> bool:
-    numbers = [column.dtype.kind in "iufb" for column in (one, other)]
+def _equal(one: pd.Series, other: pd.Series) -> bool:
+    numbers = [isinstance(column.dtype, np.dtype) and column.dtype.kind in "iufb" for column in (one, other)]
     if numbers[0] != numbers[1]:
         return False
     if all(numbers):
-        return _same(one[:_SHOWN], other[:_SHOWN]) and _same(one, other)
-    return bool((one[:_SHOWN] == other[:_SHOWN]).any()) and pd.Series(one).equals(pd.Series(other))
+        return all(_same(a.to_numpy(), b.to_numpy()) for a, b in ((one[:_SHOWN], other[:_SHOWN]), (one, other)))
+    return one[:_SHOWN].equals(other[:_SHOWN]) and one.equals(other)
 
 
 def _same(one: np.ndarray, other: np.ndarray) -> bool:

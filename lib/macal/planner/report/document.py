@@ -1,13 +1,14 @@
 """What a report says: whom a plan asks, at what cost, what that does to overlap and privacy, and how it was made."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from macal.acquisition import CRITERIA
-from macal.planner.estimates import Findings
+from macal.planner import record
+from macal.planner.campaign import CampaignState
+from macal.planner.estimates import Findings, estimated
 from macal.planner.people import People
 from macal.planner.report import drawings, overlap, page
 from macal.planner.report.page import number
@@ -15,34 +16,31 @@ from macal.planner.report.protocol import money, protocol
 from macal.shapes import Indices
 from macal.tables import frames
 
-if TYPE_CHECKING:
-    from macal.planner.planner import Planner
-
 _PEOPLE = 12  # shown of the round that comes next
 _COVARIATES = 15  # shown, those that differ most
 _CAPTION = "Distances are in units of a typical one: 1 is how far two people of the table are from each other."
 
 
 class Report:
-    """A planner's plan, looked at.
+    """A campaign's plan, looked at.
 
     Args:
-        planner: with a plan.
+        campaign: with a plan.
         found: what the answers say of each arm; estimated by default, of those that have some.
 
     Raises:
         ValueError: nothing is planned yet.
     """
 
-    def __init__(self, planner: "Planner", found: Sequence[Findings] = ()) -> None:
-        self.planner, self.plan, self.people = planner, planner.planned, planner.people
-        self.rounds = planner.rounds()
+    def __init__(self, campaign: CampaignState, found: Sequence[Findings] = ()) -> None:
+        self.campaign, self.plan, self.people = campaign, campaign.planned, campaign.people
+        self.rounds = campaign.rounds
         self.places = self.people.places(self.plan.index, "the plan")
-        gone = [name for name, outcome in planner.answers.items() if outcome is None]
+        gone = [name for name, outcome in campaign.answers.items() if outcome is None]
         self.hoped = self.places[~self.plan.index.isin(gone)]  # who has answered, or may
         self.known = self.people.problem.start
         self.labelled = np.concatenate([self.known, self.hoped])
-        self.found = found or [planner.estimate(arm=arm) for arm in planner.arms_told]
+        self.found = found or [estimated(campaign, arm=arm) for arm in campaign.arms_told]
         self.arms = overlap.names_of(self.people)
 
     def parts(self) -> list[str]:
@@ -53,19 +51,19 @@ class Report:
 
     def answer(self) -> list[str]:
         """What a reader in a hurry wants."""
-        asked, spent, rules = len(self.plan), self.rounds["so far"].iloc[-1], self.planner.rules
+        asked, spent, policy = len(self.plan), self.rounds["so far"].iloc[-1], self.campaign.policy
         each = np.bincount(self.people.problem.pool.t[self.places], minlength=len(self.arms))
         counts = [f"{n:,} {name}" for n, name in zip(each, self.arms, strict=True)]
         told = [
             f"{asked:,} of {self.people.population:,} people are to be asked in {len(self.rounds)} rounds:"
             f" {', '.join(counts[2:] + counts[1:2])} and {counts[0]}{'s' * (self.arms[0] == 'control')}."
-            f" That costs {spent:,.10g} of {rules.budget:,.10g}."
+            f" That costs {spent:,.10g} of {policy.budget:,.10g}."
         ]
-        if self.planner.asked or self.planner.answers:
-            came = sum(outcome is not None for outcome in self.planner.answers.values())
+        if self.campaign.asked or self.campaign.answers:
+            came = sum(outcome is not None for outcome in self.campaign.answers.values())
             told.append(
-                f"{self.planner.asked} rounds have been asked: {came} answers came, and"
-                f" {len(self.planner.answers) - came} people will not answer."
+                f"{self.campaign.asked} rounds have been asked: {came} answers came, and"
+                f" {len(self.campaign.answers) - came} people will not answer."
             )
         if (self.people.response[self.places] < 1).any():
             told.append(f"About {self.rounds['answers'].sum():,.0f} of those asked are expected to answer.")
@@ -106,17 +104,17 @@ class Report:
 
     def whom(self) -> list[str]:
         """Who is asked next, and why."""
-        entry, later = CRITERIA[self.planner.rules.criterion], self.plan["round"] > self.planner.asked
+        entry, later = CRITERIA[self.campaign.policy.criterion], self.plan["round"] > self.campaign.asked
         new = dict(zip(self.places.tolist(), overlap.novelty(self.people, self.known, self.places), strict=True))
         units = self.places[later][:_PEOPLE]
         told = [page.heading("Who is asked, and why")]
         words = (
-            f"The rule is {entry.label} ({entry.source}). {_REASONS.get(self.planner.rules.criterion, '')} Where people"
-            " cost differently, gain per cost decides; demands go first."
+            f"The rule is {entry.label} ({entry.source}). {_REASONS.get(self.campaign.policy.criterion, '')} Where"
+            " people cost differently, gain per cost decides; demands go first."
         )
         told += [page.text(words)]
-        if self.planner.audited is not None:
-            told += [page.text(" ".join(self.planner.audited.told()))]
+        if self.campaign.audit is not None:
+            told += [page.text(" ".join(self.campaign.audit.told()))]
         if len(units):
             shown = pd.DataFrame([self._why(unit, new[unit]) for unit in units.tolist()])
             caption = f"The first {len(units)} of those who come next. {_CAPTION}"
@@ -147,7 +145,7 @@ class Report:
         everybody, place = np.arange(len(people)), np.full(len(self.people), -1)
         place[rows] = everybody
         labelled = place[self.labelled][place[self.labelled] >= 0]
-        names = overlap.column_names(people, self.planner.columns.kinds or {})
+        names = overlap.column_names(people, self.campaign.columns.kinds or {})
         gaps = overlap.differences(people, labelled, names)
         most = gaps.abs().max(axis=1).sort_values(ascending=False, kind="stable").index[:_COVARIATES]
         some, t, score = overlap.sample(len(people)), people.problem.pool.t, overlap.propensity(people)
@@ -206,18 +204,18 @@ class Report:
 
     def methods(self) -> list[str]:
         """Text for a protocol."""
-        return [page.heading("Methods, for a protocol"), page.quoted(protocol(self.planner))]
+        return [page.heading("Methods, for a protocol"), page.quoted(protocol(self.campaign))]
 
     def columns(self) -> list[str]:
         """What the columns were taken for."""
-        shown = self.people.roles.shown(self.planner.columns.named())
+        shown = self.people.roles.shown(self.campaign.columns.named())
         return [page.heading("Columns of the table"), *_long(shown, "What each column was taken for.")]
 
     def origin(self) -> list[str]:
         """Versions, seed, fingerprints."""
-        content = self.planner.content()
+        content = record.content_of(self.campaign)
         made = {name: str(value) for name, value in content["made by"].items() if value is not None}
-        told = {"table": content["table"], "seed": str(self.planner.rules.seed), **made}
+        told = {"table": content["table"], "seed": str(self.campaign.policy.seed), **made}
         shown = pd.Series(told).to_frame("value").rename_axis("what")
         return [page.heading("Versions and seed"), page.table(shown, "What made this plan; the table by its SHA-256.")]
 
@@ -263,15 +261,15 @@ def _sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}{'.' * bool(words)}"
 
 
-def document(planner: "Planner", found: Sequence[Findings] = ()) -> str:
+def document(campaign: CampaignState, found: Sequence[Findings] = ()) -> str:
     """Write the report of a plan.
 
     Args:
-        planner: with a plan.
+        campaign: with a plan.
         found: see :class:`Report`.
 
     Raises:
         ImportError: matplotlib is missing.
         ValueError: nothing is planned yet.
     """
-    return page.page("Survey plan", Report(planner, found).parts())
+    return page.page("Survey plan", Report(campaign, found).parts())

@@ -1,0 +1,188 @@
+"""A campaign as it stands, which never changes: what is asked of a plan, the table, the plan, the answers.
+
+Transitions return another campaign (:mod:`macal.planner.steps`); where one fails, nothing has changed. Estimates, the
+report and the file are functions of a campaign.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from macal.planner.answers import chance
+from macal.planner.audit import Audit, Made
+from macal.planner.people import Columns, People
+from macal.planner.policy import Policy
+from macal.registry import UnknownName
+from macal.shapes import Indices, Outcomes
+from macal.tables import frames
+from macal.tables.sample import Sample, Wanted
+
+NOTHING = "nothing is planned yet; plan(table) comes first"
+
+
+@dataclass(frozen=True, eq=False)
+class CampaignState:
+    """A campaign as it stands.
+
+    Attributes:
+        columns: what the columns of the table are.
+        policy: how a plan is made.
+        table: the people: a frame, or a sample of a larger table; None where nothing is planned yet.
+        plan: one row per unit to be asked, by name; None where nothing is planned yet.
+        answers: outcome of each unit who has answered, by name; None for one who will not.
+        asked: rounds that have been asked.
+        audit: what planning from a sample may have cost, where that was asked.
+        made: how the rounds to come were planned; None of a campaign from a file.
+    """
+
+    columns: Columns
+    policy: Policy
+    table: Any = None
+    plan: pd.DataFrame | None = None
+    answers: Mapping[Any, float | None] = field(default_factory=lambda: MappingProxyType({}))
+    asked: int = 0
+    audit: Audit | None = None
+    made: Made | None = None
+
+    def but(self, **changes: Any) -> "CampaignState":
+        """The campaign with other values; of the same table, it keeps what it has read."""
+        if "answers" in changes:
+            changes["answers"] = MappingProxyType(dict(changes["answers"]))
+        other = replace(self, **changes)
+        if "people" in self.__dict__ and not {"table", "columns"} & set(changes):
+            other.__dict__["people"] = self.people
+        return other
+
+    @cached_property
+    def people(self) -> People:
+        """The units of the table.
+
+        Raises:
+            ValueError: nothing is planned yet.
+        """
+        if self.table is None:
+            raise ValueError(NOTHING)
+        return People.of(self.table if self.is_sample else frames.as_pandas(self.table), self.columns)
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether the people are a sample of a larger table."""
+        return isinstance(self.table, Sample)
+
+    @property
+    def planned(self) -> pd.DataFrame:
+        """The plan as it stands, by the units' names.
+
+        Raises:
+            ValueError: nothing is planned yet.
+        """
+        if self.plan is None:
+            raise ValueError(NOTHING)
+        return self.plan
+
+    @property
+    def out(self) -> pd.DataFrame | None:
+        """The rounds that have been asked; None where nothing is planned yet."""
+        return None if self.plan is None else self.plan[self.plan["round"] <= self.asked]
+
+    @property
+    def is_uncertain(self) -> bool:
+        """Whether some may not answer."""
+        return self.columns.response != 1
+
+    @property
+    def known(self) -> Indices:
+        """Units whose label is bought: outcomes known before, answers, and whoever is waited for."""
+        waiting = [] if self.out is None else [name for name in self.out.index if name not in self.answers]
+        told = [name for name, outcome in self.answers.items() if outcome is not None]
+        return np.concatenate([self.people.problem.start, self.people.places([*told, *waiting], "the plan")])
+
+    @property
+    def refused(self) -> Indices:
+        """Units who will not answer."""
+        return self.people.places([name for name, outcome in self.answers.items() if outcome is None], "the plan")
+
+    @property
+    def spent(self) -> float:
+        """Money for whoever was asked; not for refusals, where only answers are paid."""
+        if self.out is None:
+            return 0.0
+        names = dict.fromkeys([*self.out.index, *self.answers])
+        free = {n for n, outcome in self.answers.items() if outcome is None} if self.policy.pay == "answered" else set()
+        return float(self.people.cost[self.people.places([n for n in names if n not in free], "the plan")].sum())
+
+    @property
+    def outcomes(self) -> Outcomes:
+        """Outcome of each unit, (n,), NaN where it is not known."""
+        people, y = self.people, np.full(len(self.people), np.nan)
+        if people.problem.pool.y is not None:
+            y[people.problem.start] = people.problem.pool.y[people.problem.start]
+        told = {name: outcome for name, outcome in self.answers.items() if outcome is not None}
+        y[people.places(told, "the answers")] = list(told.values())
+        return y
+
+    @property
+    def arms_told(self) -> list[Any]:
+        """Arms, by the treatment's value, that can be compared with the reference arm: both have an outcome."""
+        told = np.unique(self.people.problem.pool.t[np.isfinite(self.outcomes)])
+        return [self.people.arms[k] for k in told if k and 0 in told]
+
+    def number(self, arm: Any) -> int:
+        """Number of an arm that is compared with the reference arm.
+
+        Raises:
+            UnknownName: no such arm.
+            ValueError: there are several, and none is named.
+        """
+        known = list(map(str, self.people.arms[1:]))
+        if arm is None and len(known) > 1:
+            raise ValueError(f"there are several arms, so arm must be one of {', '.join(known)}")
+        if arm is not None and str(arm) not in known:
+            raise UnknownName("arm", arm, known)
+        return 1 if arm is None else 1 + known.index(str(arm))
+
+    @property
+    def rounds(self) -> pd.DataFrame:
+        """What each round asks, spends and is expected to bring.
+
+        One row per round: ``asked``, ``treated`` (of several arms, how many of each), ``cost`` (no more of refusals,
+        where only answers are paid), ``answers`` (expected, or those that came), and the cost ``so far``.
+        """
+        plan, people = self.planned, self.people
+        units = people.places(plan.index, "the plan")
+        chances = zip(plan.index, people.response[units], strict=True)
+        answers = [chance(self.answers.get(name, np.nan), float(response)) for name, response in chances]
+        free = [self.policy.pay == "answered" and self.answers.get(name, 0.0) is None for name in plan.index]
+        cost = np.where(free, 0.0, people.cost[units])
+        t = people.problem.pool.t[units]
+        each = {f"{self.columns.treatment} = {name}": t == arm for arm, name in enumerate(people.arms)}
+        told = {"asked": 1, **({"treated": t} if self.columns.reference is None else each)}
+        told |= {"cost": cost, "answers": answers}
+        table = pd.DataFrame(told).groupby(plan["round"].to_numpy()).sum().rename_axis("round")
+        return table.assign(**{"so far": table["cost"].cumsum()})
+
+    def stages(self) -> dict[str, Indices]:
+        """Units who are expected to have answered: now, after the next round, at the end."""
+        plan = self.planned
+        last = {"now": -1, "next": self.asked + 1, "end": int(plan["round"].max())}
+        open_ = ~plan.index.isin(list(self.answers))
+        return {s: self.people.places(plan.index[open_ & (plan["round"] <= k)], "the plan") for s, k in last.items()}
+
+    def wanted(self, size: int, rivals: int) -> Wanted:
+        """The sample of a table that a plan needs.
+
+        Args:
+            size: units of the sample.
+            rivals: units of the second one, which audits the plan.
+        """
+        columns, policy = self.columns, self.policy
+        by = tuple(dict.fromkeys([columns.treatment, *(quota.column for quota in policy.parsed)]))
+        cluster = columns.cluster if policy.cluster_rule == "whole" else None
+        most = max((int(np.ceil(q.number)) for q in policy.parsed if q.least and not q.share), default=0)
+        others = (columns.outcome, columns.exclude, columns.include)
+        return Wanted(size, rivals, policy.seed, by, *others, cluster, 2 * most)

@@ -1,0 +1,169 @@
+"""Steps of a campaign: planned, answered, planned anew, audited. Each returns another campaign, or changes nothing."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from macal import acquisition
+from macal.acquisition import PoolState
+from macal.acquisition.base import check_arms
+from macal.planner.answers import outcome_of
+from macal.planner.audit import Made, audited
+from macal.planner.campaign import CampaignState
+from macal.planner.drawn import Lottery, drawn, lottery
+from macal.planner.greedy import GreedyPlan
+from macal.planner.people import People
+from macal.planner.policy import Policy
+from macal.planner.reserves import NOBODY, reserves
+from macal.shapes import Indices, Outcomes, Rows
+from macal.tables.sample import rivals_of, searched
+
+RIVALS = 10_000
+
+
+def begun(campaign: CampaignState, table: Any) -> CampaignState:
+    """Plan whom to ask of a table.
+
+    Raises:
+        Conflict: no plan meets all demands; it names the smallest set that conflicts.
+        UnknownName: a column that the table does not have.
+        ValueError: a column that cannot be what it is said to be; money that buys nobody.
+    """
+    new = replanned(campaign.but(table=table, plan=None, answers={}, asked=0, audit=None, made=None))
+    if not len(new.planned):
+        cheapest = new.people.cost.min()
+        raise ValueError(f"a budget of {new.policy.budget:g} buys nobody: the cheapest costs {cheapest:g}")
+    return new
+
+
+def observed(campaign: CampaignState, answers: Mapping[Any, Any], through: int | None = None) -> CampaignState:
+    """Take answers, in any order and number; who has none yet is waited for.
+
+    Args:
+        campaign: with a plan.
+        answers: name of a unit -> outcome, missing where she will not answer.
+        through: rounds that have been asked; by default up to the last in which somebody has an answer.
+
+    Raises:
+        ValueError: nothing is planned; a unit who was not to be asked, or whose outcome was another one before; an
+            outcome that is no finite number.
+    """
+    plan = campaign.planned
+    rounds = dict(zip(plan.index, plan["round"], strict=True))
+    stand_ins = set(plan["reserve"].dropna()) if "reserve" in plan else set()
+    new: dict[Any, float | None] = {}
+    for name, outcome in answers.items():
+        if name not in rounds and name not in stand_ins:
+            raise ValueError(f"{name} was not to be asked; the plan has {len(rounds)} people, and she is none")
+        new[name] = outcome_of(name, outcome, campaign.answers.get(name))
+    last = max((int(rounds[name]) for name in new if name in rounds), default=0)
+    asked = max(campaign.asked, last if through is None else through)
+    return campaign.but(answers={**campaign.answers, **new}, asked=asked)
+
+
+def replanned(campaign: CampaignState) -> CampaignState:
+    """Keep the rounds that have been asked, and plan the others with the money that is left.
+
+    Whoever has been asked and has not answered is waited for: she counts as if she would.
+
+    Raises:
+        Conflict: no plan meets all demands any more.
+        ValueError: nothing is planned yet, or all the money is spent.
+    """
+    people, policy, old = campaign.people, campaign.policy, campaign.out
+    known, refused, money = campaign.known, campaign.refused, policy.budget - campaign.spent
+    some, rows = _searched(campaign, np.concatenate([known, refused]))
+    place = np.full(len(people), -1)
+    place[rows] = np.arange(len(rows))
+    task = _task(policy, campaign.asked, some, place[known], place[refused], money)
+    made, chosen = None, None
+    if policy.draw is None:
+        rounds = task.rounds()
+        batches, made = rounds.filled, Made(some, place[known], place[refused], money, rounds.purchases)
+    elif campaign.plan is None:
+        chosen = lottery(people, policy, task)
+        batches = drawn(people, policy, chosen)
+    else:  # a draw is made once
+        later = campaign.plan[campaign.plan["round"] > campaign.asked]
+        batches = [people.places(part.index, "the plan") for _, part in later.groupby("round")]
+    parts = [_rows(campaign, rows[batch], k, chosen) for k, batch in enumerate(batches, campaign.asked + 1)]
+    new = pd.concat(parts) if parts else _rows(campaign, refused[:0], 0, chosen)
+    if campaign.is_uncertain:
+        still = [] if old is None else old["reserve"].dropna()
+        gone = np.concatenate([known, refused, people.places(still, "the plan")])
+        new["reserve"] = _reserves(campaign, new.index, gone)
+    return campaign.but(plan=new if old is None else pd.concat([old, new]), made=made)
+
+
+def audit_of(campaign: CampaignState) -> CampaignState:
+    """Audit the plan that was made last, among a sample; see :mod:`macal.planner.audit`.
+
+    Raises:
+        ValueError: nothing was planned among a sample here, or by a rule that does not say what units are worth.
+    """
+    made = campaign.made
+    if made is None or made.people.phase is None:
+        raise ValueError("there is nothing to audit: a plan that is not drawn is made here first, among a sample")
+    own = campaign.is_sample
+    rivals = campaign.table.rivals if own else rivals_of(campaign.people.table, campaign.wanted(1, RIVALS))
+    task = partial(_task, campaign.policy, campaign.asked, money=made.money)
+    return campaign.but(audit=audited(made, made.people.beside(rivals, campaign.columns), task))
+
+
+def _searched(campaign: CampaignState, needed: Rows) -> tuple[People, Indices]:
+    """The people among whom a plan is made, all or a sample that holds whoever is needed; their places, (k,)."""
+    people, most = campaign.people, campaign.policy.searched
+    if people.phase is not None or len(people) <= most:
+        return people, np.arange(len(people))
+    rows, phase = searched(people.table, campaign.wanted(int(most), 0), needed)
+    return people.part(rows, phase), rows
+
+
+def _task(
+    policy: Policy, asked: int, people: People, known: Indices, refused: Rows, money: float, **seen: Any
+) -> GreedyPlan:
+    """What is to be planned; ``seen`` are fields of the state that the criterion sees."""
+    spread = np.random.default_rng([policy.seed, asked] if asked else policy.seed)
+    split = people.problem.pool
+    weights = None if people.phase is None else people.phase.weights
+    state = PoolState(split.x.astype(np.float64), split.t, known, spread, **{"weights": weights} | seen)
+    demands = people.demands(max(money, 0.0), policy.parsed, policy.cluster_rule, policy.batch_cost, known, refused)
+    clusters = people.bought_with(policy.cluster_rule, known, refused)
+    cost, heads = (people.of_clusters(clusters, values) for values in (people.cost, np.ones(len(people))))
+    price = cost / heads / people.response
+    first = np.setdiff1d(people.included, np.concatenate([known, refused]))
+    criterion = acquisition.get(policy.criterion, **policy.parameters)
+    check_arms(criterion, split.t)
+    price /= price.min()
+    return GreedyPlan(
+        criterion, state, demands, people.cost, price, clusters, first, policy.batch_size, policy.batch_cost
+    )
+
+
+def _rows(campaign: CampaignState, units: Indices, number: int, chosen: Lottery | None) -> pd.DataFrame:
+    """A round of a plan."""
+    people, columns = campaign.people, campaign.columns
+    arms = pd.Index(people.arms)[people.problem.pool.t[units]]
+    rows = {"round": number, columns.treatment: arms, "cost": people.cost[units]}
+    rows |= {"response": people.response[units]} if campaign.is_uncertain else {}
+    rows |= {} if campaign.policy.draw is None else {"weight": _weights(campaign, units, chosen)}
+    return pd.DataFrame(rows, index=people.table.index[units])
+
+
+def _weights(campaign: CampaignState, units: Indices, chosen: Lottery | None) -> Outcomes:
+    """1 over the chance of drawn units, that to come into a sample included."""
+    people = campaign.people
+    if chosen is None:
+        return campaign.planned["weight"].loc[people.table.index[units]].to_numpy()
+    return (1 if people.phase is None else people.phase.weights[units]) / chosen.chances[units]
+
+
+def _reserves(campaign: CampaignState, asked: pd.Index, gone: Indices) -> pd.Series:
+    """Names of the reserves, missing where there is none."""
+    people, quoted = campaign.people, [quota.column for quota in campaign.policy.parsed]
+    units = reserves(people, quoted, campaign.policy.cluster_rule, people.places(asked, "the plan"), gone)
+    names = people.table.index
+    return pd.Series([None if k == NOBODY else names[k] for k in units], asked, dtype=object)
