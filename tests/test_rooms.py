@@ -2,6 +2,7 @@
 
 import ast
 from collections import defaultdict
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 from cases import each
@@ -58,6 +59,17 @@ def test_imports_of_the_reproduction_point_up_the_list(path):
         if parts[0] == "reproduction" and SHELVES.index(parts[1]) > SHELVES.index(here[1])
     ]
     assert not later, f"{path.name} stands before what it imports: {', '.join(later)}"
+
+
+def test_nothing_imports_back_inside_rooms_either():
+    """Type checkers' imports count, too; a package's ``__init__`` is the door to its own modules."""
+    files = {".".join(p.relative_to(LIB).with_suffix("").parts): p for p in modules("macal") if p.stem != "__init__"}
+    graph = {
+        name: {part for parts in imported(path) for part in (".".join(parts), ".".join(parts[:-1])) if part in files}
+        for name, path in files.items()
+        if path.stem != "__main__"
+    }
+    assert len(list(TopologicalSorter(graph).static_order())) >= len(graph)  # a circle raises
 
 
 def test_no_file_stands_loose_beside_the_rooms():

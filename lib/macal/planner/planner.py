@@ -28,8 +28,8 @@ JOBS = 4  # of each worker
 class Planner:
     """Plans whom to ask under a budget and other demands, takes the answers, plans anew, and estimates.
 
-    Where a step fails, nothing has changed: the planner holds a :class:`~macal.planner.campaign.CampaignState`, and takes
-    the next one when it is whole.
+    Where a step fails, nothing has changed: the planner holds a :class:`~macal.planner.campaign.CampaignState`, and
+    takes the next one when it is whole.
 
     Args:
         treatment: column that holds 0 (control) and 1 (treated); with ``reference`` any two and more values.
@@ -282,7 +282,10 @@ class Planner:
         return self.campaign.asked
 
     def rounds(self) -> pd.DataFrame:
-        """What each round asks, spends and is expected to bring; see :attr:`macal.planner.campaign.CampaignState.rounds`."""
+        """What each round asks, spends and is expected to bring.
+
+        See :attr:`macal.planner.campaign.CampaignState.rounds`.
+        """
         return self.campaign.rounds
 
     def spent(self) -> float:
