@@ -290,3 +290,15 @@ def test_numbers_of_strata_may_be_bought_where_people_may(n):
             sold_out += not bought
         assert not ledger.open[strata >= 0].any()
     assert met > n // 2 and sold_out > n
+
+
+@each("name", ["macal", "symmetry", "qhte"])
+def test_a_single_purchase_is_worth_what_it_was_before_it(name):
+    """The array of distances follows every purchase: the gain is that of before."""
+    x, t = np.array([[0.0], [1.0], [5.0], [9.0]]), np.array([0, 1, 1, 1])
+    options = {} if name == "qhte" else {"metric": "sqeuclidean"}
+    task = make_task(name, x, t, [0, 1], [at_most("a budget", np.ones(4), 2.0)], np.ones(4))
+    task = replace(task, criterion=macal.get(name, **options))
+    _, value, _ = task.greedy()
+    power = 1 if name == "qhte" else 2
+    assert value == pytest.approx(8.0**power + 4.0**power)

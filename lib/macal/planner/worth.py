@@ -56,8 +56,9 @@ class Buyer(ABC):
         """Buy one unit, the one that :func:`best_unit` names among those whom the ledger allows."""
         while (unit := best_unit(ledger, tier, gain, price)) is not None:
             if len(bought := ledger.buy(np.array([unit]))):
+                worth_of_unit = float(gain[unit])  # the array may follow what is added
                 self.add(bought)
-                return Purchase(bought, float(gain[unit]))
+                return Purchase(bought, worth_of_unit)
         return None
 
 
