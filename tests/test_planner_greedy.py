@@ -13,6 +13,7 @@ from scipy.spatial.distance import cdist
 
 import macal
 from macal.acquisition import PoolState, plan_batches
+from macal.acquisition.rows import power_of_two
 from macal.planner import feasible, offers
 from macal.planner.demands import Quota, at_most, left_out, must_be_in, one_of_each, whole
 from macal.planner.feasible import Conflict
@@ -297,8 +298,9 @@ def test_a_single_purchase_is_worth_what_it_was_before_it(name):
     """The array of distances follows every purchase: the gain is that of before."""
     x, t = np.array([[0.0], [1.0], [5.0], [9.0]]), np.array([0, 1, 1, 1])
     options = {} if name == "qhte" else {"metric": "sqeuclidean"}
-    task = make_task(name, x, t, [0, 1], [at_most("a budget", np.ones(4), 2.0)], np.ones(4))
+    budget = at_most("a budget", np.array([0.0, 0.0, 1.0, 1.0]), 2.0)
+    task = make_task(name, x, t, [0, 1], [budget], np.ones(4))
     task = replace(task, criterion=macal.get(name, **options))
     _, value, _ = task.greedy()
     power = 1 if name == "qhte" else 2
-    assert value == pytest.approx(8.0**power + 4.0**power)
+    assert value == pytest.approx((8.0**power + 4.0**power) * power_of_two(x) ** power)
