@@ -38,6 +38,7 @@ class CampaignState:
         asked: rounds that have been asked.
         audit: what planning from a sample may have cost, where that was asked.
         made: how the rounds to come were planned; None of a campaign from a file.
+        revision: how often its file has been written.
     """
 
     columns: Columns
@@ -48,6 +49,7 @@ class CampaignState:
     asked: int = 0
     audit: Audit | None = None
     made: Made | None = None
+    revision: int = 0
 
     def but(self, **changes: Any) -> "CampaignState":
         """The campaign with other values; of the same table, it keeps what it has read."""
@@ -117,6 +119,20 @@ class CampaignState:
         return float(self.people.cost[self.people.places([n for n in names if n not in free], "the plan")].sum())
 
     @property
+    def instead(self) -> dict[Any, int]:
+        """Reserves who have answered or refused, by name, and the round of those for whom they were asked."""
+        if "reserve" not in self.planned:
+            return {}
+        rounds = zip(self.planned["reserve"], self.planned["round"], strict=True)
+        return {name: int(k) for name, k in rounds if name in self.answers and name not in self.planned.index}
+
+    @property
+    def overspent(self) -> str:
+        """What to say where more was spent than there is; empty where it was not."""
+        spent, budget = self.spent, self.policy.budget
+        return "" if spent <= budget * (1 + 1e-9) else f"overspent: {spent:,.10g} of a budget of {budget:,.10g}"
+
+    @property
     def outcomes(self) -> Outcomes:
         """Outcome of each unit, (n,), NaN where it is not known."""
         people, y = self.people, np.full(len(self.people), np.nan)
@@ -148,22 +164,24 @@ class CampaignState:
 
     @property
     def rounds(self) -> pd.DataFrame:
-        """What each round asks, spends and is expected to bring.
+        """What each round asks, spends and is expected to bring, reserves who have answered included.
 
         One row per round: ``asked``, ``treated`` (of several arms, how many of each), ``cost`` (no more of refusals,
         where only answers are paid), ``answers`` (expected, or those that came), and the cost ``so far``.
         """
         plan, people = self.planned, self.people
-        units = people.places(plan.index, "the plan")
-        chances = zip(plan.index, people.response[units], strict=True)
+        instead = self.instead
+        names, numbers = [*plan.index, *instead], [*plan["round"], *instead.values()]
+        units = people.places(names, "the plan")
+        chances = zip(names, people.response[units], strict=True)
         answers = [chance(self.answers.get(name, np.nan), float(response)) for name, response in chances]
-        free = [self.policy.pay == "answered" and self.answers.get(name, 0.0) is None for name in plan.index]
+        free = [self.policy.pay == "answered" and self.answers.get(name, 0.0) is None for name in names]
         cost = np.where(free, 0.0, people.cost[units])
         t = people.problem.pool.t[units]
         each = {f"{self.columns.treatment} = {name}": t == arm for arm, name in enumerate(people.arms)}
         told = {"asked": 1, **({"treated": t} if self.columns.reference is None else each)}
         told |= {"cost": cost, "answers": answers}
-        table = pd.DataFrame(told).groupby(plan["round"].to_numpy()).sum().rename_axis("round")
+        table = pd.DataFrame(told).groupby(np.array(numbers)).sum().rename_axis("round")
         return table.assign(**{"so far": table["cost"].cumsum()})
 
     def stages(self) -> dict[str, Indices]:

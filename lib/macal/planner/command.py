@@ -17,6 +17,7 @@ from macal.planner.people import CLUSTER_RULES, Columns
 from macal.planner.planner import MEMORY, Planner
 from macal.planner.policy import DRAWS, PAY, Policy
 from macal.planner.report import document, overlap
+from macal.registry import UnknownName
 from macal.storage import atomic
 from macal.tables import frames
 from macal.tables.roles import Said, read_as
@@ -78,6 +79,7 @@ def add_to(commands: Any) -> None:
     command = commands.add_parser("observe", help=text, description=text)
     _files(command)
     command.add_argument("answers", type=Path, help="CSV or Parquet: the identifier, and the outcome")
+    command.add_argument("--outcome", help="column of the outcomes (default: that of the plan, or the one that is new)")
     command.add_argument("--through", type=int, help="rounds that were asked (default: to the last with an answer)")
     text = "estimate every effect from the answers so far, and say what the next round will add"
     command = commands.add_parser("estimate", help=text, description=text)
@@ -92,6 +94,9 @@ def add_to(commands: Any) -> None:
     _files(command)
     _into(command)
     _reported(command)
+    command.add_argument("--budget", type=float, help="for the whole plan, in the place of the one before")
+    command.add_argument("--quota", dest="quotas", action="append", help="in the place of those before; repeatable")
+    command.add_argument("--no-quotas", action="store_true", help="drop all quotas")
 
 
 def _files(command: argparse.ArgumentParser) -> None:
@@ -126,6 +131,7 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     add("--treatment", required=True, help="column: 0 or 1, or any values and --reference")
     add("--budget", type=float, required=True, help="money, in the unit of the costs")
     _into(command)
+    add("--discard-answers", action="store_true", help="of a campaign that --replace replaces")
     add("--campaign", type=Path, help="JSON file to keep the campaign in, for observe and replan")
     _reported(command)
     add("--id", dest="identifier", help="column that names the units")
@@ -153,6 +159,8 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
 
 def plan(options: argparse.Namespace) -> None:
     """Plan from a table; print the columns' roles and the rounds."""
+    _apart([options.output, options.campaign, options.report], [options.table])
+    _holds_nothing(options)
     _not_there([options.output, options.campaign, options.report], options.replace)
     fields = [*Columns.__dataclass_fields__, *Policy.__dataclass_fields__]
     given = {k: v for k, v in vars(options).items() if k in fields and v is not None}
@@ -203,28 +211,69 @@ def observe(options: argparse.Namespace) -> None:
     answers = pd.DataFrame({c: typed(answers[c], summarised(answers[c]), c == name) for c in answers})
     if name not in answers:
         raise ValueError(f"{options.answers} has no column {name!r}, which names the units in the table")
-    others = [column for column in answers if column != name]
-    if planner.campaign.columns.outcome in others:
-        others = [planner.campaign.columns.outcome]
-    if len(others) != 1:
-        raise ValueError(f"{options.answers} must have one column beside {name!r}, the outcomes; got {others}")
+    outcome = _outcome(options, planner, list(answers))
     if (again := answers[name][answers[name].duplicated()]).size:
         raise ValueError(f"{options.answers} has {again.iloc[0]} more than once; keep one answer of each")
-    planner.observe(answers.set_index(name)[others[0]], options.through)
-    planner.save(options.campaign)
+    given = answers.set_index(name)[outcome]
+    planner.observe(given, options.through)
+    while not _is_saved(planner, options.campaign):  # somebody else has written: read again
+        planner = _loaded(options)
+        planner.observe(given, options.through)
     told = sum(outcome is not None for outcome in planner.answers.values())
     print(f"{told} answers and {len(planner.answers) - told} refusals so far; {planner.asked} rounds have been asked")
 
 
+def _outcome(options: argparse.Namespace, planner: Planner, columns: Sequence[str]) -> str:
+    """The column of a file of answers that holds the outcomes: named, or the one that is new."""
+    if options.outcome is not None and options.outcome not in columns:
+        raise UnknownName("column", options.outcome, columns)
+    people = planner.people.table
+    known = {str(people.index.name), *planner.planned.columns, *people.columns} - {planner.campaign.columns.outcome}
+    new = [column for column in columns if column not in known]
+    found = [column for column in (options.outcome, planner.campaign.columns.outcome) if column in columns] or new
+    if len(found) > 1 or not found:
+        raise ValueError(
+            f"{options.answers} must have one column of outcomes beside {people.index.name!r} and what the plan and the"
+            f" table have, got {', '.join(found) or 'none'}; say which it is: --outcome"
+        )
+    return found[0]
+
+
+def _is_saved(planner: Planner, path: Path) -> bool:
+    try:
+        planner.save(path)
+    except record.Stale:
+        return False
+    return True
+
+
 def replan(options: argparse.Namespace) -> None:
-    """Plan the rounds that are to come anew."""
+    """Plan the rounds that are to come anew; say which demands have changed."""
+    _apart([options.output, options.report], [options.campaign, options.table])
     _not_there([options.output, options.report], options.replace)
-    planner = _loaded(options)
-    _keep(planner, planner.replan(), options.output, options.campaign, options.report)
+    while True:
+        planner = _loaded(options)
+        before = planner.campaign.policy
+        quotas = [] if options.no_quotas else options.quotas
+        plan = planner.replan(budget=options.budget, quotas=quotas)
+        try:
+            _keep(planner, plan, options.output, options.campaign, options.report)
+        except record.Stale:
+            continue  # somebody else has written: read again
+        for name in ("budget", "quotas"):
+            old, new = (getattr(policy, name) for policy in (before, planner.campaign.policy))
+            if old != new:
+                print(f"{name}: {_words(old)} before, {_words(new)} now")
+        return
+
+
+def _words(value: Any) -> str:
+    return f"{value:,.10g}" if isinstance(value, (int, float)) else "; ".join(value) or "none"
 
 
 def estimate(options: argparse.Namespace) -> None:
     """Write every estimated effect; print the average, the outlook, and what the rule says."""
+    _apart([options.output, options.report], [options.campaign, options.table])
     _not_there([options.output, options.report], options.replace)
     planner = _loaded(options)
     given, several = {name: getattr(options, name) for name in ("width", "gain")}, len(planner.people.arms) > 2
@@ -256,6 +305,28 @@ def _warn(planner: Planner) -> None:
         print(f"warning: {warned}", file=sys.stderr)
 
 
+def _apart(outputs: Sequence[Path | None], inputs: Sequence[Path]) -> None:
+    """Refuse to write over what is read, or two things to one file."""
+    seen = {path.resolve(): "is read" for path in inputs}
+    for path in outputs:
+        if path is None:
+            continue
+        if (what := seen.get(path.resolve())) is not None:
+            raise ValueError(f"{path} {what}, and would be overwritten; give another name")
+        seen[path.resolve()] = "is written already"
+
+
+def _holds_nothing(options: argparse.Namespace) -> None:
+    """Refuse to replace a campaign that holds answers, unless they are to be thrown away."""
+    if options.campaign is None or not options.campaign.exists() or options.discard_answers:
+        return
+    if options.replace and (n := len(record.read(options.campaign)["answers"])):
+        raise ValueError(
+            f"{options.campaign} holds {n} answers, which a new plan would throw away; `macal replan` keeps them,"
+            " --discard-answers throws them away"
+        )
+
+
 def _not_there(paths: Sequence[Path | None], replace: bool) -> None:
     for path in paths:
         if path is not None and path.exists() and not replace:
@@ -265,9 +336,13 @@ def _not_there(paths: Sequence[Path | None], replace: bool) -> None:
 def _keep(planner: Planner, table: pd.DataFrame, output: Path, campaign: Path | None, report: Path | None) -> None:
     """Write the plan, the campaign and the report, all or none, and say what they cost."""
     contents = {output: frames.written(table, output)}
-    contents |= {campaign: record.packed(record.content_of(planner.campaign))} if campaign else {}
     contents |= {report: document(planner.campaign).encode()} if report else {}
-    atomic.write(contents)
+    if campaign:
+        planner.campaign = record.saved(planner.campaign, campaign, contents)
+    else:
+        atomic.write(contents)
+    if planner.campaign.overspent:
+        print(f"warning: {planner.campaign.overspent}", file=sys.stderr)
     _warn(planner)
     rounds = planner.rounds()
     print(rounds.to_string(float_format="{:,.6g}".format))

@@ -157,10 +157,14 @@ class Planner:
         """
         self.campaign = steps.observed(self.campaign, dict(answers.items()), through)
 
-    def replan(self) -> Any:
+    def replan(self, *, budget: float | int | None = None, quotas: Sequence[str] | None = None) -> Any:
         """Keep the rounds that have been asked, and plan the others anew with the money that is left.
 
-        Whoever has been asked and has not answered is waited for: she counts as if she would.
+        Whoever has been asked and has not answered is waited for: she counts by her chance to answer, an answer as one.
+
+        Args:
+            budget: for the whole plan, in the place of the one before.
+            quotas: in the place of those before; none are left by an empty list.
 
         Returns:
             See :meth:`plan`: the rounds that have been asked, and after them the new ones.
@@ -169,7 +173,7 @@ class Planner:
             Conflict: no plan meets all demands any more.
             ValueError: nothing is planned yet, or all the money is spent.
         """
-        self.campaign = steps.replanned(self.campaign)
+        self.campaign = steps.replanned(self.campaign, budget, quotas)
         return self._plan()
 
     def _plan(self) -> Any:
@@ -239,9 +243,10 @@ class Planner:
 
         Raises:
             OSError: the file cannot be written.
+            Stale: the file was written by somebody else since this campaign was read from it.
             ValueError: nothing is planned yet, or a unit's name is neither text nor a whole number.
         """
-        record.write(record.content_of(self.campaign), Path(path))
+        self.campaign = record.saved(self.campaign, Path(path))
 
     @classmethod
     def load(cls, path: Path | str, table: Any = None) -> "Planner":

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
@@ -21,10 +22,15 @@ from macal.tables.roles import Roles
 from macal.tables.sample import Phase, Sample
 
 FORMAT, VERSION = "macal campaign", 1
+WAIT = 60.0  # seconds for whoever else writes a file
 
 
 class Damaged(ValueError):
     """A file that is no campaign, or not as it was written."""
+
+
+class Stale(ValueError):
+    """A campaign that is older than its file."""
 
 
 def _checksum(content: dict[str, Any]) -> str:
@@ -37,13 +43,31 @@ def packed(content: dict[str, Any]) -> bytes:
     return (json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def write(content: dict[str, Any], path: Path) -> None:
-    """Write a campaign to a file, whole or not at all.
+def saved(campaign: CampaignState, path: Path, others: Mapping[Path, bytes] | None = None) -> CampaignState:
+    """Write a campaign to its file, and others with it, all or none; return it with its new revision.
+
+    Args:
+        campaign: with a plan.
+        path: of its file.
+        others: by path.
 
     Raises:
-        OSError: the file cannot be written.
+        OSError: a file cannot be written.
+        Stale: the file has another revision than the campaign had when it was read.
+        ValueError: see :func:`content_of`.
     """
-    atomic.write({path: packed(content)})
+    new = campaign.but(revision=campaign.revision + 1)
+    content = packed(content_of(new))
+    with atomic.locked(path.with_name(f".{path.name}.lock"), WAIT) as held:
+        if not held:
+            raise Stale(f"{path} is being written by another process for more than {WAIT:g} seconds; try again")
+        if path.exists() and campaign.revision and (there := read(path).get("revision", 0)) != campaign.revision:
+            raise Stale(
+                f"{path} has been written since it was read (revision {there}, read {campaign.revision}); nothing of it"
+                " was replaced: load it again, and repeat the step"
+            )
+        atomic.write({path: content, **(others or {})})
+    return new
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -102,6 +126,7 @@ def content_of(campaign: CampaignState) -> dict[str, Any]:
         "plan": rows | {"unit": [name_of(unit) for unit in rows["unit"]]},
         "answers": [[name_of(unit), outcome] for unit, outcome in campaign.answers.items()],
         "asked": campaign.asked,
+        "revision": campaign.revision,
         "sample": _sample_content(campaign.table) if campaign.is_sample else None,
         "audit": asdict(campaign.audit) if campaign.audit else None,
         "made by": provenance.origin() | {p: metadata.version(p) for p in ("numpy", "pandas", "scipy", "torch")},
@@ -128,7 +153,8 @@ def campaign_of(content: dict[str, Any], table: Any) -> CampaignState:
     plan = {c: pd.Series(v, dtype=object if c == "reserve" else None) for c, v in content["plan"].items()}
     planned = pd.DataFrame(plan).set_index("unit").rename_axis(campaign.people.table.index.name)
     audit = Audit(**content["audit"]) if content.get("audit") else None
-    return campaign.but(plan=planned, answers=dict(content["answers"]), audit=audit)
+    revision = content.get("revision", 0)
+    return campaign.but(plan=planned, answers=dict(content["answers"]), audit=audit, revision=revision)
 
 
 def _sample_content(sample: Sample) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Steps of a campaign: planned, answered, planned anew, audited. Each returns another campaign, or changes nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -59,20 +60,34 @@ def observed(campaign: CampaignState, answers: Mapping[Any, Any], through: int |
         if name not in rounds and name not in stand_ins:
             raise ValueError(f"{name} was not to be asked; the plan has {len(rounds)} people, and she is none")
         new[name] = outcome_of(name, outcome, campaign.answers.get(name))
+    most = int(plan["round"].max())
+    if through is not None and not 0 <= through <= most:
+        raise ValueError(f"through must be a number of rounds from 0 to the plan's {most}, got {through}")
     last = max((int(rounds[name]) for name in new if name in rounds), default=0)
     asked = max(campaign.asked, last if through is None else through)
     return campaign.but(answers={**campaign.answers, **new}, asked=asked)
 
 
-def replanned(campaign: CampaignState) -> CampaignState:
+def replanned(
+    campaign: CampaignState, budget: float | int | None = None, quotas: Sequence[str] | None = None
+) -> CampaignState:
     """Keep the rounds that have been asked, and plan the others with the money that is left.
 
-    Whoever has been asked and has not answered is waited for: she counts as if she would.
+    Whoever has been asked and has not answered is waited for: she counts by her chance to answer.
+
+    Args:
+        campaign: as it stands.
+        budget: in the place of the campaign's.
+        quotas: in the place of the campaign's.
 
     Raises:
         Conflict: no plan meets all demands any more.
         ValueError: nothing is planned yet, or all the money is spent.
     """
+    changed = {name: value for name, value in (("budget", budget), ("quotas", quotas)) if value is not None}
+    if changed and campaign.policy.draw is not None:
+        raise ValueError("a plan is drawn once: its chances hold under the budget and the quotas it was drawn with")
+    campaign = campaign.but(policy=replace(campaign.policy, **changed)) if changed else campaign
     people, policy, old = campaign.people, campaign.policy, campaign.out
     known, refused, money = campaign.known, campaign.refused, policy.budget - campaign.spent
     some, rows = _searched(campaign, np.concatenate([known, refused]))
@@ -115,7 +130,10 @@ def audit_of(campaign: CampaignState) -> CampaignState:
 
 def _searched(campaign: CampaignState, needed: Rows) -> tuple[People, Indices]:
     """The people among whom a plan is made, all or a sample that holds whoever is needed; their places, (k,)."""
-    people, most = campaign.people, campaign.policy.searched
+    most, response = campaign.policy.searched, campaign.people.response.copy()
+    told = [name for name, outcome in campaign.answers.items() if outcome is not None]
+    response[campaign.people.places(told, "the plan")] = 1.0  # an answer in hand counts as one
+    people = replace(campaign.people, response=response)
     if people.phase is not None or len(people) <= most:
         return people, np.arange(len(people))
     rows, phase = searched(people.table, campaign.wanted(int(most), 0), needed)

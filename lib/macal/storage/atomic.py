@@ -40,11 +40,16 @@ def write(contents: Mapping[Path, bytes]) -> None:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[bool]:
-    """Hold a lock that ends with the process, whatever ends the process; False where somebody else has it."""
+def locked(path: Path, wait: float = 0.0) -> Iterator[bool]:
+    """Hold a lock that ends with the process, whatever ends the process; False where somebody else has it.
+
+    Args:
+        path: of the lock.
+        wait: seconds for somebody else to give it back.
+    """
     lock = FileLock(path, fallback_to_soft=False)  # a lock in software would outlive a process that is killed
     try:
-        held = lock.acquire(blocking=False)
+        held = lock.acquire(timeout=wait)
     except Timeout:
         yield False
         return

@@ -65,6 +65,8 @@ class Report:
                 f"{self.campaign.asked} rounds have been asked: {came} answers came, and"
                 f" {len(self.campaign.answers) - came} people will not answer."
             )
+        if self.campaign.overspent:
+            told.insert(0, f"{_sentence(self.campaign.overspent)}")
         if (self.people.response[self.places] < 1).any():
             told.append(f"About {self.rounds['answers'].sum():,.0f} of those asked are expected to answer.")
         warned = [page.text(_sentence(words), "warning") for words in overlap.warnings(self.people)]

@@ -1,0 +1,205 @@
+"""A campaign in the field: no answer lost, no money unaccounted for, whoever else writes and whatever goes wrong."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_planner import make, make_people
+
+from macal.__main__ import main
+from macal.planner import Conflict, Planner, record
+
+PEOPLE = make_people()
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    PEOPLE.to_csv("people.csv", index=False)
+    return tmp_path
+
+
+def run(*words):
+    return main([str(word) for word in words])
+
+
+def plan(*more):
+    given = ["--treatment", "free", "--budget", 40, "-o", "plan.csv", "--campaign", "c.json", "--criterion", "qhte"]
+    return run("plan", "people.csv", *given, *more)
+
+
+def told(capsys):
+    return capsys.readouterr().err.strip().splitlines()
+
+
+def test_an_answer_in_hand_counts_as_one():
+    """A quota of 8 with chances of a half asks 16; once 10 have answered it is met."""
+    people = PEOPLE.assign(sms=lambda t: t.age > 50)
+    planner, asked = make(people, budget=60, response=0.5, quotas=["sms=True>=8"], covariates=["age", "income"])
+    group = people.set_index("person").sms[asked.index]
+    first = group.index[group][:10]
+    assert group.sum() >= 16
+    answers = {name: 1.0 if name in first else None for name in asked.index[asked["round"] <= 6]}
+    planner.observe(answers)
+    again = planner.replan()
+    assert again["round"].max() >= 6  # no Conflict: ten are ten, whatever their chance was
+
+
+def simulated(seed, truth=True):
+    """Whether a campaign of eight wanted answers ends in a conflict, and whether the shortfall is true."""
+    rng = np.random.default_rng(seed)
+    people = make_people(60, seed).assign(sms=lambda t: t.age > 45)
+    planner, _ = make(people, budget=30, response=0.5, quotas=["sms=True>=8"], covariates=["age", "income"], seed=seed)
+    sms = people.set_index("person").sms
+    while True:
+        left = planner.planned[planner.planned["round"] > planner.asked]
+        if not len(left):
+            return False, False
+        now = left.index[left["round"] == planner.asked + 1]
+        planner.observe({name: 1.0 if rng.random() < 0.5 else None for name in now})
+        try:
+            planner.replan()
+        except Conflict:
+            have = sum(v is not None and sms[k] for k, v in planner.answers.items())
+            open_ = [n for n in sms.index[sms] if n not in planner.answers]
+            most = min(len(open_), 30 - planner.spent())
+            return True, have + 0.5 * most < 8
+        except ValueError:
+            return False, False  # all the money is spent
+
+
+def test_conflicts_only_where_the_shortfall_is_true(unchecked):
+    found = [simulated(seed) for seed in range(25)]
+    assert all(true for conflict, true in found if conflict)
+
+
+def test_a_conflict_can_be_left(folder, capsys):
+    assert plan("--quota", "region>=3", "--response", "chance") == 0
+    assert run("replan", "c.json", "people.csv", "-o", "next.csv", "--quota", "region>=4", "--budget", 50) == 0
+    out = capsys.readouterr().out
+    assert "budget: 40 before, 50 now" in out and "quotas: region>=3 before, region>=4 now" in out
+    assert run("replan", "c.json", "people.csv", "-o", "last.csv", "--no-quotas") == 0
+    assert "quotas: region>=4 before, none now" in capsys.readouterr().out
+    planner = make(draw="effect", budget=60)[0]
+    with pytest.raises(ValueError, match="drawn once"):
+        planner.replan(budget=70)
+
+
+def answered(rows, name="answers.csv"):
+    table = pd.read_csv("plan.csv").iloc[rows]
+    table.assign(y=np.arange(len(table)) + 1.0)[["person", "y"]].to_csv(name, index=False)
+    return table.person.tolist()
+
+
+def test_answers_are_not_thrown_away_unasked(folder, capsys):
+    assert plan() == 0
+    answered(slice(0, 12))
+    assert run("observe", "c.json", "people.csv", "answers.csv") == 0
+    before = (folder / "c.json").read_bytes()
+    assert plan("--replace") == 1 and "c.json holds 12 answers" in told(capsys)[-1]
+    assert (folder / "c.json").read_bytes() == before
+    assert plan("--replace", "--discard-answers") == 0 and not record.read(folder / "c.json")["answers"]
+
+
+def test_who_read_an_older_campaign_reads_again(folder, monkeypatch):
+    assert plan() == 0
+    one, other = (Planner.load("c.json", PEOPLE) for _ in range(2))
+    names = one.planned.index
+    one.observe({names[0]: 1.0})
+    one.save("c.json")
+    other.observe({names[1]: 2.0})
+    before = (folder / "c.json").read_bytes()
+    with pytest.raises(record.Stale, match=r"written since it was read \(revision 2, read 1\)"):
+        other.save("c.json")
+    assert (folder / "c.json").read_bytes() == before
+    # the command does so by itself: somebody else's answer comes while it works
+    answered(slice(2, 4))
+    plain, others = record.saved, [{names[1]: 2.0}]
+
+    def late(campaign, path, *more):
+        if others:
+            rival = Planner.load("c.json", PEOPLE)
+            rival.observe(others.pop())
+            plain(rival.campaign, path)
+        return plain(campaign, path, *more)
+
+    monkeypatch.setattr(record, "saved", late)
+    assert run("observe", "c.json", "people.csv", "answers.csv") == 0
+    assert set(Planner.load("c.json", PEOPLE).answers) == set(names[:4])
+    others.append({names[5]: 3.0})
+    assert run("replan", "c.json", "people.csv", "-o", "next.csv") == 0
+    assert names[5] in Planner.load("c.json", PEOPLE).answers
+
+
+def test_many_writers_lose_no_answer(folder):
+    assert plan() == 0
+    for k in range(8):
+        answered(slice(4 * k, 4 * k + 4), f"answers{k}.csv")
+    with ThreadPoolExecutor(4) as pool:
+        jobs = [pool.submit(run, "observe", "c.json", "people.csv", f"answers{k}.csv") for k in range(8)]
+        assert [job.result() for job in jobs] == [0] * 8
+    assert len(Planner.load("c.json", PEOPLE).answers) == 32
+
+
+def test_what_is_read_is_not_written_over(folder, capsys):
+    assert plan() == 0
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for words in (
+        ["replan", "c.json", "people.csv", "-o", "people.csv", "--replace"],
+        ["replan", "c.json", "people.csv", "-o", "c.json", "--replace"],
+        ["plan", "people.csv", "--treatment", "free", "--budget", 9, "-o", "s.csv", "--campaign", "s.csv"],
+        ["plan", "people.csv", "--treatment", "free", "--budget", 9, "-o", "./people.csv", "--replace"],
+    ):
+        assert run(*words) == 1 and "would be overwritten" in told(capsys)[-1]
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize("form", ["plan and a new column", "named", "only two", "ambiguous", "none"])
+def test_a_plan_that_comes_back_with_outcomes_is_read(folder, capsys, form):
+    assert plan() == 0
+    table = pd.read_csv("plan.csv").head(10)
+    words = []
+    if form == "plan and a new column":
+        table["visits"] = np.arange(10.0)
+    elif form == "only two":
+        table = table[["person"]].assign(visits=np.arange(10.0))
+    elif form != "none":
+        table = table.assign(visits=np.arange(10.0), note=1.0)
+        words = ["--outcome", "visits"] if form == "named" else []
+    table.to_csv("back.csv", index=False)
+    code = run("observe", "c.json", "people.csv", "back.csv", *words)
+    if form in ("ambiguous", "none"):
+        assert code == 1 and "say which it is: --outcome" in told(capsys)[-1]
+    else:
+        assert code == 0
+        assert Planner.load("c.json", PEOPLE).answers == dict(zip(table.person, np.arange(10.0), strict=True))
+
+
+def test_reserves_who_answered_are_paid_for_everywhere(folder, capsys):
+    assert plan("--response", "chance", "--cost", "fee", "--budget", 200) == 0
+    table = pd.read_csv("plan.csv")
+    stood = table[(table["round"] == 1) & table.reserve.notna()].head(3)
+    planner = Planner.load("c.json", PEOPLE)
+    planner.observe({**dict.fromkeys(stood.person), **{name: 1.0 for name in stood.reserve}})
+    fee = PEOPLE.set_index("person").fee
+    out = planner.planned.index[planner.planned["round"] <= 1]
+    expected = fee[[*out, *stood.reserve]].sum()
+    assert planner.spent() == expected == planner.rounds()["so far"].loc[1]
+    assert planner.rounds().answers.loc[1] >= 3 and planner.rounds().asked.loc[1] == len(out) + 3
+    assert planner.campaign.overspent == ""
+    planner.observe({name: 1.0 for name in planner.planned.index if name not in planner.answers})
+    planner.observe({n: 1.0 for n in planner.planned.reserve.dropna() if n not in planner.answers})
+    assert planner.campaign.overspent.startswith("overspent: ")
+    planner.report("r.html")
+    assert "Overspent: " in (folder / "r.html").read_text()
+
+
+def test_rounds_that_the_plan_does_not_have(folder, capsys):
+    assert plan() == 0
+    answered(slice(0, 2))
+    for through in (99, -1):
+        assert run("observe", "c.json", "people.csv", "answers.csv", "--through", through) == 1
+        assert "through must be a number of rounds from 0 to the plan's 4" in told(capsys)[-1]
+    assert not json.loads((folder / "c.json").read_text())["content"]["answers"]
