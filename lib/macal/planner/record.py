@@ -58,7 +58,8 @@ def saved(campaign: CampaignState, path: Path, others: Mapping[Path, bytes] | No
     """
     new = campaign.but(revision=campaign.revision + 1)
     content = packed(content_of(new))
-    with atomic.locked(path.with_name(f".{path.name}.lock"), WAIT) as held:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic.alone(path.parent, WAIT) as held:
         if not held:
             raise Stale(f"{path} is being written by another process for more than {WAIT:g} seconds; try again")
         if path.exists() and campaign.revision and (there := read(path).get("revision", 0)) != campaign.revision:

@@ -1,12 +1,16 @@
 """Files that are written whole or not at all, and locks that end with the process that holds them."""
 
+import fcntl
 import os
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
 from filelock import FileLock, Timeout
+
+_PAUSE = 0.02  # seconds between two tries
 
 
 def write(contents: Mapping[Path, bytes]) -> None:
@@ -40,19 +44,41 @@ def write(contents: Mapping[Path, bytes]) -> None:
 
 
 @contextmanager
-def locked(path: Path, wait: float = 0.0) -> Iterator[bool]:
-    """Hold a lock that ends with the process, whatever ends the process; False where somebody else has it.
-
-    Args:
-        path: of the lock.
-        wait: seconds for somebody else to give it back.
-    """
+def locked(path: Path) -> Iterator[bool]:
+    """Hold a lock that ends with the process, whatever ends the process; False where somebody else has it."""
     lock = FileLock(path, fallback_to_soft=False)  # a lock in software would outlive a process that is killed
     try:
-        held = lock.acquire(timeout=wait)
+        held = lock.acquire(blocking=False)
     except Timeout:
         yield False
         return
     with held:
         path.touch()  # says when the work was begun last
         yield True
+
+
+@contextmanager
+def alone(folder: Path, wait: float) -> Iterator[bool]:
+    """Keep out whoever else would write in a folder through this function, without leaving a file there.
+
+    Args:
+        folder: is there.
+        wait: seconds for somebody else to end.
+
+    Yields:
+        Whether it is ours; False once we have waited so long.
+    """
+    handle, end = os.open(folder, os.O_RDONLY), time.monotonic() + wait
+    try:
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    yield False
+                    return
+                time.sleep(_PAUSE)
+        yield True
+    finally:
+        os.close(handle)  # gives the lock back, as the end of the process does
