@@ -10,6 +10,7 @@ from test_planner import make, make_people
 
 from macal.__main__ import main
 from macal.planner import Conflict, Planner, record
+from macal.planner.report.protocol import protocol
 
 PEOPLE = make_people()
 
@@ -203,3 +204,58 @@ def test_rounds_that_the_plan_does_not_have(folder, capsys):
         assert run("observe", "c.json", "people.csv", "answers.csv", "--through", through) == 1
         assert "through must be a number of rounds from 0 to the plan's 4" in told(capsys)[-1]
     assert not json.loads((folder / "c.json").read_text())["content"]["answers"]
+
+
+def test_corrections_are_kept_with_who_made_them(folder, capsys):
+    assert plan() == 0
+    names = answered(slice(0, 12))
+    assert run("observe", "c.json", "people.csv", "answers.csv") == 0
+    capsys.readouterr()
+    assert run("correct", "c.json", "people.csv", names[0], "--outcome", 7, "--by", "ann") == 0
+    assert f"{names[0]}: an outcome of 1 before, an outcome of 7 now, says ann" in capsys.readouterr().out
+    assert run("correct", "c.json", "people.csv", names[1], "--withdrawn", "--by", "bo") == 0
+    assert run("correct", "c.json", "people.csv", names[2], "--never-asked", "--by", "ann") == 0
+    planner = Planner.load("c.json", PEOPLE)
+    assert planner.answers[names[0]] == 7 and planner.answers[names[1]] is None and names[2] not in planner.answers
+    assert [(one.name, one.by) for one in planner.campaign.journal] == [(names[0], "ann"), (names[1], "bo"), (names[2], "ann")]
+    again = planner.replan()
+    assert list(again.index).count(names[2]) <= 1 and again.index.is_unique
+    assert planner.spent() == (again["round"] <= planner.asked).sum() == 19
+    before = (folder / "c.json").read_bytes()
+    other = PEOPLE.person[~PEOPLE.person.isin(planner.planned.index)].iloc[0]
+    for words, said in (
+        ([other, "--withdrawn", "--by", "x"], "not been asked"),
+        (["nobody", "--withdrawn", "--by", "x"], "unknown unit in the table 'nobody'"),
+        ([names[0], "--outcome", "nan", "--by", "x"], "must be a finite number"),
+        ([names[0], "--withdrawn", "--by", ""], "needs a name or a pseudonym"),
+    ):
+        assert run("correct", "c.json", "people.csv", *words) == 1 and said in told(capsys)[-1]
+    assert (folder / "c.json").read_bytes() == before
+
+
+def test_the_paragraph_for_a_protocol_says_how_people_were_chosen():
+    drawn, _ = make(draw="effect", budget=60, seed=3, uniform=0.25)
+    text = protocol(drawn.campaign)
+    assert "by a draw with known chances (seed 3): 25% of the labels were spread uniformly" in text
+    assert "greedily" not in text and "1 over the chance" in text
+    assert "greedily by gain per cost" in protocol(make(budget=60)[0].campaign)
+
+
+def test_codes_of_quotas_are_compared_exactly():
+    people = PEOPLE.assign(code=np.where(np.arange(200) % 2, 1.0000001, 1.0000002), zone=np.arange(200) % 3 * 1.0)
+    _, asked = make(people, budget=40, quotas=["code=1.0000001>=30", "zone=2>=5"])
+    table = people.set_index("person").loc[asked.index]
+    assert (table.code == 1.0000001).sum() >= 30 and (table.zone == 2).sum() >= 5
+
+
+def test_names_are_met_as_text_and_as_numbers(folder):
+    for names in ([f"{k:03d}" for k in range(200)], list(range(1000, 1200))):
+        table = PEOPLE.assign(person=names)
+        table.to_csv("people.csv", index=False)
+        assert plan("--replace", "--discard-answers", "--kind", "household=ignore") == 0
+        lines = (folder / "plan.csv").read_text().splitlines()
+        asked = [line.split(",")[0] for line in lines[1:]]
+        assert set(asked) <= set(map(str, names))
+        (folder / "a.csv").write_text("person,y\n" + "".join(f"{name},1\n" for name in asked[:7]))
+        assert run("observe", "c.json", "people.csv", "a.csv") == 0
+        assert list(map(str, Planner.load("c.json", table).answers)) == asked[:7]

@@ -25,6 +25,25 @@ from macal.tables.sample import Sample, Wanted
 NOTHING = "nothing is planned yet; plan(table) comes first"
 
 
+@dataclass(frozen=True)
+class Correction:
+    """What was corrected.
+
+    Attributes:
+        name: of the unit.
+        was: what the campaign said of her: "an outcome of 3", "a refusal", "no answer".
+        now: what it says, or "never asked".
+        by: who says so, a name or a pseudonym.
+        when: ISO 8601, UTC.
+    """
+
+    name: Any
+    was: str
+    now: str
+    by: str
+    when: str
+
+
 @dataclass(frozen=True, eq=False)
 class CampaignState:
     """A campaign as it stands.
@@ -39,6 +58,7 @@ class CampaignState:
         audit: what planning from a sample may have cost, where that was asked.
         made: how the rounds to come were planned; None of a campaign from a file.
         revision: how often its file has been written.
+        journal: corrections, the first one first.
     """
 
     columns: Columns
@@ -50,6 +70,7 @@ class CampaignState:
     audit: Audit | None = None
     made: Made | None = None
     revision: int = 0
+    journal: tuple[Correction, ...] = ()
 
     def but(self, **changes: Any) -> "CampaignState":
         """The campaign with other values; of the same table, it keeps what it has read."""

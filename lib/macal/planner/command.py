@@ -1,4 +1,4 @@
-"""The commands of the planner: plan, observe, replan, estimate."""
+"""The commands of the planner: roles, plan, observe, correct, replan, estimate."""
 
 import argparse
 import re
@@ -81,6 +81,15 @@ def add_to(commands: Any) -> None:
     command.add_argument("answers", type=Path, help="CSV or Parquet: the identifier, and the outcome")
     command.add_argument("--outcome", help="column of the outcomes (default: that of the plan, or the one that is new)")
     command.add_argument("--through", type=int, help="rounds that were asked (default: to the last with an answer)")
+    text = "correct what is known of a person; the campaign keeps what it was, and who says so"
+    command = commands.add_parser("correct", help=text, description=text)
+    _files(command)
+    command.add_argument("name", help="of the person")
+    change = command.add_mutually_exclusive_group(required=True)
+    change.add_argument("--outcome", type=float, help="she has answered this")
+    change.add_argument("--withdrawn", action="store_true", help="her answer may not be used: she counts as a refusal")
+    change.add_argument("--never-asked", action="store_true", help="she was left out, and may be asked later")
+    command.add_argument("--by", required=True, help="who says so: a name or a pseudonym")
     text = "estimate every effect from the answers so far, and say what the next round will add"
     command = commands.add_parser("estimate", help=text, description=text)
     _files(command)
@@ -223,6 +232,20 @@ def observe(options: argparse.Namespace) -> None:
     print(f"{told} answers and {len(planner.answers) - told} refusals so far; {planner.asked} rounds have been asked")
 
 
+def correct(options: argparse.Namespace) -> None:
+    """Correct what is known of a person."""
+    ways = {"withdrawn": options.withdrawn, "never asked": options.never_asked}
+    change = next((way for way, chosen in ways.items() if chosen), "outcome")
+    while True:
+        planner = _loaded(options)
+        (place,) = planner.people.places([options.name], "the table")
+        planner.correct(planner.people.table.index[place], change, options.by, options.outcome)
+        if _is_saved(planner, options.campaign):
+            break
+    last = planner.campaign.journal[-1]
+    print(f"{last.name}: {last.was} before, {last.now} now, says {last.by}")
+
+
 def _outcome(options: argparse.Namespace, planner: Planner, columns: Sequence[str]) -> str:
     """The column of a file of answers that holds the outcomes: named, or the one that is new."""
     if options.outcome is not None and options.outcome not in columns:
@@ -354,6 +377,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "roles": roles,
     "plan": plan,
     "observe": observe,
+    "correct": correct,
     "replan": replan,
     "estimate": estimate,
 }

@@ -170,4 +170,5 @@ class Quota:
 
 
 def _text(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    """A value as a quota writes it: 1 for 1.0, every digit of a number that has a fraction."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

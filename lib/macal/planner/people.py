@@ -1,5 +1,6 @@
 """The people of a table, as a plan needs them: covariates, costs, chances to answer, groups; every column checked."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,6 +10,7 @@ import pandas as pd
 
 from macal.datasets import from_table
 from macal.datasets.table import arm_names
+from macal.hashing import CANONICAL
 from macal.planner.demands import Demand, Money, Quota, at_most, left_out, must_be_in, one_of_each, whole
 from macal.problem import Problem, Split
 from macal.registry import UnknownName
@@ -201,6 +203,8 @@ class People:
         names = list(names)
         if pd.api.types.is_string_dtype(self.table.index.dtype):
             names = [str(name) if isinstance(name, (int, np.integer)) else name for name in names]
+        elif pd.api.types.is_integer_dtype(self.table.index.dtype):
+            names = [int(name) if isinstance(name, str) and re.fullmatch(CANONICAL, name) else name for name in names]
         places = self.table.index.get_indexer(pd.Index(names, dtype=object if not names else None))
         if (places < 0).any():
             raise UnknownName(f"unit in {what}", names[int(places.argmin())], map(str, self.table.index[:20]))

@@ -157,6 +157,10 @@ class Planner:
         """
         self.campaign = steps.observed(self.campaign, dict(answers.items()), through)
 
+    def correct(self, name: Any, change: str, by: str, outcome: Any = None) -> None:
+        """Correct what is known of a unit; see :func:`macal.planner.steps.corrected`."""
+        self.campaign = steps.corrected(self.campaign, name, change, by, outcome)
+
     def replan(self, *, budget: float | int | None = None, quotas: Sequence[str] | None = None) -> Any:
         """Keep the rounds that have been asked, and plan the others anew with the money that is left.
 

@@ -14,7 +14,7 @@ import pandas as pd
 from macal.campaigns import provenance
 from macal.campaigns.records import sha256
 from macal.planner.audit import Audit
-from macal.planner.campaign import CampaignState
+from macal.planner.campaign import CampaignState, Correction
 from macal.planner.people import Columns
 from macal.planner.policy import Policy
 from macal.storage import atomic
@@ -128,6 +128,7 @@ def content_of(campaign: CampaignState) -> dict[str, Any]:
         "answers": [[name_of(unit), outcome] for unit, outcome in campaign.answers.items()],
         "asked": campaign.asked,
         "revision": campaign.revision,
+        "journal": [asdict(one) | {"name": name_of(one.name)} for one in campaign.journal],
         "sample": _sample_content(campaign.table) if campaign.is_sample else None,
         "audit": asdict(campaign.audit) if campaign.audit else None,
         "made by": provenance.origin() | {p: metadata.version(p) for p in ("numpy", "pandas", "scipy", "torch")},
@@ -154,8 +155,9 @@ def campaign_of(content: dict[str, Any], table: Any) -> CampaignState:
     plan = {c: pd.Series(v, dtype=object if c == "reserve" else None) for c, v in content["plan"].items()}
     planned = pd.DataFrame(plan).set_index("unit").rename_axis(campaign.people.table.index.name)
     audit = Audit(**content["audit"]) if content.get("audit") else None
-    revision = content.get("revision", 0)
-    return campaign.but(plan=planned, answers=dict(content["answers"]), audit=audit, revision=revision)
+    journal = tuple(Correction(**one) for one in content.get("journal", []))
+    later = {"revision": content.get("revision", 0), "journal": journal}
+    return campaign.but(plan=planned, answers=dict(content["answers"]), audit=audit, **later)
 
 
 def _sample_content(sample: Sample) -> dict[str, Any]:

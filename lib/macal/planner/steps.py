@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -13,16 +14,18 @@ from macal.acquisition import PoolState
 from macal.acquisition.base import check_arms
 from macal.planner.answers import outcome_of
 from macal.planner.audit import Made, audited
-from macal.planner.campaign import CampaignState
+from macal.planner.campaign import CampaignState, Correction
 from macal.planner.drawn import Lottery, drawn, lottery
 from macal.planner.greedy import GreedyPlan
 from macal.planner.people import People
 from macal.planner.policy import Policy
 from macal.planner.reserves import NOBODY, reserves
+from macal.registry import UnknownName
 from macal.shapes import Indices, Outcomes, Rows
 from macal.tables.sample import rivals_of, searched
 
 RIVALS = 10_000
+CHANGES = ("outcome", "withdrawn", "never asked")
 
 
 def begun(campaign: CampaignState, table: Any) -> CampaignState:
@@ -111,6 +114,47 @@ def replanned(
         gone = np.concatenate([known, refused, people.places(still, "the plan")])
         new["reserve"] = _reserves(campaign, new.index, gone)
     return campaign.but(plan=new if old is None else pd.concat([old, new]), made=made)
+
+
+def corrected(campaign: CampaignState, name: Any, change: str, by: str, outcome: Any = None) -> CampaignState:
+    """Correct what is known of a unit; the journal keeps what it was, and who says so.
+
+    Args:
+        campaign: with a plan.
+        name: of the unit, who was asked or was a reserve.
+        change: "outcome": she has answered ``outcome``; "withdrawn": her answer may not be used, she counts as a
+            refusal; "never asked": she was left out of her round, and may be asked later.
+        by: who says so, a name or a pseudonym.
+        outcome: her answer.
+
+    Raises:
+        UnknownName: no such change.
+        ValueError: she was not asked, nobody says so, or the outcome is no finite number.
+    """
+    if change not in CHANGES:
+        raise UnknownName("correction", change, CHANGES)
+    if not by:
+        raise ValueError("a correction needs a name or a pseudonym of whoever makes it (--by)")
+    out = campaign.out
+    was_asked = out is not None and name in out.index
+    if not was_asked and name not in campaign.answers:
+        raise ValueError(f"{name} has not been asked, so there is nothing to correct")
+    answers, plan = dict(campaign.answers), campaign.planned
+    was = _said(answers[name]) if name in answers else "no answer"
+    if change == "never asked":
+        answers.pop(name, None)
+        plan = plan[~((plan.index == name) & (plan["round"] <= campaign.asked))]
+    else:
+        answers[name] = outcome_of(name, outcome, None) if change == "outcome" else None
+        if change == "outcome" and answers[name] is None:
+            raise ValueError(f"the outcome of {name} must be a finite number; a refusal is 'withdrawn'")
+    now = "never asked" if change == "never asked" else _said(answers[name])
+    when = datetime.now(UTC).isoformat(timespec="seconds")
+    return campaign.but(answers=answers, plan=plan, journal=(*campaign.journal, Correction(name, was, now, by, when)))
+
+
+def _said(outcome: float | None) -> str:
+    return "a refusal" if outcome is None else f"an outcome of {outcome:.10g}"
 
 
 def audit_of(campaign: CampaignState) -> CampaignState:

@@ -262,8 +262,9 @@ def _cells(part: pd.DataFrame, wanted: Wanted) -> tuple[pd.Categorical, np.ndarr
 def _value(value: Any) -> str:
     """A value of a quota's column as text: a number as the same one, however a table writes it."""
     try:
-        return f"{float(value):g}"
-    except (TypeError, ValueError):
+        number = float(value)
+        return str(int(number)) if number.is_integer() else repr(number)
+    except (TypeError, ValueError, OverflowError):
         return str(value)
 
 

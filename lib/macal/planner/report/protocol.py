@@ -27,7 +27,7 @@ def protocol(campaign: CampaignState) -> str:
         f"{asked}, from {len(people.roles.kinds)} baseline covariates and the treatment {columns.treatment!r}.",
         f"Numbers were standardised, categories coded as indicators; selection followed {entry.label} ({entry.source})"
         + (f" with {', '.join(f'{k} = {v}' for k, v in policy.parameters.items())}" if policy.parameters else "")
-        + f", as implemented in macal, greedily by gain per cost, in {plan['round'].nunique()} rounds"
+        + f", as implemented in macal, {_how(campaign)}, in {plan['round'].nunique()} rounds"
         + f" of at most {' and '.join(filter(None, per_round))}." * any(per_round),
         f"The budget was {policy.budget:,.10g}, and the plan costs {campaign.rounds['so far'].iloc[-1]:,.10g}.",
     ]
@@ -41,11 +41,31 @@ def protocol(campaign: CampaignState) -> str:
         )
     if campaign.audit is not None:
         told += campaign.audit.told()
-    told.append(
-        "As the labelled set was chosen by its covariates, its means are not those of the population: effects are to be"
-        " estimated by a model of the outcome given covariates and treatment, averaged over everybody."
-    )
+    told += [f"{len(campaign.journal):,} answers were corrected afterwards."] * bool(campaign.journal)
+    told.append(_CHOSEN if policy.draw is None else _DRAWN)
     return " ".join(told)
+
+
+def _how(campaign: CampaignState) -> str:
+    """How people were chosen."""
+    policy = campaign.policy
+    if policy.draw is None:
+        return "greedily by gain per cost"
+    rest = {"criterion": "to those whom the rule chose", "effect": "by what people are worth for the average effect"}
+    return (
+        f"by a draw with known chances (seed {policy.seed}): {policy.uniform:.0%} of the labels were spread uniformly"
+        f" within the quotas' groups, and the others went {rest[policy.draw]}"
+    )
+
+
+_CHOSEN = (
+    "As the labelled set was chosen by its covariates, its means are not those of the population: effects are to be"
+    " estimated by a model of the outcome given covariates and treatment, averaged over everybody."
+)
+_DRAWN = (
+    "As people were drawn with unequal chances, each counts by its weight, 1 over the chance to be drawn; the average"
+    " effect is estimated with these weights."
+)
 
 
 _CLUSTERS = {
