@@ -217,7 +217,8 @@ def test_corrections_are_kept_with_who_made_them(folder, capsys):
     assert run("correct", "c.json", "people.csv", names[2], "--never-asked", "--by", "ann") == 0
     planner = Planner.load("c.json", PEOPLE)
     assert planner.answers[names[0]] == 7 and planner.answers[names[1]] is None and names[2] not in planner.answers
-    assert [(one.name, one.by) for one in planner.campaign.journal] == [(names[0], "ann"), (names[1], "bo"), (names[2], "ann")]
+    journal = [(one.name, one.by) for one in planner.campaign.journal]
+    assert journal == [(names[0], "ann"), (names[1], "bo"), (names[2], "ann")]
     again = planner.replan()
     assert list(again.index).count(names[2]) <= 1 and again.index.is_unique
     assert planner.spent() == (again["round"] <= planner.asked).sum() == 19
