@@ -260,3 +260,24 @@ def test_names_are_met_as_text_and_as_numbers(folder):
         (folder / "a.csv").write_text("person,y\n" + "".join(f"{name},1\n" for name in asked[:7]))
         assert run("observe", "c.json", "people.csv", "a.csv") == 0
         assert list(map(str, Planner.load("c.json", table).answers)) == asked[:7]
+
+
+def test_reordered_rows_replan_the_same(folder):
+    people = make_people(1500, 1)
+    planner = Planner("free", 40, identifier="person", covariates=["age", "income", "chance"])
+    first = planner.plan(people)
+    planner.observe({name: 1.0 for name in first.index[first["round"] == 1]})
+    planner.save("c.json")
+    shuffled = people.sample(frac=1, random_state=0)
+    again = Planner.load("c.json", shuffled).replan()
+    assert set(again.index) == set(planner.replan().index)
+
+
+def test_a_campaign_without_a_field_is_damaged(folder, capsys):
+    assert plan() == 0
+    for name in ("plan", "columns", "asked", "answers"):
+        content = record.read(folder / "c.json")
+        del content[name]
+        (folder / "d.json").write_bytes(record.packed(content))
+        assert run("replan", "d.json", "people.csv", "-o", "x.csv") == 1
+        assert "lacks a field" in told(capsys)[-1]

@@ -143,8 +143,18 @@ def campaign_of(content: dict[str, Any], table: Any) -> CampaignState:
         table: that it was planned on, in any order of its rows; a campaign that was planned on a sample holds that.
 
     Raises:
+        Damaged: the content lacks a field, or has one that this package does not know.
         ValueError: another table.
     """
+    try:
+        return _campaign_of(content, table)
+    except (KeyError, TypeError) as error:
+        raise Damaged(
+            f"the campaign's file lacks a field, or has an unknown one ({error}); take an earlier copy of it"
+        ) from error
+
+
+def _campaign_of(content: dict[str, Any], table: Any) -> CampaignState:
     table = _sample_of(content["sample"]) if content.get("sample") else table
     campaign = CampaignState(Columns(**content["columns"]), Policy(**content["policy"]), table, asked=content["asked"])
     if (now := fingerprint(campaign.people.table)) != content["table"]:
