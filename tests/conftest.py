@@ -2,6 +2,10 @@
 
 import os
 import signal
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # as many test processes run as there are cores; before any library asks
 
@@ -81,3 +85,29 @@ def browser():
         browser = playwright.chromium.launch(executable_path=path, args=QUIET)
         yield browser
         browser.close()
+
+
+class Silent(SimpleHTTPRequestHandler):
+    """Serves files and says nothing."""
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="module")
+def address():
+    """Where the book's modules are served, on this machine only."""
+    folder = Path(__file__).parents[1] / "book" / "_static"
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Silent, directory=folder)) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def tab(browser, address):
+    """An empty page beside the modules."""
+    page = browser.new_page(base_url=address)
+    page.goto("/favicon.svg")
+    yield page
+    page.close()

@@ -2,10 +2,8 @@
 
 import json
 import re
-from functools import cache, partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from functools import cache
 from itertools import product
-from threading import Thread
 
 import numpy as np
 import pandas as pd
@@ -17,6 +15,7 @@ import macal
 from macal import comparison, results
 from macal.acquisition import get, plan_batches
 from macal.plots import style
+from macal.tables import frames
 from reproduction.book import ROOT
 from reproduction.figures import explorer
 from reproduction.theory import pairing
@@ -29,31 +28,6 @@ PLAN = """async pools => {
     }
     return plans;
 }"""
-
-
-class Handler(SimpleHTTPRequestHandler):
-    """A silent one."""
-
-    def log_message(self, *_):
-        pass
-
-
-@pytest.fixture(scope="module")
-def address():
-    """Where the modules are served, on this machine only."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=ROOT / "book" / "_static")) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def tab(browser, address):
-    """An empty page beside the modules."""
-    page = browser.new_page(base_url=address)
-    page.goto("/favicon.svg")
-    yield page
-    page.close()
 
 
 @pytest.fixture
@@ -152,16 +126,17 @@ def people():
     return table
 
 
-COVARIATES = ["age", "income", "region", "insured", "wave"]
+COVARIATES = ["age", "income", "region", "insured"]
 
 
 def test_encoding_is_the_packages_to_the_bit(tab, people):
     encode = """async ([csv, roles]) => {
-        const {read, encode} = await import("/play/table.js"), {x, t, labelled} = encode(read(csv), roles);
+        const {read} = await import("/play/csv.js"), {encode} = await import("/play/table.js");
+        const {x, t, labelled} = encode(read(csv), roles);
         return {x: [...x], t: [...t], labelled};
     }"""
     problem = macal.datasets.from_table(people, COVARIATES, "free", "y")
-    roles = ["identifier", *["covariate"] * 5, "treatment", "outcome"]
+    roles = ["identifier", *["covariate"] * 4, "left out", "treatment", "outcome"]
     found = tab.evaluate(encode, [people.to_csv(), roles])
     assert np.array_equal(np.reshape(found["x"], (len(people), -1)), problem.pool.x)
     assert found["t"] == problem.pool.t.tolist() and found["labelled"] == problem.start.tolist()
@@ -172,30 +147,78 @@ def choose(tab, csv, name="people.csv"):
     tab.locator(".problem:not(:empty), [data-at=settings]:not([hidden])").first.wait_for()
 
 
-def test_a_file_becomes_the_schedule_of_the_package(visit, people, tmp_path):
+def test_a_file_becomes_the_plan_of_the_command(visit, people, tmp_path):
     tab = visit("plan_my_survey")
     choose(tab, people.to_csv())
     roles = ["identifier", *["covariate"] * 4, "left out", "treatment", "outcome"]
     for column, role in zip(["person", *people], roles, strict=True):
         assert tab.get_by_label(f"role of {column}").input_value() == role
-    tab.get_by_label("role of wave").select_option("covariate")
-    tab.get_by_label("people to ask").fill("54")
+    tab.get_by_label("people to ask").fill("52")
     tab.get_by_label("per round").fill("9")
     tab.get_by_label("weight of similarity").fill("0.75")
     tab.get_by_label("seed").fill("11")
     tab.get_by_role("button", name="Plan", exact=True).click()
     tab.get_by_role("button", name="Download").wait_for()
-    problem = macal.datasets.from_table(people, COVARIATES, "free", "y")
+    people.to_csv(tmp_path / "people.csv")
     for name, parameters in (("macal", {"alpha": 0.75}), ("qhte", {}), ("random", {})):
         tab.locator(f"input[value={name}]").check()
         with tab.expect_download() as download:
             tab.get_by_role("button", name="Download").click()
         download.value.save_as(tmp_path / "plan.csv")
-        expected = macal.schedule(problem, macal.get(name, **parameters), n_queries=6, batch_size=9, seed=11)
-        pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "plan.csv", index_col="person"), expected)
-        treated = int(expected.treated[11:].sum())
-        assert f"asks 54 people in 6 rounds: {treated} treated and {54 - treated} controls" in tab.inner_text(".answer")
+        planner = macal.Planner("free", 52, outcome="y", criterion=name, parameters=parameters, batch_size=9, seed=11)
+        expected = planner.plan(frames.read(tmp_path / "people.csv"))
+        assert (tmp_path / "plan.csv").read_bytes() == frames.written(expected, tmp_path / "plan.csv")
+        treated = int(expected.free.sum())
+        assert f"asks 52 people in 6 rounds: {treated} treated and {52 - treated} controls" in tab.inner_text(".answer")
     assert tab.locator(".chart svg[role=img]").count() == 3
+
+
+TWO = "id,code,age,free\n" + "".join(f"{k},{k:05d},{20 + k * k},{k % 2}\n" for k in range(1, 13))
+
+
+@pytest.mark.parametrize("column, role", [("code", "identifier"), exhaustive("id", "left out"), ("id", "covariate")])
+def test_two_columns_that_may_name_people_are_asked_about(visit, column, role, tmp_path):
+    tab = visit("plan_my_survey")
+    choose(tab, TWO)
+    question = tab.get_by_role("alert").get_by_text('"id" and "code" both may name people')
+    question.wait_for()
+    tab.get_by_role("button", name="Plan", exact=True).click()
+    question.wait_for()
+    assert not tab.get_by_role("button", name="Download").is_visible()
+    tab.get_by_label(f"role of {column}").select_option(role)
+    expect(tab.get_by_role("alert")).to_be_empty()
+    roles = {"id": role if column == "id" else "covariate", "code": "identifier", "age": "covariate"}
+    assert {name: tab.get_by_label(f"role of {name}").input_value() for name in roles} == roles
+    tab.get_by_label("people to ask").fill("5")
+    tab.get_by_role("button", name="Plan", exact=True).click()
+    with tab.expect_download() as download:
+        tab.get_by_role("button", name="Download").click()
+    table = frames.read(_kept(tmp_path / "people.csv", TWO))
+    covariates = [name for name in roles if roles[name] == "covariate"]
+    how = {"criterion": "macal", "parameters": {"alpha": 1.0}}
+    planner = macal.Planner("free", 5, identifier="code", covariates=covariates, **how)
+    assert download.value.path().read_bytes() == frames.written(planner.plan(table), tmp_path / "plan.csv")
+
+
+def _kept(path, text):
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    "content, said",
+    [
+        (json.dumps({"format": "macal campaign", "version": 9}, indent=1).encode(), "The page knows no campaigns"),
+        exhaustive(b"PAR1\x15\x04\x15\x90\xff", "not text in UTF-8"),
+        exhaustive("id,name\n1,Zoë\n".encode("latin1"), "not text in UTF-8"),
+    ],
+)
+def test_a_file_that_is_no_table_is_refused(visit, content, said):
+    tab = visit("plan_my_survey")
+    file = {"name": "campaign.json", "mimeType": "application/json", "buffer": content}
+    tab.get_by_label("choose a file").set_input_files(file)
+    tab.get_by_role("alert").get_by_text(said).wait_for(timeout=5000)
+    assert not tab.get_by_role("button", name="Plan", exact=True).is_visible()
 
 
 GOOD = "id,age,bmi,free\n1,30,20,0\n2,40,22,1\n3,50,25,0\n4,61,31,1\n"
@@ -215,6 +238,8 @@ GOOD = "id,age,bmi,free\n1,30,20,0\n2,40,22,1\n3,50,25,0\n4,61,31,1\n"
         exhaustive(GOOD.replace("1\n", "0\n"), "No columns are the treatment"),
         exhaustive(GOOD.replace("40", "1e999"), "too large"),
         exhaustive("age,free\n30,0\n30,1\n", "No column is left to compare"),
+        exhaustive(GOOD.replace("age", "round"), '"round" is what a column of the plan is called'),
+        (re.sub(r"\d\d,(\d)\n", r"25,\1\n", GOOD), '"bmi" cannot be a covariate: constant'),
         exhaustive("age,free,y\n30,0,1\n31,1,2\n", "nobody is left to ask"),
     ],
 )
@@ -225,6 +250,11 @@ def test_a_bad_table_ends_in_a_sentence(visit, csv, said):
     if plan.is_visible():
         if said.startswith('"age" holds'):
             tab.get_by_label("role of age").select_option("covariate")
+        if said.startswith('"bmi"'):
+            tab.get_by_label("role of bmi").select_option("covariate")
+        if said.startswith('"round"'):
+            tab.get_by_label("role of round").select_option("identifier")
+            tab.get_by_label("role of id").select_option("left out")
         plan.click()
     tab.get_by_role("alert").get_by_text(said).wait_for(timeout=5000)
     assert not tab.get_by_role("button", name="Download").is_visible()

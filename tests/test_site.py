@@ -231,7 +231,7 @@ def test_a_survey_is_planned_in_three_clicks(visitor, device):
     tab.get_by_role("button", name="Plan", exact=True).click()
     with tab.expect_download() as download:
         tab.get_by_role("button", name="Download plan.csv").click()
-    assert download.value.path().read_text(encoding="utf-8").startswith("person,round,treated")
+    assert download.value.path().read_text(encoding="utf-8").startswith("person,round,treated,cost")
     assert tab.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     troubles += barriers(tab)
     assert not troubles, "\n".join(troubles)

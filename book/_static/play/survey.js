@@ -1,10 +1,11 @@
 /** The page *Plan my survey*: file, roles, settings, plan, what it does, download. Nothing is sent anywhere. */
 
 import { escaped, lines, said, shares } from "./chart.js";
+import { BadTable, decoded, read, write } from "./csv.js";
 import { counterparts, coverage, distribution, sample, typicalDistance } from "./measures.js";
 import { Generator } from "./pcg64.js";
 import { CRITERIA, Pool, inSlices, plan } from "./planner.js";
-import { BadTable, ROLES, encode, guess, kind, read, write } from "./table.js";
+import { OPEN, ROLES, ask, encode, guess, planned } from "./table.js";
 
 const ARMS = [
   { name: "control", colour: "#D55E00" },
@@ -40,24 +41,41 @@ const fresh = () => {
   for (const name of ["results", "progress"]) at(name).hidden = true;
 };
 
-function load(text, name) {
+/** Take a table: a text, or the bytes of a file. */
+function load(given, name) {
   fresh();
   at("settings").hidden = true;
-  if (!told(() => (columns = read(text)))) return;
-  const roles = guess(columns);
+  if (!told(() => (columns = read(typeof given === "string" ? given : decoded(given))))) return;
+  const guessed = guess(columns);
   at("file").textContent = `${name}: ${said(columns[0].values.length)} people, ${said(columns.length)} columns.`;
-  at("columns").innerHTML = columns.map((c, k) => row(c, roles[k], k)).join("");
+  at("columns").innerHTML = columns.map((c, k) => row(c, guessed[k], k)).join("");
   at("settings").hidden = false;
+  settle();
 }
 
-function row(column, role, k) {
-  const options = ROLES.map((r) => `<option${r === role ? " selected" : ""}>${r}</option>`);
+function row(column, { role, what }, k) {
+  const choices = role === OPEN ? [OPEN, ...ROLES] : ROLES,
+    options = choices.map((r) => `<option${r === role ? " selected" : ""}>${r}</option>`);
   const some = [...new Set(column.values)].slice(0, 3).join(", ");
   const name = escaped(column.name);
   return (
     `<tr><th scope="row">${name}</th><td><select name="role-${k}" aria-label="role of ${name}">${options.join("")}</select></td>` +
-    `<td>${kind(column)}</td><td class="some">${escaped(some)}</td></tr>`
+    `<td>${escaped(what)}</td><td class="some">${escaped(some)}</td></tr>`
   );
+}
+
+const roles = () => columns.map((_, k) => setting(`role-${k}`).value);
+
+/** Guess what the reader's choices have left open, and ask for what only the reader can tell. */
+function settle() {
+  const now = roles();
+  if (!now.includes(OPEN)) return;
+  const guessed = guess(
+    columns,
+    now.map((role) => (role === OPEN ? undefined : role)),
+  ).map(({ role }) => role);
+  guessed.forEach((role, k) => (setting(`role-${k}`).value = role));
+  at("problem").textContent = guessed.includes(OPEN) ? ask(columns, guessed) : "";
 }
 
 /** A whole number in the bounds of its field. */
@@ -73,10 +91,7 @@ function count(name, most = Infinity) {
 }
 
 function settings() {
-  const encoded = encode(
-    columns,
-    columns.map((_, k) => setting(`role-${k}`).value),
-  );
+  const encoded = encode(columns, roles());
   const people = encoded.t.length - encoded.labelled.length;
   const labels = count("labels", people),
     size = count("size");
@@ -166,7 +181,7 @@ function show() {
       return `<tr${other === name ? ' class="now"' : ""}><th scope="row">${CRITERIA[other]}</th>${cells.map((v) => `<td>${said(v)}</td>`).join("")}</tr>`;
     })
     .join("");
-  const rows = planned(made);
+  const rows = planned(table, made.batches);
   at("head").innerHTML = `<tr>${rows[0].map((v) => `<th scope="col">${escaped(v)}</th>`).join("")}</tr>`;
   at("first").innerHTML = rows
     .slice(1, 9)
@@ -174,18 +189,11 @@ function show() {
     .join("");
 }
 
-/** Rows of plan.csv: name, round, treated; those known before are round 0. */
-function planned({ batches }) {
-  const rounds = [table.labelled, ...batches];
-  return [
-    [table.idName, "round", "treated"],
-    ...rounds.flatMap((units, k) => units.map((i) => [table.ids[i], String(k), String(table.t[i])])),
-  ];
-}
-
 function download() {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([write(planned(plans[setting("criterion").value]))], { type: "text/csv" }));
+  link.href = URL.createObjectURL(
+    new Blob([write(planned(table, plans[setting("criterion").value].batches))], { type: "text/csv" }),
+  );
   link.download = "plan.csv";
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
@@ -206,7 +214,7 @@ function example() {
 }
 
 async function take(file) {
-  if (file) load(await file.text(), file.name);
+  if (file) load(await file.arrayBuffer(), file.name);
 }
 
 const drop = at("drop");
@@ -231,5 +239,6 @@ form.addEventListener("submit", (event) => {
 form.addEventListener("change", ({ target }) => {
   if (target.name === "criterion") show();
   else if (target.name !== "file") fresh(); // what is shown would no longer be of these settings
+  if (target.name.startsWith("role-")) settle();
 });
 root.dataset.ready = "";

@@ -1,104 +1,87 @@
-/** From the text of a CSV file to covariates: read, guessed, checked, and encoded as `macal.datasets.from_table` does. */
+/** From columns to covariates: roles guessed, checked, and encoded as `macal.Planner` does. */
 
-const MISSING = new Set(
-  " |#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|<NA>|N/A|NA|NULL|NaN|None|n/a|nan|null"
-    .split("|")
-    .map((s) => s.trim()),
-); // what pandas takes for it
-const NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/;
-const TRUTH = { true: 1, false: 0 };
-const IDENTIFIER = /^(.*[_ .-])?(id|uuid|person|unit|name|key|index)$/i;
+import { MANY, areAlike, days, held, isMissing, isNumber, isNumeric, kind, losesDigits } from "./columns.js";
+import { BadTable } from "./csv.js";
+
+const NAMED = /^(([^\n]*[_ .-])?(id|uuid|person|unit|name|key|index|row)|unnamed: 0)$/i;
 const TREATMENT = /treat|^t$|^w$|^arm$|free|expos|interven/i;
 const OUTCOME = /^(y|outcome|answer|response)$/i;
-const MOST_CATEGORIES = 20;
+const NUMBER_TEXT =
+  /^\s*[-+]?[$€£]?\s*(\p{Nd}{1,3}([,.' ]\p{Nd}{3})+|\p{Nd}+)?([.,]?\p{Nd}*)([eE][-+]?\p{Nd}+)?\s*[%+]?\s*$/u;
+const DATE_TEXT = new RegExp(
+  "^(\\p{Nd}{1,4}([-/.])\\p{Nd}{1,2}\\2\\p{Nd}{1,4}([ T][^\\n]*)?|\\p{Nd}{1,2}\\.? [A-Za-z]{3,9}\\.? \\p{Nd}{2,4}" +
+    "|[A-Za-z]{3,9}\\.? \\p{Nd}{1,2},? \\p{Nd}{4}|\\p{Nd}{1,2}:\\p{Nd}{2}(:\\p{Nd}{2})?[^\\n]*)$",
+  "u",
+);
 export const ROLES = ["covariate", "treatment", "identifier", "outcome", "left out"];
+export const OPEN = "identifier?"; // of two columns that both may be: the reader says which
+const PLAN = ["round", "cost", "response", "reserve"]; // its columns
+const OWN = { treatment: PLAN, identifier: PLAN, outcome: ["round"] }; // what these may not be called
 
-/** What is wrong with a table, in a sentence for the person who brought it. */
-export class BadTable extends Error {}
+const only = (columns, roles, role) => columns.filter((_, k) => roles[k] === role);
 
-/** Fields of each record; quotes as in RFC 4180. */
-function records(text, separator) {
-  const rows = [[""]];
-  let quoted = false;
-  for (let k = 0; k < text.length; k++) {
-    const c = text[k],
-      row = rows.at(-1);
-    if (quoted && c === '"' && text[k + 1] === '"') row[row.length - 1] += text[k++];
-    else if (c === '"' && (quoted || !row.at(-1))) quoted = !quoted;
-    else if (quoted || ![separator, "\n", "\r"].includes(c)) row[row.length - 1] += c;
-    else if (c === separator) row.push("");
-    else if (c === "\n" || text[k + 1] !== "\n") rows.push([""]);
+/** 0 and 1 of a treatment; null where it is something else. */
+function arms(column) {
+  const { family, cells } = held(column);
+  return ["truth", "integer"].includes(family) && cells.every((v) => v === 0 || v === 1) ? cells : null;
+}
+
+/** Whether a column may name people: no value is there twice, and its name or its content says so. */
+function mayName(column) {
+  const { gaps, different, family, canonical, code, spaced } = held(column),
+    n = column.values.length;
+  if (gaps || different < n || n < 2) return false;
+  const called = NAMED.test(column.name);
+  if (isNumeric(column)) return code || (called && (family === "integer" || !canonical));
+  return family === "text" && (called || !spaced);
+}
+
+/** What each of some columns would be as a covariate: "number", "category" or "date", or why it cannot be one. */
+function kinds(asked) {
+  const found = new Map();
+  for (const column of asked) {
+    const original = asked.find((c) => c === column || (isUsed(found.get(c)) && areAlike(c, column)));
+    found.set(column, isUsed(kind(column)) && original !== column ? `a copy of ${original.name}` : kind(column));
   }
-  if (quoted)
-    throw new BadTable("A quotation mark is opened and never closed; mend the file, or save it as CSV again.");
-  return rows.filter((row) => row.length > 1 || row[0].trim());
+  return found;
 }
+
+const isUsed = (what) => ["number", "category", "date"].includes(what);
 
 /**
- * Read a CSV file, separated by commas, semicolons or tabs.
- *
- * @param {string} text
- * @returns {{name: string, values: string[]}[]} its columns, in order
- */
-export function read(text) {
-  text = text.replace(/^\ufeff/, "");
-  const head = text.slice(0, text.search(/[\r\n]|$/));
-  const separator = [",", ";", "\t"].sort((a, b) => head.split(b).length - head.split(a).length)[0];
-  const [names, ...rows] = records(text, separator);
-  if (!names || !rows.length)
-    throw new BadTable("There are no rows; the file must have a line of names, then a line for each person.");
-  const title = names.map((name, k) => name.trim() || `column ${k + 1}`);
-  const twice = title.find((name, k) => title.indexOf(name) < k);
-  if (twice) throw new BadTable(`Two columns are called "${twice}"; give each a name of its own.`);
-  const ragged = rows.findIndex((row) => row.length !== names.length);
-  if (ragged >= 0)
-    throw new BadTable(
-      `Line ${ragged + 2} has ${rows[ragged].length} fields, the line of names ${names.length}; mend that line, or put quotation marks around what holds a "${separator}".`,
-    );
-  return title.map((name, k) => ({ name, values: rows.map((row) => row[k].trim()) }));
-}
-
-const number = (text) => (NUMBER.test(text) ? Number(text) : NaN);
-const isMissing = (text) => MISSING.has(text);
-
-/** What a column holds: "number", "category", "text", "constant" or "nothing". */
-export function kind({ values }) {
-  const given = values.filter((v) => !isMissing(v));
-  const different = new Set(given).size;
-  if (!given.length) return "nothing";
-  if (different === 1) return "constant";
-  const numbers = given.filter((v) => NUMBER.test(v)).length;
-  if (numbers === given.length) return "number";
-  return different <= MOST_CATEGORIES && different < values.length && 2 * numbers <= given.length ? "category" : "text";
-}
-
-/** 0 and 1 of a treatment; NaN for what is neither. */
-const arm = (text) => {
-  const value = TRUTH[text.toLowerCase()] ?? number(text);
-  return value === 0 || value === 1 ? value : NaN;
-};
-const isBinary = ({ values }) => new Set(values.map(arm)).size === 2 && !values.some((v) => isNaN(arm(v)));
-
-/**
- * Guess the role of each column, one treatment and one identifier at most.
+ * Guess the role of each column of which nothing is told: one treatment, one outcome and one identifier at most.
  *
  * @param {{name: string, values: string[]}[]} columns
- * @returns {string[]} one of ROLES for each
+ * @param {string[]} told roles that the reader has chosen, nothing where they are to be guessed
+ * @returns {{role: string, what: string}[]} one of ROLES for each, or OPEN where only the reader can tell; and what the
+ *     column holds, or why it is left out
  */
-export function guess(columns) {
-  const unique = ({ values }) => new Set(values).size === values.length;
-  const binary = columns.filter(isBinary);
-  const treatment = binary.find(({ name }) => TREATMENT.test(name)) ?? binary[0];
-  const rest = columns.filter((c) => c !== treatment);
-  const named = (c) => unique(c) && (IDENTIFIER.test(c.name) || c.name === "column 1");
-  const identifier = rest.find(named) ?? rest.find((c) => unique(c) && kind(c) === "text");
-  const outcome = rest.find((c) => c !== identifier && OUTCOME.test(c.name));
-  const roles = new Map([
-    [treatment, "treatment"],
-    [identifier, "identifier"],
-    [outcome, "outcome"],
-  ]);
-  return columns.map((c) => roles.get(c) ?? (["number", "category"].includes(kind(c)) ? "covariate" : "left out"));
+export function guess(columns, told = []) {
+  const roles = columns.map((_, k) => told[k]),
+    open = () => columns.filter((_, k) => !roles[k]);
+  const give = (column, role) => column && (roles[columns.indexOf(column)] = role);
+  if (!told.includes("treatment")) {
+    const binary = open().filter((c) => new Set(arms(c)).size === 2);
+    give(binary.find(({ name }) => TREATMENT.test(name)) ?? binary[0], "treatment");
+  }
+  if (!told.includes("outcome"))
+    give(
+      open().find(({ name }) => OUTCOME.test(name)),
+      "outcome",
+    );
+  const naming = told.includes("identifier") ? [] : open().filter(mayName);
+  naming.forEach((c) => give(c, naming.length > 1 ? OPEN : "identifier"));
+  const rest = kinds(columns.filter((_, k) => !roles[k] || roles[k] === "covariate"));
+  return columns.map((c, k) => {
+    const what = rest.get(c) ?? kind(c);
+    return { role: roles[k] ?? (isUsed(what) ? "covariate" : "left out"), what };
+  });
+}
+
+/** Ask which of the open columns names people. */
+export function ask(columns, roles) {
+  const [one, other] = only(columns, roles, OPEN);
+  return `"${one.name}" and "${other.name}" both may name people; choose the role identifier for the one that does, or another role for the other.`;
 }
 
 /** Sum in the order of NumPy's pairwise summation. */
@@ -120,14 +103,27 @@ function total(values, from = 0, n = values.length) {
   return sum;
 }
 
+/** The power of two that brings a number between 1/2 and 1, as `frexp` has it. */
+function exponent(value) {
+  let power = 0;
+  for (; value >= 1; value /= 2) power++;
+  for (; value < 0.5; value *= 2) power--;
+  return power;
+}
+
+/** A number times a power of two; in two steps where that power is no number itself. */
+const shifted = (value, power) => (power > 1000 ? value * 2 ** 1000 * 2 ** (power - 1000) : value * 2 ** power);
+
 /** What is left of the mean, over the standard deviation. */
 function standardised(values) {
-  if (values.every((v) => v === values[0])) return values.map(() => 0);
-  const mean = total(values) / values.length;
-  const centred = values.map((v) => v - mean);
+  const largest = exponent(values.reduce((most, v) => Math.max(most, Math.abs(v)), 0));
+  const scaled = values.map((v) => shifted(v, -largest)); // so that no square over- or underflows
+  const ordered = scaled.toSorted(); // so that sums do not depend on the order of the rows
+  const mean = total(ordered) / values.length;
+  const centred = ordered.map((v) => v - mean);
   const middle = total(centred) / values.length; // not quite 0; the package takes the s.d. about it
   const spread = Math.sqrt(total(centred.map((v) => (v - middle) * (v - middle))) / values.length);
-  return centred.map((v) => v / spread);
+  return scaled.map((v) => (v - mean) / spread);
 }
 
 /** Strings by code points, as Python sorts them. */
@@ -137,35 +133,50 @@ function byCodePoints(a, b) {
   return k < 0 ? p.length - q.length : p[k] - (q[k] ?? -1);
 }
 
-/** A covariate as columns of numbers: one of a number, 0/1 columns of a category. */
-function covariate(column) {
+/** Refuse categories most of which write numbers or dates in a way that is not read. */
+function checkText(name, known) {
+  for (const [pattern, what] of [
+    [NUMBER_TEXT, "numbers"],
+    [DATE_TEXT, "dates"],
+  ]) {
+    const like = known.filter((v) => /\p{Nd}/u.test(v) && pattern.test(v));
+    if (2 * like.length > known.length)
+      throw new BadTable(
+        `"${name}" holds ${what} as text, such as "${like[0]}"; write them as 1234.5 or 2024-12-31, or leave the column out.`,
+      );
+  }
+}
+
+/** A covariate as columns of numbers: one of a number or a date, 0/1 columns of a category. */
+function covariate(column, what) {
   const { name, values } = column,
-    what = kind(column);
-  const gaps = values.filter(isMissing).length;
+    { gaps, family, different, cells } = held(column);
+  if (what.startsWith("free text"))
+    throw new BadTable(
+      `"${name}" holds text, such as "${values.find((v) => !isMissing(v) && !isNumber(v))}", with ${different} different values; make it a number, group it into fewer categories (at most a fifth of the rows, and at most ${MANY}), or leave the column out.`,
+    );
+  if (!isUsed(what)) throw new BadTable(`"${name}" cannot be a covariate: ${what}; leave it out.`);
   if (gaps)
     throw new BadTable(
       `"${name}" is missing in ${gaps} of ${values.length} rows, first in row ${values.findIndex(isMissing) + 1}; fill the gaps, drop those rows, or leave the column out.`,
     );
-  if (what === "number" || (what === "constant" && NUMBER.test(values[0]))) {
-    const numbers = Float64Array.from(values, Number);
-    if (!numbers.every(Number.isFinite))
-      throw new BadTable(
-        `"${name}" holds a number too large for a computer; use a larger unit, or leave the column out.`,
-      );
-    return [{ name, values: standardised(numbers), plain: true }];
+  if (what === "category") {
+    const known = [...new Set(cells)].sort(family === "truth" ? undefined : byCodePoints);
+    if (family !== "truth") checkText(name, known);
+    const shown = known.length === 2 ? known.slice(1) : known; // of two values, one says all
+    return shown.map((value) => ({ name: `${name} = ${value}`, values: cells.map((v) => Number(v === value)) }));
   }
-  if (what === "text") {
-    const odd = values.find((v) => !NUMBER.test(v));
+  const numbers = what === "date" ? days(column) : Float64Array.from(cells);
+  if (!numbers.every(Number.isFinite))
     throw new BadTable(
-      `"${name}" holds text, such as "${odd}", with ${new Set(values).size} different values; make it a number, group it into at most ${MOST_CATEGORIES} categories, or leave the column out.`,
+      `"${name}" holds a number too large for a computer; use a larger unit, or leave the column out.`,
     );
-  }
-  const known = [...new Set(values)].sort(byCodePoints);
-  const shown = known.length === 2 ? known.slice(1) : known; // of two values, one says all
-  return shown.map((value) => ({ name: `${name} = ${value}`, values: values.map((v) => Number(v === value)) }));
+  if (losesDigits(column))
+    throw new BadTable(
+      `"${name}" holds whole numbers beyond 9007199254740992, which lose digits; if they are identifiers, leave the column out.`,
+    );
+  return [{ name, values: standardised(numbers), plain: true }];
 }
-
-const only = (columns, roles, role) => columns.filter((_, k) => roles[k] === role);
 
 function treatment(columns, roles) {
   const found = only(columns, roles, "treatment");
@@ -173,13 +184,15 @@ function treatment(columns, roles) {
     throw new BadTable(
       `${found.length || "No"} columns are the treatment; choose one that holds 0 for control and 1 for treated.`,
     );
-  const { name, values } = found[0],
-    t = values.map(arm);
-  const odd = t.findIndex(Number.isNaN);
-  if (odd >= 0)
+  const [column] = found,
+    { name, values } = column,
+    t = arms(column);
+  if (!t) {
+    const odd = values.findIndex(held(column).gaps ? isMissing : (v) => !["0", "1"].includes(v));
     throw new BadTable(
-      `The treatment "${name}" must be 0 or 1, and row ${odd + 1} holds ${values[odd] ? `"${values[odd]}"` : "nothing"}; recode it, or choose another column.`,
+      `The treatment "${name}" must be 0 or 1, and row ${odd + 1} holds ${isMissing(values[odd]) ? "nothing" : `"${values[odd]}"`}; recode it, or choose another column.`,
     );
+  }
   if (new Set(t).size < 2)
     throw new BadTable(
       `All people in "${name}" are ${t[0] ? "treated" : "controls"}; an effect needs both arms, so choose another column or add the other arm.`,
@@ -187,18 +200,39 @@ function treatment(columns, roles) {
   return Uint8Array.from(t);
 }
 
+/** What people are called, and by what: the identifier, or the number of the row. */
 function identifiers(columns, roles, n) {
   const found = only(columns, roles, "identifier");
   if (found.length > 1) throw new BadTable(`${found.length} columns are the identifier; choose one.`);
-  if (!found.length) return Array.from({ length: n }, (_, k) => String(k));
+  if (!found.length) {
+    const idName = columns.some(({ name }) => name === "row") ? "row number" : "row";
+    return { idName, ids: Array.from({ length: n }, (_, k) => String(k + 1)) };
+  }
   const { name, values } = found[0],
     seen = new Set();
-  const twice = values.find((v) => seen.size === seen.add(v).size);
-  if (twice !== undefined)
+  const wrong = values.find((v) => isMissing(v) || seen.size === seen.add(v).size);
+  if (wrong !== undefined)
     throw new BadTable(
-      `The identifier "${name}" must name each person once, and ${twice ? `"${twice}"` : "an empty name"} is there more than once; choose another column, or none.`,
+      `The identifier "${name}" must name each person once, and ${isMissing(wrong) ? "somebody has no name" : `"${wrong}" is there more than once`}; choose another column, or none.`,
     );
-  return values;
+  return { idName: name, ids: values };
+}
+
+/** Those whose outcome is known. */
+function known(columns, roles) {
+  const found = only(columns, roles, "outcome");
+  if (found.length > 1) throw new BadTable(`${found.length} columns are the outcome; choose one, or none.`);
+  if (!found.length) return [];
+  const { name, values } = found[0],
+    { gaps, cells } = held(found[0]);
+  if (!gaps)
+    throw new BadTable(
+      `Every value of the outcome "${name}" is known, so nobody is left to ask; empty the values that you do not have, or leave the column out.`,
+    );
+  const odd = values.find((v, k) => !isMissing(v) && !(isNumeric(found[0]) && Number.isFinite(cells[k])));
+  if (odd !== undefined)
+    throw new BadTable(`The outcome "${name}" must be numbers, and holds "${odd}"; mend it, or leave the column out.`);
+  return [...values.keys()].filter((k) => !isMissing(values[k]));
 }
 
 /**
@@ -206,33 +240,32 @@ function identifiers(columns, roles, n) {
  *
  * @param {{name: string, values: string[]}[]} columns
  * @param {string[]} roles one of ROLES for each
- * @returns {{x: Float64Array, t: Uint8Array, ids: string[], idName: string, labelled: number[], names: string[]}}
- *     covariates (n rows of d, one after the other), arms, people's names, those whose outcome is known, names of the d
+ * @returns {{x: Float64Array, t: Uint8Array, arm: string, ids: string[], idName: string, labelled: number[],
+ *     names: string[]}} covariates (n rows of d, one after the other), arms, what the treatment is called, people's
+ *     names and what these are called, those whose outcome is known, names of the d
  * @throws {BadTable} a role given twice or not at all, a missing value, free text, an arm that is empty
  */
 export function encode(columns, roles) {
+  if (roles.includes(OPEN)) throw new BadTable(ask(columns, roles));
+  const taken = columns.find(({ name }, k) => OWN[roles[k]]?.includes(name));
+  if (taken) throw new BadTable(`"${taken.name}" is what a column of the plan is called; give yours another name.`);
   const n = columns[0].values.length,
-    t = treatment(columns, roles);
-  const parts = only(columns, roles, "covariate").flatMap(covariate);
+    t = treatment(columns, roles),
+    people = identifiers(columns, roles, n),
+    labelled = known(columns, roles);
+  const parts = [...kinds(only(columns, roles, "covariate"))].flatMap(([column, what]) => covariate(column, what));
   if (!parts.length) throw new BadTable("No column is left to compare people by; make at least one a covariate.");
   const encoded = [...parts.filter((c) => c.plain), ...parts.filter((c) => !c.plain)];
   const x = Float64Array.from(
     { length: n * encoded.length },
     (_, k) => encoded[k % encoded.length].values[Math.floor(k / encoded.length)],
   );
-  const outcomes = only(columns, roles, "outcome");
-  if (outcomes.length > 1) throw new BadTable(`${outcomes.length} columns are the outcome; choose one, or none.`);
-  const labelled = outcomes.flatMap(({ values }) => [...values.keys()].filter((k) => !isMissing(values[k])));
-  if (labelled.length === n)
-    throw new BadTable(
-      `Every value of the outcome "${outcomes[0].name}" is known, so nobody is left to ask; empty the values that you do not have, or leave the column out.`,
-    );
-  const idName = only(columns, roles, "identifier")[0]?.name ?? "row";
-  return { x, t, ids: identifiers(columns, roles, n), idName, labelled, names: encoded.map((c) => c.name) };
+  const [{ name: arm }] = only(columns, roles, "treatment");
+  return { x, t, arm, ...people, labelled, names: encoded.map((c) => c.name) };
 }
 
-/** A CSV file of rows of fields. */
-export function write(rows) {
-  const field = (v) => (/[",\r\n]/.test(v) ? `"${String(v).replaceAll('"', '""')}"` : v);
-  return rows.map((row) => row.map(field).join(",") + "\n").join("");
+/** Rows of plan.csv, the file that `macal plan` writes: name, round, treatment, cost. */
+export function planned({ t, arm, ids, idName }, batches) {
+  const rows = batches.flatMap((units, k) => units.map((i) => [ids[i], String(k + 1), String(t[i]), "1.0"]));
+  return [[idName, "round", arm, "cost"], ...rows];
 }

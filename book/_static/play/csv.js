@@ -1,0 +1,84 @@
+/** CSV files, read as `macal` reads them: every cell is text as it is written, but for the marks of a missing one. */
+
+/** What is wrong with a table, in a sentence for the person who brought it. */
+export class BadTable extends Error {}
+
+const NOTHING = /^[ \t]*$/; // a line that is passed over
+
+/** Fields of each record. A quotation mark inside a field that does not begin with one is a character as any other. */
+function records(text, separator) {
+  const rows = [[]];
+  let field = "",
+    from = 0; // where the line begins
+  for (let k = 0; ; k++) {
+    const c = text[k];
+    if (c === '"' && !field && (k === from || text[k - 1] === separator)) {
+      for (k++; text[k] !== '"' || text[k + 1] === '"'; k++) {
+        if (k >= text.length)
+          throw new BadTable("A quotation mark is opened and never closed; mend the file, or save it as CSV again.");
+        field += text[k];
+        if (text[k] === '"') k++;
+      }
+    } else if (c === separator || c === "\n" || c === "\r" || c === undefined) {
+      rows.at(-1).push(field);
+      field = "";
+      if (c === separator) continue;
+      if (NOTHING.test(text.slice(from, k))) rows.pop();
+      if (c === undefined) return rows;
+      if (c === "\r" && text[k + 1] === "\n") k++;
+      from = k + 1;
+      rows.push([]);
+    } else field += c;
+  }
+}
+
+/** The text of a file, which must be UTF-8. */
+export function decoded(bytes) {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new BadTable("The file is not text in UTF-8; save it as CSV in UTF-8. The page reads no other kind of file.");
+  }
+}
+
+function isJson(text) {
+  try {
+    return /^\s*[{[]/.test(text) && typeof JSON.parse(text) === "object";
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Read a CSV file, separated by commas, semicolons or tabs.
+ *
+ * @param {string} text
+ * @returns {{name: string, values: string[]}[]} its columns, in order
+ */
+export function read(text) {
+  if (isJson(text))
+    throw new BadTable(
+      "The file is JSON, as campaigns are kept in, and no table. The page knows no campaigns; go on with this one by macal observe and macal replan.",
+    );
+  text = text.replace(/^\ufeff/, "").replace(/^([ \t]*[\r\n])+/, "");
+  const head = text.match(/^("[^"]*"|[^"\r\n])*/)[0].replace(/"[^"]*"/g, "");
+  const separator = [",", ";", "\t"].sort((a, b) => head.split(b).length - head.split(a).length)[0];
+  const [names, ...rows] = records(text, separator);
+  if (!names || !rows.length)
+    throw new BadTable("There are no rows; the file must have a line of names, then a line for each person.");
+  const title = names.map((name, k) => name || `Unnamed: ${k}`);
+  const twice = title.find((name, k) => title.indexOf(name) < k);
+  if (twice) throw new BadTable(`Two columns are called "${twice}"; give each a name of its own.`);
+  const ragged = rows.findIndex((row) => row.length !== names.length);
+  if (ragged >= 0)
+    throw new BadTable(
+      `Line ${ragged + 2} has ${rows[ragged].length} fields, the line of names ${names.length}; mend that line, or put quotation marks around what holds a "${separator}".`,
+    );
+  return title.map((name, k) => ({ name, values: rows.map((row) => row[k]) }));
+}
+
+/** A CSV file of rows of fields. */
+export function write(rows) {
+  const field = (v) => (/[",\r\n]/.test(v) ? `"${String(v).replaceAll('"', '""')}"` : v);
+  return rows.map((row) => row.map(field).join(",") + "\n").join("");
+}

@@ -1,0 +1,205 @@
+"""A table in the browser is what it is in the package: roles, covariates, people's names, the plan and its file."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from cases import part_and_whole
+from test_tables import random_table
+
+from macal.__main__ import main
+from macal.planner import Planner
+from macal.tables import frames
+from macal.tables.roles import read_as
+
+CRITERIA = {"macal": {"alpha": 1.0}, "qhte": {}, "random": {}}
+BUDGET, SIZE = 8, 3
+READ = """async asked => {
+    const {BadTable, read, write} = await import("/play/csv.js"), {Pool, plan} = await import("/play/planner.js");
+    const {encode, guess, planned} = await import("/play/table.js");
+    const whole = work => { for (;;) { const {done, value} = work.next(); if (done) return value; } };
+    const made = ({csv, told, names, sizes}) => {
+        const found = {};
+        try {
+            const columns = read(csv), guessed = guess(columns, columns.map(({name}) => told[name]));
+            found.roles = columns.map(({name}, k) => [name, guessed[k].role, guessed[k].what]);
+            const table = encode(columns, guessed.map(({role}) => role)), {ids, idName, x, t, labelled} = table;
+            const planOf = name => plan(new Pool(x, t, labelled), {name, alpha: 1}, sizes);
+            const files = names.map(name => write(planned(table, whole(planOf(name)))));
+            return {...found, ids, idName, x: [...x], files};
+        } catch (error) {
+            if (!(error instanceof BadTable)) throw error;
+            return {...found, refused: error.message};
+        }
+    };
+    return JSON.stringify(JSON.parse(asked).map(made));
+}"""
+
+
+def told(treatment, said):
+    """What is said of a table, as the menus of the page say it."""
+    roles = {treatment: "treatment"} | dict.fromkeys(said.get("kinds", ()), "left out")
+    return roles | ({said["identifier"]: "identifier"} if "identifier" in said else {})
+
+
+def asked(text, treatment, said):
+    sizes = [min(SIZE, BUDGET - k) for k in range(0, BUDGET, SIZE)]
+    return {"csv": text, "told": told(treatment, said), "names": list(CRITERIA), "sizes": sizes}
+
+
+def made(path, treatment, said):
+    """The same by the package."""
+    found, table = {}, frames.read(path)
+    planners = [
+        Planner(treatment, BUDGET, batch_size=SIZE, criterion=name, parameters=parameters, **said)
+        for name, parameters in CRITERIA.items()
+    ]
+    try:
+        roles = read_as(table, planners[0].columns.said())[1].shown(planners[0].columns.named())
+        found["roles"] = [[column, *roles.loc[column]] for column in table]
+        plans = [planner.plan(table) for planner in planners]
+    except ValueError as error:
+        return found | {"refused": str(error)}
+    people = planners[0].people
+    names = {"ids": people.table.index.map(str).tolist(), "idName": people.table.index.name}
+    files = [frames.written(plan, path).decode() for plan in plans]
+    return found | names | {"x": people.problem.pool.x.ravel().tolist(), "files": files}
+
+
+def differences(theirs, ours, said):
+    """In what two answers differ."""
+    if "roles" in ours:  # what is told has no reason that could be compared
+        silent = [c for c, role, _ in ours["roles"] if role in ("treatment", "identifier") or c in said]
+        shown = [[[c, role, what if c not in silent else ""] for c, role, what in x["roles"]] for x in (theirs, ours)]
+        if shown[0] != shown[1]:
+            return ["roles"]
+    if "refused" in theirs or "refused" in ours:
+        return [] if "refused" in theirs and "refused" in ours else ["refusal"]
+    wrong = [part for part in ("ids", "idName", "files") if theirs[part] != ours[part]]
+    same = len(theirs["x"]) == len(ours["x"]) and np.allclose(theirs["x"], ours["x"], rtol=0, atol=1e-9)
+    return wrong if same else [*wrong, "x"]
+
+
+def compare(tab, tables, path):
+    """Share of some tables that are planned; all of them as the package has them."""
+    questions, answers = [], []
+    for text, treatment, said in tables:
+        path.write_bytes(text.encode())
+        questions.append(asked(text, treatment, said))
+        answers.append(made(path, treatment, said))
+    found = json.loads(tab.evaluate(READ, json.dumps(questions)))
+    for k, (theirs, ours) in enumerate(zip(found, answers, strict=True)):
+        wrong = differences(theirs, ours, questions[k]["told"])
+        assert not wrong, f"table {k}: {wrong}\n{theirs}\n{ours}\n{questions[k]}"
+    return np.mean(["refused" not in ours for ours in answers])
+
+
+@part_and_whole("seeds", range(40), range(500))
+def test_a_file_of_the_package_is_read_alike(tab, unchecked, tmp_path, seeds):
+    tables = []
+    for seed in seeds:
+        table, said = random_table(seed)
+        kinds = {column: kind for column, kind in said.get("kinds", {}).items() if kind == "ignore"}
+        named = {name: said[name] for name in ("identifier",) if said.get(name, "free") != "free"}
+        tables.append((table.to_csv(index=False), "free", named | ({"kinds": kinds} if kinds else {})))
+    assert compare(tab, tables, tmp_path / "people.csv") > 0.3
+
+
+# ---------------------------------------------------------------- what people write into files
+
+NUMBERS = ["1", "2.5", "-3", "1e3", " 7", "8 ", "+4", ".5", "6.", "1E-3", "-0", "00012", "1.0", "12345678901234567890"]
+DATES = ["2020-01-01", "2020-02-29", "2019-12-31 12:30", "2021-05-06T07:08:09", "2020-01-01T12:30Z", "2020-01-01T1230"]
+DATES += ["2020-01-01 12:30:15.5+05:30", "0001-01-01", "9999-12-31", "2020-01-01T00:30+02", "2020-01-01T23:30-0230"]
+NO_DATES = ["2020-02-30", "2020-1-1", "2020-01-01T25", "20200101", "01/02/2020", "2020-01-01 ", "2020-01-01T1"]
+WORDS = ["north", "south", "Éire", "west, far", 'a "b"', "x\ny", " lead", "NA ", "None!", "\u00a0", "ẞ", "𝔘", "ﬀ", "Z"]
+LIKE = ["$5", "5%", "1,000", "10-20", "<5", "5+", "1/2/2020", "3 May 2020", "12:30", "a1", "18-30", "€ 7", "1e5x"]
+GONE = ["", "NA", "nan", "N/A", "null", "None", "<NA>", "#N/A", "-nan", "n/a"]
+TRUTH = ["True", "False", "TRUE", "false"]
+FORMS = ["u{}", "a b {}", "{}", "{}.0", "-{}", "+{}", "{:06d}", "{:023d}"]
+ARMS = [("0", "1")] * 8 + [("False", "True"), ("FALSE", "true"), ("0.0", "1.0"), ("00", "01"), ("0", "1e0")]
+ARMS += [("0", "True"), (" 0", "1"), ("tRUE", "False"), ("no", "yes"), ("0", "2")]
+HEADS = ["age", "id", "row", "row number", "a_person", "unit-name", "", "x,y", "KEYS", "a\nb", "naïve", "row.id"]
+
+
+def cells(rng, n):
+    """A column of n texts."""
+
+    def some(texts):
+        return [texts[k] for k in rng.integers(len(texts), size=n)]
+
+    def with_one(texts, other):
+        return [*some(texts)[1:], other[rng.integers(len(other))]]
+
+    form = FORMS[rng.integers(len(FORMS))]
+    kinds = [
+        lambda: some(NUMBERS[: rng.integers(1, 15)]),
+        lambda: some(DATES[: rng.integers(1, 12)]),
+        lambda: with_one(DATES, NO_DATES),
+        lambda: some(WORDS[: rng.integers(1, 15)]),
+        lambda: some(LIKE[rng.integers(9) :]),
+        lambda: some([LIKE[k] for k in rng.permutation(len(LIKE))[:4]]),
+        lambda: some(TRUTH[: rng.integers(1, 5)]),
+        lambda: [repr(v) for v in (rng.normal(size=n) * 10.0 ** rng.integers(-320, 308)).tolist()],
+        lambda: [str(2**53 - 4 + k) for k in rng.integers(1 + 7 * rng.integers(2), size=n)],
+        lambda: [form.format(k) for k in rng.permutation(n).tolist()],
+        lambda: with_one(["2"], ["inf", "-Infinity", "1e999", "3"]),
+        lambda: with_one(NUMBERS, GONE),
+        lambda: with_one(WORDS, GONE),
+        lambda: some([f"w{k}" for k in range(rng.integers(1, 130))]),
+        lambda: rng.integers(0, 50, n).astype(str).tolist(),
+    ]
+    return kinds[rng.integers(len(kinds))]()
+
+
+def field(rng, text):
+    quoted = any(c in text for c in ',"\r\n') or rng.random() < 0.05
+    return '"{}"'.format(text.replace('"', '""')) if quoted else text
+
+
+def written(seed):
+    """A file as somebody may have written it, the treatment, and what is said of it."""
+    rng = np.random.default_rng(seed)
+    n, heads = int(rng.integers(8, 140)), list(rng.permutation(HEADS))
+    arms = ARMS[rng.integers(len(ARMS))]
+    columns = [("free", [arms[k] for k in rng.permutation(np.arange(n) % 2)])]
+    columns += [(str(heads.pop()), cells(rng, n)) for _ in range(rng.integers(1, 4))]
+    if rng.random() < 0.3:
+        columns.append(("again", columns[rng.integers(len(columns))][1]))
+    columns = [columns[k] for k in rng.permutation(len(columns))]
+    rows = [[name for name, _ in columns], *([texts[k] for _, texts in columns] for k in range(n))]
+    lines = [",".join(field(rng, text) for text in row) for row in rows]
+    lines[1:1] = [["", "  ", "\t"][rng.integers(3)]] * int(rng.random() < 0.2)
+    text = "\ufeff" * int(rng.random() < 0.1) + ["\n", "\r\n"][rng.integers(2)].join([*lines, ""])
+    names = [name or f"Unnamed: {k}" for k, (name, _) in enumerate(columns)]
+    others = [name for name in names if name != "free"]
+    said = {"identifier": others[0]} if rng.random() < 0.1 else {}
+    kinds = {name: "ignore" for name in others[1:] if rng.random() < 0.1}
+    return text, "free", said | ({"kinds": kinds} if kinds else {})
+
+
+@part_and_whole("seeds", range(40), range(500))
+def test_whatever_is_written_is_read_alike(tab, unchecked, tmp_path, seeds):
+    assert compare(tab, [written(seed) for seed in seeds], tmp_path / "people.csv") > 0.2
+
+
+# ---------------------------------------------------------------- the plan's file
+
+
+@pytest.mark.parametrize("form", ["{:05d}", "{}", None])
+def test_answers_to_a_plan_are_taken_into_a_campaign(tab, tmp_path, monkeypatch, form, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = {"id": [form.format(10**22 * (k % 3) + k) for k in range(60)]} if form else {}
+    people = pd.DataFrame(names | {"free": np.arange(60) % 2, "age": np.random.default_rng(5).normal(size=60)})
+    people.to_csv("people.csv", index=False)
+    plan = ["plan", "people.csv", "--treatment", "free", "--budget", str(BUDGET), "--batch-size", str(SIZE)]
+    more = ["--criterion", "macal", "--parameter", "alpha=1.0", "--campaign", "campaign.json", "-o", "plan.csv"]
+    assert main([*plan, *more]) == 0
+    question = asked(people.to_csv(index=False), "free", {}) | {"names": ["macal"]}
+    [found] = json.loads(tab.evaluate(READ, json.dumps([question])))
+    assert found["files"] == [(tmp_path / "plan.csv").read_text()]
+    column = [line.split(",")[0] for line in found["files"][0].splitlines()]
+    answers = [f"{column[0]},y", *(f"{name},{k}" for k, name in enumerate(column[1:4]))]
+    (tmp_path / "answers.csv").write_text("\n".join(answers))
+    assert main(["observe", "campaign.json", "people.csv", "answers.csv"]) == 0
+    assert "3 answers and 0 refusals" in capsys.readouterr().out
