@@ -6,12 +6,14 @@ from importlib.util import find_spec
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pytest
 from cases import part_and_whole
 
 import macal
 from macal.planner import Planner
 from macal.storage.workers import executor
 from macal.tables import frames, sample
+from macal.tables.summary import summarised
 
 WORDS = ["north", "south", "west", "east", "hill", "dale", "fen", "moor", "wold", "vale", "isle", "ness"]
 NAMES = ["id", "person", "name", "case key", "code", "unit.uuid", "row", "number"]
@@ -145,3 +147,20 @@ def test_every_way_to_read_a_table_agrees(seeds, tmp_path, monkeypatch):
 
     monkeypatch.setattr(csv, "ROWS", 37)
     assert np.mean([agree(seed, tmp_path) for seed in seeds]) > 0.3
+
+
+@pytest.mark.parametrize("text", ["a,b\n1,2\n3,4,5\n", "a,b\n1,2,9\n3,4,5\n"])
+def test_a_row_with_more_fields_than_names_is_no_row(tmp_path, text):
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(ValueError, match="cannot be read as CSV"):
+        frames.read(tmp_path / "t.csv")
+
+
+def test_what_only_pandas_takes_for_a_number_is_text():
+    assert summarised(pd.Series(["+1.5E 3", "2"])).family == "text"
+
+
+def test_people_are_not_named_by_a_column_of_the_plan():
+    table = pd.DataFrame({"round": [f"p{k}" for k in range(9)], "age": np.arange(9.0), "free": np.arange(9) % 2})
+    with pytest.raises(ValueError, match="'round', which names the people, is a column of the plan"):
+        Planner("free", 4).plan(table)

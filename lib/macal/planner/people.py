@@ -127,6 +127,8 @@ class People:
         cls, table: pd.DataFrame, columns: Columns, roles: Roles, phase: Phase | None = None, scale: Rows | None = None
     ) -> "People":
         """Read a table by its units' names; scales are those of all rows, or of some."""
+        if table.index.name in ("round", "cost", "response", "reserve", "weight"):
+            raise ValueError(f"{table.index.name!r}, which names the people, is a column of the plan, too; rename yours")
         if not roles.kinds:
             raise ValueError("no column is left to compare people by; name covariates, or say what the columns are")
         covariates = prepared(table, roles, columns.kinds or {})

@@ -3,7 +3,9 @@
 So an identifier keeps what is written, ``00041``, ``1E5`` or 23 digits, and a file is read alike at once and in parts.
 """
 
+import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,9 +25,18 @@ def read_text(path: Path, **options: Any) -> Any:
         ValueError: it is no table.
     """
     try:
-        return pd.read_csv(path, dtype=str, index_col=False, **options)
+        with _strict():
+            return pd.read_csv(path, dtype=str, index_col=False, **options)
     except (ValueError, pd.errors.ParserError) as error:
         raise ValueError(f"{path} cannot be read as CSV: {' '.join(str(error).split())}") from error
+
+
+@contextmanager
+def _strict() -> Iterator[None]:
+    """Make an error of what pandas only warns of: rows with more fields than there are names."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        yield
 
 
 @dataclass(frozen=True)
@@ -58,11 +69,12 @@ class CsvTable(PartedTable):
     def parts(self, columns: Sequence[str]) -> Iterator[tuple[int, pd.DataFrame]]:
         """See :meth:`PartedTable.parts`."""
         start, wanted = 0, list(columns)
-        with read_text(Path(self.path), chunksize=ROWS, usecols=wanted) as chunks:
+        with read_text(Path(self.path), chunksize=ROWS) as chunks:
             while True:
                 try:
-                    part = next(chunks, None)
-                except (ValueError, pd.errors.ParserError) as error:
+                    with _strict():
+                        part = next(chunks, None)
+                except (ValueError, pd.errors.ParserError, pd.errors.ParserWarning) as error:
                     raise ValueError(
                         f"{self.path} cannot be read as CSV after row {start}: {' '.join(str(error).split())}"
                     ) from error

@@ -153,7 +153,10 @@ def _numbers(texts: pd.Series) -> np.ndarray | None:
     for part in (texts.head(_SHOWN), texts):
         if pd.to_numeric(part, errors="coerce").isna().any():
             return None
-    return texts.to_numpy(object).astype(np.float64)
+    try:
+        return texts.to_numpy(object).astype(np.float64)
+    except ValueError:  # pandas takes more for numbers than Python: +1.5E 3
+        return None
 
 
 def typed(column: pd.Series, found: Summary, named: bool) -> pd.Series:
