@@ -25,7 +25,10 @@ UNDERWAY = results.FOLDER / "underway"  # sweeps that were saved before their en
 
 @dataclass(frozen=True)
 class Plan:
-    """Replications planned of some methods, and those at which they were looked at before."""
+    """Replications planned of some methods, and those at which they were looked at, as on *The plan of evidence*.
+
+    Whoever publishes a table before it is complete adds a look.
+    """
 
     replications: int
     looks: tuple[int, ...] = ()
@@ -115,211 +118,180 @@ LABELS = "other estimators on the same labels"
 EARLY = "IHDP up to 130 labels"
 SWAPPED = "IHDP with its surfaces exchanged"
 SWAP = "ihdp-exchanged"
-TABLES = {
-    table.name: table
-    for table in (
-        Table("toy", "toy", "Figure 1: six criteria on the paper's toy data", "F1a F1b F1c F1d", study="toy"),
-        Table("toy_lbfgs", "toy", "the same, with an optimiser that converges", study="toy"),
-        Table("toy_far", "toy", "the same, with the arms twice as far apart", study="toy"),
-        Table("toy_code", "toy", "the same, on the public code's split", study="toy"),
-        Table("toy_macal", "toy", "MACAL's other weights and its squared distance on the toy data", study="toy"),
+_DECLARED = (
+    Table("toy", "toy", "Figure 1: six criteria on the paper's toy data", "F1a F1b F1c F1d", study="toy"),
+    Table("toy_lbfgs", "toy", "the same, with an optimiser that converges", study="toy"),
+    Table("toy_far", "toy", "the same, with the arms twice as far apart", study="toy"),
+    Table("toy_code", "toy", "the same, on the public code's split", study="toy"),
+    Table("toy_macal", "toy", "MACAL's other weights and its squared distance on the toy data", study="toy"),
+    Table(
+        "ihdp_due",
+        "ihdp",
+        "Figure 3, IHDP",
+        f"E1 {CAMPAIGNS} W2",
+        AS_WRITTEN,
+        before=("ihdp_due-free-first", "ihdp_due-weights", "ihdp_due-based-first"),
+        sweeps=(
+            "ihdp_due-balance",
+            "ihdp_due-between",
+            "ihdp_due-rest",
+            "ihdp_due-qhte",
+            "ihdp_due-free",
+            "ihdp_due-based",
+        ),
+        planned=_free(20, 7, 12) | dict.fromkeys(("bald", "general", "weight"), Plan(20, (5,))),
+    ),
+    Table(
+        "ibm_due",
+        "ibm",
+        "Figure 3, IBM",
+        f"E2 {CAMPAIGNS} W2",
+        AS_WRITTEN,
+        before=("ibm_due-free", "ibm_due-bald-first", "ibm_due-general-first"),
+        sweeps=("ibm_due-general", "ibm_due-bald"),
+        planned=_free(10) | {"bald": Plan(9, (6,)), "general": Plan(9, (3,)), "weight": Plan(10)},
+    ),
+    Table(
+        "cmnist_due",
+        "cmnist",
+        "Figure 3, CMNIST",
+        f"E3 {CAMPAIGNS} W2",
+        AS_WRITTEN,
+        before=("cmnist_due-first",),
+        sweeps=("cmnist_due-more",),
+        planned=_free(5, 1),
+    ),
+    Table(
+        "ihdp_code",
+        "ihdp",
+        "Figure 3, IHDP, by the code's reading",
+        f"E1 {CAMPAIGNS}",
+        AS_CODE,
+        before=("ihdp_code-free-first",),
+        sweeps=("ihdp_code-between", "ihdp_code-free", "ihdp_code-based", "ihdp_code-based-more", "ihdp_code-weights"),
+        planned=_free(20, 6, 12) | dict.fromkeys(("bald", "general"), Plan(20, (12,))) | {"weight": Plan(20)},
+    ),
+    Table(
+        "ibm_code",
+        "ibm",
+        "Figure 3, IBM, by the code's reading",
+        f"E2 {CAMPAIGNS}",
+        AS_CODE,
+        sweeps=("ibm_code", "ibm_code-based"),
+        planned=_free(10, 3) | dict.fromkeys(("bald", "general"), Plan(9)) | {"weight": Plan(10, (3,))},
+    ),
+    _swept(
+        "cmnist_code", "cmnist", "Figure 3, CMNIST, by the code's reading", f"E3 {CAMPAIGNS}", AS_CODE, planned=_free(5)
+    ),
+    Table(
+        "ihdp_gp",
+        "ihdp",
+        "a second line of evidence, IHDP",
+        "E1 E4 A1 B1 M1 W1 W2",
+        EXACT,
+        before=("ihdp_gp-free", "ihdp_gp-bald"),
+    ),
+    Table(
+        "ibm_gp",
+        "ibm",
+        "a second line of evidence, IBM",
+        "E2 E4 A1 B1 M1 W2",
+        EXACT,
+        before=("ibm_gp-free", "ibm_gp-weights-first"),
+        sweeps=("ibm_gp-weights", "ibm_gp-squared"),
+        planned=_free(10) | {"weight": Plan(10, (4,))},
+    ),
+    Table(
+        "cmnist_gp",
+        "cmnist",
+        "a second line of evidence, CMNIST",
+        "E3 E4 A1 B1 M1 W2",
+        EXACT,
+        before=("cmnist_gp-first",),
+        sweeps=("cmnist_gp-more", "cmnist_gp-bald"),
+        planned=_free(10, 5) | {"bald": Plan(3), "weight": Plan(10, (5,))},
+    ),
+    _swept(
+        "cmnist_controls", "cmnist", "the rare arm without pairs, and pairs without coverage", "W2", planned=_free(5, 3)
+    ),
+    *(
         Table(
-            "ihdp_due",
+            f"ihdp_{end}",
             "ihdp",
-            "Figure 3, IHDP",
-            f"E1 {CAMPAIGNS} W2",
-            AS_WRITTEN,
-            before=("ihdp_due-free-first", "ihdp_due-weights", "ihdp_due-based-first"),
-            sweeps=(
-                "ihdp_due-balance",
-                "ihdp_due-between",
-                "ihdp_due-rest",
-                "ihdp_due-qhte",
-                "ihdp_due-free",
-                "ihdp_due-based",
-            ),
-            planned=_free(20, 7, 12) | dict.fromkeys(("bald", "general", "weight"), Plan(20, (5,))),
-        ),
+            LABELS,
+            "B1 M1",
+            line,
+            before=(f"ihdp_{end}",),
+            sweeps=(f"ihdp_{end}-squared",),
+            planned=_free(20),
+        )
+        for end, line in zip("stx", LEARNERS, strict=True)
+    ),
+    *(  # looked at before in ihdp_s, ihdp_t, ihdp_x
+        _swept(f"ihdp-early_{end}", "ihdp", f"{EARLY}, {line}", "W1", planned=_free(100, 20))
+        for end, line in zip("stx", LEARNERS, strict=True)
+    ),
+    _swept("ihdp-early_due", "ihdp", f"{EARLY}, {AS_WRITTEN}", planned=_free(8)),
+    _swept("ihdp-early_code", "ihdp", f"{EARLY}, {AS_CODE}", planned=_free(8)),
+    _swept("ihdp-exchanged_gp", SWAP, f"{SWAPPED}, exact processes", "W1", EXACT, planned=_free(100)),
+    _swept("ihdp-exchanged_s", SWAP, f"{SWAPPED}, {S}", "W1", S, planned=_free(100)),
+    _swept("ihdp-exchanged_t", SWAP, f"{SWAPPED}, {T}", "W1", T, planned=_free(100, 20)),
+    _swept("ihdp-exchanged_x", SWAP, f"{SWAPPED}, {X}", "W1", X, planned=_free(100)),
+    _swept("ihdp_dr", "ihdp", LABELS, "W1", DR, planned=_free(100, 10, 20)),
+    _swept("ihdp_forest", "ihdp", LABELS, "W1", FOREST, planned=_free(100, 10, 20)),
+    _swept("ihdp-exchanged_dr", SWAP, f"{SWAPPED}, {DR}", "W1", DR, planned=_free(100, 10, 20)),
+    _swept("ihdp-exchanged_forest", SWAP, f"{SWAPPED}, {FOREST}", "W1", FOREST, planned=_free(100, 10, 20)),
+    _swept("ihdp-exchanged_due", SWAP, f"{SWAPPED}, {AS_WRITTEN}", "", AS_WRITTEN, planned=_free(20)),
+    _swept("ihdp-exchanged_code", SWAP, f"{SWAPPED}, {AS_CODE}", "", AS_CODE, planned=_free(20)),
+    _swept("ihdp_shares", "ihdp", "random labels at given shares of treated", "", SHARES, planned=_free(100)),
+    _swept("ihdp-exchanged_shares", SWAP, f"the same, {SWAPPED}", "", SHARES, planned=_free(100)),
+    _swept("ihdp_input-1", "ihdp", "the code's model, the treatment as it is", "W3", planned=_free(6, 3)),
+    _swept("ihdp_input-10", "ihdp", "the code's model, the treatment times 10", "W3", planned=_free(6, 3)),
+    Table("ihdp_quick", "ihdp", "the small sweep that the page Run it yourself runs live", before=("ihdp_quick",)),
+    *(
+        Table(f"acquired_{data}", data, f"what {said}'s labelled sets look like", "V1", SETS, study="labelled_sets")
+        for data, said in (("ihdp", "IHDP"), ("ibm", "IBM"), ("cmnist", "CMNIST"))
+    ),
+    *(
+        Table(f"acquired-code_{data}", data, f"the same, {AS_CODE}", "V1", SETS_AS_CODE, study="labelled_sets")
+        for data in ("ihdp", "ibm", "cmnist")
+    ),
+    *(
         Table(
-            "ibm_due",
-            "ibm",
-            "Figure 3, IBM",
-            f"E2 {CAMPAIGNS} W2",
-            AS_WRITTEN,
-            before=("ibm_due-free", "ibm_due-bald-first", "ibm_due-general-first"),
-            sweeps=("ibm_due-general", "ibm_due-bald"),
-            planned=_free(10) | {"bald": Plan(9, (6,)), "general": Plan(9, (3,)), "weight": Plan(10)},
-        ),
-        Table(
-            "cmnist_due",
-            "cmnist",
-            "Figure 3, CMNIST",
-            f"E3 {CAMPAIGNS} W2",
-            AS_WRITTEN,
-            before=("cmnist_due-first",),
-            sweeps=("cmnist_due-more",),
-            planned=_free(5, 1),
-        ),
-        Table(
-            "ihdp_code",
-            "ihdp",
-            "Figure 3, IHDP, by the code's reading",
-            f"E1 {CAMPAIGNS}",
-            AS_CODE,
-            before=("ihdp_code-free-first",),
-            sweeps=(
-                "ihdp_code-between",
-                "ihdp_code-free",
-                "ihdp_code-based",
-                "ihdp_code-based-more",
-                "ihdp_code-weights",
-            ),
-            planned=_free(20, 6, 12) | dict.fromkeys(("bald", "general"), Plan(20, (12,))) | {"weight": Plan(20)},
-        ),
-        Table(
-            "ibm_code",
-            "ibm",
-            "Figure 3, IBM, by the code's reading",
-            f"E2 {CAMPAIGNS}",
-            AS_CODE,
-            sweeps=("ibm_code", "ibm_code-based"),
-            planned=_free(10, 3) | dict.fromkeys(("bald", "general"), Plan(9)) | {"weight": Plan(10, (3,))},
-        ),
-        _swept(
-            "cmnist_code",
-            "cmnist",
-            "Figure 3, CMNIST, by the code's reading",
-            f"E3 {CAMPAIGNS}",
-            AS_CODE,
-            planned=_free(5),
-        ),
-        Table(
-            "ihdp_gp",
-            "ihdp",
-            "a second line of evidence, IHDP",
-            "E1 E4 A1 B1 M1 W1 W2",
-            EXACT,
-            before=("ihdp_gp-free", "ihdp_gp-bald"),
-        ),
-        Table(
-            "ibm_gp",
-            "ibm",
-            "a second line of evidence, IBM",
-            "E2 E4 A1 B1 M1 W2",
-            EXACT,
-            before=("ibm_gp-free", "ibm_gp-weights-first"),
-            sweeps=("ibm_gp-weights", "ibm_gp-squared"),
-            planned=_free(10) | {"weight": Plan(10, (4,))},
-        ),
-        Table(
-            "cmnist_gp",
-            "cmnist",
-            "a second line of evidence, CMNIST",
-            "E3 E4 A1 B1 M1 W2",
-            EXACT,
-            before=("cmnist_gp-first",),
-            sweeps=("cmnist_gp-more", "cmnist_gp-bald"),
-            planned=_free(10, 5) | {"bald": Plan(3), "weight": Plan(10, (5,))},
-        ),
-        _swept(
-            "cmnist_controls",
-            "cmnist",
-            "the rare arm without pairs, and pairs without coverage",
-            "W2",
-            planned=_free(5, 3),
-        ),
-        *(
-            Table(
-                f"ihdp_{end}",
-                "ihdp",
-                LABELS,
-                "B1 M1",
-                line,
-                before=(f"ihdp_{end}",),
-                sweeps=(f"ihdp_{end}-squared",),
-                planned=_free(20),
-            )
-            for end, line in zip("stx", LEARNERS, strict=True)
-        ),
-        *(  # looked at before in ihdp_s, ihdp_t, ihdp_x
-            _swept(f"ihdp-early_{end}", "ihdp", f"{EARLY}, {line}", "W1", planned=_free(100, 20))
-            for end, line in zip("stx", LEARNERS, strict=True)
-        ),
-        _swept("ihdp-early_due", "ihdp", f"{EARLY}, {AS_WRITTEN}", planned=_free(8)),
-        _swept("ihdp-early_code", "ihdp", f"{EARLY}, {AS_CODE}", planned=_free(8)),
-        _swept("ihdp-exchanged_gp", SWAP, f"{SWAPPED}, exact processes", "W1", EXACT, planned=_free(100)),
-        _swept("ihdp-exchanged_s", SWAP, f"{SWAPPED}, {S}", "W1", S, planned=_free(100)),
-        _swept("ihdp-exchanged_t", SWAP, f"{SWAPPED}, {T}", "W1", T, planned=_free(100, 20)),
-        _swept("ihdp-exchanged_x", SWAP, f"{SWAPPED}, {X}", "W1", X, planned=_free(100)),
-        _swept("ihdp_dr", "ihdp", LABELS, "W1", DR, planned=_free(100, 10, 20)),
-        _swept("ihdp_forest", "ihdp", LABELS, "W1", FOREST, planned=_free(100, 10, 20)),
-        _swept("ihdp-exchanged_dr", SWAP, f"{SWAPPED}, {DR}", "W1", DR, planned=_free(100, 10, 20)),
-        _swept("ihdp-exchanged_forest", SWAP, f"{SWAPPED}, {FOREST}", "W1", FOREST, planned=_free(100, 10, 20)),
-        _swept("ihdp-exchanged_due", SWAP, f"{SWAPPED}, {AS_WRITTEN}", "", AS_WRITTEN, planned=_free(20)),
-        _swept("ihdp-exchanged_code", SWAP, f"{SWAPPED}, {AS_CODE}", "", AS_CODE, planned=_free(20)),
-        _swept("ihdp_shares", "ihdp", "random labels at given shares of treated", "", SHARES, planned=_free(100)),
-        _swept("ihdp-exchanged_shares", SWAP, f"the same, {SWAPPED}", "", SHARES, planned=_free(100)),
-        _swept("ihdp_input-1", "ihdp", "the code's model, the treatment as it is", "W3", planned=_free(6, 3)),
-        _swept("ihdp_input-10", "ihdp", "the code's model, the treatment times 10", "W3", planned=_free(6, 3)),
-        Table("ihdp_quick", "ihdp", "the small sweep that the page Run it yourself runs live", before=("ihdp_quick",)),
-        *(
-            Table(f"acquired_{data}", data, f"what {said}'s labelled sets look like", "V1", SETS, study="labelled_sets")
-            for data, said in (("ihdp", "IHDP"), ("ibm", "IBM"), ("cmnist", "CMNIST"))
-        ),
-        *(
-            Table(f"acquired-code_{data}", data, f"the same, {AS_CODE}", "V1", SETS_AS_CODE, study="labelled_sets")
-            for data in ("ihdp", "ibm", "cmnist")
-        ),
-        *(
-            Table(
-                f"replications_{data}",
-                data,
-                f"sizes and surfaces of {data}'s replications",
-                "D1 W2",
-                REPLICATIONS,
-                study="replications",
-            )
-            for data in ("ihdp", "ibm", "cmnist")
-        ),
-        Table("backbones", "ihdp", "what the public code does otherwise than the paper's words", study="backbones"),
-        Table(
-            "backbones_batching", "ihdp", "the same trainings in one batch, in another order, alone", study="backbones"
-        ),
-        Table("cmnist_falling", "cmnist", "the image network on growing random sets", study="backbones"),
-        Table(
-            "dial_curves", "dial", "what is known of each world of the dial before any label is bought", study="dial"
-        ),
-        Table("dial", "dial", "campaigns in worlds whose gain can be dialled", study="dial"),
-        Table("acic_curves", "acic", "what the predictions for ACIC 2016 are made of", study="dial"),
-        Table("acic_forecast", "acic", "MACAL's gain on ACIC 2016, said before any campaign", "W4", study="forecast"),
-        Table("acic", "acic", "campaigns on ACIC 2016", "W4", study="dial"),
-        Table("ihdp_curves", "ihdp", "IHDP's place on the dial", "", CURVES, study="dial"),
-        Table("ihdp-exchanged_curves", SWAP, "the place of IHDP with its arms exchanged", "", CURVES, study="dial"),
-        Table("ibm_curves", "ibm", "IBM's place on the dial", "", CURVES, study="dial"),
-        Table("cmnist_curves", "cmnist", "CMNIST's place on the dial", "", CURVES, study="dial"),
-        *(
-            Table(
-                f"bench_{data}",
-                data,
-                f"every criterion under every estimator, {data}",
-                "S1 S2 S3",
-                BENCH,
-                study="bench",
-            )
-            for data in ("ihdp", SWAP, "ihdp-a", "toy", "acic", "ibm", "cmnist")
-        ),
-        Table(
-            "weighted_ate",
-            "population",
-            "labels drawn with known chances: coverage, and labels saved",
-            study="weighted",
-        ),
-        Table("weighted_quotas", "population", "the same under quotas and costs: coverage", study="quotas"),
-        Table("enough_ihdp", "ihdp", "intervals, forecasts and stopping rules on IHDP", study="enough"),
-        Table("bench_toy-starts", "toy", "the toy's rows, its processes fitted from several starts", study="bench"),
-        Table("tuning", "ihdp", "Table 2's search for hyperparameters", "H1", study="tuning"),
-    )
-}
+            f"replications_{data}",
+            data,
+            f"sizes and surfaces of {data}'s replications",
+            "D1 W2",
+            REPLICATIONS,
+            study="replications",
+        )
+        for data in ("ihdp", "ibm", "cmnist")
+    ),
+    Table("backbones", "ihdp", "what the public code does otherwise than the paper's words", study="backbones"),
+    Table("backbones_batching", "ihdp", "the same trainings in one batch, in another order, alone", study="backbones"),
+    Table("cmnist_falling", "cmnist", "the image network on growing random sets", study="backbones"),
+    Table("dial_curves", "dial", "what is known of each world of the dial before any label is bought", study="dial"),
+    Table("dial", "dial", "campaigns in worlds whose gain can be dialled", study="dial"),
+    Table("acic_curves", "acic", "what the predictions for ACIC 2016 are made of", study="dial"),
+    Table("acic_forecast", "acic", "MACAL's gain on ACIC 2016, said before any campaign", "W4", study="forecast"),
+    Table("acic", "acic", "campaigns on ACIC 2016", "W4", study="dial"),
+    Table("ihdp_curves", "ihdp", "IHDP's place on the dial", "", CURVES, study="dial"),
+    Table("ihdp-exchanged_curves", SWAP, "the place of IHDP with its arms exchanged", "", CURVES, study="dial"),
+    Table("ibm_curves", "ibm", "IBM's place on the dial", "", CURVES, study="dial"),
+    Table("cmnist_curves", "cmnist", "CMNIST's place on the dial", "", CURVES, study="dial"),
+    *(
+        Table(f"bench_{data}", data, f"every criterion under every estimator, {data}", "S1 S2 S3", BENCH, study="bench")
+        for data in ("ihdp", SWAP, "ihdp-a", "toy", "acic", "ibm", "cmnist")
+    ),
+    Table(
+        "weighted_ate", "population", "labels drawn with known chances: coverage, and labels saved", study="weighted"
+    ),
+    Table("weighted_quotas", "population", "the same under quotas and costs: coverage", study="quotas"),
+    Table("enough_ihdp", "ihdp", "intervals, forecasts and stopping rules on IHDP", study="enough"),
+    Table("bench_toy-starts", "toy", "the toy's rows, its processes fitted from several starts", study="bench"),
+    Table("tuning", "ihdp", "Table 2's search for hyperparameters", "H1", study="tuning"),
+)
+TABLES = {table.name: table for table in _DECLARED}
 INTERIM = {  # a planned sweep may stand in a table of its own, until it is merged into the one that it is for
     name: Table(name, table.dataset, f"a planned sweep of {table.name}", sweeps=(name,))
     for table in TABLES.values()
