@@ -7,7 +7,7 @@ import numpy as np
 
 from macal import models, results
 from reproduction.studies import backbones as backbone_study
-from reproduction.studies import jobs
+from reproduction.studies import jobs, tables
 
 QUICK = models.get("due", width=8, depth=2, inducing=6, batch=10, steps=2, epochs=2, device="cpu")
 
@@ -40,7 +40,7 @@ def test_images_ask_for_the_papers_network_and_protocol():
 
 
 def test_replications_are_those_asked_for():
-    few, every = backbone_study.jobs("backbones", 2), backbone_study.jobs("backbones")
+    few, every = tables.get("backbones").jobs(2), tables.get("backbones").jobs()
     assert {tuple(job.configs[0]["replications"]) for job in few} == {(0, 1)}
     assert {len(job.configs[0]["replications"]) for job in every} == {6} and len(every) == 2 * len(few) == 40
-    assert [job.configs[0]["replications"] for job in backbone_study.jobs("backbones_batching", 1)] == [[0]] * 3
+    assert [job.configs[0]["replications"] for job in tables.get("backbones_batching").jobs(1)] == [[0]] * 3

@@ -56,7 +56,7 @@ def test_every_criterion_of_the_bench_has_a_name_and_the_paper_s_are_among_them(
     assert label("epig-tau-ahead") == "EPIG-τ, 4 queries ahead" and label("macal-1") == "MACAL, weight 1"
     needy = [m for m in bench.METHODS if study.criterion(m).needs]
     assert needy == study.CHOSEN.split()
-    jobs = study.jobs("bench_ibm", 2)
+    jobs = bench.tables.get("bench_ibm").jobs(2)
     assert len(jobs) == 2 * 19 and not any(set(a.configs[0]) ^ set(b.configs[0]) for a, b in pairwise(jobs))
 
 

@@ -8,6 +8,8 @@ from cases import each
 from reproduction.claims import estimators, families, leads, readings, weights
 from reproduction.claims.readings import BALD, BASELINES, CODE, GENERAL, WRITTEN
 from reproduction.claims.rules import RULES, Rules
+from reproduction.studies import tables
+from reproduction.studies.tables import AS_CODE, AS_WRITTEN
 
 METHODS = ("macal", "random-balanced", *BASELINES, *WRITTEN.weights)
 SIZES = {"ihdp": (10, 30, 50, 70, 90, 110, 130, 150, 210, 290, 370, 470), "ibm": tuple(range(50, 2551, 250))}
@@ -34,12 +36,12 @@ def judged(key, reading=WRITTEN, rules=RULES):
 def campaigns(monkeypatch):
     """Make campaigns whose log PEHE is ``effect(dataset, method, labelled)`` plus noise."""
 
-    def make(effect, datasets=("ihdp", "ibm", "cmnist"), replications=8, noise=0.02, rough=None, model="due", lacks=()):
+    def make(effect, datasets=tuple(SIZES), replications=8, noise=0.02, rough=None, line=AS_WRITTEN, lacks=()):
         rng = np.random.default_rng(0)
 
         def load(name):
-            dataset, line = name.split("_")
-            if dataset not in datasets or line != model:
+            dataset = tables.get(name).dataset
+            if dataset not in datasets or tables.get(name).line != line:
                 return None
             rows = [
                 {"dataset": dataset, "method": m, "replication": r, "labelled": n, "step": k,
@@ -48,7 +50,7 @@ def campaigns(monkeypatch):
                 for r in range(replications) for k, n in enumerate(SIZES[dataset])
             ]  # fmt: skip
             table = pd.DataFrame(rows)
-            if model == "code":
+            if line == AS_CODE:
                 table["method"] = table["method"].str.replace("^macal", "macal-squared", regex=True)
             return table
 
@@ -90,7 +92,7 @@ def test_noise_leaves_a_claim_undecided(campaigns, key):
 @pytest.mark.parametrize("key", ["E1", "E2", "E5", "E6", "E9", "B1"])
 def test_the_code_is_judged_on_its_own_tables(campaigns, key):
     better = {"E5": (), "E6": ("macal", *BALD)}.get(key, ("macal",))
-    campaigns(lambda d, m, n: -0.3 * (m in better and (n <= 160 or d != "ihdp")), model="code",
+    campaigns(lambda d, m, n: -0.3 * (m in better and (n <= 160 or d != "ihdp")), line=AS_CODE,
               rough={"rho-bald": 1.0, "mu-rho-bald": 1.0} if key == "E9" else {})  # fmt: skip
     assert judged(key, CODE) == "holds" and judged(key) == "not tested"
 
@@ -135,7 +137,7 @@ def test_a_tie_has_to_be_shown(campaigns):
 def test_the_second_line_stands_beside_the_verdict(campaigns, monkeypatch):
     campaigns(macal_until(160))
     alone, whole = leads.judge_ihdp(RULES, WRITTEN), readings.load
-    monkeypatch.setattr(readings, "load", lambda name: whole(name.replace("_gp", "_due")))
+    monkeypatch.setattr(readings, "load", lambda name: whole("ihdp_due" if name == "ihdp_gp" else name))
     found = leads.judge_ihdp(RULES, WRITTEN)
     assert found.verdict == alone.verdict == "holds" and "Exact" not in alone.evidence
     assert "Exact Gaussian processes: 8 replications; log ratio of macal to ahead: random" in found.evidence

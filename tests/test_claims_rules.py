@@ -11,7 +11,7 @@ from scipy import stats
 from macal import results
 from reproduction import claims
 from reproduction.claims import readings, standing
-from reproduction.claims.readings import CODE, PLANS, WRITTEN, Plan
+from reproduction.claims.readings import CODE, WRITTEN
 from reproduction.claims.rules import RULES, Rules
 from reproduction.claims.verdict import together
 from reproduction.studies import tables
@@ -58,7 +58,8 @@ def test_spending_by_hand():
 
 
 def test_looks_together_spend_the_level(monkeypatch):
-    monkeypatch.setattr(readings, "PLANS", {"ihdp_due": {"free": Plan(20, (6, 12))}})
+    made_up = tables.Table("ihdp_due", "ihdp", "made up", planned={"free": tables.Plan(20, (6, 12))})
+    monkeypatch.setitem(tables.TABLES, "ihdp_due", made_up)
     share = WRITTEN.share("ihdp", RULES)
     spent = [share("random", n) for n in (6, 12, 20)]
     np.testing.assert_allclose(sum(spent), 1.0)
@@ -66,22 +67,20 @@ def test_looks_together_spend_the_level(monkeypatch):
     assert share("random", 25) == spent[2] and share("badge", 5) == 1.0  # nothing planned: complete
 
 
-def test_a_table_is_judged_with_what_waits_to_be_merged(monkeypatch, tmp_path):
+def test_a_table_is_judged_with_what_waits_to_be_merged(monkeypatch):
     row = {"method": "random", "replication": 0, "labelled": 10, "pehe": 1.0}
-    tables = {
+    made = {
         "ihdp_due": [row, row | {"replication": 20}, row | {"method": "macal-rolling", "replication": 3}],
-        "ihdp_due-more": [row, row | {"labelled": 20}],
+        "ihdp_due-free": [row, row | {"labelled": 20}],
+        "ihdp_due-mine": [row | {"labelled": 30}],  # not declared
         "ihdp_gp": [row | {"replication": 99}],
         "ihdp_input-1": [row | {"replication": k} for k in (20, 25, 26)],  # six are planned, from its first one on
     }
-    for name in tables:
-        (tmp_path / f"{name}.parquet").touch()
-    monkeypatch.setattr(results, "FOLDER", tmp_path)
 
     def load(name):
-        if name not in tables:
+        if name not in made:
             raise FileNotFoundError(name)
-        return pd.DataFrame(tables[name])
+        return pd.DataFrame(made[name])
 
     monkeypatch.setattr(results, "load", load)
     found = WRITTEN.load("ihdp")
@@ -94,17 +93,17 @@ def test_a_table_is_judged_with_what_waits_to_be_merged(monkeypatch, tmp_path):
 def test_the_plan_is_that_of_the_sweeps():
     planned = {}
     for table in tables.TABLES.values():
-        sweeps = table.sweeps()
+        sweeps = table.specs()
         first = min((min(spec.replications) for spec in sweeps.values()), default=0)
-        for spec in (sweeps[name] for name in table.planned):
+        for spec in (sweeps[name] for name in table.sweeps):
             for method in spec.methods:
                 key = table.name, readings.kind(method)
                 planned[key] = max(planned.get(key, 0), max(spec.replications) + 1 - first)
     assert planned == {
-        (table, kind): plan.replications
-        for table, kinds in PLANS.items()
-        for kind, plan in kinds.items()
-        if (table, kind) not in {("ihdp_due", "weight"), ("ibm_due", "weight"), ("ibm_due", "free")}  # complete
+        (table.name, kind): plan.replications
+        for table in tables.TABLES.values()
+        for kind, plan in table.planned.items()
+        if (table.name, kind) not in {("ihdp_due", "weight"), ("ibm_due", "weight"), ("ibm_due", "free")}  # complete
     }
 
 

@@ -101,7 +101,7 @@ def test_a_block_is_the_sum_of_its_simulations(monkeypatch):
         assert row.held == sum(one[key]["held"] for one in alone)
         assert row.squared == pytest.approx(sum(one[key]["error"] ** 2 for one in alone) / 2)
     assert rows.treated["informed", 200] > rows.treated["ate", 200] > rows.treated["srs", 200]
-    assert len(study.jobs("weighted_ate", 2)) == 3 and rows.refused.eq(0).all()
+    assert len(tables.get("weighted_ate").jobs(2)) == 3 and rows.refused.eq(0).all()
 
 
 def test_a_sample_without_enough_of_an_arm_is_refused(monkeypatch):

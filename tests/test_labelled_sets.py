@@ -9,7 +9,7 @@ from macal import results
 from reproduction.claims import labelled_sets as judge
 from reproduction.claims import readings
 from reproduction.claims.rules import RULES
-from reproduction.studies import jobs, labelled_sets
+from reproduction.studies import jobs, labelled_sets, tables
 
 
 def table(best, methods=("macal", *judge.OTHERS), replications=6):
@@ -70,7 +70,7 @@ def test_planned_and_swept_campaigns_are_recorded(monkeypatch, tmp_path):
     swept = pd.DataFrame()
     swept.attrs["records"] = [{"config": {"method": "lcmd", "replication": 0}, "picks": picks}]
     monkeypatch.setattr(labelled_sets.tables, "load", lambda name: swept)
-    jobs.run(labelled_sets.jobs("acquired_ihdp", 1), tmp_path, lambda line: None)
+    jobs.run(tables.get("acquired_ihdp").jobs(1), tmp_path, lambda line: None)
     results.publish(tmp_path, "acquired_ihdp", tmp_path / "out")
     found = results.load("acquired_ihdp", tmp_path / "out")
     assert set(found.method) == {*labelled_sets.PLANNED, "macal", "lcmd"} and set(found.step) == {5, 15}

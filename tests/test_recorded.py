@@ -10,6 +10,7 @@ from macal.comparison import shared
 from reproduction.claims import RULES, gain
 from reproduction.claims.readings import CODE, EXACT, LEARNERS, WRITTEN, inner, load
 from reproduction.claims.standing import standing
+from reproduction.studies import tables
 
 RECORDED = [(reading, name) for reading in (WRITTEN, CODE, EXACT, *LEARNERS) for name in reading.tables]
 each_table = pytest.mark.parametrize(("reading", "name"), RECORDED, ids=[f"{r.name}, {n}" for r, n in RECORDED])
@@ -58,7 +59,7 @@ def assert_runs_again(table, dataset, n_queries):
 
 @pytest.mark.parametrize("surface", gain.SURFACES)
 def test_a_recorded_campaign_on_ihdp_runs_again(surface):
-    assert_runs_again(load(f"{surface}_gp"), surface, 12)
+    assert_runs_again(load(tables.by_dataset(tables.EXACT)[surface]), surface, 12)
 
 
 @needs_data("ibm")

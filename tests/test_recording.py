@@ -2,19 +2,26 @@
 
 import json
 import re
+import shutil
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from cases import each
+from docutils import nodes
+from docutils.core import publish_doctree
+from docutils.parsers.rst import roles
 
 from macal import models, results, sweeps
 from macal.campaigns import provenance
-from macal.campaigns.records import Record
+from macal.campaigns.records import Record, sha256
 from macal.storage import atomic
 from reproduction import __main__ as command
-from reproduction.claims import CLAIMS, RULES
+from reproduction import site
+from reproduction.claims import CLAIMS, RULES, readings
 from reproduction.studies import backbones, jobs, recording, tables, toy
 from reproduction.studies.jobs import Answer, Job
 
@@ -43,23 +50,85 @@ def recorded(name):
 # ---------------------------------------------------------------- the catalogue
 
 
-def test_every_table_and_every_sweep_is_in_the_catalogue():
-    assert {path.stem for path in results.FOLDER.glob("*.parquet")} <= {*tables.TABLES, *tables.INTERIM}
-    named = [name for t in tables.TABLES.values() for name in (*t.specs, *t.planned)]
-    assert sorted(named) == sorted(path.stem for path in tables.SPECS.glob("*.json"))
-    assert all(bool(t.study) != bool(t.specs or t.planned) for t in tables.TABLES.values())
+def test_every_table_says_what_makes_it():
+    named = [name for t in tables.TABLES.values() for name in (*t.before, *t.sweeps)]
+    assert len(named) == len(set(named)) and not {*tables.INTERIM} & {*tables.TABLES}
+    for table in tables.TABLES.values():
+        assert bool(table.study) != bool(table.before or table.sweeps), table.name
+        assert {spec.dataset for spec in table.specs().values()} <= {table.dataset}, table.name
+        assert not table.line or tables.by_dataset(table.line)[table.dataset] == table.name, "two tables on one line"
+
+
+def test_every_recorded_table_is_of_the_data_set_that_it_names():
+    found = {name: {*tables.load(name)["dataset"]} for name in tables.files() if name not in tables.FILES}
+    assert found and found == {name: {tables.get(name).dataset} for name in found}
+
+
+def test_sweeps_ask_for_the_records_they_always_asked_for():
+    before = json.loads((results.FOLDER.parent / "tests" / "golden" / "sweeps.json").read_text(encoding="utf-8"))
+    specs = {name: spec for table in tables.TABLES.values() for name, spec in table.specs().items()}
+    now = {name: [[key(c) for c in chunk.configs] for chunk in sweeps.chunks(specs[name])] for name in before}
+    assert {name: sha256(json.dumps(found))[:16] for name, found in now.items()} == before
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """Recorded tables of two names, in a folder of their own."""
+    for name in ("ihdp_s", "ihdp_s-squared"):
+        put(name, name, tmp_path)
+    monkeypatch.setattr(results, "load", partial(results.load, folder=tmp_path))
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
+    return tmp_path
+
+
+def put(name, as_name, folder):
+    for end in ("parquet", "json"):
+        shutil.copy(tables.SPECS.parent / f"{name}.{end}", folder / f"{as_name}.{end}")
+
+
+def test_a_file_that_is_not_declared_is_not_read(elsewhere):
+    def read():
+        found = [readings.load(name) for name in ("ihdp_s", "ihdp_gp", "ibm_gp")]
+        return [None if t is None else t.to_csv() for t in found], tables.files(), said("ihdp_s* ihdp_s-squared")
+
+    before = read()
+    for name in ("ihdp_s-mine", "ihdp_gp-mine", "ibm_gp-mine", "bench_mine"):
+        put("ihdp_shares", name, elsewhere)
+    (elsewhere / "mine.csv").write_text("a,b")
+    assert read() == before and before[2] == ["ihdp_s", "ihdp_s-squared", "ihdp_s-squared"]
+    assert said("mine") == said("ihdp_s-mine") == said("ihdp_gp") == []
+    for load in (tables.load, readings.load):
+        with pytest.raises(ValueError, match="unknown table 'ihdp_gp-mine'"):
+            load("ihdp_gp-mine")
+
+
+def said(text):
+    """The tables that a caption names by its role; none where it is refused."""
+    roles.register_local_role("recorded", site._recorded)
+    env = SimpleNamespace(app=SimpleNamespace(builder=SimpleNamespace(name="latex")))
+    made = publish_doctree(f":recorded:`{text}`", settings_overrides={"env": env, "report_level": 5})
+    return [node.astext() for node in made.findall(nodes.literal)]
+
+
+def test_a_declared_table_that_is_missing_says_so(elsewhere, monkeypatch):
+    with pytest.raises(FileNotFoundError, match="'ihdp_gp' is declared but not recorded; make it by python -m"):
+        tables.load("ihdp_gp")
+    assert readings.load("ihdp_gp") is None
+    monkeypatch.setattr(tables, "SPECS", elsewhere)
+    with pytest.raises(FileNotFoundError, match="ihdp_gp-free.json"):
+        tables.get("ihdp_gp").specs()
 
 
 @each("name", SWEPT)
 def test_each_record_of_a_sweep_is_answered_by_one_spec(name):
     table, have = tables.get(name), recorded(name)
-    asked = {spec: keys(found) for spec, found in table.sweeps().items()}
+    asked = {spec: keys(found) for spec, found in table.specs().items()}
     assert len(have) == len(set(have))
     assert [k for k in have if sum(k in found for found in asked.values()) != 1] == []
-    for spec in table.specs:  # finished ones
+    for spec in table.before:
         assert asked[spec] <= set(have), f"{spec} has asked for what {name} lacks"
-    for spec in table.planned:  # a chunk is there whole or not at all
-        for chunk in sweeps.chunks(table.sweeps()[spec]):
+    for spec in table.sweeps:  # a chunk is there whole or not at all
+        for chunk in sweeps.chunks(table.specs()[spec]):
             assert {key(c) in have for c in chunk.configs} in ({True}, {False})
 
 
@@ -75,12 +144,7 @@ def test_pages_and_claims_name_tables_of_the_catalogue():
     named = re.compile(r"""(?:results|tables)\.load\("([^"{]+)"\)""")
     pages = [*root.glob("book/*.md"), *root.glob("lib/reproduction/**/*.py")]
     found = {(path.name, name) for path in pages for name in named.findall(path.read_text(encoding="utf-8"))}
-    assert len(found) > 10 and [pair for pair in found if pair[1] not in tables.TABLES] == []
-
-
-def test_the_plan_of_evidence_is_what_is_planned():
-    planned = {name for table in tables.TABLES.values() for name in table.planned}
-    assert len(planned) == 44 and all(name.startswith(t.name) for t in tables.TABLES.values() for name in t.planned)
+    assert ("toy.md", "toy") in found and [pair for pair in found if pair[1] not in tables.TABLES] == []
 
 
 def test_claims_rest_on_the_tables_that_the_catalogue_names(monkeypatch):
@@ -101,8 +165,8 @@ def test_claims_rest_on_the_tables_that_the_catalogue_names(monkeypatch):
 
 
 def test_lines_of_evidence():
-    assert tables.by_dataset(tables.AS_WRITTEN) == {name: f"{name}_due" for name in ("ihdp", "ibm", "cmnist")}
-    assert tables.by_dataset(tables.EXACT) == {name: f"{name}_gp" for name in ("ihdp", "ibm", "cmnist")}
+    for reading, end in ((readings.WRITTEN, "due"), (readings.CODE, "code"), (readings.EXACT, "gp")):
+        assert reading.tables == {name: f"{name}_{end}" for name in ("ihdp", "ibm", "cmnist")}
     with pytest.raises(ValueError, match=r"unknown table 'ihdp_deu' \(did you mean 'ihdp_due'"):
         tables.load("ihdp_deu")
 
@@ -174,9 +238,9 @@ def tiny(monkeypatch):
     """Make the catalogue hold two tables that are quickly made: ``swept`` and ``toy``."""
     part = toy.Part({"symmetry": toy.FIGURE["symmetry"], "macal": toy.FIGURE["macal"]}, "lbfgs", centre=3.0, every=24)
     monkeypatch.setitem(toy.RECORDED, "toy", (part,))
-    swept = tables.Table("ihdp_quick", "a sweep", specs=("one", "two"))
+    swept = tables.Table("ihdp_quick", "ihdp", "a sweep", before=("one", "two"))
     specs = {"one": SPEC, "two": replace(SPEC, methods={"macal": {}})}
-    monkeypatch.setattr(tables.Table, "sweeps", lambda self: specs)
+    monkeypatch.setattr(tables.Table, "specs", lambda self: specs)
     return {"swept": swept, "toy": tables.get("toy"), "part": part}
 
 

@@ -468,6 +468,26 @@ def test_a_spec_is_checked_before_anything_is_run(unchecked, changes, message):
         replace(SPEC, **changes)
 
 
+def written(tmp_path, **changes):
+    path = tmp_path / "spec.json"
+    path.write_text(json.dumps(asdict(SPEC) | changes))
+    return sweeps.read_spec(path)
+
+
+def test_a_file_may_write_ranges_for_numbers(tmp_path):
+    assert written(tmp_path) == SPEC
+    found = written(tmp_path, replications="0-3, 7,9-9", steps="1-3, 9")
+    assert found == replace(SPEC, replications=(0, 1, 2, 3, 7, 9), steps=(1, 2, 3, 9))
+
+
+@each("text", ["", "3-1", "2-", "-1", "a", "1,,2", "0-3 5", "0-100000", "0.5", "\u0663", "9" * 5000])
+def test_ranges_are_checked(tmp_path, text):
+    with pytest.raises(ValueError, match=r'spec.json: replications must be a list .* ranges .*, say "0-11, 15"; got'):
+        written(tmp_path, replications=text)
+    with pytest.raises(ValueError, match="distinct and not negative"):
+        written(tmp_path, replications="0-3, 2")
+
+
 def test_a_listing_loads_no_data(monkeypatch, tmp_path):
     monkeypatch.delattr(sweeps.datasets, "load")
     assert listing(replace(SPEC, dataset="ibm", n_queries=None, methods={"random": {}}), tmp_path).trainings.sum() == 52

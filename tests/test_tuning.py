@@ -171,7 +171,7 @@ def test_the_table_is_searched_judged_afresh_and_resumes(tmp_path, trained, monk
 
 def test_a_search_needs_a_store():
     with pytest.raises(ValueError, match="needs a store"):
-        list(tuning.jobs("tuning"))
+        list(tables.get("tuning").jobs())
 
 
 def test_labels_are_nested_and_rows_name_their_training():

@@ -49,6 +49,8 @@ MODEL_LOOKS = {("ihdp_code", "bald"): [12], ("ihdp_code", "general"): [12],
                ("ihdp_due", "bald"): [5], ("ihdp_due", "general"): [5], ("ibm_due", "bald"): [6],
                ("ibm_due", "general"): [3], ("ihdp_due", "weight"): [5], ("ibm_code", "weight"): [3],
                ("ibm_gp", "weight"): [4], ("cmnist_gp", "weight"): [5]}  # fmt: skip
+WAITING = {"ihdp_due": ["ihdp_due-balance"], "ibm_gp": ["ibm_gp-squared"], "ihdp_s": ["ihdp_s-squared"],
+           "ihdp_t": ["ihdp_t-squared"], "ihdp_x": ["ihdp_x-squared"]}  # recorded, and not merged yet  # fmt: skip
 READINGS = {0: ("due", "macal"), 1: ("code", "macal-squared")}
 LEDGER = {}
 
@@ -77,13 +79,10 @@ def planned(name, method):
 
 @cache
 def read(name):
-    parts = [
-        pd.read_parquet(path)
-        for path in sorted(FOLDER.glob(f"{name}.parquet")) + sorted(FOLDER.glob(f"{name}-*.parquet"))
-    ]
-    if not parts:
+    paths = [FOLDER / f"{part}.parquet" for part in (name, *WAITING.get(name, []))]
+    if not paths[0].is_file():
         return None
-    table = pd.concat(parts).drop_duplicates(["method", "replication", "labelled"])
+    table = pd.concat(map(pd.read_parquet, paths)).drop_duplicates(["method", "replication", "labelled"])
     table = table[[r < planned(name, m) for m, r in zip(table.method, table.replication, strict=True)]]
     keep = table.labelled > (10 if name.startswith("ihdp") else 50)  # the start
     if name.startswith("ihdp"):

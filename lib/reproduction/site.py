@@ -16,7 +16,7 @@ from reproduction.book import ROOT
 
 MATHJAX = "tex-svg-full.js"
 LEDGER = "notebooks/ledger"
-RECORDED, FILES = ROOT / "results", "_static/data"  # tables as recorded, and as readers get them
+FILES = "_static/data"  # recorded tables, as readers get them
 READ = {".parquet": "read_parquet", ".csv": "read_csv"}  # functions of pandas
 CLAIM = re.compile(r"(?:^|(?<=[Cc]laim )|(?<=Verdict ))([A-Z][1-9][a-d]?)(?=[,:)])")  # where a page judges it
 HOST = re.compile(r"(?:https://(?:[^@/]+@)?|(?:ssh://)?git@)(github|gitlab)\.com[:/]([\w.-]+/[\w.-]+?)(?:\.git)?/?\s*")
@@ -90,8 +90,15 @@ def _link_claims(app: Any, doctree: nodes.document, page: str) -> None:
 def _recorded(
     role: str, raw: str, text: str, line: int, inliner: Inliner, options: object = None, content: Sequence[str] = ()
 ) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-    """What a caption says of its data: {recorded}`ihdp_gp bench_*` names recorded tables and links each to its file."""
-    found = [sorted(p for p in RECORDED.glob(f"{name}.*") if p.suffix in READ) for name in text.split()]
+    """What a caption says of its data: {recorded}`ibm_gp* toy` names declared tables and links each to its file.
+
+    With a star, those of its planned sweeps that stand alone, too.
+    """
+    from reproduction.studies import tables  # an import that takes seconds
+
+    kept = tables.files()
+    parts = {name: tables.get(name[:-1]).parts if name.endswith("*") else (name,) for name in text.split()}
+    found = [[kept[part] for part in own if part in kept] for own in parts.values()]
     if not all(found):
         return [], [inliner.reporter.error(f"not recorded: some of {text}", line=line)]
     said: list[nodes.Node] = [nodes.Text("Data: ")]
@@ -167,9 +174,10 @@ def _write_results(app: Any, error: Exception | None) -> None:
         import pandas as pd
 
         from reproduction.figures import explorer  # imports that take seconds
+        from reproduction.studies import tables
 
         Path(app.outdir, "_static", "play", "results.json").write_text(explorer.page(), encoding="utf-8")
         Path(app.outdir, FILES).mkdir(exist_ok=True)
-        for place in (place for place in RECORDED.iterdir() if place.suffix in READ):
+        for place in tables.files().values():
             table = getattr(pd, READ[place.suffix])(place)
             table.to_csv(Path(app.outdir, FILES, f"{place.stem}.csv"), index=False, float_format="%.6g")

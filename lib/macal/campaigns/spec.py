@@ -1,6 +1,7 @@
 """What a sweep is to run, checked before anything runs, and read from a file."""
 
 import json
+import re
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields
@@ -14,6 +15,8 @@ from macal.arguments import as_count
 from macal.campaigns import loop
 from macal.models.base import settings_of
 from macal.registry import Registry, UnknownName
+
+MOST = 100_000  # numbers in a range of a file
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,21 @@ def _numbers(values: Any, name: str) -> tuple[int, ...]:
     return tuple(map(int, found))
 
 
+def _expanded(text: str, name: str) -> tuple[int, ...]:
+    """Numbers of ranges, see :func:`read_spec`."""
+    found: list[int] = []
+    for part in text.split(","):
+        ends = re.fullmatch(r"\s*([0-9]{1,9})(?:-([0-9]{1,9}))?\s*", part)
+        first, last = (int(ends[1]), int(ends[2] or ends[1])) if ends else (1, 0)
+        if not first <= last < first + MOST:
+            raise ValueError(
+                f'{name} must be a list of whole numbers, or rising ranges of at most {MOST:,} each, say "0-11, 15";'
+                f" got {part.strip()!r} in {reprlib.repr(text)}"
+            )
+        found += range(first, last + 1)
+    return tuple(found)
+
+
 def _as_object(value: Any, name: str, example: str) -> None:
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise ValueError(f"{name} must be an object, say {example}, got {reprlib.repr(value)}")
@@ -126,6 +144,8 @@ def _make(registry: Registry, given: Any, key: str, default: str, where: str) ->
 def read_spec(path: Path) -> Spec:
     """Read a spec from a JSON file with its fields; ``results/specs`` of the book's repository holds examples.
 
+    Replications and steps may be ranges in the place of a list of numbers: ``"0-11, 15"`` is 0 to 11, and 15.
+
     Raises:
         OSError: the file cannot be read.
         ValueError: it is not JSON, or no spec; the message names the file and the field.
@@ -142,6 +162,7 @@ def read_spec(path: Path) -> Spec:
                 raise UnknownName("field", name, known)
         if missing := [name for name, required in known.items() if required and name not in given]:
             raise ValueError(f"a spec needs the fields dataset, methods and replications, got no {', '.join(missing)}")
-        return Spec(**given)
+        written = {name: given[name] for name in ("replications", "steps") if isinstance(given.get(name), str)}
+        return Spec(**given | {name: _expanded(text, name) for name, text in written.items()})
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error

@@ -18,6 +18,7 @@ from reproduction.claims.verdict import Verdict, Word, together
 from reproduction.studies import tables
 from reproduction.studies.bench import CHOSEN, DATA, PLANNED
 
+TABLES = tables.by_dataset(tables.BENCH)
 METHODS = f"{PLANNED} {CHOSEN}".split()
 ROWS = sum(len(terms.estimators) for terms in DATA.values())
 PAPER = ("random", "qhte", "macal", "mu-bald", "rho-bald", "mu-rho-bald")  # of the paper's nine, those on the bench
@@ -35,7 +36,7 @@ def load(rules: Rules = RULES) -> pd.DataFrame:
         if terms.replications < rules.minimum:
             continue
         with suppress(FileNotFoundError):
-            table = tables.load(f"bench_{name}")
+            table = tables.load(TABLES[name])
             wide = by_method(table)
             if len(wide) == terms.replications * len(terms.estimators) and not wide.isna().any(axis=None):
                 found.append(wide)

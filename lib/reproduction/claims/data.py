@@ -24,7 +24,7 @@ TURNING_POINT = 160  # labels, Section 5.1
 def recorded(dataset: str) -> pd.DataFrame | None:
     """What is recorded of each replication, by its number, see :func:`.replications.measure`; None where nothing is."""
     try:
-        return tables.load(f"replications_{dataset}").set_index("replication")
+        return tables.load(tables.by_dataset(tables.REPLICATIONS)[dataset]).set_index("replication")
     except FileNotFoundError:
         return None
 

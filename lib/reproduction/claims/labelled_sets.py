@@ -9,17 +9,18 @@ from reproduction.claims.readings import CODE, WRITTEN, Reading, absent
 from reproduction.claims.rules import Rules
 from reproduction.claims.standing import against, lowest
 from reproduction.claims.verdict import Verdict, Word, together
+from reproduction.studies import tables
 from reproduction.studies.labelled_sets import STEPS
 
 PAIRED, SPREAD = "counterpart", "radius"  # mean distance to the nearest of the other arm; worst distance to a label
 MEASURES = (PAIRED, "w1", SPREAD)  # better where smaller
-TABLES = {WRITTEN: "acquired", CODE: "acquired-code"}  # reading -> beginning of its tables' names
+TABLES = {WRITTEN: tables.by_dataset(tables.SETS), CODE: tables.by_dataset(tables.SETS_AS_CODE)}
 OTHERS = ("random", "lcmd", "qhte", "mu-rho-bald")  # beside MACAL in Figures 4 and 6 to 8
 
 
 def measured(dataset: str, rules: Rules, reading: Reading = WRITTEN) -> pd.DataFrame | None:
     """The recorded measures of methods with enough replications, or None."""
-    table = readings.load(f"{TABLES[reading]}_{dataset}", keys=("method", "replication", "step"))
+    table = readings.load(TABLES[reading][dataset], keys=("method", "replication", "step"))
     if table is None:
         return None
     table = table[table.groupby("method")["replication"].transform("nunique") >= rules.minimum]

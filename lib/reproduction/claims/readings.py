@@ -1,8 +1,7 @@
 """The readings of the paper that its claims about errors are judged in, and the recorded tables of each.
 
-A reading names a model and a distance. What is planned of a table, and at which numbers of replications it has been
-looked at, stands here as on the page *The plan of evidence*; whoever publishes a table before it is complete adds a
-look.
+A reading names a model and a distance; its tables, and what is planned of each, are those of the catalogue
+(:mod:`reproduction.studies.tables`).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,7 +10,6 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from macal.campaigns import results
 from reproduction.claims.rules import Rules
 from reproduction.studies import tables
 
@@ -23,46 +21,6 @@ TURNING_POINT = 160  # labels, Section 5.1: where IHDP's treated units are said 
 POOL = 470  # labels, where IHDP's pool is exhausted
 HALVES = (TURNING_POINT, POOL)
 STRETCHES = {"ihdp": (60, *HALVES), "ibm": (500, 1300, 2550), "cmnist": (700, 1350, 2550)}  # where each ends, labels
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Replications planned of some methods, and those at which they were looked at before."""
-
-    replications: int
-    looks: tuple[int, ...] = ()
-
-
-PLANS = {  # table -> kind of method, see `kind`
-    "ihdp_due": {
-        "free": Plan(20, (7, 12)),
-        "bald": Plan(20, (5,)),
-        "general": Plan(20, (5,)),
-        "weight": Plan(20, (5,)),
-    },
-    "ihdp_code": {
-        "free": Plan(20, (6, 12)),
-        "bald": Plan(20, (12,)),
-        "general": Plan(20, (12,)),
-        "weight": Plan(20),
-    },
-    "ibm_due": {"free": Plan(10), "bald": Plan(9, (6,)), "general": Plan(9, (3,)), "weight": Plan(10)},
-    "ibm_code": {"free": Plan(10, (3,)), "bald": Plan(9), "general": Plan(9), "weight": Plan(10, (3,))},
-    "cmnist_due": {"free": Plan(5, (1,))},
-    "cmnist_code": {"free": Plan(5)},
-    "ibm_gp": {"free": Plan(10), "weight": Plan(10, (4,))},
-    "cmnist_gp": {"free": Plan(10, (5,)), "bald": Plan(3), "weight": Plan(10, (5,))},
-    "cmnist_controls": {"free": Plan(5, (3,))},
-    **{f"ihdp-exchanged_{model}": {"free": Plan(100)} for model in ("gp", "s", "x", "shares")},
-    "ihdp-exchanged_t": {"free": Plan(100, (20,))},
-    **{f"ihdp-early_{learner}": {"free": Plan(100, (20,))} for learner in "stx"},  # seen in ihdp_s, ihdp_t, ihdp_x
-    **{f"ihdp-exchanged_{model}": {"free": Plan(20)} for model in ("due", "code")},
-    **{f"ihdp-early_{model}": {"free": Plan(8)} for model in ("due", "code")},
-    **{f"{data}_{m}": {"free": Plan(100, (10, 20))} for data in ("ihdp", "ihdp-exchanged") for m in ("dr", "forest")},
-    "ihdp_shares": {"free": Plan(100)},
-    **{f"ihdp_{learner}": {"free": Plan(20)} for learner in "stx"},
-    **{f"ihdp_input-{scale}": {"free": Plan(6, (3,))} for scale in (1, 10)},
-}
 
 
 @dataclass(frozen=True)
@@ -95,11 +53,16 @@ class Reading:
         return share(self.tables[dataset], rules)
 
 
-WRITTEN = Reading("as written", tables.by_dataset(tables.AS_WRITTEN))
-CODE = Reading("as the code runs", tables.by_dataset(tables.AS_CODE), "macal-squared")
+def _tables(line: str) -> dict[str, str]:
+    """Tables of a line of evidence, on the paper's data sets."""
+    return {dataset: name for dataset, name in tables.by_dataset(line).items() if dataset in STRETCHES}
+
+
+WRITTEN = Reading("as written", _tables(tables.AS_WRITTEN))
+CODE = Reading("as the code runs", _tables(tables.AS_CODE), "macal-squared")
 # BADGE, BAIT and LCMD need a network's gradients
-EXACT = Reading("exact GP per arm", tables.by_dataset(tables.EXACT), others=("random", "qhte", *BALD))
-LEARNERS = tuple(Reading(name, tables.by_dataset(name), others=("random", "qhte")) for name in tables.LEARNERS)
+EXACT = Reading(tables.EXACT, _tables(tables.EXACT), others=("random", "qhte", *BALD))
+LEARNERS = tuple(Reading(line, _tables(line), others=("random", "qhte")) for line in tables.LEARNERS)
 
 
 def share(name: str, rules: Rules) -> Callable[[str, int], float]:
@@ -120,15 +83,15 @@ def share(name: str, rules: Rules) -> Callable[[str, int], float]:
 
 
 def kind(method: str) -> str:
-    """Kind of a method in ``PLANS``: "bald", "general", "weight" (MACAL at another than 2.5), or "free" of a model."""
+    """Kind of a method in a plan: "bald", "general", "weight" (MACAL at another than 2.5), or "free" of a model."""
     if method in GENERAL:
         return "general"
     return "bald" if method in BALD else "weight" if method.startswith("macal") and method[-1].isdigit() else "free"
 
 
-def plan_of(table: str, method: str) -> Plan | None:
+def plan_of(table: str, method: str) -> tables.Plan | None:
     """What is planned of a method in a table; None where the table is complete as it stands."""
-    return PLANS.get(table, {}).get(kind(method))
+    return tables.get(table).planned.get(kind(method))
 
 
 def load(name: str, keys: Sequence[str] = ("method", "replication", "labelled")) -> pd.DataFrame | None:
@@ -137,9 +100,11 @@ def load(name: str, keys: Sequence[str] = ("method", "replication", "labelled"))
     Args:
         name: of the table.
         keys: columns that tell one row from another.
+
+    Raises:
+        UnknownName: no such table is declared.
     """
-    names = [name, *sorted(path.stem for path in results.FOLDER.glob(f"{name}-*.parquet"))]
-    found = [table for table in map(_recorded, names) if table is not None]
+    found = [table for table in map(_recorded, tables.get(name).parts) if table is not None]
     if not found:
         return None
     table = pd.concat(found, ignore_index=True).drop_duplicates(list(keys))
@@ -150,7 +115,7 @@ def load(name: str, keys: Sequence[str] = ("method", "replication", "labelled"))
 
 def _recorded(name: str) -> pd.DataFrame | None:
     try:
-        return results.load(name)
+        return tables.load(name)
     except FileNotFoundError:
         return None
 

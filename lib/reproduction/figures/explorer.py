@@ -10,23 +10,15 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from macal.campaigns import results
 from macal.comparison import beside, log_ratio
 from macal.datasets import DATASETS
 from macal.plots import style
 from reproduction.claims import bench, readings
 from reproduction.figures.bench import label
+from reproduction.studies import tables as catalogue
 
-ESTIMATORS = {  # end of a table's name -> what its campaigns were judged by
-    "due": "deep kernel, as written",
-    "code": "deep kernel, as the code runs",
-    "gp": "exact GP per arm",
-    "s": "S-learner",
-    "t": "T-learner",
-    "x": "X-learner",
-    "dr": "DR-learner",
-    "forest": "causal forest",
-}
+DEEP = (catalogue.AS_WRITTEN, catalogue.AS_CODE)
+ESTIMATORS = (*DEEP, catalogue.EXACT, *catalogue.LEARNERS, catalogue.DR, catalogue.FOREST)  # lines of evidence
 
 
 def tables() -> Iterator[tuple[str, str, str, pd.DataFrame]]:
@@ -35,14 +27,15 @@ def tables() -> Iterator[tuple[str, str, str, pd.DataFrame]]:
     Of a bench only estimators whose campaigns are complete: the others are not looked at before their end.
     """
     for dataset in DATASETS:
-        for end, estimator in ESTIMATORS.items():
-            table = readings.load(f"{dataset}_{end}")
-            if table is not None and dataset != "toy":
-                yield dataset, estimator, f"{dataset}_{end}", table
-    yield "toy", "exact GP per arm, Figure 1", "toy", results.load("toy")
+        for estimator in ESTIMATORS:
+            name = catalogue.by_dataset(estimator).get(dataset)
+            table = None if name is None else readings.load(name)
+            if table is not None:
+                yield dataset, estimator, name, table
+    yield "toy", "exact GP per arm, Figure 1", "toy", catalogue.load("toy")
     for dataset, model in bench.load().index.droplevel("replication").unique():
-        table = results.load(f"bench_{dataset}")
-        yield dataset, f"{model}, the bench", f"bench_{dataset}", table[table["model"] == model]
+        table = catalogue.load(bench.TABLES[dataset])
+        yield dataset, f"{model}, the bench", bench.TABLES[dataset], table[table["model"] == model]
 
 
 def errors(table: pd.DataFrame) -> pd.DataFrame:

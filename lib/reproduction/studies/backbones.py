@@ -14,6 +14,7 @@ from macal.models.base import settings_of
 from macal.models.due import Due
 from macal.problem import Problem
 from reproduction.studies.jobs import Answer, Job
+from reproduction.studies.tables import Table
 
 VARIANTS: dict[str, dict[str, Any]] = {  # what changes against the paper's words
     "paper": {},
@@ -124,12 +125,12 @@ def images(sizes: Sequence[int] = IMAGES, settings: Due | None = None) -> list[J
     return [job(n) for n in sizes]
 
 
-def jobs(name: str, replications: int | None = None, store: Path | None = None) -> list[Job]:
-    """Return the jobs of ``backbones``, ``backbones_batching`` or ``cmnist_falling``; see :class:`.tables.Table`.
+def jobs(table: Table, replications: int | None = None, store: Path | None = None) -> list[Job]:
+    """Return the jobs of ``backbones``, ``backbones_batching`` or ``cmnist_falling``; see :meth:`.tables.Table.jobs`.
 
     The last has one replication, whatever is asked for.
     """
     some = [] if replications is None else [range(replications)]
-    if name == "backbones":
+    if table.name == "backbones":
         return variants(blocks=some or BLOCKS)
-    return batching(*some) if name == "backbones_batching" else images()
+    return batching(*some) if table.name == "backbones_batching" else images()

@@ -9,8 +9,8 @@ PEHE of a criterion over that of another, mean over sizes, then over replication
 joint process were settled on replications 50 to 69 of "ihdp", whose first 20 are on the bench; nothing was tuned on
 any other row.
 
-Added after the toy's rows had been seen: "toy-starts", the toy with processes that are fitted from several starts, for
-the fits of one start take spread labels for noise there. No verdict counts it.
+Added after the toy's rows had been seen: "bench_toy-starts", the toy with processes that are fitted from several
+starts, for the fits of one start take spread labels for noise there. No verdict counts it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,6 +23,7 @@ from macal.campaigns import begin, evaluation
 from macal.models.base import settings_of
 from macal.problem import Problem
 from reproduction.studies.jobs import Answer, Job
+from reproduction.studies.tables import Table
 
 ESTIMATORS: dict[str, models.Model] = {
     "exact GP": models.get("exact-gp", optimiser="lbfgs"),
@@ -65,7 +66,7 @@ DATA = {
     "ibm": Terms(10, (4, 8, 20), ("exact GP", "joint GP", "T-learner")),
     "cmnist": Terms(5, (4, 13), ("exact GP", "joint GP")),
 }
-ADDED = {"toy-starts": DATA["toy"]._replace(estimators=("exact GP", "joint GP"), starts=3)}
+ADDED = {"bench_toy-starts": DATA["toy"]._replace(estimators=("exact GP", "joint GP"), starts=3)}
 
 
 def criterion(method: str) -> acquisition.Criterion:
@@ -89,10 +90,9 @@ def errors(problem: Problem, sets: Sequence[Any], estimators: Mapping[str, model
     ]
 
 
-def campaign(dataset: str, replication: int, method: str) -> Job:
-    """One campaign, and what every estimator on its terms makes of its labels."""
-    terms = (DATA | ADDED)[dataset]
-    dataset = dataset.removesuffix("-starts")
+def campaign(dataset: str, replication: int, method: str, terms: Terms | None = None) -> Job:
+    """One campaign, and what every estimator on its terms, those of its data set by default, makes of its labels."""
+    terms = terms or DATA[dataset]
     estimators = {name: terms.model(ESTIMATORS[name]) for name in terms.estimators}
     chooser = terms.model(CHOOSER)
 
@@ -118,8 +118,8 @@ def campaign(dataset: str, replication: int, method: str) -> Job:
     return Job([config], work)
 
 
-def jobs(name: str, replications: int | None = None, store: Path | None = None) -> list[Job]:
-    """Return the jobs of a table ``bench_<data set>``; see :class:`.tables.Table`."""
-    dataset = name.removeprefix("bench_")
-    seeds = range(replications or (DATA | ADDED)[dataset].replications)
-    return [campaign(dataset, seed, method) for seed in seeds for method in f"{PLANNED} {CHOSEN}".split()]
+def jobs(table: Table, replications: int | None = None, store: Path | None = None) -> list[Job]:
+    """Return the jobs of a table, for so many replications; see :meth:`.tables.Table.jobs`."""
+    terms = ADDED.get(table.name) or DATA[table.dataset]
+    seeds = range(replications or terms.replications)
+    return [campaign(table.dataset, seed, method, terms) for seed in seeds for method in f"{PLANNED} {CHOSEN}".split()]

@@ -236,15 +236,15 @@ def curves(case: Case) -> Job:
     return Job(configs, work)
 
 
-def jobs(name: str, replications: int | None = None, store: Path | None = None) -> list[Job]:
-    """Return the jobs of a table, for so many replications each; see :class:`.tables.Table`."""
-    if name == "dial_curves":
+def jobs(table: tables.Table, replications: int | None = None, store: Path | None = None) -> list[Job]:
+    """Return the jobs of a table, for so many replications each; see :meth:`.tables.Table.jobs`."""
+    if table.name == "dial_curves":
         return [curves(world_case(place, range(replications or CURVES))) for place in range(len(WORLDS))]
-    if name == "acic_curves":
+    if table.name == "acic_curves":
         return [curves(response_case(response, range(replications or len(SPLITS[0])))) for response in range(1, 11)]
-    if name.endswith("_curves"):
-        return [curves(benchmark_case(name.removesuffix("_curves"), replications))]
-    if name == "acic":
+    if table.line == tables.CURVES:
+        return [curves(benchmark_case(table.dataset, replications))]
+    if table.name == "acic":
         best = tables.load("acic_forecast").set_index(["response", "estimator"])["best"]
         blocks = SPLITS if replications is None else [range(replications)]
         return [campaigns(response_case(k, block), best[k].to_dict()) for block in blocks for k in range(1, 11)]

@@ -27,6 +27,7 @@ from macal.models.base import settings_of
 from macal.problem import Problem
 from macal.shapes import Indices, Rows
 from reproduction.studies.jobs import Answer, Job
+from reproduction.studies.tables import Table
 
 MODELS: dict[str, models.Model] = {
     "exact GP": models.get("exact-gp", optimiser="lbfgs"),
@@ -89,6 +90,6 @@ def campaign(replication: int, method: str) -> Job:
     return Job([shared | {"replication": replication, "method": method, "models": settings}], work)
 
 
-def jobs(name: str, replications: int | None = None, store: Path | None = None) -> list[Job]:
+def jobs(table: Table, replications: int | None = None, store: Path | None = None) -> list[Job]:
     """Return the jobs of ``enough_ihdp``, for so many replications."""
     return [campaign(k, method) for k in range(replications or REPLICATIONS) for method in METHODS]

@@ -125,7 +125,7 @@ def benchmark(curves: pd.DataFrame, campaigns: pd.DataFrame, fitted: dict[str, p
     return pd.concat([said, pd.Series({"gain": found.mean(), "low": bounds["low"], "high": bounds["high"]})])
 
 
-def jobs(name: str, replications: int | None = None, store: Path | None = None) -> list[Job]:
+def jobs(table: tables.Table, replications: int | None = None, store: Path | None = None) -> list[Job]:
     """Return the job of ``acic_forecast``: a row per estimator and response; its numbers are fixed by other tables."""
 
     def work() -> list[Answer]:

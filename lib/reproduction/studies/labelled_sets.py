@@ -16,9 +16,9 @@ from reproduction.studies.jobs import Answer, Job
 STEPS = {"ihdp": (5, 15), "ibm": (10, 30), "cmnist": (10, 30)}  # queries done, as in the paper's figures
 PLANNED = ("random", "random-balanced", "qhte")  # and MACAL
 PICKED = ("mu-rho-bald", "lcmd")  # by a trained model: from recorded sweeps
-READINGS = {  # beginning of a table's name -> protocol, MACAL's name, line of evidence of the sweeps
-    "acquired": ("paper", "macal", tables.AS_WRITTEN),
-    "acquired-code": ("code", "macal-squared", tables.AS_CODE),
+READINGS = {  # line of evidence -> protocol, MACAL's name, line of the sweeps
+    tables.SETS: ("paper", "macal", tables.AS_WRITTEN),
+    tables.SETS_AS_CODE: ("code", "macal-squared", tables.AS_CODE),
 }
 REPLICATIONS = {"ihdp": 10, "ibm": 10, "cmnist": 5}
 
@@ -77,7 +77,7 @@ def _swept(dataset: str, line: str = tables.AS_WRITTEN) -> dict[tuple[int, str],
 
 
 def job(
-    dataset: str, replication: int, batches: Mapping[str, Sequence[Sequence[int]]], reading: str = "acquired"
+    dataset: str, replication: int, batches: Mapping[str, Sequence[Sequence[int]]], reading: str = tables.SETS
 ) -> Job:
     """Make the job that measures the labelled sets of one replication.
 
@@ -102,9 +102,9 @@ def job(
     return Job(asked, work)
 
 
-def jobs(name: str, replications: int | None = None, store: Path | None = None) -> list[Job]:
-    """Return the jobs of ``acquired_<data set>``, for so many replications; see :class:`.tables.Table`."""
-    reading, _, dataset = name.partition("_")
+def jobs(table: tables.Table, replications: int | None = None, store: Path | None = None) -> list[Job]:
+    """Return the jobs of a table, for so many replications; see :meth:`.tables.Table.jobs`."""
+    reading, dataset = table.line, table.dataset
     chosen = range(REPLICATIONS[dataset] if replications is None else replications)
     found = _swept(dataset, READINGS[reading][2])
     return [job(dataset, k, {m: found[k, m] for m in PICKED if (k, m) in found}, reading) for k in chosen]

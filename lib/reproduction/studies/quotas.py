@@ -28,6 +28,7 @@ from macal.inference import average_effect, crossed_propensity
 from macal.shapes import Outcomes
 from reproduction.studies import weighted
 from reproduction.studies.jobs import Job
+from reproduction.studies.tables import Table
 from reproduction.studies.weighted import BLOCK, EFFECT, LABELS, PEOPLE, SIMULATIONS, WORLDS, Population
 
 NAMES = ("observed", "trial")
@@ -72,7 +73,7 @@ def simulate(name: str, seed: int) -> list[Row]:
     return rows
 
 
-def jobs(name: str, replications: int | None = None, store: Path | None = None) -> list[Job]:
+def jobs(table: Table, replications: int | None = None, store: Path | None = None) -> list[Job]:
     """Return the jobs of ``weighted_quotas``, of so many simulations of each world."""
     firsts = range(0, replications or SIMULATIONS, BLOCK)
     return [weighted.block(world, first, "quotas", simulate) for world in NAMES for first in firsts]

@@ -58,7 +58,7 @@ def _study(table: Table, store: Path, at_most: int | None, replications: int | N
 
 
 def _sweeps(table: Table, store: Path, at_most: int | None, replications: int | None, workers: int) -> None:
-    every = [changed(spec, replications=spec.replications[:replications]) for spec in table.sweeps().values()]
+    every = [changed(spec, replications=spec.replications[:replications]) for spec in table.specs().values()]
     for spec in every:  # so that the store says what is still to come
         sweeps.ask(spec, store)
     for spec in every:

@@ -10,6 +10,7 @@ import numpy as np
 from macal import datasets
 from macal.problem import Problem
 from reproduction.studies.jobs import Answer, Job
+from reproduction.studies.tables import Table
 
 REPLICATIONS = 10
 SIZES = ["start", "step", "queries", "pool", "valid", "test"]  # as Table 1 counts them
@@ -41,7 +42,7 @@ def job(dataset: str, replication: int) -> Job:
     return Job([config], lambda: [Answer([measure(datasets.load(dataset, replication))])])
 
 
-def jobs(name: str, replications: int | None = None, store: Path | None = None) -> list[Job]:
-    """Return the jobs of ``replications_<data set>``, for so many replications; see :class:`.tables.Table`."""
+def jobs(table: Table, replications: int | None = None, store: Path | None = None) -> list[Job]:
+    """Return the jobs of a table, for so many replications; see :meth:`.tables.Table.jobs`."""
     chosen = range(REPLICATIONS if replications is None else replications)
-    return [job(name.removeprefix("replications_"), replication) for replication in chosen]
+    return [job(table.dataset, replication) for replication in chosen]

@@ -17,6 +17,7 @@ from macal.models.exact_gp import FittedGP
 from macal.problem import Problem
 from macal.shapes import Indices
 from reproduction.studies.jobs import Answer, Job
+from reproduction.studies.tables import Table
 
 SEEDS = 20  # of the paper's figure
 ALPHAS = (0.0, 0.5, 1.0, 2.5, 10.0)
@@ -165,7 +166,7 @@ def job(part: Part, seeds: Sequence[int]) -> Job:
     return Job(asked, work)
 
 
-def jobs(name: str, replications: int | None = None, store: Path | None = None) -> list[Job]:
-    """Return the jobs of a table of ``RECORDED``, for so many replications; see :class:`.tables.Table`."""
+def jobs(table: Table, replications: int | None = None, store: Path | None = None) -> list[Job]:
+    """Return the jobs of a table of ``RECORDED``, for so many replications; see :meth:`.tables.Table.jobs`."""
     seeds = range(SEEDS if replications is None else replications)
-    return [job(part, seeds) for part in RECORDED[name]]
+    return [job(part, seeds) for part in RECORDED[table.name]]

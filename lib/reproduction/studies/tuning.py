@@ -24,6 +24,7 @@ from macal.optional import needed
 from macal.problem import Problem
 from reproduction.studies import backbones as backbone_study
 from reproduction.studies.jobs import Answer, Job
+from reproduction.studies.tables import Table
 
 with needed("optuna", "searches for hyperparameters"):
     import optuna
@@ -226,11 +227,11 @@ def finished(study: optuna.Study, search: Search) -> list[Job]:
     return [job(t) for t in ranking(study)]
 
 
-def jobs(name: str, replications: int | None = None, store: Path | None = None) -> Iterator[Job]:
+def jobs(table: Table, replications: int | None = None, store: Path | None = None) -> Iterator[Job]:
     """Search, and yield the jobs of the search and of the judgement on fresh replications.
 
     Args:
-        name: of the table.
+        table: that is made.
         replications: of the search, and of the judgement; those of the book by default.
         store: folder of the records, where ``study.db`` keeps the search.
 

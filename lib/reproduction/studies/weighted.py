@@ -40,6 +40,7 @@ from macal.inference import average_effect, crossed_propensity, draw, inclusion,
 from macal.inference.weighted import LEAST
 from macal.shapes import Arms, Covariates, Outcomes
 from reproduction.studies.jobs import Answer, Job
+from reproduction.studies.tables import Table
 
 PEOPLE, COVARIATES, LABELS, EFFECT = 1000, 6, 200, 1.0
 SIZES = (100, LABELS, 400)  # of simple random samples
@@ -148,6 +149,6 @@ def block(name: str, first: int, study: str = "weighted", each: Callable[[str, i
     return Job([shared], work)
 
 
-def jobs(name: str, replications: int | None = None, store: Path | None = None) -> list[Job]:
+def jobs(table: Table, replications: int | None = None, store: Path | None = None) -> list[Job]:
     """Return the jobs of ``weighted_ate``, of so many simulations of each world."""
     return [block(world, first) for world in WORLDS for first in range(0, replications or SIMULATIONS, BLOCK)]
