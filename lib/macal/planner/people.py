@@ -128,7 +128,7 @@ class People:
     ) -> "People":
         """Read a table by its units' names; scales are those of all rows, or of some."""
         if table.index.name in ("round", "cost", "response", "reserve", "weight"):
-            raise ValueError(f"{table.index.name!r}, which names the people, is a column of the plan, too; rename yours")
+            raise ValueError(f"{table.index.name!r}, which names the people, is a column of the plan; rename yours")
         if not roles.kinds:
             raise ValueError("no column is left to compare people by; name covariates, or say what the columns are")
         covariates = prepared(table, roles, columns.kinds or {})
