@@ -56,7 +56,7 @@ def made(path, treatment, said):
         for name, parameters in CRITERIA.items()
     ]
     try:
-        roles = read_as(table, planners[0].columns.said())[1].shown(planners[0].columns.named())
+        roles = read_as(table, planners[0].campaign.columns.said())[1].shown(planners[0].campaign.columns.named())
         found["roles"] = [[column, *roles.loc[column]] for column in table]
         plans = [planner.plan(table) for planner in planners]
     except ValueError as error:
