@@ -13,9 +13,8 @@ from macal.planner.demands import Quota
 from macal.planner.people import CLUSTER_RULES
 from macal.registry import UnknownName
 
-SEARCHED = {"alc-fixed": 50_000}  # people of a table in memory, of more a sample, by a rule that is slow with many
-SAMPLES = {"alc-fixed": 20_000}  # people of a sample of a table that is larger than memory
-SAMPLE = 50_000  # by all other rules
+SAMPLE = 50_000  # people of a sample of a table that is larger than memory; see the page *Exact and fast*
+SEARCHED = {"alc-fixed": SAMPLE}  # people of a table in memory, of more a sample, by a rule that is slow with many
 PAY = ("asked", "answered")
 DRAWS = ("criterion", "effect")
 
@@ -94,7 +93,7 @@ class Policy:
     @property
     def sampled(self) -> int:
         """People of a sample of a table that is larger than memory."""
-        return SAMPLES.get(self.criterion, SAMPLE) if self.sample in (None, "all") else int(self.sample)
+        return SAMPLE if self.sample in (None, "all") else int(self.sample)
 
     @cached_property
     def parsed(self) -> list[Quota]:
