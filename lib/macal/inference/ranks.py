@@ -1,0 +1,59 @@
+"""How good the picks of a finished plan are among everybody, by a few people who were drawn independently of it.
+
+Let the plan be fixed, and m people be drawn independently of it, each equally likely to be any of those who could have
+been bought. A share p_j of these is ahead of pick j at its moment, so the number x_j of the m who are is binomial. With
+
+    u(x) the p at which P(Binomial(m, p) <= x) = level / k,  1 if x = m,
+
+P(p_j > u(x_j)) is at most level / k for each of k picks (Clopper and Pearson), and so P(some p_j > u(x_j)) is at most
+level, however the numbers of different picks depend on each other (Bonferroni).
+
+*Without replacement* x_j is hypergeometric: a sum of m independent zeros and ones of mean m p (Vatutin and Mikhailov).
+Such a sum is at most x with no larger chance than the binomial one wherever x <= m p - 1 (Hoeffding). At the usual
+levels p > u(x) says so for all x but m - 1, where u exceeds 1 - level / m. So the bounds hold again.
+
+References:
+    C. J. Clopper and E. S. Pearson, "The Use of Confidence or Fiducial Limits Illustrated in the Case of the Binomial",
+    Biometrika 26(4), 1934.
+    W. Hoeffding, "On the Distribution of the Number of Successes in Independent Trials", Annals of Mathematical
+    Statistics 27(3), 1956.
+    V. A. Vatutin and V. G. Mikhailov, "Limit Theorems for the Number of Empty Cells in an Equiprobable Scheme for Group
+    Allocation of Particles", Theory of Probability and Its Applications 27(4), 1982.
+"""
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from scipy.special import betainccinv
+
+from macal.arguments import as_array, as_count
+
+Shares = Float[np.ndarray, "k"]
+
+
+def rank_bounds(ahead: Any, m: Any, level: float | int = 0.05) -> Shares:
+    """Upper bounds of the share of people who are ahead of each pick, (k,), all true at once with chance 1 - level.
+
+    Args:
+        ahead: how many of the m are ahead of each pick at its moment, (k,), whole numbers.
+        m: people who were drawn independently of the plan.
+        level: chance that any of the bounds is too low, above 0 and below 1.
+
+    Raises:
+        ValueError: no whole numbers from 0 to m, nobody drawn, or a level out of range.
+
+    >>> rank_bounds([0, 3, 1000], 1000).round(4).tolist()
+    [0.0041, 0.0093, 1.0]
+    """
+    m = as_count(m, "m")
+    if not 0 < level < 1:
+        raise ValueError(f"level must be a number above 0 and below 1, got {level!r}")
+    x = as_array(ahead, "ahead")
+    if x.ndim != 1 or (x.size and x.dtype.kind not in "iu"):
+        raise ValueError(f"ahead must be a list of whole numbers, got shape {x.shape} and dtype {x.dtype}")
+    if x.size and not 0 <= x.min() <= x.max() <= m:
+        raise ValueError(f"ahead must lie in 0..{m}, the people who were drawn; got {x.min()}..{x.max()}")
+    # P(Binomial(m, p) <= x) = P(Beta(x + 1, m - x) > p), and level / k is too small to be taken from 1
+    bounds = betainccinv(x + 1.0, np.maximum(m - x, 1.0), level / max(len(x), 1))
+    return np.where(x < m, bounds, 1.0)
