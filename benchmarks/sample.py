@@ -24,9 +24,10 @@ over the kinds of covariates in which more people than s were planned with so ma
 page names it.
 
 *Rule for the default size*, fixed before the study was run: for each criterion and number of labels the smallest size
-from which on the mean loss is at most 5 % at every recorded size. As a function of the labels, it is the smallest
-max(A, B labels), A and B out of 1, 2 and 5 times powers of ten, A as small as it can be first, that is nowhere below
-these sizes. Where no recorded size below the largest population will do, none is recommended, and the loss is told.
+from which on the mean loss is at most 5 % at every recorded size. As a function of the labels it is max(A, B labels),
+A and B out of 1, 2 and 5 times powers of ten: A the smallest that is at least the smallest of these sizes, then B the
+smallest with which it is nowhere below them. Where no recorded size below the largest population will do, none is
+recommended, and the loss is told.
 
 *Rule for tables in memory*: the same for ``alc-fixed`` with 1 % in the place of 5 %. What 5,000 labels of 100,000
 people take, and lose, is measured apart.
