@@ -213,6 +213,7 @@ def by_people(job, x, t, ends):
 def by_balls(job, x, t, ends):
     """The same by balls in the place of people, from a file, with bounds."""
     from macal.planner.large import plan_large
+
     from macal.planner.people import Columns
     from macal.planner.policy import Policy
 

@@ -171,7 +171,11 @@ class FixedALC(ALC):
 
     def prior(self, state: PoolState) -> Prior:
         """See :meth:`_Design.prior`."""
-        arms, unit = arms_of(state.t), typical(pdist(state.x[state.drawn(SAMPLE)]))
+        return self.prior_among(state.x[state.drawn(SAMPLE)], arms_of(state.t))
+
+    def prior_among(self, some: Covariates, arms: int) -> Prior:
+        """The same of a number of arms, by some people, (k, d)."""
+        unit = typical(pdist(some))
         return Prior((1.0,) * arms, (self.lengthscale * unit,) * arms, (self.noise,) * arms)
 
     @staticmethod

@@ -298,7 +298,7 @@ INTERIM = {  # a planned sweep may stand in a table of its own, until it is merg
     for name in table.parts[1:]
 }
 FILES = {  # CSV files, which are no records
-    "large_plans": "time and memory of plans of large tables, by benchmarks/large.py",
+    "sample_plans": "what plans from a sample leave open, and their seconds, by benchmarks/sample.py",
     "paper_fig1": "Figure 1, read off the vector graphics that the authors published",
     "public_code_toy": "Figure 1 by the public code, five seeds",
 }

@@ -1,0 +1,118 @@
+"""What planning from a sample of a table costs: the plans that ``benchmarks/sample.py`` records, and its rules."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from macal.campaigns import results
+
+PLANS = "sample_plans.csv"
+MOST = 0.05  # of the lead over random labels, on average, that a default may lose
+LEAST_LEAD = 0.02  # of what random labels leave: a smaller lead is none to lose shares of
+_CELL = ["criterion", "labels", "covariates"]
+
+
+def plans() -> pd.DataFrame:
+    """The recorded plans: one row for each plan and number of labels."""
+    return pd.read_csv(results.FOLDER / PLANS)
+
+
+def variances(recorded: pd.DataFrame) -> pd.DataFrame:
+    """Mean over replications of what labels leave, and of the seconds.
+
+    Args:
+        recorded: as :func:`plans` returns them.
+
+    Returns:
+        ``variance``, ``random``, what random labels leave, ``seconds``, ``bound`` and ``replications``, by ``among``,
+        criterion, labels, covariates and candidates.
+    """
+    by = recorded.groupby(["among", *_CELL, "candidates"])
+    found = by[["variance", "seconds", "bound"]].mean().assign(replications=by.size())
+    chance = found.loc["chance"].droplevel(["criterion", "candidates"])["variance"].rename("random")
+    chance = chance.groupby(["labels", "covariates"]).mean()
+    return found.drop("chance").join(chance, on=["labels", "covariates"])
+
+
+def compared(recorded: pd.DataFrame, people: int = 200_000, sizes: Sequence[int] = (10_000, 50_000)) -> pd.DataFrame:
+    """Variances that are left, with the seconds of their plans, as text.
+
+    Args:
+        recorded: as :func:`plans` returns them.
+        people: of the population; a row needs a plan among all of them, of 200 or 1,000 labels.
+        sizes: of the samples that they are compared with.
+
+    Returns:
+        One column for all people, balls, each sample, and random labels, by labels, criterion and covariates; empty
+        where nothing is recorded.
+    """
+    found = variances(recorded)
+    told = found["variance"].map("{:.4f}".format) + found["seconds"].map(" ({:.0f} s)".format)
+    columns = {f"all {people:,}": told["people"].xs(people, level="candidates"), "balls": told["balls"].droplevel(-1)}
+    columns |= {f"sample of {size:,}": told["people"].xs(size, level="candidates") for size in sizes}
+    whole = found.loc["people"].xs(people, level="candidates")
+    columns["random labels"] = whole["random"].map("{:.4f}".format)
+    table = pd.DataFrame(columns).loc[whole.index].reorder_levels(["labels", *_CELL[::2]])
+    return table.loc[[labels in (200, 1000) for labels in table.index.get_level_values("labels")]].fillna("")
+
+
+def losses(recorded: pd.DataFrame) -> pd.DataFrame:
+    """What a sample loses of the lead of the largest population over random labels.
+
+    Args:
+        recorded: as :func:`plans` returns them, of populations whose rows count alike.
+
+    Returns:
+        ``loss``, and the ``lead`` as a share of what random labels leave, by criterion, labels, covariates and
+        candidates; the largest population of each, in which nothing can be lost, is ``most`` people.
+    """
+    found = variances(recorded).loc["people"].reset_index("candidates")
+    largest = found.sort_values("candidates").groupby(_CELL).tail(1)
+    found = found.join(largest[["candidates", "variance"]].set_axis(["most", "best"], axis=1))
+    lead = found["random"] - found["best"]
+    found = found.assign(loss=(found["variance"] - found["best"]) / lead, lead=lead / found["random"])
+    found = found[found["candidates"] < found["most"]].set_index("candidates", append=True)
+    return found[["loss", "lead", "most", "seconds", "replications"]]
+
+
+def mean_losses(found: pd.DataFrame) -> pd.DataFrame:
+    """Mean loss over kinds of covariates, with its standard error, by criterion, labels and candidates.
+
+    Args:
+        found: as :func:`losses` returns it; kinds in which there is hardly a lead are left out.
+    """
+    by = found[found["lead"] >= LEAST_LEAD].groupby(["criterion", "labels", "candidates"])["loss"]
+    return pd.DataFrame({"loss": by.mean(), "error": by.sem(), "kinds": by.size()})
+
+
+def smallest(mean: pd.DataFrame, most: float = MOST) -> pd.Series:
+    """The smallest size from which on the mean loss is at most ``most``, by criterion and labels; missing if none is.
+
+    Args:
+        mean: as :func:`mean_losses` returns it.
+        most: share of the lead that may be lost.
+    """
+
+    def of(one: pd.Series) -> float:
+        sizes, fits = one.index.get_level_values("candidates"), (one <= most).to_numpy()
+        kept = fits[::-1].cumprod()[::-1].astype(bool)
+        return float(sizes[kept][0]) if kept.any() else np.nan
+
+    return mean["loss"].sort_index().groupby(["criterion", "labels"]).apply(of).rename("size")
+
+
+def rule(sizes: pd.Series) -> tuple[int, int]:
+    """A and B of max(A, B labels), of 1, 2, 5, 10, ...: A at least the smallest size, then B, so that none is above.
+
+    Args:
+        sizes: that are needed, by labels.
+
+    Raises:
+        ValueError: a size is missing.
+    """
+    if sizes.isna().any():
+        raise ValueError(f"no recorded size will do for {sizes.index[sizes.isna()].tolist()} labels")
+    steps = [k * 10**power for power in range(8) for k in (1, 2, 5)]
+    a = next(step for step in steps if step >= sizes.min())
+    return a, next(b for b in steps if (np.maximum(a, b * sizes.index.to_numpy()) >= sizes).all())

@@ -1,0 +1,91 @@
+"""What a sample loses, and the sizes that the rules recommend."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from reproduction.studies import samples
+
+COLUMNS = [
+    "covariates",
+    "criterion",
+    "among",
+    "candidates",
+    "labels",
+    "replication",
+    "seconds",
+    "variance",
+    "plan",
+    "bound",
+]
+
+
+def recorded():
+    """Two kinds of covariates: in "a" 0.2 of the lead is lost by 10 people, in "b" 0.1; "c" has hardly a lead."""
+    rows = []
+    for kind, random, best, few in (("a", 2.0, 1.0, 1.2), ("b", 3.0, 1.0, 1.2), ("c", 1.01, 1.0, 5.0)):
+        rows += [(kind, "random", "chance", 9, 5, k, 0.0, random + k - 1, 5, np.nan) for k in range(3)]
+        rows += [(kind, "alc-fixed", "people", 10, 5, k, 1.0, few + (k - 0.5) / 10, 5, np.nan) for k in range(2)]
+        rows.append((kind, "alc-fixed", "people", 100, 5, 0, 3.0, best + 0.02, 5, np.nan))
+        rows.append((kind, "alc-fixed", "people", 1000, 5, 0, 9.0, best, 5, np.nan))
+        rows.append((kind, "alc-fixed", "balls", 1000, 5, 0, 7.0, best + 0.1, 5, 2.5))
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def test_replications_are_averaged():
+    found = samples.variances(recorded())
+    one = found.loc[("people", "alc-fixed", 5, "a", 10)]
+    assert one["replications"] == 2 and one["variance"] == pytest.approx(1.2) and one["random"] == pytest.approx(2)
+    assert found.loc[("balls", "alc-fixed", 5, "a", 1000), "bound"] == 2.5
+
+
+def test_losses_are_shares_of_the_lead_of_the_largest_population():
+    found = samples.losses(recorded())
+    loss = found["loss"].unstack("candidates").droplevel(["criterion", "labels"])
+    np.testing.assert_allclose(loss.loc[["a", "b"]], [[0.2, 0.02], [0.1, 0.01]])
+    assert (found["most"] == 1000).all() and 1000 not in found.index.get_level_values("candidates")
+    mean = samples.mean_losses(found)
+    np.testing.assert_allclose(mean["loss"], [0.15, 0.015])
+    np.testing.assert_allclose(mean["error"], [0.05, 0.005])
+    assert (mean["kinds"] == 2).all()
+
+
+def test_a_size_must_do_from_there_on():
+    def of(*losses):
+        index = pd.MultiIndex.from_product([["x"], [5], [10, 20, 50, 100]], names=["criterion", "labels", "candidates"])
+        return samples.smallest(pd.DataFrame({"loss": losses}, index)).iloc[0]
+
+    assert of(0.2, 0.05, 0.04, 0.0) == 20 and of(0.04, 0.06, 0.01, 0.01) == 50 and of(-1.0, 0, 0, 0) == 10
+    assert np.isnan(of(0.0, 0.0, 0.0, 0.06))
+
+
+def test_the_rule_covers_every_size():
+    def of(sizes):
+        return samples.rule(pd.Series(sizes))
+
+    assert of({100: 10_000, 1000: 10_000}) == (10_000, 1) and of({100: 20_000, 1000: 50_000}) == (20_000, 50)
+    assert of({100: 10_000, 200: 20_000, 500: 20_000, 1000: 50_000}) == (10_000, 100)
+    with pytest.raises(ValueError, match=r"\[200\] labels"):
+        of({100: 10.0, 200: np.nan})
+
+
+def test_the_recorded_plans_are_the_design():
+    plans = samples.plans()
+    assert plans.columns.tolist() == COLUMNS
+    assert not plans.duplicated(["covariates", "criterion", "among", "candidates", "labels", "replication"]).any()
+    assert plans["variance"].between(0, 2).all() and (plans["seconds"].dropna() >= 0).all()
+    table = samples.compared(plans)
+    assert (table["random labels"] != "").all() and len(table) >= 10 and table["balls"].str.endswith("s)").sum() == 6
+
+
+def test_what_is_compared_is_empty_where_nothing_is_recorded():
+    table = samples.compared(recorded().assign(labels=200), 1000, [10, 100])
+    assert table.loc[(200, "alc-fixed", "a")].tolist() == [
+        "1.0000 (9 s)",
+        "1.1000 (7 s)",
+        "1.2000 (1 s)",
+        "1.0200 (3 s)",
+        "2.0000",
+    ]
+    none = recorded().assign(labels=200).query("among != 'balls' or covariates != 'a'")
+    assert samples.compared(none, 1000, [10]).loc[(200, "alc-fixed", "a"), "balls"] == ""
