@@ -160,6 +160,19 @@ class TestPass:
         with pytest.raises(ValueError, match=wrong):
             drawn(in_parts(table), said=Said(frozenset({"free"}), **said), jobs=3)
 
+    @pytest.mark.parametrize(
+        ("change", "wrong"),
+        [
+            ({"age": lambda t: t.age.where(t.person != 8)}, r"missing or infinite values in covariate 'age' \(1\)"),
+            ({"bmi": lambda t: t.bmi.where(t.person != 8, np.inf)}, r"covariate 'bmi' \(infinite\)"),
+            ({"fee": lambda t: t.fee.where(t.person != 8, 0.0)}, "column 'fee' of a cost must hold numbers above 0"),
+        ],
+    )
+    def test_cells_of_people_outside_of_the_sample_are_checked_too(self, tmp_path, change, wrong):
+        path = written(people().assign(**change), tmp_path / "people.parquet")
+        with pytest.raises(ValueError, match=wrong):
+            Planner("free", 40, cost="fee", sample=100).sample(path, workers=1)
+
     def test_a_column_that_names_nobody_after_all_is_a_number(self):
         table = people()
         table.loc[2999, "person"] = table.loc[0, "person"]

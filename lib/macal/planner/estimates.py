@@ -24,9 +24,10 @@ class Findings:
         people: a row per unit, by name, in the kind of the planner's table: ``effect``, and its interval ``low`` to
             ``high``, as the model believes.
         average: their mean effect and its interval, as the model believes.
-        weighted: the average effect of those who may be asked, from drawn labels and their weights, and from outcomes
-            that were known before, for whoever has one whatever it is; None where the plan was not drawn, somebody who
-            was asked has not answered, or an arm has fewer than 10 answers.
+        weighted: the average effect of those who may be asked, of the whole table where people are a sample of it, from
+            drawn labels and their weights, and from outcomes that were known before, for whoever has one whatever it
+            is; None where the plan was not drawn, somebody who was asked has not answered, or an arm has fewer than 10
+            answers.
         outlook: ``now``, after the ``next`` round and at the ``end`` of the plan: ``answers``, ``cost`` still to come,
             mean ``width`` of people's intervals, and that of the ``average``.
         verdict: what the stopping rule says; empty without one.

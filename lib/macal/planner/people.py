@@ -18,6 +18,7 @@ from macal.shapes import Arms, Indices, Rows
 from macal.tables.encoding import encoded, numbers
 from macal.tables.roles import Roles, Said, prepared, read_as
 from macal.tables.sample import Phase, Sample
+from macal.tables.summary import NUMBERS, Summary
 
 CLUSTER_RULES = ("whole", "one")
 _FEW = 20  # values of a treatment, more of which are a number that was taken for one
@@ -66,6 +67,24 @@ class Columns:
         others = frozenset(column for role, column in self.named().items() if role != "identifier")
         covariates = None if self.covariates is None else tuple(self.covariates)
         return Said(others, self.identifier, covariates, self.kinds)
+
+    def check_ranges(self, columns: Mapping[str, Summary]) -> None:
+        """Refuse costs and chances that a plan cannot work with, by summaries of a whole table's columns.
+
+        Raises:
+            ValueError: which column.
+        """
+        for what, most in (("cost", np.inf), ("response", 1.0)):
+            name = getattr(self, what)
+            if not isinstance(name, str):
+                continue
+            found = columns[name]
+            fits = found.family in NUMBERS and not found.gaps and 0 < found.low and found.high <= most
+            if not fits or found.high == np.inf:
+                raise ValueError(
+                    f"column {name!r} of a {what} must hold numbers above 0{' and up to 1' * (what == 'response')}, got"
+                    f" {found.low:g} to {found.high:g} and {found.gaps} missing; mend them, or take those people out"
+                )
 
     def check(self) -> None:
         """Refuse names that the plan needs, and two roles for one column.

@@ -209,7 +209,9 @@ class Planner:
         table.check_memory(share - PROCESS)
         with executor(scheduler, workers, share) as calls:
             wanted = campaign.wanted(campaign.policy.sampled, steps.RIVALS)
-            return sampled(table, campaign.columns.said(), wanted, calls, JOBS * workers)
+            found = sampled(table, campaign.columns.said(), wanted, calls, JOBS * workers)
+        campaign.columns.check_ranges(found.columns)
+        return found
 
     def audit(self) -> Audit:
         """Audit the plan that was made last, among a sample; see :mod:`macal.planner.audit`.

@@ -11,7 +11,7 @@ Distributed Computing, 2007.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
@@ -26,7 +26,7 @@ from macal.shapes import Indices, Outcomes, Rows
 from macal.storage.workers import Executor
 from macal.tables.blocks import PartedTable
 from macal.tables.roles import Roles, Said, roles_of, row_name, twice
-from macal.tables.summary import Summary, alike, refined, summarised, typed
+from macal.tables.summary import NUMBERS, Summary, alike, refined, summarised, typed
 
 FLOOR = 0.1  # share of the sample that each cell has at least, as far as it has people
 CELLS = 1000  # at most
@@ -98,12 +98,14 @@ class Sample:
         rivals: the second sample, likewise.
         phase: how units came into the first.
         roles: what the table's columns are.
+        columns: summaries of the whole table's columns; none where the sample comes from a file of a campaign.
     """
 
     table: pd.DataFrame
     rivals: pd.DataFrame
     phase: Phase
     roles: Roles
+    columns: Mapping[str, Summary] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -407,11 +409,21 @@ def _sample(
         raise ValueError(f"arms and quotas make {len(found.counts)} groups, more than {CELLS}; leave a quota out")
     roles = roles_of(found.columns, found.same, list(naming), said)
     rows = int(found.counts.sum())
+    names = {c: f"covariate {c!r}" for c in roles.kinds} | {c: str(c) for c in wanted.by[:1]}
+    gaps = {name: _unusable(found.columns[c]) for c, name in names.items()}
+    if told := ", ".join(f"{name} ({count})" for name, count in gaps.items() if count):
+        raise ValueError(f"missing or infinite values in {told} of {rows} rows; impute them or drop the rows first")
     kept = found.kept.iloc[np.lexsort((found.kept[_UNIT], found.kept[_HASH]))]
     mine, chances, cells = _selected(kept, found.counts, len(found.clusters) - len(found.whole), wanted)
     rivals = kept[_is_rival(kept, wanted)].sort_values([_RIVAL, _UNIT])
     table, others = (_finished(part, found.columns, identifier) for part in (kept[mine], rivals))
-    return Sample(table, others, Phase(chances, cells, rows), roles)
+    return Sample(table, others, Phase(chances, cells, rows), roles, found.columns)
+
+
+def _unusable(found: Summary) -> int | str:
+    """Missing values of a column, or that there are infinite ones."""
+    finite = found.family not in NUMBERS or bool(np.isfinite([found.low, found.high]).all())
+    return found.gaps or (0 if finite else "infinite")
 
 
 def _selected(
