@@ -7,6 +7,7 @@ from oracles import nearest
 from scipy.spatial.distance import cdist, pdist
 
 import macal
+from macal.acquisition import PoolState
 from macal.acquisition.rolling import expected_error, rms_distance
 
 CLOSE = 1e-9  # relative difference of gains that is rounding
@@ -101,8 +102,7 @@ class Judge:
         return left[1:], left[0]
 
     def _alc(self, done, unit):
-        n = len(self.t)
-        sample, targets = (_drawn(n, most) for most in (1000, self.criterion.targets))
+        sample, targets = (_drawn(self.x, most) for most in (1000, self.criterion.targets))
         apart = pdist(self.x[sample])
         unit_length = float(np.median(apart[apart > 0])) if apart.any() else 1.0
         c, v = self._posterior(done, unit, self.x, targets, self.criterion.lengthscale * unit_length)
@@ -112,7 +112,7 @@ class Judge:
 
     def _abc3(self, done, unit):
         spread = self.x.std(axis=0)
-        z, targets = self.x / np.where(spread > 0, spread, 1.0), _drawn(len(self.t), self.criterion.targets)
+        z, targets = self.x / np.where(spread > 0, spread, 1.0), _drawn(self.x, self.criterion.targets)
         c, v = self._posterior(done, unit, z, targets, self.criterion.lengthscale)
         value = float(np.square(c).sum() / v)
         return Gain(0, value, value)
@@ -136,6 +136,6 @@ GAINS = {
 }
 
 
-def _drawn(n, most):
-    """Units that stand for the pool: so many, drawn with a fixed seed, or all if fewer."""
-    return np.sort(np.random.default_rng(0).permutation(np.arange(n, dtype=np.uint32))[:most]).astype(np.int64)
+def _drawn(x, most):
+    """Units that stand for the pool: so many, drawn by their covariates' hashes, or all if fewer."""
+    return PoolState(x, np.zeros(len(x), np.int64), np.empty(0, np.int64)).drawn(most)
