@@ -50,6 +50,13 @@ def test_losses_are_shares_of_the_lead_of_the_largest_population():
     assert (mean["kinds"] == 2).all()
 
 
+def test_the_table_that_is_measured_for_its_price_is_in_no_mean():
+    every = recorded()
+    more = pd.concat([every, every.query("covariates == 'b'").assign(covariates=samples.APART)])
+    assert samples.APART in samples.losses(more).index.get_level_values("covariates")
+    pd.testing.assert_frame_equal(*(samples.mean_losses(samples.losses(rows)) for rows in (every, more)))
+
+
 def test_a_size_must_do_from_there_on():
     def of(*losses):
         index = pd.MultiIndex.from_product([["x"], [5], [10, 20, 50, 100]], names=["criterion", "labels", "candidates"])
@@ -76,6 +83,14 @@ def test_the_recorded_plans_are_the_design():
     assert plans["variance"].between(0, 2).all() and (plans["seconds"].dropna() >= 0).all()
     table = samples.compared(plans)
     assert (table["random labels"] != "").all() and len(table) >= 10 and table["balls"].str.endswith("s)").sum() == 6
+
+
+def test_what_the_rules_recommend():
+    mean = samples.mean_losses(samples.losses(samples.plans()))
+    sizes = samples.smallest(mean).unstack("criterion")
+    assert sizes["alc-fixed"].to_dict() == {100: 10_000, 200: 10_000, 500: 10_000, 1000: 20_000}
+    assert sizes["macal"].to_dict() == {100: 2_000, 200: 2_000, 500: 20_000, 1000: 50_000}
+    assert [samples.rule(sizes[name]) for name in ("alc-fixed", "macal")] == [(10_000, 20), (2_000, 50)]
 
 
 def test_what_is_compared_is_empty_where_nothing_is_recorded():
