@@ -160,6 +160,12 @@ def test_what_only_pandas_takes_for_a_number_is_text():
     assert summarised(pd.Series(["+1.5E 3", "2"])).family == "text"
 
 
+def test_two_columns_of_one_name_are_refused():
+    table = pd.DataFrame(np.arange(12.0).reshape(3, 4) % 5, columns=["age", "age", "size", "free"])
+    with pytest.raises(ValueError, match="columns must be named once, got more than once: age"):
+        Planner("free", 2).plan(table)
+
+
 def test_people_are_not_named_by_a_column_of_the_plan():
     table = pd.DataFrame({"round": [f"p{k}" for k in range(9)], "age": np.arange(9.0), "free": np.arange(9) % 2})
     with pytest.raises(ValueError, match="'round', which names the people, is a column of the plan"):

@@ -12,7 +12,7 @@ from macal.arguments import as_arms, as_count, as_outcomes
 from macal.problem import Problem, Split
 from macal.registry import UnknownName
 from macal.shapes import Indices, Outcomes, Rows
-from macal.tables.encoding import encoded, numbers
+from macal.tables.encoding import check_complete, encoded, numbers
 from macal.tables.roles import named_by
 
 
@@ -45,10 +45,7 @@ def _check_names(table: pd.DataFrame, named: list[Hashable]) -> None:
 
 def _check_gaps(columns: dict[str, Outcomes | pd.Series]) -> None:
     gaps = {name: ~np.isfinite(c) if isinstance(c, np.ndarray) else c.isna() for name, c in columns.items()}
-    found = ", ".join(f"{name} ({gap.sum()})" for name, gap in gaps.items() if gap.any())
-    if found:
-        n = len(next(iter(columns.values())))
-        raise ValueError(f"missing or infinite values in {found} of {n} rows; impute them or drop the rows first")
+    check_complete({name: int(gap.sum()) for name, gap in gaps.items()}, len(next(iter(columns.values()))))
 
 
 def _start(start: Any, table: pd.DataFrame, seed: int, pool: Rows, y: Any) -> Indices:

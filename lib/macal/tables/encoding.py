@@ -2,6 +2,7 @@
 
 import datetime
 import re
+from collections.abc import Mapping
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -20,6 +21,20 @@ _DATE = re.compile(
     r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?|\d{1,2}\.? [A-Za-z]{3,9}\.? \d{2,4}|[A-Za-z]{3,9}\.? \d{1,2},? \d{4}"
     r"|\d{1,2}:\d{2}(:\d{2})?.*"
 )
+
+
+def check_complete(gaps: Mapping[str, int | str], rows: int) -> None:
+    """Refuse columns with missing or infinite values.
+
+    Args:
+        gaps: of each column, how many, or which.
+        rows: of the table.
+
+    Raises:
+        ValueError: which columns have some.
+    """
+    if told := ", ".join(f"{name} ({count})" for name, count in gaps.items() if count):
+        raise ValueError(f"missing or infinite values in {told} of {rows} rows; impute them or drop the rows first")
 
 
 def numbers(column: pd.Series, name: str) -> Outcomes | pd.Series:

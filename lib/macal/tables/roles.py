@@ -70,8 +70,11 @@ class Said:
 
         Raises:
             UnknownName: a column that the table does not have, or an unknown kind.
+            ValueError: two columns of one name.
         """
         known, kinds = list(columns), dict(self.kinds or {})
+        if again := sorted({str(c) for c in known if known.count(c) > 1}):
+            raise ValueError(f"columns must be named once, got more than once: {', '.join(again)}")
         mine = [] if self.identifier is None else [self.identifier]
         for column in [*sorted(self.named), *kinds, *(self.covariates or ()), *mine]:
             if column not in known:
@@ -205,28 +208,31 @@ def named_by(table: pd.DataFrame, identifier: str | None) -> pd.DataFrame:
     if identifier is None:
         unnamed = isinstance(table.index, pd.RangeIndex) and table.index.name is None
         return table.set_axis(pd.RangeIndex(1, len(table) + 1, name=row_name(table.columns))) if unnamed else table
-    names = table[identifier]
-    if names.isna().any():
+    check_names(table[identifier])
+    return table.set_index(identifier)
+
+
+def check_names(names: pd.Series) -> None:
+    """Refuse a column that does not name each unit, once.
+
+    Raises:
+        ValueError: a unit without a name, or a name that is there twice; in which rows.
+    """
+    gone = names.isna().to_numpy()
+    if gone.any():
         raise ValueError(
-            f"column {identifier!r} must name each unit, and {int(names.isna().sum())} have no name, the first in row"
-            f" {int(names.isna().to_numpy().argmax()) + 1}"
+            f"column {names.name!r} must name each unit, and {int(gone.sum())} have no name, the first in row"
+            f" {int(gone.argmax()) + 1}"
         )
     if names.duplicated().any():
         again = names[names.duplicated()].iloc[0]
-        rows = np.flatnonzero(names == again)[:2] + 1
-        raise ValueError(twice(identifier, again, rows))
-    return table.set_index(identifier)
+        first, second = np.flatnonzero(names == again)[:2] + 1
+        raise ValueError(
+            f"column {names.name!r} names {again} more than once, in rows {first} and {second}; a unit must have one"
+            " row: remove the others, or name a column that tells them apart"
+        )
 
 
 def row_name(columns: Iterable[Any]) -> str:
     """What the number of a row is called: ``row``, unless a column has that name."""
     return "row" if "row" not in list(columns) else "row number"
-
-
-def twice(identifier: str, name: Any, rows: Any) -> str:
-    """What is wrong where a name is there twice."""
-    first, second = list(rows)[:2]
-    return (
-        f"column {identifier!r} names {name} more than once, in rows {first} and {second}; a unit must have one row:"
-        " remove the others, or name a column that tells them apart"
-    )

@@ -25,7 +25,8 @@ from macal.registry import UnknownName
 from macal.shapes import Indices, Outcomes, Rows
 from macal.storage.workers import Executor
 from macal.tables.blocks import PartedTable
-from macal.tables.roles import Roles, Said, roles_of, row_name, twice
+from macal.tables.encoding import check_complete
+from macal.tables.roles import Roles, Said, check_names, roles_of, row_name
 from macal.tables.summary import NUMBERS, Summary, alike, refined, summarised, typed
 
 FLOOR = 0.1  # share of the sample that each cell has at least, as far as it has people
@@ -164,7 +165,8 @@ def _part(task: _Pass, start: int, part: pd.DataFrame) -> _Seen:
     rows = np.arange(start, start + len(part))
     marks, whole = _marks(part, rows + 1 if task.identifier is None else part[task.identifier], task.wanted, task.whole)
     own, key = marks[_UNIT].to_numpy(), hashing.key(task.wanted.seed, SAMPLE)
-    lists = {c: _once([own if c == task.identifier else hashing.of_names(part[c], key)]) for c in task.naming}
+    of_names = {c: own if c == task.identifier else hashing.of_names(part[c], key) for c in task.naming}
+    lists = {c: [hashes] if _is_once(hashes) else None for c, hashes in of_names.items()}
     kept = _kept(marks.assign(**{_ROW: rows}), task)
     held = part.iloc[kept].assign(**{_ROW: rows[kept]} | {c: marks[c].array[kept] for c in marks})
     clusters = np.unique(marks[_HASH].to_numpy()) if task.wanted.cluster is not None else np.empty(0, np.uint64)
@@ -242,10 +244,9 @@ def _joined(one: _Seen, other: _Seen, task: _Pass) -> _Seen:
     )
 
 
-def _once(hashes: list[np.ndarray]) -> list[np.ndarray] | None:
-    """Hashes of a part; None where one is there twice."""
-    ordered = np.sort(hashes[0])
-    return None if (ordered[1:] == ordered[:-1]).any() else hashes
+def _is_once(hashes: Hashes) -> bool:
+    ordered = np.sort(hashes)
+    return not (ordered[1:] == ordered[:-1]).any()
 
 
 def _cells(part: pd.DataFrame, wanted: Wanted) -> tuple[pd.Categorical, np.ndarray]:
@@ -348,17 +349,21 @@ def sampled(table: PartedTable, said: Said, wanted: Wanted, executor: Executor, 
     ignored = {c for c, kind in (said.kinds or {}).items() if kind == "ignore"} - said.named - {said.identifier}
     columns = tuple(c for c in table.columns if c not in ignored)
     naming = _naming(table, said, columns)
-    whole: frozenset[int] = frozenset()
+    whole, limit = frozenset[int](), _limit(table.rows, wanted)
     while True:
         identifier = said.identifier or (naming[0] if naming else None)
-        limit = _limit(table.rows, wanted)
         task = _Pass(table, wanted, columns, identifier, naming, limit, whole)
         parts = executor(seen, [replace(task, table=part) for part in table.divided(jobs)], "reading")
         found = reduce(lambda one, other: _joined(one, other, task), parts)
         able = [c for c in said.may_name(found.columns) if c in naming]
-        once = {c: _is_once(found.hashes[c]) for c in able}
+        once = {c: (hashes := found.hashes[c]) is not None and _is_once(np.concatenate(hashes)) for c in able}
         if said.identifier is not None and (not once[said.identifier] or found.columns[said.identifier].gaps):
-            raise ValueError(_again(table, said.identifier))
+            names = (part[said.identifier] for _, part in table.parts([said.identifier]))
+            check_names(pd.concat(names, ignore_index=True))
+            raise ValueError(
+                f"two names in column {said.identifier!r} have the same hash: they are written alike, or another"
+                " seed helps"
+            )
         naming = tuple(c for c in able if once[c])
         if identifier is not None and identifier not in naming and identifier != said.identifier:
             continue  # it did not name the units after all
@@ -380,39 +385,13 @@ def _limit(rows: int | None, wanted: Wanted) -> int:
     return min(int(_LIKELY * (wanted.size + 1000) / rows * 2.0**64), 2**64 - 1)
 
 
-def _is_once(hashes: list[np.ndarray] | None) -> bool:
-    if hashes is None:
-        return False
-    ordered = np.concatenate(hashes)
-    ordered.sort()
-    return not (ordered[1:] == ordered[:-1]).any()
-
-
-def _again(table: PartedTable, identifier: str) -> str:
-    """Which name is there twice: a second pass over one column."""
-    parts = ((start, part[identifier]) for start, part in table.parts([identifier]))
-    names = pd.concat([names.set_axis(start + 1 + np.arange(len(names))) for start, names in parts])
-    if names.isna().any():
-        gone = names.isna()
-        return (
-            f"column {identifier!r} must name each unit, and {int(gone.sum())} have no name, the first in row"
-            f" {int(names.index[gone][0])}"
-        )
-    again = names[names.duplicated()].iloc[0]
-    return twice(identifier, again, names.index[names == again][:2])
-
-
-def _sample(
-    found: _Seen, naming: tuple[str, ...], identifier: str | None, said: Said, wanted: Wanted
-) -> Sample:
+def _sample(found: _Seen, naming: tuple[str, ...], identifier: str | None, said: Said, wanted: Wanted) -> Sample:
     if len(found.counts) > CELLS:
         raise ValueError(f"arms and quotas make {len(found.counts)} groups, more than {CELLS}; leave a quota out")
     roles = roles_of(found.columns, found.same, list(naming), said)
     rows = int(found.counts.sum())
     names = {c: f"covariate {c!r}" for c in roles.kinds} | {c: str(c) for c in wanted.by[:1]}
-    gaps = {name: _unusable(found.columns[c]) for c, name in names.items()}
-    if told := ", ".join(f"{name} ({count})" for name, count in gaps.items() if count):
-        raise ValueError(f"missing or infinite values in {told} of {rows} rows; impute them or drop the rows first")
+    check_complete({name: _unusable(found.columns[c]) for c, name in names.items()}, rows)
     kept = found.kept.iloc[np.lexsort((found.kept[_UNIT], found.kept[_HASH]))]
     mine, chances, cells = _selected(kept, found.counts, len(found.clusters) - len(found.whole), wanted)
     rivals = kept[_is_rival(kept, wanted)].sort_values([_RIVAL, _UNIT])

@@ -4,9 +4,8 @@ Texts count as what they write: a column of texts all of which write numbers is 
 in CSV, where all is text, and in a format that knows types.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -207,8 +206,3 @@ def refined(one: list[int], other: list[int]) -> list[int]:
     """What is alike in two parts: of each column the place of the first that is so in both."""
     first: dict[tuple[int, int], int] = {}
     return [first.setdefault(pair, k) for k, pair in enumerate(zip(one, other, strict=True))]
-
-
-def added(parts: Iterable[Mapping[str, Summary]]) -> dict[str, Summary]:
-    """Summaries of a table's columns from those of its parts."""
-    return dict(reduce(lambda one, other: {c: one[c] + other[c] for c in one}, parts))
