@@ -243,6 +243,9 @@ def test_every_demand_is_kept_at_any_size(tmp_path, unchecked, monkeypatch, name
     for one in (made, again):
         one.observe(answers)
         pd.testing.assert_frame_equal(one.replan(), made.replan())
+        assert one.campaign.audit is None  # it was of another plan
+    with pytest.raises(ValueError, match="the sample has no rivals"):
+        again.audit()
     made.report(tmp_path / "report.html")
     assert f"{len(table):,} people" in (tmp_path / "report.html").read_text()
 

@@ -113,7 +113,7 @@ def replanned(
         still = [] if old is None else old["reserve"].dropna()
         gone = np.concatenate([known, refused, people.places(still, "the plan")])
         new["reserve"] = _reserves(campaign, new.index, gone)
-    return campaign.but(plan=new if old is None else pd.concat([old, new]), made=made)
+    return campaign.but(plan=new if old is None else pd.concat([old, new]), made=made, audit=None)
 
 
 def corrected(campaign: CampaignState, name: Any, change: str, by: str, outcome: Any = None) -> CampaignState:
@@ -169,6 +169,8 @@ def audit_of(campaign: CampaignState) -> CampaignState:
     own = campaign.is_sample
     rivals = campaign.table.rivals if own else rivals_of(campaign.people.table, campaign.wanted(1, RIVALS))
     task = partial(_task, campaign.policy, campaign.asked, money=made.money)
+    if not len(rivals):
+        raise ValueError("there is nobody to compete: the sample has no rivals, as one from a campaign's file has none")
     return campaign.but(audit=audited(made, made.people.beside(rivals, campaign.columns), task))
 
 
