@@ -11,6 +11,7 @@ from test_planner import make, make_people
 from macal.__main__ import main
 from macal.planner import Conflict, Planner, record
 from macal.planner.report.protocol import protocol
+from macal.storage import atomic
 
 PEOPLE = make_people()
 
@@ -132,6 +133,15 @@ def test_who_read_an_older_campaign_reads_again(folder, monkeypatch):
     others.append({names[5]: 3.0})
     assert run("replan", "c.json", "people.csv", "-o", "next.csv") == 0
     assert names[5] in Planner.load("c.json", PEOPLE).answers
+
+
+def test_who_waits_too_long_is_told(folder, capsys, monkeypatch):
+    assert plan() == 0
+    answered(slice(0, 2))
+    monkeypatch.setattr(record, "WAIT", 0.05)
+    with atomic.alone(folder, 0.0):
+        assert run("observe", "c.json", "people.csv", "answers.csv") == 1
+    assert "is being written by another process" in told(capsys)[-1]
 
 
 def test_many_writers_lose_no_answer(folder):

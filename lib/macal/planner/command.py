@@ -3,7 +3,7 @@
 import argparse
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -124,9 +124,7 @@ def _reported(command: argparse.ArgumentParser) -> None:
 
 def _large(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
-    add(
-        "--sample", type=_sample, help="people among whom a plan is made, or all (default: by rule and table)"
-    )
+    add("--sample", type=_sample, help="people among whom a plan is made, or all (default: by rule and table)")
     add("--memory", type=bytes_of, help="plan from a sample, by one pass in so much: 8GB")
     add("--scheduler", help='of that pass: "local" for a Dask cluster started here, or the address of one')
     add("--workers", type=int, help="of that pass: processes (default: one for each processor)")
@@ -178,13 +176,18 @@ def plan(options: argparse.Namespace) -> None:
         given.setdefault("batch_size", None)
     planner = Planner(**given)
     people = _people(options, planner)
-    table = planner.plan(people)
+    planner.plan(people)
     print(planner.people.roles.shown(planner.campaign.columns.named()).to_string(), end="\n\n")
     audit = isinstance(people, Sample) if options.audit is None else options.audit
     made = planner.campaign.made
     if audit and made is not None and made.people.phase is not None:
         print(*planner.audit().told(), sep="\n", end="\n\n")
-    _keep(planner, table, options.output, options.campaign, options.report)
+    contents = _outputs(planner, options)
+    if options.campaign:
+        planner.campaign = record.saved(planner.campaign, options.campaign, contents)
+    else:
+        atomic.write(contents)
+    _tell_plan(planner, options.output)
 
 
 def _people(options: argparse.Namespace, planner: Planner) -> pd.DataFrame | Sample:
@@ -212,6 +215,22 @@ def _loaded(options: argparse.Namespace) -> Planner:
     return Planner.load(options.campaign, frames.read(options.table))
 
 
+def _saved(
+    options: argparse.Namespace,
+    step: Callable[[Planner], Any],
+    files: Callable[[Planner], Mapping[Path, bytes]] = lambda _: {},
+) -> Planner:
+    """Take a step of a campaign, and write it with other files; whenever somebody else has written, read again."""
+    while True:
+        planner = _loaded(options)
+        step(planner)
+        try:
+            planner.campaign = record.saved(planner.campaign, options.campaign, files(planner))
+        except record.Stale:
+            continue
+        return planner
+
+
 def observe(options: argparse.Namespace) -> None:
     """Take the answers of a file into a campaign's."""
     planner = _loaded(options)
@@ -224,10 +243,7 @@ def observe(options: argparse.Namespace) -> None:
     if (again := answers[name][answers[name].duplicated()]).size:
         raise ValueError(f"{options.answers} has {again.iloc[0]} more than once; keep one answer of each")
     given = answers.set_index(name)[outcome]
-    planner.observe(given, options.through)
-    while not _is_saved(planner, options.campaign):  # somebody else has written: read again
-        planner = _loaded(options)
-        planner.observe(given, options.through)
+    planner = _saved(options, lambda planner: planner.observe(given, options.through))
     told = sum(outcome is not None for outcome in planner.answers.values())
     print(f"{told} answers and {len(planner.answers) - told} refusals so far; {planner.asked} rounds have been asked")
 
@@ -236,13 +252,12 @@ def correct(options: argparse.Namespace) -> None:
     """Correct what is known of a person."""
     ways = {"withdrawn": options.withdrawn, "never asked": options.never_asked}
     change = next((way for way, chosen in ways.items() if chosen), "outcome")
-    while True:
-        planner = _loaded(options)
+
+    def step(planner: Planner) -> None:
         (place,) = planner.people.places([options.name], "the table")
         planner.correct(planner.people.table.index[place], change, options.by, options.outcome)
-        if _is_saved(planner, options.campaign):
-            break
-    last = planner.campaign.journal[-1]
+
+    last = _saved(options, step).campaign.journal[-1]
     print(f"{last.name}: {last.was} before, {last.now} now, says {last.by}")
 
 
@@ -262,32 +277,22 @@ def _outcome(options: argparse.Namespace, planner: Planner, columns: Sequence[st
     return found[0]
 
 
-def _is_saved(planner: Planner, path: Path) -> bool:
-    try:
-        planner.save(path)
-    except record.Stale:
-        return False
-    return True
-
-
 def replan(options: argparse.Namespace) -> None:
     """Plan the rounds that are to come anew; say which demands have changed."""
     _apart([options.output, options.report], [options.campaign, options.table])
     _not_there([options.output, options.report], options.replace)
-    while True:
-        planner = _loaded(options)
-        before = planner.campaign.policy
-        quotas = [] if options.no_quotas else options.quotas
-        plan = planner.replan(budget=options.budget, quotas=quotas)
-        try:
-            _keep(planner, plan, options.output, options.campaign, options.report)
-        except record.Stale:
-            continue  # somebody else has written: read again
-        for name in ("budget", "quotas"):
-            old, new = (getattr(policy, name) for policy in (before, planner.campaign.policy))
-            if old != new:
-                print(f"{name}: {_words(old)} before, {_words(new)} now")
-        return
+    given = {"budget": options.budget, "quotas": [] if options.no_quotas else options.quotas}
+    before: dict[str, Any] = {}
+
+    def step(planner: Planner) -> None:
+        before.update((name, getattr(planner.campaign.policy, name)) for name in given)
+        planner.replan(**given)
+
+    planner = _saved(options, step, lambda planner: _outputs(planner, options))
+    _tell_plan(planner, options.output)
+    for name, old in before.items():
+        if old != (new := getattr(planner.campaign.policy, name)):
+            print(f"{name}: {_words(old)} before, {_words(new)} now")
 
 
 def _words(value: Any) -> str:
@@ -356,21 +361,21 @@ def _not_there(paths: Sequence[Path | None], replace: bool) -> None:
             raise ValueError(f"{path} is there already; --replace replaces it")
 
 
-def _keep(planner: Planner, table: pd.DataFrame, output: Path, campaign: Path | None, report: Path | None) -> None:
-    """Write the plan, the campaign and the report, all or none, and say what they cost."""
-    contents = {output: frames.written(table, output)}
-    contents |= {report: document(planner.campaign).encode()} if report else {}
-    if campaign:
-        planner.campaign = record.saved(planner.campaign, campaign, contents)
-    else:
-        atomic.write(contents)
+def _outputs(planner: Planner, options: argparse.Namespace) -> dict[Path, bytes]:
+    """The files of a plan and of its report."""
+    report = {options.report: document(planner.campaign).encode()} if options.report else {}
+    return {options.output: frames.written(planner.planned, options.output)} | report
+
+
+def _tell_plan(planner: Planner, output: Path) -> None:
+    """Say what a plan costs."""
     if planner.campaign.overspent:
         print(f"warning: {planner.campaign.overspent}", file=sys.stderr)
     _warn(planner)
     rounds = planner.rounds()
     print(rounds.to_string(float_format="{:,.6g}".format))
     spent, budget = rounds["so far"].iloc[-1], planner.campaign.policy.budget
-    print(f"{len(table)} people, {spent:,.10g} of {budget:,.10g}: {output}")
+    print(f"{len(planner.planned)} people, {spent:,.10g} of {budget:,.10g}: {output}")
 
 
 COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {

@@ -52,7 +52,7 @@ def saved(campaign: CampaignState, path: Path, others: Mapping[Path, bytes] | No
         others: by path.
 
     Raises:
-        OSError: a file cannot be written.
+        OSError: a file cannot be written, or somebody else has been writing it for a minute.
         Stale: the file has another revision than the campaign had when it was read.
         ValueError: see :func:`content_of`.
     """
@@ -61,7 +61,7 @@ def saved(campaign: CampaignState, path: Path, others: Mapping[Path, bytes] | No
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic.alone(path.parent, WAIT) as held:
         if not held:
-            raise Stale(f"{path} is being written by another process for more than {WAIT:g} seconds; try again")
+            raise TimeoutError(f"{path} is being written by another process for more than {WAIT:g} seconds; try again")
         if path.exists() and campaign.revision and (there := read(path).get("revision", 0)) != campaign.revision:
             raise Stale(
                 f"{path} has been written since it was read (revision {there}, read {campaign.revision}); nothing of it"
