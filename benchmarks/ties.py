@@ -14,7 +14,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that wait must no
 import numpy as np
 
 import macal
-from macal.acquisition import arms
+from macal.search import nearest
 
 rng = np.random.default_rng(0)
 
@@ -48,7 +48,7 @@ def main():
     for name, (draw, few, many) in TABLES.items():
         x, t, start = draw(few).astype(float), rng.integers(0, 2, few), rng.choice(few, 10, replace=False)
         ours, picks = seconds(x, t, start)
-        with mock.patch.object(arms, "profiles", one_by_one):
+        with mock.patch.object(nearest, "profiles", one_by_one):
             theirs, same = seconds(x, t, start)
         assert np.array_equal(picks, same)
         x, t, start = draw(many).astype(float), rng.integers(0, 2, many), rng.choice(many, 10, replace=False)

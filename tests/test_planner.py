@@ -1,11 +1,17 @@
 """The planner: from a table and a budget to a plan, in the caller's names; what it refuses, and how it says so."""
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import macal
+from macal.acquisition import Criterion
 from macal.planner import Conflict, Planner, Quota
+from macal.registry import Entry
+from macal.search.gains import Gains
 
 
 def make_people(n=200, seed=0):
@@ -199,3 +205,66 @@ def test_what_fails_changes_nothing():
     assert planner.answers == {plan.index[0]: 1.0} and planner.planned.equals(plan)
     with pytest.raises(TypeError):
         planner.answers["p1"] = 3.0
+
+
+@dataclass(frozen=True)
+class Oldest(Criterion):
+    """Whoever's first covariate is largest: a criterion of the user's own."""
+
+    several: ClassVar[bool] = True
+    reason: ClassVar[str] = "It asks the oldest first."
+    searched: ClassVar[float] = 120
+
+    def select(self, state, batch_size):
+        free = state.unlabelled
+        return free[np.argsort(-state.x[free, 0], kind="stable")[:batch_size]]
+
+    def gains(self, state):
+        return _Ages(state.x[:, 0])
+
+
+class _Ages(Gains):
+    def __init__(self, ages):
+        self.ages = ages - ages.min()
+
+    def now(self):
+        return np.zeros(len(self.ages), np.int64), self.ages
+
+    def add(self, units):
+        pass
+
+
+def test_a_criterion_of_ones_own_walks_every_path(monkeypatch, tmp_path):
+    monkeypatch.setitem(macal.acquisition.CRITERIA, "oldest", Entry(Oldest, "Oldest", "this test"))
+    people = make_people().set_index("person")
+    options = {"criterion": "oldest", "covariates": ["age", "income"], "identifier": None}
+    oldest = people.sort_values("age", ascending=False, kind="stable")
+    # by money alone, by its way of choosing
+    _, plan = make(people, budget=20, sample="all", **options)
+    assert plan.index.tolist() == oldest.index[:20].tolist()
+    # under money, by gain per cost, and under a quota
+    _, plan = make(people, cost="fee", sample="all", **options)
+    asked = people.loc[plan.index]
+    assert ((asked.age - people.age.min()) / asked.fee).is_monotonic_decreasing and plan.cost.sum() > 290
+    planner, plan = make(people, cost="fee", quotas=["region=north>=6"], sample="all", **options)
+    asked = people.loc[plan.index]
+    assert (asked.region == "north").sum() >= 6 and asked.fee.sum() <= 300
+    planner.report(tmp_path / "report.html")
+    assert "It asks the oldest first." in (tmp_path / "report.html").read_text()
+    # among the sample that it says, of which an audit tells what it may have cost
+    planner, _ = make(people, budget=10, **options)
+    assert 120 <= len(planner.campaign.made.people) <= 122  # cells are rounded up
+    assert planner.audit().rivals == 200 - len(planner.campaign.made.people)
+    # a household at once; three arms; answers, and the rest anew; taken up again
+    arms = people.assign(free=np.arange(200) % 3)
+    planner, plan = make(arms, cluster="household", reference=0, budget=60, **options)
+    planner.observe({name: 1.0 for name in plan.index[:10]})
+    planner.save(tmp_path / "c.json")
+    again = Planner.load(tmp_path / "c.json", arms)
+    assert again.replan().equals(planner.replan()) and plan.free.nunique() == 3
+    # one that says nothing of gains plans by money alone, and names those that can do more
+    monkeypatch.setattr(Oldest, "gains", Criterion.gains)
+    with pytest.raises(ValueError, match="Oldest does not say what each unit is worth.*'macal'.*'alc-fixed'"):
+        make(people, cost="fee", **options)
+    with pytest.raises(ValueError, match="'alc' needs a model.*'macal', .*'oldest'"):
+        make(people, criterion="alc")

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,13 +12,14 @@ from scipy.spatial.distance import cdist
 
 import macal
 from macal.acquisition import PoolState, plan_batches
-from macal.acquisition.rows import power_of_two
-from macal.planner import feasible, offers
+from macal.planner import feasible
 from macal.planner.demands import Quota, at_most, left_out, must_be_in, one_of_each, whole
 from macal.planner.feasible import Conflict
 from macal.planner.greedy import GreedyPlan
 from macal.planner.ledger import Ledger
 from macal.planner.numbers import Numbers
+from macal.search import pairs
+from macal.search.rows import power_of_two
 
 LABEL_FREE = [name for name in macal.names() if not macal.acquisition.CRITERIA[name].factory.needs]
 PLANNED = [name for name in LABEL_FREE if name != "macal-rolling"]
@@ -208,34 +208,94 @@ def test_large_tables_are_searched_in_part_and_lose_nothing(unchecked, monkeypat
     no_demand_is_broken(problem)
 
 
-def test_as_many_classes_as_controls_are_all_pairs(monkeypatch):
-    rng = np.random.default_rng(0)
-    x, t, cost = rng.standard_normal((90, 3)), np.arange(90) % 3 // 2, rng.integers(1, 9, 90) * 1.0
-    demands = [at_most("a budget", cost, 120.0)]
-    every = make_task("macal", x, t, [], demands, cost).rounds().filled
-    monkeypatch.setattr(offers, "ALL", 0)
-    monkeypatch.setattr(offers, "CLASSES", int((t == 0).sum()))
-    in_classes = make_task("macal", x, t, [], demands, cost).rounds().filled
-    assert [b.tolist() for b in every] == [b.tolist() for b in in_classes] and len(every) > 2
+class Shop:
+    """Who may be bought, in plain numbers: open units, money, clusters, and pairs that are refused."""
+
+    def __init__(self, cost, clusters, refused, money):
+        self.open, self.price, self.money = np.ones(len(cost), bool), cost, money
+        self.clusters, self.refused, self.asked = clusters, refused, []
+
+    def left(self):
+        return self.money
+
+    def price_of_pairs(self, units, others):
+        shared = (self.clusters[units] == self.clusters[others]) & (self.clusters[units] >= 0)
+        return self.price[units] + np.where(shared, 0.0, self.price[others])
+
+    def together(self, unit):
+        self.asked.append(unit)
+        return self.open & ~self.refused[unit]
 
 
-def test_after_a_refusal_only_its_unit_is_looked_at_again(unchecked):
+def best_bargain(x, t, labels, alpha, novelty, price, shop):
+    """The pair that is worth most by its score per price, of equal ones the first; by a look at all of them."""
+    d = cdist(x, x)
+    m = [min((d[k, i] for i in labels if t[i] == t[k]), default=0.0) for k in range(len(t))]
+    found = []
+    for i, j in product(np.flatnonzero((t == 1) & shop.open), np.flatnonzero((t == 0) & shop.open)):
+        if shop.price_of_pairs(i, j) <= shop.left() and not shop.refused[i, j]:
+            gain = novelty * (m[i] + m[j]) - alpha * d[i, j]
+            found.append((gain / (price[i] + price[j]) if gain > 0 else gain * (price[i] + price[j]), -i, -j))
+    return max(found, default=None)
+
+
+@part_and_whole("times", 60, 1500)
+def test_a_pair_under_demands_is_the_best_of_all(times, monkeypatch, unchecked):
+    sold_out = refusals = 0
+    for seed in range(times):
+        rng = np.random.default_rng(seed)
+        short = {"_ROWS": 3, "_LIST": 2, "_PAIRS": 8, "_CLASS": 4, "_TILE": 16, "_BLOCKS": 3} if seed % 3 else {}
+        for name, value in short.items():
+            monkeypatch.setattr(pairs, name, value)
+        n = int(rng.integers(4, 40))
+        x = rng.standard_normal((n, 2)) if seed % 2 else rng.integers(0, 4, (n, 2)).astype(float)
+        t = np.r_[0, 1, rng.integers(0, 2, n - 2)]
+        price = rng.choice([1.0, 1.0, 2.0, 7.5], n) if seed % 4 else np.ones(n)
+        refused = np.triu(rng.random((n, n)) < 0.3 * (seed % 5 == 0), 1)
+        shop = Shop(price * rng.choice([1.0, 2.0], n), rng.integers(-1, 4, n), refused | refused.T, float(n))
+        alpha, novelty = [(2.5, 1.0), (0.0, 1.0), (1.0, 0.0), (10.0, 1.0)][rng.integers(4)]
+        labels = rng.permutation(n)[: rng.integers(0, 3)]
+        shop.open[labels] = False
+        search = pairs.Contrasts(x, t, labels, alpha, novelty, price=price)
+        (one,) = search.searches
+        while True:
+            found, truth = one.best(shop), best_bargain(x, t, labels, alpha, novelty, price, shop)
+            while found and refused[min(found[:2]), max(found[:2])]:
+                one.doubt(found[0])
+                found, refusals = one.best(shop), refusals + 1
+            if found is None:
+                assert truth is None
+                break
+            i, j, gain = found
+            gain /= power_of_two(x)
+            both = price[i] + price[j]
+            assert (gain / both if gain > 0 else gain * both) == pytest.approx(truth[0], rel=1e-9, abs=1e-9)
+            if seed % 2:  # without ties
+                assert (i, j) == (-truth[1], -truth[2])
+            shop.open[[i, j]] = False
+            shop.open[rng.integers(n)] = False  # somebody's quota is full
+            shop.money -= float(shop.price_of_pairs(i, j))
+            search.add(np.array([i, j]))
+            labels = np.r_[labels, i, j]
+        sold_out += shop.money < shop.price.max()
+        monkeypatch.undo()
+    assert sold_out > times // 10 and refusals > times // 10
+
+
+def test_after_a_refusal_few_rows_are_looked_through(monkeypatch, unchecked):
     rng = np.random.default_rng(0)
-    n, other = 40, np.broadcast_to(np.arange(40, 100), (40, 60))
-    pairs = offers.Offers(np.arange(n), other, rng.random((n, 60)), np.ones((n, 60)), np.ones((n, 60)))
-    ledger, m = SimpleNamespace(open=np.ones(100, bool), left=lambda: np.inf), rng.random(100)
-    looked, look = [], pairs._look
-    pairs._look = lambda rows, *rest: (looked.extend(rows.tolist()), look(rows, *rest))[1]
-    refused, gains = set(range(n)), []
-    for _ in range(5):
-        looked.clear()
-        i, j, gain = pairs.best(m, ledger)
-        assert set(looked) <= refused | {i}
-        pairs.drop(i, j)
-        gains.append(gain)
-        refused = {i}
-    every = m[:n, None] + m[40:] - np.random.default_rng(0).random((n, 60))
-    assert np.allclose(gains, np.sort(every.ravel())[::-1][:5])
+    x, t, price = rng.standard_normal((3000, 8)), np.arange(3000) % 2, rng.uniform(1, 9, 3000)
+    refused = np.zeros((3000, 3000), bool)
+    shop, looked, look = Shop(price, np.full(3000, -1), refused, np.inf), [], pairs.PairSearch._look_through
+    monkeypatch.setattr(pairs.PairSearch, "_look_through", lambda s, r, k: (looked.append(len(r)), look(s, r, k))[1])
+    search = pairs.Contrasts(x, t, np.arange(6), 2.5, price=price)
+    shop.open[:6] = False
+    (one,) = search.searches
+    for _ in range(200):
+        i, j, _ = one.best(shop)
+        refused[i, j] = refused[j, i] = True
+        one.doubt(i)
+    assert sum(looked) < 3 * 1500  # as many rows as there are, a few times, where 200 full searches would be 300,000
 
 
 def test_demands_on_clusters_whose_people_are_far_apart_in_the_table():

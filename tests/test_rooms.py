@@ -9,8 +9,8 @@ from cases import each
 
 LIB = Path(__file__).resolve().parents[1] / "lib"
 # each may use those before it
-ROOMS = ["vocabulary", "storage", "tables", "datasets", "acquisition", "models", "campaigns", "inference", "planner"]
-ROOMS.append("plots")
+ROOMS = ["vocabulary", "storage", "tables", "datasets", "search", "acquisition", "models", "campaigns", "inference"]
+ROOMS += ["planner", "plots"]
 VOCABULARY = {"arguments", "comparison", "hashing", "kernels", "metrics", "optional", "posterior", "problem"}
 VOCABULARY |= {"progress", "registry", "shapes", "threads"}
 SHELVES = ["theory", "studies", "claims", "figures", "outputs", "book", "paths", "site", "pdf"]

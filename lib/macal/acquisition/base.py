@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Int
 
-from macal.arguments import arms_of, as_arms, as_count, as_covariates, as_indices
 from macal.hashing import mixed, of_rows, uniform
 from macal.posterior import Posterior, Prior
-from macal.progress import progress
+from macal.search.gains import Gains
+from macal.search.pairs import Contrasts
 from macal.shapes import Arms, Covariates, Features, Indices, Outcomes
-from macal.threads import one_thread
 
 Barred = Int[np.ndarray, "_"]
 
@@ -101,12 +100,16 @@ class Criterion(ABC):
         needs: fields of the state that only a fitted model can provide; label-free criteria need none.
         least: labels that a batch must have for the rule to mean something.
         several: whether the rule knows more arms than two, each compared with arm 0.
+        reason: whom it asks, in a sentence for a report.
+        searched: units of a pool in memory among which it plans by default.
     """
 
     stochastic: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ()
     least: ClassVar[int] = 1
     several: ClassVar[bool] = False
+    reason: ClassVar[str] = ""
+    searched: ClassVar[float] = np.inf
 
     def begin(self, state: PoolState) -> PoolState:
         """Return the state of a campaign that begins, with what can be computed once for all batches."""
@@ -115,6 +118,14 @@ class Criterion(ABC):
     @abstractmethod
     def select(self, state: PoolState, batch_size: int) -> Indices:
         """Return the next ``batch_size`` indices to label (or all that are left), distinct and in pick order."""
+
+    def gains(self, state: PoolState) -> Gains | None:
+        """Begin to keep what each unit is worth, so that costs and demands can be planned with; None if unknown."""
+        return None
+
+    def pairs(self, state: PoolState, price: Outcomes) -> Contrasts | None:
+        """Begin to search for pairs by their score per price, (n,); None where the rule buys no pairs."""
+        return None
 
     def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
         """Yield one batch after the other, each chosen with those before counted as labelled.
@@ -145,71 +156,3 @@ class Planned(Criterion):
     def select(self, state: PoolState, batch_size: int) -> Indices:
         """See :meth:`Criterion.select`."""
         return next(self.plan(state, [batch_size]), np.empty(0, np.int64))
-
-
-def check_arms(criterion: Criterion, t: Arms) -> None:
-    """Refuse more arms than a criterion knows, and an arm in between in which nobody is.
-
-    Raises:
-        ValueError: names the criterion, and those that would do.
-    """
-    count, present = arms_of(t), np.unique(t)
-    if count > 2 and len(present) < count:
-        raise ValueError(
-            f"t must be binary (0 control, 1 treated), or number {count} arms without a gap, got {present.tolist()};"
-            " recode the treatment"
-        )
-    if count > 2 and not criterion.several:
-        raise ValueError(
-            f"{type(criterion).__name__} compares two arms, and t has {count}; take 'macal', 'symmetry', 'qhte',"
-            " 'coreset', 'alc-fixed', 'random-balanced' or 'random', or plan for two arms at a time"
-        )
-
-
-def as_batch_size(batch_size: Any, criterion: Criterion) -> int:
-    """Return ``batch_size`` as an int that the criterion can make use of.
-
-    Raises:
-        ValueError: not an integer, or too few labels for the criterion.
-    """
-    batch_size = as_count(batch_size, "batch_size")
-    if batch_size < criterion.least:
-        raise ValueError(
-            f"{type(criterion).__name__} buys pairs, so batch_size must be at least {criterion.least},"
-            f" got {batch_size}; 'qhte' chooses one unit at a time"
-        )
-    return batch_size
-
-
-def plan_batches(
-    criterion: Criterion, x: Any, t: Any, labelled: Any, n_queries: int = 46, batch_size: int = 10, seed: int = 0
-) -> list[Indices]:
-    """Plan a whole campaign of a label-free criterion before any outcome is known.
-
-    Args:
-        criterion: the rule.
-        x: covariates of the pool, (n, d): array, tensor or DataFrame.
-        t: treatment, (n,), 0 or 1.
-        labelled: indices labelled before the first query; may be empty, or lack an arm.
-        n_queries: number of batches.
-        batch_size: labels per batch.
-        seed: of the criterion's own draws.
-
-    Returns:
-        One integer array per query, in pick order; fewer than ``n_queries`` where the pool is exhausted first.
-
-    Raises:
-        ValueError: an argument is of the wrong shape, type or range.
-    """
-    x = as_covariates(x).astype(np.float64)
-    t = as_arms(t, len(x), several=True)
-    check_arms(criterion, t)
-    done = as_indices(labelled, len(x))
-    n_queries, batch_size = as_count(n_queries, "n_queries"), as_batch_size(batch_size, criterion)
-    state, batches = PoolState(x, t, done, np.random.default_rng(seed)), []
-    total = min(n_queries * batch_size, len(t) - len(done))
-    with one_thread(len(t)), progress(total, "planning", "label") as bar:
-        for batch in criterion.plan(state, [batch_size] * n_queries):
-            batches.append(batch)
-            bar.update(len(batch))
-    return batches

@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from macal.acquisition.base import Planned, PoolState
+from macal.search.gains import Gains
 from macal.shapes import Arms, Covariates, Indices, Outcomes, Rows
 
 _BLOCK = 2048  # units whose distances to all others are held at a time
@@ -47,6 +48,10 @@ class FCCM(Planned):
             raise ValueError(f"alpha must be a finite number of at least 0, got {self.alpha!r}")
         if len(self.radii) != 4 or not all(0 <= radius < np.inf for radius in self.radii):
             raise ValueError(f"radii must be four finite numbers of at least 0, got {self.radii}")
+
+    def gains(self, state: PoolState) -> Gains:
+        """See :meth:`Criterion.gains`."""
+        return _Covered(self, state)
 
     def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
         """See :meth:`Criterion.plan`."""
@@ -137,6 +142,19 @@ class Cover:
         squared += self._squares[sources, None]
         squared += self._squares[targets]
         return np.sqrt(squared.clip(min=0, out=squared), out=squared)
+
+
+class _Covered(Gains):
+    def __init__(self, criterion: FCCM, state: PoolState) -> None:
+        self._criterion, self._every = criterion, np.arange(len(state.t))
+        self._cover = Cover(state.x, state.t, criterion.radii)
+        self._cover.add(state.labelled)
+
+    def now(self) -> tuple[Indices, Outcomes]:
+        return self._criterion.gain(self._cover, self._every)
+
+    def add(self, units: Indices) -> None:
+        self._cover.add(units)
 
 
 def _parts(units: Indices) -> list[Indices]:

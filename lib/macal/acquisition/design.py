@@ -26,9 +26,11 @@ from macal.acquisition.gaussian import Knowledge, by_rows
 from macal.arguments import arms_of, as_count
 from macal.kernels import typical
 from macal.posterior import Prior
+from macal.search.gains import Gains
 from macal.shapes import Covariates, Indices, Outcomes
 
 SAMPLE = 1000  # units whose distances make a median
+SEARCHED = 50_000  # of more units in memory a sample is planned; see the page *Exact and fast*
 _LEAST = 1e-12  # share of a variance that a label leaves: none would be infinite information
 
 
@@ -62,6 +64,10 @@ class _Design(Planned):
     def covariates(self, state: PoolState) -> Covariates:
         """What the kernel is a function of, (n, d)."""
         return state.x
+
+    def gains(self, state: PoolState) -> Gains:
+        """See :meth:`Criterion.gains`."""
+        return _Designed(self, state)
 
     def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
         """See :meth:`Criterion.plan`."""
@@ -161,6 +167,11 @@ class FixedALC(ALC):
 
     needs: ClassVar[tuple[str, ...]] = ()
     several: ClassVar[bool] = True
+    reason: ClassVar[str] = (
+        "It asks the person whose answer lowers the uncertainty about the effects of all most, by a Gaussian process"
+        " whose settings no answer moves."
+    )
+    searched: ClassVar[float] = SEARCHED
 
     lengthscale: float = 1.0
     noise: float = 0.1
@@ -221,6 +232,21 @@ class ABC3(_Design):
     def gain(self, knowledge: Knowledge, arm: int) -> Outcomes:
         """See :meth:`_Design.gain`."""
         return knowledge.squares(arm) / knowledge.variance[arm]
+
+
+class _Designed(Gains):
+    def __init__(self, criterion: _Design, state: PoolState) -> None:
+        self._criterion, self._knowledge, self._n = criterion, criterion.knowledge(state), len(state.t)
+
+    def now(self) -> tuple[Indices, Outcomes]:
+        gain = np.zeros(self._n)
+        for arm, units in enumerate(self._knowledge.units):
+            gain[units] = self._criterion.gain(self._knowledge, arm)
+        return np.zeros(self._n, np.int64), gain
+
+    def add(self, units: Indices) -> None:
+        for unit in units.tolist():
+            self._knowledge.label(unit)
 
 
 def _by_rows(value: Callable[[slice], Outcomes], knowledge: Knowledge, arm: int) -> Outcomes:

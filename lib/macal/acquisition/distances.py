@@ -21,11 +21,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from macal.acquisition.arms import Arm, farthest_first, split_arms
 from macal.acquisition.base import Planned, PoolState
-from macal.acquisition.pairs import Contrasts
 from macal.registry import UnknownName
-from macal.shapes import Indices
+from macal.search.gains import Gains, Nearest
+from macal.search.nearest import farthest_first, split_arms
+from macal.search.pairs import Contrasts
+from macal.shapes import Arms, Indices, Outcomes
 
 METRICS = ("euclidean", "sqeuclidean")
 
@@ -35,22 +36,33 @@ class _Distances(Planned):
     """A plan from distances.
 
     Attributes:
-        device: where the matrix products are computed, as PyTorch names it.
+        device: "cpu"; records of campaigns name it.
+
+    Raises:
+        ValueError: another device.
     """
 
     device: str = field(default="cpu", kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.device != "cpu":
+            raise ValueError(f"distances are computed on the 'cpu', got device {self.device!r}")
 
 
 class _FarthestFirst(_Distances):
     several: ClassVar[bool] = True
 
     @abstractmethod
-    def arms(self, state: PoolState) -> list[Arm]:
-        """Groups of units within which distances count."""
+    def groups(self, t: Arms) -> Arms:
+        """Groups of units within which distances count, (n,)."""
+
+    def gains(self, state: PoolState) -> Gains:
+        """See :meth:`Criterion.gains`."""
+        return Nearest(split_arms(state.x, self.groups(state.t), state.labelled, every=True), len(state.t))
 
     def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
         """See :meth:`Criterion.plan`."""
-        arms = self.arms(state)
+        arms = split_arms(state.x, self.groups(state.t), state.labelled)
         for size in sizes:
             picks = farthest_first(arms, size)
             if not picks:
@@ -65,9 +77,11 @@ class CoreSet(_FarthestFirst):
     On the covariates. Without any label, the first pick is the first unit of the pool.
     """
 
-    def arms(self, state: PoolState) -> list[Arm]:
-        """See :meth:`_FarthestFirst.arms`."""
-        return split_arms(state.x, np.zeros_like(state.t), state.labelled, "euclidean", self.device)
+    reason: ClassVar[str] = "It asks the person who is farthest from all labels."
+
+    def groups(self, t: Arms) -> Arms:
+        """See :meth:`_FarthestFirst.groups`."""
+        return np.zeros_like(t)
 
 
 @dataclass(frozen=True)
@@ -77,9 +91,11 @@ class QHTE(_FarthestFirst):
     The arm whose farthest unit is farther goes next. An arm without a labelled unit is infinitely far and goes first.
     """
 
-    def arms(self, state: PoolState) -> list[Arm]:
-        """See :meth:`_FarthestFirst.arms`."""
-        return split_arms(state.x, state.t, state.labelled, "euclidean", self.device)
+    reason: ClassVar[str] = "It asks the person who is farthest from the labels of their own arm."
+
+    def groups(self, t: Arms) -> Arms:
+        """See :meth:`_FarthestFirst.groups`."""
+        return t
 
 
 @dataclass(frozen=True)
@@ -102,12 +118,17 @@ class _Pairs(_Distances):
     metric: str = "euclidean"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.metric not in METRICS:
             raise UnknownName("metric", self.metric, METRICS)
 
     @abstractmethod
     def weights(self) -> tuple[float, float]:
         """Weights of the distance within a pair and of the distances from the labels."""
+
+    def pairs(self, state: PoolState, price: Outcomes) -> Contrasts:
+        """See :meth:`Criterion.pairs`."""
+        return Contrasts(state.x, state.t, state.labelled, *self.weights(), self.metric, price)
 
     def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
         """See :meth:`Criterion.plan`.
@@ -116,9 +137,8 @@ class _Pairs(_Distances):
             ValueError: all units are in one arm.
         """
         if len(np.unique(state.t)) < 2:
-            raise ValueError("pairs need two arms, and all units of this pool are in one; check t, or use 'qhte'")
-        alpha, novelty = self.weights()
-        search = Contrasts(state.x, state.t, state.labelled, alpha, novelty, self.metric, self.device)
+            raise ValueError("pairs need two arms, and all units of this pool are in one; check t")
+        search = Contrasts(state.x, state.t, state.labelled, *self.weights(), self.metric)
         for size in sizes:
             batch = search.batch(size)
             if not len(batch):
@@ -129,6 +149,8 @@ class _Pairs(_Distances):
 @dataclass(frozen=True)
 class Symmetry(_Pairs):
     """The closest pair of opposite arms (Eq. 6 of the paper)."""
+
+    reason: ClassVar[str] = "It asks the treated person and the control who are nearest to each other."
 
     def weights(self) -> tuple[float, float]:
         """See :meth:`_Pairs.weights`."""
@@ -146,6 +168,10 @@ class Macal(_Pairs):
     Raises:
         ValueError: a negative or non-finite alpha, or an unknown metric.
     """
+
+    reason: ClassVar[str] = (
+        "It asks pairs of a treated person and a control who are near each other and far from earlier labels."
+    )
 
     alpha: float = 2.5
 

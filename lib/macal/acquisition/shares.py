@@ -16,10 +16,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from macal.acquisition.arms import farthest_first, split_arms
 from macal.acquisition.base import Criterion, PoolState
 from macal.acquisition.distances import Macal
 from macal.acquisition.random import by_share
+from macal.search.nearest import farthest_first, split_arms
 from macal.shapes import Indices
 
 
@@ -42,7 +42,7 @@ class Neyman(Criterion):
 
     def place(self, state: PoolState, counts: tuple[int, int]) -> Indices:
         """Choose so many control and treated units."""
-        arms = split_arms(state.x, state.t, state.labelled, "euclidean", "cpu")
+        arms = split_arms(state.x, state.t, state.labelled)
         present = [counts[arm] for arm in np.unique(state.t)]
         return np.array([u for arm, n in zip(arms, present, strict=True) for u in farthest_first([arm], n)], np.int64)
 

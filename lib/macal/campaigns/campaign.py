@@ -8,7 +8,8 @@ import pandas as pd
 
 from macal import acquisition
 from macal.acquisition import Criterion, PoolState
-from macal.acquisition.base import as_batch_size
+from macal.acquisition.catalogue import needs_no_model, those
+from macal.acquisition.plans import as_batch_size
 from macal.arguments import as_count
 from macal.campaigns.evaluation import train
 from macal.models import Fitted, Model
@@ -136,7 +137,7 @@ def schedule(problem: Problem, criterion: Any = acquisition.DEFAULT, **options: 
     if campaign.criterion.needs:
         raise ValueError(
             f"{campaign.method!r} needs a model of the answers so far, so its plan cannot be made in advance;"
-            " take a criterion that needs none, such as 'macal', 'qhte' or 'random-balanced'"
+            f" take one that needs none: {those(needs_no_model)}"
         )
     campaign.plan()
     asked, pool = campaign.labelled(), problem.pool

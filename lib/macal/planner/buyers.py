@@ -1,38 +1,81 @@
 """Whom a criterion buys next under a ledger's demands: whoever has the largest gain per cost."""
 
-from dataclasses import replace
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from macal.acquisition import Criterion, PoolState
-from macal.acquisition.distances import Macal, Symmetry
+from macal.acquisition.catalogue import says_gains, those
 from macal.planner.demands import Money
-from macal.planner.gains import gains_of
 from macal.planner.ledger import Ledger
-from macal.planner.pair_buyer import PairBuyer
-from macal.planner.worth import Buyer, Purchase, better
-from macal.shapes import Indices
+from macal.search.gains import Gains, above, best_unit, better, gain_per_cost
+from macal.search.pairs import Contrasts
+from macal.shapes import Arms, Indices, Rows
+
+
+@dataclass(frozen=True, eq=False)
+class Purchase:
+    """Units that were bought at once: one or a pair, and all that came with them; and the criterion's gain."""
+
+    units: Indices
+    gain: float
+
+
+class Buyer(ABC):
+    """A criterion under way, which buys from a ledger."""
+
+    @abstractmethod
+    def buy(self, ledger: Ledger, room: int) -> Purchase | None:
+        """Buy the best that the ledger allows, one unit or a pair; None if nothing can be bought any more.
+
+        Args:
+            ledger: says who may be bought, and is told.
+            room: labels that the present round still has room for.
+        """
+
+    @abstractmethod
+    def add(self, units: Indices) -> None:
+        """Count units as labelled that others have bought."""
+
+    @abstractmethod
+    def ahead(self, ledger: Ledger, units: Indices) -> Rows:
+        """Units that may be bought and are worth more than what was bought at once, or one of a pair in its place.
+
+        Args:
+            ledger: says who may be bought.
+            units: not bought in the ledger yet; whom the rule chose first, then who came with them.
+        """
+
+    @abstractmethod
+    def ceiling(self, ledger: Ledger) -> float:
+        """An upper bound of the gain of any single purchase."""
 
 
 class UnitBuyer(Buyer):
     """A criterion that chooses one unit at a time.
 
     Args:
-        criterion: the rule.
-        state: the pool.
+        gains: of all units.
         price: of each unit, (n,).
     """
 
-    def __init__(self, criterion: Criterion, state: PoolState, price: Money) -> None:
-        self._gains, self._price = gains_of(criterion, state), price
+    def __init__(self, gains: Gains, price: Money) -> None:
+        self._gains, self._price = gains, price
 
     def buy(self, ledger: Ledger, room: int) -> Purchase | None:
         """See :meth:`Buyer.buy`."""
-        return self.single(ledger, *self._gains.now(), self._price)
+        tier, gain = self._gains.now()
+        while (unit := best_unit(ledger.open, tier, gain, self._price)) is not None:
+            if len(bought := ledger.buy(np.array([unit]))):
+                gain_of_unit = float(gain[unit])  # the array may follow what is added
+                self.add(bought)
+                return Purchase(bought, gain_of_unit)
+        return None
 
-    def ahead(self, ledger: Ledger, units: Indices) -> Indices:
+    def ahead(self, ledger: Ledger, units: Indices) -> Rows:
         """See :meth:`Buyer.ahead`."""
-        return better(ledger, int(units[0]), *self._gains.now(), self._price)
+        return better(ledger.open, int(units[0]), *self._gains.now(), self._price)
 
     def add(self, units: Indices) -> None:
         """See :meth:`Buyer.add`."""
@@ -43,7 +86,58 @@ class UnitBuyer(Buyer):
         return float(self._gains.now()[1][ledger.open].max(initial=0.0))
 
 
-class Drawer(Buyer):
+class PairBuyer(UnitBuyer):
+    """A criterion of pairs; one unit, by its distance from the labels, where a pair does not fit or is not to be had.
+
+    Args:
+        pairs: the search.
+        t: arm of each unit, (n,).
+        price: of each unit, (n,).
+    """
+
+    def __init__(self, pairs: Contrasts, t: Arms, price: Money) -> None:
+        super().__init__(pairs.nearest, price)
+        self._pairs, self._t = pairs, t
+
+    def buy(self, ledger: Ledger, room: int) -> Purchase | None:
+        """See :meth:`Buyer.buy`."""
+        for search in self._pairs.turns() if room > 1 else ():
+            while found := search.best(ledger):
+                one, zero, gain = found
+                may = ledger.together(one)[zero]
+                if may and len(bought := ledger.buy(np.array([one, zero]))):
+                    self.add(bought)
+                    return Purchase(bought, gain)
+                search.doubt(one)
+        return super().buy(ledger, room)
+
+    def ahead(self, ledger: Ledger, units: Indices) -> Rows:
+        """See :meth:`Buyer.ahead`."""
+        if len(units) < 2 or 0 not in self._t[units[:2]] or self._t[units[0]] == self._t[units[1]]:
+            return super().ahead(ledger, units)
+        found = []
+        for unit, partner in (units[:2], units[1::-1]):
+            mine = np.flatnonzero(self._t == self._t[unit])
+            value = np.full(len(self._t), -np.inf)
+            both = self._price[mine] + self._price[partner]
+            value[mine] = gain_per_cost(self._pairs.beside(int(partner), mine), both)
+            may = ledger.open & ledger.together(int(partner))
+            found.append(np.flatnonzero(may & above(value, value[unit])))
+        return np.unique(np.concatenate(found))
+
+    def add(self, units: Indices) -> None:
+        """See :meth:`Buyer.add`."""
+        self._pairs.add(units)
+
+    def ceiling(self, ledger: Ledger) -> float:
+        """See :meth:`Buyer.ceiling`: both novelties, and no distance between; one unit's, where it is finite."""
+        m = self._pairs.novelty()
+        both = sum(m[ledger.open & ((self._t == 0) == is_zero)].max(initial=0.0) for is_zero in (True, False))
+        single = self._gains.now()[1]
+        return float(max(both, single[ledger.open & np.isfinite(single)].max(initial=0.0)))
+
+
+class RandomBuyer(Buyer):
     """A criterion that draws at random: whoever is drawn and may not be bought is passed over, costs do not count.
 
     Args:
@@ -68,7 +162,7 @@ class Drawer(Buyer):
                 return Purchase(bought, 0.0)
         return None
 
-    def ahead(self, ledger: Ledger, units: Indices) -> Indices:
+    def ahead(self, ledger: Ledger, units: Indices) -> Rows:
         """See :meth:`Buyer.ahead`: where the draw decides, nobody is worth more."""
         return units[:0]
 
@@ -92,6 +186,13 @@ def buyer(criterion: Criterion, state: PoolState, price: Money) -> Buyer:
     Raises:
         ValueError: the criterion does not say what units are worth.
     """
-    if isinstance(criterion, (Macal, Symmetry)):
-        return PairBuyer(criterion, state, price)
-    return Drawer(criterion, state) if criterion.stochastic else UnitBuyer(criterion, state, price)
+    if criterion.stochastic:
+        return RandomBuyer(criterion, state)
+    if (pairs := criterion.pairs(state, price)) is not None:
+        return PairBuyer(pairs, state.t, price)
+    if (gains := criterion.gains(state)) is not None:
+        return UnitBuyer(gains, price)
+    raise ValueError(
+        f"{type(criterion).__name__} does not say what each unit is worth, so it cannot plan under these demands; take"
+        f" one of {those(lambda rule: not rule.needs and (rule.stochastic or says_gains(rule)))}"
+    )

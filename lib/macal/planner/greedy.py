@@ -18,11 +18,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from macal.acquisition import Criterion, PoolState
-from macal.acquisition.base import as_batch_size
-from macal.planner.buyers import buyer
+from macal.acquisition.plans import as_batch_size
+from macal.planner.buyers import Buyer, buyer
 from macal.planner.demands import Demand, Money
 from macal.planner.ledger import Ledger
-from macal.planner.worth import Buyer
 from macal.progress import progress
 from macal.shapes import Arms, Indices, Rows
 

@@ -106,15 +106,10 @@ class Ledger:
         """Money that is not spent."""
         return float(self._system.top[0] - self._total[0])
 
-    def pairable(self, arms: Arms) -> Members:
-        """Open units with money left for them and the cheapest of the other arm, or for their cluster, (n,)."""
-        least = np.array([self.price[self.open & (arms != arm)].min(initial=np.inf) for arm in (0, 1)])
-        return self.open & ((self.price + least[arms] <= self.left()) | (self._clusters >= 0))
-
-    def price_of_pairs(self, units: Indices, others: np.ndarray) -> np.ndarray:
-        """What each unit (k,) costs with each of her others (k, c), and all who must come with either, (k, c)."""
-        shared = (self._clusters[others] == self._clusters[units][:, None]) & (self._clusters[others] >= 0)
-        return self.price[units][:, None] + np.where(shared, 0.0, self.price[others])
+    def price_of_pairs(self, units: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """What pairs cost with all who must come with either, of the shape to which the two broadcast."""
+        shared = (self._clusters[others] == self._clusters[units]) & (self._clusters[others] >= 0)
+        return self.price[units] + np.where(shared, 0.0, self.price[others])
 
     def together(self, unit: int) -> Members:
         """Units that may be bought at once with this one, as far as is known, (n,)."""

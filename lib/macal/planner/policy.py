@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from macal import acquisition
+from macal.acquisition.catalogue import needs_no_model, those
 from macal.arguments import as_count
 from macal.planner.demands import Quota
 from macal.planner.people import CLUSTER_RULES
 from macal.registry import UnknownName
 
 SAMPLE = 50_000  # people of a sample of a table that is larger than memory; see the page *Exact and fast*
-SEARCHED = {"alc-fixed": SAMPLE}  # people of a table in memory, of more a sample, by a rule that is slow with many
 PAY = ("asked", "answered")
 DRAWS = ("criterion", "effect")
 
@@ -37,8 +37,8 @@ class Policy:
             "criterion", the criterion's plan mixed with a uniform sample; "effect", by worth for the average effect.
             Quotas, costs and people who must be asked are kept to; clusters and chances to answer are refused.
         uniform: share of drawn labels that is spread uniformly, above 0 and at most 1.
-        sample: people among whom the plan is made, or "all"; by default all, but of a table that is larger than memory,
-            or than :data:`SEARCHED` of the default rule, so many as a plan loses little by.
+        sample: people among whom the plan is made, or "all"; by default all, or as many as a plan loses little by,
+            where the table is larger than memory or than what the criterion says.
 
     Raises:
         UnknownName: no such criterion, parameter, cluster rule, way to pay or to draw.
@@ -79,8 +79,8 @@ class Policy:
         _ = self.parsed  # a quota that cannot be read is refused here
         if acquisition.get(self.criterion, **self.parameters).needs:
             raise ValueError(
-                f"{self.criterion!r} needs a model of the answers so far, and a plan is made before them; take"
-                " 'macal', 'qhte' or 'random-balanced'"
+                f"{self.criterion!r} needs a model of the answers so far, and a plan is made before them; take one of"
+                f" {those(needs_no_model)}"
             )
 
     @property
@@ -88,7 +88,7 @@ class Policy:
         """People of a table in memory among whom a plan is made at most."""
         if self.draw is not None or self.sample == "all":
             return np.inf
-        return float(SEARCHED.get(self.criterion, np.inf) if self.sample is None else self.sample)
+        return float(acquisition.CRITERIA[self.criterion].factory.searched if self.sample is None else self.sample)
 
     @property
     def sampled(self) -> int:

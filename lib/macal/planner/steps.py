@@ -11,7 +11,7 @@ import pandas as pd
 
 from macal import acquisition
 from macal.acquisition import PoolState
-from macal.acquisition.base import check_arms
+from macal.acquisition.plans import check_arms
 from macal.planner.answers import outcome_of
 from macal.planner.audit import Made, audited
 from macal.planner.campaign import CampaignState, Correction

@@ -1,6 +1,6 @@
 """The search for pairs, plain enough to be counted: as published, lazily, and the optimum that neither finds.
 
-Nothing here is fast; :mod:`macal.acquisition.pairs` is. Every unit is known by its index in the pool.
+Nothing here is fast; :mod:`macal.search.pairs` is. Every unit is known by its index in the pool.
 """
 
 from dataclasses import dataclass, field

@@ -111,7 +111,7 @@ class Report:
         units = self.places[later][:_PEOPLE]
         told = [page.heading("Who is asked, and why")]
         words = (
-            f"The rule is {entry.label} ({entry.source}). {_REASONS.get(self.campaign.policy.criterion, '')} Where"
+            f"The rule is {entry.label} ({entry.source}). {entry.factory.reason} Where"
             " people cost differently, gain per cost decides; demands go first."
         )
         told += [page.text(words)]
@@ -230,14 +230,6 @@ _CAVEAT = (
     "The model's intervals take its hyperparameters as known, which makes them too narrow while answers are few; those"
     " by weights need no outcome model to be right."
 )
-_REASONS = {
-    "macal": "It asks pairs of a treated person and a control who are near each other and far from earlier labels.",
-    "symmetry": "It asks the treated person and the control who are nearest to each other.",
-    "qhte": "It asks the person who is farthest from the labels of her own arm.",
-    "coreset": "It asks the person who is farthest from all labels.",
-    "alc-fixed": "It asks the person whose answer lowers the uncertainty about the effects of all most, by a Gaussian"
-    " process whose settings no answer moves.",
-}
 
 
 def _spread(distances: np.ndarray, gaps: pd.Series) -> dict[str, str]:

@@ -17,9 +17,9 @@ from jaxtyping import Int
 
 from macal.acquisition.bald import logistic_propensity
 from macal.acquisition.rolling import rms_distance
-from macal.acquisition.rows import profiles
 from macal.metrics import nearest_distance
 from macal.planner.people import People
+from macal.search.rows import profiles
 from macal.shapes import Arms, Covariates, Distances, Indices, Outcomes, Rows
 from macal.tables.encoding import categories, numbers
 from macal.tables.roles import prepared

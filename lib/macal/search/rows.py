@@ -1,24 +1,15 @@
 """Rows of covariates, told apart, scaled and summed: to the same bits on every machine."""
 
 from hashlib import blake2b
-from typing import TypeVar
 
 import numpy as np
-import torch
 
 from macal.shapes import Arms, Covariates, Rows
-
-Squares = TypeVar("Squares", np.ndarray, torch.Tensor)
 
 
 def power_of_two(x: np.ndarray) -> float:
     """The power of two that brings the largest magnitude of ``x`` to about 1."""
     return float(np.ldexp(1.0, -np.frexp(max(x.max(initial=0.0), -x.min(initial=0.0)))[1].clip(-1000, 1000)))
-
-
-def matmul_dtype() -> torch.dtype:
-    """Float32, or float64 where PyTorch has been told to cut corners in float32 products (TF32, bfloat16)."""
-    return torch.float32 if torch.get_float32_matmul_precision() == "highest" else torch.float64
 
 
 def profiles(x: Covariates) -> tuple[Rows, Arms]:
@@ -30,11 +21,11 @@ def profiles(x: Covariates) -> tuple[Rows, Arms]:
     return np.unique(which, return_index=True)[1], which
 
 
-def folded(squares: Squares) -> Squares:
+def folded(squares: np.ndarray) -> np.ndarray:
     """Sum over the last axis, (..., d) -> (...), in an order that depends on d alone; ``squares`` are overwritten.
 
     Libraries sum in the order that suits a processor, and sums of the same numbers then differ in the last bit. Here
-    halves are added element by element, in NumPy and PyTorch alike.
+    halves are added element by element.
     """
     width = squares.shape[-1]
     while width > 1:

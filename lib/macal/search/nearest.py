@@ -2,7 +2,7 @@
 
 *Profiles.* Units of an arm with the same covariates are one *profile*, however many they are: the search is over
 profiles ("rows"), and a pick takes the lowest free unit of its profile. A profile with a label is at distance 0 from
-the labels until its last unit is taken.
+the labels until its last unit is taken. Where somebody else says who may be picked, every unit is a row of its own.
 
 *Bounds.* Distances between many rows come from float32 matrix products, d2(a, b) = |a|^2 + |b|^2 - 2 a.b, which are
 fast and inexact. They are therefore never trusted, only bounded. With unit roundoff u, a product of d + 2 terms errs by
@@ -17,7 +17,7 @@ equally good picks the one with the lowest unit is taken, and a campaign that is
 stopped.
 
 *The short list.* Exact distances are kept, and follow every label, for one list of rows of an arm at a time; a new list
-takes the place of the old one, which from then on is out of date.
+takes the place of the old one, which from then on is out of date. Where every unit is a row, all are on the list.
 
 Covariates are first divided by a power of two so that the largest is about 1: exact, harmless to every comparison of
 scores, and safe from overflow.
@@ -27,10 +27,9 @@ Reference: T. F. Gonzalez, "Clustering to Minimize the Maximum Intercluster Dist
 """
 
 import numpy as np
-import torch
 
-from macal.acquisition.rows import folded, matmul_dtype, power_of_two, profiles
-from macal.shapes import Arms, Covariates, Indices
+from macal.search.rows import folded, power_of_two, profiles
+from macal.shapes import Arms, Covariates, Distances, Indices, Rows
 
 SHORT = 256  # rows on a short list
 TINY = 1e-30  # of a squared distance, where the largest covariate is about 1: more than float32 underflow can hide
@@ -44,21 +43,21 @@ class ShortList:
 
     Attributes:
         rows: of the arm, (k,) ascending.
-        m: distance of each, (k,) float64; minus infinity once no unit of a row is free.
+        m: distance of each, (k,); minus infinity once no unit of a row is free.
         cut: bound and first unit of the best row that is not on the list.
 
     Args:
         arm: the arm.
-        rows: of it, each with a free unit, (k,) ascending.
+        rows: of it, (k,) ascending.
         cut: as above.
     """
 
-    def __init__(self, arm: "Arm", rows: torch.Tensor, cut: tuple[float, int] = UNKNOWN) -> None:
-        self._d2, self._metric, self.cut = arm.nearest(rows).cpu().numpy(), arm.metric, cut
+    def __init__(self, arm: "Arm", rows: Indices, cut: tuple[float, int] = UNKNOWN) -> None:
+        self._d2, self._metric, self.cut, self.rows = arm.nearest(rows), arm.metric, cut, rows
         self.m = arm.metric(self._d2)
-        self.rows, self._x = rows.cpu().numpy(), arm.x[rows].cpu().numpy()
+        self._x = arm.x[rows]
         # (k, d + 2) each
-        self._left, self._right = arm.left(rows).cpu().numpy(), arm.right[rows].cpu().numpy()
+        self._left, self._right = arm.left(rows), arm.right[rows]
 
     def label(self, k: int) -> None:
         """Lower the distances by those to the k-th row, which has got a label."""
@@ -78,13 +77,23 @@ class Arm:
     """One arm of a campaign under way, p profiles of n units.
 
     Attributes:
-        x: scaled covariates of the profiles, (p, d) float64, on the device.
+        x: scaled covariates of the profiles, (p, d) float64.
+        units: of the arm, (n,) ascending.
         first: lowest free unit of each profile, (p,), as the units are called outside.
-        free: which profiles have a free unit, (p,) bool, on the device.
+        free: which profiles have a free unit, (p,) bool.
         n_free: free units.
-        bound: upper bound of the distance to the nearest label, (p,) float64, on the device; infinite without labels.
+        bound: upper bound of the distance to the nearest label, (p,); infinite without labels.
         labelled: rows that carry a label, in the order in which they came.
         short: the short list, the only one that is up to date.
+
+    Args:
+        x: covariates of the pool, (n, d).
+        members: which units are the arm's.
+        labelled: indices of labels, of any arm.
+        scale: power of two that the covariates are multiplied with.
+        centre: of the scaled covariates, (d,).
+        squared: whether distances are squared.
+        every: whether every unit is a row of its own, and all are on the short list.
     """
 
     def __init__(
@@ -95,50 +104,50 @@ class Arm:
         scale: float,
         centre: np.ndarray,
         squared: bool,
-        device: str,
+        every: bool = False,
     ) -> None:
-        units, self.squared = np.flatnonzero(members), squared
-        rows, which = profiles(x[units])
-        self.x = torch.as_tensor(x[units[rows]], dtype=torch.float64, device=device).mul_(scale)
-        z = (self.x - torch.as_tensor(centre, device=device)).to(matmul_dtype())
-        self.eta = torch.finfo(z.dtype).eps * (z.shape[1] + 8)
-        self.norm = torch.linalg.vector_norm(z, dim=1, dtype=torch.float64).square_()
-        low = (self.norm * (1 - self.eta) - TINY).to(z.dtype)[:, None]
+        self.units, self.squared, self.every = np.flatnonzero(members), squared, every
+        rows, which = (np.arange(len(self.units)),) * 2 if every else profiles(x[self.units])
+        self.x = x[self.units[rows]] * scale
+        z = (self.x - centre).astype(np.float32)
+        self.eta = np.finfo(np.float32).eps * (z.shape[1] + 8)
+        self.norm = np.square(z, dtype=np.float64).sum(axis=1)
+        low = (self.norm * (1 - self.eta) - TINY).astype(np.float32)[:, None]
         # (p, d + 2)
-        self.right = torch.cat([z, torch.ones_like(low), low], 1)
-        self.bound = torch.full((len(rows),), torch.inf, dtype=torch.float64, device=device)
-        done = np.isin(units, labelled)
+        self.right = np.concatenate([z, np.ones_like(low), low], 1)
+        self.bound = np.full(len(rows), np.inf)
+        done = np.isin(self.units, labelled)
         self.labelled = np.unique(which[done]).tolist()
         self._carries = np.isin(np.arange(len(rows)), self.labelled)
-        self._queue(units[~done], which[~done], len(rows), device)
-        none = torch.empty(0, dtype=torch.long, device=device)
-        self._absorbed, self._labels = 0, self.left(none)
-        self.watch(none)
+        self._queue(self.units[~done], which[~done], len(rows))
+        nobody = np.empty(0, np.int64)
+        self._absorbed, self._labels = 0, self.left(nobody)
+        self.short = ShortList(self, np.arange(len(rows)) if every else nobody)
 
-    def _queue(self, units: Indices, which: Indices, p: int, device: str) -> None:
+    def _queue(self, units: Indices, which: Indices, p: int) -> None:
         """Line up the free units of each profile, ascending."""
         self._units = np.append(units[which.argsort(kind="stable")], _NONE)
         count = np.bincount(which, minlength=p)
         self._end = count.cumsum()
         self._next = self._end - count
         self.first = np.where(count > 0, self._units[self._next], _NONE)
-        self.free = torch.as_tensor(count > 0, device=device)
+        self.free = count > 0
         self.n_free = len(units)
 
-    def left(self, rows: torch.Tensor) -> torch.Tensor:
+    def left(self, rows: Rows) -> np.ndarray:
         """Factor (k, d + 2) such that ``left(rows) @ other.right.T`` bounds squared distances from below, (k, p).
 
         (-2 a, low_a, 1) . (b, 1, low_b) = low_a + low_b - 2 a.b, with low_a = |a|^2 (1 - eta) - TINY.
         """
         right = self.right[rows]
-        return torch.cat([-2 * right[:, :-2], right[:, -1:], right[:, -2:-1]], 1)
+        return np.concatenate([-2 * right[:, :-2], right[:, -1:], right[:, -2:-1]], 1)
 
-    def distance(self, a: torch.Tensor, b: torch.Tensor) -> np.ndarray:
-        """Distances in the campaign's metric from float64 differences, (k,)."""
-        return self.metric(folded((a - b).square_()).cpu().numpy())
+    def distance(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Distances in the campaign's metric by float64 differences of scaled covariates, (..., d) -> (...)."""
+        return self.metric(folded(np.square(a - b)))
 
     def metric(self, d2: np.ndarray) -> np.ndarray:
-        """Distances of squared ones, by NumPy's root, which is rounded right; PyTorch's may be a last bit off."""
+        """Distances of squared ones."""
         return d2.copy() if self.squared else np.sqrt(d2)
 
     def take(self, k: int) -> int:
@@ -161,53 +170,76 @@ class Arm:
             self.short.drop(k)
         return unit
 
+    def row_of(self, unit: int) -> int:
+        """Row of a unit, where every unit is one."""
+        return int(self.units.searchsorted(unit))
+
+    def label(self, unit: int) -> None:
+        """Count a unit as labelled, where every unit is a row."""
+        row = self.row_of(unit)
+        if not self._carries[row]:
+            self.short.label(row)
+            self.labelled.append(row)
+            self._carries[row] = True
+
+    def keep(self, may: np.ndarray) -> None:
+        """Let those alone be free of whom that is said, where every unit is a row; ``may`` is of the pool, (n,)."""
+        self.free = may[self.units]
+
+    def reach(self) -> Distances:
+        """Upper bound of each row's distance to the nearest label, (p,): exact where every unit is a row."""
+        if self.every:
+            return self.short.m
+        self.absorb()
+        return self.bound
+
     def absorb(self) -> None:
         """Bring the bounds up to date with the labels: bound[i] = min over labels j of an upper bound of d(i, j).
 
         high2(i, j) = low2(i, j) + 2 (eta |i|^2 + TINY) + 2 (eta |j|^2 + TINY), low2 being the bound from below.
         """
-        new = torch.tensor(self.labelled[self._absorbed :], device=self.x.device)
+        new = np.array(self.labelled[self._absorbed :], np.int64)
         if not len(new):
             return
         self._absorbed = len(self.labelled)
         # (labels, d + 2)
         left = self.left(new)
-        self._labels = torch.cat([self._labels, left])
+        self._labels = np.concatenate([self._labels, left])
         # from here on no bound from below: the label's share of what lies between the two bounds
-        left[:, -2] += 2 * (self.eta * self.norm[new] + TINY).to(left.dtype)
+        left[:, -2] += (2 * (self.eta * self.norm[new] + TINY)).astype(left.dtype)
         step = max(1, _ELEMENTS // len(new))
         for i in range(0, len(self.x), step):
             part = slice(i, i + step)
             # (step, labels) -> (step,)
-            high = (self.right[part] @ left.T).amin(1) + 2 * (self.eta * self.norm[part] + TINY)
-            high = (high if self.squared else high.clamp_(min=0).sqrt_()) * (1 + self.eta)
-            self.bound[part] = torch.minimum(self.bound[part], high)
+            high = (self.right[part] @ left.T).min(axis=1) + 2 * (self.eta * self.norm[part] + TINY)
+            high = (high if self.squared else np.sqrt(high.clip(min=0))) * (1 + self.eta)
+            self.bound[part] = np.minimum(self.bound[part], high)
 
-    def nearest(self, rows: torch.Tensor) -> torch.Tensor:
+    def nearest(self, rows: Rows) -> Distances:
         """Squared float64 distance from each row to its nearest label, (k,); infinite without labels."""
         self.absorb()
-        out = torch.full((len(rows),), torch.inf, dtype=torch.float64, device=self.x.device)
+        out = np.full(len(rows), np.inf)
         if not (len(rows) and self.labelled):
             return out
-        labels = torch.tensor(self.labelled, device=self.x.device)
+        labels = np.array(self.labelled, np.int64)
         slack = 4 * (self.eta * (self.norm[rows] + self.norm[labels].max()) + TINY)
         step = max(1, _ELEMENTS // (len(labels) + self.x.shape[1]))
         for i in range(0, len(rows), step):
-            part = slice(i, i + step)
+            part = rows[i : i + step]
             # (step, labels)
-            low = self.right[rows[part]] @ self._labels.T
+            low = self.right[part] @ self._labels.T
             # no other label can be the nearest
-            candidates = low <= (low.amin(1) + slack[part])[:, None]
-            near, label = candidates.nonzero(as_tuple=True)
-            for k, j in zip(near.split(step), label.split(step), strict=True):
-                d2 = folded((self.x[rows[part][k]] - self.x[labels[j]]).square_())
-                out[part].scatter_reduce_(0, k, d2, "amin")
+            near, label = np.nonzero(low <= (low.min(axis=1) + slack[i : i + step])[:, None])
+            for k in range(0, len(near), step):
+                one, other = near[k : k + step], labels[label[k : k + step]]
+                np.minimum.at(out, i + one, folded(np.square(self.x[part[one]] - self.x[other])))
         return out
 
-    def watch(self, rows: torch.Tensor, cut: tuple[float, int] = UNKNOWN) -> ShortList:
-        """Make these rows the short list, in the place of the present one, and return it."""
-        self.short = ShortList(self, rows, cut)
-        self.bound[rows] = torch.minimum(self.bound[rows], torch.as_tensor(self.short.m, device=self.bound.device))
+    def watch(self, rows: Indices, cut: tuple[float, int] = UNKNOWN) -> ShortList:
+        """Make these rows the short list, in the place of the present one, and return it; all stay where all are."""
+        if not self.every:
+            self.short = ShortList(self, rows, cut)
+            self.bound[rows] = np.minimum(self.bound[rows], self.short.m)
         return self.short
 
     def farthest(self) -> tuple[float, int]:
@@ -226,7 +258,7 @@ class Arm:
                     return float(m), k
             self.absorb()
             n_rows = int(self.free.sum())
-            self.watch(*highest(torch.where(self.free, self.bound, -torch.inf), min(SHORT, n_rows), self.first))
+            self.watch(*highest(np.where(self.free, self.bound, -np.inf), min(SHORT, n_rows), self.first))
 
 
 def before(score: float, first: int, cut: tuple[float, int]) -> bool:
@@ -234,30 +266,30 @@ def before(score: float, first: int, cut: tuple[float, int]) -> bool:
     return score > cut[0] or (score == cut[0] and first < cut[1])
 
 
-def highest(bound: torch.Tensor, k: int, first: Indices) -> tuple[torch.Tensor, tuple[float, int]]:
+def highest(bound: np.ndarray, k: int, first: Rows) -> tuple[Indices, tuple[float, int]]:
     """Return the places of the k highest bounds, ascending, and the cut: bound and first unit of the next one.
 
     Among equal bounds the lower first unit comes first. The cut is minus infinity where there is no other.
     """
-    if len(bound) <= k:
-        return torch.arange(len(bound), device=bound.device), (-np.inf, _NONE)
-    order = torch.as_tensor(first, device=bound.device)
-    values = torch.topk(bound, k + 1).values
-    tied = (bound == values[k - 1]).nonzero()[:, 0]
-    sure = (bound > values[k - 1]).nonzero()[:, 0]
-    taken = torch.zeros(len(bound), dtype=torch.bool, device=bound.device)
-    taken[sure] = taken[tied[order[tied].topk(k - len(sure), largest=False).indices]] = True
-    others = order[(bound == values[k]) & ~taken]
-    return taken.nonzero()[:, 0], (float(values[k]), int(others.min()))
+    n = len(bound)
+    if n <= k:
+        return np.arange(n), (-np.inf, _NONE)
+    last, following = np.partition(bound, [n - k - 1, n - k])[[n - k, n - k - 1]]
+    tied = np.flatnonzero(bound == last)
+    taken = bound > last
+    more = k - int(taken.sum())
+    taken[tied[np.argpartition(first[tied], more - 1)[:more]] if more < len(tied) else tied] = True
+    return np.flatnonzero(taken), (float(following), int(first[(bound == following) & ~taken].min()))
 
 
-def split_arms(x: Covariates, groups: Arms, labelled: Indices, metric: str, device: str) -> list[Arm]:
-    """One arm for each value of ``groups``, ascending."""
+def split_arms(
+    x: Covariates, groups: Arms, labelled: Indices, metric: str = "euclidean", every: bool = False
+) -> list[Arm]:
+    """One arm for each value of ``groups``, ascending; ``every`` as in :class:`Arm`."""
     scale = power_of_two(x)
     centre = (x.mean(axis=0, dtype=np.longdouble) * scale).astype(np.float64)  # a sum of doubles may overflow
-    return [
-        Arm(x, groups == group, labelled, scale, centre, metric == "sqeuclidean", device) for group in np.unique(groups)
-    ]
+    squared = metric == "sqeuclidean"
+    return [Arm(x, groups == group, labelled, scale, centre, squared, every) for group in np.unique(groups)]
 
 
 def farthest_first(arms: list[Arm], size: int) -> list[int]:

@@ -1,0 +1,124 @@
+"""Whole campaigns of criteria that need no model, planned in one call."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from macal.acquisition.base import Criterion, PoolState
+from macal.acquisition.catalogue import DEFAULT, get, needs_no_model, those
+from macal.arguments import arms_of, as_arms, as_count, as_covariates, as_indices
+from macal.progress import progress
+from macal.shapes import Arms, Indices
+from macal.threads import one_thread
+
+
+def check_arms(criterion: Criterion, t: Arms) -> None:
+    """Refuse more arms than a criterion knows, and an arm in between in which nobody is.
+
+    Raises:
+        ValueError: names the criterion, and those that would do.
+    """
+    count, present = arms_of(t), np.unique(t)
+    if count > 2 and len(present) < count:
+        raise ValueError(
+            f"t must be binary (0 control, 1 treated), or number {count} arms without a gap, got {present.tolist()};"
+            " recode the treatment"
+        )
+    if count > 2 and not criterion.several:
+        raise ValueError(
+            f"{type(criterion).__name__} compares two arms, and t has {count}; take one of"
+            f" {those(lambda rule: rule.several)}, or plan for two arms at a time"
+        )
+
+
+def as_batch_size(batch_size: Any, criterion: Criterion) -> int:
+    """Return ``batch_size`` as an int that the criterion can make use of.
+
+    Raises:
+        ValueError: not an integer, or too few labels for the criterion.
+    """
+    batch_size = as_count(batch_size, "batch_size")
+    if batch_size < criterion.least:
+        raise ValueError(
+            f"{type(criterion).__name__} buys pairs, so batch_size must be at least {criterion.least},"
+            f" got {batch_size}; one at a time choose"
+            f" {those(lambda rule: rule.least == 1 and needs_no_model(rule))}"
+        )
+    return batch_size
+
+
+def plan_batches(
+    criterion: Criterion, x: Any, t: Any, labelled: Any, n_queries: int = 46, batch_size: int = 10, seed: int = 0
+) -> list[Indices]:
+    """Plan a whole campaign of a label-free criterion before any outcome is known.
+
+    Args:
+        criterion: the rule.
+        x: covariates of the pool, (n, d): array, tensor or DataFrame.
+        t: treatment, (n,), 0 or 1.
+        labelled: indices labelled before the first query; may be empty, or lack an arm.
+        n_queries: number of batches.
+        batch_size: labels per batch.
+        seed: of the criterion's own draws.
+
+    Returns:
+        One integer array per query, in pick order; fewer than ``n_queries`` where the pool is exhausted first.
+
+    Raises:
+        ValueError: an argument is of the wrong shape, type or range.
+    """
+    x = as_covariates(x).astype(np.float64)
+    t = as_arms(t, len(x), several=True)
+    check_arms(criterion, t)
+    done = as_indices(labelled, len(x))
+    n_queries, batch_size = as_count(n_queries, "n_queries"), as_batch_size(batch_size, criterion)
+    state, batches = PoolState(x, t, done, np.random.default_rng(seed)), []
+    total = min(n_queries * batch_size, len(t) - len(done))
+    with one_thread(len(t)), progress(total, "planning", "label") as bar:
+        for batch in criterion.plan(state, [batch_size] * n_queries):
+            batches.append(batch)
+            bar.update(len(batch))
+    return batches
+
+
+def plan(
+    x: Any,
+    t: Any,
+    labelled: Any,
+    n_queries: int = 46,
+    batch_size: int = 10,
+    criterion: Any = DEFAULT,
+    **parameters: Any,
+) -> list[Indices]:
+    """Plan a whole campaign in advance; it needs no outcome.
+
+    Args:
+        x: covariates of the pool, (n, d): array, tensor or DataFrame; scale them first, distances are taken as they
+            come.
+        t: treatment, (n,): 0 or 1, or 0, 1, 2, ... where the criterion knows more than two arms.
+        labelled: indices labelled before the first query; may be empty, or lack an arm.
+        n_queries: number of batches.
+        batch_size: labels per batch; of a criterion of pairs, an odd batch ends with one one-sided pick.
+        criterion: a name of :func:`names`, or a criterion; one that needs no model. By default the one that the book's
+            page *What to use instead* found to lose least.
+        parameters: of the criterion of that name, say ``"macal", alpha=1.0``. MACAL's ``device`` is where x is, and the
+            CPU if x is no tensor.
+
+    Returns:
+        One integer array per query, in pick order (of MACAL: treated, control, treated, ...); fewer where the pool is
+        exhausted first.
+
+    Raises:
+        UnknownName: no such criterion, or it has no such parameter.
+        ValueError: an argument is of the wrong shape, type or range; the criterion needs a model.
+    """
+    if isinstance(x, torch.Tensor):
+        if criterion == "macal":
+            parameters.setdefault("device", str(x.device))
+        x = x.cpu()
+    if isinstance(x, pd.DataFrame) and isinstance(t, pd.Series) and not x.index.equals(t.index):
+        raise ValueError("x and t must have the same index, in the same order; t.loc[x.index] brings t into that of x")
+    chosen = get(criterion, **parameters) if isinstance(criterion, str) else criterion
+    return plan_batches(chosen, x, t, labelled, n_queries, batch_size)

@@ -1,0 +1,411 @@
+"""MACAL's pairs, exactly and fast.
+
+The next pair maximises s(i, j) = m1[i] + m0[j] - alpha d(i, j) over free treated i and free controls j, where m[i] is
+the distance from i to the nearest label of its own arm. Computing every s anew for every pair, as published, costs O(N1
+N0 d) a pair. Here is why almost none of it is needed.
+
+*Scores never increase.* A new label can only lower m, and d does not change. So whatever bounded a pair from above
+before still does.
+
+*Bounds.* For a row i (a treated unit) and a block b of controls, ``upper[i, b]`` was at least max over j in b of m0[j]
+- alpha d(i, j) when it was computed, hence is so now; m1[i] plus the largest of row i bounds all pairs of i. At first
+the bounds are infinite.
+
+*The short list.* Take the rows with the highest bounds; ``cut`` is the highest bound of the others. Compute, in blocks
+as matrix products, the scores of the taken rows where their bounds reach the cut, lower the bounds to what was found,
+and list every pair that may score ``cut`` or more, with its float64 score. No pair outside the list can beat the cut,
+now or ever. So, as long as the best on the list scores at least the cut, it is optimal: pick it, bring the scores on
+the list up to date, and look again. When the best falls below the cut, make a new list.
+
+*Ties.* Of equal scores, the pair with the lowest treated unit is taken, then the one with the lowest control. The cut
+therefore carries a unit too, the lowest of the rows that share the highest bound outside the list, and a pair on the
+list must come before both. As units are taken from the front, a row's first unit only rises: in this order too, what
+bounded a row before still does. Units of one arm with equal covariates are one row or column
+(:mod:`macal.search.nearest`), of which a pick takes the lowest.
+
+*Under demands* somebody else, :class:`Available`, says who may still be bought, and pairs are worth score per price.
+Neither undoes a bound: who may not be bought any more never may again, and prices stay. A block then holds controls of
+like price, whose lowest stands for all of them in its bound; every unit is a row of its own.
+
+*The end.* Products in float32 bound scores only from above, so a row may promise more
+than it holds. If its listed pairs all disappoint, the row is looked through once more down to its best exact score,
+which from then on is its bound. A row at the top is thus either exact or examined next, and the search ends.
+
+*An example.* Six units on a line; the first of either arm is labelled. The farthest two of the four free ones win, for
+they are also close together; once they are labelled, m has fallen from 1 and 3 to 1 and 2 for the others.
+
+>>> x = np.array([[0.0], [1.0], [4.0], [0.0], [3.0], [5.0]])
+>>> search = Contrasts(x, np.array([1, 1, 1, 0, 0, 0]), np.array([0, 3]), 2.5)
+>>> search.batch(2)  # of 1 + 3 - 5, 1 + 5 - 10, 4 + 3 - 2.5 and 4 + 5 - 2.5
+array([2, 5])
+>>> search.batch(2)  # 1 + 2 - 5
+array([1, 4])
+
+Until an arm has a label, m is the same constant for all its units, and 0 will do; as m rises when the first label
+comes, all bounds are then forgotten. Memory: O(N d) and ``_BLOCKS`` bounds a treated unit.
+
+References:
+    H. Wen, T. Chen, G. Ye, L. K. Chai, S. Sadiq and H. Yin, "Progressive Generalization Risk Reduction for
+    Data-Efficient Causal Effect Estimation", ACM SIGKDD Conference on Knowledge Discovery and Data Mining, 2025 (the
+    pairs, Eq. 7).
+    M. Minoux, "Accelerated Greedy Algorithms for Maximizing Submodular Set Functions", Optimization Techniques, Lecture
+    Notes in Control and Information Sciences 7, Springer, 1978 (old values as bounds).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from macal.search.gains import Nearest, gain_per_cost
+from macal.search.nearest import Arm, ShortList, before, farthest_first, highest, split_arms
+from macal.search.rows import power_of_two
+from macal.shapes import Arms, Covariates, Distances, Indices, Outcomes, Rows
+
+_BLOCKS = 64  # of controls, at most
+_BLOCK = 1024  # controls in a block, at least
+_CLASS = 64  # controls of like price in a block, at least
+_TILE = 2**20  # scores computed at a time
+_ROWS = 512  # looked through at a time, at first
+_LIST = 128  # pairs on a good list: fewer, and lists must be made too often; many more, and each pick is slow
+_PAIRS = 2**16  # pairs on a list of more than one row, at most
+_SLACK = 1e-12  # of a score, a covariate: more than float64 rounding, where the largest covariate is about 1
+_EPS = np.finfo(np.float32).eps
+_LEAST = np.finfo(np.float32).min
+
+
+@runtime_checkable
+class Available(Protocol):
+    """Who may still be bought. What may not be once, never may again.
+
+    Attributes:
+        open: units that may be, (n,).
+        price: of each unit with all who must come with it, (n,).
+    """
+
+    open: np.ndarray
+    price: np.ndarray
+
+    def left(self) -> float:
+        """Money that is left."""
+
+    def price_of_pairs(self, units: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Price of pairs with all who must come with either, of the shape to which the two broadcast."""
+
+    def together(self, unit: int) -> np.ndarray:
+        """Units that may be bought at once with this one, (n,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairList:
+    """Pairs of which the best is the best of all, as long as it comes before the cut.
+
+    Attributes:
+        one: short list of the treated, from which ``i`` counts.
+        zero: short list of the controls, from which ``j`` counts.
+        i: place of each pair's treated unit on ``one``, (k,).
+        j: place of its control on ``zero``, (k,).
+        d: distance within each pair times its weight, (k,); infinite once the pair cannot be had.
+        price: by which each pair's score is divided, (k,); None where all cost the same.
+        cost: of each pair with all who must come with it, (k,); 0 where money does not count.
+        cut: the highest bound of the rows that were not looked through, and the lowest unit among these.
+    """
+
+    one: ShortList
+    zero: ShortList
+    i: Indices
+    j: Indices
+    d: Distances
+    price: Distances | None
+    cost: Distances | float
+    cut: tuple[float, int]
+
+
+class PairSearch:
+    """A campaign of pairs under way.
+
+    Args:
+        arms: control and treated, which may be shared with other searches.
+        alpha: weight of the distance within a pair, at least 0.
+        novelty: weight of the distances from the labels: 1 for MACAL, 0 for the closest pair.
+        price: of each unit of the pool, (n,), where pairs are worth their score per price; every unit is a row then.
+    """
+
+    def __init__(self, arms: Sequence[Arm], alpha: float, novelty: float = 1.0, price: Outcomes | None = None) -> None:
+        self.control, self.treated = self.arms = arms
+        self.scale = power_of_two(np.array([alpha, novelty]))
+        self.alpha, self.novelty = alpha * self.scale, novelty * self.scale
+        n1, n0, d = len(self.treated.x), len(self.control.x), self.control.x.shape[1]
+        self.slack = _SLACK * d
+        self.price1, self.price0 = (None if price is None else price[arm.units] for arm in (self.treated, self.control))
+        # controls in the order of the blocks
+        self.order = np.arange(n0) if price is None else self.price0.argsort(kind="stable")
+        self.right = self.control.right if price is None else self.control.right[self.order]
+        step = max(_BLOCK if price is None else _CLASS, -(-n0 // _BLOCKS))
+        self.blocks = [slice(k, min(k + step, n0)) for k in range(0, n0, step)]
+        self.least = None if price is None else self.price0[self.order[::step]]  # price in each block
+        self.upper = np.empty((n1, len(self.blocks)), np.float32)
+        # reused: fresh memory is slow
+        self.tile = np.empty(max(_TILE, step), np.float32)
+        # exact best score of a row when last looked through
+        self.settled = np.empty(n1)
+        self.size, self.doubtful = _ROWS, set[int]()
+        self._available: Available | None = None
+        self._forget()
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether both arms have a free unit."""
+        return all(arm.n_free for arm in self.arms)
+
+    def _forget(self) -> None:
+        self.upper.fill(np.inf)
+        self.settled.fill(np.inf)
+        self.pairs: PairList | None = None
+        self._blank = [not arm.labelled for arm in self.arms]
+
+    def pair(self) -> list[int]:
+        """Pick the best pair; both arms must have a free unit."""
+        i, j = (self.treated.farthest()[1], self.control.farthest()[1]) if self.alpha == 0 else self._best()[:2]
+        return [self.treated.take(i), self.control.take(j)]
+
+    def best(self, available: Available) -> tuple[int, int, float] | None:
+        """Find the pair that is worth most among those who may be bought, as units, and its score; None without any."""
+        self._available = available
+        for arm in self.arms:
+            arm.keep(available.open)
+        found = self._best() if all(arm.free.any() for arm in self.arms) else None
+        if found is None:
+            return None
+        i, j, score = found
+        return int(self.treated.units[i]), int(self.control.units[j]), score / self.scale
+
+    def doubt(self, unit: int) -> None:
+        """Ask from now on with whom a treated unit may be bought: somebody who seemed fit may not."""
+        self.doubtful.add(self.treated.row_of(unit))
+
+    def _best(self) -> tuple[int, int, float] | None:
+        """The best free pair, as places on the short lists of either arm, and its score; None without any."""
+        if self._blank != [not arm.labelled for arm in self.arms]:
+            self._forget()
+        while True:
+            pairs = self.pairs
+            if pairs and pairs.one is self.treated.short and pairs.zero is self.control.short:
+                if (found := self._best_listed(pairs)) or pairs.cut[0] == -np.inf:
+                    return found
+            self._make_list()
+
+    def _best_listed(self, pairs: PairList) -> tuple[int, int, float] | None:
+        """The best pair of a list, if it comes before the cut."""
+        self._drop_taken(pairs)
+        score = self._scores(pairs)
+        value = score if pairs.price is None else gain_per_cost(score, pairs.price)
+        top = value.max(initial=-np.inf)
+        if top == -np.inf:
+            return None
+        ties = np.flatnonzero(value == top)
+        one = self.treated.first[pairs.one.rows[pairs.i[ties]]]
+        zero = self.control.first[pairs.zero.rows[pairs.j[ties]]]
+        k = ties[np.lexsort([zero, one])[0]]
+        if not before(float(top), int(one.min()), pairs.cut):
+            return None
+        return int(pairs.i[k]), int(pairs.j[k]), float(score[k])
+
+    def _drop_taken(self, pairs: PairList) -> None:
+        """Let pairs that cannot be had any more never be picked."""
+        rows, columns = pairs.one.rows[pairs.i], pairs.zero.rows[pairs.j]
+        gone = ~(self.treated.free[rows] & self.control.free[columns])
+        if self._available:
+            gone |= pairs.cost > self._available.left()
+            for row in self.doubtful.intersection(rows.tolist()):
+                mine = np.flatnonzero(rows == row)
+                gone[mine] |= ~self._together(row, columns[mine])
+        pairs.d[gone] = np.inf
+
+    def _together(self, row: int, columns: Rows) -> np.ndarray:
+        return self._available.together(int(self.treated.units[row]))[self.control.units[columns]]
+
+    def _close(self, v: np.ndarray, rows: Indices, columns: Rows) -> None:
+        """Set pairs that may not be bought, as far as is known, to minus infinity; ``v`` is of rows and columns."""
+        units, others, left = self.treated.units[rows], self.control.units[columns], self._available.left()
+        if self._available.price[units].max() + self._available.price[others].max() > left:
+            v[self._available.price_of_pairs(units[:, None], others) > left] = -np.inf
+        for k in np.flatnonzero(np.isin(rows, list(self.doubtful))) if self.doubtful else ():
+            v[k, ~self._together(int(rows[k]), columns)] = -np.inf
+
+    def _scores(self, pairs: PairList) -> Distances:
+        """Float64 scores of listed pairs, m1 + m0 - alpha d, (k,); minus infinity where a pair cannot be had."""
+        if not self.novelty:
+            return -pairs.d
+        sides = ((self.treated, pairs.one), (self.control, pairs.zero))
+        m1, m0 = (side.m if arm.labelled else np.zeros(len(side.m)) for arm, side in sides)
+        return self.novelty * (m1[pairs.i] + m0[pairs.j]) - pairs.d
+
+    def _make_list(self) -> None:
+        """Look through the most promising rows and list their best pairs."""
+        # (n1, 1) + (n1, blocks)
+        bound = self._novelty_bound(self.treated)[:, None] + self.upper
+        if self.least is not None:
+            bound = gain_per_cost(bound, self.price1[:, None] + self.least)
+        bound = np.where(self.treated.free, np.minimum(self.settled, bound.max(axis=1)), -np.inf)
+        rows, (cut, unit) = highest(bound, min(self.size, int(self.treated.free.sum())), self.treated.first)
+        limit, i, j = np.full(len(rows), cut), rows[:0], rows[:0]
+        # the second time for rows that promised the cut in float32 and do not hold it
+        for _ in range(2):
+            found = self._look_through(rows, limit)
+            if found is None:
+                self.size, self.pairs = self.size // 2, None
+                return
+            keep = ~np.isin(i, rows)
+            i, j = np.concatenate([i[keep], found[0]]), np.concatenate([j[keep], found[1]])
+            listed, best = self._list(i, j, (cut, unit))
+            rows, limit = listed[best < cut], best[best < cut]
+            if not len(rows):
+                break
+        self.settled[listed] = best
+        if cut < np.inf and not _LIST <= len(i) < 4 * _LIST:
+            self.size = self.size * 2 if len(i) < _LIST else max(1, self.size // 2)
+
+    def _list(self, i: Indices, j: Indices, cut: tuple[float, int]) -> tuple[Rows, Distances]:
+        """List pairs of rows i (k,) and j (k,); return the rows that have some and the exact best score of each."""
+        treated, control = self.treated, self.control
+        step = max(1, _TILE // treated.x.shape[1])
+        parts = ((i[k : k + step], j[k : k + step]) for k in range(0, max(len(i), 1), step))
+        d = self.alpha * np.concatenate([treated.distance(treated.x[a], control.x[b]) for a, b in parts])
+        price = None if self.least is None else self.price1[i] + self.price0[j]
+        cost = self._available.price_of_pairs(treated.units[i], control.units[j]) if self._available else 0.0
+        rows, place = np.unique(i, return_inverse=True)
+        columns, other = np.unique(j, return_inverse=True)
+        one, zero = treated.watch(rows), control.watch(columns)
+        at = (i, j) if treated.every else (place, other)
+        self.pairs = PairList(one, zero, *at, d, price, cost, cut)
+        score = self._scores(self.pairs)
+        best = np.full(len(rows), -np.inf)
+        np.maximum.at(best, place, score if price is None else gain_per_cost(score, price))
+        return rows, best
+
+    def _novelty_bound(self, arm: Arm) -> Distances:
+        return self.novelty * arm.reach() if arm.labelled else np.zeros(len(arm.x))
+
+    def _look_through(self, rows: Rows, limit: Distances) -> tuple[Indices, Indices] | None:
+        """Lower the bounds of some rows (k,) and return all their pairs that may score ``limit`` (k,) or more.
+
+        v[i, j] = high[j] - alpha d(i, j) is at least m0[j] - alpha d(i, j), ``high`` being m0 and d its bound from
+        below, both in float32; a pair may score the limit where v[i, j] >= floor[i] = limit[i] - m1[i].
+
+        Returns:
+            Rows of the treated and of the control arm, one pair per place; None if they are too many.
+        """
+        # (n0,), rounded up by more than v below is rounded
+        high = (self._novelty_bound(self.control) * (1 + 4 * _EPS) + self.slack).astype(np.float32)
+        high = np.where(self.control.free, high, np.float32(-np.inf))[self.order]
+        least = limit[:, None]
+        if self.least is not None:  # the score that makes the limit, at the lowest price of a block
+            price = self.price1[rows][:, None] + self.least
+            least = np.where(least > 0, least * price, least / price)
+        # (k, 1 or blocks), rounded down; taken units are below
+        floor = (least - self._novelty_bound(self.treated)[rows][:, None] - self.slack).astype(np.float32)
+        floor = np.nextafter(floor, np.float32(-np.inf)).clip(min=_LEAST)
+        floor = np.broadcast_to(floor, (len(rows), len(self.blocks)))
+        # (k, d + 2)
+        left, found = self.treated.left(rows), []
+        for b, columns in enumerate(self.blocks):
+            width, some = columns.stop - columns.start, np.flatnonzero(self.upper[rows, b] >= floor[:, b])
+            step = max(1, _TILE // width)
+            for k in (some[start : start + step] for start in range(0, len(some), step)):
+                # (rows of the tile, controls of the block): first d squared, then d, then v
+                v = self.tile[: len(k) * width].reshape(len(k), width)
+                np.matmul(left[k], self.right[columns].T, out=v)
+                np.maximum(v, 0, out=v)
+                v = v if self.treated.squared else np.sqrt(v, out=v)
+                v *= np.float32(-self.alpha * (1 - 4 * _EPS))
+                v += high[columns]
+                if self._available:
+                    self._close(v, rows[k], self.order[columns])
+                top = v.max(axis=1)
+                self.upper[rows[k], b] = np.minimum(self.upper[rows[k], b], top)
+                promising = np.flatnonzero(top >= floor[k, b])
+                a, c = np.nonzero(v[promising] >= floor[k[promising], b][:, None])
+                found.append((rows[k[promising[a]]], self.order[c + columns.start]))
+                if len(rows) > 1 and sum(len(a) for a, _ in found) > _PAIRS:
+                    return None
+        i, j = (np.concatenate(x) for x in zip(*found, strict=True)) if found else (rows[:0], rows[:0])
+        return i, j
+
+
+class Contrasts:
+    """Pairs of the reference arm with each of the others, by turns: the arm with the fewest labels is next.
+
+    The turn follows from the labels alone, so that a plan that is resumed goes on as if it had not been stopped. The
+    searches share the reference arm: a pick of one of them lowers the distances of all.
+
+    Args:
+        x: covariates of the pool, (n, d).
+        t: arm of each unit, (n,), 0 the reference; all arms present.
+        labelled: indices that have been labelled.
+        alpha: see :class:`PairSearch`.
+        novelty: likewise.
+        metric: "euclidean" or "sqeuclidean".
+        price: of each unit, (n,), where somebody else says who may be bought, by :meth:`turns` and :meth:`add`.
+
+    Attributes:
+        nearest: distances of all units to their arm's labels, where there are prices.
+    """
+
+    def __init__(
+        self,
+        x: Covariates,
+        t: Arms,
+        labelled: Indices,
+        alpha: float,
+        novelty: float = 1.0,
+        metric: str = "euclidean",
+        price: Outcomes | None = None,
+    ) -> None:
+        self._weights = alpha, novelty
+        self.arms, self._t = split_arms(x, t, labelled, metric, price is not None), t
+        self._labels = np.bincount(t[labelled], minlength=int(t.max()) + 1)
+        self.nearest = None if price is None else Nearest(self.arms, len(t))
+        self.searches = [PairSearch((self.arms[0], arm), alpha, novelty, price) for arm in self.arms[1:]]
+
+    def batch(self, size: int) -> Indices:
+        """Pick up to ``size`` units: pairs (treated, control).
+
+        One-sided for an odd last unit and once an arm is exhausted.
+        """
+        picks: list[int] = []
+        while len(picks) < size and any(arm.n_free for arm in self.arms):
+            search = self._next() if size - len(picks) > 1 else None
+            new = search.pair() if search else farthest_first(self.arms, 1)
+            self._count(np.array(new))
+            picks += new
+        return np.array(picks, np.int64)
+
+    def _count(self, units: Indices) -> None:
+        self._labels += np.bincount(self._t[units], minlength=len(self._labels))
+
+    def add(self, units: Indices) -> None:
+        """Count units as labelled that somebody else has chosen."""
+        self._count(units)
+        self.nearest.add(units)
+
+    def novelty(self) -> Outcomes:
+        """Share of each unit in a pair's score, its distance from the labels times its weight, (n,)."""
+        m = self.nearest.now()[1]
+        return self._weights[1] * np.where(np.isinf(m), 0.0, m)
+
+    def beside(self, partner: int, units: Rows) -> Outcomes:
+        """Score of a unit with each of some units of another arm, (p,)."""
+        mine, other = self.arms[self._t[partner]], self.arms[self._t[units[0]]]
+        d = mine.distance(mine.x[mine.row_of(partner)], other.x[other.units.searchsorted(units)])
+        m = self.novelty()
+        return m[units] + m[partner] - self._weights[0] * d
+
+    def turns(self) -> list[PairSearch]:
+        """The searches, that of the arm with the fewest labels first."""
+        return [self.searches[k] for k in self._labels[1:].argsort(kind="stable")]
+
+    def _next(self) -> PairSearch | None:
+        """The search whose arm has the fewest labels, of those that have a pair."""
+        return next((search for search in self.turns() if search.has_pairs), None)
