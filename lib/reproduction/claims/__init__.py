@@ -203,7 +203,11 @@ CLAIMS = (
     ),
     Claim("W1", "ours", "IHDP: allocation to arms sets the sign of MACAL's gain", gain.judge_allocation, "gain"),
     Claim(
-        "W2", "ours", "The arms' correlation and sizes do not say what pairs are worth", gain.judge_similarity, "gain"
+        "W2",
+        "ours",
+        "The weight of similarity does the opposite of what the surfaces' correlation and sizes predict",
+        gain.judge_similarity,
+        "gain",
     ),
     Claim("W3", "ours", "The code's lead on IHDP is an escape from a collapsed model", gain.judge_escape, "gain"),
     Claim(
