@@ -213,7 +213,7 @@ CLAIMS = (
     Claim(
         "W4",
         "ours",
-        "The sign of MACAL's gain can be predicted on data that nobody has tuned to",
+        "The sign of MACAL's gain can be predicted from the true surfaces, on data that nobody has tuned to",
         dial.judge_forecast,
         "dial",
     ),
