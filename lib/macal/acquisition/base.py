@@ -101,12 +101,15 @@ class Criterion(ABC):
         needs: fields of the state that only a fitted model can provide; label-free criteria need none.
         least: labels that a batch must have for the rule to mean something.
         several: whether the rule knows more arms than two, each compared with arm 0.
+        chooser: name of the model that it goes by in :func:`macal.run`, unless told otherwise; None for the one that
+            judges.
     """
 
     stochastic: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ()
     least: ClassVar[int] = 1
     several: ClassVar[bool] = False
+    chooser: ClassVar[str | None] = None
 
     def begin(self, state: PoolState) -> PoolState:
         """Return the state of a campaign that begins, with what can be computed once for all batches."""
