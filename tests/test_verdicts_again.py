@@ -116,6 +116,8 @@ def test_all(gaps, name, levels, family):
     found = pd.DataFrame(rows, index=["n", "mean", "low", "high", "p"]).T
     found["p"] = multipletests([*found.p, *[1.0] * (family - len(found))], method="holm")[1][: len(found)]
     clear, better, close = found.p < 0.05, found["mean"] < 0, found.low > -np.log(1.1)
+    found["low"] = np.where(clear & ~better, np.maximum(found.low, 0), found.low)  # they end where Holm has decided
+    found["high"] = np.where(clear & better, np.minimum(found.high, 0), found.high)
     found["word"] = np.where(clear, np.where(better, "ahead", "behind"), np.where(close, "no lead", "undecided"))
     return found
 
