@@ -139,6 +139,15 @@ def test_intervals_hold_together_over_all_rows_and_rivals():
         assert bench.beyond(logs, RULES, np.expm1(part * worst))["macal"].tolist() == [word]
 
 
+def test_halves_take_off_what_chance_gives_the_best():
+    logs = made({}, rows=2, replications=6, noise=1.0)
+    kept, seen = bench.halved(logs), bench.average(bench.regret(logs))
+    assert (seen > 0).sum() > 15 and kept.mean() < seen.mean() / 2  # no criterion is better: all regret is chance
+    clear = made({"alc": -0.3}, rows=2, replications=6, noise=1e-6)
+    assert bench.halved(clear).to_numpy() == pytest.approx(bench.average(bench.regret(clear)).to_numpy(), abs=1e-4)
+    assert bench.halved(logs).equals(kept)
+
+
 def test_a_number_that_is_rounded_up_to_one_is_not_shown_as_zero():
     places = pd.MultiIndex.from_product([["toy", "IHDP"], ["T-learner"]], names=["dataset", "model"])
     table = pd.DataFrame({"alc": [0.0, 0.004], "macal": [0.996, 1.26]}, places)

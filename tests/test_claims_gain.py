@@ -80,18 +80,42 @@ def test_similarity_can_go_every_way(recorded, monkeypatch, effect, noise, sign,
     recorded({"ihdp_gp": table({"macal": sign * effect, "macal-0": 0.0}, noise=noise)})
     found = gain.judge_similarity(RULES)
     assert found.verdict == verdict and f"predicted share {0.4 * sign:+.2f}" in found.evidence
+    came = {"holds": "against the prediction", "does not hold": "as predicted"}.get(verdict, "undecided")
+    assert gain.similarities(RULES)["came"].tolist() == [came]
 
 
-def test_one_clear_contradiction_is_enough(recorded, monkeypatch):
+def test_clear_signs_of_both_kinds_hold_in_part(recorded, monkeypatch):
     monkeypatch.setattr(gain, "predicted_share", lambda dataset: 0.4)
     both = {"ihdp_gp": table({"macal": -0.3, "macal-0": 0.0}), "ibm_gp": table({"macal": 0.3, "macal-0": 0.0}, 10)}
     recorded(both)
+    assert gain.judge_similarity(RULES).verdict == "holds in part"
+    noisy = table({"macal": -0.3, "macal-0": 0.0}, noise=3.0)
+    recorded(both | {"ihdp_gp": noisy})  # one that is not clear does not count
     assert gain.judge_similarity(RULES).verdict == "holds"
+    recorded(both)
     assert gain.similarities(RULES).loc[("exact GP per arm", "ibm"), "standing"] == "behind"
     monkeypatch.setattr(gain, "predicted_share", {"ihdp": 0.4}.get)
     assert gain.judge_similarity(RULES).verdict == "does not hold"  # IBM's prediction is not recorded
     recorded({})
     assert gain.judge_similarity(RULES).verdict == "not tested"
+
+
+def test_the_codes_line_of_evidence_counts_too(recorded, monkeypatch):
+    monkeypatch.setattr(gain, "predicted_share", lambda dataset: 1.0)
+    written = {"ibm_due": table({"macal": 0.3, "macal-0": 0.0})}
+    recorded(written | {"ibm_code": table({"macal-squared": -0.2, "macal-squared-0": 0.0})})
+    found = gain.judge_similarity(RULES)
+    assert found.verdict == "holds in part" and "ibm, as the code runs, 8 replications" in found.evidence
+
+
+def test_a_stretch_is_judged_by_its_own_sizes(recorded, monkeypatch):
+    monkeypatch.setattr(gain, "predicted_share", lambda dataset: 1.0)
+    own = table({"macal": 0.3, "macal-0": 0.0}, noise=0.001)
+    own.loc[(own.labelled == 140) & (own.method == "macal"), "pehe"] *= np.exp(-1)
+    recorded({"ibm_gp": own})
+    for stretch, expected in (((1, 100), 0.3), ((101, 200), -0.7), (None, 0.3 - 1 / 3)):
+        row = gain.similarity(readings.EXACT, "ibm", RULES, stretch).iloc[0]
+        assert row["log_ratio"] == pytest.approx(expected, abs=0.01)
 
 
 def test_the_predicted_share_by_hand(monkeypatch):

@@ -214,6 +214,20 @@ def test_part_of_the_level_widens_what_it_is_spent_on():
     assert found.low["now"] == pytest.approx(low)
 
 
+def test_intervals_say_what_the_test_says():
+    rng, cut = np.random.default_rng(0), 0
+    for _ in range(200):
+        table = pd.DataFrame(rng.normal(rng.normal(0, 0.5, 4), 1, (12, 4)), columns=list("abcd"))
+        found = judge(table)
+        assert ((found.p < 0.05) == ((found.low >= 0) | (found.high <= 0))).all()
+        half = stats.t.ppf(1 - 0.05 / 8, 11) * table.sem()
+        for end, plain in (("low", found.log_ratio - half), ("high", found.log_ratio + half)):
+            moved = ~np.isclose(found[end], plain)
+            assert (found.loc[moved, end] == 0).all() and (found.p[moved] < 0.05).all()
+            cut += moved.sum()
+    assert cut > 5
+
+
 def test_holm_is_that_of_statsmodels():
     multitest = pytest.importorskip("statsmodels.stats.multitest")
     p = np.random.default_rng(0).uniform(0, 0.1, 7)

@@ -162,10 +162,11 @@ def test_picks_of_abc3_under_the_arms_that_were_given(name):
 
 def test_a_fitted_process_hands_its_hyperparameters_on():
     problem = macal.load("ihdp", 0)
-    history = macal.run(problem, "alc", macal.models.get("exact-gp", optimiser="lbfgs"), n_queries=3)
+    gp = macal.models.get("exact-gp", optimiser="lbfgs")
+    history = macal.run(problem, "alc", gp, chooser=gp, n_queries=3)
     assert history["labelled"].tolist() == [10, 20, 30, 40]
     with pytest.raises(ValueError, match="ALC needs the prior of a fitted model.*use the model exact-gp"):
-        macal.run(problem, "alc", "due", n_queries=1)
+        macal.run(problem, "alc", "due", chooser="due", n_queries=1)
 
 
 def test_the_prior_of_a_fit_reproduces_its_posterior():

@@ -1,5 +1,7 @@
 """The dial: worlds are what their knobs say, rules find what was put in, the verdict can go any way."""
 
+import itertools
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -193,10 +195,11 @@ def test_markers_stand_at_their_places():
 # ---------------------------------------------------------------- the verdict
 
 
-def said_and_found(signs, spread=0.01, splits=5):
-    """Predictions of a loss for all ten responses; measured ones with these signs."""
+def said_and_found(signs, spread=0.01, splits=5, said=(1,) * 10):
+    """Predictions of these signs for the ten responses, a loss by default; measured ones with theirs."""
     rng = np.random.default_rng(0)
-    said = pd.DataFrame([(e, k, 0.1) for e in signs for k in range(1, 11)], columns=["estimator", "response", "gain"])
+    rows = [(e, k, 0.1 * said[k - 1] + 0.001 * k) for e in signs for k in range(1, 11)]
+    told = pd.DataFrame(rows, columns=["estimator", "response", "gain"])
     rows = [
         (e, k, split, method, 120, np.exp((method == "macal") * (0.1 * own[k - 1] + spread * rng.normal())))
         for e, own in signs.items()
@@ -204,24 +207,48 @@ def said_and_found(signs, spread=0.01, splits=5):
         for split in range(splits)
         for method in ("macal", "random", "random-balanced")
     ]
-    return said, pd.DataFrame(rows, columns=["estimator", "response", "replication", "method", "labelled", "pehe"])
+    return told, pd.DataFrame(rows, columns=["estimator", "response", "replication", "method", "labelled", "pehe"])
+
+
+MIXED = [1] * 6 + [-1] * 4
 
 
 @pytest.mark.parametrize(
-    ("signs", "spread", "word"),
+    ("signs", "said", "spread", "word"),
     [
-        ({"a": [1] * 10, "b": [1] * 9 + [-1]}, 0.01, "holds"),
-        ({"a": [1] * 10, "b": [-1] * 10}, 0.01, "holds in part"),
-        ({"a": [-1] * 10, "b": [1] * 5 + [-1] * 5}, 0.01, "does not hold"),
-        ({"a": [1] * 7 + [-1] * 3}, 0.01, "undecided"),
-        ({"a": [1] * 10}, 5.0, "undecided"),
+        ({"a": MIXED, "b": [1] * 5 + [-1] * 5}, MIXED, 0.01, "holds"),
+        ({"a": MIXED, "b": [-s for s in MIXED]}, MIXED, 0.01, "holds in part"),
+        ({"a": [1] * 10, "b": [1] * 9 + [-1]}, [1] * 10, 0.01, "holds in part"),  # one sign for all does as well
+        ({"a": [1] * 9 + [-1]}, [1] * 8 + [-1, 1], 0.01, "undecided"),
+        ({"a": [1] * 10}, [1] * 9 + [-1], 0.01, "holds in part"),  # it only loses by telling one from the others
+        ({"a": [-1] * 10, "b": [1] * 5 + [-1] * 5}, [1] * 10, 0.01, "does not hold"),
+        ({"a": [1] * 7 + [-1] * 3}, [1] * 10, 0.01, "undecided"),
+        ({"a": [1] * 10}, [1] * 10, 5.0, "undecided"),
     ],
 )
-def test_w4_can_go_every_way(monkeypatch, signs, spread, word):
-    both = dict(zip(("acic_forecast", "acic"), said_and_found(signs, spread), strict=True))
+def test_w4_can_go_every_way(monkeypatch, signs, said, spread, word):
+    both = dict(zip(("acic_forecast", "acic"), said_and_found(signs, spread, said=said), strict=True))
     monkeypatch.setattr(tables, "load", both.__getitem__)
     found = verdict.judge_forecast(RULES)
     assert found.verdict == word and "decided signs right" in found.evidence
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_signs_dealt_at_random_by_brute_force(seed):
+    rng = np.random.default_rng(seed)
+    said, own = rng.choice([-1.0, 1.0], (2, 7))
+    deals = np.array([*itertools.permutations(said)])
+    expected = ((deals == own).sum(axis=1) >= (said == own).sum()).mean()
+    rows = pd.DataFrame({"predicted": said, "log_ratio": own})
+    assert verdict.chance_dealt(rows) == pytest.approx(expected)
+    assert verdict.chance_dealt(rows.assign(predicted=-1.0)) == 1
+
+
+def test_sizes_are_held_against_one_number_for_all():
+    rows = pd.DataFrame({"predicted": [-0.4, -0.3, -0.1, 0.0], "log_ratio": [-0.4, -0.3, -0.1, 0.1]})
+    found = verdict.sizes(rows)
+    assert found["rank"] == pytest.approx(1) and found["error"] == pytest.approx(0.025)
+    assert found["mean"] == pytest.approx((0.2 + 0.1 + 0.1 + 0.3) / 4)
 
 
 def test_intervals_pay_for_the_look_at_the_first_splits():
@@ -229,7 +256,8 @@ def test_intervals_pay_for_the_look_at_the_first_splits():
     row = verdict.scores(said, table, RULES).loc["a", 3]
     values = forecast.measured(table)["gain"].xs(("a", 3), level=("estimator", "response"))
     wide = student(values, 1 - (RULES.level - RULES.spent(0.5)))
-    assert (row["low"], row["high"]) == pytest.approx((wide["low"], wide["high"])) and row["predicted"] == 0.1
+    assert (row["low"], row["high"]) == pytest.approx((wide["low"], wide["high"]))
+    assert row["predicted"] == pytest.approx(0.103)
     assert row["high"] > student(values)["high"]
 
 

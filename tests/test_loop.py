@@ -6,7 +6,7 @@ import pytest
 
 import macal
 from macal import models
-from macal.campaigns import begin, evaluation
+from macal.campaigns import begin, evaluation, loop
 from macal.models import get
 
 GP = get("exact-gp", optimiser="lbfgs", steps=15)
@@ -97,6 +97,39 @@ def test_a_chooser_chooses_and_the_model_judges():
     assert chosen.attrs["picks"] == own.attrs["picks"] and chosen.step.tolist() == [0, 2, 3]
     sets = [problem.labelled(own.attrs["picks"][:k]) for k in (0, 2, 3)]
     assert chosen.pehe.tolist() == macal.evaluate(problem, sets, "meta-learner").pehe.tolist()
+
+
+def test_designs_go_by_the_joint_process_unless_told_otherwise(problem):
+    asked = {"alc": "alc", "random": "random", "epig-tau": "epig-tau", "mu-bald": "mu-bald", "alc-fixed": "alc-fixed"}
+    table = macal.run_all([problem], asked, GP, every=2, n_queries=3)
+    picks = dict(zip(asked, table.attrs["picks"], strict=True))
+    joint, own = ({n: macal.run(problem, n, GP, chooser=c, n_queries=3).attrs["picks"] for n in asked}
+                  for c in ("joint-gp", GP))  # fmt: skip
+    assert all(picks[name] == joint[name] for name in ("alc", "epig-tau", "random", "alc-fixed"))
+    assert picks["mu-bald"] == own["mu-bald"]  # the model that judges
+    assert picks["alc"] != own["alc"]
+    steps = table.groupby("method").step.agg(list)
+    assert steps["alc"] == steps["random"] == [0, 2, 3] and steps["mu-bald"] == [0, 1, 2, 3]
+
+
+def test_a_joint_process_that_judges_chooses_itself(problem):
+    settings = get("joint-gp", starts=2)
+    own = loop.chooser_of(macal.get("alc"), settings, None)
+    assert own is None and loop.chooser_of(macal.get("alc"), GP, settings) is settings
+    assert loop.chooser_of(macal.get("alc-fixed"), GP, None) is None
+
+
+def test_a_sweep_keeps_the_model_that_it_names(problem, tmp_path):
+    model = {"name": "exact-gp", "optimiser": "lbfgs", "steps": 15}
+    spec = macal.Spec("ihdp", {"alc": {}}, (0,), model, n_queries=3)
+    swept, own, joint = (
+        macal.sweep(spec, tmp_path),
+        *(macal.run(problem, "alc", GP, chooser=chooser, n_queries=3) for chooser in (GP, None)),
+    )
+    assert swept.treated.tolist() == own.treated.tolist() and swept.step.tolist() == own.step.tolist()
+    np.testing.assert_allclose(swept.pehe, own.pehe, rtol=1e-6)
+    assert not np.allclose(swept.pehe, joint.pehe, rtol=1e-3)
+    assert "chooser" not in spec.config(0, "alc")
 
 
 def test_a_chooser_must_provide_what_the_criterion_needs():

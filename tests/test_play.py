@@ -399,10 +399,14 @@ def test_what_is_explored_has_an_address(visit):
 
 def closed_form(labels, shift, rho, r, noise):
     """The same by the package's theory."""
-    targets, one = np.linspace(-4, 4, 80)[:, None], np.linspace(-4, 4, labels)[:, None]
+
+    def at(steps):
+        return 4 / np.pi * np.exp(2j * np.pi / labels * steps).view(float).reshape(-1, 2)
+
+    gap, one = 2 * int(np.ceil(80 / (2 * labels))), np.arange(labels)
     kernel = pairing.matern32(1.0)
     smoother = pairing.ridge(kernel, max(noise, 1e-6))
-    left = pairing.residuals(smoother, kernel, targets, one, one + shift * 8 / (labels - 1))
+    left = pairing.residuals(smoother, kernel, at(np.arange(gap * labels) / gap), at(one), at(one + shift))
     zero = np.sqrt(2 / (1 + r**2))
     return left.error(rho, noise, (r * zero, zero))
 
@@ -412,6 +416,13 @@ def test_error_of_a_design_is_the_theorys(tab):
     compute = "async cases => (m => cases.map(c => m.error(...c)))(await import('/play/pairs.js'))"
     found, expected = tab.evaluate(compute, cases), [closed_form(*case) for case in cases]
     np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
+
+
+def test_pairs_of_surfaces_that_share_nothing_are_worth_nothing(tab):
+    compute = "async cases => (m => cases.map(c => m.error(...c)))(await import('/play/pairs.js'))"
+    cases = [(n, shift, 0, r, v) for n, r, v in product((3, 10, 25), (0.125, 1, 4), (0, 0.01, 1)) for shift in (0, 0.5)]
+    paired, apart = np.reshape(tab.evaluate(compute, cases), (-1, 2)).T
+    np.testing.assert_allclose(paired, apart, rtol=1e-9)
 
 
 @pytest.mark.exhaustive
@@ -433,6 +444,9 @@ def test_sliders_change_the_answer(visit):
         assert tab.locator(".answer").inner_text().startswith(words)
         said.add(words)
     assert len(said) > 3 and tab.locator(".chart svg[role=img]").count() == 2
+    tab.locator("input[name=rho]").fill("0")
+    even = "less than half a per cent here; they pay where the correlation is above 0.00."
+    expect(tab.locator(".answer")).to_have_text(f"Pairs change the squared error by {even}")
 
 
 # ---------------------------------------------------------------- you against the criteria

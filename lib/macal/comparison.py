@@ -97,8 +97,9 @@ def judge(gaps: pd.DataFrame, level: float = 0.05, spend: ArrayLike = 1.0, famil
 
     Returns:
         A row per column: ``replications``, ``log_ratio`` (mean), ``median``, Student's interval ``low``, ``high``
-        (Bonferroni: all of the family hold together), ``p`` (Student's t, Holm over the family) and ``p_flips`` (the
-        same of :func:`sign_flips`). Both p are divided by ``spend``, so that they are compared with ``level``.
+        (Bonferroni; where Holm's test finds a sign that this interval would leave open, it ends at 0, so that it has
+        both signs inside if and only if the test finds none), ``p`` (Student's t, Holm over the family) and ``p_flips``
+        (the same of :func:`sign_flips`). Both p are divided by ``spend``, so that they are compared with ``level``.
 
     Raises:
         ValueError: a column with fewer than two replications.
@@ -113,7 +114,11 @@ def judge(gaps: pd.DataFrame, level: float = 0.05, spend: ArrayLike = 1.0, famil
         p = {"p": min(found["p"] / share, 1.0), "p_flips": min(sign_flips(values) / share, 1.0)}
         rows.append({"method": str(name), **about, **found, **p})
     found = pd.DataFrame(rows).set_index("method")
-    return found.assign(**{p: holm(found[p], family) for p in ("p", "p_flips")})
+    found = found.assign(**{p: holm(found[p], family) for p in ("p", "p_flips")})
+    for end, sign in (("low", 1), ("high", -1)):
+        across = (found["p"] < level) & (sign * found["log_ratio"] > 0) & (sign * found[end] < 0)
+        found[end] = found[end].mask(across, 0.0)
+    return found
 
 
 def holm(p: ArrayLike, family: int) -> np.ndarray:

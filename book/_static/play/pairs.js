@@ -1,19 +1,20 @@
 /**
  * The page *When do pairs pay*: the expected squared error of the effect, in closed form.
  *
- * J = s1^2 R1 + s0^2 R0 - 2 rho s1 s0 Cross + v (|w1|^2 + |w0|^2), means over targets on a line from -4 to 4. One ridge
- * regression with a Matern-3/2 kernel of length 1 serves both arms; its penalty is the noise. s1^2 + s0^2 = 2.
+ * J = s1^2 R1 + s0^2 R0 - 2 rho s1 s0 Cross + v (|w1|^2 + |w0|^2), means over targets on a circle of circumference 8. One
+ * ridge regression with a Matern-3/2 kernel of length 1, of the distance in the plane, serves both arms; its penalty is
+ * the noise. s1^2 + s0^2 = 2. On a line, controls that are moved leave an end uncovered, and pairs seem to pay at rho = 0.
  */
 
 import { lines } from "./chart.js";
 import { dot, factor, matern32, solve } from "./ridge.js";
 
-const END = 4,
-  TARGETS = 80;
+const AROUND = 8,
+  TARGETS = 80; // at least
 const LEAST = 1e-6; // of the penalty, where there is no noise
 
-const spread = (n) => Array.from({ length: n }, (_, k) => -END + (2 * END * k) / (n - 1));
-const kernel = (a, b) => matern32(Math.abs(a - b));
+const spread = (n) => Array.from({ length: n }, (_, k) => (AROUND * k) / n);
+const kernel = (a, b) => matern32((AROUND / Math.PI) * Math.abs(Math.sin(((a - b) * Math.PI) / AROUND))); // of the chord
 const gram = (a, b) => a.map((p) => b.map((q) => kernel(p, q)));
 const mean = (values) => values.reduce((sum, v) => sum + v, 0) / values.length;
 
@@ -31,15 +32,16 @@ function weights(targets, places, penalty) {
 /**
  * What a design leaves of the surfaces, mean over targets.
  *
- * @param {number} labels in each arm, at least 2
+ * @param {number} labels in each arm, at least 1
  * @param {number} shift of the controls, in steps between two treated units
  * @param {number} noise variance of a label's noise
  * @returns {{one: number, zero: number, cross: number, noise: number}} as `theory.pairing.Residuals` of the package
  */
 export function residuals(labels, shift, noise) {
-  const targets = spread(TARGETS),
+  // an even number in each gap, so that half a step moves the targets onto each other
+  const targets = spread(2 * labels * Math.ceil(TARGETS / (2 * labels))),
     one = spread(labels),
-    zero = one.map((v) => v + (shift * 2 * END) / (labels - 1));
+    zero = one.map((v) => v + (shift * AROUND) / labels);
   const penalty = Math.max(noise, LEAST),
     w1 = weights(targets, one, penalty),
     w0 = weights(targets, zero, penalty);
@@ -90,7 +92,7 @@ const RHOS = Array.from({ length: 41 }, (_, k) => (k - 20) / 20);
 const PAIRED = { name: "pairs", colour: "#CC3377" },
   APART = { name: "half a step apart", colour: "#0072B2", dash: "7 4" };
 
-const signed = (value) => value.toFixed(2).replace("-", "−");
+const signed = (value) => (Math.round(100 * value) / 100 + 0).toFixed(2).replace("-", "−"); // no minus before 0.00
 
 function show(root) {
   const form = root.querySelector("form").elements,
@@ -120,8 +122,11 @@ function show(root) {
       : even <= -1
         ? "they pay at every correlation"
         : `they pay where the correlation is above ${signed(even)}`;
-  at("answer").textContent =
-    `Pairs ${change < 0 ? "save" : "cost"} ${Math.abs(change).toFixed(0)} % of the squared error here; ${where}.`;
+  const told =
+    Math.abs(change) < 0.5
+      ? "Pairs change the squared error by less than half a per cent here"
+      : `Pairs ${change < 0 ? "save" : "cost"} ${Math.abs(change).toFixed(0)} % of the squared error here`;
+  at("answer").textContent = `${told}; ${where}.`;
   const curve = ([own, shared]) => RHOS.map((v) => [v, own + v * shared]);
   at("charts").innerHTML =
     lines(

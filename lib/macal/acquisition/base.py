@@ -102,6 +102,8 @@ class Criterion(ABC):
         several: whether the rule knows more arms than two, each compared with arm 0.
         reason: whom it asks, in a sentence for a report.
         searched: units of a pool in memory among which it plans by default.
+        chooser: name of the model that it goes by in :func:`macal.run`, unless told otherwise; None for the one that
+            judges.
     """
 
     stochastic: ClassVar[bool] = False
@@ -110,6 +112,7 @@ class Criterion(ABC):
     several: ClassVar[bool] = False
     reason: ClassVar[str] = ""
     searched: ClassVar[float] = np.inf
+    chooser: ClassVar[str | None] = None
 
     def begin(self, state: PoolState) -> PoolState:
         """Return the state of a campaign that begins, with what can be computed once for all batches."""

@@ -102,9 +102,14 @@ class _Design(Planned):
 
 @dataclass(frozen=True)
 class ALC(_Design):
-    """Fall of the variance of the effect, mean over targets of (a'c)^2 / v."""
+    """Fall of the variance of the effect, mean over targets of (a'c)^2 / v.
+
+    It goes by the joint process: one process per arm takes a dozen labels of an arm for noise at times, and this rule
+    never asks in an arm that it believes to be noise.
+    """
 
     needs: ClassVar[tuple[str, ...]] = ("prior",)
+    chooser: ClassVar[str | None] = "joint-gp"
 
     def prior(self, state: PoolState) -> Prior:
         """See :meth:`_Design.prior`."""

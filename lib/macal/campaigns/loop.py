@@ -109,6 +109,14 @@ def _rows(
     return [name | judge(*r, f, measures) for name, r, f in zip(names, requests, fitted, strict=True)], fitted
 
 
+def chooser_of(criterion: Criterion, model: Model, chooser: Model | None) -> Model | None:
+    """The model that a criterion goes by where it is not the one that judges, else None; see :func:`run`."""
+    own = criterion.chooser if criterion.needs else None
+    if chooser is not None or own is None or isinstance(model, models.MODELS[own].factory):
+        return chooser
+    return models.get(own)
+
+
 def run(
     problem: Problem,
     criterion: Any = "macal",
@@ -125,7 +133,9 @@ def run(
         model: a name of :func:`macal.models.names`, or a model.
         every: train at every so many queries (the start and the end always), where the criterion needs no model, or has
             a chooser.
-        chooser: name or model that the criterion goes by, where ``model`` only judges; ``model`` itself by default.
+        chooser: name or model that the criterion goes by, where ``model`` only judges. By default it is ``model``
+            itself, and for ALC and EPIG the joint process, as in the book's comparison of criteria: one process per arm
+            starves an arm that it takes for noise. Hand over the model once more to let it choose.
         options: ``n_queries``, ``batch_size``, ``seed``: see :func:`begin`.
 
     Returns:
@@ -172,11 +182,14 @@ def run_all(
     campaigns = [begin(p, c, name, **options) for p in problems for name, c in criteria.items()]
     for problem in problems:
         require_effects(problem)
-    rows = []
+    rows, kin = [], dict[tuple[bool, str], tuple[Model | None, list[Campaign]]]()
+    for campaign in campaigns:
+        own = chooser_of(campaign.criterion, model, chooser)
+        key = bool(campaign.criterion.needs) and own is None, "" if own is chooser else str(campaign.criterion.chooser)
+        kin.setdefault(key, (own, []))[1].append(campaign)
     with tqdm(desc="trainings", unit="", disable=None) as bar:
-        for kind in (False, True):
-            kin = [c for c in campaigns if (bool(c.criterion.needs) and chooser is None) is kind]
-            for stage in stages(kin, model, every, measures=measures, chooser=chooser):
+        for own, alike in (kin[key] for key in sorted(kin)):  # those in lock-step last
+            for stage in stages(alike, model, every, measures=measures, chooser=own):
                 rows += stage
                 bar.update(len(stage))
     order = {(c.problem.seed, c.method): k for k, c in enumerate(campaigns)}

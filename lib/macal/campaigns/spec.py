@@ -27,7 +27,8 @@ class Spec:
         dataset: a name of :func:`macal.datasets.names`.
         methods: name in the table -> {"criterion": name, and its parameters}.
         replications: seeds of the data.
-        model: {"name": a name of :func:`macal.models.names`, and its parameters}.
+        model: {"name": a name of :func:`macal.models.names`, and its parameters}; criteria that need a model go by it
+            too, whatever :func:`macal.run` would take for them.
         protocol: "paper" or "code".
         n_queries: batches per campaign; the problem's own by default.
         every: train label-free campaigns at every so many queries.

@@ -203,13 +203,17 @@ CLAIMS = (
     ),
     Claim("W1", "ours", "IHDP: allocation to arms sets the sign of MACAL's gain", gain.judge_allocation, "gain"),
     Claim(
-        "W2", "ours", "The arms' correlation and sizes do not say what pairs are worth", gain.judge_similarity, "gain"
+        "W2",
+        "ours",
+        "The weight of similarity does the opposite of what the surfaces' correlation and sizes predict",
+        gain.judge_similarity,
+        "gain",
     ),
     Claim("W3", "ours", "The code's lead on IHDP is an escape from a collapsed model", gain.judge_escape, "gain"),
     Claim(
         "W4",
         "ours",
-        "The sign of MACAL's gain can be predicted on data that nobody has tuned to",
+        "The sign of MACAL's gain can be predicted from the true surfaces, on data that nobody has tuned to",
         dial.judge_forecast,
         "dial",
     ),

@@ -73,6 +73,29 @@ def average(found: pd.DataFrame) -> pd.Series:
     return found.groupby(level="dataset").mean().mean()
 
 
+def halved(logs: pd.DataFrame, draws: int = 200) -> pd.Series:
+    """:func:`average` regret to the criterion that is best of its row on the other half of the replications.
+
+    The best of a row that is chosen on the replications that judge it owes a part of its lead to chance. Here it is
+    chosen on half of them, drawn at random with a fixed seed, and judged on the rest, either way round; it is chosen on
+    fewer, so that it errs towards too small a regret.
+
+    Args:
+        logs: see :func:`load`; at least two replications of each row.
+        draws: random halves, over which the mean is taken.
+    """
+    rng, found = np.random.default_rng(0), {}
+    for place, own in logs.groupby(["dataset", "model"], sort=False):
+        errors, lost = own.to_numpy(), np.zeros(logs.shape[1])
+        for _ in range(draws):
+            order = rng.permutation(len(errors))
+            one, other = (errors[half].mean(axis=0) for half in np.array_split(order, 2))
+            lost += other - other[one.argmin()] + one - one[other.argmin()]
+        found[place] = lost / (2 * draws)
+    rows = pd.DataFrame(found, logs.columns).T.rename_axis(["dataset", "model"])
+    return average(rows)
+
+
 def largest(logs: pd.DataFrame) -> pd.DataFrame:
     """Largest regret of each criterion, the smallest first.
 
@@ -164,8 +187,8 @@ def judge_regret(rules: Rules) -> Verdict:
     return Verdict(
         word,
         f"{rows} of {ROWS} rows; {bad.sum()} of {len(METHODS)} criteria lose more than {GOAL:.0%} somewhere; of"
-        f" the worst rows the smallest loss is that of {best.name} ({best.row}): log ratio"
-        f" {best.regret:.2f} [{best.low:.2f}, {best.high:.2f}] to {best.rival}",
+        f" the worst rows, as they were fixed beforehand, the smallest loss is that of {best.name} ({best.row}): log"
+        f" ratio {best.regret:.2f} [{best.low:.2f}, {best.high:.2f}] to {best.rival}",
     )
 
 
