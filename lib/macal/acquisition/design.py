@@ -26,17 +26,20 @@ from macal.acquisition.gaussian import Knowledge, by_rows
 from macal.arguments import arms_of, as_count
 from macal.kernels import typical
 from macal.posterior import Prior
-from macal.search.gains import Gains
+from macal.search.gains import Gains, least_of_ties
 from macal.shapes import Covariates, Indices, Outcomes
 
 SAMPLE = 1000  # units whose distances make a median
 SEARCHED = 50_000  # of more units in memory a sample is planned; see the page *Exact and fast*
+ROUNDING = 1e-9  # of a gain, relatively: of equal covariates, say, or of whole numbers
 _LEAST = 1e-12  # share of a variance that a label leaves: none would be infinite information
 
 
 @dataclass(frozen=True)
 class _Design(Planned):
-    """The unit with the largest gain, one at a time; ties to the lowest index.
+    """The unit with the largest gain, one at a time; of those that are equal within rounding the lowest.
+
+    A plan that is resumed rounds otherwise than one that goes on, so that equal gains differ in their last digits.
 
     Attributes:
         own: whether a label changes the gains of its own arm alone, where the surfaces are independent.
@@ -85,16 +88,15 @@ class _Design(Planned):
 
     def _pick(self, knowledge: Knowledge, gains: dict[int, np.ndarray]) -> int | None:
         """Label the best candidate and return it; what its label leaves as it was stays in ``gains``, arm by arm."""
-        best = []
-        for arm in range(len(knowledge.units)):
-            free = np.flatnonzero(knowledge.free[arm])
-            if free.size:
-                gain = gains[arm] if arm in gains else gains.setdefault(arm, self.gain(knowledge, arm))
-                k = int(gain[free].argmax())
-                best.append((-gain[free[k]], int(knowledge.units[arm][free[k]]), arm))
-        if not best:
+        free, found = [np.flatnonzero(of_arm) for of_arm in knowledge.free], dict[int, np.ndarray]()
+        for arm in (arm for arm, of_arm in enumerate(free) if of_arm.size):
+            gain = gains[arm] if arm in gains else gains.setdefault(arm, self.gain(knowledge, arm))
+            found[arm] = gain[free[arm]]
+        if not found:
             return None
-        _, unit, arm = min(best)
+        least = least_of_ties(max(float(gain.max()) for gain in found.values()), ROUNDING)
+        first = {arm: int((gain >= least).argmax()) for arm, gain in found.items() if gain.max() >= least}
+        unit, arm = min((int(knowledge.units[arm][free[arm][k]]), arm) for arm, k in first.items())
         for changed in knowledge.linked(arm) if self.own else list(gains):
             gains.pop(changed, None)
         return knowledge.label(unit)
@@ -240,6 +242,8 @@ class ABC3(_Design):
 
 
 class _Designed(Gains):
+    rounding: ClassVar[float] = ROUNDING
+
     def __init__(self, criterion: _Design, state: PoolState) -> None:
         self._criterion, self._knowledge, self._n = criterion, criterion.knowledge(state), len(state.t)
 

@@ -66,7 +66,7 @@ class UnitBuyer(Buyer):
     def buy(self, ledger: Ledger, room: int) -> Purchase | None:
         """See :meth:`Buyer.buy`."""
         tier, gain = self._gains.now()
-        while (unit := best_unit(ledger.open, tier, gain, self._price)) is not None:
+        while (unit := best_unit(ledger.open, tier, gain, self._price, self._gains.rounding)) is not None:
             if len(bought := ledger.buy(np.array([unit]))):
                 gain_of_unit = float(gain[unit])  # the array may follow what is added
                 self.add(bought)

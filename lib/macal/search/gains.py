@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float
@@ -15,7 +16,13 @@ Gain = Float[np.ndarray, "*shape"]
 
 
 class Gains(ABC):
-    """Gains of all units, which follow every purchase."""
+    """Gains of all units, which follow every purchase.
+
+    Attributes:
+        rounding: share of a gain within which two are equal.
+    """
+
+    rounding: ClassVar[float] = 0.0
 
     @abstractmethod
     def now(self) -> tuple[Indices, Outcomes]:
@@ -62,12 +69,17 @@ def above(value: Gain, other: Gain | float) -> np.ndarray:
     return value > other + _ROUNDING * np.abs(other)
 
 
-def best_unit(may: np.ndarray, tier: Indices, gain: Outcomes, price: Outcomes) -> int | None:
+def least_of_ties(top: float, rounding: float) -> float:
+    """The least value that equals the largest within rounding."""
+    return top - rounding * abs(top) if np.isfinite(top) else top
+
+
+def best_unit(may: np.ndarray, tier: Indices, gain: Outcomes, price: Outcomes, rounding: float = 0.0) -> int | None:
     """The unit that is worth most in the highest tier of those that may be bought, (n,); of equal ones the cheapest."""
     units = np.flatnonzero(may)
-    for values in (tier, gain_per_cost(gain, price), -price):
+    for values, within in ((tier, 0.0), (gain_per_cost(gain, price), rounding), (-price, 0.0)):
         if units.size:
-            units = units[values[units] == values[units].max()]
+            units = units[values[units] >= least_of_ties(float(values[units].max()), within)]
     return int(units[0]) if units.size else None
 
 
