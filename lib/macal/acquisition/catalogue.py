@@ -72,7 +72,7 @@ def those(can: Callable[[type[Criterion]], bool]) -> str:
     """Names of the criteria that can do something, as an error message lists them.
 
     >>> those(lambda rule: rule.least > 1)
-    "'symmetry', 'macal', 'macal-neyman'"
+    "'symmetry', 'macal', 'macal-rolling'"
     """
     return ", ".join(repr(name) for name, entry in CRITERIA.items() if can(entry.factory))
 
