@@ -207,6 +207,31 @@ class FixedALC(ALC):
 
 
 @dataclass(frozen=True)
+class LearnedALC(FixedALC):
+    """ALC under fixed hyperparameters until the answers say more, then under those of the process fitted to them.
+
+    They say more where the log Bayes factor of the fitted process against the fixed one is above 0; see
+    :attr:`macal.models.joint_gp.FittedJointGP.evidence`. Without a model it is :class:`FixedALC`.
+    """
+
+    wants: ClassVar[tuple[str, ...]] = ("prior", "evidence")
+    reason: ClassVar[str] = (
+        "It asks the person whose answer lowers the uncertainty about the effects of all most, by a Gaussian process:"
+        " before there are answers with settings that are fixed, and once the answers say more than these, with"
+        " settings that are learnt from them."
+    )
+
+    def prior(self, state: PoolState) -> Prior:
+        """See :meth:`_Design.prior`."""
+        return state.prior if self.has_learnt(state) else super().prior(state)
+
+    @staticmethod
+    def has_learnt(state: PoolState) -> bool:
+        """Whether the answers say more than the fixed hyperparameters."""
+        return state.prior is not None and state.evidence is not None and state.evidence > 0
+
+
+@dataclass(frozen=True)
 class ABC3(_Design):
     """Sum over the whole pool of c^2 / Var f_t(x), the noise left out of the denominator, as the public code has it.
 

@@ -156,7 +156,7 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     add("--batch-size", type=int, help="people asked per round (default: 10)")
     add("--batch-cost", type=float, help="money per round, in the place of a number of people")
     add("--pay", choices=PAY, help="for whoever is asked (default), or for answers alone")
-    add("--criterion", help=f"a label-free one (default: {acquisition.DEFAULT})")
+    add("--criterion", help=f"a label-free one, or the default, {ADAPTIVE}, which learns from the answers")
     add("--parameter", dest="parameters", type=_pair, action="append", help="of the criterion: alpha=1.0; repeatable")
     add("--seed", type=int, help="of whatever is drawn")
     add("--draw", choices=DRAWS, help="draw people with known chances, with their weights in the plan")

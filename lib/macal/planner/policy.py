@@ -11,7 +11,8 @@ from macal import acquisition
 from macal.acquisition.catalogue import needs_no_model, those
 from macal.arguments import as_count
 from macal.planner.demands import Quota
-from macal.planner.people import CLUSTER_RULES
+from macal.planner.people import ADAPTIVE = "alc-learned"  # the default of plans, acquisition.DEFAULT, until answers say more
+CLUSTER_RULES
 from macal.registry import UnknownName
 
 SAMPLE = 50_000  # people of a sample of a table that is larger than memory; see the page *Exact and fast*
@@ -46,7 +47,7 @@ class Policy:
     """
 
     budget: float | int
-    criterion: str = acquisition.DEFAULT
+    criterion: str = ADAPTIVE
     parameters: Mapping[str, Any] = field(default_factory=dict)
     batch_size: int | None = 10
     batch_cost: float | int | None = None
