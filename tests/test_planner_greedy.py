@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 from cases import drawn, each, exhaustive, part_and_whole
 from hypothesis import strategies as st
+from scipy.optimize import milp
+from scipy.sparse import csc_array
 from scipy.spatial.distance import cdist
 
 import macal
@@ -364,3 +366,22 @@ def test_a_single_purchase_is_worth_what_it_was_before_it(name):
     _, value, _ = task.greedy()
     power = 1 if name == "qhte" else 2
     assert value == pytest.approx((8.0**power + 4.0**power) * power_of_two(x) ** power)
+
+
+def test_people_who_do_the_same_at_the_same_cost_are_one_number_to_the_program(monkeypatch):
+    n, asked = 4000, []
+    north, south = np.arange(n) % 4 == 0, np.arange(n) % 4 == 1
+    rows = np.stack([np.ones(n), north, south - 0.25])
+    low, high = np.array([-np.inf, 60, -np.inf]), np.array([200, np.inf, 0.0])
+    system = feasible.Bounded(csc_array(rows), low, high)
+
+    def counted(cost, **program):
+        asked.append(len(cost))
+        return milp(cost, **program)
+
+    monkeypatch.setattr(feasible, "milp", counted)
+    inside = np.zeros(n, bool)
+    inside[np.flatnonzero(south)[:40]] = True  # more than a quarter: 120 others must come
+    found = system.completion(inside, ~inside, np.ones(n))
+    assert asked and max(asked) <= 3 and len(found) >= 120
+    assert system.met(system.matrix @ (inside + np.bincount(found, minlength=n)))
