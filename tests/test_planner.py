@@ -216,7 +216,7 @@ def test_what_fails_changes_nothing():
 class Oldest(Criterion):
     """Whoever's first covariate is largest: a criterion of the user's own."""
 
-    several: ClassVar[bool] = True
+    multi_arm: ClassVar[bool] = True
     reason: ClassVar[str] = "It asks the oldest first."
     searched: ClassVar[float] = 120
 
