@@ -9,13 +9,12 @@ from typing import Any
 
 import pandas as pd
 
-from macal import acquisition
 from macal.inference import StoppingRule
 from macal.planner import record
 from macal.planner.estimates import Findings
 from macal.planner.people import CLUSTER_RULES, Columns
 from macal.planner.planner import MEMORY, Planner
-from macal.planner.policy import DRAWS, PAY, Policy
+from macal.planner.policy import ADAPTIVE, DRAWS, PAY, Policy
 from macal.planner.report import document, overlap
 from macal.registry import UnknownName
 from macal.storage import atomic
@@ -375,6 +374,8 @@ def _tell_plan(planner: Planner, output: Path) -> None:
     rounds = planner.rounds()
     print(rounds.to_string(float_format="{:,.6g}".format))
     spent, budget = rounds["so far"].iloc[-1], planner.campaign.policy.budget
+    if planner.campaign.learned is not None:
+        print(" ".join(planner.campaign.learned.told(planner.people.arms)))
     print(f"{len(planner.planned)} people, {spent:,.10g} of {budget:,.10g}: {output}")
 
 

@@ -11,10 +11,10 @@ from macal import acquisition
 from macal.acquisition.catalogue import needs_no_model, those
 from macal.arguments import as_count
 from macal.planner.demands import Quota
-from macal.planner.people import ADAPTIVE = "alc-learned"  # the default of plans, acquisition.DEFAULT, until answers say more
-CLUSTER_RULES
+from macal.planner.people import CLUSTER_RULES
 from macal.registry import UnknownName
 
+ADAPTIVE = "alc-learned"  # the default: it plans as acquisition.DEFAULT until answers say more
 SAMPLE = 50_000  # people of a sample of a table that is larger than memory; see the page *Exact and fast*
 PAY = ("asked", "answered")
 DRAWS = ("criterion", "effect")
