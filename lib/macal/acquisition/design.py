@@ -210,8 +210,11 @@ class FixedALC(ALC):
 class LearnedALC(FixedALC):
     """ALC under fixed hyperparameters until the answers say more, then under those of the process fitted to them.
 
-    They say more where the log Bayes factor of the fitted process against the fixed one is above 0; see
+    They say more where the log Bayes factor of the fitted process against the fixed one is above a threshold; see
     :attr:`macal.models.joint_gp.FittedJointGP.evidence`. Without a model it is :class:`FixedALC`.
+
+    Attributes:
+        threshold: of the log Bayes factor.
     """
 
     wants: ClassVar[tuple[str, ...]] = ("prior", "evidence")
@@ -221,14 +224,12 @@ class LearnedALC(FixedALC):
         " settings that are learnt from them."
     )
 
+    threshold: float = 0.0
+
     def prior(self, state: PoolState) -> Prior:
         """See :meth:`_Design.prior`."""
-        return state.prior if self.has_learnt(state) else super().prior(state)
-
-    @staticmethod
-    def has_learnt(state: PoolState) -> bool:
-        """Whether the answers say more than the fixed hyperparameters."""
-        return state.prior is not None and state.evidence is not None and state.evidence > 0
+        learns = state.evidence is not None and state.evidence > self.threshold
+        return state.need("prior", self) if learns else super().prior(state)
 
 
 @dataclass(frozen=True)

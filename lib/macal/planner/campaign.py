@@ -151,6 +151,11 @@ class CampaignState:
         return {name: int(k) for name, k in rounds if name in self.answers and name not in self.planned.index}
 
     @property
+    def learns(self) -> bool:
+        """Whether the plan goes by what the answers say."""
+        return self.learned is not None and self.learned.used
+
+    @property
     def overspent(self) -> str:
         """What to say where more was spent than there is; empty where it was not."""
         spent, budget = self.spent, self.policy.budget

@@ -23,7 +23,8 @@ class Learned:
 
     Attributes:
         answers: that it was fitted to.
-        evidence: log Bayes factor against hyperparameters that no answer has moved; above 0 the answers say more.
+        evidence: log Bayes factor against hyperparameters that no answer has moved.
+        used: whether the plan goes by this process, for the answers say more than those.
         spread: s.d. of each arm's surface, in the outcome's unit.
         noise: s.d. of an answer about the surface, likewise.
         reach: length scale of each surface, where 1 is how far two people of the table are from each other.
@@ -34,6 +35,7 @@ class Learned:
 
     answers: int
     evidence: float
+    used: bool
     spread: Sequence[float]
     noise: Sequence[float]
     reach: Sequence[float]
@@ -43,7 +45,7 @@ class Learned:
 
     def told(self, arms: Sequence[Any]) -> list[str]:
         """What is to be said of it, sentence by sentence; ``arms`` are their names."""
-        if self.evidence <= 0:
+        if not self.used:
             return [
                 f"The {self.answers:,} answers do not say more than the settings that no answer moves (log Bayes factor"
                 f" {self.evidence:.1f}), so the plan goes by these."
@@ -64,7 +66,7 @@ class Learned:
         return said
 
 
-def learned(people: People, y: Outcomes, seed: int) -> tuple[Prior, Learned] | None:
+def learned(people: People, y: Outcomes, threshold: float, seed: int) -> tuple[Prior, Learned] | None:
     """Fit the process that an adaptive rule goes by to the answers; None where an arm has none.
 
     Of several arms, each is fitted together with the reference arm. The surfaces are then taken as independent, and the
@@ -73,6 +75,7 @@ def learned(people: People, y: Outcomes, seed: int) -> tuple[Prior, Learned] | N
     Args:
         people: who may be asked, and who has answered.
         y: outcomes, (n,), NaN where there is none.
+        threshold: of the log Bayes factor above which the plan goes by the process.
         seed: of the fit.
 
     Raises:
@@ -94,7 +97,8 @@ def learned(people: People, y: Outcomes, seed: int) -> tuple[Prior, Learned] | N
     unit = typical(pdist(state.x[state.drawn(SAMPLE)]))
     said = (np.sqrt(prior.variance), np.sqrt(prior.noise), prior.lengthscale / unit)
     spread, noise, reach = (values.tolist() for values in said)
-    return prior, Learned(int(has.sum()), evidence, spread, noise, reach, float(prior.rho))
+    used = evidence > threshold
+    return prior, Learned(int(has.sum()), evidence, used, spread, noise, reach, float(prior.rho))
 
 
 def _together(priors: list[Prior]) -> Prior:

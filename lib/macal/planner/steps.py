@@ -11,6 +11,7 @@ import pandas as pd
 
 from macal import acquisition
 from macal.acquisition import PoolState
+from macal.acquisition.design import LearnedALC
 from macal.acquisition.plans import check_arms
 from macal.planner.answers import outcome_of
 from macal.planner.audit import Made, audited
@@ -197,9 +198,10 @@ def _searched(campaign: CampaignState, needed: Rows) -> tuple[People, Indices]:
 def _taught(campaign: CampaignState, people: People, rows: Indices) -> tuple[dict[str, Any], Learned | None]:
     """What a rule that learns sees of the answers, and what is to be said of it; a draw's chances do not learn."""
     policy = campaign.policy
-    if not acquisition.get(policy.criterion, **policy.parameters).wants or policy.draw is not None:
+    criterion = acquisition.get(policy.criterion, **policy.parameters)
+    if not isinstance(criterion, LearnedALC) or policy.draw is not None:
         return {}, None
-    found = learned(people, campaign.outcomes[rows], policy.seed)
+    found = learned(people, campaign.outcomes[rows], criterion.threshold, policy.seed)
     return ({}, None) if found is None else ({"prior": found[0], "evidence": found[1].evidence}, found[1])
 
 
