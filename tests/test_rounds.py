@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 
 import macal
+from reproduction.claims import RULES
+from reproduction.claims import rounds as claim
 from reproduction.studies import rounds, tables
 
 
@@ -47,3 +49,45 @@ def test_a_campaign_answers_its_configuration():
     assert rows.labelled.max() == rows.labelled.min() + 40 and np.isfinite(rows.pehe).all()
     count = len(list(tables.get("rounds_toy").jobs(2)))
     assert count == 2 * len(rounds.SETTINGS) * len(rounds.RULES)
+
+
+def made(shift, noise=0.01):
+    """Log errors of every rule on every row, the rules shifted against "never"."""
+    rng, logs, rules = np.random.default_rng(0), [], [*rounds.RULES]
+    for setting in rounds.SETTINGS:
+        for data in claim.TABLES:
+            for model in rounds.MODELS:
+                own = pd.DataFrame(rng.normal(0, noise, (rounds.REPLICATIONS, len(rules))), columns=rules)
+                own += pd.Series(shift(setting, data, model), dtype=float).reindex(own.columns).fillna(0.0)
+                places = [(setting, data, model, r) for r in range(rounds.REPLICATIONS)]
+                own.index = pd.MultiIndex.from_tuples(places, names=["setting", "dataset", "model", "replication"])
+                logs.append(own)
+    return pd.concat(logs)
+
+
+@pytest.mark.parametrize(
+    ("shift", "word"),
+    [
+        (lambda *place: {"learned": -0.08, "at once": -0.1}, "holds"),
+        (lambda *place: {"learned": -0.02, "at once": -0.1}, "holds in part"),
+        (lambda s, d, m: {"learned": 0.3 if d == "toy" else -0.3, "at once": -0.1}, "holds in part"),
+        (lambda *place: {"learned": 0.1, "at once": -0.1}, "does not hold"),
+    ],
+)
+def test_the_verdict_is_that_of_its_two_parts(monkeypatch, shift, word):
+    logs = made(shift)
+    monkeypatch.setattr(claim, "load", lambda: logs)
+    verdict = claim.judge(RULES)
+    assert verdict.verdict == word and f"of {claim.ROWS} rows" in verdict.evidence
+    by_setting = claim.means(logs)
+    lead = shift("3 rounds", "ihdp", "exact GP")["learned"]
+    if word == "holds":
+        assert by_setting["learned"].to_numpy() == pytest.approx(lead, abs=0.01)
+
+
+def test_nothing_is_judged_before_the_end(monkeypatch):
+    def missing(name):
+        raise FileNotFoundError(name)
+
+    monkeypatch.setattr(claim.tables, "load", missing)
+    assert claim.judge(RULES).verdict == "not tested"

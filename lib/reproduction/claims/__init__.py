@@ -27,6 +27,7 @@ from reproduction.claims import (
     lemmas,
     problem,
     readings,
+    rounds,
     toy,
     weights,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "lemmas",
     "problem",
     "readings",
+    "rounds",
     "comparison",
     "toy",
     "verdicts",
@@ -226,6 +228,13 @@ CLAIMS = (
         "instead",
     ),
     Claim("S3", "ours", "One criterion is within 5 % of the best everywhere", bench.judge_regret, "instead"),
+    Claim(
+        "L1",
+        "ours",
+        "Rounds that learn keep half of what learning at once gains, and are nowhere 4 % worse than rounds that do not",
+        rounds.judge,
+        "instead",
+    ),
 )
 
 

@@ -290,7 +290,7 @@ _DECLARED = (
         for data in ("ihdp", SWAP, "ihdp-a", "toy", "acic", "ibm", "cmnist")
     ),
     *(
-        Table(f"rounds_{data}", data, f"rounds that learn from the answers, {data}", "", ROUNDS, study="rounds")
+        Table(f"rounds_{data}", data, f"rounds that learn from the answers, {data}", "L1", ROUNDS, study="rounds")
         for data in ("toy", "ihdp", SWAP, "ihdp-a", "acic")
     ),
     Table(
