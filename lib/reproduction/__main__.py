@@ -1,6 +1,7 @@
-"""Command line: make the recorded tables of the book, or list them with their progress."""
+"""Command line: make the recorded tables of the book, or list them with their progress; lead them back to commits."""
 
 import argparse
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,7 @@ import pandas as pd
 import torch
 
 from macal.arguments import as_count
-from macal.campaigns import results, terminal
+from macal.campaigns import history, results, terminal
 from reproduction.studies import recording, tables
 
 
@@ -27,7 +28,23 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--replace", action="store_true", help="replace a table that is there")
     command.add_argument("--partial", action="store_true", help="publish before all is run")
     command.add_argument("--dirty", action="store_true", help="though the code differs from its commit")
+    text = "write into recorded tables the commit of records that hold the digest of their code alone"
+    command = commands.add_parser("trace", help=text, description=text)
+    command.add_argument("names", nargs="*", metavar="NAME", help="of tables (default: all)")
+    command.add_argument("--into", type=Path, default=results.FOLDER, help="folder of the tables (default: results/)")
     return parser
+
+
+def _trace(options: argparse.Namespace) -> None:
+    known, lost = history.commits(), Counter[str]()
+    for name in options.names or sorted(path.stem for path in results.checkout(options.into).glob("*.parquet")):
+        found = history.lead_back(name, known, options.into)
+        if found.found:
+            print(f"{name}: {found.found} records led back to a commit")
+        lost.update(found.lost)
+    print(f"{lost.total()} records by code that no commit here has")
+    for code, count in lost.items():
+        print(f"{code}: {count}")
 
 
 def _record(options: argparse.Namespace) -> None:
@@ -45,10 +62,13 @@ def _record(options: argparse.Namespace) -> None:
     print(f"{options.name}: {len(found)} rows from {store}")
 
 
+COMMANDS = {"record": _record, "trace": _trace}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return 1, with one line on the standard error, where its input is wrong."""
     options = _parser().parse_args(arguments)
-    return terminal.guarded(partial(_record, options))
+    return terminal.guarded(partial(COMMANDS[options.command], options))
 
 
 if __name__ == "__main__":
