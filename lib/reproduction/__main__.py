@@ -11,7 +11,7 @@ import torch
 
 from macal.arguments import as_count
 from macal.campaigns import history, results, terminal
-from reproduction.studies import recording, tables
+from reproduction.studies import again, recording, tables
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -32,7 +32,19 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("trace", help=text, description=text)
     command.add_argument("names", nargs="*", metavar="NAME", help="of tables (default: all)")
     command.add_argument("--into", type=Path, default=results.FOLDER, help="folder of the tables (default: results/)")
+    text = "run a random share again of the trainings whose commit was found by a digest, and say how far they agree"
+    command = commands.add_parser("again", help=text, description=text)
+    command.add_argument("names", nargs="*", metavar="NAME", help="of tables (default: all that have such records)")
+    command.add_argument("--share", type=float, default=0.1, help="of the records of each table (default: 0.1)")
+    command.add_argument("--seed", type=int, default=0, help="of the draw (default: 0)")
+    command.add_argument("--into", type=Path, default=again.FILE, help="CSV file, which is added to")
     return parser
+
+
+def _again(options: argparse.Namespace) -> None:
+    names = options.names or [name for name in tables.files() if name in tables.TABLES | tables.INTERIM]
+    found = again.run(again.drawn(names, options.share, options.seed), options.into)
+    print(again.agreement(found).to_string())
 
 
 def _trace(options: argparse.Namespace) -> None:
@@ -62,7 +74,7 @@ def _record(options: argparse.Namespace) -> None:
     print(f"{options.name}: {len(found)} rows from {store}")
 
 
-COMMANDS = {"record": _record, "trace": _trace}
+COMMANDS = {"record": _record, "trace": _trace, "again": _again}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
