@@ -170,17 +170,25 @@ def lowest(found, family):
         return "not tested"
     if "behind" in words:
         return "does not hold"
+    if len(found) < family / 2:
+        return "tested in part"
     if words >= {"ahead", "no lead"}:
         return "holds in part"
     if "undecided" in words:
         return "undecided"
-    return "not tested" if len(found) < family else "holds" if words == {"ahead"} else "does not hold"
+    if words == {"no lead"}:
+        return "does not hold"
+    return "holds" if len(found) == family else "holds in part"
 
 
-def several(words):
-    words = set(words) - {"not tested"}
+def several(words, cases=0):
+    words = list(words)
+    judged = [word for word in words if "tested" not in word]
+    if not judged:
+        return "tested in part" if "tested in part" in words else "not tested"
+    words = set(judged)
     if len(words) < 2:
-        return words.pop() if words else "not tested"
+        return "holds in part" if words == {"holds"} and len(judged) < cases else judged[0]
     good, bad = words & {"holds", "holds in part"}, words & {"does not hold", "holds in part"}
     return "holds in part" if good and bad else "undecided"
 
@@ -214,8 +222,10 @@ def test_lowest(key, reading):
 @both_readings
 def test_e4(reading):
     words = [verdicts(key)[reading].verdict for key in ("E1", "E2", "E3")]
-    order = ["does not hold", "undecided", "not tested", "holds in part", "holds"]
-    assert verdicts("E4")[reading].verdict == min(words, key=order.index)
+    order = ["does not hold", "undecided", "tested in part", "not tested", "holds in part", "holds"]
+    word = min(words, key=order.index)
+    word = "tested in part" if word == "not tested" and set(words) != {word} else word
+    assert verdicts("E4")[reading].verdict == word
 
 
 @both_readings
@@ -232,7 +242,7 @@ def test_random_against_general(reading):
         words.append(
             "holds in part" if mixed else "undecided" if not settled else "holds" if near.all() else "does not hold"
         )
-    assert verdict.verdict == several(words)
+    assert verdict.verdict == several(words, 3)
 
 
 @both_readings
@@ -249,7 +259,7 @@ def test_causal_against_general(reading):
         found = test_all({"general": gap}, name, {"general": spent}, 1)
         check(found, verdict.evidence)
         words.append({"ahead": "holds", "undecided": "undecided"}.get(found.word.iloc[0], "does not hold"))
-    assert verdict.verdict == several(words)
+    assert verdict.verdict == several(words, 3)
 
 
 @pytest.mark.exhaustive
@@ -271,7 +281,8 @@ def test_places(reading):
                 may = [m for m in NINE if place(logs[NINE], m, name, NINE)[0] == 1]
                 found[dataset] = f"{dataset}: {', '.join(may)}"
         enough = len(found) >= (2 if key == "E7" else 1)
-        assert (verdict.verdict != "not tested") == enough
+        assert ("tested" not in verdict.verdict) == enough
+        assert (verdict.verdict == "not tested") == (not found)
         assert all((said if enough else dataset) in verdict.evidence for dataset, said in found.items())
 
 
@@ -311,7 +322,7 @@ def test_shift_of_the_weights(reading):
     model, method = READINGS[reading]
     verdict = verdicts("A1")[reading]
     words = shifts(model, method, verdict.evidence.split(". Exact")[0])
-    assert verdict.verdict == several(words)
+    assert verdict.verdict == several(words, 3)
     if not reading:
         shifts("gp", "macal", verdict.evidence.split(". Exact")[1])
 
