@@ -14,6 +14,7 @@ from macal import models, results
 from macal.campaigns import bundle, history, provenance, sweeps
 from macal.campaigns.results import Record, write
 from reproduction import __main__ as book
+from reproduction.studies import tables
 
 PLAIN = ("-c", "user.name=A", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false", "-c", "init.defaultBranch=main")
 NOWHERE = {"commit": None, "dirty": None}
@@ -322,3 +323,30 @@ def test_every_recorded_campaign_leads_back_to_a_commit_with_its_code():
     tree = {commit: git(provenance.PACKAGE, "rev-parse", f"{commit}:lib/macal") for commit in made}
     first = {git(provenance.PACKAGE, "rev-parse", f"{commit}:lib/macal"): code for code, commit in known.items()}
     assert {commit: {first[tree[commit]]} for commit in made} == made
+
+
+def test_sweeps_were_in_the_plan_before_they_were_run():
+    """The page says when each was added: its file's commit, to which the commits of its records go back."""
+    page = (results.FOLDER.parent / "book" / "plan.md").read_text(encoding="utf-8")
+    cell = page[page.index("SINCE = {") : page.index("added = {")]
+    scope = {}
+    exec(cell, scope)
+    since = {name: time for time, names in scope["SINCE"].items() for name in names.split()}
+    planned = {name: table for table in tables.TABLES.values() for name in table.sweeps}
+    recorded = [record for name in planned for part in {name, planned[name].name} & {*tables.files()}
+                for record in results.load(part).attrs["records"]]  # fmt: skip
+    made = {Record(r["config"], [], []).key: r["manifest"]["commit"] for r in recorded}
+    try:
+        shallow = git(provenance.PACKAGE, "rev-parse", "--is-shallow-repository") != "false"
+    except subprocess.CalledProcessError:
+        shallow = True
+    if shallow:
+        pytest.skip("needs the whole history of the book's repository")
+    root = results.FOLDER.parent
+    for name, table in planned.items():
+        form = ("log", "--reverse", "--diff-filter=A", "--format=%H %ad", "--date=format:%Y-%m-%d %H:%M")
+        first, _, time = git(root, *form, "--", f"results/specs/{name}.json").splitlines()[0].partition(" ")
+        assert time == since.get(name, scope["FIRST"]), name
+        asked = tables.Table(name, table.dataset, "", sweeps=(name,)).asked()
+        for commit in {made[key] for key in asked & {*made}}:
+            git(root, "merge-base", "--is-ancestor", first, commit)  # fails where it is none

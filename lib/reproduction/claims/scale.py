@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from macal import datasets
 from macal.comparison import beside
+from macal.datasets import cmnist, ibm, ihdp, toy
 from reproduction.claims.readings import Reading, deciding, inner
 from reproduction.studies import tables
 
 PAPER = {"toy": 20, "ihdp": 100, "ibm": 10, "cmnist": 10}  # replications: Figure 1, Table 1
-START, STEP = {"toy": 25, "ihdp": 10, "ibm": 50, "cmnist": 50}, {"toy": 10, "ihdp": 10, "ibm": 50, "cmnist": 50}
+CAMPAIGNS = {"toy": toy, "ihdp": ihdp, "ibm": ibm, "cmnist": cmnist}  # START, BATCH and QUERIES of each
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,9 @@ class Compared:
 
     def _scale(self, dataset: str, reading: Reading | None) -> Scale:
         asked, against = self.methods(reading), self.reference(reading)
-        last = START[dataset] + STEP[dataset] * datasets.DATASETS[dataset].queries
-        paper = pd.DataFrame({"labelled": range(START[dataset], last + 1, STEP[dataset])})
+        campaign = CAMPAIGNS[dataset]
+        last = campaign.START + campaign.BATCH * campaign.QUERIES
+        paper = pd.DataFrame({"labelled": range(campaign.START, last + 1, campaign.BATCH)})
         about = PAPER[dataset], len(self._cut(paper, dataset))
         found = reading.load(dataset) if reading else tables.load(dataset)
         if found is None:
