@@ -1,4 +1,4 @@
-"""Command line: make the recorded tables of the book, or list them with their progress; lead them back to commits."""
+"""Command line: make the recorded tables of the book, list them, lead them back to commits; judge the claims."""
 
 import argparse
 from collections import Counter
@@ -11,6 +11,8 @@ import torch
 
 from macal.arguments import as_count
 from macal.campaigns import history, results, terminal
+from macal.registry import UnknownName
+from reproduction.claims import CLAIMS, ledger
 from reproduction.studies import again, recording, tables
 
 
@@ -38,7 +40,25 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--share", type=float, default=0.1, help="of the records of each table (default: 0.1)")
     command.add_argument("--seed", type=int, default=0, help="of the draw (default: 0)")
     command.add_argument("--into", type=Path, default=again.FILE, help="CSV file, which is added to")
+    text = "judge the claims and write the ledger as data; with keys of claims, print their verdicts and write nothing"
+    command = commands.add_parser("ledger", help=text, description=text)
+    command.add_argument("keys", nargs="*", metavar="KEY", help="of claims (default: all)")
+    command.add_argument("--into", type=Path, default=ledger.FILE, help="JSON file (default: results/claims.json)")
     return parser
+
+
+def _ledger(options: argparse.Namespace) -> None:
+    known = [claim.key for claim in CLAIMS]
+    for key in options.keys:
+        if key not in known:
+            raise UnknownName("claim", key, known)
+    found = ledger.as_data(keys=options.keys)
+    for claim in found["claims"]:
+        for reading in claim["readings"]:
+            name = " ".join(filter(None, (claim["key"], reading["reading"])))
+            print(f"{name}: {reading['verdict']}" + f" ({reading['evidence']})" * bool(options.keys))
+    if not options.keys:
+        print(f"{options.into} {'written' if ledger.write(found, options.into) else 'agrees and is left as it is'}")
 
 
 def _again(options: argparse.Namespace) -> None:
@@ -74,7 +94,7 @@ def _record(options: argparse.Namespace) -> None:
     print(f"{options.name}: {len(found)} rows from {store}")
 
 
-COMMANDS = {"record": _record, "trace": _trace, "again": _again}
+COMMANDS = {"record": _record, "trace": _trace, "again": _again, "ledger": _ledger}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
