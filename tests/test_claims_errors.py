@@ -6,7 +6,7 @@ import pytest
 from cases import each
 
 from reproduction import claims
-from reproduction.claims import estimators, families, leads, readings, standing, weights
+from reproduction.claims import comparison, estimators, families, leads, readings, weights
 from reproduction.claims.readings import BALD, BASELINES, CODE, GENERAL, WRITTEN
 from reproduction.claims.rules import RULES, Rules
 from reproduction.studies import tables
@@ -152,7 +152,7 @@ def test_comparisons_are_the_numbers_of_the_evidence(campaigns):
         for row in found.comparisons:
             number = f"{row['log_ratio']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]"
             assert number in found.evidence or key == "E4"
-            assert row["standing"] in standing.WORDS and 0 < row["spent"] <= 1
+            assert row["comparison"] in comparison.WORDS and 0 < row["spent"] <= 1
     rows = leads.judge_ihdp(RULES, WRITTEN).comparisons
     assert {row["stretch"] for row in rows} == {"up to 160 labels", "later"} and len(rows) == 7
 

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from macal.comparison import shared
+from reproduction.claims.comparison import Share, against, close, compare, told, values
 from reproduction.claims.readings import BALD, BASELINES, GENERAL, Reading, deciding
 from reproduction.claims.rules import Rules
-from reproduction.claims.standing import Share, against, close, standing, told, values
 from reproduction.claims.verdict import Verdict, Word, together
 
 RATIOS = ("rho-bald", "mu-rho-bald")
@@ -52,7 +52,7 @@ def judge_random(rules: Rules, reading: Reading) -> Verdict:
         if table is None:
             continue
         share = reading.share(name, rules)
-        found = standing(deciding(table, name), "random", GENERAL, rules, share)
+        found = compare(deciding(table, name), "random", GENERAL, rules, share)
         if found.empty:
             continue
         words[name] = _as_good(found, rules)
@@ -67,7 +67,7 @@ def _as_good(found: pd.DataFrame, rules: Rules) -> Word:
     if 2 * len(found) < len(GENERAL):
         return "tested in part"
     near = close(found, rules)
-    far = found["standing"].isin(["ahead", "behind"]) & ~near
+    far = found["comparison"].isin(["ahead", "behind"]) & ~near
     if near.any() and far.any():
         return "holds in part"
     if not (near | far).all():
@@ -86,7 +86,7 @@ def judge_causal(rules: Rules, reading: Reading) -> Verdict:
         gap = logs[[reading.macal, *BALD]].mean(axis=1) - logs[list(GENERAL)].mean(axis=1)
         gap = gap.groupby("replication").mean().to_frame("general")
         found = against(gap, rules, least_share(reading, name, methods, rules))
-        words.append(ahead(found["standing"]))
+        words.append(ahead(found["comparison"]))
         shown.append(f"{name}: {told(found, rules)}")
         rows += values(found, "causal methods", dataset=name, estimator=reading.name)
     if not words:
@@ -95,9 +95,9 @@ def judge_causal(rules: Rules, reading: Reading) -> Verdict:
     return Verdict(together(words, CASES), said, tuple(rows))
 
 
-def ahead(standings: Iterable[str]) -> Word:
+def ahead(words_of_rows: Iterable[str]) -> Word:
     """The verdict on 'ahead of all of these'."""
-    words = set(standings)
+    words = set(words_of_rows)
     if words == {"ahead"}:
         return "holds"
     if words <= {"no lead", "behind"}:
@@ -108,11 +108,11 @@ def ahead(standings: Iterable[str]) -> Word:
 def places(table: pd.DataFrame, method: str, rules: Rules, share: Share | None = None) -> tuple[int, int]:
     """First and last place that a method may have by PEHE: below those clearly ahead, above those clearly behind.
 
-    From :func:`reproduction.claims.standing.standing`, so the set covers the true place with 95 % confidence (Mogstad
-    et al. 2024).
+    From :func:`reproduction.claims.comparison.compare`, so the set covers the true place with 95 % confidence
+    (Mogstad et al. 2024).
     """
     others = [m for m in table["method"].unique() if m != method]
-    words = standing(table, method, others, rules, share)["standing"]
+    words = compare(table, method, others, rules, share)["comparison"]
     return 1 + int((words == "behind").sum()), 1 + int((words != "ahead").sum())
 
 
@@ -178,7 +178,7 @@ def judge_stability(rules: Rules, reading: Reading) -> Verdict:
         found = against(gap, rules, least_share(reading, name, methods, rules), len(RATIOS))
         if found.empty:  # too few sizes for a neighbour on either side
             continue
-        words.append(ahead(found["standing"]))
+        words.append(ahead(found["comparison"]))
         shown.append(f"{name}: {told(found, rules)}")
         rows += values(found, reading.macal, dataset=name, estimator=reading.name)
     if not words:

@@ -25,7 +25,7 @@ class Verdict:
         verdict: the word.
         evidence: the numbers, in words.
         comparisons: the same as values, where methods are compared: one dictionary per comparison, see
-            :func:`reproduction.claims.standing.values`.
+            :func:`reproduction.claims.comparison.values`.
     """
 
     verdict: Word
