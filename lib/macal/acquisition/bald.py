@@ -24,6 +24,7 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from macal.acquisition.base import Criterion, PoolState
+from macal.logistic import arm_chances
 from macal.posterior import Posterior
 from macal.shapes import Arms, Covariates, Indices, Outcomes
 
@@ -56,11 +57,9 @@ def logistic_propensity(x: Covariates, t: Arms) -> Outcomes:
     """
     if len(np.unique(t)) < 2:
         return t.astype(np.float64)
-    from sklearn.linear_model import LogisticRegression
-
     spread = x.std(axis=0)
     z = (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    return LogisticRegression(max_iter=1000).fit(z, t).predict_proba(z)[:, 1]
+    return arm_chances(z, t, z)[:, 1]
 
 
 @dataclass(frozen=True)
