@@ -47,11 +47,16 @@ A sweep leaves a record of each campaign, and finds it there when it is run agai
 True
 """
 
-from macal import acquisition, campaigns, comparison, datasets, inference, metrics, models, planner
-from macal.acquisition import get, names, plan
-from macal.campaigns import Spec, evaluate, loop, results, run, run_all, schedule, sweep, sweeps
-from macal.datasets import files, load
-from macal.planner import Planner
+from typing import TYPE_CHECKING
+
+from macal import lazy
+
+if TYPE_CHECKING:
+    from macal import acquisition, campaigns, comparison, datasets, inference, metrics, models, planner
+    from macal.acquisition import get, names, plan
+    from macal.campaigns import Spec, evaluate, loop, results, run, run_all, schedule, sweep, sweeps
+    from macal.datasets import files, load
+    from macal.planner import Planner
 
 __all__ = [
     "Planner",
@@ -79,3 +84,15 @@ __all__ = [
     "sweeps",
 ]
 __version__ = "0.1.0"
+
+_HOMES = {
+    "acquisition": ("get", "names", "plan"),
+    "campaigns": ("Spec", "evaluate", "loop", "results", "run", "run_all", "schedule", "sweep", "sweeps"),
+    "datasets": ("files", "load"),
+    "planner": ("Planner",),
+}
+__getattr__ = lazy.attributes(__name__, {name: f"{__name__}.{home}" for home, some in _HOMES.items() for name in some})
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -28,6 +28,7 @@ from jaxtyping import Float
 from torch import nn
 
 from macal import kernels
+from macal.models import tensor_kernels
 from macal.models.cholesky import JITTER, jittered
 from macal.models.shapes import BatchedFeatures, PerModel, PerUnit, PerUnitArms, Points
 from macal.models.streams import Streams
@@ -49,8 +50,8 @@ LLOYD = 20  # iterations
 # of squared distances over the squared length scale, (b, a, m, n), given gpytorch's kernel
 SHAPES = {
     RBFKernel: lambda squared, _: kernels.rbf_of(squared),
-    MaternKernel: lambda squared, kernel: kernels.matern_of(squared, kernel.nu),
-    RQKernel: lambda squared, kernel: kernels.rational_quadratic_of(squared, kernel.alpha[..., None]),
+    MaternKernel: lambda squared, kernel: tensor_kernels.matern_of(squared, kernel.nu),
+    RQKernel: lambda squared, kernel: tensor_kernels.rational_quadratic_of(squared, kernel.alpha[..., None]),
 }
 
 
