@@ -92,6 +92,7 @@ class Problems:
 
     def __init__(self, x: ManyPoints, y: ManyValues) -> None:
         shape = len(x), width(max(map(len, x)))
+        # (b, w, w); (b, w) each; (b, w, w) each, written over again and again
         self.squared = torch.full((*shape, shape[1]), _FAR, dtype=torch.float64)
         self.y, self.real = torch.zeros(shape, dtype=torch.float64), torch.zeros(shape, dtype=torch.float64)
         for k, (points, values) in enumerate(zip(x, y, strict=True)):
@@ -105,6 +106,7 @@ class Problems:
         """Cholesky factors L of C = s E + v I, (b, w, w); E is left in ``_kernel``."""
         _, scale, length, noise = natural(raw)
         tensor_kernels.rbf_into(self.squared, length[:, None, None], out=self._kernel)
+        # (b, w, w)
         covariance = torch.mul(self._kernel, scale[:, None, None], out=self._spare)
         # 1 for the padding, where the kernel is 0
         covariance.diagonal(dim1=1, dim2=2).add_(torch.where(self.real > 0, noise[:, None], 1.0))
