@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +132,7 @@ def content_of(campaign: CampaignState) -> dict[str, Any]:
         "sample": _sample_content(campaign.table) if campaign.is_sample else None,
         "audit": asdict(campaign.audit) if campaign.audit else None,
         "learned": asdict(campaign.learned) if campaign.learned else None,
-        "made by": provenance.origin() | {p: metadata.version(p) for p in ("numpy", "pandas", "scipy", "torch")},
+        "made by": provenance.origin() | provenance.versions("numpy", "pandas", "scipy", "torch"),
     }
 
 
