@@ -8,8 +8,8 @@ import macal
 from macal import campaigns
 from macal.comparison import shared
 from reproduction.claims import RULES, gain
+from reproduction.claims.comparison import compare
 from reproduction.claims.readings import CODE, EXACT, LEARNERS, WRITTEN, inner, load
-from reproduction.claims.standing import standing
 from reproduction.studies import tables
 
 RECORDED = [(reading, name) for reading in (WRITTEN, CODE, EXACT, *LEARNERS) for name in reading.tables]
@@ -68,10 +68,10 @@ def test_a_recorded_campaign_on_ibm_runs_again():
 
 
 def against_none(reading, name):
-    """A weight of 0 against every other: standing by method."""
+    """A weight of 0 against every other: comparison by method."""
     table = inner(shared(reading.load(name), [*WRITTEN.weights]), name)
     others = [method for method in WRITTEN.weights if method != "macal-0"]
-    return standing(table, "macal-0", others, share=reading.share(name, RULES)).standing
+    return compare(table, "macal-0", others, share=reading.share(name, RULES)).comparison
 
 
 def test_a_weight_of_0_is_right_on_ibm_and_wrong_on_cmnist():

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from reproduction.claims.comparison import lowest, scope, told
 from reproduction.claims.leads import lead
 from reproduction.claims.readings import CODE, EXACT, LEARNERS, TURNING_POINT, WRITTEN, Reading, inner
 from reproduction.claims.rules import Rules
-from reproduction.claims.standing import lowest, scope, told
 from reproduction.claims.verdict import Verdict, together
 
 OTHERS = ("random", "random-balanced", "qhte")
@@ -28,7 +28,7 @@ def cells(
         until: labels on IHDP where the stretch ends; elsewhere it is the whole campaign.
 
     Returns:
-        (estimator, data set) -> rows of :func:`reproduction.claims.standing.standing`, where enough is recorded.
+        (estimator, data set) -> rows of :func:`reproduction.claims.comparison.compare`, where enough is recorded.
     """
     found = {
         (reading.name, name): lead(reading, name, rules, (1, until) if name == "ihdp" else None, others)

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from macal.comparison import shared
+from reproduction.claims.comparison import Share, against, close, compare, told
 from reproduction.claims.readings import BALD, BASELINES, GENERAL, Reading, deciding
 from reproduction.claims.rules import Rules
-from reproduction.claims.standing import Share, against, close, standing, told
 from reproduction.claims.verdict import Verdict, Word, together
 
 RATIOS = ("rho-bald", "mu-rho-bald")
@@ -51,7 +51,7 @@ def judge_random(rules: Rules, reading: Reading) -> Verdict:
         if table is None:
             continue
         share = reading.share(name, rules)
-        found = standing(deciding(table, name), "random", GENERAL, rules, share)
+        found = compare(deciding(table, name), "random", GENERAL, rules, share)
         if found.empty:
             continue
         words[name] = _as_good(found, rules)
@@ -63,7 +63,7 @@ def judge_random(rules: Rules, reading: Reading) -> Verdict:
 
 def _as_good(found: pd.DataFrame, rules: Rules) -> Word:
     near = close(found, rules)
-    far = found["standing"].isin(["ahead", "behind"]) & ~near
+    far = found["comparison"].isin(["ahead", "behind"]) & ~near
     if near.any() and far.any():
         return "holds in part"
     if not (near | far).all():
@@ -82,16 +82,16 @@ def judge_causal(rules: Rules, reading: Reading) -> Verdict:
         gap = logs[[reading.macal, *BALD]].mean(axis=1) - logs[list(GENERAL)].mean(axis=1)
         gap = gap.groupby("replication").mean().to_frame("general")
         found = against(gap, rules, least_share(reading, name, methods, rules))
-        words.append(ahead(found["standing"]))
+        words.append(ahead(found["comparison"]))
         shown.append(f"{name}: {told(found, rules)}")
     if not words:
         return _untested(rules, "MACAL, BALD, BADGE, BAIT and LCMD")
     return Verdict(together(words), f"log ratio of causal methods to general ones, {'; '.join(shown)}")
 
 
-def ahead(standings: Iterable[str]) -> Word:
+def ahead(words_of_rows: Iterable[str]) -> Word:
     """The verdict on 'ahead of all of these'."""
-    words = set(standings)
+    words = set(words_of_rows)
     if words == {"ahead"}:
         return "holds"
     if words <= {"no lead", "behind"}:
@@ -102,11 +102,11 @@ def ahead(standings: Iterable[str]) -> Word:
 def places(table: pd.DataFrame, method: str, rules: Rules, share: Share | None = None) -> tuple[int, int]:
     """First and last place that a method may have by PEHE: below those clearly ahead, above those clearly behind.
 
-    From :func:`reproduction.claims.standing.standing`, so the set covers the true place with 95 % confidence (Mogstad
-    et al. 2024).
+    From :func:`reproduction.claims.comparison.compare`, so the set covers the true place with 95 % confidence
+    (Mogstad et al. 2024).
     """
     others = [m for m in table["method"].unique() if m != method]
-    words = standing(table, method, others, rules, share)["standing"]
+    words = compare(table, method, others, rules, share)["comparison"]
     return 1 + int((words == "behind").sum()), 1 + int((words != "ahead").sum())
 
 
@@ -171,7 +171,7 @@ def judge_stability(rules: Rules, reading: Reading) -> Verdict:
         found = against(gap, rules, least_share(reading, name, methods, rules), len(RATIOS))
         if found.empty:  # too few sizes for a neighbour on either side
             continue
-        words.append(ahead(found["standing"]))
+        words.append(ahead(found["comparison"]))
         shown.append(f"{name}: {told(found, rules)}")
     if not words:
         return _untested(rules, "MACAL and BALD's ratios")

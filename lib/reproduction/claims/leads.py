@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from reproduction.claims.comparison import close, compare, lowest, scope, told
 from reproduction.claims.readings import EXACT, POOL, TURNING_POINT, WRITTEN, Reading, absent, inner
 from reproduction.claims.rules import Rules
-from reproduction.claims.standing import close, lowest, scope, standing, told
 from reproduction.claims.verdict import Verdict, Word
 
 FREE = ("random", "qhte")  # baselines that need no model, and are run to the end of IHDP
@@ -27,14 +27,14 @@ def lead(
         others: the methods compared with; the reading's baselines by default.
 
     Returns:
-        Rows of :func:`reproduction.claims.standing.standing`; none where too little is recorded.
+        Rows of :func:`reproduction.claims.comparison.compare`; none where too little is recorded.
     """
     table = reading.load(dataset)
     if table is None:
-        return pd.DataFrame(columns=["replications", "standing"])
+        return pd.DataFrame(columns=["replications", "comparison"])
     table = inner(table, dataset)
     table = table[table["labelled"].between(*stretch)] if stretch else table
-    return standing(table, reading.macal, others or reading.others, rules, reading.share(dataset, rules))
+    return compare(table, reading.macal, others or reading.others, rules, reading.share(dataset, rules))
 
 
 def _said(found: pd.DataFrame, reading: Reading, rules: Rules) -> str:
@@ -53,7 +53,7 @@ def tied(found: pd.DataFrame, rules: Rules) -> Word:
     """The verdict on 'about as good as all of these'."""
     if found.empty:
         return "not tested"
-    if found["standing"].isin(["ahead", "behind"]).any():
+    if found["comparison"].isin(["ahead", "behind"]).any():
         return "does not hold"
     return "holds" if close(found, rules).all() else "undecided"
 

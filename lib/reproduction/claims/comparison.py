@@ -31,23 +31,23 @@ def against(differences: pd.DataFrame, rules: Rules, share: Share | None = None,
         family: comparisons adjusted for; those with enough replications by default.
 
     Returns:
-        Rows of :func:`macal.comparison.judge` with ``standing`` and ``needed`` (replications; NaN for more than 1,000);
-        none for columns below the minimum.
+        Rows of :func:`macal.comparison.judge` with ``comparison`` and ``needed`` (replications; NaN for more than
+        1,000); none for columns below the minimum.
     """
     counts = differences.count()
     differences = differences.loc[:, counts >= rules.minimum]
     if differences.empty:
-        return pd.DataFrame(columns=["replications", "standing"]).rename_axis("method")
+        return pd.DataFrame(columns=["replications", "comparison"]).rename_axis("method")
     family = family or differences.shape[1]
     spend = [share(str(name), int(counts[name])) if share else 1.0 for name in differences]
     found = judge(differences, rules.level, spend, family)
     clear, low = found["p"] < rules.level, found["low"] > -rules.alike
     words = np.select([clear & (found["log_ratio"] < 0), clear, low], WORDS[:3], WORDS[3])
     needed = [replications_needed(v.dropna(), rules.level / family, rules.power) for _, v in differences.items()]
-    return found.assign(standing=words, needed=pd.Series(needed, found.index, dtype=float))
+    return found.assign(comparison=words, needed=pd.Series(needed, found.index, dtype=float))
 
 
-def standing(
+def compare(
     table: pd.DataFrame,
     method: str,
     others: Sequence[str] = BASELINES,
@@ -61,7 +61,7 @@ def standing(
     return against(differences.reindex(columns=list(others)), rules, share, len(others))
 
 
-def standings(
+def compare_stretches(
     table: pd.DataFrame,
     ends: Sequence[int],
     method: str,
@@ -69,15 +69,15 @@ def standings(
     rules: Rules = RULES,
     share: Share | None = None,
 ) -> pd.DataFrame:
-    """:func:`standing` in each stretch; rows by the stretch's last number of labels and the method."""
+    """:func:`compare` in each stretch; rows by the stretch's last number of labels and the method."""
     parts = by_stretch(table, ends)
-    found = {end: standing(part, method, others, rules, share) for end, part in parts.items()}
+    found = {end: compare(part, method, others, rules, share) for end, part in parts.items()}
     return pd.concat(found, names=["up to"])
 
 
 def lowest(found: pd.DataFrame, family: int) -> Word:
     """The verdict on 'better than every one of a family', of which some may not have been run."""
-    words = list(found["standing"])
+    words = list(found["comparison"])
     if not words:
         return "not tested"
     if "behind" in words:
@@ -107,7 +107,7 @@ def number(row: pd.Series) -> str:
 
 def told(found: pd.DataFrame, rules: Rules) -> str:
     """Put a table of :func:`against` into words: who is where, with numbers, and what an open question would take."""
-    groups = {word: found[found["standing"] == word] for word in WORDS}
+    groups = {word: found[found["comparison"] == word] for word in WORDS}
     return "; ".join(
         f"{word}: {', '.join(f'{name} {number(row)}{_takes(row, rules)}' for name, row in rows.iterrows())}"
         for word, rows in groups.items()
@@ -116,7 +116,7 @@ def told(found: pd.DataFrame, rules: Rules) -> str:
 
 
 def _takes(row: pd.Series, rules: Rules) -> str:
-    if row["standing"] != "undecided":
+    if row["comparison"] != "undecided":
         return ""
     needed = "more than 1,000" if np.isnan(row["needed"]) else f"{row['needed']:.0f}"
     return f" ({needed} replications would give {rules.power:.0%} power)"
