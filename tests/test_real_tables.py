@@ -263,6 +263,19 @@ def test_the_table_is_the_unit():
         )
 
 
+def test_regret_and_the_share_of_trainings_that_are_of_use():
+    found = made([-0.3, -0.1, -0.2, 0.1, -0.4, 0.05], noise=0)
+    lost = claim.regret(claim.logs(found))
+    assert lost["alc-fixed"].tolist() == pytest.approx([0, 0, 0, 0.1, 0, 0.05])
+    assert lost["random"].tolist() == pytest.approx([0.5, 0.3, 0.4, 0.2, 0.6, 0.2])
+    rng = np.random.default_rng(0)
+    found["constant"] = found.pehe * np.where(rng.uniform(size=len(found)) < 0.3, 1.1, 0.9)
+    shares = claim.beaten(found)
+    own = found[(found.method == "alc-fixed") & (found.table == "hiv") & (found.surface == "wave")]
+    assert shares.loc["hiv", "wave"] == pytest.approx((own.pehe < own.constant).sum() / len(own))
+    assert [*shares.index] == [*study.PEOPLE] and [*shares] == [*surfaces.SURFACES]
+
+
 @pytest.mark.parametrize(
     ("gaps", "word", "default"),
     [

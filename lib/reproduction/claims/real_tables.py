@@ -76,6 +76,20 @@ def against(means: pd.DataFrame, baseline: str = "random") -> pd.DataFrame:
     return pd.DataFrame(found).T[["log_ratio", "low", "high"]].sort_values("log_ratio", kind="stable")
 
 
+def beaten(found: pd.DataFrame) -> pd.DataFrame:
+    """Share of a criterion's trainings whose error is below that of the best constant effect.
+
+    Args:
+        found: the recorded table.
+
+    Returns:
+        A row per table, a column per outcome function; of the default's labels.
+    """
+    own = found[found["method"] == ONE]
+    shares = (own["pehe"] < own["constant"]).groupby([own["table"], own["surface"]], sort=False).mean()
+    return shares.unstack().reindex(list(PEOPLE))
+
+
 def contrast(means: pd.DataFrame) -> pd.Series:
     """The one comparison that is tested: log ratio of the default to MACAL, by table.
 
