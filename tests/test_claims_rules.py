@@ -119,11 +119,19 @@ def test_the_plan_is_that_of_the_sweeps():
         (["not tested", "holds"], "holds"),
         (["undecided", "undecided"], "undecided"),
         (["not tested"], "not tested"),
+        (["not tested", "tested in part"], "tested in part"),
+        (["tested in part", "does not hold"], "does not hold"),
         ([], "not tested"),
     ],
 )
 def test_several_cases_together(words, verdict):
     assert together(words) == verdict
+
+
+def test_fewer_cases_than_the_claim_is_about_uphold_it_in_part():
+    assert together(["holds", "not tested"], 3) == together(["holds", "holds"], 3) == "holds in part"
+    assert together(["holds"] * 3, 3) == "holds"
+    assert together(["does not hold"], 3) == "does not hold" and together(["undecided"], 3) == "undecided"
 
 
 def frame(**columns):

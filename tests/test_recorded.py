@@ -9,7 +9,7 @@ from macal import campaigns
 from macal.comparison import shared
 from reproduction.claims import RULES, gain
 from reproduction.claims.comparison import compare
-from reproduction.claims.readings import CODE, EXACT, LEARNERS, WRITTEN, inner, load
+from reproduction.claims.readings import CODE, EXACT, LEARNERS, LEARNERS_EARLY, TURNING_POINT, WRITTEN, inner, load
 from reproduction.studies import tables
 
 RECORDED = [(reading, name) for reading in (WRITTEN, CODE, EXACT, *LEARNERS) for name in reading.tables]
@@ -84,3 +84,14 @@ def test_no_weight_loses_five_per_cent_on_ihdp(reading):
     table = inner(shared(reading.load("ihdp"), [*WRITTEN.weights]), "ihdp")
     logs = np.log(table.pivot_table("pehe", ["replication", "labelled"], "method")).mean()
     assert (logs - logs.min() < 0.05).all()
+
+
+@pytest.mark.parametrize(("first", "more"), [*zip(LEARNERS, LEARNERS_EARLY, strict=True)], ids="STX")
+def test_a_hundred_replications_go_on_where_twenty_ended(first, more):
+    few, many = (inner(reading.load("ihdp"), "ihdp") for reading in (first, more))
+    few = few[few.labelled <= TURNING_POINT]
+    assert sorted(many.labelled.unique()) == sorted(few.labelled.unique())  # a table without a start loses no size
+    assert (few.replication.nunique(), many.replication.nunique()) == (20, 100)
+    both = few.merge(many, on=["method", "replication", "labelled"], suffixes=("", "_more"))
+    assert len(both) == len(few[few.method != "macal-squared"])
+    np.testing.assert_allclose(both.pehe, both.pehe_more, rtol=1e-4)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Int
 
+from macal.compat import override
 from macal.hashing import mixed, of_rows, uniform
 from macal.posterior import Posterior, Prior
 from macal.search.gains import Gains
@@ -152,10 +153,11 @@ class Criterion(ABC):
 class Planned(Criterion):
     """A criterion that plans many batches in one go, and keeps what it computes; one batch is the first of a plan."""
 
+    @override
     @abstractmethod
     def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
-        """See :meth:`Criterion.plan`."""
+        ...
 
+    @override
     def select(self, state: PoolState, batch_size: int) -> Indices:
-        """See :meth:`Criterion.select`."""
         return next(self.plan(state, [batch_size]), np.empty(0, np.int64))

@@ -8,7 +8,7 @@ from macal.acquisition.base import Criterion
 from macal.acquisition.coverage import FCCM
 from macal.acquisition.design import ABC3, ALC, EpigMu, EpigTau, FixedALC
 from macal.acquisition.distances import QHTE, CoreSet, Macal, Symmetry
-from macal.acquisition.features import Badge, Bait, Lcmd
+from macal.acquisition.featured import Badge, Bait, Lcmd
 from macal.acquisition.random import Random, RandomBalanced, RandomShare
 from macal.acquisition.reference_criteria import RandomPairs, RandomRare
 from macal.acquisition.rolling import Rolling

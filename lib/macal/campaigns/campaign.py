@@ -116,14 +116,22 @@ def begin(
     return Campaign(problem, method, criterion, n_queries, batch_size, problem.seed if seed is None else seed)
 
 
-def schedule(problem: Problem, criterion: Any = acquisition.DEFAULT, **options: Any) -> pd.DataFrame:
+def schedule(
+    problem: Problem,
+    criterion: Any = acquisition.DEFAULT,
+    n_queries: int | None = None,
+    batch_size: int | None = None,
+    seed: int | None = None,
+) -> pd.DataFrame:
     """Plan a campaign before any outcome is known, in the caller's own names for the units.
 
     Args:
         problem: say of :func:`macal.datasets.from_table`, whose units go by the index of the table.
         criterion: a name of :func:`macal.acquisition.names`, or a criterion; one that needs no model. The default is
             that of :func:`macal.plan`.
-        options: ``n_queries``, ``batch_size``, ``seed``: see :func:`begin`.
+        n_queries: batches to plan; the problem's own number by default.
+        batch_size: labels per batch; the problem's own number by default.
+        seed: of the criterion's own draws; the problem's by default.
 
     Returns:
         One row per unit, in the order in which they are to be asked. The index names the unit; ``round`` is 0 for the
@@ -133,7 +141,7 @@ def schedule(problem: Problem, criterion: Any = acquisition.DEFAULT, **options: 
         UnknownName: no such criterion.
         ValueError: a criterion that needs a model, or a number out of range.
     """
-    campaign = begin(problem, criterion, **options)
+    campaign = begin(problem, criterion, None, n_queries, batch_size, seed)
     if campaign.criterion.needs:
         raise ValueError(
             f"{campaign.method!r} needs a model of the answers so far, so its plan cannot be made in advance;"

@@ -22,7 +22,7 @@ def check_needs(criterion: Criterion, model: Model) -> None:
         ValueError: names both, what is missing, and the models that would do.
     """
     if missing := [need for need in criterion.needs if need not in model.provides]:
-        enough = [name for name, known in models.MODELS.items() if {*criterion.needs} <= {*known.factory.provides}]
+        enough = [name for name, known in models.MODELS.items() if {*criterion.needs} <= {*known.provides}]
         raise ValueError(
             f"{type(criterion).__name__} needs the {' and '.join(missing)} of a fitted model, which"
             f" {type(model).__name__} does not provide; use the model {' or '.join(enough)}, or another criterion"
@@ -123,7 +123,9 @@ def run(
     model: Model | str = "exact-gp",
     every: int = 1,
     chooser: Model | str | None = None,
-    **options: Any,
+    n_queries: int | None = None,
+    batch_size: int | None = None,
+    seed: int | None = None,
 ) -> pd.DataFrame:
     """Run one campaign and return its history.
 
@@ -136,7 +138,9 @@ def run(
         chooser: name or model that the criterion goes by, where ``model`` only judges. By default it is ``model``
             itself, and for ALC and EPIG the joint process, as in the book's comparison of criteria: one process per arm
             starves an arm that it takes for noise. Hand over the model once more to let it choose.
-        options: ``n_queries``, ``batch_size``, ``seed``: see :func:`begin`.
+        n_queries: batches to acquire; the problem's own number by default.
+        batch_size: labels per batch; the problem's own number by default.
+        seed: of the criterion's own draws; the problem's by default.
 
     Returns:
         The columns of :func:`evaluate` preceded by ``dataset``, ``protocol``, ``replication``, ``method`` and ``step``;
@@ -147,7 +151,7 @@ def run(
         ValueError: an argument out of range, or no test set whose true effects are known.
     """
     method = criterion if isinstance(criterion, str) else type(criterion).__name__.lower()
-    table = run_all([problem], {method: criterion}, model, every, chooser=chooser, **options)
+    table = run_all([problem], {method: criterion}, model, every, None, chooser, n_queries, batch_size, seed)
     table.attrs["picks"] = table.attrs["picks"][0]
     return table
 
@@ -159,7 +163,9 @@ def run_all(
     every: int = 1,
     measures: Measures | None = None,
     chooser: Model | str | None = None,
-    **options: Any,
+    n_queries: int | None = None,
+    batch_size: int | None = None,
+    seed: int | None = None,
 ) -> pd.DataFrame:
     """Run every criterion on every problem, in lock-step, and return one table of all histories.
 
@@ -170,7 +176,9 @@ def run_all(
         every: see :func:`run`.
         measures: more columns: name -> function of (problem, labelled indices, fitted model).
         chooser: see :func:`run`.
-        options: see :func:`run`.
+        n_queries: see :func:`run`.
+        batch_size: see :func:`run`.
+        seed: see :func:`run`.
 
     Returns:
         See :func:`run`; ``.attrs["picks"]`` has one list of batches per campaign, problems outermost.
@@ -179,7 +187,7 @@ def run_all(
     model = models.as_model(model)
     chooser = None if chooser is None else models.as_model(chooser)
     problems = list(problems)
-    campaigns = [begin(p, c, name, **options) for p in problems for name, c in criteria.items()]
+    campaigns = [begin(p, c, name, n_queries, batch_size, seed) for p in problems for name, c in criteria.items()]
     for problem in problems:
         require_effects(problem)
     rows, kin = [], dict[tuple[bool, str], tuple[Model | None, list[Campaign]]]()

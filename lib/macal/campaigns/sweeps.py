@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 from tqdm import tqdm
 
 from macal import datasets
@@ -26,6 +25,7 @@ from macal.campaigns.records import Record
 from macal.campaigns.spec import Spec, read_spec
 from macal.storage import atomic
 from macal.storage.workers import each
+from macal.threads import use_torch_threads
 
 __all__ = ["Chunk", "Spec", "Unfinished", "ask", "chunks", "listing", "read_spec", "run_chunk", "sweep"]
 
@@ -132,7 +132,7 @@ def run_chunk(chunk: Chunk, store: Path) -> str:
 
 
 def _play(chunk: Chunk, store: Path) -> None:
-    torch.set_num_threads(chunk.spec.threads)
+    use_torch_threads(chunk.spec.threads)
     spec, model, start = chunk.spec, chunk.spec.build_model(), time.perf_counter()
     problems = {r: datasets.load(spec.dataset, r, spec.protocol) for r, _ in chunk.campaigns}
     campaigns = [loop.begin(problems[r], spec.criterion(m), m, n_queries=spec.n_queries) for r, m in chunk.campaigns]

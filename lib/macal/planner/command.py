@@ -16,7 +16,7 @@ from macal.planner.estimates import Findings
 from macal.planner.people import CLUSTER_RULES, Columns
 from macal.planner.planner import MEMORY, Planner
 from macal.planner.policy import DRAWS, PAY, Policy
-from macal.planner.report import document, overlap
+from macal.planner.report import document, drawings, overlap
 from macal.registry import UnknownName
 from macal.storage import atomic
 from macal.tables import frames
@@ -169,6 +169,7 @@ def plan(options: argparse.Namespace) -> None:
     _apart([options.output, options.campaign, options.report], [options.table])
     _holds_nothing(options)
     _not_there([options.output, options.campaign, options.report], options.replace)
+    _can_be_made(options)
     fields = [*Columns.__dataclass_fields__, *Policy.__dataclass_fields__]
     given = {k: v for k, v in vars(options).items() if k in fields and v is not None}
     given |= {k: dict(given[k]) for k in ("kinds", "parameters") if k in given}
@@ -281,6 +282,7 @@ def replan(options: argparse.Namespace) -> None:
     """Plan the rounds that are to come anew; say which demands have changed."""
     _apart([options.output, options.report], [options.campaign, options.table])
     _not_there([options.output, options.report], options.replace)
+    _can_be_made(options)
     given = {"budget": options.budget, "quotas": [] if options.no_quotas else options.quotas}
     before: dict[str, Any] = {}
 
@@ -303,6 +305,7 @@ def estimate(options: argparse.Namespace) -> None:
     """Write every estimated effect; print the average, the outlook, and what the rule says."""
     _apart([options.output, options.report], [options.campaign, options.table])
     _not_there([options.output, options.report], options.replace)
+    _can_be_made(options)
     planner = _loaded(options)
     given, several = {name: getattr(options, name) for name in ("width", "gain")}, len(planner.people.arms) > 2
     rule = StoppingRule(**given) if any(value is not None for value in given.values()) else None
@@ -355,6 +358,13 @@ def _holds_nothing(options: argparse.Namespace) -> None:
             f"{options.campaign} holds {n} answers, which a new plan would throw away; `macal replan` keeps them,"
             " --discard-answers throws them away"
         )
+
+
+def _can_be_made(options: argparse.Namespace) -> None:
+    """Name, before anything is planned or estimated, a package that the outputs need and that is not installed."""
+    frames.check_can_write(options.output)
+    if options.report:
+        drawings.check()
 
 
 def _not_there(paths: Sequence[Path | None], replace: bool) -> None:

@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +130,7 @@ def content_of(campaign: CampaignState) -> dict[str, Any]:
         "journal": [asdict(one) | {"name": name_of(one.name)} for one in campaign.journal],
         "sample": _sample_content(campaign.table) if campaign.is_sample else None,
         "audit": asdict(campaign.audit) if campaign.audit else None,
-        "made by": provenance.origin() | {p: metadata.version(p) for p in ("numpy", "pandas", "scipy", "torch")},
+        "made by": provenance.origin() | provenance.versions("numpy", "pandas", "scipy", "torch"),
     }
 
 

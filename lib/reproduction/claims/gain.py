@@ -14,7 +14,7 @@ from macal.comparison import gaps, shared
 from macal.datasets import ihdp
 from reproduction.claims import data, readings
 from reproduction.claims.absolute_errors import best_constants
-from reproduction.claims.comparison import against, number, scope, told
+from reproduction.claims.comparison import against, number, scope, told, values
 from reproduction.claims.estimators import CONTROLS
 from reproduction.claims.families import least_share
 from reproduction.claims.readings import CODE, EXACT, TURNING_POINT, WRITTEN, Reading, deciding
@@ -99,7 +99,13 @@ def judge_allocation(rules: Rules) -> Verdict:
         return Verdict("not tested", f"fewer than {rules.minimum} recorded replications on one of the two surfaces")
     words = {name: turned(rows) for name, rows in found.items()}
     shown = [f"{name}, {words[name]}, {scope(rows)}: {_swapped(rows)}" for name, rows in found.items()]
-    return Verdict(together(words.values()), "log ratios on IHDP, then exchanged. " + "; ".join(shown))
+    said = tuple(
+        row
+        for name, rows in found.items()
+        for surface in SURFACES
+        for row in values(rows.loc[surface], "part of MACAL's gain", dataset=surface, estimator=name)
+    )
+    return Verdict(together(words.values()), "log ratios on IHDP, then exchanged. " + "; ".join(shown), said)
 
 
 def _swapped(found: pd.DataFrame) -> str:
@@ -189,7 +195,12 @@ def judge_similarity(rules: Rules) -> Verdict:
         for (line, name), row in found.iterrows()
     )
     more = f". CMNIST against Random: {told(beside, rules)}" if len(beside) else ""
-    return Verdict(together(clear) if clear else "undecided", shown + more)
+    rows = tuple(
+        row
+        for line, name in found.index
+        for row in values(found.loc[[(line, name)]].droplevel(0), "weight 2.5 to 0", dataset=name, estimator=line)
+    )
+    return Verdict(together(clear) if clear else "undecided", shown + more, rows)
 
 
 SCALES = {"as it is": "ihdp_input-1", "times 10": "ihdp_input-10"}
@@ -227,4 +238,5 @@ def judge_escape(rules: Rules) -> Verdict:
         word = "does not hold"
     worse = {scale: table.groupby("method")["worse"].mean() for scale, table in tables.items()}
     shares = "; ".join(f"{k}: {', '.join(f'{m} {v:.0%}' for m, v in s.items())}" for k, s in worse.items())
-    return Verdict(word, f"MACAL against Random, {scope(found)}, {told(found, rules)}; worse than a constant, {shares}")
+    said = f"MACAL against Random, {scope(found)}, {told(found, rules)}; worse than a constant, {shares}"
+    return Verdict(word, said, values(found, "macal, the treatment scaled", dataset="ihdp", estimator=CODE.name))
