@@ -112,6 +112,7 @@ LEARNERS = S, T, X = "S-learner", "T-learner", "X-learner"
 DR, FOREST = "DR-learner", "causal forest"
 BENCH, CURVES, SHARES = "every criterion under every estimator", "place on the dial", "random labels at given shares"
 SETS, SETS_AS_CODE = "labelled sets", f"labelled sets, {AS_CODE}"
+ROUNDS = "rounds that learn"
 REPLICATIONS = "sizes and surfaces of the replications"
 CAMPAIGNS = "E4 E5 E6 E7 E8 E9 A1 B1"  # claims judged on every data set
 LABELS = "other estimators on the same labels"
@@ -287,6 +288,10 @@ _DECLARED = (
     *(
         Table(f"bench_{data}", data, f"every criterion under every estimator, {data}", "S1 S2 S3", BENCH, study="bench")
         for data in ("ihdp", SWAP, "ihdp-a", "toy", "acic", "ibm", "cmnist")
+    ),
+    *(
+        Table(f"rounds_{data}", data, f"rounds that learn from the answers, {data}", "L1", ROUNDS, study="rounds")
+        for data in ("toy", "ihdp", SWAP, "ihdp-a", "acic")
     ),
     Table(
         "weighted_ate", "population", "labels drawn with known chances: coverage, and labels saved", study="weighted"
