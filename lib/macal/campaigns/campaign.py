@@ -66,7 +66,7 @@ class Campaign:
         Raises:
             NotFitted: the chooser fails; ``place`` is 0.
         """
-        if not self.criterion.needs:
+        if not self.criterion.is_adaptive:
             return self.plan()
         while not self.over:
             (fitted,) = train(chooser, [(self.problem, self.labelled())])
@@ -75,13 +75,13 @@ class Campaign:
 
     def advance(self, fitted: Fitted, batches: int = 1) -> None:
         """Choose the next batch, or so many, by the model that was fitted to the labels so far."""
-        pool, needs = self.problem.pool, self.criterion.needs
+        pool, needs = self.problem.pool, {*self.criterion.needs, *self.criterion.wants}
         x = pool.x
         posterior = fitted.predict(x) if "posterior" in needs else None
         features = fitted.gradients(x, pool.t) if "features" in needs else None
-        prior = fitted.prior if "prior" in needs else None
+        process = {name: getattr(fitted, name) for name in ("prior", "evidence") if name in needs}
         rng = np.random.default_rng([self.seed, len(self.batches)])
-        state = PoolState(x.astype(np.float64), pool.t, self.labelled(), rng, posterior, features, prior=prior)
+        state = PoolState(x.astype(np.float64), pool.t, self.labelled(), rng, posterior, features, **process)
         self.batches += self.criterion.plan(state, [self.batch_size] * batches)
 
 

@@ -21,8 +21,9 @@ def check_needs(criterion: Criterion, model: Model) -> None:
     Raises:
         ValueError: names both, what is missing, and the models that would do.
     """
-    if missing := [need for need in criterion.needs if need not in model.provides]:
-        enough = [name for name, known in models.MODELS.items() if {*criterion.needs} <= {*known.provides}]
+    uses = (*criterion.needs, *criterion.wants)
+    if missing := [need for need in uses if need not in model.provides]:
+        enough = [name for name, known in models.MODELS.items() if {*uses} <= {*known.provides}]
         raise ValueError(
             f"{type(criterion).__name__} needs the {' and '.join(missing)} of a fitted model, which"
             f" {type(model).__name__} does not provide; use the model {' or '.join(enough)}, or another criterion"
@@ -69,7 +70,7 @@ def stages(
     """
     for campaign in campaigns:
         check_needs(campaign.criterion, chooser or model)
-    kinds = {bool(c.criterion.needs) and chooser is None for c in campaigns}
+    kinds = {c.criterion.is_adaptive and chooser is None for c in campaigns}
     if len(kinds) > 1:
         raise ValueError("label-free and model-based campaigns are played apart: one kind is planned, the other not")
     if kinds == {True}:
@@ -111,7 +112,7 @@ def _rows(
 
 def chooser_of(criterion: Criterion, model: Model, chooser: Model | None) -> Model | None:
     """The model that a criterion goes by where it is not the one that judges, else None; see :func:`run`."""
-    own = criterion.chooser if criterion.needs else None
+    own = criterion.chooser if criterion.is_adaptive else None
     if chooser is not None or own is None or isinstance(model, models.MODELS[own].factory):
         return chooser
     return models.get(own)
@@ -193,7 +194,7 @@ def run_all(
     rows, kin = [], dict[tuple[bool, str], tuple[Model | None, list[Campaign]]]()
     for campaign in campaigns:
         own = chooser_of(campaign.criterion, model, chooser)
-        key = bool(campaign.criterion.needs) and own is None, "" if own is chooser else str(campaign.criterion.chooser)
+        key = campaign.criterion.is_adaptive and own is None, "" if own is chooser else str(campaign.criterion.chooser)
         kin.setdefault(key, (own, []))[1].append(campaign)
     with tqdm(desc="trainings", unit="", disable=None) as bar:
         for own, alike in (kin[key] for key in sorted(kin)):  # those in lock-step last

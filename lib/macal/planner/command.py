@@ -9,13 +9,12 @@ from typing import Any
 
 import pandas as pd
 
-from macal import acquisition
 from macal.inference import StoppingRule
 from macal.planner import record
 from macal.planner.estimates import Findings
 from macal.planner.people import CLUSTER_RULES, Columns
 from macal.planner.planner import MEMORY, Planner
-from macal.planner.policy import DRAWS, PAY, Policy
+from macal.planner.policy import ADAPTIVE, DRAWS, PAY, Policy
 from macal.planner.report import document, drawings, overlap
 from macal.registry import UnknownName
 from macal.storage import atomic
@@ -156,7 +155,7 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     add("--batch-size", type=int, help="people asked per round (default: 10)")
     add("--batch-cost", type=float, help="money per round, in the place of a number of people")
     add("--pay", choices=PAY, help="for whoever is asked (default), or for answers alone")
-    add("--criterion", help=f"a label-free one (default: {acquisition.DEFAULT})")
+    add("--criterion", help=f"a label-free one, or the default, {ADAPTIVE}, which learns from the answers")
     add("--parameter", dest="parameters", type=_pair, action="append", help="of the criterion: alpha=1.0; repeatable")
     add("--seed", type=int, help="of whatever is drawn")
     add("--draw", choices=DRAWS, help="draw people with known chances, with their weights in the plan")
@@ -325,6 +324,8 @@ def _tell(found: Findings, which: str) -> None:
     told = {"the model": found.average} | ({"the weights": found.weighted} if found.weighted else {})
     for by, one in told.items():
         print(f"average effect{which} by {by}: {one.value:.4g}, 95% interval {one.low:.4g} to {one.high:.4g}")
+    if found.variation:
+        print(found.variation.told())
     print(found.outlook.to_string(float_format="{:,.6g}".format))
     if found.verdict:
         print(found.verdict)
@@ -385,6 +386,8 @@ def _tell_plan(planner: Planner, output: Path) -> None:
     rounds = planner.rounds()
     print(rounds.to_string(float_format="{:,.6g}".format))
     spent, budget = rounds["so far"].iloc[-1], planner.campaign.policy.budget
+    if planner.campaign.learned is not None:
+        print(" ".join(planner.campaign.learned.told(planner.people.arms)))
     print(f"{len(planner.planned)} people, {spent:,.10g} of {budget:,.10g}: {output}")
 
 
