@@ -78,4 +78,4 @@ __all__ = [
     "sweep",
     "sweeps",
 ]
-__version__ = "0.1.0"
+__version__ = "0.1.0.dev0"
