@@ -1,7 +1,6 @@
 """What is said of sources, versions and dates agrees wherever it is said."""
 
 import json
-import os
 import re
 import subprocess
 import tomllib
