@@ -1,6 +1,7 @@
 """What is said of sources, versions and dates agrees wherever it is said."""
 
 import json
+import os
 import re
 import subprocess
 import tomllib
@@ -29,13 +30,29 @@ def test_a_version_without_a_release_says_so():
 
 def test_citations_name_the_same_paper():
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["references"][0]
-    for file in ("book/references.bib", "book/cite.md", "paper.bib"):
-        if (ROOT / file).exists():
-            text = (ROOT / file).read_text(encoding="utf-8")
-            assert cited["title"] in text and "2411.11256" in text, file
-            assert all(f"{author['family-names']}, {author['given-names']}" in text for author in cited["authors"]), (
-                file
-            )
+    names = [f"{author['family-names']}, {author['given-names']}" for author in cited["authors"]]
+    for file in ("book/references.bib", "book/cite.md"):
+        text = (ROOT / file).read_text(encoding="utf-8")
+        assert cited["title"] in text and "2411.11256" in text, file
+        assert all(name in text for name in names), file
+
+
+def test_the_journal_s_paper_has_its_sections_and_cites_what_is_listed():
+    text = (ROOT / "paper.md").read_text(encoding="utf-8")
+    head, body = text.split("---\n")[1:]
+    bibliography = (ROOT / yaml.safe_load(head)["bibliography"]).read_text(encoding="utf-8")
+    assert re.findall(r"^# (.*)$", body, re.M) == [
+        "Summary",
+        "Statement of need",
+        "State of the field",
+        "Software design",
+        "Research impact statement",
+        "AI usage disclosure",
+        "Acknowledgements",
+        "References",
+    ]
+    assert {*re.findall(r"@(\w+)", body)} <= {*re.findall(r"^@\w+\{(\w+),", bibliography, re.M)}
+    assert 750 <= len(body.split()) <= 1750  # the journal's limits
 
 
 @pytest.fixture
@@ -44,12 +61,9 @@ def clone(tmp_path):
 
     def git(*arguments, day="2020-05-03"):
         names = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-        when = {
-            "GIT_COMMITTER_DATE": f"{day}T12:00:00Z",
-            "GIT_AUTHOR_DATE": f"{day}T12:00:00Z",
-            "PATH": "/usr/bin:/bin",
-        }
-        done = subprocess.run(["git", *names, *arguments], cwd=tmp_path, env=when, capture_output=True, text=True)
+        when = {f"GIT_{who}_DATE": f"{day}T12:00:00Z" for who in ("COMMITTER", "AUTHOR")}
+        command = ["git", *names, *arguments]
+        done = subprocess.run(command, cwd=tmp_path, env=os.environ | when, capture_output=True, text=True, check=True)
         return done.stdout.strip()
 
     git("init", "-q")
