@@ -26,7 +26,7 @@ class TestCampaigns:
     @each("start", [[], [0], [3, 8, 1]])
     def test_batches_are_new_distinct_and_of_the_right_size(self, name, batch_size, start):
         x, t = pool(0)
-        if batch_size < get(name).least:
+        if batch_size < get(name).min_batch_size:
             with pytest.raises(ValueError, match="batch_size must be at least 2, got 1; one at a time choose .*'qhte'"):
                 plan_batches(get(name), x, t, start, n_queries=50, batch_size=batch_size)
             return
@@ -126,8 +126,10 @@ def test_the_default_is_one_that_needs_no_model():
     x, t = pool(8)
     default = [batch.tolist() for batch in macal.plan(x, t, [0], 3, 5)]
     assert default == [batch.tolist() for batch in plan_batches(get(acquisition.DEFAULT), x, t, [0], 3, 5)]
-    planner = macal.Planner("t", 10)
-    assert not get(acquisition.DEFAULT).needs and planner.campaign.policy.criterion == acquisition.DEFAULT
+    assert not get(acquisition.DEFAULT).is_adaptive
+    learns = get(macal.Planner("t", 10).campaign.policy.criterion)
+    assert learns.wants and not learns.needs  # without answers it plans as the default does
+    assert [batch.tolist() for batch in plan_batches(learns, x, t, [0], 3, 5)] == default
 
 
 def test_macal_on_a_pool_worked_out_by_hand():

@@ -18,8 +18,8 @@ from macal.planner import feasible
 from macal.planner.demands import Quota, at_most, left_out, must_be_in, one_of_each, whole
 from macal.planner.feasible import Conflict
 from macal.planner.greedy import GreedyPlan
-from macal.planner.ledger import Ledger
-from macal.planner.numbers import Numbers
+from macal.planner.purchases import Purchases
+from macal.planner.stratum_counts import StratumCounts
 from macal.search import pairs
 from macal.search.rows import power_of_two
 
@@ -338,20 +338,20 @@ def test_numbers_of_strata_may_be_bought_where_people_may(n):
     for seed in range(n):
         demands, cost, known, strata, rng = strata_task(seed)
         try:
-            ledger = Ledger(demands, cost, known, np.full(len(cost), -1))
+            purchases = Purchases(demands, cost, known, np.full(len(cost), -1))
         except Conflict as conflict:
             with pytest.raises(Conflict) as ours:
-                Numbers(demands, cost, known, strata)
+                StratumCounts(demands, cost, known, strata)
             assert ours.value.names == conflict.names
             continue
-        numbers, met = Numbers(demands, cost, known, strata), met + 1
+        numbers, met = StratumCounts(demands, cost, known, strata), met + 1
         while numbers.open.any():
             k = int(rng.choice(np.flatnonzero(numbers.open)))
-            units = np.flatnonzero(ledger.open & (strata == k))[:1]
-            bought = len(ledger.buy(units)) if units.size else 0
+            units = np.flatnonzero(purchases.open & (strata == k))[:1]
+            bought = len(purchases.buy(units)) if units.size else 0
             assert numbers.buy(k) == bool(bought)
             sold_out += not bought
-        assert not ledger.open[strata >= 0].any()
+        assert not purchases.open[strata >= 0].any()
     assert met > n // 2 and sold_out > n
 
 

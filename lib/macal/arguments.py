@@ -1,12 +1,12 @@
 """What callers pass in, as arrays and counts that the rest can trust; every refusal names the argument and a remedy."""
 
+import sys
 from decimal import Decimal
 from numbers import Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 
 from macal.shapes import Arms, Covariates, Indices, Outcomes
 
@@ -20,7 +20,7 @@ def as_array(value: Any, name: str) -> np.ndarray:
         ValueError: a sparse matrix, a masked entry, integers that float64 cannot hold, or a column of a DataFrame that
             is not numeric.
     """
-    if isinstance(value, torch.Tensor):
+    if is_tensor(value):
         value = _from_tensor(value, name)
     elif isinstance(value, pd.DataFrame):
         value = _from_frame(value, name)
@@ -40,7 +40,14 @@ def as_array(value: Any, name: str) -> np.ndarray:
     return array
 
 
-def _from_tensor(value: torch.Tensor, name: str) -> torch.Tensor:
+def is_tensor(value: Any) -> bool:
+    """Whether a value is PyTorch's: whoever has made one has imported it."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def _from_tensor(value: Any, name: str) -> Any:
+    torch = sys.modules["torch"]
     if value.layout != torch.strided:
         raise ValueError(f"{name} must be dense, got a sparse tensor; use .to_dense()")
     value = value.detach().cpu()
@@ -98,14 +105,14 @@ def as_covariates(x: Any, name: str = "x") -> Covariates:
     return x
 
 
-def as_arms(t: Any, n: int, name: str = "t", several: bool = False) -> Arms:
+def as_arms(t: Any, n: int, name: str = "t", multi_arm: bool = False) -> Arms:
     """Return ``t`` as an (n,) integer array of 0 (control) and 1 (treated).
 
     Args:
         t: treatment, (n,).
         n: number of units.
         name: what the argument is called in an error.
-        several: whether there may be more arms than two: 2, 3 and so on, each compared with 0.
+        multi_arm: whether there may be more arms than two: 2, 3 and so on, each compared with 0.
 
     Raises:
         ValueError: another length than ``n``, or a value that is no number of an arm.
@@ -116,10 +123,10 @@ def as_arms(t: Any, n: int, name: str = "t", several: bool = False) -> Arms:
     if t.dtype.kind in "mM":
         raise ValueError(f"{name} must be binary (0 control, 1 treated), got times; recode the treatment")
     values = list(dict.fromkeys(t.tolist()))  # not sorted: they may be of several kinds
-    known = range(len(t)) if several else (0, 1)
+    known = range(len(t)) if multi_arm else (0, 1)
     odd = [v for v in values if not (isinstance(v, (Real, Decimal, np.bool_)) and v in known)]
     if odd:
-        more = ", or number several arms from 0, the reference," if several else ","
+        more = ", or number several arms from 0, the reference," if multi_arm else ","
         raise ValueError(f"{name} must be binary (0 control, 1 treated){more} got also {odd[:5]}; recode the treatment")
     return t.astype(np.int64)
 

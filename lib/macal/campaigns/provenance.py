@@ -8,10 +8,9 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import metadata
-from pathlib import Path
+from importlib.util import find_spec
+from pathlib import Path, PurePath
 from typing import Any
-
-import torch
 
 from macal.models import compiled
 
@@ -22,18 +21,32 @@ REDIRECTIONS = {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", 
 
 
 def fingerprint(package: Path = PACKAGE) -> str:
-    """SHA-256 of a package's Python files, names and contents."""
+    """SHA-256 of a package's Python files, names and contents; see :func:`digest`."""
+    return digest({path.relative_to(package): path.read_bytes() for path in package.rglob("*.py")})
+
+
+def digest(files: Mapping[PurePath, bytes]) -> str:
+    """SHA-256 of files, names and contents, in the order of their names' parts."""
     code = hashlib.sha256()
-    for path in sorted(package.rglob("*.py")):
-        code.update(path.relative_to(package).as_posix().encode() + path.read_bytes())
+    for path in sorted(files):
+        code.update(path.as_posix().encode() + files[path])
     return code.hexdigest()
 
 
-def _git(folder: Path, *arguments: str) -> str:
+def git_bytes(folder: Path, *arguments: str, given: bytes | None = None) -> bytes:
+    """Return what git prints in a folder, whatever a hook's environment says; ``given`` is its standard input.
+
+    Raises:
+        OSError: there is no git.
+        subprocess.SubprocessError: it fails, or does not answer within a minute.
+    """
     environment = {k: v for k, v in os.environ.items() if k not in REDIRECTIONS}
     command = ["git", "--no-optional-locks", "-C", str(folder), *arguments]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)
-    return done.stdout.strip()
+    return subprocess.run(command, env=environment, capture_output=True, check=True, timeout=60, input=given).stdout
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    return git_bytes(folder, *arguments).decode().strip()
 
 
 def checkout_state(package: Path = PACKAGE) -> dict[str, str | bool | None]:
@@ -77,7 +90,16 @@ def origin(package: Path = PACKAGE) -> dict[str, Any]:
 def device_of(model: object) -> str:
     """Name of the device that a model trains on: "cpu", or the name of the GPU."""
     place = str(getattr(model, "runs_on", "cpu"))
-    return torch.cuda.get_device_name(place) if place.startswith("cuda") else "cpu"
+    if not place.startswith("cuda"):
+        return "cpu"
+    import torch
+
+    return torch.cuda.get_device_name(place)
+
+
+def versions(*names: str) -> dict[str, str]:
+    """Versions of those of these packages that are installed."""
+    return {name: metadata.version(name) for name in names if find_spec(name) is not None}
 
 
 def manifest(
@@ -97,11 +119,10 @@ def manifest(
         earlier: origins of processes that began the campaign; those of other code than this one's are kept.
     """
     others = [dict(one) for one in earlier if one != origin()]
-    packages = {name: metadata.version(name) for name in ("numpy", "scipy", "torch", "gpytorch", "pandas")}
     return {
         **origin(),
         **({"earlier": others} if others else {}),
-        "packages": packages,
+        "packages": versions("numpy", "scipy", "torch", "gpytorch", "pandas"),
         "sources": dict(sources),
         "seconds": seconds,
         "device": device,

@@ -24,16 +24,15 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float
 from scipy.special import stdtrit
 
 from macal.arguments import arms_of, as_arms, as_covariates, as_outcomes
 from macal.inference.ridge import Ridge
+from macal.logistic import PerArmChance, arm_chances
 from macal.shapes import Arms, Covariates, Indices, Outcomes
 
 FOLDS = 5
 LEAST = 2 * FOLDS  # answers of each arm
-PerArmChance = Float[np.ndarray, "n arms"]
 TRIMMED = 0.02  # estimated chances of treatment are at least this far from 0 and 1
 
 
@@ -86,14 +85,12 @@ def crossed_propensity(
     Raises:
         ValueError: an arm has fewer units than there are folds.
     """
-    from sklearn.linear_model import LogisticRegression
-
     if (least := np.bincount(t, minlength=2).min()) < FOLDS:
         raise ValueError(f"each arm needs at least {FOLDS} units to estimate the chance of treatment, got {least}")
     z, chance = _standardised(x), np.empty((len(t), arms_of(t)))
     for rest, fold in _folds(t, seed):
         weight = None if weights is None else weights[rest] / weights.mean()
-        chance[fold] = LogisticRegression(max_iter=1000).fit(z[rest], t[rest], weight).predict_proba(z[fold])
+        chance[fold] = arm_chances(z[rest], t[rest], z[fold], weight)
     return chance.clip(TRIMMED, 1 - TRIMMED) if arms_of(t) > 2 else chance[:, 1].clip(TRIMMED, 1 - TRIMMED)
 
 
@@ -161,7 +158,7 @@ def average_effect(
     Raises:
         ValueError: arrays that do not fit together, chances out of range, or an arm with too few answers.
     """
-    x, t = as_covariates(x).astype(np.float64), as_arms(t, len(x), several=True)
+    x, t = as_covariates(x).astype(np.float64), as_arms(t, len(x), multi_arm=True)
     y, chances = as_outcomes(y, len(x), missing=True), as_outcomes(chances, len(x), "chances")
     if not ((chances > 0) & (chances <= 1 + 1e-9)).all():
         raise ValueError(

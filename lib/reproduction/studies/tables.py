@@ -112,6 +112,7 @@ LEARNERS = S, T, X = "S-learner", "T-learner", "X-learner"
 DR, FOREST = "DR-learner", "causal forest"
 BENCH, CURVES, SHARES = "every criterion under every estimator", "place on the dial", "random labels at given shares"
 SETS, SETS_AS_CODE = "labelled sets", f"labelled sets, {AS_CODE}"
+ROUNDS = "rounds that learn"
 REPLICATIONS = "sizes and surfaces of the replications"
 CAMPAIGNS = "E4 E5 E6 E7 E8 E9 A1 B1"  # claims judged on every data set
 LABELS = "other estimators on the same labels"
@@ -288,6 +289,10 @@ _DECLARED = (
         Table(f"bench_{data}", data, f"every criterion under every estimator, {data}", "S1 S2 S3", BENCH, study="bench")
         for data in ("ihdp", SWAP, "ihdp-a", "toy", "acic", "ibm", "cmnist")
     ),
+    *(
+        Table(f"rounds_{data}", data, f"rounds that learn from the answers, {data}", "L1", ROUNDS, study="rounds")
+        for data in ("toy", "ihdp", SWAP, "ihdp-a", "acic")
+    ),
     Table(
         "weighted_ate", "population", "labels drawn with known chances: coverage, and labels saved", study="weighted"
     ),
@@ -303,6 +308,7 @@ INTERIM = {  # a planned sweep may stand in a table of its own, until it is merg
     for name in table.parts[1:]
 }
 FILES = {  # CSV files, which are no records
+    "again": "trainings of early records run again under later code, by python -m reproduction again",
     "sample_plans": "what plans from a sample leave open, and their seconds, by benchmarks/sample.py",
     "paper_fig1": "Figure 1, read off the vector graphics that the authors published",
     "public_code_toy": "Figure 1 by the public code, five seeds",

@@ -115,6 +115,8 @@ class Report:
             " people cost differently, gain per cost decides; demands go first."
         )
         told += [page.text(words)]
+        if self.campaign.learned is not None:
+            told += [page.text(" ".join(self.campaign.learned.told(self.arms)))]
         if self.campaign.audit is not None:
             told += [page.text(" ".join(self.campaign.audit.told()))]
         if len(units):
