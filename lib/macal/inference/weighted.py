@@ -88,7 +88,7 @@ def crossed_propensity(
     if (least := np.bincount(t, minlength=2).min()) < FOLDS:
         raise ValueError(f"each arm needs at least {FOLDS} units to estimate the chance of treatment, got {least}")
     z, chance = _standardised(x), np.empty((len(t), arms_of(t)))
-    for rest, fold in _folds(t, seed):
+    for rest, fold in folds(t, seed):
         weight = None if weights is None else weights[rest] / weights.mean()
         chance[fold] = arm_chances(z[rest], t[rest], z[fold], weight)
     return chance.clip(TRIMMED, 1 - TRIMMED) if arms_of(t) > 2 else chance[:, 1].clip(TRIMMED, 1 - TRIMMED)
@@ -210,7 +210,7 @@ def _outcomes(x: Covariates, t: Arms, y: Outcomes, regressor: Regressor | None, 
         raise ValueError(f"each arm needs at least {LEAST} answers, got {got}")
     model = Ridge() if regressor is None else regressor
     z, m = _standardised(x), np.empty((len(t), arms))
-    for rest, fold in _folds(t + arms * asked, seed):
+    for rest, fold in folds(t + arms * asked, seed):
         for arm in range(arms):
             own = rest[asked[rest] & (t[rest] == arm)]
             m[fold, arm] = deepcopy(model).fit(z[own], y[own]).predict(z[fold])
@@ -222,7 +222,7 @@ def _standardised(x: Covariates) -> Covariates:
     return (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
 
 
-def _folds(group: Arms, seed: int) -> Iterator[tuple[Indices, Indices]]:
+def folds(group: Arms, seed: int) -> Iterator[tuple[Indices, Indices]]:
     """Rows to learn from and rows to score, each row scored once; groups are spread evenly over the folds."""
     order = np.random.default_rng(seed).permutation(len(group))
     order = order[np.argsort(group[order], kind="stable")]

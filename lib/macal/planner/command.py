@@ -324,6 +324,8 @@ def _tell(found: Findings, which: str) -> None:
     told = {"the model": found.average} | ({"the weights": found.weighted} if found.weighted else {})
     for by, one in told.items():
         print(f"average effect{which} by {by}: {one.value:.4g}, 95% interval {one.low:.4g} to {one.high:.4g}")
+    if found.variation:
+        print(found.variation.told())
     print(found.outlook.to_string(float_format="{:,.6g}".format))
     if found.verdict:
         print(found.verdict)

@@ -298,7 +298,10 @@ _DECLARED = (
     ),
     Table("weighted_quotas", "population", "the same under quotas and costs: coverage", study="quotas"),
     Table("enough_ihdp", "ihdp", "intervals, forecasts and stopping rules on IHDP", study="enough"),
+    Table("variation_ihdp", "ihdp", "whether effects are seen to differ, from answers", study="variation"),
+    Table("variation_ihdp-a", "ihdp-a", "the same where they are all equal", study="variation"),
     Table("bench_toy-starts", "toy", "the toy's rows, its processes fitted from several starts", study="bench"),
+    Table("bench_tables", "tables", "criteria on six real tables that nothing was tuned to", "S4", study="real_tables"),
     Table("tuning", "ihdp", "Table 2's search for hyperparameters", "H1", study="tuning"),
 )
 TABLES = {table.name: table for table in _DECLARED}

@@ -90,6 +90,7 @@ class Report:
             self._headed("What the answers say", f"{found.arm} against {self.arms[0]}" * (len(self.arms) > 2)),
             page.table(average, f"Average effect and its 95 % interval, {found.outlook.answers['now']:,} answers."),
             page.figures(figure),
+            *([page.text(_sentence(found.variation.told()))] if found.variation else []),
             page.table(ahead, _OUTLOOK),
             page.text(f"{_sentence(found.verdict)} {_CAVEAT}".strip()),
         ]
