@@ -84,6 +84,7 @@ def test_dates_of_recorded_tables_are_those_of_their_commits(clone):
     root, (first, last), write = clone
     write("a", {"commit": last}, {})
     write("b", {"commit": first}, {"commit": "0" * 40})
+    (root / "results" / "claims.json").write_text("{}", encoding="utf-8")  # no table
     assert site.computed(root) == "3 May 2020 to 5 May 2020"
 
 

@@ -147,7 +147,7 @@ def computed(root: Path = ROOT) -> str:
     manifests = [
         record["manifest"]
         for file in (root / "results").glob("*.json")
-        for record in json.loads(file.read_text(encoding="utf-8"))["records"]
+        for record in json.loads(file.read_text(encoding="utf-8")).get("records", ())
     ]
     dates = set()
     for commit in {manifest["commit"] for manifest in manifests if manifest.get("commit")}:
