@@ -556,3 +556,10 @@ def test_readme_shows_the_front_page_s_figure():
     front = nbformat.read(book.ROOT / "notebooks/index.ipynb", 4)
     [path], [drawn] = book.PICTURES.values(), book.pictures(front).values()
     assert (book.ROOT / path).read_bytes() == drawn and f"]({path})" in (book.ROOT / "README.md").read_text()
+
+
+def test_readme_is_a_screen_of_lines_that_are_wrapped_alike():
+    text = (book.ROOT / "README.md").read_text(encoding="utf-8")
+    prose = [line for line in re.sub(r"```.*?```", "", text, flags=re.S).splitlines() if line[:1] not in "|!#"]
+    assert max(map(len, prose)) <= 100 and len(text.split()) <= 500
+    assert text.count("make book") and text.count("macal ") >= 6  # the commands

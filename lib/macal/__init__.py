@@ -84,7 +84,7 @@ __all__ = [
     "sweep",
     "sweeps",
 ]
-__version__ = "0.1.0"
+__version__ = "0.1.0.dev0"
 
 _HOMES = {
     "acquisition": ("get", "names", "plan"),

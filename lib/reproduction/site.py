@@ -1,10 +1,12 @@
 """What the rendered site needs: a Sphinx extension that repairs its scripts, drops unused ones, and asks no host."""
 
 import importlib.metadata
+import json
 import re
 import shutil
 import subprocess
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,11 @@ from reproduction.book import ROOT
 
 MATHJAX = "tex-svg-full.js"
 LEDGER = "notebooks/ledger"
+INDEX = "book/paper_index"
 FILES = "_static/data"  # recorded tables, as readers get them
 READ = {".parquet": "read_parquet", ".csv": "read_csv"}  # functions of pandas
 CLAIM = re.compile(r"(?:^|(?<=[Cc]laim )|(?<=Verdict ))([A-Z][1-9][a-d]?)(?=[,:)])")  # where a page judges it
+KEY = re.compile(r"\b([A-Z][1-9][a-d]?)\b")  # where the index of the paper names it
 HOST = re.compile(r"(?:https://(?:[^@/]+@)?|(?:ssh://)?git@)(github|gitlab)\.com[:/]([\w.-]+/[\w.-]+?)(?:\.git)?/?\s*")
 INDEX_NAME = re.compile(r'(?<=<th class="index_name )(level\d" *>)([^<]*)(?=</th>)')  # of a table made by pandas
 # the theme loads all icons twice, as fonts and as a script, of the fonts uses one, and calls a list what has no items
@@ -43,6 +47,7 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("build-finished", _drop_unused)
     app.connect("build-finished", _write_results)
     app.add_role("recorded", _recorded)
+    app.add_role("computed", _computed)
     app.setup_extension("sphinx.ext.autodoc")
     app.connect("autodoc-process-docstring", _as_written, priority=100)  # before napoleon reads the sections
     return {"parallel_read_safe": True, "parallel_write_safe": True}
@@ -95,13 +100,14 @@ def _describe_again(doctree: nodes.document, described: dict[str, str]) -> None:
 
 
 def _link_claims(app: Any, doctree: nodes.document, page: str) -> None:
-    """Let the name of a claim, on the page that judges it, lead to its row of the ledger."""
+    """Let the name of a claim, on the page that judges it and in the paper's index, lead to its row of the ledger."""
     if page == LEDGER:
         return
+    named = KEY if page == INDEX else CLAIM
     row = f"{app.builder.get_relative_uri(page, LEDGER)}#claim-"
     for text in list(doctree.findall(nodes.Text)):
         if isinstance(text.parent, nodes.paragraph):
-            parts = [nodes.Text(part) for part in CLAIM.split(text)]  # every second one is a claim
+            parts = [nodes.Text(part) for part in named.split(text)]  # every second one is a claim
             parts[1::2] = [nodes.reference("", key, internal=True, refuri=row + key) for key in parts[1::2]]
             text.parent.replace(text, parts)
 
@@ -127,6 +133,38 @@ def _recorded(
             file = nodes.reference("", "", file, internal=True, refuri=f"../{FILES}/{place.stem}.csv", classes=["data"])
         said += [file, nodes.Text(", ")]
     return [*said[:-1], nodes.Text(".")], []
+
+
+def computed(root: Path = ROOT) -> str:
+    """Say when recorded tables were computed: the dates of the first and the last commit that their records name.
+
+    Args:
+        root: The project's folder, a clone with its history.
+
+    Returns:
+        "22 November 2026 to 23 November 2026", or "dates that this copy does not tell, as it has no history".
+    """
+    manifests = [
+        record["manifest"]
+        for file in (root / "results").glob("*.json")
+        for record in json.loads(file.read_text(encoding="utf-8")).get("records", ())
+    ]
+    dates = set()
+    for commit in {manifest["commit"] for manifest in manifests if manifest.get("commit")}:
+        command = ["git", "-C", str(root), "show", "-s", "--format=%cs", commit]
+        told = subprocess.run(command, capture_output=True, text=True, check=False)
+        dates |= {told.stdout.strip()} if told.returncode == 0 else set()
+    if not dates:
+        return "dates that this copy does not tell, as it has no history"
+    first, last = (date.fromisoformat(day) for day in (min(dates), max(dates)))
+    return f"{first.day} {first:%B %Y} to {last.day} {last:%B %Y}"
+
+
+def _computed(
+    role: str, raw: str, text: str, line: int, inliner: Inliner, options: object = None, content: Sequence[str] = ()
+) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+    """What *Cite* says of recorded tables: {computed}`dates`."""
+    return [nodes.Text(computed())], []
 
 
 def _name_rows(app: Any, doctree: nodes.document) -> None:
