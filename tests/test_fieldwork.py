@@ -12,6 +12,7 @@ from macal.__main__ import main
 from macal.planner import Conflict, Planner, record
 from macal.planner.report.protocol import protocol
 from macal.storage import atomic
+from macal.tables import encoding
 
 PEOPLE = make_people()
 
@@ -291,3 +292,34 @@ def test_a_campaign_without_a_field_is_damaged(folder, capsys):
         (folder / "d.json").write_bytes(record.packed(content))
         assert run("replan", "d.json", "people.csv", "-o", "x.csv") == 1
         assert "lacks a field" in told(capsys)[-1]
+
+
+def test_one_value_does_not_decide_the_scale_of_its_column():
+    """An outlier, or a code that a tenth of people have, leaves the others most of their distances."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        n = int(rng.integers(30, 200))
+        kinds = [rng.normal(size=n), rng.integers(11, 23, n), rng.lognormal(size=n), rng.integers(0, 2, n)]
+        values = kinds[rng.integers(4)].astype(float)
+        everybody = np.arange(n)
+        plain = encoding.standardised(values, everybody)
+        if encoding.limits(values) == (values.min(), values.max()):
+            assert np.array_equal(encoding.winsorised(values, everybody), plain)
+        for bad in (everybody[:1], everybody[: n // 10]):
+            wrong, rest = values.copy(), everybody[len(bad) :]
+            wrong[bad] = rng.choice([-9999.0, 1e6, 1e300])
+            found = encoding.winsorised(wrong, everybody)
+            assert found[rest].std() > 0.6 * encoding.winsorised(values, everybody)[rest].std()
+            assert encoding.far_off(wrong)[bad].all() and np.ptp(found) < 20
+
+
+def test_values_that_lie_far_off_are_named_with_their_people(folder, capsys):
+    people = PEOPLE.copy()
+    people.loc[[3, 5], "income"] = -1e9
+    people.to_csv("people.csv", index=False)
+    assert plan("--report", "r.html") == 0
+    said = f"column 'income': -1000000000 of {people.person[3]} and {people.person[5]} lies far from everybody else"
+    assert said in " ".join(told(capsys)) and "-1000000000 of" in (folder / "r.html").read_text()
+    PEOPLE.to_csv("people.csv", index=False)
+    assert plan("--replace") == 0
+    assert "lies far" not in " ".join(told(capsys))

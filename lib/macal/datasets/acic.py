@@ -15,7 +15,7 @@ import pandas as pd
 
 from macal.datasets import files
 from macal.problem import Problem, Split
-from macal.tables.encoding import encoded, numbers
+from macal.tables.encoding import encoded, numbers, standardised
 
 START, BATCH, QUERIES = 20, 20, 25  # ours
 RESPONSES = 10
@@ -86,7 +86,7 @@ def load(seed: int, protocol: str) -> Problem:
     rest, test = train_test_split(np.arange(len(units)), test_size=0.25, random_state=seed)
     pool, valid = train_test_split(rest, test_size=0.25, random_state=seed)
     columns = {name: numbers(units[name], name) for name in units if name.startswith("x_")}
-    x = encoded(columns, pool).astype(np.float32)
+    x = encoded(columns, pool, standardised).astype(np.float32)
     t, y0, y1, mu0, mu1 = (units[name].to_numpy() for name in ("z", "y0", "y1", "mu0", "mu1"))
     splits = [Split(x, t, np.where(t == 1, y1, y0), mu0, mu1)[rows] for rows in (pool, test, valid)]
     start = np.random.default_rng(seed).choice(pool.size, START, replace=False)
