@@ -355,8 +355,8 @@ def _parameters(rng, name, chance=0.5):
 
 def _arms(rng, name):
     """Two arms, or more where the criterion allows it; now and then more than it allows, or one."""
-    several = macal.acquisition.CRITERIA[name].factory.several
-    if rng.random() < (0.4 if several else 0.06):
+    multi_arm = macal.acquisition.CRITERIA[name].factory.multi_arm
+    if rng.random() < (0.4 if multi_arm else 0.06):
         return one_of(rng, 3, 4)
     return 1 if rng.random() < 0.03 else 2
 
@@ -379,8 +379,8 @@ def _array_case(rng, name, n):
 
 
 def _schedule_case(rng, name, n):
-    several = macal.acquisition.CRITERIA[name].factory.several
-    arms = one_of(rng, 2, 3) if several else 2
+    multi_arm = macal.acquisition.CRITERIA[name].factory.multi_arm
+    arms = one_of(rng, 2, 3) if multi_arm else 2
     named = arms == 3 or rng.random() < 0.3
     problem = {"covariates": COVARIATES[: one_of(rng, 2, 3)], "treatment": "treatment" if named else "arm"}
     problem |= {"reference": "none"} if named else {}
@@ -405,8 +405,8 @@ def _dear_case(rng, name, seed):
 
 
 def _planner_case(rng, name, n):
-    several = macal.acquisition.CRITERIA[name].factory.several
-    arms, kind = 3 if several and rng.random() < 0.4 else 2, one_of(rng, "coarse", "fine")
+    multi_arm = macal.acquisition.CRITERIA[name].factory.multi_arm
+    arms, kind = 3 if multi_arm and rng.random() < 0.4 else 2, one_of(rng, "coarse", "fine")
     named = arms == 3 or rng.random() < 0.3
     cost, mean = one_of(rng, ("fee", 3.0), ("fee", 3.0), ("fee", 3.0), (7.0, 7.0), (1.0, 1.0))
     mean *= 5 if cost == "fee" and kind == "fine" else 1

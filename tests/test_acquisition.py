@@ -26,7 +26,7 @@ class TestCampaigns:
     @each("start", [[], [0], [3, 8, 1]])
     def test_batches_are_new_distinct_and_of_the_right_size(self, name, batch_size, start):
         x, t = pool(0)
-        if batch_size < get(name).least:
+        if batch_size < get(name).min_batch_size:
             with pytest.raises(ValueError, match="batch_size must be at least 2, got 1; one at a time choose .*'qhte'"):
                 plan_batches(get(name), x, t, start, n_queries=50, batch_size=batch_size)
             return

@@ -262,7 +262,7 @@ def test_the_locally_rare_arm_is_drawn_by_its_inverse_propensity(n):
 def test_a_plan_of_the_rare_arm_estimates_the_propensity_once(monkeypatch):
     calls = []
     estimate = lambda x, t: calls.append(0) or np.full(len(t), 0.5)  # noqa: E731
-    monkeypatch.setattr("macal.acquisition.controls.logistic_propensity", estimate)
+    monkeypatch.setattr("macal.acquisition.reference_criteria.logistic_propensity", estimate)
     state = replace(a_state(), propensity=None)
     assert len(list(macal.get("random-rare").plan(state, [5] * 4))) == 4 and len(calls) == 1
 

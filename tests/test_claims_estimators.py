@@ -64,7 +64,7 @@ def test_few_replications_decide_nothing(tables):
 def test_later_sizes_do_not_count(tables):
     tables({"ihdp_gp": -0.3})
     found = estimators.cells((readings.EXACT,), estimators.OTHERS, RULES)["exact GP per arm", "ihdp"].loc["random"]
-    assert abs(found.log_ratio + 0.3) < 0.05 and found.replications == 8 and found.standing == "ahead"
+    assert abs(found.log_ratio + 0.3) < 0.05 and found.replications == 8 and found.comparison == "ahead"
 
 
 def test_every_data_set_counts(tables):

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from reproduction.claims import gain, readings
+from reproduction.claims.comparison import against
 from reproduction.claims.rules import RULES
-from reproduction.claims.standing import against
 
 SIZES = (10, 60, 100, 140)
 
@@ -93,7 +93,7 @@ def test_clear_signs_of_both_kinds_hold_in_part(recorded, monkeypatch):
     recorded(both | {"ihdp_gp": noisy})  # one that is not clear does not count
     assert gain.judge_similarity(RULES).verdict == "holds"
     recorded(both)
-    assert gain.similarities(RULES).loc[("exact GP per arm", "ibm"), "standing"] == "behind"
+    assert gain.similarities(RULES).loc[("exact GP per arm", "ibm"), "comparison"] == "behind"
     monkeypatch.setattr(gain, "predicted_share", {"ihdp": 0.4}.get)
     assert gain.judge_similarity(RULES).verdict == "does not hold"  # IBM's prediction is not recorded
     recorded({})
@@ -129,7 +129,7 @@ def test_controls_stand_beside_macal(recorded):
     logs = {"random": 0.0, "random-balanced": 0.0, "macal": -0.3}
     recorded({"cmnist_gp": table(logs), "cmnist_controls": table({gain.RARE: -0.2, gain.PAIRS: 0.1}, seed=1)})
     found = gain.controls(RULES)
-    assert found["standing"].to_dict() == {
+    assert found["comparison"].to_dict() == {
         "random-balanced": "no lead",
         gain.RARE: "ahead",
         gain.PAIRS: "behind",

@@ -10,7 +10,7 @@ from scipy import stats
 
 from macal import results
 from reproduction import claims
-from reproduction.claims import readings, standing
+from reproduction.claims import comparison, readings
 from reproduction.claims.readings import CODE, WRITTEN
 from reproduction.claims.rules import RULES, Rules
 from reproduction.claims.verdict import together
@@ -119,6 +119,8 @@ def test_the_plan_is_that_of_the_sweeps():
         (["not tested", "holds"], "holds"),
         (["undecided", "undecided"], "undecided"),
         (["not tested"], "not tested"),
+        (["not tested", "tested in part"], "tested in part"),
+        (["tested in part", "does not hold"], "does not hold"),
         ([], "not tested"),
     ],
 )
@@ -126,16 +128,22 @@ def test_several_cases_together(words, verdict):
     assert together(words) == verdict
 
 
+def test_fewer_cases_than_the_claim_is_about_uphold_it_in_part():
+    assert together(["holds", "not tested"], 3) == together(["holds", "holds"], 3) == "holds in part"
+    assert together(["holds"] * 3, 3) == "holds"
+    assert together(["does not hold"], 3) == "does not hold" and together(["undecided"], 3) == "undecided"
+
+
 def frame(**columns):
     return pd.DataFrame({name: pd.Series(values) for name, values in columns.items()})
 
 
-def test_standing_by_hand():
+def test_comparison_by_hand():
     rng = np.random.default_rng(0)
     noise = rng.normal(0, 0.01, 10)
     noise -= noise.mean()
-    found = standing.against(frame(a=noise - 0.2, b=noise + 0.2, c=noise, d=30 * noise, e=noise[:2]), RULES)
-    assert found.standing.to_dict() == {"a": "ahead", "b": "behind", "c": "no lead", "d": "undecided"}
+    found = comparison.against(frame(a=noise - 0.2, b=noise + 0.2, c=noise, d=30 * noise, e=noise[:2]), RULES)
+    assert found.comparison.to_dict() == {"a": "ahead", "b": "behind", "c": "no lead", "d": "undecided"}
     low = stats.ttest_1samp(noise - 0.2, 0).confidence_interval(1 - 0.05 / 4).low
     assert found.low["a"] == pytest.approx(low) and np.isnan(found.needed["d"])
 
@@ -143,23 +151,23 @@ def test_standing_by_hand():
 def test_no_lead_is_as_strict_as_a_lead():
     values = np.random.default_rng(1).normal(0.0, 0.1, 10)
     values -= values.mean()
-    words = [standing.against(frame(a=values), RULES, family=k).standing["a"] for k in (1, 100)]
+    words = [comparison.against(frame(a=values), RULES, family=k).comparison["a"] for k in (1, 100)]
     assert words == ["no lead", "undecided"]
 
 
 def test_an_early_look_is_stricter():
     values = [-0.1, -0.3, -0.2, -0.35, -0.05, -0.2]
-    late, early = (standing.against(frame(a=values), RULES, lambda m, n, s=s: s).loc["a"] for s in (1.0, 0.1))
-    assert late.standing == "ahead" and early.standing == "undecided"
+    late, early = (comparison.against(frame(a=values), RULES, lambda m, n, s=s: s).loc["a"] for s in (1.0, 0.1))
+    assert late.comparison == "ahead" and early.comparison == "undecided"
     assert early.p == pytest.approx(10 * late.p) and early.low < late.low
 
 
 def test_an_open_question_says_what_it_would_take():
     values = np.array([-0.5, -0.4, 0.2, -0.1, 0.1, -0.3, 0.2, -0.2])
-    found = standing.against(frame(qhte=values), RULES)
-    assert f"({found.needed['qhte']:.0f} replications would give 80% power)" in standing.told(found, RULES)
-    assert "median" not in standing.told(found, RULES)
-    nine = standing.told(standing.against(frame(qhte=[*values, -0.1]), RULES), RULES)
+    found = comparison.against(frame(qhte=values), RULES)
+    assert f"({found.needed['qhte']:.0f} replications would give 80% power)" in comparison.told(found, RULES)
+    assert "median" not in comparison.told(found, RULES)
+    nine = comparison.told(comparison.against(frame(qhte=[*values, -0.1]), RULES), RULES)
     assert "median" in nine and "by sign flips" in nine
-    none = standing.against(frame(qhte=values - values.mean()), RULES)
-    assert "(more than 1,000 replications would give 80% power)" in standing.told(none, RULES)
+    none = comparison.against(frame(qhte=values - values.mean()), RULES)
+    assert "(more than 1,000 replications would give 80% power)" in comparison.told(none, RULES)

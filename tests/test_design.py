@@ -35,7 +35,7 @@ WORTH = {  # of a label of variance v, whose covariance with the two surfaces at
 }
 
 
-def posterior(x, t, labelled, prior):
+def dense_posterior(x, t, labelled, prior):
     """Covariance of both surfaces at all units given the labels, (2n, 2n): dense, and written down anew."""
     n = len(x)
     surface, lengths = np.repeat([0, 1], n), np.repeat(prior.lengthscale, n)
@@ -50,7 +50,7 @@ def posterior(x, t, labelled, prior):
 
 def brute(name, x, t, labelled, prior, units):
     """What the label of each unit is worth, mean over all units as targets."""
-    n, k = len(x), posterior(x, t, np.array(labelled, np.int64), prior)
+    n, k = len(x), dense_posterior(x, t, np.array(labelled, np.int64), prior)
     own = units + n * t[units]
     pairs = [np.array([z, z + n]) for z in range(n)]
     return np.array(
@@ -84,15 +84,15 @@ def test_each_pick_is_the_one_of_brute_force(unchecked, name, times, n):
 @each("seed", range(12))
 def test_gains_are_those_of_brute_force_also_after_a_pick(name, seed):
     state, criterion = a_problem(seed), macal.get(name)
-    knowledge = criterion.knowledge(state)
+    posterior = criterion.posterior(state)
     first = int(criterion.select(state, 1)[0])
-    knowledge.label(first)
+    posterior.label(first)
     done = [*state.labelled.tolist(), first]
     for arm in (0, 1):
-        units = knowledge.units[arm][knowledge.free[arm]]
+        units = posterior.units[arm][posterior.free[arm]]
         expected = brute(name, state.x, state.t, done, state.prior, units)
         # 1e-12 of a surface's variance is added to each label's noise
-        assert criterion.gain(knowledge, arm)[knowledge.free[arm]] == pytest.approx(expected, rel=1e-8, abs=1e-10)
+        assert criterion.gain(posterior, arm)[posterior.free[arm]] == pytest.approx(expected, rel=1e-8, abs=1e-10)
 
 
 def test_targets_are_a_fixed_draw_from_the_pool():
@@ -100,7 +100,7 @@ def test_targets_are_a_fixed_draw_from_the_pool():
     x, t = rng.normal(size=(40, 2)), rng.integers(0, 2, 40)
     state = PoolState(x, t, np.arange(5), prior=Prior((1, 1), (1, 1), (0.1, 0.1)))
     some = macal.get("alc", targets=7)
-    assert some.knowledge(state).target[0, 0].shape == (7,)
+    assert some.posterior(state).target[0, 0].shape == (7,)
     assert np.array_equal(some.select(state, 5), some.select(state, 5))
     assert not np.array_equal(some.select(state, 5), macal.get("alc").select(state, 5))
 
@@ -115,10 +115,10 @@ def test_correlated_surfaces_make_a_label_of_one_arm_tell_of_the_other():
     x = np.linspace(-1, 1, 9)[:, None]
     t = np.array([0, 1, 0, 1, 0, 1, 0, 1, 0])
     state = PoolState(x, t, np.array([0, 1]), prior=Prior((1, 1), (0.5, 0.5), (0.1, 0.1), 0.9))
-    knowledge = macal.get("alc").knowledge(state)
-    before = knowledge.target[1, 1].copy()
-    knowledge.label(4)  # a control
-    assert (knowledge.target[1, 1] < before).all()
+    posterior = macal.get("alc").posterior(state)
+    before = posterior.target[1, 1].copy()
+    posterior.label(4)  # a control
+    assert (posterior.target[1, 1] < before).all()
 
 
 @dataclass(frozen=True)
@@ -143,10 +143,10 @@ def test_scores_of_abc3(name):
         for arm in (0, 1):  # their table has every unit under both arms
             t = np.full(len(x), arm)
             t[labelled] = given
-            knowledge = criterion.knowledge(PoolState(x.astype(float), t, np.array(labelled)))
-            ours = criterion.gain(knowledge, arm)
+            posterior = criterion.posterior(PoolState(x.astype(float), t, np.array(labelled)))
+            ours = criterion.gain(posterior, arm)
             # their noise is rounded to single precision
-            assert ours == pytest.approx(scores[k, arm][knowledge.units[arm]], rel=4e-8)
+            assert ours == pytest.approx(scores[k, arm][posterior.units[arm]], rel=4e-8)
         labelled.append(pick)
         given.append(of)
 

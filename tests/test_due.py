@@ -218,7 +218,7 @@ def first_epoch(jobs):
     return {j.seed: {k: v[i] for k, v in batch.network.per_model().items()} for i, j in enumerate(jobs)}
 
 
-def test_company_changes_a_model_by_rounding_only():
+def test_batch_neighbours_change_a_model_by_rounding_only():
     a, b, c = job(1, 12), job(2, 30), job(3, 7)
     alone, pair, three = first_epoch([b]), first_epoch([b, a]), first_epoch([c, a, b])
     for name, tensor in alone[2].items():
@@ -248,7 +248,7 @@ def test_streaming_through_few_slots_changes_rounding_only(threads):
 
 
 @pytest.mark.exhaustive
-def test_company_shifts_no_statistic_of_whole_trainings():
+def test_batch_neighbours_shift_no_statistic_of_whole_trainings():
     jobs, late = tasks([15 + k % 7 for k in range(10)]), dataclasses.replace(LATE, epochs=12)
 
     def errors(tasks, slots):

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reproduction import claims
+from reproduction.claims.verdict import WORDS
 from reproduction.theory import identification as idn
 
 seeds = st.integers(0, 2**32 - 1)
@@ -58,5 +59,6 @@ def test_the_verdict_follows_its_numbers(monkeypatch):
 def test_the_ledger_has_every_claim_once():
     table = claims.verdicts()
     assert table.index.is_unique and len(table) == 36
-    assert set(table.verdict) <= {"holds", "holds in part", "does not hold", "undecided", "not tested"}
+    assert set(table.verdict) <= {*WORDS}
+    assert set(table.verdict_code) <= {*WORDS, ""} and (table.scale_code != "").sum() == 10
     assert table.notna().all(axis=None) and (table.evidence != "").all()

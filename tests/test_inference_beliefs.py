@@ -5,7 +5,7 @@ import pytest
 
 import macal
 from macal import models
-from macal.inference import EffectBelief, Spread, StoppingRule, beliefs, gain_of, spread
+from macal.inference import EffectBelief, PosteriorSd, StoppingRule, beliefs, gain_of, posterior_sd
 from macal.posterior import Prior
 
 MODELS = {"exact": models.get("exact-gp", optimiser="lbfgs"), "joint": models.get("joint-gp")}
@@ -32,7 +32,7 @@ def test_spreads_are_those_of_dense_algebra(prior, monkeypatch):
     rng = np.random.default_rng(0)
     x, t = rng.normal(size=(30, 2)), rng.integers(0, 2, 30)
     for labelled in (np.arange(12), np.flatnonzero(t == 1)[:3]):
-        whole, found = dense(prior, x, t, labelled), spread(prior, x, t, labelled)
+        whole, found = dense(prior, x, t, labelled), posterior_sd(prior, x, t, labelled)
         np.testing.assert_allclose(found.effects**2, whole.diagonal(), rtol=1e-8)
         assert found.average**2 == pytest.approx(whole.mean(), rel=1e-8)
 
@@ -42,7 +42,7 @@ def test_a_belief_is_the_fitted_model_s(name):
     problem = macal.load("ihdp", 0)
     pool, labelled = problem.pool, np.arange(60)
     (fitted,) = MODELS[name].fit([models.Task(pool[labelled])])
-    found, told = spread(fitted.prior, pool.x, pool.t, labelled), fitted.predict(pool.x)
+    found, told = posterior_sd(fitted.prior, pool.x, pool.t, labelled), fitted.predict(pool.x)
     np.testing.assert_allclose(found.effects**2, told.tau_var, rtol=1e-6)
     belief = EffectBelief(told.tau, found)
     assert belief.average.value == pytest.approx(told.tau.mean())
@@ -56,7 +56,7 @@ def test_a_forecast_needs_no_outcomes_and_more_labels_leave_less_open():
     problem = macal.load("toy", 0)
     pool = problem.pool
     prior = Prior([1.0, 1.0], [0.5, 0.5], [0.1, 0.1], 0.3)
-    now, later = (spread(prior, pool.x, pool.t, np.arange(k)) for k in (20, 40))
+    now, later = (posterior_sd(prior, pool.x, pool.t, np.arange(k)) for k in (20, 40))
     assert (later.effects <= now.effects + 1e-12).all() and later.average <= now.average
     assert 0 < gain_of(now, later) < 1 and gain_of(now, now) == 0
 
@@ -65,20 +65,20 @@ def test_many_targets_stand_for_more(monkeypatch):
     rng = np.random.default_rng(1)
     x, t = rng.normal(size=(500, 2)), rng.integers(0, 2, 500)
     prior = Prior([1.0, 1.0], [1.0, 1.0], [0.1, 0.1])
-    whole = spread(prior, x, t, np.arange(40))
+    whole = posterior_sd(prior, x, t, np.arange(40))
     monkeypatch.setattr(beliefs, "MOST", 250)
-    some = spread(prior, x, t, np.arange(40))
+    some = posterior_sd(prior, x, t, np.arange(40))
     np.testing.assert_array_equal(some.effects, whole.effects)
     assert some.average == pytest.approx(whole.average, rel=0.3) and some.average != whole.average
 
 
 def test_nobody_labelled_is_no_belief():
     with pytest.raises(ValueError, match="nobody is labelled"):
-        spread(Prior([1.0, 1.0], [1.0, 1.0], [0.1, 0.1]), np.zeros((3, 1)), np.zeros(3, int), np.empty(0, int))
+        posterior_sd(Prior([1.0, 1.0], [1.0, 1.0], [0.1, 0.1]), np.zeros((3, 1)), np.zeros(3, int), np.empty(0, int))
 
 
-NOW = EffectBelief(np.zeros(2), Spread(np.array([1.0, 3.0]), 0.5))
-AHEAD = Spread(np.array([0.9, 2.7]), 0.4)  # a tenth narrower
+NOW = EffectBelief(np.zeros(2), PosteriorSd(np.array([1.0, 3.0]), 0.5))
+AHEAD = PosteriorSd(np.array([0.9, 2.7]), 0.4)  # a tenth narrower
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,8 @@ def test_weights_stand_for_so_many_people():
     prior, weights = Prior((1.0, 1.0), (2.0, 2.0), (0.1, 0.1), 0.4), rng.integers(1, 5, 60)
     units = np.repeat(np.arange(60), weights)
     first = np.array([int(np.flatnonzero(units == k)[0]) for k in labelled])
-    ours, theirs = spread(prior, x, t, labelled, weights.astype(float)), spread(prior, x[units], t[units], first)
+    ours = posterior_sd(prior, x, t, labelled, weights.astype(float))
+    theirs = posterior_sd(prior, x[units], t[units], first)
     assert ours.average == pytest.approx(theirs.average, rel=1e-9)
     belief = EffectBelief(x[:, 0], ours, weights=weights.astype(float))
     assert belief.average.value == pytest.approx(x[units, 0].mean())

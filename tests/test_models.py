@@ -79,7 +79,7 @@ class TestContract:
         assert isinstance(cheap(name).provides, tuple) and {*cheap(name).provides} <= {"posterior", "features", "prior"}
         assert "provides" not in [field.name for field in fields(cheap(name))]  # it is no setting
 
-    def test_each_task_is_fitted_in_its_place_and_in_any_company_alike(self, name):
+    def test_each_task_is_fitted_in_its_place_and_with_any_batch_neighbours_alike(self, name):
         whole = [told(fitted) for fitted in cheap(name).fit(TASKS)]
         turned = [told(fitted) for fitted in cheap(name).fit(TASKS[::-1])][::-1]
         alone = [told(cheap(name).fit([task])[0]) for task in TASKS]

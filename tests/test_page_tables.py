@@ -19,7 +19,7 @@ def test_no_raw_name_and_no_missing_number_is_shown():
 
 
 def test_an_interval_stands_beside_its_mean():
-    found = pd.DataFrame({"log_ratio": [-0.1], "low": [-0.25], "high": [0.054], "standing": "undecided",
+    found = pd.DataFrame({"log_ratio": [-0.1], "low": [-0.25], "high": [0.054], "comparison": "undecided",
                           "replications": [5.0], "needed": [np.nan]}, ["qhte"])  # fmt: skip
     row = tables.intervals(found).loc["qhte"]
     assert row.to_list() == ["-0.10 [-0.25, +0.05]", "undecided", 5]

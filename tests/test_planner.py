@@ -167,12 +167,17 @@ class TestConflicts:
         ({"exclude": "age"}, "column 'age' must hold true or false"),
         ({"exclude": "fee", "cost": "fee"}, "column 'fee' has two roles: cost, exclude"),
         ({"criterion": "macal-rolling", "cost": "fee"}, "Rolling does not say what each unit is worth"),
-        ({"budget": 2, "cost": "fee"}, "a budget of 2 buys nobody: the cheapest costs 5"),
+        ({"budget": 2, "cost": "fee"}, "a budget of 2 buys nobody: the cheapest person costs 5"),
     ],
 )
 def test_what_is_refused_is_said_in_a_sentence(options, said, unchecked):
     with pytest.raises(ValueError, match=said):
         make(**options)
+
+
+def test_a_budget_below_the_cheapest_cluster_says_what_that_costs():
+    with pytest.raises(ValueError, match="a budget of 1 buys nobody: the cheapest whole cluster costs 2"):
+        make(make_people().assign(household=np.arange(200) // 2), budget=1, cluster="household")
 
 
 def test_a_quota_is_read():
@@ -211,7 +216,7 @@ def test_what_fails_changes_nothing():
 class Oldest(Criterion):
     """Whoever's first covariate is largest: a criterion of the user's own."""
 
-    several: ClassVar[bool] = True
+    multi_arm: ClassVar[bool] = True
     reason: ClassVar[str] = "It asks the oldest first."
     searched: ClassVar[float] = 120
 

@@ -10,7 +10,7 @@ from test_planner import COVARIATES, make, make_people
 
 from macal import Planner, models
 from macal.__main__ import main
-from macal.inference import StoppingRule, average_effect, spread
+from macal.inference import StoppingRule, average_effect, posterior_sd
 from macal.planner import drawn, steps
 from macal.registry import UnknownName
 
@@ -166,10 +166,10 @@ def test_estimates_are_the_model_s_and_the_outlook_is_its_forecast(model):
 
     (fitted,) = models.as_model(model).fit([models.Task(Split(pool.x[known], pool.t[known], y))])
     np.testing.assert_allclose(found.people.effect, fitted.predict(pool.x).tau, rtol=1e-9)
-    now = spread(fitted.prior, pool.x, pool.t, known)
+    now = posterior_sd(fitted.prior, pool.x, pool.t, known)
     np.testing.assert_allclose(found.people.high - found.people.low, 2 * 1.959964 * now.effects, rtol=1e-6)
     assert found.average.value == pytest.approx(found.people.effect.mean()) and found.average.error == now.average
-    end = spread(fitted.prior, pool.x, pool.t, planner.people.places(plan.index, "the plan"))
+    end = posterior_sd(fitted.prior, pool.x, pool.t, planner.people.places(plan.index, "the plan"))
     assert found.outlook.loc["end", "width"] == pytest.approx(2 * 1.959964 * end.effects.mean())
     assert found.outlook.answers.tolist() == [80, 120, 120] and found.outlook.cost.tolist() == [0, 40, 40]
     assert found.outlook.average["now"] == pytest.approx(found.average.width)

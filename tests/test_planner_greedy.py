@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 from cases import drawn, each, exhaustive, part_and_whole
 from hypothesis import strategies as st
+from scipy.optimize import milp
+from scipy.sparse import csc_array
 from scipy.spatial.distance import cdist
 
 import macal
@@ -16,8 +18,8 @@ from macal.planner import feasible
 from macal.planner.demands import Quota, at_most, left_out, must_be_in, one_of_each, whole
 from macal.planner.feasible import Conflict
 from macal.planner.greedy import GreedyPlan
-from macal.planner.ledger import Ledger
-from macal.planner.numbers import Numbers
+from macal.planner.purchases import Purchases
+from macal.planner.stratum_counts import StratumCounts
 from macal.search import pairs
 from macal.search.rows import power_of_two
 
@@ -336,20 +338,20 @@ def test_numbers_of_strata_may_be_bought_where_people_may(n):
     for seed in range(n):
         demands, cost, known, strata, rng = strata_task(seed)
         try:
-            ledger = Ledger(demands, cost, known, np.full(len(cost), -1))
+            purchases = Purchases(demands, cost, known, np.full(len(cost), -1))
         except Conflict as conflict:
             with pytest.raises(Conflict) as ours:
-                Numbers(demands, cost, known, strata)
+                StratumCounts(demands, cost, known, strata)
             assert ours.value.names == conflict.names
             continue
-        numbers, met = Numbers(demands, cost, known, strata), met + 1
+        numbers, met = StratumCounts(demands, cost, known, strata), met + 1
         while numbers.open.any():
             k = int(rng.choice(np.flatnonzero(numbers.open)))
-            units = np.flatnonzero(ledger.open & (strata == k))[:1]
-            bought = len(ledger.buy(units)) if units.size else 0
+            units = np.flatnonzero(purchases.open & (strata == k))[:1]
+            bought = len(purchases.buy(units)) if units.size else 0
             assert numbers.buy(k) == bool(bought)
             sold_out += not bought
-        assert not ledger.open[strata >= 0].any()
+        assert not purchases.open[strata >= 0].any()
     assert met > n // 2 and sold_out > n
 
 
@@ -364,3 +366,22 @@ def test_a_single_purchase_is_worth_what_it_was_before_it(name):
     _, value, _ = task.greedy()
     power = 1 if name == "qhte" else 2
     assert value == pytest.approx((8.0**power + 4.0**power) * power_of_two(x) ** power)
+
+
+def test_people_who_do_the_same_at_the_same_cost_are_one_number_to_the_program(monkeypatch):
+    n, asked = 4000, []
+    north, south = np.arange(n) % 4 == 0, np.arange(n) % 4 == 1
+    rows = np.stack([np.ones(n), north, south - 0.25])
+    low, high = np.array([-np.inf, 60, -np.inf]), np.array([200, np.inf, 0.0])
+    system = feasible.Bounded(csc_array(rows), low, high)
+
+    def counted(cost, **program):
+        asked.append(len(cost))
+        return milp(cost, **program)
+
+    monkeypatch.setattr(feasible, "milp", counted)
+    inside = np.zeros(n, bool)
+    inside[np.flatnonzero(south)[:40]] = True  # more than a quarter: 120 others must come
+    found = system.completion(inside, ~inside, np.ones(n))
+    assert asked and max(asked) <= 3 and len(found) >= 120
+    assert system.met(system.matrix @ (inside + np.bincount(found, minlength=n)))

@@ -94,12 +94,12 @@ def test_method_grid_names_panels_and_drops_spare_ones():
     plt.close(figure)
 
 
-def test_standings_fill_what_is_clear(ax):
+def test_comparisons_fill_what_is_clear(ax):
     found = pd.DataFrame(
-        {"log_ratio": [-0.2, 0.1], "low": [-0.3, -0.1], "high": [-0.1, 0.3], "standing": ["ahead", "undecided"]},
+        {"log_ratio": [-0.2, 0.1], "low": [-0.3, -0.1], "high": [-0.1, 0.3], "comparison": ["ahead", "undecided"]},
         index=["random", "qhte"],
     )
-    plots.standings(found, ax)
+    plots.comparisons(found, ax)
     faces = [line.get_markerfacecolor() for line in ax.lines if line.get_marker() == "o"]
     assert faces[0] == "white" != faces[1]  # drawn from below
     assert [label.get_text() for label in ax.get_yticklabels()] == ["QHTE", "Random"]

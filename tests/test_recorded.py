@@ -8,8 +8,8 @@ import macal
 from macal import campaigns
 from macal.comparison import shared
 from reproduction.claims import RULES, gain
-from reproduction.claims.readings import CODE, EXACT, LEARNERS, WRITTEN, inner, load
-from reproduction.claims.standing import standing
+from reproduction.claims.comparison import compare
+from reproduction.claims.readings import CODE, EXACT, LEARNERS, LEARNERS_EARLY, TURNING_POINT, WRITTEN, inner, load
 from reproduction.studies import tables
 
 RECORDED = [(reading, name) for reading in (WRITTEN, CODE, EXACT, *LEARNERS) for name in reading.tables]
@@ -68,10 +68,10 @@ def test_a_recorded_campaign_on_ibm_runs_again():
 
 
 def against_none(reading, name):
-    """A weight of 0 against every other: standing by method."""
+    """A weight of 0 against every other: comparison by method."""
     table = inner(shared(reading.load(name), [*WRITTEN.weights]), name)
     others = [method for method in WRITTEN.weights if method != "macal-0"]
-    return standing(table, "macal-0", others, share=reading.share(name, RULES)).standing
+    return compare(table, "macal-0", others, share=reading.share(name, RULES)).comparison
 
 
 def test_a_weight_of_0_is_right_on_ibm_and_wrong_on_cmnist():
@@ -84,3 +84,14 @@ def test_no_weight_loses_five_per_cent_on_ihdp(reading):
     table = inner(shared(reading.load("ihdp"), [*WRITTEN.weights]), "ihdp")
     logs = np.log(table.pivot_table("pehe", ["replication", "labelled"], "method")).mean()
     assert (logs - logs.min() < 0.05).all()
+
+
+@pytest.mark.parametrize(("first", "more"), [*zip(LEARNERS, LEARNERS_EARLY, strict=True)], ids="STX")
+def test_a_hundred_replications_go_on_where_twenty_ended(first, more):
+    few, many = (inner(reading.load("ihdp"), "ihdp") for reading in (first, more))
+    few = few[few.labelled <= TURNING_POINT]
+    assert sorted(many.labelled.unique()) == sorted(few.labelled.unique())  # a table without a start loses no size
+    assert (few.replication.nunique(), many.replication.nunique()) == (20, 100)
+    both = few.merge(many, on=["method", "replication", "labelled"], suffixes=("", "_more"))
+    assert len(both) == len(few[few.method != "macal-squared"])
+    np.testing.assert_allclose(both.pehe, both.pehe_more, rtol=1e-4)

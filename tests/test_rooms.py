@@ -13,7 +13,7 @@ ROOMS = ["vocabulary", "storage", "tables", "datasets", "search", "acquisition",
 ROOMS += ["planner", "plots"]
 VOCABULARY = {"arguments", "comparison", "hashing", "kernels", "metrics", "optional", "posterior", "problem"}
 VOCABULARY |= {"progress", "registry", "shapes", "threads"}
-SHELVES = ["theory", "studies", "claims", "figures", "outputs", "book", "paths", "site", "pdf"]
+SHELVES = ["outputs", "theory", "studies", "claims", "figures", "book", "paths", "site", "pdf"]
 
 
 def modules(package):

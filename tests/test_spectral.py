@@ -83,11 +83,11 @@ def test_gradient_of_the_bounded_map():
 @pytest.mark.parametrize(
     "make", [lambda s: SpectralLinear(s, 4, 5, BOUND), lambda s: SpectralConv2d(s, (2, 3), 5, 3, 1, BOUND)]
 )
-def test_a_model_is_the_same_alone_and_in_company(make):
-    alone, company = make(Streams.of([7])), make(Streams.of([3, 7, 5]))
+def test_a_model_is_the_same_alone_and_with_batch_neighbours(make):
+    alone, batch = make(Streams.of([7])), make(Streams.of([3, 7, 5]))
     for name, tensor in alone.state_dict().items():
-        assert torch.equal(tensor[0], company.state_dict()[name][1])
-    torch.testing.assert_close(settle(alone, 5)[0], settle(company, 5)[1], rtol=1e-6, atol=0)
+        assert torch.equal(tensor[0], batch.state_dict()[name][1])
+    torch.testing.assert_close(settle(alone, 5)[0], settle(batch, 5)[1], rtol=1e-6, atol=0)
 
 
 def test_dropout_rate_and_independence():

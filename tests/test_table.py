@@ -133,7 +133,7 @@ def test_a_schedule_without_names_counts_positions():
 
 
 def test_a_schedule_needs_no_model():
-    with pytest.raises(ValueError, match="'mu-bald' needs a model of the answers so far.* take one that needs none: .*'macal'"):
+    with pytest.raises(ValueError, match="'mu-bald' needs a model of the answers so far.* that needs none: .*'macal'"):
         macal.schedule(macal.load("toy"), "mu-bald")
 
 

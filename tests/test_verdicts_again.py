@@ -1,11 +1,10 @@
 """The verdicts of recorded campaigns a second time: from the raw tables, by a plain path of pandas and scipy.
 
-Nothing of `macal.comparison` or of the claims is used, but the verdicts that are checked: tables, plans, looks and
-rules are typed again, as on the page of the plan.
+Nothing of `macal.comparison` or of the claims is used, but the verdicts that are checked: those about errors are judged
+by `second_judge.py` from `results/claims.json`; its plans and looks are typed again here, as on the page of the plan.
 """
 
 import re
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +13,13 @@ import pytest
 from needs import each_dataset
 from scipy import stats
 from scipy.spatial.distance import cdist
+from second_judge import KEYS, READINGS, Judge, compared, lowest, several
 
 import macal
 from macal import results
 from reproduction import claims
 
 FOLDER = Path(__file__).parents[1] / "results"
-BALD, GENERAL = ["mu-bald", "rho-bald", "mu-rho-bald"], ["badge", "bait", "lcmd"]
-NINE = ["random", "qhte", *BALD, *GENERAL]
 PLANNED = {"ihdp_due": 20, "ihdp_code": 20, "ibm_due": 10, "ibm_code": 10, "cmnist_due": 5, "cmnist_code": 5,
            "ibm_gp": 10, "cmnist_gp": 10, "cmnist_controls": 5, "ihdp-exchanged_t": 100,
            "ihdp-early_s": 100, "ihdp-early_t": 100, "ihdp-early_x": 100,
@@ -49,9 +47,8 @@ MODEL_LOOKS = {("ihdp_code", "bald"): [12], ("ihdp_code", "general"): [12],
                ("ihdp_due", "bald"): [5], ("ihdp_due", "general"): [5], ("ibm_due", "bald"): [6],
                ("ibm_due", "general"): [3], ("ihdp_due", "weight"): [5], ("ibm_code", "weight"): [3],
                ("ibm_gp", "weight"): [4], ("cmnist_gp", "weight"): [5]}  # fmt: skip
-WAITING = {"ihdp_due": ["ihdp_due-balance"], "ibm_gp": ["ibm_gp-squared"], "ihdp_s": ["ihdp_s-squared"],
-           "ihdp_t": ["ihdp_t-squared"], "ihdp_x": ["ihdp_x-squared"]}  # recorded, and not merged yet  # fmt: skip
-READINGS = {0: ("due", "macal"), 1: ("code", "macal-squared")}
+JUDGE = Judge(FOLDER)
+common, level = JUDGE.common, JUDGE.level
 LEDGER = {}
 
 
@@ -63,96 +60,18 @@ def verdicts(key):
     return LEDGER[key]
 
 
-def family_of(method):
-    if method in BALD:
-        return "bald"
-    return "general" if method in GENERAL else "weight" if re.fullmatch(r"macal.*-\d+", method) else "free"
-
-
-def planned(name, method):
-    if name == "cmnist_gp" and method in BALD:
-        return 3
-    if name.startswith("ibm") and method in BALD + GENERAL:
-        return 9
-    return PLANNED.get(name, 1000)
-
-
-@cache
-def read(name):
-    paths = [FOLDER / f"{part}.parquet" for part in (name, *WAITING.get(name, []))]
-    if not paths[0].is_file():
-        return None
-    table = pd.concat(map(pd.read_parquet, paths)).drop_duplicates(["method", "replication", "labelled"])
-    table = table[[r < planned(name, m) for m, r in zip(table.method, table.replication, strict=True)]]
-    keep = table.labelled > (10 if name.startswith("ihdp") else 50)  # the start
-    if name.startswith("ihdp"):
-        keep &= table.labelled < 470
-    return table[keep]
-
-
-def level(name, method, n):
-    """What may be spent of 0.05 on this look."""
-    if name not in PLANNED:
-        return 0.05
-    kind = family_of(method)
-    looks = LOOKS.get(name, []) if kind == "free" else MODEL_LOOKS.get((name, kind), [])
-    before = max([k for k in looks if k < n], default=0)
-    alpha = [0.0 if not k else 2 - 2 * stats.norm.cdf(1.959963984540054 / np.sqrt(k / planned(name, method)))
-             for k in (n, before)]  # fmt: skip
-    return alpha[0] - alpha[1]
-
-
-def test_all(gaps, name, levels, family):
-    """Mean, interval and word of each comparison: t, Holm, Bonferroni."""
-    from statsmodels.stats.multitest import multipletests
-
-    rows = {}
-    for other, values in gaps.items():
-        n, half = len(values), stats.t.ppf(1 - levels[other] / family / 2, len(values) - 1)
-        error = values.std(ddof=1) / np.sqrt(n)
-        p = 2 * stats.t.sf(abs(values.mean()) / error, n - 1)
-        rows[other] = [n, values.mean(), values.mean() - half * error, values.mean() + half * error,
-                       min(1, p * 0.05 / levels[other])]  # fmt: skip
-    found = pd.DataFrame(rows, index=["n", "mean", "low", "high", "p"]).T
-    found["p"] = multipletests([*found.p, *[1.0] * (family - len(found))], method="holm")[1][: len(found)]
-    clear, better, close = found.p < 0.05, found["mean"] < 0, found.low > -np.log(1.1)
-    found["low"] = np.where(clear & ~better, np.maximum(found.low, 0), found.low)  # they end where Holm has decided
-    found["high"] = np.where(clear & better, np.minimum(found.high, 0), found.high)
-    found["word"] = np.where(clear, np.where(better, "ahead", "behind"), np.where(close, "no lead", "undecided"))
-    return found
-
-
-test_all.__test__ = False
-
-
-def against(name, method, others, until=None, family=None):
-    """One method against others, replication by replication, at the sizes that both have."""
-    table = read(name)
-    if table is None:
-        return None
-    table = table if until is None else table[table.labelled <= until]
-    wide = table.set_index(["replication", "labelled", "method"]).pehe.unstack()
-    gaps = {}
-    for other in others:
-        if method in wide and other in wide:
-            both = wide[[method, other]].dropna()
-            gap = np.log(both[method] / both[other]).groupby("replication").mean()
-            if len(gap) >= 3:
-                gaps[other] = gap
-    levels = {other: level(name, other, len(gap)) for other, gap in gaps.items()}
-    return test_all(gaps, name, levels, family or len(others)) if gaps else None
-
-
-def common(name, methods, until=None):
-    """Log PEHE where all methods have a training; None below three replications."""
-    table = read(name)
-    if table is None or not set(methods) <= set(table.method):
-        return None
-    table = table if until is None else table[table.labelled <= until]
-    wide = np.log(
-        table[table.method.isin(methods)].set_index(["replication", "labelled", "method"]).pehe.unstack().dropna()
-    )
-    return wide if wide.index.get_level_values(0).nunique() >= 3 else None
+def test_the_plans_in_the_ledgers_data_are_those_of_the_page():
+    tables = JUDGE.book["tables"]
+    for name in sorted({*PLANNED, *LOOKS} & {*tables}):
+        plan = JUDGE.planned(name, "random")
+        assert (plan["replications"], plan["looks"]) == (PLANNED[name], LOOKS.get(name, [])), name
+    for (name, kind), looks in MODEL_LOOKS.items():
+        assert tables[name]["planned"][kind]["looks"] == looks, (name, kind)
+    unlisted = [name for name, about in tables.items() if "free" in about["planned"] and name not in PLANNED]
+    assert all(not tables[name]["planned"]["free"]["looks"] for name in unlisted)
+    replications = {"cmnist_gp": {"bald": 3}} | {name: {"bald": 9, "general": 9} for name in ("ibm_due", "ibm_code")}
+    for name, kinds in replications.items():
+        assert {kind: tables[name]["planned"][kind]["replications"] for kind in kinds} == kinds
 
 
 def check(found, evidence):
@@ -164,204 +83,18 @@ def check(found, evidence):
         assert re.findall("(ahead|behind|no lead|undecided): ", before)[-1] == row.word
 
 
-def lowest(found, family):
-    words = set(found.word) if found is not None else set()
-    if not words:
-        return "not tested"
-    if "behind" in words:
-        return "does not hold"
-    if words >= {"ahead", "no lead"}:
-        return "holds in part"
-    if "undecided" in words:
-        return "undecided"
-    return "not tested" if len(found) < family else "holds" if words == {"ahead"} else "does not hold"
-
-
-def several(words):
-    words = set(words) - {"not tested"}
-    if len(words) < 2:
-        return words.pop() if words else "not tested"
-    good, bad = words & {"holds", "holds in part"}, words & {"does not hold", "holds in part"}
-    return "holds in part" if good and bad else "undecided"
-
-
-CODE = pytest.param(1, marks=pytest.mark.exhaustive, id="code")
-both_readings = pytest.mark.parametrize("reading", [pytest.param(0, id="written"), CODE])
-
-
-@both_readings
-@pytest.mark.parametrize("key", ["E1", "E2", "E3"])
-def test_lowest(key, reading):
-    dataset, until = {"E1": ("ihdp", 160), "E2": ("ibm", None), "E3": ("cmnist", None)}[key]
-    model, method = READINGS[reading]
-    verdict, found = verdicts(key)[reading], against(f"{dataset}_{model}", method, NINE, until)
-    if found is not None:
-        check(found, verdict.evidence.split(". Exact")[0])
-    word = lowest(found, 8)
-    if key == "E1" and found is not None:
-        table = read(f"{dataset}_{model}")
-        late = table[table.labelled > 160].set_index(["replication", "labelled", "method"]).pehe.unstack()
-        for other in ("random", "qhte"):
-            gap = np.log(late[method] / late[other]).dropna().groupby("replication").mean()
-            assert f"{other} {gap.mean():+.3f} [" in verdict.evidence.split("; later")[1]
-        assert word != "holds"  # else the tie decides too
-    assert verdict.verdict == word
-    exact = against(f"{dataset}_gp", "macal", NINE[:5], until)
-    if not reading and exact is not None:
-        check(exact, verdict.evidence.split(". Exact")[1])
-
-
-@both_readings
-def test_e4(reading):
-    words = [verdicts(key)[reading].verdict for key in ("E1", "E2", "E3")]
-    order = ["does not hold", "undecided", "not tested", "holds in part", "holds"]
-    assert verdicts("E4")[reading].verdict == min(words, key=order.index)
-
-
-@both_readings
-def test_random_against_general(reading):
-    words, verdict = [], verdicts("E5")[reading]
-    for dataset, until in (("ihdp", 160), ("ibm", None), ("cmnist", None)):
-        found = against(f"{dataset}_{READINGS[reading][0]}", "random", GENERAL, until)
-        if found is None:
-            continue
+@pytest.mark.parametrize(
+    "reading", [pytest.param(0, id="written"), pytest.param(1, marks=pytest.mark.exhaustive, id="code")]
+)
+@pytest.mark.parametrize("key", KEYS)
+def test_a_second_judge_agrees(key, reading):
+    """On the verdict, and on every number that its evidence names."""
+    verdict, judged = verdicts(key)[reading], JUDGE.verdict(key, [*READINGS][reading])
+    assert verdict.verdict == judged.word
+    for found in judged.found:
         check(found, verdict.evidence)
-        near = (found.low > -np.log(1.1)) & (found.high < np.log(1.1))
-        far = found.word.isin(["ahead", "behind"]) & ~near
-        mixed, settled = near.any() and far.any(), (near | far).all()
-        words.append(
-            "holds in part" if mixed else "undecided" if not settled else "holds" if near.all() else "does not hold"
-        )
-    assert verdict.verdict == several(words)
-
-
-@both_readings
-def test_causal_against_general(reading):
-    model, method = READINGS[reading]
-    words, verdict = [], verdicts("E6")[reading]
-    for dataset, until in (("ihdp", 160), ("ibm", None), ("cmnist", None)):
-        name = f"{dataset}_{model}"
-        logs = common(name, [method, *BALD, *GENERAL], until)
-        if logs is None:
-            continue
-        gap = (logs[[method, *BALD]].mean(axis=1) - logs[GENERAL].mean(axis=1)).groupby("replication").mean()
-        spent = min(level(name, m, len(gap)) for m in [method, *BALD, *GENERAL])
-        found = test_all({"general": gap}, name, {"general": spent}, 1)
-        check(found, verdict.evidence)
-        words.append({"ahead": "holds", "undecided": "undecided"}.get(found.word.iloc[0], "does not hold"))
-    assert verdict.verdict == several(words)
-
-
-@pytest.mark.exhaustive
-@both_readings
-def test_places(reading):
-    model, method = READINGS[reading]
-    for key in ("E7", "E8"):
-        verdict, found = verdicts(key)[reading], {}
-        for dataset, until in (("ihdp", 160), ("ibm", None), ("cmnist", None)):
-            name = f"{dataset}_{model}"
-            logs = common(name, [method, *NINE], until)
-            if logs is None:
-                continue
-            field = NINE if key == "E7" else [method, *NINE]
-            first, last = place(logs[field], "qhte", name, [method, *NINE] if key == "E8" else NINE)
-            if key == "E8":
-                found[dataset] = f"place {first} to {last} of 9 on {dataset}"
-            else:
-                may = [m for m in NINE if place(logs[NINE], m, name, NINE)[0] == 1]
-                found[dataset] = f"{dataset}: {', '.join(may)}"
-        enough = len(found) >= (2 if key == "E7" else 1)
-        assert (verdict.verdict != "not tested") == enough
-        assert all((said if enough else dataset) in verdict.evidence for dataset, said in found.items())
-
-
-def place(logs, method, name, needed):
-    gaps = {m: (logs[method] - logs[m]).groupby("replication").mean() for m in logs if m != method}
-    spent = min(level(name, m, len(gaps[next(iter(gaps))])) for m in needed)
-    words = test_all(gaps, name, dict.fromkeys(gaps, spent), len(gaps)).word
-    return 1 + (words == "behind").sum(), 1 + (words != "ahead").sum()
-
-
-@both_readings
-def test_roughness(reading):
-    model, method = READINGS[reading]
-    verdict, words = verdicts("E9")[reading], []
-    for dataset, until in (("ihdp", 160), ("ibm", None), ("cmnist", None)):
-        name = f"{dataset}_{model}"
-        logs = common(name, [method, "rho-bald", "mu-rho-bald"], until)
-        if logs is None:
-            continue
-        rough = {}
-        for r, rows in logs.groupby("replication"):
-            y = rows.sort_index().to_numpy()
-            rough[r] = np.log(np.abs(y[1:-1] - (y[:-2] + y[2:]) / 2).mean(axis=0))
-        rough = pd.DataFrame(rough, index=logs.columns).T
-        gaps = {m: rough[method] - rough[m] for m in ("rho-bald", "mu-rho-bald")}
-        spent = min(level(name, m, len(rough)) for m in (method, "rho-bald", "mu-rho-bald"))
-        found = test_all(gaps, name, dict.fromkeys(gaps, spent), 2)
-        check(found, verdict.evidence)
-        words.append(set(found.word))
-    assert (verdict.verdict == "not tested") == (not words)
-    assert (verdict.verdict == "undecided") == (bool(words) and all("undecided" in w for w in words))
-
-
-@pytest.mark.exhaustive
-@both_readings
-def test_shift_of_the_weights(reading):
-    model, method = READINGS[reading]
-    verdict = verdicts("A1")[reading]
-    words = shifts(model, method, verdict.evidence.split(". Exact")[0])
-    assert verdict.verdict == several(words)
-    if not reading:
-        shifts("gp", "macal", verdict.evidence.split(". Exact")[1])
-
-
-def shifts(model, method, evidence):
-    weights = [f"{method}-0", f"{method}-1", method, f"{method}-5", f"{method}-10"]
-    words = []
-    for dataset, first, ends in (("ihdp", 60, [60, 160]), ("ibm", 500, [500, 1300]), ("cmnist", 700, [700, 1350])):
-        name = f"{dataset}_{model}"
-        logs = common(name, weights)
-        if logs is None:
-            continue
-        lead = (logs[weights[0]] + logs[weights[1]]) / 2 - (logs[weights[3]] + logs[weights[4]]) / 2
-        size = lead.index.get_level_values("labelled")
-        last = max(end for end in ends if (size > end).any())  # where the last stretch begins
-        gap = lead[size > last].groupby("replication").mean() - lead[size <= first].groupby("replication").mean()
-        gap = gap.dropna()
-        spent = min(level(name, m, len(gap)) for m in weights)
-        found = test_all({"shift": gap}, name, {"shift": spent}, 1)
-        check(found, evidence)
-        words.append({"ahead": "holds", "undecided": "undecided"}.get(found.word.iloc[0], "does not hold"))
-    return words
-
-
-def cells(model, method, others):
-    for dataset, until in (("ihdp", 160), ("ibm", None), ("cmnist", None)):
-        found = against(f"{dataset}_{model}", method, others, until)
-        if found is not None:
-            yield found
-
-
-@pytest.mark.exhaustive
-def test_transfer():
-    verdict, words = verdicts("M1")[0], []
-    for model in ("gp", "s", "t", "x"):
-        for found in cells(model, "macal", ["random", "random-balanced", "qhte"]):
-            check(found.loc[["random"]], verdict.evidence)
-            words.append(lowest(found.loc[["random"]], 1))
-    assert verdict.verdict == several(words) and len(words) >= 6
-
-
-@pytest.mark.exhaustive
-@both_readings
-def test_balance(reading):
-    verdict, words = verdicts("B1")[reading], []
-    for model in (("due", "gp", "s", "t", "x"), ("code",))[reading]:
-        for found in cells(model, READINGS[reading][1], ["random", "random-balanced"]):
-            check(found, verdict.evidence)
-            words.append(lowest(found, 2))
-    assert verdict.verdict == several(words)
+    assert all(said in verdict.evidence for said in judged.said)
+    assert judged.found or judged.said or "tested" in judged.word
 
 
 def split_gain(name):
@@ -372,7 +105,7 @@ def split_gain(name):
     pairs = {"allocation": ("random-balanced", "random"), "placement": ("macal", "random-balanced"),
              "gain": ("macal", "random")}  # fmt: skip
     gaps = {part: (logs[a] - logs[b]).groupby("replication").mean() for part, (a, b) in pairs.items()}
-    return test_all(gaps, name, {part: level(name, part, len(gap)) for part, gap in gaps.items()}, 6)
+    return compared(gaps, {part: level(name, part, len(gap)) for part, gap in gaps.items()}, 6)
 
 
 @pytest.mark.exhaustive
@@ -410,7 +143,7 @@ def test_what_similarity_is_worth(dataset):
             continue
         gap = (logs[pair[0]] - logs[pair[1]]).groupby("replication").mean()
         spent = min(level(name, m, len(gap)) for m in pair)
-        row = test_all({"": gap}, name, {"": spent}, 3).iloc[0]
+        row = compared({"": gap}, {"": spent}, 3).iloc[0]
         number = f"{row['mean']:+.3f} [{row.low:+.3f}, {row.high:+.3f}]"
         assert f"predicted share {np.mean(shares):+.2f}, log ratio of weight 2.5 to 0 {number}" in verdict.evidence
         if row.word in ("ahead", "behind"):
@@ -437,7 +170,7 @@ def test_the_escape_from_collapse():
             assert f"{method} {value:.0%}" in verdict.evidence
     gaps = {"as it is": leads[1], "times 10": leads[10], "difference": (leads[1] - leads[10]).dropna()}
     levels = {name: level("ihdp_input-1", name, len(gap)) for name, gap in gaps.items()}
-    found = test_all(gaps, "", levels, 3)
+    found = compared(gaps, levels, 3)
     check(found, verdict.evidence.split("; worse than")[0])
     one, ten, difference = found.word
     word = "does not hold" if {one, difference} & {"behind", "no lead"} else "undecided"
@@ -475,7 +208,7 @@ def test_labelled_sets_pair_up_and_spread_out():
             wide = np.log(table[table.step == step].pivot(index="replication", columns="method", values=measure))
             others = [m for m in ("random", "lcmd", "qhte", "mu-rho-bald") if m in wide and wide[m].count() >= 3]
             gaps = {m: (wide["macal"] - wide[m]).dropna() for m in others}
-            found = test_all(gaps, f"acquired_{dataset}", dict.fromkeys(gaps, 0.05), 4)
+            found = compared(gaps, dict.fromkeys(gaps, 0.05), 4)
             words[measure].append(lowest(found, len(found)))
             for m, row in found.iterrows() if step == table.step.max() else ():
                 low, mean, high = np.exp([row.low, row["mean"], row.high])

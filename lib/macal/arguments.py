@@ -98,14 +98,14 @@ def as_covariates(x: Any, name: str = "x") -> Covariates:
     return x
 
 
-def as_arms(t: Any, n: int, name: str = "t", several: bool = False) -> Arms:
+def as_arms(t: Any, n: int, name: str = "t", multi_arm: bool = False) -> Arms:
     """Return ``t`` as an (n,) integer array of 0 (control) and 1 (treated).
 
     Args:
         t: treatment, (n,).
         n: number of units.
         name: what the argument is called in an error.
-        several: whether there may be more arms than two: 2, 3 and so on, each compared with 0.
+        multi_arm: whether there may be more arms than two: 2, 3 and so on, each compared with 0.
 
     Raises:
         ValueError: another length than ``n``, or a value that is no number of an arm.
@@ -116,10 +116,10 @@ def as_arms(t: Any, n: int, name: str = "t", several: bool = False) -> Arms:
     if t.dtype.kind in "mM":
         raise ValueError(f"{name} must be binary (0 control, 1 treated), got times; recode the treatment")
     values = list(dict.fromkeys(t.tolist()))  # not sorted: they may be of several kinds
-    known = range(len(t)) if several else (0, 1)
+    known = range(len(t)) if multi_arm else (0, 1)
     odd = [v for v in values if not (isinstance(v, (Real, Decimal, np.bool_)) and v in known)]
     if odd:
-        more = ", or number several arms from 0, the reference," if several else ","
+        more = ", or number several arms from 0, the reference," if multi_arm else ","
         raise ValueError(f"{name} must be binary (0 control, 1 treated){more} got also {odd[:5]}; recode the treatment")
     return t.astype(np.int64)
 

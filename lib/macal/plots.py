@@ -217,17 +217,17 @@ def method_grid(
     return axes
 
 
-def standings(found: pd.DataFrame, ax: Axes) -> Axes:
+def comparisons(found: pd.DataFrame, ax: Axes) -> Axes:
     """Draw how one method stands against others: mean log ratio and interval, filled where it is clear of chance.
 
     Args:
-        found: ``log_ratio``, ``low``, ``high`` and ``standing`` by method; "ahead" and "behind" are clear of chance.
+        found: ``log_ratio``, ``low``, ``high`` and ``comparison`` by method; "ahead" and "behind" are clear of chance.
         ax: where to draw.
     """
     for k, (method, row) in enumerate(found.iloc[::-1].iterrows()):
         colour = style(method).colour or "0.3"
         ax.plot([row["low"], row["high"]], [k, k], color=colour)
-        face = colour if row["standing"] in ("ahead", "behind") else "white"
+        face = colour if row["comparison"] in ("ahead", "behind") else "white"
         ax.plot(row["log_ratio"], k, "o", color=colour, markerfacecolor=face)
     ax.set_yticks(range(len(found)), [style(m).label for m in found.index[::-1]])
     ax.axvline(0, color="0.5", linewidth=0.8)

@@ -75,7 +75,7 @@ class Split:
             object.__setattr__(self, "levels", _freeze(as_outcomes(self.levels, 256, "levels").astype(np.float32)))
         n = len(x)
         object.__setattr__(self, "x", _freeze(x))
-        object.__setattr__(self, "t", _freeze(as_arms(self.t, n, several=True)))
+        object.__setattr__(self, "t", _freeze(as_arms(self.t, n, multi_arm=True)))
         for name in ("y", "mu0", "mu1"):
             if getattr(self, name) is not None:
                 outcomes = as_outcomes(getattr(self, name), n, name, missing=name == "y")

@@ -1,6 +1,7 @@
-"""Command line: make the recorded tables of the book, or list them with their progress."""
+"""Command line: make the recorded tables of the book, list them, lead them back to commits; judge the claims."""
 
 import argparse
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -9,8 +10,10 @@ import pandas as pd
 import torch
 
 from macal.arguments import as_count
-from macal.campaigns import results, terminal
-from reproduction.studies import recording, tables
+from macal.campaigns import history, results, terminal
+from macal.registry import UnknownName
+from reproduction.claims import CLAIMS, ledger
+from reproduction.studies import again, recording, tables
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -27,7 +30,53 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--replace", action="store_true", help="replace a table that is there")
     command.add_argument("--partial", action="store_true", help="publish before all is run")
     command.add_argument("--dirty", action="store_true", help="though the code differs from its commit")
+    text = "write into recorded tables the commit of records that hold the digest of their code alone"
+    command = commands.add_parser("trace", help=text, description=text)
+    command.add_argument("names", nargs="*", metavar="NAME", help="of tables (default: all)")
+    command.add_argument("--into", type=Path, default=results.FOLDER, help="folder of the tables (default: results/)")
+    text = "run a random share again of the trainings whose commit was found by a digest, and say how far they agree"
+    command = commands.add_parser("again", help=text, description=text)
+    command.add_argument("names", nargs="*", metavar="NAME", help="of tables (default: all that have such records)")
+    command.add_argument("--share", type=float, default=0.1, help="of the records of each table (default: 0.1)")
+    command.add_argument("--seed", type=int, default=0, help="of the draw (default: 0)")
+    command.add_argument("--into", type=Path, default=again.FILE, help="CSV file, which is added to")
+    text = "judge the claims and write the ledger as data; with keys of claims, print their verdicts and write nothing"
+    command = commands.add_parser("ledger", help=text, description=text)
+    command.add_argument("keys", nargs="*", metavar="KEY", help="of claims (default: all)")
+    command.add_argument("--into", type=Path, default=ledger.FILE, help="JSON file (default: results/claims.json)")
     return parser
+
+
+def _ledger(options: argparse.Namespace) -> None:
+    known = [claim.key for claim in CLAIMS]
+    for key in options.keys:
+        if key not in known:
+            raise UnknownName("claim", key, known)
+    found = ledger.as_data(keys=options.keys)
+    for claim in found["claims"]:
+        for reading in claim["readings"]:
+            name = " ".join(filter(None, (claim["key"], reading["reading"])))
+            print(f"{name}: {reading['verdict']}" + f" ({reading['evidence']})" * bool(options.keys))
+    if not options.keys:
+        print(f"{options.into} {'written' if ledger.write(found, options.into) else 'agrees and is left as it is'}")
+
+
+def _again(options: argparse.Namespace) -> None:
+    names = options.names or [name for name in tables.files() if name in tables.TABLES | tables.INTERIM]
+    found = again.run(again.drawn(names, options.share, options.seed), options.into)
+    print(again.agreement(found).to_string())
+
+
+def _trace(options: argparse.Namespace) -> None:
+    known, lost = history.commits(), Counter[str]()
+    for name in options.names or sorted(path.stem for path in results.checkout(options.into).glob("*.parquet")):
+        found = history.lead_back(name, known, options.into)
+        if found.found:
+            print(f"{name}: {found.found} records led back to a commit")
+        lost.update(found.lost)
+    print(f"{lost.total()} records by code that no commit here has")
+    for code, count in lost.items():
+        print(f"{code}: {count}")
 
 
 def _record(options: argparse.Namespace) -> None:
@@ -45,10 +94,13 @@ def _record(options: argparse.Namespace) -> None:
     print(f"{options.name}: {len(found)} rows from {store}")
 
 
+COMMANDS = {"record": _record, "trace": _trace, "again": _again, "ledger": _ledger}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return 1, with one line on the standard error, where its input is wrong."""
     options = _parser().parse_args(arguments)
-    return terminal.guarded(partial(_record, options))
+    return terminal.guarded(partial(COMMANDS[options.command], options))
 
 
 if __name__ == "__main__":

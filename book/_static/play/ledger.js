@@ -1,6 +1,6 @@
 /** The table of claims: sorted by any column, filtered by words and verdicts, a link to each claim. */
 
-const VERDICTS = ["holds", "holds in part", "does not hold", "undecided", "not tested"];
+const VERDICTS = ["holds", "holds in part", "does not hold", "undecided", "tested in part", "not tested"];
 const LONG = 110,
   SUMMARY = 70; // characters of a cell that is folded, and of what stays in sight
 const table = document.querySelector("a[id^='claim-']").closest("table");

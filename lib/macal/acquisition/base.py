@@ -98,8 +98,8 @@ class Criterion(ABC):
     Attributes:
         stochastic: whether the choice depends on ``PoolState.rng``.
         needs: fields of the state that only a fitted model can provide; label-free criteria need none.
-        least: labels that a batch must have for the rule to mean something.
-        several: whether the rule knows more arms than two, each compared with arm 0.
+        min_batch_size: labels that a batch must have for the rule to mean something.
+        multi_arm: whether the rule knows more arms than two, each compared with arm 0.
         reason: whom it asks, in a sentence for a report.
         searched: units of a pool in memory among which it plans by default.
         chooser: name of the model that it goes by in :func:`macal.run`, unless told otherwise; None for the one that
@@ -108,8 +108,8 @@ class Criterion(ABC):
 
     stochastic: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ()
-    least: ClassVar[int] = 1
-    several: ClassVar[bool] = False
+    min_batch_size: ClassVar[int] = 1
+    multi_arm: ClassVar[bool] = False
     reason: ClassVar[str] = ""
     searched: ClassVar[float] = np.inf
     chooser: ClassVar[str | None] = None

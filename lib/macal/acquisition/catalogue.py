@@ -5,12 +5,12 @@ from typing import Any
 
 from macal.acquisition.bald import MuBald, MuPiBald, MuRhoBald, PiBald, RhoBald, Sundin, TauBald, Uncertainty
 from macal.acquisition.base import Criterion
-from macal.acquisition.controls import RandomPairs, RandomRare
 from macal.acquisition.coverage import FCCM
 from macal.acquisition.design import ABC3, ALC, EpigMu, EpigTau, FixedALC
 from macal.acquisition.distances import QHTE, CoreSet, Macal, Symmetry
 from macal.acquisition.features import Badge, Bait, Lcmd
 from macal.acquisition.random import Random, RandomBalanced, RandomShare
+from macal.acquisition.reference_criteria import RandomPairs, RandomRare
 from macal.acquisition.rolling import Rolling
 from macal.acquisition.shares import MacalNeyman, Neyman
 from macal.registry import Catalogue, Entry
@@ -71,7 +71,7 @@ def get(name: str, **parameters: Any) -> Criterion:
 def those(can: Callable[[type[Criterion]], bool]) -> str:
     """Names of the criteria that can do something, as an error message lists them.
 
-    >>> those(lambda rule: rule.least > 1)
+    >>> those(lambda rule: rule.min_batch_size > 1)
     "'symmetry', 'macal', 'macal-rolling'"
     """
     return ", ".join(repr(name) for name, entry in CRITERIA.items() if can(entry.factory))

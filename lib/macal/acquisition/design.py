@@ -22,7 +22,7 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 from macal.acquisition.base import Planned, PoolState
-from macal.acquisition.gaussian import Knowledge, by_rows
+from macal.acquisition.gaussian import GPPosterior, by_rows
 from macal.arguments import arms_of, as_count
 from macal.kernels import typical
 from macal.posterior import Prior
@@ -61,7 +61,7 @@ class _Design(Planned):
         """Hyperparameters of the two surfaces."""
 
     @abstractmethod
-    def gain(self, knowledge: Knowledge, arm: int) -> Outcomes:
+    def gain(self, posterior: GPPosterior, arm: int) -> Outcomes:
         """What the label of each candidate of an arm is worth, (n,)."""
 
     def covariates(self, state: PoolState) -> Covariates:
@@ -74,32 +74,32 @@ class _Design(Planned):
 
     def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
         """See :meth:`Criterion.plan`."""
-        knowledge, gains = self.knowledge(state), dict[int, np.ndarray]()
+        posterior, gains = self.posterior(state), dict[int, np.ndarray]()
         for size in sizes:
-            picks = [unit for _ in range(size) if (unit := self._pick(knowledge, gains)) is not None]
+            picks = [unit for _ in range(size) if (unit := self._pick(posterior, gains)) is not None]
             if not picks:
                 return
             yield np.array(picks, np.int64)
 
-    def knowledge(self, state: PoolState) -> Knowledge:
+    def posterior(self, state: PoolState) -> GPPosterior:
         """What the labels so far say about all candidates and targets."""
         targets = state.drawn(self.targets)
-        return Knowledge(self.covariates(state), state.t, state.labelled, targets, self.prior(state))
+        return GPPosterior(self.covariates(state), state.t, state.labelled, targets, self.prior(state))
 
-    def _pick(self, knowledge: Knowledge, gains: dict[int, np.ndarray]) -> int | None:
+    def _pick(self, posterior: GPPosterior, gains: dict[int, np.ndarray]) -> int | None:
         """Label the best candidate and return it; what its label leaves as it was stays in ``gains``, arm by arm."""
-        free, found = [np.flatnonzero(of_arm) for of_arm in knowledge.free], dict[int, np.ndarray]()
+        free, found = [np.flatnonzero(of_arm) for of_arm in posterior.free], dict[int, np.ndarray]()
         for arm in (arm for arm, of_arm in enumerate(free) if of_arm.size):
-            gain = gains[arm] if arm in gains else gains.setdefault(arm, self.gain(knowledge, arm))
+            gain = gains[arm] if arm in gains else gains.setdefault(arm, self.gain(posterior, arm))
             found[arm] = gain[free[arm]]
         if not found:
             return None
         least = least_of_ties(max(float(gain.max()) for gain in found.values()), ROUNDING)
         first = {arm: int((gain >= least).argmax()) for arm, gain in found.items() if gain.max() >= least}
-        unit, arm = min((int(knowledge.units[arm][free[arm][k]]), arm) for arm, k in first.items())
-        for changed in knowledge.linked(arm) if self.own else list(gains):
+        unit, arm = min((int(posterior.units[arm][free[arm][k]]), arm) for arm, k in first.items())
+        for changed in posterior.linked(arm) if self.own else list(gains):
             gains.pop(changed, None)
-        return knowledge.label(unit)
+        return posterior.label(unit)
 
 
 @dataclass(frozen=True)
@@ -117,9 +117,9 @@ class ALC(_Design):
         """See :meth:`_Design.prior`."""
         return state.need("prior", self)
 
-    def gain(self, knowledge: Knowledge, arm: int) -> Outcomes:
+    def gain(self, posterior: GPPosterior, arm: int) -> Outcomes:
         """See :meth:`_Design.gain`."""
-        return knowledge.squares(arm) / len(knowledge.target[arm, arm]) / knowledge.query_variance(arm)
+        return posterior.squares(arm) / len(posterior.target[arm, arm]) / posterior.query_variance(arm)
 
 
 @dataclass(frozen=True)
@@ -128,11 +128,11 @@ class EpigTau(ALC):
 
     own: ClassVar[bool] = False
 
-    def gain(self, knowledge: Knowledge, arm: int) -> Outcomes:
+    def gain(self, posterior: GPPosterior, arm: int) -> Outcomes:
         """See :meth:`_Design.gain`."""
-        known, v = knowledge.effect_variance(), knowledge.query_variance(arm)
+        known, v = posterior.effect_variance(), posterior.query_variance(arm)
         return _by_rows(
-            lambda rows: _information(knowledge.with_effect(arm, rows) ** 2, known, v[rows]), knowledge, arm
+            lambda rows: _information(posterior.with_effect(arm, rows) ** 2, known, v[rows]), posterior, arm
         )
 
 
@@ -140,11 +140,11 @@ class EpigTau(ALC):
 class EpigMu(ALC):
     """Expected information about both surfaces, mean over targets of -1/2 log(1 - c' S^-1 c / v)."""
 
-    def gain(self, knowledge: Knowledge, arm: int) -> Outcomes:
+    def gain(self, posterior: GPPosterior, arm: int) -> Outcomes:
         """See :meth:`_Design.gain`."""
-        c, s, v = knowledge.cross[arm], knowledge.target, knowledge.query_variance(arm)
+        c, s, v = posterior.cross[arm], posterior.target, posterior.query_variance(arm)
         if len(c) == 1:  # the other surface is independent: c_t^2 / S_tt
-            return _by_rows(lambda rows: _information(c[arm][rows] ** 2, s[arm, arm], v[rows]), knowledge, arm)
+            return _by_rows(lambda rows: _information(c[arm][rows] ** 2, s[arm, arm], v[rows]), posterior, arm)
         determinant = s[0, 0] * s[1, 1] - s[0, 1] ** 2
 
         def some(rows: slice) -> Outcomes:
@@ -153,7 +153,7 @@ class EpigMu(ALC):
             quadratic = s[1, 1] * c0**2 - 2 * s[0, 1] * c0 * c1 + s[0, 0] * c1**2
             return _information(quadratic, determinant, v[rows])
 
-        return _by_rows(some, knowledge, arm)
+        return _by_rows(some, posterior, arm)
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class FixedALC(ALC):
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
-    several: ClassVar[bool] = True
+    multi_arm: ClassVar[bool] = True
     reason: ClassVar[str] = (
         "It asks the person whose answer lowers the uncertainty about the effects of all most, by a Gaussian process"
         " whose settings no answer moves."
@@ -201,9 +201,9 @@ class FixedALC(ALC):
         """Contrasts with the reference arm, of so many arms, that a label of an arm is about."""
         return 1 if arm else arms - 1
 
-    def gain(self, knowledge: Knowledge, arm: int) -> Outcomes:
+    def gain(self, posterior: GPPosterior, arm: int) -> Outcomes:
         """See :meth:`_Design.gain`."""
-        return super().gain(knowledge, arm) * self.contrasts(arm, len(knowledge.units))
+        return super().gain(posterior, arm) * self.contrasts(arm, len(posterior.units))
 
 
 @dataclass(frozen=True)
@@ -236,31 +236,31 @@ class ABC3(_Design):
         """See :meth:`_Design.prior`."""
         return Prior((1.0, 1.0), (self.lengthscale,) * 2, (self.noise,) * 2)
 
-    def gain(self, knowledge: Knowledge, arm: int) -> Outcomes:
+    def gain(self, posterior: GPPosterior, arm: int) -> Outcomes:
         """See :meth:`_Design.gain`."""
-        return knowledge.squares(arm) / knowledge.variance[arm]
+        return posterior.squares(arm) / posterior.variance[arm]
 
 
 class _Designed(Gains):
     rounding: ClassVar[float] = ROUNDING
 
     def __init__(self, criterion: _Design, state: PoolState) -> None:
-        self._criterion, self._knowledge, self._n = criterion, criterion.knowledge(state), len(state.t)
+        self._criterion, self._posterior, self._n = criterion, criterion.posterior(state), len(state.t)
 
     def now(self) -> tuple[Indices, Outcomes]:
         gain = np.zeros(self._n)
-        for arm, units in enumerate(self._knowledge.units):
-            gain[units] = self._criterion.gain(self._knowledge, arm)
+        for arm, units in enumerate(self._posterior.units):
+            gain[units] = self._criterion.gain(self._posterior, arm)
         return np.zeros(self._n, np.int64), gain
 
     def add(self, units: Indices) -> None:
         for unit in units.tolist():
-            self._knowledge.label(unit)
+            self._posterior.label(unit)
 
 
-def _by_rows(value: Callable[[slice], Outcomes], knowledge: Knowledge, arm: int) -> Outcomes:
+def _by_rows(value: Callable[[slice], Outcomes], posterior: GPPosterior, arm: int) -> Outcomes:
     """A value of each candidate of an arm, (n,)."""
-    return np.concatenate([np.empty(0), *by_rows(knowledge.cross[arm][arm].shape, value)])
+    return np.concatenate([np.empty(0), *by_rows(posterior.cross[arm][arm].shape, value)])
 
 
 def _information(explained: np.ndarray, known: np.ndarray, v: Outcomes) -> Outcomes:

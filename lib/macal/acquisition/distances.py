@@ -50,7 +50,7 @@ class _Distances(Planned):
 
 
 class _FarthestFirst(_Distances):
-    several: ClassVar[bool] = True
+    multi_arm: ClassVar[bool] = True
 
     @abstractmethod
     def groups(self, t: Arms) -> Arms:
@@ -112,8 +112,8 @@ class _Pairs(_Distances):
         UnknownName: no such metric.
     """
 
-    least: ClassVar[int] = 2
-    several: ClassVar[bool] = True
+    min_batch_size: ClassVar[int] = 2
+    multi_arm: ClassVar[bool] = True
 
     metric: str = "euclidean"
 

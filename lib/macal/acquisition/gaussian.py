@@ -19,7 +19,7 @@ _WAITING = 64  # labels that tables count at once
 _CELLS = 2**16  # of tables of candidates and targets that are looked at at a time: half a megabyte
 
 
-class Knowledge:
+class GPPosterior:
     """Posterior covariances between candidates and targets, for independent surfaces or correlated ones.
 
     Candidates are the units that are not labelled at the beginning, each under its own arm. Surfaces that are
@@ -50,17 +50,19 @@ class Knowledge:
         self._x_of = [x[units] for units in self.units]
         self._norms = [np.square(of_arm).sum(axis=1) for of_arm in self._x_of]
         # L^-1 k(labels, .), L L' the labels' covariance, (labels, candidates): whitened; later labels add rows
-        whitened, told = zip(*(self._whitened(labelled, targets, arm) for arm in arms), strict=True)
+        whitened, at_targets = zip(*(self._whitened(labelled, targets, arm) for arm in arms), strict=True)
         self._rows: list[list[Covariances]] = [[table] for table in whitened]
         self.variance = [prior.variance[arm] - np.square(whitened[arm]).sum(axis=0) for arm in arms]
         self._tables = [
-            {s: without(k, whitened[arm], told[s]) for s, k in self._priors(arm, targets).items()} for arm in arms
+            {s: without(k, whitened[arm], at_targets[s]) for s, k in self._priors(arm, targets).items()} for arm in arms
         ]
         # by arm, labels that its tables do not count yet: what they tell of the targets, and of the arm's candidates
         self._waiting: list[list[tuple[dict[int, AtTargets], Outcomes]]] = [[] for _ in arms]
         self._squares: dict[int, Outcomes] = {}
         self.target = {
-            (r, s): prior.between(r, s) - np.einsum("nm,nm->m", told[r], told[s]) for r in arms for s in self.linked(r)
+            (r, s): prior.between(r, s) - np.einsum("nm,nm->m", at_targets[r], at_targets[s])
+            for r in arms
+            for s in self.linked(r)
         }
 
     def linked(self, arm: int) -> tuple[int, ...]:
@@ -109,7 +111,7 @@ class Knowledge:
         if waiting:
             new = np.array([row for _, row in waiting])  # (labels, n)
             for s in tables:
-                tables[s] = without(tables[s], new, np.array([told[s] for told, _ in waiting]))
+                tables[s] = without(tables[s], new, np.array([at_targets[s] for at_targets, _ in waiting]))
             waiting.clear()
         if len(rows) > _WAITING:
             rows[:] = [np.concatenate(rows)]
@@ -139,33 +141,34 @@ class Knowledge:
         self.free[arm][i] = False
         deviation = np.sqrt(self.query_variance(arm)[i])
         # covariances with the label, divided by its s.d.: a further row of what is whitened
-        told = {s: self._at_targets(arm, i, s) / deviation for s in self.linked(arm)}
+        at_targets = {s: self._at_targets(arm, i, s) / deviation for s in self.linked(arm)}
         rows = {b: self._covariance(arm, i, b) / deviation for b in self.linked(arm)}
         for b, row in rows.items():
             if b in self._squares:
-                # |c - row told|^2 = |c|^2 - 2 row (c' told) + row^2 |told|^2, told that of the effect
-                effect = _effect(told)
+                # |c - row e|^2 = |c|^2 - 2 row (c' e) + row^2 |e|^2, e that of the effect
+                effect = _effect(at_targets)
                 change = row * (row * (effect @ effect) - 2 * self._times(b, effect))
                 self._squares[b] = (self._squares[b] + change).clip(min=0)
             self._rows[b].append(row[None])
             self.variance[b] -= row**2
-            self._waiting[b].append((told, row))
+            self._waiting[b].append((at_targets, row))
             if len(self._waiting[b]) == _WAITING:
                 self._settle(b)
         for r, s in self.target:
-            if r in told:
-                self.target[r, s] -= told[r] * told[s]
+            if r in at_targets:
+                self.target[r, s] -= at_targets[r] * at_targets[s]
         return unit
 
     def _at_targets(self, arm: int, i: int, surface: int) -> AtTargets:
         """Covariance of candidate i of an arm with a surface at the targets, given the labels so far, (m,)."""
-        return self._tables[arm][surface][i] - sum(told[surface] * row[i] for told, row in self._waiting[arm])
+        waiting = sum(at_targets[surface] * row[i] for at_targets, row in self._waiting[arm])
+        return self._tables[arm][surface][i] - waiting
 
     def _times(self, arm: int, vector: AtTargets) -> Outcomes:
         """Covariances of the arm's candidates with the effect, times a vector, given the labels so far, (n,)."""
         # a row at a time, so that equal rows have equal products
         product = _effect({s: np.einsum("nm,m->n", table, vector) for s, table in self._tables[arm].items()})
-        return product - sum(row * (_effect(told) @ vector) for told, row in self._waiting[arm])
+        return product - sum(row * (_effect(at_targets) @ vector) for at_targets, row in self._waiting[arm])
 
     def _covariance(self, arm: int, i: int, other: int) -> Outcomes:
         """Covariance of candidate i of an arm with the candidates of another, given the labels so far, (n,)."""

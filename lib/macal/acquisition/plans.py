@@ -26,10 +26,10 @@ def check_arms(criterion: Criterion, t: Arms) -> None:
             f"t must be binary (0 control, 1 treated), or number {count} arms without a gap, got {present.tolist()};"
             " recode the treatment"
         )
-    if count > 2 and not criterion.several:
+    if count > 2 and not criterion.multi_arm:
         raise ValueError(
             f"{type(criterion).__name__} compares two arms, and t has {count}; take one of"
-            f" {those(lambda rule: rule.several)}, or plan for two arms at a time"
+            f" {those(lambda rule: rule.multi_arm)}, or plan for two arms at a time"
         )
 
 
@@ -40,11 +40,11 @@ def as_batch_size(batch_size: Any, criterion: Criterion) -> int:
         ValueError: not an integer, or too few labels for the criterion.
     """
     batch_size = as_count(batch_size, "batch_size")
-    if batch_size < criterion.least:
+    if batch_size < criterion.min_batch_size:
         raise ValueError(
-            f"{type(criterion).__name__} buys pairs, so batch_size must be at least {criterion.least},"
+            f"{type(criterion).__name__} buys pairs, so batch_size must be at least {criterion.min_batch_size},"
             f" got {batch_size}; one at a time choose"
-            f" {those(lambda rule: rule.least == 1 and needs_no_model(rule))}"
+            f" {those(lambda rule: rule.min_batch_size == 1 and needs_no_model(rule))}"
         )
     return batch_size
 
@@ -70,7 +70,7 @@ def plan_batches(
         ValueError: an argument is of the wrong shape, type or range.
     """
     x = as_covariates(x).astype(np.float64)
-    t = as_arms(t, len(x), several=True)
+    t = as_arms(t, len(x), multi_arm=True)
     check_arms(criterion, t)
     done = as_indices(labelled, len(x))
     n_queries, batch_size = as_count(n_queries, "n_queries"), as_batch_size(batch_size, criterion)

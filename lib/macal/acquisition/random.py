@@ -15,7 +15,7 @@ class Random(Criterion):
     """Uniform over the unlabelled units, without replacement."""
 
     stochastic: ClassVar[bool] = True
-    several: ClassVar[bool] = True
+    multi_arm: ClassVar[bool] = True
 
     def select(self, state: PoolState, batch_size: int) -> Indices:
         """See :meth:`Criterion.select`."""
@@ -32,7 +32,7 @@ class RandomBalanced(Criterion):
     """
 
     stochastic: ClassVar[bool] = True
-    several: ClassVar[bool] = True
+    multi_arm: ClassVar[bool] = True
 
     def select(self, state: PoolState, batch_size: int) -> Indices:
         """See :meth:`Criterion.select`."""

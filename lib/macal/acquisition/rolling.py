@@ -49,7 +49,7 @@ class Rolling(Criterion):
         ValueError: a parameter is out of range.
     """
 
-    least: ClassVar[int] = 2
+    min_batch_size: ClassVar[int] = 2
 
     rho: float = 0.5
     lengthscale: float | None = None

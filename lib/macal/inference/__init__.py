@@ -3,11 +3,11 @@
 Chosen labels are no random sample. Drawn with known chances (:func:`inclusion`, :func:`draw`, :func:`draw_balanced`),
 they give the average effect an interval that needs no outcome model to be right (:func:`average_effect`). A fitted
 Gaussian process gives every effect an interval (:class:`EffectBelief`) and says before a round is bought what it will
-leave open (:func:`spread`), by which a :class:`StoppingRule` ends a campaign.
+leave open (:func:`posterior_sd`), by which a :class:`StoppingRule` ends a campaign.
 """
 
 from macal.inference.balanced import draw_balanced
-from macal.inference.beliefs import EffectBelief, Spread, spread
+from macal.inference.beliefs import EffectBelief, PosteriorSd, posterior_sd
 from macal.inference.ranks import rank_bounds
 from macal.inference.sampling import draw, inclusion
 from macal.inference.stopping import StoppingRule, gain_of
@@ -16,7 +16,7 @@ from macal.inference.weighted import Estimate, average_effect, crossed_propensit
 __all__ = [
     "EffectBelief",
     "Estimate",
-    "Spread",
+    "PosteriorSd",
     "StoppingRule",
     "average_effect",
     "crossed_propensity",
@@ -25,6 +25,6 @@ __all__ = [
     "gain_of",
     "inclusion",
     "rank_bounds",
-    "spread",
+    "posterior_sd",
     "worth_for_ate",
 ]

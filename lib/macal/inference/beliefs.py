@@ -34,7 +34,7 @@ Whitened = Float[np.ndarray, "m"]
 
 
 @dataclass(frozen=True, eq=False)
-class Spread:
+class PosteriorSd:
     """What labels leave open, in the outcome's unit.
 
     Attributes:
@@ -52,30 +52,32 @@ class EffectBelief:
 
     Attributes:
         effects: mean of the effect of each unit, (n,).
-        spread: their s.d.s.
+        sd: what the labels leave open of them.
         level: chance of each interval to hold its effect, if the model is right.
-        weights: people whom each unit stands for, (n,), 1 by default; those that the spread was computed with.
+        weights: people whom each unit stands for, (n,), 1 by default; those that ``sd`` was computed with.
     """
 
     effects: Outcomes
-    spread: Spread
+    sd: PosteriorSd
     level: float = 0.95
     weights: Outcomes | None = None
 
     @property
     def reach(self) -> Outcomes:
         """Half the width of each unit's interval, (n,)."""
-        return float(ndtri((1 + self.level) / 2)) * self.spread.effects
+        return float(ndtri((1 + self.level) / 2)) * self.sd.effects
 
     @property
     def average(self) -> Estimate:
         """The mean effect of the units, or of the people whom they stand for."""
-        value, error = float(np.average(self.effects, weights=self.weights)), self.spread.average
+        value, error = float(np.average(self.effects, weights=self.weights)), self.sd.average
         reach = float(ndtri((1 + self.level) / 2)) * error
         return Estimate(value, value - reach, value + reach, error)
 
 
-def spread(prior: Prior, x: Covariates, t: Arms, labelled: Indices, weights: Outcomes | None = None) -> Spread:
+def posterior_sd(
+    prior: Prior, x: Covariates, t: Arms, labelled: Indices, weights: Outcomes | None = None
+) -> PosteriorSd:
     """What a process leaves open of the effects of n units once some of them are labelled.
 
     Args:
@@ -100,7 +102,7 @@ def spread(prior: Prior, x: Covariates, t: Arms, labelled: Indices, weights: Out
         explained, mean = _explained(prior, x, t, labelled[np.isin(t[labelled], arms)], arms, share)
         variance -= explained
         average += _prior_average(prior, x, signs, share) - np.square(mean).sum()
-    return Spread(np.sqrt(variance.clip(min=0)), float(np.sqrt(max(average, 0.0))))
+    return PosteriorSd(np.sqrt(variance.clip(min=0)), float(np.sqrt(max(average, 0.0))))
 
 
 def _parts(n: int) -> list[slice]:
@@ -119,9 +121,9 @@ def _explained(
     for part in _parts(len(x)):
         c = sum(_SIGN[s] * prior.covariance(x[own], t[own], x[part], s) for s in arms)
         # (labels, k) for k units
-        told = solve_triangular(root, c, lower=True, check_finite=False)
-        explained.append(np.square(told).sum(axis=0))
-        mean += told @ share[part]
+        whitened = solve_triangular(root, c, lower=True, check_finite=False)
+        explained.append(np.square(whitened).sum(axis=0))
+        mean += whitened @ share[part]
     return np.concatenate(explained), mean
 
 

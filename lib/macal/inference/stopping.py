@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from macal.inference.beliefs import EffectBelief, Spread
+from macal.inference.beliefs import EffectBelief, PosteriorSd
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class StoppingRule:
         ValueError: neither is given, or a number that is not above 0.
 
     >>> rule = StoppingRule(gain=0.001)
-    >>> now, ahead = Spread(np.array([1.0, 3.0]), 0.5), Spread(np.array([0.99, 2.97]), 0.4)
+    >>> now, ahead = PosteriorSd(np.array([1.0, 3.0]), 0.5), PosteriorSd(np.array([0.99, 2.97]), 0.4)
     >>> rule.says(EffectBelief(np.zeros(2), now), ahead, cost=20.0)
     'enough: the next round narrows intervals by 0.05% per unit of money, less than 0.1%'
     """
@@ -36,7 +36,7 @@ class StoppingRule:
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < np.inf:
                 raise ValueError(f"{name} must be a number above 0, got {value!r}")
 
-    def enough(self, now: EffectBelief, ahead: Spread, cost: float) -> bool:
+    def enough(self, now: EffectBelief, ahead: PosteriorSd, cost: float) -> bool:
         """Whether to stop.
 
         Args:
@@ -46,14 +46,14 @@ class StoppingRule:
         """
         return all(met for met, _ in self._demands(now, ahead, cost))
 
-    def says(self, now: EffectBelief, ahead: Spread, cost: float) -> str:
+    def says(self, now: EffectBelief, ahead: PosteriorSd, cost: float) -> str:
         """Say whether to stop, and why."""
         demands = self._demands(now, ahead, cost)
         if all(met for met, _ in demands):
             return f"enough: {' and '.join(said for _, said in demands)}"
         return f"go on: {' and '.join(said for met, said in demands if not met)}"
 
-    def _demands(self, now: EffectBelief, ahead: Spread, cost: float) -> list[tuple[bool, str]]:
+    def _demands(self, now: EffectBelief, ahead: PosteriorSd, cost: float) -> list[tuple[bool, str]]:
         found = []
         if self.width is not None:
             width = now.average.width
@@ -61,14 +61,14 @@ class StoppingRule:
             told = f"the average effect's interval is {width:.3g} wide, {'at most' if met else 'more than'}"
             found.append((met, f"{told} {self.width:g}"))
         if self.gain is not None:
-            gain = gain_of(now.spread, ahead) / cost
+            gain = gain_of(now.sd, ahead) / cost
             met = gain < self.gain
             told = f"the next round narrows intervals by {100 * gain:.2g}% per unit of money"
             found.append((met, f"{told}, {'less' if met else 'not less'} than {100 * self.gain:.2g}%"))
         return found
 
 
-def gain_of(now: Spread, ahead: Spread) -> float:
+def gain_of(now: PosteriorSd, ahead: PosteriorSd) -> float:
     """Share by which people's intervals become narrower, on average over people."""
     before = float(now.effects.mean())
     return 1 - float(ahead.effects.mean()) / before if before else 0.0

@@ -161,7 +161,7 @@ def average_effect(
     Raises:
         ValueError: arrays that do not fit together, chances out of range, or an arm with too few answers.
     """
-    x, t = as_covariates(x).astype(np.float64), as_arms(t, len(x), several=True)
+    x, t = as_covariates(x).astype(np.float64), as_arms(t, len(x), multi_arm=True)
     y, chances = as_outcomes(y, len(x), missing=True), as_outcomes(chances, len(x), "chances")
     if not ((chances > 0) & (chances <= 1 + 1e-9)).all():
         raise ValueError(

@@ -32,7 +32,7 @@ _HINT = (
 
 
 @dataclass(frozen=True, eq=False)
-class Half:
+class ArmTask:
     """One arm of one task: a process to fit.
 
     Attributes:
@@ -139,9 +139,9 @@ class ExactGP:
             NotFitted: a covariance without Cholesky factor; the message says of which task and arm.
         """
         scales = [self._scale(k, task.labelled) for k, task in enumerate(tasks)]
-        halves = [half for k, task in enumerate(tasks) for half in _halves(k, task.labelled, *scales[k])]
+        arm_tasks = [one for k, task in enumerate(tasks) for one in _arm_tasks(k, task.labelled, *scales[k])]
         with ThreadPoolExecutor(torch.get_num_threads()) as pool:
-            fits = pool.map(one_torch_thread()(self._fit), self._batches(halves))
+            fits = pool.map(one_torch_thread()(self._fit), self._batches(arm_tasks))
             found = {key: gp for batch in fits for key, gp in batch.items()}
         return [FittedGP([found.get((k, arm)) for arm in (0, 1)], *scale) for k, scale in enumerate(scales)]
 
@@ -150,19 +150,19 @@ class ExactGP:
             raise ValueError(f"a model needs at least one labelled unit, got none in tasks[{k}]")
         return (float(labelled.y.mean()), float(labelled.y.std()) or 1.0) if self.standardise else (0.0, 1.0)
 
-    def _batches(self, halves: Sequence[Half]) -> list[list[Half]]:
+    def _batches(self, arm_tasks: Sequence[ArmTask]) -> list[list[ArmTask]]:
         """Problems of equal width together, the largest first, for they take longest."""
-        ordered = sorted(halves, key=lambda half: -half.width)
+        ordered = sorted(arm_tasks, key=lambda one: -one.width)
         found = []
-        for size, group in groupby(ordered, lambda half: half.width):
+        for size, group in groupby(ordered, lambda one: one.width):
             same, step = list(group), dense_gp.together(size) if self.optimiser == "adam" else 1
             found += [same[k : k + step] for k in range(0, len(same), step)]
         return found
 
     @torch.no_grad()
-    def _fit(self, batch: Sequence[Half]) -> dict[tuple[int, int], DenseGP]:
-        x = [half.x for half in batch]
-        problems = Problems(x, [half.y for half in batch])
+    def _fit(self, batch: Sequence[ArmTask]) -> dict[tuple[int, int], DenseGP]:
+        x = [one.x for one in batch]
+        problems = Problems(x, [one.y for one in batch])
         try:
             starts = (torch.stack([self._start(points, k) for points in x]) for k in range(self.starts))
             tries = [dense_gp.fitted(problems, self._climb(problems, raw), x) for raw in starts]
@@ -170,7 +170,7 @@ class ExactGP:
             bad = batch[error.rows[0]]
             raise NotFitted(bad.place, f"{_ARMS[bad.arm]} arm, {len(bad.y)} labelled units: {_HINT}") from error
         best = (max(gps, key=lambda gp: gp.evidence) for gps in zip(*tries, strict=True))
-        return {(half.place, half.arm): gp for half, gp in zip(batch, best, strict=True)}
+        return {(one.place, one.arm): gp for one, gp in zip(batch, best, strict=True)}
 
     def _climb(self, problems: Problems, raw: Raw) -> Raw:
         if self.optimiser == "adam":
@@ -186,10 +186,10 @@ class ExactGP:
         return raw
 
 
-def _halves(place: int, labelled: Split, centre: float, scale: float) -> Iterator[Half]:
+def _arm_tasks(place: int, labelled: Split, centre: float, scale: float) -> Iterator[ArmTask]:
     x = torch.as_tensor(np.array(labelled.x), dtype=torch.float64)
     y = torch.as_tensor((labelled.y - centre) / scale)
     for arm in (0, 1):
         own = torch.as_tensor(labelled.t == arm)
         if own.any():
-            yield Half(place, arm, x[own], y[own])
+            yield ArmTask(place, arm, x[own], y[own])

@@ -71,7 +71,7 @@ class _Labels:
     def arms(self) -> tuple[slice, slice]:
         return slice(self.controls), slice(self.controls, None)
 
-    def spread(self, two: Float[np.ndarray, "2"]) -> Outcomes:
+    def per_label(self, two: Float[np.ndarray, "2"]) -> Outcomes:
         """One of two numbers for each label, that of its arm, (n,)."""
         return np.repeat(two, [self.controls, len(self.y) - self.controls])
 
@@ -84,13 +84,13 @@ class _Labels:
         mean, sigma, ratio, length, rho = at[:2], np.exp(at[2:4]), np.exp(at[4:6]), np.exp(at[6]), np.tanh(at[7])
         own, other = self.arms()
         k = rbf_of(self.squared / length**2)  # (n, n)
-        k *= np.outer(self.spread(sigma), self.spread(sigma))
+        k *= np.outer(self.per_label(sigma), self.per_label(sigma))
         across = k[own, other].copy()  # before rho: its derivative in rho
         k[own, other] *= rho
         k[other, own] *= rho
         noise = ratio * sigma**2
-        root = cholesky(k + np.diag(self.spread(noise + JITTER)), lower=True, check_finite=False)
-        residual = self.y - self.spread(mean)
+        root = cholesky(k + np.diag(self.per_label(noise + JITTER)), lower=True, check_finite=False)
+        residual = self.y - self.per_label(mean)
         w = cho_solve((root, True), residual, check_finite=False)
         value = -0.5 * (residual @ w + len(w) * np.log(2 * np.pi)) - np.log(root.diagonal()).sum()
         m = -_inverse(root)
@@ -138,15 +138,15 @@ class FittedJointGP:
         known, t = self.labelled.x.astype(np.float64), self.labelled.t
         new = x.astype(np.float64)
         # L^-1 k(labels, new), (labels, n) for each surface
-        told = [
+        whitened = [
             solve_triangular(self.root, self.prior.covariance(known, t, new, s), lower=True, check_finite=False)
             for s in (0, 1)
         ]
         residual = solve_triangular(self.root, self.labelled.y - self.mean[t], lower=True)
-        mean = np.stack([self.mean[s] + residual @ told[s] for s in (0, 1)], axis=1)  # (n, 2)
+        mean = np.stack([self.mean[s] + residual @ whitened[s] for s in (0, 1)], axis=1)  # (n, 2)
         cov = np.empty((len(x), 2, 2))
         for r, s in ((0, 0), (0, 1), (1, 1)):
-            cov[:, r, s] = cov[:, s, r] = self.prior.between(r, s) - np.einsum("kn,kn->n", told[r], told[s])
+            cov[:, r, s] = cov[:, s, r] = self.prior.between(r, s) - np.einsum("kn,kn->n", whitened[r], whitened[s])
         return mean, cov
 
 

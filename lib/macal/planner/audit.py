@@ -17,7 +17,7 @@ import numpy as np
 
 from macal.acquisition import PoolState
 from macal.acquisition.design import FixedALC
-from macal.inference import rank_bounds, spread
+from macal.inference import posterior_sd, rank_bounds
 from macal.planner.greedy import GreedyPlan
 from macal.planner.people import People
 from macal.posterior import Prior
@@ -120,23 +120,23 @@ def audited(made: Made, both: People, task: AsTask) -> Audit:
     halves = [_half(made, np.arange(k, n, 2), task) for k in (0, 1)]
     left = [_open(both, n, units) for units in halves if units is not None]
     bounds = rank_bounds(np.array(ahead, np.int64), count, LEVEL).tolist() if count else []
-    pairs = again.criterion.least == 2
+    pairs = again.criterion.min_batch_size == 2
     halves = left if len(left) == 2 else []
     return Audit(count, ahead, bounds, _open(both, n, bought), halves, pairs, clusters is not None)
 
 
-def _ahead(task: GreedyPlan, purchases: Sequence[tuple[np.ndarray, bool]], n: int, clusters: Any) -> list[int]:
+def _ahead(task: GreedyPlan, made: Sequence[tuple[np.ndarray, bool]], n: int, clusters: Any) -> list[int]:
     """Buy once more, and count at each purchase the rivals, from place n on, that are worth more."""
-    ledger, _, rule = task.begin(task.price)
+    purchases, _, rule = task.begin(task.price)
     found = []
-    for units, chosen in purchases:
-        if not ledger.open[units].all():
+    for units, chosen in made:
+        if not purchases.open[units].all():
             continue  # who must be asked was bought in the beginning
         if chosen:
-            better = rule.ahead(ledger, units)
+            better = rule.ahead(purchases, units)
             better = better[better >= n]
             found.append(len(better) if clusters is None else len(np.unique(clusters[better])))
-        ledger.buy(units)
+        purchases.buy(units)
         rule.add(units)
     return found
 
@@ -165,6 +165,6 @@ def _open(both: People, n: int, units: Indices) -> float:
     for arm in range(1, len(both.arms)):
         mine = units[np.isin(split.t[units], (0, arm))]
         rows = np.concatenate([mine, some])
-        left = spread(two, split.x[rows], (split.t[rows] == arm).astype(np.int64), np.arange(len(mine)))
+        left = posterior_sd(two, split.x[rows], (split.t[rows] == arm).astype(np.int64), np.arange(len(mine)))
         shares.append(float(np.square(left.effects[len(mine) :]).mean() / two.variance.sum()))
     return float(np.mean(shares))

@@ -1,4 +1,4 @@
-"""Whom a criterion buys next under a ledger's demands: whoever has the largest gain per cost."""
+"""Whom a criterion buys next under demands: whoever has the largest gain per cost."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ import numpy as np
 from macal.acquisition import Criterion, PoolState
 from macal.acquisition.catalogue import says_gains, those
 from macal.planner.demands import Money
-from macal.planner.ledger import Ledger
+from macal.planner.purchases import Purchases
 from macal.search.gains import Gains, above, best_unit, better, gain_per_cost
 from macal.search.pairs import Contrasts
 from macal.shapes import Arms, Indices, Rows
@@ -23,14 +23,14 @@ class Purchase:
 
 
 class Buyer(ABC):
-    """A criterion under way, which buys from a ledger."""
+    """A criterion under way, under demands that :class:`Purchases` keeps."""
 
     @abstractmethod
-    def buy(self, ledger: Ledger, room: int) -> Purchase | None:
-        """Buy the best that the ledger allows, one unit or a pair; None if nothing can be bought any more.
+    def buy(self, purchases: Purchases, room: int) -> Purchase | None:
+        """Buy the best that the demands allow, one unit or a pair; None if nothing can be bought any more.
 
         Args:
-            ledger: says who may be bought, and is told.
+            purchases: say who may be bought, and buy.
             room: labels that the present round still has room for.
         """
 
@@ -39,16 +39,16 @@ class Buyer(ABC):
         """Count units as labelled that others have bought."""
 
     @abstractmethod
-    def ahead(self, ledger: Ledger, units: Indices) -> Rows:
+    def ahead(self, purchases: Purchases, units: Indices) -> Rows:
         """Units that may be bought and are worth more than what was bought at once, or one of a pair in its place.
 
         Args:
-            ledger: says who may be bought.
-            units: not bought in the ledger yet; whom the rule chose first, then who came with them.
+            purchases: say who may be bought.
+            units: not bought yet; whom the rule chose first, then who came with them.
         """
 
     @abstractmethod
-    def ceiling(self, ledger: Ledger) -> float:
+    def ceiling(self, purchases: Purchases) -> float:
         """An upper bound of the gain of any single purchase."""
 
 
@@ -63,27 +63,27 @@ class UnitBuyer(Buyer):
     def __init__(self, gains: Gains, price: Money) -> None:
         self._gains, self._price = gains, price
 
-    def buy(self, ledger: Ledger, room: int) -> Purchase | None:
+    def buy(self, purchases: Purchases, room: int) -> Purchase | None:
         """See :meth:`Buyer.buy`."""
         tier, gain = self._gains.now()
-        while (unit := best_unit(ledger.open, tier, gain, self._price, self._gains.rounding)) is not None:
-            if len(bought := ledger.buy(np.array([unit]))):
+        while (unit := best_unit(purchases.open, tier, gain, self._price, self._gains.rounding)) is not None:
+            if len(bought := purchases.buy(np.array([unit]))):
                 gain_of_unit = float(gain[unit])  # the array may follow what is added
                 self.add(bought)
                 return Purchase(bought, gain_of_unit)
         return None
 
-    def ahead(self, ledger: Ledger, units: Indices) -> Rows:
+    def ahead(self, purchases: Purchases, units: Indices) -> Rows:
         """See :meth:`Buyer.ahead`."""
-        return better(ledger.open, int(units[0]), *self._gains.now(), self._price)
+        return better(purchases.open, int(units[0]), *self._gains.now(), self._price)
 
     def add(self, units: Indices) -> None:
         """See :meth:`Buyer.add`."""
         self._gains.add(units)
 
-    def ceiling(self, ledger: Ledger) -> float:
+    def ceiling(self, purchases: Purchases) -> float:
         """See :meth:`Buyer.ceiling`."""
-        return float(self._gains.now()[1][ledger.open].max(initial=0.0))
+        return float(self._gains.now()[1][purchases.open].max(initial=0.0))
 
 
 class PairBuyer(UnitBuyer):
@@ -99,29 +99,29 @@ class PairBuyer(UnitBuyer):
         super().__init__(pairs.nearest, price)
         self._pairs, self._t = pairs, t
 
-    def buy(self, ledger: Ledger, room: int) -> Purchase | None:
+    def buy(self, purchases: Purchases, room: int) -> Purchase | None:
         """See :meth:`Buyer.buy`."""
         for search in self._pairs.turns() if room > 1 else ():
-            while found := search.best(ledger):
+            while found := search.best(purchases):
                 one, zero, gain = found
-                may = ledger.together(one)[zero]
-                if may and len(bought := ledger.buy(np.array([one, zero]))):
+                may = purchases.together(one)[zero]
+                if may and len(bought := purchases.buy(np.array([one, zero]))):
                     self.add(bought)
                     return Purchase(bought, gain)
                 search.doubt(one)
-        return super().buy(ledger, room)
+        return super().buy(purchases, room)
 
-    def ahead(self, ledger: Ledger, units: Indices) -> Rows:
+    def ahead(self, purchases: Purchases, units: Indices) -> Rows:
         """See :meth:`Buyer.ahead`."""
         if len(units) < 2 or 0 not in self._t[units[:2]] or self._t[units[0]] == self._t[units[1]]:
-            return super().ahead(ledger, units)
+            return super().ahead(purchases, units)
         found = []
         for unit, partner in (units[:2], units[1::-1]):
             mine = np.flatnonzero(self._t == self._t[unit])
             value = np.full(len(self._t), -np.inf)
             both = self._price[mine] + self._price[partner]
             value[mine] = gain_per_cost(self._pairs.beside(int(partner), mine), both)
-            may = ledger.open & ledger.together(int(partner))
+            may = purchases.open & purchases.together(int(partner))
             found.append(np.flatnonzero(may & above(value, value[unit])))
         return np.unique(np.concatenate(found))
 
@@ -129,12 +129,12 @@ class PairBuyer(UnitBuyer):
         """See :meth:`Buyer.add`."""
         self._pairs.add(units)
 
-    def ceiling(self, ledger: Ledger) -> float:
+    def ceiling(self, purchases: Purchases) -> float:
         """See :meth:`Buyer.ceiling`: both novelties, and no distance between; one unit's, where it is finite."""
         m = self._pairs.novelty()
-        both = sum(m[ledger.open & ((self._t == 0) == is_zero)].max(initial=0.0) for is_zero in (True, False))
+        both = sum(m[purchases.open & ((self._t == 0) == is_zero)].max(initial=0.0) for is_zero in (True, False))
         single = self._gains.now()[1]
-        return float(max(both, single[ledger.open & np.isfinite(single)].max(initial=0.0)))
+        return float(max(both, single[purchases.open & np.isfinite(single)].max(initial=0.0)))
 
 
 class RandomBuyer(Buyer):
@@ -148,21 +148,21 @@ class RandomBuyer(Buyer):
     def __init__(self, criterion: Criterion, state: PoolState) -> None:
         self._criterion, self._state, self._drawn = criterion, criterion.begin(state), []
 
-    def buy(self, ledger: Ledger, room: int) -> Purchase | None:
+    def buy(self, purchases: Purchases, room: int) -> Purchase | None:
         """See :meth:`Buyer.buy`."""
-        while ledger.open.any():
+        while purchases.open.any():
             if not self._drawn:
-                open_or_known = ledger.open.copy()
+                open_or_known = purchases.open.copy()
                 open_or_known[self._state.labelled] = True
                 self._state = replace(self._state, barred=np.flatnonzero(~open_or_known))
                 self._drawn = self._criterion.select(self._state, room).tolist()
             unit = self._drawn.pop(0)
-            if ledger.open[unit] and len(bought := ledger.buy(np.array([unit]))):
+            if purchases.open[unit] and len(bought := purchases.buy(np.array([unit]))):
                 self.add(bought)
                 return Purchase(bought, 0.0)
         return None
 
-    def ahead(self, ledger: Ledger, units: Indices) -> Rows:
+    def ahead(self, purchases: Purchases, units: Indices) -> Rows:
         """See :meth:`Buyer.ahead`: where the draw decides, nobody is worth more."""
         return units[:0]
 
@@ -170,7 +170,7 @@ class RandomBuyer(Buyer):
         """See :meth:`Buyer.add`."""
         self._state = replace(self._state, labelled=np.concatenate([self._state.labelled, units]))
 
-    def ceiling(self, ledger: Ledger) -> float:
+    def ceiling(self, purchases: Purchases) -> float:
         """See :meth:`Buyer.ceiling`."""
         return 0.0
 

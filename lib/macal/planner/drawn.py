@@ -11,7 +11,7 @@ dearer than the mean; see :mod:`macal.inference.balanced`.
 
 *Numbers.* n labels of a stratum leave (sum of s_i) (sum of s_i cost_i) / n of that variance. So labels go one by one to
 the stratum where the fall, by the mean cost of a label, is largest, as far as all demands can still be met
-(:mod:`macal.planner.numbers`).
+(:mod:`macal.planner.stratum_counts`).
 
 Reference: W. G. Cochran, *Sampling Techniques*, Wiley, 1977, Section 5.5 (allocation with costs).
 """
@@ -24,9 +24,9 @@ import pandas as pd
 from macal.inference import crossed_propensity, draw, draw_balanced, inclusion, worth_for_ate
 from macal.planner.demands import Money
 from macal.planner.greedy import GreedyPlan
-from macal.planner.numbers import Counts, Numbers, PerStratum
 from macal.planner.people import People
 from macal.planner.policy import Policy
+from macal.planner.stratum_counts import Counts, PerStratum, StratumCounts
 from macal.shapes import Arms, Indices, Outcomes
 
 _FAINT = 1e-9  # worth of whoever is worth nothing, where more labels are to be drawn than people are worth something
@@ -122,14 +122,14 @@ def _numbers(people: People, rules: Policy, strata: Arms, size: Outcomes, money:
     return numbers.bought, float(numbers.bought @ each)
 
 
-def _nothing_bought(people: People, rules: Policy, strata: Arms, each: PerStratum, money: float) -> Numbers:
-    """Numbers of labels, each of which costs what one of its stratum costs on average."""
+def _nothing_bought(people: People, rules: Policy, strata: Arms, each: PerStratum, money: float) -> StratumCounts:
+    """Counts of labels, each of which costs what one of its stratum costs on average."""
     known = people.problem.start
     alike = replace(people, cost=np.where(strata >= 0, each[strata], people.cost))
     demands = alike.demands(max(money, 0.0), rules.parsed, rules.cluster_rule, None, known, _NOBODY)
     kept = f" ({rules.budget:g}, less what a draw may be dearer than the mean)" if money != rules.budget else ""
     demands[0] = replace(demands[0], name=demands[0].name + kept)
-    return Numbers(demands, alike.cost, known, strata)
+    return StratumCounts(demands, alike.cost, known, strata)
 
 
 def drawn(people: People, rules: Policy, chosen: Lottery) -> list[Indices]:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from macal import models
-from macal.inference import EffectBelief, Estimate, Spread, StoppingRule, average_effect, spread
+from macal.inference import EffectBelief, Estimate, PosteriorSd, StoppingRule, average_effect, posterior_sd
 from macal.inference.weighted import LEAST
 from macal.planner.campaign import CampaignState
 from macal.problem import Split
@@ -73,13 +73,13 @@ def estimated(
     (fitted,) = model.fit([models.Task(Split(pool.x[known], t[known], y[known]), seed=campaign.policy.seed)])
     labels = {stage: np.union1d(known, units[mine[units]]) for stage, units in plan.items()}
     weights = None if people.phase is None else people.phase.weights
-    spreads = {stage: spread(fitted.prior, pool.x, t, units, weights) for stage, units in labels.items()}
-    belief = EffectBelief(fitted.predict(pool.x).tau, spreads["now"], weights=weights)
+    sds = {stage: posterior_sd(fitted.prior, pool.x, t, units, weights) for stage, units in labels.items()}
+    belief = EffectBelief(fitted.predict(pool.x).tau, sds["now"], weights=weights)
     costs = {stage: float(people.cost[units[~told[units]]].sum()) for stage, units in plan.items()}
-    outlook = pd.DataFrame([_looks(spreads[s], len(labels[s]), costs[s]) for s in labels], list(labels))
+    outlook = pd.DataFrame([_looks(sds[s], len(labels[s]), costs[s]) for s in labels], list(labels))
     effects = pd.DataFrame({"effect": belief.effects}, people.table.index)
     effects = effects.assign(low=belief.effects - belief.reach, high=belief.effects + belief.reach)
-    verdict = "" if rule is None else _verdict(rule, belief, spreads["next"], costs["next"])
+    verdict = "" if rule is None else _verdict(rule, belief, sds["next"], costs["next"])
     average, effects = weighted(campaign, y, k), frames.like(effects, campaign.table)
     return Findings(people.arms[k], effects, belief.average, average, outlook, verdict)
 
@@ -107,10 +107,10 @@ def weighted(campaign: CampaignState, y: Outcomes, arm: int) -> Estimate | None:
     return average_effect(pool.x[rows], pool.t[rows], y[rows], chances[rows], arm=arm, **drawn)
 
 
-def _looks(found: Spread, answers: int, cost: float) -> dict[str, float | int]:
+def _looks(found: PosteriorSd, answers: int, cost: float) -> dict[str, float | int]:
     belief = EffectBelief(found.effects, found)
     return {"answers": answers, "cost": cost, "width": 2 * float(belief.reach.mean()), "average": belief.average.width}
 
 
-def _verdict(rule: StoppingRule, belief: EffectBelief, ahead: Spread, cost: float) -> str:
+def _verdict(rule: StoppingRule, belief: EffectBelief, ahead: PosteriorSd, cost: float) -> str:
     return rule.says(belief, ahead, cost) if cost else "enough: nobody is left to be asked"

@@ -150,9 +150,13 @@ class Bounded:
         rows = np.flatnonzero((np.diff(matrix.indptr) > 0) & ~(np.isinf(self.low) & np.isinf(self.high)))
         if not rows.size:
             return None
-        limits = LinearConstraint(matrix[rows], self.low[rows], self.high[rows])
-        found = milp(cost[columns], integrality=1, bounds=(0, 1), constraints=limits, options={"mip_rel_gap": _GAP})
-        return None if found.x is None else columns[found.x > 0.5]
+        # columns that do the same at the same cost are one whole number: apart, they would be tried one for another
+        same = np.stack([self.kinds[columns], self.matrix[[0]][:, columns].toarray()[0], cost[columns]])
+        _, first, group, count = np.unique(same, axis=1, return_index=True, return_inverse=True, return_counts=True)
+        limits = LinearConstraint(matrix[rows][:, first], self.low[rows], self.high[rows])
+        options = {"mip_rel_gap": _GAP}
+        found = milp(cost[columns[first]], integrality=1, bounds=(0, count), constraints=limits, options=options)
+        return None if found.x is None else columns[_rank(cost[columns], group) < found.x.round()[group]]
 
     def _useful(self, cost: Money) -> Rows:
         """Without negative weights nobody is needed but the cheapest of each kind, as many as could all be missing."""

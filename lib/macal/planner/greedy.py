@@ -21,7 +21,7 @@ from macal.acquisition import Criterion, PoolState
 from macal.acquisition.plans import as_batch_size
 from macal.planner.buyers import Buyer, buyer
 from macal.planner.demands import Demand, Money
-from macal.planner.ledger import Ledger
+from macal.planner.purchases import Purchases
 from macal.progress import progress
 from macal.shapes import Arms, Indices, Rows
 
@@ -108,22 +108,22 @@ class GreedyPlan:
             return self._plain()
         chosen, value, ceiling = self.greedy()
         if ceiling > value:
-            ledger, rounds, rule = self.begin(np.ones_like(self.price))
-            dear = rule.buy(ledger, rounds.room)
+            purchases, rounds, rule = self.begin(np.ones_like(self.price))
+            dear = rule.buy(purchases, rounds.room)
             if dear and dear.gain > value:
                 return self.greedy(dear.units)[0]
         return chosen
 
-    def begin(self, price: Money, dear: Rows = _NOBODY) -> tuple[Ledger, Rounds, Buyer]:
+    def begin(self, price: Money, dear: Rows = _NOBODY) -> tuple[Purchases, Rounds, Buyer]:
         """Begin to buy, those first who must be."""
         most = np.inf if self.spend is None else self.spend * (1 + 1e-9)
-        ledger = Ledger(self.demands, self.cost, self.state.labelled, self.clusters, most)
+        purchases = Purchases(self.demands, self.cost, self.state.labelled, self.clusters, most)
         rounds, rule = Rounds(self.cost, self.size, self.spend), buyer(self.criterion, self.state, price)
         for unit in dict.fromkeys([*self.first, *dear]):
-            if ledger.open[unit] and len(bought := ledger.buy(np.array([unit]))):
+            if purchases.open[unit] and len(bought := purchases.buy(np.array([unit]))):
                 rule.add(bought)
                 rounds.add(bought, chosen=False)
-        return ledger, rounds, rule
+        return purchases, rounds, rule
 
     def _plain(self) -> Rounds:
         """Plan as :func:`macal.schedule` does: labels cost the same, and money is all that is demanded."""
@@ -143,7 +143,7 @@ class GreedyPlan:
         """A batch as it was bought: pairs of the reference arm and another, where the criterion pairs, else units."""
         t, k, found = self.state.t, 0, list[np.ndarray]()
         while k < len(batch):
-            pair = self.criterion.least == 2 and k + 1 < len(batch) and 0 in t[batch[k : k + 2]]
+            pair = self.criterion.min_batch_size == 2 and k + 1 < len(batch) and 0 in t[batch[k : k + 2]]
             step = 1 + (pair and t[batch[k]] != t[batch[k + 1]])
             found.append(batch[k : k + step])
             k += step
@@ -158,13 +158,13 @@ class GreedyPlan:
         Returns:
             The rounds; the sum of the gains above 0; a bound of any single gain at the beginning.
         """
-        ledger, rounds, rule = self.begin(self.price, dear)
-        value, whole, ceiling = 0.0, ledger.left(), rule.ceiling(ledger)
+        purchases, rounds, rule = self.begin(self.price, dear)
+        value, whole, ceiling = 0.0, purchases.left(), rule.ceiling(purchases)
         with progress(1000, "planning", "per mille") as bar:
-            while purchase := rule.buy(ledger, rounds.room):
+            while purchase := rule.buy(purchases, rounds.room):
                 rounds.add(purchase.units)
                 value += max(purchase.gain, 0.0)
-                bar.update(int(1000 * (1 - ledger.left() / whole)) - bar.n)
+                bar.update(int(1000 * (1 - purchases.left() / whole)) - bar.n)
         return rounds, value, ceiling
 
 

@@ -38,8 +38,11 @@ def begun(campaign: CampaignState, table: Any) -> CampaignState:
     """
     new = replanned(campaign.but(table=table, plan=None, answers={}, asked=0, audit=None, made=None))
     if not len(new.planned):
-        cheapest = new.people.cost.min()
-        raise ValueError(f"a budget of {new.policy.budget:g} buys nobody: the cheapest costs {cheapest:g}")
+        nobody = np.empty(0, np.int64)
+        clusters = new.people.bought_with(new.policy.cluster_rule, nobody, nobody)
+        cheapest = new.people.of_clusters(clusters, new.people.cost).min()
+        what = "whole cluster" if (clusters >= 0).any() else "person"
+        raise ValueError(f"a budget of {new.policy.budget:g} buys nobody: the cheapest {what} costs {cheapest:g}")
     return new
 
 

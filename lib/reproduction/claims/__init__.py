@@ -5,6 +5,7 @@ down. Claims about errors have two: as the paper is written, and as its publishe
 not exist yet says so.
 """
 
+from collections.abc import Iterable
 from functools import partial
 
 import pandas as pd
@@ -16,6 +17,7 @@ from reproduction.claims import (
     backbones,
     bench,
     bounds,
+    comparison,
     data,
     dial,
     estimators,
@@ -26,12 +28,12 @@ from reproduction.claims import (
     lemmas,
     problem,
     readings,
-    standing,
     toy,
     weights,
 )
-from reproduction.claims.readings import CODE, WRITTEN
+from reproduction.claims.readings import BALD, BASELINES, CODE, GENERAL, WRITTEN
 from reproduction.claims.rules import RULES, Rules
+from reproduction.claims.scale import Compared, Scale
 from reproduction.claims.verdict import Claim, Verdict, regardless
 
 __all__ = [
@@ -55,13 +57,17 @@ __all__ = [
     "lemmas",
     "problem",
     "readings",
-    "standing",
+    "comparison",
     "toy",
     "verdicts",
     "weights",
 ]
 
 BOTH = (WRITTEN, CODE)
+ALL = tuple(WRITTEN.tables)
+TOY = Compared(("toy",), lambda _: toy.PAPER)
+BASELINES_ON = {name: Compared((name,), lambda _: BASELINES) for name in ALL}
+EVERYWHERE = Compared(ALL, lambda _: BASELINES)
 
 CLAIMS = (
     Claim(
@@ -127,16 +133,19 @@ CLAIMS = (
         regardless(lemmas.judge_representation),
         "wasserstein_lemma",
     ),
-    Claim("F1a", "Figure 1a", "Toy: Symmetry falls fastest first, then saturates", toy.judge_symmetry, "toy"),
-    Claim("F1b", "Figure 1a", "Toy: MACAL is the quickest to the lowest PEHE", toy.judge_quickest, "toy"),
+    Claim(
+        "F1a", "Figure 1a", "Toy: Symmetry falls fastest first, then saturates", toy.judge_symmetry, "toy", compares=TOY
+    ),
+    Claim("F1b", "Figure 1a", "Toy: MACAL is the quickest to the lowest PEHE", toy.judge_quickest, "toy", compares=TOY),
     Claim(
         "F1c",
         "Figures 1b, 1c",
         "Toy: Symmetry reduces the distance fastest, Uncertainty the variance",
         toy.judge_reductions,
         "toy",
+        compares=TOY,
     ),
-    Claim("F1d", "Figure 1", "Toy: the published curves", toy.judge_curves, "toy"),
+    Claim("F1d", "Figure 1", "Toy: the published curves", toy.judge_curves, "toy", compares=TOY),
     Claim("D1", "Table 1", "Sizes of pools, validation and test sets", regardless(data.judge_sizes), "data"),
     Claim(
         "D2",
@@ -146,9 +155,23 @@ CLAIMS = (
         "data",
     ),
     Claim(
-        "E1", "Figures 3a, 3b", "IHDP: MACAL is ahead until about 160 labels, then ties", leads.judge_ihdp, "ihdp", BOTH
+        "E1",
+        "Figures 3a, 3b",
+        "IHDP: MACAL is ahead until about 160 labels, then ties",
+        leads.judge_ihdp,
+        "ihdp",
+        BOTH,
+        BASELINES_ON["ihdp"],
     ),
-    Claim("E2", "Figures 3c, 3d", "IBM: MACAL is lowest", partial(leads.judge_lowest, dataset="ibm"), "larger", BOTH),
+    Claim(
+        "E2",
+        "Figures 3c, 3d",
+        "IBM: MACAL is lowest",
+        partial(leads.judge_lowest, dataset="ibm"),
+        "larger",
+        BOTH,
+        BASELINES_ON["ibm"],
+    ),
     Claim(
         "E3",
         "Figures 3e, 3f",
@@ -156,6 +179,7 @@ CLAIMS = (
         partial(leads.judge_lowest, dataset="cmnist"),
         "larger",
         BOTH,
+        BASELINES_ON["cmnist"],
     ),
     Claim(
         "E4",
@@ -164,13 +188,30 @@ CLAIMS = (
         leads.judge_consistent,
         "ledger",
         BOTH,
+        EVERYWHERE,
     ),
     Claim(
-        "E5", "Section 5.1", "Random is about as good as general active learning", families.judge_random, "ledger", BOTH
+        "E5",
+        "Section 5.1",
+        "Random is about as good as general active learning",
+        families.judge_random,
+        "ledger",
+        BOTH,
+        Compared(ALL, lambda _: GENERAL, lambda _: "random"),
     ),
-    Claim("E6", "Section 5.1", "Causal methods beat general ones overall", families.judge_causal, "ledger", BOTH),
-    Claim("E7", "Section 5.1", "No other method wins on all data sets", families.judge_winner, "ledger", BOTH),
-    Claim("E8", "Section 5.1", "QHTE mostly underperforms", families.judge_qhte, "ledger", BOTH),
+    Claim(
+        "E6",
+        "Section 5.1",
+        "Causal methods beat general ones overall",
+        families.judge_causal,
+        "ledger",
+        BOTH,
+        Compared(ALL, lambda _: (*BALD, *GENERAL)),
+    ),
+    Claim(
+        "E7", "Section 5.1", "No other method wins on all data sets", families.judge_winner, "ledger", BOTH, EVERYWHERE
+    ),
+    Claim("E8", "Section 5.1", "QHTE mostly underperforms", families.judge_qhte, "ledger", BOTH, EVERYWHERE),
     Claim(
         "E9",
         "Section 5.1",
@@ -178,6 +219,7 @@ CLAIMS = (
         families.judge_stability,
         "ledger",
         BOTH,
+        Compared(ALL, lambda _: families.RATIOS),
     ),
     Claim(
         "V1",
@@ -187,7 +229,15 @@ CLAIMS = (
         "acquired",
         BOTH,
     ),
-    Claim("A1", "Figure 5", "Large alpha is best early, smaller alpha later", weights.judge_alpha, "alpha", BOTH),
+    Claim(
+        "A1",
+        "Figure 5",
+        "Large alpha is best early, smaller alpha later",
+        weights.judge_alpha,
+        "alpha",
+        BOTH,
+        Compared(ALL, lambda reading: tuple(reading.weights), whole=True),
+    ),
     Claim(
         "H1",
         "Table 2",
@@ -236,8 +286,10 @@ def verdicts(rules: Rules = RULES) -> pd.DataFrame:
         rules: by which comparisons of methods are judged.
 
     Returns:
-        By ``key``: ``source``, ``claim``, ``verdict`` and ``evidence`` (as written), ``verdict_code`` and
-        ``evidence_code`` (as the published code runs; empty where a claim has no such reading), ``chapter``.
+        By ``key``: ``source``, ``claim``, ``verdict``, ``evidence`` and ``scale`` (as written), ``verdict_code``,
+        ``evidence_code`` and ``scale_code`` (as the published code runs; empty where a claim has no such reading),
+        ``chapter``. A scale says what is recorded of the paper's replications, methods and sizes; it is empty where a
+        claim compares none of the paper's methods.
 
     Raises:
         FileNotFoundError: the package is installed without the book's recorded tables.
@@ -245,7 +297,16 @@ def verdicts(rules: Rules = RULES) -> pd.DataFrame:
     results.checkout()
     rows = []
     for claim in CLAIMS:
-        (written, code) = [*(vars(verdict).values() for verdict in claim.verdicts(rules)), ("", "")][:2]
+        judged, scales = claim.verdicts(rules), [join_scales(scales) for scales in claim.scales()]
+        written, code = [*((v.verdict, v.evidence, scale) for v, scale in zip(judged, scales, strict=True)), ("",) * 3][
+            :2
+        ]
         rows.append((claim.key, claim.source, claim.text, *written, *code, claim.chapter))
-    columns = ["key", "source", "claim", "verdict", "evidence", "verdict_code", "evidence_code", "chapter"]
+    parts = ["verdict", "evidence", "scale"]
+    columns = ["key", "source", "claim", *parts, *(f"{part}_code" for part in parts), "chapter"]
     return pd.DataFrame(rows, columns=columns).set_index("key")
+
+
+def join_scales(scales: Iterable[Scale]) -> str:
+    """Say what is recorded for a claim, data set by data set."""
+    return "; ".join(map(str, scales))

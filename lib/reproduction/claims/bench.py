@@ -12,8 +12,8 @@ import pandas as pd
 from scipy.stats import t
 
 from macal.comparison import student
+from reproduction.claims.comparison import against
 from reproduction.claims.rules import RULES, Rules
-from reproduction.claims.standing import against
 from reproduction.claims.verdict import Verdict, Word, together
 from reproduction.studies import tables
 from reproduction.studies.bench import CHOSEN, DATA, PLANNED
@@ -117,7 +117,7 @@ def largest(logs: pd.DataFrame) -> pd.DataFrame:
 
 
 def duel(logs: pd.DataFrame, one: str, other: str, rules: Rules) -> pd.DataFrame:
-    """Set one criterion against another on every row: see :func:`.standing.against`, adjusted for all rows."""
+    """Set one criterion against another on every row: see :func:`.comparison.against`, adjusted for all rows."""
     gaps = (logs[one] - logs[other]).unstack(["dataset", "model"])
     gaps.columns = [", ".join(place) for place in gaps.columns]
     return against(gaps.astype(float), rules, family=ROWS)
@@ -153,7 +153,7 @@ def judge_fccm(rules: Rules) -> Verdict:
         return missing
     found = duel(logs, "fccm", "macal", rules)
     words: dict[str, Word] = {"ahead": "holds", "behind": "does not hold", "no lead": "does not hold"}
-    decided = [words[standing] for standing in found["standing"] if standing in words]
+    decided = [words[comparison] for comparison in found["comparison"] if comparison in words]
     return Verdict(together(decided) if decided else "undecided", _told(found, "FCCM", "MACAL"))
 
 
@@ -163,10 +163,10 @@ def judge_targets(rules: Rules) -> Verdict:
     if missing := _untested(logs):
         return missing
     found = duel(logs, "epig-mu", "epig-tau", rules)
-    signs = found["standing"].groupby([place.split(", ")[0] for place in found.index]).agg(set)
+    signs = found["comparison"].groupby([place.split(", ")[0] for place in found.index]).agg(set)
     turns = [name for name, words in signs.items() if {"ahead", "behind"} <= words]
-    decided = found["standing"].isin(["ahead", "behind"])
-    one_sided = decided.any() and found.loc[decided, "standing"].nunique() == 1
+    decided = found["comparison"].isin(["ahead", "behind"])
+    one_sided = decided.any() and found.loc[decided, "comparison"].nunique() == 1
     word: Word = "holds" if turns else "does not hold" if decided.all() and one_sided else "undecided"
     return Verdict(word, _told(found, "EPIG-μ", "EPIG-τ"))
 
@@ -193,7 +193,7 @@ def judge_regret(rules: Rules) -> Verdict:
 
 
 def _told(found: pd.DataFrame, one: str, other: str) -> str:
-    counts = found["standing"].value_counts()
+    counts = found["comparison"].value_counts()
     spread = f"log ratio {found['log_ratio'].min():+.2f} to {found['log_ratio'].max():+.2f}"
     words = ", ".join(f"{counts.get(word, 0)} {word}" for word in ("ahead", "behind", "no lead", "undecided"))
     return f"{one} against {other} on {len(found)} of {ROWS} rows: {words}; {spread}"

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from reproduction.claims.comparison import lowest, scope, told, values
 from reproduction.claims.leads import lead
 from reproduction.claims.readings import CODE, EXACT, LEARNERS, TURNING_POINT, WRITTEN, Reading, inner
 from reproduction.claims.rules import Rules
-from reproduction.claims.standing import lowest, scope, told
 from reproduction.claims.verdict import Verdict, together
 
 OTHERS = ("random", "random-balanced", "qhte")
@@ -28,7 +29,7 @@ def cells(
         until: labels on IHDP where the stretch ends; elsewhere it is the whole campaign.
 
     Returns:
-        (estimator, data set) -> rows of :func:`reproduction.claims.standing.standing`, where enough is recorded.
+        (estimator, data set) -> rows of :func:`reproduction.claims.comparison.compare`, where enough is recorded.
     """
     found = {
         (reading.name, name): lead(reading, name, rules, (1, until) if name == "ihdp" else None, others)
@@ -55,6 +56,12 @@ def _told(found: dict[tuple[str, str], pd.DataFrame], rules: Rules) -> str:
     return "; ".join(f"{model} on {name}, {scope(rows)}, {told(rows, rules)}" for (model, name), rows in found.items())
 
 
+def _values(found: dict[tuple[str, str], pd.DataFrame], macal: str) -> tuple[dict[str, Any], ...]:
+    return tuple(
+        row for (model, name), rows in found.items() for row in values(rows, macal, dataset=name, estimator=model)
+    )
+
+
 def judge_transfer(rules: Rules, reading: Reading) -> Verdict:
     """M1: ahead of Random under every other estimator, on every data set recorded; 'in part' under some.
 
@@ -65,7 +72,7 @@ def judge_transfer(rules: Rules, reading: Reading) -> Verdict:
     if not found:
         return Verdict("not tested", f"fewer than {rules.minimum} recorded replications under any other estimator")
     word = together(lowest(rows, 1) for rows in found.values())
-    return Verdict(word, f"log ratio of {reading.macal}'s PEHE: {_told(found, rules)}")
+    return Verdict(word, f"log ratio of {reading.macal}'s PEHE: {_told(found, rules)}", _values(found, reading.macal))
 
 
 def judge_balance(rules: Rules, reading: Reading) -> Verdict:
@@ -80,4 +87,5 @@ def judge_balance(rules: Rules, reading: Reading) -> Verdict:
     return Verdict(
         together(lowest(rows, len(CONTROLS)) for rows in found.values()),
         f"log ratio of {reading.macal}'s PEHE: {_told(found, rules)}",
+        _values(found, reading.macal),
     )

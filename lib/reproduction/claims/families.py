@@ -6,12 +6,13 @@ import numpy as np
 import pandas as pd
 
 from macal.comparison import shared
+from reproduction.claims.comparison import Share, against, close, compare, told, values
 from reproduction.claims.readings import BALD, BASELINES, GENERAL, Reading, deciding
 from reproduction.claims.rules import Rules
-from reproduction.claims.standing import Share, against, close, standing, told
 from reproduction.claims.verdict import Verdict, Word, together
 
 RATIOS = ("rho-bald", "mu-rho-bald")
+CASES = 3  # data sets that these claims are about
 
 
 def common(reading: Reading, methods: Sequence[str], rules: Rules) -> dict[str, pd.DataFrame]:
@@ -45,53 +46,58 @@ def judge_random(rules: Rules, reading: Reading) -> Verdict:
 
     It holds on a data set where it is as good as all three, does not where it differs from all; decided sets count.
     """
-    words, shown = {}, []
+    words, shown, rows = {}, [], []
     for name in reading.tables:
         table = reading.load(name)
         if table is None:
             continue
         share = reading.share(name, rules)
-        found = standing(deciding(table, name), "random", GENERAL, rules, share)
+        found = compare(deciding(table, name), "random", GENERAL, rules, share)
         if found.empty:
             continue
         words[name] = _as_good(found, rules)
         shown.append(f"{name} {words[name]} ({told(found, rules)})")
+        rows += values(found, "random", dataset=name, estimator=reading.name)
     if not words:
         return _untested(rules, "Random, BADGE, BAIT and LCMD")
-    return Verdict(together(words.values()), f"log ratio of random, {'; '.join(shown)}")
+    return Verdict(together(words.values(), CASES), f"log ratio of random, {'; '.join(shown)}", tuple(rows))
 
 
 def _as_good(found: pd.DataFrame, rules: Rules) -> Word:
+    if 2 * len(found) < len(GENERAL):
+        return "tested in part"
     near = close(found, rules)
-    far = found["standing"].isin(["ahead", "behind"]) & ~near
+    far = found["comparison"].isin(["ahead", "behind"]) & ~near
     if near.any() and far.any():
         return "holds in part"
     if not (near | far).all():
         return "undecided"
-    if len(found) < len(GENERAL):
-        return "not tested"
-    return "holds" if near.all() else "does not hold"
+    if far.all():
+        return "does not hold"
+    return "holds" if len(found) == len(GENERAL) else "holds in part"
 
 
 def judge_causal(rules: Rules, reading: Reading) -> Verdict:
     """E6, per data set: mean log PEHE of the causal methods (BALD, MACAL) minus that of the general ones."""
     methods = (reading.macal, *BALD, *GENERAL)
-    words, shown = [], []
+    words, shown, rows = [], [], []
     for name, table in common(reading, methods, rules).items():
         logs = np.log(table.pivot(index=["replication", "labelled"], columns="method", values="pehe"))
         gap = logs[[reading.macal, *BALD]].mean(axis=1) - logs[list(GENERAL)].mean(axis=1)
         gap = gap.groupby("replication").mean().to_frame("general")
         found = against(gap, rules, least_share(reading, name, methods, rules))
-        words.append(ahead(found["standing"]))
+        words.append(ahead(found["comparison"]))
         shown.append(f"{name}: {told(found, rules)}")
+        rows += values(found, "causal methods", dataset=name, estimator=reading.name)
     if not words:
         return _untested(rules, "MACAL, BALD, BADGE, BAIT and LCMD")
-    return Verdict(together(words), f"log ratio of causal methods to general ones, {'; '.join(shown)}")
+    said = f"log ratio of causal methods to general ones, {'; '.join(shown)}"
+    return Verdict(together(words, CASES), said, tuple(rows))
 
 
-def ahead(standings: Iterable[str]) -> Word:
+def ahead(words_of_rows: Iterable[str]) -> Word:
     """The verdict on 'ahead of all of these'."""
-    words = set(standings)
+    words = set(words_of_rows)
     if words == {"ahead"}:
         return "holds"
     if words <= {"no lead", "behind"}:
@@ -102,11 +108,11 @@ def ahead(standings: Iterable[str]) -> Word:
 def places(table: pd.DataFrame, method: str, rules: Rules, share: Share | None = None) -> tuple[int, int]:
     """First and last place that a method may have by PEHE: below those clearly ahead, above those clearly behind.
 
-    From :func:`reproduction.claims.standing.standing`, so the set covers the true place with 95 % confidence (Mogstad
-    et al. 2024).
+    From :func:`reproduction.claims.comparison.compare`, so the set covers the true place with 95 % confidence
+    (Mogstad et al. 2024).
     """
     others = [m for m in table["method"].unique() if m != method]
-    words = standing(table, method, others, rules, share)["standing"]
+    words = compare(table, method, others, rules, share)["comparison"]
     return 1 + int((words == "behind").sum()), 1 + int((words != "ahead").sum())
 
 
@@ -114,7 +120,8 @@ def judge_winner(rules: Rules, reading: Reading) -> Verdict:
     """E7: no method but MACAL may be first of the others on all data sets; needs two. One that surely is refutes."""
     tables = common(reading, (reading.macal, *BASELINES), rules)
     if len(tables) < 2:
-        return Verdict("not tested", f"needs two data sets, recorded with all methods: {', '.join(tables) or 'none'}")
+        word = "tested in part" if tables else "not tested"
+        return Verdict(word, f"needs two data sets, recorded with all methods: {', '.join(tables) or 'none'}")
     found = {}
     for name, table in tables.items():
         rivals, share = table[table["method"] != reading.macal], least_share(reading, name, BASELINES, rules)
@@ -164,16 +171,17 @@ def roughness(table: pd.DataFrame) -> pd.DataFrame:
 
 def judge_stability(rules: Rules, reading: Reading) -> Verdict:
     """E9, per data set: MACAL's curve is smoother than those of both BALD ratios, by the log ratio of roughness."""
-    methods, words, shown = (reading.macal, *RATIOS), [], []
+    methods, words, shown, rows = (reading.macal, *RATIOS), [], [], []
     for name, table in common(reading, methods, rules).items():
         rough = np.log(roughness(table))
         gap = -rough[list(RATIOS)].sub(rough[reading.macal], axis=0)
         found = against(gap, rules, least_share(reading, name, methods, rules), len(RATIOS))
         if found.empty:  # too few sizes for a neighbour on either side
             continue
-        words.append(ahead(found["standing"]))
+        words.append(ahead(found["comparison"]))
         shown.append(f"{name}: {told(found, rules)}")
+        rows += values(found, reading.macal, dataset=name, estimator=reading.name)
     if not words:
         return _untested(rules, "MACAL and BALD's ratios")
     measure = "log ratio of MACAL's mean distance of log PEHE from its neighbours' mean to that of others"
-    return Verdict(together(words), f"{measure}, {'; '.join(shown)}")
+    return Verdict(together(words, CASES), f"{measure}, {'; '.join(shown)}", tuple(rows))

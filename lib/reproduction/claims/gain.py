@@ -14,11 +14,11 @@ from macal.comparison import gaps, shared
 from macal.datasets import ihdp
 from reproduction.claims import data, readings
 from reproduction.claims.absolute_errors import best_constants
+from reproduction.claims.comparison import against, number, scope, told, values
 from reproduction.claims.estimators import CONTROLS
 from reproduction.claims.families import least_share
 from reproduction.claims.readings import CODE, EXACT, TURNING_POINT, WRITTEN, Reading, deciding
 from reproduction.claims.rules import Rules
-from reproduction.claims.standing import against, number, scope, told
 from reproduction.claims.verdict import Verdict, Word, together
 from reproduction.theory.pairing import value_share
 
@@ -64,7 +64,7 @@ def swap(names: tuple[str, ...], rules: Rules, macal: str = "macal") -> pd.DataF
         macal: the name that MACAL has in these tables.
 
     Returns:
-        Rows of :func:`reproduction.claims.standing.against`, by surface and part; adjusted for all of them.
+        Rows of :func:`reproduction.claims.comparison.against`, by surface and part; adjusted for all of them.
     """
     tables = [readings.load(name) for name in names]
     if any(table is None or not {macal, *CONTROLS} <= {*table["method"]} for table in tables):
@@ -84,7 +84,7 @@ def swap(names: tuple[str, ...], rules: Rules, macal: str = "macal") -> pd.DataF
 
 def turned(found: pd.DataFrame) -> Word:
     """The verdict on 'the sign of the gain is that of the allocation' from a table of :func:`swap`."""
-    word = found["standing"].unstack(0)
+    word = found["comparison"].unstack(0)
     signs = word.loc[["allocation", "gain"], list(SURFACES)]
     if not signs.isin(CLEAR).all(axis=None):
         return "undecided"
@@ -99,7 +99,13 @@ def judge_allocation(rules: Rules) -> Verdict:
         return Verdict("not tested", f"fewer than {rules.minimum} recorded replications on one of the two surfaces")
     words = {name: turned(rows) for name, rows in found.items()}
     shown = [f"{name}, {words[name]}, {scope(rows)}: {_swapped(rows)}" for name, rows in found.items()]
-    return Verdict(together(words.values()), "log ratios on IHDP, then exchanged. " + "; ".join(shown))
+    said = tuple(
+        row
+        for name, rows in found.items()
+        for surface in SURFACES
+        for row in values(rows.loc[surface], "part of MACAL's gain", dataset=surface, estimator=name)
+    )
+    return Verdict(together(words.values()), "log ratios on IHDP, then exchanged. " + "; ".join(shown), said)
 
 
 def _swapped(found: pd.DataFrame) -> str:
@@ -131,7 +137,7 @@ def similarity(
         stretch: first and last number of labels, of the stretch that decides; all of it by default.
 
     Returns:
-        A row of :func:`reproduction.claims.standing.against` with ``predicted``, see :func:`predicted_share`, and the
+        A row of :func:`reproduction.claims.comparison.against` with ``predicted``, see :func:`predicted_share`, and the
         mean covering radius at either weight, ``radius`` and ``radius_at_0``.
     """
     table, methods, said = reading.load(dataset), [reading.macal, f"{reading.macal}-0"], predicted_share(dataset)
@@ -160,7 +166,7 @@ def similarities(rules: Rules) -> pd.DataFrame:
         return found
     same = (found["log_ratio"] < 0) == (found["predicted"] > 0)
     came = np.where(same, AS_PREDICTED, CONTRARY)
-    return found.assign(came=np.where(found["standing"].isin(CLEAR), came, "undecided"))
+    return found.assign(came=np.where(found["comparison"].isin(CLEAR), came, "undecided"))
 
 
 def controls(rules: Rules) -> pd.DataFrame:
@@ -189,7 +195,12 @@ def judge_similarity(rules: Rules) -> Verdict:
         for (line, name), row in found.iterrows()
     )
     more = f". CMNIST against Random: {told(beside, rules)}" if len(beside) else ""
-    return Verdict(together(clear) if clear else "undecided", shown + more)
+    rows = tuple(
+        row
+        for line, name in found.index
+        for row in values(found.loc[[(line, name)]].droplevel(0), "weight 2.5 to 0", dataset=name, estimator=line)
+    )
+    return Verdict(together(clear) if clear else "undecided", shown + more, rows)
 
 
 SCALES = {"as it is": "ihdp_input-1", "times 10": "ihdp_input-10"}
@@ -219,7 +230,7 @@ def judge_escape(rules: Rules) -> Verdict:
     found = escape(tables, rules) if tables else pd.DataFrame()
     if found.empty:
         return Verdict("not tested", f"fewer than {rules.minimum} recorded replications at either scale")
-    before, after, difference = found["standing"]
+    before, after, difference = found["comparison"]
     word: Word = "undecided"
     if before == "ahead" and difference == "ahead":
         word = "holds" if after in ("behind", "no lead") else "holds in part"
@@ -227,4 +238,5 @@ def judge_escape(rules: Rules) -> Verdict:
         word = "does not hold"
     worse = {scale: table.groupby("method")["worse"].mean() for scale, table in tables.items()}
     shares = "; ".join(f"{k}: {', '.join(f'{m} {v:.0%}' for m, v in s.items())}" for k, s in worse.items())
-    return Verdict(word, f"MACAL against Random, {scope(found)}, {told(found, rules)}; worse than a constant, {shares}")
+    said = f"MACAL against Random, {scope(found)}, {told(found, rules)}; worse than a constant, {shares}"
+    return Verdict(word, said, values(found, "macal, the treatment scaled", dataset="ihdp", estimator=CODE.name))

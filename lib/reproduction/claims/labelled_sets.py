@@ -5,9 +5,9 @@ import pandas as pd
 
 from macal.comparison import gaps
 from reproduction.claims import readings
+from reproduction.claims.comparison import against, lowest
 from reproduction.claims.readings import CODE, WRITTEN, Reading, absent
 from reproduction.claims.rules import Rules
-from reproduction.claims.standing import against, lowest
 from reproduction.claims.verdict import Verdict, Word, together
 from reproduction.studies import tables
 from reproduction.studies.labelled_sets import STEPS
@@ -36,7 +36,7 @@ def compared(table: pd.DataFrame, rules: Rules, macal: str = "macal") -> pd.Data
     """MACAL's log ratio to each other method of the figures, paired by replication.
 
     Returns:
-        Rows of :func:`reproduction.claims.standing.against` by measure, step and method, adjusted within each measure
+        Rows of :func:`reproduction.claims.comparison.against` by measure, step and method, adjusted within each measure
         and step.
     """
     rows = {}

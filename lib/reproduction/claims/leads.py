@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from reproduction.claims.comparison import close, compare, lowest, scope, share_run, told, values
 from reproduction.claims.readings import EXACT, POOL, TURNING_POINT, WRITTEN, Reading, absent, inner
 from reproduction.claims.rules import Rules
-from reproduction.claims.standing import close, lowest, scope, standing, told
 from reproduction.claims.verdict import Verdict, Word
 
 FREE = ("random", "qhte")  # baselines that need no model, and are run to the end of IHDP
@@ -27,33 +27,58 @@ def lead(
         others: the methods compared with; the reading's baselines by default.
 
     Returns:
-        Rows of :func:`reproduction.claims.standing.standing`; none where too little is recorded.
+        Rows of :func:`reproduction.claims.comparison.compare`; none where too little is recorded.
     """
     table = reading.load(dataset)
     if table is None:
-        return pd.DataFrame(columns=["replications", "standing"])
+        return pd.DataFrame(columns=["replications", "comparison"])
     table = inner(table, dataset)
     table = table[table["labelled"].between(*stretch)] if stretch else table
-    return standing(table, reading.macal, others or reading.others, rules, reading.share(dataset, rules))
+    return compare(table, reading.macal, others or reading.others, rules, reading.share(dataset, rules))
 
 
 def _said(found: pd.DataFrame, reading: Reading, rules: Rules) -> str:
     if found.empty:
         return f"fewer than {rules.minimum} recorded replications"
-    return f"{scope(found)}{absent(found.index, reading.others)}; log ratio of {reading.macal} to {told(found, rules)}"
+    run = share_run(found, reading.others) + scope(found) + absent(found.index, reading.others)
+    return f"{run}; log ratio of {reading.macal} to {told(found, rules)}"
 
 
-def _beside(rules: Rules, reading: Reading, dataset: str, stretch: tuple[int, int] | None = None) -> str:
-    """What exact Gaussian processes say on more replications: beside the paper's words only."""
-    found = lead(EXACT, dataset, rules, stretch) if reading is WRITTEN else pd.DataFrame()
-    return f". Exact Gaussian processes: {_said(found, EXACT, rules)}" if len(found) else ""
+def _verdict(
+    word: Word,
+    shown: str,
+    judged: dict[str, pd.DataFrame],
+    rules: Rules,
+    reading: Reading,
+    dataset: str,
+    stretch: tuple[int, int] | None = None,
+) -> Verdict:
+    """Make the verdict; beside the paper's words, what exact Gaussian processes say on more replications.
+
+    Args:
+        word: the verdict.
+        shown: the evidence.
+        judged: stretch in words -> rows that decide.
+        rules: level, minimum of replications, margin, power.
+        reading: whose model and distance.
+        dataset: whose.
+        stretch: that exact processes are compared in.
+    """
+    about = {"dataset": dataset, "estimator": reading.name}
+    rows = [row for part, found in judged.items() for row in values(found, reading.macal, **about, stretch=part)]
+    exact = lead(EXACT, dataset, rules, stretch) if reading is WRITTEN else pd.DataFrame()
+    if len(exact):
+        shown += f". Exact Gaussian processes: {_said(exact, EXACT, rules)}"
+        beside = {"dataset": dataset, "estimator": EXACT.name, "stretch": next(iter(judged)), "beside": True}
+        rows += values(exact, EXACT.macal, **beside)
+    return Verdict(word, shown, tuple(rows))
 
 
 def tied(found: pd.DataFrame, rules: Rules) -> Word:
     """The verdict on 'about as good as all of these'."""
     if found.empty:
         return "not tested"
-    if found["standing"].isin(["ahead", "behind"]).any():
+    if found["comparison"].isin(["ahead", "behind"]).any():
         return "does not hold"
     return "holds" if close(found, rules).all() else "undecided"
 
@@ -67,19 +92,25 @@ def judge_ihdp(rules: Rules, reading: Reading) -> Verdict:
         verdict = "holds in part" if tied(late, rules) == "does not hold" else tied(late, rules)
     if len(late):
         shown += f"; later, against those that need no model, {told(late, rules)}"
-    return Verdict(verdict, shown + _beside(rules, reading, "ihdp", EARLY))
+    judged = {f"up to {TURNING_POINT} labels": early, "later": late}
+    return _verdict(verdict, shown, judged, rules, reading, "ihdp", EARLY)
 
 
 def judge_lowest(rules: Rules, reading: Reading, dataset: str) -> Verdict:
     """E2 and E3: ahead of every baseline over the whole campaign."""
     found = lead(reading, dataset, rules)
-    return Verdict(lowest(found, len(reading.others)), _said(found, reading, rules) + _beside(rules, reading, dataset))
+    word = lowest(found, len(reading.others))
+    return _verdict(word, _said(found, reading, rules), {"whole campaign": found}, rules, reading, dataset)
 
 
 def judge_consistent(rules: Rules, reading: Reading) -> Verdict:
     """E4: E1 to E3 together; refuted by one data set, upheld by all three only."""
-    words = {"ihdp": judge_ihdp(rules, reading).verdict}
-    words |= {name: judge_lowest(rules, reading, name).verdict for name in DATASETS[1:]}
-    order = ("does not hold", "undecided", "not tested", "holds in part", "holds")
-    verdict = next(word for word in order if word in words.values())
-    return Verdict(verdict, "; ".join(f"{name}: {word}" for name, word in words.items()))
+    found = {"ihdp": judge_ihdp(rules, reading)}
+    found |= {name: judge_lowest(rules, reading, name) for name in DATASETS[1:]}
+    words = {name: verdict.verdict for name, verdict in found.items()}
+    order: tuple[Word, ...] = ("does not hold", "undecided", "tested in part", "not tested", "holds in part", "holds")
+    word = next(word for word in order if word in words.values())
+    if word == "not tested" and {*words.values()} != {word}:  # not on all data sets
+        word = "tested in part"
+    rows = tuple(row for verdict in found.values() for row in verdict.comparisons)
+    return Verdict(word, "; ".join(f"{name}: {said}" for name, said in words.items()), rows)

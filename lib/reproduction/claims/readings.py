@@ -5,11 +5,12 @@ A reading names a model and a distance; its tables, and what is planned of each,
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 
+from macal.datasets import cmnist, ibm, ihdp
 from reproduction.claims.rules import Rules
 from reproduction.studies import tables
 
@@ -19,6 +20,7 @@ BASELINES = ("random", "qhte", *BALD, *GENERAL)  # the paper's
 PANELS = {"made for effects": ("random", "qhte", *BALD), "general": ("random", *GENERAL)}  # Figure 3's
 TURNING_POINT = 160  # labels, Section 5.1: where IHDP's treated units are said to be exhausted
 POOL = 470  # labels, where IHDP's pool is exhausted
+START = {"ihdp": ihdp.START, "ibm": ibm.START, "cmnist": cmnist.START}  # labels that all methods share
 HALVES = (TURNING_POINT, POOL)
 STRETCHES = {"ihdp": (60, *HALVES), "ibm": (500, 1300, 2550), "cmnist": (700, 1350, 2550)}  # where each ends, labels
 
@@ -63,6 +65,10 @@ CODE = Reading("as the code runs", _tables(tables.AS_CODE), "macal-squared")
 # BADGE, BAIT and LCMD need a network's gradients
 EXACT = Reading(tables.EXACT, _tables(tables.EXACT), others=("random", "qhte", *BALD))
 LEARNERS = tuple(Reading(line, _tables(line), others=("random", "qhte")) for line in tables.LEARNERS)
+# the same estimators on 100 replications of IHDP, at the sizes up to the turning point that those have: W1's tables
+LEARNERS_EARLY = tuple(
+    replace(learner, tables={"ihdp": learner.tables["ihdp"].replace("ihdp_", "ihdp-early_")}) for learner in LEARNERS
+)
 
 
 def share(name: str, rules: Rules) -> Callable[[str, int], float]:
@@ -123,7 +129,7 @@ def _recorded(name: str) -> pd.DataFrame | None:
 def inner(table: pd.DataFrame, dataset: str) -> pd.DataFrame:
     """Leave out the start, and IHDP's end, where all methods have labelled the same units."""
     end = POOL if dataset == "ihdp" else np.inf
-    return table[~table["labelled"].isin([table["labelled"].min(), end])]
+    return table[~table["labelled"].isin([START[dataset], end])]
 
 
 def deciding(table: pd.DataFrame, dataset: str) -> pd.DataFrame:

@@ -1,13 +1,15 @@
 """Verdict A1: whether large weights of similarity are best early, and smaller ones later."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
 from macal.comparison import shared
-from reproduction.claims.families import least_share
+from reproduction.claims.comparison import against, told, values
+from reproduction.claims.families import CASES, least_share
 from reproduction.claims.readings import EXACT, STRETCHES, WRITTEN, Reading, by_stretch, inner
 from reproduction.claims.rules import Rules
-from reproduction.claims.standing import against, told
 from reproduction.claims.verdict import Verdict, Word, together
 
 
@@ -45,7 +47,7 @@ def shift(reading: Reading, dataset: str, table: pd.DataFrame) -> pd.Series:
 
 
 def shifts(reading: Reading, rules: Rules) -> dict[str, pd.DataFrame]:
-    """Data set -> :func:`reproduction.claims.standing.against` of the shift, with enough replications."""
+    """Data set -> :func:`reproduction.claims.comparison.against` of the shift, with enough replications."""
     found = {}
     for name in reading.tables:
         table = campaigns(reading, name)
@@ -61,12 +63,18 @@ def judge_alpha(rules: Rules, reading: Reading) -> Verdict:
     """A1, per data set: the large weights' lead over the small ones is larger in the first stretch than in the last."""
     found = shifts(reading, rules)
     words: dict[str, Word] = {"ahead": "holds", "undecided": "undecided"}
-    verdict = together(words.get(rows["standing"].iloc[0], "does not hold") for rows in found.values())
+    judged = [words.get(rows["comparison"].iloc[0], "does not hold") for rows in found.values()]
     shown = [_said(found, rules) or f"fewer than {rules.minimum} recorded replications of all weights on any data set"]
-    if reading is WRITTEN:
-        exact = _said(shifts(EXACT, rules), rules)
-        shown += [f"Exact Gaussian processes: {exact}"] if exact else []
-    return Verdict(verdict, ". ".join(shown))
+    rows = _values(found, reading)
+    if reading is WRITTEN and (exact := shifts(EXACT, rules)):
+        shown.append(f"Exact Gaussian processes: {_said(exact, rules)}")
+        rows += _values(exact, EXACT, beside=True)
+    return Verdict(together(judged, CASES), ". ".join(shown), rows)
+
+
+def _values(found: dict[str, pd.DataFrame], reading: Reading, **about: bool) -> tuple[dict[str, Any], ...]:
+    what = {"estimator": reading.name, "measure": "shift of the lead of weights 5 and 10", **about}
+    return tuple(row for name, rows in found.items() for row in values(rows, "last stretch", dataset=name, **what))
 
 
 def _said(found: dict[str, pd.DataFrame], rules: Rules) -> str:

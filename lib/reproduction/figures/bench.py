@@ -72,11 +72,11 @@ def forest(table: pd.DataFrame, ax: Axes) -> Axes:
     """Draw log ratios with their intervals, a row each, filled where they are decided.
 
     Args:
-        table: ``log_ratio``, ``low``, ``high``, ``standing`` by row.
+        table: ``log_ratio``, ``low``, ``high``, ``comparison`` by row.
         ax: where to draw.
     """
     places = np.arange(len(table))[::-1]
-    decided = table["standing"].isin(["ahead", "behind"]).to_numpy()
+    decided = table["comparison"].isin(["ahead", "behind"]).to_numpy()
     ax.hlines(places, table["low"], table["high"], color="#0072B2", linewidth=1.2)
     fill = ["#0072B2" if known else "white" for known in decided]
     ax.scatter(table["log_ratio"], places, 22, fill, edgecolors="#0072B2", zorder=3)

@@ -23,9 +23,9 @@ def forest(cells: Mapping[tuple[str, str], pd.DataFrame], others: Sequence[str],
     for other, ax in zip(others, axes, strict=True):
         rows = pd.DataFrame([found.loc[other] for found in cells.values()])
         for place, row in zip(places, rows.itertuples(), strict=True):
-            colour = COLOURS.get(row.standing, OPEN)
+            colour = COLOURS.get(row.comparison, OPEN)
             ax.plot([row.low, row.high], [place, place], color=colour, linewidth=1.6)
-            face = colour if row.standing in COLOURS else "white"
+            face = colour if row.comparison in COLOURS else "white"
             ax.plot(row.log_ratio, place, "o", color=colour, markerfacecolor=face, markersize=7)
         ax.axvline(0, color="#767676", linewidth=0.8)
         names = [f"{value:+d} %" if value else "0" for value in PER_CENT]

@@ -63,13 +63,13 @@ def bracketed(found: pd.DataFrame, digits: int = 2) -> pd.Series:
 
 
 def intervals(found: pd.DataFrame, digits: int = 2) -> pd.DataFrame:
-    """Comparisons in words: log ratio with its interval, standing, replications; a row each, in the order given.
+    """Comparisons in words: log ratio with its interval, comparison, replications; a row each, in the order given.
 
     Args:
-        found: rows of :func:`reproduction.claims.standing.against`.
+        found: rows of :func:`reproduction.claims.comparison.against`.
         digits: decimals.
     """
-    said = {"standing": found["standing"], "replications": found["replications"].astype(int)}
+    said = {"comparison": found["comparison"], "replications": found["replications"].astype(int)}
     return pd.DataFrame({"log ratio [interval]": bracketed(found, digits), **said}, found.index)
 
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from macal import datasets, metrics, models
 from macal.campaigns import begin, evaluation
-from macal.inference import EffectBelief, gain_of, spread
+from macal.inference import EffectBelief, gain_of, posterior_sd
 from macal.models.base import settings_of
 from macal.problem import Problem
 from macal.shapes import Indices, Rows
@@ -53,7 +53,7 @@ def look(problem: Problem, labelled: Indices, ahead: Rows, fitted: models.Fitted
         round ``ahead`` (mean s.d.), ``ahead_average`` and ``gain``.
     """
     pool = problem.pool
-    now, later = (spread(fitted.prior, pool.x, pool.t, some) for some in (labelled, ahead))
+    now, later = (posterior_sd(fitted.prior, pool.x, pool.t, some) for some in (labelled, ahead))
     belief = EffectBelief(fitted.predict(pool.x).tau, now)
     average, truth = belief.average, float(pool.tau.mean())
     return {

@@ -303,6 +303,7 @@ INTERIM = {  # a planned sweep may stand in a table of its own, until it is merg
     for name in table.parts[1:]
 }
 FILES = {  # CSV files, which are no records
+    "again": "trainings of early records run again under later code, by python -m reproduction again",
     "sample_plans": "what plans from a sample leave open, and their seconds, by benchmarks/sample.py",
     "paper_fig1": "Figure 1, read off the vector graphics that the authors published",
     "public_code_toy": "Figure 1 by the public code, five seeds",

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Bool
 
 import macal
-from macal.acquisition.gaussian import Knowledge
+from macal.acquisition.gaussian import GPPosterior
 from macal.inference.ranks import Shares, rank_bounds
 from macal.shapes import Arms, Covariates, Outcomes, Rows
 
@@ -47,14 +47,14 @@ def race(x: Covariates, t: Arms, targets: Rows, choose: Choice, picks: int) -> R
         picks: of the plan.
     """
     criterion = macal.get("alc-fixed")
-    knowledge = Knowledge(x, t, np.empty(0, np.int64), targets, criterion.prior_among(x[targets], 2))
+    posterior = GPPosterior(x, t, np.empty(0, np.int64), targets, criterion.prior_among(x[targets], 2))
     gains, done, ahead = np.empty(len(t)), np.zeros(len(t), bool), []
     for _ in range(picks):
-        for arm, units in enumerate(knowledge.units):
-            gains[units] = criterion.gain(knowledge, arm)
+        for arm, units in enumerate(posterior.units):
+            gains[units] = criterion.gain(posterior, arm)
         pick = choose(gains, ~done)
         ahead.append(gains > gains[pick])
-        done[knowledge.label(pick)] = True
+        done[posterior.label(pick)] = True
     return Race(np.flatnonzero(done), np.array(ahead) & ~done)
 
 

@@ -1,4 +1,4 @@
-"""The ledger of a plan: what is bought, and what may still be bought so that all demands can be met in the end.
+"""The purchases of a plan: what is bought, and what may still be bought so that all demands can be met in the end.
 
 A unit may be bought if some plan that meets all demands holds her and all that is bought. Once she may not, she never
 may again: a later plan with her would be a plan now. Whether there is such a plan is asked in three steps, each only
@@ -30,7 +30,7 @@ _SWAPS = 20  # units that are tried one by one before an integer program is aske
 _NOBODY = np.empty(0, np.int64)
 
 
-class Ledger:
+class Purchases:
     """Purchases under demands.
 
     Args:
@@ -87,9 +87,9 @@ class Ledger:
     def _price_demands(self, y: Limits) -> None:
         """Take multipliers of the demands."""
         self._y = y
-        worth = self._mates.T @ (self._system.matrix.T @ y)  # y . a
-        self._beyond = np.maximum(self.price - worth, 0)
-        self._saved = np.maximum(worth - self.price, 0) / self._heads
+        value = self._mates.T @ (self._system.matrix.T @ y)  # y . a
+        self._beyond = np.maximum(self.price - value, 0)
+        self._saved = np.maximum(value - self.price, 0) / self._heads
 
     def _spare(self) -> float:
         """Money that a completion leaves, at most."""

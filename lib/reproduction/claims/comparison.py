@@ -7,6 +7,7 @@ What is neither is *undecided*, and told with the replications that would decide
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from reproduction.claims.verdict import Word
 
 MEDIANS = 9  # replications from which medians and sign-flip tests stand beside means and t
 WORDS = ("ahead", "behind", "no lead", "undecided")
+VALUES = ("replications", "log_ratio", "low", "high", "p", "spent", "comparison", "needed")
 Share = Callable[[str, int], float]
 
 
@@ -31,23 +33,23 @@ def against(differences: pd.DataFrame, rules: Rules, share: Share | None = None,
         family: comparisons adjusted for; those with enough replications by default.
 
     Returns:
-        Rows of :func:`macal.comparison.judge` with ``standing`` and ``needed`` (replications; NaN for more than 1,000);
-        none for columns below the minimum.
+        Rows of :func:`macal.comparison.judge` with ``comparison``, ``needed`` (replications; NaN for more than
+        1,000) and ``spent`` (share of the level); none for columns below the minimum.
     """
     counts = differences.count()
     differences = differences.loc[:, counts >= rules.minimum]
     if differences.empty:
-        return pd.DataFrame(columns=["replications", "standing"]).rename_axis("method")
+        return pd.DataFrame(columns=["replications", "comparison"]).rename_axis("method")
     family = family or differences.shape[1]
     spend = [share(str(name), int(counts[name])) if share else 1.0 for name in differences]
     found = judge(differences, rules.level, spend, family)
     clear, low = found["p"] < rules.level, found["low"] > -rules.alike
     words = np.select([clear & (found["log_ratio"] < 0), clear, low], WORDS[:3], WORDS[3])
     needed = [replications_needed(v.dropna(), rules.level / family, rules.power) for _, v in differences.items()]
-    return found.assign(standing=words, needed=pd.Series(needed, found.index, dtype=float))
+    return found.assign(comparison=words, needed=pd.Series(needed, found.index, dtype=float), spent=spend)
 
 
-def standing(
+def compare(
     table: pd.DataFrame,
     method: str,
     others: Sequence[str] = BASELINES,
@@ -61,7 +63,7 @@ def standing(
     return against(differences.reindex(columns=list(others)), rules, share, len(others))
 
 
-def standings(
+def compare_stretches(
     table: pd.DataFrame,
     ends: Sequence[int],
     method: str,
@@ -69,26 +71,31 @@ def standings(
     rules: Rules = RULES,
     share: Share | None = None,
 ) -> pd.DataFrame:
-    """:func:`standing` in each stretch; rows by the stretch's last number of labels and the method."""
+    """:func:`compare` in each stretch; rows by the stretch's last number of labels and the method."""
     parts = by_stretch(table, ends)
-    found = {end: standing(part, method, others, rules, share) for end, part in parts.items()}
+    found = {end: compare(part, method, others, rules, share) for end, part in parts.items()}
     return pd.concat(found, names=["up to"])
 
 
 def lowest(found: pd.DataFrame, family: int) -> Word:
-    """The verdict on 'better than every one of a family', of which some may not have been run."""
-    words = list(found["standing"])
+    """The verdict on 'better than every one of a family', of which some may not have been run.
+
+    From half of the family on it is judged by those that were run, and holds in part at best while some are lacking.
+    """
+    words = list(found["comparison"])
     if not words:
         return "not tested"
-    if "behind" in words:
+    if "behind" in words:  # nothing that is run later can mend it
         return "does not hold"
+    if 2 * len(words) < family:
+        return "tested in part"
     if {"ahead", "no lead"} <= {*words}:
         return "holds in part"
     if "undecided" in words:
         return "undecided"
-    if len(words) < family:
-        return "not tested"
-    return "holds" if "ahead" in words else "does not hold"
+    if "ahead" not in words:
+        return "does not hold"
+    return "holds" if len(words) == family else "holds in part"
 
 
 def close(found: pd.DataFrame, rules: Rules) -> pd.Series:
@@ -107,7 +114,7 @@ def number(row: pd.Series) -> str:
 
 def told(found: pd.DataFrame, rules: Rules) -> str:
     """Put a table of :func:`against` into words: who is where, with numbers, and what an open question would take."""
-    groups = {word: found[found["standing"] == word] for word in WORDS}
+    groups = {word: found[found["comparison"] == word] for word in WORDS}
     return "; ".join(
         f"{word}: {', '.join(f'{name} {number(row)}{_takes(row, rules)}' for name, row in rows.iterrows())}"
         for word, rows in groups.items()
@@ -116,10 +123,35 @@ def told(found: pd.DataFrame, rules: Rules) -> str:
 
 
 def _takes(row: pd.Series, rules: Rules) -> str:
-    if row["standing"] != "undecided":
+    if row["comparison"] != "undecided":
         return ""
     needed = "more than 1,000" if np.isnan(row["needed"]) else f"{row['needed']:.0f}"
     return f" ({needed} replications would give {rules.power:.0%} power)"
+
+
+def values(found: pd.DataFrame, method: str, **about: Any) -> tuple[dict[str, Any], ...]:
+    """Rows of :func:`against` as plain values, for whoever reads verdicts as data.
+
+    Args:
+        found: the rows.
+        method: that was set against others.
+        about: what else tells these comparisons from the claim's others, such as the data set.
+
+    Returns:
+        A dictionary per row: ``about``, ``method``, ``against``, ``replications``, ``log_ratio``, ``low``, ``high``,
+        ``p`` (adjusted, in units of ``spent``, the share of the level), ``comparison``, ``needed``.
+    """
+    rows = found[[column for column in VALUES if column in found]].to_dict("index")
+    return tuple({**about, "method": method, "against": str(name)} | row for name, row in rows.items())
+
+
+def share_run(found: pd.DataFrame, others: Sequence[str]) -> str:
+    """Say how many of the others a method was set against where some are lacking, and whether it is ahead of them."""
+    if not 0 < len(found) < len(others):
+        return ""
+    every = {1: "it", 2: "both"}.get(len(found), "all")
+    ahead = f", ahead of {every}" if set(found["comparison"]) == {"ahead"} else ""
+    return f"{len(found)} of {len(others)} methods{ahead}; "
 
 
 def scope(found: pd.DataFrame) -> str:

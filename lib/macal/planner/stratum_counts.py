@@ -1,11 +1,11 @@
-"""How many labels of each stratum: the ledger of people of whom only the number counts.
+"""How many labels of each stratum: the purchases of people of whom only the number counts.
 
 Where people of a stratum cost the same and do the same for all demands, who of them is bought decides nothing. So the
-programs of :mod:`macal.planner.feasible` shrink to one whole number per stratum, and :class:`Numbers` is to it what
-:class:`macal.planner.ledger.Ledger` is to single people: one more label of a stratum may be bought if some plan that
-meets all demands holds it and all that is bought. The *aim*, numbers that meet all demands, is kept from one purchase
-to the next; it often bears one label more, by itself, with one or two of another stratum for a share, or in the place
-of one for the money. Else a program looks for a new aim.
+programs of :mod:`macal.planner.feasible` shrink to one whole number per stratum, and :class:`StratumCounts` is to it
+what :class:`macal.planner.purchases.Purchases` is to single people: one more label of a stratum may be bought if some
+plan that meets all demands holds it and all that is bought. The *aim*, numbers that meet all demands, is kept from one
+purchase to the next; it often bears one label more, by itself, with one or two of another stratum for a share, or in
+the place of one for the money. Else a program looks for a new aim.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ _TRIED = 20  # strata of which some more or less are tried before a program is a
 _WHOLE = 1e-6  # a number so little above a whole one is that
 
 
-class Numbers:
+class StratumCounts:
     """Labels bought of each stratum, under demands.
 
     Args:
