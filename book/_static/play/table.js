@@ -6,7 +6,7 @@ import { BadTable } from "./csv.js";
 const NAMED = /^(([^\n]*[_ .-])?(id|uuid|person|unit|name|key|index|row)|unnamed: 0)$/i;
 const TREATMENT = /treat|^t$|^w$|^arm$|free|expos|interven/i;
 const OUTCOME = /^(y|outcome|answer|response)$/i;
-const REACH = 7, // median distances from the median within which numbers count as they are
+const REACH = 5, // median distances from the median within which numbers count as they are
   GAP = 1.5; // times the range of the others, across which a value lies far from them
 export const ROLES = ["covariate", "treatment", "identifier", "outcome", "left out"];
 export const OPEN = "identifier?"; // of two columns that both may be: the reader says which

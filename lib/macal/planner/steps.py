@@ -116,6 +116,8 @@ def replanned(
         still = [] if old is None else old["reserve"].dropna()
         gone = np.concatenate([known, refused, people.places(still, "the plan")])
         new["reserve"] = _reserves(campaign, new.index, gone)
+        if old is not None:  # whoever is planned now stands in for nobody
+            old = old.assign(reserve=old["reserve"].where(~old["reserve"].isin(list(new.index)), None))
     return campaign.but(plan=new if old is None else pd.concat([old, new]), made=made, audit=None)
 
 

@@ -1,8 +1,8 @@
 """Columns of a table as numbers: what is a number, what is a category, and what only looks like one.
 
 Numbers of a table of one's own are winsorised before they are standardised: a value that lies further from the median
-than 7 times the median distance of the values that differ from it counts as the last one that does not. Of normal
-numbers 2 in a million do. So no value decides the scale of its column, nor does a code for a missing one, unless most
+than 5 times the median distance of the values that differ from it counts as the last one that does not. Of normal
+numbers 7 in 10,000 do. So no value decides the scale of its column, nor does a code for a missing one, unless most
 people who differ from the median have it.
 
 Reference: P. J. Huber and E. M. Ronchetti, "Robust Statistics", 2nd ed., Wiley, 2009 (median absolute deviation).
@@ -23,7 +23,7 @@ from macal.arguments import as_array
 from macal.shapes import Outcomes, Rows
 
 MAX_CATEGORIES = 100
-REACH = 7.0  # median distances from the median within which numbers count as they are
+REACH = 5.0  # median distances from the median within which numbers count as they are
 _GAP = 1.5  # times the range of the others, across which a value lies far from them
 Scaling = Callable[[Outcomes, Rows], Outcomes]
 _TIMES = (datetime.date, datetime.time, datetime.timedelta, pd.Period, np.datetime64, np.timedelta64)
