@@ -281,6 +281,14 @@ def test_a_row_with_more_fields_than_names_is_no_row(tmp_path, text):
         frames.read(tmp_path / "t.csv")
 
 
+@pytest.mark.parametrize(("name", "is_name"), [("ptid", True), ("caseid", True), ("paid", False), ("age", False)])
+def test_numbers_that_are_called_id_name_people(name, is_name):
+    table = pd.DataFrame({name: np.arange(40) * 3 + 1, "free": np.arange(40) % 2, "size": np.arange(40) % 7})
+    planner = Planner("free", 4)
+    planner.plan(table)
+    assert (planner.people.table.index.name == name) is is_name
+
+
 def test_what_only_pandas_takes_for_a_number_is_text():
     assert summarised(pd.Series(["+1.5E 3", "2"])).family == "text"
 

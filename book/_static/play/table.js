@@ -3,7 +3,7 @@
 import { MANY, areAlike, byCodePoints, days, held, isMissing, isNumber, isNumeric, kind, losesDigits } from "./columns.js";
 import { BadTable } from "./csv.js";
 
-const NAMED = /^(([^\n]*[_ .-])?(id|uuid|person|unit|name|key|index|row)|unnamed: 0)$/i;
+const NAMED = /^(([^\n]*[_ .-])?(id|uuid|person|unit|name|key|index|row)|[^\n]*(?<!pa)id|unnamed: 0)$/i;
 const TREATMENT = /treat|^t$|^w$|^arm$|free|expos|interven/i;
 const OUTCOME = /^(y|outcome|answer|response)$/i;
 const REACH = 5, // median distances from the median within which numbers count as they are
@@ -282,7 +282,7 @@ export function encode(columns, roles) {
 }
 
 /** What is to be said of values that lie far off, sentence by sentence. */
-export function farTold(columns, { ids, far }) {
+export function farTold(columns, { ids, idName, far }) {
   const list = (words) => [words.slice(0, -1).join(", "), words.at(-1)].filter((w) => w).join(" and ");
   return Object.entries(far).map(([name, units]) => {
     const { values } = columns.find((c) => c.name === name),
@@ -290,7 +290,7 @@ export function farTold(columns, { ids, far }) {
       whom = units.slice(0, 3).map((k) => ids[k]);
     const told = list(all.length > 3 ? [...all.slice(0, 3), "more"] : all),
       people = list(units.length > 3 ? [...whom, `${units.length - 3} others`] : whom);
-    return `"${name}": ${told} of ${people} ${all.length > 1 ? "lie" : "lies"} far from everybody else, and counts as less in distances. If that is a mistake, or stands for a missing value, mend the file.`;
+    return `"${name}": ${told} of ${idName} ${people} ${all.length > 1 ? "lie" : "lies"} far from everybody else, and counts as less in distances. If that is a mistake, or stands for a missing value, mend the file.`;
   });
 }
 

@@ -45,7 +45,10 @@ def check_complete(gaps: Mapping[str, int | str], rows: int) -> None:
         ValueError: which columns have some.
     """
     if told := ", ".join(f"{name} ({count})" for name, count in gaps.items() if count):
-        raise ValueError(f"missing or infinite values in {told} of {rows} rows; impute them or drop the rows first")
+        raise ValueError(
+            f"missing or infinite values in {told} of {rows} rows; impute them or drop the rows first, or leave those"
+            " columns out (--kind COLUMN=ignore on the command line)"
+        )
 
 
 def numbers(column: pd.Series, name: str) -> Outcomes | pd.Series:

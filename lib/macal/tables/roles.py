@@ -19,7 +19,7 @@ from macal.tables.writing import WAYS
 
 KINDS = ("number", "category", "date", "ignore", *WAYS)  # what a caller may say of a column
 USED = ("number", "category", "date")
-NAMED = re.compile(r"(.*[_ .-])?(id|uuid|person|unit|name|key|index|row)|unnamed: 0", re.IGNORECASE)
+NAMED = re.compile(r"(.*[_ .-])?(id|uuid|person|unit|name|key|index|row)|.*(?<!pa)id|unnamed: 0", re.IGNORECASE)
 _FEW = 20  # values of a text that are categories however few the rows
 
 

@@ -35,8 +35,9 @@ def _far(name: str, column: pd.Series) -> str:
     whom = [str(unit) for unit in far.index[:SHOWN]] + [f"{len(far) - SHOWN:,} others"] * (len(far) > SHOWN)
     counts = " or ".join(f"{value:.4g}" for value in dict.fromkeys((low, high)))
     what, lie = _listed(told[:SHOWN] + ["more"] * (len(told) > SHOWN)), "lies" if len(told) == 1 else "lie"
+    unit = column.index.name or "unit"
     return (
-        f"column {name!r}: {what} of {_listed(whom)} {lie} far from everybody else ({others.min():.10g} to"
+        f"column {name!r}: {what} of {unit} {_listed(whom)} {lie} far from everybody else ({others.min():.10g} to"
         f" {others.max():.10g}), and counts as {counts} in distances; if that is a mistake, or stands for a missing"
         " value, mend the table before people are asked"
     )
