@@ -47,7 +47,7 @@ A sweep leaves a record of each campaign, and finds it there when it is run agai
 True
 """
 
-from macal import interrupt as interrupt  # isort: skip; first, as what follows takes seconds
+from macal.storage import interrupt as interrupt  # isort: skip; first, as what follows takes seconds
 from macal import acquisition, campaigns, comparison, datasets, inference, metrics, models, planner
 from macal.acquisition import get, names, plan
 from macal.campaigns import Spec, evaluate, loop, results, run, run_all, schedule, sweep, sweeps
