@@ -10,8 +10,12 @@ import myst_nb  # noqa: F401
 import pandas
 from ipykernel import kernelapp
 
-import macal  # noqa: F401
+import macal
 import reproduction.book  # noqa: F401
+
+for _name in macal.__all__:
+    getattr(macal, _name)  # imported when it is asked for
+macal.models.get("due")  # PyTorch
 
 
 def run(arguments, cwd, env):

@@ -22,7 +22,7 @@ terminal.start(lambda: command.main(arguments))
 def forked(code, **names):
     """Start Python code in a process of its own that knows these names."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["macal.__main__"])
+    context.set_forkserver_preload(["macal.__main__", "macal.models.due"])
     process = context.Process(target=exec, args=(code, names))
     process.start()
     return process

@@ -126,8 +126,10 @@ def test_the_default_is_one_that_needs_no_model():
     x, t = pool(8)
     default = [batch.tolist() for batch in macal.plan(x, t, [0], 3, 5)]
     assert default == [batch.tolist() for batch in plan_batches(get(acquisition.DEFAULT), x, t, [0], 3, 5)]
-    planner = macal.Planner("t", 10)
-    assert not get(acquisition.DEFAULT).needs and planner.campaign.policy.criterion == acquisition.DEFAULT
+    assert not get(acquisition.DEFAULT).is_adaptive
+    learns = get(macal.Planner("t", 10).campaign.policy.criterion)
+    assert learns.wants and not learns.needs  # without answers it plans as the default does
+    assert [batch.tolist() for batch in plan_batches(learns, x, t, [0], 3, 5)] == default
 
 
 def test_macal_on_a_pool_worked_out_by_hand():

@@ -50,6 +50,19 @@ def test_a_campaign_is_chosen_by_one_model_and_judged_by_all():
     assert rows.treated[:3].tolist() == [problem.pool.t[s].sum() for s in sets]
 
 
+def test_advice_is_what_loses_least_of_what_a_situation_allows():
+    logs = made({"alc": -0.3, "macal": -0.2, "alc-fixed": (-0.1, -0.25, -0.3), "epig-mu": (-0.9, 0.2, 0.2)})
+    told = bench.advice(logs)
+    means = logs.groupby(["dataset", "model"]).mean()
+    lost = means.sub(means.min(axis=1), axis=0)
+    free = lost[study.PLANNED.split()].mean()
+    assert told.method.tolist() == [free.idxmin(), lost.mean().idxmin(), "random-balanced"]
+    assert told.method.tolist()[:2] == ["alc-fixed", "alc"]
+    for name, row in told.iterrows():
+        assert row.average == pytest.approx(lost[row.method].mean()), name
+        assert row.regret == pytest.approx(lost[row.method].max()) and row.rival == "epig-mu"
+
+
 def test_every_criterion_of_the_bench_has_a_name_and_the_paper_s_are_among_them():
     assert {*bench.PAPER} <= {*bench.METHODS} and len({label(m) for m in bench.METHODS}) == len(bench.METHODS) == 19
     assert study.criterion("macal-0").alpha == 0 and study.criterion("macal").alpha == 2.5

@@ -191,23 +191,22 @@ def test_what_is_in_data_is_declared_and_whole_and_nothing_that_pages_read_is_mi
     data = book.ROOT / "data"
     terms = {"README.md", "LICENSE.txt", "SHA256SUMS"}
     summed = (line.split() for line in (data / "tables" / "SHA256SUMS").read_text().splitlines())
-    declared = {f"tables/{name}": sha256 for sha256, name in summed}
-    assert len(declared) == 7 and not declared.keys() & files.FILES.keys()
-    declared |= {name: source.sha256 for name, source in files.FILES.items()}
+    declared = {name: source.sha256 for name, source in files.FILES.items()}
+    assert {f"tables/{name}": sha256 for sha256, name in summed} == {n: declared[n] for n in files.GROUPS["tables"]}
     held = {path.relative_to(data).as_posix(): path for path in data.rglob("*") if path.is_file()}
     found = {name if name in declared else name.removesuffix(".gz"): path for name, path in held.items()}
     found = {name: path for name, path in found.items() if path.name not in terms}
     assert found.keys() <= declared.keys()
     for name, path in found.items():
         files.verified(path.read_bytes(), declared[name], str(path))
-    read = {name for group in ("ibm", "mnist", "acic") for name in files.GROUPS[group]}
-    assert found.keys() == read | {name for name in declared if name.startswith("tables/")}
+    assert found.keys() == {name for group in ("ibm", "mnist", "acic", "tables") for name in files.GROUPS[group]}
     assert sum(path.stat().st_size for path in held.values()) < 20e6
 
 
 def test_terms_stand_beside_the_data():
-    text = (book.ROOT / "data" / "README.md").read_text(encoding="utf-8")
-    read = [files.FILES[name] for group in ("ibm", "mnist", "acic") for name in files.GROUPS[group]]
+    notes = (book.ROOT / "data" / folder / "README.md" for folder in ("", "tables"))
+    text = "".join(note.read_text(encoding="utf-8") for note in notes)
+    read = [files.FILES[name] for group in ("ibm", "mnist", "acic", "tables") for name in files.GROUPS[group]]
     for address in (url for source in read for url in source.urls):
         commit = re.search("/([0-9a-f]{40})/", address)
         assert (commit.group(1) if commit else address.rpartition("/")[0]) in text

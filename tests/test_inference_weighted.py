@@ -12,7 +12,7 @@ from sklearn.linear_model import RidgeCV
 from macal.inference import average_effect, crossed_propensity, draw, draw_balanced, inclusion, worth_for_ate
 from macal.inference.ridge import PENALTIES, Ridge
 from macal.inference.sampling import proportional
-from macal.inference.weighted import _folds, _outcomes, scores
+from macal.inference.weighted import _outcomes, folds, scores
 
 # ---------------------------------------------------------------- chances
 
@@ -173,7 +173,7 @@ def test_no_unit_is_scored_by_a_model_that_saw_it():
         after = _outcomes(x, t, np.where(np.arange(100) == unit, y + 100, y), None, 0)
         np.testing.assert_array_equal(after[unit], before[unit])
         assert not np.isclose(after[:, t[unit]], before[:, t[unit]]).all()
-    parts = list(_folds(t, 0))
+    parts = list(folds(t, 0))
     assert sorted(np.concatenate([fold for _, fold in parts])) == list(range(100))
     assert all(not set(rest) & set(fold) and t[fold].sum() >= t.sum() // 5 for rest, fold in parts)
 

@@ -68,7 +68,7 @@ def test_the_gradient_is_that_of_the_evidence(at):
 
 def test_the_predictions_are_gpytorchs(monkeypatch):
     at = PRIORS[:, 0] + np.array([0.2, -0.3, 0.4, -0.5, 0.3, -0.2, 0.1, 0.6])
-    monkeypatch.setattr(JointGP, "_climb", lambda self, units, centre, scale: (1.0, at))
+    monkeypatch.setattr(JointGP, "_climb", lambda self, units, centre, scale: (1.0, at, None))
     y = (Y - Y.mean()) / Y.std()
     (fitted,) = JointGP().fit([Task(Split(X, T, y))])
     noise, new = np.exp(at[4:6] + 2 * at[2:4])[T], RNG.normal(size=(5, 3))
@@ -103,7 +103,8 @@ def test_the_fit_is_the_top_whatever_the_start(monkeypatch, seed):
     task = Task(problem.pool[np.random.default_rng(seed).permutation(len(problem.pool))[:60]])
     (plain,) = JointGP().fit([task])
     start, minimize = np.random.default_rng(seed).normal(size=8), joint_gp.minimize
-    monkeypatch.setattr(joint_gp, "minimize", lambda f, zero, **options: minimize(f, zero + start, **options))
+    moved = lambda f, zero, *given, **options: minimize(f, zero + start, *given, **options)  # noqa: E731
+    monkeypatch.setattr(joint_gp, "minimize", moved)
     (other,) = JointGP().fit([task])
     for name in ("variance", "lengthscale", "noise"):
         np.testing.assert_allclose(getattr(plain.prior, name), getattr(other.prior, name), rtol=0.02)

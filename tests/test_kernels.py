@@ -8,6 +8,7 @@ from gpytorch.kernels import MaternKernel, RBFKernel, RQKernel
 from sklearn.gaussian_process.kernels import RBF, Matern
 
 from macal import kernels
+from macal.models import tensor_kernels
 
 RNG = np.random.default_rng(0)
 A, B = RNG.normal(size=(7, 3)), RNG.normal(size=(5, 3))
@@ -40,8 +41,8 @@ def test_kernels_of_distances(theirs):
     squared = torch.cdist(a, b, compute_mode="donot_use_mm_for_euclid_dist").square() / 0.49
     ours = {
         RBFKernel: lambda: kernels.rbf_of(squared),
-        RQKernel: lambda: kernels.rational_quadratic_of(squared, theirs.alpha),
-        MaternKernel: lambda: kernels.matern_of(squared, theirs.nu),
+        RQKernel: lambda: tensor_kernels.rational_quadratic_of(squared, theirs.alpha),
+        MaternKernel: lambda: tensor_kernels.matern_of(squared, theirs.nu),
     }[type(theirs)]()
     with gpytorch.settings.lazily_evaluate_kernels(False):
         torch.testing.assert_close(ours, theirs(a, b).to_dense().detach(), rtol=1e-6, atol=1e-7)  # a root of 1e-15
@@ -50,14 +51,14 @@ def test_kernels_of_distances(theirs):
 def test_equal_points_have_gradients():
     for nu in (0.5, 1.5, 2.5):
         squared = torch.zeros(2, requires_grad=True)
-        kernels.matern_of(squared, nu).sum().backward()
+        tensor_kernels.matern_of(squared, nu).sum().backward()
         assert squared.grad.isfinite().all()
 
 
 def test_one_pass_writes_where_it_is_told():
     squared, length = torch.from_numpy(A[:, :2] ** 2), torch.tensor(0.7, dtype=torch.float64)
     out = torch.empty_like(squared)
-    assert kernels.rbf_into(squared, length, out) is out
+    assert tensor_kernels.rbf_into(squared, length, out) is out
     torch.testing.assert_close(out, kernels.rbf_of(squared / length**2), rtol=1e-14, atol=0)
 
 

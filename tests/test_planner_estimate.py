@@ -1,5 +1,6 @@
 """A campaign that is drawn, answered, estimated and stopped: in Python and on the command line."""
 
+import html
 from dataclasses import replace
 
 import numpy as np
@@ -10,8 +11,9 @@ from test_planner import COVARIATES, make, make_people
 
 from macal import Planner, models
 from macal.__main__ import main
-from macal.inference import StoppingRule, average_effect, posterior_sd
+from macal.inference import StoppingRule, average_effect, effect_variation, posterior_sd
 from macal.planner import drawn, steps
+from macal.problem import Split
 from macal.registry import UnknownName
 
 DRAWN = {"budget": 120, "batch_size": 40, "draw": "effect", "uniform": 0.3}
@@ -220,6 +222,16 @@ def test_a_rule_says_whether_it_is_enough():
     assert over.estimate().outlook.cost.tolist() == [0, 0, 0]
 
 
+def test_the_estimate_says_whether_effects_are_seen_to_differ():
+    planner = answered()[0]
+    found, campaign = planner.estimate("exact-gp"), planner.campaign
+    pool, y = planner.people.problem.pool, campaign.outcomes
+    known = np.flatnonzero(np.isfinite(y))
+    units = Split(pool.x[known], pool.t[known], y[known])
+    assert found.variation == effect_variation(models.get("exact-gp"), units, campaign.policy.seed)
+    assert found.variation.answers == len(known)
+
+
 def test_effects_come_back_in_the_kind_of_the_table():
     polars = pytest.importorskip("polars")
     people = make_people(400)
@@ -261,6 +273,10 @@ def test_from_a_csv_to_effects(tmp_path, monkeypatch, capsys):
     assert main([*ask, "--width", "9", "--report", "report.html"]) == 0
     said = capsys.readouterr().out
     assert "average effect by the weights: " in said and "enough: the average effect's interval is" in said
+    (line,) = (
+        line for line in said.splitlines() if "effects differ between people" in line or "seen to differ" in line
+    )
+    assert line[0].upper() + line[1:] + "." in html.unescape((tmp_path / "report.html").read_text())
     assert "What the answers say" in (report := (tmp_path / "report.html").read_text()) and "Enough: the" in report
     effects = pd.read_csv("effects.csv")
     assert effects.columns.tolist() == ["person", "effect", "low", "high"] and len(effects) == 400

@@ -1,5 +1,6 @@
 """A line in a registry is enough: loaders, sweeps and contract tests find what it names; what is unknown is refused."""
 
+import re
 import runpy
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from needs import each_dataset
 
 import macal
 from macal import files
+from macal.acquisition import CRITERIA
 from macal.datasets import DATASETS, toy
 from macal.models import MODELS
 from macal.models.base import Effects
@@ -64,3 +66,13 @@ def test_a_data_set_is_loaded_swept_and_skipped_by_its_line(monkeypatch):
 def test_what_is_unknown_is_refused(call, message):
     with pytest.raises(UnknownName, match=message):
         call()
+
+
+def test_the_reference_of_the_book_has_what_is_registered():
+    text = (Path(__file__).parents[1] / "book" / "api.md").read_text(encoding="utf-8")
+    modules = set(re.findall(r"auto\w+:: ([\w.]+)", text))
+    made = [entry.factory for catalogue in (MODELS, CRITERIA) for entry in catalogue.values()]
+    assert {thing.__module__ for thing in made} <= modules
+    things = [getattr(macal, name) for name in macal.__all__]
+    named = {f"{thing.__module__}.{thing.__name__}" for thing in things if hasattr(thing, "__module__")}
+    assert named - {"macal.acquisition.catalogue.get", "macal.acquisition.catalogue.names"} <= modules

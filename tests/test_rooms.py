@@ -11,8 +11,8 @@ LIB = Path(__file__).resolve().parents[1] / "lib"
 # each may use those before it
 ROOMS = ["vocabulary", "storage", "tables", "datasets", "search", "acquisition", "models", "campaigns", "inference"]
 ROOMS += ["planner", "plots"]
-VOCABULARY = {"arguments", "comparison", "hashing", "kernels", "metrics", "optional", "posterior", "problem"}
-VOCABULARY |= {"progress", "registry", "shapes", "threads"}
+VOCABULARY = {"arguments", "comparison", "compat", "hashing", "kernels", "lazy", "logistic", "metrics"}
+VOCABULARY |= {"optional", "posterior", "problem", "progress", "registry", "shapes", "threads"}
 SHELVES = ["outputs", "theory", "studies", "claims", "figures", "book", "paths", "site", "pdf"]
 
 

@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-absent = ("pytest", "matplotlib", "pyarrow", "econml", "reproduction")
+absent = ("pytest", "torch", "gpytorch", "sklearn", "matplotlib", "pyarrow", "econml", "reproduction")
 assert not [name for name in absent if importlib.util.find_spec(name)]
 
 import macal
@@ -49,7 +49,7 @@ import macal
 from macal.__main__ import main
 
 assert len(macal.load("toy").pool) > 100
-model = {"name": "exact-gp", "optimiser": "lbfgs", "steps": 8}
+model = {"name": "joint-gp", "most": 20}
 table = macal.sweep(macal.Spec("toy", {"random": {}, "macal": {}}, (0,), model, n_queries=2), "store")
 assert len(table) == 6 and table.pehe.notna().all(), table
 macal.results.load("toy")

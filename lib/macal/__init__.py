@@ -8,51 +8,57 @@ and quotas, takes the answers, and estimates from them, by :mod:`macal.inference
 :mod:`macal.metrics` holds the measures.
 
 >>> import tempfile
->>> problem = load("toy", seed=0)
->>> "macal" in names(), get("macal", alpha=1.0).alpha
+>>> import macal
+>>> problem = macal.load("toy", seed=0)
+>>> "macal" in macal.names(), macal.get("macal", alpha=1.0).alpha
 (True, 1.0)
 
 A plan needs no outcome:
 
->>> batches = plan(problem.pool.x, problem.pool.t, problem.start, n_queries=2, batch_size=10)
+>>> batches = macal.plan(problem.pool.x, problem.pool.t, problem.start, n_queries=2, batch_size=10)
 >>> [len(batch) for batch in batches]
 [10, 10]
->>> len(schedule(problem, "macal", n_queries=2, batch_size=10)) - len(problem.start)
+>>> len(macal.schedule(problem, "macal", n_queries=2, batch_size=10)) - len(problem.start)
 20
 
 A planner works in money, and takes a table as it is:
 
 >>> import pandas as pd
 >>> people = pd.DataFrame({"age": [30, 31, 50, 52], "free": [0, 1, 0, 1], "fee": [9, 9, 5, 5]})
->>> Planner("free", budget=12, cost="fee").plan(people).cost.tolist()
+>>> macal.Planner("free", budget=12, cost="fee").plan(people).cost.tolist()
 [5.0, 5.0]
 
 A campaign reveals outcomes, fits a model after each query and judges it; ``run_all`` plays several side by side:
 
->>> model = models.get("exact-gp", optimiser="lbfgs", steps=5)
->>> history = run(problem, "macal", model, n_queries=2)
+>>> model = macal.models.get("exact-gp", optimiser="lbfgs", steps=5)
+>>> history = macal.run(problem, "macal", model, n_queries=2)
 >>> history.step.tolist(), bool(history.pehe.notna().all())
 ([0, 1, 2], True)
->>> len(run_all([problem], {"macal": "macal", "random": "random"}, model, n_queries=1))
+>>> len(macal.run_all([problem], {"macal": "macal", "random": "random"}, model, n_queries=1))
 4
->>> evaluate(problem, [problem.start], model).treated.tolist() == [problem.pool.t[problem.start].sum()]
+>>> macal.evaluate(problem, [problem.start], model).treated.tolist() == [problem.pool.t[problem.start].sum()]
 True
 
 A sweep leaves a record of each campaign, and finds it there when it is run again:
 
->>> spec = Spec("toy", {"random": {}}, (0,), {"name": "exact-gp", "optimiser": "lbfgs", "steps": 5}, n_queries=1)
+>>> spec = macal.Spec("toy", {"random": {}}, (0,), {"name": "exact-gp", "optimiser": "lbfgs", "steps": 5}, n_queries=1)
 >>> with tempfile.TemporaryDirectory() as store:
-...     first, again = sweep(spec, store), sweep(spec, store)
+...     first, again = macal.sweep(spec, store), macal.sweep(spec, store)
 >>> first.pehe.equals(again.pehe)
 True
 """
 
+from typing import TYPE_CHECKING
+
 from macal.storage import interrupt as interrupt  # isort: skip; first, as what follows takes seconds
-from macal import acquisition, campaigns, comparison, datasets, inference, metrics, models, planner
-from macal.acquisition import get, names, plan
-from macal.campaigns import Spec, evaluate, loop, results, run, run_all, schedule, sweep, sweeps
-from macal.datasets import files, load
-from macal.planner import Planner
+from macal import lazy
+
+if TYPE_CHECKING:
+    from macal import acquisition, campaigns, comparison, datasets, inference, metrics, models, planner
+    from macal.acquisition import get, names, plan
+    from macal.campaigns import Spec, evaluate, loop, results, run, run_all, schedule, sweep, sweeps
+    from macal.datasets import files, load
+    from macal.planner import Planner
 
 __all__ = [
     "Planner",
@@ -80,3 +86,15 @@ __all__ = [
     "sweeps",
 ]
 __version__ = "0.1.0"
+
+_HOMES = {
+    "acquisition": ("get", "names", "plan"),
+    "campaigns": ("Spec", "evaluate", "loop", "results", "run", "run_all", "schedule", "sweep", "sweeps"),
+    "datasets": ("files", "load"),
+    "planner": ("Planner",),
+}
+__getattr__ = lazy.attributes(__name__, {name: f"{__name__}.{home}" for home, some in _HOMES.items() for name in some})
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

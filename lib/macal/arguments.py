@@ -1,12 +1,12 @@
 """What callers pass in, as arrays and counts that the rest can trust; every refusal names the argument and a remedy."""
 
+import sys
 from decimal import Decimal
 from numbers import Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 
 from macal.shapes import Arms, Covariates, Indices, Outcomes
 
@@ -20,7 +20,7 @@ def as_array(value: Any, name: str) -> np.ndarray:
         ValueError: a sparse matrix, a masked entry, integers that float64 cannot hold, or a column of a DataFrame that
             is not numeric.
     """
-    if isinstance(value, torch.Tensor):
+    if is_tensor(value):
         value = _from_tensor(value, name)
     elif isinstance(value, pd.DataFrame):
         value = _from_frame(value, name)
@@ -40,7 +40,14 @@ def as_array(value: Any, name: str) -> np.ndarray:
     return array
 
 
-def _from_tensor(value: torch.Tensor, name: str) -> torch.Tensor:
+def is_tensor(value: Any) -> bool:
+    """Whether a value is PyTorch's: whoever has made one has imported it."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def _from_tensor(value: Any, name: str) -> Any:
+    torch = sys.modules["torch"]
     if value.layout != torch.strided:
         raise ValueError(f"{name} must be dense, got a sparse tensor; use .to_dense()")
     value = value.detach().cpu()

@@ -1,8 +1,9 @@
 """Kernels of Gaussian processes, and the variance that labels leave them: each formula once, for all that use it.
 
 Functions of points are NumPy's. Those whose names end in ``_of`` take s, squared distances over the squared length
-scale, and are PyTorch's, for models keep distances from one step to the next. Source: C. E. Rasmussen and C. K. I.
-Williams, *Gaussian Processes for Machine Learning*, MIT Press, 2006, Sections 2.2 and 4.2.
+scale, for models keep distances from one step to the next; PyTorch's are in :mod:`macal.models.tensor_kernels`.
+Source: C. E. Rasmussen and C. K. I. Williams, *Gaussian Processes for Machine Learning*, MIT Press, 2006, Sections 2.2
+and 4.2.
 
 Not scikit-learn's or gpytorch's own, which divide the points by the length scale, not the distances: last digits
 differ, so that recorded campaigns would not come out again, and a training step takes a pass over all features more.
@@ -11,20 +12,17 @@ differ, so that recorded campaigns would not come out again, and a training step
 from typing import TypeVar
 
 import numpy as np
-import torch
 from jaxtyping import Float
 from scipy.linalg import cho_factor, cho_solve
 from scipy.spatial.distance import cdist
 
 from macal.shapes import Centres, Covariates, Cross, Gram, Variances
 
-SMALLEST = 1e-15  # squared distance whose root is taken: that of 0 has no gradient
 JITTER = 1e-12  # relative to the mean diagonal: far below any variance of interest, far above rounding
 
 Squared = Float[np.ndarray, "..."]
 Norms = Float[np.ndarray, "m"]
-Tensor = Float[torch.Tensor, "..."]
-Array = TypeVar("Array", Float[np.ndarray, "..."], Tensor)
+Array = TypeVar("Array")  # of NumPy or of PyTorch
 
 
 def rbf(a: Covariates, b: Centres, lengthscale: float = 1.0, scale: float = 1.0) -> Cross:
@@ -101,26 +99,4 @@ def posterior_variance(cross: Cross, gram: Gram, prior: Variances, noise: float)
 
 def rbf_of(squared: Array) -> Array:
     """exp(-s / 2), any shape, for NumPy and PyTorch alike."""
-    return (np.exp if isinstance(squared, np.ndarray) else torch.exp)(-0.5 * squared)
-
-
-def matern_of(squared: Tensor, nu: float) -> Tensor:
-    """Matern kernel of smoothness nu, any shape: exp(-r) times 1, 1 + r or 1 + r + r^2 / 3, with r = sqrt(2 nu s).
-
-    Args:
-        squared: s.
-        nu: 1/2, 3/2 or 5/2.
-    """
-    r = (2 * nu * squared.clamp_min(SMALLEST)).sqrt()
-    factor = {0.5: lambda: 1, 1.5: lambda: 1 + r, 2.5: lambda: 1 + r + r**2 / 3}[nu]()
-    return factor * torch.exp(-r)
-
-
-def rational_quadratic_of(squared: Tensor, alpha: Tensor) -> Tensor:
-    """(1 + s / (2 alpha))^-alpha, any shape with which ``alpha`` broadcasts."""
-    return (1 + squared / (2 * alpha)) ** -alpha
-
-
-def rbf_into(squared: Tensor, lengthscale: Tensor, out: Tensor | None = None) -> Tensor:
-    """exp(-d^2 / (2 lengthscale^2)) of squared distances in one pass: without gradients, into ``out`` where given."""
-    return torch.mul(squared, -0.5 / lengthscale.square(), out=out).exp_()
+    return np.exp(-0.5 * squared) if isinstance(squared, np.ndarray) else (-0.5 * squared).exp()

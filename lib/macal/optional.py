@@ -9,7 +9,7 @@ def needed(package: str, purpose: str) -> Iterator[None]:
     """Say, where an import within fails, what to install and what for.
 
     Args:
-        package: its name for pip.
+        package: its name for pip, or several.
         purpose: what needs it.
 
     Raises:
@@ -18,4 +18,5 @@ def needed(package: str, purpose: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise ImportError(f"{purpose} need the package {package}: pip install {package} ({error})") from error
+        noun = "packages" if " " in package else "package"
+        raise ImportError(f"{purpose} need the {noun} {package}: pip install {package} ({error})") from error

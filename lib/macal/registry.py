@@ -3,8 +3,11 @@
 import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from inspect import signature
 from typing import Any, Generic, NoReturn, TypeVar
+
+from macal.optional import needed
 
 T = TypeVar("T")
 
@@ -42,20 +45,38 @@ class Entry:
     """What makes a thing that goes by a name, and what tables, figures and notices say of it.
 
     Attributes:
-        factory: the dataclass or function that makes one from its parameters.
+        maker: the dataclass or function that makes one from its parameters, or where it stands, ``"module:name"``: it
+            is imported when it is asked for.
         label: its name in tables and figures.
         source: who proposed it, author and year.
         style: colour and line in figures; the colour is the next free one where it is None.
         files: groups of raw files that it is made from, see :mod:`macal.datasets.files`.
         queries: batches of a campaign on a data set, whatever the replication, so that none has to be loaded to know.
+        provides: what criteria may use of a fitted model, so that no model has to be imported to know.
+        packages: for pip, that it needs beside those that come with this one.
     """
 
-    factory: Callable[..., Any]
+    maker: Callable[..., Any] | str
     label: str
     source: str
     style: tuple[str | None, str] = (None, "-")
     files: tuple[str, ...] = ()
     queries: int | None = None
+    provides: tuple[str, ...] = ()
+    packages: str = ""
+
+    @property
+    def factory(self) -> Callable[..., Any]:
+        """What makes one.
+
+        Raises:
+            ImportError: it needs a package that is not installed; the message says how to install it.
+        """
+        if not isinstance(self.maker, str):
+            return self.maker
+        module, name = self.maker.split(":")
+        with needed(self.packages, f"models such as {self.label!r}"):
+            return getattr(import_module(module), name)
 
 
 class Catalogue(Registry[Entry]):

@@ -1,10 +1,11 @@
 """Small matrix products run on one thread: more of them wait for each other, tenfold longer where cores are shared."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib.util import find_spec
 
-import torch
 from threadpoolctl import ThreadpoolController
 
 SMALL = 5000  # units of a pool whose products are small
@@ -17,7 +18,13 @@ def _libraries() -> ThreadpoolController:
 
 @contextmanager
 def one_torch_thread() -> Iterator[None]:
-    """Let PyTorch run what is within, or a decorated function, on one thread: each Python thread's own setting."""
+    """Let PyTorch run what is within, or a decorated function, on one thread: each Python thread's own setting.
+
+    Nothing is to be set before somebody has imported it.
+    """
+    if (torch := sys.modules.get("torch")) is None:
+        yield
+        return
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -37,3 +44,11 @@ def one_thread(n: int = 0) -> Iterator[None]:
         return
     with _libraries().limit(limits=1, user_api="blas"), one_torch_thread():
         yield
+
+
+def use_torch_threads(n: int) -> None:
+    """Give PyTorch ``n`` threads in this process, where it is installed."""
+    if find_spec("torch") is not None:
+        import torch
+
+        torch.set_num_threads(n)

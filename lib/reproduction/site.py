@@ -43,7 +43,26 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("build-finished", _drop_unused)
     app.connect("build-finished", _write_results)
     app.add_role("recorded", _recorded)
+    app.setup_extension("sphinx.ext.autodoc")
+    app.connect("autodoc-process-docstring", _as_written, priority=100)  # before napoleon reads the sections
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _as_written(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Let a docstring's norms, |x|, be no substitutions, and formulas, indented after an empty line, be verbatim."""
+    found: list[str] = []
+    last, is_formula = "", False
+    for before, line in zip(["-", *lines], lines, strict=False):
+        if line.strip() and not line.startswith(" "):
+            is_formula = False
+        elif line.strip() and not before.strip() and last and not last.startswith(" "):
+            is_formula = True
+            found += ["::", ""]
+        outside = re.split(r"(``.*?``)", line)
+        outside[::2] = [part.replace("|", r"\|") for part in outside[::2]]
+        found.append(line if is_formula else "".join(outside))
+        last = line if line.strip() else last
+    lines[:] = found
 
 
 def address(remote: str) -> str:

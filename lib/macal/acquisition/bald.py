@@ -24,6 +24,8 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from macal.acquisition.base import Criterion, PoolState
+from macal.compat import override
+from macal.logistic import arm_chances
 from macal.posterior import Posterior
 from macal.shapes import Arms, Covariates, Indices, Outcomes
 
@@ -56,11 +58,9 @@ def logistic_propensity(x: Covariates, t: Arms) -> Outcomes:
     """
     if len(np.unique(t)) < 2:
         return t.astype(np.float64)
-    from sklearn.linear_model import LogisticRegression
-
     spread = x.std(axis=0)
     z = (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    return LogisticRegression(max_iter=1000).fit(z, t).predict_proba(z)[:, 1]
+    return arm_chances(z, t, z)[:, 1]
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,8 @@ class _Scored(Criterion):
     def log_score(self, state: PoolState) -> Outcomes:
         """Log of the score of every unit of the pool, (n,), finite."""
 
+    @override
     def select(self, state: PoolState, batch_size: int) -> Indices:
-        """See :meth:`Criterion.select`."""
         free = state.unlabelled
         score = self.log_score(state)[free]
         if self.temperature > 0:
@@ -120,8 +120,8 @@ class Uncertainty(_Scored):
     stochastic: ClassVar[bool] = False
     temperature: float = 0.0
 
+    @override
     def log_score(self, state: PoolState) -> Outcomes:
-        """See :meth:`_Scored.log_score`."""
         return _own(self.posterior(state), state.t) / 2
 
 
@@ -129,8 +129,8 @@ class Uncertainty(_Scored):
 class MuBald(_Scored):
     """s_t: what is unknown about the outcome that would be seen."""
 
+    @override
     def log_score(self, state: PoolState) -> Outcomes:
-        """See :meth:`_Scored.log_score`."""
         return _own(self.posterior(state), state.t)
 
 
@@ -138,8 +138,8 @@ class MuBald(_Scored):
 class TauBald(_Scored):
     """s_tau: what is unknown about the effect."""
 
+    @override
     def log_score(self, state: PoolState) -> Outcomes:
-        """See :meth:`_Scored.log_score`."""
         return _effect(self.posterior(state))
 
 
@@ -147,8 +147,8 @@ class TauBald(_Scored):
 class RhoBald(_Scored):
     """s_tau / s_{1-t}: the unknown of the effect, relative to the outcome that stays unseen."""
 
+    @override
     def log_score(self, state: PoolState) -> Outcomes:
-        """See :meth:`_Scored.log_score`."""
         posterior = self.posterior(state)
         return _effect(posterior) - _own(posterior, 1 - state.t)
 
@@ -157,8 +157,8 @@ class RhoBald(_Scored):
 class MuRhoBald(_Scored):
     """s_t s_tau / s_{1-t}, the product of mu-BALD and rho-BALD."""
 
+    @override
     def log_score(self, state: PoolState) -> Outcomes:
-        """See :meth:`_Scored.log_score`."""
         posterior = self.posterior(state)
         return _own(posterior, state.t) + _effect(posterior) - _own(posterior, 1 - state.t)
 
@@ -173,8 +173,8 @@ class PiBald(_Scored):
 
     needs: ClassVar[tuple[str, ...]] = ()
 
+    @override
     def log_score(self, state: PoolState) -> Outcomes:
-        """See :meth:`_Scored.log_score`."""
         e = logistic_propensity(state.x, state.t) if state.propensity is None else state.need("propensity", self)
         if not ((e >= 0) & (e <= 1)).all():
             raise ValueError(f"PoolState.propensity must lie in 0..1, got {np.min(e)}..{np.max(e)}")
@@ -187,8 +187,8 @@ class MuPiBald(PiBald):
 
     needs: ClassVar[tuple[str, ...]] = ("posterior",)
 
+    @override
     def log_score(self, state: PoolState) -> Outcomes:
-        """See :meth:`_Scored.log_score`."""
         return super().log_score(state) + _own(self.posterior(state), state.t)
 
 
@@ -199,8 +199,8 @@ class Sundin(_Scored):
     The expected type S error under the posterior. Jesson et al. score a mutual information about it instead.
     """
 
+    @override
     def log_score(self, state: PoolState) -> Outcomes:
-        """See :meth:`_Scored.log_score`."""
         posterior = self.posterior(state)
         with np.errstate(over="ignore"):
             # |E tau| / sqrt(s_tau)

@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from macal.acquisition.base import Planned, PoolState
+from macal.compat import override
 from macal.search.gains import Gains
 from macal.shapes import Arms, Covariates, Indices, Outcomes, Rows
 
@@ -49,12 +50,12 @@ class FCCM(Planned):
         if len(self.radii) != 4 or not all(0 <= radius < np.inf for radius in self.radii):
             raise ValueError(f"radii must be four finite numbers of at least 0, got {self.radii}")
 
+    @override
     def gains(self, state: PoolState) -> Gains:
-        """See :meth:`Criterion.gains`."""
         return _Covered(self, state)
 
+    @override
     def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
-        """See :meth:`Criterion.plan`."""
         cover = Cover(state.x, state.t, self.radii)
         cover.add(state.labelled)
         for size in sizes:

@@ -24,6 +24,7 @@ from scipy.spatial.distance import pdist
 from macal.acquisition.base import Planned, PoolState
 from macal.acquisition.gaussian import GPPosterior, by_rows
 from macal.arguments import arms_of, as_count
+from macal.compat import override
 from macal.kernels import typical
 from macal.posterior import Prior
 from macal.search.gains import Gains, least_of_ties
@@ -68,12 +69,12 @@ class _Design(Planned):
         """What the kernel is a function of, (n, d)."""
         return state.x
 
+    @override
     def gains(self, state: PoolState) -> Gains:
-        """See :meth:`Criterion.gains`."""
         return _Designed(self, state)
 
+    @override
     def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
-        """See :meth:`Criterion.plan`."""
         posterior, gains = self.posterior(state), dict[int, np.ndarray]()
         for size in sizes:
             picks = [unit for _ in range(size) if (unit := self._pick(posterior, gains)) is not None]
@@ -113,12 +114,12 @@ class ALC(_Design):
     needs: ClassVar[tuple[str, ...]] = ("prior",)
     chooser: ClassVar[str | None] = "joint-gp"
 
+    @override
     def prior(self, state: PoolState) -> Prior:
-        """See :meth:`_Design.prior`."""
         return state.need("prior", self)
 
+    @override
     def gain(self, posterior: GPPosterior, arm: int) -> Outcomes:
-        """See :meth:`_Design.gain`."""
         return posterior.squares(arm) / len(posterior.target[arm, arm]) / posterior.query_variance(arm)
 
 
@@ -128,8 +129,8 @@ class EpigTau(ALC):
 
     own: ClassVar[bool] = False
 
+    @override
     def gain(self, posterior: GPPosterior, arm: int) -> Outcomes:
-        """See :meth:`_Design.gain`."""
         known, v = posterior.effect_variance(), posterior.query_variance(arm)
         return _by_rows(
             lambda rows: _information(posterior.with_effect(arm, rows) ** 2, known, v[rows]), posterior, arm
@@ -140,8 +141,8 @@ class EpigTau(ALC):
 class EpigMu(ALC):
     """Expected information about both surfaces, mean over targets of -1/2 log(1 - c' S^-1 c / v)."""
 
+    @override
     def gain(self, posterior: GPPosterior, arm: int) -> Outcomes:
-        """See :meth:`_Design.gain`."""
         c, s, v = posterior.cross[arm], posterior.target, posterior.query_variance(arm)
         if len(c) == 1:  # the other surface is independent: c_t^2 / S_tt
             return _by_rows(lambda rows: _information(c[arm][rows] ** 2, s[arm, arm], v[rows]), posterior, arm)
@@ -187,8 +188,8 @@ class FixedALC(ALC):
         super().__post_init__()
         Prior((1.0, 1.0), (self.lengthscale,) * 2, (self.noise,) * 2)
 
+    @override
     def prior(self, state: PoolState) -> Prior:
-        """See :meth:`_Design.prior`."""
         return self.prior_among(state.x[state.drawn(SAMPLE)], arms_of(state.t))
 
     def prior_among(self, some: Covariates, arms: int) -> Prior:
@@ -201,9 +202,35 @@ class FixedALC(ALC):
         """Contrasts with the reference arm, of so many arms, that a label of an arm is about."""
         return 1 if arm else arms - 1
 
+    @override
     def gain(self, posterior: GPPosterior, arm: int) -> Outcomes:
-        """See :meth:`_Design.gain`."""
         return super().gain(posterior, arm) * self.contrasts(arm, len(posterior.units))
+
+
+@dataclass(frozen=True)
+class LearnedALC(FixedALC):
+    """ALC under fixed hyperparameters until the answers say more, then under those of the process fitted to them.
+
+    They say more where the log Bayes factor of the fitted process against the fixed one is above a threshold; see
+    :attr:`macal.models.joint_gp.FittedJointGP.evidence`. Without a model it is :class:`FixedALC`.
+
+    Attributes:
+        threshold: of the log Bayes factor.
+    """
+
+    wants: ClassVar[tuple[str, ...]] = ("prior", "evidence")
+    reason: ClassVar[str] = (
+        "It asks the person whose answer lowers the uncertainty about the effects of all most, by a Gaussian process:"
+        " before there are answers with settings that are fixed, and once the answers say more than these, with"
+        " settings that are learnt from them."
+    )
+
+    threshold: float = 0.0
+
+    @override
+    def prior(self, state: PoolState) -> Prior:
+        learns = state.evidence is not None and state.evidence > self.threshold
+        return state.need("prior", self) if learns else super().prior(state)
 
 
 @dataclass(frozen=True)
@@ -226,18 +253,18 @@ class ABC3(_Design):
     lengthscale: float = 1.0
     noise: float = 1.0
 
+    @override
     def covariates(self, state: PoolState) -> Covariates:
-        """See :meth:`_Design.covariates`."""
         some = state.x if state.among is None else state.x[state.among]
         spread = some.std(axis=0)
         return (state.x - some.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
 
+    @override
     def prior(self, state: PoolState) -> Prior:
-        """See :meth:`_Design.prior`."""
         return Prior((1.0, 1.0), (self.lengthscale,) * 2, (self.noise,) * 2)
 
+    @override
     def gain(self, posterior: GPPosterior, arm: int) -> Outcomes:
-        """See :meth:`_Design.gain`."""
         return posterior.squares(arm) / posterior.variance[arm]
 
 

@@ -22,6 +22,7 @@ from typing import ClassVar
 import numpy as np
 
 from macal.acquisition.base import Planned, PoolState
+from macal.compat import override
 from macal.registry import UnknownName
 from macal.search.gains import Gains, Nearest
 from macal.search.nearest import farthest_first, split_arms
@@ -56,12 +57,12 @@ class _FarthestFirst(_Distances):
     def groups(self, t: Arms) -> Arms:
         """Groups of units within which distances count, (n,)."""
 
+    @override
     def gains(self, state: PoolState) -> Gains:
-        """See :meth:`Criterion.gains`."""
         return Nearest(split_arms(state.x, self.groups(state.t), state.labelled, every=True), len(state.t))
 
+    @override
     def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
-        """See :meth:`Criterion.plan`."""
         arms = split_arms(state.x, self.groups(state.t), state.labelled)
         for size in sizes:
             picks = farthest_first(arms, size)
@@ -79,8 +80,8 @@ class CoreSet(_FarthestFirst):
 
     reason: ClassVar[str] = "It asks the person who is farthest from all labels."
 
+    @override
     def groups(self, t: Arms) -> Arms:
-        """See :meth:`_FarthestFirst.groups`."""
         return np.zeros_like(t)
 
 
@@ -93,8 +94,8 @@ class QHTE(_FarthestFirst):
 
     reason: ClassVar[str] = "It asks the person who is farthest from the labels of their own arm."
 
+    @override
     def groups(self, t: Arms) -> Arms:
-        """See :meth:`_FarthestFirst.groups`."""
         return t
 
 
@@ -126,8 +127,8 @@ class _Pairs(_Distances):
     def weights(self) -> tuple[float, float]:
         """Weights of the distance within a pair and of the distances from the labels."""
 
+    @override
     def pairs(self, state: PoolState, price: Outcomes) -> Contrasts:
-        """See :meth:`Criterion.pairs`."""
         return Contrasts(state.x, state.t, state.labelled, *self.weights(), self.metric, price)
 
     def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
@@ -152,8 +153,8 @@ class Symmetry(_Pairs):
 
     reason: ClassVar[str] = "It asks the treated person and the control who are nearest to each other."
 
+    @override
     def weights(self) -> tuple[float, float]:
-        """See :meth:`_Pairs.weights`."""
         return 1.0, 0.0
 
 
@@ -182,6 +183,6 @@ class Macal(_Pairs):
         if isinstance(self.alpha, bool) or not isinstance(self.alpha, (int, float)) or not 0 <= self.alpha < np.inf:
             raise ValueError(f"alpha must be a finite number of at least 0, got {self.alpha!r}")
 
+    @override
     def weights(self) -> tuple[float, float]:
-        """See :meth:`_Pairs.weights`."""
         return float(self.alpha), 1.0

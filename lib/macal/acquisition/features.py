@@ -1,4 +1,4 @@
-"""Criteria that select by the geometry of features, e.g. the gradients of a fitted model.
+"""Selection by the geometry of features, e.g. the gradients of a fitted model, in PyTorch.
 
 BADGE, LCMD, BAIT, Core-Set and maximum determinant, as Holzmueller et al. define them, for the linear kernel k(a, b) =
 a.b on the features as they come. Selection starts from the training units if ``with_train``, else from the pool alone;
@@ -19,12 +19,11 @@ References:
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
 
-from macal.acquisition.base import Criterion, PoolState
 from macal.arguments import as_count, as_covariates
 from macal.registry import Registry
 from macal.shapes import Indices
@@ -255,51 +254,3 @@ def from_features(
     size = min(as_count(batch_size, "batch_size"), len(pool))
     task = _Task(pool, train, bool(with_train), size, np.random.default_rng(seed), noise)
     return np.array(method(task), np.int64)
-
-
-@dataclass(frozen=True)
-class _Featured(Criterion):
-    """Select by the features of ``PoolState.features``.
-
-    Attributes:
-        with_train: start from the labelled units; the paper's comparison starts from the pool alone.
-    """
-
-    name: ClassVar[str]
-    needs: ClassVar[tuple[str, ...]] = ("features",)
-    with_train: bool = False
-
-    def select(self, state: PoolState, batch_size: int) -> Indices:
-        """See :meth:`Criterion.select`.
-
-        Raises:
-            ValueError: the state has no features, or not of the pool.
-        """
-        features, free = np.asarray(state.need("features", self)), state.unlabelled
-        if not free.size:
-            return free
-        return free[
-            from_features(self.name, features[state.labelled], features[free], batch_size, self.with_train, state.rng)
-        ]
-
-
-@dataclass(frozen=True)
-class Badge(_Featured):
-    """k-means++ on the features: :func:`badge`."""
-
-    name: ClassVar[str] = "badge"
-    stochastic: ClassVar[bool] = True
-
-
-@dataclass(frozen=True)
-class Lcmd(_Featured):
-    """Largest-cluster maximum distance on the features: :func:`lcmd`."""
-
-    name: ClassVar[str] = "lcmd"
-
-
-@dataclass(frozen=True)
-class Bait(_Featured):
-    """Greedy trace reduction on the features: :func:`bait`."""
-
-    name: ClassVar[str] = "bait"

@@ -4,11 +4,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 
 from macal.acquisition.base import Criterion, PoolState
 from macal.acquisition.catalogue import DEFAULT, get, needs_no_model, those
-from macal.arguments import arms_of, as_arms, as_count, as_covariates, as_indices
+from macal.arguments import arms_of, as_arms, as_count, as_covariates, as_indices, is_tensor
 from macal.progress import progress
 from macal.shapes import Arms, Indices
 from macal.threads import one_thread
@@ -114,7 +113,7 @@ def plan(
         UnknownName: no such criterion, or it has no such parameter.
         ValueError: an argument is of the wrong shape, type or range; the criterion needs a model.
     """
-    if isinstance(x, torch.Tensor):
+    if is_tensor(x):
         if criterion == "macal":
             parameters.setdefault("device", str(x.device))
         x = x.cpu()

@@ -7,6 +7,7 @@ import numpy as np
 
 from macal.acquisition.base import Criterion, PoolState
 from macal.arguments import arms_of
+from macal.compat import override
 from macal.shapes import Indices
 
 
@@ -17,8 +18,8 @@ class Random(Criterion):
     stochastic: ClassVar[bool] = True
     multi_arm: ClassVar[bool] = True
 
+    @override
     def select(self, state: PoolState, batch_size: int) -> Indices:
-        """See :meth:`Criterion.select`."""
         free = state.unlabelled
         return state.rng.choice(free, min(batch_size, free.size), replace=False)
 
@@ -34,8 +35,8 @@ class RandomBalanced(Criterion):
     stochastic: ClassVar[bool] = True
     multi_arm: ClassVar[bool] = True
 
+    @override
     def select(self, state: PoolState, batch_size: int) -> Indices:
-        """See :meth:`Criterion.select`."""
         free = state.rng.permutation(state.unlabelled)
         arms = [free[state.t[free] == arm] for arm in (*range(1, arms_of(state.t)), 0)]
         turn = np.concatenate([len(arms) * np.arange(arm.size) + k for k, arm in enumerate(arms)])
@@ -60,8 +61,8 @@ class RandomShare(Criterion):
         if not 0 < self.share < 1:
             raise ValueError(f"share must lie between 0 and 1, got {self.share!r}")
 
+    @override
     def select(self, state: PoolState, batch_size: int) -> Indices:
-        """See :meth:`Criterion.select`."""
         free = state.rng.permutation(state.unlabelled)
         treated, control = free[state.t[free] == 1], free[state.t[free] == 0]
         n_control, n_treated = by_share(state, self.share, batch_size)

@@ -14,6 +14,7 @@ from scipy.spatial.distance import cdist
 
 from macal.acquisition.bald import logistic_propensity
 from macal.acquisition.base import Criterion, PoolState
+from macal.compat import override
 from macal.shapes import Indices
 
 LEAST = 0.01  # of a propensity, so that no unit's weight is more than 100
@@ -28,12 +29,13 @@ class RandomRare(Criterion):
 
     stochastic: ClassVar[bool] = True
 
+    @override
     def begin(self, state: PoolState) -> PoolState:
-        """See :meth:`Criterion.begin`: the propensity is estimated once, not per batch."""
+        """The propensity is estimated once, not per batch."""
         return replace(state, propensity=_propensity(state))
 
+    @override
     def select(self, state: PoolState, batch_size: int) -> Indices:
-        """See :meth:`Criterion.select`."""
         free, e = state.unlabelled, _propensity(state)
         chance = np.where(state.t == 1, e, 1 - e)[free].clip(min=LEAST)
         # the least of exponential times at rates 1 / chance comes first with probability proportional to its rate
@@ -50,8 +52,8 @@ class RandomPairs(Criterion):
 
     stochastic: ClassVar[bool] = True
 
+    @override
     def select(self, state: PoolState, batch_size: int) -> Indices:
-        """See :meth:`Criterion.select`."""
         free = state.rng.permutation(state.unlabelled)
         first = free[:batch_size]
         # (batch, n)

@@ -19,6 +19,7 @@ from scipy.linalg import cholesky, solve_triangular
 from macal.acquisition.base import Criterion, PoolState
 from macal.acquisition.distances import Macal
 from macal.arguments import as_count
+from macal.compat import override
 from macal.kernels import matern32_of, squared_distances
 from macal.shapes import Arms, Centres, Covariates, Indices
 from macal.threads import one_thread
@@ -70,8 +71,8 @@ class Rolling(Criterion):
         for alpha in self.alphas:
             Macal(alpha=alpha)
 
+    @override
     def select(self, state: PoolState, batch_size: int) -> Indices:
-        """See :meth:`Criterion.select`."""
         return self.choose(state, batch_size)[1]
 
     @one_thread()

@@ -19,6 +19,7 @@ import numpy as np
 from macal.acquisition.base import Criterion, PoolState
 from macal.acquisition.distances import Macal
 from macal.acquisition.random import by_share
+from macal.compat import override
 from macal.search.nearest import farthest_first, split_arms
 from macal.shapes import Indices
 
@@ -36,8 +37,8 @@ class Neyman(Criterion):
         sigma = np.sqrt(labels * variance)
         return float(sigma[1] / sigma.sum()) if sigma.any() else 0.5
 
+    @override
     def select(self, state: PoolState, batch_size: int) -> Indices:
-        """See :meth:`Criterion.select`."""
         return self.place(state, by_share(state, self.share(state), batch_size))
 
     def place(self, state: PoolState, counts: tuple[int, int]) -> Indices:
@@ -63,8 +64,8 @@ class MacalNeyman(Neyman):
     def __post_init__(self) -> None:
         Macal(alpha=self.alpha)
 
+    @override
     def place(self, state: PoolState, counts: tuple[int, int]) -> Indices:
-        """See :meth:`Neyman.place`."""
         pairs = min(counts)
         batch = Macal(alpha=self.alpha).select(state, 2 * pairs) if pairs else np.empty(0, np.int64)
         after = replace(state, labelled=np.concatenate([state.labelled, batch]))

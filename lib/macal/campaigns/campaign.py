@@ -66,7 +66,7 @@ class Campaign:
         Raises:
             NotFitted: the chooser fails; ``place`` is 0.
         """
-        if not self.criterion.needs:
+        if not self.criterion.is_adaptive:
             return self.plan()
         while not self.over:
             (fitted,) = train(chooser, [(self.problem, self.labelled())])
@@ -75,13 +75,13 @@ class Campaign:
 
     def advance(self, fitted: Fitted, batches: int = 1) -> None:
         """Choose the next batch, or so many, by the model that was fitted to the labels so far."""
-        pool, needs = self.problem.pool, self.criterion.needs
+        pool, needs = self.problem.pool, {*self.criterion.needs, *self.criterion.wants}
         x = pool.x
         posterior = fitted.predict(x) if "posterior" in needs else None
         features = fitted.gradients(x, pool.t) if "features" in needs else None
-        prior = fitted.prior if "prior" in needs else None
+        process = {name: getattr(fitted, name) for name in ("prior", "evidence") if name in needs}
         rng = np.random.default_rng([self.seed, len(self.batches)])
-        state = PoolState(x.astype(np.float64), pool.t, self.labelled(), rng, posterior, features, prior=prior)
+        state = PoolState(x.astype(np.float64), pool.t, self.labelled(), rng, posterior, features, **process)
         self.batches += self.criterion.plan(state, [self.batch_size] * batches)
 
 
@@ -116,14 +116,22 @@ def begin(
     return Campaign(problem, method, criterion, n_queries, batch_size, problem.seed if seed is None else seed)
 
 
-def schedule(problem: Problem, criterion: Any = acquisition.DEFAULT, **options: Any) -> pd.DataFrame:
+def schedule(
+    problem: Problem,
+    criterion: Any = acquisition.DEFAULT,
+    n_queries: int | None = None,
+    batch_size: int | None = None,
+    seed: int | None = None,
+) -> pd.DataFrame:
     """Plan a campaign before any outcome is known, in the caller's own names for the units.
 
     Args:
         problem: say of :func:`macal.datasets.from_table`, whose units go by the index of the table.
         criterion: a name of :func:`macal.acquisition.names`, or a criterion; one that needs no model. The default is
             that of :func:`macal.plan`.
-        options: ``n_queries``, ``batch_size``, ``seed``: see :func:`begin`.
+        n_queries: batches to plan; the problem's own number by default.
+        batch_size: labels per batch; the problem's own number by default.
+        seed: of the criterion's own draws; the problem's by default.
 
     Returns:
         One row per unit, in the order in which they are to be asked. The index names the unit; ``round`` is 0 for the
@@ -133,7 +141,7 @@ def schedule(problem: Problem, criterion: Any = acquisition.DEFAULT, **options: 
         UnknownName: no such criterion.
         ValueError: a criterion that needs a model, or a number out of range.
     """
-    campaign = begin(problem, criterion, **options)
+    campaign = begin(problem, criterion, None, n_queries, batch_size, seed)
     if campaign.criterion.needs:
         raise ValueError(
             f"{campaign.method!r} needs a model of the answers so far, so its plan cannot be made in advance;"

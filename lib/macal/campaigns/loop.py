@@ -21,8 +21,9 @@ def check_needs(criterion: Criterion, model: Model) -> None:
     Raises:
         ValueError: names both, what is missing, and the models that would do.
     """
-    if missing := [need for need in criterion.needs if need not in model.provides]:
-        enough = [name for name, known in models.MODELS.items() if {*criterion.needs} <= {*known.factory.provides}]
+    uses = (*criterion.needs, *criterion.wants)
+    if missing := [need for need in uses if need not in model.provides]:
+        enough = [name for name, known in models.MODELS.items() if {*uses} <= {*known.provides}]
         raise ValueError(
             f"{type(criterion).__name__} needs the {' and '.join(missing)} of a fitted model, which"
             f" {type(model).__name__} does not provide; use the model {' or '.join(enough)}, or another criterion"
@@ -69,7 +70,7 @@ def stages(
     """
     for campaign in campaigns:
         check_needs(campaign.criterion, chooser or model)
-    kinds = {bool(c.criterion.needs) and chooser is None for c in campaigns}
+    kinds = {c.criterion.is_adaptive and chooser is None for c in campaigns}
     if len(kinds) > 1:
         raise ValueError("label-free and model-based campaigns are played apart: one kind is planned, the other not")
     if kinds == {True}:
@@ -111,7 +112,7 @@ def _rows(
 
 def chooser_of(criterion: Criterion, model: Model, chooser: Model | None) -> Model | None:
     """The model that a criterion goes by where it is not the one that judges, else None; see :func:`run`."""
-    own = criterion.chooser if criterion.needs else None
+    own = criterion.chooser if criterion.is_adaptive else None
     if chooser is not None or own is None or isinstance(model, models.MODELS[own].factory):
         return chooser
     return models.get(own)
@@ -123,7 +124,9 @@ def run(
     model: Model | str = "exact-gp",
     every: int = 1,
     chooser: Model | str | None = None,
-    **options: Any,
+    n_queries: int | None = None,
+    batch_size: int | None = None,
+    seed: int | None = None,
 ) -> pd.DataFrame:
     """Run one campaign and return its history.
 
@@ -136,7 +139,9 @@ def run(
         chooser: name or model that the criterion goes by, where ``model`` only judges. By default it is ``model``
             itself, and for ALC and EPIG the joint process, as in the book's comparison of criteria: one process per arm
             starves an arm that it takes for noise. Hand over the model once more to let it choose.
-        options: ``n_queries``, ``batch_size``, ``seed``: see :func:`begin`.
+        n_queries: batches to acquire; the problem's own number by default.
+        batch_size: labels per batch; the problem's own number by default.
+        seed: of the criterion's own draws; the problem's by default.
 
     Returns:
         The columns of :func:`evaluate` preceded by ``dataset``, ``protocol``, ``replication``, ``method`` and ``step``;
@@ -147,7 +152,7 @@ def run(
         ValueError: an argument out of range, or no test set whose true effects are known.
     """
     method = criterion if isinstance(criterion, str) else type(criterion).__name__.lower()
-    table = run_all([problem], {method: criterion}, model, every, chooser=chooser, **options)
+    table = run_all([problem], {method: criterion}, model, every, None, chooser, n_queries, batch_size, seed)
     table.attrs["picks"] = table.attrs["picks"][0]
     return table
 
@@ -159,7 +164,9 @@ def run_all(
     every: int = 1,
     measures: Measures | None = None,
     chooser: Model | str | None = None,
-    **options: Any,
+    n_queries: int | None = None,
+    batch_size: int | None = None,
+    seed: int | None = None,
 ) -> pd.DataFrame:
     """Run every criterion on every problem, in lock-step, and return one table of all histories.
 
@@ -170,7 +177,9 @@ def run_all(
         every: see :func:`run`.
         measures: more columns: name -> function of (problem, labelled indices, fitted model).
         chooser: see :func:`run`.
-        options: see :func:`run`.
+        n_queries: see :func:`run`.
+        batch_size: see :func:`run`.
+        seed: see :func:`run`.
 
     Returns:
         See :func:`run`; ``.attrs["picks"]`` has one list of batches per campaign, problems outermost.
@@ -179,13 +188,13 @@ def run_all(
     model = models.as_model(model)
     chooser = None if chooser is None else models.as_model(chooser)
     problems = list(problems)
-    campaigns = [begin(p, c, name, **options) for p in problems for name, c in criteria.items()]
+    campaigns = [begin(p, c, name, n_queries, batch_size, seed) for p in problems for name, c in criteria.items()]
     for problem in problems:
         require_effects(problem)
     rows, kin = [], dict[tuple[bool, str], tuple[Model | None, list[Campaign]]]()
     for campaign in campaigns:
         own = chooser_of(campaign.criterion, model, chooser)
-        key = bool(campaign.criterion.needs) and own is None, "" if own is chooser else str(campaign.criterion.chooser)
+        key = campaign.criterion.is_adaptive and own is None, "" if own is chooser else str(campaign.criterion.chooser)
         kin.setdefault(key, (own, []))[1].append(campaign)
     with tqdm(desc="trainings", unit="", disable=None) as bar:
         for own, alike in (kin[key] for key in sorted(kin)):  # those in lock-step last

@@ -8,10 +8,9 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path, PurePath
 from typing import Any
-
-import torch
 
 from macal.models import compiled
 
@@ -91,7 +90,16 @@ def origin(package: Path = PACKAGE) -> dict[str, Any]:
 def device_of(model: object) -> str:
     """Name of the device that a model trains on: "cpu", or the name of the GPU."""
     place = str(getattr(model, "runs_on", "cpu"))
-    return torch.cuda.get_device_name(place) if place.startswith("cuda") else "cpu"
+    if not place.startswith("cuda"):
+        return "cpu"
+    import torch
+
+    return torch.cuda.get_device_name(place)
+
+
+def versions(*names: str) -> dict[str, str]:
+    """Versions of those of these packages that are installed."""
+    return {name: metadata.version(name) for name in names if find_spec(name) is not None}
 
 
 def manifest(
@@ -111,11 +119,10 @@ def manifest(
         earlier: origins of processes that began the campaign; those of other code than this one's are kept.
     """
     others = [dict(one) for one in earlier if one != origin()]
-    packages = {name: metadata.version(name) for name in ("numpy", "scipy", "torch", "gpytorch", "pandas")}
     return {
         **origin(),
         **({"earlier": others} if others else {}),
-        "packages": packages,
+        "packages": versions("numpy", "scipy", "torch", "gpytorch", "pandas"),
         "sources": dict(sources),
         "seconds": seconds,
         "device": device,

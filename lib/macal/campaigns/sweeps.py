@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 from tqdm import tqdm
 
 from macal import datasets
@@ -26,6 +25,7 @@ from macal.campaigns.records import Record
 from macal.campaigns.spec import Spec, read_spec
 from macal.storage import atomic
 from macal.storage.workers import each
+from macal.threads import use_torch_threads
 
 __all__ = ["Chunk", "Spec", "Unfinished", "ask", "chunks", "listing", "read_spec", "run_chunk", "sweep"]
 
@@ -50,7 +50,7 @@ class Chunk:
     @property
     def composition(self) -> dict[str, Any]:
         """What a checkpoint must agree with to be taken up again."""
-        free = not self.spec.criterion(self.campaigns[0][1]).needs
+        free = not self.spec.criterion(self.campaigns[0][1]).is_adaptive
         return {"chunk": self.configs} | ({"stage": self.spec.stage} if free else {})
 
     def finished(self, store: Path) -> bool:
@@ -60,7 +60,7 @@ class Chunk:
 
 def chunks(spec: Spec) -> list[Chunk]:
     """Divide a sweep: label-free methods by replication, model-based ones by block of replications."""
-    free = [name for name in spec.methods if not spec.criterion(name).needs]
+    free = [name for name in spec.methods if not spec.criterion(name).is_adaptive]
     based = [name for name in spec.methods if name not in free]
     blocks = [spec.replications[k : k + spec.block] for k in range(0, len(spec.replications), spec.block)]
     found = []
@@ -88,7 +88,7 @@ def listing(spec: Spec, store: Path, seconds: float = 1.0) -> pd.DataFrame:
     rows = []
     queries = spec.n_queries or _queries(spec)
     for chunk in chunks(spec):
-        based = spec.criterion(chunk.campaigns[0][1]).needs
+        based = spec.criterion(chunk.campaigns[0][1]).is_adaptive
         trainings = len(chunk.campaigns) * len(loop.trained(queries, 1 if based else spec.steps or spec.every))
         finished = chunk.finished(store)
         hours = 0.0 if finished else trainings * seconds / 3600
@@ -132,7 +132,7 @@ def run_chunk(chunk: Chunk, store: Path) -> str:
 
 
 def _play(chunk: Chunk, store: Path) -> None:
-    torch.set_num_threads(chunk.spec.threads)
+    use_torch_threads(chunk.spec.threads)
     spec, model, start = chunk.spec, chunk.spec.build_model(), time.perf_counter()
     problems = {r: datasets.load(spec.dataset, r, spec.protocol) for r, _ in chunk.campaigns}
     campaigns = [loop.begin(problems[r], spec.criterion(m), m, n_queries=spec.n_queries) for r, m in chunk.campaigns]
@@ -168,7 +168,7 @@ def _restore(
         return [], 0.0, 0, [own]
     checkpoint = records.read(path)
     about = checkpoint.manifest
-    if campaigns[0].criterion.needs:
+    if campaigns[0].criterion.is_adaptive:
         for campaign, picks in zip(campaigns, about["picks"], strict=True):
             campaign.batches = [np.array(batch, np.int64) for batch in picks]
     before = about.get("origins", [provenance.UNKNOWN])

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from macal.datasets import acic, cmnist, ibm, ihdp, toy
+from macal.datasets import acic, cmnist, files, ibm, ihdp, real, toy
 from macal.datasets.table import from_table
 from macal.problem import Problem
 from macal.registry import Catalogue, Entry, UnknownName
@@ -24,7 +24,7 @@ DATASETS = Catalogue(
     },
 )
 
-__all__ = ["DATASETS", "PROTOCOLS", "from_table", "load", "names"]
+__all__ = ["DATASETS", "PROTOCOLS", "files", "from_table", "load", "names", "real"]
 
 
 def names() -> list[str]:

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from macal.datasets import files
+from macal.datasets.splits import split
 from macal.problem import Problem, Split
 from macal.tables.encoding import encoded, numbers, standardised
 
@@ -79,12 +80,10 @@ def load(seed: int, protocol: str) -> Problem:
         DataUnavailable: the files are not on this machine and could not be downloaded.
         ChecksumError: a file is not the one that is meant.
     """
-    from sklearn.model_selection import train_test_split
-
     response = seed % RESPONSES + 1
     units = table(response)
-    rest, test = train_test_split(np.arange(len(units)), test_size=0.25, random_state=seed)
-    pool, valid = train_test_split(rest, test_size=0.25, random_state=seed)
+    rest, test = split(np.arange(len(units)), 0.25, seed)
+    pool, valid = split(rest, 0.25, seed)
     columns = {name: numbers(units[name], name) for name in units if name.startswith("x_")}
     x = encoded(columns, pool, standardised).astype(np.float32)
     t, y0, y1, mu0, mu1 = (units[name].to_numpy() for name in ("z", "y0", "y1", "mu0", "mu1"))

@@ -11,6 +11,7 @@ from scipy.special import expit
 
 from macal.datasets import files
 from macal.datasets.rounding import rounded
+from macal.datasets.splits import split
 from macal.problem import Problem, Split
 from macal.shapes import Images, Outcomes
 
@@ -120,15 +121,13 @@ def load(seed: int, protocol: str) -> Problem:
         DataUnavailable: the files are not on this machine and could not be downloaded.
         ChecksumError: a file is not the one that is meant.
     """
-    from sklearn.model_selection import train_test_split
-
     images, _ = digits()
     phi, mu0, mu1 = _truth()
     rng = np.random.default_rng(seed)
     t = (rng.random(phi.size) < propensity(phi)).astype(np.int64)
     y = np.where(t == 1, mu1, mu0) + NOISE * rng.normal(size=phi.size)
-    rest, test = train_test_split(np.arange(phi.size), test_size=0.3, random_state=seed)
-    pool, valid = train_test_split(rest, test_size=0.25, random_state=seed)
+    rest, test = split(np.arange(phi.size), 0.3, seed)
+    pool, valid = split(rest, 0.25, seed)
     start = rng.choice(pool.size, START, replace=False)
     splits = [Split(images[rows], t[rows], y[rows], mu0[rows], mu1[rows], LEVELS) for rows in (pool, test, valid)]
     return Problem("cmnist", *splits[:2], start, splits[2], BATCH, QUERIES, seed, protocol, SOURCES)

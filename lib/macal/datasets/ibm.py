@@ -10,6 +10,7 @@ from io import BytesIO
 import numpy as np
 
 from macal.datasets import files
+from macal.datasets.splits import split
 from macal.optional import needed
 from macal.problem import Problem, Split
 from macal.registry import UnknownName
@@ -163,13 +164,11 @@ def load(seed: int, protocol: str, instance: str = INSTANCE) -> Problem:
         DataUnavailable: the files are not on this machine and could not be downloaded.
         ChecksumError: a file is not the one that is meant.
     """
-    from sklearn.model_selection import train_test_split
-
     x, t, y, y0, y1 = table(instance)
     rng = np.random.default_rng(seed)
-    rest, test = train_test_split(rng.choice(t.size, UNITS, replace=False), test_size=0.25, random_state=seed)
+    rest, test = split(rng.choice(t.size, UNITS, replace=False), 0.25, seed)
     rest = rest[~dropped(x[rest, AGE], t[rest])]
-    pool, valid = train_test_split(rest, test_size=0.25, random_state=seed)
+    pool, valid = split(rest, 0.25, seed)
     start = rng.choice(pool.size, START, replace=False)
     own = x[pool]
     mean, sd = own.mean(axis=0), own.std(axis=0)

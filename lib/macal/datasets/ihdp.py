@@ -14,6 +14,7 @@ import numpy as np
 
 from macal.datasets import files
 from macal.datasets.rounding import rounded
+from macal.datasets.splits import split
 from macal.problem import Problem, Split
 from macal.registry import UnknownName
 from macal.shapes import Arms, Covariates, Outcomes
@@ -125,8 +126,6 @@ def load(seed: int, protocol: str, exchanged: bool = False, surface: str = "b") 
     Raises:
         UnknownName: no such surface.
     """
-    from sklearn.model_selection import train_test_split
-
     x, t = covariates()
     rng = np.random.default_rng(seed)
     if surface not in SURFACES:
@@ -134,8 +133,8 @@ def load(seed: int, protocol: str, exchanged: bool = False, surface: str = "b") 
     mu0, mu1 = SURFACES[surface](x, t, rng)[:: -1 if exchanged else 1]
     y = np.where(t == 1, mu1, mu0) + rng.normal(size=t.size)
     units = Split(x.astype(np.float32), t, y, mu0, mu1)
-    rest, tenth = train_test_split(np.arange(t.size), test_size=0.1, random_state=seed)
-    pool, third = train_test_split(rest, test_size=0.3, random_state=seed)
+    rest, tenth = split(np.arange(t.size), 0.1, seed)
+    pool, third = split(rest, 0.3, seed)
     valid, test = (tenth, third) if protocol == "paper" else (third, tenth)
     start = rng.choice(pool.size, START, replace=False)
     name = "ihdp" + "-a" * (surface == "a") + "-exchanged" * exchanged

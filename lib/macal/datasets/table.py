@@ -1,5 +1,6 @@
 """A problem from a table of one's own."""
 
+import math
 from collections.abc import Hashable, Iterable
 from math import ceil
 from numbers import Real
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from macal.arguments import as_arms, as_count, as_outcomes
+from macal.datasets.splits import split
 from macal.problem import Problem, Split
 from macal.registry import UnknownName
 from macal.shapes import Indices, Outcomes, Rows
@@ -206,7 +208,7 @@ def _divide(n: int, test_size: float, seed: int, y: Any) -> tuple[Indices, Rows]
     test_size = float(test_size)
     if test_size == 0:
         return np.arange(n), np.arange(0)
-    if not 0 < test_size < 1 or not 1 <= round(test_size * n) < n:
+    if not 0 < test_size < 1 or not 1 <= round(test_size * n) <= math.ceil(test_size * n) < n:
         raise ValueError(
             f"test_size must lie between 0 and 1 and leave units on both sides, got {test_size!r} of {n} rows"
         )
@@ -214,6 +216,4 @@ def _divide(n: int, test_size: float, seed: int, y: Any) -> tuple[Indices, Rows]
         raise ValueError(
             f"{int(np.isnan(y).sum())} of {n} outcomes are missing, so there is nothing to hold out; use test_size=0"
         )
-    from sklearn.model_selection import train_test_split  # seconds to import, and seldom needed
-
-    return tuple(train_test_split(np.arange(n), test_size=test_size, random_state=seed))
+    return split(np.arange(n), test_size, seed)

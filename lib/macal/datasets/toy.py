@@ -3,6 +3,7 @@
 import numpy as np
 
 from macal.datasets.rounding import rounded
+from macal.datasets.splits import split
 from macal.problem import Problem, Split
 from macal.shapes import Outcomes
 
@@ -20,8 +21,6 @@ def load(seed: int, protocol: str, centre: float = 2.5) -> Problem:
     Each arm is an equally spaced grid and a normal cloud four times as large, of the treated around ``-centre``, of
     the controls around ``centre``; positions are in the covariate's own unit.
     """
-    from sklearn.model_selection import train_test_split
-
     rng = np.random.default_rng(seed)
     treated = np.concatenate([np.linspace(-12, 10, 100), rng.normal(-centre, 1, 400)])
     control = np.concatenate([np.linspace(-10, 11, 500), rng.normal(centre, 1, 2000)])
@@ -29,7 +28,7 @@ def load(seed: int, protocol: str, centre: float = 2.5) -> Problem:
     t = np.repeat([1, 0], [treated.size, control.size])
     mu0, mu1 = surfaces(x)
     units = Split(x[:, None].astype(np.float32), t, np.where(t == 1, mu1, mu0), mu0, mu1)
-    pool, test = train_test_split(np.arange(x.size), test_size=0.25 if protocol == "paper" else 0.2, random_state=seed)
+    pool, test = split(np.arange(x.size), 0.25 if protocol == "paper" else 0.2, seed)
     start = rng.choice(pool.size, START, replace=False)
     return Problem(
         "toy", units[pool], units[test], start, batch_size=BATCH, n_queries=QUERIES, seed=seed, protocol=protocol

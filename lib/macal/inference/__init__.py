@@ -3,7 +3,8 @@
 Chosen labels are no random sample. Drawn with known chances (:func:`inclusion`, :func:`draw`, :func:`draw_balanced`),
 they give the average effect an interval that needs no outcome model to be right (:func:`average_effect`). A fitted
 Gaussian process gives every effect an interval (:class:`EffectBelief`) and says before a round is bought what it will
-leave open (:func:`posterior_sd`), by which a :class:`StoppingRule` ends a campaign.
+leave open (:func:`posterior_sd`), by which a :class:`StoppingRule` ends a campaign. Whether answers show that effects
+differ at all, :func:`effect_variation` says.
 """
 
 from macal.inference.balanced import draw_balanced
@@ -11,10 +12,12 @@ from macal.inference.beliefs import EffectBelief, PosteriorSd, posterior_sd
 from macal.inference.ranks import rank_bounds
 from macal.inference.sampling import draw, inclusion
 from macal.inference.stopping import StoppingRule, gain_of
+from macal.inference.variation import EffectVariation, effect_variation
 from macal.inference.weighted import Estimate, average_effect, crossed_propensity, worth_for_ate
 
 __all__ = [
     "EffectBelief",
+    "EffectVariation",
     "Estimate",
     "PosteriorSd",
     "StoppingRule",
@@ -22,6 +25,7 @@ __all__ = [
     "crossed_propensity",
     "draw",
     "draw_balanced",
+    "effect_variation",
     "gain_of",
     "inclusion",
     "rank_bounds",

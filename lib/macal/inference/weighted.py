@@ -24,16 +24,15 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float
 from scipy.special import stdtrit
 
 from macal.arguments import arms_of, as_arms, as_covariates, as_outcomes
 from macal.inference.ridge import Ridge
+from macal.logistic import PerArmChance, arm_chances
 from macal.shapes import Arms, Covariates, Indices, Outcomes
 
 FOLDS = 5
 LEAST = 2 * FOLDS  # answers of each arm
-PerArmChance = Float[np.ndarray, "n arms"]
 TRIMMED = 0.02  # estimated chances of treatment are at least this far from 0 and 1
 
 
@@ -86,14 +85,12 @@ def crossed_propensity(
     Raises:
         ValueError: an arm has fewer units than there are folds.
     """
-    from sklearn.linear_model import LogisticRegression
-
     if (least := np.bincount(t, minlength=2).min()) < FOLDS:
         raise ValueError(f"each arm needs at least {FOLDS} units to estimate the chance of treatment, got {least}")
     z, chance = _standardised(x), np.empty((len(t), arms_of(t)))
-    for rest, fold in _folds(t, seed):
+    for rest, fold in folds(t, seed):
         weight = None if weights is None else weights[rest] / weights.mean()
-        chance[fold] = LogisticRegression(max_iter=1000).fit(z[rest], t[rest], weight).predict_proba(z[fold])
+        chance[fold] = arm_chances(z[rest], t[rest], z[fold], weight)
     return chance.clip(TRIMMED, 1 - TRIMMED) if arms_of(t) > 2 else chance[:, 1].clip(TRIMMED, 1 - TRIMMED)
 
 
@@ -213,7 +210,7 @@ def _outcomes(x: Covariates, t: Arms, y: Outcomes, regressor: Regressor | None, 
         raise ValueError(f"each arm needs at least {LEAST} answers, got {got}")
     model = Ridge() if regressor is None else regressor
     z, m = _standardised(x), np.empty((len(t), arms))
-    for rest, fold in _folds(t + arms * asked, seed):
+    for rest, fold in folds(t + arms * asked, seed):
         for arm in range(arms):
             own = rest[asked[rest] & (t[rest] == arm)]
             m[fold, arm] = deepcopy(model).fit(z[own], y[own]).predict(z[fold])
@@ -225,7 +222,7 @@ def _standardised(x: Covariates) -> Covariates:
     return (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
 
 
-def _folds(group: Arms, seed: int) -> Iterator[tuple[Indices, Indices]]:
+def folds(group: Arms, seed: int) -> Iterator[tuple[Indices, Indices]]:
     """Rows to learn from and rows to score, each row scored once; groups are spread evenly over the folds."""
     order = np.random.default_rng(seed).permutation(len(group))
     order = order[np.argsort(group[order], kind="stable")]

@@ -5,9 +5,8 @@ What a model has, :class:`Model` says; what its ``fit`` makes of each :class:`Ta
 
 from typing import Any
 
+from macal import lazy
 from macal.models.base import Fitted, Model, NotFitted, Task
-from macal.models.due import Due
-from macal.models.exact_gp import ExactGP
 from macal.models.joint_gp import JointGP
 from macal.models.meta import MetaLearner
 from macal.registry import Catalogue, Entry
@@ -15,9 +14,21 @@ from macal.registry import Catalogue, Entry
 MODELS = Catalogue(
     "model",
     {
-        "exact-gp": Entry(ExactGP, "exact GP", "Rasmussen and Williams 2006"),
-        "joint-gp": Entry(JointGP, "joint GP", "Bonilla et al. 2007"),
-        "due": Entry(Due, "deep kernel", "van Amersfoort et al. 2021"),
+        "exact-gp": Entry(
+            "macal.models.exact_gp:ExactGP",
+            "exact GP",
+            "Rasmussen and Williams 2006",
+            provides=("posterior", "prior"),
+            packages="torch",
+        ),
+        "joint-gp": Entry(JointGP, "joint GP", "Bonilla et al. 2007", provides=("posterior", "prior", "evidence")),
+        "due": Entry(
+            "macal.models.due:Due",
+            "deep kernel",
+            "van Amersfoort et al. 2021",
+            provides=("posterior", "features"),
+            packages="torch gpytorch",
+        ),
         "meta-learner": Entry(MetaLearner, "meta-learner", "Künzel et al. 2019"),
     },
 )
@@ -54,3 +65,6 @@ def as_model(model: Model | str) -> Model:
             f" got {model!r}"
         )
     return model
+
+
+__getattr__ = lazy.attributes(__name__, {})  # its modules: those that need PyTorch are imported when they are asked for

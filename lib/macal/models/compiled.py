@@ -9,8 +9,6 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import torch
-
 SIZES = 256  # numbers of models that may be compiled, a graph each
 
 
@@ -22,6 +20,8 @@ def wanted(device: str) -> bool:
 @cache
 def fused(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function compiled as one graph per number of models."""
+    import torch
+
     compiled = torch.compile(function, dynamic=False, fullgraph=True)
 
     def call(*args: Any) -> Any:

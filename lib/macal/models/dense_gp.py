@@ -24,8 +24,7 @@ from jaxtyping import Float
 from scipy.optimize import minimize
 from torch.nn.functional import softplus
 
-from macal import kernels
-from macal.models import cholesky
+from macal.models import cholesky, tensor_kernels
 from macal.models.shapes import Points, Values
 
 SMALLEST_NOISE = 1e-4  # gpytorch's lower bound of the noise variance
@@ -93,6 +92,7 @@ class Problems:
 
     def __init__(self, x: ManyPoints, y: ManyValues) -> None:
         shape = len(x), width(max(map(len, x)))
+        # (b, w, w); (b, w) each; (b, w, w) each, written over again and again
         self.squared = torch.full((*shape, shape[1]), _FAR, dtype=torch.float64)
         self.y, self.real = torch.zeros(shape, dtype=torch.float64), torch.zeros(shape, dtype=torch.float64)
         for k, (points, values) in enumerate(zip(x, y, strict=True)):
@@ -105,7 +105,8 @@ class Problems:
     def factor(self, raw: Raw) -> Square:
         """Cholesky factors L of C = s E + v I, (b, w, w); E is left in ``_kernel``."""
         _, scale, length, noise = natural(raw)
-        kernels.rbf_into(self.squared, length[:, None, None], out=self._kernel)
+        tensor_kernels.rbf_into(self.squared, length[:, None, None], out=self._kernel)
+        # (b, w, w)
         covariance = torch.mul(self._kernel, scale[:, None, None], out=self._spare)
         # 1 for the padding, where the kernel is 0
         covariance.diagonal(dim1=1, dim2=2).add_(torch.where(self.real > 0, noise[:, None], 1.0))
@@ -223,7 +224,7 @@ class DenseGP:
         """Mean and variance of the noiseless outcome at ``new``, mean + k'w and s - k' C^-1 k (Eqs. 2.25 and 2.26)."""
         mean, scale, length, _ = natural(self.raw)
         # (n, m)
-        cross = scale * kernels.rbf_into(distances_to_new(self.x, new), length)
+        cross = scale * tensor_kernels.rbf_into(distances_to_new(self.x, new), length)
         explained = torch.linalg.solve_triangular(self.factor, cross, upper=False).square_().sum(0)
         # rounding leaves variances of about -1e-10 beside labelled units
         return mean + self.weights @ cross, (scale - explained).clamp_min_(0)

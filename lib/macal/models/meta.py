@@ -1,4 +1,4 @@
-"""Meta-learners over gradient-boosted trees, by EconML: estimators that share nothing with the paper's model.
+"""Meta-learners over trees or linear regressions, by EconML: estimators that share nothing with the paper's model.
 
 For label-free criteria and given labelled sets only: a meta-learner estimates effects and is not a belief about them.
 
@@ -18,12 +18,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from macal.models.base import Effects, NotFitted, Task
+from macal.models.base import LATER, Effects, NotFitted, Task
 from macal.optional import needed
 from macal.registry import UnknownName
 from macal.shapes import Covariates
 
 LEARNERS = ("s", "t", "x", "dr", "forest")
+BASES = ("trees", "ridge", "forest")
+PENALTIES = np.logspace(-1, 4, 11)  # of ridge regressions; leaving one out says which
 TRIMMED = 0.1  # propensities of the DR-learner are at least this much
 
 
@@ -48,18 +50,26 @@ class MetaLearner:
         learner: "s", one regression on covariates and treatment; "t", one per arm; "x", two-stage imputed effects;
             "dr", a regression of doubly robust scores; "forest", a causal forest on residuals. The last two fit their
             nuisances on one half of the labels and use them on the other, without halves where an arm has one label.
+        base: regression of each arm, of the T-learner alone: "trees", gradient-boosted, "ridge", linear with a penalty
+            chosen by leaving one label out, "forest", a random forest of scikit-learn's defaults.
 
     Raises:
-        UnknownName: no such learner.
+        UnknownName: no such learner or base.
+        ValueError: another base than trees for another learner than "t".
     """
 
     provides: ClassVar[tuple[str, ...]] = ()
 
     learner: str = "t"
+    base: str = field(default="trees", metadata=LATER)
 
     def __post_init__(self) -> None:
         if self.learner not in LEARNERS:
             raise UnknownName("learner", self.learner, LEARNERS)
+        if self.base not in BASES:
+            raise UnknownName("base", self.base, BASES)
+        if self.base != "trees" and self.learner != "t":
+            raise ValueError(f"base={self.base!r} is for learner='t', got learner={self.learner!r}; leave base out")
 
     def fit(self, tasks: Sequence[Task]) -> list[FittedMetaLearner]:
         """Fit one learner per task, to its labelled units alone.
@@ -74,27 +84,27 @@ class MetaLearner:
         x, t, y = task.labelled.x.astype(np.float64), task.labelled.t, task.labelled.y
         if len(np.unique(t)) < 2:
             return FittedMetaLearner(None)
-        learner = self._learner(task.seed, min(2, *np.bincount(t).tolist()))
+        learner = self._learner(task.seed, np.bincount(t).tolist())
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # in the checks that then refuse
                 return FittedMetaLearner(learner.fit(y, t, X=x))
         except ValueError as error:  # what both packages raise for data that they cannot take
             raise NotFitted(place, f"{len(y)} labelled units: {error}") from error
 
-    def _learner(self, seed: int, folds: int) -> Any:
+    def _learner(self, seed: int, arms: Sequence[int]) -> Any:
+        """An unfitted learner, for so many labels of each arm."""
         with needed("econml", "meta-learners"):
             from econml.dml import CausalForestDML
             from econml.dr import DRLearner
             from econml.metalearners import SLearner, TLearner, XLearner
-        from sklearn.ensemble import GradientBoostingRegressor
         from sklearn.linear_model import LogisticRegression
 
-        trees = GradientBoostingRegressor(random_state=seed % 2**32)
+        trees = _trees(seed)
         propensity = LogisticRegression(max_iter=1000)
-        crossed = {"cv": folds, "random_state": seed % 2**32}
+        crossed = {"cv": min(2, *arms), "random_state": seed % 2**32}
         return {
             "s": lambda: SLearner(overall_model=trees),
-            "t": lambda: TLearner(models=trees),
+            "t": lambda: TLearner(models=tuple(self._regression(seed, labels) for labels in arms)),
             "x": lambda: XLearner(models=trees, propensity_model=propensity),
             "dr": lambda: DRLearner(
                 model_propensity=propensity,
@@ -107,3 +117,20 @@ class MetaLearner:
                 model_y=trees, model_t=propensity, discrete_treatment=True, n_jobs=1, **crossed
             ),
         }[self.learner]()
+
+    def _regression(self, seed: int, labels: int) -> Any:
+        """The T-learner's unfitted regression on so many labels; on one, a ridge regression is its outcome."""
+        from sklearn.ensemble import RandomForestRegressor
+        from sklearn.linear_model import Ridge, RidgeCV
+
+        return {
+            "trees": lambda: _trees(seed),
+            "ridge": lambda: RidgeCV(alphas=PENALTIES) if labels > 1 else Ridge(),
+            "forest": lambda: RandomForestRegressor(random_state=seed % 2**32),
+        }[self.base]()
+
+
+def _trees(seed: int) -> Any:
+    from sklearn.ensemble import GradientBoostingRegressor
+
+    return GradientBoostingRegressor(random_state=seed % 2**32)

@@ -28,6 +28,7 @@ from jaxtyping import Float
 from torch import nn
 
 from macal import kernels
+from macal.models import tensor_kernels
 from macal.models.cholesky import JITTER, jittered
 from macal.models.shapes import BatchedFeatures, PerModel, PerUnit, PerUnitArms, Points
 from macal.models.streams import Streams
@@ -49,8 +50,8 @@ LLOYD = 20  # iterations
 # of squared distances over the squared length scale, (b, a, m, n), given gpytorch's kernel
 SHAPES = {
     RBFKernel: lambda squared, _: kernels.rbf_of(squared),
-    MaternKernel: lambda squared, kernel: kernels.matern_of(squared, kernel.nu),
-    RQKernel: lambda squared, kernel: kernels.rational_quadratic_of(squared, kernel.alpha[..., None]),
+    MaternKernel: lambda squared, kernel: tensor_kernels.matern_of(squared, kernel.nu),
+    RQKernel: lambda squared, kernel: tensor_kernels.rational_quadratic_of(squared, kernel.alpha[..., None]),
 }
 
 
@@ -127,6 +128,7 @@ class SparseGP(nn.Module):
     ) -> tuple[Float[torch.Tensor, "b a n"], Float[torch.Tensor, "b a m n"], Float[torch.Tensor, "b a m n"]]:
         """Return the mean at ``x``, c + A' m, and A and S' A, of which covariances are made."""
         k_zz, k_zx = self._covariances(x)
+        # (b, a, m, n)
         a = torch.linalg.solve_triangular(jittered(k_zz), k_zx, upper=False)
         mean = self.mean(x) + (a.mT @ self.variational.variational_mean[..., None])[..., 0]
         return mean, a, self._scale.mT @ a
@@ -135,7 +137,7 @@ class SparseGP(nn.Module):
         """Return mean and variance of each unit's noiseless outcome under its own treatment."""
         mean, a, sa = self._projections(self.inputs(features, t))
         # var(x) = k(x, x) - |A|^2 + |S' A|^2, by columns: (b, a, m, n) -> (b, a, n)
-        prior = self.kernel.outputscale[:, :, None]
+        prior = self.kernel.outputscale[:, :, None]  # (b, a, 1)
         var = (prior + JITTER - a.square().sum(2) + sa.square().sum(2)).clamp_min(JITTER)
         if not self.separate:
             return mean[:, 0], var[:, 0]
@@ -203,6 +205,7 @@ def k_means(points: Points, m: int, generator: torch.Generator) -> Float[torch.T
         nearest = torch.cdist(points, centres).argmin(dim=1)
         sums = torch.zeros_like(centres).index_add_(0, nearest, points)
         count = torch.bincount(nearest, minlength=m)[:, None]
+        # (m, k)
         centres = torch.where(count > 0, sums / count.clamp_min(1), centres)
     return centres
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from macal.acquisition import Criterion, PoolState
 from macal.acquisition.catalogue import says_gains, those
+from macal.compat import override
 from macal.planner.demands import Money
 from macal.planner.purchases import Purchases
 from macal.search.gains import Gains, above, best_unit, better, gain_per_cost
@@ -63,8 +64,8 @@ class UnitBuyer(Buyer):
     def __init__(self, gains: Gains, price: Money) -> None:
         self._gains, self._price = gains, price
 
+    @override
     def buy(self, purchases: Purchases, room: int) -> Purchase | None:
-        """See :meth:`Buyer.buy`."""
         tier, gain = self._gains.now()
         while (unit := best_unit(purchases.open, tier, gain, self._price, self._gains.rounding)) is not None:
             if len(bought := purchases.buy(np.array([unit]))):
@@ -73,16 +74,16 @@ class UnitBuyer(Buyer):
                 return Purchase(bought, gain_of_unit)
         return None
 
+    @override
     def ahead(self, purchases: Purchases, units: Indices) -> Rows:
-        """See :meth:`Buyer.ahead`."""
         return better(purchases.open, int(units[0]), *self._gains.now(), self._price)
 
+    @override
     def add(self, units: Indices) -> None:
-        """See :meth:`Buyer.add`."""
         self._gains.add(units)
 
+    @override
     def ceiling(self, purchases: Purchases) -> float:
-        """See :meth:`Buyer.ceiling`."""
         return float(self._gains.now()[1][purchases.open].max(initial=0.0))
 
 
@@ -99,8 +100,8 @@ class PairBuyer(UnitBuyer):
         super().__init__(pairs.nearest, price)
         self._pairs, self._t = pairs, t
 
+    @override
     def buy(self, purchases: Purchases, room: int) -> Purchase | None:
-        """See :meth:`Buyer.buy`."""
         for search in self._pairs.turns() if room > 1 else ():
             while found := search.best(purchases):
                 one, zero, gain = found
@@ -111,8 +112,8 @@ class PairBuyer(UnitBuyer):
                 search.doubt(one)
         return super().buy(purchases, room)
 
+    @override
     def ahead(self, purchases: Purchases, units: Indices) -> Rows:
-        """See :meth:`Buyer.ahead`."""
         if len(units) < 2 or 0 not in self._t[units[:2]] or self._t[units[0]] == self._t[units[1]]:
             return super().ahead(purchases, units)
         found = []
@@ -125,12 +126,13 @@ class PairBuyer(UnitBuyer):
             found.append(np.flatnonzero(may & above(value, value[unit])))
         return np.unique(np.concatenate(found))
 
+    @override
     def add(self, units: Indices) -> None:
-        """See :meth:`Buyer.add`."""
         self._pairs.add(units)
 
+    @override
     def ceiling(self, purchases: Purchases) -> float:
-        """See :meth:`Buyer.ceiling`: both novelties, and no distance between; one unit's, where it is finite."""
+        """Both novelties, and no distance between; one unit's, where it is finite."""
         m = self._pairs.novelty()
         both = sum(m[purchases.open & ((self._t == 0) == is_zero)].max(initial=0.0) for is_zero in (True, False))
         single = self._gains.now()[1]
@@ -148,8 +150,8 @@ class RandomBuyer(Buyer):
     def __init__(self, criterion: Criterion, state: PoolState) -> None:
         self._criterion, self._state, self._drawn = criterion, criterion.begin(state), []
 
+    @override
     def buy(self, purchases: Purchases, room: int) -> Purchase | None:
-        """See :meth:`Buyer.buy`."""
         while purchases.open.any():
             if not self._drawn:
                 open_or_known = purchases.open.copy()
@@ -162,16 +164,17 @@ class RandomBuyer(Buyer):
                 return Purchase(bought, 0.0)
         return None
 
+    @override
     def ahead(self, purchases: Purchases, units: Indices) -> Rows:
-        """See :meth:`Buyer.ahead`: where the draw decides, nobody is worth more."""
+        """Where the draw decides, nobody is worth more."""
         return units[:0]
 
+    @override
     def add(self, units: Indices) -> None:
-        """See :meth:`Buyer.add`."""
         self._state = replace(self._state, labelled=np.concatenate([self._state.labelled, units]))
 
+    @override
     def ceiling(self, purchases: Purchases) -> float:
-        """See :meth:`Buyer.ceiling`."""
         return 0.0
 
 

@@ -15,6 +15,7 @@ import pandas as pd
 
 from macal.planner.answers import chance
 from macal.planner.audit import Audit, Made
+from macal.planner.learned import Learned
 from macal.planner.people import Columns, People
 from macal.planner.policy import Policy
 from macal.registry import UnknownName
@@ -56,6 +57,7 @@ class CampaignState:
         answers: outcome of each unit who has answered, by name; None for one who will not.
         asked: rounds that have been asked.
         audit: what planning from a sample may have cost, where that was asked.
+        learned: what the answers have taught the rule of the plan; None where there were none, or it does not learn.
         made: how the rounds to come were planned; None of a campaign from a file.
         revision: how often its file has been written.
         journal: corrections, the first one first.
@@ -68,6 +70,7 @@ class CampaignState:
     answers: Mapping[Any, float | None] = field(default_factory=lambda: MappingProxyType({}))
     asked: int = 0
     audit: Audit | None = None
+    learned: Learned | None = None
     made: Made | None = None
     revision: int = 0
     journal: tuple[Correction, ...] = ()
@@ -146,6 +149,11 @@ class CampaignState:
             return {}
         rounds = zip(self.planned["reserve"], self.planned["round"], strict=True)
         return {name: int(k) for name, k in rounds if name in self.answers and name not in self.planned.index}
+
+    @property
+    def learns(self) -> bool:
+        """Whether the plan goes by what the answers say."""
+        return self.learned is not None and self.learned.used
 
     @property
     def overspent(self) -> str:

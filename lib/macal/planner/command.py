@@ -9,14 +9,13 @@ from typing import Any
 
 import pandas as pd
 
-from macal import acquisition
 from macal.inference import StoppingRule
 from macal.planner import record
 from macal.planner.estimates import Findings
 from macal.planner.people import CLUSTER_RULES, Columns
 from macal.planner.planner import MEMORY, Planner
-from macal.planner.policy import DRAWS, PAY, Policy
-from macal.planner.report import document, doubts
+from macal.planner.policy import ADAPTIVE, DRAWS, PAY, Policy
+from macal.planner.report import document, doubts, drawings
 from macal.registry import UnknownName
 from macal.storage import atomic
 from macal.tables import frames
@@ -156,7 +155,7 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     add("--batch-size", type=int, help="people asked per round (default: 10)")
     add("--batch-cost", type=float, help="money per round, in the place of a number of people")
     add("--pay", choices=PAY, help="for whoever is asked (default), or for answers alone")
-    add("--criterion", help=f"a label-free one (default: {acquisition.DEFAULT})")
+    add("--criterion", help=f"a label-free one, or the default, {ADAPTIVE}, which learns from the answers")
     add("--parameter", dest="parameters", type=_pair, action="append", help="of the criterion: alpha=1.0; repeatable")
     add("--seed", type=int, help="of whatever is drawn")
     add("--draw", choices=DRAWS, help="draw people with known chances, with their weights in the plan")
@@ -169,6 +168,7 @@ def plan(options: argparse.Namespace) -> None:
     _apart([options.output, options.campaign, options.report], [options.table])
     _holds_nothing(options)
     _not_there([options.output, options.campaign, options.report], options.replace)
+    _can_be_made(options)
     fields = [*Columns.__dataclass_fields__, *Policy.__dataclass_fields__]
     given = {k: v for k, v in vars(options).items() if k in fields and v is not None}
     given |= {k: dict(given[k]) for k in ("kinds", "parameters") if k in given}
@@ -283,6 +283,7 @@ def replan(options: argparse.Namespace) -> None:
     """Plan the rounds that are to come anew; say which demands have changed."""
     _apart([options.output, options.report], [options.campaign, options.table])
     _not_there([options.output, options.report], options.replace)
+    _can_be_made(options)
     given = {"budget": options.budget, "quotas": [] if options.no_quotas else options.quotas}
     before: dict[str, Any] = {}
 
@@ -305,6 +306,7 @@ def estimate(options: argparse.Namespace) -> None:
     """Write every estimated effect; print the average, the outlook, and what the rule says."""
     _apart([options.output, options.report], [options.campaign, options.table])
     _not_there([options.output, options.report], options.replace)
+    _can_be_made(options)
     planner = _loaded(options)
     given, several = {name: getattr(options, name) for name in ("width", "gain")}, len(planner.people.arms) > 2
     rule = StoppingRule(**given) if any(value is not None for value in given.values()) else None
@@ -324,6 +326,8 @@ def _tell(found: Findings, which: str) -> None:
     told = {"the model": found.average} | ({"the weights": found.weighted} if found.weighted else {})
     for by, one in told.items():
         print(f"average effect{which} by {by}: {one.value:.4g}, 95% interval {one.low:.4g} to {one.high:.4g}")
+    if found.variation:
+        print(found.variation.told())
     print(found.outlook.to_string(float_format="{:,.6g}".format))
     if found.verdict:
         print(found.verdict)
@@ -357,6 +361,13 @@ def _holds_nothing(options: argparse.Namespace) -> None:
         )
 
 
+def _can_be_made(options: argparse.Namespace) -> None:
+    """Name, before anything is planned or estimated, a package that the outputs need and that is not installed."""
+    frames.check_can_write(options.output)
+    if options.report:
+        drawings.check()
+
+
 def _not_there(paths: Sequence[Path | None], replace: bool) -> None:
     for path in paths:
         if path is not None and path.exists() and not replace:
@@ -377,6 +388,8 @@ def _tell_plan(planner: Planner, output: Path) -> None:
     rounds = planner.rounds()
     print(rounds.to_string(float_format="{:,.6g}".format))
     spent, budget = rounds["so far"].iloc[-1], planner.campaign.policy.budget
+    if planner.campaign.learned is not None:
+        print(" ".join(planner.campaign.learned.told(planner.people.arms)))
     print(f"{len(planner.planned)} people, {spent:,.10g} of {budget:,.10g}: {output}")
 
 

@@ -107,6 +107,7 @@ def _numbers(people: People, rules: Policy, strata: Arms, size: Outcomes, money:
     """Labels of each stratum, (strata,), and what they cost on average."""
     own = strata >= 0
     label, c = strata[own], people.cost[own]
+    # (strata,) each
     heads, s, mean, weighted = (np.bincount(label, v) for v in (np.ones(len(c)), size[own], c, size[own] * c))
     mean /= heads
     # mean cost of a label of each stratum

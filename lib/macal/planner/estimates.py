@@ -7,7 +7,16 @@ import numpy as np
 import pandas as pd
 
 from macal import models
-from macal.inference import EffectBelief, Estimate, PosteriorSd, StoppingRule, average_effect, posterior_sd
+from macal.inference import (
+    EffectBelief,
+    EffectVariation,
+    Estimate,
+    PosteriorSd,
+    StoppingRule,
+    average_effect,
+    effect_variation,
+    posterior_sd,
+)
 from macal.inference.weighted import LEAST
 from macal.planner.campaign import CampaignState
 from macal.problem import Split
@@ -31,6 +40,7 @@ class Findings:
         outlook: ``now``, after the ``next`` round and at the ``end`` of the plan: ``answers``, ``cost`` still to come,
             mean ``width`` of people's intervals, and that of the ``average``.
         verdict: what the stopping rule says; empty without one.
+        variation: whether answers show that effects differ between people; None where an arm has fewer than 10.
     """
 
     arm: Any
@@ -39,6 +49,7 @@ class Findings:
     weighted: Estimate | None
     outlook: pd.DataFrame
     verdict: str
+    variation: EffectVariation | None = None
 
 
 def estimated(
@@ -70,8 +81,10 @@ def estimated(
     if not 0 < t[known].sum() < len(known):
         n = int(t[known].sum())
         raise ValueError(f"both arms need answers, got {n} treated and {len(known) - n} control ones so far")
-    (fitted,) = model.fit([models.Task(Split(pool.x[known], t[known], y[known]), seed=campaign.policy.seed)])
-    labels = {stage: np.union1d(known, units[mine[units]]) for stage, units in plan.items()}
+    units = Split(pool.x[known], t[known], y[known])
+    (fitted,) = model.fit([models.Task(units, seed=campaign.policy.seed)])
+    variation = effect_variation(model, units, campaign.policy.seed)
+    labels = {stage: np.union1d(known, asked[mine[asked]]) for stage, asked in plan.items()}
     weights = None if people.phase is None else people.phase.weights
     sds = {stage: posterior_sd(fitted.prior, pool.x, t, units, weights) for stage, units in labels.items()}
     belief = EffectBelief(fitted.predict(pool.x).tau, sds["now"], weights=weights)
@@ -81,7 +94,7 @@ def estimated(
     effects = effects.assign(low=belief.effects - belief.reach, high=belief.effects + belief.reach)
     verdict = "" if rule is None else _verdict(rule, belief, sds["next"], costs["next"])
     average, effects = weighted(campaign, y, k), frames.like(effects, campaign.table)
-    return Findings(people.arms[k], effects, belief.average, average, outlook, verdict)
+    return Findings(people.arms[k], effects, belief.average, average, outlook, verdict, variation)
 
 
 def weighted(campaign: CampaignState, y: Outcomes, arm: int) -> Estimate | None:

@@ -79,7 +79,7 @@ class Bounded:
     @cached_property
     def kinds(self) -> Arms:
         """Number of each unit's kind, (n,): units of a kind do the same for all demands but the first, the budget."""
-        rows = self.matrix[1:]
+        rows = self.matrix[1:]  # (r - 1, n)
         # columns are equal where their products with random numbers are
         return np.unique(rows.T @ np.random.default_rng(0).random(rows.shape[0]), return_inverse=True)[1]
 
@@ -107,7 +107,7 @@ class Bounded:
     def _missing(self, total: Limits, units: Rows, cost: Money) -> tuple["Bounded", Arms, Money]:
         """What is missing to a total as a system of groups, the group of each unit (k,), and the cost of each group."""
         groups = np.unique(self._together[units], return_inverse=True)[1]
-        members = csc_array((np.ones(len(units)), (np.arange(len(units)), groups)))
+        members = csc_array((np.ones(len(units)), (np.arange(len(units)), groups)))  # (k, groups)
         missing = Bounded(csc_array(self.matrix[:, units] @ members), self.low - total, self.high - total)
         missing.matrix.eliminate_zeros()
         return missing, groups, members.T @ cost[units]
@@ -151,6 +151,7 @@ class Bounded:
         if not rows.size:
             return None
         # columns that do the same at the same cost are one whole number: apart, they would be tried one for another
+        # (3, k), a column for each of k columns
         same = np.stack([self.kinds[columns], self.matrix[[0]][:, columns].toarray()[0], cost[columns]])
         _, first, group, count = np.unique(same, axis=1, return_index=True, return_inverse=True, return_counts=True)
         limits = LinearConstraint(matrix[rows][:, first], self.low[rows], self.high[rows])
@@ -173,7 +174,7 @@ class Bounded:
     def _helpful(self, columns: Rows, cost: Money) -> Indices:
         """Columns that help to meet some bound, for each bound those that help most per cost, four times its number."""
         entries = self.matrix[:, columns].tocoo()
-        row, column = entries.coords
+        row, column = entries.coords  # (entries,) each
         helps = np.where(entries.data > 0, self.low[row] > -np.inf, self.high[row] < np.inf)
         row, column, weight = row[helps], columns[column[helps]], np.abs(entries.data[helps])
         return np.unique(column[_rank(cost[column] / weight, row) < _SOME + 4 * np.maximum(self.low[row], 0)])
@@ -202,7 +203,7 @@ def smallest_conflict(demands: Sequence[Demand], cost: Money, known: Indices) ->
     inside[known] = True
 
     system = Bounded.of(demands, len(cost))
-    owner = np.repeat(np.arange(len(demands)), [len(d.low) for d in demands])  # of each row
+    owner = np.repeat(np.arange(len(demands)), [len(d.low) for d in demands])  # of each row, (r,)
 
     def met(chosen: Iterable[int]) -> set[int]:
         """Demands that a plan meets which meets the chosen ones; none where these conflict."""

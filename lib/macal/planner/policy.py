@@ -14,6 +14,7 @@ from macal.planner.demands import Quota
 from macal.planner.people import CLUSTER_RULES
 from macal.registry import UnknownName
 
+ADAPTIVE = "alc-learned"  # the default: it plans as acquisition.DEFAULT until answers say more
 SAMPLE = 50_000  # people of a sample of a table that is larger than memory; see the page *Exact and fast*
 PAY = ("asked", "answered")
 DRAWS = ("criterion", "effect")
@@ -46,7 +47,7 @@ class Policy:
     """
 
     budget: float | int
-    criterion: str = acquisition.DEFAULT
+    criterion: str = ADAPTIVE
     parameters: Mapping[str, Any] = field(default_factory=dict)
     batch_size: int | None = 10
     batch_cost: float | int | None = None

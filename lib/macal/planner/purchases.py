@@ -73,7 +73,7 @@ class Purchases:
         caps = (matrix.min(axis=1).toarray().ravel() >= 0) & np.isfinite(self._system.high)
         every = np.arange(len(self._clusters))
         groups = np.unique(np.where(self._clusters < 0, -1 - every, self._clusters), return_inverse=True)[1]
-        members = csc_array((np.ones(len(every)), (every, groups)))
+        members = csc_array((np.ones(len(every)), (every, groups)))  # (n, groups)
         self._mates = mates = members @ members.T  # (n, n): who comes with whom
         self._heads = mates.sum(axis=0)
         self.price = mates.T @ self._cost
@@ -87,14 +87,14 @@ class Purchases:
     def _price_demands(self, y: Limits) -> None:
         """Take multipliers of the demands."""
         self._y = y
-        value = self._mates.T @ (self._system.matrix.T @ y)  # y . a
+        value = self._mates.T @ (self._system.matrix.T @ y)  # y . a, (n,)
         self._beyond = np.maximum(self.price - value, 0)
         self._saved = np.maximum(value - self.price, 0) / self._heads
 
     def _spare(self) -> float:
         """Money that a completion leaves, at most."""
         bound = np.where(self._y > 0, self._system.low, self._system.high)
-        missing = np.where(self._y == 0, 0.0, bound - self._total)
+        missing = np.where(self._y == 0, 0.0, bound - self._total)  # (r,)
         least = float(self._y @ missing - self._saved[self.open].sum())
         return self.left() - least + float(self._system.rounding(np.array([least]))[0])
 
@@ -142,7 +142,7 @@ class Purchases:
         again.
         """
         new = self.with_mates(units)
-        total = self._total + self._system.matrix[:, new].sum(axis=1)
+        total = self._total + self._system.matrix[:, new].sum(axis=1)  # (r,)
         rest = self._complete(new, total) if (total <= self._system.top)[self._caps].all() else None
         if rest is None:
             self._refuse(units)

@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from macal.campaigns import provenance
 from macal.campaigns.records import sha256
 from macal.planner.audit import Audit
 from macal.planner.campaign import CampaignState, Correction
+from macal.planner.learned import Learned
 from macal.planner.people import Columns
 from macal.planner.policy import Policy
 from macal.storage import atomic
@@ -156,7 +156,8 @@ def content_of(campaign: CampaignState) -> dict[str, Any]:
         "journal": [asdict(one) | {"name": name_of(one.name)} for one in campaign.journal],
         "sample": _sample_content(campaign.table) if campaign.is_sample else None,
         "audit": asdict(campaign.audit) if campaign.audit else None,
-        "made by": provenance.origin() | {p: metadata.version(p) for p in ("numpy", "pandas", "scipy", "torch")},
+        "learned": asdict(campaign.learned) if campaign.learned else None,
+        "made by": provenance.origin() | provenance.versions("numpy", "pandas", "scipy", "torch"),
     }
 
 
@@ -190,10 +191,11 @@ def _campaign_of(content: dict[str, Any], table: Any) -> CampaignState:
     campaign = _ordered(campaign, content.get("order"))
     plan = {c: pd.Series(v, dtype=object if c == "reserve" else None) for c, v in content["plan"].items()}
     planned = pd.DataFrame(plan).set_index("unit").rename_axis(campaign.people.table.index.name)
-    audit = Audit(**content["audit"]) if content.get("audit") else None
+    told = (("audit", Audit), ("learned", Learned))
+    found = {name: kind(**content[name]) if content.get(name) else None for name, kind in told}
     journal = tuple(Correction(**one) for one in content.get("journal", []))
     later = {"revision": content.get("revision", 0), "journal": journal}
-    return campaign.but(plan=planned, answers=dict(content["answers"]), audit=audit, **later)
+    return campaign.but(plan=planned, answers=dict(content["answers"]), **found, **later)
 
 
 def _sample_content(sample: Sample) -> dict[str, Any]:

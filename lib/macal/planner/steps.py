@@ -11,12 +11,14 @@ import pandas as pd
 
 from macal import acquisition
 from macal.acquisition import PoolState
+from macal.acquisition.design import LearnedALC
 from macal.acquisition.plans import check_arms
 from macal.planner.answers import outcome_of
 from macal.planner.audit import Made, audited
 from macal.planner.campaign import CampaignState, Correction
 from macal.planner.drawn import Lottery, drawn, lottery
 from macal.planner.greedy import GreedyPlan
+from macal.planner.learned import Learned, learned
 from macal.planner.people import People
 from macal.planner.policy import Policy
 from macal.planner.reserves import NOBODY, reserves
@@ -36,7 +38,7 @@ def begun(campaign: CampaignState, table: Any) -> CampaignState:
         UnknownName: a column that the table does not have.
         ValueError: a column that cannot be what it is said to be; money that buys nobody.
     """
-    new = replanned(campaign.but(table=table, plan=None, answers={}, asked=0, audit=None, made=None))
+    new = replanned(campaign.but(table=table, plan=None, answers={}, asked=0, audit=None, learned=None, made=None))
     if not len(new.planned):
         nobody = np.empty(0, np.int64)
         clusters = new.people.bought_with(new.policy.cluster_rule, nobody, nobody)
@@ -99,11 +101,12 @@ def replanned(
     some, rows = _searched(campaign, np.concatenate([known, refused]))
     place = np.full(len(people), -1)
     place[rows] = np.arange(len(rows))
-    task = _task(policy, campaign.asked, some, place[known], place[refused], money)
+    seen, taught = _taught(campaign, some, rows)
+    task = _task(policy, campaign.asked, some, place[known], place[refused], money, **seen)
     made, chosen = None, None
     if policy.draw is None:
         rounds = task.rounds()
-        batches, made = rounds.filled, Made(some, place[known], place[refused], money, rounds.purchases)
+        batches, made = rounds.filled, Made(some, place[known], place[refused], money, rounds.purchases, seen)
     elif campaign.plan is None:
         chosen = lottery(people, policy, task)
         batches = drawn(people, policy, chosen)
@@ -118,7 +121,10 @@ def replanned(
         new["reserve"] = _reserves(campaign, new.index, gone)
         if old is not None:  # whoever is planned now stands in for nobody
             old = old.assign(reserve=old["reserve"].where(~old["reserve"].isin(list(new.index)), None))
-    return campaign.but(plan=new if old is None else pd.concat([old, new]), made=made, audit=None)
+    if taught is not None and campaign.plan is not None:
+        before = campaign.plan.index[campaign.plan["round"] > campaign.asked]
+        taught = replace(taught, planned=len(before), kept=len(before.intersection(new.index)))
+    return campaign.but(plan=new if old is None else pd.concat([old, new]), made=made, audit=None, learned=taught)
 
 
 def corrected(campaign: CampaignState, name: Any, change: str, by: str, outcome: Any = None) -> CampaignState:
@@ -173,7 +179,7 @@ def audit_of(campaign: CampaignState) -> CampaignState:
         raise ValueError("there is nothing to audit: a plan that is not drawn is made here first, among a sample")
     own = campaign.is_sample
     rivals = campaign.table.rivals if own else rivals_of(campaign.people.table, campaign.wanted(1, RIVALS))
-    task = partial(_task, campaign.policy, campaign.asked, money=made.money)
+    task = partial(_task, campaign.policy, campaign.asked, money=made.money, **made.seen)
     if not len(rivals):
         raise ValueError("there is nobody to compete: the sample has no rivals, as one from a campaign's file has none")
     return campaign.but(audit=audited(made, made.people.beside(rivals, campaign.columns), task))
@@ -189,6 +195,16 @@ def _searched(campaign: CampaignState, needed: Rows) -> tuple[People, Indices]:
         return people, np.arange(len(people))
     rows, phase = searched(people.table, campaign.wanted(int(most), 0), needed)
     return people.part(rows, phase), rows
+
+
+def _taught(campaign: CampaignState, people: People, rows: Indices) -> tuple[dict[str, Any], Learned | None]:
+    """What a rule that learns sees of the answers, and what is to be said of it; a draw's chances do not learn."""
+    policy = campaign.policy
+    criterion = acquisition.get(policy.criterion, **policy.parameters)
+    if not isinstance(criterion, LearnedALC) or policy.draw is not None:
+        return {}, None
+    found = learned(people, campaign.outcomes[rows], criterion.threshold, policy.seed)
+    return ({}, None) if found is None else ({"prior": found[0], "evidence": found[1].evidence}, found[1])
 
 
 def _task(

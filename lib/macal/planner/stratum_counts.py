@@ -44,14 +44,14 @@ class StratumCounts:
 
     def __init__(self, demands: Sequence[Demand], cost: Money, known: Indices, strata: Arms) -> None:
         system = Bounded.of(demands, len(cost))
-        held = system.matrix[:, known].sum(axis=1)
+        held = system.matrix[:, known].sum(axis=1)  # (r,)
         own = np.flatnonzero(strata >= 0)
         one = own[np.unique(strata[own], return_index=True)[1]]  # unit of each stratum
         self._system = Bounded(system.matrix[:, one], system.low - held, system.high - held)
         self._cost, self._heads = cost[one], np.bincount(strata[own])
         cheap = self._cost.argsort(kind="stable")[:_TRIED]
         each = (np.arange(len(one)) == cheap[:, None]).astype(np.int64)
-        self._moves = np.vstack([0 * each[:1], each, 2 * each, -each])
+        self._moves = np.vstack([0 * each[:1], each, 2 * each, -each])  # (moves, h)
         self.bought = np.zeros(len(one), np.int64)
         self.open = np.ones(len(one), bool)
         aim = self._cheapest(self.bought)

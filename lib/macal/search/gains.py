@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float
 
+from macal.compat import override
 from macal.search.nearest import Arm
 from macal.shapes import Indices, Outcomes, Rows
 
@@ -46,15 +47,16 @@ class Nearest(Gains):
         for k, arm in enumerate(arms):
             self._arm[arm.units] = k
 
+    @override
     def now(self) -> tuple[Indices, Outcomes]:
-        """See :meth:`Gains.now`; infinite in an arm without labels."""
+        """Infinite in an arm without labels."""
         gain = np.empty(len(self._arm))
         for arm in self._arms:
             gain[arm.units] = arm.short.m
         return np.zeros(len(gain), np.int64), gain
 
+    @override
     def add(self, units: Indices) -> None:
-        """See :meth:`Gains.add`."""
         for unit in units.tolist():
             self._arms[self._arm[unit]].label(unit)
 

@@ -108,6 +108,7 @@ class Arm:
     ) -> None:
         self.units, self.squared, self.every = np.flatnonzero(members), squared, every
         rows, which = (np.arange(len(self.units)),) * 2 if every else profiles(x[self.units])
+        # (p, d), and (p,) for what is of a row
         self.x = x[self.units[rows]] * scale
         z = (self.x - centre).astype(np.float32)
         self.eta = np.finfo(np.float32).eps * (z.shape[1] + 8)
@@ -222,6 +223,7 @@ class Arm:
         if not (len(rows) and self.labelled):
             return out
         labels = np.array(self.labelled, np.int64)
+        # (k,)
         slack = 4 * (self.eta * (self.norm[rows] + self.norm[labels].max()) + TINY)
         step = max(1, _ELEMENTS // (len(labels) + self.x.shape[1]))
         for i in range(0, len(rows), step):
@@ -232,6 +234,7 @@ class Arm:
             near, label = np.nonzero(low <= (low.min(axis=1) + slack[i : i + step])[:, None])
             for k in range(0, len(near), step):
                 one, other = near[k : k + step], labels[label[k : k + step]]
+                # (pairs, d) -> (pairs,)
                 np.minimum.at(out, i + one, folded(np.square(self.x[part[one]] - self.x[other])))
         return out
 

@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from macal.compat import override
+
 _COPIES = 4  # of a part's bytes that decoding and encoding may hold
 
 
@@ -104,8 +106,8 @@ class GroupedTable(PartedTable):
         """See :attr:`PartedTable.size`."""
         return sum(group.size for group in self.groups)
 
+    @override
     def divided(self, count: int) -> "Sequence[GroupedTable]":
-        """See :meth:`PartedTable.divided`."""
         cuts = np.linspace(0, len(self.groups), min(count, len(self.groups)) + 1).astype(int)
         return [replace(self, groups=self.groups[a:b]) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
 
@@ -117,13 +119,13 @@ class GroupedTable(PartedTable):
             ValueError: it cannot be read.
         """
 
+    @override
     def parts(self, columns: Sequence[str]) -> Iterator[tuple[int, pd.DataFrame]]:
-        """See :meth:`PartedTable.parts`."""
         for group in self.groups:
             yield group.start, self.decoded(group, columns).to_pandas(split_blocks=True, self_destruct=True)
 
+    @override
     def check_memory(self, memory: float) -> None:
-        """See :meth:`PartedTable.check_memory`."""
         big = max(self.groups, key=lambda group: group.size)
         if _COPIES * big.size > memory:
             raise ValueError(

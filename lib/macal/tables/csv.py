@@ -16,6 +16,7 @@ from typing import Any
 
 import pandas as pd
 
+from macal.compat import override
 from macal.tables.blocks import PartedTable
 
 ROWS = 2**17  # of a part
@@ -123,12 +124,13 @@ class CsvTable(PartedTable):
         """See :attr:`PartedTable.size`."""
         return _GROWTH * Path(self.path).stat().st_size
 
+    @override
     def divided(self, count: int) -> Sequence["CsvTable"]:
-        """See :meth:`PartedTable.divided`: where a row begins is known only to who reads from the start."""
+        """Where a row begins is known only to who reads from the start."""
         return [self]
 
+    @override
     def parts(self, columns: Sequence[str]) -> Iterator[tuple[int, pd.DataFrame]]:
-        """See :meth:`PartedTable.parts`."""
         start, wanted = 0, list(columns)
         how = {"encoding": self.encoding, "sep": self.separator}
         with read_text(Path(self.path), chunksize=ROWS, **how) as chunks:
@@ -145,5 +147,6 @@ class CsvTable(PartedTable):
                 yield start, part[wanted].reset_index(drop=True)
                 start += len(part)
 
+    @override
     def check_memory(self, memory: float) -> None:
-        """See :meth:`PartedTable.check_memory`; parts are small."""
+        """Parts are small."""

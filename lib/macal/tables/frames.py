@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,17 @@ def opened(path: Path) -> PartedTable:
     if path.is_dir():
         return ParquetTable.of(path)
     return CsvTable.of(path) if _of_suffix(path) == "CSV" else ParquetTable.of(path)
+
+
+def check_can_write(path: Path) -> None:
+    """Say, before a table is made that :func:`written` is to write, what would stop it.
+
+    Raises:
+        ImportError: pyarrow is missing, and the suffix is that of Parquet.
+        ValueError: the suffix is neither of CSV nor of Parquet.
+    """
+    if _of_suffix(path) != "CSV":
+        _parquet(lambda: import_module("pyarrow"))
 
 
 def written(frame: pd.DataFrame, path: Path) -> bytes:

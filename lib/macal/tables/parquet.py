@@ -6,6 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from macal.compat import override
 from macal.optional import needed
 from macal.tables.blocks import GroupedTable, RowGroup
 
@@ -39,8 +40,8 @@ class ParquetTable(GroupedTable):
             raise ValueError(f"{path} has no rows; one row for each unit is needed")
         return cls(str(path), tuple(types), tuple(groups))
 
+    @override
     def decoded(self, group: RowGroup, columns: Sequence[str]) -> Any:
-        """See :meth:`GroupedTable.decoded`."""
         try:
             with _opened(group.path) as file:
                 return file.read_row_group(group.number, list(columns))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from macal.compat import override
 from macal.optional import needed
 from macal.tables.blocks import GroupedTable, RowGroup
 
@@ -46,8 +47,8 @@ class ZarrTable(GroupedTable):
         groups = (RowGroup(str(path), k, a, min(a + step, n), width * step) for k, a in enumerate(starts))
         return cls(str(path), tuple(arrays), tuple(groups))
 
+    @override
     def decoded(self, group: RowGroup, columns: Sequence[str]) -> Any:
-        """See :meth:`GroupedTable.decoded`."""
         import pyarrow as pa
 
         return pa.table({name: pa.array(_values(self._arrays[name], group)) for name in columns})

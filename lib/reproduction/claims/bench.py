@@ -116,6 +116,31 @@ def largest(logs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, found.columns).sort_values("regret", kind="stable")
 
 
+SITUATIONS = {  # what criteria may need -> those that need no more
+    "no answers before the end": tuple(PLANNED.split()),
+    "answers between the rounds": tuple(METHODS),
+    "a draw for the average effect": ("random-balanced",),
+}
+
+
+def advice(logs: pd.DataFrame) -> pd.DataFrame:
+    """Which criterion to take, and what it costs where it is not the best.
+
+    Drawing by chances for the average effect is not on the bench; balanced random labels, whose arms come out as large,
+    stand for it.
+
+    Args:
+        logs: see :func:`load`.
+
+    Returns:
+        By situation: ``method``, the one of smallest :func:`average` regret among those that the situation allows,
+        and its row of :func:`largest`.
+    """
+    most = largest(logs)
+    chosen = {name: most["average"].reindex(allowed).idxmin() for name, allowed in SITUATIONS.items()}
+    return pd.DataFrame({name: {"method": method, **most.loc[method]} for name, method in chosen.items()}).T
+
+
 def duel(logs: pd.DataFrame, one: str, other: str, rules: Rules) -> pd.DataFrame:
     """Set one criterion against another on every row: see :func:`.comparison.against`, adjusted for all rows."""
     gaps = (logs[one] - logs[other]).unstack(["dataset", "model"])

@@ -111,7 +111,7 @@ def campaign(dataset: str, replication: int, method: str, terms: Terms | None = 
         "method": method,
         "criterion": asdict(criterion(method)),
         "ahead": AHEAD.get(method, 1),
-        "chooser": settings_of(chooser) if criterion(method).needs else None,
+        "chooser": settings_of(chooser) if criterion(method).is_adaptive else None,
         "steps": list(terms.steps),
         "estimators": {name: settings_of(model) for name, model in estimators.items()},
     }

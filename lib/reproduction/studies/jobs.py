@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,11 +39,13 @@ class Job:
             without loader is drawn by the study.
         work: returns an answer to each, in their order.
         model: that is trained, whose device the manifest names; None where it is a processor's work.
+        sources: returns raw files and their SHA-256, where the study draws data from them; a data set names its own.
     """
 
     configs: Sequence[dict[str, Any]]
     work: Callable[[], Sequence[Answer]]
     model: object = None
+    sources: Callable[[], Mapping[str, str]] = dict
 
     def finished(self, store: Path) -> bool:
         """Whether the store holds a whole record of each configuration; a damaged one counts as none."""
@@ -80,9 +82,8 @@ def _play(job: Job, store: Path) -> str:
     took = time.perf_counter() - start
     for config, answer in zip(job.configs, answers, strict=True):
         seconds = took / len(answers) if answer.seconds is None else answer.seconds
-        # a study may draw its own data, which have no files
         drawn = config["dataset"] not in datasets.names()
-        sources = {} if drawn else datasets.load(config["dataset"], 0, config["protocol"]).sources
+        sources = job.sources() if drawn else datasets.load(config["dataset"], 0, config["protocol"]).sources
         device = provenance.device_of(job.model)
         about = provenance.manifest(sources, seconds, device, torch.get_num_threads())
         picks = [list(map(int, batch)) for batch in answer.picks]

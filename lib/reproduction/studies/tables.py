@@ -112,6 +112,7 @@ LEARNERS = S, T, X = "S-learner", "T-learner", "X-learner"
 DR, FOREST = "DR-learner", "causal forest"
 BENCH, CURVES, SHARES = "every criterion under every estimator", "place on the dial", "random labels at given shares"
 SETS, SETS_AS_CODE = "labelled sets", f"labelled sets, {AS_CODE}"
+ROUNDS = "rounds that learn"
 REPLICATIONS = "sizes and surfaces of the replications"
 CAMPAIGNS = "E4 E5 E6 E7 E8 E9 A1 B1"  # claims judged on every data set
 LABELS = "other estimators on the same labels"
@@ -288,12 +289,19 @@ _DECLARED = (
         Table(f"bench_{data}", data, f"every criterion under every estimator, {data}", "S1 S2 S3", BENCH, study="bench")
         for data in ("ihdp", SWAP, "ihdp-a", "toy", "acic", "ibm", "cmnist")
     ),
+    *(
+        Table(f"rounds_{data}", data, f"rounds that learn from the answers, {data}", "L1", ROUNDS, study="rounds")
+        for data in ("toy", "ihdp", SWAP, "ihdp-a", "acic")
+    ),
     Table(
         "weighted_ate", "population", "labels drawn with known chances: coverage, and labels saved", study="weighted"
     ),
     Table("weighted_quotas", "population", "the same under quotas and costs: coverage", study="quotas"),
     Table("enough_ihdp", "ihdp", "intervals, forecasts and stopping rules on IHDP", study="enough"),
+    Table("variation_ihdp", "ihdp", "whether effects are seen to differ, from answers", study="variation"),
+    Table("variation_ihdp-a", "ihdp-a", "the same where they are all equal", study="variation"),
     Table("bench_toy-starts", "toy", "the toy's rows, its processes fitted from several starts", study="bench"),
+    Table("bench_tables", "tables", "criteria on six real tables that nothing was tuned to", "S4", study="real_tables"),
     Table("tuning", "ihdp", "Table 2's search for hyperparameters", "H1", study="tuning"),
 )
 TABLES = {table.name: table for table in _DECLARED}

@@ -90,6 +90,7 @@ class Report:
             self._headed("What the answers say", f"{found.arm} against {self.arms[0]}" * (len(self.arms) > 2)),
             page.table(average, f"Average effect and its 95 % interval, {found.outlook.answers['now']:,} answers."),
             page.figures(figure),
+            *([page.text(_sentence(found.variation.told()))] if found.variation else []),
             page.table(ahead, _OUTLOOK),
             page.text(f"{_sentence(found.verdict)} {_CAVEAT}".strip()),
         ]
@@ -115,6 +116,8 @@ class Report:
             " people cost differently, gain per cost decides; demands go first."
         )
         told += [page.text(words)]
+        if self.campaign.learned is not None:
+            told += [page.text(" ".join(self.campaign.learned.told(self.arms)))]
         if self.campaign.audit is not None:
             told += [page.text(" ".join(self.campaign.audit.told()))]
         if len(units):

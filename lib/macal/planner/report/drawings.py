@@ -43,6 +43,16 @@ class Drawing:
     svg: str = ""
 
 
+def check() -> None:
+    """Say whether anything can be drawn.
+
+    Raises:
+        ImportError: matplotlib is missing.
+    """
+    with needed("matplotlib", "reports"):
+        import matplotlib  # noqa: F401
+
+
 @contextmanager
 def drawing(what: str, height: float = _HEIGHT) -> Iterator[tuple["Axes", Drawing]]:
     """Draw on an axes, and keep it as SVG.

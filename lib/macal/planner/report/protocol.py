@@ -40,6 +40,8 @@ def protocol(campaign: CampaignState) -> str:
         told.append(
             "Selection took each person's chance to answer into account, and named a reserve where there was one."
         )
+    if campaign.learned is not None:
+        told += campaign.learned.told(campaign.people.arms)
     if campaign.audit is not None:
         told += campaign.audit.told()
     told += [f"{len(campaign.journal):,} answers were corrected afterwards."] * bool(campaign.journal)

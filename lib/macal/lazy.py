@@ -1,0 +1,27 @@
+"""Packages whose modules are imported when they are asked for (PEP 562), so that whoever plans waits for no model."""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+
+def attributes(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """Make the ``__getattr__`` of a package: its names, and its own modules, are imported when they are asked for.
+
+    Args:
+        package: its name.
+        homes: name -> the module that has it.
+
+    >>> attributes("macal", {"get": "macal.acquisition"})("get")("random")
+    Random()
+    """
+
+    def attribute(name: str) -> Any:
+        if name in homes:
+            return getattr(import_module(homes[name]), name)
+        if not name.startswith("_") and find_spec(f"{package}.{name}") is not None:
+            return import_module(f"{package}.{name}")
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return attribute
