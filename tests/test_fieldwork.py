@@ -1,17 +1,23 @@
 """A campaign in the field: no answer lost, no money unaccounted for, whoever else writes and whatever goes wrong."""
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
 import pytest
+from cases import exhaustive
 from test_planner import make, make_people
 
 from macal.__main__ import main
 from macal.planner import Conflict, Planner, record
 from macal.planner.report.protocol import protocol
 from macal.storage import atomic
+from macal.tables import encoding
 
 PEOPLE = make_people()
 
@@ -291,3 +297,99 @@ def test_a_campaign_without_a_field_is_damaged(folder, capsys):
         (folder / "d.json").write_bytes(record.packed(content))
         assert run("replan", "d.json", "people.csv", "-o", "x.csv") == 1
         assert "lacks a field" in told(capsys)[-1]
+
+
+def test_one_value_does_not_decide_the_scale_of_its_column():
+    """An outlier, or a code that a tenth of people have, leaves the others most of their distances."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        n = int(rng.integers(30, 200))
+        kinds = [rng.normal(size=n), rng.integers(11, 23, n), rng.lognormal(size=n), rng.integers(0, 2, n)]
+        values = kinds[rng.integers(4)].astype(float)
+        everybody = np.arange(n)
+        plain = encoding.standardised(values, everybody)
+        if encoding.limits(values) == (values.min(), values.max()):
+            assert np.array_equal(encoding.winsorised(values, everybody), plain)
+        for bad in (everybody[:1], everybody[: n // 10]):
+            wrong, rest = values.copy(), everybody[len(bad) :]
+            wrong[bad] = rng.choice([-9999.0, 1e6, 1e300])
+            found = encoding.winsorised(wrong, everybody)
+            assert found[rest].std() > 0.6 * encoding.winsorised(values, everybody)[rest].std()
+            assert encoding.far_off(wrong)[bad].all() and np.ptp(found) < 20
+
+
+def test_values_that_lie_far_off_are_named_with_their_people(folder, capsys):
+    people = PEOPLE.copy()
+    people.loc[[3, 5], "income"] = -1e9
+    people.to_csv("people.csv", index=False)
+    assert plan("--report", "r.html") == 0
+    one, other = people.person[[3, 5]]
+    said = f"column 'income': -1000000000 of person {one} and {other} lies far from everybody else"
+    assert said in " ".join(told(capsys)) and "-1000000000 of" in (folder / "r.html").read_text()
+    PEOPLE.to_csv("people.csv", index=False)
+    assert plan("--replace") == 0
+    assert "lies far" not in " ".join(told(capsys))
+
+
+@pytest.mark.parametrize("criterion", ["qhte", "macal", "random-balanced", "alc-fixed"])
+def test_a_campaign_on_reordered_rows_replans_the_same(folder, criterion):
+    """Where gains are equal, or people are drawn, the order of the rows decides: that of the table planned on."""
+    people = make_people(300, 1).assign(age=lambda t: t.age // 20)
+    planner = Planner("free", 40, identifier="person", covariates=["age"], criterion=criterion, batch_size=8)
+    first = planner.plan(people)
+    planner.observe({name: 1.0 for name in first.index[first["round"] == 1]})
+    planner.save("c.json")
+    found = planner.replan()
+    for seed in range(3):
+        again = Planner.load("c.json", people.sample(frac=1, random_state=seed))
+        pd.testing.assert_frame_equal(again.replan(), found)
+        again.save(f"{seed}.json")
+        assert json.loads((folder / f"{seed}.json").read_text())["content"]["order"] is not None
+
+
+def test_a_plan_does_not_depend_on_the_order_of_the_rows():
+    people = make_people(1500, 3)
+    found = [make(table, budget=40)[1] for table in (people, people.sample(frac=1, random_state=1))]
+    assert set(found[0].index) == set(found[1].index)
+
+
+def test_a_cluster_that_is_larger_than_a_round_is_a_round_of_its_own():
+    people = make_people(40).assign(household=lambda t: t.index // 5)
+    _, asked = make(people, budget=31, cluster="household", batch_size=3, criterion="random-balanced", cost=1.0)
+    assert len(asked) == 30 and asked.groupby("round").size().eq(5).all()
+
+
+def test_who_is_planned_anew_stands_in_for_nobody():
+    people = make_people(30, 2)
+    planner, _ = make(people, budget=29, response=0.6, covariates=["age"], batch_size=6, criterion="qhte")
+    for _ in range(3):
+        plan = planner.planned
+        planner.observe({name: None for name in plan.index[plan["round"] == planner.asked + 1]})
+        again = planner.replan(budget=planner.campaign.policy.budget + 6)
+        assert not set(again["reserve"].dropna()) & set(again.index)
+
+
+@pytest.mark.parametrize("delay", [0.0, 1.0, exhaustive(2.0), exhaustive(4.0)])
+def test_ctrl_c_at_any_moment_is_one_sentence(folder, delay):
+    """From the moment when the package begins to be imported, which ``-X importtime`` tells."""
+    make_people(20_000).to_csv("large.csv", index=False)
+    words = ["large.csv", "--treatment", "free", "--budget", "4000", "-o", "plan.csv"]
+    process = subprocess.Popen(
+        [sys.executable, "-X", "importtime", "-m", "macal", "plan", *words],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    next(line for line in process.stderr if b"macal.storage.interrupt" in line)
+    time.sleep(delay)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate()[1].decode().strip()
+    assert process.returncode == 130 and "ended by a signal" in said and "Traceback" not in said
+    assert not (folder / "plan.csv").exists()
+
+
+def test_what_cannot_be_written_is_named(folder, capsys):
+    (folder / "file").write_text("")
+    assert plan("--replace", "-o", "file/plan.csv") == 1
+    (line,) = told(capsys)
+    assert "file" in line and ".tmp" not in line

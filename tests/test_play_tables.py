@@ -11,6 +11,7 @@ from test_tables import random_table
 from macal.__main__ import main
 from macal.planner import Planner
 from macal.tables import frames
+from macal.tables.encoding import far_off
 from macal.tables.roles import read_as
 
 CRITERIA = {"macal": {"alpha": 1.0}, "qhte": {}, "random": {}}
@@ -27,7 +28,7 @@ READ = """async asked => {
             const table = encode(columns, guessed.map(({role}) => role)), {ids, idName, x, t, labelled} = table;
             const planOf = name => plan(new Pool(x, t, labelled), {name, alpha: 1}, sizes);
             const files = names.map(name => write(planned(table, whole(planOf(name)))));
-            return {...found, ids, idName, x: [...x], files};
+            return {...found, ids, idName, x: [...x], files, far: table.far};
         } catch (error) {
             if (!(error instanceof BadTable)) throw error;
             return {...found, refused: error.message};
@@ -64,7 +65,10 @@ def made(path, treatment, said):
     people = planners[0].people
     names = {"ids": people.table.index.map(str).tolist(), "idName": people.table.index.name}
     files = [frames.written(plan, path).decode() for plan in plans]
-    return found | names | {"x": people.problem.pool.x.ravel().tolist(), "files": files}
+    numbers = {c: pd.to_numeric(people.table[c]) for c, kind in people.roles.kinds.items() if kind == "number"}
+    far = {c: np.flatnonzero(far_off(column.to_numpy(float))).tolist() for c, column in numbers.items()}
+    names |= {"x": people.problem.pool.x.ravel().tolist(), "files": files}
+    return found | names | {"far": {c: units for c, units in far.items() if units}}
 
 
 def differences(theirs, ours, said):
@@ -76,7 +80,7 @@ def differences(theirs, ours, said):
             return ["roles"]
     if "refused" in theirs or "refused" in ours:
         return [] if "refused" in theirs and "refused" in ours else ["refusal"]
-    wrong = [part for part in ("ids", "idName", "files") if theirs[part] != ours[part]]
+    wrong = [part for part in ("ids", "idName", "files", "far") if theirs[part] != ours[part]]
     same = len(theirs["x"]) == len(ours["x"]) and np.allclose(theirs["x"], ours["x"], rtol=0, atol=1e-9)
     return wrong if same else [*wrong, "x"]
 

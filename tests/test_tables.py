@@ -1,5 +1,6 @@
 """One reading of a table: by CSV, Parquet, pandas, polars, Arrow, whole or by a pass, the same roles, people, names."""
 
+from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -51,8 +52,25 @@ def column(rng, n):
         lambda: np.full(n, rng.integers(3)),
         lambda: rng.permutation(n),
         lambda: np.where(rng.random(n) < 0.7, "1.50", "1.5"),
+        lambda: as_people_write(rng, n),
+        lambda: np.where(rng.random(n) < 2 / n, rng.choice([-9999.0, 1e6]), rng.integers(11, 23, n)),
     ]
     return kinds[rng.integers(len(kinds))]()
+
+
+def as_people_write(rng, n):
+    """Numbers or dates as people write them; one kind is a number with one other text."""
+    values, days = rng.random(n) * 10 ** rng.integers(1, 6), rng.integers(1, [[29], [13]], (2, n))
+    kinds = [
+        [f"{v:.{rng.integers(1, 4)}f}".replace(".", ",") for v in values],
+        [f"{int(v):,}" for v in values],
+        [f"{v:,.1f}" for v in values],
+        [f"{v:.1f}%" for v in values],
+        [f"{day}.{month}.{1950 + day}" for day, month in days.T],
+        [f"{day}/{month}/2020" for day, month in days.T],
+        [*map(str, values[1:]), "x"],
+    ]
+    return kinds[rng.integers(len(kinds))]
 
 
 def random_table(seed):
@@ -132,8 +150,8 @@ def agree(seed, folder):
 def scheduled(table, criterion, roles, people):
     """A schedule takes the same people by the same names, of covariates that it is told."""
     what = {c: roles["what"][c] for c, role in roles["role"].items() if role == "covariate"}
-    texts = [c for c, kind in what.items() if kind == "number" and not pd.api.types.is_numeric_dtype(table[c])]
-    if texts or "date" in what.values():
+    texts = [c for c, kind in what.items() if kind != "category" and not pd.api.types.is_numeric_dtype(table[c])]
+    if texts:
         return  # these a schedule refuses
     named = table if people[0] not in table else table.set_index(people[0])
     problem = macal.datasets.from_table(named, list(what), "free", start=[])
@@ -149,11 +167,126 @@ def test_every_way_to_read_a_table_agrees(seeds, tmp_path, monkeypatch):
     assert np.mean([agree(seed, tmp_path) for seed in seeds]) > 0.3
 
 
+WRITTEN = {
+    "decimal commas": ("{:.2f}", ".", ","),
+    "thousands with commas": ("{:,.1f}", "", ""),
+    "per cent": ("{:.1f} %", "", ""),
+}
+
+
+@pytest.mark.parametrize("way", WRITTEN)
+def test_numbers_as_people_write_them_are_numbers(way, tmp_path):
+    form, mark, other = WRITTEN[way]
+    values = np.random.default_rng(0).random(60).round(4) * 1e4
+    texts = [form.format(v).replace(mark, other) if mark else form.format(v) for v in values]
+    table = pd.DataFrame({"free": np.arange(60) % 2, "age": np.arange(60) % 7, "sum": texts})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    planner = Planner("free", 8)
+    planner.plan(frames.read(tmp_path / "t.csv"))
+    shown = planner.people.roles.shown({})
+    assert shown.what["sum"] == f"number ({way})"
+    expected = [float(form.format(v).replace(",", "").rstrip("% ")) for v in values]
+    assert np.allclose(planner.people.table["sum"] * (100 if way == "per cent" else 1), expected)
+
+
+def test_dates_as_people_write_them_are_dates():
+    days = pd.date_range("1990-12-01", periods=60, freq="5D")
+    for form, way in (("%d.%m.%Y", "the day first"), ("%d/%m/%Y", "the day first"), ("%m/%d/%Y", "the month first")):
+        table = pd.DataFrame({"free": np.arange(60) % 2, "born": days.strftime(form)})
+        planner = Planner("free", 8)
+        planner.plan(table)
+        assert planner.people.roles.shown({}).what["born"] == f"date ({way})"
+        assert (planner.people.table["born"].to_numpy() == days.to_numpy()).all()
+
+
+QUESTIONS = {
+    "two ways": (["1,000", "2,500"], r"'1,000', that .* more than one way \(decimal-comma, thousands-comma\)"),
+    "two dates": (["1/2/2020", "2/1/2020"], r"more than one way \(day-first, month-first\)"),
+    "one x": ([*map(str, range(40)), "x"], "numbers or dates, but also 'x'"),
+    "euros": (["€5", "€7", "€9"], "as text, such as '€5'"),
+    "no date": (["30.02.2020", "1.1.2020"], "as text, such as '1.1.2020'"),
+}
+
+
+@pytest.mark.parametrize("case", QUESTIONS)
+def test_numbers_that_are_not_read_for_certain_are_asked_about(case, tmp_path):
+    texts, said = QUESTIONS[case]
+    table = pd.DataFrame({"free": np.arange(120) % 2, "age": np.arange(120) % 7, "sum": (texts * 120)[:120]})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    for make in (lambda _: table, lambda planner: passed(planner, tmp_path / "t.csv")):
+        planner = Planner("free", 8)
+        with pytest.raises(ValueError, match=f"column 'sum' holds .*{said}.* --kind sum="):
+            planner.plan(make(planner))
+        for kind in ("ignore", "category"):
+            planner = Planner("free", 8, kinds={"sum": kind})
+            planner.plan(make(planner))
+
+
+def test_what_is_said_of_a_way_decides_it():
+    table = pd.DataFrame({"free": np.arange(60) % 2, "sum": [f"{k},{k:03d}" for k in range(1, 61)]})
+    found = {}
+    for kind in ("decimal-comma", "thousands-comma"):
+        planner = Planner("free", 8, kinds={"sum": kind})
+        planner.plan(table)
+        found[kind] = planner.people.table["sum"].iloc[6]
+    assert found == {"decimal-comma": 7.007, "thousands-comma": 7007}
+    with pytest.raises(ValueError, match="column 'sum' is said to be month-first, but not every text can be read so"):
+        Planner("free", 8, kinds={"sum": "month-first"}).plan(table)
+
+
+DIALECTS = [(",", "utf-8-sig"), (",", "utf-16"), (",", "latin-1"), (";", "utf-8"), ("\t", "cp1252"), (";", "utf-16-le")]
+
+
+@pytest.mark.parametrize(("separator", "encoding"), DIALECTS)
+def test_files_of_other_separators_and_encodings_are_the_same_table(tmp_path, separator, encoding):
+    rng = np.random.default_rng(3)
+    people = pd.DataFrame({"person": [f"Jürgen {k}" for k in range(40)], "free": np.arange(40) % 2})
+    people["age"], people["town; or place"] = rng.random(40), rng.choice(["Zürich", "Genève"], 40)
+    plain, other = tmp_path / "plain.csv", tmp_path / "other.csv"
+    people.to_csv(plain, index=False)
+    text = people.to_csv(index=False, sep=separator)
+    other.write_bytes((("\ufeff" if encoding == "utf-16-le" else "") + text).encode(encoding))
+    expected = Planner("free", 8).plan(frames.read(plain))
+    for make in (lambda _: frames.read(other), lambda planner: passed(planner, other)):
+        planner = Planner("free", 8)
+        found = planner.plan(make(planner))
+        assert set(found.index) == set(expected.index) and "town; or place" in planner.people.roles.kinds
+    assert (frames.opened(other).told != "") == (encoding != "utf-8-sig")
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"a,b\n1,\x81\xff\n")
+    with pytest.raises(ValueError, match="it is no text in UTF-8, UTF-16 or Windows-1252; save it as UTF-8"):
+        frames.read(tmp_path / "t.csv")
+
+
+def test_summaries_do_not_depend_on_the_parts():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        n = int(rng.integers(2, 90))
+        texts = pd.Series([str(t) for t in as_people_write(rng, n)], dtype="str")
+        cut = int(rng.integers(1, n))
+        parts, whole = (
+            found.read() for found in (summarised(texts[:cut]) + summarised(texts[cut:]), summarised(texts))
+        )
+        if whole.family == "text":
+            parts = replace(parts, low=whole.low, high=whole.high)  # of what is no number
+        assert parts == whole and parts.question == whole.question
+
+
 @pytest.mark.parametrize("text", ["a,b\n1,2\n3,4,5\n", "a,b\n1,2,9\n3,4,5\n"])
 def test_a_row_with_more_fields_than_names_is_no_row(tmp_path, text):
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(ValueError, match="cannot be read as CSV"):
         frames.read(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize(("name", "is_name"), [("ptid", True), ("caseid", True), ("paid", False), ("age", False)])
+def test_numbers_that_are_called_id_name_people(name, is_name):
+    table = pd.DataFrame({name: np.arange(40) * 3 + 1, "free": np.arange(40) % 2, "size": np.arange(40) % 7})
+    planner = Planner("free", 4)
+    planner.plan(table)
+    assert (planner.people.table.index.name == name) is is_name
 
 
 def test_what_only_pandas_takes_for_a_number_is_text():

@@ -50,6 +50,7 @@ True
 
 from typing import TYPE_CHECKING
 
+from macal.storage import interrupt as interrupt  # isort: skip; first, as what follows takes seconds
 from macal import lazy
 
 if TYPE_CHECKING:

@@ -7,6 +7,45 @@ const TRUTH = new Map(["False", "FALSE", "false", "True", "TRUE", "true"].map((t
 const NUMBER = /^[\t-\r ]*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?[\t-\r ]*$|^[-+]?inf(inity)?$/i;
 const CANONICAL = /^(0|-?[1-9]\d{0,17})$/; // a whole number as it is written, within 64 bits
 const CODE = /^(0\d+|\d{19,})$/; // digits that are no number
+const PLAIN = "[-+]?(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][-+]?[0-9]+)?",
+  DATE = ["(?:0?[1-9]|[12][0-9]|3[01])", "(?:0?[1-9]|1[0-2])"];
+const iso = (year, month, day) => `${year}-${month.padStart(2, "0")}-${day.padStart(2, "0")}`;
+/** Ways in which people write numbers and dates: a pattern, what a text is then, and how the page says it. */
+const WAYS = [
+  {
+    pattern: /^[-+]?(?:[1-9][0-9]{0,2}(?:\.[0-9]{3})+|[0-9]+)(?:,[0-9]+)?$/,
+    plain: (text) => text.replaceAll(".", "").replace(",", "."),
+    shown: "decimal commas",
+  },
+  {
+    pattern: new RegExp(`^(?:[-+]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\\.[0-9]*)?|${PLAIN})$`),
+    plain: (text) => text.replaceAll(",", ""),
+    shown: "thousands with commas",
+  },
+  {
+    pattern: /^[-+]?[0-9]+(?:\.[0-9]+|,[0-9]{1,2})? ?%$/,
+    plain: (text) => text.replace(/[% ]+$/, "").replace(",", "."),
+    divisor: 100,
+    shown: "per cent",
+  },
+  {
+    pattern: new RegExp(`^${DATE[0]}([-./])${DATE[1]}\\1[1-9][0-9]{3}$`),
+    date: (text) => iso(...text.split(/[-./]/).reverse()),
+    shown: "the day first",
+  },
+  {
+    pattern: new RegExp(`^${DATE[1]}([-/])${DATE[0]}\\1[1-9][0-9]{3}$`),
+    date: (text) => iso(...((parts) => [parts[2], parts[0], parts[1]])(text.split(/[-/]/))),
+    shown: "the month first",
+  },
+];
+const NUMBER_TEXT =
+  /^\s*[-+]?[$€£]?\s*(\p{Nd}{1,3}([,.' ]\p{Nd}{3})+|\p{Nd}+)?([.,]?\p{Nd}*)([eE][-+]?\p{Nd}+)?\s*[%+]?\s*$/u;
+const DATE_TEXT = new RegExp(
+  "^(\\p{Nd}{1,4}([-/.])\\p{Nd}{1,2}\\2\\p{Nd}{1,4}([ T][^\\n]*)?|\\p{Nd}{1,2}\\.? [A-Za-z]{3,9}\\.? \\p{Nd}{2,4}" +
+    "|[A-Za-z]{3,9}\\.? \\p{Nd}{1,2},? \\p{Nd}{4}|\\p{Nd}{1,2}:\\p{Nd}{2}(:\\p{Nd}{2})?[^\\n]*)$",
+  "u",
+);
 const SPACE = /[^\S\ufeff]|[\x1c-\x1f\x85]/; // white space as Python has it
 const DAY = /^(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)(?:[T ](?<rest>.+))?$/s;
 const HOURS =
@@ -54,7 +93,8 @@ const KNOWN = new WeakMap();
  * @returns {{gaps: number, family: string, different: number, constant: boolean, canonical: boolean, code: boolean,
  *     spaced: boolean, cells: (number | string | null)[]}} missing cells; "nothing", "truth", "integer", "number",
  *     "date" or "text"; different texts, missing ones as one; whether all are whole numbers as they are written, or
- *     digits that are no number; whether a text has white space; cells as what they write, null where missing
+ *     digits that are no number; whether a text has white space; cells as what they write, null where missing; how
+ *     numbers and dates are written (shown), or what is to be asked of them (question), where one of both is to be said
  */
 export function held(column) {
   if (!KNOWN.has(column)) KNOWN.set(column, summarised(column.values));
@@ -80,7 +120,34 @@ function summarised(values) {
     return as(numbers.every(Number.isInteger) ? "integer" : "number", number, more);
   }
   if (texts.every(time)) return as("date", itself);
-  return as("text", itself, { spaced: texts.some((v) => SPACE.test(v)) });
+  const ways = WAYS.filter(({ pattern, date }) => every(pattern) && !(date && texts.some((v) => !time(date(v))))),
+    spaced = texts.some((v) => SPACE.test(v));
+  const [{ plain, date, divisor = 1, shown }] = ways.length === 1 ? ways : [{}];
+  if (date) return as("date", date, { shown });
+  if (plain) return as("number", (v) => Number(plain(v)) / divisor, { shown });
+  return as("text", itself, { spaced, ...doubt(values, texts, ways) });
+}
+
+/** What is to be asked of texts most of which look like numbers or dates, and that are not read. */
+function doubt(values, texts, ways) {
+  if (texts.length + values.some(isMissing) === 1) return {};
+  const like = (v) => /\p{Nd}/u.test(v) && (NUMBER_TEXT.test(v) || DATE_TEXT.test(v)),
+    counted = texts.length + values.some(isMissing) > MANY ? values.filter((v) => !isMissing(v)) : texts;
+  if (2 * counted.filter(like).length <= counted.length) return {};
+  const odd = texts.filter((v) => !like(v)).sort(byCodePoints)[0];
+  if (odd !== undefined) return { question: `holds numbers or dates, but also "${odd}"` };
+  const unread = texts.filter((v) => !NUMBER.test(v)).sort(byCodePoints)[0],
+    shown = ways.map((way) => way.shown).join(", ");
+  return {
+    question: `holds numbers or dates as text, such as "${unread}"${shown && `, that can be read in more than one way (${shown})`}`,
+  };
+}
+
+/** Strings by code points, as Python sorts them. */
+export function byCodePoints(a, b) {
+  const [p, q] = [a, b].map((s) => [...s].map((c) => c.codePointAt(0)));
+  const k = p.findIndex((c, j) => c !== q[j]);
+  return k < 0 ? p.length - q.length : p[k] - (q[k] ?? -1);
 }
 
 export const isNumeric = (column) => ["integer", "number"].includes(held(column).family);
@@ -102,7 +169,7 @@ export function areAlike(one, other) {
 
 /** Dates without a gap as days since the first one. */
 export function days(column) {
-  const times = column.values.map(time),
+  const times = held(column).cells.map(time),
     second = times.some(([, , fine]) => fine) ? 1e9 : 1e6; // pandas counts in microseconds where they do
   const since = (one, other) => (one[0] - other[0]) * 86400 * second + (one[1] - other[1]) / (1e9 / second);
   const first = times.reduce((least, one) => (since(one, least) < 0 ? one : least));
@@ -111,8 +178,9 @@ export function days(column) {
 
 /** "number", "category" or "date" of what may be a covariate; else why it may not. */
 export function kind(column) {
-  const { family, constant, different } = held(column),
+  const { family, constant, different, question } = held(column),
     n = column.values.length;
+  if (question) return question;
   if (constant) return "constant";
   if (family === "truth") return "category";
   if (isNumeric(column)) return "number";

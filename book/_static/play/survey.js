@@ -5,7 +5,7 @@ import { BadTable, decoded, read, write } from "./csv.js";
 import { counterparts, coverage, distribution, sample, typicalDistance } from "./measures.js";
 import { Generator } from "./pcg64.js";
 import { CRITERIA, Pool, inSlices, plan } from "./planner.js";
-import { OPEN, ROLES, ask, encode, guess, planned } from "./table.js";
+import { OPEN, ROLES, ask, encode, farTold, guess, planned } from "./table.js";
 
 const ARMS = [
   { name: "control", colour: "#D55E00" },
@@ -152,6 +152,7 @@ function show() {
   const [control, treated] = arms(made.asked);
   at("answer").textContent =
     `${CRITERIA[name]} asks ${said(made.asked.length)} people in ${said(made.batches.length)} rounds: ${said(treated)} treated and ${said(control)} controls.`;
+  at("far").textContent = farTold(columns, table).join(" ");
   const known = table.labelled.length ? "known or asked" : "asked";
   at("charts").innerHTML =
     shares(

@@ -1,18 +1,13 @@
 /** From columns to covariates: roles guessed, checked, and encoded as `macal.Planner` does. */
 
-import { MANY, areAlike, days, held, isMissing, isNumber, isNumeric, kind, losesDigits } from "./columns.js";
+import { MANY, areAlike, byCodePoints, days, held, isMissing, isNumber, isNumeric, kind, losesDigits } from "./columns.js";
 import { BadTable } from "./csv.js";
 
-const NAMED = /^(([^\n]*[_ .-])?(id|uuid|person|unit|name|key|index|row)|unnamed: 0)$/i;
+const NAMED = /^(([^\n]*[_ .-])?(id|uuid|person|unit|name|key|index|row)|[^\n]*(?<!pa)id|unnamed: 0)$/i;
 const TREATMENT = /treat|^t$|^w$|^arm$|free|expos|interven/i;
 const OUTCOME = /^(y|outcome|answer|response)$/i;
-const NUMBER_TEXT =
-  /^\s*[-+]?[$€£]?\s*(\p{Nd}{1,3}([,.' ]\p{Nd}{3})+|\p{Nd}+)?([.,]?\p{Nd}*)([eE][-+]?\p{Nd}+)?\s*[%+]?\s*$/u;
-const DATE_TEXT = new RegExp(
-  "^(\\p{Nd}{1,4}([-/.])\\p{Nd}{1,2}\\2\\p{Nd}{1,4}([ T][^\\n]*)?|\\p{Nd}{1,2}\\.? [A-Za-z]{3,9}\\.? \\p{Nd}{2,4}" +
-    "|[A-Za-z]{3,9}\\.? \\p{Nd}{1,2},? \\p{Nd}{4}|\\p{Nd}{1,2}:\\p{Nd}{2}(:\\p{Nd}{2})?[^\\n]*)$",
-  "u",
-);
+const REACH = 5, // median distances from the median within which numbers count as they are
+  GAP = 1.5; // times the range of the others, across which a value lies far from them
 export const ROLES = ["covariate", "treatment", "identifier", "outcome", "left out"];
 export const OPEN = "identifier?"; // of two columns that both may be: the reader says which
 const PLAN = ["round", "cost", "response", "reserve"]; // its columns
@@ -28,10 +23,11 @@ function arms(column) {
 
 /** Whether a column may name people: no value is there twice, and its name or its content says so. */
 function mayName(column) {
-  const { gaps, different, family, canonical, code, spaced } = held(column),
+  const { gaps, different, family, canonical, code, spaced, question, shown } = held(column),
     n = column.values.length;
   if (gaps || different < n || n < 2) return false;
   const called = NAMED.test(column.name);
+  if (shown || question) return called; // numbers or dates, however they are written
   if (isNumeric(column)) return code || (called && (family === "integer" || !canonical));
   return family === "text" && (called || !spaced);
 }
@@ -74,7 +70,9 @@ export function guess(columns, told = []) {
   const rest = kinds(columns.filter((_, k) => !roles[k] || roles[k] === "covariate"));
   return columns.map((c, k) => {
     const what = rest.get(c) ?? kind(c);
-    return { role: roles[k] ?? (isUsed(what) ? "covariate" : "left out"), what };
+    const { shown, question } = held(c);
+    const role = roles[k] ?? (isUsed(what) || question ? "covariate" : "left out"); // what is asked is not left out
+    return { role, what: isUsed(what) && shown ? `${what} (${shown})` : what };
   });
 }
 
@@ -114,10 +112,47 @@ function exponent(value) {
 /** A number times a power of two; in two steps where that power is no number itself. */
 const shifted = (value, power) => (power > 1000 ? value * 2 ** 1000 * 2 ** (power - 1000) : value * 2 ** power);
 
-/** What is left of the mean, over the standard deviation. */
-function standardised(values) {
+const middleOf = (values) => {
+  const ordered = Float64Array.from(values).sort(),
+    k = ordered.length >> 1;
+  return ordered.length % 2 ? ordered[k] : (ordered[k - 1] + ordered[k]) / 2;
+};
+
+/** Least and largest of the numbers that lie within so many median distances from the median. */
+function limits(values) {
+  const middle = middleOf(values),
+    distances = values.map((v) => Math.abs(v - middle)),
+    other = distances.filter((v) => v > 0);
+  const reach = other.length ? REACH * middleOf(other) : Infinity,
+    inside = values.filter((_, k) => distances[k] <= reach);
+  return [inside.reduce((a, b) => Math.min(a, b)), inside.reduce((a, b) => Math.max(a, b))];
+}
+
+/** Places of the numbers that lie beyond the limits, and far from all others. */
+function farOff(given) {
+  const values = shrunk(given),
+    [low, high] = limits(values);
+  if (low === high) return [];
+  const beyond = (numbers, from, to) => {
+    const ordered = [to, ...new Set(numbers.filter((v) => v > to).sort())];
+    return ordered.find((v, k) => k && v - ordered[k - 1] > GAP * (ordered[k - 1] - from)) ?? Infinity;
+  };
+  const negated = values.map((v) => -v),
+    [above, below] = [beyond(values, low, high), beyond(negated, -high, -low)];
+  return [...values.keys()].filter((k) => values[k] >= above || negated[k] >= below);
+}
+
+/** Numbers times a power of two that leaves them below 1. */
+function shrunk(values) {
   const largest = exponent(values.reduce((most, v) => Math.max(most, Math.abs(v)), 0));
-  const scaled = values.map((v) => shifted(v, -largest)); // so that no square over- or underflows
+  return values.map((v) => shifted(v, -largest)); // so that no square over- or underflows
+}
+
+/** What is left of the mean, over the standard deviation, of numbers that are brought within their limits. */
+function standardised(values) {
+  const wide = shrunk(values),
+    [low, high] = limits(wide);
+  const scaled = shrunk(wide.map((v) => Math.min(Math.max(v, low), high)));
   const ordered = scaled.toSorted(); // so that sums do not depend on the order of the rows
   const mean = total(ordered) / values.length;
   const centred = ordered.map((v) => v - mean);
@@ -126,31 +161,12 @@ function standardised(values) {
   return scaled.map((v) => (v - mean) / spread);
 }
 
-/** Strings by code points, as Python sorts them. */
-function byCodePoints(a, b) {
-  const [p, q] = [a, b].map((s) => [...s].map((c) => c.codePointAt(0)));
-  const k = p.findIndex((c, j) => c !== q[j]);
-  return k < 0 ? p.length - q.length : p[k] - (q[k] ?? -1);
-}
-
-/** Refuse categories most of which write numbers or dates in a way that is not read. */
-function checkText(name, known) {
-  for (const [pattern, what] of [
-    [NUMBER_TEXT, "numbers"],
-    [DATE_TEXT, "dates"],
-  ]) {
-    const like = known.filter((v) => /\p{Nd}/u.test(v) && pattern.test(v));
-    if (2 * like.length > known.length)
-      throw new BadTable(
-        `"${name}" holds ${what} as text, such as "${like[0]}"; write them as 1234.5 or 2024-12-31, or leave the column out.`,
-      );
-  }
-}
-
 /** A covariate as columns of numbers: one of a number or a date, 0/1 columns of a category. */
 function covariate(column, what) {
   const { name, values } = column,
-    { gaps, family, different, cells } = held(column);
+    { gaps, family, different, cells, question } = held(column);
+  if (question)
+    throw new BadTable(`"${name}" ${question}; write them as 1234.5 or 2024-12-31, or leave the column out.`);
   if (what.startsWith("free text"))
     throw new BadTable(
       `"${name}" holds text, such as "${values.find((v) => !isMissing(v) && !isNumber(v))}", with ${different} different values; make it a number, group it into fewer categories (at most a fifth of the rows, and at most ${MANY}), or leave the column out.`,
@@ -162,7 +178,6 @@ function covariate(column, what) {
     );
   if (what === "category") {
     const known = [...new Set(cells)].sort(family === "truth" ? undefined : byCodePoints);
-    if (family !== "truth") checkText(name, known);
     const shown = known.length === 2 ? known.slice(1) : known; // of two values, one says all
     return shown.map((value) => ({ name: `${name} = ${value}`, values: cells.map((v) => Number(v === value)) }));
   }
@@ -175,7 +190,7 @@ function covariate(column, what) {
     throw new BadTable(
       `"${name}" holds whole numbers beyond 9007199254740992, which lose digits; if they are identifiers, leave the column out.`,
     );
-  return [{ name, values: standardised(numbers), plain: true }];
+  return [{ name, values: standardised(numbers), plain: true, far: what === "number" ? farOff(numbers) : [] }];
 }
 
 function treatment(columns, roles) {
@@ -241,8 +256,9 @@ function known(columns, roles) {
  * @param {{name: string, values: string[]}[]} columns
  * @param {string[]} roles one of ROLES for each
  * @returns {{x: Float64Array, t: Uint8Array, arm: string, ids: string[], idName: string, labelled: number[],
- *     names: string[]}} covariates (n rows of d, one after the other), arms, what the treatment is called, people's
- *     names and what these are called, those whose outcome is known, names of the d
+ *     names: string[], far: Object<string, number[]>}} covariates (n rows of d, one after the other), arms, what the
+ *     treatment is called, people's names and what these are called, those whose outcome is known, names of the d, and
+ *     by column the people whose value lies far from everybody else's
  * @throws {BadTable} a role given twice or not at all, a missing value, free text, an arm that is empty
  */
 export function encode(columns, roles) {
@@ -261,7 +277,21 @@ export function encode(columns, roles) {
     (_, k) => encoded[k % encoded.length].values[Math.floor(k / encoded.length)],
   );
   const [{ name: arm }] = only(columns, roles, "treatment");
-  return { x, t, arm, ...people, labelled, names: encoded.map((c) => c.name) };
+  const far = Object.fromEntries(parts.filter((c) => c.far?.length).map(({ name, far: units }) => [name, units]));
+  return { x, t, arm, ...people, labelled, names: encoded.map((c) => c.name), far };
+}
+
+/** What is to be said of values that lie far off, sentence by sentence. */
+export function farTold(columns, { ids, idName, far }) {
+  const list = (words) => [words.slice(0, -1).join(", "), words.at(-1)].filter((w) => w).join(" and ");
+  return Object.entries(far).map(([name, units]) => {
+    const { values } = columns.find((c) => c.name === name),
+      all = [...new Set(units.map((k) => values[k]))],
+      whom = units.slice(0, 3).map((k) => ids[k]);
+    const told = list(all.length > 3 ? [...all.slice(0, 3), "more"] : all),
+      people = list(units.length > 3 ? [...whom, `${units.length - 3} others`] : whom);
+    return `"${name}": ${told} of ${idName} ${people} ${all.length > 1 ? "lie" : "lies"} far from everybody else, and counts as less in distances. If that is a mistake, or stands for a missing value, mend the file.`;
+  });
 }
 
 /** Rows of plan.csv, the file that `macal plan` writes: name, round, treatment, cost. */

@@ -32,7 +32,7 @@ def start(command: Callable[[], int | None]) -> NoReturn:
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:
     bar = b"\n" if os.isatty(2) else b""  # the line of a progress bar is still open
-    os.write(2, bar + b"ended by a signal; nothing is half written, and what was recorded before is kept\n")
+    os.write(2, bar + b"ended by a signal; nothing is half written, and what was written before is kept\n")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # nothing that breaks off adds a traceback
     # threads may still train, and an exit waits for them
     killer = threading.Timer(GRACE, os._exit, [128 + number])

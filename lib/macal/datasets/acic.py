@@ -16,7 +16,7 @@ import pandas as pd
 from macal.datasets import files
 from macal.datasets.splits import split
 from macal.problem import Problem, Split
-from macal.tables.encoding import encoded, numbers
+from macal.tables.encoding import encoded, numbers, standardised
 
 START, BATCH, QUERIES = 20, 20, 25  # ours
 RESPONSES = 10
@@ -85,7 +85,7 @@ def load(seed: int, protocol: str) -> Problem:
     rest, test = split(np.arange(len(units)), 0.25, seed)
     pool, valid = split(rest, 0.25, seed)
     columns = {name: numbers(units[name], name) for name in units if name.startswith("x_")}
-    x = encoded(columns, pool).astype(np.float32)
+    x = encoded(columns, pool, standardised).astype(np.float32)
     t, y0, y1, mu0, mu1 = (units[name].to_numpy() for name in ("z", "y0", "y1", "mu0", "mu1"))
     splits = [Split(x, t, np.where(t == 1, y1, y0), mu0, mu1)[rows] for rows in (pool, test, valid)]
     start = np.random.default_rng(seed).choice(pool.size, START, replace=False)

@@ -117,10 +117,11 @@ def from_table(
 ) -> Problem:
     """Make a problem of a table: numbers standardised, categories as 0/1 columns; units keep their names.
 
-    Means and s.d.s are those of the pool; a number that does not vary there is only centred. A category with two values
-    becomes one column, any other one column per value. Where some outcomes are missing, they have not been bought yet,
-    and the units whose outcome is known are the start. Where all are known, none is to be bought: the campaign is a
-    rehearsal, and its start is drawn as if nothing were known.
+    Numbers are winsorised before (:func:`macal.tables.encoding.limits`), so that no single value decides the scale of
+    its column. Limits, means and s.d.s are those of the pool; a number that does not vary there is only centred. A
+    category with two values becomes one column, any other one column per value. Where some outcomes are missing, they
+    have not been bought yet, and the units whose outcome is known are the start. Where all are known, none is to be
+    bought: the campaign is a rehearsal, and its start is drawn as if nothing were known.
 
     Args:
         table: a DataFrame, one row per unit; its index names the units, once each. An index that only counts them is

@@ -15,15 +15,15 @@ from macal.planner.estimates import Findings
 from macal.planner.people import CLUSTER_RULES, Columns
 from macal.planner.planner import MEMORY, Planner
 from macal.planner.policy import ADAPTIVE, DRAWS, PAY, Policy
-from macal.planner.report import document, drawings, overlap
+from macal.planner.report import document, doubts, drawings
 from macal.registry import UnknownName
 from macal.storage import atomic
 from macal.tables import frames
-from macal.tables.roles import Said, read_as
+from macal.tables.roles import KINDS, Said, read_as
 from macal.tables.sample import Sample
 from macal.tables.summary import summarised, typed
 
-_KIND = "COLUMN=number, category, date or ignore"
+_KIND = f"COLUMN={', '.join(KINDS)}; repeatable"
 PLAN = "plan whom to ask under a budget: from a table to a table"
 
 
@@ -194,16 +194,18 @@ def _people(options: argparse.Namespace, planner: Planner) -> pd.DataFrame | Sam
     """Read a table whole, or draw a sample of one that is larger than memory, or that is to be passed over."""
     how = {name: getattr(options, name) for name in ("memory", "scheduler", "workers")}
     how = {name: value for name, value in how.items() if value is not None}
-    large = options.sample != "all" and _COPIES * frames.opened(options.table).size > MEMORY
-    if how or large:
-        return planner.sample(options.table, **how)
-    return frames.read(options.table)
+    source = frames.opened(options.table)
+    print(source.told, end="\n\n" * bool(source.told))
+    large = options.sample != "all" and _COPIES * source.size > MEMORY
+    return planner.sample(options.table, **how) if how or large else frames.read(options.table)
 
 
 def roles(options: argparse.Namespace) -> None:
     """Print what the columns of a table are taken for."""
     said = Said(identifier=options.identifier, kinds=dict(options.kinds or ()))
     named = {"identifier": options.identifier} if options.identifier else {}
+    source = frames.opened(options.table)
+    print(source.told, end="\n\n" * bool(source.told))
     print(read_as(frames.read(options.table), said)[1].shown(named).to_string())
 
 
@@ -236,7 +238,7 @@ def observe(options: argparse.Namespace) -> None:
     planner = _loaded(options)
     name = planner.people.table.index.name
     answers = frames.read(options.answers)
-    answers = pd.DataFrame({c: typed(answers[c], summarised(answers[c]), c == name) for c in answers})
+    answers = pd.DataFrame({c: typed(answers[c], summarised(answers[c]).read(), c == name) for c in answers})
     if name not in answers:
         raise ValueError(f"{options.answers} has no column {name!r}, which names the units in the table")
     outcome = _outcome(options, planner, list(answers))
@@ -332,8 +334,8 @@ def _tell(found: Findings, which: str) -> None:
 
 
 def _warn(planner: Planner) -> None:
-    """Say on the standard error where overlap is poor."""
-    for warned in overlap.warnings(planner.people):
+    """Say on the standard error where values lie far off, or overlap is poor."""
+    for warned in doubts.warnings(planner.people):
         print(f"warning: {warned}", file=sys.stderr)
 
 

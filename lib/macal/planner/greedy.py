@@ -57,7 +57,7 @@ class Rounds:
     @property
     def room(self) -> int:
         """Labels that fit into the present round, or into the next one where it is full; 2 where any number does."""
-        return 2 if self.size is None else self.size - len(self.batches[-1]) or self.size
+        return 2 if self.size is None else max(self.size - len(self.batches[-1]), 0) or self.size
 
     def add(self, units: Indices, chosen: bool = True) -> None:
         """Put what was bought at once into the present round, or into a new one."""

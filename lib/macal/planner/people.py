@@ -38,7 +38,7 @@ class Columns:
         cluster: household, clinic or the like, None where there are none.
         exclude: true, or 1, for whom may not be asked.
         include: true, or 1, for whom must be asked.
-        kinds: column -> "number", "category", "date" or "ignore", where the guess is to be overruled.
+        kinds: column -> one of :data:`macal.tables.roles.KINDS`, where the guess is to be overruled.
         reference: value of the treatment that the others are compared with.
 
     Raises:

@@ -42,7 +42,7 @@ class Planner:
         cluster: column of households, clinics or the like, None where there are none.
         exclude: column, true, or 1, for whom may not be asked.
         include: column, true, or 1, for whom must be asked.
-        kinds: column -> "number", "category", "date" or "ignore", where the guess is to be overruled.
+        kinds: column -> one of :data:`macal.tables.roles.KINDS`, where the guess is to be overruled.
         reference: value of the treatment that the others are compared with.
         criterion: a name of :func:`macal.names`; one that needs no model. The default learns: once the answers say
             more than the settings that no answer moves, later rounds go by a process that is fitted to them.

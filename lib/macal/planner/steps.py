@@ -119,6 +119,8 @@ def replanned(
         still = [] if old is None else old["reserve"].dropna()
         gone = np.concatenate([known, refused, people.places(still, "the plan")])
         new["reserve"] = _reserves(campaign, new.index, gone)
+        if old is not None:  # whoever is planned now stands in for nobody
+            old = old.assign(reserve=old["reserve"].where(~old["reserve"].isin(list(new.index)), None))
     if taught is not None and campaign.plan is not None:
         before = campaign.plan.index[campaign.plan["round"] > campaign.asked]
         taught = replace(taught, planned=len(before), kept=len(before.intersection(new.index)))

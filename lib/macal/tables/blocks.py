@@ -45,6 +45,11 @@ class PartedTable(ABC):
     columns: tuple[str, ...]
 
     @property
+    def told(self) -> str:
+        """How it is read, where that had to be found out; else empty."""
+        return ""
+
+    @property
     @abstractmethod
     def rows(self) -> int | None:
         """How many; None where only reading it all would tell."""

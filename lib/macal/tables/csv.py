@@ -1,8 +1,12 @@
 """CSV files: every cell is read as text, then columns become what all their cells are.
 
 So an identifier keeps what is written, ``00041``, ``1E5`` or 23 digits, and a file is read alike at once and in parts.
+The line of names tells what separates the fields. A mark at the beginning tells the encoding, or all bytes do: what is
+not UTF-8 is taken for Windows-1252, which has Latin-1's letters, and the command says so.
 """
 
+import codecs
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +20,11 @@ from macal.compat import override
 from macal.tables.blocks import PartedTable
 
 ROWS = 2**17  # of a part
+_BLOCK = 2**24  # bytes that are looked at together
+_HEAD = 2**20  # characters in which a line of names ends
+_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_ENCODINGS = {"utf-16": "UTF-16", "cp1252": "Windows-1252"}  # to be spoken of
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _GROWTH = 8  # of a file's bytes, as text in memory
 
 
@@ -40,9 +49,51 @@ def _strict() -> Iterator[None]:
         yield
 
 
+def encoding_of(path: Path) -> str:
+    """The encoding of a file of text.
+
+    Raises:
+        OSError: there is no such file.
+        ValueError: it is neither UTF-8 nor UTF-16 nor Windows-1252.
+    """
+    with path.open("rb") as file:
+        start = file.read(4)
+        for mark, name in _MARKS.items():
+            if start.startswith(mark):
+                return name
+        for encoding in ("utf-8", "cp1252"):
+            file.seek(0)
+            decoder = codecs.getincrementaldecoder(encoding)()
+            try:
+                while block := file.read(_BLOCK):
+                    decoder.decode(block)
+                decoder.decode(b"", final=True)
+            except UnicodeDecodeError:
+                continue
+            return encoding
+    raise ValueError(f"{path} cannot be read as CSV: it is no text in UTF-8, UTF-16 or Windows-1252; save it as UTF-8")
+
+
+def separator_of(path: Path, encoding: str) -> str:
+    """What separates the fields of a file: of comma, semicolon and tab what the line of names has most often."""
+    with path.open(encoding=encoding, newline="") as file:
+        text = re.sub(r"^\ufeff?(?:[ \t]*[\r\n])*", "", file.read(_HEAD))
+    found = re.match(r'(?:"[^"]*"|[^"\r\n])*', text)
+    head = re.sub(r'"[^"]*"', "", found[0] if found else "")
+    return max(_SEPARATORS, key=head.count)
+
+
 @dataclass(frozen=True)
 class CsvTable(PartedTable):
-    """A table in a CSV file."""
+    """A table in a CSV file.
+
+    Attributes:
+        encoding: of the file, as Python calls it.
+        separator: between the fields.
+    """
+
+    encoding: str = "utf-8"
+    separator: str = ","
 
     @classmethod
     def of(cls, path: Path) -> "CsvTable":
@@ -52,7 +103,17 @@ class CsvTable(PartedTable):
             OSError: there is no such file.
             ValueError: it is no table.
         """
-        return cls(str(path), tuple(read_text(path, nrows=0).columns))
+        encoding = encoding_of(path)
+        separator = separator_of(path, encoding)
+        names = read_text(path, nrows=0, encoding=encoding, sep=separator).columns
+        return cls(str(path), tuple(names), encoding, separator)
+
+    @property
+    def told(self) -> str:
+        """How the file is read, where that had to be found out."""
+        how = [f"text in {_ENCODINGS[self.encoding]}"] if self.encoding in _ENCODINGS else []
+        how += [f"fields separated by {_SEPARATORS[self.separator]}"] if self.separator != "," else []
+        return f"{self.path} is read as {', '.join(how)}" if how else ""
 
     @property
     def rows(self) -> None:
@@ -71,7 +132,8 @@ class CsvTable(PartedTable):
     @override
     def parts(self, columns: Sequence[str]) -> Iterator[tuple[int, pd.DataFrame]]:
         start, wanted = 0, list(columns)
-        with read_text(Path(self.path), chunksize=ROWS) as chunks:
+        how = {"encoding": self.encoding, "sep": self.separator}
+        with read_text(Path(self.path), chunksize=ROWS, **how) as chunks:
             while True:
                 try:
                     with _strict():

@@ -1,8 +1,16 @@
-"""Columns of a table as numbers: what is a number, what is a category, and what only looks like one."""
+"""Columns of a table as numbers: what is a number, what is a category, and what only looks like one.
+
+Numbers of a table of one's own are winsorised before they are standardised: a value that lies further from the median
+than 5 times the median distance of the values that differ from it counts as the last one that does not. Of normal
+numbers 7 in 10,000 do. So no value decides the scale of its column, nor does a code for a missing one, unless most
+people who differ from the median have it.
+
+Reference: P. J. Huber and E. M. Ronchetti, "Robust Statistics", 2nd ed., Wiley, 2009 (median absolute deviation).
+"""
 
 import datetime
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -15,6 +23,9 @@ from macal.arguments import as_array
 from macal.shapes import Outcomes, Rows
 
 MAX_CATEGORIES = 100
+REACH = 5.0  # median distances from the median within which numbers count as they are
+_GAP = 1.5  # times the range of the others, across which a value lies far from them
+Scaling = Callable[[Outcomes, Rows], Outcomes]
 _TIMES = (datetime.date, datetime.time, datetime.timedelta, pd.Period, np.datetime64, np.timedelta64)
 _NUMBER = re.compile(r"\s*[-+]?[$€£]?\s*(\d{1,3}([,.' ]\d{3})+|\d+)?([.,]?\d*)([eE][-+]?\d+)?\s*[%+]?\s*")
 _DATE = re.compile(
@@ -34,7 +45,10 @@ def check_complete(gaps: Mapping[str, int | str], rows: int) -> None:
         ValueError: which columns have some.
     """
     if told := ", ".join(f"{name} ({count})" for name, count in gaps.items() if count):
-        raise ValueError(f"missing or infinite values in {told} of {rows} rows; impute them or drop the rows first")
+        raise ValueError(
+            f"missing or infinite values in {told} of {rows} rows; impute them or drop the rows first, or leave those"
+            " columns out (--kind COLUMN=ignore on the command line)"
+        )
 
 
 def numbers(column: pd.Series, name: str) -> Outcomes | pd.Series:
@@ -82,6 +96,15 @@ def categories(column: pd.Series, name: str) -> list[Any]:
     return sorted(values)
 
 
+def is_like_number_or_date(text: str) -> bool:
+    """Whether a text looks like a number or a date, in whatever way.
+
+    >>> [is_like_number_or_date(text) for text in ("€ 2.500", "3 May 2020", "18-30")]
+    [True, True, False]
+    """
+    return any(c.isdigit() for c in text) and any(pattern.fullmatch(text) for pattern in (_NUMBER, _DATE))
+
+
 def _check_text(values: list[Any], name: str) -> None:
     """Refuse texts most of which are numbers or dates."""
     for pattern, what, remedy in (
@@ -105,26 +128,69 @@ def standardised(values: Outcomes, pool: Rows) -> Outcomes:
         values: finite numbers of any size, (n,).
         pool: rows whose mean and s.d. count.
     """
+    if (least := values[pool].min()) == values[pool].max():
+        return values - least
+    values = _shrunk(values)
     ordered = np.sort(values[pool])  # so that the sums' rounding does not depend on the order of the rows
-    if ordered[0] == ordered[-1]:
-        return values - ordered[0]
-    exponent = -np.frexp(np.abs(values).max())[1]  # by a power of two: no square over- or underflows
-    ordered = np.ldexp(ordered, exponent)
     mean = ordered.mean()
-    return (np.ldexp(values, exponent) - mean) / (ordered - mean).std()
+    return (values - mean) / (ordered - mean).std()
 
 
-def encoded(columns: dict[str, Outcomes | pd.Series], pool: Rows) -> np.ndarray:
-    """Encode the columns of a table, (n, d): first numbers, standardised, then categories as 0/1 columns.
+def limits(values: Outcomes) -> tuple[float, float]:
+    """Least and largest of the numbers that lie within so many median distances from the median.
+
+    The median distance is that of the numbers that differ from the median, so that it is not 0.
+
+    >>> limits(np.array([11.0, 12, 14, 17, 22, 1000]))
+    (11.0, 22.0)
+    """
+    distances = np.abs(values - np.median(values))
+    reach = REACH * np.median(distances[distances > 0]) if distances.any() else np.inf
+    inside = values[distances <= reach]
+    return float(inside.min()), float(inside.max())
+
+
+def winsorised(values: Outcomes, pool: Rows) -> Outcomes:
+    """Winsorise by the pool's :func:`limits`, then standardise, (n,); see :func:`standardised`."""
+    scaled = _shrunk(values)
+    return standardised(np.clip(scaled, *limits(scaled[pool])), pool)
+
+
+def _shrunk(values: Outcomes) -> Outcomes:
+    """Numbers times a power of two that leaves them below 1, (n,): no sum of two and no square overflows."""
+    return np.ldexp(values, -np.frexp(np.abs(values).max())[1])
+
+
+def far_off(values: Outcomes) -> np.ndarray:
+    """Which numbers lie beyond the limits, and far from all that do not, or from those between, (n,).
+
+    >>> far_off(np.array([11.0, 12, 14, 17, 22, 1000])).tolist()
+    [False, False, False, False, False, True]
+    """
+    values = _shrunk(values)
+    low, high = limits(values)
+    return _beyond(values, low, high) | _beyond(-values, -high, -low)
+
+
+def _beyond(values: Outcomes, first: float, last: float) -> np.ndarray:
+    """Which numbers follow the first gap after ``last`` that is wide against the range since ``first``, (n,)."""
+    ordered = np.append(last, np.unique(values[values > last]))
+    wide = np.flatnonzero(np.diff(ordered) > _GAP * (ordered[:-1] - first))
+    return values >= ordered[wide[0] + 1] if len(wide) and last > first else np.zeros(len(values), bool)
+
+
+def encoded(columns: dict[str, Outcomes | pd.Series], pool: Rows, scaled: Scaling = winsorised) -> np.ndarray:
+    """Encode the columns of a table, (n, d): first numbers, scaled, then categories as 0/1 columns.
 
     Args:
         columns: what a column is called in an error -> what :func:`numbers` makes of it.
-        pool: rows whose means and s.d.s count.
+        pool: rows whose scales count.
+        scaled: numbers of any size, (n,), and the pool -> numbers of mean 0 and s.d. 1 there, (n,).
     """
     plain, dummies = [], []
     for name, column in columns.items():
         if isinstance(column, np.ndarray):
-            plain.append(standardised(column, pool)[:, None])
+            plain.append(scaled(column, pool)[:, None])
             continue
         known = categories(column, name)  # of the whole table: the pool may lack a rare one
         codes = pd.Categorical(column.astype(object), categories=known).codes

@@ -5,7 +5,7 @@ The guess goes by summaries of the columns, which add up to the same however a t
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,11 @@ from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 from macal.registry import UnknownName
 from macal.tables.encoding import MAX_CATEGORIES
 from macal.tables.summary import NUMBERS, Summary, alike, summarised, typed
+from macal.tables.writing import WAYS
 
-KINDS = ("number", "category", "date", "ignore")  # what a caller may say of a column
+KINDS = ("number", "category", "date", "ignore", *WAYS)  # what a caller may say of a column
 USED = ("number", "category", "date")
-NAMED = re.compile(r"(.*[_ .-])?(id|uuid|person|unit|name|key|index|row)|unnamed: 0", re.IGNORECASE)
+NAMED = re.compile(r"(.*[_ .-])?(id|uuid|person|unit|name|key|index|row)|.*(?<!pa)id|unnamed: 0", re.IGNORECASE)
 _FEW = 20  # values of a text that are categories however few the rows
 
 
@@ -30,11 +31,13 @@ class Roles:
         identifier: column that names the units; None where rows are numbered.
         kinds: "number", "category" or "date" of each covariate.
         left_out: why each other column is not used.
+        written: how the texts of some covariates are read, such as "decimal commas".
     """
 
     identifier: str | None
     kinds: Mapping[str, str]
     left_out: Mapping[str, str]
+    written: Mapping[str, str] = field(default_factory=dict)
 
     def shown(self, named: Mapping[str, str]) -> pd.DataFrame:
         """One row per column: its role, and what is to be said of it.
@@ -44,7 +47,8 @@ class Roles:
         """
         given = {column: (role, "as you say") for role, column in named.items()}
         given |= {} if self.identifier in (None, *given) else {self.identifier: ("identifier", "guessed")}
-        used = {column: ("covariate", kind) for column, kind in self.kinds.items()}
+        written = {column: f" ({how})" for column, how in self.written.items()}
+        used = {column: ("covariate", f"{kind}{written.get(column, '')}") for column, kind in self.kinds.items()}
         out = {column: ("left out", why) for column, why in self.left_out.items()}
         return pd.DataFrame((given | used | out), index=["role", "what"]).T.rename_axis("column")
 
@@ -57,7 +61,7 @@ class Said:
         named: columns that have another role than identifier or covariate.
         identifier: column that names the units.
         covariates: columns to compare units by; all that are fit for it by default.
-        kinds: column -> "number", "category", "date" or "ignore".
+        kinds: column -> "number", "category", "date", "ignore", or one of :data:`~macal.tables.writing.WAYS`.
     """
 
     named: frozenset[str] = frozenset()
@@ -83,22 +87,37 @@ class Said:
             if kind not in KINDS:
                 raise UnknownName("kind of column", kind, KINDS)
 
-    def may_name(self, columns: Mapping[str, Summary]) -> list[str]:
-        """Columns that may name the units as far as name and content of some rows say."""
+    def as_read(self, columns: Mapping[str, Summary], naming: Iterable[str]) -> dict[str, Summary]:
+        """Columns as their texts are read; names stay as they are written.
+
+        Raises:
+            ValueError: texts that cannot be read in the way that the caller says; of which column.
+        """
+        kinds, names, told = self.kinds or {}, set(naming), {}
+        for column, found in columns.items():
+            try:
+                told[column] = found if column in names else found.read(kinds.get(column))
+            except ValueError as error:
+                raise ValueError(f"column {column!r} is said to be {kinds[column]}, but {error}") from error
+        return told
+
+    def may_name(self, columns: Mapping[str, Summary], whole: bool = True) -> list[str]:
+        """Columns that may name the units as far as name and content of all rows say, or of some."""
         if self.identifier is not None:
             return [self.identifier]
         taken = self.named | set(self.kinds or {}) | set(self.covariates or ())
-        return [c for c, found in columns.items() if c not in taken and _may_name(found, str(c))]
+        return [c for c, found in columns.items() if c not in taken and _may_name(found, str(c), whole)]
 
 
-def _may_name(found: Summary, name: str) -> bool:
+def _may_name(found: Summary, name: str, whole: bool) -> bool:
     """Whether a column names the units by name or content, if no value is there twice."""
     if found.gaps or found.different < min(found.rows, MAX_CATEGORIES + 1):
         return False
     called = NAMED.fullmatch(name) is not None
     if found.family in NUMBERS:
         return found.rows > 1 and (found.code or (called and (found.family == "integer" or not found.canonical)))
-    return found.family == "text" and found.rows > 1 and (called or not found.spaced)
+    read = whole and (bool(found.question) or found.read() is not found)  # other rows may make it text after all
+    return found.family == "text" and found.rows > 1 and (called or not (found.spaced or read))
 
 
 def without_repetition(columns: Mapping[str, Summary], said: Said, table: pd.DataFrame) -> list[str]:
@@ -116,6 +135,7 @@ def read_as(table: pd.DataFrame, said: Said) -> tuple[pd.DataFrame, Roles]:
     said.check(table.columns)
     columns = {c: summarised(table[c]) for c in table}
     naming = without_repetition(columns, said, table)
+    columns = said.as_read(columns, naming)
     table = pd.DataFrame({c: typed(table[c], columns[c], c in naming) for c in table}, table.index)
     roles = roles_of(columns, alike(table), naming, said)
     return named_by(table, roles.identifier), roles
@@ -125,7 +145,7 @@ def roles_of(columns: Mapping[str, Summary], same: list[int], naming: list[str],
     """Guess what the columns are that nobody spoke of.
 
     Args:
-        columns: summary of each column.
+        columns: summary of each column, as it is read (:meth:`Said.as_read`).
         same: of each column the place of the first that holds the same.
         naming: columns that may name the units, none of whose values is there twice.
         said: what the caller says.
@@ -143,7 +163,13 @@ def roles_of(columns: Mapping[str, Summary], same: list[int], naming: list[str],
     identifier = naming[0] if naming else None
     others = [c for c in columns if c not in said.named and c != identifier]
     asked = others if said.covariates is None else list(said.covariates)
-    found = {c: kinds.get(c) or _kind(columns[c]) for c in asked}
+    found = {c: _said(kinds.get(c)) or _kind(columns[c]) for c in asked}
+    if doubts := [c for c in asked if c not in kinds and columns[c].question]:
+        column, ways = doubts[0], ", ".join(columns[doubts[0]].ways) or "category"
+        raise ValueError(
+            f"column {column!r} {columns[column].question}; mend the table, or say what it is, {ways} or ignore:"
+            f" --kind {column}=... on the command line, kinds={{{column!r}: ...}} in Python"
+        )
     places, first = list(columns), dict[tuple[int, str], str]()
     for column in [c for c, kind in found.items() if kind in USED]:
         original = first.setdefault((same[places.index(column)], columns[column].family), column)
@@ -156,7 +182,13 @@ def roles_of(columns: Mapping[str, Summary], same: list[int], naming: list[str],
         raise ValueError(
             f"column {column!r} cannot be a covariate: {why}; leave it out, or say what it is: {', '.join(USED)}"
         )
-    return Roles(identifier, {c: kind for c, kind in found.items() if kind in USED}, out)
+    used = {c: kind for c, kind in found.items() if kind in USED}
+    return Roles(identifier, used, out, {c: WAYS[way].shown for c in used if (way := columns[c].way)})
+
+
+def _said(kind: str | None) -> str | None:
+    """The kind that a caller gave to a column: of a way to write, a number or a date."""
+    return kind if kind not in WAYS else "date" if WAYS[kind].is_date else "number"
 
 
 def _kind(found: Summary) -> str:

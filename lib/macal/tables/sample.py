@@ -375,7 +375,7 @@ def sampled(table: PartedTable, said: Said, wanted: Wanted, executor: Executor, 
 def _naming(table: PartedTable, said: Said, columns: Sequence[str]) -> tuple[str, ...]:
     """Columns that may name the units, as far as the first part says."""
     _, part = next(table.parts(columns))
-    return tuple(said.may_name({c: summarised(part[c]) for c in part}))
+    return tuple(said.may_name({c: summarised(part[c]) for c in part}, whole=False))
 
 
 def _limit(rows: int | None, wanted: Wanted) -> int:
@@ -388,15 +388,16 @@ def _limit(rows: int | None, wanted: Wanted) -> int:
 def _sample(found: _Seen, naming: tuple[str, ...], identifier: str | None, said: Said, wanted: Wanted) -> Sample:
     if len(found.counts) > CELLS:
         raise ValueError(f"arms and quotas make {len(found.counts)} groups, more than {CELLS}; leave a quota out")
-    roles = roles_of(found.columns, found.same, list(naming), said)
+    columns = said.as_read(found.columns, naming)
+    roles = roles_of(columns, found.same, list(naming), said)
     rows = int(found.counts.sum())
     names = {c: f"covariate {c!r}" for c in roles.kinds} | {c: str(c) for c in wanted.by[:1]}
-    check_complete({name: _unusable(found.columns[c]) for c, name in names.items()}, rows)
+    check_complete({name: _unusable(columns[c]) for c, name in names.items()}, rows)
     kept = found.kept.iloc[np.lexsort((found.kept[_UNIT], found.kept[_HASH]))]
     mine, chances, cells = _selected(kept, found.counts, len(found.clusters) - len(found.whole), wanted)
     rivals = kept[_is_rival(kept, wanted)].sort_values([_RIVAL, _UNIT])
-    table, others = (_finished(part, found.columns, identifier) for part in (kept[mine], rivals))
-    return Sample(table, others, Phase(chances, cells, rows), roles, found.columns)
+    table, others = (_finished(part, columns, identifier) for part in (kept[mine], rivals))
+    return Sample(table, others, Phase(chances, cells, rows), roles, columns)
 
 
 def _unusable(found: Summary) -> int | str:

@@ -1,11 +1,12 @@
 """What a column holds, part by part: summaries that add up to the same whatever the parts are.
 
 Texts count as what they write: a column of texts all of which write numbers is one of numbers. So a table is the same
-in CSV, where all is text, and in a format that knows types.
+in CSV, where all is text, and in a format that knows types. Where texts write numbers or dates as people do, ``2,5`` or
+``31.12.1990``, and all of them can be read in one way only, they are read; in two ways, or not all, is a question.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
 
 from macal.hashing import CANONICAL
-from macal.tables.encoding import MAX_CATEGORIES
+from macal.tables.encoding import MAX_CATEGORIES, is_like_number_or_date
+from macal.tables.writing import WAYS, ways_of
 
 NUMBERS = {"integer", "number"}
 _SHOWN = 100  # values of a part that are looked at before all are
@@ -37,6 +39,11 @@ class Summary:
         spaced: whether a text has white space.
         canonical: whether all are whole numbers, and texts write them as Python does.
         code: whether all are texts of digits that are no number as it is written: ``00041``, or more than 18 digits.
+        ways: each of :data:`~macal.tables.writing.WAYS` in which all texts can be read -> least and largest number.
+        way: of these, the one in which the column is read; empty where texts are as Python writes them.
+        like: rows whose text looks like a number or a date.
+        unread: the first, in alphabetical order, of texts that do, and are none as Python writes them.
+        odd: the first of texts that do not.
     """
 
     rows: int
@@ -48,6 +55,11 @@ class Summary:
     spaced: bool = False
     canonical: bool = True
     code: bool = True
+    ways: Mapping[str, tuple[float, float]] = field(default_factory=lambda: dict.fromkeys(WAYS, (np.inf, -np.inf)))
+    way: str = ""
+    like: int = 0
+    unread: str | None = None
+    odd: str | None = None
 
     @property
     def different(self) -> int:
@@ -73,7 +85,47 @@ class Summary:
             self.spaced or other.spaced,
             self.canonical and other.canonical,
             self.code and other.code,
+            {w: _wider(self.ways[w], other.ways[w]) for w in self.ways if w in other.ways},
+            like=self.like + other.like,
+            unread=_first(self.unread, other.unread),
+            odd=_first(self.odd, other.odd),
         )
+
+    def read(self, kind: str | None = None) -> "Summary":
+        """The column as it is read: in the one way that its texts allow, or in the way that is said.
+
+        Args:
+            kind: what a caller says of the column.
+
+        Raises:
+            ValueError: not all its texts can be read in the way that is said.
+        """
+        if kind in WAYS and kind not in self.ways:
+            text = self.odd if self.odd is not None else self.unread
+            raise ValueError(f"not every text can be read so: {text!r}; mend it, or say something else of the column")
+        if self.family != "text" or kind in ("category", "ignore"):
+            return self
+        way = kind if kind in WAYS else next(iter(self.ways)) if len(self.ways) == 1 else ""
+        if not way:
+            return self
+        low, high = self.ways[way]
+        family = "time" if WAYS[way].is_date else "number"
+        return replace(self, family=family, low=low, high=high, way=way, canonical=False, code=False)
+
+    @property
+    def question(self) -> str:
+        """What is to be asked of texts most of which look like numbers or dates, and that are not read; else empty."""
+        given = self.rows - self.gaps
+        like = self.like
+        if self.different <= MAX_CATEGORIES:  # of what may be a category, values count, and not how many have them
+            texts = [value for value in self.values if isinstance(value, str)]
+            given, like = self.different - bool(self.gaps), sum(map(is_like_number_or_date, texts))
+        if self.family != "text" or self.is_constant or 2 * like <= given:
+            return ""
+        if self.odd is not None:
+            return f"holds numbers or dates, but also {self.odd!r}"
+        ways = f", that can be read in more than one way ({', '.join(self.ways)})" if self.ways else ""
+        return f"holds numbers or dates as text, such as {self.unread!r}{ways}"
 
 
 def _limited(values: Iterable[Any]) -> frozenset[Any]:
@@ -112,13 +164,28 @@ def _of_texts(given: pd.Series, rows: int, gaps: int, missing: list[None]) -> Su
     if not all(isinstance(text, str) for text in texts):
         return Summary(rows, gaps, "text", values=values, spaced=True, canonical=False, code=False)
     texts = pd.Series(texts, dtype="str")
-    found = _numbers(texts)
+    found, ways = _numbers(texts), ways_of(texts)
     if found is not None:
         canonical, code = (bool(texts.str.fullmatch(pattern).all()) for pattern in (CANONICAL, _CODE))
-        family = "integer" if _is_whole(found) else "number"
-        return Summary(rows, gaps, family, float(found.min()), float(found.max()), values, False, canonical, code)
-    spaced, family = bool(texts.str.contains(r"\s").any()), "date" if _is_date(texts) else "text"
-    return Summary(rows, gaps, family, values=values, spaced=spaced, canonical=False, code=False)
+        bounds, family = (float(found.min()), float(found.max())), "integer" if _is_whole(found) else "number"
+        return Summary(rows, gaps, family, *bounds, values, False, canonical, code, ways, like=rows - gaps)
+    spaced, is_date = bool(texts.str.contains(r"\s").any()), _is_date(texts)
+    about = {"values": values, "spaced": spaced, "canonical": False, "code": False, "ways": ways}
+    if is_date:
+        return Summary(rows, gaps, "date", **about, like=rows - gaps, unread=min(texts))
+    is_like = texts.map(is_like_number_or_date).to_numpy(bool)
+    is_plain = pd.to_numeric(texts, errors="coerce").notna().to_numpy()
+    unread, odd = (min(texts[mask], default=None) for mask in (is_like & ~is_plain, ~is_like))
+    like = int(given.isin(set(texts[is_like])).sum())
+    return Summary(rows, gaps, "text", **about, like=like, unread=unread, odd=odd)
+
+
+def _first(one: str | None, other: str | None) -> str | None:
+    return min((text for text in (one, other) if text is not None), default=None)
+
+
+def _wider(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    return min(one[0], other[0]), max(one[1], other[1])
 
 
 def _distinct(given: np.ndarray) -> list[Any]:
@@ -163,7 +230,7 @@ def typed(column: pd.Series, found: Summary, named: bool) -> pd.Series:
 
     Args:
         column: all or some of its cells.
-        found: summary of all.
+        found: summary of all, as it is read.
         named: whether it names the units: then it stays text where a number would not be written so.
     """
     if isinstance(column.dtype, pd.CategoricalDtype) or not pd.api.types.is_string_dtype(column.dtype):
@@ -172,6 +239,9 @@ def typed(column: pd.Series, found: Summary, named: bool) -> pd.Series:
         return column.astype(object).map(lambda value: _TRUTH[str(value)]).astype(bool)
     if found.family == "nothing":
         return column.astype(np.float64)
+    if found.way and not named:
+        given = column.dropna()
+        return WAYS[found.way].read(given.astype("str")).reindex(column.index) if len(given) else column
     if found.family not in NUMBERS or (named and not found.canonical):
         return column
     whole = found.canonical and not found.gaps

@@ -10,7 +10,7 @@ from macal.planner import record
 from macal.planner.campaign import CampaignState
 from macal.planner.estimates import Findings, estimated
 from macal.planner.people import People
-from macal.planner.report import drawings, overlap, page
+from macal.planner.report import doubts, drawings, overlap, page
 from macal.planner.report.page import number
 from macal.planner.report.protocol import money, protocol
 from macal.shapes import Indices
@@ -69,7 +69,7 @@ class Report:
             told.insert(0, f"{_sentence(self.campaign.overspent)}")
         if (self.people.response[self.places] < 1).any():
             told.append(f"About {self.rounds['answers'].sum():,.0f} of those asked are expected to answer.")
-        warned = [page.text(_sentence(words), "warning") for words in overlap.warnings(self.people)]
+        warned = [page.text(_sentence(words), "warning") for words in doubts.warnings(self.people)]
         return [page.text(" ".join(told), "answer"), *warned]
 
     def _headed(self, words: str, which: str) -> str:

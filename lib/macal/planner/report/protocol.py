@@ -25,7 +25,8 @@ def protocol(campaign: CampaignState) -> str:
     ]
     told = [
         f"{asked}, from {len(people.roles.kinds)} baseline covariates and the treatment {columns.treatment!r}.",
-        f"Numbers were standardised, categories coded as indicators; selection followed {entry.label} ({entry.source})"
+        "Numbers were winsorised and standardised, categories coded as indicators;"
+        f" selection followed {entry.label} ({entry.source})"
         + (f" with {', '.join(f'{k} = {v}' for k, v in policy.parameters.items())}" if policy.parameters else "")
         + f", as implemented in macal, {_how(campaign)}, in {plan['round'].nunique()} rounds"
         + f" of at most {' and '.join(filter(None, per_round))}." * any(per_round),

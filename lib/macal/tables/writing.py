@@ -1,0 +1,82 @@
+"""Ways in which people write numbers and dates, and spreadsheets with them: ``2,5``, ``1,000``, ``5%``, ``31.12.1990``.
+
+A way is a pattern that all texts of a column must match, and how they are read then. A text may match several:
+``1,000`` is a thousand, or one with three decimals, and ``1/2/2020`` a day of January or of February.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+_PLAIN = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+_DAY, _MONTH, _YEAR = "(?:0?[1-9]|[12][0-9]|3[01])", "(?:0?[1-9]|1[0-2])", "[1-9][0-9]{3}"
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to write numbers or dates.
+
+    Attributes:
+        pattern: of a text.
+        read: texts as numbers or times; ValueError where one is none, as 30 February.
+        shown: how a list of columns says it.
+        is_date: whether it is of dates.
+    """
+
+    pattern: str
+    read: Callable[[pd.Series], pd.Series]
+    shown: str
+    is_date: bool = False
+
+
+def _without(mark: str, decimal: str) -> Callable[[pd.Series], pd.Series]:
+    def read(texts: pd.Series) -> pd.Series:
+        return texts.str.replace(mark, "", regex=False).str.replace(decimal, ".", regex=False).astype(np.float64)
+
+    return read
+
+
+def _percent(texts: pd.Series) -> pd.Series:
+    return texts.str.rstrip("% ").str.replace(",", ".", regex=False).astype(np.float64) / 100
+
+
+def _dates(form: str) -> Callable[[pd.Series], pd.Series]:
+    def read(texts: pd.Series) -> pd.Series:
+        return pd.to_datetime(texts.str.replace("[./]", "-", regex=True), format=form)
+
+    return read
+
+
+WAYS = {
+    "decimal-comma": Way(
+        r"[-+]?(?:[1-9][0-9]{0,2}(?:\.[0-9]{3})+|[0-9]+)(?:,[0-9]+)?", _without(".", ","), "decimal commas"
+    ),
+    "thousands-comma": Way(
+        rf"[-+]?[1-9][0-9]{{0,2}}(?:,[0-9]{{3}})+(?:\.[0-9]*)?|{_PLAIN}", _without(",", "."), "thousands with commas"
+    ),
+    "percent": Way(r"[-+]?[0-9]+(?:\.[0-9]+|,[0-9]{1,2})? ?%", _percent, "per cent"),
+    "day-first": Way(rf"{_DAY}([-./]){_MONTH}\1{_YEAR}", _dates("%d-%m-%Y"), "the day first", True),
+    "month-first": Way(rf"{_MONTH}([-/]){_DAY}\1{_YEAR}", _dates("%m-%d-%Y"), "the month first", True),
+}
+
+
+def ways_of(texts: pd.Series) -> dict[str, tuple[float, float]]:
+    """Ways in which all of some texts can be read -> least and largest number; of dates, infinities.
+
+    >>> list(ways_of(pd.Series(["1,000", "2,5"]))), list(ways_of(pd.Series(["1,000", "250"])))
+    (['decimal-comma'], ['decimal-comma', 'thousands-comma'])
+    """
+    found = {}
+    for name, way in WAYS.items():
+        fits = re.compile(way.pattern).fullmatch
+        if not all(fits(text) for text in texts):
+            continue
+        try:
+            numbers = way.read(texts)
+        except ValueError:  # 30 February
+            continue
+        found[name] = (np.inf, -np.inf) if way.is_date else (float(numbers.min()), float(numbers.max()))
+    return found

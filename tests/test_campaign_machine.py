@@ -1,0 +1,315 @@
+"""Random campaigns, step by step, against what an independent book of them says: who, what answer, what money."""
+
+import json
+import multiprocessing
+import os
+import re
+import signal
+import time
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+from cases import part_and_whole
+
+from macal.__main__ import main
+from macal.planner import Planner, record
+
+RULES = ["qhte", "macal", "random-balanced", "alc-fixed", "random"]
+STEPS = ["observe"] * 5 + ["replan"] * 3 + ["correct", "correct", "load", "wrong", "wrong", "estimate"]
+
+
+def table_of(rng):
+    """People of a random table, and what is demanded of a plan of them."""
+    n = int(rng.integers(14, 60))
+    names = [f"p{k}" for k in range(n)], [f"{k:03d}" for k in range(n)], [int(7 * k + 1) for k in rng.permutation(n)]
+    people = pd.DataFrame(
+        {
+            "who": names[rng.integers(3)],
+            "free": rng.permutation(np.arange(n) % 2),
+            "age": rng.integers(18, 80, n),
+            "income": rng.lognormal(10, 1, n).round(2),
+            "region": rng.choice(["north", "south", "west"], n),
+            "fee": rng.integers(1, 9, n).astype(float),
+            "chance": rng.uniform(0.3, 1, n).round(3),
+            "home": rng.integers(0, n // 2, n),
+            "no": rng.random(n) < 0.1,
+        }
+    )
+    said = {"identifier": "who", "covariates": ["age", "income", "region"], "budget": float(rng.integers(15, 90))}
+    said |= {"criterion": RULES[rng.integers(5)], "seed": int(rng.integers(9)), "batch_size": int(rng.integers(2, 8))}
+    some = {
+        "cost": "fee",
+        "response": "chance" if rng.random() < 0.7 else 0.6,
+        "pay": "answered",
+        "exclude": "no",
+        "cluster": "home",
+        "quotas": quotas_of(rng),
+    }
+    said |= {name: value for name, value in some.items() if rng.random() < 0.4}
+    if "cluster" in said and rng.random() < 0.5:
+        said["cluster_rule"] = "one"
+    return people, said
+
+
+def quotas_of(rng):
+    """Some quotas: of one region or of each, of ages at least or at most."""
+    every = [
+        f"region=north>={rng.integers(1, 4)}",
+        f"region>={rng.integers(1, 3)}",
+        f"region=west<={rng.integers(1, 5)}",
+    ]
+    return [quota for quota in every if rng.random() < 0.5] or every[:1]
+
+
+class Book:
+    """What an independent book says of a campaign: it asks the plan for names and rounds alone."""
+
+    def __init__(self, people, said):
+        self.people, self.said = people.set_index("who"), said
+        self.told, self.asked, self.gone = {}, 0, set()
+
+    def cost(self, name):
+        return float(self.people.fee[name]) if "cost" in self.said else 1.0
+
+    def chance(self, name):
+        given = self.said.get("response", 1.0)
+        return float(self.people.chance[name]) if given == "chance" else float(given)
+
+    def spent(self, plan):
+        names = {*plan.index[plan["round"] <= self.asked], *self.told}
+        free = {name for name, y in self.told.items() if y is None} if self.said.get("pay") == "answered" else set()
+        return sum(self.cost(name) for name in sorted(names - free, key=str))
+
+    def check(self, planner):
+        """No answer lost, nobody twice, money the sum over people."""
+        plan = planner.planned
+        assert dict(planner.answers) == self.told and planner.asked == self.asked
+        assert plan.index.is_unique and set(plan.index) <= set(self.people.index)
+        assert plan["cost"].tolist() == [self.cost(name) for name in plan.index]
+        assert planner.spent() == pytest.approx(self.spent(plan))
+        later = plan.index[plan["round"] > self.asked]
+        if "reserve" in plan:
+            reserves = plan["reserve"].dropna().tolist()
+            assert len(set(reserves)) == len(reserves) and not set(reserves) & set(plan.index)
+        if "exclude" in self.said:
+            assert not self.people.no[plan.index].any()
+        return later
+
+    def check_new(self, planner):
+        """After a plan: whoever was asked or has answered is not asked again, money is kept to, quotas are right."""
+        plan, later = planner.planned, self.check(planner)
+        before = {*plan.index[plan["round"] <= self.asked], *self.told}
+        assert not set(later) & before
+        assert self.spent(plan) + sum(map(self.cost, later)) <= max(self.said["budget"], self.spent(plan)) + 1e-6
+        labels = {name: self.weight(name) for name in [*before, *later] if self.told.get(name, 0.0) is not None}
+        for quota in self.said.get("quotas", ()):
+            which, sign, number = re.split("(>=|<=)", quota)
+            for value in [which.partition("=")[2]] if "=" in which else ["north", "south", "west"]:
+                mine = [weight for name, weight in labels.items() if self.people.region[name] == value]
+                assert sum(mine) >= int(number) - 1e-6 if sign == ">=" else len(mine) <= int(number), quota
+        self.check_clusters(planner, later, before)
+
+    def weight(self, name):
+        return 1.0 if self.told.get(name) is not None else self.chance(name)
+
+    def check_clusters(self, planner, later, before):
+        if "cluster" not in self.said:
+            return
+        homes = Counter(self.people.home[name] for name in later)
+        if self.said.get("cluster_rule") == "one":
+            answered = {self.people.home[n] for n in before if self.told.get(n, 0.0) is not None}
+            assert all(count == 1 for count in homes.values()) and not set(homes) & answered
+        else:
+            open_ = Counter(self.people.home[n] for n in self.people.index if n not in before)
+            assert all(count == open_[home] for home, count in homes.items())
+
+
+class Campaign:
+    """A campaign that takes random steps; it is saved after each, and its file is compared after those that fail."""
+
+    def __init__(self, seed, folder):
+        self.rng = np.random.default_rng(seed)
+        people, self.said = table_of(self.rng)
+        self.table, self.book, self.path = people, Book(people, self.said), folder / f"{seed}.json"
+        self.planner, self.steps = Planner("free", **self.said), Counter()
+
+    def run(self):
+        try:
+            self.planner.plan(self.table)
+        except ValueError as error:
+            self.steps[type(error).__name__] += 1
+            assert self.planner.campaign.plan is None
+            return self.steps
+        self.saved()
+        self.book.check_new(self.planner)
+        for _ in range(int(self.rng.integers(3, 12))):
+            name = STEPS[self.rng.integers(len(STEPS))]
+            before, content = self.path.read_bytes(), record.content_of(self.planner.campaign)
+            try:
+                done = getattr(self, name)()
+            except ValueError as error:
+                self.steps[f"{name}: {type(error).__name__}"] += 1
+                assert record.content_of(self.planner.campaign) == content and self.path.read_bytes() == before
+                self.book.check(self.planner)
+                continue
+            self.steps[name] += 1
+            self.saved()
+            (self.book.check_new if done == "new" else self.book.check)(self.planner)
+        again = Planner.load(self.path, self.table)
+        assert record.packed(record.content_of(again.campaign)) == self.path.read_bytes()
+        return self.steps
+
+    def saved(self):
+        self.planner.save(self.path)
+
+    def one(self, names):
+        names = sorted(names, key=str)
+        return names[self.rng.integers(len(names))]
+
+    def observe(self):
+        plan, rng, new = self.planner.planned, self.rng, {}
+        now = plan.index[(plan["round"] <= self.book.asked + 1) & ~plan.index.isin(list(self.book.told))]
+        for name in rng.permutation(now.to_numpy(object)).tolist():
+            if rng.random() < 0.6:
+                new[name] = None if rng.random() > self.book.chance(name) else round(float(rng.normal()), 3)
+        if "reserve" in plan:
+            for name in plan["reserve"][plan.index.isin([n for n, y in new.items() if y is None])].dropna():
+                if rng.random() < 0.7 and name not in self.book.told:
+                    new[name] = round(float(rng.normal()), 3)
+        through = None if rng.random() < 0.7 else int(rng.integers(0, self.book.asked + 2))
+        self.planner.observe(new if rng.random() < 0.5 else pd.Series(new, dtype=float), through)
+        rounds = [int(plan["round"][name]) for name in new if name in plan.index]
+        self.book.asked = max(self.book.asked, max(rounds, default=0) if through is None else through)
+        self.book.told |= new
+
+    def wrong(self):
+        """Answers that cannot be taken: of nobody who is asked, no number, another one than before, of later rounds."""
+        plan, told = self.planner.planned, {n: y for n, y in self.book.told.items() if y is not None}
+        others = set(self.book.people.index) - set(plan.index) - set(plan.get("reserve", pd.Series()).dropna())
+        first, answers, through = plan.index[0], {}, None
+        case = self.rng.integers(5)
+        if case == 0 and others - set(told):
+            answers = {first: self.book.told.get(first, 1.0), self.one(others - set(told)): 1.0}
+        elif case == 1 and told:
+            name = self.one(told)
+            answers = {name: told[name] + 1}
+        elif case == 2:
+            answers, through = {first: self.book.told.get(first, 1.0)}, int(plan["round"].max()) + 1
+        elif case == 3:
+            self.planner.correct("nobody", "withdrawn", "a")
+        else:
+            answers = {first: np.inf}
+        if not answers:
+            raise ValueError("nothing is wrong here")
+        self.planner.observe(answers, through)
+        raise AssertionError(f"taken: {answers}, {through}")
+
+    def correct(self):
+        plan, rng = self.planner.planned, self.rng
+        name = self.one({*plan.index[plan["round"] <= self.book.asked], *self.book.told} or {plan.index[0]})
+        change = ["outcome", "withdrawn", "never asked"][rng.integers(3)]
+        journal = len(self.planner.campaign.journal)
+        self.planner.correct(name, change, "ann", 0.5 if change == "outcome" else None)
+        assert len(self.planner.campaign.journal) == journal + 1
+        if change == "never asked":
+            self.book.told.pop(name, None)
+        else:
+            self.book.told[name] = 0.5 if change == "outcome" else None
+
+    def replan(self):
+        rng, given = self.rng, {}
+        if rng.random() < 0.3:
+            given["budget"] = float(np.round(self.said["budget"] * rng.uniform(0.8, 1.4), 1))
+        if rng.random() < 0.3:
+            given["quotas"] = quotas_of(rng) if rng.random() < 0.7 else []
+        self.planner.replan(**given)
+        self.said |= given
+        return "new"
+
+    def load(self):
+        self.table = self.table.sample(frac=1, random_state=int(self.rng.integers(100)))
+        self.planner = Planner.load(self.path, self.table)
+
+    def estimate(self):
+        self.planner.estimate("exact-gp")
+
+
+@part_and_whole("seeds", range(40), range(200))
+def test_random_campaigns_keep_their_books(tmp_path, unchecked, seeds):
+    steps = Counter()
+    for seed in seeds:
+        try:
+            steps += Campaign(seed, tmp_path).run()
+        except Exception as error:
+            raise AssertionError(f"campaign of seed {seed}") from error
+    assert min(steps[name] for name in {*STEPS} - {"wrong"}) > len(seeds) / 20, steps
+    assert steps["wrong: ValueError"] > len(seeds) / 4, steps
+
+
+# ---------------------------------------------------------------- several processes, some of which are killed
+
+
+def written(words):
+    """A process that runs one command of the line, and can be killed."""
+
+    def work():
+        os.close(2)
+        os.open(os.devnull, os.O_WRONLY)
+        os._exit(main(words))
+
+    process = multiprocessing.get_context("fork").Process(target=work)
+    process.start()
+    return process
+
+
+def contested(seed, folder):
+    """A campaign with two writers, one of whom may be killed: what was acknowledged is there, what was not is whole."""
+    rng = np.random.default_rng(seed)
+    people = table_of(rng)[0]
+    files = {
+        name: folder / f"{seed}{name}" for name in ("people.csv", ".json", "plan.csv", "a.csv", "b.csv", "next.csv")
+    }
+    people.to_csv(files["people.csv"], index=False)
+    read, campaign = str(files["people.csv"]), str(files[".json"])
+    said = ["--treatment", "free", "--id", "who", "--budget", "12", "--batch-size", "4", "--criterion", "qhte"]
+    assert main(["plan", read, *said, "--campaign", campaign, "-o", str(files["plan.csv"])]) == 0
+    told, killed = {}, 0
+    for _ in range(3):
+        planner = Planner.load(campaign, pd.read_csv(read, dtype={"who": str}))
+        planner.observe({}, min(planner.asked + 1, int(planner.planned["round"].max())))
+        planner.save(campaign)
+        waiting = rng.permutation([n for n in planner.campaign.out.index if n not in planner.answers])
+        parts = np.array_split(waiting, 2)
+        for name, part in zip("ab", parts, strict=True):
+            files[f"{name}.csv"].write_text("who,y\n" + "".join(f"{who},{k}\n" for k, who in enumerate(part)))
+        observe = {
+            name: ["observe", campaign, read, str(files[f"{name}.csv"])] for name in "ab" if len(parts[name == "b"])
+        }
+        jobs = list(observe.values()) + [["replan", campaign, read, "-o", str(files["next.csv"]), "--replace"]]
+        while jobs:
+            processes = [(words, written(words)) for words in jobs]
+            if rng.random() < 0.7:
+                time.sleep(rng.uniform(0, 0.15))
+                os.kill(processes[rng.integers(len(processes))][1].pid, signal.SIGKILL)
+            for _, process in processes:
+                process.join()
+            jobs = [words for words, process in processes if process.exitcode == -signal.SIGKILL]
+            killed += len(jobs)
+            assert all(process.exitcode in (0, -signal.SIGKILL) or words[0] == "replan" for words, process in processes)
+            there = dict(map(tuple, record.read(files[".json"])["answers"]))
+            for (_, part), words in zip(zip("ab", parts, strict=True), observe.values(), strict=False):
+                found = {who for who in map(str, part) if who in map(str, there)}
+                assert found in (set(), set(map(str, part))) and (found or words in jobs or not len(part))
+        told |= {str(who): float(k) for part in parts for k, who in enumerate(part)}
+        assert {str(name): y for name, y in record.read(files[".json"])["answers"]} == told
+    content = json.loads(files[".json"].read_text())["content"]
+    assert content["revision"] >= 7 and len(set(content["plan"]["unit"])) == len(content["plan"]["unit"])
+    return killed
+
+
+@part_and_whole("seeds", range(2), range(10))
+def test_no_answer_is_lost_between_two_writers_one_of_whom_is_killed(tmp_path, unchecked, capfd, seeds):
+    killed = sum(contested(seed, tmp_path) for seed in seeds)
+    assert killed >= len(seeds) / 2
