@@ -1,6 +1,5 @@
 """Command line: plan whom to ask; run a sweep, list it, pack it for a bare machine, publish it."""
 
-from macal.storage import interrupt as interrupt  # isort: skip; first, as what follows takes a second
 import argparse
 import sys
 from collections.abc import Sequence
