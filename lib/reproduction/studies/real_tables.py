@@ -1,6 +1,9 @@
 """Six real tables that nothing was tuned to: does the default keep its lead over MACAL?
 
-This plan was fixed before the first run on these tables. Times alone had been measured before, on simulated covariates.
+This plan was fixed before the first run on these tables. Times had been measured before, on simulated covariates. Of
+replication 0 of each table the size of the noise, the range of the effects and the numbers of treated had been read,
+and no error; two things changed then: sparse surfaces went from three covariates to two, for "hiv" has no third, and
+markers of gaps stayed 0 and 1.
 
 **Tables.** Those of :mod:`macal.datasets.real`: "rhc", "college", "letters", "hiv", "lalonde" and "insurance". In each
 replication people are drawn without replacement into a pool and a test set (``PEOPLE``; numbers are standardised by the
