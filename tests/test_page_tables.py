@@ -1,8 +1,12 @@
 """Tables of pages call things by their names in words."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 
+from reproduction.claims import RULES, readings
+from reproduction.claims.scale import Scale
 from reproduction.claims.verdict import Verdict
 from reproduction.figures import tables
 
@@ -34,3 +38,20 @@ def test_evidence_names_methods_by_their_labels():
     assert other == "that of ABC3: 0.6 to QHTE (IHDP, surface A); IBM: no"
     html = tables.verdicts({("E1", "as written"): Verdict("holds", said)}, "v", "Verdicts").to_html()
     assert plain in html and "holds" in html and "macal-squared" not in html
+
+
+def test_what_comes_out_again_is_told_by_data_set_and_reading():
+    scale = Scale("ibm", (3, 10), 10, ("random", "qhte"), ("random", "qhte", "bait"), (13, 13), 50)
+    one = {"against": "random", "log_ratio": np.log(0.9), "low": np.log(0.8), "high": np.log(1.02)}
+    later = one | {"log_ratio": 5.0}
+    exact = one | {"against": "qhte", "beside": True}
+    verdict = Verdict("undecided", "", (one, later, exact))
+
+    def claim(scales):
+        return SimpleNamespace(readings=[readings.WRITTEN], verdicts=lambda rules: [verdict], scales=lambda: [scales])
+
+    found = tables.replication([claim((scale,)), claim((scale, scale))], RULES)
+    assert found.index.tolist() == [("IBM", readings.WRITTEN.name), ("all data sets", readings.WRITTEN.name)]
+    row, every = found.iloc[0], found.iloc[1]
+    assert row.to_list() == ["undecided", "-10 [-20, +2]", "–", "3 to 10 of 10", "2 of 3"]
+    assert every.to_list() == ["undecided", "–", "–", "–", "–"]

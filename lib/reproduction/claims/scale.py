@@ -41,12 +41,13 @@ class Scale:
         if not self.methods:
             return f"{self.dataset}: nothing"
         return (
-            f"{self.dataset}: {_span(self.replications)} of {self.of_replications} replications,"
-            f" {len(self.methods)} of {len(self.of_methods)} methods, {_span(self.sizes)} of {self.of_sizes} sizes"
+            f"{self.dataset}: {range_of(self.replications)} of {self.of_replications} replications,"
+            f" {len(self.methods)} of {len(self.of_methods)} methods, {range_of(self.sizes)} of {self.of_sizes} sizes"
         )
 
 
-def _span(ends: tuple[int, int]) -> str:
+def range_of(ends: tuple[int, int]) -> str:
+    """Say two ends in words, "5 to 12", or one number where they are the same."""
     low, high = ends
     return str(low) if low == high else f"{low} to {high}"
 

@@ -1,13 +1,17 @@
 """Tables of pages: methods and columns by their names in words, few digits, a dash where there is nothing."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+import numpy as np
 import pandas as pd
 from pandas.io.formats.style import Styler
 
 from macal import datasets, plots
-from reproduction.claims.verdict import Verdict
+from reproduction.claims.rules import Rules
+from reproduction.claims.scale import range_of
+from reproduction.claims.verdict import Claim, Verdict
 
 WORDS = {
     "log_ratio": "log ratio",
@@ -84,3 +88,38 @@ def plain(evidence: str) -> str:
     methods, data = ("|".join(sorted(names, key=len, reverse=True)) for names in (plots.methods(), datasets.DATASETS))
     ends = rf"(?<![\w-])({methods})(?= [-+]?\d|'s |, | to | \(|[;:]|$)|\b({data})\b"
     return re.sub(ends, lambda m: str(words(m[0])), evidence)
+
+
+def replication(claims: Iterable[Claim], rules: Rules, against: Sequence[str] = ("random", "qhte")) -> pd.DataFrame:
+    """Whether the paper's results come out again: a row per claim and reading, by data set and reading.
+
+    Args:
+        claims: about errors, each with its readings and what it compares.
+        rules: by which they are judged.
+        against: methods whose comparison is shown, in per cent with its interval, of claims about one data set: of the
+            first stretch of the campaign that is judged.
+
+    Returns:
+        ``verdict``; a column per method; ``replications`` and ``methods``, recorded of how many in the paper.
+    """
+    rows = {}
+    for claim in claims:
+        for reading, verdict, scales in zip(claim.readings, claim.verdicts(rules), claim.scales(), strict=True):
+            alone = len(scales) == 1
+            found = {c["against"]: c for c in reversed(verdict.comparisons) if alone and not c.get("beside")}
+            row = {"verdict": verdict.verdict} | {name: _per_cent(found.get(name)) for name in against}
+            if alone:
+                (scale,) = scales
+                counts = range_of(scale.replications), f"{len(scale.methods)} of {len(scale.of_methods)}"
+                row |= {"replications": f"{counts[0]} of {scale.of_replications}", "methods": counts[1]}
+            place = datasets.DATASETS[scales[0].dataset].label if alone else "all data sets"
+            rows[place, reading.name] = row
+    return pd.DataFrame.from_dict(rows, "index").fillna("–")
+
+
+def _per_cent(comparison: Mapping[str, Any] | None) -> str:
+    """A log ratio with its interval in per cent; a dash where there is none."""
+    if comparison is None:
+        return "–"
+    value, low, high = (100 * float(np.expm1(comparison[end])) for end in ("log_ratio", "low", "high"))
+    return f"{value:+.0f} [{low:+,.0f}, {high:+,.0f}]"
