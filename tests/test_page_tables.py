@@ -40,7 +40,7 @@ def test_evidence_names_methods_by_their_labels():
     assert plain in html and "holds" in html and "macal-squared" not in html
 
 
-def test_what_comes_out_again_is_told_by_data_set_and_reading():
+def test_what_comes_out_again_is_told_by_data_set_and_reading(unchecked):
     scale = Scale("ibm", (3, 10), 10, ("random", "qhte"), ("random", "qhte", "bait"), (13, 13), 50)
     one = {"against": "random", "log_ratio": np.log(0.9), "low": np.log(0.8), "high": np.log(1.02)}
     later = one | {"log_ratio": 5.0}
