@@ -188,6 +188,24 @@ def test_every_page_is_silent_rendered_and_fits(site, visitor, device, every):
     assert not troubles, "\n".join(troubles)
 
 
+@pytest.mark.parametrize("device", DEVICES)
+def test_the_sidebar_shows_at_most_24_entries_and_unfolds_to_every_page(site, visitor, device):
+    tab, troubles = visitor(device)
+    tab.goto("/notebooks/index.html")
+    if device == "phone":
+        tab.locator(".primary-toggle").first.click()
+    entries = tab.locator(".bd-sidebar-primary nav.bd-links a")
+    entries.first.wait_for()
+    shown = [entry for entry in entries.all() if entry.is_visible()]
+    assert 20 <= len(shown) <= 24
+    assert entries.count() == len([page for page in pages(site) if page.startswith(("notebooks/", "book/"))])
+    hidden = next(entry for entry in entries.all() if not entry.is_visible())
+    tab.locator(".bd-sidebar-primary .toctree-toggle").first.click()
+    hidden.click()
+    tab.wait_for_url("**/budget.html")
+    assert not troubles, "\n".join(troubles)
+
+
 def test_the_first_use_of_a_short_name_says_what_it_stands_for(visitor):
     tab, _ = visitor("desktop")
     tab.goto("/notebooks/index.html")

@@ -1,0 +1,47 @@
+"""The order of the book: few entries in the sidebar, every page once, and pages that lead on to the one after them."""
+
+import re
+
+import yaml
+from cases import each
+
+from reproduction.book import ROOT
+
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+CHAPTERS = [chapter for part in TOC["parts"] for chapter in part["chapters"]]
+# each chapter with the pages of detail below it, in the order of reading
+GROUPS = [[TOC["root"]]] + [[page["file"] for page in (c, *c.get("sections", ()))] for c in CHAPTERS]
+ORDER = [name for group in GROUPS for name in group]
+
+
+def text(name):
+    return (ROOT / "book" / f"{name.partition('/')[2]}.md").read_text(encoding="utf-8")
+
+
+def label(name):
+    """What a link to a page names: its label, where it has one, or else its file."""
+    found = re.search(r"(?m)^\(([\w-]+)\)=\n# ", text(name))
+    return f"#{found[1]}" if found else f"{name.partition('/')[2]}.md"
+
+
+def test_the_sidebar_has_at_most_24_entries_when_nothing_is_unfolded():
+    assert len(GROUPS) <= 24
+
+
+def test_every_page_stands_once_in_the_contents():
+    assert sorted(name.partition("/")[2] for name in ORDER) == sorted(p.stem for p in (ROOT / "book").glob("*.md"))
+
+
+def test_a_page_with_parameters_is_a_notebook_that_papermill_reaches():
+    for name in ORDER:
+        assert name.startswith("notebooks/") or not re.search(r"tags:.*parameters", text(name)), name
+
+
+@each("name", ORDER[1:])
+def test_the_line_next_leads_to_the_page_or_the_chapter_after_this_one(name):
+    place = ORDER.index(name)
+    chapters = [ORDER.index(group[0]) for group in GROUPS]
+    after = {place + 1, min([p for p in chapters if p > place], default=place + 1)} - {len(ORDER)}
+    for line in re.findall(r"(?m)^\*\*Next[.:]\*\*(.*)$", text(name)):
+        (first, *_) = re.findall(r"\]\(([^)]+)\)", line)
+        assert first in {label(ORDER[p]) for p in after}, f"{name} leads to {first}"
