@@ -1,6 +1,7 @@
 """The built site in a real browser: complete, silent, self-contained, readable on a phone and in the dark."""
 
 import os
+import re
 import subprocess
 import sys
 from functools import cache, partial
@@ -97,6 +98,21 @@ def test_every_internal_link_and_fragment_resolves(site):
             if not known:
                 broken.append(f"{page}: {link}")
     assert not broken, "\n".join(broken)
+
+
+STATEMENT = (
+    r'<div class="proof (\w+) admonition" id="([^"]+)">\s*<p class="admonition-title"><span class="caption-number">'
+)
+REFERENCE = r'<a class="reference internal" href="[^"]*#((?:thm|lem|prop|cor|alg)-[^"]+)"[^>]*>([^<]*)</a>'
+
+
+def test_statements_are_numbered_by_chapter_and_references_say_the_same_number(site):
+    texts = [(site / page).read_text(encoding="utf-8") for page in pages(site) if page != "prf-prf.html"]
+    numbers = {place: number.strip() for text in texts for _, place, number in re.findall(STATEMENT + "([^<]*)", text)}
+    assert len(numbers) > 40 and len({*numbers.values()}) == len(numbers)
+    assert not [number for number in numbers.values() if not re.fullmatch(r"[A-Z]\w+ \d+\.\d+", number)]
+    referred = {(place, said) for text in texts for place, said in re.findall(REFERENCE, text)}
+    assert len(referred) > 30 and not [pair for pair in referred if numbers.get(pair[0]) != pair[1]]
 
 
 # ---------------------------------------------------------------- in the browser
