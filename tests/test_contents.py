@@ -1,7 +1,9 @@
 """The order of the book: few entries in the sidebar, every page once, and pages that lead on to the one after them."""
 
+import ast
 import re
 
+import jupytext
 import yaml
 from cases import each
 
@@ -45,3 +47,42 @@ def test_the_line_next_leads_to_the_page_or_the_chapter_after_this_one(name):
     for line in re.findall(r"(?m)^\*\*Next[.:]\*\*(.*)$", text(name)):
         (first, *_) = re.findall(r"\]\(([^)]+)\)", line)
         assert first in {label(ORDER[p]) for p in after}, f"{name} leads to {first}"
+
+
+# ---------------------------------------------------------------- exercises
+
+EXERCISES = r"(?m)^\((ex-[\w-]+)\)=\n## Exercises?$"
+WITH_EXERCISES = [name for name in ORDER if re.search(EXERCISES, text(name))]
+
+
+def named(source, imports_and_functions_alone=False):
+    """Names that the statements of a cell bind at its top level."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from ((alias.asname or alias.name).partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif not imports_and_functions_alone:
+            yield from (n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+
+
+@each("name", WITH_EXERCISES)
+def test_exercises_have_a_solution_in_words_and_one_in_code_and_leave_the_page_as_it_is(name):
+    before, _, after = re.split(EXERCISES, text(name))
+    exercises, _, rest = after.partition("\n## ")
+    assert "{code-cell}" not in rest
+    for exercise in exercises.split("\n### ")[1:]:
+        words, code = exercise.index("{dropdown} Solution"), exercise.index("{code-cell}")
+        assert words < code and "tags: [hide-cell]" in exercise[code:]
+    header = text(name).partition("\n---\n")[0] + "\n---\n"
+    own, theirs = (
+        [cell.source for cell in jupytext.reads(part, fmt="md:myst").cells if cell.cell_type == "code"]
+        for part in (before, header + exercises)
+    )
+    kept = {found for source in own for found in named(source, imports_and_functions_alone=True)}
+    assert theirs and not kept & {found for source in theirs for found in named(source)}
+
+
+def test_the_appendix_lists_all_exercises():
+    labels = [re.search(EXERCISES, text(name))[1] for name in WITH_EXERCISES]
+    assert len(labels) > 10 and not [label for label in labels if f"](#{label})" not in text("book/appendix")]

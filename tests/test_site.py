@@ -19,7 +19,7 @@ from cases import exhaustive
 from macal import plots
 from reproduction.book import ROOT
 from reproduction.figures import explorer
-from reproduction.site import MATHJAX, _drop_scripts
+from reproduction.site import MATHJAX, MOVED, _drop_scripts
 
 DEVICES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
 # names of code in running text: methods, columns, what pandas prints for nothing
@@ -64,7 +64,8 @@ def site(tmp_path_factory):
 
 
 def pages(site):
-    return sorted(path.relative_to(site).as_posix() for path in site.rglob("*.html") if "_static" not in path.parts)
+    found = {path.relative_to(site).as_posix() for path in site.rglob("*.html") if "_static" not in path.parts}
+    return sorted(found - {f"{page}.html" for page in MOVED})
 
 
 # ---------------------------------------------------------------- links
@@ -201,6 +202,15 @@ def test_every_page_is_silent_rendered_and_fits(site, visitor, device, every):
             tab.screenshot(path=Path(folder, f"{name}-{device}-{scheme}.png"), full_page=True)
         if device == "desktop":
             troubles += [f"{page}: {fault}" for fault in barriers(tab)]
+    assert not troubles, "\n".join(troubles)
+
+
+def test_old_addresses_lead_on(visitor):
+    tab, troubles = visitor("desktop")
+    for page, place in MOVED.items():
+        tab.goto(f"/{page}.html")
+        tab.wait_for_url(f"**/{place}")
+        assert tab.locator(f"[id='{urlsplit(place).fragment}']").count() == 1, place
     assert not troubles, "\n".join(troubles)
 
 

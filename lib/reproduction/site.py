@@ -19,6 +19,7 @@ from reproduction.book import ROOT
 MATHJAX = "tex-svg-full.js"
 LEDGER = "notebooks/ledger"
 INDEX = "book/paper_index"
+MOVED = {"notebooks/exercises": "book/appendix.html#sec-exercises"}  # pages that are gone, and where their matter is
 FILES = "_static/data"  # recorded tables, as readers get them
 READ = {".parquet": "read_parquet", ".csv": "read_csv"}  # functions of pandas
 CLAIM = re.compile(r"(?:^|(?<=[Cc]laim )|(?<=Verdict ))([A-Z][1-9][a-d]?)(?=[,:)])")  # where a page judges it
@@ -30,6 +31,17 @@ UNUSED = re.compile(
     r'<script src="[^"]*fontawesome[^"]*"></script>|<link rel="preload"[^>]*fa-(?:brands|regular)[^>]*>'
     r'|(?<=<div )role="list" (?=class="citation-list")'
 )
+LEADING = """<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <title>{title}</title>
+    <link rel="icon" href="../_static/favicon.svg" type="image/svg+xml">
+    <meta http-equiv="refresh" content="0; url={place}">
+  </head>
+  <body><p>This page has moved: <a href="{place}">read on</a>.</p></body>
+</html>
+"""
 
 
 def setup(app: Any) -> dict[str, bool]:
@@ -46,6 +58,7 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("build-finished", _copy_mathjax)
     app.connect("build-finished", _drop_unused)
     app.connect("build-finished", _write_results)
+    app.connect("build-finished", _lead_on)
     app.add_role("recorded", _recorded)
     app.add_role("computed", _computed)
     app.setup_extension("sphinx.ext.autodoc")
@@ -238,3 +251,13 @@ def _write_results(app: Any, error: Exception | None) -> None:
         for place in tables.files().values():
             table = getattr(pd, READ[place.suffix])(place)
             table.to_csv(Path(app.outdir, FILES, f"{place.stem}.csv"), index=False, float_format="%.6g")
+
+
+def _lead_on(app: Any, error: Exception | None) -> None:
+    """Let the addresses of pages that are gone lead to where their matter is now."""
+    if error is None and app.builder.name == "html":
+        for page, place in MOVED.items():
+            text = LEADING.format(
+                title=app.config.project, place=f"../{place}"
+            )  # each stands one folder below the root
+            Path(app.outdir, f"{page}.html").write_text(text, encoding="utf-8")
