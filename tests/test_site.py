@@ -237,7 +237,7 @@ def test_the_first_use_of_a_short_name_says_what_it_stands_for(visitor):
     tab.goto("/notebooks/index.html")
     meaning = tab.locator("article abbr", has_text="PEHE").get_attribute("title")
     assert tab.locator(".admonition strong abbr").count() == 1  # the criterion that loses least, whose name is glued
-    tab.goto("/book/glossary.html")
+    tab.goto("/book/notation.html")
     assert meaning and meaning in tab.locator("article").inner_text()
     assert not tab.locator("article abbr").count()
 

@@ -19,7 +19,12 @@ from reproduction.book import ROOT
 MATHJAX = "tex-svg-full.js"
 LEDGER = "notebooks/ledger"
 INDEX = "book/paper_index"
-MOVED = {"notebooks/exercises": "book/appendix.html#sec-exercises"}  # pages that are gone, and where their matter is
+GLOSSARY = "book/notation"
+MOVED = {  # pages that are gone, and where their matter is
+    "notebooks/exercises": "book/appendix.html#sec-exercises",
+    "book/glossary": "book/notation.html#sec-glossary",
+    "book/references": "book/cite.html#sec-references",
+}
 FILES = "_static/data"  # recorded tables, as readers get them
 READ = {".parquet": "read_parquet", ".csv": "read_csv"}  # functions of pandas
 CLAIM = re.compile(r"(?:^|(?<=[Cc]laim )|(?<=Verdict ))([A-Z][1-9][a-d]?)(?=[,:)])")  # where a page judges it
@@ -191,9 +196,9 @@ def _name_rows(app: Any, doctree: nodes.document) -> None:
 
 def _expand_short_names(app: Any, doctree: nodes.document, page: str) -> None:
     """Let the first use of each of the glossary's short names on a page say what it stands for."""
-    if page == "book/glossary":
+    if page == GLOSSARY:
         return
-    glossary = app.env.get_doctree("book/glossary")
+    glossary = app.env.get_doctree(GLOSSARY)
     meaning = {
         item[0].astext(): item[-1].astext()
         for entries in glossary.findall(addnodes.glossary)
