@@ -36,6 +36,7 @@ UNUSED = re.compile(
     r'<script src="[^"]*fontawesome[^"]*"></script>|<link rel="preload"[^>]*fa-(?:brands|regular)[^>]*>'
     r'|(?<=<div )role="list" (?=class="citation-list")'
 )
+FOLD = re.compile(r'(>([^<"]*)</a><details(?: open="open")?><summary)>')  # the sidebar's arrow beside a chapter
 LEADING = """<!doctype html>
 <html lang="en">
   <head>
@@ -236,9 +237,11 @@ def _copy_mathjax(app: Any, error: Exception | None) -> None:
 
 
 def _drop_unused(app: Any, error: Exception | None) -> None:
+    """Drop what no page uses, and name the arrows that unfold chapters, for whoever does not see them."""
     if error is None and app.builder.format == "html":
         for page in Path(app.outdir).rglob("*.html"):
-            page.write_text(UNUSED.sub("", page.read_text(encoding="utf-8")), encoding="utf-8")
+            text = FOLD.sub(r'\1 aria-label="pages below \2">', UNUSED.sub("", page.read_text(encoding="utf-8")))
+            page.write_text(text, encoding="utf-8")
         for script in Path(app.outdir, "_static").rglob("fontawesome/*/js/*"):
             script.unlink()
 
