@@ -110,7 +110,7 @@ def test_the_codes_line_of_evidence_counts_too(recorded, monkeypatch):
 
 def test_a_stretch_is_judged_by_its_own_sizes(recorded, monkeypatch):
     monkeypatch.setattr(gain, "predicted_share", lambda dataset: 1.0)
-    own = table({"macal": 0.3, "macal-0": 0.0}, noise=0.001)
+    own = table({"macal": 0.3, "macal-0": 0.0}, noise=0.001, sizes=(readings.START["ibm"], *SIZES[1:]))
     own.loc[(own.labelled == 140) & (own.method == "macal"), "pehe"] *= np.exp(-1)
     recorded({"ibm_gp": own})
     for stretch, expected in (((1, 100), 0.3), ((101, 200), -0.7), (None, 0.3 - 1 / 3)):

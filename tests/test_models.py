@@ -76,7 +76,8 @@ def told(fitted):
 class TestContract:
     def test_a_model_says_what_it_provides(self, name):
         assert isinstance(cheap(name), Model)
-        assert isinstance(cheap(name).provides, tuple) and {*cheap(name).provides} <= {"posterior", "features", "prior"}
+        known = {"posterior", "features", "prior", "evidence"}
+        assert isinstance(cheap(name).provides, tuple) and {*cheap(name).provides} <= known
         assert "provides" not in [field.name for field in fields(cheap(name))]  # it is no setting
 
     def test_each_task_is_fitted_in_its_place_and_with_any_batch_neighbours_alike(self, name):

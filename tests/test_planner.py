@@ -89,8 +89,8 @@ def test_the_cheaper_of_two_alike_is_asked():
 
 
 def test_one_dear_unit_that_is_worth_more_than_all_others_is_asked_first():
-    people = pd.DataFrame({"x": [0.0, 0.1, 0.2, 0.3, 50.0], "t": [0, 1, 0, 1, 1], "y": [1.0, 2.0] + [None] * 3})
-    people["cost"] = [1, 1, 1, 1, 500]  # the gain per cost of 4, and then of 3, is 0.2, that of 5 is 0.1
+    people = pd.DataFrame({"x": [0.0, 1.0, 2.0, 3.5, 8.0], "t": [0, 1, 0, 1, 1], "y": [1.0, 2.0] + [None] * 3})
+    people["cost"] = [1, 1, 1, 1, 500]  # the gain of 4 is 2.5, then that of 3 is 2, in s.d.s, that of 5 is 7
     options = {"treatment": "t", "covariates": ["x"], "outcome": "y", "cost": "cost", "criterion": "qhte"}
     assert Planner(budget=500, **options).plan(people).index.tolist() == [5]
     assert Planner(budget=502, **options).plan(people).index.tolist() == [4, 3, 5]

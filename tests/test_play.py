@@ -234,7 +234,7 @@ GOOD = "id,age,bmi,free\n1,30,20,0\n2,40,22,1\n3,50,25,0\n4,61,31,1\n"
         exhaustive('id,age,free\n1,"30,0\n', "quotation mark"),
         (GOOD.replace("40", ""), '"age" is missing in 1 of 4 rows, first in row 2'),
         exhaustive(GOOD.replace("40", "NA"), '"age" is missing in 1 of 4 rows'),
-        exhaustive(GOOD.replace("40", "forty"), '"age" holds text, such as "forty"'),
+        exhaustive(GOOD.replace("40", "forty"), '"age" holds numbers or dates, but also "forty"'),
         exhaustive(GOOD.replace("1\n", "0\n"), "No columns are the treatment"),
         exhaustive(GOOD.replace("40", "1e999"), "too large"),
         exhaustive("age,free\n30,0\n30,1\n", "No column is left to compare"),

@@ -127,6 +127,7 @@ def run(
     n_queries: int | None = None,
     batch_size: int | None = None,
     seed: int | None = None,
+    measures: Measures | None = None,
 ) -> pd.DataFrame:
     """Run one campaign and return its history.
 
@@ -142,6 +143,7 @@ def run(
         n_queries: batches to acquire; the problem's own number by default.
         batch_size: labels per batch; the problem's own number by default.
         seed: of the criterion's own draws; the problem's by default.
+        measures: more columns, see :func:`run_all`.
 
     Returns:
         The columns of :func:`evaluate` preceded by ``dataset``, ``protocol``, ``replication``, ``method`` and ``step``;
@@ -152,7 +154,7 @@ def run(
         ValueError: an argument out of range, or no test set whose true effects are known.
     """
     method = criterion if isinstance(criterion, str) else type(criterion).__name__.lower()
-    table = run_all([problem], {method: criterion}, model, every, None, chooser, n_queries, batch_size, seed)
+    table = run_all([problem], {method: criterion}, model, every, measures, chooser, n_queries, batch_size, seed)
     table.attrs["picks"] = table.attrs["picks"][0]
     return table
 

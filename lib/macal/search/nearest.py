@@ -28,7 +28,7 @@ Reference: T. F. Gonzalez, "Clustering to Minimize the Maximum Intercluster Dist
 
 import numpy as np
 
-from macal.search.rows import folded, power_of_two, profiles
+from macal.search.rows import folded, power_of_two, product, profiles
 from macal.shapes import Arms, Covariates, Distances, Indices, Rows
 
 SHORT = 256  # rows on a short list
@@ -61,10 +61,8 @@ class ShortList:
 
     def label(self, k: int) -> None:
         """Lower the distances by those to the k-th row, which has got a label."""
-        # float32 tells which distances may fall; to the others nothing happens. The product may compute on what
-        # lies behind the last row and drop it: rows are finite, so a warning would be of that
-        with np.errstate(invalid="ignore"):
-            near = np.flatnonzero(self._right @ self._left[k] <= self._d2)
+        # float32 tells which distances may fall; to the others nothing happens
+        near = np.flatnonzero(product(self._right, self._left[k]) <= self._d2)
         self._d2[near] = np.minimum(self._d2[near], folded(np.square(self._x[near] - self._x[k])))
         self.m[near] = self._metric(self._d2[near])
 
@@ -212,7 +210,7 @@ class Arm:
         for i in range(0, len(self.x), step):
             part = slice(i, i + step)
             # (step, labels) -> (step,)
-            high = (self.right[part] @ left.T).min(axis=1) + 2 * (self.eta * self.norm[part] + TINY)
+            high = product(self.right[part], left.T).min(axis=1) + 2 * (self.eta * self.norm[part] + TINY)
             high = (high if self.squared else np.sqrt(high.clip(min=0))) * (1 + self.eta)
             self.bound[part] = np.minimum(self.bound[part], high)
 
@@ -229,7 +227,7 @@ class Arm:
         for i in range(0, len(rows), step):
             part = rows[i : i + step]
             # (step, labels)
-            low = self.right[part] @ self._labels.T
+            low = product(self.right[part], self._labels.T)
             # no other label can be the nearest
             near, label = np.nonzero(low <= (low.min(axis=1) + slack[i : i + step])[:, None])
             for k in range(0, len(near), step):

@@ -60,7 +60,7 @@ import numpy as np
 
 from macal.search.gains import Nearest, gain_per_cost
 from macal.search.nearest import Arm, ShortList, before, farthest_first, highest, split_arms
-from macal.search.rows import power_of_two
+from macal.search.rows import power_of_two, product
 from macal.shapes import Arms, Covariates, Distances, Indices, Outcomes, Rows
 
 _BLOCKS = 64  # of controls, at most
@@ -316,7 +316,7 @@ class PairSearch:
             for k in (some[start : start + step] for start in range(0, len(some), step)):
                 # (rows of the tile, controls of the block): first d squared, then d, then v
                 v = self.tile[: len(k) * width].reshape(len(k), width)
-                np.matmul(left[k], self.right[columns].T, out=v)
+                product(left[k], self.right[columns].T, out=v)
                 np.maximum(v, 0, out=v)
                 v = v if self.treated.squared else np.sqrt(v, out=v)
                 v *= np.float32(-self.alpha * (1 - 4 * _EPS))

@@ -33,3 +33,12 @@ def folded(squares: np.ndarray) -> np.ndarray:
         squares[..., :half] += squares[..., width - half : width]
         width -= half
     return squares[..., 0]
+
+
+def product(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """The product of finite arrays, a @ b, without a warning.
+
+    On some processors it computes on what lies behind the last row, and drops it: a warning would be of that.
+    """
+    with np.errstate(invalid="ignore"):
+        return np.matmul(a, b, out=out)

@@ -358,6 +358,7 @@ def sampled(table: PartedTable, said: Said, wanted: Wanted, executor: Executor, 
         able = [c for c in said.may_name(found.columns) if c in naming]
         once = {c: (hashes := found.hashes[c]) is not None and _is_once(np.concatenate(hashes)) for c in able}
         if said.identifier is not None and (not once[said.identifier] or found.columns[said.identifier].gaps):
+            roles_of(found.columns, found.same, [said.identifier], said)  # what is asked about a column comes first
             names = (part[said.identifier] for _, part in table.parts([said.identifier]))
             check_names(pd.concat(names, ignore_index=True))
             raise ValueError(
