@@ -225,10 +225,16 @@ class Planner:
         return self.campaign.audit
 
     def estimate(
-        self, model: models.Model | str = "joint-gp", rule: StoppingRule | None = None, arm: Any = None
+        self,
+        model: models.Model | str = "joint-gp",
+        rule: StoppingRule | None = None,
+        arm: Any = None,
+        target: str = "all",
+        by: str | None = None,
+        bounds: tuple[float | int, float | int] | None = None,
     ) -> Findings:
         """Estimate every effect from the answers so far; see :func:`macal.planner.estimates.estimated`."""
-        return estimated(self.campaign, model, rule, arm)
+        return estimated(self.campaign, model, rule, arm, target, by, bounds)
 
     def report(self, path: Path | str, found: Sequence[Findings] = ()) -> None:
         """Write a report of the plan, and of the answers: one HTML file that asks nothing of any other machine.
