@@ -135,7 +135,8 @@ class Planner:
             One row per unit, in the order in which they are to be asked, in the kind of ``table``: her name (the index
             of a pandas table), ``round`` from 1, the treatment, ``cost``; and, where not everybody answers,
             ``response``, her chance to, and ``reserve``, who may be asked in her place; where people are drawn,
-            ``weight``, 1 over the chance to be.
+            ``weight``, 1 over the chance to be, and with reserves ``reserve_weight``, theirs if they were asked at
+            first, 0 where there is none.
 
         Raises:
             Conflict: no plan meets all demands; it names the smallest set that conflicts.

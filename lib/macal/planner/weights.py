@@ -13,6 +13,7 @@ import numpy as np
 from macal.inference import Estimate, RefusalDoubt, Survey, average_effect, group_effects, refusal_doubt, target_effect
 from macal.inference.targets import TARGETS
 from macal.planner.campaign import CampaignState
+from macal.planner.drawn import strata_of
 from macal.registry import UnknownName
 from macal.shapes import Indices, Outcomes
 
@@ -87,11 +88,18 @@ def weighed(
 def _survey(campaign: CampaignState, y: Outcomes, rows: Indices) -> Survey:
     """What was asked and answered of the units that could be, in the order of ``rows``."""
     people, out = campaign.people, campaign.out
-    units, stand_ins = people.places(out.index, "the plan"), people.places(campaign.instead, "the plan")
-    asked = np.isin(np.arange(len(people)), [*units, *stand_ins, *people.problem.start])
+    units, instead = (people.places(names, "the plan") for names in (out.index, campaign.instead))
+    asked = np.isin(np.arange(len(people)), [*units, *instead, *people.problem.start])
     chances = np.ones(len(people))
     # the rounds are in random order: of the draw, those asked are a random part
     chances[units] = len(out) / len(campaign.planned) / out["weight"].to_numpy()
+    if instead.size:  # and so are the reserves who were asked, given how many of their stratum were
+        given = campaign.planned.set_index("reserve")["reserve_weight"].loc[list(campaign.instead)]
+        chances[instead] = len(out) / len(campaign.planned) / given.to_numpy()
+        strata = strata_of(people, campaign.policy)
+        first, more = (np.bincount(strata[some], minlength=strata.max() + 1) for some in (units, instead))
+        both = np.concatenate([units, instead])
+        chances[both] *= (1 + more / np.maximum(first, 1))[strata[both]]
     pool, phase = people.problem.pool, people.phase
     drawn: dict[str, Any] = {}
     if phase is not None:
