@@ -14,6 +14,8 @@ from macal.__main__ import main
 from macal.inference import (
     StoppingRule,
     Survey,
+    at_a_look,
+    at_any_look,
     average_effect,
     effect_variation,
     posterior_sd,
@@ -247,6 +249,24 @@ def test_no_interval_is_withdrawn_without_a_sentence():
     rare = answered(2, people.assign(spot=["here"] * 5 + ["there"] * 394 + [None]))[0].estimate(by="spot")
     assert rare.weighed.groups == {} and rare.weighted is not None
     assert rare.weighed.told[0].startswith("There are no intervals by spot: group 'here' has 0 answers of an arm")
+
+
+def test_intervals_that_hold_at_every_look():
+    for rounds in (1, 2, 3):
+        planner, _ = answered(rounds)
+        plain, by_round, any_ = (planner.estimate(looks=looks) for looks in (None, "rounds", "any"))
+        shares = [k / 3 for k in range(1, rounds + 1)]
+        assert by_round.weighted == at_a_look(plain.weighted, 40 * rounds, shares)
+        assert any_.weighted == at_any_look(plain.weighted, rounds / 3)
+        price = by_round.weighted.width / plain.weighted.width
+        assert f"one after each of the 3 rounds, at once; that makes it {price:.2f} times" in by_round.weighed.told[0]
+        assert any_.weighted.width > plain.weighted.width and "however often" in any_.weighed.told[0]
+    with pytest.raises(UnknownName, match="kind of looks 'all'"):
+        answered(1)[0].estimate(looks="all")
+    known = make_people(400)
+    known["visits"] = outcomes(known).where(lambda y: np.arange(400) < 60, np.nan).to_numpy()
+    early = answered(1, known, outcome="visits", batch_size=2)[0].estimate(looks="rounds")
+    assert early.weighted.width == np.inf and early.weighed.told[0].startswith("It is too early to look")
 
 
 UNSURE = {"response": 0.6, "quotas": ["region>=15"]}

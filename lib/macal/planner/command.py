@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from macal.inference import StoppingRule
+from macal.inference.looks import LOOKS
 from macal.inference.targets import TARGETS
 from macal.planner import record
 from macal.planner.estimates import Findings
@@ -123,6 +124,8 @@ def _add_estimate(commands: Any) -> None:
     )
     text = "LOW,HIGH: outcomes that there can be, for what refusals could do (default: of the answers)"
     command.add_argument("--bounds", type=_bounds, help=text)
+    text = "looks at which the interval by weights holds: one after each round, or any (default: this one alone)"
+    command.add_argument("--looks", choices=LOOKS, help=text)
     command.add_argument("--width", type=float, help="enough once the average effect's interval is so narrow")
     command.add_argument("--gain", type=float, help="enough once a round narrows intervals by less, per unit of money")
 
@@ -331,7 +334,7 @@ def estimate(options: argparse.Namespace) -> None:
     given, several = {name: getattr(options, name) for name in ("width", "gain")}, len(planner.people.arms) > 2
     rule = StoppingRule(**given) if any(value is not None for value in given.values()) else None
     arms = planner.campaign.arms_told or planner.people.arms[1:]
-    whose = options.target, options.by, options.bounds
+    whose = options.target, options.by, options.bounds, options.looks
     found = [planner.estimate(options.model, rule, arm, *whose) for arm in arms]
     effects = pd.concat([one.people.assign(arm=one.arm) for one in found]) if several else found[0].people
     contents = {options.output: frames.written(effects, options.output)}

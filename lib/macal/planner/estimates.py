@@ -62,6 +62,7 @@ def estimated(
     target: str = "all",
     by: str | None = None,
     bounds: tuple[float | int, float | int] | None = None,
+    looks: str | None = None,
 ) -> Findings:
     """Estimate every effect from the answers so far, with 95 % intervals, and forecast what is to come.
 
@@ -78,9 +79,10 @@ def estimated(
         by: column of whose values each gets an effect by weights of its own.
         bounds: smallest and largest outcome that there can be, for what refusals could do; those of the answers by
             default.
+        looks: at which looks the interval by weights holds; see :func:`macal.planner.weights.weighed`.
 
     Raises:
-        UnknownName: no such model, arm, target or column.
+        UnknownName: no such model, arm, target, column or kind of looks.
         ValueError: nothing is planned, the model has no posterior, an arm has no answer, or must be named; bounds that
             do not hold the answers.
     """
@@ -106,7 +108,7 @@ def estimated(
     effects = pd.DataFrame({"effect": belief.effects}, people.table.index)
     effects = effects.assign(low=belief.effects - belief.reach, high=belief.effects + belief.reach)
     verdict = "" if rule is None else _verdict(rule, belief, sds["next"], costs["next"])
-    average, effects = weighed(campaign, y, k, target, by, bounds), frames.like(effects, campaign.table)
+    average, effects = weighed(campaign, y, k, target, by, bounds, looks), frames.like(effects, campaign.table)
     return Findings(people.arms[k], effects, belief.average, average, outlook, verdict, variation)
 
 

@@ -10,7 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from macal.inference import Estimate, RefusalDoubt, Survey, average_effect, group_effects, refusal_doubt, target_effect
+from macal.inference import (
+    Estimate,
+    RefusalDoubt,
+    Survey,
+    at_a_look,
+    at_any_look,
+    average_effect,
+    group_effects,
+    refusal_doubt,
+    target_effect,
+)
+from macal.inference.looks import LOOKS
 from macal.inference.targets import TARGETS
 from macal.planner.campaign import CampaignState
 from macal.planner.drawn import strata_of
@@ -45,6 +56,7 @@ def weighed(
     target: str = "all",
     by: str | None = None,
     bounds: tuple[float | int, float | int] | None = None,
+    looks: str | None = None,
 ) -> Weighed:
     """Estimate an effect by weights, from the rounds that have been asked.
 
@@ -55,14 +67,18 @@ def weighed(
         target: see :func:`macal.inference.target_effect`.
         by: column of whose values each gets an estimate of its own; None for none.
         bounds: smallest and largest outcome that there can be; those of the answers by default.
+        looks: None: the interval holds at this look alone; "rounds": at all looks, of which there is one after each
+            round of the plan at most; "any": however often one looks. Groups' intervals hold at this look alone.
 
     Raises:
-        UnknownName: no such target, or no such column.
+        UnknownName: no such target, column, or kind of looks.
         ValueError: bounds that do not hold the answers.
     """
     people = campaign.people
     if target not in TARGETS:
         raise UnknownName("target", target, TARGETS)
+    if looks is not None and looks not in LOOKS:
+        raise UnknownName("kind of looks", looks, LOOKS)
     if by is not None and by not in people.table:
         raise UnknownName("column of groups", by, map(str, people.table.columns))
     if campaign.policy.draw is None:
@@ -82,7 +98,8 @@ def weighed(
     told = [] if target == "all" else [f"The weights speak for {WHOM[target]}."]
     groups, said = _groups(campaign, survey, rows, arm, target, by)
     doubt, doubted = _doubt(survey, estimate, arm, target, bounds)
-    return Weighed(estimate, groups, doubt, (*told, *said, *_modelled(campaign, survey), *doubted))
+    estimate, widened = _at_looks(campaign, survey, estimate, looks)
+    return Weighed(estimate, groups, doubt, (*told, *widened, *said, *_modelled(campaign, survey), *doubted))
 
 
 def _survey(campaign: CampaignState, y: Outcomes, rows: Indices) -> Survey:
@@ -107,6 +124,25 @@ def _survey(campaign: CampaignState, y: Outcomes, rows: Indices) -> Survey:
         drawn = {"weights": phase.weights[rows], "strata": phase.cells[rows]}
     told = np.where(asked, y, np.nan)[rows]
     return Survey(pool.x[rows], pool.t[rows], told, chances[rows], asked[rows], **drawn)
+
+
+def _at_looks(
+    campaign: CampaignState, survey: Survey, estimate: Estimate, looks: str | None
+) -> tuple[Estimate, list[str]]:
+    """An estimate whose interval holds at all looks at once, and what is to be said of that."""
+    if looks is None:
+        return estimate, []
+    sizes = campaign.planned["round"].value_counts().sort_index().cumsum()
+    shares = (sizes[sizes.index <= campaign.asked] / len(campaign.planned)).tolist()
+    if looks == "rounds":
+        wide = at_a_look(estimate, int(np.isfinite(survey.y).sum()), shares)
+        which = f"all looks, one after each of the {len(sizes)} rounds,"
+    else:
+        wide, which = at_any_look(estimate, shares[-1]), "every look, however often one looks,"
+    price = wide.width / estimate.width
+    if not np.isfinite(price):
+        return wide, ["It is too early to look: an interval that holds at all looks is without end now."]
+    return wide, [f"The interval by the weights holds at {which} at once; that makes it {price:.2f} times as wide."]
 
 
 def _groups(
