@@ -11,6 +11,7 @@ Distributed Computing, 2007.
 """
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
@@ -23,7 +24,7 @@ from macal import hashing
 from macal.hashing import Hashes
 from macal.registry import UnknownName
 from macal.shapes import Indices, Outcomes, Rows
-from macal.storage.workers import Executor
+from macal.storage.workers import Executor, processors
 from macal.tables.blocks import PartedTable
 from macal.tables.encoding import check_complete
 from macal.tables.roles import Roles, Said, check_names, roles_of, row_name
@@ -31,6 +32,7 @@ from macal.tables.summary import NUMBERS, Summary, alike, refined, summarised, t
 
 FLOOR = 0.1  # share of the sample that each cell has at least, as far as it has people
 CELLS = 1000  # at most
+_RANGES = 256  # of hashes that are compared at once
 _LIKELY = 2.0  # times the expected largest hash of a sample: nobody beyond is kept
 _OWN = _ROW, _CELL, _UNIT, _HASH, _RIVAL = "\0row", "\0cell", "\0unit", "\0hash", "\0rival"
 _SURE = "sure"  # the cell of those who are in any sample
@@ -118,7 +120,7 @@ class _Seen:
         same: of each column the place of the first that holds the same.
         kept: rows that may be in a sample.
         counts: units in each cell.
-        hashes: of all that each column holds that may name the units; None where one is there twice.
+        hashes: of all that each column holds that may name the units, by part ascending; None where one is there twice.
         clusters: hashes of the clusters, ascending.
         whole: hashes of clusters that are in any sample.
     """
@@ -165,7 +167,7 @@ def _part(task: _Pass, start: int, part: pd.DataFrame) -> _Seen:
     rows = np.arange(start, start + len(part))
     marks, whole = _marks(part, rows + 1 if task.identifier is None else part[task.identifier], task.wanted, task.whole)
     own, key = marks[_UNIT].to_numpy(), hashing.key(task.wanted.seed, SAMPLE)
-    of_names = {c: own if c == task.identifier else hashing.of_names(part[c], key) for c in task.naming}
+    of_names = {c: np.sort(own if c == task.identifier else hashing.of_names(part[c], key)) for c in task.naming}
     lists = {c: [hashes] if _is_once(hashes) else None for c, hashes in of_names.items()}
     kept = _kept(marks.assign(**{_ROW: rows}), task)
     held = part.iloc[kept].assign(**{_ROW: rows[kept]} | {c: marks[c].array[kept] for c in marks})
@@ -189,7 +191,7 @@ def _marks(
     rival = hashing.mixed(hashes ^ np.uint64(hashing.key(wanted.seed, RIVALS)))
     codes = np.where(sure, len(cells.categories) - 1, cells.codes)
     cells = pd.Categorical.from_codes(codes, cells.categories)
-    return pd.DataFrame({_CELL: cells, _UNIT: own, _HASH: hashes, _RIVAL: rival}), mine
+    return pd.DataFrame({_CELL: cells, _UNIT: own, _HASH: hashes, _RIVAL: rival}, copy=False), mine
 
 
 def searched(table: pd.DataFrame, wanted: Wanted, needed: Rows) -> tuple[Indices, Phase]:
@@ -244,9 +246,22 @@ def _joined(one: _Seen, other: _Seen, task: _Pass) -> _Seen:
     )
 
 
-def _is_once(hashes: Hashes) -> bool:
-    ordered = np.sort(hashes)
-    return not (ordered[1:] == ordered[:-1]).any()
+def _is_once(ordered: Hashes) -> bool:
+    return not bool((ordered[1:] == ordered[:-1]).any())
+
+
+def _are_once(runs: Sequence[np.ndarray]) -> bool:
+    """Whether no hash is there twice in runs that ascend, each by itself without repetition: range by range."""
+    firsts = np.arange(1, _RANGES, dtype=np.uint64) * np.uint64(2**64 // _RANGES)
+    cuts = [[0, *np.searchsorted(run, firsts).tolist(), len(run)] for run in runs]
+
+    def is_range_once(k: int) -> bool:
+        part = np.concatenate([run[cut[k] : cut[k + 1]] for run, cut in zip(runs, cuts, strict=True)])
+        part.sort(kind="stable")  # merges runs
+        return _is_once(part)
+
+    with ThreadPoolExecutor(processors()) as threads:
+        return all(threads.map(is_range_once, range(_RANGES)))
 
 
 def _cells(part: pd.DataFrame, wanted: Wanted) -> tuple[pd.Categorical, np.ndarray]:
@@ -309,7 +324,11 @@ def _smallest(hashes: Hashes, most: int) -> np.ndarray:
     """Places of so many of the smallest hashes, and of those that equal the largest of these."""
     if len(hashes) <= most:
         return np.arange(len(hashes))
-    return np.flatnonzero(hashes <= np.partition(hashes, most - 1)[most - 1])
+    few = np.flatnonzero(hashes <= np.uint64(_bound(most, len(hashes))))
+    if len(few) < most:
+        few = np.arange(len(hashes))
+    own = hashes[few]
+    return few[own <= np.partition(own, most - 1)[most - 1]]
 
 
 def _rank_of_clusters(hashes: Hashes) -> Indices:
@@ -356,7 +375,7 @@ def sampled(table: PartedTable, said: Said, wanted: Wanted, executor: Executor, 
         parts = executor(seen, [replace(task, table=part) for part in table.divided(jobs)], "reading")
         found = reduce(lambda one, other: _joined(one, other, task), parts)
         able = [c for c in said.may_name(found.columns) if c in naming]
-        once = {c: (hashes := found.hashes[c]) is not None and _is_once(np.concatenate(hashes)) for c in able}
+        once = {c: (runs := found.hashes[c]) is not None and _are_once(runs) for c in able}
         if said.identifier is not None and (not once[said.identifier] or found.columns[said.identifier].gaps):
             roles_of(found.columns, found.same, [said.identifier], said)  # what is asked about a column comes first
             names = (part[said.identifier] for _, part in table.parts([said.identifier]))
@@ -383,7 +402,12 @@ def _limit(rows: int | None, wanted: Wanted) -> int:
     """Hash up to which everybody may be in the sample; 0 where the number of rows is not known."""
     if rows is None or wanted.cluster is not None:
         return 0
-    return min(int(_LIKELY * (wanted.size + 1000) / rows * 2.0**64), 2**64 - 1)
+    return _bound(wanted.size + 1000, rows)
+
+
+def _bound(smallest: int, of: int) -> int:
+    """Hash that so many of the smallest hashes hardly ever exceed."""
+    return min(int(_LIKELY * smallest / of * 2.0**64), 2**64 - 1)
 
 
 def _sample(found: _Seen, naming: tuple[str, ...], identifier: str | None, said: Said, wanted: Wanted) -> Sample:
