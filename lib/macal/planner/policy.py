@@ -36,7 +36,7 @@ class Policy:
         seed: of whatever is drawn.
         draw: None: the criterion's own plan; else people are drawn with known chances, and the plan has their weights:
             "criterion", the criterion's plan mixed with a uniform sample; "effect", by worth for the average effect.
-            Quotas, costs and people who must be asked are kept to; clusters and chances to answer are refused.
+            Quotas, costs and people who must be asked are kept to; clusters are refused.
         uniform: share of drawn labels that is spread uniformly, above 0 and at most 1.
         sample: people among whom the plan is made, or "all"; by default all, or as many as a plan loses little by,
             where the table is larger than memory or than what the criterion says.

@@ -1,0 +1,44 @@
+"""The study of refusals, targets and looks: truths by another integration, shares of refusals, rows as declared."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from reproduction.studies import refusals, tables
+
+
+def test_truths_are_those_of_a_large_population():
+    x = np.random.default_rng(0).normal(size=1_000_000)
+    e = expit(0.8 * x)
+    for target, h in {"all": np.ones_like(e), "treated": e, "overlap": e * (1 - e)}.items():
+        assert refusals.truth(target) == pytest.approx(h @ (1 + x) / h.sum(), abs=0.005)
+
+
+@pytest.mark.parametrize("kind", refusals.ANSWERS)
+def test_as_many_refuse_as_the_design_says(kind):
+    made = refusals._Simulation("linear", 0)
+    for refusing in (0.1, 0.3):
+        shares = [1 - made.answers(kind, refusing).mean() for _ in range(20)]
+        assert np.mean(shares) == pytest.approx(refusing, abs=0.03)
+    found = made.survey("all", kind, 0.3)
+    assert found.asked.sum() == 200 and found.refused.sum() == 200 - np.isfinite(found.y).sum() > 30
+
+
+def test_a_simulation_has_a_row_of_each_design_and_is_the_same_again():
+    rows = refusals.simulate("linear", 1)
+    designs = [row["design"] for row in rows]
+    assert len(set(designs)) == len(designs) == 12 and "reserves" in designs
+    assert [row["design"] for row in refusals.simulate("rare", 1)] == ["free", "stratum"]
+    again = refusals.simulate("linear", 1)
+    assert [row["error"] for row in rows] == [row["error"] for row in again]
+    assert all(abs(row["error"]) < 2 for row in rows)
+
+
+def test_blocks_of_all_worlds_come_before_second_ones():
+    jobs = refusals.jobs(tables.TABLES["weighted_refusals"], 200)
+    assert [(job.configs[0]["world"], job.configs[0]["first"]) for job in jobs[:4]] == [
+        ("linear", 0),
+        ("bent", 0),
+        ("rare", 0),
+        ("linear", 100),
+    ]
