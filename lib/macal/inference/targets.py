@@ -69,6 +69,7 @@ from macal.inference.weighted import (
     of_each_arm,
     standardised,
     stratified,
+    worth_for_ate,
 )
 from macal.logistic import PerArmChance, arm_chances
 from macal.registry import UnknownName
@@ -239,20 +240,25 @@ def worth_for(
 
     Args:
         target: "all", "treated" or "overlap".
-        propensity: chance of treatment, (n,), or of each of two arms, (n, 2).
-        t: treatment, (n,), of two arms.
+        propensity: chance of treatment, (n,), or of each arm, (n, arms).
+        t: treatment, (n,).
         spread: s.d. of the outcomes that covariates leave open, of control and treated; their ratio is what counts.
         groups: value of a column for each unit, (n,), where each group's effect is asked for.
 
     Raises:
         UnknownName: no such target.
+        ValueError: of several arms another target than "all".
 
     >>> worth_for("treated", np.array([0.2, 0.2]), np.array([0, 1])).tolist()
     [0.25, 1.0]
     """
-    e = of_each_arm(propensity)[:, 1]
-    factors = _target(target, e, t)[2]
-    worth = np.asarray(spread, np.float64)[t] * factors[np.arange(len(t)), t]
+    e = of_each_arm(propensity)
+    _check_arms(e, target)
+    if target == "all":
+        worth = worth_for_ate(propensity, t, spread)
+    else:
+        factors = _target(target, e[:, 1], t)[2]
+        worth = np.asarray(spread, np.float64)[t] * factors[np.arange(len(t)), t]
     if groups is None:
         return worth
     _, number, size = np.unique(np.asarray(groups), return_inverse=True, return_counts=True)
@@ -294,10 +300,14 @@ def _target(target: str, e: Outcomes, t: Arms) -> tuple[Outcomes, Outcomes, PerS
     return b, slope, np.stack(factors, axis=1), np.stack(slopes, axis=1)
 
 
-def _terms(survey: Survey, target: str, arm: int) -> _Terms:
-    t, e, m = survey.t, survey.e, survey.m
+def _check_arms(e: PerArmChance, target: str) -> None:
     if e.shape[1] > 2 and target in TARGETS[1:]:
         raise ValueError(f"the target {target!r} is for two arms, got {e.shape[1]}; take 'all', or two arms at a time")
+
+
+def _terms(survey: Survey, target: str, arm: int) -> _Terms:
+    t, e, m = survey.t, survey.e, survey.m
+    _check_arms(e, target)
     told, rows = np.isfinite(survey.y), np.arange(len(t))
     left = np.where(told, survey.y - m[rows, t], 0.0)
     drawn = told / (survey.chances * survey.responses[rows, t])
