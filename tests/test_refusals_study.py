@@ -1,9 +1,11 @@
 """The study of refusals, targets and looks: truths by another integration, shares of refusals, rows as declared."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import expit
 
+from reproduction.claims import weighted
 from reproduction.studies import refusals, tables
 
 
@@ -42,3 +44,26 @@ def test_blocks_of_all_worlds_come_before_second_ones():
         ("rare", 0),
         ("linear", 100),
     ]
+
+
+def test_coverage_is_judged_by_the_declared_rule():
+    held = {"all": 1900, "treated": 1870, "overlap": 1930, "groups": 1950, "looks, any": 1870}
+    rows = [
+        {"design": name, "world": "bent", "simulations": 1000, "held": share / 2, "width": width}
+        for name, share in held.items()
+        for width in (1.0, 3.0)
+    ]
+    found = weighted.promised(pd.DataFrame(rows)).xs("bent", level="world")
+    assert found.kept.to_dict() == {
+        "all": True,
+        "treated": False,
+        "overlap": False,
+        "groups": True,
+        "looks, any": False,
+    }
+    assert (
+        found.coverage["all"] == 0.95
+        and found.low["all"] == pytest.approx(0.9362, abs=5e-4)
+        and (found.width == 2).all()
+    )
+    assert weighted.promised(pd.DataFrame(rows).iloc[:0]).empty
