@@ -76,6 +76,7 @@ from macal.registry import UnknownName
 from macal.shapes import Arms, Covariates, Outcomes
 
 TARGETS = ("all", "treated", "overlap")
+LEAST_ANSWERING = 0.1  # chance to answer, as estimated, at least
 Flags = Bool[np.ndarray, "n"]
 PerSide = Float[np.ndarray, "n 2"]
 Design = Float[np.ndarray, "n p"]
@@ -150,7 +151,9 @@ class Survey:
 def crossed_responses(x: Covariates, t: Arms, asked: Flags, refused: Flags, seed: int = 0) -> PerArmChance:
     """Chance to answer if asked, in each arm, (n, arms), by logistic regression on the other folds of those asked.
 
-    Covariates count alike in all arms, each of which has its own level. Chances are at least :data:`TRIMMED`.
+    Covariates count alike in all arms, each of which has its own level. Few are asked, and covariates may be many: the
+    penalty is as strong as there are terms, which are then expected to move the log odds by about 1 together. Chances
+    are at least :data:`LEAST_ANSWERING`: nobody who answers speaks for more than ten people who were asked.
 
     Args:
         x: covariates, (n, d).
@@ -169,8 +172,9 @@ def crossed_responses(x: Covariates, t: Arms, asked: Flags, refused: Flags, seed
             continue  # who refused is all in this fold
         for arm in range(arms):
             place = _with_arm(z[fold], np.full(len(fold), arm), arms)
-            chance[fold, arm] = arm_chances(_with_arm(z[own], t[own], arms), told[own], place)[:, 1]
-    return chance.clip(TRIMMED, 1.0)
+            known = _with_arm(z[own], t[own], arms)
+            chance[fold, arm] = arm_chances(known, told[own], place, strength=known.shape[1])[:, 1]
+    return chance.clip(LEAST_ANSWERING, 1.0)
 
 
 def _with_arm(z: Covariates, t: Arms, arms: int) -> Design:
@@ -350,9 +354,10 @@ def _estimated(survey: Survey, terms: _Terms, scale: Outcomes, value: float) -> 
     if survey.refused.any():
         r = survey.responses[np.arange(len(t)), t]
         left = np.where(told, survey.y - survey.m[np.arange(len(t)), t], 0.0)
-        slope = scale * share * -terms.weight * left / r * (r > TRIMMED)
+        slope = scale * share * -terms.weight * left / r * (r > LEAST_ANSWERING)
         chance, slopes = np.stack([1 - r, r], axis=1), np.stack([np.zeros(len(t)), slope], axis=1)
-        part = _logistic_part(_with_arm(z, t, survey.e.shape[1]), chance, told.astype(int), slopes, survey.asked * 1.0)
+        design = _with_arm(z, t, survey.e.shape[1])
+        part = _logistic_part(design, chance, told.astype(int), slopes, survey.asked * 1.0, design.shape[1])
         phi += part / share
     if survey.regressor is None:
         for arm, sign in ((terms.arm, 1.0), (0, -1.0)):
@@ -368,7 +373,9 @@ def _with_intercept(z: Covariates) -> tuple[Design, Float[np.ndarray, "p p"]]:
     return design, np.diag(np.arange(design.shape[1]) > 0).astype(float)
 
 
-def _logistic_part(z: Covariates, chance: PerArmChance, label: Arms, slopes: PerArmChance, share: Outcomes) -> Outcomes:
+def _logistic_part(
+    z: Covariates, chance: PerArmChance, label: Arms, slopes: PerArmChance, share: Outcomes, strength: float | int = 1
+) -> Outcomes:
     """D' H^-1 g_i of a logistic regression, (n,): ``slopes`` are those of the estimate in the chances, (n, arms)."""
     design, penalty = _with_intercept(z)
     n, p = design.shape
@@ -379,7 +386,7 @@ def _logistic_part(z: Covariates, chance: PerArmChance, label: Arms, slopes: Per
     hessian = np.block(
         [[(design.T * (share * chance[:, b] * ((b == c) - chance[:, c]))) @ design for c in free] for b in free]
     )
-    hessian = (hessian + np.kron(np.eye(len(free)), penalty)) / n
+    hessian = (hessian + strength * np.kron(np.eye(len(free)), penalty)) / n
     solved = np.linalg.lstsq(hessian, gradient, rcond=None)[0].reshape(len(free), p)
     return share * sum(((label == b) - chance[:, b]) * (design @ solved[k]) for k, b in enumerate(free))
 
