@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from needs import needs_data
 from scipy.special import expit
 
 from reproduction.claims import weighted
-from reproduction.studies import refusals, tables
+from reproduction.studies import refusals, rhc, tables
 
 
 def test_truths_are_those_of_a_large_population():
@@ -67,3 +68,14 @@ def test_coverage_is_judged_by_the_declared_rule():
         and (found.width == 2).all()
     )
     assert weighted.promised(pd.DataFrame(rows).iloc[:0]).empty
+
+
+@needs_data("tables")
+def test_a_draw_of_a_real_table_is_a_tenth_and_the_same_again():
+    x, t, y, e = rhc._people()
+    assert len(x) == len(t) == len(y) == 5735 and (np.ptp(x, axis=0) > 0).all() and e.min() > 0
+    whole, found = rhc.everybody(), rhc.drawn(0)
+    assert whole.width < found["a tenth"].width < found["a tenth, refusals"].width
+    assert rhc.drawn(0)["a tenth"].value == pytest.approx(found["a tenth"].value)
+    blocks = rhc.jobs(tables.TABLES["weighted_rhc"], 50)
+    assert [job.configs[0]["first"] for job in blocks] == [0, 20, 40] and {*blocks[0].sources()} == {"tables/rhc.csv"}
