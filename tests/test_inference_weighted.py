@@ -12,7 +12,7 @@ from sklearn.linear_model import RidgeCV
 from macal.inference import average_effect, crossed_propensity, draw, draw_balanced, inclusion, worth_for_ate
 from macal.inference.ridge import PENALTIES, Ridge
 from macal.inference.sampling import proportional
-from macal.inference.weighted import _outcomes, folds, scores
+from macal.inference.weighted import crossed_outcomes, folds, scores
 
 # ---------------------------------------------------------------- chances
 
@@ -168,9 +168,9 @@ def test_intervals_hold_about_as_often_as_they_say(n):
 
 def test_no_unit_is_scored_by_a_model_that_saw_it():
     x, t, y, _ = world(100)
-    before = _outcomes(x, t, y, None, 0)
+    before = crossed_outcomes(x, t, y, None, 0)
     for unit in (3, 50):
-        after = _outcomes(x, t, np.where(np.arange(100) == unit, y + 100, y), None, 0)
+        after = crossed_outcomes(x, t, np.where(np.arange(100) == unit, y + 100, y), None, 0)
         np.testing.assert_array_equal(after[unit], before[unit])
         assert not np.isclose(after[:, t[unit]], before[:, t[unit]]).all()
     parts = list(folds(t, 0))

@@ -11,8 +11,21 @@ from test_planner import COVARIATES, make, make_people
 
 from macal import Planner, models
 from macal.__main__ import main
-from macal.inference import StoppingRule, average_effect, effect_variation, posterior_sd
-from macal.planner import drawn, steps
+from macal.inference import (
+    StoppingRule,
+    Survey,
+    at_a_look,
+    at_any_look,
+    average_effect,
+    crossed_propensity,
+    effect_variation,
+    inclusion,
+    posterior_sd,
+    refusal_doubt,
+    target_effect,
+    worth_for,
+)
+from macal.planner import drawn, steps, weights
 from macal.problem import Split
 from macal.registry import UnknownName
 
@@ -130,7 +143,6 @@ def test_the_cheap_are_drawn_more_often_and_the_money_goes_farther():
     ("demand", "said"),
     [
         ({"cluster": "household"}, "cannot keep to clusters; leave that out, or plan without draw"),
-        ({"response": 0.5}, "cannot keep to chances to answer below 1, of which nobody knows"),
         ({"cost": "fee", "batch_size": None, "batch_cost": 50.0}, "cannot keep to rounds of so much money where costs"),
         ({"quotas": ["region=north<=0"]}, "leave nobody with region = north a chance to be drawn, .*; exclude them"),
         ({"quotas": ["region=north>=20", "region=north<=10%"]}, "no plan can meet these"),
@@ -140,6 +152,28 @@ def test_the_cheap_are_drawn_more_often_and_the_money_goes_farther():
 def test_demands_that_a_draw_cannot_keep_to(demand, said):
     with pytest.raises(ValueError, match=said):
         make(make_people(400), **DRAWN | demand)
+
+
+def test_people_are_drawn_for_a_target_and_its_groups():
+    people = make_people(400).assign(side=np.where(np.arange(400) % 5, "a", None))
+    planner, plan = answered(2, people, target="treated", by="side", uniform=0.2)
+    pool, side = planner.people.problem.pool, np.where(np.arange(400) % 5, "a", "missing")
+    worth = worth_for("treated", crossed_propensity(pool.x, pool.t, 0), pool.t, groups=side)
+    drawn = planner.people.places(plan.index, "the plan")
+    np.testing.assert_allclose(1 / plan.weight, inclusion(worth, 120, 0.2)[drawn])
+    found = planner.estimate().weighed
+    assert list(found.groups) == ["a", "missing"] and found.told[0] == "The weights speak for the treated."
+    assert planner.estimate(target="all").weighed.told[0].startswith("The 2 intervals by side")
+    with pytest.raises(UnknownName, match="column of groups 'regio'"):
+        make(people, **DRAWN, by="regio")
+
+
+@pytest.mark.parametrize("options", [{"target": "treated"}, {"by": "region"}, {"by": "region", "draw": "criterion"}])
+def test_a_target_needs_a_draw_by_worth(options):
+    with pytest.raises(ValueError, match="take draw='effect', too"):
+        Planner("free", 10, **options)
+    with pytest.raises(UnknownName, match="treted"):
+        Planner("free", 10, draw="effect", target="treted")
 
 
 @pytest.mark.parametrize(("options", "kind"), [({"draw": "effects"}, UnknownName), ({"uniform": 0.0}, ValueError)])
@@ -191,14 +225,143 @@ def test_the_weighted_estimate_is_that_of_the_rounds_that_were_asked():
     assert found.low < 2 < found.high
 
 
-def test_there_is_no_weighted_estimate_without_all_answers():
+def test_who_does_not_answer_is_modelled_and_said():
+    people = make_people(400)
+    planner, plan = answered(2, people)
+    silent = plan.index[:80][::9]
+    refusing = make(people, **DRAWN)[0]
+    told = outcomes(people)[plan.index[:80]]
+    refusing.observe(told.where(~told.index.isin(silent)))
+    found, pool = refusing.estimate(), refusing.people.problem.pool
+    asked = people.person.isin(plan.index[:80]).to_numpy()
+    chances = np.ones(400)
+    chances[asked] = 2 / 3 / plan.weight.loc[people.person[asked]]
+    y = np.where(asked & ~people.person.isin(silent), outcomes(people), np.nan)
+    survey = Survey(pool.x, pool.t, y, chances, asked)
+    assert found.weighted == target_effect(survey) and found.weighted != planner.estimate().weighted
+    assert found.weighed.doubt == refusal_doubt(survey, found.weighted)
+    assert found.weighed.doubt.low < found.weighted.low < 2 < found.weighted.high < found.weighed.doubt.high
+    modelled, within, moved, tipping = found.weighed.told
+    assert modelled.startswith("9 of 80 people who were asked have not answered. The chance to answer was modelled")
+    assert "with a chance of 95%" in within and "d - " in moved
+    assert f"differed from similar people who answered by {found.weighed.doubt.tipping:.3g}" in tipping
+    wide = refusing.estimate(bounds=(-50, 50)).weighed.doubt
+    assert wide.range == (-50, 50) and wide.low < found.weighed.doubt.low
+    assert planner.estimate().weighed.told == () and planner.estimate().weighed.doubt is None
+
+
+def test_who_is_waited_for_counts_as_silent():
     planner, plan = answered()
     planner.observe({plan.index[85]: 1.0})
-    assert planner.asked == 3 and planner.estimate().weighted is None
-    refused, plan = answered(1)
-    refused.observe({plan.index[45]: None}, through=2)
-    assert refused.estimate().weighted is None
-    assert answered(1, draw=None)[0].estimate().weighted is None
+    found = planner.estimate()
+    assert planner.asked == 3 and np.isfinite(found.weighted.width)
+    assert found.weighed.told[0].startswith("39 of 120 people who were asked have not answered (39 of them are still")
+
+
+def test_no_interval_is_withdrawn_without_a_sentence():
+    people = make_people(400)
+    planner, plan = make(people, **DRAWN)
+    treated, control = (plan.index[plan.free == k][:5] for k in (1, 0))
+    planner.observe(outcomes(people)[[*treated, *control]], through=1)
+    found = planner.estimate()
+    assert found.weighted is None
+    said = "The weights give no interval: each arm needs at least 10 answers, got 5 control and 5 treated."
+    assert found.weighed.told == (said,)
+    assert answered(1, draw=None)[0].estimate().weighted is None  # of a plan that was not drawn nothing was promised
+    unasked, _ = answered(2, people)
+    unasked.campaign = unasked.campaign.but(asked=0)
+    assert unasked.estimate().weighed.told == ("No round has been asked yet, so the weights give no interval.",)
+    rare = answered(2, people.assign(spot=["here"] * 5 + ["there"] * 394 + [None]))[0].estimate(by="spot")
+    assert rare.weighed.groups == {} and rare.weighted is not None
+    assert rare.weighed.told[0].startswith("There are no intervals by spot: group 'here' has 0 answers of an arm")
+
+
+def test_intervals_that_hold_at_every_look():
+    for rounds in (1, 2, 3):
+        planner, _ = answered(rounds)
+        plain, by_round, any_ = (planner.estimate(looks=looks) for looks in (None, "rounds", "any"))
+        shares = [k / 3 for k in range(1, rounds + 1)]
+        assert by_round.weighted == at_a_look(plain.weighted, 40 * rounds, shares)
+        assert any_.weighted == at_any_look(plain.weighted, rounds / 3)
+        price = by_round.weighted.width / plain.weighted.width
+        assert f"one after each of the 3 rounds, at once; that makes it {price:.2f} times" in by_round.weighed.told[0]
+        assert any_.weighted.width > plain.weighted.width and "however often" in any_.weighed.told[0]
+    with pytest.raises(UnknownName, match="kind of looks 'all'"):
+        answered(1)[0].estimate(looks="all")
+    known = make_people(400)
+    known["visits"] = outcomes(known).where(lambda y: np.arange(400) < 60, np.nan).to_numpy()
+    early = answered(1, known, outcome="visits", batch_size=2)[0].estimate(looks="rounds")
+    assert early.weighted.width == np.inf and early.weighed.told[0].startswith("It is too early to look")
+
+
+UNSURE = {"response": 0.6, "quotas": ["region>=15"]}
+
+
+def test_reserves_are_drawn_within_their_stratum_and_survive(tmp_path):
+    people = make_people(400)
+    planner, plan = make(people, **DRAWN | UNSURE)
+    kept = plan.dropna(subset="reserve")
+    asked, spare = (people.set_index("person").loc[names] for names in (kept.index, kept.reserve))
+    assert plan.index.is_unique and spare.index.is_unique and not set(plan.index) & set(spare.index)
+    assert asked.region.tolist() == spare.region.tolist() and len(plan) == 120 and len(kept) > 90
+    # of every region everybody has a reserve, or nobody is left
+    regions = people.set_index("person").region
+    for region, number in regions[plan.index].value_counts().items():
+        assert (asked.region == region).sum() == min(number, (people.region == region).sum() - number)
+        assert number * 0.6 >= 15 - 1e-9  # expected answers
+    assert ((plan.reserve_weight > 0) == plan.reserve.notna()).all()
+    planner.observe(outcomes(people)[plan.index[:40]])
+    pd.testing.assert_frame_equal(planner.replan(), plan)
+    planner.save(tmp_path / "c.json")
+    again = Planner.load(tmp_path / "c.json", people)
+    pd.testing.assert_frame_equal(again.replan(), plan, check_dtype=False)
+
+
+def test_there_are_no_reserves_where_costs_differ():
+    _, plan = make(make_people(400), **DRAWN | UNSURE | {"budget": 1500, "cost": "fee"})
+    assert plan.reserve.isna().all() and (plan.reserve_weight == 0).all()
+
+
+@part_and_whole("n", 300, 3000)
+def test_whoever_is_asked_has_the_chance_that_the_estimate_takes(n):
+    """Refusals depend on age; Weighted totals of the people asked, reserves included, are those of everybody."""
+    people = make_people(80)
+    options = {
+        "budget": 24,
+        "batch_size": None,
+        "draw": "effect",
+        "uniform": 0.4,
+        "response": 0.6,
+        "quotas": ["free>=6"],
+    }
+    refuses = np.random.default_rng(5).uniform(size=80) < np.clip((people.age - people.age.min()) / 60, 0.1, 0.7)
+    values = np.column_stack([np.ones(80), people.age, people.free * people.age])
+    totals = []
+    for seed in range(n):
+        planner, plan = make(people, **options | {"seed": seed})
+        told = pd.Series(np.where(refuses, np.nan, 1.0), people.person)
+        planner.observe(told[plan.index])
+        gone = plan.index[told[plan.index].isna()]
+        planner.observe(told[plan.reserve.loc[gone].dropna()])
+        survey = weights._survey(planner.campaign, planner.campaign.outcomes, np.arange(80))
+        assert survey.asked.sum() == len(plan) + plan.reserve.loc[gone].notna().sum()
+        totals.append((survey.asked / survey.chances) @ values)
+    off = np.mean(totals, axis=0) - values.sum(axis=0)
+    # how many reserves are asked depends on who was drawn, which leaves a bias of the order of 1 over the labels
+    assert (np.abs(off) <= 4 * np.std(totals, axis=0) / np.sqrt(n) + 0.01 * values.sum(axis=0)).all()
+
+
+def test_targets_and_groups_by_the_weights():
+    planner, _ = answered(3, make_people(400).assign(side=np.arange(400) % 2))
+    found = {target: planner.estimate(target=target) for target in ("all", "treated", "overlap")}
+    assert len({one.weighted.value for one in found.values()}) == 3
+    assert found["treated"].weighed.told == ("The weights speak for the treated.",)
+    by = planner.estimate(by="side").weighed
+    assert list(by.groups) == [0, 1] and "The 2 intervals by side hold at once" in by.told[0]
+    with pytest.raises(UnknownName, match="regio"):
+        planner.estimate(by="regio")
+    with pytest.raises(UnknownName, match="treted"):
+        planner.estimate(target="treted")
 
 
 def test_known_outcomes_count_with_certainty():
@@ -278,6 +441,18 @@ def test_from_a_csv_to_effects(tmp_path, monkeypatch, capsys):
     )
     assert line[0].upper() + line[1:] + "." in html.unescape((tmp_path / "report.html").read_text())
     assert "What the answers say" in (report := (tmp_path / "report.html").read_text()) and "Enough: the" in report
+    out = pd.read_csv("plan.csv").merge(people, on="person")
+    told = out.assign(visits=None)[["person", "visits"]].iloc[80:90]
+    told.to_csv("answers.csv", index=False)
+    assert main(["observe", "campaign.json", "people.csv", "answers.csv", "--outcome", "visits"]) == 0
+    other = [*ask[:-1], "other.csv", "--by", "free", "--bounds", "0,20"]
+    assert main([*other, "--report", "other.html"]) == 0
+    said = capsys.readouterr().out
+    assert "There are no intervals by free: group 0 has 0 answers of an arm" in said and "(0 to 20)" in said
+    assert "have not answered" in (tmp_path / "other.html").read_text()
+    with pytest.raises(SystemExit):
+        main([*other, "--bounds", "0"])
+    assert "bounds are two numbers, as 0,10, got '0'" in capsys.readouterr().err
     effects = pd.read_csv("effects.csv")
     assert effects.columns.tolist() == ["person", "effect", "low", "high"] and len(effects) == 400
     assert main(ask) == 1 and "effects.csv is there already" in capsys.readouterr().err

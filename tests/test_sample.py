@@ -16,7 +16,7 @@ from macal.__main__ import main
 from macal.inference import average_effect, rank_bounds
 from macal.planner import Planner, steps
 from macal.planner.command import bytes_of
-from macal.planner.estimates import weighted
+from macal.planner.weights import weighed
 from macal.storage import workers
 from macal.storage.workers import executor
 from macal.tables import csv, frames
@@ -312,7 +312,7 @@ def two_phases(seed, size=1000):
     wanted = made.campaign.wanted(size, 0)
     made.plan(drawn(in_parts(table, n), wanted, made.campaign.columns.said()))
     made.observe({unit: float(y[unit]) for unit in made.planned.index})
-    return weighted(made.campaign, made.campaign.outcomes, 1)
+    return weighed(made.campaign, made.campaign.outcomes, 1).estimate
 
 
 @part_and_whole("times", 60, 2000)

@@ -1,17 +1,23 @@
 """What a labelled set allows one to say: estimates with intervals, labels that one may test with, and when to stop.
 
 Chosen labels are no random sample. Drawn with known chances (:func:`inclusion`, :func:`draw`, :func:`draw_balanced`),
-they give the average effect an interval that needs no outcome model to be right (:func:`average_effect`). A fitted
-Gaussian process gives every effect an interval (:class:`EffectBelief`) and says before a round is bought what it will
-leave open (:func:`posterior_sd`), by which a :class:`StoppingRule` ends a campaign. Whether answers show that effects
-differ at all, :func:`effect_variation` says.
+they give the average effect an interval that needs no outcome model to be right (:func:`average_effect`), and with a
+model of who answers one where some refuse, of the treated, of the overlap population and of groups, too
+(:func:`target_effect`, :func:`group_effects`); :func:`refusal_doubt` says what refusals could hide.
+Intervals that hold at every look are widened (:func:`at_a_look`, :func:`at_any_look`). A fitted Gaussian
+process gives every effect an interval (:class:`EffectBelief`) and says before a round is bought what it will leave open
+(:func:`posterior_sd`), by which a :class:`StoppingRule` ends a campaign. Whether answers show that effects differ at
+all, :func:`effect_variation` says.
 """
 
 from macal.inference.balanced import draw_balanced
 from macal.inference.beliefs import EffectBelief, PosteriorSd, posterior_sd
+from macal.inference.looks import at_a_look, at_any_look, look_multiples, spent
 from macal.inference.ranks import rank_bounds
+from macal.inference.refusals import RefusalDoubt, refusal_doubt
 from macal.inference.sampling import draw, inclusion
 from macal.inference.stopping import StoppingRule, gain_of
+from macal.inference.targets import Survey, group_effects, target_effect, worth_for
 from macal.inference.variation import EffectVariation, effect_variation
 from macal.inference.weighted import Estimate, average_effect, crossed_propensity, worth_for_ate
 
@@ -20,15 +26,25 @@ __all__ = [
     "EffectVariation",
     "Estimate",
     "PosteriorSd",
+    "RefusalDoubt",
     "StoppingRule",
+    "Survey",
+    "at_a_look",
+    "at_any_look",
     "average_effect",
     "crossed_propensity",
     "draw",
     "draw_balanced",
     "effect_variation",
     "gain_of",
+    "group_effects",
     "inclusion",
-    "rank_bounds",
+    "look_multiples",
     "posterior_sd",
+    "rank_bounds",
+    "refusal_doubt",
+    "spent",
+    "target_effect",
+    "worth_for",
     "worth_for_ate",
 ]

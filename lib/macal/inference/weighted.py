@@ -87,7 +87,7 @@ def crossed_propensity(
     """
     if (least := np.bincount(t, minlength=2).min()) < FOLDS:
         raise ValueError(f"each arm needs at least {FOLDS} units to estimate the chance of treatment, got {least}")
-    z, chance = _standardised(x), np.empty((len(t), arms_of(t)))
+    z, chance = standardised(x), np.empty((len(t), arms_of(t)))
     for rest, fold in folds(t, seed):
         weight = None if weights is None else weights[rest] / weights.mean()
         chance[fold] = arm_chances(z[rest], t[rest], z[fold], weight)
@@ -158,6 +158,22 @@ def average_effect(
     Raises:
         ValueError: arrays that do not fit together, chances out of range, or an arm with too few answers.
     """
+    x, t, y, chances, weights, strata = checked(x, t, y, chances, weights, strata)
+    e = crossed_propensity(x, t, seed, weights) if propensity is None else as_propensity(propensity, t)
+    score = scores(t, y, chances, e, crossed_outcomes(x, t, y, regressor, seed), arm)
+    value, error = stratified(score, weights, strata)
+    reach = error * stdtrit(np.isfinite(y).sum() - 1, (1 + level) / 2)
+    return Estimate(value, float(value - reach), float(value + reach), error)
+
+
+def checked(
+    x: Covariates, t: Arms, y: Outcomes, chances: Outcomes, weights: Outcomes | None, strata: Arms | None
+) -> tuple[Covariates, Arms, Outcomes, Outcomes, Outcomes, Arms]:
+    """Return what an estimate by weights is made of, see :func:`average_effect`, with what is not given filled in.
+
+    Raises:
+        ValueError: arrays that do not fit together, or chances out of range.
+    """
     x, t = as_covariates(x).astype(np.float64), as_arms(t, len(x), multi_arm=True)
     y, chances = as_outcomes(y, len(x), missing=True), as_outcomes(chances, len(x), "chances")
     if not ((chances > 0) & (chances <= 1 + 1e-9)).all():
@@ -166,19 +182,24 @@ def average_effect(
             " could not be asked: the effect is then that of the others"
         )
     weights = np.ones(len(x)) if weights is None else as_outcomes(weights, len(x), "weights")
-    strata = np.zeros(len(x), np.int64) if strata is None else strata
-    e = crossed_propensity(x, t, seed, weights) if propensity is None else np.asarray(propensity, np.float64)
-    if e.shape not in [(len(x),)] * (arms_of(t) == 2) + [(len(x), arms_of(t))]:
+    return x, t, y, chances, weights, np.zeros(len(x), np.int64) if strata is None else strata
+
+
+def as_propensity(given: Outcomes | PerArmChance, t: Arms) -> Outcomes | PerArmChance:
+    """Return chances of treatment, (n,), or of each arm, (n, arms), that are known.
+
+    Raises:
+        ValueError: another shape, or a chance that is not between 0 and 1.
+    """
+    e = np.asarray(given, np.float64)
+    if e.shape not in [(len(t),)] * (arms_of(t) == 2) + [(len(t), arms_of(t))]:
         raise ValueError(f"propensity must be the chance of treatment of each unit, or of each arm, got {e.shape}")
     if not ((e > 0) & (e < 1)).all():
         raise ValueError(f"propensity must lie between 0 and 1, got {e.min():g} to {e.max():g}")
-    score = scores(t, y, chances, e, _outcomes(x, t, y, regressor, seed), arm)
-    value, error = _stratified(score, weights, strata)
-    reach = error * stdtrit(np.isfinite(y).sum() - 1, (1 + level) / 2)
-    return Estimate(value, float(value - reach), float(value + reach), error)
+    return e
 
 
-def _stratified(score: Outcomes, weights: Outcomes, strata: Arms) -> tuple[float, float]:
+def stratified(score: Outcomes, weights: Outcomes, strata: Arms) -> tuple[float, float]:
     """Weighted mean of scores and its standard error; see :func:`average_effect`."""
     number = np.unique(strata, return_inverse=True)[1]
     n, total, whole = np.bincount(number), np.bincount(number, weights), weights.sum()
@@ -201,7 +222,7 @@ def scores(
     return m[:, arm] - m[:, 0] + residual * sign / chances
 
 
-def _outcomes(x: Covariates, t: Arms, y: Outcomes, regressor: Regressor | None, seed: int) -> PerArmChance:
+def crossed_outcomes(x: Covariates, t: Arms, y: Outcomes, regressor: Regressor | None, seed: int) -> PerArmChance:
     """Cross-fitted predictions of the outcome in each arm, (n, arms)."""
     asked, arms = np.isfinite(y), arms_of(t)
     told = np.bincount(t[asked], minlength=arms)
@@ -209,7 +230,7 @@ def _outcomes(x: Covariates, t: Arms, y: Outcomes, regressor: Regressor | None, 
         got = f"{told[0]} control and {told[1]} treated" if arms == 2 else f"{told.tolist()}, the reference first"
         raise ValueError(f"each arm needs at least {LEAST} answers, got {got}")
     model = Ridge() if regressor is None else regressor
-    z, m = _standardised(x), np.empty((len(t), arms))
+    z, m = standardised(x), np.empty((len(t), arms))
     for rest, fold in folds(t + arms * asked, seed):
         for arm in range(arms):
             own = rest[asked[rest] & (t[rest] == arm)]
@@ -217,7 +238,8 @@ def _outcomes(x: Covariates, t: Arms, y: Outcomes, regressor: Regressor | None, 
     return m
 
 
-def _standardised(x: Covariates) -> Covariates:
+def standardised(x: Covariates) -> Covariates:
+    """Covariates of mean 0 and s.d. 1, constants of 0, (n, d)."""
     spread = x.std(axis=0)
     return (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
 

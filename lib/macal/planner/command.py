@@ -10,6 +10,8 @@ from typing import Any
 import pandas as pd
 
 from macal.inference import StoppingRule
+from macal.inference.looks import LOOKS
+from macal.inference.targets import TARGETS
 from macal.planner import record
 from macal.planner.estimates import Findings
 from macal.planner.people import CLUSTER_RULES, Columns
@@ -66,6 +68,14 @@ def _pair(text: str) -> tuple[str, Any]:
     return name, int(value) if value.isdigit() else _number_or_column(value)
 
 
+def _bounds(text: str) -> tuple[float, float]:
+    low, _, high = text.partition(",")
+    try:
+        return float(low), float(high)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"bounds are two numbers, as 0,10, got {text!r}") from None
+
+
 def add_to(commands: Any) -> None:
     """Add the planner's commands to a parser's."""
     _add_plan(commands.add_parser("plan", help=PLAN, description=PLAN))
@@ -89,14 +99,7 @@ def add_to(commands: Any) -> None:
     change.add_argument("--withdrawn", action="store_true", help="her answer may not be used: she counts as a refusal")
     change.add_argument("--never-asked", action="store_true", help="she was left out, and may be asked later")
     command.add_argument("--by", required=True, help="who says so: a name or a pseudonym")
-    text = "estimate every effect from the answers so far, and say what the next round will add"
-    command = commands.add_parser("estimate", help=text, description=text)
-    _files(command)
-    _into(command, "of effects")
-    command.add_argument("--model", default="joint-gp", help="a Gaussian process (default: joint-gp)")
-    _reported(command)
-    command.add_argument("--width", type=float, help="enough once the average effect's interval is so narrow")
-    command.add_argument("--gain", type=float, help="enough once a round narrows intervals by less, per unit of money")
+    _add_estimate(commands)
     text = "keep the rounds that were asked, plan the others anew by the answers"
     command = commands.add_parser("replan", help=text, description=text)
     _files(command)
@@ -105,6 +108,29 @@ def add_to(commands: Any) -> None:
     command.add_argument("--budget", type=float, help="for the whole plan, in the place of the one before")
     command.add_argument("--quota", dest="quotas", action="append", help="in the place of those before; repeatable")
     command.add_argument("--no-quotas", action="store_true", help="drop all quotas")
+
+
+def _add_estimate(commands: Any) -> None:
+    text = "estimate every effect from the answers so far, and say what the next round will add"
+    command = commands.add_parser("estimate", help=text, description=text)
+    _files(command)
+    _into(command, "of effects")
+    command.add_argument("--model", default="joint-gp", help="a Gaussian process (default: joint-gp)")
+    _reported(command)
+    _targeted(command, "estimated, by weights", "as planned")
+    text = "LOW,HIGH: outcomes that there can be, for what refusals could do (default: of the answers)"
+    command.add_argument("--bounds", type=_bounds, help=text)
+    text = "looks at which the interval by weights holds: one after each round, or any (default: this one alone)"
+    command.add_argument("--looks", choices=LOOKS, help=text)
+    command.add_argument("--width", type=float, help="enough once the average effect's interval is so narrow")
+    command.add_argument("--gain", type=float, help="enough once a round narrows intervals by less, per unit of money")
+
+
+def _targeted(command: argparse.ArgumentParser, what: str, default: str) -> None:
+    text = f"whose effect is {what}: of all, of the treated, of those who could be in either arm (default: {default})"
+    command.add_argument("--target", choices=TARGETS, help=text)
+    text = f"column: an effect for each of its values, {what}, with intervals that hold at once"
+    command.add_argument("--by", help=text)
 
 
 def _files(command: argparse.ArgumentParser) -> None:
@@ -160,6 +186,7 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     add("--seed", type=int, help="of whatever is drawn")
     add("--draw", choices=DRAWS, help="draw people with known chances, with their weights in the plan")
     add("--uniform", type=float, help="share of drawn people that is spread uniformly (default: 0.5)")
+    _targeted(command, "drawn for", "all")
     _large(command)
 
 
@@ -311,7 +338,8 @@ def estimate(options: argparse.Namespace) -> None:
     given, several = {name: getattr(options, name) for name in ("width", "gain")}, len(planner.people.arms) > 2
     rule = StoppingRule(**given) if any(value is not None for value in given.values()) else None
     arms = planner.campaign.arms_told or planner.people.arms[1:]
-    found = [planner.estimate(options.model, rule, arm) for arm in arms]
+    whose = options.target, options.by, options.bounds, options.looks
+    found = [planner.estimate(options.model, rule, arm, *whose) for arm in arms]
     effects = pd.concat([one.people.assign(arm=one.arm) for one in found]) if several else found[0].people
     contents = {options.output: frames.written(effects, options.output)}
     atomic.write(contents | ({options.report: document(planner.campaign, found).encode()} if options.report else {}))
@@ -326,6 +354,10 @@ def _tell(found: Findings, which: str) -> None:
     told = {"the model": found.average} | ({"the weights": found.weighted} if found.weighted else {})
     for by, one in told.items():
         print(f"average effect{which} by {by}: {one.value:.4g}, 95% interval {one.low:.4g} to {one.high:.4g}")
+    for group, one in found.weighed.groups.items():
+        print(f"  {group}: {one.value:.4g}, interval {one.low:.4g} to {one.high:.4g}")
+    for sentence in found.weighed.told:
+        print(sentence)
     if found.variation:
         print(found.variation.told())
     print(found.outlook.to_string(float_format="{:,.6g}".format))

@@ -13,6 +13,12 @@ dearer than the mean; see :mod:`macal.inference.balanced`.
 the stratum where the fall, by the mean cost of a label, is largest, as far as all demands can still be met
 (:mod:`macal.planner.stratum_counts`).
 
+*Reserves.* Where some may not answer and labels cost the same, n + r of a stratum are drawn, in random order, as many
+reserves r as there are labels n, if so many people are left. The first n are asked, and each has one of the others as a
+reserve by that order. Who refuses is settled without looking at reserves; so those of them who are asked are, given
+their number, a random part, and whoever is asked had the chance q a / (n + r): q to be drawn, a of the stratum asked.
+Quotas then hold for the answers that are expected, a stratum's mean chance to answer taken for everybody in it.
+
 Reference: W. G. Cochran, *Sampling Techniques*, Wiley, 1977, Section 5.5 (allocation with costs).
 """
 
@@ -21,14 +27,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from macal.inference import crossed_propensity, draw, draw_balanced, inclusion, worth_for_ate
+from macal.inference import crossed_propensity, draw, draw_balanced, inclusion, worth_for
+from macal.inference.balanced import Few
 from macal.planner.demands import Money
 from macal.planner.greedy import GreedyPlan
 from macal.planner.people import People
 from macal.planner.policy import Policy
 from macal.planner.stratum_counts import Counts, PerStratum, StratumCounts
+from macal.registry import UnknownName
 from macal.shapes import Arms, Indices, Outcomes
 
+MISSING = "missing"  # group of whoever has no value
 _FAINT = 1e-9  # worth of whoever is worth nothing, where more labels are to be drawn than people are worth something
 _NOBODY = np.empty(0, np.int64)
 
@@ -40,10 +49,12 @@ class Lottery:
     Attributes:
         chances: of each unit, (n,), 0 for whoever is known or excluded.
         strata: number of the stratum of each, (n,), -1 for whoever is in none.
+        spare: reserves of each stratum, (strata,).
     """
 
     chances: Outcomes
     strata: Arms
+    spare: Counts
 
 
 def lottery(people: People, rules: Policy, ranked: GreedyPlan) -> Lottery:
@@ -59,20 +70,28 @@ def lottery(people: People, rules: Policy, ranked: GreedyPlan) -> Lottery:
         ValueError: demands that a draw with known chances cannot keep to, or that leave somebody without a chance.
     """
     _refuse(people, rules)
-    strata, size = _strata(people, rules), _size(people, rules, ranked)
+    strata, size = strata_of(people, rules), _size(people, rules, ranked)
     own, range_ = strata >= 0, pd.Series(people.cost).groupby(strata)
     kept = float((range_.max() - range_.min()).drop(-1, errors="ignore").max()) if own.any() else 0.0
     money = most = rules.budget - kept
     while own.any() and money > 0:
         numbers, planned = _numbers(people, rules, strata, size, money)
-        chances = np.zeros(len(people))
+        chances, spare = np.zeros(len(people)), _spare(people, strata, numbers)
         for k in np.flatnonzero(numbers):
-            chances[strata == k] = _within(size[strata == k], int(numbers[k]), rules.uniform)
+            whole = int(numbers[k] + spare[k])
+            chances[strata == k] = _within(size[strata == k], whole, rules.uniform) * (numbers[k] / whole)
         over = float(chances @ people.cost) - most
         if over <= 1e-9 * rules.budget:
-            return Lottery(chances, strata)
+            return Lottery(chances, strata, spare)
         money = min(money, planned) - over
-    return Lottery(np.zeros(len(people)), strata)
+    return Lottery(np.zeros(len(people)), strata, np.zeros(0, np.int64))
+
+
+def _spare(people: People, strata: Arms, numbers: Counts) -> Counts:
+    """Reserves of each stratum, (strata,): none where everybody answers, or where costs differ."""
+    if (people.response == 1).all() or not _is_one(people.cost[strata >= 0]):
+        return np.zeros_like(numbers)
+    return np.minimum(numbers, np.bincount(strata[strata >= 0]) - numbers)
 
 
 def _within(size: Outcomes, number: int, uniform: float) -> Outcomes:
@@ -82,7 +101,8 @@ def _within(size: Outcomes, number: int, uniform: float) -> Outcomes:
     return inclusion(size, number, uniform)
 
 
-def _strata(people: People, rules: Policy) -> Arms:
+def strata_of(people: People, rules: Policy) -> Arms:
+    """Number of the stratum in which each unit is drawn, (n,), -1 for whoever is not."""
     columns = {q.column: people.table[q.column].to_numpy() for q in rules.parsed if q.column in people.table}
     strata = pd.DataFrame(columns | {"": 0}, people.table.index).groupby([*columns, ""], dropna=False).ngroup()
     strata = strata.to_numpy(np.int64, copy=True)
@@ -97,10 +117,23 @@ def _size(people: People, rules: Policy, ranked: GreedyPlan) -> Outcomes:
     if rules.draw == "effect":
         x, t = people.problem.pool.x.astype(np.float64), people.problem.pool.t
         chance = np.ones(len(people)) if people.phase is None else people.phase.chances
-        worth = worth_for_ate(crossed_propensity(x, t, rules.seed, 1 / chance), t) / chance
+        groups = None if rules.by is None else groups_of(people, rules.by)
+        worth = worth_for(rules.target, crossed_propensity(x, t, rules.seed, 1 / chance), t, groups=groups) / chance
         return worth / np.sqrt(people.cost / people.cost.min())
     picks = np.concatenate([_NOBODY, *ranked.rounds().filled])
     return np.isin(np.arange(len(people)), picks).astype(float)
+
+
+def groups_of(people: People, by: str) -> np.ndarray:
+    """Value of a column for each unit, (n,); :data:`MISSING` where there is none.
+
+    Raises:
+        UnknownName: no such column.
+    """
+    if by not in people.table:
+        raise UnknownName("column of groups", by, map(str, people.table.columns))
+    column = people.table[by]
+    return column.astype(object).where(column.notna(), MISSING).to_numpy()
 
 
 def _numbers(people: People, rules: Policy, strata: Arms, size: Outcomes, money: float) -> tuple[Counts, float]:
@@ -126,7 +159,10 @@ def _numbers(people: People, rules: Policy, strata: Arms, size: Outcomes, money:
 def _nothing_bought(people: People, rules: Policy, strata: Arms, each: PerStratum, money: float) -> StratumCounts:
     """Counts of labels, each of which costs what one of its stratum costs on average."""
     known = people.problem.start
-    alike = replace(people, cost=np.where(strata >= 0, each[strata], people.cost))
+    own = strata >= 0
+    response = people.response.copy()
+    response[own] = (np.bincount(strata[own], response[own]) / np.bincount(strata[own]))[strata[own]]
+    alike = replace(people, cost=np.where(own, each[strata], people.cost), response=response)
     demands = alike.demands(max(money, 0.0), rules.parsed, rules.cluster_rule, None, known, _NOBODY)
     kept = f" ({rules.budget:g}, less what a draw may be dearer than the mean)" if money != rules.budget else ""
     demands[0] = replace(demands[0], name=demands[0].name + kept)
@@ -140,8 +176,7 @@ def drawn(people: People, rules: Policy, chosen: Lottery) -> list[Indices]:
         return []
     cost, rng = people.cost[free], np.random.default_rng([rules.seed, free.size])
     if _is_one(cost):
-        strata = [free[chosen.strata[free] == k] for k in np.unique(chosen.strata[free])]
-        parts = [units[draw(chosen.chances[units], rng)] for units in strata]
+        parts = [units[:number] for units, number in _ordered(chosen, free, rng)]
         units = parts[0] if len(parts) == 1 else rng.permutation(np.concatenate(parts))
     else:
         units = free[draw_balanced(chosen.chances[free], chosen.strata[free], cost, rng)]
@@ -150,6 +185,27 @@ def drawn(people: People, rules: Policy, chosen: Lottery) -> list[Indices]:
     if not size:
         raise ValueError(f"a round of {rules.batch_cost:g} buys nobody: an answer costs {cost[0]:g}")
     return [units[k : k + size] for k in range(0, len(units), size)]
+
+
+def stand_ins(rules: Policy, chosen: Lottery) -> dict[int, int]:
+    """The reserve of each unit of the plan that has one."""
+    free = np.flatnonzero(chosen.chances)
+    if not chosen.spare.any():
+        return {}
+    parts = _ordered(chosen, free, np.random.default_rng([rules.seed, free.size]))
+    pairs = [zip(units[:number].tolist(), units[number:].tolist(), strict=False) for units, number in parts]
+    return {unit: other for pair in pairs for unit, other in pair}
+
+
+def _ordered(chosen: Lottery, free: Indices, rng: np.random.Generator) -> list[tuple[Few, int]]:
+    """Units drawn of each stratum, reserves last, and how many of them are asked at first."""
+    parts = []
+    for k in np.unique(chosen.strata[free]):
+        units = free[chosen.strata[free] == k]
+        number = round(chosen.chances[units].sum())
+        whole = number + int(chosen.spare[k])
+        parts.append((units[draw(np.minimum(chosen.chances[units] * (whole / number), 1.0), rng)], number))
+    return parts
 
 
 def _is_one(cost: Money) -> bool:
@@ -168,7 +224,6 @@ def _no_chance(people: People, rules: Policy, unit: int) -> str:
 def _refuse(people: People, rules: Policy) -> None:
     found = {
         "clusters": bool((people.clusters >= 0).any()),
-        "chances to answer below 1, of which nobody knows whether they are right": bool((people.response != 1).any()),
         "rounds of so much money where costs differ, for the dear would come late": rules.batch_cost is not None
         and not _is_one(people.cost),
     }

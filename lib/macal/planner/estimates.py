@@ -13,14 +13,12 @@ from macal.inference import (
     Estimate,
     PosteriorSd,
     StoppingRule,
-    average_effect,
     effect_variation,
     posterior_sd,
 )
-from macal.inference.weighted import LEAST
 from macal.planner.campaign import CampaignState
+from macal.planner.weights import Weighed, weighed
 from macal.problem import Split
-from macal.shapes import Outcomes
 from macal.tables import frames
 
 
@@ -33,10 +31,9 @@ class Findings:
         people: a row per unit, by name, in the kind of the planner's table: ``effect``, and its interval ``low`` to
             ``high``, as the model believes.
         average: their mean effect and its interval, as the model believes.
-        weighted: the average effect of those who may be asked, of the whole table where people are a sample of it, from
-            drawn labels and their weights, and from outcomes that were known before, for whoever has one whatever it
-            is; None where the plan was not drawn, somebody who was asked has not answered, or an arm has fewer than 10
-            answers.
+        weighed: effects of those who may be asked, of the whole table where people are a sample of it, from drawn
+            labels and their weights, and from outcomes that were known before, for whoever has one whatever it is; with
+            what refusals could do to them, and why there is no interval where there is none.
         outlook: ``now``, after the ``next`` round and at the ``end`` of the plan: ``answers``, ``cost`` still to come,
             mean ``width`` of people's intervals, and that of the ``average``.
         verdict: what the stopping rule says; empty without one.
@@ -46,14 +43,26 @@ class Findings:
     arm: Any
     people: Any
     average: Estimate
-    weighted: Estimate | None
+    weighed: Weighed
     outlook: pd.DataFrame
     verdict: str
     variation: EffectVariation | None = None
 
+    @property
+    def weighted(self) -> Estimate | None:
+        """The effect by weights; None where there is none, and :attr:`weighed` says why."""
+        return self.weighed.estimate
+
 
 def estimated(
-    campaign: CampaignState, model: models.Model | str = "joint-gp", rule: StoppingRule | None = None, arm: Any = None
+    campaign: CampaignState,
+    model: models.Model | str = "joint-gp",
+    rule: StoppingRule | None = None,
+    arm: Any = None,
+    target: str | None = None,
+    by: str | None = None,
+    bounds: tuple[float | int, float | int] | None = None,
+    looks: str | None = None,
 ) -> Findings:
     """Estimate every effect from the answers so far, with 95 % intervals, and forecast what is to come.
 
@@ -66,10 +75,17 @@ def estimated(
         rule: when to stop.
         arm: value of the treatment whose effect is estimated, against the reference arm, by a model of these two arms;
             must be given where there are several.
+        target: of the effect by weights: "all", "treated" or "overlap"; see :func:`macal.inference.target_effect`. By
+            default that for which people were drawn.
+        by: column of whose values each gets an effect by weights of its own; by default that of the plan.
+        bounds: smallest and largest outcome that there can be, for what refusals could do; those of the answers by
+            default.
+        looks: at which looks the interval by weights holds; see :func:`macal.planner.weights.weighed`.
 
     Raises:
-        UnknownName: no such model, or no such arm.
-        ValueError: nothing is planned, the model has no posterior, an arm has no answer, or must be named.
+        UnknownName: no such model, arm, target, column or kind of looks.
+        ValueError: nothing is planned, the model has no posterior, an arm has no answer, or must be named; bounds that
+            do not hold the answers.
     """
     people, plan, k = campaign.people, campaign.stages(), campaign.number(arm)
     pool, y = people.problem.pool, campaign.outcomes
@@ -93,31 +109,9 @@ def estimated(
     effects = pd.DataFrame({"effect": belief.effects}, people.table.index)
     effects = effects.assign(low=belief.effects - belief.reach, high=belief.effects + belief.reach)
     verdict = "" if rule is None else _verdict(rule, belief, sds["next"], costs["next"])
-    average, effects = weighted(campaign, y, k), frames.like(effects, campaign.table)
+    target, by = target or campaign.policy.target, by or campaign.policy.by
+    average, effects = weighed(campaign, y, k, target, by, bounds, looks), frames.like(effects, campaign.table)
     return Findings(people.arms[k], effects, belief.average, average, outlook, verdict, variation)
-
-
-def weighted(campaign: CampaignState, y: Outcomes, arm: int) -> Estimate | None:
-    """The average effect of an arm by weights, from the rounds that have been asked."""
-    if campaign.policy.draw is None or not campaign.asked:
-        return None
-    people, plan = campaign.people, campaign.planned
-    out = campaign.out
-    units = people.places(out.index, "the plan")
-    seen = np.isin(np.arange(len(people)), [*units, *people.problem.start])
-    pool, told = people.problem.pool, np.bincount(people.problem.pool.t[seen], minlength=len(people.arms))
-    if np.isnan(y[units]).any() or told.min() < LEAST:
-        return None
-    chances = np.ones(len(people))
-    # the rounds are in random order: of the draw, those asked are a random part
-    chances[units] = len(out) / len(plan) / out["weight"].to_numpy()
-    rows = np.setdiff1d(np.arange(len(people)), np.setdiff1d(people.excluded, people.problem.start))
-    y, phase = np.where(seen, y, np.nan), people.phase
-    if phase is None:
-        return average_effect(pool.x[rows], pool.t[rows], y[rows], chances[rows], arm=arm)
-    chances[units] /= phase.chances[units]
-    drawn = {"weights": phase.weights[rows], "strata": phase.cells[rows]}
-    return average_effect(pool.x[rows], pool.t[rows], y[rows], chances[rows], arm=arm, **drawn)
 
 
 def _looks(found: PosteriorSd, answers: int, cost: float) -> dict[str, float | int]:

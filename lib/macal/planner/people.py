@@ -146,7 +146,7 @@ class People:
         cls, table: pd.DataFrame, columns: Columns, roles: Roles, phase: Phase | None = None, scale: Rows | None = None
     ) -> "People":
         """Read a table by its units' names; scales are those of all rows, or of some."""
-        if table.index.name in ("round", "cost", "response", "reserve", "weight"):
+        if table.index.name in ("round", "cost", "response", "reserve", "reserve_weight", "weight"):
             raise ValueError(f"{table.index.name!r}, which names the people, is a column of the plan; rename yours")
         if not roles.kinds:
             raise ValueError("no column is left to compare people by; name covariates, or say what the columns are")

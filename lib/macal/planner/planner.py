@@ -57,6 +57,8 @@ class Planner:
             :class:`~macal.planner.policy.Policy`.
         uniform: share of drawn labels that is spread uniformly, above 0 and at most 1.
         sample: people among whom the plan is made, or "all"; see :class:`~macal.planner.policy.Policy`.
+        target: whose average effect people are drawn for: "all", "treated" or "overlap".
+        by: column of whose values each gets an estimate of its own, and a draw that serves them all.
 
     Attributes:
         campaign: as it stands.
@@ -104,6 +106,8 @@ class Planner:
         draw: str | None = None,
         uniform: float | int = 0.5,
         sample: int | str | None = None,
+        target: str = "all",
+        by: str | None = None,
     ) -> None:
         columns = Columns(
             treatment, identifier, covariates, outcome, cost, response, cluster, exclude, include, kinds, reference
@@ -121,6 +125,8 @@ class Planner:
             draw,
             uniform,
             sample,
+            target,
+            by,
         )
         self.campaign = CampaignState(columns, policy)
 
@@ -135,7 +141,8 @@ class Planner:
             One row per unit, in the order in which they are to be asked, in the kind of ``table``: her name (the index
             of a pandas table), ``round`` from 1, the treatment, ``cost``; and, where not everybody answers,
             ``response``, her chance to, and ``reserve``, who may be asked in her place; where people are drawn,
-            ``weight``, 1 over the chance to be.
+            ``weight``, 1 over the chance to be, and with reserves ``reserve_weight``, theirs if they were asked at
+            first, 0 where there is none.
 
         Raises:
             Conflict: no plan meets all demands; it names the smallest set that conflicts.
@@ -225,10 +232,17 @@ class Planner:
         return self.campaign.audit
 
     def estimate(
-        self, model: models.Model | str = "joint-gp", rule: StoppingRule | None = None, arm: Any = None
+        self,
+        model: models.Model | str = "joint-gp",
+        rule: StoppingRule | None = None,
+        arm: Any = None,
+        target: str | None = None,
+        by: str | None = None,
+        bounds: tuple[float | int, float | int] | None = None,
+        looks: str | None = None,
     ) -> Findings:
         """Estimate every effect from the answers so far; see :func:`macal.planner.estimates.estimated`."""
-        return estimated(self.campaign, model, rule, arm)
+        return estimated(self.campaign, model, rule, arm, target, by, bounds, looks)
 
     def report(self, path: Path | str, found: Sequence[Findings] = ()) -> None:
         """Write a report of the plan, and of the answers: one HTML file that asks nothing of any other machine.

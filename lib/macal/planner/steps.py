@@ -16,7 +16,7 @@ from macal.acquisition.plans import check_arms
 from macal.planner.answers import outcome_of
 from macal.planner.audit import Made, audited
 from macal.planner.campaign import CampaignState, Correction
-from macal.planner.drawn import Lottery, drawn, lottery
+from macal.planner.drawn import Lottery, drawn, lottery, stand_ins
 from macal.planner.greedy import GreedyPlan
 from macal.planner.learned import Learned, learned
 from macal.planner.people import People
@@ -27,6 +27,7 @@ from macal.shapes import Indices, Outcomes, Rows
 from macal.tables.sample import rivals_of, searched
 
 RIVALS = 10_000
+_OF_RESERVES = ["reserve", "reserve_weight"]
 CHANGES = ("outcome", "withdrawn", "never asked")
 
 
@@ -115,7 +116,9 @@ def replanned(
         batches = [people.places(part.index, "the plan") for _, part in later.groupby("round")]
     parts = [_rows(campaign, rows[batch], k, chosen) for k, batch in enumerate(batches, campaign.asked + 1)]
     new = pd.concat(parts) if parts else _rows(campaign, refused[:0], 0, chosen)
-    if campaign.is_uncertain:
+    if campaign.is_uncertain and policy.draw is not None:
+        new = new.join(campaign.plan[_OF_RESERVES] if chosen is None else _drawn_reserves(campaign, new.index, chosen))
+    elif campaign.is_uncertain:
         still = [] if old is None else old["reserve"].dropna()
         gone = np.concatenate([known, refused, people.places(still, "the plan")])
         new["reserve"] = _reserves(campaign, new.index, gone)
@@ -244,6 +247,21 @@ def _weights(campaign: CampaignState, units: Indices, chosen: Lottery | None) ->
     if chosen is None:
         return campaign.planned["weight"].loc[people.table.index[units]].to_numpy()
     return (1 if people.phase is None else people.phase.weights[units]) / chosen.chances[units]
+
+
+def _drawn_reserves(campaign: CampaignState, asked: pd.Index, chosen: Lottery) -> pd.DataFrame:
+    """Names and weights of the reserves of a draw; None and 0 where there is none."""
+    names, places = campaign.people.table.index, campaign.people.places(asked, "the plan")
+    found = stand_ins(campaign.policy, chosen)
+    rest = [found.get(unit, NOBODY) for unit in places.tolist()]
+    weights = [
+        0.0 if k == NOBODY else float(w)
+        for k, w in zip(rest, _weights(campaign, np.array(rest, np.int64), chosen), strict=True)
+    ]
+    values = [[None if k == NOBODY else names[k] for k in rest], weights]
+    return pd.DataFrame(
+        {name: pd.Series(v, asked, dtype=t) for name, v, t in zip(_OF_RESERVES, values, (object, float), strict=True)}
+    )
 
 
 def _reserves(campaign: CampaignState, asked: pd.Index, gone: Indices) -> pd.Series:

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+
+from macal.inference import spent
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,8 @@ class Rules:
         return float(np.log1p(self.margin))
 
     def spent(self, share: float) -> float:
-        """Of the level, what may have been spent by a share of the planned replications.
-
-        2 - 2 Phi(z / sqrt(share)), z the level's two-sided quantile: the spending function of Lan and DeMets (1983)
-        that resembles O'Brien and Fleming's bounds.
-        """
-        return float(2 * ndtr(ndtri(self.level / 2) / np.sqrt(share))) if share else 0.0
+        """Of the level, what a share of the planned replications may have spent; see :mod:`macal.inference.looks`."""
+        return spent(self.level, share)
 
 
 RULES = Rules()

@@ -80,6 +80,7 @@ def played(problem: Problem, setting: Setting, rule: str, seed: int) -> tuple[li
     people.loc[problem.start, "y"] = pool.y[problem.start]
     refuses = np.random.default_rng([seed, 1]).random(len(pool)) < setting.refusing
     options = {"covariates": names, "outcome": "y", "batch_size": size, "seed": seed}
+    options["kinds"] = dict.fromkeys(names, "number")  # what is constant in a pool, or a copy, stays a covariate
     planner = Planner("t", ASKED, criterion=criterion, parameters=parameters, **options)
     planner.plan(people)
     labelled, waiting, learns = [], dict[int, float | None](), 0

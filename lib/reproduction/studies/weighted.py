@@ -80,12 +80,12 @@ WORLDS = {
 }
 
 
-def people(world: Population, rng: np.random.Generator) -> tuple[Covariates, Arms, Outcomes, Outcomes]:
+def people(world: Population, rng: np.random.Generator, n: int = PEOPLE) -> tuple[Covariates, Arms, Outcomes, Outcomes]:
     """Draw covariates (n, d), treatment, outcome and the chance of treatment, (n,) each."""
-    x = rng.normal(size=(PEOPLE, COVARIATES))
+    x = rng.normal(size=(n, COVARIATES))
     e = expit(world.log_odds(x))
-    t = (rng.uniform(size=PEOPLE) < e).astype(np.int64)
-    y = world.mu0(x) + t * world.tau(x) + np.array(world.noise)[t] * rng.normal(size=PEOPLE)
+    t = (rng.uniform(size=n) < e).astype(np.int64)
+    y = world.mu0(x) + t * world.tau(x) + np.array(world.noise)[t] * rng.normal(size=n)
     return x, t, y, e
 
 

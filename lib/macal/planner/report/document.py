@@ -89,11 +89,22 @@ class Report:
         return [
             self._headed("What the answers say", f"{found.arm} against {self.arms[0]}" * (len(self.arms) > 2)),
             page.table(average, f"Average effect and its 95 % interval, {found.outlook.answers['now']:,} answers."),
+            *self._weighed(found),
             page.figures(figure),
             *([page.text(_sentence(found.variation.told()))] if found.variation else []),
             page.table(ahead, _OUTLOOK),
             page.text(f"{_sentence(found.verdict)} {_CAVEAT}".strip()),
         ]
+
+    def _weighed(self, found: Findings) -> list[str]:
+        """What the weights say of groups, of refusals, and of any interval that is not given."""
+        weighed = found.weighed
+        rows = {
+            str(group): [number(v) for v in (one.value, one.low, one.high)] for group, one in weighed.groups.items()
+        }
+        table = pd.DataFrame.from_dict(rows, "index", columns=["effect by the weights", "from", "to"])
+        shown = [page.table(table.rename_axis("group"), "Effects of groups, with intervals that hold at once.")]
+        return shown * bool(rows) + [page.text(" ".join(weighed.told))] * bool(weighed.told)
 
     def money(self) -> list[str]:
         """Cost by round."""

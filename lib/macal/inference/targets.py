@@ -1,0 +1,400 @@
+"""Effects of those whom one asks about, by weights, where some of those asked refuse: one estimating equation for all.
+
+Whose effect: with e the chance of treatment and tau(x) the effect at x, E[h tau] / E[h] is that of everybody for h = 1,
+of the treated for h = e, of the overlap population for h = e (1 - e); times 1[group] it is that of a group. With
+outcome models m_0, m_1, A = 1 for whoever was asked (with the known chance p), R = 1 for whoever of these answered
+(with the chance r(x, t) to), and b = h + h'(e) (t - e),
+
+    num_i = b_i (m_1 - m_0) + A_i R_i / (p_i r_i) h_i [t_i / e_i - (1 - t_i) / (1 - e_i)] (y_i - m_t),
+
+the estimate is sum num / sum b. b is 1, t and (t - e)^2 for the three, so that for the first and R = 1 this is
+:func:`~macal.inference.weighted.average_effect`. Of several arms, each against the reference, the first alone is
+offered.
+
+*Which models must be right.* Outcomes are missing at random: whether somebody answers depends on covariates and arm,
+not on what the answer would be. E[num] - theta E[b] is then 0 for everybody and for groups if m_0 and m_1 are right,
+whatever e and r are, for the second term has mean 0 given x and t; or if e and r are right, whatever m is, for the mean
+of the weight is then h in either arm. For the treated b = t needs no model, and the same holds. For the overlap
+population e says who they are, so e must be right in any case, and besides m or r.
+
+*Variance.* e, r and m are estimated, cross-fitted: nobody is scored by a model that has seen their answer, arm or
+refusal. Each solves an estimating equation sum g_i = 0, logistic regressions and ridge regressions; stacked with the
+one above, the estimate is the mean over i of
+
+    phi_i = (num_i - theta b_i) / mean b + sum over models of D' H^-1 g_i,
+
+D the mean gradient of the first term in the model's coefficients and H the mean of -dg: the terms vanish where all
+models are right, and count what estimating a right one adds where another is wrong. Another regressor than ridge
+regression has no such terms: it must then learn fast enough (n^-1/4), or r and e be right. Interval: theta +-
+t-quantile of the number of answers less one times the root of the variance of phi over n.
+
+*Groups* are told at once by Bonferroni's bound: with k groups each interval has the level 1 - (1 - level) / k.
+
+*Which draw.* A label's part of the variance is (s_t h / e_t)^2 / p with e_t the chance of its own arm; so, by Cauchy
+and Schwarz, chances are best where proportional to s_t h / e_t: s / e for everybody, s_1 and s_0 e / (1 - e) for the
+treated, s_1 (1 - e) and s_0 e for the overlap population; for the sum of the variances of groups over that times 1 /
+(size of the group).
+
+References:
+    H. Bang and J. Robins, "Doubly Robust Estimation in Missing Data and Causal Inference Models", Biometrics 61(4),
+    2005.
+    F. Li, K. L. Morgan and A. M. Zaslavsky, "Balancing Covariates via Propensity Score Weighting", Journal of the
+    American Statistical Association 113(521), 2018 (the family h, and the overlap population).
+    K. Hirano, G. Imbens and G. Ridder, "Efficient Estimation of Average Treatment Effects Using the Estimated
+    Propensity Score", Econometrica 71(4), 2003 (b for an estimated e).
+    L. A. Stefanski and D. D. Boos, "The Calculus of M-Estimation", The American Statistician 56(1), 2002 (stacking).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float
+from scipy.special import stdtrit
+
+from macal.arguments import arms_of
+from macal.inference.ridge import Ridge
+from macal.inference.weighted import (
+    LEAST,
+    TRIMMED,
+    Estimate,
+    Regressor,
+    as_propensity,
+    checked,
+    crossed_outcomes,
+    crossed_propensity,
+    folds,
+    of_each_arm,
+    standardised,
+    stratified,
+    worth_for_ate,
+)
+from macal.logistic import PerArmChance, arm_chances
+from macal.registry import UnknownName
+from macal.shapes import Arms, Covariates, Outcomes
+
+TARGETS = ("all", "treated", "overlap")
+LEAST_ANSWERING = 0.1  # chance to answer, as estimated, at least
+Flags = Bool[np.ndarray, "n"]
+PerSide = Float[np.ndarray, "n 2"]
+Design = Float[np.ndarray, "n p"]
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What was drawn, asked and answered, and what is modelled of it.
+
+    Attributes:
+        x: covariates of all units, (n, d).
+        t: treatment, (n,).
+        y: outcomes, (n,), NaN for whoever was not asked, or refused.
+        chances: of each unit to have been asked, (n,), 1 for whoever was asked in any case.
+        asked: who was, (n,); who has an outcome, by default, that is, nobody refused.
+        propensity: chance of treatment, (n,), or of each arm, (n, arms), where a trial's design says it; estimated
+            otherwise.
+        regressor: outcome model of each arm; :class:`~macal.inference.ridge.Ridge` by default.
+        seed: of the folds.
+        weights: people whom each unit stands for, (n,), 1 by default.
+        strata: stratum within which each unit came into the sample, (n,); one by default.
+
+    Raises:
+        ValueError: arrays that do not fit together, chances out of range, or an arm with too few answers.
+    """
+
+    x: Covariates
+    t: Arms
+    y: Outcomes
+    chances: Outcomes
+    asked: Any = None
+    propensity: Outcomes | PerArmChance | None = None
+    regressor: Regressor | None = None
+    seed: int = 0
+    weights: Outcomes | None = None
+    strata: Arms | None = None
+
+    def __post_init__(self) -> None:
+        arrays = checked(self.x, self.t, self.y, self.chances, self.weights, self.strata)
+        for name, array in zip(("x", "t", "y", "chances", "weights", "strata"), arrays, strict=True):
+            object.__setattr__(self, name, array)
+        asked = np.isfinite(self.y) if self.asked is None else np.asarray(self.asked)
+        if asked.shape != self.t.shape or asked.dtype != bool:
+            raise ValueError(
+                f"asked must be true or false for each of the {len(self.t)} units, got shape {asked.shape}"
+            )
+        object.__setattr__(self, "asked", asked | np.isfinite(self.y))
+
+    @property
+    def refused(self) -> Flags:
+        """Who was asked and has no outcome, (n,)."""
+        return self.asked & np.isnan(self.y)
+
+    @cached_property
+    def e(self) -> PerArmChance:
+        """Chance of each arm, (n, arms), cross-fitted where it is not known."""
+        if self.propensity is not None:
+            return of_each_arm(as_propensity(self.propensity, self.t))
+        return of_each_arm(crossed_propensity(self.x, self.t, self.seed, self.weights))
+
+    @cached_property
+    def m(self) -> PerArmChance:
+        """Cross-fitted prediction of the outcome in each arm, (n, arms)."""
+        return crossed_outcomes(self.x, self.t, self.y, self.regressor, self.seed)
+
+    @cached_property
+    def responses(self) -> PerArmChance:
+        """Cross-fitted chance to answer if asked, of each unit in each arm, (n, arms); 1 where nobody has refused."""
+        return crossed_responses(self.x, self.t, self.asked, self.refused, self.seed)
+
+
+def crossed_responses(x: Covariates, t: Arms, asked: Flags, refused: Flags, seed: int = 0) -> PerArmChance:
+    """Chance to answer if asked, in each arm, (n, arms), by logistic regression on the other folds of those asked.
+
+    Covariates count alike in all arms, each of which has its own level. Few are asked, and covariates may be many: the
+    penalty is as strong as there are terms, which are then expected to move the log odds by about 1 together. Chances
+    are at least :data:`LEAST_ANSWERING`: nobody who answers speaks for more than ten people who were asked.
+
+    Args:
+        x: covariates, (n, d).
+        t: treatment, (n,).
+        asked: who was, (n,).
+        refused: who of these did not answer, (n,).
+        seed: of the folds.
+    """
+    arms, z = arms_of(t), standardised(x)
+    told, chance = (asked & ~refused).astype(np.int64), np.ones((len(t), arms))
+    if not refused.any():
+        return chance
+    for rest, fold in folds(t + arms * (asked.astype(np.int64) + told), seed):
+        own = rest[asked[rest]]
+        if told[own].all():
+            continue  # who refused is all in this fold
+        for arm in range(arms):
+            place = _with_arm(z[fold], np.full(len(fold), arm), arms)
+            known = _with_arm(z[own], t[own], arms)
+            chance[fold, arm] = arm_chances(known, told[own], place, strength=known.shape[1])[:, 1]
+    return chance.clip(LEAST_ANSWERING, 1.0)
+
+
+def _with_arm(z: Covariates, t: Arms, arms: int) -> Design:
+    """Covariates, and an indicator of each arm but the reference, (n, d + arms - 1)."""
+    return np.hstack([z, (t[:, None] == np.arange(1, arms)).astype(np.float64)])
+
+
+def target_effect(survey: Survey, target: str = "all", arm: int = 1, level: float = 0.95) -> Estimate:
+    """Estimate the effect of an arm against the reference arm on those whom one asks about.
+
+    Args:
+        survey: what was asked and answered.
+        target: "all", "treated", or "overlap": those who could well have been in either arm.
+        arm: which is compared with the reference arm, 0.
+        level: chance of the interval to hold the true effect.
+
+    Raises:
+        UnknownName: no such target.
+        ValueError: an arm with too few answers; of several arms another target than "all".
+    """
+    everybody = np.ones(len(survey.t), bool)
+    return _estimate(survey, _terms(survey, target, arm), everybody, level)
+
+
+def group_effects(
+    survey: Survey, groups: Any, target: str = "all", arm: int = 1, level: float = 0.95
+) -> Mapping[Any, Estimate]:
+    """Estimate the effect in each group, with intervals that hold all at once (Bonferroni).
+
+    Args:
+        survey: what was asked and answered.
+        groups: value of a column for each unit, (n,).
+        target: see :func:`target_effect`, within each group.
+        arm: which is compared with the reference arm, 0.
+        level: chance of all intervals to hold.
+
+    Returns:
+        Value of the group -> its estimate, in sorted order.
+
+    Raises:
+        UnknownName: no such target.
+        ValueError: a group in which one of the two arms has too few answers; which, and how many.
+    """
+    labels = np.asarray(groups)
+    if labels.shape != survey.t.shape:
+        raise ValueError(f"groups must have one value for each of the {len(survey.t)} units, got shape {labels.shape}")
+    every = sorted(dict.fromkeys(labels.tolist()), key=lambda value: (str(type(value)), value))
+    for value in every:
+        told = survey.t[(labels == value) & np.isfinite(survey.y)]
+        if (least := min((told == 0).sum(), (told == arm).sum())) < LEAST:
+            raise ValueError(
+                f"group {value!r} has {least} answers of an arm, and an interval needs {LEAST} of each; join groups, or"
+                " ask more of this one"
+            )
+    terms = _terms(survey, target, arm)
+    return {value: _estimate(survey, terms, labels == value, 1 - (1 - level) / len(every)) for value in every}
+
+
+def worth_for(
+    target: str,
+    propensity: Outcomes | PerArmChance,
+    t: Arms,
+    spread: Sequence[float | int] = (1.0, 1.0),
+    groups: Any = None,
+) -> Outcomes:
+    """What a label of each unit is worth for a target, s h / e, (n,); see the module.
+
+    Args:
+        target: "all", "treated" or "overlap".
+        propensity: chance of treatment, (n,), or of each arm, (n, arms).
+        t: treatment, (n,).
+        spread: s.d. of the outcomes that covariates leave open, of control and treated; their ratio is what counts.
+        groups: value of a column for each unit, (n,), where each group's effect is asked for.
+
+    Raises:
+        UnknownName: no such target.
+        ValueError: of several arms another target than "all".
+
+    >>> worth_for("treated", np.array([0.2, 0.2]), np.array([0, 1])).tolist()
+    [0.25, 1.0]
+    """
+    e = of_each_arm(propensity)
+    _check_arms(e, target)
+    if target == "all":
+        worth = worth_for_ate(propensity, t, spread)
+    else:
+        factors = _target(target, e[:, 1], t)[2]
+        worth = np.asarray(spread, np.float64)[t] * factors[np.arange(len(t)), t]
+    if groups is None:
+        return worth
+    _, number, size = np.unique(np.asarray(groups), return_inverse=True, return_counts=True)
+    return worth * (len(t) / size[number])
+
+
+@dataclass(frozen=True, eq=False)
+class _Terms:
+    """Terms of the estimating equation, (n,) each, and their derivatives.
+
+    Attributes:
+        num: see the module.
+        b: who counts.
+        b_slope: db / de, e of the treated.
+        weight: A R / (p r) times the sign and factor of the residual, h / e.
+        slopes: dnum / d chance of each arm, (n, arms).
+        arm: that is compared.
+    """
+
+    num: Outcomes
+    b: Outcomes
+    b_slope: Outcomes
+    weight: Outcomes
+    slopes: PerArmChance
+    arm: int
+
+
+def _target(target: str, e: Outcomes, t: Arms) -> tuple[Outcomes, Outcomes, PerSide, PerSide]:
+    """Return b and db/de, (n,), and h / (chance of the arm) by arm, with derivatives in e, (n, 2)."""
+    one, none = np.ones(len(e)), np.zeros(len(e))
+    found = {
+        "all": (one, none, (1 / (1 - e), 1 / e), (1 / (1 - e) ** 2, -1 / e**2)),
+        "treated": ((t == 1).astype(float), none, (e / (1 - e), one), (1 / (1 - e) ** 2, none)),
+        "overlap": (((t == 1) - e) ** 2, -2 * ((t == 1) - e), (e, 1 - e), (one, -one)),
+    }
+    if target not in found:
+        raise UnknownName("target", target, TARGETS)
+    b, slope, factors, slopes = found[target]
+    return b, slope, np.stack(factors, axis=1), np.stack(slopes, axis=1)
+
+
+def _check_arms(e: PerArmChance, target: str) -> None:
+    if e.shape[1] > 2 and target in TARGETS[1:]:
+        raise ValueError(f"the target {target!r} is for two arms, got {e.shape[1]}; take 'all', or two arms at a time")
+
+
+def _terms(survey: Survey, target: str, arm: int) -> _Terms:
+    t, e, m = survey.t, survey.e, survey.m
+    _check_arms(e, target)
+    told, rows = np.isfinite(survey.y), np.arange(len(t))
+    left = np.where(told, survey.y - m[rows, t], 0.0)
+    drawn = told / (survey.chances * survey.responses[rows, t])
+    slopes, sign = np.zeros_like(e), (t == arm) * 1.0 - (t == 0)
+    effect = m[:, arm] - m[:, 0]
+    if e.shape[1] > 2:  # each arm by its own chance
+        b, b_slope = np.ones(len(t)), np.zeros(len(t))
+        factor = 1 / e[rows, t]
+        slopes[rows, t] = -drawn * left * sign * factor**2
+    else:
+        b, b_slope, factors, changes = _target(target, e[:, 1], t)
+        factor = factors[rows, t]
+        slopes[:, 1] = b_slope * effect + drawn * left * sign * changes[rows, t]
+    weight = drawn * sign * factor
+    return _Terms(b * effect + weight * left, b, b_slope, weight, slopes, arm)
+
+
+def _estimate(survey: Survey, terms: _Terms, inside: Flags, level: float) -> Estimate:
+    """The effect of those inside, (n,), by the terms of all."""
+    whole, told = survey.weights, np.isfinite(survey.y)
+    at = whole * inside
+    value = float(at @ terms.num / (at @ terms.b))
+    phi = inside * (terms.num - value * terms.b) / (at @ terms.b / whole.sum())
+    phi += _estimated(survey, terms, inside / (at @ terms.b / whole.sum()), value)
+    error = stratified(phi, whole, survey.strata)[1]
+    reach = float(error * stdtrit((told & inside).sum() - 1, (1 + level) / 2))
+    return Estimate(value, value - reach, value + reach, error)
+
+
+def _estimated(survey: Survey, terms: _Terms, scale: Outcomes, value: float) -> Outcomes:
+    """Sum over the estimated models of D' H^-1 g_i, (n,), in the scale of the estimate."""
+    t, z = survey.t, standardised(survey.x)
+    told, share = np.isfinite(survey.y), survey.weights / survey.weights.mean()
+    phi = np.zeros(len(t))
+    if survey.propensity is None:
+        slopes = terms.slopes.copy()
+        slopes[:, 1] -= value * terms.b_slope
+        slopes *= (scale * share)[:, None] * ((survey.e > TRIMMED) & (survey.e < 1 - TRIMMED))
+        phi += _logistic_part(z, survey.e, t, slopes, share) / share
+    if survey.refused.any():
+        r = survey.responses[np.arange(len(t)), t]
+        left = np.where(told, survey.y - survey.m[np.arange(len(t)), t], 0.0)
+        slope = scale * share * -terms.weight * left / r * (r > LEAST_ANSWERING)
+        chance, slopes = np.stack([1 - r, r], axis=1), np.stack([np.zeros(len(t)), slope], axis=1)
+        design = _with_arm(z, t, survey.e.shape[1])
+        part = _logistic_part(design, chance, told.astype(int), slopes, survey.asked * 1.0, design.shape[1])
+        phi += part / share
+    if survey.regressor is None:
+        for arm, sign in ((terms.arm, 1.0), (0, -1.0)):
+            own = told & (t == arm)
+            slope = scale * share * (sign * terms.b - terms.weight * own)
+            phi += _ridge_part(z, survey.y, survey.m[:, arm], own, slope) / share
+    return phi
+
+
+def _with_intercept(z: Covariates) -> tuple[Design, Float[np.ndarray, "p p"]]:
+    """Covariates and a column of ones, and the matrix of a penalty that spares the intercept."""
+    design = np.hstack([np.ones((len(z), 1)), z])
+    return design, np.diag(np.arange(design.shape[1]) > 0).astype(float)
+
+
+def _logistic_part(
+    z: Covariates, chance: PerArmChance, label: Arms, slopes: PerArmChance, share: Outcomes, strength: float | int = 1
+) -> Outcomes:
+    """D' H^-1 g_i of a logistic regression, (n,): ``slopes`` are those of the estimate in the chances, (n, arms)."""
+    design, penalty = _with_intercept(z)
+    n, p = design.shape
+    free = range(1, 2) if chance.shape[1] == 2 else range(chance.shape[1])  # arms that have a score
+    # d chance_a / d score_b = chance_a (1[a = b] - chance_b)
+    mean = (slopes * chance).sum(axis=1)
+    gradient = np.concatenate([design.T @ (chance[:, b] * (slopes[:, b] - mean)) for b in free]) / n
+    hessian = np.block(
+        [[(design.T * (share * chance[:, b] * ((b == c) - chance[:, c]))) @ design for c in free] for b in free]
+    )
+    hessian = (hessian + strength * np.kron(np.eye(len(free)), penalty)) / n
+    solved = np.linalg.lstsq(hessian, gradient, rcond=None)[0].reshape(len(free), p)
+    return share * sum(((label == b) - chance[:, b]) * (design @ solved[k]) for k, b in enumerate(free))
+
+
+def _ridge_part(z: Covariates, y: Outcomes, m: Outcomes, own: Flags, slope: Outcomes) -> Outcomes:
+    """D' H^-1 g_i of the ridge regression of an arm, (n,): ``slope`` is that of the estimate in its predictions."""
+    design, penalty = _with_intercept(z)
+    penalty *= Ridge().fit(z[own], y[own]).penalty
+    hessian = ((design.T * own) @ design + penalty) / len(z)
+    solved = np.linalg.lstsq(hessian, design.T @ slope / len(z), rcond=None)[0]
+    return np.where(own, y - m, 0.0) * (design @ solved)

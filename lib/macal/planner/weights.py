@@ -1,0 +1,192 @@
+"""What the weights of a draw say: effects with intervals that need no outcome model, or why there is none.
+
+Who was asked and has not answered, refused or still waited for, is modelled by covariates and arm; see
+:mod:`macal.inference.targets`. Reserves count as asked once they have answered or refused.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from macal.inference import (
+    Estimate,
+    RefusalDoubt,
+    Survey,
+    at_a_look,
+    at_any_look,
+    average_effect,
+    group_effects,
+    refusal_doubt,
+    target_effect,
+)
+from macal.inference.looks import LOOKS
+from macal.inference.targets import TARGETS
+from macal.planner.campaign import CampaignState
+from macal.planner.drawn import groups_of, strata_of
+from macal.registry import UnknownName
+from macal.shapes import Indices, Outcomes
+
+WHOM = {"all": "everybody", "treated": "the treated", "overlap": "those who could well have been in either arm"}
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """What the weights say, in the outcome's unit.
+
+    Attributes:
+        estimate: the effect on the target, with its interval; None where there is none, and ``told`` says why.
+        groups: value of the column -> its effect, with intervals that hold at once; empty where none was asked for.
+        doubt: what refusals could do to the average effect of everybody; None where nobody refused.
+        told: sentences on what was modelled, on refusals, and on any interval that is not given.
+    """
+
+    estimate: Estimate | None = None
+    groups: Mapping[Any, Estimate] = field(default_factory=dict)
+    doubt: RefusalDoubt | None = None
+    told: tuple[str, ...] = ()
+
+
+def weighed(
+    campaign: CampaignState,
+    y: Outcomes,
+    arm: int,
+    target: str = "all",
+    by: str | None = None,
+    bounds: tuple[float | int, float | int] | None = None,
+    looks: str | None = None,
+) -> Weighed:
+    """Estimate an effect by weights, from the rounds that have been asked.
+
+    Args:
+        campaign: with a plan that was drawn, and answers; of another plan nothing is said.
+        y: outcome of each unit, (n,), NaN where it is not known.
+        arm: which is compared with the reference arm.
+        target: see :func:`macal.inference.target_effect`.
+        by: column of whose values each gets an estimate of its own; None for none.
+        bounds: smallest and largest outcome that there can be; those of the answers by default.
+        looks: None: the interval holds at this look alone; "rounds": at all looks, of which there is one after each
+            round of the plan at most; "any": however often one looks. Groups' intervals hold at this look alone.
+
+    Raises:
+        UnknownName: no such target, column, or kind of looks.
+        ValueError: bounds that do not hold the answers.
+    """
+    people = campaign.people
+    if target not in TARGETS:
+        raise UnknownName("target", target, TARGETS)
+    if looks is not None and looks not in LOOKS:
+        raise UnknownName("kind of looks", looks, LOOKS)
+    if by is not None:
+        groups_of(people, by)  # an unknown column is refused in any case
+    if campaign.policy.draw is None:
+        return Weighed()
+    if not campaign.asked:
+        return Weighed(told=("No round has been asked yet, so the weights give no interval.",))
+    rows = np.setdiff1d(np.arange(len(people)), np.setdiff1d(people.excluded, people.problem.start))
+    survey = _survey(campaign, y, rows)
+    try:
+        if survey.refused.any() or target != "all":
+            estimate = target_effect(survey, target, arm)
+        else:
+            given = (survey.x, survey.t, survey.y, survey.chances)
+            estimate = average_effect(*given, arm=arm, weights=survey.weights, strata=survey.strata)
+    except ValueError as error:
+        return Weighed(told=(f"The weights give no interval: {error}.",))
+    told = [] if target == "all" else [f"The weights speak for {WHOM[target]}."]
+    groups, said = _groups(campaign, survey, rows, arm, target, by)
+    doubt, doubted = _doubt(survey, estimate, arm, target, bounds)
+    estimate, widened = _at_looks(campaign, survey, estimate, looks)
+    return Weighed(estimate, groups, doubt, (*told, *widened, *said, *_modelled(campaign, survey), *doubted))
+
+
+def _survey(campaign: CampaignState, y: Outcomes, rows: Indices) -> Survey:
+    """What was asked and answered of the units that could be, in the order of ``rows``."""
+    people, out = campaign.people, campaign.out
+    units, instead = (people.places(names, "the plan") for names in (out.index, campaign.instead))
+    asked = np.isin(np.arange(len(people)), [*units, *instead, *people.problem.start])
+    chances = np.ones(len(people))
+    # the rounds are in random order: of the draw, those asked are a random part
+    chances[units] = len(out) / len(campaign.planned) / out["weight"].to_numpy()
+    if instead.size:  # and so are the reserves who were asked, given how many of their stratum were
+        given = campaign.planned.set_index("reserve")["reserve_weight"].loc[list(campaign.instead)]
+        chances[instead] = len(out) / len(campaign.planned) / given.to_numpy()
+        strata = strata_of(people, campaign.policy)
+        first, more = (np.bincount(strata[some], minlength=strata.max() + 1) for some in (units, instead))
+        both = np.concatenate([units, instead])
+        chances[both] *= (1 + more / np.maximum(first, 1))[strata[both]]
+    pool, phase = people.problem.pool, people.phase
+    drawn: dict[str, Any] = {}
+    if phase is not None:
+        chances[units] /= phase.chances[units]
+        drawn = {"weights": phase.weights[rows], "strata": phase.cells[rows]}
+    told = np.where(asked, y, np.nan)[rows]
+    return Survey(pool.x[rows], pool.t[rows], told, chances[rows], asked[rows], **drawn)
+
+
+def _at_looks(
+    campaign: CampaignState, survey: Survey, estimate: Estimate, looks: str | None
+) -> tuple[Estimate, list[str]]:
+    """An estimate whose interval holds at all looks at once, and what is to be said of that."""
+    if looks is None:
+        return estimate, []
+    sizes = campaign.planned["round"].value_counts().sort_index().cumsum()
+    shares = (sizes[sizes.index <= campaign.asked] / len(campaign.planned)).tolist()
+    if looks == "rounds":
+        wide = at_a_look(estimate, int(np.isfinite(survey.y).sum()), shares)
+        which = f"all looks, one after each of the {len(sizes)} rounds,"
+    else:
+        wide, which = at_any_look(estimate, shares[-1]), "every look, however often one looks,"
+    price = wide.width / estimate.width
+    if not np.isfinite(price):
+        return wide, ["It is too early to look: an interval that holds at all looks is without end now."]
+    return wide, [f"The interval by the weights holds at {which} at once; that makes it {price:.2f} times as wide."]
+
+
+def _groups(
+    campaign: CampaignState, survey: Survey, rows: Indices, arm: int, target: str, by: str | None
+) -> tuple[Mapping[Any, Estimate], list[str]]:
+    if by is None:
+        return {}, []
+    try:
+        found = group_effects(survey, groups_of(campaign.people, by)[rows], target, arm)
+    except ValueError as error:
+        return {}, [f"There are no intervals by {by}: {error}."]
+    return found, [f"The {len(found)} intervals by {by} hold at once with a chance of 95% (Bonferroni)."]
+
+
+def _modelled(campaign: CampaignState, survey: Survey) -> list[str]:
+    """Say that refusals were modelled, where somebody has not answered."""
+    silent, asked = int(survey.refused.sum()), int(survey.asked.sum())
+    if not silent:
+        return []
+    waited = silent - len(campaign.refused)
+    still = f" ({waited} of them are still waited for)" if waited > 0 else ""
+    return [
+        f"{silent} of {asked} people who were asked have not answered{still}. The chance to answer was modelled by"
+        " covariates and arm: the interval holds where that model and the one of the treatment are right, or the"
+        " outcome models are, and those who do not answer would have answered like similar people who do."
+    ]
+
+
+def _doubt(
+    survey: Survey, estimate: Estimate, arm: int, target: str, bounds: tuple[float | int, float | int] | None
+) -> tuple[RefusalDoubt | None, list[str]]:
+    """What refusals could do to the average effect; nothing is said of other targets."""
+    if not survey.refused.any() or target != "all":
+        return None, []
+    doubt = refusal_doubt(survey, estimate, bounds, arm)
+    seen = "the answers seen" if bounds is None else "the range that was stated"
+    told = [
+        f"Whatever those who did not answer would have said, within {seen} ({doubt.range[0]:.4g} to"
+        f" {doubt.range[1]:.4g}), the effect lies from {doubt.low:.4g} to {doubt.high:.4g}, with a chance of 95%.",
+        f"Were their outcomes higher by d if treated and by c if not, the effect would be {doubt.q_treated:.3g} d -"
+        f" {doubt.q_control:.3g} c more than estimated.",
+    ]
+    if 0 < doubt.tipping < np.inf:
+        told.append(
+            f"The interval would reach 0 if they differed from similar people who answered by {doubt.tipping:.3g}, in"
+            " opposite directions in the two arms."
+        )
+    return doubt, told

@@ -1,0 +1,109 @@
+"""Intervals that hold at every look: multiples of the standard error, coverage over all looks, and what they cost."""
+
+import numpy as np
+import pytest
+from cases import part_and_whole
+from scipy.stats import binom, multivariate_normal, norm
+from scipy.stats import t as student
+
+from macal.inference import (
+    Estimate,
+    at_a_look,
+    at_any_look,
+    average_effect,
+    crossed_propensity,
+    draw,
+    inclusion,
+    look_multiples,
+    spent,
+    worth_for_ate,
+)
+from reproduction.claims import RULES
+
+
+def test_the_level_is_spent_by_lan_and_demets():
+    assert [spent(0.05, share) for share in (0.0, 1.0)] == pytest.approx([0.0, 0.05])
+    for share in (0.2, 0.5, 0.9):
+        assert spent(0.05, share) == pytest.approx(2 - 2 * norm.cdf(1.959964 / np.sqrt(share)), rel=1e-5)
+        assert RULES.spent(share) == spent(RULES.level, share)
+
+
+@pytest.mark.parametrize("shares", [[1.0], [0.5, 1.0], [0.3, 0.55, 1.0], [0.25, 0.5, 0.75, 1.0]])
+def test_looks_spend_what_they_may(shares):
+    """Chances of rectangles by another integration: the looks so far are passed with the chance that was not spent."""
+    c = look_multiples(shares)
+    for k in range(1, len(shares) + 1):
+        t = np.array(shares[:k])
+        corr = np.sqrt(np.minimum.outer(t, t) / np.maximum.outer(t, t))
+        inside = multivariate_normal(np.zeros(k), corr, maxpts=500_000, abseps=1e-6, releps=1e-6)
+        kept = inside.cdf(c[:k], lower_limit=-c[:k])
+        assert 1 - kept == pytest.approx(spent(0.05, shares[k - 1]), abs=2e-5)
+    assert (np.diff(c) < 0).all() or len(c) == 1
+    # later looks do not move earlier multiples
+    np.testing.assert_allclose(look_multiples(shares[:1]), c[:1])
+
+
+def test_one_look_is_the_usual_interval_and_a_very_early_one_has_none():
+    assert look_multiples([1.0])[0] == pytest.approx(1.959964, abs=1e-5)
+    early = look_multiples([0.01, 1.0])
+    assert early[0] == np.inf and early[1] == pytest.approx(1.959964, abs=1e-5)
+    with pytest.raises(ValueError, match=r"shares must rise from above 0 to at most 1, got \[0.5, 0.5\]"):
+        look_multiples([0.5, 0.5])
+    with pytest.raises(ValueError, match="shares must rise"):
+        look_multiples([0.5, 1.5])
+
+
+def test_a_look_takes_student_s_distribution_with_as_large_a_tail():
+    one = Estimate(1.0, 0.0, 2.0, 0.5)
+    found = at_a_look(one, 41, [0.5, 1.0])
+    reach = student.isf(norm.sf(look_multiples([0.5, 1.0])[1]), 40) * 0.5
+    assert (found.low, found.high) == pytest.approx((1 - reach, 1 + reach)) and found.error == 0.5
+    assert at_a_look(one, 41, [0.01]).width == np.inf
+
+
+@part_and_whole("n", 2000, 20_000)
+def test_a_brownian_motion_leaves_the_sequence_as_often_as_it_may(n):
+    steps, rng = 400, np.random.default_rng(0)
+    sums = rng.normal(size=(n, steps)).cumsum(axis=1)
+    times = np.arange(1, steps + 1)
+    reach = np.array([at_any_look(Estimate(0.0, 0.0, 0.0, 1 / np.sqrt(k)), k / steps).high for k in times])
+    left = (np.abs(sums / times) > reach).any(axis=1).sum()
+    # looks go on beyond the plan, so that not all of the level is used within it
+    assert 0.005 * n < left <= binom.isf(1e-4, n, 0.05)
+    fixed = (np.abs(sums / times) > 1.96 / np.sqrt(times)).any(axis=1).mean()
+    assert fixed > 0.3
+
+
+def test_the_sequence_is_narrowest_at_its_share():
+    one = Estimate(0.0, 0.0, 0.0, 1.0)
+    at = at_any_look(one, 1.0).high
+    assert at < min(at_any_look(one, share).high for share in (0.9, 1.1)) and at / 1.96 == pytest.approx(
+        1.549, abs=1e-3
+    )
+    with pytest.raises(ValueError, match="share must be a number above 0"):
+        at_any_look(one, 0.0)
+
+
+@part_and_whole("n", 40, 400)
+def test_all_looks_hold_at_once_and_so_does_stopping_when_it_is_short(n):
+    """A drawn campaign of four rounds; whoever stops at the first interval that is short enough keeps the coverage."""
+    jointly = {"rounds": 0, "any": 0, "stopped": 0}
+    for seed in range(n):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=(500, 3))
+        t = (rng.uniform(size=500) < 1 / (1 + np.exp(-0.8 * x[:, 0]))).astype(int)
+        y = x[:, 0] + t * (2 + x[:, 1]) + rng.normal(size=500)
+        e = crossed_propensity(x, t, seed)
+        chances = inclusion(worth_for_ate(e, t), 160, 0.3)
+        order = draw(chances, rng)
+        looks = []
+        for k in (40, 80, 120, 160):
+            told = np.where(np.isin(np.arange(500), order[:k]), y, np.nan)
+            one = average_effect(x, t, told, chances * k / 160, e, seed=seed)
+            looks.append((at_a_look(one, k, [j / 160 for j in range(40, k + 1, 40)]), at_any_look(one, k / 160)))
+        held = np.array([[one.low <= 2 <= one.high for one in pair] for pair in looks])
+        jointly["rounds"] += held[:, 0].all()
+        jointly["any"] += held[:, 1].all()
+        short = [k for k, (one, _) in enumerate(looks) if one.width < 1.2]
+        jointly["stopped"] += held[short[0] if short else -1, 0]
+    assert min(jointly.values()) >= binom.ppf(1e-4, n, 0.95), jointly

@@ -1,0 +1,402 @@
+"""Effects on whom one asks about, by weights, where some refuse: the equation, its variance, bounds, and coverage."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from cases import part_and_whole
+from scipy.special import expit
+from scipy.stats import binom
+from scipy.stats import t as student
+
+from macal.inference import (
+    Survey,
+    average_effect,
+    crossed_propensity,
+    draw,
+    group_effects,
+    inclusion,
+    refusal_doubt,
+    target_effect,
+    worth_for,
+    worth_for_ate,
+)
+from macal.inference.ridge import Ridge
+from macal.inference.targets import TARGETS, _logistic_part, _ridge_part, crossed_responses
+from macal.inference.weighted import LEAST
+from macal.logistic import arm_chances
+from macal.registry import UnknownName
+
+
+def world(seed, n=800, curved=0.0):
+    """People whose effect, 1 + x1, is larger for those who are more often treated."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 3))
+    e = expit(0.8 * x[:, 0])
+    t = (rng.uniform(size=n) < e).astype(int)
+    y = x[:, 1] / 2 + curved * np.abs(x[:, 2]) + t * (1 + x[:, 0]) + rng.normal(size=n)
+    return x, t, y, e, rng
+
+
+def survey(seed, answers=lambda x, t: 1.2 + x[:, 1] - t / 2, size=200, target="all", **options):
+    """Drawn people, of whom those with these log odds answer."""
+    x, t, y, _, rng = world(seed, **options)
+    chances = inclusion(worth_for(target, crossed_propensity(x, t, seed), t), size, 0.3)
+    asked = np.isin(np.arange(len(t)), draw(chances, rng))
+    told = asked & (rng.uniform(size=len(t)) < expit(answers(x, t)))
+    return Survey(x, t, np.where(told, y, np.nan), chances, asked, seed=seed)
+
+
+def truths():
+    """Effects of the three populations, by integration over the first covariate."""
+    at, share = np.polynomial.hermite_e.hermegauss(80)
+    e = expit(0.8 * at)
+    weights = {"all": np.ones(80), "treated": e, "overlap": e * (1 - e)}
+    return {name: float(share * h @ (1 + at) / (share @ h)) for name, h in weights.items()}
+
+
+# ---------------------------------------------------------------- the equation
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_estimate_is_the_root_of_its_equation(target):
+    found = survey(0)
+    t, e, m, r = found.t, found.e[:, 1], found.m, found.responses
+    h = {"all": lambda e: np.ones_like(e), "treated": lambda e: e, "overlap": lambda e: e * (1 - e)}[target]
+    step = 1e-6
+    b = h(e) + (h(e + step) - h(e - step)) / (2 * step) * (t - e)
+    num = b * (m[:, 1] - m[:, 0])
+    for i in np.flatnonzero(np.isfinite(found.y)):
+        side = t[i] / e[i] - (1 - t[i]) / (1 - e[i])
+        num[i] += h(e)[i] * side * (found.y[i] - m[i, t[i]]) / (found.chances[i] * r[i, t[i]])
+    assert target_effect(found, target).value == pytest.approx(num.sum() / b.sum(), rel=1e-7)
+
+
+def test_where_nobody_refuses_it_is_the_average_effect():
+    x, t, y, _, _ = world(1)
+    full = Survey(x, t, y, np.ones(800))
+    assert (full.responses == 1).all() and not full.refused.any()
+    found, plain = target_effect(full), average_effect(x, t, y, np.ones(800))
+    assert found.value == pytest.approx(plain.value) and found.error == pytest.approx(plain.error, rel=0.05)
+
+
+def test_three_arms_are_each_compared_with_the_reference():
+    x, t, y, _, rng = world(2)
+    t = np.where(rng.uniform(size=800) < 0.3, 2, t)
+    y = np.where(t == 2, x[:, 1] / 2 + 3 + rng.normal(size=800), y)
+    full = Survey(x, t, y, np.ones(800), seed=3)
+    for arm in (1, 2):
+        plain = average_effect(x, t, y, np.ones(800), arm=arm, seed=3)
+        assert target_effect(full, arm=arm).value == pytest.approx(plain.value)
+        assert target_effect(full, arm=arm).error == pytest.approx(plain.error, rel=0.1)
+    with pytest.raises(ValueError, match="the target 'treated' is for two arms, got 3; take 'all'"):
+        target_effect(full, "treated")
+
+
+def test_chances_to_answer_come_from_others_who_were_asked():
+    found = survey(4)
+    before = found.responses
+    someone = int(np.flatnonzero(found.refused)[0])
+    # the outcomes of people whom nobody asked, and answers themselves, say nothing of who answers
+    changed = replace(found, y=np.where(np.isfinite(found.y), found.y + 5, np.nan))
+    np.testing.assert_array_equal(changed.responses, before)
+    told = replace(found, y=np.where(np.arange(800) == someone, 0.0, found.y))
+    assert told.responses.mean() > before.mean()
+    assert np.corrcoef(before[:, 0], expit(1.2 + found.x[:, 1]))[0, 1] > 0.9
+    assert before[:, 1].mean() < before[:, 0].mean()
+
+
+@pytest.mark.parametrize("refusing", [1, 2])
+def test_one_or_two_refusals_still_leave_an_interval(refusing):
+    x, t, y, _, _ = world(5)
+    y[:refusing] = np.nan
+    found = target_effect(Survey(x, t, y, np.ones(800), np.ones(800, bool)))
+    assert np.isfinite([found.low, found.high]).all() and found.low < 1 < found.high
+    assert crossed_responses(x, t, np.ones(800, bool), np.isnan(y)).min() > 0.9
+
+
+def test_trials_may_say_their_chances():
+    found = survey(6)
+    known = replace(found, propensity=np.full(800, 0.5))
+    assert (known.e == 0.5).all() and target_effect(known).value != target_effect(found).value
+
+
+# ---------------------------------------------------------------- the variance
+
+
+@part_and_whole("n", 60, 400)
+def test_the_error_counts_what_is_estimated(n):
+    """Chances to answer are wrong, outcome models right: without the terms of the models the error would be off."""
+    values, errors = [], []
+    for seed in range(n):
+        found = target_effect(survey(seed, lambda x, t: 2 - 1.6 * np.abs(x[:, 0]) - t / 2))
+        values.append(found.value)
+        errors.append(found.error)
+    # the s.d. of n values is within 4 / sqrt(2 n) of the truth
+    assert np.mean(errors) / np.std(values, ddof=1) == pytest.approx(1.05, abs=0.05 + 4 / np.sqrt(2 * n))
+
+
+def test_the_error_is_that_of_a_bootstrap_that_repeats_every_model():
+    found = survey(8, size=300)
+    rng, values = np.random.default_rng(0), []
+    for k in range(150):
+        rows = rng.integers(0, 800, 800)
+        part = {name: getattr(found, name)[rows] for name in ("x", "t", "y", "chances", "asked")}
+        values.append(target_effect(Survey(**part, seed=k), "all").value)
+    assert target_effect(found).error == pytest.approx(np.std(values), rel=0.2)
+
+
+@pytest.mark.parametrize("arms", [2, 3])
+def test_the_term_of_a_logistic_regression_is_what_a_unit_s_weight_moves(arms):
+    rng = np.random.default_rng(arms)
+    n, step = 200, 0.8
+    z = rng.normal(size=(n, 2))
+    t = np.argmax(z @ rng.normal(size=(2, arms)) + rng.gumbel(size=(n, arms)), axis=1)
+    slopes = rng.normal(size=(n, arms)) + z[:, :1]
+
+    def at(weights):
+        return (slopes * arm_chances(z, t, z, weights)).sum() / n
+
+    found = _logistic_part(z, arm_chances(z, t, z), t, slopes, np.ones(n))
+    units = np.flatnonzero(np.abs(found) > np.quantile(np.abs(found), 0.8))
+    moved = [n * (at(1 + step * (np.arange(n) == i)) - at(1 - step * (np.arange(n) == i))) / 2 / step for i in units]
+    np.testing.assert_allclose(found[units], moved, rtol=0.1)
+    # who was not asked says nothing
+    assert not _logistic_part(z, arm_chances(z, t, z), t, slopes, (np.arange(n) > 50) * 1.0)[:51].any()
+
+
+def test_the_term_of_a_ridge_regression_is_what_a_unit_s_weight_moves():
+    rng = np.random.default_rng(0)
+    n, step = 120, 1e-5
+    z, own, slope = rng.normal(size=(n, 2)), rng.uniform(size=n) < 0.6, rng.normal(size=n) + 1
+    y = z[:, 0] + rng.normal(size=n)
+    design, penalty = np.column_stack([np.ones(n), z]), np.diag([0.0, 1, 1]) * Ridge().fit(z[own], y[own]).penalty
+
+    def predicted(weights):
+        return design @ np.linalg.solve((design.T * weights) @ design + penalty, design.T @ (weights * y))
+
+    found = _ridge_part(z, y, predicted(own * 1.0), own, slope)
+    for i in (3, 40, 77):
+        up, down = (predicted(own * 1.0 + own[i] * sign * step * (np.arange(n) == i)) for sign in (1, -1))
+        assert found[i] == pytest.approx(slope @ (up - down) / 2 / step, rel=1e-5, abs=1e-12)
+
+
+# ---------------------------------------------------------------- coverage
+
+
+def held(n, target="all", **options):
+    """How many of n intervals hold the effect, and bounds of that number if 95 % do, at one in ten thousand."""
+    truth, hits = truths()[target], 0
+    for seed in range(n):
+        found = target_effect(survey(seed, target=target, **options), target)
+        hits += found.low <= truth <= found.high
+    return hits, binom.ppf([5e-5, 1 - 5e-5], n, 0.95)
+
+
+WRONG = {"answers": lambda x, t: 2 - 1.6 * np.abs(x[:, 0]) - t / 2}
+WORLDS = {"right": {}, "responses wrong": WRONG, "outcomes wrong": {"curved": 2.0}}
+
+
+@pytest.mark.parametrize("case", WORLDS)
+@part_and_whole("n", 40, 400)
+def test_intervals_hold_where_some_refuse(n, case):
+    hits, (low, _) = held(n, **WORLDS[case])
+    assert hits >= low
+
+
+@pytest.mark.parametrize("target", TARGETS[1:])
+@part_and_whole("n", 40, 400)
+def test_intervals_of_targets_hold(n, target):
+    hits, (low, _) = held(n, target)
+    assert hits >= low
+
+
+def test_targets_are_different_numbers():
+    found = truths()
+    assert found["treated"] > found["all"] + 0.3 and found["overlap"] == pytest.approx(1)
+    big = {target: target_effect(survey(3, size=3000, n=6000, target=target), target).value for target in TARGETS}
+    assert big == pytest.approx(found, abs=0.25) and big["treated"] > big["all"] + 0.15
+
+
+def test_answers_alone_mislead_where_who_answers_differs():
+    """Those with larger effects answer more: without chances to answer, and with wrong outcome models, one errs."""
+    with_, without = [], []
+    for seed in range(30):
+        found = survey(seed, lambda x, t: 1.5 * x[:, 0], size=400)
+
+        class Constant:
+            def fit(self, x, y):
+                self.mean = y.mean()
+                return self
+
+            def predict(self, x):
+                return np.full(len(x), self.mean)
+
+        found = replace(found, regressor=Constant())
+        with_.append(target_effect(found).value)
+        share = np.isfinite(found.y).sum() / found.asked.sum()
+        naive = replace(found, chances=np.minimum(1, found.chances * share), asked=None)
+        without.append(target_effect(naive).value)
+    assert abs(np.mean(with_) - 1) < 0.15 + 4 * np.std(with_) / np.sqrt(30)
+    assert np.mean(without) - 1 > 0.3
+
+
+# ---------------------------------------------------------------- groups
+
+
+def test_groups_add_up_and_their_intervals_hold_at_once():
+    found = survey(10, size=500)
+    region = np.where(found.x[:, 2] > 0, "north", "south")
+    parts = group_effects(found, region)
+    assert list(parts) == ["north", "south"]
+    share = {name: np.mean(region == name) for name in parts}
+    whole = sum(share[name] * one.value for name, one in parts.items())
+    assert target_effect(found).value == pytest.approx(whole)
+    for name, one in parts.items():
+        told = (np.isfinite(found.y) & (region == name)).sum()
+        assert one.width == pytest.approx(2 * one.error * student.ppf(1 - 0.05 / 4, told - 1))
+    errors = sum((share[name] * one.error) ** 2 for name, one in parts.items())
+    assert target_effect(found).error ** 2 == pytest.approx(errors, rel=0.1)
+
+
+@part_and_whole("n", 30, 300)
+def test_four_groups_are_held_jointly(n):
+    hits = 0
+    for seed in range(n):
+        found = survey(seed, n=1600, size=500)
+        region = np.digitize(found.x[:, 2], [-0.6, 0.0, 0.6])
+        parts = group_effects(found, region)
+        hits += all(one.low <= 1 <= one.high for one in parts.values())
+    assert hits >= binom.ppf(5e-5, n, 0.95)
+
+
+def test_groups_that_cannot_be_told():
+    found = survey(11)
+    rare = np.where(np.arange(800) < 20, "rare", "other")
+    with pytest.raises(
+        ValueError, match=f"group 'rare' has . answers of an arm, and an interval needs {LEAST} of each"
+    ):
+        group_effects(found, rare)
+    with pytest.raises(ValueError, match="groups must have one value for each of the 800 units"):
+        group_effects(found, rare[:5])
+
+
+# ---------------------------------------------------------------- worth
+
+
+def test_worth_is_the_share_of_the_variance():
+    e, t = np.array([0.2, 0.2, 0.5, 0.9]), np.array([0, 1, 1, 0])
+    np.testing.assert_allclose(worth_for("all", e, t, (2, 3)), worth_for_ate(e, t, (2, 3)))
+    np.testing.assert_allclose(worth_for("treated", e, t), [0.25, 1, 1, 9])
+    np.testing.assert_allclose(worth_for("overlap", e, t), [0.2, 0.8, 0.5, 0.9])
+    np.testing.assert_allclose(worth_for("all", e, t, groups=["a", "b", "b", "b"]), [5, 20 / 3, 8 / 3, 40 / 3])
+
+
+def test_a_draw_for_its_target_is_narrower_than_a_uniform_one():
+    widths = {"own": [], "uniform": []}
+    for seed in range(25):
+        own = survey(seed, target="treated")
+        chances = np.full(800, 0.25)
+        x, t, y, _, rng = world(seed)
+        asked = np.isin(np.arange(800), draw(chances, rng))
+        told = asked & (rng.uniform(size=800) < expit(1.2 + x[:, 1] - t / 2))
+        flat = Survey(x, t, np.where(told, y, np.nan), chances, asked, seed=seed)
+        widths["own"].append(target_effect(own, "treated").width)
+        widths["uniform"].append(target_effect(flat, "treated").width)
+    gain = np.log(widths["own"]) - np.log(widths["uniform"])
+    assert gain.mean() < 2 * gain.std() / 5
+
+
+# ---------------------------------------------------------------- refusals
+
+
+def test_bounds_are_the_worst_that_refusals_could_be():
+    found = survey(12, size=300)
+    estimate = target_effect(found)
+    told = found.y[np.isfinite(found.y)]
+    doubt = refusal_doubt(found, estimate)
+    assert doubt.range == (told.min(), told.max()) and doubt.asked == 300 and doubt.refused == found.refused.sum()
+    assert doubt.low < estimate.low and doubt.high > estimate.high
+    wide = refusal_doubt(found, estimate, (told.min() - 5, told.max() + 5))
+    assert wide.low < doubt.low and wide.high > doubt.high
+    # no answers that refusals might have given, within the range, lead out of the bounds
+    rng = np.random.default_rng(0)
+    for high in (0, 1, 2):
+        given = rng.choice([told.min(), told.max()], 800) if high == 2 else np.full(800, [told.min(), told.max()][high])
+        other = target_effect(replace(found, y=np.where(found.refused, given, found.y)))
+        assert doubt.low <= other.low and other.high <= doubt.high
+
+
+def test_bounds_hold_where_refusals_hide_something_that_the_interval_misses():
+    """Outcomes themselves decide who answers: the interval is misled, the bounds are not."""
+    missed, kept = 0, 0
+    for seed in range(12):
+        x, t, y, _, rng = world(seed)
+        y = np.clip(y, -3, 4)
+        told = rng.uniform(size=800) < expit(1.2 + np.where(t == 1, -1.5, 1.5) * y)
+        found = Survey(x, t, np.where(told, y, np.nan), np.ones(800), np.ones(800, bool), seed=seed)
+        estimate = target_effect(found)
+        truth = target_effect(Survey(x, t, y, np.ones(800), seed=seed)).value
+        missed += not estimate.low <= truth <= estimate.high
+        doubt = refusal_doubt(found, estimate, (-3, 4))
+        kept += doubt.low <= truth <= doubt.high
+    assert missed >= 8 and kept == 12
+
+
+def test_a_stated_difference_moves_the_effect_by_what_it_does():
+    """Refusals are 2 lower if treated and 1 higher if controls than answers of the same covariates and arm."""
+    off = []
+    for seed in range(20):
+        x, t, y, _, rng = world(seed, n=2000)
+        told = rng.uniform(size=2000) < expit(0.8 + x[:, 1] - t / 2)
+        y = y + np.where(told, 0.0, np.where(t == 1, -2.0, 1.0))
+        found = Survey(x, t, np.where(told, y, np.nan), np.ones(2000), np.ones(2000, bool), seed=seed)
+        estimate = target_effect(found)
+        whole = target_effect(Survey(x, t, y, np.ones(2000), seed=seed)).value
+        doubt = refusal_doubt(found, estimate)
+        off.append([whole - estimate.value, whole - estimate.value - doubt.moved(-2, 1)])
+    before, after = np.mean(off, axis=0)
+    assert before < -0.7 and abs(after) < 4 * np.std(off, axis=0)[1] / np.sqrt(20) + 0.02
+
+
+def test_the_tipping_point_takes_the_interval_to_nothing():
+    found = survey(13, size=400)
+    estimate = target_effect(found)
+    doubt = refusal_doubt(found, estimate)
+    assert estimate.low > 0 and estimate.low + doubt.moved(-doubt.tipping, doubt.tipping) == pytest.approx(0, abs=1e-12)
+    none = replace(estimate, low=-0.1)
+    assert refusal_doubt(found, none).tipping == 0
+    below = replace(estimate, low=-2.0, high=-0.5)
+    tipped = refusal_doubt(found, below)
+    assert below.high + tipped.moved(tipped.tipping, -tipped.tipping) == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "said"),
+    [((1, 1), "two rising numbers, got 1"), ((0.0, 0.1), "bounds must hold all answers, which lie from")],
+)
+def test_bounds_that_cannot_be(bounds, said):
+    found = survey(14)
+    with pytest.raises(ValueError, match=said):
+        refusal_doubt(found, target_effect(found), bounds)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"chances": np.zeros(800)}, "chances must be above 0"),
+        ({"asked": np.ones(3, bool)}, "asked must be true or false for each of the 800 units"),
+        ({"propensity": np.ones(800)}, "propensity must lie between 0 and 1"),
+        ({"y": np.full(800, np.nan)}, f"each arm needs at least {LEAST} answers, got 0 control and 0 treated"),
+    ],
+)
+def test_what_cannot_be_estimated_is_said(change, said):
+    with pytest.raises(ValueError, match=said):
+        target_effect(replace(survey(15), **change))
+    with pytest.raises(UnknownName, match="treted"):
+        target_effect(survey(15), "treted")
+
+
+def test_another_regressor_has_no_terms_of_its_own():
+    found = survey(16)
+    assert target_effect(replace(found, regressor=Ridge())).value == pytest.approx(target_effect(found).value)

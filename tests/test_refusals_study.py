@@ -1,0 +1,81 @@
+"""The study of refusals, targets and looks: truths by another integration, shares of refusals, rows as declared."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from needs import needs_data
+from scipy.special import expit
+
+from reproduction.claims import weighted
+from reproduction.studies import refusals, rhc, tables
+
+
+def test_truths_are_those_of_a_large_population():
+    x = np.random.default_rng(0).normal(size=1_000_000)
+    e = expit(0.8 * x)
+    for target, h in {"all": np.ones_like(e), "treated": e, "overlap": e * (1 - e)}.items():
+        assert refusals.truth(target) == pytest.approx(h @ (1 + x) / h.sum(), abs=0.005)
+
+
+@pytest.mark.parametrize("kind", refusals.ANSWERS)
+def test_as_many_refuse_as_the_design_says(kind):
+    made = refusals._Simulation("linear", 0)
+    for refusing in (0.1, 0.3):
+        shares = [1 - made.answers(kind, refusing).mean() for _ in range(20)]
+        assert np.mean(shares) == pytest.approx(refusing, abs=0.03)
+    found = made.survey("all", kind, 0.3)
+    assert found.asked.sum() == 200 and found.refused.sum() == 200 - np.isfinite(found.y).sum() > 30
+
+
+def test_a_simulation_has_a_row_of_each_design_and_is_the_same_again():
+    rows = refusals.simulate("linear", 1)
+    designs = [row["design"] for row in rows]
+    assert len(set(designs)) == len(designs) == 12 and "reserves" in designs
+    assert [row["design"] for row in refusals.simulate("rare", 1)] == ["free", "stratum"]
+    again = refusals.simulate("linear", 1)
+    assert [row["error"] for row in rows] == [row["error"] for row in again]
+    assert all(abs(row["error"]) < 2 for row in rows)
+
+
+def test_blocks_of_all_worlds_come_before_second_ones():
+    jobs = refusals.jobs(tables.TABLES["weighted_refusals"], 200)
+    assert [(job.configs[0]["world"], job.configs[0]["first"]) for job in jobs[:4]] == [
+        ("linear", 0),
+        ("bent", 0),
+        ("rare", 0),
+        ("linear", 100),
+    ]
+
+
+def test_coverage_is_judged_by_the_declared_rule():
+    held = {"all": 1900, "treated": 1870, "overlap": 1930, "groups": 1950, "looks, any": 1870}
+    rows = [
+        {"design": name, "world": "bent", "simulations": 1000, "held": share / 2, "width": width}
+        for name, share in held.items()
+        for width in (1.0, 3.0)
+    ]
+    found = weighted.promised(pd.DataFrame(rows)).xs("bent", level="world")
+    assert found.kept.to_dict() == {
+        "all": True,
+        "treated": False,
+        "overlap": False,
+        "groups": True,
+        "looks, any": False,
+    }
+    assert (
+        found.coverage["all"] == 0.95
+        and found.low["all"] == pytest.approx(0.9362, abs=5e-4)
+        and (found.width == 2).all()
+    )
+    assert weighted.promised(pd.DataFrame(rows).iloc[:0]).empty
+
+
+@needs_data("tables")
+def test_a_draw_of_a_real_table_is_a_tenth_and_the_same_again():
+    x, t, y, e = rhc._people()
+    assert len(x) == len(t) == len(y) == 5735 and (np.ptp(x, axis=0) > 0).all() and e.min() > 0
+    whole, found = rhc.everybody(), rhc.drawn(0)
+    assert whole.width < found["a tenth"].width < found["a tenth, refusals"].width
+    assert rhc.drawn(0)["a tenth"].value == pytest.approx(found["a tenth"].value)
+    blocks = rhc.jobs(tables.TABLES["weighted_rhc"], 50)
+    assert [job.configs[0]["first"] for job in blocks] == [0, 20, 40] and {*blocks[0].sources()} == {"tables/rhc.csv"}
