@@ -226,7 +226,7 @@ def test_the_sidebar_shows_at_most_24_entries_and_unfolds_to_every_page(site, vi
     assert 20 <= len(shown) <= 24
     assert entries.count() == len([page for page in pages(site) if page.startswith(("notebooks/", "book/"))])
     hidden = next(entry for entry in entries.all() if not entry.is_visible())
-    tab.locator(".bd-sidebar-primary summary[aria-label^='pages below 1. ']").click()
+    tab.locator(".bd-sidebar-primary summary[aria-label^='pages below 1. '] .toctree-toggle").click()
     hidden.click()
     tab.wait_for_url("**/budget.html")
     assert not troubles, "\n".join(troubles)
