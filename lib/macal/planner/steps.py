@@ -253,11 +253,9 @@ def _drawn_reserves(campaign: CampaignState, asked: pd.Index, chosen: Lottery) -
     """Names and weights of the reserves of a draw; None and 0 where there is none."""
     names, places = campaign.people.table.index, campaign.people.places(asked, "the plan")
     found = stand_ins(campaign.policy, chosen)
-    rest = [found.get(unit, NOBODY) for unit in places.tolist()]
-    weights = [
-        0.0 if k == NOBODY else float(w)
-        for k, w in zip(rest, _weights(campaign, np.array(rest, np.int64), chosen), strict=True)
-    ]
+    rest = np.array([found.get(unit, NOBODY) for unit in places.tolist()], np.int64)
+    weights = np.zeros(len(rest))
+    weights[rest != NOBODY] = _weights(campaign, rest[rest != NOBODY], chosen)
     values = [[None if k == NOBODY else names[k] for k in rest], weights]
     return pd.DataFrame(
         {name: pd.Series(v, asked, dtype=t) for name, v, t in zip(_OF_RESERVES, values, (object, float), strict=True)}
