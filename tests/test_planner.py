@@ -212,6 +212,22 @@ def test_what_fails_changes_nothing():
         planner.answers["p1"] = 3.0
 
 
+def test_whoever_answers_out_of_turn_is_in_the_rounds_money():
+    people = make_people()
+    planner, plan = make(people, cost="fee", response=0.8)
+    reserve = plan["reserve"].dropna()
+    early, out = plan.index[plan["round"] == 3][0], reserve.index[0]
+    planner.observe({plan.index[0]: 1.0, early: 2.0, reserve.iloc[0]: 3.0}, through=1)
+    planner.correct(out, "never asked", "ann")  # for whom somebody else was asked
+    new = planner.replan()
+    assert early not in new.index and out not in new.index[new["round"] == 1]
+    told = {early, reserve.iloc[0]}
+    fees, rounds = people.set_index("person").fee, planner.rounds()
+    assert rounds["asked"].sum() == len(new) + len(told) and rounds["asked"][1] == 9 + 2
+    assert rounds["so far"][1] == planner.spent() == fees[[*new.index[new["round"] == 1], *told]].sum()
+    assert rounds["so far"].iloc[-1] == planner.spent() + new.cost[new["round"] > 1].sum() <= 300
+
+
 @dataclass(frozen=True)
 class Oldest(Criterion):
     """Whoever's first covariate is largest: a criterion of the user's own."""
