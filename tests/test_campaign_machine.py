@@ -317,13 +317,14 @@ def written(words):
 def contested(seed, folder):
     """A campaign with two writers, one of whom may be killed: what was acknowledged is there, what was not is whole."""
     rng = np.random.default_rng(seed)
-    people = table_of(rng)[0]
+    people, demands = table_of(rng)
     files = {
         name: folder / f"{seed}{name}" for name in ("people.csv", ".json", "plan.csv", "a.csv", "b.csv", "next.csv")
     }
     people.to_csv(files["people.csv"], index=False)
     read, campaign = str(files["people.csv"]), str(files[".json"])
     said = ["--treatment", "free", "--id", "who", "--budget", "12", "--batch-size", "4", "--criterion", "qhte"]
+    said += ["--reference", "none"] if "reference" in demands else []
     assert main(["plan", read, *said, "--campaign", campaign, "-o", str(files["plan.csv"])]) == 0
     told, killed = {}, 0
     for _ in range(3):
