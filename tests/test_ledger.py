@@ -69,6 +69,23 @@ def test_tables_are_named_with_their_digests_and_what_repeats_them(fresh):
             assert all(len(commit) == 40 for commit in about["commits"]) and about["commits"]
 
 
+def test_hours_that_would_decide_are_counted_once_for_each_method():
+    table = tables.get("ihdp_t")
+    took = {}
+    for record in tables.load("ihdp_t").attrs["records"]:
+        took.setdefault(record["config"]["method"], []).append(record["manifest"]["seconds"])
+    row = {"dataset": "ihdp", "method": "macal", "replications": 100, "comparison": "undecided"}
+    rows = [
+        row | {"against": "random", "needed": 150.0},
+        row | {"against": "qhte", "needed": 120.0},
+        row | {"against": "random", "needed": float("nan")},
+        row | {"against": "random", "needed": 900.0, "comparison": "behind"},
+    ]
+    per = {method: sum(seconds) / len(seconds) / 3600 for method, seconds in took.items()}
+    assert ledger.hours(rows, [table]) == pytest.approx(50 * per["macal"] + 50 * per["random"] + 20 * per["qhte"])
+    assert ledger.hours(rows[2:], [table]) is None
+
+
 def test_a_file_that_agrees_is_left_as_it_is(fresh, tmp_path):
     file = tmp_path / "claims.json"
     assert ledger.write(fresh, file) and not ledger.write(fresh, file)

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from datetime import UTC, datetime
 
 import pytest
 import torch
@@ -344,9 +345,10 @@ def test_sweeps_were_in_the_plan_before_they_were_run():
         pytest.skip("needs the whole history of the book's repository")
     root = results.FOLDER.parent
     for name, table in planned.items():
-        form = ("log", "--reverse", "--diff-filter=A", "--format=%H %ad", "--date=format:%Y-%m-%d %H:%M")
+        form = ("log", "--reverse", "--diff-filter=A", "--format=%H %at")
         first, _, time = git(root, *form, "--", f"results/specs/{name}.json").splitlines()[0].partition(" ")
-        assert time == since.get(name, scope["FIRST"]), name
+        minute = datetime.fromtimestamp(int(time), UTC).strftime("%Y-%m-%d %H:%M")
+        assert minute == since.get(name, scope["FIRST"]), name
         asked = tables.Table(name, table.dataset, "", sweeps=(name,)).asked()
         for commit in {made[key] for key in asked & {*made}}:
             git(root, "merge-base", "--is-ancestor", first, commit)  # fails where it is none

@@ -17,10 +17,13 @@ from macal.inference import (
     at_a_look,
     at_any_look,
     average_effect,
+    crossed_propensity,
     effect_variation,
+    inclusion,
     posterior_sd,
     refusal_doubt,
     target_effect,
+    worth_for,
 )
 from macal.planner import drawn, steps, weights
 from macal.problem import Split
@@ -149,6 +152,28 @@ def test_the_cheap_are_drawn_more_often_and_the_money_goes_farther():
 def test_demands_that_a_draw_cannot_keep_to(demand, said):
     with pytest.raises(ValueError, match=said):
         make(make_people(400), **DRAWN | demand)
+
+
+def test_people_are_drawn_for_a_target_and_its_groups():
+    people = make_people(400).assign(side=np.where(np.arange(400) % 5, "a", None))
+    planner, plan = answered(2, people, target="treated", by="side", uniform=0.2)
+    pool, side = planner.people.problem.pool, np.where(np.arange(400) % 5, "a", "missing")
+    worth = worth_for("treated", crossed_propensity(pool.x, pool.t, 0), pool.t, groups=side)
+    drawn = planner.people.places(plan.index, "the plan")
+    np.testing.assert_allclose(1 / plan.weight, inclusion(worth, 120, 0.2)[drawn])
+    found = planner.estimate().weighed
+    assert list(found.groups) == ["a", "missing"] and found.told[0] == "The weights speak for the treated."
+    assert planner.estimate(target="all").weighed.told[0].startswith("The 2 intervals by side")
+    with pytest.raises(UnknownName, match="column of groups 'regio'"):
+        make(people, **DRAWN, by="regio")
+
+
+@pytest.mark.parametrize("options", [{"target": "treated"}, {"by": "region"}, {"by": "region", "draw": "criterion"}])
+def test_a_target_needs_a_draw_by_worth(options):
+    with pytest.raises(ValueError, match="take draw='effect', too"):
+        Planner("free", 10, **options)
+    with pytest.raises(UnknownName, match="treted"):
+        Planner("free", 10, draw="effect", target="treted")
 
 
 @pytest.mark.parametrize(("options", "kind"), [({"draw": "effects"}, UnknownName), ({"uniform": 0.0}, ValueError)])

@@ -1,10 +1,13 @@
 """The study of refusals, targets and looks: truths by another integration, shares of refusals, rows as declared."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from needs import needs_data
 from scipy.special import expit
 
-from reproduction.studies import refusals, tables
+from reproduction.claims import weighted
+from reproduction.studies import refusals, rhc, tables
 
 
 def test_truths_are_those_of_a_large_population():
@@ -42,3 +45,37 @@ def test_blocks_of_all_worlds_come_before_second_ones():
         ("rare", 0),
         ("linear", 100),
     ]
+
+
+def test_coverage_is_judged_by_the_declared_rule():
+    held = {"all": 1900, "treated": 1870, "overlap": 1930, "groups": 1950, "looks, any": 1870}
+    rows = [
+        {"design": name, "world": "bent", "simulations": 1000, "held": share / 2, "width": width}
+        for name, share in held.items()
+        for width in (1.0, 3.0)
+    ]
+    found = weighted.promised(pd.DataFrame(rows)).xs("bent", level="world")
+    assert found.kept.to_dict() == {
+        "all": True,
+        "treated": False,
+        "overlap": False,
+        "groups": True,
+        "looks, any": False,
+    }
+    assert (
+        found.coverage["all"] == 0.95
+        and found.low["all"] == pytest.approx(0.9362, abs=5e-4)
+        and (found.width == 2).all()
+    )
+    assert weighted.promised(pd.DataFrame(rows).iloc[:0]).empty
+
+
+@needs_data("tables")
+def test_a_draw_of_a_real_table_is_a_tenth_and_the_same_again():
+    x, t, y, e = rhc._people()
+    assert len(x) == len(t) == len(y) == 5735 and (np.ptp(x, axis=0) > 0).all() and e.min() > 0
+    whole, found = rhc.everybody(), rhc.drawn(0)
+    assert whole.width < found["a tenth"].width < found["a tenth, refusals"].width
+    assert rhc.drawn(0)["a tenth"].value == pytest.approx(found["a tenth"].value)
+    blocks = rhc.jobs(tables.TABLES["weighted_rhc"], 50)
+    assert [job.configs[0]["first"] for job in blocks] == [0, 20, 40] and {*blocks[0].sources()} == {"tables/rhc.csv"}

@@ -3,7 +3,7 @@
 With scores F = X W + b, one column for each arm (for two arms the treated one's alone, control's being 0), and weights
 w_i, what is minimised is
 
-    (sum_i w_i (log sum_k exp F_ik - F_i,t_i) + |W|^2 / 2) / sum_i w_i,
+    (sum_i w_i (log sum_k exp F_ik - F_i,t_i) + strength |W|^2 / 2) / sum_i w_i,
 
 by L-BFGS-B from zero until no entry of the gradient is above 1e-4; the intercepts b are not penalised.
 
@@ -24,7 +24,9 @@ FreeParameters = Float[np.ndarray, "p"]
 _STOP = {"maxiter": 1000, "maxls": 50, "gtol": 1e-4, "ftol": 64 * np.finfo(float).eps}
 
 
-def arm_chances(x: Covariates, t: Arms, new: Centres, weights: Outcomes | None = None) -> There:
+def arm_chances(
+    x: Covariates, t: Arms, new: Centres, weights: Outcomes | None = None, strength: float | int = 1.0
+) -> There:
     """Chance of each arm at other places, (m, arms), by a regression on units whose arms are known.
 
     Args:
@@ -32,6 +34,7 @@ def arm_chances(x: Covariates, t: Arms, new: Centres, weights: Outcomes | None =
         t: their arms, (n,), 0, 1 and so on, each with somebody in it.
         new: covariates at which chances are wanted, (m, d).
         weights: of the units, (n,); 1 by default.
+        strength: of the penalty.
 
     >>> x = np.array([[-1.0], [-0.5], [0.5], [1.0]])
     >>> arm_chances(x, np.array([0, 0, 1, 1]), x[:1]).round(2)
@@ -41,7 +44,7 @@ def arm_chances(x: Covariates, t: Arms, new: Centres, weights: Outcomes | None =
     scored = slice(1, 2) if arms == 2 else slice(None)  # arms that have a score
     is_in = (t[:, None] == np.arange(arms)).astype(np.float64)  # (n, arms)
     share = np.full(n, 1 / n) if weights is None else weights / weights.sum()
-    penalty = 1 / (n if weights is None else weights.sum())
+    penalty = strength / (n if weights is None else weights.sum())
 
     def scores(at: FreeParameters, places: Centres) -> There:
         parts = at.reshape(d + 1, -1)  # a row for each covariate, then the intercepts

@@ -69,12 +69,14 @@ from macal.inference.weighted import (
     of_each_arm,
     standardised,
     stratified,
+    worth_for_ate,
 )
 from macal.logistic import PerArmChance, arm_chances
 from macal.registry import UnknownName
 from macal.shapes import Arms, Covariates, Outcomes
 
 TARGETS = ("all", "treated", "overlap")
+LEAST_ANSWERING = 0.1  # chance to answer, as estimated, at least
 Flags = Bool[np.ndarray, "n"]
 PerSide = Float[np.ndarray, "n 2"]
 Design = Float[np.ndarray, "n p"]
@@ -149,7 +151,9 @@ class Survey:
 def crossed_responses(x: Covariates, t: Arms, asked: Flags, refused: Flags, seed: int = 0) -> PerArmChance:
     """Chance to answer if asked, in each arm, (n, arms), by logistic regression on the other folds of those asked.
 
-    Covariates count alike in all arms, each of which has its own level. Chances are at least :data:`TRIMMED`.
+    Covariates count alike in all arms, each of which has its own level. Few are asked, and covariates may be many: the
+    penalty is as strong as there are terms, which are then expected to move the log odds by about 1 together. Chances
+    are at least :data:`LEAST_ANSWERING`: nobody who answers speaks for more than ten people who were asked.
 
     Args:
         x: covariates, (n, d).
@@ -168,8 +172,9 @@ def crossed_responses(x: Covariates, t: Arms, asked: Flags, refused: Flags, seed
             continue  # who refused is all in this fold
         for arm in range(arms):
             place = _with_arm(z[fold], np.full(len(fold), arm), arms)
-            chance[fold, arm] = arm_chances(_with_arm(z[own], t[own], arms), told[own], place)[:, 1]
-    return chance.clip(TRIMMED, 1.0)
+            known = _with_arm(z[own], t[own], arms)
+            chance[fold, arm] = arm_chances(known, told[own], place, strength=known.shape[1])[:, 1]
+    return chance.clip(LEAST_ANSWERING, 1.0)
 
 
 def _with_arm(z: Covariates, t: Arms, arms: int) -> Design:
@@ -239,20 +244,25 @@ def worth_for(
 
     Args:
         target: "all", "treated" or "overlap".
-        propensity: chance of treatment, (n,), or of each of two arms, (n, 2).
-        t: treatment, (n,), of two arms.
+        propensity: chance of treatment, (n,), or of each arm, (n, arms).
+        t: treatment, (n,).
         spread: s.d. of the outcomes that covariates leave open, of control and treated; their ratio is what counts.
         groups: value of a column for each unit, (n,), where each group's effect is asked for.
 
     Raises:
         UnknownName: no such target.
+        ValueError: of several arms another target than "all".
 
     >>> worth_for("treated", np.array([0.2, 0.2]), np.array([0, 1])).tolist()
     [0.25, 1.0]
     """
-    e = of_each_arm(propensity)[:, 1]
-    factors = _target(target, e, t)[2]
-    worth = np.asarray(spread, np.float64)[t] * factors[np.arange(len(t)), t]
+    e = of_each_arm(propensity)
+    _check_arms(e, target)
+    if target == "all":
+        worth = worth_for_ate(propensity, t, spread)
+    else:
+        factors = _target(target, e[:, 1], t)[2]
+        worth = np.asarray(spread, np.float64)[t] * factors[np.arange(len(t)), t]
     if groups is None:
         return worth
     _, number, size = np.unique(np.asarray(groups), return_inverse=True, return_counts=True)
@@ -294,10 +304,14 @@ def _target(target: str, e: Outcomes, t: Arms) -> tuple[Outcomes, Outcomes, PerS
     return b, slope, np.stack(factors, axis=1), np.stack(slopes, axis=1)
 
 
-def _terms(survey: Survey, target: str, arm: int) -> _Terms:
-    t, e, m = survey.t, survey.e, survey.m
+def _check_arms(e: PerArmChance, target: str) -> None:
     if e.shape[1] > 2 and target in TARGETS[1:]:
         raise ValueError(f"the target {target!r} is for two arms, got {e.shape[1]}; take 'all', or two arms at a time")
+
+
+def _terms(survey: Survey, target: str, arm: int) -> _Terms:
+    t, e, m = survey.t, survey.e, survey.m
+    _check_arms(e, target)
     told, rows = np.isfinite(survey.y), np.arange(len(t))
     left = np.where(told, survey.y - m[rows, t], 0.0)
     drawn = told / (survey.chances * survey.responses[rows, t])
@@ -340,9 +354,10 @@ def _estimated(survey: Survey, terms: _Terms, scale: Outcomes, value: float) -> 
     if survey.refused.any():
         r = survey.responses[np.arange(len(t)), t]
         left = np.where(told, survey.y - survey.m[np.arange(len(t)), t], 0.0)
-        slope = scale * share * -terms.weight * left / r * (r > TRIMMED)
+        slope = scale * share * -terms.weight * left / r * (r > LEAST_ANSWERING)
         chance, slopes = np.stack([1 - r, r], axis=1), np.stack([np.zeros(len(t)), slope], axis=1)
-        part = _logistic_part(_with_arm(z, t, survey.e.shape[1]), chance, told.astype(int), slopes, survey.asked * 1.0)
+        design = _with_arm(z, t, survey.e.shape[1])
+        part = _logistic_part(design, chance, told.astype(int), slopes, survey.asked * 1.0, design.shape[1])
         phi += part / share
     if survey.regressor is None:
         for arm, sign in ((terms.arm, 1.0), (0, -1.0)):
@@ -358,7 +373,9 @@ def _with_intercept(z: Covariates) -> tuple[Design, Float[np.ndarray, "p p"]]:
     return design, np.diag(np.arange(design.shape[1]) > 0).astype(float)
 
 
-def _logistic_part(z: Covariates, chance: PerArmChance, label: Arms, slopes: PerArmChance, share: Outcomes) -> Outcomes:
+def _logistic_part(
+    z: Covariates, chance: PerArmChance, label: Arms, slopes: PerArmChance, share: Outcomes, strength: float | int = 1
+) -> Outcomes:
     """D' H^-1 g_i of a logistic regression, (n,): ``slopes`` are those of the estimate in the chances, (n, arms)."""
     design, penalty = _with_intercept(z)
     n, p = design.shape
@@ -369,7 +386,7 @@ def _logistic_part(z: Covariates, chance: PerArmChance, label: Arms, slopes: Per
     hessian = np.block(
         [[(design.T * (share * chance[:, b] * ((b == c) - chance[:, c]))) @ design for c in free] for b in free]
     )
-    hessian = (hessian + np.kron(np.eye(len(free)), penalty)) / n
+    hessian = (hessian + strength * np.kron(np.eye(len(free)), penalty)) / n
     solved = np.linalg.lstsq(hessian, gradient, rcond=None)[0].reshape(len(free), p)
     return share * sum(((label == b) - chance[:, b]) * (design @ solved[k]) for k, b in enumerate(free))
 

@@ -120,17 +120,20 @@ def _add_estimate(commands: Any) -> None:
     _into(command, "of effects")
     command.add_argument("--model", default="joint-gp", help="a Gaussian process (default: joint-gp)")
     _reported(command)
-    text = "whose effect, by weights of a draw: of all (default), of the treated, of those who could be in either arm"
-    command.add_argument("--target", choices=TARGETS, default="all", help=text)
-    command.add_argument(
-        "--by", help="column: an effect by weights for each of its values, intervals that hold at once"
-    )
+    _targeted(command, "estimated, by weights", "as planned")
     text = "LOW,HIGH: outcomes that there can be, for what refusals could do (default: of the answers)"
     command.add_argument("--bounds", type=_bounds, help=text)
     text = "looks at which the interval by weights holds: one after each round, or any (default: this one alone)"
     command.add_argument("--looks", choices=LOOKS, help=text)
     command.add_argument("--width", type=float, help="enough once the average effect's interval is so narrow")
     command.add_argument("--gain", type=float, help="enough once a round narrows intervals by less, per unit of money")
+
+
+def _targeted(command: argparse.ArgumentParser, what: str, default: str) -> None:
+    text = f"whose effect is {what}: of all, of the treated, of those who could be in either arm (default: {default})"
+    command.add_argument("--target", choices=TARGETS, help=text)
+    text = f"column: an effect for each of its values, {what}, with intervals that hold at once"
+    command.add_argument("--by", help=text)
 
 
 def _files(command: argparse.ArgumentParser) -> None:
@@ -186,6 +189,7 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     add("--seed", type=int, help="of whatever is drawn")
     add("--draw", choices=DRAWS, help="draw people with known chances, with their weights in the plan")
     add("--uniform", type=float, help="share of drawn people that is spread uniformly (default: 0.5)")
+    _targeted(command, "drawn for", "all")
     _large(command)
 
 

@@ -27,15 +27,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from macal.inference import crossed_propensity, draw, draw_balanced, inclusion, worth_for_ate
+from macal.inference import crossed_propensity, draw, draw_balanced, inclusion, worth_for
 from macal.inference.balanced import Few
 from macal.planner.demands import Money
 from macal.planner.greedy import GreedyPlan
 from macal.planner.people import People
 from macal.planner.policy import Policy
 from macal.planner.stratum_counts import Counts, PerStratum, StratumCounts
+from macal.registry import UnknownName
 from macal.shapes import Arms, Indices, Outcomes
 
+MISSING = "missing"  # group of whoever has no value
 _FAINT = 1e-9  # worth of whoever is worth nothing, where more labels are to be drawn than people are worth something
 _NOBODY = np.empty(0, np.int64)
 
@@ -115,10 +117,23 @@ def _size(people: People, rules: Policy, ranked: GreedyPlan) -> Outcomes:
     if rules.draw == "effect":
         x, t = people.problem.pool.x.astype(np.float64), people.problem.pool.t
         chance = np.ones(len(people)) if people.phase is None else people.phase.chances
-        worth = worth_for_ate(crossed_propensity(x, t, rules.seed, 1 / chance), t) / chance
+        groups = None if rules.by is None else groups_of(people, rules.by)
+        worth = worth_for(rules.target, crossed_propensity(x, t, rules.seed, 1 / chance), t, groups=groups) / chance
         return worth / np.sqrt(people.cost / people.cost.min())
     picks = np.concatenate([_NOBODY, *ranked.rounds().filled])
     return np.isin(np.arange(len(people)), picks).astype(float)
+
+
+def groups_of(people: People, by: str) -> np.ndarray:
+    """Value of a column for each unit, (n,); :data:`MISSING` where there is none.
+
+    Raises:
+        UnknownName: no such column.
+    """
+    if by not in people.table:
+        raise UnknownName("column of groups", by, map(str, people.table.columns))
+    column = people.table[by]
+    return column.astype(object).where(column.notna(), MISSING).to_numpy()
 
 
 def _numbers(people: People, rules: Policy, strata: Arms, size: Outcomes, money: float) -> tuple[Counts, float]:

@@ -59,7 +59,7 @@ def estimated(
     model: models.Model | str = "joint-gp",
     rule: StoppingRule | None = None,
     arm: Any = None,
-    target: str = "all",
+    target: str | None = None,
     by: str | None = None,
     bounds: tuple[float | int, float | int] | None = None,
     looks: str | None = None,
@@ -75,8 +75,9 @@ def estimated(
         rule: when to stop.
         arm: value of the treatment whose effect is estimated, against the reference arm, by a model of these two arms;
             must be given where there are several.
-        target: of the effect by weights: "all", "treated" or "overlap"; see :func:`macal.inference.target_effect`.
-        by: column of whose values each gets an effect by weights of its own.
+        target: of the effect by weights: "all", "treated" or "overlap"; see :func:`macal.inference.target_effect`. By
+            default that for which people were drawn.
+        by: column of whose values each gets an effect by weights of its own; by default that of the plan.
         bounds: smallest and largest outcome that there can be, for what refusals could do; those of the answers by
             default.
         looks: at which looks the interval by weights holds; see :func:`macal.planner.weights.weighed`.
@@ -108,6 +109,7 @@ def estimated(
     effects = pd.DataFrame({"effect": belief.effects}, people.table.index)
     effects = effects.assign(low=belief.effects - belief.reach, high=belief.effects + belief.reach)
     verdict = "" if rule is None else _verdict(rule, belief, sds["next"], costs["next"])
+    target, by = target or campaign.policy.target, by or campaign.policy.by
     average, effects = weighed(campaign, y, k, target, by, bounds, looks), frames.like(effects, campaign.table)
     return Findings(people.arms[k], effects, belief.average, average, outlook, verdict, variation)
 

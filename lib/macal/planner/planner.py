@@ -57,6 +57,8 @@ class Planner:
             :class:`~macal.planner.policy.Policy`.
         uniform: share of drawn labels that is spread uniformly, above 0 and at most 1.
         sample: people among whom the plan is made, or "all"; see :class:`~macal.planner.policy.Policy`.
+        target: whose average effect people are drawn for: "all", "treated" or "overlap".
+        by: column of whose values each gets an estimate of its own, and a draw that serves them all.
 
     Attributes:
         campaign: as it stands.
@@ -104,6 +106,8 @@ class Planner:
         draw: str | None = None,
         uniform: float | int = 0.5,
         sample: int | str | None = None,
+        target: str = "all",
+        by: str | None = None,
     ) -> None:
         columns = Columns(
             treatment, identifier, covariates, outcome, cost, response, cluster, exclude, include, kinds, reference
@@ -121,6 +125,8 @@ class Planner:
             draw,
             uniform,
             sample,
+            target,
+            by,
         )
         self.campaign = CampaignState(columns, policy)
 
@@ -230,7 +236,7 @@ class Planner:
         model: models.Model | str = "joint-gp",
         rule: StoppingRule | None = None,
         arm: Any = None,
-        target: str = "all",
+        target: str | None = None,
         by: str | None = None,
         bounds: tuple[float | int, float | int] | None = None,
         looks: str | None = None,

@@ -10,6 +10,7 @@ import numpy as np
 from macal import acquisition
 from macal.acquisition.catalogue import needs_no_model, those
 from macal.arguments import as_count
+from macal.inference.targets import TARGETS
 from macal.planner.demands import Quota
 from macal.planner.people import CLUSTER_RULES
 from macal.registry import UnknownName
@@ -37,13 +38,17 @@ class Policy:
         draw: None: the criterion's own plan; else people are drawn with known chances, and the plan has their weights:
             "criterion", the criterion's plan mixed with a uniform sample; "effect", by worth for the average effect.
             Quotas, costs and people who must be asked are kept to; clusters are refused.
+        target: whose average effect people are drawn for, "all", "treated" or "overlap"; see
+            :mod:`macal.inference.targets`. Estimates are of that, unless another is asked for.
+        by: column of whose values each gets an estimate of its own, and a draw that serves them all; None for none.
         uniform: share of drawn labels that is spread uniformly, above 0 and at most 1.
         sample: people among whom the plan is made, or "all"; by default all, or as many as a plan loses little by,
             where the table is larger than memory or than what the criterion says.
 
     Raises:
-        UnknownName: no such criterion, parameter, cluster rule, way to pay or to draw.
-        ValueError: a number out of range, a criterion that needs a model, or text that is no quota.
+        UnknownName: no such criterion, parameter, cluster rule, way to pay or to draw, or target.
+        ValueError: a number out of range, a criterion that needs a model, or text that is no quota; a target, or
+            groups, without a draw for effects.
     """
 
     budget: float | int
@@ -58,6 +63,8 @@ class Policy:
     draw: str | None = None
     uniform: float | int = 0.5
     sample: int | str | None = None
+    target: str = "all"
+    by: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("budget", "batch_cost"):
@@ -71,10 +78,10 @@ class Policy:
             as_count(self.sample, "sample")
         if isinstance(self.uniform, (bool, str)) or not 0 < self.uniform <= 1:
             raise ValueError(f"uniform must be a share above 0 and at most 1, got {self.uniform!r}")
-        ways = (("cluster rule", self.cluster_rule, CLUSTER_RULES), ("way to pay", self.pay, PAY))
-        for what, value, known in (*ways, ("way to draw", self.draw, DRAWS)):
-            if value not in known and not (value is None and known is DRAWS):
+        for what, value, known in (("cluster rule", self.cluster_rule, CLUSTER_RULES), ("way to pay", self.pay, PAY)):
+            if value not in known:
                 raise UnknownName(what, value, known)
+        self._check_draw()
         if isinstance(self.quotas, str):
             raise ValueError(f"quotas must be a list, got the text {self.quotas!r}; [{self.quotas!r}] is one")
         _ = self.parsed  # a quota that cannot be read is refused here
@@ -83,6 +90,14 @@ class Policy:
                 f"{self.criterion!r} needs a model of the answers so far, and a plan is made before them; take one of"
                 f" {those(needs_no_model)}"
             )
+
+    def _check_draw(self) -> None:
+        if self.draw is not None and self.draw not in DRAWS:
+            raise UnknownName("way to draw", self.draw, DRAWS)
+        if self.target not in TARGETS:
+            raise UnknownName("target", self.target, TARGETS)
+        if self.draw != "effect" and (self.target != "all" or self.by is not None):
+            raise ValueError("a target, and groups, are for a draw by worth for effects; take draw='effect', too")
 
     @property
     def searched(self) -> float:

@@ -24,11 +24,10 @@ from macal.inference import (
 from macal.inference.looks import LOOKS
 from macal.inference.targets import TARGETS
 from macal.planner.campaign import CampaignState
-from macal.planner.drawn import strata_of
+from macal.planner.drawn import groups_of, strata_of
 from macal.registry import UnknownName
 from macal.shapes import Indices, Outcomes
 
-MISSING = "missing"  # group of whoever has no value
 WHOM = {"all": "everybody", "treated": "the treated", "overlap": "those who could well have been in either arm"}
 
 
@@ -79,8 +78,8 @@ def weighed(
         raise UnknownName("target", target, TARGETS)
     if looks is not None and looks not in LOOKS:
         raise UnknownName("kind of looks", looks, LOOKS)
-    if by is not None and by not in people.table:
-        raise UnknownName("column of groups", by, map(str, people.table.columns))
+    if by is not None:
+        groups_of(people, by)  # an unknown column is refused in any case
     if campaign.policy.draw is None:
         return Weighed()
     if not campaign.asked:
@@ -150,10 +149,8 @@ def _groups(
 ) -> tuple[Mapping[Any, Estimate], list[str]]:
     if by is None:
         return {}, []
-    column = campaign.people.table[by].iloc[rows]
-    groups = column.astype(object).where(column.notna(), MISSING).to_numpy()
     try:
-        found = group_effects(survey, groups, target, arm)
+        found = group_effects(survey, groups_of(campaign.people, by)[rows], target, arm)
     except ValueError as error:
         return {}, [f"There are no intervals by {by}: {error}."]
     return found, [f"The {len(found)} intervals by {by} hold at once with a chance of 95% (Bonferroni)."]

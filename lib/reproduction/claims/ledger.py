@@ -6,7 +6,8 @@ agrees with it as stored outputs of pages do (:mod:`reproduction.outputs`).
 
 import json
 import math
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,7 @@ def _claim(claim: Claim, rules: Rules) -> dict[str, Any]:
 
 
 def _reading(claim: Claim, reading: Reading | None, verdict: Verdict, scales: tuple[Scale, ...]) -> dict[str, Any]:
+    mine = [table for table in tables.TABLES.values() if _rests_on(claim, reading, verdict, table)]
     return {
         "reading": reading.name if reading else "",
         "method": reading.macal if reading else "",
@@ -84,8 +86,33 @@ def _reading(claim: Claim, reading: Reading | None, verdict: Verdict, scales: tu
         "evidence": verdict.evidence,
         "scale": [asdict(scale) for scale in scales],
         "comparisons": list(verdict.comparisons),
-        "tables": [table.name for table in tables.TABLES.values() if _rests_on(claim, reading, verdict, table)],
+        "hours": hours(verdict.comparisons, mine),
+        "tables": [table.name for table in mine],
     }
+
+
+def hours(comparisons: Iterable[Mapping[str, Any]], of: Iterable[Table]) -> float | None:
+    """Hours of one core that would decide what is undecided, at the pace of the recorded campaigns.
+
+    Each method is played as often as the comparison that needs it most asks for. Comparisons that need more than 1,000
+    replications, or methods of which no campaign is recorded, are left out; None where nothing else is undecided.
+
+    Args:
+        comparisons: of a verdict.
+        of: tables that it rests on.
+    """
+    more = Counter[tuple[str, str]]()  # data set and method -> replications that are missing
+    for row in comparisons:
+        if row["comparison"] == "undecided" and row["needed"] is not None and np.isfinite(row["needed"]):
+            for method in (row["method"], row["against"]):
+                place = row["dataset"], method
+                more[place] = max(more[place], int(max(row["needed"] - row["replications"], 0)))
+    took: dict[tuple[str, str], list[float]] = {}
+    for record in (record for table in of for record in tables.load(table.name).attrs["records"]):
+        place = record["config"]["dataset"], record["config"].get("method", "")
+        took.setdefault(place, []).append(record["manifest"]["seconds"])
+    found = [count * float(np.mean(took[place])) / 3600 for place, count in more.items() if place in took]
+    return sum(found) if found else None
 
 
 def _rests_on(claim: Claim, reading: Reading | None, verdict: Verdict, table: Table) -> bool:

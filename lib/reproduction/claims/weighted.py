@@ -15,6 +15,7 @@ from reproduction.studies.weighted import LABELS, SIMULATIONS
 PROMISED, OFF = 0.95, 0.01  # coverage, and how far the measured one may be from it
 CLAIMED = 1 - 90 / 361  # of the labels, by Nwankwo et al. 2025
 KEYS = ["world", "design", "labelled"]
+AT_ONCE = ("groups", "looks, rounds", "looks, any")  # designs of which several intervals are to hold together
 NAMES = {
     "srs": "simple random",
     "macal": "MACAL, half uniform",
@@ -54,6 +55,27 @@ def coverage(table: pd.DataFrame, rules: Rules) -> pd.DataFrame:
     near = (found["coverage"] - PROMISED).abs() <= OFF + 1e-12
     far = (found["low"] > PROMISED + OFF) | (found["high"] < PROMISED - OFF)
     found["verdict"] = np.select([near, far], ["holds", "does not hold"], "undecided")
+    return found
+
+
+def promised(table: pd.DataFrame) -> pd.DataFrame:
+    """Coverage by the rule of the study of refusals.
+
+    Args:
+        table: rows of blocks; see :func:`reproduction.studies.weighted.block`.
+
+    Returns:
+        By design and world: ``coverage`` with its exact 99 % interval, ``low`` to ``high``, of one design alone, mean
+        ``width``, and ``kept``: whether the interval holds 95 %, and, where several intervals are to hold at once,
+        whether it does not lie below.
+    """
+    groups = table.groupby(["design", "world"], sort=False)
+    found = groups[["simulations", "held"]].sum().astype(np.int64)
+    found["coverage"] = found["held"] / found["simulations"]
+    found["low"], found["high"] = exact_interval(found["held"], found["simulations"], 0.01)
+    found["width"] = groups["width"].mean()
+    at_once = found.index.get_level_values("design").isin(AT_ONCE)
+    found["kept"] = (found["high"] >= PROMISED) & (at_once | (found["low"] <= PROMISED))
     return found
 
 

@@ -5,6 +5,7 @@ import numpy as np
 from macal.acquisition import CRITERIA
 from macal.planner.campaign import CampaignState
 from macal.planner.report.page import number
+from macal.planner.weights import WHOM
 
 
 def protocol(campaign: CampaignState) -> str:
@@ -62,7 +63,10 @@ def _how(campaign: CampaignState) -> str:
     policy = campaign.policy
     if policy.draw is None:
         return "greedily by gain per cost"
-    rest = {"criterion": "to those whom the rule chose", "effect": "by what people are worth for the average effect"}
+    whose = "" if policy.target == "all" else f" of {WHOM[policy.target]}"
+    whose += "" if policy.by is None else f", in each group of {policy.by} and overall"
+    worth = f"by what people are worth for the average effect{whose}"
+    rest = {"criterion": "to those whom the rule chose", "effect": worth}
     return (
         f"by a draw with known chances (seed {policy.seed}): {policy.uniform:.0%} of the labels were spread uniformly"
         f" within the quotas' groups, and the others went {rest[policy.draw]}"
