@@ -17,6 +17,7 @@ from macal.__main__ import main
 from macal.planner import Planner, record
 
 RULES = ["qhte", "macal", "random-balanced", "alc-fixed", "random"]
+ARMS = ["none", "call", "letter", "visit"]
 STEPS = ["observe"] * 5 + ["replan"] * 3 + ["correct", "correct", "load", "wrong", "wrong", "estimate"]
 
 
@@ -50,6 +51,15 @@ def table_of(rng):
     said |= {name: value for name, value in some.items() if rng.random() < 0.4}
     if "cluster" in said and rng.random() < 0.5:
         said["cluster_rule"] = "one"
+    if rng.random() < 0.3:
+        arms = ARMS[: rng.integers(3, 5)]
+        people["free"], said["reference"] = rng.permutation(np.resize(arms, n)), "none"
+    if rng.random() < 0.3:
+        said["draw"] = ["effect", "criterion"][rng.integers(2)]
+        if rng.random() < 0.9:  # else it is refused
+            said.pop("cluster", None), said.pop("cluster_rule", None)
+    if rng.random() < 0.3:
+        said["sample"] = int(rng.integers(n // 3, n))
     return people, said
 
 
@@ -68,7 +78,7 @@ class Book:
 
     def __init__(self, people, said):
         self.people, self.said = people.set_index("who"), said
-        self.told, self.asked, self.gone = {}, 0, set()
+        self.told, self.asked, self.gone, self.drawn = {}, 0, set(), None
 
     def cost(self, name):
         return float(self.people.fee[name]) if "cost" in self.said else 1.0
@@ -90,20 +100,39 @@ class Book:
         assert plan["cost"].tolist() == [self.cost(name) for name in plan.index]
         assert planner.spent() == pytest.approx(self.spent(plan))
         later = plan.index[plan["round"] > self.asked]
+        to_come = sum(self.cost(name) for name in later if name not in self.told)
+        assert planner.rounds()["cost"].sum() == pytest.approx(self.spent(plan) + to_come)
         if "reserve" in plan:
             reserves = plan["reserve"].dropna().tolist()
             assert len(set(reserves)) == len(reserves) and not set(reserves) & set(plan.index)
+        if "draw" in self.said:
+            self.check_drawn(plan)
         if "exclude" in self.said:
             assert not self.people.no[plan.index].any()
         return later
 
+    def check_drawn(self, plan):
+        """A draw is made once: whoever was drawn stays in her round, with her weight, her reserve and its weight."""
+        mine = plan.drop(columns="response", errors="ignore")
+        if self.drawn is None:
+            self.drawn = mine
+            assert plan["weight"].ge(1 - 1e-9).all() and np.isfinite(plan["weight"]).all()
+            if "reserve" in plan:
+                assert plan["reserve_weight"].ge(1 - 1e-9).eq(plan["reserve"].notna()).all()
+        left = self.drawn[~self.drawn.index.isin(self.gone)]
+        pd.testing.assert_frame_equal(mine, left, check_dtype=False)
+
     def check_new(self, planner):
         """After a plan: whoever was asked or has answered is not asked again, money is kept to, quotas are right."""
+        is_old = self.drawn is not None
         plan, later = planner.planned, self.check(planner)
+        if is_old:  # a draw is not made anew
+            return
         before = {*plan.index[plan["round"] <= self.asked], *self.told}
         assert not set(later) & before
         assert self.spent(plan) + sum(map(self.cost, later)) <= max(self.said["budget"], self.spent(plan)) + 1e-6
-        labels = {name: self.weight(name) for name in [*before, *later] if self.told.get(name, 0.0) is not None}
+        weigh = self.weight if self.drawn is None else self.mean_chances(planner)
+        labels = {name: weigh(name) for name in [*before, *later] if self.told.get(name, 0.0) is not None}
         for quota in self.said.get("quotas", ()):
             which, sign, number = re.split("(>=|<=)", quota)
             for value in [which.partition("=")[2]] if "=" in which else ["north", "south", "west"]:
@@ -113,6 +142,13 @@ class Book:
 
     def weight(self, name):
         return 1.0 if self.told.get(name) is not None else self.chance(name)
+
+    def mean_chances(self, planner):
+        """What each person of a draw counts: the mean chance to answer of all who may be drawn with her."""
+        there = [name for name in planner.people.table.index if not ("exclude" in self.said and self.people.no[name])]
+        chances = pd.Series({name: self.chance(name) for name in there})
+        means = chances.groupby(self.people.region[there]).mean()
+        return lambda name: means[self.people.region[name]]
 
     def check_clusters(self, planner, later, before):
         if "cluster" not in self.said:
@@ -134,14 +170,17 @@ class Campaign:
         people, self.said = table_of(self.rng)
         self.table, self.book, self.path = people, Book(people, self.said), folder / f"{seed}.json"
         self.planner, self.steps = Planner("free", **self.said), Counter()
+        self.is_passed = "sample" in self.said and self.rng.random() < 0.5
 
     def run(self):
         try:
-            self.planner.plan(self.table)
+            self.planner.plan(self.passed() if self.is_passed else self.table)
         except ValueError as error:
             self.steps[type(error).__name__] += 1
             assert self.planner.campaign.plan is None
             return self.steps
+        kind = {"draw": "draw" in self.said, "arms": "reference" in self.said, "sample": "sample" in self.said}
+        self.steps += Counter({name: 1 for name, there in kind.items() if there})
         self.saved()
         self.book.check_new(self.planner)
         for _ in range(int(self.rng.integers(3, 12))):
@@ -157,9 +196,15 @@ class Campaign:
             self.steps[name] += 1
             self.saved()
             (self.book.check_new if done == "new" else self.book.check)(self.planner)
-        again = Planner.load(self.path, self.table)
+        again = Planner.load(self.path, None if self.is_passed else self.table)
         assert record.packed(record.content_of(again.campaign)) == self.path.read_bytes()
         return self.steps
+
+    def passed(self):
+        """The sample that one pass over the table's file draws."""
+        path = self.path.with_suffix(".csv")
+        self.table.sample(frac=1, random_state=int(self.rng.integers(100))).to_csv(path, index=False)
+        return self.planner.sample(path, workers=1)
 
     def saved(self):
         self.planner.save(self.path)
@@ -215,6 +260,7 @@ class Campaign:
         assert len(self.planner.campaign.journal) == journal + 1
         if change == "never asked":
             self.book.told.pop(name, None)
+            self.book.gone |= {name} & set(plan.index[plan["round"] <= self.book.asked])
         else:
             self.book.told[name] = 0.5 if change == "outcome" else None
 
@@ -230,13 +276,17 @@ class Campaign:
 
     def load(self):
         self.table = self.table.sample(frac=1, random_state=int(self.rng.integers(100)))
-        self.planner = Planner.load(self.path, self.table)
+        self.planner = Planner.load(self.path, None if self.is_passed else self.table)
 
     def estimate(self):
-        self.planner.estimate("exact-gp")
+        """Everybody has a finite effect; the weights give an interval, or say why they do not."""
+        arms, is_drawn = self.planner.people.arms, "draw" in self.said
+        found = self.planner.estimate("exact-gp", arm=arms[self.rng.integers(1, len(arms))])
+        assert len(found.people) == len(self.planner.people) and np.isfinite(found.people.to_numpy()).all()
+        assert found.weighed.told or found.weighed.estimate or not is_drawn
 
 
-@part_and_whole("seeds", range(40), range(200))
+@part_and_whole("seeds", range(36), range(200))
 def test_random_campaigns_keep_their_books(tmp_path, unchecked, seeds):
     steps = Counter()
     for seed in seeds:
@@ -244,7 +294,7 @@ def test_random_campaigns_keep_their_books(tmp_path, unchecked, seeds):
             steps += Campaign(seed, tmp_path).run()
         except Exception as error:
             raise AssertionError(f"campaign of seed {seed}") from error
-    assert min(steps[name] for name in {*STEPS} - {"wrong"}) > len(seeds) / 20, steps
+    assert min(steps[name] for name in {*STEPS, "draw", "arms", "sample"} - {"wrong"}) > len(seeds) / 20, steps
     assert steps["wrong: ValueError"] > len(seeds) / 4, steps
 
 
@@ -267,13 +317,14 @@ def written(words):
 def contested(seed, folder):
     """A campaign with two writers, one of whom may be killed: what was acknowledged is there, what was not is whole."""
     rng = np.random.default_rng(seed)
-    people = table_of(rng)[0]
+    people, demands = table_of(rng)
     files = {
         name: folder / f"{seed}{name}" for name in ("people.csv", ".json", "plan.csv", "a.csv", "b.csv", "next.csv")
     }
     people.to_csv(files["people.csv"], index=False)
     read, campaign = str(files["people.csv"]), str(files[".json"])
     said = ["--treatment", "free", "--id", "who", "--budget", "12", "--batch-size", "4", "--criterion", "qhte"]
+    said += ["--reference", "none"] if "reference" in demands else []
     assert main(["plan", read, *said, "--campaign", campaign, "-o", str(files["plan.csv"])]) == 0
     told, killed = {}, 0
     for _ in range(3):

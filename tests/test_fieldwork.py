@@ -1,6 +1,7 @@
 """A campaign in the field: no answer lost, no money unaccounted for, whoever else writes and whatever goes wrong."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from test_planner import make, make_people
 
 from macal.__main__ import main
 from macal.planner import Conflict, Planner, record
+from macal.planner.notes import notes
 from macal.planner.report.protocol import protocol
 from macal.storage import atomic
 from macal.tables import encoding
@@ -192,6 +194,76 @@ def test_a_plan_that_comes_back_with_outcomes_is_read(folder, capsys, form):
     else:
         assert code == 0
         assert Planner.load("c.json", PEOPLE).answers == dict(zip(table.person, np.arange(10.0), strict=True))
+
+
+def test_rounds_that_come_back_empty_were_not_asked(folder, capsys):
+    """The whole plan comes back once its first round has been asked: nobody of the others has refused."""
+    assert plan() == 0
+    table = pd.read_csv("plan.csv")
+    first = table["round"] == 1
+    table.assign(visits=np.where(first & (table.index % 2 == 0), 1.0, np.nan)).to_csv("back.csv", index=False)
+    capsys.readouterr()
+    assert run("observe", "c.json", "people.csv", "back.csv") == 0
+    said = capsys.readouterr().out
+    assert "30 people of 3 rounds without any outcome count as not asked yet; --through 4 says that they were" in said
+    assert "5 answers and 5 refusals so far; 1 round has been asked" in said
+    planner = Planner.load("c.json", PEOPLE)
+    assert planner.asked == 1 and set(planner.answers) == set(table.person[first])
+    assert run("observe", "c.json", "people.csv", "back.csv", "--through", 3) == 0
+    planner = Planner.load("c.json", PEOPLE)
+    assert planner.asked == 3 and set(planner.answers) == set(table.person[table["round"] <= 3])
+    assert "5 answers and 25 refusals so far; 3 rounds have been asked" in capsys.readouterr().out
+
+
+def test_words_for_outcomes_are_told_how_to_be_written(folder, capsys):
+    assert plan() == 0
+    pd.read_csv("plan.csv").head(3).assign(died="No").to_csv("back.csv", index=False)
+    assert run("observe", "c.json", "people.csv", "back.csv") == 1
+    assert "got 'No'; write words as numbers, yes and no as 1 and 0" in told(capsys)[-1]
+
+
+class TestNotes:
+    """What the table of rounds does not show is said, by the command and in the report."""
+
+    homes = PEOPLE.assign(home=np.arange(200) // 20, two=np.arange(200) // 2, male=np.arange(200) % 3 > 0)
+
+    def test_clusters_that_are_larger_than_a_round(self):
+        planner, _ = make(self.homes, budget=60, cluster="home", criterion="qhte")
+        (words,) = notes(planner.campaign)
+        assert words.startswith("3 of the rounds to come ask more than 10 people, up to 20: whoever shares a value of")
+        assert "--cluster-rule one" in words
+        assert "rounds of at most 10 people, or of one whole cluster that is larger" in protocol(planner.campaign)
+        planner.observe(dict.fromkeys(planner.planned.index, 1.0))
+        assert notes(planner.campaign) == []
+        small, _ = make(self.homes, budget=60, cluster="two", criterion="qhte")
+        assert notes(small.campaign) == [] and "larger" not in protocol(small.campaign)
+
+    def test_people_who_cost_more_than_a_round(self):
+        planner, _ = make(budget=200, cost="fee", batch_size=None, batch_cost=20.0, criterion="qhte")
+        dear = int((PEOPLE.fee > 20).sum())
+        assert notes(planner.campaign)[0].startswith(f"{dear} people cannot be asked: each costs more than the 20 of")
+
+    @pytest.mark.parametrize(
+        ("demand", "why"),
+        [
+            ({"cluster": "home", "cluster_rule": "one"}, "290 of the budget is left, .* at most one of each cluster"),
+            ({"quotas": ["male<=30"]}, r"240 of the budget is left, .* a quota \(male<=30\)"),
+        ],
+    )
+    def test_money_that_the_demands_leave(self, demand, why):
+        planner, _ = make(self.homes, criterion="qhte", **demand)
+        (words,) = notes(planner.campaign)
+        assert re.match(why, words)
+
+    def test_a_draw_that_costs_more_than_is_left(self):
+        given = {"draw": "effect", "criterion": "random", "seed": 1, "response": 0.5}
+        planner, drawn = make(make_people(400), budget=60, **given)
+        assert notes(planner.campaign) == []
+        first = drawn[(drawn["round"] == 1) & drawn.reserve.notna()]
+        planner.observe({**dict.fromkeys(first.index), **dict.fromkeys(first.reserve, 1.0)})
+        planner.replan()
+        (words,) = notes(planner.campaign)
+        assert words.startswith("The money lasts to round 5: a draw keeps its rounds")
 
 
 def test_reserves_who_answered_are_paid_for_everywhere(folder, capsys):

@@ -180,6 +180,23 @@ def test_a_budget_below_the_cheapest_cluster_says_what_that_costs():
         make(make_people().assign(household=np.arange(200) // 2), budget=1, cluster="household")
 
 
+def test_a_plan_of_nobody_says_which_demand_leaves_nobody():
+    homes = make_people().assign(household=np.arange(200) // 2, no=True)
+    with pytest.raises(ValueError, match="a round of 1 buys nobody: the cheapest whole cluster costs 2"):
+        make(homes, cluster="household", batch_size=None, batch_cost=1.0)
+    with pytest.raises(ValueError, match="the demands leave nobody who may be asked"):
+        make(homes, exclude="no")
+    with pytest.raises(ValueError, match="every outcome in 'fee' is known, .* leave out .*: --kind fee=ignore"):
+        make(homes, outcome="fee")
+
+
+def test_a_conflict_says_how_much_of_the_budget_is_left():
+    planner, plan = make(budget=60)
+    planner.observe(dict.fromkeys(plan.index[:10], 1.0))
+    with pytest.raises(Conflict, match="a budget of 60, of which 50 is left; at least 70 with region = south"):
+        planner.replan(quotas=["region=south>=70"])
+
+
 def test_a_quota_is_read():
     assert Quota.parse("region>=10") == Quota("region", None, True, 10.0, False)
     assert Quota.parse(" sex = f <= 40 % ") == Quota("sex", "f", False, 0.4, True)
@@ -210,6 +227,22 @@ def test_what_fails_changes_nothing():
     assert planner.answers == {plan.index[0]: 1.0} and planner.planned.equals(plan)
     with pytest.raises(TypeError):
         planner.answers["p1"] = 3.0
+
+
+def test_whoever_answers_out_of_turn_is_in_the_rounds_money():
+    people = make_people()
+    planner, plan = make(people, cost="fee", response=0.8)
+    reserve = plan["reserve"].dropna()
+    early, out = plan.index[plan["round"] == 3][0], reserve.index[0]
+    planner.observe({plan.index[0]: 1.0, early: 2.0, reserve.iloc[0]: 3.0}, through=1)
+    planner.correct(out, "never asked", "ann")  # for whom somebody else was asked
+    new = planner.replan()
+    assert early not in new.index and out not in new.index[new["round"] == 1]
+    told = {early, reserve.iloc[0]}
+    fees, rounds = people.set_index("person").fee, planner.rounds()
+    assert rounds["asked"].sum() == len(new) + len(told) and rounds["asked"][1] == 9 + 2
+    assert rounds["so far"][1] == planner.spent() == fees[[*new.index[new["round"] == 1], *told]].sum()
+    assert rounds["so far"].iloc[-1] == planner.spent() + new.cost[new["round"] > 1].sum() <= 300
 
 
 @dataclass(frozen=True)

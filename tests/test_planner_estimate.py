@@ -317,6 +317,13 @@ def test_reserves_are_drawn_within_their_stratum_and_survive(tmp_path):
     pd.testing.assert_frame_equal(again.replan(), plan, check_dtype=False)
 
 
+def test_a_draw_without_reserves_for_all_needs_nothing_of_the_last_person():
+    people = make_people(130).assign(no=np.arange(130) == 129)
+    with np.errstate(divide="raise"):
+        _, plan = make(people, **DRAWN | {"response": 0.6, "exclude": "no"})
+    assert plan.reserve.notna().sum() == 9 and ((plan.reserve_weight > 0) == plan.reserve.notna()).all()
+
+
 def test_there_are_no_reserves_where_costs_differ():
     _, plan = make(make_people(400), **DRAWN | UNSURE | {"budget": 1500, "cost": "fee"})
     assert plan.reserve.isna().all() and (plan.reserve_weight == 0).all()

@@ -74,7 +74,7 @@ def test_answers_change_what_it_says(planner):
     own.observe(dict.fromkeys(own.planned.index[:8], 1.0) | dict.fromkeys(own.planned.index[8:10]))
     own.replan()
     text = document(own.campaign)
-    assert "1 rounds have been asked: 8 answers came, and 2 people will not answer." in unescape(text)
+    assert "1 round has been asked: 8 answers came, and 2 people will not answer." in unescape(text)
 
 
 @pytest.fixture(scope="module")

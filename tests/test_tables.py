@@ -289,6 +289,27 @@ def test_numbers_that_are_called_id_name_people(name, is_name):
     assert (planner.people.table.index.name == name) is is_name
 
 
+@pytest.mark.parametrize(
+    ("said", "numbers", "identifier", "left_out"),
+    [
+        ({}, range(1, 61), "ptid", {"Unnamed: 0": "has no name"}),
+        ({"identifier": "ptid"}, range(1, 61), "ptid", {"Unnamed: 0": "has no name"}),
+        ({"identifier": "Unnamed: 0"}, range(1, 61), "Unnamed: 0", {"ptid": "names the units too"}),
+        ({"kinds": {"ptid": "ignore"}}, range(1, 61), "Unnamed: 0", {"ptid": "as you say"}),
+        ({}, [*range(1, 31)] * 2, "ptid", {"Unnamed: 0": "has no name"}),  # two tables, one below the other
+    ],
+)
+def test_numbers_of_rows_name_people_where_nothing_else_does(said, numbers, identifier, left_out, tmp_path):
+    rng = np.random.default_rng(0)
+    people = {"ptid": rng.permutation(60) + 100, "age": rng.integers(18, 80, 60), "free": np.arange(60) % 2}
+    pd.DataFrame({"": numbers} | people).to_csv(tmp_path / "t.csv", index=False)
+    for make in (lambda _: frames.read(tmp_path / "t.csv"), lambda planner: passed(planner, tmp_path / "t.csv")):
+        planner = Planner("free", 4, **said)
+        planner.plan(make(planner))
+        roles = planner.people.roles
+        assert (roles.identifier, list(roles.kinds), roles.left_out) == (identifier, ["age"], left_out)
+
+
 def test_what_only_pandas_takes_for_a_number_is_text():
     assert summarised(pd.Series(["+1.5E 3", "2"])).family == "text"
 

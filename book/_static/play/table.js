@@ -4,6 +4,7 @@ import { MANY, areAlike, byCodePoints, days, held, isMissing, isNumber, isNumeri
 import { BadTable } from "./csv.js";
 
 const NAMED = /^(([^\n]*[_ .-])?(id|uuid|person|unit|name|key|index|row)|[^\n]*(?<!pa)id|unnamed: 0)$/i;
+const UNNAMED = /^unnamed: 0$/i; // R and pandas write names or numbers of rows there
 const TREATMENT = /treat|^t$|^w$|^arm$|free|expos|interven/i;
 const OUTCOME = /^(y|outcome|answer|response)$/i;
 const REACH = 5, // median distances from the median within which numbers count as they are
@@ -65,11 +66,19 @@ export function guess(columns, told = []) {
       open().find(({ name }) => OUTCOME.test(name)),
       "outcome",
     );
-  const naming = told.includes("identifier") ? [] : open().filter(mayName);
+  const able = open().filter(mayName),
+    named = able.filter(({ name }) => !UNNAMED.test(name));
+  const naming = told.includes("identifier") ? [] : named.length ? named : able;
   naming.forEach((c) => give(c, naming.length > 1 ? OPEN : "identifier"));
+  const spare = new Map(
+    open()
+      .filter((c) => able.includes(c) || UNNAMED.test(c.name))
+      .map((c) => [c, UNNAMED.test(c.name) ? "has no name" : "names the units too"]),
+  );
+  spare.forEach((_, c) => give(c, "left out"));
   const rest = kinds(columns.filter((_, k) => !roles[k] || roles[k] === "covariate"));
   return columns.map((c, k) => {
-    const what = rest.get(c) ?? kind(c);
+    const what = spare.get(c) ?? rest.get(c) ?? kind(c);
     const { shown, question } = held(c);
     const role = roles[k] ?? (isUsed(what) || question ? "covariate" : "left out"); // what is asked is not left out
     return { role, what: isUsed(what) && shown ? `${what} (${shown})` : what };

@@ -27,7 +27,10 @@ def outcome_of(name: Any, outcome: Any, before: float | None) -> float | None:
     elif isinstance(outcome, (int, float, np.number)) and np.isfinite(outcome):
         value = float(outcome)
     else:
-        raise ValueError(f"the outcome of {name} must be a finite number, or missing for no answer, got {outcome!r}")
+        how = "; write words as numbers, yes and no as 1 and 0" if isinstance(outcome, str) else ""
+        raise ValueError(
+            f"the outcome of {name} must be a finite number, or missing for no answer, got {outcome!r}{how}"
+        )
     if before is not None and value != before:
         raise ValueError(f"{name} has answered {before:g} before, and now {'nothing' if value is None else value}")
     return value

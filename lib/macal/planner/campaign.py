@@ -151,6 +151,16 @@ class CampaignState:
         return {name: int(k) for name, k in rounds if name in self.answers and name not in self.planned.index}
 
     @property
+    def apart(self) -> dict[Any, int]:
+        """Who has answered or refused, is not in the plan, and stands in for nobody there, by name.
+
+        They answered ahead of their round, or their place was taken out of the plan; they count with the last round
+        that was asked, or with the first where none was.
+        """
+        there = {*self.planned.index, *self.instead}
+        return {name: max(self.asked, 1) for name in self.answers if name not in there}
+
+    @property
     def learns(self) -> bool:
         """Whether the plan goes by what the answers say."""
         return self.learned is not None and self.learned.used
@@ -193,14 +203,14 @@ class CampaignState:
 
     @property
     def rounds(self) -> pd.DataFrame:
-        """What each round asks, spends and is expected to bring, reserves who have answered included.
+        """What each round asks, spends and is expected to bring, with whoever else has answered (:attr:`apart`).
 
         One row per round: ``asked``, ``treated`` (of several arms, how many of each), ``cost`` (no more of refusals,
         where only answers are paid), ``answers`` (expected, or those that came), and the cost ``so far``.
         """
         plan, people = self.planned, self.people
-        instead = self.instead
-        names, numbers = [*plan.index, *instead], [*plan["round"], *instead.values()]
+        others = self.instead | self.apart
+        names, numbers = [*plan.index, *others], [*plan["round"], *others.values()]
         units = people.places(names, "the plan")
         chances = zip(names, people.response[units], strict=True)
         answers = [chance(self.answers.get(name, np.nan), float(response)) for name, response in chances]

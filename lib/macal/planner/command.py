@@ -9,11 +9,13 @@ from typing import Any
 
 import pandas as pd
 
+from macal.acquisition.catalogue import needs_no_model, those
 from macal.inference import StoppingRule
 from macal.inference.looks import LOOKS
 from macal.inference.targets import TARGETS
 from macal.planner import record
 from macal.planner.estimates import Findings
+from macal.planner.notes import notes
 from macal.planner.people import CLUSTER_RULES, Columns
 from macal.planner.planner import MEMORY, Planner
 from macal.planner.policy import ADAPTIVE, DRAWS, PAY, Policy
@@ -26,6 +28,7 @@ from macal.tables.sample import Sample
 from macal.tables.summary import summarised, typed
 
 _KIND = f"COLUMN={', '.join(KINDS)}; repeatable"
+_LABEL_FREE = those(needs_no_model).replace("'", "")
 PLAN = "plan whom to ask under a budget: from a table to a table"
 
 
@@ -181,7 +184,7 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     add("--batch-size", type=int, help="people asked per round (default: 10)")
     add("--batch-cost", type=float, help="money per round, in the place of a number of people")
     add("--pay", choices=PAY, help="for whoever is asked (default), or for answers alone")
-    add("--criterion", help=f"a label-free one, or the default, {ADAPTIVE}, which learns from the answers")
+    add("--criterion", help=f"whom to ask: {_LABEL_FREE} (default: {ADAPTIVE}, which learns from the answers)")
     add("--parameter", dest="parameters", type=_pair, action="append", help="of the criterion: alpha=1.0; repeatable")
     add("--seed", type=int, help="of whatever is drawn")
     add("--draw", choices=DRAWS, help="draw people with known chances, with their weights in the plan")
@@ -271,10 +274,37 @@ def observe(options: argparse.Namespace) -> None:
     outcome = _outcome(options, planner, list(answers))
     if (again := answers[name][answers[name].duplicated()]).size:
         raise ValueError(f"{options.answers} has {again.iloc[0]} more than once; keep one answer of each")
-    given = answers.set_index(name)[outcome]
-    planner = _saved(options, lambda planner: planner.observe(given, options.through))
+    given, later = answers.set_index(name)[outcome], pd.Series(dtype=int)
+
+    def step(planner: Planner) -> None:
+        nonlocal later
+        later = _not_asked(planner, given, options.through)
+        planner.observe(given.drop(later.index), options.through)
+
+    planner = _saved(options, step)
+    if len(later):
+        print(
+            f"{len(later)} people of {_counted(later.nunique(), 'round')} without any outcome count as not asked yet;"
+            f" --through {later.max()} says that they were, and will not answer"
+        )
     told = sum(outcome is not None for outcome in planner.answers.values())
-    print(f"{told} answers and {len(planner.answers) - told} refusals so far; {planner.asked} rounds have been asked")
+    have = "has" if planner.asked == 1 else "have"
+    came = f"{_counted(told, 'answer')} and {_counted(len(planner.answers) - told, 'refusal')} so far"
+    print(f"{came}; {_counted(planner.asked, 'round')} {have} been asked")
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
+def _not_asked(planner: Planner, given: pd.Series, through: int | None) -> pd.Series:
+    """Rounds, by name, of people whose outcome is missing like everybody's in rounds not asked before.
+
+    So a plan may come back whole, with the outcomes of its first rounds.
+    """
+    rounds = planner.planned["round"].reindex(given.index).dropna().astype(int)
+    told = rounds[given[rounds.index].notna()]
+    return rounds[rounds > max(planner.asked, through or 0, told.max() if len(told) else 0)]
 
 
 def correct(options: argparse.Namespace) -> None:
@@ -422,6 +452,7 @@ def _tell_plan(planner: Planner, output: Path) -> None:
     spent, budget = rounds["so far"].iloc[-1], planner.campaign.policy.budget
     if planner.campaign.learned is not None:
         print(" ".join(planner.campaign.learned.told(planner.people.arms)))
+    print(*(f"note: {words}\n" for words in notes(planner.campaign)), sep="", end="")
     print(f"{len(planner.planned)} people, {spent:,.10g} of {budget:,.10g}: {output}")
 
 

@@ -154,7 +154,10 @@ class People:
         given = covariates.assign(**{c: table[c] for c in (columns.treatment, columns.outcome) if c is not None})
         known = columns.outcome is not None and table[columns.outcome].notna().any()
         if known and table[columns.outcome].notna().all():
-            raise ValueError(f"every outcome in {columns.outcome!r} is known, so there is nobody to ask")
+            raise ValueError(
+                f"every outcome in {columns.outcome!r} is known, so there is nobody to ask; where they are to be bought"
+                f" all the same, leave out the outcome, and the column: --kind {columns.outcome}=ignore"
+            )
         start = {} if known else {"start": []}
         arms = _arms(table[columns.treatment], columns)
         start |= {"reference": columns.reference}

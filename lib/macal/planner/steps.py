@@ -41,11 +41,16 @@ def begun(campaign: CampaignState, table: Any) -> CampaignState:
     """
     new = replanned(campaign.but(table=table, plan=None, answers={}, asked=0, audit=None, learned=None, made=None))
     if not len(new.planned):
-        nobody = np.empty(0, np.int64)
-        clusters = new.people.bought_with(new.policy.cluster_rule, nobody, nobody)
-        cheapest = new.people.of_clusters(clusters, new.people.cost).min()
+        people, nobody = new.people, np.empty(0, np.int64)
+        clusters = people.bought_with(new.policy.cluster_rule, people.problem.start, nobody)
+        free = np.setdiff1d(np.arange(len(people)), np.concatenate([people.problem.start, people.excluded]))
+        cheapest = people.of_clusters(clusters, people.cost)[free].min(initial=np.inf)
         what = "whole cluster" if (clusters >= 0).any() else "person"
-        raise ValueError(f"a budget of {new.policy.budget:g} buys nobody: the cheapest {what} costs {cheapest:g}")
+        limits = {"budget": new.policy.budget, "round": new.policy.batch_cost}
+        for limit, money in limits.items():
+            if money is not None and money < cheapest < np.inf:
+                raise ValueError(f"a {limit} of {money:g} buys nobody: the cheapest {what} costs {cheapest:g}")
+        raise ValueError("the demands leave nobody who may be asked; loosen or leave out one of them")
     return new
 
 
@@ -219,6 +224,8 @@ def _task(
     weights = None if people.phase is None else people.phase.weights
     state = PoolState(split.x.astype(np.float64), split.t, known, spread, **{"weights": weights} | seen)
     demands = people.demands(max(money, 0.0), policy.parsed, policy.cluster_rule, policy.batch_cost, known, refused)
+    if money != policy.budget:
+        demands[0] = replace(demands[0], name=f"a budget of {policy.budget:g}, of which {max(money, 0.0):g} is left")
     clusters = people.bought_with(policy.cluster_rule, known, refused)
     cost, heads = (people.of_clusters(clusters, values) for values in (people.cost, np.ones(len(people))))
     price = cost / heads / people.response
@@ -253,11 +260,9 @@ def _drawn_reserves(campaign: CampaignState, asked: pd.Index, chosen: Lottery) -
     """Names and weights of the reserves of a draw; None and 0 where there is none."""
     names, places = campaign.people.table.index, campaign.people.places(asked, "the plan")
     found = stand_ins(campaign.policy, chosen)
-    rest = [found.get(unit, NOBODY) for unit in places.tolist()]
-    weights = [
-        0.0 if k == NOBODY else float(w)
-        for k, w in zip(rest, _weights(campaign, np.array(rest, np.int64), chosen), strict=True)
-    ]
+    rest = np.array([found.get(unit, NOBODY) for unit in places.tolist()], np.int64)
+    weights = np.zeros(len(rest))
+    weights[rest != NOBODY] = _weights(campaign, rest[rest != NOBODY], chosen)
     values = [[None if k == NOBODY else names[k] for k in rest], weights]
     return pd.DataFrame(
         {name: pd.Series(v, asked, dtype=t) for name, v, t in zip(_OF_RESERVES, values, (object, float), strict=True)}

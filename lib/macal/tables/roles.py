@@ -20,6 +20,7 @@ from macal.tables.writing import WAYS
 KINDS = ("number", "category", "date", "ignore", *WAYS)  # what a caller may say of a column
 USED = ("number", "category", "date")
 NAMED = re.compile(r"(.*[_ .-])?(id|uuid|person|unit|name|key|index|row)|.*(?<!pa)id|unnamed: 0", re.IGNORECASE)
+UNNAMED = "unnamed: 0"  # the first column where it has no name: R and pandas write names or numbers of rows there
 _FEW = 20  # values of a text that are categories however few the rows
 
 
@@ -102,11 +103,18 @@ class Said:
         return told
 
     def may_name(self, columns: Mapping[str, Summary], whole: bool = True) -> list[str]:
-        """Columns that may name the units as far as name and content of all rows say, or of some."""
-        if self.identifier is not None:
-            return [self.identifier]
-        taken = self.named | set(self.kinds or {}) | set(self.covariates or ())
-        return [c for c, found in columns.items() if c not in taken and _may_name(found, str(c), whole)]
+        """Columns that may name the units as far as name and content of all rows say, or of some; said ones first."""
+        mine = [] if self.identifier is None else [self.identifier]
+        taken = self.named | set(self.kinds or {}) | {*(self.covariates or ()), *mine}
+        return mine + [c for c, found in columns.items() if c not in taken and _may_name(found, str(c), whole)]
+
+
+def identifiers(naming: Iterable[str], said: Said) -> list[str]:
+    """Of columns that may name the units those that do: the one that is said, or whichever has a name itself."""
+    if said.identifier is not None:
+        return [said.identifier]
+    naming = list(naming)
+    return [c for c in naming if str(c).lower() != UNNAMED] or naming
 
 
 def _may_name(found: Summary, name: str, whole: bool) -> bool:
@@ -155,14 +163,17 @@ def roles_of(columns: Mapping[str, Summary], same: list[int], naming: list[str],
             identifier, or free text.
     """
     kinds = dict(said.kinds or {})
-    if len(naming) > 1:
+    able = identifiers(naming, said)
+    if len(able) > 1:
         raise ValueError(
-            f"columns {naming[0]!r} and {naming[1]!r} both may name the units; say which does, as the identifier"
-            " (--id on the command line), or say of the other that it is to be ignored (--kind)"
+            f"columns {able[0]!r} and {able[1]!r} both may name the units; say which does, as the identifier (--id"
+            f" {able[0]} on the command line), and the other is left out"
         )
-    identifier = naming[0] if naming else None
+    identifier = able[0] if able else None
+    spare = {c: "names the units too" for c in naming if c != identifier}
+    spare |= {c: "has no name" for c in columns if str(c).lower() == UNNAMED and c not in {identifier, *kinds}}
     others = [c for c in columns if c not in said.named and c != identifier]
-    asked = others if said.covariates is None else list(said.covariates)
+    asked = [c for c in others if c not in spare] if said.covariates is None else list(said.covariates)
     found = {c: _said(kinds.get(c)) or _kind(columns[c]) for c in asked}
     if doubts := [c for c in asked if c not in kinds and columns[c].question]:
         column, ways = doubts[0], ", ".join(columns[doubts[0]].ways) or "category"
@@ -176,6 +187,7 @@ def roles_of(columns: Mapping[str, Summary], same: list[int], naming: list[str],
         found |= {column: f"a copy of {original}"} if original != column else {}
     out = {c: "as you say" if kind == "ignore" else kind for c, kind in found.items() if kind not in USED}
     if said.covariates is None:
+        out |= {c: why for c, why in spare.items() if c in others}
         out |= {c: "as you say" for c, kind in kinds.items() if kind == "ignore" and c not in said.named}
     if said.covariates is not None and (wrong := {c: why for c, why in out.items() if c not in kinds}):
         column, why = next(iter(wrong.items()))

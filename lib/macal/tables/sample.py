@@ -27,7 +27,7 @@ from macal.shapes import Indices, Outcomes, Rows
 from macal.storage.workers import Executor, processors
 from macal.tables.blocks import PartedTable
 from macal.tables.encoding import check_complete
-from macal.tables.roles import Roles, Said, check_names, roles_of, row_name
+from macal.tables.roles import Roles, Said, check_names, identifiers, roles_of, row_name
 from macal.tables.summary import NUMBERS, Summary, alike, refined, summarised, typed
 
 FLOOR = 0.1  # share of the sample that each cell has at least, as far as it has people
@@ -370,7 +370,7 @@ def sampled(table: PartedTable, said: Said, wanted: Wanted, executor: Executor, 
     naming = _naming(table, said, columns)
     whole, limit = frozenset[int](), _limit(table.rows, wanted)
     while True:
-        identifier = said.identifier or (naming[0] if naming else None)
+        identifier = next(iter(identifiers(naming, said)), None)
         task = _Pass(table, wanted, columns, identifier, naming, limit, whole)
         parts = executor(seen, [replace(task, table=part) for part in table.divided(jobs)], "reading")
         found = reduce(lambda one, other: _joined(one, other, task), parts)

@@ -9,6 +9,7 @@ from macal.acquisition import CRITERIA
 from macal.planner import record
 from macal.planner.campaign import CampaignState
 from macal.planner.estimates import Findings, estimated
+from macal.planner.notes import notes
 from macal.planner.people import People
 from macal.planner.report import doubts, drawings, overlap, page
 from macal.planner.report.page import number
@@ -62,13 +63,15 @@ class Report:
         if self.campaign.asked or self.campaign.answers:
             came = sum(outcome is not None for outcome in self.campaign.answers.values())
             told.append(
-                f"{self.campaign.asked} rounds have been asked: {came} answers came, and"
+                f"{self.campaign.asked} round{'s have' if self.campaign.asked != 1 else ' has'} been asked:"
+                f" {came} answers came, and"
                 f" {len(self.campaign.answers) - came} people will not answer."
             )
         if self.campaign.overspent:
             told.insert(0, f"{_sentence(self.campaign.overspent)}")
         if (self.people.response[self.places] < 1).any():
             told.append(f"About {self.rounds['answers'].sum():,.0f} of those asked are expected to answer.")
+        told += notes(self.campaign)
         warned = [page.text(_sentence(words), "warning") for words in doubts.warnings(self.people)]
         return [page.text(" ".join(told), "answer"), *warned]
 

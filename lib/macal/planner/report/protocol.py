@@ -1,5 +1,7 @@
 """How a plan was made, as text for a protocol."""
 
+import numpy as np
+
 from macal.acquisition import CRITERIA
 from macal.planner.campaign import CampaignState
 from macal.planner.report.page import number
@@ -21,7 +23,7 @@ def protocol(campaign: CampaignState) -> str:
     if people.phase is not None:
         asked += f", among a sample of {len(people):,} drawn by a hash of their names"
     per_round = [
-        f"{policy.batch_size} people" if policy.batch_size else "",
+        f"{policy.batch_size} people{_or_cluster(campaign)}" if policy.batch_size else "",
         "" if policy.batch_cost is None else f"{money(policy.batch_cost)} in money",
     ]
     told = [
@@ -48,6 +50,12 @@ def protocol(campaign: CampaignState) -> str:
     told += [f"{len(campaign.journal):,} answers were corrected afterwards."] * bool(campaign.journal)
     told.append(_CHOSEN if policy.draw is None else _DRAWN)
     return " ".join(told)
+
+
+def _or_cluster(campaign: CampaignState) -> str:
+    """Whether a round is larger than was demanded, as it is one whole cluster."""
+    is_larger = (campaign.planned["round"].value_counts() > (campaign.policy.batch_size or np.inf)).any()
+    return ", or of one whole cluster that is larger" * bool(is_larger)
 
 
 def _how(campaign: CampaignState) -> str:

@@ -1,0 +1,77 @@
+"""What is to be said of a plan that its rounds alone do not show: large clusters, money that is left, or is too little.
+
+The command prints these sentences, and the report has them.
+"""
+
+import numpy as np
+import pandas as pd
+
+from macal.planner.campaign import CampaignState
+from macal.shapes import Rows
+
+
+def notes(campaign: CampaignState) -> list[str]:
+    """Sentences on a plan; none where there is nothing to say."""
+    return [*_large_rounds(campaign), *_too_dear(campaign), *_left(campaign), *_short(campaign)]
+
+
+def _large_rounds(campaign: CampaignState) -> list[str]:
+    """Whole clusters that are larger than a round."""
+    size, rounds = campaign.policy.batch_size, campaign.rounds
+    large = rounds[(rounds["asked"] > (size or np.inf)) & (rounds.index > campaign.asked)]
+    if not len(large) or campaign.columns.cluster is None or campaign.policy.cluster_rule != "whole":
+        return []
+    return [
+        f"{len(large)} of the rounds to come ask more than {size} people, up to {int(large['asked'].max())}: whoever"
+        f" shares a value of {campaign.columns.cluster!r} is asked together; one of each at most is asked by"
+        " --cluster-rule one."
+    ]
+
+
+def _too_dear(campaign: CampaignState) -> list[str]:
+    """People who can never be asked, because they and their cluster cost more than a round may."""
+    spend, (units, price) = campaign.policy.batch_cost, _others(campaign)
+    dear = units if spend is None else units[price > spend * (1 + 1e-9)]
+    if spend is None or not len(dear):
+        return []
+    whole = campaign.columns.cluster is not None and campaign.policy.cluster_rule == "whole"
+    return [
+        f"{len(dear):,} people cannot be asked: {'with their cluster they cost' if whole else 'each costs'} more than"
+        f" the {spend:,.10g} of a round; a larger --batch-cost lets them in."
+    ]
+
+
+def _left(campaign: CampaignState) -> list[str]:
+    """Money that would buy somebody, if the demands did not forbid it."""
+    policy, (_, price) = campaign.policy, _others(campaign)
+    left = policy.budget - float(campaign.rounds["so far"].iloc[-1])
+    if policy.draw is not None or not len(price) or left < price.min():
+        return []
+    is_one = campaign.columns.cluster is not None and policy.cluster_rule == "one"
+    demands = ["at most one of each cluster"] * is_one
+    demands += [f"a quota ({quota})" for quota in policy.quotas]
+    demands += [] if policy.batch_cost is None else [f"at most {policy.batch_cost:,.10g} a round"]
+    demands = demands or ["all that is demanded"]
+    return [f"{left:,.10g} of the budget is left, and nobody else can be asked under {', '.join(demands)}."]
+
+
+def _short(campaign: CampaignState) -> list[str]:
+    """A draw whose rounds to come cost more than is left."""
+    policy, rounds = campaign.policy, campaign.rounds
+    over = rounds.index[rounds["so far"] > policy.budget * (1 + 1e-9)]
+    if policy.draw is None or not len(over) or campaign.overspent:
+        return []
+    return [
+        f"The money lasts to round {over[0] - 1}: a draw keeps its rounds, and people who were asked in the place of"
+        " others are paid too."
+    ]
+
+
+def _others(campaign: CampaignState) -> tuple[Rows, np.ndarray]:
+    """People who are neither planned nor excluded and have not answered, (k,), and what each costs, (k,)."""
+    people, plan = campaign.people, campaign.planned
+    bought = people.bought_with(campaign.policy.cluster_rule, campaign.known, campaign.refused)
+    gone = [*plan.index, *campaign.answers]
+    mine = np.concatenate([people.places(pd.unique(pd.Series(gone, dtype=object)), "the plan"), people.problem.start])
+    units = np.setdiff1d(np.arange(len(people)), np.concatenate([mine, people.excluded]))
+    return units, people.of_clusters(bought, people.cost)[units]
