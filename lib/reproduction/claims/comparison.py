@@ -19,7 +19,7 @@ from reproduction.claims.verdict import Word
 
 MEDIANS = 9  # replications from which medians and sign-flip tests stand beside means and t
 WORDS = ("ahead", "behind", "no lead", "undecided")
-VALUES = ("replications", "log_ratio", "low", "high", "p", "spent", "comparison", "needed")
+VALUES = ("replications", "log_ratio", "low", "high", "p", "spent", "family", "comparison", "needed")
 Share = Callable[[str, int], float]
 
 
@@ -34,7 +34,7 @@ def against(differences: pd.DataFrame, rules: Rules, share: Share | None = None,
 
     Returns:
         Rows of :func:`macal.comparison.judge` with ``comparison``, ``needed`` (replications; NaN for more than
-        1,000) and ``spent`` (share of the level); none for columns below the minimum.
+        1,000), ``spent`` (share of the level) and ``family``; none for columns below the minimum.
     """
     counts = differences.count()
     differences = differences.loc[:, counts >= rules.minimum]
@@ -46,7 +46,8 @@ def against(differences: pd.DataFrame, rules: Rules, share: Share | None = None,
     clear, low = found["p"] < rules.level, found["low"] > -rules.alike
     words = np.select([clear & (found["log_ratio"] < 0), clear, low], WORDS[:3], WORDS[3])
     needed = [replications_needed(v.dropna(), rules.level / family, rules.power) for _, v in differences.items()]
-    return found.assign(comparison=words, needed=pd.Series(needed, found.index, dtype=float), spent=spend)
+    needed = pd.Series(needed, found.index, dtype=float)
+    return found.assign(comparison=words, needed=needed, spent=spend, family=family)
 
 
 def compare(

@@ -27,6 +27,22 @@ from reproduction.studies.tables import Table
 FILE = results.FOLDER / "claims.json"
 SCHEMA = 1
 TEST = "Student's t over replications, two-sided, against a mean log ratio of 0; Holm over the comparisons of a claim"
+SPENDING = (
+    "by the share t of the planned replications, 2 - 2 Phi(z / sqrt(t)) of the level may have been spent, z its"
+    " two-sided normal quantile (Lan and DeMets); a look may spend what looks with fewer replications have not"
+)
+FIELDS = {
+    "log_ratio": "mean over replications of the natural log of the ratio of errors; below 0 where method is better",
+    "low, high": "interval of level 1 - level * spent / family (Bonferroni)",
+    "p": "of the test, adjusted by Holm in the family, divided by spent: to be held against the level",
+    "spent": "share of the level that this look may spend; 1 where the table has no earlier look",
+    "family": "comparisons that are adjusted for together, those among them that are not recorded yet",
+    "comparison": "ahead or behind: p below the level; no lead: low above -log(1 + margin); else undecided",
+    "needed": "replications that would detect the log ratio seen with the power; null for more than 1,000",
+    "beside": "true where the comparison stands beside the verdict and does not decide it",
+    "planned": "by kind of method; empty where there was one look at all replications",
+    "hours": "of one core, at the pace of the recorded campaigns, to reach needed; null where nothing is open",
+}
 WEIGHT, FREE = "MACAL at another weight than 2.5, with which its name ends", "all others"
 OURS = (tables.AS_CODE, tables.SETS_AS_CODE)  # lines of evidence that the code's reading has to itself
 WORDS_OWN = (tables.AS_WRITTEN, tables.SETS)  # and the paper's words
@@ -40,10 +56,10 @@ def as_data(rules: Rules = RULES, keys: Iterable[str] = ()) -> dict[str, Any]:
         keys: of claims; all by default.
 
     Returns:
-        ``schema``; ``rules``, with the ``test``; ``baselines`` of the paper; the ``kinds`` of methods by which plans
-        differ; ``claims``, see :func:`_claim`; ``tables`` that are named there: data set, line of evidence, ``files``
-        that are read as one, each with its SHA-256 and the commits that made it, ``planned`` replications and looks,
-        sweeps and the command that repeats it.
+        ``schema``; ``rules``, with the ``test``, and how the level is spent; what ``fields`` are; ``baselines`` of the
+        paper; the ``kinds`` of methods by which plans differ; ``claims``, see :func:`_claim`; ``tables`` that are named
+        there: data set, line of evidence, ``files`` that are read as one, each with its SHA-256 and the commits that
+        made it, ``planned`` replications and looks, sweeps and the command that repeats it.
 
     Raises:
         FileNotFoundError: the package is installed without the book's recorded tables.
@@ -54,7 +70,8 @@ def as_data(rules: Rules = RULES, keys: Iterable[str] = ()) -> dict[str, Any]:
     named = {name for claim in judged for reading in claim["readings"] for name in reading["tables"]}
     found = {
         "schema": SCHEMA,
-        "rules": asdict(rules) | {"test": TEST},
+        "rules": asdict(rules) | {"test": TEST, "spending": SPENDING},
+        "fields": FIELDS,
         "baselines": list(BASELINES),
         "kinds": {"bald": BALD, "general": GENERAL, "weight": WEIGHT, "free": FREE},
         "claims": judged,
