@@ -94,13 +94,13 @@ def test_all_looks_hold_at_once_and_so_does_stopping_when_it_is_short(n):
         t = (rng.uniform(size=500) < 1 / (1 + np.exp(-0.8 * x[:, 0]))).astype(int)
         y = x[:, 0] + t * (2 + x[:, 1]) + rng.normal(size=500)
         e = crossed_propensity(x, t, seed)
-        chances = inclusion(worth_for_ate(e, t), 160, 0.3)
+        chances = inclusion(worth_for_ate(e, t), 200, 0.3)
         order = draw(chances, rng)
         looks = []
-        for k in (40, 80, 120, 160):
+        for k in (50, 100, 150, 200):
             told = np.where(np.isin(np.arange(500), order[:k]), y, np.nan)
-            one = average_effect(x, t, told, chances * k / 160, e, seed=seed)
-            looks.append((at_a_look(one, k, [j / 160 for j in range(40, k + 1, 40)]), at_any_look(one, k / 160)))
+            one = average_effect(x, t, told, chances * k / 200, e, seed=seed)
+            looks.append((at_a_look(one, k, [j / 200 for j in range(50, k + 1, 50)]), at_any_look(one, k / 200)))
         held = np.array([[one.low <= 2 <= one.high for one in pair] for pair in looks])
         jointly["rounds"] += held[:, 0].all()
         jointly["any"] += held[:, 1].all()

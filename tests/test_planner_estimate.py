@@ -451,7 +451,7 @@ def test_from_a_csv_to_effects(tmp_path, monkeypatch, capsys):
     out = pd.read_csv("plan.csv").merge(people, on="person")
     told = out.assign(visits=None)[["person", "visits"]].iloc[80:90]
     told.to_csv("answers.csv", index=False)
-    assert main(["observe", "campaign.json", "people.csv", "answers.csv", "--outcome", "visits"]) == 0
+    assert main(["observe", "campaign.json", "people.csv", "answers.csv", "--outcome", "visits", "--through", "3"]) == 0
     other = [*ask[:-1], "other.csv", "--by", "free", "--bounds", "0,20"]
     assert main([*other, "--report", "other.html"]) == 0
     said = capsys.readouterr().out

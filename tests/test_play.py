@@ -187,7 +187,7 @@ def test_two_columns_that_may_name_people_are_asked_about(visit, column, role, t
     assert not tab.get_by_role("button", name="Download").is_visible()
     tab.get_by_label(f"role of {column}").select_option(role)
     expect(tab.get_by_role("alert")).to_be_empty()
-    roles = {"id": role if column == "id" else "covariate", "code": "identifier", "age": "covariate"}
+    roles = {"id": role if column == "id" else "left out", "code": "identifier", "age": "covariate"}
     assert {name: tab.get_by_label(f"role of {name}").input_value() for name in roles} == roles
     tab.get_by_label("people to ask").fill("5")
     tab.get_by_role("button", name="Plan", exact=True).click()

@@ -134,7 +134,7 @@ def judge_default(rules: Rules) -> Verdict:
     """S4: has the default a lower error than MACAL? By the interval over tables, and those that leave a table out."""
     found = _judged(rules, ONE, OTHER)
     whole = recorded()
-    if whole is None:
+    if whole is None or found.verdict == "not tested":
         return found
     return Verdict(found.verdict, f"{found.evidence}; the default is {default_of(contrast(logs(whole)))}")
 
@@ -153,6 +153,8 @@ def _judged(rules: Rules, one: str, other: str) -> Verdict:
             f"under way: {progress()} of {REPLICATIONS} replications of all {len(PEOPLE)} tables are recorded; judged"
             " when all are",
         )
+    if REPLICATIONS < rules.minimum:
+        return Verdict("not tested", f"fewer than {rules.minimum} recorded replications")
     values = contrast(logs(found), one, other)
     bounds, rest = student(values, 1 - rules.level), left_out(values, 1 - rules.level)
     word: Word = "undecided"

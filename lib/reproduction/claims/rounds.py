@@ -60,6 +60,8 @@ def judge(rules: Rules) -> Verdict:
     if len(logs) < rounds.REPLICATIONS * ROWS:
         done = len(logs) // (rounds.REPLICATIONS * ROWS // len(TABLES))
         return Verdict("not tested", f"{done} of {len(TABLES)} tables are complete")
+    if rounds.REPLICATIONS < rules.minimum:
+        return Verdict("not tested", f"fewer than {rules.minimum} recorded replications")
     by_setting, rows = means(logs), compared(logs, "never", rules)
     limit = np.log1p(WORSE)
     kept = bool((by_setting["learned"] <= KEPT * by_setting["at once"]).all())
