@@ -12,12 +12,14 @@ from macal.shapes import Rows
 
 def notes(campaign: CampaignState) -> list[str]:
     """Sentences on a plan; none where there is nothing to say."""
-    return [*_large_rounds(campaign), *_too_dear(campaign), *_left(campaign), *_short(campaign)]
+    rounds, others, price = campaign.rounds, *_others(campaign)
+    about_others = [*_too_dear(campaign, others, price), *_left(campaign, rounds, price)]
+    return [*_large_rounds(campaign, rounds), *about_others, *_short(campaign, rounds)]
 
 
-def _large_rounds(campaign: CampaignState) -> list[str]:
+def _large_rounds(campaign: CampaignState, rounds: pd.DataFrame) -> list[str]:
     """Whole clusters that are larger than a round."""
-    size, rounds = campaign.policy.batch_size, campaign.rounds
+    size = campaign.policy.batch_size
     large = rounds[(rounds["asked"] > (size or np.inf)) & (rounds.index > campaign.asked)]
     if not len(large) or campaign.columns.cluster is None or campaign.policy.cluster_rule != "whole":
         return []
@@ -28,9 +30,9 @@ def _large_rounds(campaign: CampaignState) -> list[str]:
     ]
 
 
-def _too_dear(campaign: CampaignState) -> list[str]:
+def _too_dear(campaign: CampaignState, units: Rows, price: np.ndarray) -> list[str]:
     """People who can never be asked, because they and their cluster cost more than a round may."""
-    spend, (units, price) = campaign.policy.batch_cost, _others(campaign)
+    spend = campaign.policy.batch_cost
     dear = units if spend is None else units[price > spend * (1 + 1e-9)]
     if spend is None or not len(dear):
         return []
@@ -41,10 +43,10 @@ def _too_dear(campaign: CampaignState) -> list[str]:
     ]
 
 
-def _left(campaign: CampaignState) -> list[str]:
+def _left(campaign: CampaignState, rounds: pd.DataFrame, price: np.ndarray) -> list[str]:
     """Money that would buy somebody, if the demands did not forbid it."""
-    policy, (_, price) = campaign.policy, _others(campaign)
-    left = policy.budget - float(campaign.rounds["so far"].iloc[-1])
+    policy = campaign.policy
+    left = policy.budget - float(rounds["so far"].iloc[-1])
     if policy.draw is not None or not len(price) or left < price.min():
         return []
     is_one = campaign.columns.cluster is not None and policy.cluster_rule == "one"
@@ -55,9 +57,9 @@ def _left(campaign: CampaignState) -> list[str]:
     return [f"{left:,.10g} of the budget is left, and nobody else can be asked under {', '.join(demands)}."]
 
 
-def _short(campaign: CampaignState) -> list[str]:
+def _short(campaign: CampaignState, rounds: pd.DataFrame) -> list[str]:
     """A draw whose rounds to come cost more than is left."""
-    policy, rounds = campaign.policy, campaign.rounds
+    policy = campaign.policy
     over = rounds.index[rounds["so far"] > policy.budget * (1 + 1e-9)]
     if policy.draw is None or not len(over) or campaign.overspent:
         return []
