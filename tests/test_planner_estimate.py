@@ -105,7 +105,7 @@ def test_a_draw_keeps_to_quotas_and_money(way, seed):
     asked = people.set_index("person").loc[plan.index]
     assert 1500 - 60 <= plan.cost.sum() <= 1500 and plan.cost.tolist() == asked.fee.tolist()
     assert asked.region.value_counts().min() >= 20 and asked.free.mean() <= 0.4
-    assert plan.weight["p3"] == pytest.approx(1) and not asked.no.any() and plan.index.is_unique
+    assert plan.weight["p0003"] == pytest.approx(1) and not asked.no.any() and plan.index.is_unique
 
 
 @part_and_whole("n", 200, 2000)
