@@ -476,7 +476,7 @@ def test_errors_and_picks_of_a_world_are_the_packages(tab, seed, rho):
 
 
 def test_labels_are_bought_by_click_and_by_key(visit):
-    tab = visit("label_it_yourself")
+    tab = visit("algorithm")
     answer = tab.locator(".answer")
     units = tab.locator("[data-unit]")
     assert units.count() == 80 and answer.inner_text().startswith("0 of 20 labels")
