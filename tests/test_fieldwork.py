@@ -196,6 +196,24 @@ def test_a_plan_that_comes_back_with_outcomes_is_read(folder, capsys, form):
         assert Planner.load("c.json", PEOPLE).answers == dict(zip(table.person, np.arange(10.0), strict=True))
 
 
+def test_answers_of_another_column_are_asked_about(folder, capsys):
+    assert plan() == 0
+    table = pd.read_csv("plan.csv")[["person"]]
+    for name, rows, words, before in (
+        ("visits", range(5), [], None),
+        ("wage", range(5, 10), [], "visits"),
+        ("wage", range(5, 10), ["--outcome", "wage"], None),
+        ("visits", range(10, 15), [], "wage"),
+    ):
+        table.iloc[rows].assign(**{name: 1.0}).to_csv("back.csv", index=False)
+        kept = (folder / "c.json").read_bytes()
+        assert run("observe", "c.json", "people.csv", "back.csv", *words) == (before is not None)
+        if before:
+            said = f"answers so far came from a column '{before}', and back.csv has '{name}'"
+            assert said in told(capsys)[-1] and (folder / "c.json").read_bytes() == kept
+    assert len(Planner.load("c.json", PEOPLE).answers) == 10
+
+
 def test_rounds_that_come_back_empty_were_not_asked(folder, capsys):
     """The whole plan comes back once its first round has been asked: nobody of the others has refused."""
     assert plan() == 0

@@ -127,6 +127,7 @@ def content_of(campaign: CampaignState) -> dict[str, Any]:
         "plan": rows | {"unit": [name_of(unit) for unit in rows["unit"]]},
         "answers": [[name_of(unit), outcome] for unit, outcome in campaign.answers.items()],
         "asked": campaign.asked,
+        "told in": campaign.told_in,
         "revision": campaign.revision,
         "journal": [asdict(one) | {"name": name_of(one.name)} for one in campaign.journal],
         "sample": _sample_content(campaign.table) if campaign.is_sample else None,
@@ -168,7 +169,7 @@ def _campaign_of(content: dict[str, Any], table: Any) -> CampaignState:
     told = (("audit", Audit), ("learned", Learned))
     found = {name: kind(**content[name]) if content.get(name) else None for name, kind in told}
     journal = tuple(Correction(**one) for one in content.get("journal", []))
-    later = {"revision": content.get("revision", 0), "journal": journal}
+    later = {"revision": content.get("revision", 0), "journal": journal, "told_in": content.get("told in")}
     return campaign.but(plan=planned, answers=dict(content["answers"]), **found, **later)
 
 
