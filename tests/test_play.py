@@ -485,10 +485,11 @@ def test_errors_and_picks_of_a_world_are_the_packages(tab, seed, rho):
 
 
 def test_labels_are_bought_by_click_and_by_key(visit):
-    tab = visit("label_it_yourself")
+    tab = visit("algorithm")
     answer = tab.locator(".answer")
     units = tab.locator("[data-unit]")
-    assert units.count() == 80 and answer.inner_text().startswith("0 of 20 labels")
+    expect(units).to_have_count(80)
+    assert answer.inner_text().startswith("0 of 20 labels")
     for k in range(3):
         tab.locator(f"[data-unit='{k}']").click()
     expect(answer).to_contain_text("3 of 20 labels")
