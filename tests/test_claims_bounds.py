@@ -33,6 +33,7 @@ def test_z_score():
 def test_t3():
     found = bounds.judge_bound()
     assert found.verdict == "does not hold" and "costs 0.36" in found.evidence
+    assert f"moves {np.median(bounds.moves_ratios(0.04)):.3g} times" in found.evidence
 
 
 def test_ladder():
@@ -63,8 +64,9 @@ def test_acquired_arms():
 
 def test_bias_moves():
     for noise, least in ((1e-6, 1e5), (0.04, 5)):
-        moved = bounds.moves(noise)
-        assert moved["bias2"] / moved["variance"] > least
+        moved, ratios = bounds.moves(noise), bounds.moves_ratios(noise, 3)
+        assert moved["bias2"] / moved["variance"] == ratios[0] > least
+        assert np.unique(ratios).size == 3  # a start each
 
 
 @pytest.mark.parametrize(
@@ -74,7 +76,7 @@ def test_bias_moves():
 def test_t3_can_go_any_way(monkeypatch, gap, bias2, verdict):
     ladder = pd.DataFrame({"tight": [1.0], "loose": [1.0 + gap], "constant": [2.0]})
     monkeypatch.setattr(bounds, "bound_ladder", lambda: ladder)
-    monkeypatch.setattr(bounds, "moves", lambda noise: {"bias2": bias2, "variance": 1.0})
+    monkeypatch.setattr(bounds, "moves", lambda noise, seed: {"bias2": bias2, "variance": 1.0})
     assert bounds.judge_bound().verdict == verdict
 
 

@@ -6,8 +6,10 @@ import pandas as pd
 from reproduction.claims.verdict import Verdict
 from reproduction.theory import examples, pair_search
 
+PAIRS = 5  # of a query whose pair scores are counted
 
-def query_costs(sizes: tuple[int, ...] = (150, 300, 600), pairs: int = 5, share: float = 0.05) -> pd.DataFrame:
+
+def query_costs(sizes: tuple[int, ...] = (150, 300, 600), pairs: int = PAIRS, share: float = 0.05) -> pd.DataFrame:
     """Pair scores that one query computes, counted, in pools of growing size of which a third is treated.
 
     Returns:
@@ -43,6 +45,7 @@ def judge_cost(n_pools: int = 20, tolerance: float = 0.1) -> Verdict:
     return Verdict(
         verdict,
         f"pair scores of a query grow like N^{grows['literal']:.2f} for a batch of fixed size, like "
-        f"N^{grows['literal, growing batch']:.2f} for a fixed share of the pool, and a lazy search needs {lazy:.0%} of "
-        f"them; but the batch is optimal step by step only: {missed} of {n_pools} small pools hold one of larger sum",
+        f"N^{grows['literal, growing batch']:.2f} for a fixed share of the pool; a lazy search needs {lazy:.0%} of "
+        f"them for {PAIRS} pairs in a pool of {costs.index[-1]}; but the batch is optimal step by step only: {missed} "
+        f"of {n_pools} small pools hold one of larger sum",
     )

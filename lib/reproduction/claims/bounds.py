@@ -109,21 +109,28 @@ def moves(noise: float, seed: int = 0, steps: int = 14) -> dict[str, float]:
     }
 
 
+def moves_ratios(noise: float, starts: int = 20) -> np.ndarray:
+    """How many times as much squared bias moves as variance, one campaign of :func:`moves` per random start."""
+    moved = [moves(noise, seed) for seed in range(starts)]
+    return np.array([m["bias2"] / m["variance"] for m in moved])
+
+
 def judge_bound(negligible: float = 0.1) -> Verdict:
     """T3: what dropping the noise term costs, and whether squared bias stands still while variance moves.
 
     That a noise of constant variance cancels is true by assumption and decides nothing.
     """
-    ladder, moved = bound_ladder(), {noise: moves(noise) for noise in (1e-6, 0.04)}
+    ladder, ratios = bound_ladder(), {noise: moves_ratios(noise) for noise in (1e-6, 0.04)}
     gap = float((ladder["loose"] - ladder["tight"]).max())
-    ratio = {noise: m["bias2"] / m["variance"] for noise, m in moved.items()}
-    checks = [gap < 1e-12, max(ratio.values()) < negligible]
+    median = {noise: float(np.median(ratio)) for noise, ratio in ratios.items()}
+    checks = [gap < 1e-12, max(ratio.max() for ratio in ratios.values()) < negligible]
     cluster = acquired_arms(np.linspace(-1.5, -0.5, 12))
     return Verdict(
         "holds" if all(checks) else "holds in part" if any(checks) else "does not hold",
-        f"dropping the noise term costs {gap:.2f}; squared bias moves {ratio[0.04]:.0f} times as much as variance at "
-        f"noise 0.04, {ratio[1e-6]:.0e} times at 1e-6 (only noise cancels, being constant by assumption); C falls by a "
-        f"factor of {ladder.constant.iloc[0] / ladder.constant.iloc[-1]:.0f}; with acquired arms in the place of the "
+        f"dropping the noise term costs {gap:.2f}; squared bias moves {median[0.04]:.3g} times as much as variance at "
+        f"noise 0.04, {median[1e-6]:.1e} times at 1e-6 (medians of {ratios[0.04].size} random starts; only noise "
+        f"cancels, being constant by assumption); C falls by a factor of "
+        f"{ladder.constant.iloc[0] / ladder.constant.iloc[-1]:.1f}; with acquired arms in the place of the "
         f"population's the bound is {cluster['bound on the acquired arms']:.0e} and the squared PEHE "
         f"{cluster['PEHE on the target']:.2f}",
     )

@@ -139,8 +139,8 @@ def judge_wasserstein_lemma(starts: int = 50) -> Verdict:
     return Verdict(
         verdict,
         f"identical pairs and equal arms: the rate is exact to {error:.0e}; identical pairs and arms of 2 and 8: it "
-        f"is above the rate in {slower} of {starts} random starts, above its own start in {rises}, and goes from "
-        f"0 to {wasserstein.jump(2, 20, 10.0):.3f} with one pair in the example",
+        f"is above the rate in {slower} of {starts} random starts, above its own start in {rises} of them, and goes "
+        f"from 0 to {wasserstein.jump(2, 20, 10.0):.3f} with one pair in the example",
     )
 
 
