@@ -72,6 +72,12 @@ FIELDS = {
     "planned_hours": "of one core, for the planned campaigns of the claim's methods that are not recorded, at the pace"
     " of the same method on the same data set; null where none is missing, or no pace is known",
 }
+PAPER = {  # whose claims they are
+    "title": "Progressive Generalization Risk Reduction for Data-Efficient Causal Effect Estimation",
+    "venue": "KDD 2025",
+    "arxiv": "2411.11256",
+    "code": "https://github.com/uqhwen2/MACAL",
+}
 WEIGHT, FREE = "MACAL at another weight than 2.5, with which its name ends", "all others"
 OURS = (tables.AS_CODE, tables.SETS_AS_CODE)  # lines of evidence that the code's reading has to itself
 WORDS_OWN = (tables.AS_WRITTEN, tables.SETS)  # and the paper's words
@@ -85,11 +91,11 @@ def as_data(rules: Rules = RULES, keys: Iterable[str] = ()) -> dict[str, Any]:
         keys: of claims; all by default.
 
     Returns:
-        ``schema``; ``rules``, with the ``test``, and how the level is spent; what ``fields`` are; ``baselines`` of the
-        paper; the ``kinds`` of methods by which plans differ; ``claims``, see :func:`_claim`; ``tables`` that are named
-        there: data set, line of evidence, ``files`` that are read as one, each with its SHA-256 and the commits that
-        made it, ``planned`` replications and looks, sweeps and the command that repeats it. What a claim holds is said
-        by ``fields``.
+        ``schema``; the ``paper``; ``rules``, with the ``test``, and how the level is spent; what ``fields`` are;
+        ``baselines`` of the paper; the ``kinds`` of methods by which plans differ; ``claims``, see :func:`_claim`;
+        ``tables`` that are named there: data set, line of evidence, ``files`` that are read as one, each with its
+        SHA-256 and the commits that made it, ``planned`` replications and looks, sweeps and the command that repeats
+        it. What a claim holds is said by ``fields``.
 
     Raises:
         FileNotFoundError: the package is installed without the book's recorded tables.
@@ -100,6 +106,7 @@ def as_data(rules: Rules = RULES, keys: Iterable[str] = ()) -> dict[str, Any]:
     named = {name for claim in judged for reading in claim["readings"] for name in reading["tables"]}
     found = {
         "schema": SCHEMA,
+        "paper": PAPER,
         "rules": asdict(rules) | {"test": TEST, "spending": SPENDING},
         "fields": FIELDS,
         "baselines": list(BASELINES),
