@@ -135,7 +135,7 @@ def test_encoding_is_the_packages_to_the_bit(tab, people):
         const {x, t, labelled} = encode(read(csv), roles);
         return {x: [...x], t: [...t], labelled};
     }"""
-    problem = macal.datasets.from_table(people, COVARIATES, "free", "y")
+    problem = macal.datasets.from_table(people.sort_index(), COVARIATES, "free", "y")
     roles = ["identifier", *["covariate"] * 4, "left out", "treatment", "outcome"]
     found = tab.evaluate(encode, [people.to_csv(), roles])
     assert np.array_equal(np.reshape(found["x"], (len(people), -1)), problem.pool.x)
