@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import second_judge
 from jaxtyping import config
+from scipy import stats
 
 from macal import files, results
 from macal.datasets import acic, cmnist, ibm
@@ -73,6 +74,36 @@ def test_it_has_every_claim_with_what_its_verdict_rests_on(fresh):
             assert reading["comparisons"] or "tested" in reading["verdict"], key
     assert "ihdp_gp" in of["E1"][0]["tables"] and of["E1"][1]["tables"] == ["ihdp_code"]
     assert "ihdp_s" in of["M1"][1]["tables"] and of["T1"][0]["tables"] == []
+
+
+def test_what_a_comparison_spends_and_its_word_follow_from_its_fields(stored):
+    z, looks_at = stats.norm.isf(0.025), 0
+    rows = [row for claim in stored["claims"] for reading in claim["readings"] for row in reading["comparisons"]]
+    rows = [row for row in rows if "plans" in row]
+    for row in rows:
+        shares = [1.0]
+        for plan in (stored["tables"][row["table"]]["planned"][key] for key in row["plans"]):
+            before = max((n for n in plan["looks"] if n < row["replications"]), default=0)
+            looks_at += before > 0
+            now, then = (min(n / plan["replications"], 1) for n in (row["replications"], before))
+            spent = [2 * stats.norm.sf(z / s**0.5) if s else 0.0 for s in (now, then)]
+            shares.append((spent[0] - spent[1]) / 0.05)
+        assert row["spent"] == pytest.approx(min(shares), rel=1e-4), row
+        word = ("ahead" if row["log_ratio"] < 0 else "behind") if row["p"] < 0.05 else "undecided"
+        assert row["comparison"] == (word if row["p"] < 0.05 or row["low"] <= -np.log(1.1) else "no lead"), row
+        assert (row["p_flips"] is None) == (row["replications"] < 9)
+    assert len(rows) > 200 and looks_at > 50
+
+
+def test_sizes_of_a_comparison_are_those_of_the_table(stored):
+    (reading,) = (
+        r for c in stored["claims"] if c["key"] == "E2" for r in c["readings"] if r["reading"] == "as written"
+    )
+    table = pd.read_parquet(results.FOLDER / "ibm_due.parquet")
+    own = {method: {*rows.labelled} - {50} for method, rows in table.groupby("method")}
+    for row in (row for row in reading["comparisons"] if row["table"] == "ibm_due"):
+        both = own["macal"] & own[row["against"]]
+        assert (row["sizes"], row["first"], row["last"]) == (len(both), min(both), max(both))
 
 
 def test_tables_are_named_with_their_digests_and_what_repeats_them(fresh):
