@@ -106,8 +106,8 @@ class Survey:
         clusters: number of the cluster of each unit, (n,), whose people are alike; each is alone by default.
 
     Raises:
-        ValueError: arrays that do not fit together, chances out of range, an arm with too few answers, or both strata
-            and clusters.
+        ValueError: arrays that do not fit together, chances out of range, an arm with too few answers, or clusters in
+            several strata.
     """
 
     x: Covariates
@@ -123,11 +123,13 @@ class Survey:
     clusters: Arms | None = None
 
     def __post_init__(self) -> None:
-        if self.clusters is not None and (self.strata is not None or np.shape(self.clusters) != np.shape(self.t)):
-            raise ValueError("clusters must be a number for each unit, (n,), and cannot be given together with strata")
         arrays = checked(self.x, self.t, self.y, self.chances, self.weights, self.strata)
         for name, array in zip(("x", "t", "y", "chances", "weights", "strata"), arrays, strict=True):
             object.__setattr__(self, name, array)
+        if self.clusters is not None:
+            object.__setattr__(self, "clusters", np.asarray(self.clusters))
+            if self.clusters.shape != self.t.shape or len(np.unique(self.strata)) > 1:
+                raise ValueError("clusters must be a number for each unit, (n,), all in one stratum")
         asked = np.isfinite(self.y) if self.asked is None else np.asarray(self.asked)
         if asked.shape != self.t.shape or asked.dtype != bool:
             raise ValueError(

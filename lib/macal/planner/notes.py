@@ -29,7 +29,7 @@ def _drawn(campaign: CampaignState) -> list[str]:
     drawn, every = (len(np.unique(people.neighbours()[units])) for units in (mine, free))
     few = f"; fewer than about {FEW} make an interval rough" * (drawn < FEW)
     return [
-        f"{drawn:,} of {every:,} values of {campaign.columns.cluster!r} were drawn,"
+        f"{drawn:,} of {every:,} clusters by {campaign.columns.cluster!r} were drawn,"
         f" {'whole' if policy.cluster_rule == 'whole' else 'one person of each'}, people with chances of"
         f" {chances.min():.3g} to {chances.max():.3g} (seed {policy.seed}){few}."
     ]
