@@ -300,6 +300,7 @@ _DECLARED = (
     Table("weighted_refusals", "population", "the same under refusals, on targets, over looks", study="refusals"),
     Table("weighted_clusters", "population", "the same where whole clusters are drawn", study="clusters"),
     Table("weighted_rhc", "tables", "a tenth of the people of a real table, against everybody", study="rhc"),
+    Table("weighted_villages", "tables", "villages of a real table, against all of them", study="villages"),
     Table("enough_ihdp", "ihdp", "intervals, forecasts and stopping rules on IHDP", study="enough"),
     Table("variation_ihdp", "ihdp", "whether effects are seen to differ, from answers", study="variation"),
     Table("variation_ihdp-a", "ihdp-a", "the same where they are all equal", study="variation"),
