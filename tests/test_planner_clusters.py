@@ -174,6 +174,15 @@ def test_the_report_and_the_command_say_how_clusters_were_drawn(tmp_path, monkey
     assert "The variance is that between clusters" in text and "quotas" not in text
 
 
+@pytest.mark.parametrize("sure", [{"include": "yes"}, {"outcome": "visits"}])
+def test_one_of_each_cluster_leaves_everybody_a_chance_or_is_refused(sure):
+    people, y = clustered()
+    people = people.assign(yes=np.arange(400) == 3, visits=y.where(np.arange(400) == 4, np.nan).to_numpy())
+    with pytest.raises(ValueError, match="one of each cluster where somebody must be asked or has an outcome"):
+        make(people, **DRAWN | {"cluster_rule": "one"} | sure)
+    make(people, **DRAWN | sure)
+
+
 def test_of_a_sample_no_clusters_are_drawn(tmp_path):
     people, _ = clustered()
     people.to_csv(tmp_path / "people.csv", index=False)

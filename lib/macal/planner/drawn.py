@@ -25,7 +25,7 @@ and the same draw apply, a cluster being represented by its first person. A roun
 largest ones do not exceed its size, or one; each round is then a sample with chances in the same proportions. Where one
 of each cluster may be asked, somebody is drawn of each first, a share uniformly and the rest by worth; those are then
 drawn as people are, and a weight is 1 over both chances. An excluded person takes her cluster out where it is asked
-whole. Quotas are refused: which people are asked depends on the clusters.
+whole. Quotas are refused: only the draw decides how many of a group are asked.
 
 Reference: W. G. Cochran, *Sampling Techniques*, Wiley, 1977, Section 5.5 (allocation with costs), 9A.2 (clusters drawn
 with unequal chances).
@@ -138,8 +138,8 @@ def lottery(people: People, rules: Policy, ranked: GreedyPlan) -> Lottery:
 
 def _spare(lots: Lots, strata: Arms, numbers: Counts) -> Counts:
     """Reserves of each stratum, (strata,): none for a cluster, where everybody answers, or where costs differ."""
-    is_one, are_whole = _is_one(lots.people.cost[strata >= 0]), (lots.head[lots.others] >= 0).any()
-    if (lots.people.response == 1).all() or not is_one or are_whole:
+    has_clusters = (lots.head[lots.others] >= 0).any()
+    if (lots.people.response == 1).all() or has_clusters or not _is_one(lots.people.cost[strata >= 0]):
         return np.zeros_like(numbers)
     return np.minimum(numbers, np.bincount(strata[strata >= 0]) - numbers)
 
@@ -310,7 +310,7 @@ def _refuse(people: People, rules: Policy) -> None:
     cost = people.of_clusters(people.bought_with(rules.cluster_rule, people.problem.start, _NOBODY), people.cost)
     sure = people.clusters[np.union1d(people.problem.start, people.included)]
     found = {
-        "quotas where clusters are drawn, for whom these hold is known once they are": bool(
+        "quotas on people of clusters, for only the draw decides how many of a group are asked": bool(
             cluster.size and rules.parsed
         ),
         "clusters of a sample": bool(cluster.size and people.phase is not None),
