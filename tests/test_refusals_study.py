@@ -111,8 +111,8 @@ def test_a_simulation_of_clusters_is_the_same_again():
 @needs_data("tables")
 def test_villages_are_drawn_by_the_command_line():
     people, y = villages.table()
-    assert len(people) == len(y) == 1410 and people.village.nunique() == 166
-    assert people.groupby("village").visit.sum().to_numpy() == pytest.approx(np.ones(166))
+    assert len(people) == len(y) == 1410 and people.village.nunique() == villages.VILLAGES
+    assert people.groupby("village").visit.sum().to_numpy() == pytest.approx(np.ones(villages.VILLAGES))
     one, asked = villages.drawn(20, 0)
     assert villages.everybody().width < one.width and 20 * 5 < asked < 20 * 17
     blocks = villages.jobs(tables.TABLES["weighted_villages"], 20)

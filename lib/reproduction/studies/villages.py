@@ -31,7 +31,7 @@ from macal.tables import frames
 from reproduction.studies.jobs import Answer, Job
 from reproduction.studies.tables import Table
 
-DRAWS, BLOCK, NUMBERS, UNIFORM, NAME, NAMED = 200, 10, (20, 60), 0.2, "insurance", "farmer"
+DRAWS, BLOCK, VILLAGES, NUMBERS, UNIFORM, NAME, NAMED = 200, 10, 166, (20, 60), 0.2, "insurance", "farmer"
 
 
 @cache
