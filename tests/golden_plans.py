@@ -236,7 +236,8 @@ def of_planners(case):
     """``macal.Planner`` of a table, and its plan once some have answered and some refused."""
     given = case["settings"]
     people, draw = table(case["seed"], **given["pool"]), given["options"].get("draw")
-    people = people.drop(columns="person").rename(lambda k: k + 1) if given["numbered"] else people.set_index("person")
+    named = people.set_index("person").sort_index()
+    people = people.drop(columns="person").rename(lambda k: k + 1) if given["numbered"] else named
     options = given["options"] | {"criterion": case["criterion"], "parameters": given["parameters"]}
     if draw == "criterion":  # those drawn depend on the plan that the criterion makes
         plan = macal.Planner(**options | {"draw": None}).plan(_as_given(people))

@@ -288,7 +288,7 @@ class Campaign:
         assert found.weighed.told or found.weighed.estimate or not is_drawn
 
 
-@part_and_whole("seeds", range(36), range(200))
+@part_and_whole("seeds", range(24), range(200))
 def test_random_campaigns_keep_their_books(tmp_path, unchecked, seeds):
     steps = Counter()
     for seed in seeds:

@@ -1,7 +1,9 @@
 """The order of the book: few entries in the sidebar, every page once, and pages that lead on to the one after them."""
 
 import ast
+import json
 import re
+from collections import defaultdict
 
 import jupytext
 import yaml
@@ -86,3 +88,14 @@ def test_exercises_have_a_solution_in_words_and_one_in_code_and_leave_the_page_a
 def test_the_appendix_lists_all_exercises():
     labels = [re.search(EXERCISES, text(name))[1] for name in WITH_EXERCISES]
     assert len(labels) > 10 and not [label for label in labels if f"](#{label})" not in text("book/appendix")]
+
+
+def test_no_name_stands_for_two_values():
+    """A glued quantity is glued once in the whole book, so that no page shows another value under its name."""
+    pages = defaultdict(list)
+    for page in (ROOT / "notebooks").glob("*.ipynb"):
+        for cell in json.loads(page.read_text(encoding="utf-8"))["cells"]:
+            for output in cell.get("outputs", []):
+                if "scrapbook" in output.get("metadata", {}):
+                    pages[output["metadata"]["scrapbook"]["name"]].append(page.stem)
+    assert len(pages) > 500 and not {name: found for name, found in pages.items() if len(found) > 1}

@@ -136,14 +136,15 @@ def test_the_error_counts_what_is_estimated(n):
     assert np.mean(errors) / np.std(values, ddof=1) == pytest.approx(1.05, abs=0.05 + 4 / np.sqrt(2 * n))
 
 
-def test_the_error_is_that_of_a_bootstrap_that_repeats_every_model():
+@part_and_whole("times", 60, 400)
+def test_the_error_is_that_of_a_bootstrap_that_repeats_every_model(times):
     found = survey(8, size=300)
     rng, values = np.random.default_rng(0), []
-    for k in range(150):
+    for k in range(times):
         rows = rng.integers(0, 800, 800)
         part = {name: getattr(found, name)[rows] for name in ("x", "t", "y", "chances", "asked")}
         values.append(target_effect(Survey(**part, seed=k), "all").value)
-    assert target_effect(found).error == pytest.approx(np.std(values), rel=0.2)
+    assert target_effect(found).error == pytest.approx(np.std(values), rel=0.1 + 2 / np.sqrt(2 * times))
 
 
 @pytest.mark.parametrize("arms", [2, 3])

@@ -18,7 +18,7 @@ def make_people(n=200, seed=0):
     rng = np.random.default_rng(seed)
     return pd.DataFrame(
         {
-            "person": [f"p{k}" for k in range(n)],
+            "person": [f"p{k:04d}" for k in range(n)],
             "age": rng.integers(18, 80, n),
             "income": rng.normal(30_000, 9_000, n),
             "region": rng.choice(["north", "south", "west"], n, p=[0.1, 0.5, 0.4]),
@@ -82,7 +82,7 @@ def test_a_round_of_so_much_money_and_dear_people_stay_out():
 
 def test_the_cheaper_of_two_alike_is_asked():
     people = pd.concat([make_people(60)] * 2, ignore_index=True)
-    people["person"] = [f"p{k}" for k in range(120)]
+    people["person"] = [f"p{k:04d}" for k in range(120)]
     people["fee"] = np.repeat([20, 4], 60)
     _, plan = make(people, cost="fee", budget=160)
     assert plan.cost.eq(4).all() and len(plan) == 40
@@ -110,7 +110,7 @@ def test_reserves_are_alike_cost_no_more_and_stand_for_one():
 
 def test_of_two_alike_the_one_who_rather_answers_is_asked():
     people = pd.concat([make_people(60)] * 2, ignore_index=True)
-    people["person"], people["chance"] = [f"p{k}" for k in range(120)], np.repeat([0.3, 0.9], 60)
+    people["person"], people["chance"] = [f"p{k:04d}" for k in range(120)], np.repeat([0.3, 0.9], 60)
     _, plan = make(people, budget=20, response="chance")
     assert plan.response.eq(0.9).all()
 
@@ -226,7 +226,7 @@ def test_what_fails_changes_nothing():
         assert planner.campaign is before
     assert planner.answers == {plan.index[0]: 1.0} and planner.planned.equals(plan)
     with pytest.raises(TypeError):
-        planner.answers["p1"] = 3.0
+        planner.answers["p0001"] = 3.0
 
 
 def test_whoever_answers_out_of_turn_is_in_the_rounds_money():

@@ -81,7 +81,7 @@ def test_the_columns_are_guessed_and_every_guess_can_be_undone():
         ({"person": "ann"}, ["--id", "person"], "column 'person' names ann more than once, in rows 1 and 2"),
         ({"one": 1}, ["--covariates", "age,one"], "column 'one' cannot be a covariate: constant"),
         ({"two": lambda d: d.age}, ["--covariates", "age,two"], "column 'two' cannot be a covariate: a copy of age"),
-        ({"fee": 0}, ["--cost", "fee"], "column 'fee' of a cost must hold numbers above 0, got 0 for p0 and 199 more"),
+        ({"fee": 0}, ["--cost", "fee"], "must hold numbers above 0, got 0 for p0000 and 199 more"),
         ({}, ["--covariates", "agee"], "unknown column 'agee' (did you mean 'age'?)"),
         ({}, ["--kind", "age=nominal"], "unknown kind of column 'nominal'"),
         ({}, ["--criterion", "mcal"], "unknown criterion 'mcal' (did you mean 'macal'?)"),

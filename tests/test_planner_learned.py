@@ -21,7 +21,7 @@ def people(n=160, arms=2, seed=0):
     table = pd.DataFrame(rng.standard_normal((n, 3)).round(3), columns=["age", "bmi", "dose"])
     table["free"], table["fee"] = np.arange(n) % arms, rng.integers(2, 9, n)
     table["region"], table["home"] = rng.choice(["north", "south"], n), np.arange(n) // 2
-    return table.assign(person=[f"p{k}" for k in range(n)])
+    return table.assign(person=[f"p{k:04d}" for k in range(n)])
 
 
 def outcomes(table, rough=1.0):

@@ -75,7 +75,7 @@ def pool(seed):
 
 
 @part_and_whole("n", 20, 200)
-@pytest.mark.parametrize("name", ["macal", "qhte", "random"])
+@pytest.mark.parametrize("name", ["alc-fixed", "macal", "qhte", "random"])
 def test_plans_in_the_browser_are_the_packages(tab, unchecked, name, n):
     asked, expected = [], []
     for seed in range(n):
@@ -91,6 +91,16 @@ def test_plans_in_the_browser_are_the_packages(tab, unchecked, name, n):
     wrong = [seed for seed in range(n) if found[seed] != expected[seed]]
     assert not wrong, f"pools {wrong[:5]}: {found[wrong[0]]}, not {expected[wrong[0]]}"
     assert sum(map(len, expected)) > 2 * n
+
+
+def test_a_design_of_many_people_has_the_packages_targets(tab):
+    """Beyond 1,000 people targets are drawn by hashes; some are alike, and some values are whole."""
+    rng = np.random.default_rng(5)
+    x = np.round(rng.normal(size=(1500, 3)), 1) * [1, 1, -1]
+    t, labelled = rng.integers(0, 2, 1500), list(range(20))
+    case = {"x": x.tolist(), "t": t.tolist(), "labelled": labelled, "sizes": [10, 10], "name": "alc-fixed"}
+    expected = macal.plan(x, t, labelled, 2, 10, "alc-fixed")
+    assert tab.evaluate(PLAN, [case]) == [[batch.tolist() for batch in expected]]
 
 
 @pytest.mark.parametrize("n, size", [(10_001, 201), (10_001, 200), (40_000, 30)])
@@ -135,7 +145,7 @@ def test_encoding_is_the_packages_to_the_bit(tab, people):
         const {x, t, labelled} = encode(read(csv), roles);
         return {x: [...x], t: [...t], labelled};
     }"""
-    problem = macal.datasets.from_table(people, COVARIATES, "free", "y")
+    problem = macal.datasets.from_table(people.sort_index(), COVARIATES, "free", "y")
     roles = ["identifier", *["covariate"] * 4, "left out", "treatment", "outcome"]
     found = tab.evaluate(encode, [people.to_csv(), roles])
     assert np.array_equal(np.reshape(found["x"], (len(people), -1)), problem.pool.x)
@@ -160,7 +170,7 @@ def test_a_file_becomes_the_plan_of_the_command(visit, people, tmp_path):
     tab.get_by_role("button", name="Plan", exact=True).click()
     tab.get_by_role("button", name="Download").wait_for()
     people.to_csv(tmp_path / "people.csv")
-    for name, parameters in (("macal", {"alpha": 0.75}), ("qhte", {}), ("random", {})):
+    for name, parameters in (("alc-fixed", {}), ("macal", {"alpha": 0.75}), ("qhte", {}), ("random", {})):
         tab.locator(f"input[value={name}]").check()
         with tab.expect_download() as download:
             tab.get_by_role("button", name="Download").click()
@@ -195,8 +205,7 @@ def test_two_columns_that_may_name_people_are_asked_about(visit, column, role, t
         tab.get_by_role("button", name="Download").click()
     table = frames.read(_kept(tmp_path / "people.csv", TWO))
     covariates = [name for name in roles if roles[name] == "covariate"]
-    how = {"criterion": "macal", "parameters": {"alpha": 1.0}}
-    planner = macal.Planner("free", 5, identifier="code", covariates=covariates, **how)
+    planner = macal.Planner("free", 5, identifier="code", covariates=covariates)
     assert download.value.path().read_bytes() == frames.written(planner.plan(table), tmp_path / "plan.csv")
 
 
@@ -476,10 +485,11 @@ def test_errors_and_picks_of_a_world_are_the_packages(tab, seed, rho):
 
 
 def test_labels_are_bought_by_click_and_by_key(visit):
-    tab = visit("label_it_yourself")
+    tab = visit("algorithm")
     answer = tab.locator(".answer")
     units = tab.locator("[data-unit]")
-    assert units.count() == 80 and answer.inner_text().startswith("0 of 20 labels")
+    expect(units).to_have_count(80)
+    assert answer.inner_text().startswith("0 of 20 labels")
     for k in range(3):
         tab.locator(f"[data-unit='{k}']").click()
     expect(answer).to_contain_text("3 of 20 labels")

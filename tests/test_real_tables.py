@@ -170,6 +170,7 @@ def outside(seed=0):
 
 
 def test_plans_are_shared_and_answers_decide_the_rest(monkeypatch):
+    monkeypatch.setattr(study, "STEPS", (1, 2))
     one = outside()
     problems = {
         "one": one,
@@ -180,7 +181,6 @@ def test_plans_are_shared_and_answers_decide_the_rest(monkeypatch):
     for method in ("alc", "alc-learned"):
         own = study.bought({"one": one, "other": outside(1)}, method)
         assert not np.array_equal(np.concatenate(own["one"]), np.concatenate(own["other"]))
-    monkeypatch.setattr(study, "STEPS", (1, 2))
     planned, chosen, learned = study.play(problems, ["macal", "alc", "alc-learned"])
     assert len(planned.picks) == len(shared["one"])
     assert len(chosen.picks) == len(learned.picks) == 2 * len(planned.picks)

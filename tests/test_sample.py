@@ -105,11 +105,12 @@ class TestPass:
             written(table[1000 * k : 1000 * (k + 1)], tmp_path / "parts" / f"{k}.parquet", 210)
         same(drawn(frames.opened(tmp_path / "parts"), wanted, said, 2), first)
 
-    def test_in_each_cell_everybody_has_the_same_chance(self):
+    @part_and_whole("times", 40, 200)
+    def test_in_each_cell_everybody_has_the_same_chance(self, times):
         table = people().assign(key=lambda t: t.free.astype(str) + t.region)
         counts = table.key.value_counts()
         hits = pd.Series(0.0, table.person)
-        for seed in range(200):
+        for seed in range(times):
             found = drawn(in_parts(table), replace(WANTED, seed=seed))
             hits[found.table.index] += 1
             assert found.phase.weights.sum() == pytest.approx(len(table))
@@ -117,9 +118,9 @@ class TestPass:
             taken = found.table.key.value_counts()
             assert (taken >= np.minimum(counts, 40)[taken.index]).all() and (of_cell.min() == of_cell.max()).all()
         for key, own in table.groupby("key"):
-            expected = of_cell.min()[key] * 200
+            expected = of_cell.min()[key] * times
             z = (hits[own.person].to_numpy() - expected) / np.sqrt(max(expected * (1 - of_cell.min()[key]), 1e-12))
-            assert expected == 200 or abs(np.mean(z**2) - 1) < 6 * np.sqrt(2 / len(own))
+            assert expected == times or abs(np.mean(z**2) - 1) < 6 * np.sqrt(2 / len(own))
             assert hits[own.person].mean() == pytest.approx(expected)
 
     def test_rivals_are_drawn_apart_and_who_may_not_be_asked_is_none(self):
@@ -315,7 +316,7 @@ def two_phases(seed, size=1000):
     return weighed(made.campaign, made.campaign.outcomes, 1).estimate
 
 
-@part_and_whole("times", 60, 2000)
+@part_and_whole("times", 40, 2000)
 def test_the_interval_of_two_phases_covers(unchecked, times):
     truth = 1 + 2 * 0.1
     hits = sum(found.low <= truth <= found.high for found in map(two_phases, range(times)))

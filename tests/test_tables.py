@@ -154,12 +154,14 @@ def scheduled(table, criterion, roles, people):
     if texts:
         return  # these a schedule refuses
     named = table if people[0] not in table else table.set_index(people[0])
+    if not isinstance(named.index, pd.RangeIndex):  # a planner's people are ordered by their names
+        named = named.iloc[named.index.astype(str).argsort()]
     problem = macal.datasets.from_table(named, list(what), "free", start=[])
     plan = macal.schedule(problem, criterion, n_queries=2, batch_size=4)
     assert plan.index.name == people[0] and plan.index.map(str).tolist() == people[2]
 
 
-@part_and_whole("seeds", range(40), range(500))
+@part_and_whole("seeds", range(16), range(500))
 def test_every_way_to_read_a_table_agrees(seeds, tmp_path, monkeypatch):
     from macal.tables import csv
 

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from reproduction.book import ROOT
 
@@ -37,6 +38,21 @@ READY = """async () => {
     all("a.image-reference").forEach(one => one.removeAttribute("href"));
     await window.MathJax?.startup?.promise;
     await Promise.all([...document.images].map(image => image.decode().catch(() => null)));
+}"""
+
+SCALE, EDGE = 0.75, 14  # of the type, and mm of margin at the sides
+WIDTH = round((210 - 2 * EDGE) / 25.4 * 96 / SCALE)  # of the text on A4, CSS pixels
+FAULTS = """() => {
+    const all = selector => [...document.querySelectorAll(selector)], said = one => one.textContent.trim().slice(0, 60);
+    const leads = link => document.getElementById(decodeURIComponent(link.getAttribute("href").slice(1)));
+    const cut = one => one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).display !== "inline";
+    const wide = one => one.getBoundingClientRect().right > document.documentElement.clientWidth + 1;
+    return [
+        ...all("article a[href^='#']").filter(link => !leads(link)).map(link => `${link.hash} of "${said(link)}"`),
+        ...all("article a[href^='file:'], article a[href$='.html']").map(link => `${link.href} leads out`),
+        ...all("article pre, article div, article table").filter(cut).map(one => `cut: ${said(one)}`),
+        ...all("article img, article svg, article table").filter(wide).map(one => `too wide: ${one.alt || said(one)}`),
+    ];
 }"""
 
 
@@ -70,23 +86,43 @@ def chromium() -> str:
     raise FileNotFoundError("no Chromium is installed (chromium, chromium-browser or google-chrome)")
 
 
-def write(page: Path, target: Path) -> None:
-    """Print a page: A4, numbered, with an outline; solutions, proofs and results are open, folded code is left out."""
+def write(browser: Any, page: Path, target: Path) -> list[str]:
+    """Print a page: A4, numbered, with an outline; solutions, proofs and results are open, folded code is left out.
+
+    Args:
+        browser: Playwright's, started.
+        page: file of the page.
+        target: file of the PDF.
+
+    Returns:
+        What is wrong on paper: links that lead nowhere or out of the file, what is cut, what is too wide.
+    """
+    tab = browser.new_page(color_scheme="light", reduced_motion="reduce")
+    tab.set_default_timeout(600_000)
+    tab.goto(page.as_uri())
+    tab.evaluate(READY)
+    tab.emulate_media(media="print")
+    tab.set_viewport_size({"width": WIDTH, "height": 1200})
+    faults = tab.evaluate(FAULTS)
+    margin = {"top": "16mm", "bottom": "16mm", "left": f"{EDGE}mm", "right": f"{EDGE}mm"}
+    options = {"display_header_footer": True, "header_template": "<span></span>", "footer_template": FOOT}
+    options |= {"print_background": True, "outline": True, "tagged": True, "scale": SCALE}
+    tab.pdf(path=target, format="A4", margin=margin, **options)
+    tab.close()
+    return faults
+
+
+def main() -> None:
+    """Print the book into the folder of what is built."""
     from playwright.sync_api import sync_playwright
 
+    target = ROOT / "_build" / "macal-checked.pdf"
+    page = one_page(ROOT / "_build" / "pdf")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        tab = browser.new_page(color_scheme="light", reduced_motion="reduce")
-        tab.set_default_timeout(600_000)
-        tab.goto(page.as_uri())
-        tab.evaluate(READY)
-        margin = {"top": "16mm", "bottom": "16mm", "left": "14mm", "right": "14mm"}
-        options = {"display_header_footer": True, "header_template": "<span></span>", "footer_template": FOOT}
-        tab.pdf(path=target, format="A4", margin=margin, print_background=True, outline=True, tagged=True, **options)
-        browser.close()
+        print("".join(f"{fault}\n" for fault in write(browser, page, target)), end="")
+    print(f"{target.relative_to(ROOT)}: {target.stat().st_size / 1e6:.1f} MB")
 
 
 if __name__ == "__main__":
-    target = ROOT / "_build" / "macal-checked.pdf"
-    write(one_page(ROOT / "_build" / "pdf"), target)
-    print(f"{target.relative_to(ROOT)}: {target.stat().st_size / 1e6:.1f} MB")
+    main()

@@ -1,4 +1,4 @@
-/** The page *You against the criteria*: label units by hand, and see what the criteria make of the same budget. */
+/** The section *You against the criteria*: label units by hand, and see what the criteria make of the same budget. */
 
 import { lines, said } from "./chart.js";
 import { Generator } from "./pcg64.js";

@@ -2,12 +2,14 @@
  * Plans in the browser, equal to those of `macal.plan` and `macal.acquisition.plan_batches`: pick by pick, ties included.
  *
  * Distances are sums of squares added in the package's order, in float64, so that equal scores are equal to the last
- * bit. Of equal scores the lowest treated unit wins, then the lowest control.
+ * bit. Of equal scores the lowest treated unit wins, then the lowest control. Gains of a design are equal within rounding.
  */
 
+import { Design } from "./design.js";
 import { Generator } from "./pcg64.js";
 
-export const CRITERIA = { macal: "MACAL", qhte: "QHTE", random: "Random" };
+export const CRITERIA = { "alc-fixed": "ALC, fixed", macal: "MACAL", qhte: "QHTE", random: "Random" };
+export const DESIGNED = 50_000; // people among whom the package plans a design; of more it takes a sample
 
 /** A pool under way: who is free, and how far everybody is from the labels of her own arm. */
 export class Pool {
@@ -152,7 +154,8 @@ class FarthestFirst {
  * @returns {Generator<number, number[][], void>} batches in pick order, fewer where the pool is exhausted
  */
 export function* plan(pool, { name, alpha = 2.5, seed = 0 }, sizes) {
-  const step = name === "random" ? draws(pool, seed) : chosen(pool, name === "macal" ? alpha : null);
+  const steps = { random: () => draws(pool, seed), "alc-fixed": () => designed(pool), macal: () => chosen(pool, alpha) };
+  const step = (steps[name] ?? (() => chosen(pool, null)))();
   const batches = [];
   let done = 0;
   for (const size of sizes) {
@@ -179,6 +182,22 @@ function chosen(pool, alpha) {
       for (; !found.done; found = search.next()) yield [];
       got += found.value.length;
       yield found.value;
+    }
+  };
+}
+
+/** The unit whose label says most about the effects, one at a time. */
+function designed(pool) {
+  const design = new Design(pool);
+  let begun = false;
+  return function* (size) {
+    if (!begun) for (const _ of design.begin()) yield [];
+    begun = true;
+    for (let got = 0; got < size; got++) {
+      const unit = design.best();
+      pool.label(unit);
+      design.learn(unit);
+      yield [unit];
     }
   };
 }

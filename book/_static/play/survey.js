@@ -4,7 +4,7 @@ import { escaped, lines, said, shares } from "./chart.js";
 import { BadTable, decoded, read, write } from "./csv.js";
 import { counterparts, coverage, distribution, sample, typicalDistance } from "./measures.js";
 import { Generator } from "./pcg64.js";
-import { CRITERIA, Pool, inSlices, plan } from "./planner.js";
+import { CRITERIA, DESIGNED, Pool, inSlices, plan } from "./planner.js";
 import { OPEN, ROLES, ask, encode, farTold, guess, planned } from "./table.js";
 
 const ARMS = [
@@ -111,7 +111,11 @@ async function planAll() {
     labels = sizes.reduce((a, b) => a + b),
     made = {};
   at("progress").hidden = false;
+  const isDesigned = encoded.t.length <= DESIGNED;
+  setting("criterion").forEach((one) => (one.disabled = one.value === "alc-fixed" && !isDesigned));
+  if (!isDesigned && setting("criterion").value === "alc-fixed") setting("criterion").value = "macal";
   for (const [name, title] of Object.entries(CRITERIA)) {
+    if (name === "alc-fixed" && !isDesigned) continue;
     const work = plan(new Pool(encoded.x, encoded.t, encoded.labelled), { name, ...parameters }, sizes);
     at("now").textContent = `planning with ${title}`;
     const show = (done) => (at("bar").value = done / labels);

@@ -242,6 +242,14 @@ function identifiers(columns, roles, n) {
   return { idName: name, ids: values };
 }
 
+/** Places of people by their names ascending, as the package orders them; those of rows where nobody is named. */
+function byName(ids, isNamed) {
+  const places = [...ids.keys()];
+  if (!isNamed) return places;
+  const keys = ids.every((id) => /^(0|-?[1-9]\d{0,17})$/.test(id)) ? ids.map(BigInt) : ids;
+  return places.sort((a, b) => (keys[a] < keys[b] ? -1 : keys[a] > keys[b] ? 1 : 0));
+}
+
 /** Those whose outcome is known. */
 function known(columns, roles) {
   const found = only(columns, roles, "outcome");
@@ -264,10 +272,10 @@ function known(columns, roles) {
  *
  * @param {{name: string, values: string[]}[]} columns
  * @param {string[]} roles one of ROLES for each
- * @returns {{x: Float64Array, t: Uint8Array, arm: string, ids: string[], idName: string, labelled: number[],
- *     names: string[], far: Object<string, number[]>}} covariates (n rows of d, one after the other), arms, what the
- *     treatment is called, people's names and what these are called, those whose outcome is known, names of the d, and
- *     by column the people whose value lies far from everybody else's
+ * @returns {{x: Float64Array, t: Uint8Array, arm: string, ids: string[], idName: string, order: number[],
+ *     labelled: number[], names: string[], far: Object<string, number[]>}} of people by name: covariates (n rows of d, one
+ *     after the other), arms, what the treatment is called, people's names and what these are called, the row of each,
+ *     those whose outcome is known, names of the d, and by column the people whose value lies far from everybody else's
  * @throws {BadTable} a role given twice or not at all, a missing value, free text, an arm that is empty
  */
 export function encode(columns, roles) {
@@ -281,21 +289,34 @@ export function encode(columns, roles) {
   const parts = [...kinds(only(columns, roles, "covariate"))].flatMap(([column, what]) => covariate(column, what));
   if (!parts.length) throw new BadTable("No column is left to compare people by; make at least one a covariate.");
   const encoded = [...parts.filter((c) => c.plain), ...parts.filter((c) => !c.plain)];
+  const order = byName(people.ids, roles.includes("identifier")),
+    place = new Map(order.map((row, k) => [row, k]));
   const x = Float64Array.from(
     { length: n * encoded.length },
-    (_, k) => encoded[k % encoded.length].values[Math.floor(k / encoded.length)],
+    (_, k) => encoded[k % encoded.length].values[order[Math.floor(k / encoded.length)]],
   );
   const [{ name: arm }] = only(columns, roles, "treatment");
-  const far = Object.fromEntries(parts.filter((c) => c.far?.length).map(({ name, far: units }) => [name, units]));
-  return { x, t, arm, ...people, labelled, names: encoded.map((c) => c.name), far };
+  const places = (rows) => rows.map((row) => place.get(row)).sort((a, b) => a - b);
+  const far = Object.fromEntries(parts.filter((c) => c.far?.length).map((c) => [c.name, places(c.far)]));
+  return {
+    x,
+    t: t.map((_, k) => t[order[k]]),
+    arm,
+    idName: people.idName,
+    ids: order.map((row) => people.ids[row]),
+    order,
+    labelled: places(labelled),
+    names: encoded.map((c) => c.name),
+    far,
+  };
 }
 
 /** What is to be said of values that lie far off, sentence by sentence. */
-export function farTold(columns, { ids, idName, far }) {
+export function farTold(columns, { ids, idName, order, far }) {
   const list = (words) => [words.slice(0, -1).join(", "), words.at(-1)].filter((w) => w).join(" and ");
   return Object.entries(far).map(([name, units]) => {
     const { values } = columns.find((c) => c.name === name),
-      all = [...new Set(units.map((k) => values[k]))],
+      all = [...new Set(units.map((k) => values[order[k]]))],
       whom = units.slice(0, 3).map((k) => ids[k]);
     const told = list(all.length > 3 ? [...all.slice(0, 3), "more"] : all),
       people = list(units.length > 3 ? [...whom, `${units.length - 3} others`] : whom);

@@ -61,6 +61,7 @@ class CampaignState:
         made: how the rounds to come were planned; None of a campaign from a file.
         revision: how often its file has been written.
         journal: corrections, the first one first.
+        told_in: column of the files that the answers have come from; None where they came otherwise.
     """
 
     columns: Columns
@@ -74,6 +75,7 @@ class CampaignState:
     made: Made | None = None
     revision: int = 0
     journal: tuple[Correction, ...] = ()
+    told_in: str | None = None
 
     def but(self, **changes: Any) -> "CampaignState":
         """The campaign with other values; of the same table, it keeps what it has read."""

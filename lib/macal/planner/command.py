@@ -280,6 +280,7 @@ def observe(options: argparse.Namespace) -> None:
         nonlocal later
         later = _not_asked(planner, given, options.through)
         planner.observe(given.drop(later.index), options.through)
+        planner.campaign = planner.campaign.but(told_in=outcome)
 
     planner = _saved(options, step)
     if len(later):
@@ -321,17 +322,23 @@ def correct(options: argparse.Namespace) -> None:
 
 
 def _outcome(options: argparse.Namespace, planner: Planner, columns: Sequence[str]) -> str:
-    """The column of a file of answers that holds the outcomes: named, or the one that is new."""
+    """The column of a file of answers that holds the outcomes: named, that of the answers before, or the new one."""
     if options.outcome is not None and options.outcome not in columns:
         raise UnknownName("column", options.outcome, columns)
-    people = planner.people.table
+    people, before = planner.people.table, planner.campaign.told_in
     known = {str(people.index.name), *planner.planned.columns, *people.columns} - {planner.campaign.columns.outcome}
     new = [column for column in columns if column not in known]
-    found = [column for column in (options.outcome, planner.campaign.columns.outcome) if column in columns] or new
+    said = (options.outcome, before, planner.campaign.columns.outcome)
+    found = [column for column in said if column in columns][:1] or new
     if len(found) > 1 or not found:
         raise ValueError(
             f"{options.answers} must have one column of outcomes beside {people.index.name!r} and what the plan and the"
             f" table have, got {', '.join(found) or 'none'}; say which it is: --outcome"
+        )
+    if options.outcome is None and before not in (None, found[0]):
+        raise ValueError(
+            f"answers so far came from a column {before!r}, and {options.answers} has {found[0]!r}; say that it is the"
+            f" same outcome: --outcome {found[0]}"
         )
     return found[0]
 

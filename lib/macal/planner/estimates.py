@@ -110,6 +110,7 @@ def estimated(
     effects = effects.assign(low=belief.effects - belief.reach, high=belief.effects + belief.reach)
     verdict = "" if rule is None else _verdict(rule, belief, sds["next"], costs["next"])
     target, by = target or campaign.policy.target, by or campaign.policy.by
+    effects = effects if people.rows is None else effects.iloc[people.rows]
     average, effects = weighed(campaign, y, k, target, by, bounds, looks), frames.like(effects, campaign.table)
     return Findings(people.arms[k], effects, belief.average, average, outlook, verdict, variation)
 

@@ -114,6 +114,7 @@ class People:
         roles: what its columns are.
         arms: value of the treatment in each arm, the reference first.
         phase: how they came into a sample, where they are one.
+        rows: place among the units of each row of the caller's table, (n,); None where there is no such table.
     """
 
     problem: Problem
@@ -126,10 +127,14 @@ class People:
     roles: Roles
     arms: Sequence[Any] = (0, 1)
     phase: Phase | None = None
+    rows: Arms | None = None
 
     @classmethod
     def of(cls, table: pd.DataFrame | Sample, columns: Columns) -> "People":
         """Read a table, or a sample of one.
+
+        Units of a table are ordered by their names: a plan does not depend on the order of the rows, not where two are
+        worth the same either, or where people are drawn.
 
         Raises:
             UnknownName: a column that it does not have.
@@ -139,7 +144,8 @@ class People:
         if isinstance(table, Sample):
             return cls._read(table.table, columns, table.roles, table.phase)
         table, roles = read_as(table, columns.said())
-        return cls._read(table, columns, roles)
+        order = _by_name(table.index)
+        return replace(cls._read(table.iloc[order], columns, roles), rows=order.argsort())
 
     @classmethod
     def _read(
@@ -290,6 +296,12 @@ class People:
     def of_clusters(clusters: Arms, values: Money) -> Money:
         """Sum of the values of each unit's cluster, (n,); her own where she is in none."""
         return np.where(clusters < 0, values, np.bincount(clusters + 1, values)[clusters + 1])
+
+
+def _by_name(names: pd.Index) -> Arms:
+    """Rows by their units' names ascending, whole numbers by size and all else as text, (n,)."""
+    keys = names if pd.api.types.is_integer_dtype(names.dtype) else names.astype(str)
+    return keys.to_numpy().argsort(kind="stable")
 
 
 def _arms(treatment: pd.Series, columns: Columns) -> list[Any]:

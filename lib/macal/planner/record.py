@@ -18,7 +18,6 @@ from macal.planner.learned import Learned
 from macal.planner.people import Columns
 from macal.planner.policy import Policy
 from macal.storage import atomic
-from macal.tables import frames
 from macal.tables.roles import Roles
 from macal.tables.sample import Phase, Sample
 
@@ -99,29 +98,6 @@ def fingerprint(table: pd.DataFrame) -> str:
     return hashlib.sha256(names.encode() + rows.astype("<u8").tobytes()).hexdigest()
 
 
-def _order(names: pd.Index) -> list[int] | None:
-    """Place of each row's name among all of them, by their texts; None where rows are in that order, or numbered.
-
-    Where two people are worth the same, the order of the rows decides: it is that of the table that was planned on.
-    """
-    if isinstance(names, pd.RangeIndex):
-        return None
-    place = np.argsort(np.argsort(names.astype(str).to_numpy(object), kind="stable"))
-    return None if (place == np.arange(len(names))).all() else place.tolist()
-
-
-def _ordered(campaign: CampaignState, order: list[int] | None) -> CampaignState:
-    """The campaign with the rows of its table in the order in which it was planned."""
-    names = campaign.people.table.index
-    if campaign.is_sample or isinstance(names, pd.RangeIndex):
-        return campaign
-    by_name = np.argsort(names.astype(str).to_numpy(object), kind="stable")
-    rows = by_name if order is None else by_name[np.array(order, np.int64)]
-    if (rows == np.arange(len(names))).all():
-        return campaign
-    return campaign.but(table=frames.as_pandas(campaign.table).iloc[rows])
-
-
 def name_of(unit: Any) -> str | int:
     """The name of a unit as JSON can hold it.
 
@@ -148,10 +124,10 @@ def content_of(campaign: CampaignState) -> dict[str, Any]:
         "columns": asdict(campaign.columns),
         "policy": asdict(campaign.policy),
         "table": fingerprint(campaign.people.table),
-        "order": _order(campaign.people.table.index),
         "plan": rows | {"unit": [name_of(unit) for unit in rows["unit"]]},
         "answers": [[name_of(unit), outcome] for unit, outcome in campaign.answers.items()],
         "asked": campaign.asked,
+        "told in": campaign.told_in,
         "revision": campaign.revision,
         "journal": [asdict(one) | {"name": name_of(one.name)} for one in campaign.journal],
         "sample": _sample_content(campaign.table) if campaign.is_sample else None,
@@ -188,13 +164,12 @@ def _campaign_of(content: dict[str, Any], table: Any) -> CampaignState:
             f"the table has changed since the campaign was planned: its fingerprint was {content['table'][:12]} and is"
             f" {now[:12]}; take the table as it was, and give answers to observe"
         )
-    campaign = _ordered(campaign, content.get("order"))
     plan = {c: pd.Series(v, dtype=object if c == "reserve" else None) for c, v in content["plan"].items()}
     planned = pd.DataFrame(plan).set_index("unit").rename_axis(campaign.people.table.index.name)
     told = (("audit", Audit), ("learned", Learned))
     found = {name: kind(**content[name]) if content.get(name) else None for name, kind in told}
     journal = tuple(Correction(**one) for one in content.get("journal", []))
-    later = {"revision": content.get("revision", 0), "journal": journal}
+    later = {"revision": content.get("revision", 0), "journal": journal, "told_in": content.get("told in")}
     return campaign.but(plan=planned, answers=dict(content["answers"]), **found, **later)
 
 

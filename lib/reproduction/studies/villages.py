@@ -41,7 +41,7 @@ def table() -> tuple[pd.DataFrame, pd.Series]:
     village = pd.read_csv(BytesIO(files.read(f"tables/{real.TABLES[NAME].files[0]}")))["address"]
     people = pd.DataFrame({name: found.columns[name] for name in real.TABLES[NAME].numbers})
     people = people.assign(intensive=found.t, village=village, visit=1 / village.groupby(village).transform("size"))
-    people.insert(0, NAMED, [f"f{k}" for k in range(len(people))])
+    people.insert(0, NAMED, [f"f{k:04d}" for k in range(len(people))])
     return people, pd.Series(found.y).set_axis(people[NAMED])
 
 
