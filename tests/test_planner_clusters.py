@@ -108,9 +108,9 @@ def test_whoever_must_be_asked_brings_her_cluster_and_the_excluded_take_theirs_o
     people = people.assign(yes=np.arange(400) == 3, no=np.arange(400) == 5)
     planner, plan = make(people, **DRAWN | {"include": "yes", "exclude": "no"})
     home = mates(people).set_axis(people.person)
-    mine = home.index[home == home["p3"]]
+    mine = home.index[home == home["p0003"]]
     assert plan.weight[mine].tolist() == pytest.approx([1.0] * len(mine))
-    assert not (home[plan.index] == home["p5"]).any()
+    assert not (home[plan.index] == home["p0005"]).any()
     planner.observe(y[plan.index])
     found = planner.estimate()
     assert found.weighted.low < found.weighted.value < found.weighted.high
