@@ -53,7 +53,8 @@ class Judge:
 
     def planned(self, name, method):
         """What is planned of a method: replications and looks; None where its table is complete as it stands."""
-        return self.book["tables"][name]["planned"].get(kind(method))
+        plans = self.book["tables"][name]["planned"]
+        return plans.get(method, plans.get(kind(method)))
 
     def read(self, name):
         """All files of a table as one, up to the planned replications, without the start and IHDP's end, or None."""
@@ -104,7 +105,8 @@ class Judge:
                 gap = np.log(both[method] / both[other]).groupby("replication").mean()
                 if len(gap) >= 3:
                     gaps[other] = gap
-        levels = {other: self.level(name, other, len(gap)) for other, gap in gaps.items()}
+        own = method if method in self.book["tables"][name]["planned"] else None  # MACAL's own plan goes first
+        levels = {other: self.level(name, own or other, len(gap)) for other, gap in gaps.items()}
         return compared(gaps, levels, family or len(others)) if gaps else None
 
     def common(self, name, methods, until=None):

@@ -261,7 +261,7 @@ def test_places_by_hand(campaigns):
     ahead = {"macal": -0.5, "random": -0.3, "qhte": 0.3}
     campaigns(lambda d, m, n: ahead.get(m, 0.0))
     table = families.common(WRITTEN, ("macal", "random", "bait", "lcmd", "qhte"), RULES)["ibm"]
-    found = {m: families.places(table, m, RULES) for m in table["method"].unique()}
+    found = {m: families.places(families.rivals(table, m, RULES)) for m in table["method"].unique()}
     assert found == {"macal": (1, 1), "random": (2, 2), "bait": (3, 4), "lcmd": (3, 4), "qhte": (5, 5)}
 
 

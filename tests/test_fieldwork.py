@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pytest
-from cases import exhaustive
+from cases import exhaustive, part_and_whole
 from test_planner import make, make_people
 
 from macal.__main__ import main
@@ -80,8 +80,9 @@ def simulated(seed, truth=True):
             return False, False  # all the money is spent
 
 
-def test_conflicts_only_where_the_shortfall_is_true(unchecked):
-    found = [simulated(seed) for seed in range(25)]
+@part_and_whole("n", 12, 50)
+def test_conflicts_only_where_the_shortfall_is_true(unchecked, n):
+    found = [simulated(seed) for seed in range(n)]
     assert all(true for conflict, true in found if conflict)
 
 

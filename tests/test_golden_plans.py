@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import golden_plans
 import numpy as np
+import pytest
 from cases import each, part_and_whole
 from golden_gains import Judge
 from golden_plans import EQUAL, TIE, Found, compare
@@ -94,6 +95,10 @@ class TestComparison:
     def test_gain_per_price_decides(self):
         price = np.array([1.0, 1, 2, 1, 1, 1])
         assert "worth" in self.compared("alc-fixed", [1, 0], [2, 0], price=price)
+
+    def test_gains_that_are_not_stated_are_refused_with_what_to_do(self):
+        with pytest.raises(LookupError, match=r"gains of 'mine'.*name it in GAINS, both in tests/golden_gains\.py"):
+            self.found("mine", 0)
 
     def test_other_rounds_and_fewer_picks(self):
         plan, other = self.found("qhte", 0, 4), self.found("qhte", 0, 4)

@@ -46,7 +46,8 @@ LOOKS = {
 MODEL_LOOKS = {("ihdp_code", "bald"): [12], ("ihdp_code", "general"): [12],
                ("ihdp_due", "bald"): [5], ("ihdp_due", "general"): [5], ("ibm_due", "bald"): [6],
                ("ibm_due", "general"): [3], ("ihdp_due", "weight"): [5], ("ibm_code", "weight"): [3],
-               ("ibm_gp", "weight"): [4], ("cmnist_gp", "weight"): [5]}  # fmt: skip
+               ("ibm_gp", "weight"): [4], ("cmnist_gp", "weight"): [5],
+               ("ibm_gp", "macal-squared"): [4]}  # fmt: skip
 JUDGE = Judge(FOLDER)
 common, level = JUDGE.common, JUDGE.level
 LEDGER = {}

@@ -135,7 +135,7 @@ class Planner:
 
         Args:
             table: one row per unit: a DataFrame of pandas, polars or Arrow, or a sample of a larger table
-                (:meth:`sample`).
+                (:meth:`sample`). Where units have names, the order of the rows does not matter.
 
         Returns:
             One row per unit, in the order in which they are to be asked, in the kind of ``table``: her name (the index

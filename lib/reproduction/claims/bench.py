@@ -6,13 +6,14 @@ end; every comparison is adjusted for all rows of the bench, those to come too.
 """
 
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.stats import t
 
 from macal.comparison import student
-from reproduction.claims.comparison import against
+from reproduction.claims.comparison import against, values
 from reproduction.claims.rules import RULES, Rules
 from reproduction.claims.verdict import Verdict, Word, together
 from reproduction.studies import tables
@@ -153,18 +154,45 @@ def beyond(logs: pd.DataFrame, rules: Rules, goal: float = GOAL) -> pd.DataFrame
 
     Returns:
         By row, a column per criterion: "within" where no interval reaches beyond the goal, "beyond" where one excludes
-        it, else "undecided"; Student's intervals that hold together over all rows of the bench and all rivals.
+        it, else "undecided"; see :func:`ends`.
     """
-    found, limit = {}, np.log1p(goal)
+    found, limit = ends(logs, rules), np.log1p(goal)
+    words = np.select([found["low"] > limit, found["high"] <= limit], ["beyond", "within"], "undecided")
+    return pd.Series(words, found.index).unstack("method", sort=False)
+
+
+def ends(logs: pd.DataFrame, rules: Rules) -> pd.DataFrame:
+    """How far a criterion may be behind the others of a row.
+
+    Student's intervals of its log ratios to every criterion, itself included, hold together over all rows of the bench
+    and all rivals.
+
+    Returns:
+        By ``dataset``, ``model`` and ``method``: ``replications``, and of its log ratios the largest, ``log_ratio``,
+        and the largest ends of their intervals, ``low`` and ``high``.
+    """
+    found = {}
     for place, own in logs.groupby(["dataset", "model"], sort=False):
         errors = own.to_numpy()  # (n, k)
         gaps = errors[:, :, None] - errors[:, None, :]  # (n, k, k): of a criterion to a rival
         family = ROWS * (errors.shape[1] - 1)
         reach = t.isf(rules.level / (2 * family), len(gaps) - 1) * gaps.std(axis=0, ddof=1) / np.sqrt(len(gaps))
         mean = gaps.mean(axis=0)
-        beaten, near = (mean - reach > limit).any(axis=1), (mean + reach <= limit).all(axis=1)
-        found[place] = np.select([beaten, near], ["beyond", "within"], "undecided")
-    return pd.DataFrame(found, logs.columns).T
+        most = {"log_ratio": mean, "low": mean - reach, "high": mean + reach}
+        for j, method in enumerate(logs.columns):
+            found[*place, method] = {"replications": len(own), **{k: v[j].max() for k, v in most.items()}}
+    rows = pd.DataFrame(found).T.rename_axis(["dataset", "model", "method"])
+    return rows.astype({"replications": int})
+
+
+def _values(found: pd.DataFrame, one: str, other: str) -> tuple[dict[str, Any], ...]:
+    """Rows of :func:`duel` as :func:`reproduction.claims.comparison.values` has them."""
+    rows = []
+    for place in found.index:
+        data, model = place.split(", ")
+        row = found.loc[[place]].set_axis([other]).assign(table=TABLES.get(data))
+        rows += values(row, one, dataset=data, estimator=model)
+    return tuple(rows)
 
 
 def _untested(logs: pd.DataFrame) -> Verdict | None:
@@ -179,7 +207,8 @@ def judge_fccm(rules: Rules) -> Verdict:
     found = duel(logs, "fccm", "macal", rules)
     words: dict[str, Word] = {"ahead": "holds", "behind": "does not hold", "no lead": "does not hold"}
     decided = [words[comparison] for comparison in found["comparison"] if comparison in words]
-    return Verdict(together(decided) if decided else "undecided", _told(found, "FCCM", "MACAL"))
+    word = together(decided) if decided else "undecided"
+    return Verdict(word, _told(found, "FCCM", "MACAL"), _values(found, "fccm", "macal"))
 
 
 def judge_targets(rules: Rules) -> Verdict:
@@ -193,7 +222,7 @@ def judge_targets(rules: Rules) -> Verdict:
     decided = found["comparison"].isin(["ahead", "behind"])
     one_sided = decided.any() and found.loc[decided, "comparison"].nunique() == 1
     word: Word = "holds" if turns else "does not hold" if decided.all() and one_sided else "undecided"
-    return Verdict(word, _told(found, "EPIG-μ", "EPIG-τ"))
+    return Verdict(word, _told(found, "EPIG-μ", "EPIG-τ"), _values(found, "epig-mu", "epig-tau"))
 
 
 def judge_regret(rules: Rules) -> Verdict:
@@ -208,12 +237,18 @@ def judge_regret(rules: Rules) -> Verdict:
     places = beyond(logs, rules)
     rows, good, bad = len(places), (places == "within").all(), (places == "beyond").any()
     word: Word = "holds" if good.any() and rows == ROWS else "does not hold" if bad.all() else "undecided"
-    best = largest(logs).iloc[0]
+    best, about = largest(logs).iloc[0], ends(logs, rules)
+    shown = tuple(
+        {"dataset": data, "estimator": model, "method": method, "against": "every criterion", **row}
+        | {"table": TABLES.get(data), "family": ROWS * (len(METHODS) - 1), "comparison": places[method][data, model]}
+        for (data, model, method), row in about.to_dict("index").items()
+    )
     return Verdict(
         word,
         f"{rows} of {ROWS} rows; {bad.sum()} of {len(METHODS)} criteria lose more than {GOAL:.0%} somewhere; of"
         f" the worst rows, as they were fixed beforehand, the smallest loss is that of {best.name} ({best.row}): log"
         f" ratio {best.regret:.2f} [{best.low:.2f}, {best.high:.2f}] to {best.rival}",
+        shown,
     )
 
 

@@ -12,14 +12,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from macal.comparison import gaps, judge, replications_needed
-from reproduction.claims.readings import BASELINES, by_stretch
+from macal.comparison import gaps, judge, replications_needed, shared
+from reproduction.claims.readings import BASELINES, Spending, by_stretch
 from reproduction.claims.rules import RULES, Rules
 from reproduction.claims.verdict import Word
 
 MEDIANS = 9  # replications from which medians and sign-flip tests stand beside means and t
 WORDS = ("ahead", "behind", "no lead", "undecided")
-VALUES = ("replications", "log_ratio", "low", "high", "p", "spent", "family", "comparison", "needed")
+SPAN = ("sizes", "first", "last")
+VALUES = (
+    "replications",
+    *SPAN,
+    *("log_ratio", "low", "high", "p", "median", "p_flips"),
+    *("table", "plans", "spent", "family", "comparison", "needed"),
+)
 Share = Callable[[str, int], float]
 
 
@@ -29,12 +35,14 @@ def against(differences: pd.DataFrame, rules: Rules, share: Share | None = None,
     Args:
         differences: a row per replication, a column per comparison; below 0 is ahead.
         rules: level, minimum of replications, margin, power.
-        share: name of a comparison and its replications -> share of the level that may be spent on it; all by default.
+        share: name of a comparison and its replications -> share of the level that may be spent on it, such as
+            :class:`reproduction.claims.readings.Spending`; all by default.
         family: comparisons adjusted for; those with enough replications by default.
 
     Returns:
         Rows of :func:`macal.comparison.judge` with ``comparison``, ``needed`` (replications; NaN for more than
-        1,000), ``spent`` (share of the level) and ``family``; none for columns below the minimum.
+        1,000), ``spent`` (share of the level) and ``family``, and by a ``Spending`` its ``table`` and the keys of the
+        ``plans``; none for columns below the minimum.
     """
     counts = differences.count()
     differences = differences.loc[:, counts >= rules.minimum]
@@ -47,6 +55,9 @@ def against(differences: pd.DataFrame, rules: Rules, share: Share | None = None,
     words = np.select([clear & (found["log_ratio"] < 0), clear, low], WORDS[:3], WORDS[3])
     needed = [replications_needed(v.dropna(), rules.level / family, rules.power) for _, v in differences.items()]
     needed = pd.Series(needed, found.index, dtype=float)
+    if isinstance(share, Spending):
+        plans = pd.Series([share.kinds(name) for name in found.index], found.index)
+        found = found.assign(table=share.table, plans=plans)
     return found.assign(comparison=words, needed=needed, spent=spend, family=family)
 
 
@@ -57,11 +68,23 @@ def compare(
     rules: Rules = RULES,
     share: Share | None = None,
 ) -> pd.DataFrame:
-    """Set a method against others: :func:`against`; adjusted for all others, whether the table has them or not."""
+    """Set a method against others: :func:`against`; adjusted for all others, whether the table has them or not.
+
+    Returns:
+        Its rows with the sizes that both methods have, see :func:`span`.
+    """
     if method not in set(table["method"]):
         return against(pd.DataFrame(), rules)
     differences = gaps(table[table["method"].isin([method, *others])], method)
-    return against(differences.reindex(columns=list(others)), rules, share, len(others))
+    found = against(differences.reindex(columns=list(others)), rules, share, len(others))
+    own = {other: span(shared(table, [method, other])) for other in found.index}
+    return found.join(pd.DataFrame.from_dict(own, "index", columns=list(SPAN)))
+
+
+def span(rows: pd.DataFrame) -> dict[str, int]:
+    """Numbers of labels of recorded rows: how many ``sizes``, the ``first`` and the ``last``."""
+    sizes = rows["labelled"].unique()
+    return {"sizes": len(sizes), "first": int(sizes.min()), "last": int(sizes.max())}
 
 
 def compare_stretches(
@@ -139,9 +162,12 @@ def values(found: pd.DataFrame, method: str, **about: Any) -> tuple[dict[str, An
         about: what else tells these comparisons from the claim's others, such as the data set.
 
     Returns:
-        A dictionary per row: ``about``, ``method``, ``against``, ``replications``, ``log_ratio``, ``low``, ``high``,
-        ``p`` (adjusted, in units of ``spent``, the share of the level), ``comparison``, ``needed``.
+        A dictionary per row: ``about``, ``method``, ``against``, and those of :data:`VALUES` that the rows have;
+        ``p`` is adjusted, in units of ``spent``, the share of the level; ``median`` and ``p_flips`` are missing below
+        nine replications.
     """
+    few = found["replications"] < MEDIANS
+    found = found.assign(**{c: found[c].mask(few) for c in ("median", "p_flips") if c in found})
     rows = found[[column for column in VALUES if column in found]].to_dict("index")
     return tuple({**about, "method": method, "against": str(name)} | row for name, row in rows.items())
 

@@ -1,6 +1,7 @@
 """Verdict W4: whether the sign of MACAL's gain on ACIC 2016 is the one that was predicted before any campaign."""
 
 from contextlib import suppress
+from typing import Any
 
 import pandas as pd
 
@@ -23,19 +24,25 @@ def scores(said: pd.DataFrame, campaigns: pd.DataFrame, rules: Rules) -> pd.Data
     Returns:
         By estimator and response, with enough splits: ``predicted``; ``log_ratio`` of MACAL to Random, mean over
         splits, with Student's interval ``low``, ``high``; ``decided``, whether it excludes 0; ``right``, whether the
-        predicted sign is the measured one.
+        predicted sign is the measured one; ``replications``, the splits.
     """
     gains = forecast.measured(campaigns)["gain"]
     keys = ["estimator", "response"]
     counts = gains.groupby(keys).size()
     own = {key: values for key, values in gains.groupby(keys) if counts[key] >= rules.minimum}
-    level = rules.level - rules.spent(len(SPLITS[0]) / sum(map(len, SPLITS)))
+    level = rules.level - early(rules)
     rows = {key: {"log_ratio": v.mean(), **student(v, 1 - level)} for key, v in own.items()}
     places = pd.MultiIndex.from_tuples(rows, names=keys)
     found = pd.DataFrame(list(rows.values()), places, ["log_ratio", "low", "high"])
     found.insert(0, "predicted", said.set_index(keys)["gain"].reindex(places))
     decided = (found["low"] > 0) | (found["high"] < 0)
-    return found.assign(decided=decided, right=found["predicted"] * found["log_ratio"] > 0)
+    counts = counts.reindex(places)
+    return found.assign(decided=decided, right=found["predicted"] * found["log_ratio"] > 0, replications=counts)
+
+
+def early(rules: Rules) -> float:
+    """Of the level, what the look at the first splits may have spent."""
+    return rules.spent(len(SPLITS[0]) / sum(map(len, SPLITS)))
 
 
 def chance(right: int, of: int) -> float:
@@ -111,7 +118,21 @@ def judge_forecast(rules: Rules) -> Verdict:
     for name, rows in found.groupby("estimator"):
         words.append(judged(rows[rows["decided"]], rules))
         shown.append(_told(str(name), rows))
-    return Verdict(together(words), "; ".join(shown))
+    return Verdict(together(words), "; ".join(shown), _values(found, rules))
+
+
+def _values(found: pd.DataFrame, rules: Rules) -> tuple[dict[str, Any], ...]:
+    """Rows of :func:`scores`; "ahead" and "behind" where a response is decided."""
+    rows = []
+    for (estimator, response), row in found[["replications", "log_ratio", "low", "high"]].iterrows():
+        predicted, decided, right = found.loc[(estimator, response), ["predicted", "decided", "right"]]
+        word = "undecided" if not decided else "ahead" if row["log_ratio"] < 0 else "behind"
+        about = {"dataset": "acic", "estimator": estimator, "response": int(response), "method": "macal"}
+        about |= {"against": "random", "replications": int(row["replications"])}
+        told = {"spent": 1 - early(rules) / rules.level, "family": 1, "comparison": word}
+        told |= {"predicted": float(predicted), "right": bool(right)}
+        rows.append(about | row.drop("replications").to_dict() | {"table": "acic"} | told)
+    return tuple(rows)
 
 
 def _told(name: str, rows: pd.DataFrame) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from macal.comparison import shared
-from reproduction.claims.comparison import Share, against, close, compare, told, values
+from reproduction.claims.comparison import Share, against, close, compare, span, told, values
 from reproduction.claims.readings import BALD, BASELINES, GENERAL, Reading, deciding
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, Word, together
@@ -29,12 +29,6 @@ def common(reading: Reading, methods: Sequence[str], rules: Rules) -> dict[str, 
         if table["replication"].nunique() >= rules.minimum:
             found[name] = table
     return found
-
-
-def least_share(reading: Reading, dataset: str, methods: Sequence[str], rules: Rules) -> Share:
-    """Share of the level that may be spent on a comparison that needs all of these methods."""
-    share = reading.share(dataset, rules)
-    return lambda _, replications: min(share(method, replications) for method in methods)
 
 
 def _untested(rules: Rules, methods: str) -> Verdict:
@@ -85,10 +79,10 @@ def judge_causal(rules: Rules, reading: Reading) -> Verdict:
         logs = np.log(table.pivot(index=["replication", "labelled"], columns="method", values="pehe"))
         gap = logs[[reading.macal, *BALD]].mean(axis=1) - logs[list(GENERAL)].mean(axis=1)
         gap = gap.groupby("replication").mean().to_frame("general")
-        found = against(gap, rules, least_share(reading, name, methods, rules))
+        found = against(gap, rules, reading.share(name, rules, methods)).assign(**span(table))
         words.append(ahead(found["comparison"]))
         shown.append(f"{name}: {told(found, rules)}")
-        rows += values(found, "causal methods", dataset=name, estimator=reading.name)
+        rows += values(found, "causal methods", dataset=name, estimator=reading.name, methods=list(methods))
     if not words:
         return _untested(rules, "MACAL, BALD, BADGE, BAIT and LCMD")
     said = f"log ratio of causal methods to general ones, {'; '.join(shown)}"
@@ -105,14 +99,17 @@ def ahead(words_of_rows: Iterable[str]) -> Word:
     return "holds in part" if words & {"no lead", "behind"} and "ahead" in words else "undecided"
 
 
-def places(table: pd.DataFrame, method: str, rules: Rules, share: Share | None = None) -> tuple[int, int]:
+def rivals(table: pd.DataFrame, method: str, rules: Rules, share: Share | None = None) -> pd.DataFrame:
+    """Set a method against every other of a table: see :func:`reproduction.claims.comparison.compare`."""
+    return compare(table, method, [m for m in table["method"].unique() if m != method], rules, share)
+
+
+def places(found: pd.DataFrame) -> tuple[int, int]:
     """First and last place that a method may have by PEHE: below those clearly ahead, above those clearly behind.
 
-    From :func:`reproduction.claims.comparison.compare`, so the set covers the true place with 95 % confidence
-    (Mogstad et al. 2024).
+    From :func:`rivals`, so the set covers the true place with 95 % confidence (Mogstad et al. 2024).
     """
-    others = [m for m in table["method"].unique() if m != method]
-    words = compare(table, method, others, rules, share)["comparison"]
+    words = found["comparison"]
     return 1 + int((words == "behind").sum()), 1 + int((words != "ahead").sum())
 
 
@@ -122,10 +119,13 @@ def judge_winner(rules: Rules, reading: Reading) -> Verdict:
     if len(tables) < 2:
         word = "tested in part" if tables else "not tested"
         return Verdict(word, f"needs two data sets, recorded with all methods: {', '.join(tables) or 'none'}")
-    found = {}
+    found, rows = {}, []
     for name, table in tables.items():
-        rivals, share = table[table["method"] != reading.macal], least_share(reading, name, BASELINES, rules)
-        found[name] = {m: places(rivals, m, rules, share) for m in BASELINES}
+        rest, share = table[table["method"] != reading.macal], reading.share(name, rules, BASELINES)
+        judged = {m: rivals(rest, m, rules, share) for m in BASELINES}
+        found[name] = {m: places(one) for m, one in judged.items()}
+        about = {"dataset": name, "estimator": reading.name, "methods": [reading.macal, *BASELINES]}
+        rows += [row for m, one in judged.items() for row in values(one, m, **about)]
     may = {name: [m for m, (first, _) in sets.items() if first == 1] for name, sets in found.items()}
     verdict = "undecided"
     if not set.intersection(*map(set, may.values())):
@@ -133,7 +133,7 @@ def judge_winner(rules: Rules, reading: Reading) -> Verdict:
     elif any(all(sets[m] == (1, 1) for sets in found.values()) for m in BASELINES):
         verdict = "does not hold"
     shown = "; ".join(f"{name}: {', '.join(methods)}" for name, methods in may.items())
-    return Verdict(verdict, f"may be first of the eight others on {shown}")
+    return Verdict(verdict, f"may be first of the eight others on {shown}", tuple(rows))
 
 
 def judge_qhte(rules: Rules, reading: Reading) -> Verdict:
@@ -142,9 +142,8 @@ def judge_qhte(rules: Rules, reading: Reading) -> Verdict:
     tables = common(reading, methods, rules)
     if not tables:
         return _untested(rules, "all nine methods")
-    found = {
-        name: places(table, "qhte", rules, least_share(reading, name, methods, rules)) for name, table in tables.items()
-    }
+    judged = {name: rivals(table, "qhte", rules, reading.share(name, rules, methods)) for name, table in tables.items()}
+    found = {name: places(one) for name, one in judged.items()}
     first, last = np.array(list(found.values())).T
     if (first > 6).mean() > 0.5:
         verdict = "holds"
@@ -152,7 +151,10 @@ def judge_qhte(rules: Rules, reading: Reading) -> Verdict:
         verdict = "does not hold"
     else:
         verdict = "holds in part" if (first > 4).any() and (last > 6).mean() <= 0.5 else "undecided"
-    return Verdict(verdict, ", ".join(f"place {low} to {high} of 9 on {name}" for name, (low, high) in found.items()))
+    about = {"estimator": reading.name, "methods": list(methods)}
+    rows = [row for name, one in judged.items() for row in values(one, "qhte", dataset=name, **about)]
+    said = ", ".join(f"place {low} to {high} of 9 on {name}" for name, (low, high) in found.items())
+    return Verdict(verdict, said, tuple(rows))
 
 
 def roughness(table: pd.DataFrame) -> pd.DataFrame:
@@ -175,12 +177,17 @@ def judge_stability(rules: Rules, reading: Reading) -> Verdict:
     for name, table in common(reading, methods, rules).items():
         rough = np.log(roughness(table))
         gap = -rough[list(RATIOS)].sub(rough[reading.macal], axis=0)
-        found = against(gap, rules, least_share(reading, name, methods, rules), len(RATIOS))
+        found = against(gap, rules, reading.share(name, rules, methods), len(RATIOS)).assign(**span(table))
         if found.empty:  # too few sizes for a neighbour on either side
             continue
         words.append(ahead(found["comparison"]))
         shown.append(f"{name}: {told(found, rules)}")
-        rows += values(found, reading.macal, dataset=name, estimator=reading.name)
+        about = {
+            "dataset": name,
+            "estimator": reading.name,
+            "measure": "distance of log PEHE from its neighbours' mean",
+        }
+        rows += values(found, reading.macal, **about, methods=list(methods))
     if not words:
         return _untested(rules, "MACAL and BALD's ratios")
     measure = "log ratio of MACAL's mean distance of log PEHE from its neighbours' mean to that of others"

@@ -14,9 +14,8 @@ from macal.comparison import gaps, shared
 from macal.datasets import ihdp
 from reproduction.claims import data, readings
 from reproduction.claims.absolute_errors import best_constants
-from reproduction.claims.comparison import against, number, scope, told, values
+from reproduction.claims.comparison import against, number, scope, span, told, values
 from reproduction.claims.estimators import CONTROLS
-from reproduction.claims.families import least_share
 from reproduction.claims.readings import CODE, EXACT, TURNING_POINT, WRITTEN, Reading, deciding
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, Word, together
@@ -35,6 +34,11 @@ DEEP = {
     CODE: ("ihdp_code", "ihdp-early_code", "ihdp-exchanged_code"),
 }
 SURFACES = ("ihdp", "ihdp-exchanged")
+PARTS = {  # whose error over whose each part of the gain is
+    "allocation": ("random-balanced", "random"),
+    "placement": ("macal", "random-balanced"),
+    "gain": ("macal", "random"),
+}
 RARE, PAIRS = "random-rare", "random-pairs"
 CLEAR = ("ahead", "behind")
 AS_PREDICTED, CONTRARY = "as predicted", "against the prediction"
@@ -64,7 +68,8 @@ def swap(names: tuple[str, ...], rules: Rules, macal: str = "macal") -> pd.DataF
         macal: the name that MACAL has in these tables.
 
     Returns:
-        Rows of :func:`reproduction.claims.comparison.against`, by surface and part; adjusted for all of them.
+        Rows of :func:`reproduction.claims.comparison.against`, by surface and part. Intervals are adjusted for all six;
+        Holm's steps go over the three of a surface and count six there, too: the smallest p times 6, then 5 and 4.
     """
     tables = [readings.load(name) for name in names]
     if any(table is None or not {macal, *CONTROLS} <= {*table["method"]} for table in tables):
@@ -76,8 +81,9 @@ def swap(names: tuple[str, ...], rules: Rules, macal: str = "macal") -> pd.DataF
     found = {}
     for surface, name, table in zip(SURFACES, (names[0], names[-1]), tables, strict=True):
         # the start is left out; exchanged tables have none
-        early = table["labelled"].between(ihdp.START + 1, TURNING_POINT)
-        found[surface] = against(parts(table[early], macal), rules, readings.share(name, rules), family=6)
+        early = table[table["labelled"].between(ihdp.START + 1, TURNING_POINT)]
+        rows = against(parts(early, macal), rules, readings.Spending(name, rules), family=6)
+        found[surface] = rows.assign(**span(shared(early, [macal, *CONTROLS])))
     rows = pd.concat(found, names=["surface"])
     return rows if len(rows) == 6 else None
 
@@ -103,7 +109,10 @@ def judge_allocation(rules: Rules) -> Verdict:
         row
         for name, rows in found.items()
         for surface in SURFACES
-        for row in values(rows.loc[surface], "part of MACAL's gain", dataset=surface, estimator=name)
+        for part, (one, other) in PARTS.items()
+        for row in values(
+            rows.loc[[(surface, part)]].set_axis([other]), one, part=part, dataset=surface, estimator=name
+        )
     )
     return Verdict(together(words.values()), "log ratios on IHDP, then exchanged. " + "; ".join(shown), said)
 
@@ -145,12 +154,12 @@ def similarity(
         return None
     rows = shared(deciding(table, dataset), methods)
     rows = rows[rows["labelled"].between(*stretch)] if stretch else rows
-    share = least_share(reading, dataset, methods, rules)
+    share = reading.share(dataset, rules, methods)
     found = against(gaps(rows, reading.macal)[methods[1:]], rules, share, family=len(EXACT.tables))
     if found.empty:
         return None
     radius = rows.groupby("method")["radius"].mean()
-    return found.assign(predicted=said, radius=radius[methods[0]], radius_at_0=radius[methods[1]])
+    return found.assign(**span(rows), predicted=said, radius=radius[methods[0]], radius_at_0=radius[methods[1]])
 
 
 def similarities(rules: Rules) -> pd.DataFrame:
@@ -170,13 +179,16 @@ def similarities(rules: Rules) -> pd.DataFrame:
 
 
 def controls(rules: Rules) -> pd.DataFrame:
-    """The rare arm without pairs, and pairs without coverage, against Random on CMNIST, and MACAL beside them."""
+    """The rare arm without pairs, and pairs without coverage, against Random on CMNIST, and MACAL beside them.
+
+    All four go by the plan of the controls, whose replications are the fewest.
+    """
     table, more = EXACT.load("cmnist"), readings.load("cmnist_controls")
     if table is None or more is None:
         return against(pd.DataFrame(), rules)
     rows = shared(deciding(pd.concat([table, more]), "cmnist"), ["random", "random-balanced", "macal", RARE, PAIRS])
     found = -gaps(rows, "random")[["random-balanced", RARE, PAIRS, "macal"]]
-    return against(found, rules, readings.share("cmnist_controls", rules))
+    return against(found, rules, readings.Spending("cmnist_controls", rules)).assign(**span(rows))
 
 
 def judge_similarity(rules: Rules) -> Verdict:
@@ -195,10 +207,21 @@ def judge_similarity(rules: Rules) -> Verdict:
         for (line, name), row in found.iterrows()
     )
     more = f". CMNIST against Random: {told(beside, rules)}" if len(beside) else ""
+    macal = {reading.name: reading.macal for reading in (EXACT, WRITTEN, CODE)}
     rows = tuple(
         row
-        for line, name in found.index
-        for row in values(found.loc[[(line, name)]].droplevel(0), "weight 2.5 to 0", dataset=name, estimator=line)
+        for (line, name), said in found["predicted"].items()
+        for row in values(
+            found.loc[[(line, name)]].set_axis([f"{macal[line]}-0"]),
+            macal[line],
+            dataset=name,
+            estimator=line,
+            predicted_share=said,
+        )
+    )
+    rows += tuple(
+        row | {"method": row["against"], "against": "random"}
+        for row in values(beside, "", dataset="cmnist", estimator=EXACT.name, beside=True)
     )
     return Verdict(together(clear) if clear else "undecided", shown + more, rows)
 
@@ -221,7 +244,8 @@ def escape(tables: dict[str, pd.DataFrame], rules: Rules) -> pd.DataFrame:
     """MACAL's lead over Random at either scale, and the first less the second."""
     leads = pd.DataFrame({scale: gaps(table)["random"] for scale, table in tables.items()})
     leads = leads.assign(difference=leads["as it is"] - leads["times 10"])
-    return against(leads, rules, readings.share(SCALES["as it is"], rules))
+    found = against(leads, rules, readings.Spending(SCALES["as it is"], rules))
+    return found.assign(**span(shared(tables["as it is"], ["macal", "random"])))
 
 
 def judge_escape(rules: Rules) -> Verdict:

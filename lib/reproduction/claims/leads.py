@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from reproduction.claims.comparison import close, compare, lowest, scope, share_run, told, values
-from reproduction.claims.readings import EXACT, POOL, TURNING_POINT, WRITTEN, Reading, absent, inner
+from reproduction.claims.readings import EXACT, POOL, TURNING_POINT, WRITTEN, Reading, absent, inner, key_of
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, Word
 
@@ -34,7 +34,9 @@ def lead(
         return pd.DataFrame(columns=["replications", "comparison"])
     table = inner(table, dataset)
     table = table[table["labelled"].between(*stretch)] if stretch else table
-    return compare(table, reading.macal, others or reading.others, rules, reading.share(dataset, rules))
+    has_own_plan = key_of(reading.tables[dataset], reading.macal) == reading.macal
+    share = reading.share(dataset, rules, [reading.macal] if has_own_plan else ())
+    return compare(table, reading.macal, others or reading.others, rules, share)
 
 
 def _said(found: pd.DataFrame, reading: Reading, rules: Rules) -> str:

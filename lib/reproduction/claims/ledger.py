@@ -6,42 +6,77 @@ agrees with it as stored outputs of pages do (:mod:`reproduction.outputs`).
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from macal.campaigns import results
+from macal.campaigns.records import Record
 from macal.storage import atomic
 from reproduction import claims, outputs
-from reproduction.claims.readings import BALD, BASELINES, CODE, GENERAL, Reading
+from reproduction.claims.readings import BALD, BASELINES, CODE, GENERAL, WRITTEN, Reading
 from reproduction.claims.rules import RULES, Rules
 from reproduction.claims.scale import Scale
+from reproduction.claims.stated import STATED
 from reproduction.claims.verdict import Claim, Verdict
 from reproduction.studies import tables
 from reproduction.studies.tables import Table
 
 FILE = results.FOLDER / "claims.json"
-SCHEMA = 1
-TEST = "Student's t over replications, two-sided, against a mean log ratio of 0; Holm over the comparisons of a claim"
+SCHEMA = 2
+TEST = (
+    "Student's t over replications, two-sided, against a mean log ratio of 0; Holm over the comparisons of a family,"
+    " which book/plan.md names claim by claim"
+)
 SPENDING = (
     "by the share t of the planned replications, 2 - 2 Phi(z / sqrt(t)) of the level may have been spent, z its"
     " two-sided normal quantile (Lan and DeMets); a look may spend what looks with fewer replications have not"
 )
 FIELDS = {
+    "rule": "what is compared, in which family, and what follows; several baselines and several cases as book/plan.md"
+    " says; null where no comparison of errors decides",
+    "sizes, first, last": "how many numbers of labels the comparison averages over, the smallest and the largest",
     "log_ratio": "mean over replications of the natural log of the ratio of errors; below 0 where method is better",
-    "low, high": "interval of level 1 - level * spent / family (Bonferroni)",
+    "low, high": "interval of level 1 - level * spent / family (Bonferroni), which ends at 0 where p is below the level"
+    " and it would go on beyond 0",
     "p": "of the test, adjusted by Holm in the family, divided by spent: to be held against the level",
+    "median, p_flips": "over replications, and p of the sign-flip test, adjusted as p is; null below nine replications",
+    "table": "whose replications are compared, and whose plan says how much may be spent",
+    "plans": "of this table, by which the comparison goes: where several, by the one that lets it spend least; none"
+    " where the table is complete as it stands",
+    "methods": "all that the comparison needs, at the replications and sizes that they share; otherwise method and"
+    " against alone",
     "spent": "share of the level that this look may spend; 1 where the table has no earlier look",
     "family": "comparisons that are adjusted for together, those among them that are not recorded yet",
     "comparison": "ahead or behind: p below the level; no lead: low above -log(1 + margin); else undecided",
     "needed": "replications that would detect the log ratio seen with the power; null for more than 1,000",
     "beside": "true where the comparison stands beside the verdict and does not decide it",
-    "planned": "by kind of method; empty where there was one look at all replications",
-    "hours": "of one core, at the pace of the recorded campaigns, to reach needed; null where nothing is open",
+    "part": "of MACAL's gain on Random (W1)",
+    "predicted_share": "of the error that pairs could save by theory; above 0, weight 2.5 is predicted to help (W2)",
+    "predicted, right": "gain that was predicted, and whether its sign is the measured one; decided are the rows ahead"
+    " or behind (W4)",
+    "every criterion": "a row of S3 has the largest log ratio to any criterion, itself included, and the largest ends"
+    " of the intervals; beyond: low above log(1.05), within: high not above it",
+    "planned": "by kind of method, or by a method's name where it has a plan of its own; empty where there was one look"
+    " at all replications",
+    "open": "comparisons that could decide and are undecided, and how many of them have no needed",
+    "hours": "of one core, at the pace of the recorded campaigns of the same table, to reach needed in the open"
+    " comparisons that have one; null where there is none",
+    "planned_hours": "of one core, for the planned campaigns of the claim's methods that are not recorded, at the pace"
+    " of the same method on the same data set; null where none is missing, or no pace is known",
+}
+PAPER = {  # whose claims they are
+    "title": "Progressive Generalization Risk Reduction for Data-Efficient Causal Effect Estimation",
+    "venue": "KDD 2025",
+    "arxiv": "2411.11256",
+    "code": "https://github.com/uqhwen2/MACAL",
 }
 WEIGHT, FREE = "MACAL at another weight than 2.5, with which its name ends", "all others"
 OURS = (tables.AS_CODE, tables.SETS_AS_CODE)  # lines of evidence that the code's reading has to itself
@@ -56,10 +91,11 @@ def as_data(rules: Rules = RULES, keys: Iterable[str] = ()) -> dict[str, Any]:
         keys: of claims; all by default.
 
     Returns:
-        ``schema``; ``rules``, with the ``test``, and how the level is spent; what ``fields`` are; ``baselines`` of the
-        paper; the ``kinds`` of methods by which plans differ; ``claims``, see :func:`_claim`; ``tables`` that are named
-        there: data set, line of evidence, ``files`` that are read as one, each with its SHA-256 and the commits that
-        made it, ``planned`` replications and looks, sweeps and the command that repeats it.
+        ``schema``; the ``paper``; ``rules``, with the ``test``, and how the level is spent; what ``fields`` are;
+        ``baselines`` of the paper; the ``kinds`` of methods by which plans differ; ``claims``, see :func:`_claim`;
+        ``tables`` that are named there: data set, line of evidence, ``files`` that are read as one, each with its
+        SHA-256 and the commits that made it, ``planned`` replications and looks, sweeps and the command that repeats
+        it. What a claim holds is said by ``fields``.
 
     Raises:
         FileNotFoundError: the package is installed without the book's recorded tables.
@@ -70,6 +106,7 @@ def as_data(rules: Rules = RULES, keys: Iterable[str] = ()) -> dict[str, Any]:
     named = {name for claim in judged for reading in claim["readings"] for name in reading["tables"]}
     found = {
         "schema": SCHEMA,
+        "paper": PAPER,
         "rules": asdict(rules) | {"test": TEST, "spending": SPENDING},
         "fields": FIELDS,
         "baselines": list(BASELINES),
@@ -90,12 +127,14 @@ def _claim(claim: Claim, rules: Rules) -> dict[str, Any]:
         "claim": claim.text,
         "page": f"book/{claim.chapter}.md",
         "command": f"python -m reproduction ledger {claim.key}",
+        "rule": asdict(STATED[claim.key]) if claim.key in STATED else None,
         "readings": [_reading(claim, reading, verdict, scales) for reading, verdict, scales in parts],
     }
 
 
 def _reading(claim: Claim, reading: Reading | None, verdict: Verdict, scales: tuple[Scale, ...]) -> dict[str, Any]:
     mine = [table for table in tables.TABLES.values() if _rests_on(claim, reading, verdict, table)]
+    undecided = [row for row in _deciding(verdict.comparisons) if row["comparison"] == "undecided"]
     return {
         "reading": reading.name if reading else "",
         "method": reading.macal if reading else "",
@@ -103,38 +142,99 @@ def _reading(claim: Claim, reading: Reading | None, verdict: Verdict, scales: tu
         "evidence": verdict.evidence,
         "scale": [asdict(scale) for scale in scales],
         "comparisons": list(verdict.comparisons),
-        "hours": hours(verdict.comparisons, mine),
+        "open": {"comparisons": len(undecided), "without needed": sum(not _has_needed(row) for row in undecided)},
+        "hours": hours(verdict.comparisons),
+        "planned_hours": planned_hours(claim, reading),
         "tables": [table.name for table in mine],
     }
 
 
-def hours(comparisons: Iterable[Mapping[str, Any]], of: Iterable[Table]) -> float | None:
+def _deciding(comparisons: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [row for row in comparisons if not row.get("beside")]
+
+
+def _has_needed(row: Mapping[str, Any]) -> bool:
+    return row.get("needed") is not None and bool(np.isfinite(row["needed"]))
+
+
+def hours(comparisons: Iterable[Mapping[str, Any]]) -> float | None:
     """Hours of one core that would decide what is undecided, at the pace of the recorded campaigns.
 
-    Each method is played as often as the comparison that needs it most asks for. Comparisons that need more than 1,000
-    replications, or methods of which no campaign is recorded, are left out; None where nothing else is undecided.
+    In each table each method is played as often as the comparison that needs it most asks for. Comparisons that need
+    more than 1,000 replications, or methods with no campaign in the table, are left out; None where nothing else is
+    undecided.
 
     Args:
-        comparisons: of a verdict.
-        of: tables that it rests on.
+        comparisons: of a verdict; those beside it do not count.
     """
-    more = Counter[tuple[str, str]]()  # data set and method -> replications that are missing
-    for row in comparisons:
-        if row["comparison"] == "undecided" and row["needed"] is not None and np.isfinite(row["needed"]):
-            for method in (row["method"], row["against"]):
-                place = row["dataset"], method
-                more[place] = max(more[place], int(max(row["needed"] - row["replications"], 0)))
-    took: dict[tuple[str, str], list[float]] = {}
-    for record in (record for table in of for record in tables.load(table.name).attrs["records"]):
-        place = record["config"]["dataset"], record["config"].get("method", "")
-        took.setdefault(place, []).append(record["manifest"]["seconds"])
-    found = [count * float(np.mean(took[place])) / 3600 for place, count in more.items() if place in took]
+    needed = Counter[tuple[str, str]]()  # table and method -> replications
+    for row in _deciding(comparisons):
+        if row["comparison"] == "undecided" and _has_needed(row):
+            for method in row.get("methods", (row["method"], row["against"])):
+                needed[row["table"], method] = max(needed[row["table"], method], int(row["needed"]))
+    found = [
+        max(count - played, 0) * pace / 3600
+        for (name, method), count in needed.items()
+        for played, pace in [_campaigns(name).get(method, (0, None))]
+        if pace is not None
+    ]
     return sum(found) if found else None
+
+
+def planned_hours(claim: Claim, reading: Reading | None) -> float | None:
+    """Hours of one core that the planned campaigns of a claim's methods take which are not recorded.
+
+    A method without a campaign in its table has the pace of its campaigns on the same data set in the other reading.
+
+    Args:
+        claim: which names data sets and methods.
+        reading: of the paper, whose tables count.
+    """
+    if claim.compares is None or reading is None:
+        return None
+    methods = {reading.macal, claim.compares.reference(reading), *claim.compares.methods(reading)}
+    other, found = next(one for one in (WRITTEN, CODE) if one is not reading), []
+    for dataset in claim.compares.datasets:
+        table = reading.tables[dataset]
+        for method in methods & {*_missing(table)}:
+            alias = method.replace(reading.macal, other.macal, 1)
+            known = _campaigns(table).get(method) or _campaigns(other.tables[dataset]).get(alias)
+            if known:
+                found.append(_missing(table)[method] * known[1] / 3600)
+    return sum(found) if found else None
+
+
+@cache
+def _campaigns(name: str) -> dict[str, tuple[int, float]]:
+    """Method -> its recorded replications in a table, and the mean seconds of its campaigns."""
+    records: dict[str, list[dict[str, Any]]] = {}
+    for part in _files(tables.get(name)):
+        for record in tables.load(part).attrs["records"]:
+            records.setdefault(record["config"].get("method", ""), []).append(record)
+    return {
+        method: (
+            len({record["config"]["replication"] for record in own}),
+            float(np.mean([record["manifest"]["seconds"] for record in own])),
+        )
+        for method, own in records.items()
+        if method
+    }
+
+
+@cache
+def _missing(name: str) -> Counter[str]:
+    """Method -> planned campaigns of a table that are not recorded."""
+    table = tables.get(name)
+    kept = {Record(r["config"], [], []).key for part in _files(table) for r in tables.load(part).attrs["records"]}
+    asked = [(m, spec.config(r, m)) for spec in table.specs().values() for r in spec.replications for m in spec.methods]
+    return Counter(method for method, config in asked if Record(config, [], []).key not in kept)
 
 
 def _rests_on(claim: Claim, reading: Reading | None, verdict: Verdict, table: Table) -> bool:
     if claim.key not in table.claims.split() or not _files(table):
         return False
+    if reading is None:
+        return True
     if reading is not CODE:
         return table.line not in OURS
     estimators = {row.get("estimator") for row in verdict.comparisons}
@@ -183,9 +283,39 @@ def _plain(value: Any) -> Any:
     return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
+def open_claims(found: dict[str, Any]) -> pd.DataFrame:
+    """What would decide the claims that are undecided, tested in part or not tested.
+
+    Args:
+        found: see :func:`as_data`.
+
+    Returns:
+        By claim and reading: ``verdict``; how many comparisons are ``open``; the fewest and the most ``replications for
+        80 % power`` among them, and how many need more than 1,000; ``hours for these`` and ``hours of the plan``, see
+        :func:`hours` and :func:`planned_hours`.
+    """
+    columns = ["verdict", "open", "replications for 80 % power", "hours for these", "hours of the plan"]
+    rows = {}
+    for claim, reading in ((one, reading) for one in found["claims"] for reading in one["readings"]):
+        if reading["verdict"] not in ("undecided", "tested in part", "not tested"):
+            continue
+        undecided = [row for row in _deciding(reading["comparisons"]) if row["comparison"] == "undecided"]
+        needed = sorted({int(row["needed"]) for row in undecided if _has_needed(row)})
+        said = [" to ".join(f"{n:,}" for n in dict.fromkeys((needed[0], needed[-1])))] if needed else []
+        if more := reading["open"]["without needed"]:
+            said.append(f"{more} above 1,000")
+        about = [reading["verdict"], len(undecided), "; ".join(said), reading["hours"], reading["planned_hours"]]
+        rows[claim["key"], reading["reading"]] = dict(zip(columns, about, strict=True))
+    places = pd.MultiIndex.from_tuples(rows, names=["claim", "reading"])
+    return pd.DataFrame(list(rows.values()), places, columns).astype(dict.fromkeys(columns[3:], float))
+
+
 def text(found: dict[str, Any]) -> str:
-    """The file that holds these data."""
-    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+    """The file that holds these data; a list or an object with no object inside is one line."""
+    lines = json.dumps(found, indent=1, ensure_ascii=False)
+    for inner in (r"\[[^\[\]{}]*\]", r"\{[^{}]*\}"):  # a line break stands between tokens only
+        lines = re.sub(inner, lambda part: re.sub(r"\n *", " ", part[0]), lines)
+    return lines + "\n"
 
 
 def agrees(file: Path, found: dict[str, Any]) -> bool:

@@ -4,7 +4,7 @@ A reading names a model and a distance; its tables, and what is planned of each,
 (:mod:`reproduction.studies.tables`).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -50,9 +50,9 @@ class Reading:
         """All that is recorded and planned of a data set, or None; see :func:`load`."""
         return load(self.tables[dataset]) if dataset in self.tables else None
 
-    def share(self, dataset: str, rules: Rules) -> Callable[[str, int], float]:
-        """:func:`share` of the table of a data set."""
-        return share(self.tables[dataset], rules)
+    def share(self, dataset: str, rules: Rules, needs: Sequence[str] = ()) -> "Spending":
+        """What a look at the table of a data set may spend; see :class:`Spending`."""
+        return Spending(self.tables[dataset], rules, tuple(needs))
 
 
 def _tables(line: str) -> dict[str, str]:
@@ -71,21 +71,41 @@ LEARNERS_EARLY = tuple(
 )
 
 
-def share(name: str, rules: Rules) -> Callable[[str, int], float]:
-    """Return what gives, for a method of a table and its replications, the share of the level that this look may spend.
+@dataclass(frozen=True)
+class Spending:
+    """What share of the level a look at a recorded table may spend.
 
-    A look spends what has become available since the look before.
+    A look spends what has become available since the look before. A comparison goes by the plan of the method that it
+    is named after; one that needs several methods by the plan that lets it spend least.
+
+    Attributes:
+        table: whose plans they are.
+        rules: level.
+        needs: methods that every comparison needs; by default the one that it is named after.
     """
 
-    def spend(method: str, replications: int) -> float:
-        plan = plan_of(name, method)
+    table: str
+    rules: Rules
+    needs: tuple[str, ...] = ()
+
+    def __call__(self, method: str, replications: int) -> float:
+        """Share for a comparison, by its name, on so many replications."""
+        return min(self._of(one, replications) for one in self.needs or (method,))
+
+    def kinds(self, method: str) -> list[str]:
+        """Keys of the plans that a comparison goes by; none where the table is complete as it stands."""
+        planned = tables.get(self.table).planned
+        return [
+            key for key in dict.fromkeys(key_of(self.table, one) for one in self.needs or (method,)) if key in planned
+        ]
+
+    def _of(self, method: str, replications: int) -> float:
+        plan = plan_of(self.table, method)
         if plan is None:  # complete as it stands
             return 1.0
         before = max((n for n in plan.looks if n < replications), default=0)
-        now, then = (rules.spent(min(n / plan.replications, 1.0)) for n in (replications, before))
-        return (now - then) / rules.level
-
-    return spend
+        now, then = (self.rules.spent(min(n / plan.replications, 1.0)) for n in (replications, before))
+        return (now - then) / self.rules.level
 
 
 def kind(method: str) -> str:
@@ -95,9 +115,14 @@ def kind(method: str) -> str:
     return "bald" if method in BALD else "weight" if method.startswith("macal") and method[-1].isdigit() else "free"
 
 
+def key_of(table: str, method: str) -> str:
+    """Key of the plan of a method in a table: its own name where it has a plan of its own, else its kind."""
+    return method if method in tables.get(table).planned else kind(method)
+
+
 def plan_of(table: str, method: str) -> tables.Plan | None:
     """What is planned of a method in a table; None where the table is complete as it stands."""
-    return tables.get(table).planned.get(kind(method))
+    return tables.get(table).planned.get(key_of(table, method))
 
 
 def load(name: str, keys: Sequence[str] = ("method", "replication", "labelled")) -> pd.DataFrame | None:

@@ -17,9 +17,9 @@ UNJUDGED = {"tested in part", "not tested"}
 class Verdict:
     """What the numbers say of a claim.
 
-    "undecided" was run, and the numbers allow both; "tested in part" was run against fewer than half of the methods or
-    data sets that the claim is about, none of which refutes it; "not tested" was not run. The evidence says what it
-    would take.
+    "undecided" was run, and the numbers allow both; "tested in part" was run against fewer than half of the methods
+    that the claim is about, none of which refutes it, or, where it needs two data sets, on one; "not tested" was not
+    run. The evidence says what it would take.
 
     Attributes:
         verdict: the word.

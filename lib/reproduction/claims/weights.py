@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from macal.comparison import shared
-from reproduction.claims.comparison import against, told, values
-from reproduction.claims.families import CASES, least_share
+from reproduction.claims.comparison import against, span, told, values
+from reproduction.claims.families import CASES
 from reproduction.claims.readings import EXACT, STRETCHES, WRITTEN, Reading, by_stretch, inner
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, Word, together
@@ -55,7 +55,9 @@ def shifts(reading: Reading, rules: Rules) -> dict[str, pd.DataFrame]:
             continue
         # turned round, so that a shift as the paper sees it is "ahead"
         gap = -shift(reading, name, table).to_frame("shift")
-        found[name] = against(gap, rules, least_share(reading, name, list(reading.weights), rules))
+        parts = [*by_stretch(table, STRETCHES[name]).values()]
+        used = span(pd.concat([parts[0], parts[-1]]))
+        found[name] = against(gap, rules, reading.share(name, rules, list(reading.weights))).assign(**used)
     return {name: rows for name, rows in found.items() if len(rows)}
 
 
@@ -74,6 +76,7 @@ def judge_alpha(rules: Rules, reading: Reading) -> Verdict:
 
 def _values(found: dict[str, pd.DataFrame], reading: Reading, **about: bool) -> tuple[dict[str, Any], ...]:
     what = {"estimator": reading.name, "measure": "shift of the lead of weights 5 and 10", **about}
+    what["methods"] = list(reading.weights)
     return tuple(row for name, rows in found.items() for row in values(rows, "last stretch", dataset=name, **what))
 
 

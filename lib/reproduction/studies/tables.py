@@ -46,8 +46,8 @@ class Table:
         line: of evidence, the same for tables that differ in the data set alone; "" where there is but one.
         before: names of its sweeps in ``results/specs``, finished before the plan of evidence was made.
         sweeps: names of its sweeps in the plan of evidence, there too.
-        planned: replications and looks by kind of method, see :func:`reproduction.claims.readings.kind`; a kind that is
-            not named is complete as it stands.
+        planned: replications and looks by kind of method, see :func:`reproduction.claims.readings.kind`, or by a
+            method's name where it has a plan of its own; what is not named is complete as it stands.
         study: module of this package that makes it instead; see :meth:`jobs`.
     """
 
@@ -205,7 +205,7 @@ _DECLARED = (
         EXACT,
         before=("ibm_gp-free", "ibm_gp-weights-first"),
         sweeps=("ibm_gp-weights", "ibm_gp-squared"),
-        planned=_free(10) | {"weight": Plan(10, (4,))},
+        planned=_free(10) | {"weight": Plan(10, (4,)), "macal-squared": Plan(10, (4,))},
     ),
     Table(
         "cmnist_gp",
