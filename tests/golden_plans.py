@@ -429,6 +429,19 @@ def _planner_case(rng, name, n):
     }
 
 
+def _clustered_case(rng, name, seed):
+    """Whole clusters are drawn, or one person of each."""
+    options = {"treatment": "arm", "covariates": COVARIATES, "budget": 1.0 * one_of(rng, 40, 80), "cluster": "clinic"}
+    options |= {"draw": one_of(rng, "criterion", "effect"), "uniform": one_of(rng, 0.5, 0.2, 1.0)}
+    options |= {"cluster_rule": one_of(rng, "whole", "whole", "one"), "batch_size": one_of(rng, 5, 20, None)}
+    options |= {"cost": "fee", "budget": 5 * options["budget"]} if rng.random() < 0.5 else {}
+    options |= {"exclude": "no"} if rng.random() < 0.3 else {}
+    options |= {"response": "chance"} if rng.random() < 0.4 else {}
+    made = {"n": one_of(rng, 150, 300), "kind": one_of(rng, "coarse", "fine"), "arms": 2}
+    more = {"numbered": bool(rng.random() < 0.3), "answered": True, "parameters": _parameters(rng, name)}
+    return {"pool": made, "options": options} | more
+
+
 def _drawn(rng):
     options = {"draw": one_of(rng, "criterion", "effect"), "uniform": one_of(rng, 0.5, 0.2, 1.0)}
     options |= {"quotas": [one_of(rng, "region>=2", "sex=1>=40%")]} if rng.random() < 0.5 else {}
@@ -451,11 +464,12 @@ def _demanded(rng, mean):
 
 
 SIZES = {"plan": (6, 9, 20, 45, 100, 200, 400), "schedule": (12, 40, 120, 300), "planner": (24, 40, 80, 150, 300, 600)}
-COUNTS = {"plan": 120, "schedule": 56, "planner": 124}
+COUNTS = {"plan": 120, "schedule": 56, "planner": 136}
 LARGE = {  # the largest has so many pairs that each treated unit is compared with some controls
     "plan": {23: 2000, 40: 2000, 48: 2000, 66: 2000, 81: 2000},
     "planner": {23: 2000, 54: 2000, 121: 4400},
 }
+CLUSTERED = range(124, 136)  # of planners
 DEAR = {19, 20, 37, 47, 48, 65, 75, 76, 93}  # of planners
 MAKE = {"plan": _array_case, "schedule": _schedule_case, "planner": _planner_case}
 
@@ -468,6 +482,8 @@ def cases():
             n = LARGE.get(kind, {}).get(k) or one_of(rng, *SIZES[kind])
             is_dear = kind == "planner" and k in DEAR
             settings = _dear_case(rng, name, seed) if is_dear else MAKE[kind](rng, name, n)
+            if kind == "planner" and k in CLUSTERED:
+                settings = _clustered_case(np.random.default_rng([number, k]), name, seed)
             yield {"kind": kind, "seed": seed, "criterion": name, "settings": settings}
 
 

@@ -56,8 +56,10 @@ def table_of(rng):
         people["free"], said["reference"] = rng.permutation(np.resize(arms, n)), "none"
     if rng.random() < 0.3:
         said["draw"] = ["effect", "criterion"][rng.integers(2)]
-        if rng.random() < 0.9:  # else it is refused
+        if rng.random() < 0.5:
             said.pop("cluster", None), said.pop("cluster_rule", None)
+        elif "cluster" in said and rng.random() < 0.8:  # else they are refused with quotas
+            said.pop("quotas", None)
     if rng.random() < 0.3:
         said["sample"] = int(rng.integers(n // 3, n))
     return people, said

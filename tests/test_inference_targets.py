@@ -22,8 +22,8 @@ from macal.inference import (
     worth_for_ate,
 )
 from macal.inference.ridge import Ridge
-from macal.inference.targets import TARGETS, _logistic_part, _ridge_part, crossed_responses
-from macal.inference.weighted import LEAST
+from macal.inference.targets import TARGETS, _estimated, _logistic_part, _ridge_part, _terms, crossed_responses
+from macal.inference.weighted import LEAST, folds
 from macal.logistic import arm_chances
 from macal.registry import UnknownName
 
@@ -401,3 +401,82 @@ def test_what_cannot_be_estimated_is_said(change, said):
 def test_another_regressor_has_no_terms_of_its_own():
     found = survey(16)
     assert target_effect(replace(found, regressor=Ridge())).value == pytest.approx(target_effect(found).value)
+
+
+# ---------------------------------------------------------------- clusters
+
+
+def clustered(seed, drawn=25, size=12):
+    """A survey of whole clusters, whose people share a part of the outcome, the effect and the first covariate."""
+    rng = np.random.default_rng(seed)
+    cluster = np.repeat(np.arange(60), size)
+    x = rng.normal(size=(60, 3))[cluster] / 2 + rng.normal(size=(60 * size, 3))
+    t = (rng.uniform(size=len(x)) < expit(x[:, 0] / 2)).astype(int)
+    y = x[:, 1] + rng.normal(size=60)[cluster] + t * (1 + rng.normal(size=60)[cluster]) + rng.normal(size=len(x))
+    asked = np.isin(cluster, rng.choice(60, drawn, replace=False))
+    told = asked & (rng.uniform(size=len(x)) < expit(2 + x[:, 1]))
+    chances = np.full(len(x), drawn / 60)
+    return Survey(x, t, np.where(told, y, np.nan), chances, asked, seed=seed, clusters=cluster)
+
+
+def test_whoever_is_a_cluster_by_herself_changes_nothing():
+    found = survey(12)
+    alone = replace(found, clusters=np.arange(800))
+    ours, plain = target_effect(alone), target_effect(found)
+    assert (ours.value, ours.error, ours.low) == pytest.approx((plain.value, plain.error, plain.low))
+    assert alone.answers() == found.answers() == np.isfinite(found.y).sum()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_variance_is_that_of_the_sums_over_clusters(target):
+    found = clustered(0)
+    one = target_effect(found, target)
+    terms = _terms(found, target, 1)
+    n, mean = len(found.t), terms.b.mean()
+    phi = (terms.num - one.value * terms.b) / mean + _estimated(found, terms, np.ones(n) / mean, one.value)
+    totals = np.array([phi[found.clusters == c].sum() for c in range(60)])
+    assert one.error == pytest.approx(np.sqrt(60 * totals.var(ddof=1)) / n)
+    clusters = len(np.unique(found.clusters[np.isfinite(found.y)]))
+    assert found.answers() == clusters == 25
+    assert one.high - one.value == pytest.approx(student(24).ppf(0.975) * one.error)
+    people = target_effect(replace(found, clusters=None), target)
+    assert one.width > 1.15 * people.width  # what people of a cluster share counts once
+
+
+def test_a_cluster_is_in_one_fold_and_clusters_that_were_asked_are_in_all_of_them():
+    found = clustered(1)
+    group, scored = found.t + 2 * found.asked, np.zeros(len(found.t), int)
+    for rest, fold in folds(group, 0, found.clusters):
+        scored[fold] += 1
+        assert not set(found.clusters[rest]) & set(found.clusters[fold])
+        assert len(np.unique(found.clusters[fold][found.asked[fold]])) == 5
+        assert len(np.unique(found.clusters[fold])) == 12
+    assert (scored == 1).all()
+
+
+def test_clusters_that_cannot_be(unchecked):
+    found = clustered(2)
+    few = np.where(found.t == 1, 0, found.clusters)
+    with pytest.raises(ValueError, match="each arm needs people from at least 5 clusters, got .*, 1., the reference"):
+        target_effect(replace(found, clusters=few))
+    rare = np.where(np.isfinite(found.y) & (found.t == 1), 0, found.clusters)
+    with pytest.raises(ValueError, match="each arm needs answers from at least 5 clusters"):
+        target_effect(replace(found, clusters=rare))
+    for wrong in ({"clusters": found.clusters[:5]}, {"strata": np.arange(len(found.t)) % 2}):
+        with pytest.raises(ValueError, match="clusters must be a number for each unit, .*, all in one stratum"):
+            replace(found, **wrong)
+    everybody = replace(found, y=np.where(np.isfinite(found.y), found.y, 0.0), chances=np.ones(len(found.t)))
+    with pytest.raises(ValueError, match="an interval needs answers from two clusters at least"):
+        group_effects(replace(everybody, clusters=np.maximum(found.clusters, 2)), np.repeat(["a", "b"], [36, 684]))
+
+
+@part_and_whole("n", 60, 600)
+def test_intervals_by_clusters_hold_the_effect_and_those_by_people_do_not(n):
+    held, as_people = 0, 0
+    for seed in range(n):
+        found = clustered(1000 + seed)
+        one, other = target_effect(found), target_effect(replace(found, clusters=None))
+        held += one.low <= 1 <= one.high
+        as_people += other.low <= 1 <= other.high
+    assert binom.ppf(1e-4, n, 0.95) <= held and (n < 600 or held <= binom.ppf(1 - 1e-4, n, 0.97))
+    assert as_people < binom.ppf(1e-3, n, 0.95)

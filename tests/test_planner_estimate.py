@@ -142,7 +142,12 @@ def test_the_cheap_are_drawn_more_often_and_the_money_goes_farther():
 @pytest.mark.parametrize(
     ("demand", "said"),
     [
-        ({"cluster": "household"}, "cannot keep to clusters; leave that out, or plan without draw"),
+        (
+            {"cluster": "household", "quotas": ["region>=2"]},
+            "cannot keep to quotas on people of clusters, .*; leave",
+        ),
+        ({"cluster": "household", "batch_cost": 9, "batch_size": None}, "cannot keep to rounds of so much money"),
+        ({"cluster": "household", "budget": 5}, "a budget of 5 is too small for a draw: [0-9.]+ of it is kept back"),
         ({"cost": "fee", "batch_size": None, "batch_cost": 50.0}, "cannot keep to rounds of so much money where costs"),
         ({"quotas": ["region=north<=0"]}, "leave nobody with region = north a chance to be drawn, .*; exclude them"),
         ({"quotas": ["region=north>=20", "region=north<=10%"]}, "no plan can meet these"),

@@ -1,4 +1,4 @@
-"""The study of refusals, targets and looks: truths by another integration, shares of refusals, rows as declared."""
+"""The studies of refusals, targets, looks and clusters: truths by another integration, shares, rows as declared."""
 
 import numpy as np
 import pandas as pd
@@ -7,7 +7,7 @@ from needs import needs_data
 from scipy.special import expit
 
 from reproduction.claims import weighted
-from reproduction.studies import refusals, rhc, tables
+from reproduction.studies import clusters, refusals, rhc, tables, villages
 
 
 def test_truths_are_those_of_a_large_population():
@@ -79,3 +79,46 @@ def test_a_draw_of_a_real_table_is_a_tenth_and_the_same_again():
     assert rhc.drawn(0)["a tenth"].value == pytest.approx(found["a tenth"].value)
     blocks = rhc.jobs(tables.TABLES["weighted_rhc"], 50)
     assert [job.configs[0]["first"] for job in blocks] == [0, 20, 40] and {*blocks[0].sources()} == {"tables/rhc.csv"}
+
+
+def test_clusters_are_drawn_as_the_planner_draws_them_and_share_a_quarter():
+    x, t, _, cluster = clusters.people("linear", np.random.default_rng(0), 3000)
+    size = np.bincount(cluster)
+    assert size.min() == 5 and size.max() == 40 and t.mean() == pytest.approx(0.5, abs=0.02)
+    # of large clusters the variance of means is that between, and a part of the one within
+    means = np.bincount(cluster, x[:, 3]) / size
+    between = means.var() - 0.75 * (1 / size).mean()
+    assert between == pytest.approx(0.25, abs=0.03) and x[:, 3].var() == pytest.approx(1, abs=0.05)
+    refusing = 1 - expit(clusters.intercept() + clusters._odds(x, t)).mean()
+    assert refusing == pytest.approx(clusters.REFUSING, abs=0.01)
+
+
+def test_a_simulation_of_clusters_is_the_same_again():
+    rows, again = clusters.simulate("bent", 3), clusters.simulate("bent", 3)
+    assert [row["design"] for row in rows] == [
+        "20 clusters",
+        "20 clusters, refusals",
+        "60 clusters",
+        "60 clusters, refusals",
+        "60 clusters, as people",
+    ]
+    assert [row["error"] for row in rows] == [row["error"] for row in again]
+    assert rows[2]["error"] == pytest.approx(rows[4]["error"], abs=0.05) and rows[2]["width"] > rows[4]["width"]
+    jobs = clusters.jobs(tables.TABLES["weighted_clusters"])
+    assert len(jobs) == 40 and [job.configs[0]["world"] for job in jobs[:2]] == ["linear", "bent"]
+
+
+@needs_data("tables")
+def test_villages_are_drawn_by_the_command_line():
+    people, y = villages.table()
+    assert len(people) == len(y) == 1410 and people.village.nunique() == villages.VILLAGES
+    assert people.groupby("village").visit.sum().to_numpy() == pytest.approx(np.ones(villages.VILLAGES))
+    one, asked = villages.drawn(20, 0)
+    assert villages.everybody().width < one.width and 20 * 5 < asked < 20 * 17
+    blocks = villages.jobs(tables.TABLES["weighted_villages"], 20)
+    assert [(job.configs[0]["villages"], job.configs[0]["first"]) for job in blocks] == [
+        (20, 0),
+        (60, 0),
+        (20, 10),
+        (60, 10),
+    ]

@@ -183,7 +183,7 @@ function covariate(column, what) {
   if (!isUsed(what)) throw new BadTable(`"${name}" cannot be a covariate: ${what}; leave it out.`);
   if (gaps)
     throw new BadTable(
-      `"${name}" is missing in ${gaps} of ${values.length} rows, first in row ${values.findIndex(isMissing) + 1}; fill the gaps, drop those rows, or leave the column out.`,
+      `"${name}" is missing in ${gaps} of ${values.length} rows, first in row ${values.findIndex(isMissing) + 1}; fill the gaps, drop those rows, or leave the column out; an outcome that is known for some has the role outcome.`,
     );
   if (what === "category") {
     const known = [...new Set(cells)].sort(family === "truth" ? undefined : byCodePoints);

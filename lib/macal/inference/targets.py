@@ -28,6 +28,11 @@ models are right, and count what estimating a right one adds where another is wr
 regression has no such terms: it must then learn fast enough (n^-1/4), or r and e be right. Interval: theta +-
 t-quantile of the number of answers less one times the root of the variance of phi over n.
 
+*Clusters.* Where whole clusters were drawn, or people of one are alike for another reason, phi is summed over each, and
+the variance is that of the sums (:func:`~macal.inference.weighted.stratified`); the quantile has the number of clusters
+with answers less one degrees of freedom, and a cluster is in one fold, so that nobody is scored by a model that has
+seen her neighbours. With few clusters that variance is itself uncertain, which makes the interval rough.
+
 *Groups* are told at once by Bonferroni's bound: with k groups each interval has the level 1 - (1 - level) / k.
 
 *Which draw.* A label's part of the variance is (s_t h / e_t)^2 / p with e_t the chance of its own arm; so, by Cauchy
@@ -98,9 +103,11 @@ class Survey:
         seed: of the folds.
         weights: people whom each unit stands for, (n,), 1 by default.
         strata: stratum within which each unit came into the sample, (n,); one by default.
+        clusters: number of the cluster of each unit, (n,), whose people are alike; each is alone by default.
 
     Raises:
-        ValueError: arrays that do not fit together, chances out of range, or an arm with too few answers.
+        ValueError: arrays that do not fit together, chances out of range, an arm with too few answers, or clusters in
+            several strata.
     """
 
     x: Covariates
@@ -113,11 +120,16 @@ class Survey:
     seed: int = 0
     weights: Outcomes | None = None
     strata: Arms | None = None
+    clusters: Arms | None = None
 
     def __post_init__(self) -> None:
         arrays = checked(self.x, self.t, self.y, self.chances, self.weights, self.strata)
         for name, array in zip(("x", "t", "y", "chances", "weights", "strata"), arrays, strict=True):
             object.__setattr__(self, name, array)
+        if self.clusters is not None:
+            object.__setattr__(self, "clusters", np.asarray(self.clusters))
+            if self.clusters.shape != self.t.shape or len(np.unique(self.strata)) > 1:
+                raise ValueError("clusters must be a number for each unit, (n,), all in one stratum")
         asked = np.isfinite(self.y) if self.asked is None else np.asarray(self.asked)
         if asked.shape != self.t.shape or asked.dtype != bool:
             raise ValueError(
@@ -130,25 +142,32 @@ class Survey:
         """Who was asked and has no outcome, (n,)."""
         return self.asked & np.isnan(self.y)
 
+    def answers(self, inside: Flags | None = None) -> int:
+        """How many answers there are that are not alike, of those inside, (n,): people, or clusters."""
+        told = np.isfinite(self.y) if inside is None else np.isfinite(self.y) & inside
+        return int(told.sum()) if self.clusters is None else len(np.unique(self.clusters[told]))
+
     @cached_property
     def e(self) -> PerArmChance:
         """Chance of each arm, (n, arms), cross-fitted where it is not known."""
         if self.propensity is not None:
             return of_each_arm(as_propensity(self.propensity, self.t))
-        return of_each_arm(crossed_propensity(self.x, self.t, self.seed, self.weights))
+        return of_each_arm(crossed_propensity(self.x, self.t, self.seed, self.weights, self.clusters))
 
     @cached_property
     def m(self) -> PerArmChance:
         """Cross-fitted prediction of the outcome in each arm, (n, arms)."""
-        return crossed_outcomes(self.x, self.t, self.y, self.regressor, self.seed)
+        return crossed_outcomes(self.x, self.t, self.y, self.regressor, self.seed, self.clusters)
 
     @cached_property
     def responses(self) -> PerArmChance:
         """Cross-fitted chance to answer if asked, of each unit in each arm, (n, arms); 1 where nobody has refused."""
-        return crossed_responses(self.x, self.t, self.asked, self.refused, self.seed)
+        return crossed_responses(self.x, self.t, self.asked, self.refused, self.seed, self.clusters)
 
 
-def crossed_responses(x: Covariates, t: Arms, asked: Flags, refused: Flags, seed: int = 0) -> PerArmChance:
+def crossed_responses(
+    x: Covariates, t: Arms, asked: Flags, refused: Flags, seed: int = 0, clusters: Arms | None = None
+) -> PerArmChance:
     """Chance to answer if asked, in each arm, (n, arms), by logistic regression on the other folds of those asked.
 
     Covariates count alike in all arms, each of which has its own level. Few are asked, and covariates may be many: the
@@ -161,19 +180,20 @@ def crossed_responses(x: Covariates, t: Arms, asked: Flags, refused: Flags, seed
         asked: who was, (n,).
         refused: who of these did not answer, (n,).
         seed: of the folds.
+        clusters: number of each unit's cluster, (n,), which is in one fold; each is alone by default.
     """
     arms, z = arms_of(t), standardised(x)
     told, chance = (asked & ~refused).astype(np.int64), np.ones((len(t), arms))
     if not refused.any():
         return chance
-    for rest, fold in folds(t + arms * (asked.astype(np.int64) + told), seed):
+    for rest, fold in folds(t + arms * (asked.astype(np.int64) + told), seed, clusters):
         own = rest[asked[rest]]
         if told[own].all():
             continue  # who refused is all in this fold
-        for arm in range(arms):
-            place = _with_arm(z[fold], np.full(len(fold), arm), arms)
-            known = _with_arm(z[own], t[own], arms)
-            chance[fold, arm] = arm_chances(known, told[own], place, strength=known.shape[1])[:, 1]
+        known = _with_arm(z[own], t[own], arms)
+        places = np.concatenate([_with_arm(z[fold], np.full(len(fold), arm), arms) for arm in range(arms)])
+        found = arm_chances(known, told[own], places, strength=known.shape[1])[:, 1]
+        chance[fold] = found.reshape(arms, len(fold)).T
     return chance.clip(LEAST_ANSWERING, 1.0)
 
 
@@ -331,13 +351,15 @@ def _terms(survey: Survey, target: str, arm: int) -> _Terms:
 
 def _estimate(survey: Survey, terms: _Terms, inside: Flags, level: float) -> Estimate:
     """The effect of those inside, (n,), by the terms of all."""
-    whole, told = survey.weights, np.isfinite(survey.y)
+    whole, answers = survey.weights, survey.answers(inside)
+    if answers < 2:
+        raise ValueError("an interval needs answers from two clusters at least")
     at = whole * inside
     value = float(at @ terms.num / (at @ terms.b))
     phi = inside * (terms.num - value * terms.b) / (at @ terms.b / whole.sum())
     phi += _estimated(survey, terms, inside / (at @ terms.b / whole.sum()), value)
-    error = stratified(phi, whole, survey.strata)[1]
-    reach = float(error * stdtrit((told & inside).sum() - 1, (1 + level) / 2))
+    error = stratified(phi, whole, survey.strata, survey.clusters)[1]
+    reach = float(error * stdtrit(answers - 1, (1 + level) / 2))
     return Estimate(value, value - reach, value + reach, error)
 
 

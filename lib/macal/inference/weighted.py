@@ -72,7 +72,7 @@ class Estimate:
 
 
 def crossed_propensity(
-    x: Covariates, t: Arms, seed: int = 0, weights: Outcomes | None = None
+    x: Covariates, t: Arms, seed: int = 0, weights: Outcomes | None = None, clusters: Arms | None = None
 ) -> Outcomes | PerArmChance:
     """Chance of treatment of each unit by logistic regression on the others' folds, (n,); of each of several arms.
 
@@ -81,14 +81,16 @@ def crossed_propensity(
         t: treatment, (n,).
         seed: of the folds.
         weights: people whom each unit stands for, (n,), 1 by default.
+        clusters: number of each unit's cluster, (n,), which is in one fold; each is alone by default.
 
     Raises:
-        ValueError: an arm has fewer units than there are folds.
+        ValueError: an arm has fewer units, or is in fewer clusters, than there are folds.
     """
     if (least := np.bincount(t, minlength=2).min()) < FOLDS:
         raise ValueError(f"each arm needs at least {FOLDS} units to estimate the chance of treatment, got {least}")
+    _check_clusters(t, clusters, "people")
     z, chance = standardised(x), np.empty((len(t), arms_of(t)))
-    for rest, fold in folds(t, seed):
+    for rest, fold in folds(t, seed, clusters):
         weight = None if weights is None else weights[rest] / weights.mean()
         chance[fold] = arm_chances(z[rest], t[rest], z[fold], weight)
     return chance.clip(TRIMMED, 1 - TRIMMED) if arms_of(t) > 2 else chance[:, 1].clip(TRIMMED, 1 - TRIMMED)
@@ -199,8 +201,18 @@ def as_propensity(given: Outcomes | PerArmChance, t: Arms) -> Outcomes | PerArmC
     return e
 
 
-def stratified(score: Outcomes, weights: Outcomes, strata: Arms) -> tuple[float, float]:
-    """Weighted mean of scores and its standard error; see :func:`average_effect`."""
+def stratified(score: Outcomes, weights: Outcomes, strata: Arms, clusters: Arms | None = None) -> tuple[float, float]:
+    """Weighted mean of scores and its standard error; see :func:`average_effect`.
+
+    Of C clusters, which are then one stratum, each counts as one unit: with T_c the sum over a cluster of weights times
+    what scores differ from their mean, the variance is C / (C - 1) sum_c (T_c - mean T)^2 over the squared sum of
+    weights.
+    """
+    if clusters is not None:
+        value = float(np.average(score, weights=weights))
+        total = np.bincount(np.unique(clusters, return_inverse=True)[1], weights * (score - value))
+        one = np.ones(len(total))
+        return value, stratified(total * (len(total) / weights.sum()), one, np.zeros(len(total), np.int64))[1]
     number = np.unique(strata, return_inverse=True)[1]
     n, total, whole = np.bincount(number), np.bincount(number, weights), weights.sum()
     mean = np.bincount(number, weights * score) / total
@@ -222,16 +234,19 @@ def scores(
     return m[:, arm] - m[:, 0] + residual * sign / chances
 
 
-def crossed_outcomes(x: Covariates, t: Arms, y: Outcomes, regressor: Regressor | None, seed: int) -> PerArmChance:
-    """Cross-fitted predictions of the outcome in each arm, (n, arms)."""
+def crossed_outcomes(
+    x: Covariates, t: Arms, y: Outcomes, regressor: Regressor | None, seed: int, clusters: Arms | None = None
+) -> PerArmChance:
+    """Cross-fitted predictions of the outcome in each arm, (n, arms); a cluster is in one fold."""
     asked, arms = np.isfinite(y), arms_of(t)
     told = np.bincount(t[asked], minlength=arms)
     if told.min() < LEAST:
         got = f"{told[0]} control and {told[1]} treated" if arms == 2 else f"{told.tolist()}, the reference first"
         raise ValueError(f"each arm needs at least {LEAST} answers, got {got}")
+    _check_clusters(t[asked], None if clusters is None else clusters[asked], "answers")
     model = Ridge() if regressor is None else regressor
     z, m = standardised(x), np.empty((len(t), arms))
-    for rest, fold in folds(t + arms * asked, seed):
+    for rest, fold in folds(t + arms * asked, seed, clusters):
         for arm in range(arms):
             own = rest[asked[rest] & (t[rest] == arm)]
             m[fold, arm] = deepcopy(model).fit(z[own], y[own]).predict(z[fold])
@@ -244,8 +259,29 @@ def standardised(x: Covariates) -> Covariates:
     return (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
 
 
-def folds(group: Arms, seed: int) -> Iterator[tuple[Indices, Indices]]:
-    """Rows to learn from and rows to score, each row scored once; groups are spread evenly over the folds."""
+def _check_clusters(t: Arms, clusters: Arms | None, what: str) -> None:
+    """Refuse arms that a fold of whole clusters could leave without anybody to learn from."""
+    if clusters is None:
+        return
+    each = [len(np.unique(clusters[t == arm])) for arm in range(arms_of(t))]
+    if min(each) < FOLDS:
+        raise ValueError(f"each arm needs {what} from at least {FOLDS} clusters, got {each}, the reference first")
+
+
+def folds(group: Arms, seed: int, clusters: Arms | None = None) -> Iterator[tuple[Indices, Indices]]:
+    """Rows to learn from and rows to score, each row scored once; groups are spread evenly over the folds.
+
+    A cluster is in one fold, for its people are alike; clusters with people of the same groups are spread evenly.
+    """
+    if clusters is not None:
+        number = np.unique(clusters, return_inverse=True)[1]
+        seen = np.zeros((number.max() + 1, group.max() + 1), bool)
+        seen[number, group] = True
+        alike = np.unique(seen[:, ::-1], axis=0, return_inverse=True)[1].ravel()
+        for _, fold in folds(alike, seed):
+            inside = np.isin(number, fold)
+            yield np.flatnonzero(~inside), np.flatnonzero(inside)
+        return
     order = np.random.default_rng(seed).permutation(len(group))
     order = order[np.argsort(group[order], kind="stable")]
     for k in range(FOLDS):

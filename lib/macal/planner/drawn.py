@@ -19,7 +19,16 @@ reserve by that order. Who refuses is settled without looking at reserves; so th
 their number, a random part, and whoever is asked had the chance q a / (n + r): q to be drawn, a of the stratum asked.
 Quotas then hold for the answers that are expected, a stratum's mean chance to answer taken for everybody in it.
 
-Reference: W. G. Cochran, *Sampling Techniques*, Wiley, 1977, Section 5.5 (allocation with costs).
+*Clusters.* Where clusters are asked whole, they are what is drawn: a cluster costs what its people cost, and is worth
+the sum of what they are worth, as if all of them left the same open; everybody in it has its chance. The same demands
+and the same draw apply, a cluster being represented by its first person. A round holds so many clusters that the
+largest ones do not exceed its size, or one; each round is then a sample with chances in the same proportions. Where one
+of each cluster may be asked, somebody is drawn of each first, a share uniformly and the rest by worth; those are then
+drawn as people are, and a weight is 1 over both chances. An excluded person takes her cluster out where it is asked
+whole. Quotas are refused: only the draw decides how many of a group are asked.
+
+Reference: W. G. Cochran, *Sampling Techniques*, Wiley, 1977, Section 5.5 (allocation with costs), 9A.2 (clusters drawn
+with unequal chances).
 """
 
 from dataclasses import dataclass, replace
@@ -35,7 +44,7 @@ from macal.planner.people import People
 from macal.planner.policy import Policy
 from macal.planner.stratum_counts import Counts, PerStratum, StratumCounts
 from macal.registry import UnknownName
-from macal.shapes import Arms, Indices, Outcomes
+from macal.shapes import Arms, Indices, Outcomes, Rows
 
 MISSING = "missing"  # group of whoever has no value
 _FAINT = 1e-9  # worth of whoever is worth nothing, where more labels are to be drawn than people are worth something
@@ -47,14 +56,48 @@ class Lottery:
     """Who is drawn with which chance.
 
     Attributes:
-        chances: of each unit, (n,), 0 for whoever is known or excluded.
-        strata: number of the stratum of each, (n,), -1 for whoever is in none.
+        chances: of each lot, (n,), at the place of the unit that represents it; 0 for whoever represents none.
+        strata: number of the stratum of each lot, (n,), -1 for whoever represents none.
         spare: reserves of each stratum, (strata,).
+        lots: what is drawn.
     """
 
     chances: Outcomes
     strata: Arms
     spare: Counts
+    lots: "Lots"
+
+    def of(self, units: Indices) -> Outcomes:
+        """Chance of each of some units to be asked, (k,)."""
+        return self.chances[self.lots.head[units]] * self.lots.first[units]
+
+
+@dataclass(frozen=True, eq=False)
+class Lots:
+    """What is drawn: people, whole clusters, or one person of each cluster.
+
+    Attributes:
+        people: as they are drawn, without clusters; whoever represents a cluster costs what it costs.
+        size: what chances are proportional to, but for the uniform share, (n,).
+        head: unit that represents each one, (n,); -1 for whoever was not drawn to represent her cluster.
+        first: chance of each to represent her cluster, where one of each is asked, (n,); else 1.
+    """
+
+    people: People
+    size: Outcomes
+    head: Rows
+    first: Outcomes
+
+    @property
+    def others(self) -> Indices:
+        """Units that represent no lot, (k,)."""
+        return np.flatnonzero(self.head != np.arange(len(self.head)))
+
+    def members(self, heads: Indices) -> Rows:
+        """Units of these lots, lot after lot."""
+        order = self.head.argsort(kind="stable")
+        first, last = (np.searchsorted(self.head[order], heads, side) for side in ("left", "right"))
+        return np.concatenate([order[a:b] for a, b in zip(first, last, strict=True)])
 
 
 def lottery(people: People, rules: Policy, ranked: GreedyPlan) -> Lottery:
@@ -70,26 +113,33 @@ def lottery(people: People, rules: Policy, ranked: GreedyPlan) -> Lottery:
         ValueError: demands that a draw with known chances cannot keep to, or that leave somebody without a chance.
     """
     _refuse(people, rules)
-    strata, size = strata_of(people, rules), _size(people, rules, ranked)
+    lots = _lots(people, rules, ranked)
+    people, size, strata = lots.people, lots.size, strata_of(lots.people, rules, lots.others)
     own, range_ = strata >= 0, pd.Series(people.cost).groupby(strata)
     kept = float((range_.max() - range_.min()).drop(-1, errors="ignore").max()) if own.any() else 0.0
     money = most = rules.budget - kept
     while own.any() and money > 0:
         numbers, planned = _numbers(people, rules, strata, size, money)
-        chances, spare = np.zeros(len(people)), _spare(people, strata, numbers)
+        chances, spare = np.zeros(len(people)), _spare(lots, strata, numbers)
         for k in np.flatnonzero(numbers):
             whole = int(numbers[k] + spare[k])
             chances[strata == k] = _within(size[strata == k], whole, rules.uniform) * (numbers[k] / whole)
         over = float(chances @ people.cost) - most
         if over <= 1e-9 * rules.budget:
-            return Lottery(chances, strata, spare)
+            return Lottery(chances, strata, spare, lots)
         money = min(money, planned) - over
-    return Lottery(np.zeros(len(people)), strata, np.zeros(0, np.int64))
+    if own.any() and rules.budget >= people.cost[own].min():
+        raise ValueError(
+            f"a budget of {rules.budget:g} is too small for a draw: {kept:g} of it is kept back, by which one may be"
+            " dearer than another, so that the money lasts whoever is drawn"
+        )
+    return Lottery(np.zeros(len(people)), strata, np.zeros(0, np.int64), lots)
 
 
-def _spare(people: People, strata: Arms, numbers: Counts) -> Counts:
-    """Reserves of each stratum, (strata,): none where everybody answers, or where costs differ."""
-    if (people.response == 1).all() or not _is_one(people.cost[strata >= 0]):
+def _spare(lots: Lots, strata: Arms, numbers: Counts) -> Counts:
+    """Reserves of each stratum, (strata,): none for a cluster, where everybody answers, or where costs differ."""
+    has_clusters = (lots.head[lots.others] >= 0).any()
+    if (lots.people.response == 1).all() or has_clusters or not _is_one(lots.people.cost[strata >= 0]):
         return np.zeros_like(numbers)
     return np.minimum(numbers, np.bincount(strata[strata >= 0]) - numbers)
 
@@ -101,25 +151,55 @@ def _within(size: Outcomes, number: int, uniform: float) -> Outcomes:
     return inclusion(size, number, uniform)
 
 
-def strata_of(people: People, rules: Policy) -> Arms:
-    """Number of the stratum in which each unit is drawn, (n,), -1 for whoever is not."""
+def strata_of(people: People, rules: Policy, others: Rows = _NOBODY) -> Arms:
+    """Number of the stratum in which each unit is drawn, (n,), -1 for whoever is not, and for others."""
     columns = {q.column: people.table[q.column].to_numpy() for q in rules.parsed if q.column in people.table}
     strata = pd.DataFrame(columns | {"": 0}, people.table.index).groupby([*columns, ""], dropna=False).ngroup()
     strata = strata.to_numpy(np.int64, copy=True)
     strata[people.included] = strata.max(initial=0) + 1 + np.arange(len(people.included))
-    strata[people.problem.start] = strata[people.excluded] = -1
+    strata[people.problem.start] = strata[people.excluded] = strata[others] = -1
     strata[strata >= 0] = np.unique(strata[strata >= 0], return_inverse=True)[1]
     return strata
 
 
-def _size(people: People, rules: Policy, ranked: GreedyPlan) -> Outcomes:
+def heads_of(people: People, rules: Policy) -> Indices:
+    """The unit that represents each one, (n,): the first of a cluster that is asked whole, else herself."""
+    clusters, alone = people.bought_with(rules.cluster_rule, people.problem.start, _NOBODY), np.arange(len(people))
+    return np.where(clusters < 0, alone, pd.Series(alone).groupby(clusters).transform("min").to_numpy())
+
+
+def barred(people: People, rules: Policy) -> Indices:
+    """Units that cannot be asked, (k,): excluded, with whoever would be asked with them."""
+    out, heads = np.setdiff1d(people.excluded, people.problem.start), heads_of(people, rules)
+    return np.flatnonzero(np.isin(heads, heads[out]))
+
+
+def _lots(people: People, rules: Policy, ranked: GreedyPlan) -> Lots:
+    """What is drawn; of clusters of which one each is asked, that one is drawn here."""
+    head, first = heads_of(people, rules), np.ones(len(people))
+    clusters = people.bought_with(rules.cluster_rule, people.problem.start, _NOBODY)
+    cost, out = people.of_clusters(clusters, people.cost), barred(people, rules)
+    size = _size(people, rules, ranked, clusters, cost)
+    if rules.cluster_rule == "one":
+        rng, free = np.random.default_rng([rules.seed, len(people), 1]), people.clusters >= 0
+        free[out] = False
+        for _, units in pd.Series(np.flatnonzero(free)).groupby(people.clusters[free]):
+            mates = units.to_numpy()
+            first[mates] = _within(size[mates], 1, rules.uniform)
+            head[np.setdiff1d(mates, rng.choice(mates, p=first[mates]))] = -1
+        size = size / first
+    alone, included = np.full(len(people), -1), np.unique(head[people.included])
+    return Lots(replace(people, cost=cost, clusters=alone, included=included, excluded=out), size, head, first)
+
+
+def _size(people: People, rules: Policy, ranked: GreedyPlan, clusters: Arms, cost: Money) -> Outcomes:
     """What chances within a stratum are proportional to, but for the uniform share, (n,)."""
     if rules.draw == "effect":
         x, t = people.problem.pool.x.astype(np.float64), people.problem.pool.t
         chance = np.ones(len(people)) if people.phase is None else people.phase.chances
         groups = None if rules.by is None else groups_of(people, rules.by)
         worth = worth_for(rules.target, crossed_propensity(x, t, rules.seed, 1 / chance), t, groups=groups) / chance
-        return worth / np.sqrt(people.cost / people.cost.min())
+        return people.of_clusters(clusters, worth) / np.sqrt(cost / cost.min())
     picks = np.concatenate([_NOBODY, *ranked.rounds().filled])
     return np.isin(np.arange(len(people)), picks).astype(float)
 
@@ -174,17 +254,21 @@ def drawn(people: People, rules: Policy, chosen: Lottery) -> list[Indices]:
     free = np.flatnonzero(chosen.chances)
     if not free.size:
         return []
-    cost, rng = people.cost[free], np.random.default_rng([rules.seed, free.size])
+    cost, rng = chosen.lots.people.cost[free], np.random.default_rng([rules.seed, free.size])
     if _is_one(cost):
         parts = [units[:number] for units, number in _ordered(chosen, free, rng)]
         units = parts[0] if len(parts) == 1 else rng.permutation(np.concatenate(parts))
     else:
         units = free[draw_balanced(chosen.chances[free], chosen.strata[free], cost, rng)]
-    limits = [rules.batch_size, rules.batch_cost and int(rules.batch_cost / cost[0] * (1 + 1e-9))]
+    largest = int(np.bincount(chosen.lots.head[chosen.lots.head >= 0])[free].max())
+    limits = [
+        rules.batch_size and max(rules.batch_size // largest, 1),
+        rules.batch_cost and int(rules.batch_cost / cost[0] * (1 + 1e-9)),
+    ]
     size = min((int(k) for k in limits if k is not None), default=len(units))
     if not size:
         raise ValueError(f"a round of {rules.batch_cost:g} buys nobody: an answer costs {cost[0]:g}")
-    return [units[k : k + size] for k in range(0, len(units), size)]
+    return [chosen.lots.members(units[k : k + size]) for k in range(0, len(units), size)]
 
 
 def stand_ins(rules: Policy, chosen: Lottery) -> dict[int, int]:
@@ -222,10 +306,19 @@ def _no_chance(people: People, rules: Policy, unit: int) -> str:
 
 
 def _refuse(people: People, rules: Policy) -> None:
+    cluster, is_one = people.clusters[people.clusters >= 0], rules.cluster_rule == "one"
+    cost = people.of_clusters(people.bought_with(rules.cluster_rule, people.problem.start, _NOBODY), people.cost)
+    sure = people.clusters[np.union1d(people.problem.start, people.included)]
     found = {
-        "clusters": bool((people.clusters >= 0).any()),
+        "quotas on people of clusters, for only the draw decides how many of a group are asked": bool(
+            cluster.size and rules.parsed
+        ),
+        "clusters of a sample": bool(cluster.size and people.phase is not None),
+        "one of each cluster where somebody must be asked or has an outcome, for her neighbours would have no chance": (
+            is_one and bool((sure >= 0).any())
+        ),
         "rounds of so much money where costs differ, for the dear would come late": rules.batch_cost is not None
-        and not _is_one(people.cost),
+        and not _is_one(cost),
     }
     if wrong := " and ".join(name for name, there in found.items() if there):
         raise ValueError(f"a draw with known chances cannot keep to {wrong}; leave that out, or plan without draw")

@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 
 from macal.planner.campaign import CampaignState
+from macal.planner.drawn import barred
+from macal.planner.weights import FEW
 from macal.shapes import Rows
 
 
@@ -14,7 +16,23 @@ def notes(campaign: CampaignState) -> list[str]:
     """Sentences on a plan; none where there is nothing to say."""
     rounds, others, price = campaign.rounds, *_others(campaign)
     about_others = [*_too_dear(campaign, others, price), *_left(campaign, rounds, price)]
-    return [*_large_rounds(campaign, rounds), *about_others, *_short(campaign, rounds)]
+    return [*_drawn(campaign), *_large_rounds(campaign, rounds), *about_others, *_short(campaign, rounds)]
+
+
+def _drawn(campaign: CampaignState) -> list[str]:
+    """How clusters were drawn, and whether they are few."""
+    people, policy, plan = campaign.people, campaign.policy, campaign.planned
+    if policy.draw is None or campaign.columns.cluster is None:
+        return []
+    mine, chances = people.places(plan.index, "the plan"), 1 / plan["weight"]
+    free = np.setdiff1d(np.arange(len(people)), np.concatenate([people.problem.start, barred(people, policy)]))
+    drawn, every = (len(np.unique(people.neighbours()[units])) for units in (mine, free))
+    few = f"; fewer than about {FEW} make an interval rough" * (drawn < FEW)
+    return [
+        f"{drawn:,} of {every:,} clusters by {campaign.columns.cluster!r} were drawn,"
+        f" {'whole' if policy.cluster_rule == 'whole' else 'one person of each'}, people with chances of"
+        f" {chances.min():.3g} to {chances.max():.3g} (seed {policy.seed}){few}."
+    ]
 
 
 def _large_rounds(campaign: CampaignState, rounds: pd.DataFrame) -> list[str]:

@@ -287,6 +287,11 @@ class People:
         clusters[known] = clusters[refused] = -1
         return clusters
 
+    def neighbours(self) -> Arms:
+        """Number of the cluster of each unit, (n,), whoever is in none being one by herself."""
+        alone = self.clusters.max(initial=-1) + 1 + np.arange(len(self))
+        return np.where(self.clusters < 0, alone, self.clusters)
+
     @staticmethod
     def of_clusters(clusters: Arms, values: Money) -> Money:
         """Sum of the values of each unit's cluster, (n,); her own where she is in none."""

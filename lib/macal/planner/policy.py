@@ -37,7 +37,8 @@ class Policy:
         seed: of whatever is drawn.
         draw: None: the criterion's own plan; else people are drawn with known chances, and the plan has their weights:
             "criterion", the criterion's plan mixed with a uniform sample; "effect", by worth for the average effect.
-            Quotas, costs and people who must be asked are kept to; clusters are refused.
+            Quotas, costs and people who must be asked are kept to. Of clusters, whole ones are drawn, or one person of
+            each; with quotas, or among a sample, that is refused.
         target: whose average effect people are drawn for, "all", "treated" or "overlap"; see
             :mod:`macal.inference.targets`. Estimates are of that, unless another is asked for.
         by: column of whose values each gets an estimate of its own, and a draw that serves them all; None for none.

@@ -253,7 +253,7 @@ def _weights(campaign: CampaignState, units: Indices, chosen: Lottery | None) ->
     people = campaign.people
     if chosen is None:
         return campaign.planned["weight"].loc[people.table.index[units]].to_numpy()
-    return (1 if people.phase is None else people.phase.weights[units]) / chosen.chances[units]
+    return (1 if people.phase is None else people.phase.weights[units]) / chosen.of(units)
 
 
 def _drawn_reserves(campaign: CampaignState, asked: pd.Index, chosen: Lottery) -> pd.DataFrame:

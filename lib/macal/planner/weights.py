@@ -1,7 +1,8 @@
 """What the weights of a draw say: effects with intervals that need no outcome model, or why there is none.
 
 Who was asked and has not answered, refused or still waited for, is modelled by covariates and arm; see
-:mod:`macal.inference.targets`. Reserves count as asked once they have answered or refused.
+:mod:`macal.inference.targets`. Reserves count as asked once they have answered or refused. People of a cluster count as
+alike; of one that is asked whole, everybody counts as asked once somebody was.
 """
 
 from collections.abc import Mapping
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from macal.inference import (
     Estimate,
@@ -24,10 +26,11 @@ from macal.inference import (
 from macal.inference.looks import LOOKS
 from macal.inference.targets import TARGETS
 from macal.planner.campaign import CampaignState
-from macal.planner.drawn import groups_of, strata_of
+from macal.planner.drawn import barred, groups_of, heads_of, strata_of
 from macal.registry import UnknownName
 from macal.shapes import Indices, Outcomes
 
+FEW = 20  # clusters, from which on their variance is known well enough
 WHOM = {"all": "everybody", "treated": "the treated", "overlap": "those who could well have been in either arm"}
 
 
@@ -84,10 +87,10 @@ def weighed(
         return Weighed()
     if not campaign.asked:
         return Weighed(told=("No round has been asked yet, so the weights give no interval.",))
-    rows = np.setdiff1d(np.arange(len(people)), np.setdiff1d(people.excluded, people.problem.start))
+    rows = np.setdiff1d(np.arange(len(people)), barred(people, campaign.policy))
     survey = _survey(campaign, y, rows)
     try:
-        if survey.refused.any() or target != "all":
+        if survey.refused.any() or target != "all" or survey.clusters is not None:
             estimate = target_effect(survey, target, arm)
         else:
             given = (survey.x, survey.t, survey.y, survey.chances)
@@ -95,6 +98,7 @@ def weighed(
     except ValueError as error:
         return Weighed(told=(f"The weights give no interval: {error}.",))
     told = [] if target == "all" else [f"The weights speak for {WHOM[target]}."]
+    told += [] if survey.clusters is None else [_rests_on(survey.answers())]
     groups, said = _groups(campaign, survey, rows, arm, target, by)
     doubt, doubted = _doubt(survey, estimate, arm, target, bounds)
     estimate, widened = _at_looks(campaign, survey, estimate, looks)
@@ -105,13 +109,14 @@ def _survey(campaign: CampaignState, y: Outcomes, rows: Indices) -> Survey:
     """What was asked and answered of the units that could be, in the order of ``rows``."""
     people, out = campaign.people, campaign.out
     units, instead = (people.places(names, "the plan") for names in (out.index, campaign.instead))
-    asked = np.isin(np.arange(len(people)), [*units, *instead, *people.problem.start])
+    heads, share = heads_of(people, campaign.policy), (_shares(campaign) or [1.0])[-1]
+    asked = np.isin(heads, heads[[*units, *instead, *people.problem.start]])
     chances = np.ones(len(people))
     # the rounds are in random order: of the draw, those asked are a random part
-    chances[units] = len(out) / len(campaign.planned) / out["weight"].to_numpy()
+    chances[units] = share / out["weight"].to_numpy()
     if instead.size:  # and so are the reserves who were asked, given how many of their stratum were
         given = campaign.planned.set_index("reserve")["reserve_weight"].loc[list(campaign.instead)]
-        chances[instead] = len(out) / len(campaign.planned) / given.to_numpy()
+        chances[instead] = share / given.to_numpy()
         strata = strata_of(people, campaign.policy)
         first, more = (np.bincount(strata[some], minlength=strata.max() + 1) for some in (units, instead))
         both = np.concatenate([units, instead])
@@ -121,8 +126,18 @@ def _survey(campaign: CampaignState, y: Outcomes, rows: Indices) -> Survey:
     if phase is not None:
         chances[units] /= phase.chances[units]
         drawn = {"weights": phase.weights[rows], "strata": phase.cells[rows]}
+    if (people.clusters >= 0).any():
+        drawn["clusters"] = people.neighbours()[rows]
     told = np.where(asked, y, np.nan)[rows]
     return Survey(pool.x[rows], pool.t[rows], told, chances[rows], asked[rows], **drawn)
+
+
+def _shares(campaign: CampaignState) -> list[float]:
+    """Of what was drawn, people or clusters, the share that had been asked after each round so far."""
+    heads = heads_of(campaign.people, campaign.policy)
+    lots = pd.Series(heads[campaign.people.places(campaign.planned.index, "the plan")])
+    sizes = lots.groupby(campaign.planned["round"].to_numpy()).nunique().cumsum()
+    return (sizes[sizes.index <= campaign.asked] / sizes.iloc[-1]).tolist()
 
 
 def _at_looks(
@@ -131,11 +146,10 @@ def _at_looks(
     """An estimate whose interval holds at all looks at once, and what is to be said of that."""
     if looks is None:
         return estimate, []
-    sizes = campaign.planned["round"].value_counts().sort_index().cumsum()
-    shares = (sizes[sizes.index <= campaign.asked] / len(campaign.planned)).tolist()
+    shares = _shares(campaign)
     if looks == "rounds":
-        wide = at_a_look(estimate, int(np.isfinite(survey.y).sum()), shares)
-        which = f"all looks, one after each of the {len(sizes)} rounds,"
+        wide = at_a_look(estimate, survey.answers(), shares)
+        which = f"all looks, one after each of the {campaign.planned['round'].nunique()} rounds,"
     else:
         wide, which = at_any_look(estimate, shares[-1]), "every look, however often one looks,"
     price = wide.width / estimate.width
@@ -154,6 +168,11 @@ def _groups(
     except ValueError as error:
         return {}, [f"There are no intervals by {by}: {error}."]
     return found, [f"The {len(found)} intervals by {by} hold at once with a chance of 95% (Bonferroni)."]
+
+
+def _rests_on(clusters: int) -> str:
+    few = f"; fewer than about {FEW} make it rough" * (clusters < FEW)
+    return f"The interval by the weights rests on {clusters} clusters, whose people count as alike{few}."
 
 
 def _modelled(campaign: CampaignState, survey: Survey) -> list[str]:

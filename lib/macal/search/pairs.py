@@ -145,7 +145,7 @@ class PairSearch:
         step = max(_BLOCK if price is None else _CLASS, -(-n0 // _BLOCKS))
         self.blocks = [slice(k, min(k + step, n0)) for k in range(0, n0, step)]
         self.least = None if price is None else self.price0[self.order[::step]]  # price in each block
-        self.upper = np.empty((n1, len(self.blocks)), np.float32)
+        self.upper, self.highest = np.empty((n1, len(self.blocks)), np.float32), np.empty(n1, np.float32)
         # reused: fresh memory is slow
         self.tile = np.empty(max(_TILE, step), np.float32)
         # exact best score of a row when last looked through
@@ -161,6 +161,7 @@ class PairSearch:
 
     def _forget(self) -> None:
         self.upper.fill(np.inf)
+        self.highest.fill(np.inf)  # of each row
         self.settled.fill(np.inf)
         self.pairs: PairList | None = None
         self._blank = [not arm.labelled for arm in self.arms]
@@ -244,11 +245,13 @@ class PairSearch:
 
     def _make_list(self) -> None:
         """Look through the most promising rows and list their best pairs."""
-        # (n1, 1) + (n1, blocks)
-        bound = self._novelty_bound(self.treated)[:, None] + self.upper
-        if self.least is not None:
-            bound = gain_per_cost(bound, self.price1[:, None] + self.least)
-        bound = np.where(self.treated.free, np.minimum(self.settled, bound.max(axis=1)), -np.inf)
+        bound = self._novelty_bound(self.treated)
+        if self.least is None:
+            bound = bound + self.highest
+        else:  # (n1, 1) + (n1, blocks)
+            price = self.price1[:, None] + self.least
+            bound = gain_per_cost(bound[:, None] + self.upper, price).max(axis=1)
+        bound = np.where(self.treated.free, np.minimum(self.settled, bound), -np.inf)
         rows, (cut, unit) = highest(bound, min(self.size, int(self.treated.free.sum())), self.treated.first)
         limit, i, j = np.full(len(rows), cut), rows[:0], rows[:0]
         # the second time for rows that promised the cut in float32 and do not hold it
@@ -330,6 +333,7 @@ class PairSearch:
                 found.append((rows[k[promising[a]]], self.order[c + columns.start]))
                 if len(rows) > 1 and sum(len(a) for a, _ in found) > _PAIRS:
                     return None
+        self.highest[rows] = self.upper[rows].max(axis=1)
         i, j = (np.concatenate(x) for x in zip(*found, strict=True)) if found else (rows[:0], rows[:0])
         return i, j
 

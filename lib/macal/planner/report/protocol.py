@@ -49,6 +49,7 @@ def protocol(campaign: CampaignState) -> str:
         told += campaign.audit.told()
     told += [f"{len(campaign.journal):,} answers were corrected afterwards."] * bool(campaign.journal)
     told.append(_CHOSEN if policy.draw is None else _DRAWN)
+    told += [_ALIKE] * bool(policy.draw and columns.cluster)
     return " ".join(told)
 
 
@@ -66,10 +67,12 @@ def _how(campaign: CampaignState) -> str:
     whose = "" if policy.target == "all" else f" of {WHOM[policy.target]}"
     whose += "" if policy.by is None else f", in each group of {policy.by} and overall"
     worth = f"by what people are worth for the average effect{whose}"
+    is_apart = campaign.columns.cluster is None
+    of, within = ("", " within the quotas' groups") if is_apart else (_OF_CLUSTERS[policy.cluster_rule], "")
     rest = {"criterion": "to those whom the rule chose", "effect": worth}
     return (
-        f"by a draw with known chances (seed {policy.seed}): {policy.uniform:.0%} of the labels were spread uniformly"
-        f" within the quotas' groups, and the others went {rest[policy.draw]}"
+        f"by a draw{of} with known chances (seed {policy.seed}): {policy.uniform:.0%} of the labels were spread"
+        f" uniformly{within}, and the others went {rest[policy.draw]}"
     )
 
 
@@ -83,6 +86,11 @@ _DRAWN = (
 )
 
 
+_ALIKE = (
+    "The variance is that between clusters, and the quantile of its interval has one degree of freedom less than there"
+    " are clusters with answers."
+)
+_OF_CLUSTERS = {"whole": " of whole clusters", "one": " of clusters, and of one person of each,"}
 _CLUSTERS = {
     "whole": "Of each cluster ({}) all were selected or nobody.",
     "one": "Of each cluster ({}) at most one person was selected.",

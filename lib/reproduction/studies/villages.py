@@ -1,0 +1,99 @@
+"""What some villages of a real table would have told, drawn whole by the command line, against what all of them tell.
+
+Fixed before the first run. Table "insurance": 1,410 rice farmers in 166 villages (column ``address``), intensive
+information sessions as the treatment, whether insurance was bought as the outcome, which is its own. Nine covariates;
+where one of them is not known, of 21 farmers at most, it is taken as the median. A visit of a village costs 1, however
+many live there, so that a budget of 20.5 and of 60.5 draws 20 and 60 villages.
+
+``DRAWS`` draws of either number, of seeds 0, 1 and so on, by ``macal plan --draw effect --uniform 0.2 --cluster
+village``; everybody who is asked answers, and the estimate is that by weights. End points: the median width, the share
+of intervals that hold the estimate from everybody, and the root mean square of the distance to it. As that estimate is
+itself uncertain and rests on the drawn villages, too, the share is no coverage: an interval for all villages there
+could be is wider than one for these 166 needs to be, the more so the more of them are drawn.
+"""
+
+from contextlib import redirect_stderr, redirect_stdout
+from functools import cache
+from io import BytesIO, StringIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pandas as pd
+
+from macal.__main__ import main
+from macal.campaigns.evaluation import Row
+from macal.datasets import files, real
+from macal.inference import Estimate, Survey, target_effect
+from macal.planner.planner import Planner
+from macal.planner.weights import weighed
+from macal.tables import frames
+from reproduction.studies.jobs import Answer, Job
+from reproduction.studies.tables import Table
+
+DRAWS, BLOCK, VILLAGES, NUMBERS, UNIFORM, NAME, NAMED = 200, 10, 166, (20, 60), 0.2, "insurance", "farmer"
+
+
+@cache
+def table() -> tuple[pd.DataFrame, pd.Series]:
+    """The farmers, with what a visit of their village costs each, and their outcomes, by name."""
+    found = real.people(NAME)
+    village = pd.read_csv(BytesIO(files.read(f"tables/{real.TABLES[NAME].files[0]}")))["address"]
+    people = pd.DataFrame({name: found.columns[name] for name in real.TABLES[NAME].numbers})
+    people = people.assign(intensive=found.t, village=village, visit=1 / village.groupby(village).transform("size"))
+    people.insert(0, NAMED, [f"f{k:04d}" for k in range(len(people))])
+    return people, pd.Series(found.y).set_axis(people[NAMED])
+
+
+@cache
+def everybody() -> Estimate:
+    """The effect from everybody's answers, people of a village counting as alike."""
+    people, y = table()
+    x, t = people[list(real.TABLES[NAME].numbers)].to_numpy(np.float64), people.intensive.to_numpy()
+    return target_effect(Survey(x, t, y.to_numpy(), np.ones(len(y)), clusters=pd.factorize(people.village)[0]))
+
+
+def drawn(villages: int, seed: int) -> tuple[Estimate, int]:
+    """What one draw tells, and how many farmers were asked."""
+    people, y = table()
+    said = f"--treatment intensive --budget {villages + 0.5} --cost visit --cluster village --draw effect"
+    said += f" --uniform {UNIFORM} --seed {seed} --id {NAMED} --covariates {','.join(real.TABLES[NAME].numbers)}"
+    with TemporaryDirectory() as folder, redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+        at = {name: str(Path(folder, name)) for name in ("people.csv", "plan.csv", "campaign.json")}
+        people.to_csv(at["people.csv"], index=False)
+        if main(["plan", at["people.csv"], *said.split(), "-o", at["plan.csv"], "--campaign", at["campaign.json"]]):
+            raise RuntimeError(f"macal plan {said} failed")
+        planner = Planner.load(at["campaign.json"], frames.read(Path(at["people.csv"])))
+    asked = planner.planned.index
+    planner.observe(y[asked])
+    campaign = planner.campaign
+    found = weighed(campaign, campaign.outcomes, 1)
+    if found.estimate is None:
+        raise ValueError(" ".join(found.told))
+    return found.estimate, len(asked)
+
+
+def _row(design: str, one: Estimate, asked: int) -> Row:
+    told = {"design": design, "value": one.value, "low": one.low, "high": one.high, "asked": asked}
+    return told | {"held": bool(one.low <= everybody().value <= one.high)}
+
+
+def _block(villages: int, first: int, count: int) -> Job:
+    about = {"dataset": "tables", "protocol": "paper", "study": "villages", "table": NAME}
+
+    def work() -> list[Answer]:
+        rows = (
+            [_row("everybody", everybody(), len(table()[0])) | {"draw": 0}]
+            if (villages, first) == (NUMBERS[0], 0)
+            else []
+        )
+        rows += [_row(f"{villages} villages", *drawn(villages, k)) | {"draw": k} for k in range(first, first + count)]
+        return [Answer(rows)]
+
+    return Job([about | {"villages": villages, "first": first}], work, sources=lambda: real.people(NAME).sources)
+
+
+def jobs(table: Table, replications: int | None = None, store: Path | None = None) -> list[Job]:
+    """Return the jobs of ``weighted_villages``, of so many draws of either number."""
+    draws = replications or DRAWS
+    return [_block(n, first, min(BLOCK, draws - first)) for first in range(0, draws, BLOCK) for n in NUMBERS]

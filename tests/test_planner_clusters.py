@@ -1,0 +1,192 @@
+"""Whole clusters, or one person of each, drawn with known chances: lotteries, rounds, weights, estimates, files."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from cases import part_and_whole
+from test_planner import COVARIATES, make, make_people
+
+from macal import Planner
+from macal.__main__ import main
+from macal.inference import crossed_propensity, inclusion, worth_for
+from macal.planner import drawn, steps
+from macal.planner.notes import notes
+from macal.planner.report.protocol import protocol
+from macal.tables import frames
+
+DRAWN = {"budget": 150, "cluster": "household", "draw": "effect", "uniform": 0.3}
+NOBODY = np.empty(0, np.int64)
+
+
+def clustered(n=400, clusters=60, seed=0):
+    """People, some of whom are in no household, and outcomes that those of a household share a part of."""
+    rng = np.random.default_rng(seed)
+    homes = pd.Series(rng.integers(0, clusters, n), dtype=object).where(np.arange(n) % 40 != 7, None)
+    people = make_people(n, seed).assign(household=homes, fee=rng.integers(1, 4, n) * 1.0)
+    shared = rng.normal(size=clusters)[homes.fillna(0).astype(int)]
+    return people, pd.Series(2 * people.free + shared + rng.normal(size=n)).set_axis(people.person)
+
+
+def chosen_of(planner):
+    people, rules = planner.people, planner.campaign.policy
+    task = steps._task(rules, 0, people, people.problem.start, NOBODY, float(rules.budget))
+    return people, rules, drawn.lottery(people, rules, task)
+
+
+def mates(people):
+    """A household's name, or her own of whoever is in none."""
+    return people.household.astype(object).where(people.household.notna(), people.person)
+
+
+@pytest.mark.parametrize("way", ["effect", "criterion"])
+def test_everybody_of_a_drawn_cluster_is_asked_in_one_round_and_has_one_weight(way):
+    people, _ = clustered()
+    _, plan = make(people, **DRAWN | {"draw": way, "cost": "fee", "budget": 300})
+    home = mates(people).set_axis(people.person)
+    by_home = plan.groupby(home[plan.index])
+    assert (by_home.size() == home.value_counts()[by_home.size().index]).all() and plan.index.is_unique
+    assert (by_home["round"].nunique() == 1).all() and np.allclose(by_home.weight.min(), by_home.weight.max())
+    spread = people.groupby(mates(people)).fee.sum()
+    assert 300 - 2 * np.ptp(spread) <= plan.cost.sum() <= 300
+    # the first rounds are of one cluster each, for the largest has more than half as many people as a round
+    assert (plan.groupby("round").apply(lambda part: home[part.index].nunique()) == 1).all()
+
+
+def test_a_round_holds_as_many_of_the_largest_clusters_as_there_is_room_for():
+    people, _ = clustered()
+    largest = int(mates(people).value_counts().max())
+    _, plan = make(people, **DRAWN | {"batch_size": 2 * largest + 1})
+    homes = mates(people).set_axis(people.person)[plan.index].groupby(plan["round"]).nunique()
+    assert (homes[:-1] == 2).all() and plan["round"].value_counts().max() <= 2 * largest + 1
+
+
+def test_a_cluster_is_worth_what_its_people_are_by_its_cost():
+    people, _ = clustered()
+    planner, plan = make(people, **DRAWN | {"cost": "fee", "budget": 300})
+    pool = planner.people.problem.pool
+    worth = pd.Series(worth_for("all", crossed_propensity(pool.x.astype(float), pool.t, 0), pool.t))
+    home = mates(people)
+    size = worth.groupby(home).sum() / np.sqrt(people.fee.groupby(home).sum())
+    number = home.set_axis(people.person)[plan.index].nunique()
+    chances = pd.Series(inclusion(size.to_numpy(), number, 0.3), size.index)
+    found = 1 / plan.weight
+    np.testing.assert_allclose(found, chances[home.set_axis(people.person)[plan.index]], rtol=1e-9)
+    _, flat = make(people, **DRAWN | {"cost": "fee", "budget": 300, "uniform": 1.0})
+    assert np.ptp(flat.weight) < 1e-9
+
+
+@part_and_whole("n", 150, 600)
+@pytest.mark.parametrize("rule", ["whole", "one"])
+def test_everybody_has_the_chance_that_the_weights_say(rule, n):
+    """Weighted totals over draws are those of the table: each step of a draw has the chance that it says."""
+    people, _ = clustered(120, 24)
+    people["no"] = np.arange(120) % 30 == 0
+    options = {"budget": 45 if rule == "whole" else 12, "cluster_rule": rule, "exclude": "no", "batch_size": None}
+    planner, _ = make(people, **DRAWN | options)
+    everybody, rules = planner.people, planner.campaign.policy
+    may = np.setdiff1d(np.arange(120), drawn.barred(everybody, rules))
+    out = mates(people).isin(mates(people)[people.no]) if rule == "whole" else people.no
+    assert set(may) == set(np.flatnonzero(~out))
+    values = np.column_stack([np.ones(120), people.age, people.free * people.age])
+    totals = []
+    for seed in range(n):
+        planner.campaign = planner.campaign.but(policy=replace(rules, seed=seed))
+        _, policy, chosen = chosen_of(planner)
+        (units,) = drawn.drawn(everybody, policy, chosen)
+        assert np.isin(units, may).all() and everybody.cost[units].sum() <= options["budget"]
+        if rule == "one":
+            assert mates(people)[units].is_unique
+        totals.append((1 / chosen.of(units)) @ values[units])
+    off = np.mean(totals, axis=0) - values[may].sum(axis=0)
+    assert (np.abs(off) <= 4.5 * np.std(totals, axis=0) / np.sqrt(n)).all()
+
+
+def test_whoever_must_be_asked_brings_her_cluster_and_the_excluded_take_theirs_out():
+    people, y = clustered()
+    people = people.assign(yes=np.arange(400) == 3, no=np.arange(400) == 5)
+    planner, plan = make(people, **DRAWN | {"include": "yes", "exclude": "no"})
+    home = mates(people).set_axis(people.person)
+    mine = home.index[home == home["p0003"]]
+    assert plan.weight[mine].tolist() == pytest.approx([1.0] * len(mine))
+    assert not (home[plan.index] == home["p0005"]).any()
+    planner.observe(y[plan.index])
+    found = planner.estimate()
+    assert found.weighted.low < found.weighted.value < found.weighted.high
+
+
+@pytest.mark.parametrize("rule", ["whole", "one"])
+def test_a_campaign_goes_on_from_its_file_and_is_estimated_by_clusters(rule, tmp_path):
+    people, y = clustered()
+    options = {"cluster_rule": rule, "budget": 200 if rule == "whole" else 55, "batch_size": 20, "response": 0.9}
+    planner, plan = make(people, **DRAWN | options)
+    y[plan.index[::9]] = np.nan
+    asked = plan.index[plan["round"] <= plan["round"].max() - 1]
+    planner.observe(y[asked])
+    pd.testing.assert_frame_equal(planner.replan(), plan)
+    planner.save(tmp_path / "campaign.json")
+    again = Planner.load(tmp_path / "campaign.json", people)
+    pd.testing.assert_frame_equal(again.replan(), plan, check_dtype=False)
+    found = planner.estimate(looks="rounds")
+    assert again.estimate(looks="rounds").weighted == found.weighted
+    homes = mates(people).set_axis(people.person)
+    number = homes[asked[y[asked].notna()]].nunique()
+    assert any(f"rests on {number} clusters, whose people count as alike" in words for words in found.weighed.told)
+    assert any("have not answered" in words for words in found.weighed.told) and found.weighed.doubt is not None
+    with pytest.raises(ValueError, match="drawn once"):
+        planner.replan(budget=500)
+
+
+def test_of_a_cluster_that_was_asked_whoever_was_left_out_counts_as_asked():
+    people, y = clustered()
+    planner, plan = make(people, **DRAWN)
+    planner.observe(y[plan.index])
+    first = mates(people).set_axis(people.person)[plan.index].value_counts().index[0]
+    name = next(name for name in plan.index if mates(people).set_axis(people.person)[name] == first)
+    planner.correct(name, "never asked", "a")
+    told = planner.estimate().weighed.told
+    assert any(f"1 of {len(plan)} people who were asked have not answered" in words for words in told)
+
+
+def test_the_report_and_the_command_say_how_clusters_were_drawn(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    people, y = clustered()
+    people[["person", "free", "household", *COVARIATES]].to_csv("people.csv", index=False)
+    begin = "plan people.csv --treatment free --budget 110 --draw effect --cluster household -o plan.csv --seed 3"
+    assert main([*begin.split(), "--campaign", "c.json"]) == 0
+    said, plan = capsys.readouterr().out, pd.read_csv("plan.csv", index_col="person")
+    number = mates(people).set_axis(people.person)[plan.index].nunique()
+    every = mates(people).nunique()
+    assert number < 20 and f"note: {number} of {every} clusters by 'household' were drawn, whole, people with" in said
+    assert "(seed 3); fewer than about 20 make an interval rough." in said
+    y[plan.index].rename("visits").rename_axis("person").to_csv("answers.csv")
+    assert main("observe c.json people.csv answers.csv".split()) == 0
+    assert main("replan c.json people.csv -o next.csv".split()) == 0
+    pd.testing.assert_frame_equal(pd.read_csv("next.csv", index_col="person"), plan)
+    assert main("estimate c.json people.csv -o effects.csv --report report.html".split()) == 0
+    words = f"The interval by the weights rests on {number} clusters, whose people count as alike; fewer than about 20"
+    assert words in capsys.readouterr().out and words in (tmp_path / "report.html").read_text()
+    campaign = Planner.load(tmp_path / "c.json", frames.read(tmp_path / "people.csv")).campaign
+    assert notes(campaign)[0].startswith(f"{number} of {every} clusters by 'household' were drawn")
+    text = protocol(campaign)
+    assert "by a draw of whole clusters with known chances (seed 3)" in text
+    assert "The variance is that between clusters" in text and "quotas" not in text
+
+
+@pytest.mark.parametrize("sure", [{"include": "yes"}, {"outcome": "visits"}])
+def test_one_of_each_cluster_leaves_everybody_a_chance_or_is_refused(sure):
+    people, y = clustered()
+    people = people.assign(yes=np.arange(400) == 3, visits=y.where(np.arange(400) == 4, np.nan).to_numpy())
+    with pytest.raises(ValueError, match="one of each cluster where somebody must be asked or has an outcome"):
+        make(people, **DRAWN | {"cluster_rule": "one"} | sure)
+    make(people, **DRAWN | sure)
+
+
+def test_of_a_sample_no_clusters_are_drawn(tmp_path):
+    people, _ = clustered()
+    people.to_csv(tmp_path / "people.csv", index=False)
+    given = {"identifier": "person", "covariates": COVARIATES, "sample": 100}
+    planner = Planner("free", **DRAWN | given)
+    with pytest.raises(ValueError, match="cannot keep to clusters of a sample"):
+        planner.plan(planner.sample(tmp_path / "people.csv"))
