@@ -332,6 +332,11 @@ def verdicts(rules: Rules = RULES) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).set_index("key")
 
 
+def of_others(ledger: pd.DataFrame) -> pd.Series:
+    """Whether each claim of :func:`verdicts` is the book's own or another paper's, by its key."""
+    return ledger["source"].str.fullmatch(r"ours|.+ et al\. \d+\w?")
+
+
 def join_scales(scales: Iterable[Scale]) -> str:
     """Say what is recorded for a claim, data set by data set."""
     return "; ".join(map(str, scales))
