@@ -20,7 +20,7 @@ function mixed(bits) {
 }
 
 /** At most TARGETS people, ascending, drawn by a hash of their covariates: the same in any order of the rows. */
-export function drawn({ x, t, d }) {
+function drawn({ x, t, d }) {
   const n = t.length;
   if (n <= TARGETS) return [...t.keys()];
   const bits = new BigUint64Array(Float64Array.from(x, (v) => v + 0).buffer), // 0 for -0
@@ -36,7 +36,7 @@ export function drawn({ x, t, d }) {
 }
 
 /** Median of the distances above 0 between people; 1 where there is none. */
-export function medianDistance(pool, people) {
+function medianDistance(pool, people) {
   const apart = new Float64Array((people.length * (people.length - 1)) / 2);
   let k = 0;
   for (let a = 0; a < people.length; a++)

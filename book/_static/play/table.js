@@ -246,8 +246,9 @@ function identifiers(columns, roles, n) {
 function byName(ids, isNamed) {
   const places = [...ids.keys()];
   if (!isNamed) return places;
-  const keys = ids.every((id) => /^(0|-?[1-9]\d{0,17})$/.test(id)) ? ids.map(BigInt) : ids;
-  return places.sort((a, b) => (keys[a] < keys[b] ? -1 : keys[a] > keys[b] ? 1 : 0));
+  if (!ids.every((id) => /^(0|-?[1-9]\d{0,17})$/.test(id))) return places.sort((a, b) => byCodePoints(ids[a], ids[b]));
+  const numbers = ids.map(BigInt);
+  return places.sort((a, b) => (numbers[a] < numbers[b] ? -1 : 1)); // names are there once
 }
 
 /** Those whose outcome is known. */

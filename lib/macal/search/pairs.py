@@ -257,6 +257,7 @@ class PairSearch:
         # the second time for rows that promised the cut in float32 and do not hold it
         for _ in range(2):
             found = self._look_through(rows, limit)
+            self.highest[rows] = self.upper[rows].max(axis=1)
             if found is None:
                 self.size, self.pairs = self.size // 2, None
                 return
@@ -333,7 +334,6 @@ class PairSearch:
                 found.append((rows[k[promising[a]]], self.order[c + columns.start]))
                 if len(rows) > 1 and sum(len(a) for a, _ in found) > _PAIRS:
                     return None
-        self.highest[rows] = self.upper[rows].max(axis=1)
         i, j = (np.concatenate(x) for x in zip(*found, strict=True)) if found else (rows[:0], rows[:0])
         return i, j
 
