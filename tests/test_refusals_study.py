@@ -6,8 +6,11 @@ import pytest
 from needs import needs_data
 from scipy.special import expit
 
+from macal import Planner
+from macal.inference import crossed_propensity, inclusion, worth_for
+from macal.planner.drawn import lottery
 from reproduction.claims import weighted
-from reproduction.studies import clusters, refusals, rhc, tables, villages
+from reproduction.studies import clusters, one_of_each, refusals, rhc, tables, villages
 
 
 def test_truths_are_those_of_a_large_population():
@@ -106,6 +109,36 @@ def test_a_simulation_of_clusters_is_the_same_again():
     assert rows[2]["error"] == pytest.approx(rows[4]["error"], abs=0.05) and rows[2]["width"] > rows[4]["width"]
     jobs = clusters.jobs(tables.TABLES["weighted_clusters"])
     assert len(jobs) == 40 and [job.configs[0]["world"] for job in jobs[:2]] == ["linear", "bent"]
+
+
+def test_one_of_each_cluster_has_the_chance_that_the_planner_gives_her(unchecked):
+    x, t, _, cluster = clusters.people("linear", np.random.default_rng(1))
+    names = [f"x{k}" for k in range(x.shape[1])]
+    people = pd.DataFrame(x, columns=names).assign(t=t, home=cluster)
+    options = {"covariates": names, "cluster": "home", "cluster_rule": "one", "batch_size": None, "seed": 3}
+    planner = Planner("t", 60, draw="effect", uniform=one_of_each.UNIFORM, **options)
+    plan = planner.plan(people)
+    worth = worth_for("all", crossed_propensity(x, t, 3), t)
+    first, heads = one_of_each.represented(worth, cluster, np.random.default_rng(0))
+    assert (cluster[heads] == np.arange(clusters.CLUSTERS)).all()
+    chosen = lottery(planner.people, planner.campaign.policy, None)
+    # the planner's covariates are rounded, and the regression of the treatment stops a little elsewhere
+    np.testing.assert_allclose(chosen.lots.first, first, rtol=0.03)
+    heads = np.flatnonzero(chosen.chances)
+    given = inclusion(worth[heads] / first[heads], 60, one_of_each.UNIFORM)
+    np.testing.assert_allclose(chosen.chances[heads], given, rtol=0.03)
+    asked = planner.people.places(plan.index, "the plan")
+    np.testing.assert_allclose(1 / plan["weight"], (chosen.chances * first)[asked], rtol=0.03)
+
+
+def test_a_simulation_of_one_of_each_is_the_same_again():
+    rows, again = one_of_each.simulate("bent", 3), one_of_each.simulate("bent", 3)
+    assert [row["design"] for row in rows] == [
+        f"{n} clusters, one of each{way}" for n in (60, 120) for way in ("", ", refusals")
+    ]
+    assert [row["error"] for row in rows] == [row["error"] for row in again]
+    assert [row["asked"] for row in rows] == [60, 60, 120, 120] and rows[0]["width"] > rows[2]["width"]
+    assert len(one_of_each.jobs(tables.TABLES["weighted_one"])) == 40
 
 
 @needs_data("tables")
