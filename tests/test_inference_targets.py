@@ -22,7 +22,7 @@ from macal.inference import (
     worth_for_ate,
 )
 from macal.inference.ridge import Ridge
-from macal.inference.targets import TARGETS, _estimated, _logistic_part, _ridge_part, _terms, crossed_responses
+from macal.inference.targets import TARGETS, _both, _estimated, _logistic_part, _ridge_part, crossed_responses
 from macal.inference.weighted import LEAST, folds
 from macal.logistic import arm_chances
 from macal.registry import UnknownName
@@ -182,6 +182,28 @@ def test_the_term_of_a_ridge_regression_is_what_a_unit_s_weight_moves():
         assert found[i] == pytest.approx(slope @ (up - down) / 2 / step, rel=1e-5, abs=1e-12)
 
 
+def with_rare(seed, carriers=(3, 6, 10, 20), **options):
+    """A survey in whose covariates so many people carry an indicator each that says nothing; and the one without."""
+    plain = survey(seed, n=1000, **options)
+    rng, columns = np.random.default_rng([seed, 1]), np.zeros((1000, len(carriers)))
+    for k, number in enumerate(carriers):
+        columns[rng.choice(1000, number, replace=False), k] = 1
+    return replace(plain, x=np.hstack([plain.x, columns])), plain
+
+
+def test_rare_columns_do_not_blow_up_the_error():
+    ratios, unseen = [], []
+    for seed in range(12):
+        rare, plain = with_rare(seed, answers=lambda x, t: np.full(len(t), 50.0), size=500, curved=2.0)
+        found, error = target_effect(rare), target_effect(plain).error
+        ratios.append(found.error / error)
+        # by models that have not seen a person, of whom the estimate itself is made, the terms alone are far larger
+        terms = _estimated(rare, _both(rare, "all", 1)[0], np.ones(1000), found.value)
+        unseen.append(terms.std() / np.sqrt(1000) / error)
+    assert max(ratios) < 2.5 and 0.9 < np.median(ratios) < 1.2
+    assert max(unseen) > 4
+
+
 # ---------------------------------------------------------------- coverage
 
 
@@ -192,6 +214,15 @@ def held(n, target="all", **options):
         found = target_effect(survey(seed, target=target, **options), target)
         hits += found.low <= truth <= found.high
     return hits, binom.ppf([5e-5, 1 - 5e-5], n, 0.95)
+
+
+@part_and_whole("n", 60, 600)
+def test_intervals_hold_with_rare_columns(n):
+    """And are as wide as they need be: the error is about the s.d. of the estimates."""
+    found = [target_effect(with_rare(seed, size=500, curved=2.0)[0]) for seed in range(n)]
+    hits = sum(one.low <= 1 <= one.high for one in found)
+    assert binom.ppf(5e-5, n, 0.95) <= hits and (n < 600 or hits <= binom.ppf(1 - 5e-5, n, 0.97))
+    assert np.mean([one.error for one in found]) < (1.1 + 3 / np.sqrt(2 * n)) * np.std([one.value for one in found])
 
 
 WRONG = {"answers": lambda x, t: 2 - 1.6 * np.abs(x[:, 0]) - t / 2}
@@ -431,9 +462,9 @@ def test_whoever_is_a_cluster_by_herself_changes_nothing():
 def test_the_variance_is_that_of_the_sums_over_clusters(target):
     found = clustered(0)
     one = target_effect(found, target)
-    terms = _terms(found, target, 1)
+    terms, at_once = _both(found, target, 1)
     n, mean = len(found.t), terms.b.mean()
-    phi = (terms.num - one.value * terms.b) / mean + _estimated(found, terms, np.ones(n) / mean, one.value)
+    phi = (terms.num - one.value * terms.b) / mean + _estimated(found, at_once, np.ones(n) / mean, one.value)
     totals = np.array([phi[found.clusters == c].sum() for c in range(60)])
     assert one.error == pytest.approx(np.sqrt(60 * totals.var(ddof=1)) / n)
     clusters = len(np.unique(found.clusters[np.isfinite(found.y)]))

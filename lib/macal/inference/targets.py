@@ -25,7 +25,10 @@ one above, the estimate is the mean over i of
 
 D the mean gradient of the first term in the model's coefficients and H the mean of -dg: the terms vanish where all
 models are right, and count what estimating a right one adds where another is wrong. Another regressor than ridge
-regression has no such terms: it must then learn fast enough (n^-1/4), or r and e be right. Interval: theta +-
+regression has no such terms: it must then learn fast enough (n^-1/4), or r and e be right. The terms are those of
+models that are fitted once, to everybody: D, H and g belong to one solution of sum g_i = 0, in which nobody moves a
+coefficient by more than her own share of it. With the residuals and slopes of models that have not seen a person, which
+estimate the same, somebody in whom a column is nearly alone can make the error many times too large. Interval: theta +-
 t-quantile of the number of answers less one times the root of the variance of phi over n.
 
 *Clusters.* Where whole clusters were drawn, or people of one are alike for another reason, phi is summed over each, and
@@ -53,7 +56,7 @@ References:
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -78,13 +81,28 @@ from macal.inference.weighted import (
 )
 from macal.logistic import PerArmChance, arm_chances
 from macal.registry import UnknownName
-from macal.shapes import Arms, Covariates, Outcomes
+from macal.shapes import Arms, Covariates, Indices, Outcomes, Rows
 
 TARGETS = ("all", "treated", "overlap")
 LEAST_ANSWERING = 0.1  # chance to answer, as estimated, at least
 Flags = Bool[np.ndarray, "n"]
 PerSide = Float[np.ndarray, "n 2"]
 Design = Float[np.ndarray, "n p"]
+Answering = Float[np.ndarray, "p arms"]
+
+
+class Models(NamedTuple):
+    """What is modelled of everybody, (n, arms) each.
+
+    Attributes:
+        e: chance of each arm.
+        m: prediction of the outcome in each arm.
+        responses: chance to answer if asked, in each arm.
+    """
+
+    e: PerArmChance
+    m: PerArmChance
+    responses: PerArmChance
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,6 +182,21 @@ class Survey:
         """Cross-fitted chance to answer if asked, of each unit in each arm, (n, arms); 1 where nobody has refused."""
         return crossed_responses(self.x, self.t, self.asked, self.refused, self.seed, self.clusters)
 
+    @cached_property
+    def at_once(self) -> Models:
+        """The same models, each fitted once to everybody it may learn from, but for what is known or not linear."""
+        t, z, told = self.t, standardised(self.x), np.isfinite(self.y)
+        e, m, responses = self.e, self.m, self.responses
+        if self.propensity is None:
+            e = arm_chances(z, t, z, self.weights / self.weights.mean()).clip(TRIMMED, 1 - TRIMMED)
+        if self.regressor is None:
+            own = [told & (t == arm) for arm in range(arms_of(t))]
+            m = np.stack([Ridge().fit(z[some], self.y[some]).predict(z) for some in own], axis=1)
+        if self.refused.any():
+            everybody = np.arange(len(t))
+            responses = _responses(z, t, told, everybody[self.asked], everybody).clip(LEAST_ANSWERING, 1.0)
+        return Models(e, m, responses)
+
 
 def crossed_responses(
     x: Covariates, t: Arms, asked: Flags, refused: Flags, seed: int = 0, clusters: Arms | None = None
@@ -190,11 +223,17 @@ def crossed_responses(
         own = rest[asked[rest]]
         if told[own].all():
             continue  # who refused is all in this fold
-        known = _with_arm(z[own], t[own], arms)
-        places = np.concatenate([_with_arm(z[fold], np.full(len(fold), arm), arms) for arm in range(arms)])
-        found = arm_chances(known, told[own], places, strength=known.shape[1])[:, 1]
-        chance[fold] = found.reshape(arms, len(fold)).T
+        chance[fold] = _responses(z, t, told, own, fold)
     return chance.clip(LEAST_ANSWERING, 1.0)
+
+
+def _responses(z: Covariates, t: Arms, told: Arms | Flags, own: Indices, at: Rows) -> Answering:
+    """Chance to answer in each arm, (p, arms), of the p units ``at``, by those of ``own``, who were asked."""
+    arms = arms_of(t)
+    known = _with_arm(z[own], t[own], arms)
+    places = np.concatenate([_with_arm(z[at], np.full(len(at), arm), arms) for arm in range(arms)])
+    found = arm_chances(known, told[own].astype(np.int64), places, strength=known.shape[1])[:, 1]
+    return found.reshape(arms, len(at)).T
 
 
 def _with_arm(z: Covariates, t: Arms, arms: int) -> Design:
@@ -216,7 +255,7 @@ def target_effect(survey: Survey, target: str = "all", arm: int = 1, level: floa
         ValueError: an arm with too few answers; of several arms another target than "all".
     """
     everybody = np.ones(len(survey.t), bool)
-    return _estimate(survey, _terms(survey, target, arm), everybody, level)
+    return _estimate(survey, _both(survey, target, arm), everybody, level)
 
 
 def group_effects(
@@ -249,7 +288,7 @@ def group_effects(
                 f"group {value!r} has {least} answers of an arm, and an interval needs {LEAST} of each; join groups, or"
                 " ask more of this one"
             )
-    terms = _terms(survey, target, arm)
+    terms = _both(survey, target, arm)
     return {value: _estimate(survey, terms, labels == value, 1 - (1 - level) / len(every)) for value in every}
 
 
@@ -300,6 +339,7 @@ class _Terms:
         weight: A R / (p r) times the sign and factor of the residual, h / e.
         slopes: dnum / d chance of each arm, (n, arms).
         arm: that is compared.
+        models: by which all of these are.
     """
 
     num: Outcomes
@@ -308,6 +348,7 @@ class _Terms:
     weight: Outcomes
     slopes: PerArmChance
     arm: int
+    models: Models
 
 
 def _target(target: str, e: Outcomes, t: Arms) -> tuple[Outcomes, Outcomes, PerSide, PerSide]:
@@ -329,12 +370,18 @@ def _check_arms(e: PerArmChance, target: str) -> None:
         raise ValueError(f"the target {target!r} is for two arms, got {e.shape[1]}; take 'all', or two arms at a time")
 
 
-def _terms(survey: Survey, target: str, arm: int) -> _Terms:
-    t, e, m = survey.t, survey.e, survey.m
-    _check_arms(e, target)
+def _both(survey: Survey, target: str, arm: int) -> tuple[_Terms, _Terms]:
+    """The terms by cross-fitted models, of which the estimate is made, and by those fitted at once, for its error."""
+    _check_arms(survey.e, target)
+    crossed = _terms(survey, Models(survey.e, survey.m, survey.responses), target, arm)
+    return crossed, _terms(survey, survey.at_once, target, arm)
+
+
+def _terms(survey: Survey, models: Models, target: str, arm: int) -> _Terms:
+    t, (e, m, responses) = survey.t, models
     told, rows = np.isfinite(survey.y), np.arange(len(t))
     left = np.where(told, survey.y - m[rows, t], 0.0)
-    drawn = told / (survey.chances * survey.responses[rows, t])
+    drawn = told / (survey.chances * responses[rows, t])
     slopes, sign = np.zeros_like(e), (t == arm) * 1.0 - (t == 0)
     effect = m[:, arm] - m[:, 0]
     if e.shape[1] > 2:  # each arm by its own chance
@@ -346,18 +393,19 @@ def _terms(survey: Survey, target: str, arm: int) -> _Terms:
         factor = factors[rows, t]
         slopes[:, 1] = b_slope * effect + drawn * left * sign * changes[rows, t]
     weight = drawn * sign * factor
-    return _Terms(b * effect + weight * left, b, b_slope, weight, slopes, arm)
+    return _Terms(b * effect + weight * left, b, b_slope, weight, slopes, arm, models)
 
 
-def _estimate(survey: Survey, terms: _Terms, inside: Flags, level: float) -> Estimate:
+def _estimate(survey: Survey, both: tuple[_Terms, _Terms], inside: Flags, level: float) -> Estimate:
     """The effect of those inside, (n,), by the terms of all."""
+    terms, at_once = both
     whole, answers = survey.weights, survey.answers(inside)
     if answers < 2:
         raise ValueError("an interval needs answers from two clusters at least")
     at = whole * inside
     value = float(at @ terms.num / (at @ terms.b))
     phi = inside * (terms.num - value * terms.b) / (at @ terms.b / whole.sum())
-    phi += _estimated(survey, terms, inside / (at @ terms.b / whole.sum()), value)
+    phi += _estimated(survey, at_once, inside / (at @ terms.b / whole.sum()), value)
     error = stratified(phi, whole, survey.strata, survey.clusters)[1]
     reach = float(error * stdtrit(answers - 1, (1 + level) / 2))
     return Estimate(value, value - reach, value + reach, error)
@@ -365,27 +413,27 @@ def _estimate(survey: Survey, terms: _Terms, inside: Flags, level: float) -> Est
 
 def _estimated(survey: Survey, terms: _Terms, scale: Outcomes, value: float) -> Outcomes:
     """Sum over the estimated models of D' H^-1 g_i, (n,), in the scale of the estimate."""
-    t, z = survey.t, standardised(survey.x)
+    t, z, (e, m, responses) = survey.t, standardised(survey.x), terms.models
     told, share = np.isfinite(survey.y), survey.weights / survey.weights.mean()
     phi = np.zeros(len(t))
     if survey.propensity is None:
         slopes = terms.slopes.copy()
         slopes[:, 1] -= value * terms.b_slope
-        slopes *= (scale * share)[:, None] * ((survey.e > TRIMMED) & (survey.e < 1 - TRIMMED))
-        phi += _logistic_part(z, survey.e, t, slopes, share) / share
+        slopes *= (scale * share)[:, None] * ((e > TRIMMED) & (e < 1 - TRIMMED))
+        phi += _logistic_part(z, e, t, slopes, share) / share
     if survey.refused.any():
-        r = survey.responses[np.arange(len(t)), t]
-        left = np.where(told, survey.y - survey.m[np.arange(len(t)), t], 0.0)
+        r = responses[np.arange(len(t)), t]
+        left = np.where(told, survey.y - m[np.arange(len(t)), t], 0.0)
         slope = scale * share * -terms.weight * left / r * (r > LEAST_ANSWERING)
         chance, slopes = np.stack([1 - r, r], axis=1), np.stack([np.zeros(len(t)), slope], axis=1)
-        design = _with_arm(z, t, survey.e.shape[1])
+        design = _with_arm(z, t, e.shape[1])
         part = _logistic_part(design, chance, told.astype(int), slopes, survey.asked * 1.0, design.shape[1])
         phi += part / share
     if survey.regressor is None:
         for arm, sign in ((terms.arm, 1.0), (0, -1.0)):
             own = told & (t == arm)
             slope = scale * share * (sign * terms.b - terms.weight * own)
-            phi += _ridge_part(z, survey.y, survey.m[:, arm], own, slope) / share
+            phi += _ridge_part(z, survey.y, m[:, arm], own, slope) / share
     return phi
 
 
