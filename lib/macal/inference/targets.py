@@ -26,9 +26,9 @@ one above, the estimate is the mean over i of
 D the mean gradient of the first term in the model's coefficients and H the mean of -dg: the terms vanish where all
 models are right, and count what estimating a right one adds where another is wrong. Another regressor than ridge
 regression has no such terms: it must then learn fast enough (n^-1/4), or r and e be right. The terms are those of
-models that are fitted once, to everybody: D, H and g belong to one solution of sum g_i = 0, in which nobody moves a
-coefficient by more than her own share of it. With the residuals and slopes of models that have not seen a person, which
-estimate the same, somebody in whom a column is nearly alone can make the error many times too large. Interval: theta +-
+models that are fitted once, to everybody, so that D, H and g belong to one solution of sum g_i = 0. Cross-fitted models
+estimate the same terms; but of somebody who is nearly alone in a column they give a residual near 1, a steep D and a
+small H at once, which can make the error many times too large. Interval: theta +-
 t-quantile of the number of answers less one times the root of the variance of phi over n.
 
 *Clusters.* Where whole clusters were drawn, or people of one are alike for another reason, phi is summed over each, and
