@@ -66,7 +66,11 @@ _STEPS, _HALVINGS = 12, 6
 _REACH = 4.0  # logarithms of squared spreads differ from their arm's level by at most this
 Design = Float[np.ndarray, "n p"]
 Slopes = Float[np.ndarray, "p"]
-PerWave = Int[np.ndarray, "waves"]
+PerAnswer = Float[np.ndarray, "answers"]
+OfWave = Float[np.ndarray, "k"]
+Wave = Int[np.ndarray, "wave"]
+PerFold = Float[np.ndarray, "wave folds"]
+Told = Int[np.ndarray, "answers"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +85,7 @@ class WaveChances:
         ratio: estimated variance due to asking, over that of chances that do not learn; 1 where nothing is learnt.
     """
 
-    chances: Outcomes
+    chances: OfWave
     uniform: float
     answers: int
     learnt: bool = False
@@ -98,18 +102,18 @@ def split_waves(units: int, sizes: Sequence[int], rng: np.random.Generator) -> A
 
     Args:
         units: how many there are.
-        sizes: labels of each wave; units are split in the same proportions, to one unit.
+        sizes: labels of each wave, or numbers in the same proportions; units are split in these, to one unit.
         rng: source of randomness.
 
     Raises:
-        ValueError: no wave, a wave without labels, or more labels than units.
+        ValueError: no wave, or a wave without labels.
 
     >>> np.bincount(split_waves(10, [2, 2, 1], np.random.default_rng(0))).tolist()
     [4, 4, 2]
     """
     labels = np.asarray(sizes, np.int64)
-    if not labels.size or labels.min() < 1 or labels.sum() > units:
-        raise ValueError(f"waves need at least a label each, and at most the {units} units in all; got {list(sizes)}")
+    if not labels.size or labels.min() < 1:
+        raise ValueError(f"waves need at least a label each, got {list(sizes)}")
     ends = np.round(units * labels.cumsum() / labels.sum()).astype(np.int64)
     wave = np.empty(units, np.int64)
     wave[rng.permutation(units)] = np.searchsorted(ends, np.arange(units), side="right")
@@ -185,7 +189,7 @@ def _design(x: Covariates, t: Arms, arms: int) -> Design:
     return np.hstack([(t[:, None] == np.arange(arms)).astype(float), np.clip(np.hstack([z, squares]), -_REACH, _REACH)])
 
 
-def _mixed(worth: Outcomes, pool: Outcomes, size: int, uniform: float) -> Outcomes:
+def _mixed(worth: PerAnswer, pool: OfWave, size: int, uniform: float) -> PerAnswer:
     """Chances that units of so much worth would have in a wave of the worths ``pool``."""
     free = proportional(pool, size)
     c = (free / pool).max()  # of whoever is not certain
@@ -193,8 +197,8 @@ def _mixed(worth: Outcomes, pool: Outcomes, size: int, uniform: float) -> Outcom
 
 
 def _crossed(
-    design: Design, squared: Outcomes, told: Indices, units: Indices, arms: int, penalty: float, seed: int
-) -> tuple[Outcomes, Float[np.ndarray, "k folds"], list[Indices]]:
+    design: Design, squared: PerAnswer, told: Told, units: Wave, arms: int, penalty: float, seed: int
+) -> tuple[PerAnswer, PerFold, list[np.ndarray]]:
     """Spreads of those who answered, by the others' answers, (answers,); of a wave by each fold's; the folds."""
     own, wave, parts = np.empty(len(told)), np.empty((len(units), FOLDS)), []
     for k, (rest, fold) in enumerate(_folds(len(told), seed)):
