@@ -21,6 +21,8 @@ NAMES = {
     "macal": "MACAL, half uniform",
     "ate": "worth for the average effect",
     "informed": "the same, noise known",
+    "known": "the same, each person's noise known",
+    "waves": "chances that learn",
 }
 
 
@@ -95,7 +97,7 @@ def learning(table: pd.DataFrame) -> pd.DataFrame:
     wide = table.pivot(index=["world", "first"], columns=["design", "labelled"], values="width")
     mean, own = wide.groupby(level="world").mean(), wide["waves", LABELS]
     mean = mean.reindex(pd.unique(table["world"]))
-    found = pd.DataFrame({name: mean[name, LABELS] for name in ("srs", "ate", "waves", "known")})
+    found = mean.xs(LABELS, axis="columns", level="labelled").reindex(columns=["srs", "ate", "waves", "known"])
     square, more = found["srs"] ** 2, mean["srs", 2 * LABELS] ** 2
     b = 2 * LABELS * (square - more)
     found["labels"] = b / (found["waves"] ** 2 - (square - b / LABELS))
