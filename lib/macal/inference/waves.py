@@ -83,6 +83,7 @@ class WaveChances:
         answers: of earlier waves.
         learnt: whether the chances go by them.
         ratio: estimated variance due to asking, over that of chances that do not learn; 1 where nothing is learnt.
+            The best of several candidates, so rather too low.
     """
 
     chances: OfWave
