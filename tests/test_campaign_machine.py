@@ -15,6 +15,7 @@ from cases import part_and_whole
 
 from macal.__main__ import main
 from macal.planner import Planner, record
+from macal.planner.learned import LearnedChances
 
 RULES = ["qhte", "macal", "random-balanced", "alc-fixed", "random"]
 ARMS = ["none", "call", "letter", "visit"]
@@ -108,14 +109,18 @@ class Book:
             reserves = plan["reserve"].dropna().tolist()
             assert len(set(reserves)) == len(reserves) and not set(reserves) & set(plan.index)
         if "draw" in self.said:
-            self.check_drawn(plan)
+            self.check_drawn(plan, planner.campaign.learned)
         if "exclude" in self.said:
             assert not self.people.no[plan.index].any()
         return later
 
-    def check_drawn(self, plan):
-        """A draw is made once: whoever was drawn stays in her round, with her weight, her reserve and its weight."""
+    def check_drawn(self, plan, learned):
+        """Whoever was drawn stays in her round, with her weight, reserve and its weight; to come, a draw may learn."""
         mine = plan.drop(columns="response", errors="ignore")
+        if learned is not None:
+            assert isinstance(learned, LearnedChances) and not {"quotas", "cost", "response", "sample"} & set(self.said)
+            assert len(mine) == len(self.drawn) - len(self.gone & set(self.drawn.index))
+            self.drawn = pd.concat([self.drawn[self.drawn["round"] <= self.asked], mine[mine["round"] > self.asked]])
         if self.drawn is None:
             self.drawn = mine
             assert plan["weight"].ge(1 - 1e-9).all() and np.isfinite(plan["weight"]).all()

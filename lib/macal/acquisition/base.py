@@ -164,8 +164,7 @@ class Planned(Criterion):
 
     @override
     @abstractmethod
-    def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
-        ...
+    def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]: ...
 
     @override
     def select(self, state: PoolState, batch_size: int) -> Indices:

@@ -106,10 +106,7 @@ class SpectralConv2d(nn.Module):
             x, stride = x[..., ::stride, ::stride], 1
         each = zip(x, weight, bias, strict=True)
         return torch.stack(
-            [
-                functional.conv2d(one.contiguous(memory_format=last), w, b, stride, self.padding)
-                for one, w, b in each
-            ]
+            [functional.conv2d(one.contiguous(memory_format=last), w, b, stride, self.padding) for one, w, b in each]
         )
 
     def _transposed(self, x: Float[torch.Tensor, "b n c2 h2 w2"]) -> Float[torch.Tensor, "b n c h w"]:

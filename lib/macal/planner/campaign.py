@@ -15,7 +15,7 @@ import pandas as pd
 
 from macal.planner.answers import chance
 from macal.planner.audit import Audit, Made
-from macal.planner.learned import Learned
+from macal.planner.learned import Learned, LearnedChances
 from macal.planner.people import Columns, People
 from macal.planner.policy import Policy
 from macal.registry import UnknownName
@@ -71,7 +71,7 @@ class CampaignState:
     answers: Mapping[Any, float | None] = field(default_factory=lambda: MappingProxyType({}))
     asked: int = 0
     audit: Audit | None = None
-    learned: Learned | None = None
+    learned: Learned | LearnedChances | None = None
     made: Made | None = None
     revision: int = 0
     journal: tuple[Correction, ...] = ()

@@ -188,7 +188,7 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     add("--parameter", dest="parameters", type=_pair, action="append", help="of the criterion: alpha=1.0; repeatable")
     add("--seed", type=int, help="of whatever is drawn")
     add("--draw", choices=DRAWS, help="draw people, or clusters, with known chances, with weights in the plan")
-    add("--uniform", type=float, help="share of drawn people that is spread uniformly (default: 0.5)")
+    add("--uniform", type=float, help="share of drawn people that is spread uniformly, or least share (default: 0.5)")
     _targeted(command, "drawn for", "all")
     _large(command)
 

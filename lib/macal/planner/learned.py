@@ -66,6 +66,62 @@ class Learned:
         return said
 
 
+@dataclass(frozen=True)
+class LearnedChances:
+    """What the chances of a draw's next rounds follow; see :mod:`macal.inference.waves`.
+
+    Attributes:
+        answers: of the rounds that have been asked.
+        rounds: that have not been asked.
+        changed: those of them whose chances follow the answers.
+        low: smallest share of the labels of a round to come that is spread uniformly.
+        high: the largest.
+        least: that of any round is at least this.
+        ratio: estimated variance due to asking over that of the first chances, mean of the rounds.
+        planned: people of rounds that were planned, and not asked, before.
+        kept: those of them who are still planned.
+    """
+
+    answers: int
+    rounds: int
+    changed: int
+    low: float
+    high: float
+    least: float
+    ratio: float
+    planned: int = 0
+    kept: int = 0
+
+    @property
+    def used(self) -> bool:
+        """Whether any chance follows the answers."""
+        return self.changed > 0
+
+    @property
+    def worst(self) -> float:
+        """How many times as wide as by a uniform draw the interval can be at most."""
+        return float(1 / np.sqrt(self.least))
+
+    def told(self, arms: Sequence[Any]) -> list[str]:
+        """What is to be said of it, sentence by sentence."""
+        if not self.used:
+            return [
+                f"The {self.answers:,} answers do not say who leaves most open, so the chances stay as they were drawn"
+                " at first."
+            ]
+        share = f"{self.low:.0%}" if self.low == self.high else f"{self.low:.0%} to {self.high:.0%}"
+        said = [
+            f"The chances of {self.changed:,} of the {self.rounds:,} rounds to come follow the squared residuals of"
+            f" {self.answers:,} answers; of the labels to come, {share} are spread uniformly. By these answers, the"
+            f" part of the variance that is due to asking falls to {self.ratio:.0%} of what the first chances would"
+            " leave there. Whatever was learnt, the interval of the average effect is at most"
+            f" {self.worst:.2f} times as wide as by a uniform draw."
+        ]
+        if self.planned:
+            said.append(f"Of {self.planned:,} people who were planned and not asked yet, {self.kept:,} stay.")
+        return said
+
+
 def learned(people: People, y: Outcomes, threshold: float, seed: int) -> tuple[Prior, Learned] | None:
     """Fit the process that an adaptive rule goes by to the answers; None where an arm has none.
 

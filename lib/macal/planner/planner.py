@@ -173,7 +173,8 @@ class Planner:
         """Keep the rounds that have been asked, and plan the others anew with the money that is left.
 
         Whoever has been asked and has not answered is waited for: she counts by her chance to answer, an answer as one.
-        By default the answers so far change whom the new rounds ask; ``campaign.learned`` says what was learnt.
+        By default the answers so far change whom the new rounds ask, and so under ``draw="effect"`` by chances that are
+        known (:mod:`macal.planner.waves`); ``campaign.learned`` says what was learnt.
 
         Args:
             budget: for the whole plan, in the place of the one before.

@@ -42,7 +42,8 @@ class Policy:
         target: whose average effect people are drawn for, "all", "treated" or "overlap"; see
             :mod:`macal.inference.targets`. Estimates are of that, unless another is asked for.
         by: column of whose values each gets an estimate of its own, and a draw that serves them all; None for none.
-        uniform: share of drawn labels that is spread uniformly, above 0 and at most 1.
+        uniform: share of drawn labels that is spread uniformly, above 0 and at most 1; of rounds whose chances follow
+            earlier answers (:mod:`macal.planner.waves`) at least.
         sample: people among whom the plan is made, or "all"; by default all, or as many as a plan loses little by,
             where the table is larger than memory or than what the criterion says.
 

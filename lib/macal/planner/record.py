@@ -14,7 +14,7 @@ from macal.campaigns import provenance
 from macal.campaigns.records import sha256
 from macal.planner.audit import Audit
 from macal.planner.campaign import CampaignState, Correction
-from macal.planner.learned import Learned
+from macal.planner.learned import Learned, LearnedChances
 from macal.planner.people import Columns
 from macal.planner.policy import Policy
 from macal.storage import atomic
@@ -166,7 +166,8 @@ def _campaign_of(content: dict[str, Any], table: Any) -> CampaignState:
         )
     plan = {c: pd.Series(v, dtype=object if c == "reserve" else None) for c, v in content["plan"].items()}
     planned = pd.DataFrame(plan).set_index("unit").rename_axis(campaign.people.table.index.name)
-    told = (("audit", Audit), ("learned", Learned))
+    of_draw = "changed" in (content.get("learned") or {})
+    told = (("audit", Audit), ("learned", LearnedChances if of_draw else Learned))
     found = {name: kind(**content[name]) if content.get(name) else None for name, kind in told}
     journal = tuple(Correction(**one) for one in content.get("journal", []))
     later = {"revision": content.get("revision", 0), "journal": journal, "told_in": content.get("told in")}

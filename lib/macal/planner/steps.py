@@ -22,6 +22,7 @@ from macal.planner.learned import Learned, learned
 from macal.planner.people import People
 from macal.planner.policy import Policy
 from macal.planner.reserves import NOBODY, reserves
+from macal.planner.waves import redrawn
 from macal.registry import UnknownName
 from macal.shapes import Indices, Outcomes, Rows
 from macal.tables.sample import rivals_of, searched
@@ -116,7 +117,9 @@ def replanned(
     elif campaign.plan is None:
         chosen = lottery(people, policy, task)
         batches = drawn(people, policy, chosen)
-    else:  # a draw is made once
+    elif (anew := redrawn(campaign, task)) is not None:
+        batches, chosen, taught = anew.batches, anew.chosen, anew.learned
+    else:  # the draw stands
         later = campaign.plan[campaign.plan["round"] > campaign.asked]
         batches = [people.places(part.index, "the plan") for _, part in later.groupby("round")]
     parts = [_rows(campaign, rows[batch], k, chosen) for k, batch in enumerate(batches, campaign.asked + 1)]
@@ -206,7 +209,7 @@ def _searched(campaign: CampaignState, needed: Rows) -> tuple[People, Indices]:
 
 
 def _taught(campaign: CampaignState, people: People, rows: Indices) -> tuple[dict[str, Any], Learned | None]:
-    """What a rule that learns sees of the answers, and what is to be said of it; a draw's chances do not learn."""
+    """What a rule that learns sees of the answers, and what is to be said of it; draws learn by their chances."""
     policy = campaign.policy
     criterion = acquisition.get(policy.criterion, **policy.parameters)
     if not isinstance(criterion, LearnedALC) or policy.draw is not None:

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import numpy as np
 import pandas as pd
-from scipy.special import betaincinv
+from scipy.special import betaincinv, stdtrit
 
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, Word, together
@@ -21,6 +21,8 @@ NAMES = {
     "macal": "MACAL, half uniform",
     "ate": "worth for the average effect",
     "informed": "the same, noise known",
+    "known": "the same, each person's noise known",
+    "waves": "chances that learn",
 }
 
 
@@ -77,6 +79,35 @@ def promised(table: pd.DataFrame) -> pd.DataFrame:
     at_once = found.index.get_level_values("design").isin(AT_ONCE)
     found["kept"] = (found["high"] >= PROMISED) & (at_once | (found["low"] <= PROMISED))
     return found
+
+
+def learning(table: pd.DataFrame) -> pd.DataFrame:
+    """What chances that learn do to the mean width, by the rules of the study of waves.
+
+    Args:
+        table: rows of blocks of ``weighted_waves``.
+
+    Returns:
+        By world: mean widths of "srs", "ate", "waves" and "known" (missing where that is not drawn), the ``labels`` of
+        a simple random sample of the width of "waves" (width^2 = a + b / labels), ``over_srs`` and ``over_ate``, the
+        width of "waves" over the others', ``above_srs`` and ``above_ate``, whether it is below (-1) or above (1) them
+        by the 99 % interval of the mean difference over blocks, or neither (0), and the mean ``uniform`` share and
+        the share ``learnt`` of the waves after the first.
+    """
+    wide = table.pivot(index=["world", "first"], columns=["design", "labelled"], values="width")
+    mean, own = wide.groupby(level="world").mean(), wide["waves", LABELS]
+    mean = mean.reindex(pd.unique(table["world"]))
+    found = mean.xs(LABELS, axis="columns", level="labelled").reindex(columns=["srs", "ate", "waves", "known"])
+    square, more = found["srs"] ** 2, mean["srs", 2 * LABELS] ** 2
+    b = 2 * LABELS * (square - more)
+    found["labels"] = b / (found["waves"] ** 2 - (square - b / LABELS))
+    for name in ("srs", "ate"):
+        change = (own - wide[name, LABELS]).groupby(level="world")
+        sure = stdtrit(change.count() - 1, 0.995) * change.std(ddof=1) / np.sqrt(change.count())
+        found[f"over_{name}"] = found["waves"] / found[name]
+        found[f"above_{name}"] = np.sign(change.mean()).where(change.mean().abs() > sure, 0.0)
+    about = table[table["design"] == "waves"].groupby("world")[["uniform", "learnt"]].mean()
+    return found.join(about)
 
 
 def of_all(words: Iterable[Word]) -> Word:

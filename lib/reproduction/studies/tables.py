@@ -300,6 +300,7 @@ _DECLARED = (
     Table("weighted_refusals", "population", "the same under refusals, on targets, over looks", study="refusals"),
     Table("weighted_clusters", "population", "the same where whole clusters are drawn", study="clusters"),
     Table("weighted_one", "population", "the same where one of each cluster is asked", study="one_of_each"),
+    Table("weighted_waves", "population", "chances that follow the answers of earlier waves", study="waves"),
     Table("weighted_rhc", "tables", "a tenth of the people of a real table, against everybody", study="rhc"),
     Table("weighted_villages", "tables", "villages of a real table, against all of them", study="villages"),
     Table("enough_ihdp", "ihdp", "intervals, forecasts and stopping rules on IHDP", study="enough"),
