@@ -522,7 +522,7 @@ def test_pairs_of_surfaces_that_share_nothing_are_worth_nothing(tab):
 
 @pytest.mark.exhaustive
 def test_sliders_change_the_answer(visit):
-    tab = visit("pairs_pay")
+    tab = visit("pairing")
     said = set()
     for rho, r, noise, labels in (
         (0.5, 0, 0.1, 9),
