@@ -20,7 +20,7 @@
       (h) => h.compareDocumentPosition(thing) & Node.DOCUMENT_POSITION_FOLLOWING,
     );
     const heading = headings.at(-1)?.firstChild?.textContent ?? document.title;
-    return (thing.caption?.textContent || thing.alt || heading).trim();
+    return (thing.caption?.textContent || thing.alt || heading).trim().replace(/#$/, ""); // less the link to itself
   }
 
   function atEnd({ currentTarget: box }) {
@@ -28,7 +28,7 @@
   }
 
   function look() {
-    for (const thing of article.querySelectorAll("table, img[src*='_images/']")) {
+    for (const thing of article.querySelectorAll("table, img[src*='_images/'], .stepper svg")) {
       const box = thing.checkVisibility() ? boxOf(thing) : null;
       if (!box) continue;
       if (box.scrollWidth <= box.clientWidth + 1) {
@@ -45,4 +45,5 @@
   }
 
   new ResizeObserver(look).observe(article); // also told of what is unfolded and of images that arrive
+  for (const kind of ["input", "click"]) article.addEventListener(kind, () => setTimeout(look)); // another step is shown
 })();
