@@ -13,7 +13,9 @@ from playwright.sync_api import expect
 
 import macal
 from macal import comparison, results
-from macal.acquisition import get, plan_batches
+from macal.acquisition import PoolState, get, plan_batches
+from macal.planner.demands import at_most
+from macal.planner.greedy import GreedyPlan
 from macal.plots import style
 from macal.tables import frames
 from reproduction.book import ROOT
@@ -90,6 +92,47 @@ def test_plans_in_the_browser_are_the_packages(tab, unchecked, name, n):
     found = tab.evaluate(PLAN, asked)
     wrong = [seed for seed in range(n) if found[seed] != expected[seed]]
     assert not wrong, f"pools {wrong[:5]}: {found[wrong[0]]}, not {expected[wrong[0]]}"
+    assert sum(map(len, expected)) > 2 * n
+
+
+MONEY = """async pools => {
+    const {Pool, inSlices} = await import("/play/planner.js"), {planMoney} = await import("/play/money.js"), plans = [];
+    for (const {x, t, labelled, cost, budget, size, ...criterion} of pools) {
+        const begin = () => new Pool(Float64Array.from(x.flat()), Uint8Array.from(t), labelled);
+        plans.push(await inSlices(planMoney(begin, criterion, {cost: Float64Array.from(cost), budget, size})));
+    }
+    return plans;
+}"""
+
+
+def prices(seed, n):
+    """Costs of people, whole and equal ones among them, one of them far dearer; and a budget for some of them."""
+    rng = np.random.default_rng([seed, 1])
+    cost = [rng.integers(1, 5, n).astype(float), rng.uniform(0.5, 20, n).round(2), np.full(n, 2.5)][seed % 3]
+    if seed % 5 == 4:
+        cost[int(rng.integers(n))] = 0.4 * cost.sum()
+    return cost, float(np.round(rng.uniform(0.1, 1.1) * cost.sum(), 2))
+
+
+@part_and_whole("n", 30, 300)
+@pytest.mark.parametrize("name", ["alc-fixed", "macal", "qhte", "random"])
+def test_plans_for_money_in_the_browser_are_the_packages(tab, unchecked, name, n):
+    asked, expected = [], []
+    for seed in range(n):
+        x, t, labelled, _, size, alpha = pool(seed)
+        cost, budget = prices(seed, len(t))
+        state = PoolState(x, t, np.array(labelled, np.int64), np.random.default_rng(seed))
+        free = np.setdiff1d(np.arange(len(t)), labelled)
+        demand = at_most("money", np.where(np.isin(np.arange(len(t)), free), cost, 0.0), budget)
+        alone, nobody = np.full(len(t), -1), np.empty(0, np.int64)
+        rule = get(name, **({"alpha": alpha} if name == "macal" else {}))
+        task = GreedyPlan(rule, state, [demand], cost, cost / cost.min(), alone, nobody, size, None)
+        expected.append([batch.tolist() for batch in task.rounds().filled])
+        case = {"x": x.tolist(), "t": t.tolist(), "labelled": list(map(int, labelled)), "cost": cost.tolist()}
+        asked.append(case | {"budget": budget, "size": size, "name": name, "alpha": alpha, "seed": seed})
+    found = tab.evaluate(MONEY, asked)
+    wrong = [seed for seed in range(n) if found[seed] != expected[seed]]
+    assert not wrong, f"pools {wrong}: {found[wrong[0]]}, not {expected[wrong[0]]}"
     assert sum(map(len, expected)) > 2 * n
 
 
@@ -181,6 +224,47 @@ def test_a_file_becomes_the_plan_of_the_command(visit, people, tmp_path):
         treated = int(expected.free.sum())
         assert f"asks 52 people in 6 rounds: {treated} treated and {52 - treated} controls" in tab.inner_text(".answer")
     assert tab.locator(".chart svg[role=img]").count() == 3
+
+
+def test_money_and_a_column_of_costs_become_the_plan_of_the_command(visit, people, tmp_path):
+    tab = visit("plan_my_survey")
+    fees = np.random.default_rng(0).integers(4, 30, len(people)) / 4
+    people = people.assign(fee=fees).drop(columns="wave")
+    choose(tab, people.to_csv())
+    tab.get_by_label("role of fee").select_option("cost")
+    plan = tab.get_by_role("button", name="Plan", exact=True)
+    plan.click()
+    tab.get_by_role("alert").get_by_text("needs a budget").wait_for(timeout=5000)
+    tab.get_by_label("budget").fill("0.5")
+    plan.click()
+    tab.get_by_role("alert").get_by_text("buys nobody: the cheapest person costs 1").wait_for(timeout=5000)
+    people.to_csv(tmp_path / "people.csv")
+    known = people["y"].notna().to_numpy()
+
+    def holds(cost):
+        for name in ("alc-fixed", "macal", "qhte", "random"):
+            tab.locator(f"input[value={name}]").check()
+            with tab.expect_download() as download:
+                tab.get_by_role("button", name="Download").click()
+            parameters = {"alpha": 1.0} if name == "macal" else {}
+            planner = macal.Planner(
+                "free", 101.5, outcome="y", cost=cost, criterion=name, parameters=parameters, covariates=covariates
+            )
+            expected = planner.plan(frames.read(tmp_path / "people.csv"))
+            assert download.value.path().read_bytes() == frames.written(expected, tmp_path / "plan.csv")
+            assert 0 < expected["cost"].sum() <= 101.5 and not known[people.index.get_indexer(expected.index)].any()
+            assert "of the budget of" in tab.inner_text(".answer")
+
+    covariates = COVARIATES
+    tab.get_by_label("budget").fill("101.5")
+    plan.click()
+    tab.get_by_role("button", name="Download").wait_for()
+    holds("fee")
+    tab.get_by_label("role of fee").select_option("left out")
+    tab.get_by_label("cost per person").fill("2.5")
+    plan.click()
+    tab.get_by_role("button", name="Download").wait_for()
+    holds(2.5)
 
 
 TWO = "id,code,age,free\n" + "".join(f"{k},{k:05d},{20 + k * k},{k % 2}\n" for k in range(1, 13))
@@ -283,6 +367,8 @@ def test_a_bad_table_ends_in_a_sentence(visit, csv, said):
         exhaustive("per round", "0", "The number per round"),
         exhaustive("weight", "-1", "weight must be a number from 0"),
         exhaustive("seed", "1.5", "The seed must be a whole number"),
+        exhaustive("budget", "-2", "The budget must be a number above 0"),
+        exhaustive("role of age", "cost", "needs a budget"),
     ],
 )
 def test_bad_settings_end_in_a_sentence(visit, field, value, said):
@@ -436,7 +522,7 @@ def test_pairs_of_surfaces_that_share_nothing_are_worth_nothing(tab):
 
 @pytest.mark.exhaustive
 def test_sliders_change_the_answer(visit):
-    tab = visit("pairs_pay")
+    tab = visit("pairing")
     said = set()
     for rho, r, noise, labels in (
         (0.5, 0, 0.1, 9),

@@ -50,6 +50,25 @@ LOOK = """async raw => {
         repeated: short.filter((name, k) => short.indexOf(name) < k),
     };
 }"""
+WIDE = """() => [...document.querySelectorAll("article :is(table, .stepper svg, img[src*='_images/'])")]
+    .filter(one => one.checkVisibility() && one.getBoundingClientRect().right > innerWidth + 1)
+    .map(one => {
+        let box = one.parentElement;
+        while (box.scrollWidth <= box.clientWidth + 1 || !["auto", "scroll"].includes(getComputedStyle(box).overflowX))
+            box = box.parentElement;
+        const [cue, says] = [getComputedStyle(box, "::before"), one.caption?.textContent || one.alt || box.tagName];
+        const fades = () => getComputedStyle(box).maskImage != "none", before = fades();
+        box.scrollLeft = 0;
+        box.focus();
+        return {
+            says: says.slice(0, 40),
+            reached: document.activeElement == box,
+            named: box.matches("a, figure") || (box.getAttribute("role") == "region"
+                && !!(box.getAttribute("aria-label") || document.getElementById(box.getAttribute("aria-labelledby")))),
+            cue: cue.display == "block" && cue.content.includes("scroll"),
+            fades: before,
+        };
+    })"""
 
 
 @pytest.fixture(scope="session")
@@ -202,6 +221,38 @@ def test_every_page_is_silent_rendered_and_fits(site, visitor, device, every):
             tab.screenshot(path=Path(folder, f"{name}-{device}-{scheme}.png"), full_page=True)
         if device == "desktop":
             troubles += [f"{page}: {fault}" for fault in barriers(tab)]
+    assert not troubles, "\n".join(troubles)
+
+
+@pytest.mark.parametrize("every", [False, exhaustive(True)])
+def test_on_a_phone_what_is_wider_than_the_screen_says_so_and_is_reached_by_keyboard(site, visitor, every):
+    tab, troubles = visitor("phone")
+    few, seen = [f"notebooks/{name}.html" for name in ("index", "ledger", "algorithm")] + ["book/notation.html"], 0
+    for page in (p for p in (pages(site) if every else few) if p != "index.html"):  # which leads on
+        tab.goto(f"/{page}", wait_until="load")
+        tab.evaluate("document.querySelectorAll('article details').forEach(one => one.open = true)")
+        tab.wait_for_timeout(100)
+        wide = tab.evaluate(WIDE)
+        seen += len(wide)
+        troubles += [f"{page}: {one}" for one in wide if not all(one.values())]
+        if not every:
+            troubles += barriers(tab)
+    assert seen > (100 if every else 5), seen
+    assert not troubles, "\n".join(troubles)
+
+
+def test_what_scrolls_sideways_fades_up_to_its_end_and_what_fits_has_no_sign(visitor):
+    tab, troubles = visitor("phone")
+    tab.goto("/notebooks/index.html")
+    box = tab.locator("[data-wider]:has(#T_replicates)")
+    assert box.get_attribute("data-wider") == "more"
+    box.press("ArrowRight")
+    tab.wait_for_function("document.querySelector('[data-wider]:has(#T_replicates)').scrollLeft > 0")
+    box.evaluate("one => one.scrollLeft = one.scrollWidth")
+    tab.locator("[data-wider=end]:has(#T_replicates)").wait_for()
+    assert box.evaluate("one => getComputedStyle(one).maskImage") == "none"
+    tab.set_viewport_size(DEVICES["desktop"])
+    tab.locator("[data-wider]:has(#T_replicates)").wait_for(state="detached")
     assert not troubles, "\n".join(troubles)
 
 

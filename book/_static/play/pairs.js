@@ -1,5 +1,5 @@
 /**
- * The page *When do pairs pay*: the expected squared error of the effect, in closed form.
+ * *When do pairs pay*, on *Why pairing helps*: the expected squared error of the effect, in closed form.
  *
  * J = s1^2 R1 + s0^2 R0 - 2 rho s1 s0 Cross + v (|w1|^2 + |w0|^2), means over targets on a circle of circumference 8. One
  * ridge regression with a Matern-3/2 kernel of length 1, of the distance in the plane, serves both arms; its penalty is

@@ -3,6 +3,7 @@
 import { escaped, lines, said, shares } from "./chart.js";
 import { BadTable, decoded, read, write } from "./csv.js";
 import { counterparts, coverage, distribution, sample, typicalDistance } from "./measures.js";
+import { planMoney } from "./money.js";
 import { Generator } from "./pcg64.js";
 import { CRITERIA, DESIGNED, Pool, inSlices, plan } from "./planner.js";
 import { OPEN, ROLES, ask, encode, farTold, guess, planned } from "./table.js";
@@ -90,16 +91,32 @@ function count(name, most = Infinity) {
   return value;
 }
 
+/** A sum of money: a number above 0. */
+function money(name) {
+  const field = setting(name),
+    value = Number(field.value);
+  if (!(value > 0 && value <= 1e12))
+    throw new BadTable(`${field.dataset.says} must be a number above 0, up to 1e12; it is "${field.value}".`);
+  return value;
+}
+
 function settings() {
-  const encoded = encode(columns, roles());
-  const people = encoded.t.length - encoded.labelled.length;
-  const labels = count("labels", people),
+  const budget = setting("budget").value.trim() ? money("budget") : null;
+  const encoded = encode(columns, roles(), budget === null ? 1 : money("each"));
+  const known = new Set(encoded.labelled),
+    free = [...encoded.t.keys()].filter((i) => !known.has(i));
+  if (budget === null && roles().includes("cost"))
+    throw new BadTable("A column of costs needs a budget; fill it in, or leave the column out.");
+  const cheapest = free.reduce((least, i) => Math.min(least, encoded.cost[i]), Infinity);
+  if (budget < cheapest && budget !== null)
+    throw new BadTable(`A budget of ${budget} buys nobody: the cheapest person costs ${cheapest}.`);
+  const labels = budget === null ? count("labels", free.length) : 0,
     size = count("size");
   const alpha = Number(setting("alpha").value);
   if (!setting("alpha").value.trim() || !(alpha >= 0 && alpha <= 1000))
     throw new BadTable(`MACAL's weight must be a number from 0 to 1000; it is "${setting("alpha").value}".`);
   const sizes = Array.from({ length: Math.ceil(labels / size) }, (_, k) => Math.min(size, labels - k * size));
-  return { encoded, sizes, alpha, seed: count("seed") };
+  return { encoded, sizes, budget, size, alpha, seed: count("seed") };
 }
 
 async function planAll() {
@@ -107,8 +124,8 @@ async function planAll() {
   const mine = run;
   let asked;
   if (!told(() => (asked = settings()))) return;
-  const { encoded, sizes, ...parameters } = asked,
-    labels = sizes.reduce((a, b) => a + b),
+  const { encoded, sizes, budget, size, ...parameters } = asked,
+    labels = sizes.reduce((a, b) => a + b, 0),
     made = {};
   at("progress").hidden = false;
   const isDesigned = encoded.t.length <= DESIGNED;
@@ -116,15 +133,20 @@ async function planAll() {
   if (!isDesigned && setting("criterion").value === "alc-fixed") setting("criterion").value = "macal";
   for (const [name, title] of Object.entries(CRITERIA)) {
     if (name === "alc-fixed" && !isDesigned) continue;
-    const work = plan(new Pool(encoded.x, encoded.t, encoded.labelled), { name, ...parameters }, sizes);
+    const begin = () => new Pool(encoded.x, encoded.t, encoded.labelled),
+      criterion = { name, ...parameters };
+    const work =
+      budget === null
+        ? plan(begin(), criterion, sizes)
+        : planMoney(begin, criterion, { cost: encoded.cost, budget, size });
     at("now").textContent = `planning with ${title}`;
-    const show = (done) => (at("bar").value = done / labels);
+    const show = (done) => (at("bar").value = budget === null ? done / labels : done);
     made[name] = await inSlices(work, show, () => run !== mine);
     if (run !== mine) return;
   }
   at("now").textContent = "measuring";
   await new Promise((resume) => setTimeout(resume));
-  table = { ...encoded, pool: new Pool(encoded.x, encoded.t) };
+  table = { ...encoded, budget, pool: new Pool(encoded.x, encoded.t) };
   plans = Object.fromEntries(Object.entries(made).map(([name, batches]) => [name, measured(batches)]));
   at("progress").hidden = true;
   at("results").hidden = false;
@@ -144,6 +166,10 @@ function measured(batches) {
 }
 
 const arms = (units) => [0, 1].map((arm) => units.filter((i) => table.t[i] === arm).length);
+const spent = (units) =>
+  table.budget === null
+    ? ""
+    : `, for ${said(units.reduce((sum, i) => sum + table.cost[i], 0))} of the budget of ${said(table.budget)}`;
 const middle = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 
 function show() {
@@ -155,7 +181,7 @@ function show() {
     before = counterparts(table.pool, people).map((v) => v / unit);
   const [control, treated] = arms(made.asked);
   at("answer").textContent =
-    `${CRITERIA[name]} asks ${said(made.asked.length)} people in ${said(made.batches.length)} rounds: ${said(treated)} treated and ${said(control)} controls.`;
+    `${CRITERIA[name]} asks ${said(made.asked.length)} people in ${said(made.batches.length)} rounds: ${said(treated)} treated and ${said(control)} controls${spent(made.asked)}.`;
   at("far").textContent = farTold(columns, table).join(" ");
   const known = table.labelled.length ? "known or asked" : "asked";
   at("charts").innerHTML =

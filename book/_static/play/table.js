@@ -9,7 +9,7 @@ const TREATMENT = /treat|^t$|^w$|^arm$|free|expos|interven/i;
 const OUTCOME = /^(y|outcome|answer|response)$/i;
 const REACH = 5, // median distances from the median within which numbers count as they are
   GAP = 1.5; // times the range of the others, across which a value lies far from them
-export const ROLES = ["covariate", "treatment", "identifier", "outcome", "left out"];
+export const ROLES = ["covariate", "treatment", "identifier", "outcome", "cost", "left out"];
 export const OPEN = "identifier?"; // of two columns that both may be: the reader says which
 const PLAN = ["round", "cost", "response", "reserve"]; // its columns
 const OWN = { treatment: PLAN, identifier: PLAN, outcome: ["round"] }; // what these may not be called
@@ -251,6 +251,24 @@ function byName(ids, isNamed) {
   return places.sort((a, b) => (numbers[a] < numbers[b] ? -1 : 1)); // names are there once
 }
 
+/** What each person costs, in the order of the rows: of a column, or one number for all. */
+function costs(columns, roles, one, n) {
+  const found = only(columns, roles, "cost");
+  if (found.length > 1) throw new BadTable(`${found.length} columns are the cost; choose one, or none.`);
+  if (!found.length) return new Float64Array(n).fill(one);
+  const { name, values } = found[0],
+    { cells } = held(found[0]);
+  const odd = isNumeric(found[0]) ? cells.findIndex((v) => !(v > 0 && v < Infinity)) : values.findIndex((v) => !isNumber(v));
+  if (odd >= 0 || !isNumeric(found[0]))
+    throw new BadTable(
+      `The cost "${name}" must be a number above 0 for everybody, and row ${Math.max(odd, 0) + 1} holds "${values[Math.max(odd, 0)]}"; mend it, or leave the column out.`,
+    );
+  return Float64Array.from(cells);
+}
+
+/** A number as the package writes it. */
+const written = (v) => (Number.isInteger(v) ? v.toFixed(1) : String(v));
+
 /** Those whose outcome is known. */
 function known(columns, roles) {
   const found = only(columns, roles, "outcome");
@@ -273,13 +291,14 @@ function known(columns, roles) {
  *
  * @param {{name: string, values: string[]}[]} columns
  * @param {string[]} roles one of ROLES for each
- * @returns {{x: Float64Array, t: Uint8Array, arm: string, ids: string[], idName: string, order: number[],
+ * @param {number} each what a person costs where no column says so
+ * @returns {{x: Float64Array, t: Uint8Array, arm: string, ids: string[], idName: string, cost: Float64Array, order: number[],
  *     labelled: number[], names: string[], far: Object<string, number[]>}} of people by name: covariates (n rows of d, one
- *     after the other), arms, what the treatment is called, people's names and what these are called, the row of each,
+ *     after the other), arms, what the treatment is called, people's names and what these are called, costs, the row of each,
  *     those whose outcome is known, names of the d, and by column the people whose value lies far from everybody else's
  * @throws {BadTable} a role given twice or not at all, a missing value, free text, an arm that is empty
  */
-export function encode(columns, roles) {
+export function encode(columns, roles, each = 1) {
   if (roles.includes(OPEN)) throw new BadTable(ask(columns, roles));
   const taken = columns.find(({ name }, k) => OWN[roles[k]]?.includes(name));
   if (taken) throw new BadTable(`"${taken.name}" is what a column of the plan is called; give yours another name.`);
@@ -304,6 +323,7 @@ export function encode(columns, roles) {
     t: t.map((_, k) => t[order[k]]),
     arm,
     idName: people.idName,
+    cost: ((all) => Float64Array.from(order, (row) => all[row]))(costs(columns, roles, each, n)),
     ids: order.map((row) => people.ids[row]),
     order,
     labelled: places(labelled),
@@ -326,7 +346,7 @@ export function farTold(columns, { ids, idName, order, far }) {
 }
 
 /** Rows of plan.csv, the file that `macal plan` writes: name, round, treatment, cost. */
-export function planned({ t, arm, ids, idName }, batches) {
-  const rows = batches.flatMap((units, k) => units.map((i) => [ids[i], String(k + 1), String(t[i]), "1.0"]));
+export function planned({ t, arm, ids, idName, cost }, batches) {
+  const rows = batches.flatMap((units, k) => units.map((i) => [ids[i], String(k + 1), String(t[i]), written(cost[i])]));
   return [[idName, "round", arm, "cost"], ...rows];
 }
