@@ -42,7 +42,7 @@ order n^-1/2, and b - b* vanishes as n grows, so the product is of smaller order
 every regressor: one that is not smooth must learn from earlier waves alone.
 
 References:
-    J. Hahn, K. Hirano and D. Karlan, "Adaptive Experimental Design Using the Propensity Score", Journal of Business &
+    J. Hahn, K. Hirano and D. Karlan, "Adaptive Experimental Regressors Using the Propensity Score", Journal of Business &
     Economic Statistics 29(1), 2011 (chances of a second wave by the variances of the first).
     E. Nwankwo, L. Goldkind and A. Zhou, "Batch-Adaptive Causal Annotations", arXiv:2502.10605, 2025 (the same for
     labels).
@@ -64,8 +64,8 @@ PENALTIES = (4.0, 16.0, 64.0, 1e9)
 SHARES = 5
 _STEPS, _HALVINGS = 12, 6
 _REACH = 4.0  # logarithms of squared spreads differ from their arm's level by at most this
-Design = Float[np.ndarray, "n p"]
-Slopes = Float[np.ndarray, "p"]
+Regressors = Float[np.ndarray, "n p"]
+PerTerm = Float[np.ndarray, "p"]
 PerAnswer = Float[np.ndarray, "answers"]
 OfWave = Float[np.ndarray, "k"]
 Wave = Int[np.ndarray, "wave"]
@@ -183,7 +183,7 @@ def wave_chances(
     return WaveChances(found, uniform, len(told), True, mean / float(before.mean()))
 
 
-def _design(x: Covariates, t: Arms, arms: int) -> Design:
+def _design(x: Covariates, t: Arms, arms: int) -> Regressors:
     """Indicators of the arms, covariates, and squares of these that are no indicators, (n, p)."""
     z = standardised(x)
     squares = standardised(np.square(z[:, [len(np.unique(column)) > 2 for column in z.T]]))
@@ -198,7 +198,7 @@ def _mixed(worth: PerAnswer, pool: OfWave, size: int, uniform: float) -> PerAnsw
 
 
 def _crossed(
-    design: Design, squared: PerAnswer, told: Told, units: Wave, arms: int, penalty: float, seed: int
+    design: Regressors, squared: PerAnswer, told: Told, units: Wave, arms: int, penalty: float, seed: int
 ) -> tuple[PerAnswer, PerFold, list[np.ndarray]]:
     """Spreads of those who answered, by the others' answers, (answers,); of a wave by each fold's; the folds."""
     own, wave, parts = np.empty(len(told)), np.empty((len(units), FOLDS)), []
@@ -217,12 +217,12 @@ def _folds(number: int, seed: int) -> Iterator[tuple[Indices, Indices]]:
         yield np.setdiff1d(order, fold), fold
 
 
-def _log_squared(design: Design, slopes: Slopes, arms: int) -> Outcomes:
+def _log_squared(design: Regressors, slopes: PerTerm, arms: int) -> Outcomes:
     level = design[:, :arms] @ slopes[:arms]
     return level + np.clip(design[:, arms:] @ slopes[arms:], -_REACH, _REACH)
 
 
-def _spread(design: Design, squared: Outcomes, arms: int, penalty: float) -> Slopes:
+def _spread(design: Regressors, squared: Outcomes, arms: int, penalty: float) -> PerTerm:
     """Coefficients b of log E[squared] = design b, by the gamma likelihood and a penalty that spares the arms' levels.
 
     Fisher scoring; a step is halved until the loss does not grow.
@@ -231,7 +231,7 @@ def _spread(design: Design, squared: Outcomes, arms: int, penalty: float) -> Slo
     q, kept = squared / mean, np.r_[np.full(arms, 1e-6), np.full(design.shape[1] - arms, penalty)]
     solve = np.linalg.inv(design.T @ design + np.diag(kept))
 
-    def loss(b: Slopes) -> float:
+    def loss(b: PerTerm) -> float:
         eta = design @ b
         return float(np.sum(eta + q * np.exp(np.clip(-eta, -50, 50))) + kept @ np.square(b) / 2)
 

@@ -79,7 +79,7 @@ def _by_arm(low: float, high: float) -> Callable[[Covariates, Arms, Arms], Outco
     return lambda x, t, wave: np.where(t == 1, high, low)
 
 
-class World(NamedTuple):
+class NoisyWorld(NamedTuple):
     """A population, and the s.d. of its noise.
 
     Attributes:
@@ -96,18 +96,18 @@ class World(NamedTuple):
 
 
 WORLDS = {
-    "observed": World(OBSERVED, _by_arm(1.0, 1.0), known=False),
-    "trial": World(TRIAL, _by_arm(*TRIAL.noise)),
-    "fan": World(OBSERVED, _fan),
-    "treated fan": World(BY_LOT, lambda x, t, wave: np.where(t == 1, np.exp(STEEP * x[:, 2]), 0.5)),
-    "bent": World(BENT, _by_arm(0.5, 0.5), known=False),
-    "permuted": World(OBSERVED, _fan, permuted=True, known=False),
-    "turned": World(OBSERVED, lambda x, t, wave: np.exp(np.where(wave == 0, STEEP, -STEEP) * x[:, 1])),
+    "observed": NoisyWorld(OBSERVED, _by_arm(1.0, 1.0), known=False),
+    "trial": NoisyWorld(TRIAL, _by_arm(*TRIAL.noise)),
+    "fan": NoisyWorld(OBSERVED, _fan),
+    "treated fan": NoisyWorld(BY_LOT, lambda x, t, wave: np.where(t == 1, np.exp(STEEP * x[:, 2]), 0.5)),
+    "bent": NoisyWorld(BENT, _by_arm(0.5, 0.5), known=False),
+    "permuted": NoisyWorld(OBSERVED, _fan, permuted=True, known=False),
+    "turned": NoisyWorld(OBSERVED, lambda x, t, wave: np.exp(np.where(wave == 0, STEEP, -STEEP) * x[:, 1])),
 }
 FIVE = tuple(WORLDS)[:5]
 
 
-class People(NamedTuple):
+class Drawn(NamedTuple):
     """A draw of a world: covariates (n, d); the others (n,), ``spread`` being the s.d. of the noise."""
 
     x: Covariates
@@ -118,7 +118,7 @@ class People(NamedTuple):
     spread: Outcomes
 
 
-def people(world: World, rng: np.random.Generator) -> People:
+def people(world: NoisyWorld, rng: np.random.Generator) -> Drawn:
     """Draw people, their waves, and their outcomes."""
     x = rng.normal(size=(PEOPLE, COVARIATES))
     e = expit(world.people.log_odds(x))
@@ -127,10 +127,10 @@ def people(world: World, rng: np.random.Generator) -> People:
     spread = world.spread(x, t, wave)
     noise = spread * rng.normal(size=PEOPLE)
     noise = rng.permutation(noise) if world.permuted else noise
-    return People(x, t, world.people.mu0(x) + t * world.people.tau(x) + noise, e, wave, spread)
+    return Drawn(x, t, world.people.mu0(x) + t * world.people.tau(x) + noise, e, wave, spread)
 
 
-def learnt(found: People, e: Outcomes, rng: np.random.Generator, seed: int) -> tuple[Outcomes, Outcomes, Row]:
+def learnt(found: Drawn, e: Outcomes, rng: np.random.Generator, seed: int) -> tuple[Outcomes, Outcomes, Row]:
     """Draw wave after wave: outcomes of whoever was asked and chances, (n,); shares of waves 2 and later."""
     told, chances, shares = np.full(PEOPLE, np.nan), np.ones(PEOPLE), []
     for k in range(WAVES):
