@@ -42,7 +42,7 @@ order n^-1/2, and b - b* vanishes as n grows, so the product is of smaller order
 every regressor: one that is not smooth must learn from earlier waves alone.
 
 References:
-    J. Hahn, K. Hirano and D. Karlan, "Adaptive Experimental Regressors Using the Propensity Score", Journal of Business &
+    J. Hahn, K. Hirano and D. Karlan, "Adaptive Experimental Design Using the Propensity Score", Journal of Business &
     Economic Statistics 29(1), 2011 (chances of a second wave by the variances of the first).
     E. Nwankwo, L. Goldkind and A. Zhou, "Batch-Adaptive Causal Annotations", arXiv:2502.10605, 2025 (the same for
     labels).

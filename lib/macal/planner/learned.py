@@ -114,8 +114,8 @@ class LearnedChances:
             f"The chances of {self.changed:,} of the {self.rounds:,} rounds to come follow the squared residuals of"
             f" {self.answers:,} answers; of the labels to come, {share} are spread uniformly. The part of the variance"
             f" that is due to asking is estimated to fall to {self.ratio:.0%} of what the first chances would leave"
-            " there, the best of several candidates, so it may fall less. Whatever was learnt, the interval of the"
-            f" average effect by the same outcome models is at most {self.worst:.2f} times as wide as by a uniform draw."
+            " there, the best of several candidates, so it may fall less. Whatever was learnt, with the same outcome"
+            f" models the interval of the average effect is at most {self.worst:.2f} times as wide as by a uniform draw."
         ]
         if self.planned:
             said.append(f"Of {self.planned:,} people who were planned and not asked yet, {self.kept:,} stay.")
