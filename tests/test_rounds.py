@@ -6,8 +6,9 @@ import pytest
 
 import macal
 from reproduction.claims import RULES
+from reproduction.claims import pilots as pilot_claim
 from reproduction.claims import rounds as claim
-from reproduction.studies import rounds, tables
+from reproduction.studies import pilots, rounds, tables
 
 
 @pytest.mark.parametrize("name", ["5 rounds, refusals", "5 rounds, late"])
@@ -91,3 +92,43 @@ def test_nothing_is_judged_before_the_end(monkeypatch):
 
     monkeypatch.setattr(claim.tables, "load", missing)
     assert claim.judge(RULES).verdict == "not tested"
+
+
+@pytest.mark.parametrize("name", ["rounds", "fixed, 24", "drawn, 24"])
+def test_a_pilot_is_followed_by_one_plan_for_the_rest(name, unchecked):
+    problem = macal.load("ihdp", 20)
+    labelled, learns = pilots.played(problem, name, 20)
+    assert len({*labelled.tolist()}) == len(labelled) == rounds.ASKED + len(problem.start)
+    never, none = pilots.played(problem, "never", 20)
+    assert none == 0 and 0 <= learns <= 1
+    assert {*labelled.tolist()} != {*never.tolist()} or name != "drawn, 24"
+    assert learns in (0, 1) or name == "rounds"
+
+
+def recorded(shift, monkeypatch):
+    """Judge made-up errors in which campaigns differ from "never" by a shift each."""
+    rng, names = np.random.default_rng(1), [*pilots.CAMPAIGNS]
+    seeds = range(pilots.FIRST, pilots.FIRST + pilots.REPLICATIONS)
+    places = pd.MultiIndex.from_product(
+        [pilot_claim.TABLES, rounds.MODELS, seeds], names=["dataset", "model", "replication"]
+    )
+    logs = pd.DataFrame(rng.normal(0, 0.02, (len(places), len(names))), places, names)
+    logs = logs + pd.Series(shift, dtype=float).reindex(names).fillna(0.0)
+    monkeypatch.setattr(pilot_claim, "load", lambda: logs)
+    monkeypatch.setattr(pilot_claim, "learns", lambda: pd.Series(0.5, names))
+    monkeypatch.setattr(pilot_claim, "unneeded", lambda: [("toy", "T-learner")])
+    return pilot_claim.judge(RULES)
+
+
+def test_a_pilot_is_chosen_by_the_rule_that_was_fixed(monkeypatch):
+    assert recorded({}, monkeypatch).chosen is None
+    assert recorded({"fixed, 24": -0.1}, monkeypatch).chosen == "fixed, 24"
+    assert recorded({"fixed, 24": -0.1, "drawn, 24": -0.2}, monkeypatch).chosen == "drawn, 24"
+    assert recorded({"drawn, 12": -0.2}, monkeypatch).chosen is None
+    found = recorded({"fixed, 48": 0.3, "rounds": -0.1}, monkeypatch)
+    assert (
+        found.against.loc["fixed, 48", "comparison"] == "behind"
+        and found.against.loc["rounds", "comparison"] == "ahead"
+    )
+    assert found.against.loc["fixed, 48", "price"] == pytest.approx(0.3, abs=0.03)
+    assert len(found.drawn) == 3 and (found.against["worst"] >= found.against["log_ratio"]).all()

@@ -71,29 +71,41 @@ RULES: dict[str, tuple[str, Mapping[str, Any]]] = {
 }
 
 
+def people(problem: Problem) -> pd.DataFrame:
+    """The table of a pool's covariates, treatments and outcomes, only those of the start known; rows count from 1."""
+    pool = problem.pool
+    table = pd.DataFrame(pool.x.astype(np.float64), columns=[f"x{k}" for k in range(pool.x.shape[1])])
+    table = table.assign(t=pool.t, y=np.nan)
+    table.loc[problem.start, "y"] = pool.y[problem.start]
+    return table
+
+
+def planner(table: pd.DataFrame, rule: str, budget: int, batch: int, seed: int) -> Planner:
+    """A planner of ``budget`` labels in rounds of ``batch``, by a rule of ``RULES``."""
+    criterion, parameters = RULES[rule]
+    names = table.columns[:-2].tolist()
+    options = {"covariates": names, "outcome": "y", "batch_size": batch, "seed": seed}
+    options["kinds"] = dict.fromkeys(names, "number")  # what is constant in a pool, or a copy, stays a covariate
+    return Planner("t", budget, criterion=criterion, parameters=parameters, **options)
+
+
 def played(problem: Problem, setting: Setting, rule: str, seed: int) -> tuple[list[Indices], int]:
     """Play a campaign; return who is labelled after each round, and how many later plans went by the answers."""
-    criterion, parameters = RULES[rule]
-    pool, size = problem.pool, ASKED // setting.rounds
-    names = [f"x{k}" for k in range(pool.x.shape[1])]
-    people = pd.DataFrame(pool.x.astype(np.float64), columns=names).assign(t=pool.t, y=np.nan)
-    people.loc[problem.start, "y"] = pool.y[problem.start]
+    pool, table = problem.pool, people(problem)
     refuses = np.random.default_rng([seed, 1]).random(len(pool)) < setting.refusing
-    options = {"covariates": names, "outcome": "y", "batch_size": size, "seed": seed}
-    options["kinds"] = dict.fromkeys(names, "number")  # what is constant in a pool, or a copy, stays a covariate
-    planner = Planner("t", ASKED, criterion=criterion, parameters=parameters, **options)
-    planner.plan(people)
+    plans = planner(table, rule, ASKED, ASKED // setting.rounds, seed)
+    plans.plan(table)
     labelled, waiting, learns = [], dict[int, float | None](), 0
     for number in range(1, setting.rounds + 1):
-        asked = planner.planned.index[planner.planned["round"] == number]
+        asked = plans.planned.index[plans.planned["round"] == number]
         new = {name: None if refuses[name - 1] else float(pool.y[name - 1]) for name in asked.tolist()}  # rows from 1
-        planner.observe(waiting if setting.late else new, through=number)
+        plans.observe(waiting if setting.late else new, through=number)
         waiting = new
-        told = [name - 1 for name, outcome in {**planner.answers, **new}.items() if outcome is not None]
+        told = [name - 1 for name, outcome in {**plans.answers, **new}.items() if outcome is not None]
         labelled.append(np.concatenate([problem.start, np.array(told, np.int64)]))
         if number < setting.rounds:
-            planner.replan()
-            learns += planner.campaign.learns
+            plans.replan()
+            learns += plans.campaign.learns
     return labelled, learns
 
 

@@ -113,6 +113,7 @@ DR, FOREST = "DR-learner", "causal forest"
 BENCH, CURVES, SHARES = "every criterion under every estimator", "place on the dial", "random labels at given shares"
 SETS, SETS_AS_CODE = "labelled sets", f"labelled sets, {AS_CODE}"
 ROUNDS = "rounds that learn"
+PILOTS = "pilots"
 REPLICATIONS = "sizes and surfaces of the replications"
 CAMPAIGNS = "E4 E5 E6 E7 E8 E9 A1 B1"  # claims judged on every data set
 LABELS = "other estimators on the same labels"
@@ -291,6 +292,10 @@ _DECLARED = (
     ),
     *(
         Table(f"rounds_{data}", data, f"rounds that learn from the answers, {data}", "L1", ROUNDS, study="rounds")
+        for data in ("toy", "ihdp", SWAP, "ihdp-a", "acic")
+    ),
+    *(
+        Table(f"pilots_{data}", data, f"a pilot, then one plan from its answers, {data}", "", PILOTS, study="pilots")
         for data in ("toy", "ihdp", SWAP, "ihdp-a", "acic")
     ),
     Table(
