@@ -163,7 +163,15 @@ def unequal_arms(shares: np.ndarray, rate: np.ndarray, ax: Axes) -> None:
 
 
 def ihdp(distance: np.ndarray, certificate: np.ndarray, floor: np.ndarray, lemma: np.ndarray, ax: Axes) -> None:
-    """Draw means over replications: distance, the least possible and the paper's, (r, pairs + 1); certificate, (r, pairs)."""
+    """Draw distances between the arms along campaigns, means over replications.
+
+    Args:
+        distance: measured, (replications, pairs + 1).
+        certificate: the largest possible, (replications, pairs).
+        floor: the least that any controls allow, (replications, pairs + 1).
+        lemma: by the paper's rate, (replications, pairs + 1).
+        ax: where to draw.
+    """
     bound = certificate.mean(axis=0)
     ax.plot(np.arange(1, len(bound) + 1), bound, ":", color="#CC3377", label="certificate")
     ax.plot(distance.mean(axis=0), color="#CC3377", label="distance between the arms")

@@ -1,4 +1,4 @@
-"""Figures of pairs: what leaks, what they are worth, where partners are, which weight. Functions of arrays and tables."""
+"""Figures of pairs: what leaks, what they are worth, where partners are, which weight; of arrays and tables."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -199,7 +199,9 @@ def evaluations(counts: Mapping[str, Sequence[int]], ax: Axes) -> None:
     ax.legend(ncols=2, fontsize=8)
 
 
-def by_stage(relative: Mapping[float, pd.DataFrame], looks: Mapping[str, tuple[str, str]], axes: Sequence[Axes]) -> None:
+def by_stage(
+    relative: Mapping[float, pd.DataFrame], looks: Mapping[str, tuple[str, str]], axes: Sequence[Axes]
+) -> None:
     """Draw errors relative to a reference against the number of pairs: a panel per correlation.
 
     Args:
@@ -216,7 +218,7 @@ def by_stage(relative: Mapping[float, pd.DataFrame], looks: Mapping[str, tuple[s
 
 
 def one_of_many(curves: pd.DataFrame, k: int, rolling: pd.Series, ax: Axes) -> None:
-    """Draw errors against the number of pairs: fixed weights (rows) pale, the k-th in blue, the rolling rule's dashed."""
+    """Draw errors against the number of pairs: fixed weights (rows) pale, the k-th blue, the rolling rule dashed."""
     ax.loglog(curves.columns, curves.T, color="0.8", linewidth=1)
     label = f"alpha = {curves.index[k]:g}"
     ax.loglog(curves.columns, curves.iloc[k], "o-", color="#0072B2", label=label)
