@@ -199,9 +199,10 @@ def _name_rows(app: Any, doctree: nodes.document) -> None:
 
 
 def _name_solutions(app: Any, doctree: nodes.document) -> None:
-    """Say of a folded cell that it is an exercise's solution, where the page does not say what it is."""
+    """Let the folded cell after an exercise's solution in words say that it is the solution in code."""
     for cell in doctree.findall(lambda node: isinstance(node, nodes.container) and node.get("hide_mode") == "all"):
-        if cell["prompt_show"] == app.config.nb_code_prompt_show:
+        before = cell.parent[cell.parent.index(cell) - 1]
+        if before.astext().startswith("Solution") and cell["prompt_show"] == app.config.nb_code_prompt_show:
             cell["prompt_show"], cell["prompt_hide"] = "Show the solution in code", "Hide the solution"
 
 
