@@ -17,6 +17,7 @@ from pathlib import Path
 from unittest.mock import ANY
 
 import nbformat
+import numpy as np
 import pytest
 from cases import exhaustive
 from nbclient.exceptions import CellExecutionError
@@ -353,6 +354,14 @@ def test_a_wrong_value_is_said_without_a_traceback(aside):
     status, said, written = aside("tiny", "-p", "n_seeds", "twelve")
     assert (status, written) == (1, {})
     assert said.endswith("ValueError: bad parameters\n  n_seeds='twelve': must be int\n") and "Traceback" not in said
+
+
+def test_what_is_glued_is_a_plain_value(capsys, monkeypatch):
+    glued = {}
+    monkeypatch.setattr("myst_nb.glue", lambda name, value, display: glued.update({name: (value, display)}))
+    book.glue({"half": np.float32(0.5), "few": np.int64(3), "said": "so"})
+    assert glued == {"half": (0.5, False), "few": (3, False), "said": ("so", False)}
+    assert [type(value) for value, _ in glued.values()] == [float, int, str] and not capsys.readouterr().out
 
 
 def test_a_path_is_counted_from_the_project_wherever_a_chapter_runs(tmp_path, monkeypatch):

@@ -145,6 +145,12 @@ class Handler(SimpleHTTPRequestHandler):
         pass
 
 
+def test_the_folded_cell_after_a_solution_in_words_says_what_it_is(site):
+    said = {page: (site / "notebooks" / f"{page}.html").read_text(encoding="utf-8") for page in ("problem", "data")}
+    assert said["problem"].count("Show the solution in code") == 1 and "Show code cell content" in said["data"]
+    assert "Show code cell content" not in said["problem"] and "Show the solution" not in said["data"]
+
+
 @pytest.fixture(scope="session")
 def address(site):
     """Where the site is served, on this machine only."""

@@ -1,4 +1,4 @@
-"""What only the pages need: run a chapter, check its parameters.
+"""What only the pages need: run a chapter, check its parameters, store its numbers.
 
 ``python -m reproduction.book [NAME ...]`` runs chapters, ``--run NAME -p PARAMETER VALUE`` one of them aside, with
 other parameters; ``check`` stands in the cell after a chapter's parameters. Each imports its tools where it uses them,
@@ -277,6 +277,19 @@ def check(namespace: Mapping[str, Any], *rules: str) -> None:
             problems.append(f"{found}: needs {rule}")
     if problems:
         raise ValueError("bad parameters\n  " + "\n  ".join(problems))
+
+
+def glue(values: Mapping[str, Any]) -> None:
+    """Store numbers and words under their names for a chapter's prose, and show none of them.
+
+    Args:
+        values: What is stored, by name; numbers of NumPy become Python's.
+    """
+    # only a chapter's kernel has it loaded
+    import myst_nb
+
+    for name, value in values.items():
+        myst_nb.glue(name, value.item() if hasattr(value, "item") else value, display=False)
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

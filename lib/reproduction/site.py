@@ -60,6 +60,7 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("doctree-read", lambda _, doctree: described.update(_descriptions(doctree)))
     app.connect("doctree-resolved", lambda _, doctree, page: _describe_again(doctree, described))
     app.connect("doctree-read", _name_rows)
+    app.connect("doctree-read", _name_solutions)
     app.connect("doctree-resolved", _link_claims)
     app.connect("doctree-resolved", _expand_short_names)
     app.connect("html-page-context", _drop_scripts, priority=900)
@@ -195,6 +196,14 @@ def _name_rows(app: Any, doctree: nodes.document) -> None:
     for table in doctree.findall(lambda node: isinstance(node, nodes.raw) and "index_name" in node.astext()):
         said = INDEX_NAME.sub(lambda found: f"{found[1]}{words(found[2])}", table.astext())
         table.replace_self(nodes.raw("", said, format="html"))
+
+
+def _name_solutions(app: Any, doctree: nodes.document) -> None:
+    """Let the folded cell after an exercise's solution in words say that it is the solution in code."""
+    for cell in doctree.findall(lambda node: isinstance(node, nodes.container) and node.get("hide_mode") == "all"):
+        before = cell.parent[cell.parent.index(cell) - 1]
+        if before.astext().startswith("Solution") and cell["prompt_show"] == app.config.nb_code_prompt_show:
+            cell["prompt_show"], cell["prompt_hide"] = "Show the solution in code", "Hide the solution"
 
 
 def _expand_short_names(app: Any, doctree: nodes.document, page: str) -> None:

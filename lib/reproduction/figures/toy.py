@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from numpy.typing import ArrayLike
 
 from macal.plots import ARM_COLOURS, style
@@ -43,6 +45,12 @@ def overlay(
             ax.set(ylim=(0, None), xticks=[25, 145, 265])
         row[0].set_ylabel(QUANTITIES[quantity])
     return axes
+
+
+def legend_below(fig: Figure, ncols: int) -> Legend:
+    """Put one legend below a figure whose panels show the same lines."""
+    handles = fig.axes[0].get_legend_handles_labels()
+    return fig.legend(*handles, ncols=ncols, fontsize=8, loc="outside lower center")
 
 
 def progress(table: pd.DataFrame, value: str, ax: Axes, names: Mapping[str, str] | None = None) -> Axes:
