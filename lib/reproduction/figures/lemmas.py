@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from macal import plots
 from macal.kernels import rbf
 from reproduction.claims import lemmas
+from reproduction.figures.toy import legend_below
 from reproduction.theory import variance
 from reproduction.theory import wasserstein as ws
 from reproduction.theory.variance import VarianceCampaign
@@ -66,8 +67,7 @@ def variance_bounds(
         ax.set_title(name, fontsize=8.5)
         ax.set_xlabel("step")
     axes[0].set(ylabel="mean variance", ylim=(0, 1.02))
-    handles = axes[0].get_legend_handles_labels()
-    axes[0].figure.legend(*handles, loc="outside lower center", ncols=4, fontsize=8)
+    legend_below(axes[0].figure, 4)
 
 
 def one_by_one(places: np.ndarray, run: VarianceCampaign, step: int, ax: Axes) -> None:
@@ -118,15 +118,15 @@ def on_a_line(rough: np.ndarray, least: np.ndarray, smooth: np.ndarray, ax: Axes
 
 
 def equal_arms(measured: Mapping[str, np.ndarray], ax: Axes) -> None:
-    """Draw distances between the arms as shares of the start, (pairs + 1,) by metric, the squared one among them."""
+    """Draw distances of arms of ten as shares of the start, (pairs + 1,) by metric, the squared one among them."""
     names = {"euclidean": "Euclidean", "cityblock": "city block", "chebyshev": "Chebyshev", "root": "root of Euclidean"}
     marks = zip(ws.METRICS, "os^D", ("#0072B2", "#E69F00", "#009E73", "#56B4E9"), strict=True)
-    pairs = np.arange(41)
+    squared = measured["sqeuclidean"]
+    pairs = np.arange(len(squared))
     for place, (cost, mark, colour) in enumerate(marks):
         share = measured[cost] / measured[cost][0]
         ax.plot(pairs[place::4], share[place::4], mark, color=colour, label=names[cost])
     ax.plot(ws.lemma(1.0, 10, pairs), "--", color="black", linewidth=1.1, label=LEMMA)
-    squared = measured["sqeuclidean"]
     ax.plot(squared / squared[0], color="#CC3377", label="squared Euclidean")
     ax.set(xlabel="identical pairs", ylabel="share of the start", ylim=(0, 1.03))
     ax.legend(fontsize=8)

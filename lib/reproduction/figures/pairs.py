@@ -33,7 +33,7 @@ def leakage(
     left, right = axes
     inner = np.linspace(-2, 2, 400)[:, None]
     for arm, (name, (x, surface)) in enumerate(surfaces.items()):
-        colour, shown = plots.ARM_COLOURS[arm], x[np.abs(x[:, 0]) < 2][:, None, 0]
+        colour, shown = plots.ARM_COLOURS[arm], x[np.abs(x[:, 0]) < 2]
         left.plot(inner, surface(inner), color=colour, linewidth=1.2, label=name)
         left.plot(shown, surface(shown), plots.ARM_MARKERS[arm], color=colour, markersize=4.5)
     left.set(xlabel="x", ylabel="outcome", ylim=(-2, 4.4))
