@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from cases import drawn
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
@@ -12,6 +13,7 @@ from scipy.spatial.distance import pdist
 import macal
 from macal.acquisition import PoolState, plan_batches, rolling
 from macal.acquisition.rolling import Rolling, expected_error, rms_distance
+from macal.search.dense import DensePairs
 from reproduction.theory import examples, pairing
 
 
@@ -52,6 +54,29 @@ def test_rms_distance():
     x = np.random.default_rng(0).normal(size=(30, 4))
     assert rms_distance(x) == pytest.approx(np.sqrt(np.mean(pdist(x) ** 2)), rel=1e-12)
     assert rms_distance(np.ones((5, 2))) == 1
+
+
+@drawn(60, 600, seed=st.integers(0, 2**32 - 1), grid=st.booleans(), alpha=st.sampled_from([0.0, 0.25, 1.0, 2.5, 10.0]))
+def test_pairs_of_a_small_pool_are_macals(seed, grid, alpha):
+    """Every pick, with ties, repeated people, arms without labels and to the end of the pool."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(4, 40)), int(rng.integers(1, 5))
+    x = rng.integers(0, 3, (n, d)).astype(float) if grid else rng.normal(size=(n, d)) * 10.0 ** rng.integers(-3, 4)
+    t = np.r_[0, 1, rng.integers(0, 2, n - 2)]
+    labelled = rng.permutation(n)[: rng.integers(0, n // 2)]
+    sizes = [int(size) for size in rng.integers(1, 8, 12)]
+    expected = list(macal.get("macal", alpha=alpha).plan(PoolState(x, t, labelled), sizes))
+    found = list(DensePairs(x, t).plan(labelled, alpha, sizes))
+    assert [batch.tolist() for batch in found] == [batch.tolist() for batch in expected]
+
+
+def test_a_large_pool_is_weighed_by_the_search(monkeypatch):
+    x, t, start = examples.two_clouds(3, 60, 90)
+    state, criterion = PoolState(x, t, start), Rolling(rho=0.3)
+    dense = list(criterion.steps(state, [6] * 5))
+    monkeypatch.setattr(DensePairs, "fit", lambda t: False)
+    for (alpha, batch), (weight, again) in zip(dense, criterion.steps(state, [6] * 5), strict=True):
+        assert alpha == weight and batch.tolist() == again.tolist()
 
 
 @pytest.mark.parametrize("block", [1, 3])

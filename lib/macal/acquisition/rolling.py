@@ -21,6 +21,7 @@ from macal.acquisition.distances import Macal
 from macal.arguments import as_count
 from macal.compat import override
 from macal.kernels import matern32_of, squared_distances
+from macal.search.dense import DensePairs
 from macal.shapes import Arms, Centres, Covariates, Indices
 from macal.threads import one_thread
 
@@ -75,17 +76,23 @@ class Rolling(Criterion):
     def select(self, state: PoolState, batch_size: int) -> Indices:
         return self.choose(state, batch_size)[1]
 
-    @one_thread()
     def choose(self, state: PoolState, batch_size: int) -> tuple[float, Indices]:
         """Return the weight for the next batch and the batch.
 
         The weight is NaN where there is nothing to weigh: no free pair, or a batch of one.
         """
+        return self._choose(state, batch_size, _dense(state))
+
+    @one_thread()
+    def _choose(self, state: PoolState, batch_size: int, pairs: DensePairs | None) -> tuple[float, Indices]:
         sizes = [batch_size] * self.block
         if batch_size < 2 or len(np.unique(state.t[state.unlabelled])) < 2:
             return np.nan, Macal(alpha=self.alphas[0]).select(state, batch_size)
         length = self.lengthscale or rms_distance(state.x)
-        plans = [list(Macal(alpha=alpha).plan(state, sizes)) for alpha in self.alphas]
+        plans = [
+            list(pairs.plan(state.labelled, alpha, sizes) if pairs else Macal(alpha=alpha).plan(state, sizes))
+            for alpha in self.alphas
+        ]
         added = [np.concatenate(plan) for plan in plans]
         errors = expected_errors(state.x, state.t, state.labelled, added, self.rho, length, self.noise)
         best = next(k for k, error in enumerate(errors) if error <= min(errors) * (1 + _TIE))
@@ -93,12 +100,18 @@ class Rolling(Criterion):
 
     def steps(self, state: PoolState, sizes: Iterable[int]) -> Iterator[tuple[float, Indices]]:
         """Yield weight and batch of one query after the other, until the pool is exhausted."""
+        pairs = _dense(state)
         for size in sizes:
-            alpha, batch = self.choose(state, size)
+            alpha, batch = self._choose(state, size, pairs)
             if not len(batch):
                 return
             yield alpha, batch
             state = replace(state, labelled=np.concatenate([state.labelled, batch]))
+
+
+def _dense(state: PoolState) -> DensePairs | None:
+    """All distances between the arms of a pool, where they are few: every weight is tried on the same ones."""
+    return DensePairs(state.x, state.t) if len(np.unique(state.t)) == 2 and DensePairs.fit(state.t) else None
 
 
 def rms_distance(x: Covariates) -> float:
