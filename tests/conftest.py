@@ -2,11 +2,15 @@
 
 import os
 import signal
+import sys
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
+# dozens of processes import the same modules: whoever compiled them last time has spared 15 seconds to each of us
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # as many test processes run as there are cores; before any library asks
 
 import pytest
