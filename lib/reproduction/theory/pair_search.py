@@ -104,12 +104,14 @@ def best_sum(
     x: Covariates, t: Arms, labelled: ArrayLike, n_pairs: int, alpha: float, metric: str = "euclidean"
 ) -> float:
     """Largest sum of scores of ``n_pairs`` pairs picked one after the other, over all sequences: for tiny pools."""
+
     @cache
     def best(done: frozenset[int], left: int) -> float:  # whatever the order in which they were picked
         scores, one, zero = pair_scores(x, t, sorted(done), alpha, metric)
         if left == 1:
             return float(scores.max())
-        return float(max(scores[i, j] + best(done | {one[i], zero[j]}, left - 1) for i, j in np.ndindex(scores.shape)))
+        pairs = ((scores[i, j], {int(one[i]), int(zero[j])}) for i, j in np.ndindex(scores.shape))
+        return float(max(score + best(done | pair, left - 1) for score, pair in pairs))
 
     return best(frozenset(np.asarray(labelled, np.int64).tolist()), n_pairs)
 
