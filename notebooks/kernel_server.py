@@ -7,11 +7,15 @@ import sys
 
 import matplotlib.pyplot  # noqa: F401
 import myst_nb  # noqa: F401
+import ot  # noqa: F401
 import pandas
+import scipy.stats  # noqa: F401
 from ipykernel import kernelapp
 
 import macal
-import reproduction.book  # noqa: F401
+import reproduction.book
+import reproduction.claims
+import reproduction.figures.tables  # noqa: F401
 
 for _name in macal.__all__:
     getattr(macal, _name)  # imported when it is asked for

@@ -2,11 +2,15 @@
 
 import os
 import signal
+import sys
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
+# dozens of processes import the same modules: whoever compiled them last time has spared 15 seconds to each of us
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # as many test processes run as there are cores; before any library asks
 
 import pytest
@@ -27,11 +31,11 @@ threadpoolctl.threadpool_limits(int(os.environ["OMP_NUM_THREADS"]), "blas")  # a
 
 # files that take longest, first: one that is begun last keeps the other processes waiting
 LONGEST = (
-    "test_compiled.py test_site.py backbones.ipynb test_acquisition_pairs.py test_planner_greedy.py toy.ipynb"
-    " weight.ipynb test_sweeps.py test_verdicts_again.py test_identification.py larger.ipynb test_play.py"
-    " instead.ipynb ihdp_small.ipynb ten_minutes.ipynb test_book.py index.ipynb ledger.ipynb test_due.py"
-    " wasserstein_lemma.ipynb ihdp.ipynb test_planner_report.py test_scale_parquet.py enough.ipynb gain.ipynb"
-    " own_data.ipynb data.ipynb variance_lemma.ipynb test_recording.py test_files.py test_exact_gp.py"
+    "test_compiled.py backbones.ipynb test_site.py toy.ipynb own_data.ipynb test_acquisition_pairs.py"
+    " test_planner_greedy.py test_ledger.py test_sweeps.py test_verdicts_again.py test_identification.py larger.ipynb"
+    " instead.ipynb weight.ipynb test_play.py ihdp_small.ipynb test_book.py test_due.py wasserstein_lemma.ipynb"
+    " ihdp.ipynb test_planner_report.py test_scale_parquet.py enough.ipynb gain.ipynb data.ipynb variance_lemma.ipynb"
+    " test_recording.py test_files.py test_exact_gp.py"
 ).split()
 
 QUIET = [  # a browser that asks for nothing by itself

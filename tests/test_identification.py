@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reproduction import claims
+from reproduction import claims, outputs
+from reproduction.claims import ledger
 from reproduction.claims.verdict import WORDS
 from reproduction.theory import identification as idn
 
@@ -55,10 +56,11 @@ def test_the_verdict_follows_its_numbers(monkeypatch):
     assert "1 cases" in claims.problem.judge_identifiability().evidence
 
 
-@pytest.mark.exhaustive  # the page of the ledger compares all of it, too
+@pytest.mark.exhaustive  # the file of the ledger, which pages read, is compared with all of it, too
 def test_the_ledger_has_every_claim_once():
     table = claims.verdicts()
     assert table.index.is_unique and len(table) == len(claims.CLAIMS)
     assert set(table.verdict) <= {*WORDS}
     assert set(table.verdict_code) <= {*WORDS, ""} and (table.scale_code != "").sum() == 10
     assert table.notna().all(axis=None) and (table.evidence != "").all()
+    assert outputs.deviation(ledger.recorded().to_csv(), table.to_csv()) <= outputs.RTOL

@@ -229,13 +229,14 @@ def shared(table: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
     Raises:
         ValueError: a method that is not in the table, or nothing that all have.
     """
-    absent = set(methods) - set(table["method"])
+    absent = set(methods) - set(table["method"].unique())
     if absent:
         raise ValueError(
             f"no rows of {', '.join(sorted(absent))}; the table has: {', '.join(table['method'].unique())}"
         )
     rows = table[table["method"].isin(methods)]
-    counts = rows.groupby(["replication", "labelled"])["method"].transform("nunique")
+    codes = pd.Series(pd.factorize(rows["method"])[0], rows.index)  # whole numbers are told apart faster than names
+    counts = codes.groupby([rows["replication"], rows["labelled"]]).transform("nunique")
     if not (counts == len(set(methods))).any():
         raise ValueError(f"no replication and number of labels that all of {', '.join(methods)} have")
     return rows[counts == len(set(methods))]
@@ -294,12 +295,10 @@ def labels_to_reach(table: pd.DataFrame, targets: pd.Series, value: str = "pehe"
     Returns:
         One row per replication, one column per method; NaN where it is never reached for good.
     """
-
-    def first(rows: pd.DataFrame) -> float:
-        rows = rows.sort_values("labelled")
-        above = np.flatnonzero(rows[value] > targets[rows["replication"].iloc[0]])
-        start = above[-1] + 1 if above.size else 0
-        return float(rows["labelled"].iloc[start]) if start < len(rows) else np.nan
-
-    groups = table.groupby(["replication", "method"], sort=False)[["replication", "labelled", value]]
-    return groups.apply(first).unstack()
+    rows = table[["replication", "method", "labelled", value]].sort_values("labelled")
+    keys = [rows["replication"], rows["method"]]
+    place = rows.groupby(keys).cumcount()
+    above = rows[value].to_numpy() > targets.loc[rows["replication"]].to_numpy()
+    begin = place.where(above, -1).groupby(keys).transform("max") + 1
+    found = rows["labelled"].astype(float).where(place == begin).groupby(keys).max().unstack()
+    return found.reindex(index=table["replication"].unique(), columns=table["method"].unique())

@@ -85,8 +85,12 @@ class MetaLearner:
         if len(np.unique(t)) < 2:
             return FittedMetaLearner(None)
         learner = self._learner(task.seed, np.bincount(t).tolist())
+        from sklearn import config_context
+
+        # settings are known to be sound: each of thousands of trees would check them again, a seventh of the time
+        unchecked = config_context(skip_parameter_validation=True)
         try:
-            with np.errstate(over="ignore", invalid="ignore"):  # in the checks that then refuse
+            with unchecked, np.errstate(over="ignore", invalid="ignore"):  # in the checks of data that then refuse
                 return FittedMetaLearner(learner.fit(y, t, X=x))
         except ValueError as error:  # what both packages raise for data that they cannot take
             raise NotFitted(place, f"{len(y)} labelled units: {error}") from error

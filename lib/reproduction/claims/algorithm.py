@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+import macal
 from reproduction.claims.verdict import Verdict
 from reproduction.theory import examples, pair_search
 
@@ -32,6 +33,24 @@ def greedy_shortfalls(n_pools: int = 20, units: int = 6, pairs: int = 3, alpha: 
     pools = [examples.two_clouds(seed, units, units, start=1) for seed in range(n_pools)]
     best = [pair_search.best_sum(*pool, pairs, alpha) for pool in pools]
     return np.array(best) - [sum(pair_search.literal(*pool, pairs, alpha).scores) for pool in pools]
+
+
+def worst_pick(seed: int, alpha: float, metric: str) -> float:
+    """By how much a score of MACAL's twelve pairs falls short of the best of its moment, at most, in a small pool.
+
+    The pool is full of ties: units are copied, or their covariates are whole numbers.
+    """
+    rng = np.random.default_rng(seed)
+    x, t, start = examples.two_clouds(seed, treated=14, control=20, start=1)
+    x = np.round(x) if seed % 2 else x[rng.integers(0, len(x), len(x))]
+    plan = macal.plan(x, t, start, 4, 6, "macal", alpha=alpha, metric=metric)
+    done, short = start.tolist(), 0.0
+    for i, j in np.concatenate(plan).reshape(-1, 2).tolist():
+        scores, one, zero = pair_search.pair_scores(x, t, done, alpha, metric)
+        own = scores[one.tolist().index(i), zero.tolist().index(j)]
+        short = max(short, float(scores.max() - own))
+        done += [i, j]
+    return short
 
 
 def judge_cost(n_pools: int = 20, tolerance: float = 0.1) -> Verdict:

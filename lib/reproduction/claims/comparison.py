@@ -73,7 +73,7 @@ def compare(
     Returns:
         Its rows with the sizes that both methods have, see :func:`span`.
     """
-    if method not in set(table["method"]):
+    if method not in table["method"].unique():
         return against(pd.DataFrame(), rules)
     differences = gaps(table[table["method"].isin([method, *others])], method)
     found = against(differences.reindex(columns=list(others)), rules, share, len(others))

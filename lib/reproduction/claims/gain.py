@@ -72,7 +72,7 @@ def swap(names: tuple[str, ...], rules: Rules, macal: str = "macal") -> pd.DataF
         Holm's steps go over the three of a surface and count six there, too: the smallest p times 6, then 5 and 4.
     """
     tables = [readings.load(name) for name in names]
-    if any(table is None or not {macal, *CONTROLS} <= {*table["method"]} for table in tables):
+    if any(table is None or not {macal, *CONTROLS} <= {*table["method"].unique()} for table in tables):
         return None
     *here, there = tables
     common = set.intersection(*({*table["labelled"]} for table in here))
@@ -150,7 +150,7 @@ def similarity(
         mean covering radius at either weight, ``radius`` and ``radius_at_0``.
     """
     table, methods, said = reading.load(dataset), [reading.macal, f"{reading.macal}-0"], predicted_share(dataset)
-    if table is None or said is None or not {*methods} <= {*table["method"]}:
+    if table is None or said is None or not {*methods} <= {*table["method"].unique()}:
         return None
     rows = shared(deciding(table, dataset), methods)
     rows = rows[rows["labelled"].between(*stretch)] if stretch else rows

@@ -24,7 +24,7 @@ def measured(dataset: str, rules: Rules, reading: Reading = WRITTEN) -> pd.DataF
     if table is None:
         return None
     table = table[table.groupby("method")["replication"].transform("nunique") >= rules.minimum]
-    return table if {reading.macal, "random"} <= {*table["method"]} else None
+    return table if {reading.macal, "random"} <= {*table["method"].unique()} else None
 
 
 def means(table: pd.DataFrame) -> pd.DataFrame:

@@ -4,6 +4,7 @@
 agrees with it as stored outputs of pages do (:mod:`reproduction.outputs`).
 """
 
+import itertools
 import json
 import math
 import re
@@ -281,6 +282,27 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.integer):
         return int(value)
     return float(f"{value:.6g}") if math.isfinite(value) else None
+
+
+def recorded(file: Path = FILE) -> pd.DataFrame:
+    """Read what :func:`reproduction.claims.verdicts` gives by the book's rules from the file, without judging.
+
+    Args:
+        file: written by :func:`write`.
+
+    Raises:
+        FileNotFoundError: no such file.
+    """
+    rows = {}
+    for claim in json.loads(file.read_text(encoding="utf-8"))["claims"]:
+        row = {"source": claim["place"], "claim": claim["claim"]}
+        for reading, end in itertools.zip_longest(claim["readings"][:2], ("", "_code"), fillvalue=None):
+            lists = reading["scale"] if reading else []
+            scales = [Scale(**{k: tuple(v) if isinstance(v, list) else v for k, v in one.items()}) for one in lists]
+            row |= {f"{part}{end}": reading[part] if reading else "" for part in ("verdict", "evidence")}
+            row[f"scale{end}"] = claims.join_scales(scales)
+        rows[claim["key"]] = row | {"chapter": Path(claim["page"]).stem}
+    return pd.DataFrame.from_dict(rows, "index").rename_axis("key")
 
 
 def open_claims(found: dict[str, Any]) -> pd.DataFrame:

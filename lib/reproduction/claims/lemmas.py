@@ -1,8 +1,11 @@
 """Verdicts T5, T6, T7 and T9: the paper's lemmas on variance and on the distance between the arms."""
 
 import numpy as np
+from scipy.spatial.distance import pdist
+from scipy.stats import spearmanr
 
-from macal.kernels import matern12, posterior_variance, rbf
+import macal
+from macal.kernels import matern12, posterior_variance, rbf, typical
 from reproduction.claims.verdict import Verdict
 from reproduction.theory import variance, wasserstein
 from reproduction.theory.shapes import PerStep
@@ -94,6 +97,30 @@ def refit(more: np.ndarray, at: float = 2.2, noise: float = 1e-4) -> dict[str, f
         name: float(variance.line_posterior(d, np.array([at]), scale, noise)[0]) for name, (d, scale) in cases.items()
     }
     return found | {"lengthscale before": first, "lengthscale after": second}
+
+
+def distance_ranks(seed: int, farthest: bool) -> list[float]:
+    """Rank correlation of distance to the nearest label and posterior variance, over the free units of IHDP's arms.
+
+    Args:
+        seed: replication of IHDP.
+        farthest: whether the 40 labels of each arm are taken farthest first, or drawn.
+    """
+    pool, found = macal.load("ihdp", seed).pool, []
+    for arm in (0, 1):
+        units = pool.x[pool.t == arm].astype(float)  # (n, 25)
+        kernel = rbf(units, units, typical(pdist(units)))  # (n, n)
+        order = np.random.default_rng(seed).permutation(len(units))
+        if farthest:
+            run = variance.campaign(kernel, order[:1], 1, 39, rule=variance.farthest_first(units))
+            order = np.concatenate(run.picks)
+        labels = order[:40]
+        free = np.setdiff1d(np.arange(len(units)), labels)
+        near = macal.metrics.nearest_distance(units[free], units[labels])
+        cross, gram = kernel[np.ix_(free, labels)], kernel[np.ix_(labels, labels)]
+        v = posterior_variance(cross, gram, np.ones(len(free)), 0.01)
+        found.append(float(spearmanr(near, v).statistic))
+    return found
 
 
 def judge_monotonicity(cases: int = 200) -> Verdict:

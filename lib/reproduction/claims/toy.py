@@ -6,8 +6,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from macal import metrics
 from macal.campaigns import results
 from macal.comparison import interval
+from macal.datasets import toy
 from reproduction.claims.rules import RULES, Rules
 from reproduction.claims.verdict import Verdict, Word, together
 
@@ -27,6 +29,14 @@ def published(name: str = "paper_fig1", folder: Path = results.FOLDER) -> pd.Dat
         folder: where the tables are.
     """
     return pd.read_csv(results.checkout(folder) / f"{name}.csv")
+
+
+def random_distance(centre: float, n: int = 265, draws: int = 20) -> float:
+    """Mean surrogate distance between the arms of ``n`` random labels, if the two clouds of units lie at -/+ centre."""
+    pools = [toy.load(seed, "paper", centre).pool for seed in range(draws)]
+    orders = [np.random.default_rng(seed).permutation(len(pool)) for seed, pool in enumerate(pools)]
+    drawn = [pool[order[:n]] for pool, order in zip(pools, orders, strict=True)]
+    return float(np.mean([metrics.sinkhorn_surrogate(units.x, units.t) for units in drawn]))
 
 
 def log_difference(table: pd.DataFrame, method: str, other: str, value: str, labels: tuple[int, int]) -> pd.Series:

@@ -46,7 +46,8 @@ def errors(table: pd.DataFrame) -> pd.DataFrame:
         (``pehe_half``, ``log_ratio_half``); halves are NaN where n is 1, ratios are NaN for Random.
     """
     rows = beside(table, "random")
-    rows = rows.merge(log_ratio(rows), how="left")
+    keys = ["method", "replication", "labelled"]
+    rows = rows.merge(log_ratio(rows)[[*keys, "log_ratio"]], how="left", on=keys, validate="one_to_one")
     groups = rows.groupby(["method", "labelled"])
     found = groups[["pehe", "log_ratio"]].mean().assign(n=groups.size())
     margin = stdtrit((found["n"] - 1).clip(lower=1), 0.975) / found["n"] ** 0.5

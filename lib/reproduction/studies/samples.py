@@ -118,3 +118,57 @@ def rule(sizes: pd.Series) -> tuple[int, int]:
     steps = [k * 10**power for power in range(8) for k in (1, 2, 5)]
     a = next(step for step in steps if step >= sizes.min())
     return a, next(b for b in steps if (np.maximum(a, b * sizes.index.to_numpy()) >= sizes).all())
+
+
+def numbers(recorded: pd.DataFrame, default: int) -> dict[str, float | str]:
+    """What a page says of the study, by name: sizes in people, losses and rises in per cent, times in seconds.
+
+    Args:
+        recorded: as :func:`plans` returns them.
+        default: size of the sample that is taken unless a plan says otherwise.
+    """
+    found, by_kind = variances(recorded), losses(recorded)
+    mean, of_rule = mean_losses(by_kind), {}
+    sizes, strict = (smallest(mean, most) for most in (MOST, 0.01))
+    at = mean.xs(default, level="candidates")
+    for criterion in ("alc-fixed", "macal"):
+        short, own = criterion[:3], sizes[criterion]
+        a, b = rule(own)
+        of_rule |= {
+            f"sample-{short}": round(100 * float(at["loss"][criterion].max()), 1),
+            f"error-{short}": round(100 * float(at["error"][criterion].max())),
+            f"size-{short}-a": a,
+            f"size-{short}-b": b,
+            f"size-{short}-low": int(own.min()),
+            f"size-{short}-high": int(own.max()),
+        }
+    weak = by_kind[by_kind["lead"] < LEAST_LEAD].loc["macal"].reset_index()
+    left_out = weak.groupby("labels")["covariates"].unique()
+    large = found.loc["people", "alc-fixed", 5000, APART]
+    whole, apart = large.loc[100_000], large.loc[default]
+    small = by_kind["loss"].loc["macal", 200].xs(10_000, level="candidates")
+    least = found.loc["people"].xs("10, mixed", level="covariates").loc["macal", 200]["variance"].min()
+    million = recorded[(recorded["among"] == "people") & (recorded["candidates"] == 10**6)]
+    million = million[million["labels"] == 200].set_index("criterion")
+    lost = by_kind["loss"].loc["alc-fixed"]
+    return of_rule | {
+        "sample-left": "; ".join(f"{' and '.join(one)} with {n} labels" for n, one in left_out.items()),
+        "sample-lead": round(100 * LEAST_LEAD),
+        "sample-people": 200_000,
+        "sample-size": default,
+        "strict-none": int(strict["alc-fixed"].isna().sum()),
+        "strict-tried": len(strict["alc-fixed"]),
+        "ball-low": float(recorded["bound"].min()),
+        "ball-high": float(recorded["bound"].max()),
+        "whole-seconds": round(float(whole["seconds"])),
+        "apart-seconds": round(float(apart["seconds"])),
+        "apart-rise": round(100 * float(apart["variance"] / whole["variance"] - 1), 1),
+        "apart-lost": round(100 * float(lost[5000, APART, default]), 1),
+        "sample-better": int((small < 0).sum()),
+        "sample-kinds": len(small),
+        "sample-most": int(mean["kinds"].max()),
+        "sample-million": round(float(million["seconds"]["alc-fixed"])),
+        "macal-million": round(float(million["seconds"]["macal"])),
+        "macal-worse": round(100 * float(million["variance"]["macal"] / least - 1)),
+        "million-lost": round(100 * float(lost[200, "10, mixed", default]), 1),
+    }

@@ -4,6 +4,7 @@ Nothing here is fast; :mod:`macal.search.pairs` is. Every unit is known by its i
 """
 
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import combinations
 from typing import SupportsInt
 
@@ -38,7 +39,9 @@ class Trace:
 
 def free(t: Arms, labelled: ArrayLike, arm: int) -> Indices:
     """Unlabelled units of an arm, ascending."""
-    return np.setdiff1d(np.flatnonzero(t == arm), labelled)
+    open_ = t == arm
+    open_[np.asarray(labelled, np.int64)] = False
+    return np.flatnonzero(open_)
 
 
 def novelty(x: Covariates, t: Arms, labelled: ArrayLike, units: Indices, arm: int, metric: str) -> np.ndarray:
@@ -101,14 +104,16 @@ def best_sum(
     x: Covariates, t: Arms, labelled: ArrayLike, n_pairs: int, alpha: float, metric: str = "euclidean"
 ) -> float:
     """Largest sum of scores of ``n_pairs`` pairs picked one after the other, over all sequences: for tiny pools."""
-    scores, one, zero = pair_scores(x, t, labelled, alpha, metric)
-    if n_pairs == 1:
-        return float(scores.max())
-    rest = (
-        scores[i, j] + best_sum(x, t, [*np.asarray(labelled, np.int64), one[i], zero[j]], n_pairs - 1, alpha, metric)
-        for i, j in np.ndindex(scores.shape)
-    )
-    return float(max(rest))
+
+    @cache
+    def best(done: frozenset[int], left: int) -> float:  # whatever the order in which they were picked
+        scores, one, zero = pair_scores(x, t, sorted(done), alpha, metric)
+        if left == 1:
+            return float(scores.max())
+        pairs = ((scores[i, j], {int(one[i]), int(zero[j])}) for i, j in np.ndindex(scores.shape))
+        return float(max(score + best(done | pair, left - 1) for score, pair in pairs))
+
+    return best(frozenset(np.asarray(labelled, np.int64).tolist()), n_pairs)
 
 
 def best_radius(x: Covariates, start: Centres, k: int) -> float:
