@@ -56,6 +56,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from macal.inference.sampling import inclusion, proportional
+from macal.inference.targets import Design
 from macal.inference.weighted import FOLDS, LEAST, crossed_outcomes, of_each_arm, standardised, worth_for_ate
 from macal.logistic import PerArmChance
 from macal.shapes import Arms, Covariates, Indices, Outcomes
@@ -64,7 +65,6 @@ PENALTIES = (4.0, 16.0, 64.0, 1e9)
 SHARES = 5
 _STEPS, _HALVINGS = 12, 6
 _REACH = 4.0  # logarithms of squared spreads differ from their arm's level by at most this
-Regressors = Float[np.ndarray, "n p"]
 PerTerm = Float[np.ndarray, "p"]
 PerAnswer = Float[np.ndarray, "answers"]
 OfWave = Float[np.ndarray, "k"]
@@ -183,7 +183,7 @@ def wave_chances(
     return WaveChances(found, uniform, len(told), True, mean / float(before.mean()))
 
 
-def _design(x: Covariates, t: Arms, arms: int) -> Regressors:
+def _design(x: Covariates, t: Arms, arms: int) -> Design:
     """Indicators of the arms, covariates, and squares of these that are no indicators, (n, p)."""
     z = standardised(x)
     squares = standardised(np.square(z[:, [len(np.unique(column)) > 2 for column in z.T]]))
@@ -198,7 +198,7 @@ def _mixed(worth: PerAnswer, pool: OfWave, size: int, uniform: float) -> PerAnsw
 
 
 def _crossed(
-    design: Regressors, squared: PerAnswer, told: Told, units: Wave, arms: int, penalty: float, seed: int
+    design: Design, squared: PerAnswer, told: Told, units: Wave, arms: int, penalty: float, seed: int
 ) -> tuple[PerAnswer, PerFold, list[np.ndarray]]:
     """Spreads of those who answered, by the others' answers, (answers,); of a wave by each fold's; the folds."""
     own, wave, parts = np.empty(len(told)), np.empty((len(units), FOLDS)), []
@@ -217,12 +217,12 @@ def _folds(number: int, seed: int) -> Iterator[tuple[Indices, Indices]]:
         yield np.setdiff1d(order, fold), fold
 
 
-def _log_squared(design: Regressors, slopes: PerTerm, arms: int) -> Outcomes:
+def _log_squared(design: Design, slopes: PerTerm, arms: int) -> Outcomes:
     level = design[:, :arms] @ slopes[:arms]
     return level + np.clip(design[:, arms:] @ slopes[arms:], -_REACH, _REACH)
 
 
-def _spread(design: Regressors, squared: Outcomes, arms: int, penalty: float) -> PerTerm:
+def _spread(design: Design, squared: Outcomes, arms: int, penalty: float) -> PerTerm:
     """Coefficients b of log E[squared] = design b, by the gamma likelihood and a penalty that spares the arms' levels.
 
     Fisher scoring; a step is halved until the loss does not grow.

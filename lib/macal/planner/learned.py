@@ -115,8 +115,8 @@ class LearnedChances:
             f" {self.answers:,} answers; of the labels to come, {share} are spread uniformly. The part of the variance"
             f" that is due to asking is estimated to fall to {self.ratio:.0%} of what the first chances would leave"
             " there, the best of several candidates, so it may fall less. Whatever was learnt, with the same outcome"
-            f" models the interval of the average effect is at most"
-            f" {self.worst:.2f} times as wide as by a uniform draw."
+            f" models the interval of the average effect is at most {self.worst:.2f} times as wide as by a uniform"
+            " draw."
         ]
         if self.planned:
             said.append(f"Of {self.planned:,} people who were planned and not asked yet, {self.kept:,} stay.")

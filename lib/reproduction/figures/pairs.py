@@ -96,11 +96,10 @@ def shifted(
         estimate: of the effect, (n,).
         ax: where to draw.
     """
-    colours = ("#0072B2", "#D55E00")
-    for values, colour, name in zip(surfaces, colours, ("treated", "control"), strict=True):
-        ax.plot(grid, values, color=colour, linewidth=1, label=name)
-    for (x, y), mark, colour in zip(labels, "^o", colours, strict=True):
-        ax.plot(x, y, mark, color=colour)
+    for arm, values, name in zip((1, 0), surfaces, ("treated", "control"), strict=True):
+        ax.plot(grid, values, color=plots.ARM_COLOURS[arm], linewidth=1, label=name)
+    for arm, (x, y) in zip((1, 0), labels, strict=True):
+        ax.plot(x, y, plots.ARM_MARKERS[arm], color=plots.ARM_COLOURS[arm])
     ax.plot(grid, surfaces[0] - surfaces[1], ":", color="black", label="effect")
     ax.plot(grid, estimate, color=PAIRED, label="estimate")
     ax.set(ylim=(-5, 7), xlim=(-4, 4), xlabel="x")
