@@ -114,8 +114,8 @@ def recorded(shift, monkeypatch):
     )
     logs = pd.DataFrame(rng.normal(0, 0.02, (len(places), len(names))), places, names)
     logs = logs + pd.Series(shift, dtype=float).reindex(names).fillna(0.0)
-    monkeypatch.setattr(pilot_claim, "load", lambda: logs)
-    monkeypatch.setattr(pilot_claim, "learns", lambda: pd.Series(0.5, names))
+    table = np.exp(logs).melt(var_name="method", value_name="pehe", ignore_index=False).reset_index()
+    monkeypatch.setattr(pilot_claim, "recorded", lambda: table.assign(learns=0.5))
     monkeypatch.setattr(pilot_claim, "unneeded", lambda: [("toy", "T-learner")])
     return pilot_claim.judge(RULES)
 

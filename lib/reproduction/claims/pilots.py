@@ -33,19 +33,13 @@ class Pilots(NamedTuple):
     chosen: str | None
 
 
-def load() -> pd.DataFrame:
-    """Read the tables: log PEHE by ``dataset``, ``model`` and ``replication``, a column per campaign.
+def recorded() -> pd.DataFrame:
+    """Read the tables as one.
 
     Raises:
         FileNotFoundError: a table is missing.
     """
-    wide = pd.concat([tables.load(name).assign(dataset=data) for data, name in TABLES.items()])
-    return np.log(wide.set_index([*ROWS, "replication", "method"])["pehe"]).unstack("method")[[*pilots.CAMPAIGNS]]
-
-
-def learns() -> pd.Series:
-    """Share of later plans that went by the answers, mean over data sets and replications, by campaign."""
-    return pd.concat([tables.load(name) for name in TABLES.values()]).groupby("method")["learns"].mean()
+    return pd.concat([tables.load(name).assign(dataset=data) for data, name in TABLES.items()])
 
 
 def unneeded() -> list[tuple[str, str]]:
@@ -57,13 +51,14 @@ def unneeded() -> list[tuple[str, str]]:
 
 def judge(rules: Rules = RULES) -> Pilots:
     """Compare every campaign with "never", and drawn pilots with fixed ones."""
-    logs = load()
+    table = recorded()
+    logs = np.log(table.set_index([*ROWS, "replication", "method"])["pehe"]).unstack("method")
     ratio = logs.sub(logs["never"], axis=0).drop(columns="never")
     rows = ratio.groupby(level=ROWS).mean()
     idle = unneeded()
     found = against(ratio.groupby(level="replication").mean(), rules)
     price = rows.loc[idle].mean() if idle else np.nan
-    found = found.assign(worst=rows.max(), price=price, learns=learns())
+    found = found.assign(worst=rows.max(), price=price, learns=table.groupby("method")["learns"].mean())
     fixed = logs[[name.replace("drawn", "fixed") for name in DRAWN]].set_axis(DRAWN, axis=1)
     drawn = against((logs[DRAWN] - fixed).groupby(level="replication").mean(), rules)
     return Pilots(found, drawn, idle, _chosen(found, drawn))

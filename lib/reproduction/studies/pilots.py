@@ -26,9 +26,7 @@ of its size takes its place if the interval between them lies below 0. If no int
 to pay, and the size is left to the user.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -85,7 +83,7 @@ def campaign(dataset: str, replication: int, name: str) -> Job:
 
     rule, anew = CAMPAIGNS[name]
     criterion, parameters = RULES[rule]
-    config: Mapping[str, Any] = {
+    config = {
         "dataset": dataset,
         "protocol": "paper",
         "study": "pilots",
@@ -97,7 +95,7 @@ def campaign(dataset: str, replication: int, name: str) -> Job:
         "asked": ASKED,
         "estimators": {model: models.base.settings_of(ESTIMATORS[model]) for model in MODELS},
     }
-    return Job([dict(config)], work)
+    return Job([config], work)
 
 
 def jobs(table: Table, replications: int | None = None, store: Path | None = None) -> list[Job]:
