@@ -73,7 +73,8 @@ def test_it_has_every_claim_with_what_its_verdict_rests_on(fresh):
             assert reading["verdict"] in WORDS and reading["evidence"]
             assert bool(reading["scale"]) == (declared.compares is not None)
             for row in reading["comparisons"]:
-                assert row["low"] <= row["log_ratio"] <= row["high"] and row["table"] in reading["tables"]
+                mean = row.get("log_ratio", row.get("labels"))
+                assert row["low"] <= mean <= row["high"] and row["table"] in reading["tables"]
                 assert {*row.get("plans", [])} <= {*fresh["tables"][row["table"]]["planned"]}
                 assert row.get("sizes", 1) >= 1 and row.get("first", 0) <= row.get("last", 0)
             assert {*reading["tables"]} <= {
@@ -218,12 +219,36 @@ def test_verdicts_follow_from_the_rows_of_the_file(fresh):
         assert f"{estimator}: {own.right.sum()} of {len(own)} decided signs right" in of["W4"]["evidence"]
 
 
+def test_verdicts_on_the_toy_on_sets_and_on_rounds_follow_from_the_rows_of_the_file(fresh):
+    of = {claim["key"]: claim["readings"] for claim in fresh["claims"]}
+    rows = {key: [pd.DataFrame(reading["comparisons"]) for reading in of[key]] for key in of}
+    for key in ("F1a", "F1c"):
+        assert of[key][0]["verdict"] == "holds" and (rows[key][0].high < 0).all()
+    (quick,) = rows["F1b"]
+    figure = quick.against.isin(["random", "uncertainty", "symmetry"])
+    assert of["F1b"][0]["verdict"] == "holds in part" and (quick.high[figure] < 0).all() and (quick.high > 0).any()
+    for reading, table in zip(of["V1"], rows["V1"], strict=True):
+        case = table.groupby(["measure", "dataset", "step"]).comparison.agg(set)
+        assert reading["verdict"] == "holds in part"
+        assert (case["counterpart"] == {"ahead"}).all() and case["radius"].map({"behind"}.issubset).all()
+    for key in ("S4", "S5"):
+        (table,) = rows[key]
+        whole = table[table.without == ""].squeeze()
+        assert of[key][0]["verdict"] == "does not hold" and -np.log(1.1) < whole.low < 0 < whole.high
+        assert whole.log_ratio == pytest.approx(table.log_ratio[table.without != ""].mean(), abs=1e-5)
+    (learned,) = rows["L1"]
+    kept = learned.groupby("setting")[["log_ratio", "at_once"]].mean()
+    assert of["L1"][0]["verdict"] == "holds in part" and (kept.log_ratio <= kept.at_once / 2).all()
+    worse = learned.low > np.log(1.04)
+    assert worse.any() and f"{worse.sum()} are worse by more than 4%" in of["L1"][0]["evidence"]
+
+
 def test_a_file_that_agrees_is_left_as_it_is(fresh, tmp_path):
     file = tmp_path / "claims.json"
     assert ledger.write(fresh, file) and not ledger.write(fresh, file)
     content = file.read_text(encoding="utf-8")
     row = next(
-        r for c in fresh["claims"] for reading in c["readings"] for r in reading["comparisons"] if r["log_ratio"]
+        r for c in fresh["claims"] for reading in c["readings"] for r in reading["comparisons"] if r.get("log_ratio")
     )
     number = f'"log_ratio": {row["log_ratio"]},'
     for factor, written in ((1 + 2e-6, False), (1.01, True)):

@@ -5,7 +5,7 @@ import pandas as pd
 
 from macal.comparison import gaps
 from reproduction.claims import readings
-from reproduction.claims.comparison import against, lowest
+from reproduction.claims.comparison import against, lowest, values
 from reproduction.claims.readings import CODE, WRITTEN, Reading, absent
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, Word, together
@@ -60,7 +60,7 @@ def judge_labelled_sets(rules: Rules, reading: Reading) -> Verdict:
     Judged apart, paired by replication, at the steps that the paper shows; 'holds' where both hold on all data sets.
     """
     words: dict[str, list[Word]] = {PAIRED: [], SPREAD: []}
-    shown = []
+    shown, rows = [], ()
     for dataset in STEPS:
         table = measured(dataset, rules, reading)
         if table is None:
@@ -68,11 +68,14 @@ def judge_labelled_sets(rules: Rules, reading: Reading) -> Verdict:
         found = compared(table, rules, reading.macal)
         for measure in words:
             words[measure].append(word(found.loc[measure]))
+            for step, part in found.loc[measure].assign(table=TABLES[reading][dataset]).groupby(level="step"):
+                rows += values(part.droplevel("step"), reading.macal, dataset=dataset, measure=measure, step=step)
         shown.append(f"{dataset}: {_said(found)}{absent(table['method'].unique(), OTHERS)}")
     if not shown:
         return Verdict("not tested", f"fewer than {rules.minimum} recorded replications on any data set")
     paired, spread = (together(words[measure]) for measure in (PAIRED, SPREAD))
-    return Verdict(together([paired, spread]), f"pair up: {paired}; spread out: {spread}; {'; '.join(shown)}")
+    said = f"pair up: {paired}; spread out: {spread}; {'; '.join(shown)}"
+    return Verdict(together([paired, spread]), said, rows)
 
 
 def _said(found: pd.DataFrame) -> str:

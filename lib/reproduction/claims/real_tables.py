@@ -4,7 +4,8 @@ The table is the unit: see the plan in :mod:`reproduction.studies.real_tables`, 
 default. Nothing is read of a table that is not complete but which campaigns it holds.
 """
 
-from typing import Literal
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -136,7 +137,8 @@ def judge_default(rules: Rules) -> Verdict:
     whole = recorded()
     if whole is None or found.verdict == "not tested":
         return found
-    return Verdict(found.verdict, f"{found.evidence}; the default is {default_of(contrast(logs(whole)))}")
+    kept = default_of(contrast(logs(whole)))
+    return replace(found, evidence=f"{found.evidence}; the default is {kept}")
 
 
 def judge_rounds(rules: Rules) -> Verdict:
@@ -157,6 +159,7 @@ def _judged(rules: Rules, one: str, other: str) -> Verdict:
         return Verdict("not tested", f"fewer than {rules.minimum} recorded replications")
     values = contrast(logs(found), one, other)
     bounds, rest = student(values, 1 - rules.level), left_out(values, 1 - rules.level)
+    rows = pd.concat([pd.DataFrame([{"log_ratio": values.mean(), **bounds}], [""]), rest])
     word: Word = "undecided"
     if bounds["high"] < 0:
         word = "holds" if (rest["high"] < 0).all() else "holds in part"
@@ -167,4 +170,14 @@ def _judged(rules: Rules, one: str, other: str) -> Verdict:
         f"log ratio {values.mean():+.3f} [{bounds['low']:+.3f}, {bounds['high']:+.3f}] over {len(values)} tables,"
         f" {values.min():+.3f} to {values.max():+.3f}; without one of them {rest['log_ratio'].min():+.3f} to"
         f" {rest['log_ratio'].max():+.3f}",
+        tuple(_row(row, one, other, rules, len(values), str(name)) for name, row in rows.iterrows()),
     )
+
+
+def _row(bounds: pd.Series, one: str, other: str, rules: Rules, count: int, without: str) -> dict[str, Any]:
+    """A comparison over all tables, or all but one, like those of :func:`.comparison.values`."""
+    word = "ahead" if bounds["high"] < 0 else "behind" if bounds["low"] > 0 else "undecided"
+    if word == "undecided" and bounds["low"] > -rules.alike:
+        word = "no lead"
+    about = {"method": one, "against": other, "data_sets": count - bool(without), "without": without}
+    return about | bounds[["log_ratio", "low", "high"]].to_dict() | {"family": 1, "table": NAME, "comparison": word}

@@ -5,17 +5,19 @@ data set under an estimator in a setting; its error is log PEHE, mean over the l
 """
 
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from reproduction.claims.comparison import against
+from reproduction.claims.comparison import against, values
 from reproduction.claims.rules import RULES, Rules
 from reproduction.claims.verdict import Verdict, Word
 from reproduction.studies import rounds, tables
 
 TABLES = tables.by_dataset(tables.ROUNDS)
 ROWS = len(TABLES) * len(rounds.SETTINGS) * len(rounds.MODELS)
+PLACE = ("setting", "dataset", "model")  # of a row
 KEPT, WORSE = 0.5, 0.04  # share of the gain that is to be kept; share by which no row may be worse
 
 
@@ -49,7 +51,7 @@ def means(logs: pd.DataFrame) -> pd.DataFrame:
 
 def compared(logs: pd.DataFrame, other: str, rules: Rules = RULES) -> pd.DataFrame:
     """Set "learned" against another rule on every row: see :func:`.comparison.against`, adjusted for all rows."""
-    differences = (logs["learned"] - logs[other]).unstack(["setting", "dataset", "model"])
+    differences = (logs["learned"] - logs[other]).unstack(list(PLACE))
     differences.columns = [", ".join(place) for place in differences.columns]
     return against(differences.astype(float), rules, family=ROWS)
 
@@ -71,9 +73,16 @@ def judge(rules: Rules) -> Verdict:
         f"{setting}: {row['learned']:+.3f}, at once {row['at once']:+.3f}" for setting, row in by_setting.iterrows()
     )
     counts = rows["comparison"].value_counts()
+    at_once = (logs["at once"] - logs["never"]).groupby(level=PLACE, sort=False).mean()
+    found: tuple[dict[str, Any], ...] = ()
+    for (setting, data, model), gain in at_once.items():
+        row = rows.loc[[", ".join((setting, data, model))]].set_axis(["never"])
+        about = {"setting": setting, "dataset": data, "estimator": model, "at_once": gain, "table": TABLES[data]}
+        found += values(row, "learned", **about)
     return Verdict(
         word,
         f"log ratio to rounds that do not learn, mean over {len(TABLES)} data sets and {len(rounds.MODELS)} estimators:"
         f" {gains}; of {ROWS} rows {counts.get('ahead', 0)} are ahead, {counts.get('behind', 0)} behind, and"
         f" {len(worse)} are worse by more than {WORSE:.0%}",
+        found,
     )

@@ -1,7 +1,8 @@
 """Verdicts F1a to F1d: the toy study, from its recorded campaigns."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -46,21 +47,51 @@ def log_difference(table: pd.DataFrame, method: str, other: str, value: str, lab
     return (wide[method] - wide[other]).groupby("replication").mean()
 
 
-def less(differences: Iterable[pd.Series], rules: Rules, margin: float) -> Word:
-    """Whether all means lie below 0, by bootstrap intervals over replications.
+def bounds(
+    differences: Mapping[str, pd.Series],
+    method: str,
+    rules: Rules,
+    margin: float,
+    value: str = "log_ratio",
+    **about: Any,
+) -> tuple[dict[str, Any], ...]:
+    """Mean and bootstrap interval over replications of comparisons with a method.
 
     Args:
-        differences: one number per replication, of each comparison.
+        differences: by the other method, one number per replication; below 0 is less.
+        method: that is compared.
         rules: level and minimum of replications.
         margin: a lead that is too small to matter; where an interval rules out a larger one, there is no lead.
+        value: what the mean is called.
+        about: what else tells these comparisons from others.
+
+    Returns:
+        Rows like those of :func:`.comparison.values`; none where one has too few replications.
     """
-    differences = list(differences)
-    if min(map(len, differences)) < rules.minimum:
+    if min(map(len, differences.values())) < rules.minimum:
+        return ()
+    rows = []
+    for other, gaps in differences.items():
+        low, high = interval(gaps, 1 - rules.level)
+        word = "ahead" if high < 0 else "behind" if low > 0 else "no lead" if low > -margin else "undecided"
+        row = {"method": method, "against": other, "replications": len(gaps), value: gaps.mean(), "low": low}
+        rows.append(about | row | {"high": high, "family": 1, "table": "toy", "comparison": word})
+    return tuple(rows)
+
+
+def less(rows: Iterable[Mapping[str, Any]], margin: float) -> Word:
+    """Whether a method's means are all surely below the others'.
+
+    Args:
+        rows: see :func:`bounds`.
+        margin: as there.
+    """
+    rows = list(rows)
+    if not rows:
         return "not tested"
-    bounds = np.array([interval(d, 1 - rules.level) for d in differences])
-    if (bounds[:, 1] < 0).all():
+    if all(row["high"] < 0 for row in rows):
         return "holds"
-    return "does not hold" if (bounds[:, 0] > -margin).any() else "undecided"
+    return "does not hold" if any(row["low"] > -margin for row in rows) else "undecided"
 
 
 def quickness(table: pd.DataFrame, within: float = 0.1) -> pd.DataFrame:
@@ -112,11 +143,14 @@ def judge_symmetry(rules: Rules = RULES, table: pd.DataFrame | None = None) -> V
     table = results.load("toy") if table is None else table
     early = {other: log_difference(table, "symmetry", other, "pehe", EARLY) for other in ("random", "uncertainty")}
     late = log_difference(table, "uncertainty", "symmetry", "pehe", LATE)
+    stretches = [(early, "symmetry", EARLY), ({"symmetry": late}, "uncertainty", LATE)]
+    found = [bounds(gaps, best, rules, rules.alike, first=first, last=last) for gaps, best, (first, last) in stretches]
     ratios = ", ".join(f"{np.exp(d.mean()):.2f} times {other.title()}'s" for other, d in early.items())
     return Verdict(
-        together([less(early.values(), rules, rules.alike), less([late], rules, rules.alike)]),
+        together(less(rows, rules.alike) for rows in found),
         f"Symmetry's PEHE is {ratios} over {EARLY[0]} to {EARLY[1]} labels, and {np.exp(-late.mean()):.2f} times "
         f"Uncertainty's over {LATE[0]} to {LATE[1]} (geometric means, {late.size} replications)",
+        sum(found, ()),
     )
 
 
@@ -129,11 +163,13 @@ def judge_quickest(rules: Rules = RULES, table: pd.DataFrame | None = None, with
     table = results.load("toy") if table is None else table
     labels = quickness(table, within)
     fewer = {name: labels["macal"] - labels[name] for name in labels if name != "macal"}
-    figure, all_ = (less([fewer[name] for name in names], rules, 0.0) for names in (SIMPLE, fewer))
+    rows = bounds(fewer, "macal", rules, 0.0, "labels")
+    figure, all_ = (less([r for r in rows if r["against"] in names], 0.0) for names in (SIMPLE, fewer))
     means = ", ".join(f"{name} {mean:.0f}" for name, mean in labels.mean().sort_values(kind="stable").items())
     return Verdict(
         "holds in part" if figure == "holds" != all_ else figure,
         f"labels to within {within:.0%} of the best final PEHE, mean over replications: {means}",
+        rows,
     )
 
 
@@ -144,13 +180,14 @@ def judge_reductions(rules: Rules = RULES, table: pd.DataFrame | None = None) ->
     """
     table = results.load("toy") if table is None else table
     span = int(table["labelled"].min()) + 1, int(table["labelled"].max())
-    words, said = [], []
+    found, said = [], []
     for best, column, name in (("symmetry", "w1", "W1"), ("uncertainty", "variance", "variance")):
         against = {o: log_difference(table, best, o, column, span) for o in SIMPLE if o != best}
-        words.append(less(against.values(), rules, rules.alike))
+        found.append(bounds(against, best, rules, rules.alike, measure=column))
         ratios = ", ".join(f"{np.exp(d.mean()):.2f} times {other.title()}'s" for other, d in against.items())
         said.append(f"{best.title()}'s {name} is {ratios}")
-    return Verdict(together(words), "; ".join(said) + " (geometric means over all sizes)")
+    word = together(less(rows, rules.alike) for rows in found)
+    return Verdict(word, "; ".join(said) + " (geometric means over all sizes)", sum(found, ()))
 
 
 def judge_curves(rules: Rules = RULES, table: pd.DataFrame | None = None, sizes: int = 20) -> Verdict:
