@@ -1,15 +1,11 @@
 """Figures of the bench: pure functions of tables."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
 
 from macal import acquisition
-from macal.comparison import log_ratio
-from macal.plots import curves
 from reproduction.claims.bench import average
 
 MOST = 0.5  # regret at which the colour is full
@@ -48,24 +44,6 @@ def regrets(table: pd.DataFrame, ax: Axes) -> AxesImage:
     ax.grid(visible=False)
     ax.tick_params(length=0)
     return drawn
-
-
-def learning(table: pd.DataFrame, criteria: Sequence[str], axes: np.ndarray) -> np.ndarray:
-    """Draw how the log ratio of PEHE to Random's goes on with the labels, a panel per estimator.
-
-    Args:
-        table: rows of one data set of the bench.
-        criteria: the lines.
-        axes: one per estimator, drawn in the order of the table; those left over are hidden.
-    """
-    wanted = table[table["method"].isin([*criteria, "random"])]
-    for ax in axes.flat:
-        ax.set_visible(False)
-    for ax, (model, own) in zip(axes.flat, wanted.groupby("model", sort=False), strict=False):
-        ax.set_visible(True)
-        curves(log_ratio(own), "log_ratio", ax).axhline(0, color="0.5", linewidth=0.8)
-        ax.set_title(model, fontsize=8)
-    return axes
 
 
 def forest(table: pd.DataFrame, ax: Axes) -> Axes:

@@ -43,7 +43,7 @@ def surfaces(position: Outcomes, mu0: Outcomes, mu1: Outcomes, ax: Axes) -> Axes
     """
     order = np.argsort(position)
     x, low, high = (np.asarray(v)[order] for v in (position, mu0, mu1))
-    ax.fill_between(x, low, high, color="0.5", alpha=0.15, linewidth=0, label="effect")
+    ax.fill_between(x, low, high, color="0.78", linewidth=0, label="effect")
     for arm, mu in ((0, low), (1, high)):
         ax.plot(x, mu, ".-", color=ARM_COLOURS[arm], markersize=2, linewidth=1, label=rf"$\mu_{arm}$")
     ax.set_ylabel("outcome")

@@ -1,9 +1,11 @@
 """Figures of the toy study: pure functions of tables and arrays."""
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 
 import numpy as np
 import pandas as pd
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
@@ -13,6 +15,7 @@ from macal.plots import ARM_COLOURS, style
 from macal.shapes import Outcomes
 
 QUANTITIES = {"pehe": r"$\sqrt{\epsilon_{PEHE}}$", "wass": "distance (surrogate)", "var": "model variance"}
+LINES = ("-", "--", "-.", ":")
 TRUTHS = ("cos 2x", "sin 2x")
 
 
@@ -53,22 +56,22 @@ def legend_below(fig: Figure, ncols: int) -> Legend:
     return fig.legend(*handles, ncols=ncols, fontsize=8, loc="outside lower center")
 
 
-def progress(table: pd.DataFrame, value: str, ax: Axes, names: Mapping[str, str] | None = None) -> Axes:
-    """Mean of ``value`` against the number of labels on a logarithmic axis, a line per method, from light to dark.
-
-    For variants of one method, which have no styles of their own.
+def ratios(table: pd.DataFrame, value: str, ax: Axes, names: Mapping[str, str], base: str) -> Axes:
+    """Ratio of ``value`` to that of one variant of a method against the number of labels, a line per variant.
 
     Args:
         table: recorded rows.
         value: column; positive.
         ax: where to draw.
-        names: method -> what it is called; in the order of drawing.
+        names: method -> what it is called; in the order of drawing, from dark to light.
+        base: the variant that the others are compared with, replication by replication; means are geometric.
     """
-    names = names or {m: m for m in dict.fromkeys(table["method"])}
-    for shade, (method, label) in zip(np.linspace(0.75, 0.0, len(names)), names.items(), strict=True):
-        mean = table[table["method"] == method].groupby("labelled")[value].mean()
-        ax.plot(mean.index, mean, color=str(round(shade, 2)), linewidth=1.5, label=label)
-    ax.set(yscale="log", xlabel="labelled units")
+    wide = np.log(table[table["method"].isin(names)].pivot_table(value, ["replication", "labelled"], "method"))
+    mean = np.exp(wide.sub(wide[base], axis=0).groupby(level="labelled").mean())
+    shades = colormaps["viridis"](np.linspace(0, 0.85, len(names)))
+    for shade, line, (method, label) in zip(shades, cycle(LINES), names.items(), strict=False):
+        ax.plot(mean.index, mean[method], line, color=shade, linewidth=1.6, label=label)
+    ax.set(xlabel="labelled units")
     return ax
 
 
