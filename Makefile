@@ -62,7 +62,7 @@ test-all: $(READY) ## the same and the exhaustive part: every page in the browse
 	$(BIN)/ruff check
 	$(TEST) -m ""
 
-paths: $(READY)    ## the tests as other processors would compute, and what moves; one: PATHS=baseline
+paths: $(READY)    ## the tests that compute, as other processors would, and what moves; one: PATHS=baseline
 	$(BIN)/python -m reproduction.paths $(PATHS)
 
 run: $(READY)      ## one chapter with other parameters, into runs/: NAME=ihdp_small ARGS="-p n_replications 20"

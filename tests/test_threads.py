@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import threadpoolctl
@@ -70,6 +71,11 @@ def test_a_path_says_what_failed_and_how_far_numbers_moved(tmp_path):
     assert len(failed) == 1 and "test_failed" in failed[0]
     assert moved == [{"cell": "a", "moved": 0.25, "rtol": 0.1}]
     assert "0.2" in paths._report({"threads-2": moved, "native": []})
+
+
+def test_what_is_left_out_is_there():
+    files = [Path(__file__).with_name(f"test_{name}.py") for name in paths.ELSEWHERE]
+    assert len({*files}) == len(files) and all(file.is_file() for file in files)
 
 
 def test_a_run_that_breaks_off_is_no_success(capsys):

@@ -1,4 +1,4 @@
-"""Run the tests as other processors would compute: ``python -m reproduction.paths [PATH ...] [-- OPTION ...]``.
+"""Run the tests that compute as other processors would: ``python -m reproduction.paths [PATH ...] [-- OPTION ...]``.
 
 NumPy, OpenBLAS, PyTorch, oneDNN and MKL choose their code by the processor they find, and let the environment ask for
 older code. A path is one such choice, or a number of threads. What a processor of another vendor takes cannot be tried:
@@ -22,6 +22,11 @@ from reproduction.book import ROOT
 
 NATIVE = "native"
 THREADS = (2, 4)  # every other path has one
+# tests of text, files, processes and browsers, which no instruction set decides
+ELSEWHERE = (
+    "again atomic book bundle citation contents files launch lean optional origin page_data page_tables paper_index pdf"
+    " play progress recording registry rooms site sweeps wheel without_data"
+).split()
 FEATURES = np._core._multiarray_umath.__cpu_features__  # of this processor, by NumPy's names
 
 
@@ -54,7 +59,7 @@ def paths() -> dict[str, dict[str, str]]:
 
 
 def run(path: Mapping[str, str], options: Sequence[str]) -> tuple[list[str], list[dict[str, float | str]]]:
-    """Run the tests on one path.
+    """Run the tests on one path, without those of :data:`ELSEWHERE`.
 
     Args:
         path: its environment.
@@ -67,6 +72,7 @@ def run(path: Mapping[str, str], options: Sequence[str]) -> tuple[list[str], lis
         moved = Path(folder) / "moved"
         moved.touch()
         command = [sys.executable, "-m", "pytest", "--nbval", "-q", "-rfE", "-p", "no:cacheprovider", *options]
+        command += [f"--ignore=tests/test_{name}.py" for name in ELSEWHERE]
         env = os.environ | {"OMP_NUM_THREADS": "1", "MACAL_MOVED": str(moved)} | path
         done = subprocess.run(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True, check=False)
         lines = done.stdout.splitlines()
