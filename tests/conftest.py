@@ -31,11 +31,12 @@ threadpoolctl.threadpool_limits(int(os.environ["OMP_NUM_THREADS"]), "blas")  # a
 
 # files that take longest, first: one that is begun last keeps the other processes waiting
 LONGEST = (
-    "test_compiled.py backbones.ipynb test_site.py toy.ipynb own_data.ipynb test_acquisition_pairs.py"
-    " test_planner_greedy.py test_ledger.py test_sweeps.py test_verdicts_again.py test_identification.py larger.ipynb"
-    " instead.ipynb weight.ipynb test_play.py ihdp_small.ipynb test_book.py test_due.py wasserstein_lemma.ipynb"
-    " ihdp.ipynb test_planner_report.py test_scale_parquet.py enough.ipynb gain.ipynb data.ipynb variance_lemma.ipynb"
-    " test_recording.py test_files.py test_exact_gp.py"
+    "backbones.ipynb test_planner_greedy.py test_campaign_machine.py test_compiled.py test_site.py toy.ipynb"
+    " test_verdicts_again.py test_inference_targets.py own_data.ipynb test_sweeps.py test_acquisition_pairs.py"
+    " test_inference_looks.py test_book.py test_play.py test_fieldwork.py test_ledger.py test_golden_plans.py"
+    " test_due.py larger.ipynb instead.ipynb weight.ipynb ihdp_small.ipynb wasserstein_lemma.ipynb test_recording.py"
+    " test_identification.py ihdp.ipynb test_planner_report.py test_exact_gp.py enough.ipynb"
+    " gain.ipynb data.ipynb variance_lemma.ipynb test_design.py test_files.py"
 ).split()
 
 QUIET = [  # a browser that asks for nothing by itself

@@ -5,9 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reproduction import claims, outputs
-from reproduction.claims import ledger
-from reproduction.claims.verdict import WORDS
+from reproduction import claims
 from reproduction.theory import identification as idn
 
 seeds = st.integers(0, 2**32 - 1)
@@ -54,13 +52,3 @@ def test_the_verdict_follows_its_numbers(monkeypatch):
     monkeypatch.setattr(idn, "spread_by_treatment", lambda: idn.unconfounded_population(np.random.default_rng(0)))
     monkeypatch.setattr(idn, "adjusted_contrast", lambda p, v, plain=idn.effect: plain(p, v) + 1e-13)
     assert "1 cases" in claims.problem.judge_identifiability().evidence
-
-
-@pytest.mark.exhaustive  # the file of the ledger, which pages read, is compared with all of it, too
-def test_the_ledger_has_every_claim_once():
-    table = claims.verdicts()
-    assert table.index.is_unique and len(table) == len(claims.CLAIMS)
-    assert set(table.verdict) <= {*WORDS}
-    assert set(table.verdict_code) <= {*WORDS, ""} and (table.scale_code != "").sum() == 10
-    assert table.notna().all(axis=None) and (table.evidence != "").all()
-    assert outputs.deviation(ledger.recorded().to_csv(), table.to_csv()) <= outputs.RTOL

@@ -63,6 +63,14 @@ def test_pages_read_what_the_judges_say(monkeypatch):
     assert ledger.outputs.deviation(read.loc[judged.index].to_csv(), judged.to_csv()) <= ledger.outputs.RTOL
 
 
+def test_pages_have_every_claim_once():
+    table = ledger.recorded()
+    assert table.index.is_unique and len(table) == len(claims.CLAIMS)
+    assert set(table.verdict) <= {*WORDS}
+    assert set(table.verdict_code) <= {*WORDS, ""} and (table.scale_code != "").sum() == 10
+    assert table.notna().all(axis=None) and (table.evidence != "").all()
+
+
 def test_it_has_every_claim_with_what_its_verdict_rests_on(fresh):
     root = results.FOLDER.parent
     assert [claim["key"] for claim in fresh["claims"]] == [claim.key for claim in claims.CLAIMS]

@@ -100,7 +100,7 @@ def replication(claims: Iterable[Claim], rules: Rules, against: Sequence[str] = 
             first stretch of the campaign that is judged.
 
     Returns:
-        ``verdict``; a column per method; ``replications`` and ``methods``, recorded of how many in the paper.
+        ``verdict``; a column per method; ``replications``, ``methods`` and ``sizes``, recorded of how many in the paper.
     """
     rows = {}
     for claim in claims:
@@ -110,8 +110,9 @@ def replication(claims: Iterable[Claim], rules: Rules, against: Sequence[str] = 
             row = {"verdict": verdict.verdict} | {name: _per_cent(found.get(name)) for name in against}
             if alone:
                 (scale,) = scales
-                counts = range_of(scale.replications), f"{len(scale.methods)} of {len(scale.of_methods)}"
-                row |= {"replications": f"{counts[0]} of {scale.of_replications}", "methods": counts[1]}
+                row["replications"] = f"{range_of(scale.replications)} of {scale.of_replications}"
+                row["methods"] = f"{len(scale.methods)} of {len(scale.of_methods)}"
+                row["sizes"] = f"{range_of(scale.sizes)} of {scale.of_sizes}"
             place = datasets.DATASETS[scales[0].dataset].label if alone else "all data sets"
             rows[place, reading.name] = row
     return pd.DataFrame.from_dict(rows, "index").fillna("–")
