@@ -53,5 +53,5 @@ def test_what_comes_out_again_is_told_by_data_set_and_reading(unchecked):
     found = tables.replication([claim((scale,)), claim((scale, scale))], RULES)
     assert found.index.tolist() == [("IBM", readings.WRITTEN.name), ("all data sets", readings.WRITTEN.name)]
     row, every = found.iloc[0], found.iloc[1]
-    assert row.to_list() == ["undecided", "-10 [-20, +2]", "–", "3 to 10 of 10", "2 of 3"]
-    assert every.to_list() == ["undecided", "–", "–", "–", "–"]
+    assert row.to_list() == ["undecided", "-10 [-20, +2]", "–", "3 to 10 of 10", "2 of 3", "13 of 50"]
+    assert every.to_list() == ["undecided", "–", "–", "–", "–", "–"]

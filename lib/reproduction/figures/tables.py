@@ -100,7 +100,7 @@ def replication(claims: Iterable[Claim], rules: Rules, against: Sequence[str] = 
             first stretch of the campaign that is judged.
 
     Returns:
-        ``verdict``; a column per method; ``replications``, ``methods`` and ``sizes``, recorded of how many in the paper.
+        ``verdict``; a column per method; ``replications``, ``methods`` and ``sizes``: recorded, of the paper's.
     """
     rows = {}
     for claim in claims:
