@@ -71,6 +71,16 @@ def test_pages_have_every_claim_once():
     assert table.notna().all(axis=None) and (table.evidence != "").all()
 
 
+def test_the_readme_says_what_the_ledger_says_of_the_papers_main_claim():
+    said = ledger.recorded().loc[["E4", "E3"], ["verdict", "verdict_code"]].to_numpy().tolist()
+    assert said == [["does not hold", "undecided"], ["not tested", "not tested"]]
+    readme = " ".join((results.FOLDER.parent / "README.md").read_text(encoding="utf-8").split())
+    assert (
+        "does not hold with the model of the paper's text, and is undecided with that of its code; CMNIST is not tested"
+        in readme
+    )
+
+
 def test_it_has_every_claim_with_what_its_verdict_rests_on(fresh):
     root = results.FOLDER.parent
     assert [claim["key"] for claim in fresh["claims"]] == [claim.key for claim in claims.CLAIMS]
