@@ -61,6 +61,17 @@ def against(differences: pd.DataFrame, rules: Rules, share: Share | None = None,
     return found.assign(comparison=words, needed=needed, spent=spend, family=family)
 
 
+def placed(low: float, high: float, margin: float) -> str:
+    """Where an interval alone puts a method, of :data:`WORDS`; below 0 is ahead.
+
+    Args:
+        low: its lower end.
+        high: its upper end.
+        margin: a lead that is too small to matter.
+    """
+    return WORDS[0] if high < 0 else WORDS[1] if low > 0 else WORDS[2] if low > -margin else WORDS[3]
+
+
 def compare(
     table: pd.DataFrame,
     method: str,

@@ -12,6 +12,7 @@ import pandas as pd
 
 from macal.campaigns import results
 from macal.comparison import student
+from reproduction.claims.comparison import placed
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, Word
 from reproduction.studies import tables
@@ -176,8 +177,6 @@ def _judged(rules: Rules, one: str, other: str) -> Verdict:
 
 def _row(bounds: pd.Series, one: str, other: str, rules: Rules, count: int, without: str) -> dict[str, Any]:
     """A comparison over all tables, or all but one, like those of :func:`.comparison.values`."""
-    word = "ahead" if bounds["high"] < 0 else "behind" if bounds["low"] > 0 else "undecided"
-    if word == "undecided" and bounds["low"] > -rules.alike:
-        word = "no lead"
+    word = placed(bounds["low"], bounds["high"], rules.alike)
     about = {"method": one, "against": other, "data_sets": count - bool(without), "without": without}
     return about | bounds[["log_ratio", "low", "high"]].to_dict() | {"family": 1, "table": NAME, "comparison": word}

@@ -11,6 +11,7 @@ from macal import metrics
 from macal.campaigns import results
 from macal.comparison import interval
 from macal.datasets import toy
+from reproduction.claims.comparison import placed
 from reproduction.claims.rules import RULES, Rules
 from reproduction.claims.verdict import Verdict, Word, together
 
@@ -73,9 +74,8 @@ def bounds(
     rows = []
     for other, gaps in differences.items():
         low, high = interval(gaps, 1 - rules.level)
-        word = "ahead" if high < 0 else "behind" if low > 0 else "no lead" if low > -margin else "undecided"
         row = {"method": method, "against": other, "replications": len(gaps), value: gaps.mean(), "low": low}
-        rows.append(about | row | {"high": high, "family": 1, "table": "toy", "comparison": word})
+        rows.append(about | row | {"high": high, "family": 1, "table": "toy", "comparison": placed(low, high, margin)})
     return tuple(rows)
 
 
