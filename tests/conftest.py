@@ -65,6 +65,13 @@ def unchecked(monkeypatch):
 
 
 @pytest.fixture(autouse=True)
+def checked_once(request):
+    """Check no types in the exhaustive part: tests that always run have done so."""
+    if request.node.get_closest_marker("exhaustive"):
+        request.getfixturevalue("unchecked")
+
+
+@pytest.fixture(autouse=True)
 def origin(monkeypatch):
     """Let tests record and publish from a working tree with changes; return what tells the origin of the code."""
     from macal.campaigns import provenance

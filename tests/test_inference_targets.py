@@ -216,12 +216,12 @@ def held(n, target="all", **options):
     return hits, binom.ppf([5e-5, 1 - 5e-5], n, 0.95)
 
 
-@part_and_whole("n", 60, 600)
+@part_and_whole("n", 60, 300)
 def test_intervals_hold_with_rare_columns(n):
     """And are as wide as they need be: the error is about the s.d. of the estimates."""
     found = [target_effect(with_rare(seed, size=500, curved=2.0)[0]) for seed in range(n)]
     hits = sum(one.low <= 1 <= one.high for one in found)
-    assert binom.ppf(5e-5, n, 0.95) <= hits and (n < 600 or hits <= binom.ppf(1 - 5e-5, n, 0.97))
+    assert binom.ppf(5e-5, n, 0.95) <= hits and (n < 300 or hits <= binom.ppf(1 - 5e-5, n, 0.97))
     assert np.mean([one.error for one in found]) < (1.1 + 3 / np.sqrt(2 * n)) * np.std([one.value for one in found])
 
 
@@ -230,14 +230,14 @@ WORLDS = {"right": {}, "responses wrong": WRONG, "outcomes wrong": {"curved": 2.
 
 
 @pytest.mark.parametrize("case", WORLDS)
-@part_and_whole("n", 40, 400)
+@part_and_whole("n", 40, 200)
 def test_intervals_hold_where_some_refuse(n, case):
     hits, (low, _) = held(n, **WORLDS[case])
     assert hits >= low
 
 
 @pytest.mark.parametrize("target", TARGETS[1:])
-@part_and_whole("n", 40, 400)
+@part_and_whole("n", 40, 200)
 def test_intervals_of_targets_hold(n, target):
     hits, (low, _) = held(n, target)
     assert hits >= low
@@ -501,7 +501,7 @@ def test_clusters_that_cannot_be(unchecked):
         group_effects(replace(everybody, clusters=np.maximum(found.clusters, 2)), np.repeat(["a", "b"], [36, 684]))
 
 
-@part_and_whole("n", 60, 600)
+@part_and_whole("n", 60, 300)
 def test_intervals_by_clusters_hold_the_effect_and_those_by_people_do_not(n):
     held, as_people = 0, 0
     for seed in range(n):
@@ -509,5 +509,5 @@ def test_intervals_by_clusters_hold_the_effect_and_those_by_people_do_not(n):
         one, other = target_effect(found), target_effect(replace(found, clusters=None))
         held += one.low <= 1 <= one.high
         as_people += other.low <= 1 <= other.high
-    assert binom.ppf(1e-4, n, 0.95) <= held and (n < 600 or held <= binom.ppf(1 - 1e-4, n, 0.97))
+    assert binom.ppf(1e-4, n, 0.95) <= held and (n < 300 or held <= binom.ppf(1 - 1e-4, n, 0.97))
     assert as_people < binom.ppf(1e-3, n, 0.95)

@@ -183,7 +183,7 @@ def no_demand_is_broken(problem):
     assert len(larger) == 1  # nobody else could be asked
 
 
-@drawn(200, 2000, problem=DRAWN)
+@drawn(200, 1000, problem=DRAWN)
 def test_no_demand_is_ever_broken_and_nobody_is_missed(unchecked, problem):
     no_demand_is_broken(problem)
 
