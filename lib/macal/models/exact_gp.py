@@ -101,7 +101,7 @@ class ExactGP:
 
     Attributes:
         provides: of a fitted model to criteria, "posterior" and "prior".
-        optimiser: "adam" for the paper's fixed number of steps, "lbfgs" to convergence.
+        optimiser: "adam" for the public code's fixed number of steps, "lbfgs" to convergence.
         steps: Adam steps, or L-BFGS iterations at most.
         lr: Adam's learning rate.
         standardise: centre and scale outcomes by the labelled units' mean and standard deviation, and start the length
