@@ -475,7 +475,9 @@ def test_explored_numbers_are_the_recorded_ones(visit):
 @pytest.mark.exhaustive
 def test_what_is_explored_has_an_address(visit):
     tab = visit("explorer")
+    assert tab.get_by_role("checkbox", name=style("alc-fixed").label).is_checked()
     tab.get_by_label("data").select_option("toy")
+    tab.get_by_label("estimator").select_option("exact GP per arm, Figure 1")
     tab.get_by_role("radio", name="PEHE").check()
     tab.get_by_role("checkbox", name="Symmetry").check()
     fragment = tab.evaluate("location.hash")
