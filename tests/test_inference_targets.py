@@ -124,7 +124,7 @@ def test_trials_may_say_their_chances():
 # ---------------------------------------------------------------- the variance
 
 
-@part_and_whole("n", 60, 400)
+@part_and_whole("n", 30, 400)
 def test_the_error_counts_what_is_estimated(n):
     """Chances to answer are wrong, outcome models right: without the terms of the models the error would be off."""
     values, errors = [], []
@@ -136,7 +136,7 @@ def test_the_error_counts_what_is_estimated(n):
     assert np.mean(errors) / np.std(values, ddof=1) == pytest.approx(1.05, abs=0.05 + 4 / np.sqrt(2 * n))
 
 
-@part_and_whole("times", 60, 400)
+@part_and_whole("times", 30, 400)
 def test_the_error_is_that_of_a_bootstrap_that_repeats_every_model(times):
     found = survey(8, size=300)
     rng, values = np.random.default_rng(0), []
@@ -216,7 +216,7 @@ def held(n, target="all", **options):
     return hits, binom.ppf([5e-5, 1 - 5e-5], n, 0.95)
 
 
-@part_and_whole("n", 60, 300)
+@part_and_whole("n", 30, 300)
 def test_intervals_hold_with_rare_columns(n):
     """And are as wide as they need be: the error is about the s.d. of the estimates."""
     found = [target_effect(with_rare(seed, size=500, curved=2.0)[0]) for seed in range(n)]
@@ -230,14 +230,14 @@ WORLDS = {"right": {}, "responses wrong": WRONG, "outcomes wrong": {"curved": 2.
 
 
 @pytest.mark.parametrize("case", WORLDS)
-@part_and_whole("n", 40, 200)
+@part_and_whole("n", 20, 200)
 def test_intervals_hold_where_some_refuse(n, case):
     hits, (low, _) = held(n, **WORLDS[case])
     assert hits >= low
 
 
 @pytest.mark.parametrize("target", TARGETS[1:])
-@part_and_whole("n", 40, 200)
+@part_and_whole("n", 20, 200)
 def test_intervals_of_targets_hold(n, target):
     hits, (low, _) = held(n, target)
     assert hits >= low

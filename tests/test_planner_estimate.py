@@ -334,7 +334,7 @@ def test_there_are_no_reserves_where_costs_differ():
     assert plan.reserve.isna().all() and (plan.reserve_weight == 0).all()
 
 
-@part_and_whole("n", 100, 1000)
+@part_and_whole("n", 40, 1000)
 def test_whoever_is_asked_has_the_chance_that_the_estimate_takes(n):
     """Refusals depend on age; Weighted totals of the people asked, reserves included, are those of everybody."""
     people = make_people(80)

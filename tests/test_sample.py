@@ -105,7 +105,7 @@ class TestPass:
             written(table[1000 * k : 1000 * (k + 1)], tmp_path / "parts" / f"{k}.parquet", 210)
         same(drawn(frames.opened(tmp_path / "parts"), wanted, said, 2), first)
 
-    @part_and_whole("times", 40, 200)
+    @part_and_whole("times", 20, 200)
     def test_in_each_cell_everybody_has_the_same_chance(self, times):
         table = people().assign(key=lambda t: t.free.astype(str) + t.region)
         counts = table.key.value_counts()
@@ -316,7 +316,7 @@ def two_phases(seed, size=1000):
     return weighed(made.campaign, made.campaign.outcomes, 1).estimate
 
 
-@part_and_whole("times", 40, 1000)
+@part_and_whole("times", 20, 1000)
 def test_the_interval_of_two_phases_covers(unchecked, times):
     truth = 1 + 2 * 0.1
     hits = sum(found.low <= truth <= found.high for found in map(two_phases, range(times)))

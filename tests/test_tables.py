@@ -161,7 +161,7 @@ def scheduled(table, criterion, roles, people):
     assert plan.index.name == people[0] and plan.index.map(str).tolist() == people[2]
 
 
-@part_and_whole("seeds", range(16), range(250))
+@part_and_whole("seeds", range(8), range(250))
 def test_every_way_to_read_a_table_agrees(seeds, tmp_path, monkeypatch):
     from macal.tables import csv
 
