@@ -9,6 +9,7 @@ from macal import acquisition
 from reproduction.claims.bench import average
 
 MOST = 0.5  # regret at which the colour is full
+TALL = 20  # rows from which columns are named at both ends
 
 
 def label(method: str) -> str:
@@ -36,7 +37,14 @@ def regrets(table: pd.DataFrame, ax: Axes) -> AxesImage:
         short = f"{value:.2f}".removeprefix("0")
         said = short if short.startswith(".") else f"{value:.1f}"
         ax.text(column, row, said, color="w" if dark else "k", **text)
-    ax.set_xticks(range(whole.shape[1]), [label(method) for method in whole], rotation=70, ha="right", fontsize=8)
+    names = [label(method) for method in whole]
+    ax.set_xticks(range(len(names)), names, rotation=70, ha="right", fontsize=8)
+    if len(whole) > TALL:
+        top = ax.secondary_xaxis("top")
+        top.set_xticks(
+            range(len(names)), names, rotation=70, ha="left", va="center", rotation_mode="anchor", fontsize=8
+        )
+        top.tick_params(length=0)
     ax.set_yticks(range(len(whole)), [", ".join(filter(None, place)) for place in whole.index], fontsize=8)
     data = [place[0] for place in whole.index]
     for row in (k for k in range(1, len(data)) if data[k] != data[k - 1]):
