@@ -31,12 +31,14 @@ threadpoolctl.threadpool_limits(int(os.environ["OMP_NUM_THREADS"]), "blas")  # a
 
 # files that take longest, first: one that is begun last keeps the other processes waiting
 LONGEST = (
-    "backbones.ipynb test_planner_greedy.py test_campaign_machine.py test_compiled.py test_site.py toy.ipynb"
-    " test_verdicts_again.py test_inference_targets.py own_data.ipynb test_sweeps.py test_acquisition_pairs.py"
-    " test_inference_looks.py test_book.py test_play.py test_fieldwork.py test_ledger.py test_golden_plans.py"
-    " test_due.py larger.ipynb instead.ipynb weight.ipynb ihdp_small.ipynb wasserstein_lemma.ipynb test_recording.py"
-    " test_identification.py ihdp.ipynb test_planner_report.py test_exact_gp.py enough.ipynb"
-    " gain.ipynb data.ipynb variance_lemma.ipynb test_design.py test_files.py"
+    "test_without_data.py test_site.py test_inference_targets.py test_sample.py test_pdf.py test_compiled.py"
+    " test_verdicts_again.py test_planner_estimate.py test_play.py test_sweeps.py test_campaign_machine.py"
+    " test_planner_greedy.py test_tables.py backbones.ipynb toy.ipynb test_book.py weight.ipynb"
+    " test_play_tables.py test_acquisition_pairs.py test_planner_clusters.py test_fieldwork.py own_data.ipynb"
+    " test_inference_looks.py test_ledger.py test_golden_plans.py test_due.py larger.ipynb instead.ipynb"
+    " ihdp_small.ipynb wasserstein_lemma.ipynb test_recording.py test_identification.py ihdp.ipynb"
+    " test_planner_report.py test_exact_gp.py enough.ipynb gain.ipynb data.ipynb variance_lemma.ipynb"
+    " test_design.py test_files.py"
 ).split()
 
 QUIET = [  # a browser that asks for nothing by itself
