@@ -8,14 +8,14 @@ from jaxtyping import Float
 from torch import nn
 from torch.nn import functional
 
+from macal.models.shapes import FeatureMaps
 from macal.models.spectral import SpectralConv2d, SpectralLinear, padded
 from macal.models.streams import Streams
 
 SIZE = 28  # pixels, height and width of CMNIST's images
 
 Pixels = Float[torch.Tensor, "b n 784"]
-Images = Float[torch.Tensor, "n _ _ _"]
-Map = Callable[[Images], Images]
+Map = Callable[[FeatureMaps], FeatureMaps]
 Kept = Iterator[Float[torch.Tensor, "..."]]
 
 
@@ -69,13 +69,15 @@ class _ResidualBlock(nn.Module):
         changes = stride > 1 or channels[0] != c_out
         self.shortcut = SpectralConv2d(streams, channels, size, 1, stride, bound) if changes else None
 
-    def maps(self, training: bool, dtype: torch.dtype | None) -> list[Callable[[Images, Kept | None], Images]]:
+    def maps(
+        self, training: bool, dtype: torch.dtype | None
+    ) -> list[Callable[[FeatureMaps, Kept | None], FeatureMaps]]:
         """Return the block of each model, of images in ``dtype`` and what dropout keeps."""
         first, second = (conv.maps(training, dtype) for conv in (self.first, self.second))
         shortcuts = [None] * len(first) if self.shortcut is None else self.shortcut.maps(training, dtype)
         return [partial(self._one, *maps) for maps in zip(first, second, shortcuts, strict=True)]
 
-    def _one(self, first: Map, second: Map, shortcut: Map | None, z: Images, kept: Kept | None) -> Images:
+    def _one(self, first: Map, second: Map, shortcut: Map | None, z: FeatureMaps, kept: Kept | None) -> FeatureMaps:
         out = z
         for conv in (first, second):
             out = conv(_drop(functional.elu(out), kept, self.dropout))

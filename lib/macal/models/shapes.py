@@ -10,3 +10,4 @@ BatchedFeatures = Float[torch.Tensor, "b n k"]
 PerUnit = Float[torch.Tensor, "b n"]
 PerUnitArms = Int[torch.Tensor, "b n"]
 PerModel = Float[torch.Tensor, "b"]
+FeatureMaps = Float[torch.Tensor, "n _ _ _"]  # channels, height, width

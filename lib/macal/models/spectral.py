@@ -21,10 +21,10 @@ from jaxtyping import Float
 from torch import nn
 from torch.nn import functional
 
+from macal.models.shapes import FeatureMaps
 from macal.models.streams import Streams
 
 Factors = Float[torch.Tensor, "b"]
-Images = Float[torch.Tensor, "n _ _ _"]
 
 
 def padded(channels: int) -> int:
@@ -102,7 +102,7 @@ class SpectralConv2d(nn.Module):
         self.register_buffer("left", _unit(streams.normal(1, c_out, self.size_out, self.size_out)))
         self.register_buffer("right", _unit(streams.normal(1, c_in, size, size)))
 
-    def _map(self, x: Images, weight: torch.Tensor, bias: torch.Tensor | None) -> Images:
+    def _map(self, x: FeatureMaps, weight: torch.Tensor, bias: torch.Tensor | None) -> FeatureMaps:
         stride = self.stride
         if weight.shape[-1] == 1 and stride > 1:
             # the same to the bit; oneDNN's code for AVX2 writes beyond its memory where channels are few
@@ -128,7 +128,9 @@ class SpectralConv2d(nn.Module):
             self.left = _unit(image.detach())
         return ((self.left * image).flatten(1).sum(1) / self.bound).clamp_min(1.0)
 
-    def maps(self, iterate: bool = False, dtype: torch.dtype | None = None) -> list[Callable[[Images], Images]]:
+    def maps(
+        self, iterate: bool = False, dtype: torch.dtype | None = None
+    ) -> list[Callable[[FeatureMaps], FeatureMaps]]:
         """Return the bounded maps, one per model, of images in ``dtype``; None for that of the weights.
 
         Apart, since on a CPU a grouped convolution of all models takes 1.4 to 1.8 times as long.

@@ -22,15 +22,17 @@ from macal import acquisition, datasets, metrics, models
 from macal.campaigns import begin, evaluation
 from macal.models.base import settings_of
 from macal.problem import Problem
-from reproduction.studies.jobs import Answer, Job
+from reproduction.studies.jobs import Answer, Estimators, Job
 from reproduction.studies.tables import Table
 
-ESTIMATORS: dict[str, models.Model] = {
-    "exact GP": models.get("exact-gp", optimiser="lbfgs"),
-    "joint GP": models.get("joint-gp"),
-    **{f"{name.upper()}-learner": models.get("meta-learner", learner=name) for name in ("s", "t", "x", "dr")},
-    "causal forest": models.get("meta-learner", learner="forest"),
-}
+ESTIMATORS = Estimators(
+    {
+        "exact GP": {"name": "exact-gp", "optimiser": "lbfgs"},
+        "joint GP": {"name": "joint-gp"},
+        **{f"{name.upper()}-learner": {"name": "meta-learner", "learner": name} for name in ("s", "t", "x", "dr")},
+        "causal forest": {"name": "meta-learner", "learner": "forest"},
+    }
+)
 CHOOSER = models.get("joint-gp")
 PLANNED = "random random-balanced qhte macal macal-0 macal-1 macal-rolling fccm abc3 alc-fixed"
 CHOSEN = "mu-bald rho-bald mu-rho-bald neyman macal-neyman alc epig-mu epig-tau epig-tau-ahead"

@@ -16,23 +16,25 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from macal import acquisition, datasets, metrics, models
+from macal import acquisition, datasets, metrics
 from macal.acquisition import Criterion
 from macal.campaigns import begin, evaluation
 from macal.models import Fitted, Model, Task
 from macal.models.base import settings_of
-from macal.models.exact_gp import FittedGP
+from macal.models.meta import FittedMetaLearner
 from macal.problem import Problem
 from macal.shapes import Covariates
 from reproduction.studies import tables
-from reproduction.studies.jobs import Answer, Job
+from reproduction.studies.jobs import Answer, Estimators, Job
 from reproduction.studies.worlds import World, draw
 from reproduction.theory import allocation
 
-ESTIMATORS: dict[str, Model] = {
-    "exact GP per arm": models.get("exact-gp", optimiser="lbfgs"),
-    "T-learner": models.get("meta-learner", learner="t"),
-}
+ESTIMATORS = Estimators(
+    {
+        "exact GP per arm": {"name": "exact-gp", "optimiser": "lbfgs"},
+        "T-learner": {"name": "meta-learner", "learner": "t"},
+    }
+)
 METHODS: dict[str, Criterion] = {
     "random": acquisition.get("random"),
     "random-balanced": acquisition.get("random-balanced"),
@@ -166,9 +168,9 @@ def errors(model: Model, sets: Sequence[tuple[str, Problem, np.ndarray]]) -> lis
 
 def predicted_surfaces(fitted: Fitted, x: Covariates) -> Float[np.ndarray, "n 2"]:
     """What an estimator with one model per arm makes of mu_0 and mu_1."""
-    if isinstance(fitted, FittedGP):
-        return fitted.predict(x).mean
-    return np.column_stack([arm.predict(x) for arm in fitted.learner.models])
+    if isinstance(fitted, FittedMetaLearner):
+        return np.column_stack([arm.predict(x) for arm in fitted.learner.models])
+    return fitted.predict(x).mean
 
 
 def curve(problem: Problem, model: Model, sizes: Sequence[int]) -> list[evaluation.Row]:

@@ -26,13 +26,15 @@ from macal.inference import EffectBelief, gain_of, posterior_sd
 from macal.models.base import settings_of
 from macal.problem import Problem
 from macal.shapes import Indices, Rows
-from reproduction.studies.jobs import Answer, Job
+from reproduction.studies.jobs import Answer, Estimators, Job
 from reproduction.studies.tables import Table
 
-MODELS: dict[str, models.Model] = {
-    "exact GP": models.get("exact-gp", optimiser="lbfgs"),
-    "joint GP": models.get("joint-gp"),
-}
+MODELS = Estimators(
+    {
+        "exact GP": {"name": "exact-gp", "optimiser": "lbfgs"},
+        "joint GP": {"name": "joint-gp"},
+    }
+)
 METHODS = ("macal", "random")
 REPLICATIONS, ROUND, LOOKS = 100, 2, range(1, 11)  # of a round, queries of 10 labels; rounds that are looked at
 WIDTHS, GAINS = (2.0, 1.0, 0.5), (0.1, 0.05, 0.02)

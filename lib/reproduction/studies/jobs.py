@@ -2,18 +2,36 @@
 
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
-
-from macal import datasets
+from macal import datasets, models
 from macal.campaigns import provenance, records
 from macal.campaigns.evaluation import Row
 from macal.campaigns.records import Record
 from macal.storage import atomic
+
+
+class Estimators(Mapping[str, models.Model]):
+    """Models by what a study calls them, made when they are asked for: pages read the names without a model.
+
+    Args:
+        settings: of each, with its ``name`` in the catalogue of models.
+    """
+
+    def __init__(self, settings: Mapping[str, Mapping[str, Any]]) -> None:
+        self._settings = settings
+
+    def __getitem__(self, called: str) -> models.Model:
+        return models.get(**self._settings[called])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._settings)
+
+    def __len__(self) -> int:
+        return len(self._settings)
 
 
 class Answer(NamedTuple):
@@ -77,6 +95,8 @@ def run(jobs: Iterable[Job], store: Path, report: Callable[[str], Any] = print, 
 
 def _play(job: Job, store: Path) -> str:
     """Do a job and write its records; return what to tell of it."""
+    import torch  # here, since pages read the catalogue without a model
+
     start = time.perf_counter()
     answers = job.work()
     took = time.perf_counter() - start

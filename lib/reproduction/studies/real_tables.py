@@ -56,7 +56,7 @@ from macal.problem import Problem, Split
 from macal.shapes import Indices
 from reproduction.studies import surfaces
 from reproduction.studies.bench import CHOOSER, criterion
-from reproduction.studies.jobs import Answer, Job
+from reproduction.studies.jobs import Answer, Estimators, Job
 from reproduction.studies.tables import Table
 
 REPLICATIONS, START, BATCH, STEPS = 20, 10, 10, (6, 14)  # 70 and 150 labels
@@ -74,12 +74,14 @@ ROUNDS = ("alc-learned",)  # the rule that came later
 METHODS = (*PLANNED, *CHOSEN, *ROUNDS)
 ONE, OTHER = "alc-fixed", "macal"  # of the one comparison that is tested
 LEARNED = ROUNDS[0], ONE  # of that which was left for later
-ESTIMATORS: dict[str, models.Model] = {
-    "exact GP": models.get("exact-gp", optimiser="lbfgs"),
-    "ridge": models.get("meta-learner", base="ridge"),
-    "forest": models.get("meta-learner", base="forest"),
-    "DR-learner": models.get("meta-learner", learner="dr"),
-}
+ESTIMATORS = Estimators(
+    {
+        "exact GP": {"name": "exact-gp", "optimiser": "lbfgs"},
+        "ridge": {"name": "meta-learner", "base": "ridge"},
+        "forest": {"name": "meta-learner", "base": "forest"},
+        "DR-learner": {"name": "meta-learner", "learner": "dr"},
+    }
+)
 
 
 def draw(name: str, replication: int) -> dict[str, Problem]:
