@@ -9,14 +9,14 @@ from torch import nn
 from torch.nn import functional
 
 from macal.models.shapes import FeatureMaps
-from macal.models.spectral import SpectralConv2d, SpectralLinear, padded
+from macal.models.spectral import Map, SpectralConv2d, SpectralLinear, padded
 from macal.models.streams import Streams
 
 SIZE = 28  # pixels, height and width of CMNIST's images
 
 Pixels = Float[torch.Tensor, "b n 784"]
-Map = Callable[[FeatureMaps], FeatureMaps]
 Kept = Iterator[Float[torch.Tensor, "..."]]
+Block = Callable[[FeatureMaps, Kept | None], FeatureMaps]
 
 
 def _drop(z: torch.Tensor, kept: Kept | None, rate: float) -> torch.Tensor:
@@ -69,9 +69,7 @@ class _ResidualBlock(nn.Module):
         changes = stride > 1 or channels[0] != c_out
         self.shortcut = SpectralConv2d(streams, channels, size, 1, stride, bound) if changes else None
 
-    def maps(
-        self, training: bool, dtype: torch.dtype | None
-    ) -> list[Callable[[FeatureMaps, Kept | None], FeatureMaps]]:
+    def maps(self, training: bool, dtype: torch.dtype | None) -> list[Block]:
         """Return the block of each model, of images in ``dtype`` and what dropout keeps."""
         first, second = (conv.maps(training, dtype) for conv in (self.first, self.second))
         shortcuts = [None] * len(first) if self.shortcut is None else self.shortcut.maps(training, dtype)

@@ -25,6 +25,7 @@ from macal.models.shapes import FeatureMaps
 from macal.models.streams import Streams
 
 Factors = Float[torch.Tensor, "b"]
+Map = Callable[[FeatureMaps], FeatureMaps]
 
 
 def padded(channels: int) -> int:
@@ -128,9 +129,7 @@ class SpectralConv2d(nn.Module):
             self.left = _unit(image.detach())
         return ((self.left * image).flatten(1).sum(1) / self.bound).clamp_min(1.0)
 
-    def maps(
-        self, iterate: bool = False, dtype: torch.dtype | None = None
-    ) -> list[Callable[[FeatureMaps], FeatureMaps]]:
+    def maps(self, iterate: bool = False, dtype: torch.dtype | None = None) -> list[Map]:
         """Return the bounded maps, one per model, of images in ``dtype``; None for that of the weights.
 
         Apart, since on a CPU a grouped convolution of all models takes 1.4 to 1.8 times as long.
