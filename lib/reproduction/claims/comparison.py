@@ -24,7 +24,7 @@ VALUES = (
     "replications",
     *SPAN,
     *("log_ratio", "low", "high", "p", "median", "p_flips"),
-    *("table", "plans", "spent", "family", "comparison", "needed"),
+    *("table", "plans", "spent", "family", "comparison", "needed", "as_good"),
 )
 Share = Callable[[str, int], float]
 

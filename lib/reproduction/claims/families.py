@@ -51,6 +51,7 @@ def judge_random(rules: Rules, reading: Reading) -> Verdict:
             continue
         words[name] = _as_good(found, rules)
         shown.append(f"{name} {words[name]} ({told(found, rules)})")
+        found = found.assign(as_good=close(found, rules))
         rows += values(found, "random", dataset=name, estimator=reading.name)
     if not words:
         return _untested(rules, "Random, BADGE, BAIT and LCMD")

@@ -57,6 +57,7 @@ FIELDS = {
     "spent": "share of the level that this look may spend; 1 where the table has no earlier look",
     "family": "comparisons that are adjusted for together, those among them that are not recorded yet",
     "comparison": "ahead or behind: p below the level; no lead: low above -log(1 + margin); else undecided",
+    "as_good": "the interval lies within the margin on both sides (E5)",
     "needed": "replications that would detect the log ratio seen with the power; null for more than 1,000",
     "low, high of F1, S4, S5": "of one comparison at the level, by bootstrap over replications (F1) or Student's t over"
     " data_sets (S4, S5)",
@@ -74,7 +75,8 @@ FIELDS = {
     " of the intervals; beyond: low above log(1.05), within: high not above it",
     "planned": "by kind of method, or by a method's name where it has a plan of its own; empty where there was one look"
     " at all replications",
-    "open": "comparisons that could decide and are undecided, and how many of them have no needed",
+    "open": "comparisons that could decide and are undecided, in E5 neither ahead nor behind nor as_good, and how many"
+    " of them have no needed",
     "hours": "of one core, at the pace of the recorded campaigns of the same table, to reach needed in the open"
     " comparisons that have one; null where there is none",
     "planned_hours": "of one core, for the planned campaigns of the claim's methods that are not recorded, at the pace"
@@ -142,7 +144,7 @@ def _claim(claim: Claim, rules: Rules) -> dict[str, Any]:
 
 def _reading(claim: Claim, reading: Reading | None, verdict: Verdict, scales: tuple[Scale, ...]) -> dict[str, Any]:
     mine = [table for table in tables.TABLES.values() if _rests_on(claim, reading, verdict, table)]
-    undecided = [row for row in _deciding(verdict.comparisons) if row["comparison"] == "undecided"]
+    undecided = [row for row in _deciding(verdict.comparisons) if _is_open(row)]
     return {
         "reading": reading.name if reading else "",
         "method": reading.macal if reading else "",
@@ -161,6 +163,13 @@ def _deciding(comparisons: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any
     return [row for row in comparisons if not row.get("beside")]
 
 
+def _is_open(row: Mapping[str, Any]) -> bool:
+    """Whether more replications could decide a comparison; Random's "no lead" does not say that it is as good (E5)."""
+    if "as_good" in row:
+        return row["comparison"] in ("no lead", "undecided") and not row["as_good"]
+    return bool(row["comparison"] == "undecided")
+
+
 def _has_needed(row: Mapping[str, Any]) -> bool:
     return row.get("needed") is not None and bool(np.isfinite(row["needed"]))
 
@@ -177,7 +186,7 @@ def hours(comparisons: Iterable[Mapping[str, Any]]) -> float | None:
     """
     needed = Counter[tuple[str, str]]()  # table and method -> replications
     for row in _deciding(comparisons):
-        if row["comparison"] == "undecided" and _has_needed(row):
+        if _is_open(row) and _has_needed(row):
             for method in row.get("methods", (row["method"], row["against"])):
                 needed[row["table"], method] = max(needed[row["table"], method], int(row["needed"]))
     found = [
@@ -328,7 +337,7 @@ def open_claims(found: dict[str, Any]) -> pd.DataFrame:
     for claim, reading in ((one, reading) for one in found["claims"] for reading in one["readings"]):
         if reading["verdict"] not in ("undecided", "tested in part", "not tested"):
             continue
-        undecided = [row for row in _deciding(reading["comparisons"]) if row["comparison"] == "undecided"]
+        undecided = [row for row in _deciding(reading["comparisons"]) if _is_open(row)]
         needed = sorted({int(row["needed"]) for row in undecided if _has_needed(row)})
         said = [" to ".join(f"{n:,}" for n in dict.fromkeys((needed[0], needed[-1])))] if needed else []
         if more := reading["open"]["without needed"]:
