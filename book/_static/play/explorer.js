@@ -4,13 +4,12 @@ import { escaped, lines, said } from "./chart.js";
 
 const DASHES = { "-": "none", "--": "7 4", "-.": "9 3 2 3", ":": "2 4" };
 const FIRST = ["random", "random-balanced", "qhte", "macal", "macal-squared"];
-const DEFAULT = "alc-fixed"; // what the book recommends; the page opens where it was run
 const MOST_BANDS = 3; // more could not be told apart
 const COLUMNS = ["labelled", "n", "pehe", "pehe_half", "log_ratio", "log_ratio_half"];
 const root = document.getElementById("explorer");
 const at = (name) => root.querySelector(`[data-at="${name}"]`);
 const form = root.querySelector("form").elements;
-const { styles, panels } = await (await fetch(new URL("./results.json", import.meta.url))).json();
+const { default: recommended, styles, panels } = await (await fetch(new URL("./results.json", import.meta.url))).json();
 
 const panel = () => panels.find((p) => p.dataset === form.dataset.value && p.estimator === form.estimator.value);
 const ratio = () => form.measure.value === "ratio";
@@ -96,7 +95,7 @@ function chooseEstimator(now) {
 function chooseMethods(asked) {
   const there = inOrder(Object.keys(panel().methods)),
     wanted = there.filter((m) => asked.includes(m));
-  const usual = ["qhte", there.includes("macal") ? "macal" : "macal-squared", DEFAULT];
+  const usual = ["qhte", there.includes("macal") ? "macal" : "macal-squared", recommended];
   const ticked = wanted.some((m) => m !== "random") ? wanted : usual;
   at("methods").innerHTML = there
     .map(
@@ -109,7 +108,7 @@ function chooseMethods(asked) {
 function start() {
   const asked = new URLSearchParams(location.hash.slice(1)),
     names = [...new Set(panels.map((p) => p.dataset))],
-    first = panels.find((p) => DEFAULT in p.methods && p.estimator.startsWith("joint"));
+    first = panels.find((p) => recommended in p.methods && p.estimator.startsWith("joint"));
   form.dataset.innerHTML = options(names, asked.get("data") ?? first.dataset);
   chooseEstimator(asked.get("by") ?? first.estimator);
   if (asked.get("as") === "absolute") form.measure.value = "absolute";

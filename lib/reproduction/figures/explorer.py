@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
+from macal.acquisition import DEFAULT
 from macal.comparison import beside, log_ratio
 from macal.datasets import DATASETS
 from macal.plots import style
@@ -67,10 +68,11 @@ def _columns(rows: pd.DataFrame) -> list[list[float | None]]:
 
 
 def page() -> str:
-    """The JSON: the style of every method, and all panels."""
+    """The JSON: the planner's default, the style of every method, and all panels."""
     panels = [panel(*found) for found in tables()]
     styles = {name: _look(name) for name in sorted({m for p in panels for m in p["methods"]})}
-    return json.dumps({"styles": styles, "panels": panels}, ensure_ascii=False, separators=(",", ":"))
+    shown = {"default": DEFAULT, "styles": styles, "panels": panels}
+    return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
 
 
 def _look(method: str) -> tuple[str, str, str]:
