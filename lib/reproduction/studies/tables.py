@@ -254,6 +254,7 @@ _DECLARED = (
     _swept("ihdp-exchanged_shares", SWAP, f"the same, {SWAPPED}", "", SHARES, planned=_free(100)),
     _swept("ihdp_input-1", "ihdp", "the code's model, the treatment as it is", "W3", planned=_free(6, 3)),
     _swept("ihdp_input-10", "ihdp", "the code's model, the treatment times 10", "W3", planned=_free(6, 3)),
+    _swept("cmnist_bfloat16", "cmnist", "the image model in bfloat16, where float32 is recorded", planned=_free(1)),
     Table("ihdp_quick", "ihdp", "the small sweep that the page Run it yourself runs live", before=("ihdp_quick",)),
     *(
         Table(f"acquired_{data}", data, f"what {said}'s labelled sets look like", "V1", SETS, study="labelled_sets")
