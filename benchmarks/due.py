@@ -2,7 +2,8 @@
 
 The batched figures are whole calls of ``fit`` for two epochs of 100 steps, with initial values, validation and
 bookkeeping, after a warm-up; 150 labelled IHDP units, the public code's settings. On a CPU also with compiled steps,
-compiled before. Arguments: threads (2), then numbers of models (1 4 16 64; on CUDA also 256 and 1024).
+compiled before, and there the image model in both of its precisions (CMNIST, whole epochs of 100 steps).
+Arguments: threads (2), then numbers of models (1 4 16 64; on CUDA also 256 and 1024).
 """
 
 import dataclasses
@@ -19,7 +20,7 @@ from torch import nn
 
 import macal
 from macal.models import Task
-from macal.models.due import CODE, Due
+from macal.models.due import CNN, CODE, Due
 from macal.models.network import Units
 
 LABELLED = 150
@@ -115,6 +116,15 @@ def batched(settings, problem, models):
     return timed(lambda: settings.fit(tasks), models * settings.steps * EPOCHS)
 
 
+def compiled(settings, problem, models):
+    """The same with compiled steps, which are compiled before."""
+    os.environ["MACAL_COMPILE"] = "1"
+    batched(dataclasses.replace(settings, steps=SHORT), problem, models)
+    fused = batched(settings, problem, models)
+    del os.environ["MACAL_COMPILE"]
+    return fused
+
+
 def peak():
     """The most memory used so far, MiB."""
     if torch.cuda.is_available():
@@ -129,6 +139,7 @@ def main():
     sizes = arguments[1:] or ((1, 4, 16, 64, 256, 1024) if cuda else (1, 4, 16, 64))
     problem, settings = macal.load("ihdp", 0, protocol="code"), Due(**CODE)
     where = torch.cuda.get_device_name() if cuda else f"CPU, {torch.get_num_threads()} threads"
+    compiles = not cuda and (shutil.which("g++") or shutil.which("clang++"))
     cpu = torch.device("cpu")
     units = Units.of(problem.pool[:LABELLED], cpu), Units.of(problem.valid, cpu)
     plain_epoch(settings, *units, SHORT)()
@@ -142,12 +153,15 @@ def main():
             f" peak {peak():.0f} MiB",
             flush=True,
         )
-        if not cuda and (shutil.which("g++") or shutil.which("clang++")):
-            os.environ["MACAL_COMPILE"] = "1"
-            batched(dataclasses.replace(settings, steps=SHORT), problem, models)
-            fused = batched(settings, problem, models)
-            del os.environ["MACAL_COMPILE"]
+        if compiles:
+            fused = compiled(settings, problem, models)
             print(f"    compiled: {fused:.2f} ms, {ms / fused:.2f} times as fast as without", flush=True)
+    if compiles:
+        images, ms = macal.load("cmnist", 0), {}
+        for precision in ("float32", "bfloat16"):
+            ms[precision] = compiled(Due(**CNN, precision=precision), images, 1)
+            ratio = ms["float32"] / ms[precision]
+            print(f"image model, {precision}: {ms[precision]:.0f} ms, {ratio:.2f} times as fast as float32", flush=True)
 
 
 if __name__ == "__main__":
