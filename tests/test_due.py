@@ -370,8 +370,8 @@ def test_known_by_name_with_the_papers_settings():
 def test_records_name_a_later_setting_only_where_it_is_set():
     code = get("due", **due.CODE)
     scaled = dataclasses.replace(code, treatment_scale=10.0)
-    assert settings_of(scaled) == dataclasses.asdict(scaled)
-    assert settings_of(code) == {k: v for k, v in dataclasses.asdict(code).items() if k != "treatment_scale"}
+    early = {k: v for k, v in dataclasses.asdict(code).items() if k not in ("treatment_scale", "precision")}
+    assert settings_of(code) == early and settings_of(scaled) == early | {"treatment_scale": 10.0}
 
 
 def test_the_start_spreads_inducing_points_over_the_scaled_treatment():
@@ -396,6 +396,7 @@ def test_images_train():
         (lambda: get("due", bound=0.0), "bound must be above 0, or None"),
         (lambda: get("due", lr=-1.0), "lr must be a finite number above 0, got -1.0"),
         (lambda: get("due", treatment_scale=2.0), "treatment_scale needs treatment 'input'"),
+        (lambda: get("due", precision="bfloat16"), "precision 'bfloat16' needs encoder 'cnn'"),
         (lambda: get("due", treatment="input", treatment_scale=0.0), "treatment_scale must be a finite number above 0"),
         (lambda: get("due", device="gpu"), "unknown device 'gpu'"),
         (lambda: get("due", slots=0), "slots must be an integer of at least 1, got 0"),

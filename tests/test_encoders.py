@@ -83,7 +83,7 @@ def test_dropout_follows_the_model_and_not_its_place(make, d, plain):
     def trained(*seeds):
         streams = Streams.of(seeds)
         net = make(streams)
-        kept = [streams.kept(*shape, rate=net.dropout) for shape in net.decisions(5)]
+        kept = [streams.kept(*shape, rate=net.dropout) / (1 - net.dropout) for shape in net.decisions(5)]
         return net(x, iter(kept))
 
     a, b = trained(1, 2), trained(2, 1)
@@ -102,6 +102,23 @@ def test_the_images_network_has_the_published_shape():
     ]
     assert [c.stride for c in convolutions].count(2) == 2  # the second stage's first convolution, and its shortcut
     assert net(torch.zeros(1, 2, 784)).shape == (1, 2, 50)
+
+
+def test_in_bfloat16_features_and_gradients_are_those_of_single_precision_but_for_rounding():
+    x = torch.rand(2, 64, 784, generator=torch.Generator().manual_seed(0))
+    features, gradients = {}, {}
+    for dtype in (None, torch.bfloat16):
+        streams = Streams.of([1, 2])
+        net = ImageNet28(streams, (25, 50), 0.05, 3.0, dtype)
+        masks = [torch.ones(2, *shape) for shape in net.decisions(64)]
+        features[dtype] = net(x, iter(masks))
+        assert features[dtype].dtype == torch.float32 and features[dtype].shape == (2, 64, 50)
+        loss = features[dtype].square().sum()
+        gradients[dtype] = torch.cat([g.flatten() for g in torch.autograd.grad(loss, list(net.parameters()))])
+    for exact, rounded in (features.values(), gradients.values()):
+        # eight bits of a mantissa, over ten convolutions
+        assert 1e-5 < (rounded - exact).norm() / exact.norm() < 0.03
+    assert net.decisions(64)[-1] == (64, 64, 1, 1)  # of 50 channels, 14 more without a weight
 
 
 def test_every_map_is_bounded():

@@ -1,24 +1,27 @@
 """Feature extractors of the deep kernel, many models at once: a residual network for tables, another for images."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import nn
 from torch.nn import functional
 
-from macal.models.spectral import SpectralConv2d, SpectralLinear
+from macal.models.spectral import SpectralConv2d, SpectralLinear, padded
 from macal.models.streams import Streams
 
 SIZE = 28  # pixels, height and width of CMNIST's images
 
 Pixels = Float[torch.Tensor, "b n 784"]
-Kept = Iterator[Bool[torch.Tensor, "b ..."]]
+Images = Float[torch.Tensor, "n _ _ _"]
+Map = Callable[[Images], Images]
+Kept = Iterator[Float[torch.Tensor, "..."]]
 
 
 def _drop(z: torch.Tensor, kept: Kept | None, rate: float) -> torch.Tensor:
-    """Drop the entries of ``z`` (b, ...) that the next decisions do not keep; none outside of training."""
-    return z if kept is None or rate == 0 else z * (next(kept) / (1 - rate))
+    """Multiply ``z`` by dropout's next mask, 0 or 1 / (1 - rate); by none outside of training."""
+    return z if kept is None or rate == 0 else z * next(kept).to(z.dtype)
 
 
 class ResidualNet(nn.Module):
@@ -66,11 +69,17 @@ class _ResidualBlock(nn.Module):
         changes = stride > 1 or channels[0] != c_out
         self.shortcut = SpectralConv2d(streams, channels, size, 1, stride, bound) if changes else None
 
-    def forward(self, z: Float[torch.Tensor, "b n c h w"], kept: Kept | None) -> Float[torch.Tensor, "b n c2 h2 w2"]:
-        training, out = kept is not None, z
-        for conv in (self.first, self.second):
-            out = conv(_drop(functional.elu(out), kept, self.dropout), training)
-        return out + (z if self.shortcut is None else self.shortcut(z, training))
+    def maps(self, training: bool, dtype: torch.dtype | None) -> list[Callable[[Images, Kept | None], Images]]:
+        """Return the block of each model, of images in ``dtype`` and what dropout keeps."""
+        first, second = (conv.maps(training, dtype) for conv in (self.first, self.second))
+        shortcuts = [None] * len(first) if self.shortcut is None else self.shortcut.maps(training, dtype)
+        return [partial(self._one, *maps) for maps in zip(first, second, shortcuts, strict=True)]
+
+    def _one(self, first: Map, second: Map, shortcut: Map | None, z: Images, kept: Kept | None) -> Images:
+        out = z
+        for conv in (first, second):
+            out = conv(_drop(functional.elu(out), kept, self.dropout))
+        return out + (z if shortcut is None else shortcut(z))
 
 
 class ImageNet28(nn.Module):
@@ -81,11 +90,19 @@ class ImageNet28(nn.Module):
         widths: channels of the two stages; the second begins with stride 2, and its width is the number of features.
         dropout: rate, of whole channels.
         bound: of each convolution's spectral norm, or None.
+        dtype: of images and weights in convolutions, or None for that of the parameters.
     """
 
-    def __init__(self, streams: Streams, widths: tuple[int, int], dropout: float, bound: float | None) -> None:
+    def __init__(
+        self,
+        streams: Streams,
+        widths: tuple[int, int],
+        dropout: float,
+        bound: float | None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__()
-        self.width, self.dropout = widths[1], dropout
+        self.width, self.dropout, self.dtype = widths[1], dropout, dtype
         self.stem = SpectralConv2d(streams, (1, widths[0]), SIZE, 5, 1, bound)
         shapes = [(widths[0], widths[0], SIZE, 1)] * 2 + [(*widths, SIZE, 2), (widths[1], widths[1], SIZE // 2, 1)]
         self.blocks = nn.ModuleList(
@@ -95,11 +112,20 @@ class ImageNet28(nn.Module):
     def decisions(self, n: int) -> list[tuple[int, ...]]:
         """Return the shapes of what dropout decides for ``n`` units of a model, in order."""
         convolutions = [conv for block in self.blocks for conv in (block.first, block.second)]
-        return [(n, conv.weight.shape[2], 1, 1) for conv in convolutions]
+        width = padded if self.dtype == torch.bfloat16 else int
+        return [(n, width(conv.weight.shape[2]), 1, 1) for conv in convolutions]
 
     def forward(self, x: Pixels, kept: Kept | None = None) -> Float[torch.Tensor, "b n k"]:
         """Return the features; with ``kept`` as in training: dropout by it, and a step of power iteration."""
-        z = self.stem(x.unflatten(2, (1, SIZE, SIZE)), kept is not None)
-        for block in self.blocks:
-            z = block(z, kept)
-        return functional.elu(z.mean((3, 4)))
+        training, decisions = kept is not None, list(kept or [])
+        stems = self.stem.maps(training, self.dtype)
+        blocks = zip(*(block.maps(training, self.dtype) for block in self.blocks), strict=True)
+        features = []
+        for i, (images, stem, own) in enumerate(zip(x.to(self.dtype or x.dtype), stems, blocks, strict=True)):
+            z = stem(images.unflatten(1, (1, SIZE, SIZE)))
+            kept = iter([mask[i] for mask in decisions]) if training else None
+            for block in own:
+                z = block(z, kept)
+            # (n, c, h, w) -> (n, c)
+            features.append(z.mean((2, 3), dtype=x.dtype)[:, : self.width])
+        return functional.elu(torch.stack(features))

@@ -56,7 +56,7 @@ class DeepKernel(nn.Module):
     ) -> PerModel:
         """Return each model's training objective on a minibatch of its own ``n`` units, with dropout."""
         rate = self.encoder.dropout
-        kept = [streams.kept(*shape, rate=rate) for shape in self.encoder.decisions(x.shape[1]) if rate]
+        kept = [streams.kept(*shape, rate=rate) / (1 - rate) for shape in self.encoder.decisions(x.shape[1]) if rate]
         if wanted(x.device.type):
             bound = fused(_elbo)(self, x, t, y, n, kept)
             if bound.isfinite().all():
@@ -65,7 +65,8 @@ class DeepKernel(nn.Module):
 
     def log_density(self, x: Float[torch.Tensor, "b n d"], t: PerUnitArms, y: PerUnit) -> PerUnit:
         """Return E_q[log p(y | f)] of units, without dropout."""
-        return self.gp.log_density(*self.gp.marginals(self.encoder(x), t), y)
+        encode = fused(_features) if wanted(x.device.type) and isinstance(self.encoder, ImageNet28) else _features
+        return self.gp.log_density(*self.gp.marginals(encode(self.encoder, x), t), y)
 
     def per_model(self) -> dict[str, torch.Tensor]:
         """Return all tensors that lead with the model axis, by name: gpytorch's bounds of parameters do not."""
@@ -84,6 +85,10 @@ class DeepKernel(nn.Module):
         """Return a new module of this architecture that holds ``tensors``."""
         shell = copy.deepcopy(self)
         return shell.set_per_model({name: tensor.clone() for name, tensor in tensors.items()})
+
+
+def _features(encoder: nn.Module, x: Float[torch.Tensor, "b n d"]) -> Float[torch.Tensor, "b n k"]:
+    return encoder(x)
 
 
 def _elbo(
@@ -127,7 +132,9 @@ def _encoder(settings: Settings, d: int, streams: Streams) -> nn.Module:
     if settings.encoder == "dnn":
         encoder = ResidualNet(streams, d, settings.width, settings.depth, settings.dropout, settings.bound)
     else:
-        encoder = ImageNet28(streams, (settings.width // 2, settings.width), settings.dropout, settings.bound)
+        widths = settings.width // 2, settings.width
+        dtype = torch.bfloat16 if settings.precision == "bfloat16" else None
+        encoder = ImageNet28(streams, widths, settings.dropout, settings.bound, dtype)
     for module in encoder.modules():
         if isinstance(module, SpectralLinear | SpectralConv2d):
             for _ in range(WARM_UP):

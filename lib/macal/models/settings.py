@@ -14,6 +14,7 @@ CHOICES = {
     "treatment": ("separate", "input"),
     "kernel": tuple(KERNELS),
     "validation": ("units", "minibatches"),
+    "precision": ("float32", "bfloat16"),
 }
 COUNTS = ("width", "depth", "inducing", "batch", "steps", "epochs", "patience", "slots", "chunk")
 
@@ -43,9 +44,10 @@ class Settings:
         chunk: units at a time in validation and prediction.
         device: "cpu", "cuda", or "auto" for CUDA where there is one.
         treatment_scale: what the treatment is multiplied by where it is an input, at units and inducing points alike.
+        precision: of images and weights in the "cnn"'s convolutions: "float32", or "bfloat16" (mixed precision).
 
     Raises:
-        UnknownName: an unknown encoder, treatment, kernel, validation or device.
+        UnknownName: an unknown encoder, treatment, kernel, validation, precision or device.
         ValueError: a number out of range.
     """
 
@@ -68,6 +70,7 @@ class Settings:
     chunk: int = 1024
     device: str = "auto"
     treatment_scale: float = field(default=1.0, metadata=LATER)
+    precision: str = field(default="float32", metadata=LATER)
 
     def __post_init__(self) -> None:
         for name, known in CHOICES.items():
@@ -82,10 +85,15 @@ class Settings:
             raise UnknownName("device", self.device, ("auto", "cpu", "cuda"))
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must lie in [0, 1), got {self.dropout}")
-        if self.treatment_scale != 1 and self.treatment != "input":
-            raise ValueError("treatment_scale needs treatment 'input'; separate processes do not see the treatment")
         if self.bound is not None and not self.bound > 0:
             raise ValueError(f"bound must be above 0, or None for no spectral bound, got {self.bound}")
+        self._check_pairs()
+
+    def _check_pairs(self) -> None:
+        if self.treatment_scale != 1 and self.treatment != "input":
+            raise ValueError("treatment_scale needs treatment 'input'; separate processes do not see the treatment")
+        if self.precision != "float32" and self.encoder != "cnn":
+            raise ValueError(f"precision {self.precision!r} needs encoder 'cnn'; the others compute in float32")
 
     @property
     def runs_on(self) -> str:

@@ -13,7 +13,8 @@ References:
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable
+from functools import partial
 
 import torch
 from jaxtyping import Float
@@ -23,7 +24,12 @@ from torch.nn import functional
 from macal.models.streams import Streams
 
 Factors = Float[torch.Tensor, "b"]
-FeatureMaps = Float[torch.Tensor, "b n c h w"]
+Images = Float[torch.Tensor, "n _ _ _"]
+
+
+def padded(channels: int) -> int:
+    """Return the channels of a bfloat16 image: a multiple of 32, which fills vectors and tiles, or 1."""
+    return channels if channels == 1 else -(-channels // 32) * 32
 
 
 def _unit(x: Float[torch.Tensor, "b ..."]) -> Float[torch.Tensor, "b ..."]:
@@ -96,18 +102,12 @@ class SpectralConv2d(nn.Module):
         self.register_buffer("left", _unit(streams.normal(1, c_out, self.size_out, self.size_out)))
         self.register_buffer("right", _unit(streams.normal(1, c_in, size, size)))
 
-    def _map(
-        self, x: Float[torch.Tensor, "b n c h w"], weight: torch.Tensor, bias: Iterable[torch.Tensor | None]
-    ) -> Float[torch.Tensor, "b n c2 h2 w2"]:
-        """Convolve model by model: on a CPU a grouped convolution of all takes 1.4 to 1.8 times as long."""
-        last, stride = torch.channels_last, self.stride
+    def _map(self, x: Images, weight: torch.Tensor, bias: torch.Tensor | None) -> Images:
+        stride = self.stride
         if weight.shape[-1] == 1 and stride > 1:
             # the same to the bit; oneDNN's code for AVX2 writes beyond its memory where channels are few
             x, stride = x[..., ::stride, ::stride], 1
-        each = zip(x, weight, bias, strict=True)
-        return torch.stack(
-            [functional.conv2d(one.contiguous(memory_format=last), w, b, stride, self.padding) for one, w, b in each]
-        )
+        return functional.conv2d(x, weight, bias, stride, self.padding)
 
     def _transposed(self, x: Float[torch.Tensor, "b n c2 h2 w2"]) -> Float[torch.Tensor, "b n c h w"]:
         pairs = zip(x, self.weight, strict=True)
@@ -123,12 +123,20 @@ class SpectralConv2d(nn.Module):
                 # one image per model: (b, 1, c2, h2, w2) -> (b, 1, c, h, w)
                 self.right = _unit(self._transposed(self.left))
         # (b, 1, c2, h2, w2)
-        image = self._map(self.right, self.weight, [None] * len(self.weight))
+        image = torch.stack([self._map(one, w, None) for one, w in zip(self.right, self.weight, strict=True)])
         if iterate:
             self.left = _unit(image.detach())
         return ((self.left * image).flatten(1).sum(1) / self.bound).clamp_min(1.0)
 
-    def forward(self, x: FeatureMaps, iterate: bool = False) -> Float[torch.Tensor, "b n c2 h2 w2"]:
-        """Apply the bounded maps."""
-        weight = self.weight / self.factor(iterate)[:, None, None, None, None]
-        return self._map(x, weight, self.bias)
+    def maps(self, iterate: bool = False, dtype: torch.dtype | None = None) -> list[Callable[[Images], Images]]:
+        """Return the bounded maps, one per model, of images in ``dtype``; None for that of the weights.
+
+        Apart, since on a CPU a grouped convolution of all models takes 1.4 to 1.8 times as long.
+        """
+        weight, bias = self.weight / self.factor(iterate)[:, None, None, None, None], self.bias
+        if dtype == torch.bfloat16:
+            more_out, more_in = (padded(n) - n for n in weight.shape[1:3])
+            bias = functional.pad(bias, (0, more_out))
+            weight = functional.pad(weight, (0, 0, 0, 0, 0, more_in, 0, more_out))
+        pairs = zip(weight.to(dtype or weight.dtype), bias.to(dtype or bias.dtype), strict=True)
+        return [partial(self._map, weight=w.contiguous(memory_format=torch.channels_last), bias=b) for w, b in pairs]
