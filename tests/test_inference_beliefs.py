@@ -98,6 +98,16 @@ def test_a_rule_stops_by_width_and_by_gain_per_money(rule, cost, enough):
     assert rule.says(NOW, AHEAD, cost).startswith("enough: " if enough else "go on: ")
 
 
+def test_a_rule_by_width_goes_by_the_weights_where_there_are_some():
+    rule = StoppingRule(width=2.0)  # the belief's interval is as wide
+    assert rule.enough(NOW, AHEAD, 1.0) and rule.enough(NOW, AHEAD, 1.0, 1.9)
+    assert (
+        rule.says(NOW, AHEAD, 1.0, 2.1)
+        == "go on: the average effect's interval by the weights is 2.1 wide, more than 2"
+    )
+    assert rule.says(NOW, AHEAD, 1.0, np.inf) == "go on: the average effect has no interval by the weights yet"
+
+
 @pytest.mark.parametrize(
     ("rule", "said"), [({}, "a width or a gain"), ({"width": 0}, "above 0"), ({"gain": True}, "above")]
 )

@@ -387,10 +387,15 @@ def test_known_outcomes_count_with_certainty():
 
 
 def test_a_rule_says_whether_it_is_enough():
+    for draw, by, said in (("effect", "weighted", " by the weights is"), (None, "average", " is")):
+        planner, _ = answered(draw=draw)
+        found = planner.estimate()
+        width = getattr(found, by).width
+        assert draw is None or width > found.average.width
+        for factor, word in ((1.01, "enough"), (0.99, "go on")):
+            verdict = planner.estimate(rule=StoppingRule(width=factor * width)).verdict
+            assert verdict.startswith(f"{word}: the average effect's interval{said}")
     planner, _ = answered()
-    width = planner.estimate().average.width
-    assert planner.estimate(rule=StoppingRule(width=1.01 * width)).verdict.startswith("enough: the average")
-    assert planner.estimate(rule=StoppingRule(width=0.99 * width)).verdict.startswith("go on: the average")
     assert planner.estimate(rule=StoppingRule(gain=0.5)).verdict.startswith("enough: the next round")
     over, plan = answered(3)
     assert over.estimate(rule=StoppingRule(gain=1e-9)).verdict == "enough: nobody is left to be asked"
@@ -447,7 +452,7 @@ def test_from_a_csv_to_effects(tmp_path, monkeypatch, capsys):
     ask = ["estimate", "campaign.json", "people.csv", "-o", "effects.csv"]
     assert main([*ask, "--width", "9", "--report", "report.html"]) == 0
     said = capsys.readouterr().out
-    assert "average effect by the weights: " in said and "enough: the average effect's interval is" in said
+    assert "average effect by the weights: " in said and "enough: the average effect's interval by the weights is" in said
     (line,) = (
         line for line in said.splitlines() if "effects differ between people" in line or "seen to differ" in line
     )

@@ -12,7 +12,8 @@ class StoppingRule:
     """When to stop asking; with two demands both must be met.
 
     Attributes:
-        width: stop once the interval of the average effect is at most so wide, in the outcome's unit.
+        width: stop once the interval of the average effect is at most so wide, in the outcome's unit: the one by the
+            weights where people were drawn with known chances, since it is the one that may be published.
         gain: stop once the next round is expected to narrow people's intervals by less than this share of their mean
             width per unit of money.
 
@@ -36,30 +37,35 @@ class StoppingRule:
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < np.inf:
                 raise ValueError(f"{name} must be a number above 0, got {value!r}")
 
-    def enough(self, now: EffectBelief, ahead: PosteriorSd, cost: float) -> bool:
+    def enough(self, now: EffectBelief, ahead: PosteriorSd, cost: float, weighted_width: float | None = None) -> bool:
         """Whether to stop.
 
         Args:
             now: the belief.
             ahead: what the next round will leave open.
             cost: of the next round.
+            weighted_width: width of the average effect's interval by the weights of a draw, infinite where there is no
+                interval yet; None where nobody was drawn.
         """
-        return all(met for met, _ in self._demands(now, ahead, cost))
+        return all(met for met, _ in self._demands(now, ahead, cost, weighted_width))
 
-    def says(self, now: EffectBelief, ahead: PosteriorSd, cost: float) -> str:
-        """Say whether to stop, and why."""
-        demands = self._demands(now, ahead, cost)
+    def says(self, now: EffectBelief, ahead: PosteriorSd, cost: float, weighted_width: float | None = None) -> str:
+        """Say whether to stop, and why; see :meth:`enough`."""
+        demands = self._demands(now, ahead, cost, weighted_width)
         if all(met for met, _ in demands):
             return f"enough: {' and '.join(said for _, said in demands)}"
         return f"go on: {' and '.join(said for met, said in demands if not met)}"
 
-    def _demands(self, now: EffectBelief, ahead: PosteriorSd, cost: float) -> list[tuple[bool, str]]:
+    def _demands(
+        self, now: EffectBelief, ahead: PosteriorSd, cost: float, weighted_width: float | None
+    ) -> list[tuple[bool, str]]:
         found = []
         if self.width is not None:
-            width = now.average.width
+            by, width = ("", now.average.width) if weighted_width is None else (" by the weights", weighted_width)
             met = width <= self.width
-            told = f"the average effect's interval is {width:.3g} wide, {'at most' if met else 'more than'}"
-            found.append((met, f"{told} {self.width:g}"))
+            told = f"the average effect's interval{by} is {width:.3g} wide, {'at most' if met else 'more than'}"
+            none = "the average effect has no interval by the weights yet"
+            found.append((met, f"{told} {self.width:g}" if np.isfinite(width) else none))
         if self.gain is not None:
             gain = gain_of(now.sd, ahead) / cost
             met = gain < self.gain

@@ -125,7 +125,11 @@ def _add_estimate(commands: Any) -> None:
     command.add_argument("--bounds", type=_bounds, help=text)
     text = "looks at which the interval by weights holds: one after each round, or any (default: this one alone)"
     command.add_argument("--looks", choices=LOOKS, help=text)
-    command.add_argument("--width", type=float, help="enough once the average effect's interval is so narrow")
+    command.add_argument(
+        "--width",
+        type=float,
+        help="enough once the average effect's interval is so narrow: by the weights if people were drawn",
+    )
     command.add_argument("--gain", type=float, help="enough once a round narrows intervals by less, per unit of money")
 
 

@@ -36,7 +36,7 @@ class Findings:
             what refusals could do to them, and why there is no interval where there is none.
         outlook: ``now``, after the ``next`` round and at the ``end`` of the plan: ``answers``, ``cost`` still to come,
             mean ``width`` of people's intervals, and that of the ``average``.
-        verdict: what the stopping rule says; empty without one.
+        verdict: what the stopping rule says, of a drawn plan by the interval of :attr:`weighted`; empty without one.
         variation: whether answers show that effects differ between people; None where an arm has fewer than 10.
     """
 
@@ -66,8 +66,8 @@ def estimated(
 ) -> Findings:
     """Estimate every effect from the answers so far, with 95 % intervals, and forecast what is to come.
 
-    Intervals are those of the model, its hyperparameters taken as known; the page *Is it enough?* says how often they
-    hold.
+    Intervals of people's effects are the model's, its hyperparameters taken as known; the page *Is it enough?* says how
+    often they hold.
 
     Args:
         campaign: with a plan and answers.
@@ -108,17 +108,18 @@ def estimated(
     outlook = pd.DataFrame([_looks(sds[s], len(labels[s]), costs[s]) for s in labels], list(labels))
     effects = pd.DataFrame({"effect": belief.effects}, people.table.index)
     effects = effects.assign(low=belief.effects - belief.reach, high=belief.effects + belief.reach)
-    verdict = "" if rule is None else _verdict(rule, belief, sds["next"], costs["next"])
     target, by = target or campaign.policy.target, by or campaign.policy.by
     effects = effects if people.rows is None else effects.iloc[people.rows]
     average, effects = weighed(campaign, y, k, target, by, bounds, looks), frames.like(effects, campaign.table)
+    verdict = ""
+    if rule is not None:
+        width = average.estimate.width if average.estimate else np.inf
+        drawn = width if campaign.policy.draw else None
+        left = costs["next"] > 0
+        verdict = rule.says(belief, sds["next"], costs["next"], drawn) if left else "enough: nobody is left to be asked"
     return Findings(people.arms[k], effects, belief.average, average, outlook, verdict, variation)
 
 
 def _looks(found: PosteriorSd, answers: int, cost: float) -> dict[str, float | int]:
     belief = EffectBelief(found.effects, found)
     return {"answers": answers, "cost": cost, "width": 2 * float(belief.reach.mean()), "average": belief.average.width}
-
-
-def _verdict(rule: StoppingRule, belief: EffectBelief, ahead: PosteriorSd, cost: float) -> str:
-    return rule.says(belief, ahead, cost) if cost else "enough: nobody is left to be asked"
