@@ -111,15 +111,17 @@ def estimated(
     target, by = target or campaign.policy.target, by or campaign.policy.by
     effects = effects if people.rows is None else effects.iloc[people.rows]
     average, effects = weighed(campaign, y, k, target, by, bounds, looks), frames.like(effects, campaign.table)
-    verdict = ""
-    if rule is not None:
-        width = average.estimate.width if average.estimate else np.inf
-        drawn = width if campaign.policy.draw else None
-        left = costs["next"] > 0
-        verdict = rule.says(belief, sds["next"], costs["next"], drawn) if left else "enough: nobody is left to be asked"
+    width = None
+    if campaign.policy.draw is not None:
+        width = np.inf if average.estimate is None else average.estimate.width
+    verdict = "" if rule is None else _verdict(rule, belief, sds["next"], costs["next"], width)
     return Findings(people.arms[k], effects, belief.average, average, outlook, verdict, variation)
 
 
 def _looks(found: PosteriorSd, answers: int, cost: float) -> dict[str, float | int]:
     belief = EffectBelief(found.effects, found)
     return {"answers": answers, "cost": cost, "width": 2 * float(belief.reach.mean()), "average": belief.average.width}
+
+
+def _verdict(rule: StoppingRule, belief: EffectBelief, ahead: PosteriorSd, cost: float, width: float | None) -> str:
+    return rule.says(belief, ahead, cost, width) if cost else "enough: nobody is left to be asked"

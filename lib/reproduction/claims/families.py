@@ -49,19 +49,19 @@ def judge_random(rules: Rules, reading: Reading) -> Verdict:
         found = compare(deciding(table, name), "random", GENERAL, rules, share)
         if found.empty:
             continue
-        words[name] = _as_good(found, rules)
-        shown.append(f"{name} {words[name]} ({told(found, rules)})")
         found = found.assign(as_good=close(found, rules))
+        words[name] = _as_good(found)
+        shown.append(f"{name} {words[name]} ({told(found, rules)})")
         rows += values(found, "random", dataset=name, estimator=reading.name)
     if not words:
         return _untested(rules, "Random, BADGE, BAIT and LCMD")
     return Verdict(together(words.values(), CASES), f"log ratio of random, {'; '.join(shown)}", tuple(rows))
 
 
-def _as_good(found: pd.DataFrame, rules: Rules) -> Word:
+def _as_good(found: pd.DataFrame) -> Word:
     if 2 * len(found) < len(GENERAL):
         return "tested in part"
-    near = close(found, rules)
+    near = found["as_good"]
     far = found["comparison"].isin(["ahead", "behind"]) & ~near
     if near.any() and far.any():
         return "holds in part"
