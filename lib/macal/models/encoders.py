@@ -112,8 +112,7 @@ class ImageNet28(nn.Module):
     def decisions(self, n: int) -> list[tuple[int, ...]]:
         """Return the shapes of what dropout decides for ``n`` units of a model, in order."""
         convolutions = [conv for block in self.blocks for conv in (block.first, block.second)]
-        width = padded if self.dtype == torch.bfloat16 else int
-        return [(n, width(conv.weight.shape[2]), 1, 1) for conv in convolutions]
+        return [(n, padded(conv.weight.shape[2], self.dtype), 1, 1) for conv in convolutions]
 
     def forward(self, x: Pixels, kept: Kept | None = None) -> Float[torch.Tensor, "b n k"]:
         """Return the features; with ``kept`` as in training: dropout by it, and a step of power iteration."""
@@ -123,9 +122,9 @@ class ImageNet28(nn.Module):
         features = []
         for i, (images, stem, own) in enumerate(zip(x.to(self.dtype or x.dtype), stems, blocks, strict=True)):
             z = stem(images.unflatten(1, (1, SIZE, SIZE)))
-            kept = iter([mask[i] for mask in decisions]) if training else None
+            masks = iter([mask[i] for mask in decisions]) if training else None
             for block in own:
-                z = block(z, kept)
+                z = block(z, masks)
             # (n, c, h, w) -> (n, c)
             features.append(z.mean((2, 3), dtype=x.dtype)[:, : self.width])
         return functional.elu(torch.stack(features))

@@ -65,6 +65,7 @@ class DeepKernel(nn.Module):
 
     def log_density(self, x: Float[torch.Tensor, "b n d"], t: PerUnitArms, y: PerUnit) -> PerUnit:
         """Return E_q[log p(y | f)] of units, without dropout."""
+        # tables' encoders are fast: compiling one for each number of models in training would take longer than it saves
         encode = fused(_features) if wanted(x.device.type) and isinstance(self.encoder, ImageNet28) else _features
         return self.gp.log_density(*self.gp.marginals(encode(self.encoder, x), t), y)
 

@@ -28,9 +28,9 @@ Factors = Float[torch.Tensor, "b"]
 Map = Callable[[FeatureMaps], FeatureMaps]
 
 
-def padded(channels: int) -> int:
-    """Return the channels of a bfloat16 image: a multiple of 32, which fills vectors and tiles, or 1."""
-    return channels if channels == 1 else -(-channels // 32) * 32
+def padded(channels: int, dtype: torch.dtype | None) -> int:
+    """Return the channels of an image in ``dtype``: in bfloat16 1 or a multiple of 32, to fill vectors and tiles."""
+    return channels if channels == 1 or dtype != torch.bfloat16 else -(-channels // 32) * 32
 
 
 def _unit(x: Float[torch.Tensor, "b ..."]) -> Float[torch.Tensor, "b ..."]:
@@ -135,8 +135,8 @@ class SpectralConv2d(nn.Module):
         Apart, since on a CPU a grouped convolution of all models takes 1.4 to 1.8 times as long.
         """
         weight, bias = self.weight / self.factor(iterate)[:, None, None, None, None], self.bias
-        if dtype == torch.bfloat16:
-            more_out, more_in = (padded(n) - n for n in weight.shape[1:3])
+        more_out, more_in = (padded(n, dtype) - n for n in weight.shape[1:3])
+        if more_out or more_in:
             bias = functional.pad(bias, (0, more_out))
             weight = functional.pad(weight, (0, 0, 0, 0, 0, more_in, 0, more_out))
         pairs = zip(weight.to(dtype or weight.dtype), bias.to(dtype or bias.dtype), strict=True)
