@@ -297,6 +297,8 @@ def test_the_first_use_of_a_short_name_says_what_it_stands_for(visitor):
     tab.goto("/book/notation.html")
     assert meaning and meaning in tab.locator("article").inner_text()
     assert not tab.locator("article abbr").count()
+    tab.goto("/notebooks/ledger.html")
+    assert tab.locator("article table abbr", has_text="BALD").count() == 1
 
 
 @pytest.mark.parametrize("device", ["desktop", exhaustive("phone")])

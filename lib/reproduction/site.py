@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from datetime import date
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ READ = {".parquet": "read_parquet", ".csv": "read_csv"}  # functions of pandas
 CLAIM = re.compile(r"(?:^|(?<=[Cc]laim )|(?<=Verdict ))([A-Z][1-9][a-d]?)(?=[,:)])")  # where a page judges it
 KEY = re.compile(r"\b([A-Z][1-9][a-d]?)\b")  # where the index of the paper names it
 HOST = re.compile(r"(?:https://(?:[^@/]+@)?|(?:ssh://)?git@)(github|gitlab)\.com[:/]([\w.-]+/[\w.-]+?)(?:\.git)?/?\s*")
+TABLE = re.compile(r"<table.*?</table>", re.DOTALL)  # made by pandas, its style before it
 INDEX_NAME = re.compile(r'(?<=<th class="index_name )(level\d" *>)([^<]*)(?=</th>)')  # of a table made by pandas
 # the theme loads all icons twice, as fonts and as a script, of the fonts uses one, and calls a list what has no items
 UNUSED = re.compile(
@@ -216,15 +218,26 @@ def _expand_short_names(app: Any, doctree: nodes.document, page: str) -> None:
         for entries in glossary.findall(addnodes.glossary)
         for item in entries.findall(nodes.definition_list_item)
     }
+    names = rf"\b({'|'.join(meaning)})\b" if meaning else r"(?!)"
+
+    def said(text: str) -> list[tuple[str, str | None]]:
+        return [(part, meaning.pop(part, None)) for part in re.split(names, text) if part]
+
+    def marked(found: re.Match[str]) -> str:
+        return "".join(f'<abbr title="{escape(why)}">{p}</abbr>' if why else p for p, why in said(found[0]))
+
     for text in list(doctree.findall(nodes.Text)):
+        if isinstance(text.parent, nodes.raw) and text.parent["format"] == "html" and "<script" not in text:
+            new = TABLE.sub(lambda table: re.sub(r"(?<=>)[^<>]+(?=<)", marked, table[0]), text.parent.astext())
+            text.parent.replace_self(nodes.raw("", new, format="html"))
+            continue
         spoken = isinstance(text.parent, nodes.paragraph | nodes.emphasis | nodes.strong | nodes.caption)
         if not spoken and "pasted-text" not in text.parent.get("classes", []):  # the latter are glued
             continue
-        parts = re.split(rf"\b({'|'.join(meaning)})\b", text) if meaning else []
-        if len(parts) > 1:
-            said = [(part, meaning.pop(part, None)) for part in parts if part]
+        parts = said(text)
+        if any(why for _, why in parts):
             text.parent.replace(
-                text, [nodes.abbreviation("", p, explanation=why) if why else nodes.Text(p) for p, why in said]
+                text, [nodes.abbreviation("", p, explanation=why) if why else nodes.Text(p) for p, why in parts]
             )
 
 
