@@ -98,6 +98,7 @@ def steps(run):
     return said, [pd.read_csv(name) for name in FILES]
 
 
+@pytest.mark.exhaustive
 def test_a_campaign_needs_no_more_and_is_the_same(tmp_path, monkeypatch, capsys):
     def plain(step):
         done = plainly(SAYS, *step)

@@ -306,6 +306,7 @@ def test_the_command_says_whose_code_no_commit_has(package, versions, tmp_path, 
     assert "DamagedRecord" in capsys.readouterr().err
 
 
+@pytest.mark.exhaustive
 def test_every_recorded_campaign_leads_back_to_a_commit_with_its_code():
     """Of all manifests in the book's tables; where the whole history is there, the digest is taken of the commit."""
     made = {}
@@ -326,6 +327,7 @@ def test_every_recorded_campaign_leads_back_to_a_commit_with_its_code():
     assert {commit: {first[tree[commit]]} for commit in made} == made
 
 
+@pytest.mark.exhaustive
 def test_sweeps_were_in_the_plan_before_they_were_run():
     """The page says when each was added: its file's commit, to which the commits of its records go back."""
     page = (results.FOLDER.parent / "book" / "plan.md").read_text(encoding="utf-8")

@@ -83,6 +83,7 @@ def test_nobody_changes_her_wave_and_how_often_one_plans_does_not_count():
     pd.testing.assert_frame_equal(other.replan(), then)
 
 
+@pytest.mark.exhaustive
 def test_waves_are_independent_of_who_was_drawn_at_first():
     """Over seeds, whoever was not drawn at first is as often in each wave as whoever was."""
     table = people(60)

@@ -119,6 +119,7 @@ def test_a_declared_table_that_is_missing_says_so(elsewhere, monkeypatch):
         tables.get("ihdp_gp").specs()
 
 
+@pytest.mark.exhaustive
 @each("name", SWEPT)
 def test_each_record_of_a_sweep_is_answered_by_one_spec(name):
     table, have = tables.get(name), recorded(name)

@@ -79,7 +79,7 @@ def test_a_finished_trial_is_never_run_again(tmp_path, trained):
 
 
 def test_stopping_changes_nothing_and_an_interrupted_trial_is_queued_again(tmp_path, trained, monkeypatch):
-    whole = points(tuning.optimise(tmp_path / "whole.db", 12, TINY))
+    whole = points(tuning.optimise(tmp_path / "whole.db", 8, TINY))
     plain = tuning.Search.rows
 
     def interrupted(self, point):
@@ -90,7 +90,7 @@ def test_stopping_changes_nothing_and_an_interrupted_trial_is_queued_again(tmp_p
     with pytest.raises(KeyboardInterrupt):
         tuning.optimise(tmp_path / "s.db", 5, TINY)
     monkeypatch.setattr(tuning.Search, "rows", plain)
-    study = tuning.optimise(tmp_path / "s.db", 12, TINY)
+    study = tuning.optimise(tmp_path / "s.db", 8, TINY)
     assert points(study) == whole
     assert [t.state for t in study.trials].count(TrialState.FAIL) == 1
 
