@@ -192,7 +192,7 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     add("--criterion", help=f"whom to ask: {_LABEL_FREE} (default: {ADAPTIVE}, which learns from the answers)")
     add("--parameter", dest="parameters", type=_pair, action="append", help="of the criterion: alpha=1.0; repeatable")
     add("--seed", type=int, help="of whatever is drawn")
-    text = "draw people, or clusters, with known chances, by the criterion's plan or for the average effect; adds weights"
+    text = "draw people, or clusters, with known chances, by the criterion or for the average effect; with weights"
     add("--draw", choices=DRAWS, help=text)
     add("--uniform", type=float, help="share of drawn people that is spread uniformly, or least share (default: 0.5)")
     _targeted(command, "drawn for", "all")
