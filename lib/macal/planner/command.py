@@ -108,7 +108,7 @@ def add_to(commands: Any) -> None:
     _files(command)
     _into(command)
     _reported(command)
-    command.add_argument("--budget", type=float, help="for the whole plan, in the place of the one before")
+    command.add_argument("--budget", type=float, help="for a whole plan without draw, in place of the one before")
     command.add_argument("--quota", dest="quotas", action="append", help="in the place of those before; repeatable")
     command.add_argument("--no-quotas", action="store_true", help="drop all quotas")
 
@@ -167,11 +167,11 @@ def _large(command: argparse.ArgumentParser) -> None:
 def _add_plan(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("table", type=Path, help="CSV or Parquet file, or Zarr group, one row per unit")
-    add("--treatment", required=True, help="column: 0 or 1, or any values and --reference")
+    add("--treatment", required=True, help="column: 0 or 1; of other values --reference names the untreated")
     add("--budget", type=float, required=True, help="money, in the unit of the costs")
     _into(command)
     add("--discard-answers", action="store_true", help="of a campaign that --replace replaces")
-    add("--campaign", type=Path, help="JSON file to keep the campaign in, for observe and replan")
+    add("--campaign", type=Path, help="JSON file to keep the campaign in, for observe, replan and estimate")
     _reported(command)
     add("--id", dest="identifier", help="column that names the units")
     add("--covariates", type=lambda text: text.split(","), help="columns to compare units by, A,B,C (default: guessed)")
@@ -179,7 +179,8 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     add("--reference", help="value of the treatment that others are compared with; it may then have two and more")
     add("--outcome", help="column: outcomes that are known already, others missing")
     add("--cost", type=_number_or_column, help="of asking a unit: a column or a number (default: 1)")
-    add("--response", type=_number_or_column, help="chance to answer: a column or a number (default: 1)")
+    text = "chance to answer: a column or a number; below 1 reserves are named (default: 1)"
+    add("--response", type=_number_or_column, help=text)
     add("--cluster", help="column: household, clinic")
     add("--cluster-rule", choices=CLUSTER_RULES, help="ask whole ones or none (default), or one of each at most")
     add("--exclude", help="column: true for who may not be asked")
@@ -187,11 +188,12 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     add("--quota", dest="quotas", action="append", help="'region>=10', 'region=north>=10', 'sex=f<=40%%'; repeatable")
     add("--batch-size", type=int, help="people asked per round (default: 10)")
     add("--batch-cost", type=float, help="money per round, in the place of a number of people")
-    add("--pay", choices=PAY, help="for whoever is asked (default), or for answers alone")
+    add("--pay", choices=PAY, help="the budget pays for whoever is asked (default), or for answers alone")
     add("--criterion", help=f"whom to ask: {_LABEL_FREE} (default: {ADAPTIVE}, which learns from the answers)")
     add("--parameter", dest="parameters", type=_pair, action="append", help="of the criterion: alpha=1.0; repeatable")
     add("--seed", type=int, help="of whatever is drawn")
-    add("--draw", choices=DRAWS, help="draw people, or clusters, with known chances, with weights in the plan")
+    text = "draw people, or clusters, with known chances, by the criterion or for the average effect; with weights"
+    add("--draw", choices=DRAWS, help=text)
     add("--uniform", type=float, help="share of drawn people that is spread uniformly, or least share (default: 0.5)")
     _targeted(command, "drawn for", "all")
     _large(command)
