@@ -51,6 +51,16 @@ def test_it_says_what_the_plan_is(planner, report):
     assert protocol(planner.campaign) in said and record.content_of(planner.campaign)["table"] in said.replace(" ", "")
 
 
+@pytest.mark.parametrize("draw", ["effect", "criterion"])
+def test_of_a_draw_it_names_the_rule_only_where_it_was_followed(draw):
+    planner = Planner("free", 60, draw=draw, criterion="qhte", covariates=COVARIATES)
+    planner.plan(make_people())
+    text = unescape(document(planner.campaign))
+    assert ("QHTE" in text) == (draw == "criterion")
+    assert "People were chosen by a draw with known chances" in text
+    assert "as implemented in macal, by a draw with known chances" in protocol(planner.campaign)
+
+
 def test_what_a_table_holds_is_escaped(report):
     text = report.read_text()
     assert "<script" not in text and "&lt;script&gt;" in text and "b &amp; c" in text

@@ -13,7 +13,7 @@ from macal.planner.notes import notes
 from macal.planner.people import People
 from macal.planner.report import doubts, drawings, overlap, page
 from macal.planner.report.page import number
-from macal.planner.report.protocol import money, protocol
+from macal.planner.report.protocol import how, money, protocol
 from macal.shapes import Indices
 from macal.tables import frames
 
@@ -125,10 +125,11 @@ class Report:
         new = dict(zip(self.places.tolist(), overlap.novelty(self.people, self.known, self.places), strict=True))
         units = self.places[later][:_PEOPLE]
         told = [page.heading("Who is asked, and why")]
-        words = (
-            f"The rule is {entry.label} ({entry.source}). {entry.factory.reason} Where"
-            " people cost differently, gain per cost decides; demands go first."
-        )
+        draw, rule = self.campaign.policy.draw, f"The rule is {entry.label} ({entry.source}). {entry.factory.reason}"
+        if draw is None:
+            words = f"{rule} Where people cost differently, gain per cost decides; demands go first."
+        else:
+            words = f"{rule} " * (draw == "criterion") + f"People were chosen {how(self.campaign)}."
         told += [page.text(words)]
         if self.campaign.learned is not None:
             told += [page.text(" ".join(self.campaign.learned.told(self.arms)))]
@@ -212,8 +213,8 @@ class Report:
         table = overlap.alike(self.people, self.places).map(lambda share: number(share, "{:.1%}"))
         table.columns = [f"{who}, {how}" for how, who in table.columns]
         words = (
-            "Whoever shares all covariates with nobody can be recognised by them. The rule looks for people who are far"
-            " from others, so the plan may point at such people: keep it confidential, and coarsen what identifies."
+            "Whoever shares all covariates with nobody can be recognised by them. The plan may point at such people, as"
+            " most rules look for whoever is far from others: keep it confidential, and coarsen what identifies."
         )
         caption = (
             "Share of people by how many others have the same covariates: exactly, and with numbers in four groups of"

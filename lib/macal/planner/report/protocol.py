@@ -16,6 +16,8 @@ def protocol(campaign: CampaignState) -> str:
     """
     policy, people, columns = campaign.policy, campaign.people, campaign.columns
     entry, plan = CRITERIA[policy.criterion], campaign.planned
+    given = f" with {', '.join(f'{k} = {v}' for k, v in policy.parameters.items())}" * bool(policy.parameters)
+    rule = "" if policy.draw == "effect" else f" by {entry.label} ({entry.source}){given}"
     asked = (
         f"{len(plan):,} of {people.population:,} people were selected for follow-up before any of their outcomes was"
         " known"
@@ -28,11 +30,10 @@ def protocol(campaign: CampaignState) -> str:
     ]
     told = [
         f"{asked}, from {len(people.roles.kinds)} baseline covariates and the treatment {columns.treatment!r}.",
-        "Numbers were winsorised and standardised, categories coded as indicators;"
-        f" selection followed {entry.label} ({entry.source})"
-        + (f" with {', '.join(f'{k} = {v}' for k, v in policy.parameters.items())}" if policy.parameters else "")
-        + f", as implemented in macal, {_how(campaign)}, in {plan['round'].nunique()} rounds"
-        + f" of at most {' and '.join(filter(None, per_round))}." * any(per_round),
+        f"Numbers were winsorised and standardised, categories coded as indicators; people were selected{rule},"
+        f" as implemented in macal, {how(campaign)}, in {plan['round'].nunique()} rounds"
+        + f" of at most {' and '.join(filter(None, per_round))}."
+        * any(per_round),
         f"The budget was {policy.budget:,.10g}, and the plan costs {campaign.rounds['so far'].iloc[-1]:,.10g}.",
     ]
     told += [f"Quotas: {'; '.join(policy.quotas)}."] * bool(policy.quotas)
@@ -59,7 +60,7 @@ def _or_cluster(campaign: CampaignState) -> str:
     return ", or of one whole cluster that is larger" * bool(is_larger)
 
 
-def _how(campaign: CampaignState) -> str:
+def how(campaign: CampaignState) -> str:
     """How people were chosen."""
     policy = campaign.policy
     if policy.draw is None:
