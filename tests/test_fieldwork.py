@@ -277,7 +277,9 @@ class TestNotes:
     def test_a_draw_that_costs_more_than_is_left(self):
         given = {"draw": "effect", "criterion": "random", "seed": 1, "response": 0.5}
         planner, drawn = make(make_people(400), budget=60, **given)
-        assert notes(planner.campaign) == []
+        (words,) = notes(planner.campaign)
+        assert words.startswith(f"Reserves who are asked are paid, too: about {0.5 * drawn.reserve.count():.0f} beside")
+        assert notes(make(make_people(400), budget=60, **given, pay="answered")[0].campaign) == []
         first = drawn[(drawn["round"] == 1) & drawn.reserve.notna()]
         planner.observe({**dict.fromkeys(first.index), **dict.fromkeys(first.reserve, 1.0)})
         planner.replan()

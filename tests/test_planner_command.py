@@ -157,6 +157,16 @@ def test_a_campaign_is_played_through_files_in_new_processes(folder):
     assert planner.spent() <= paid <= 300
 
 
+def test_a_word_among_numbers_is_refused_by_the_name_of_its_row(folder, capsys):
+    assert plan("--campaign", "campaign.json") == 0
+    names = pd.read_csv("plan.csv").person[:4]
+    pd.DataFrame({"person": names, "visits": ["1", "2.5", "refused", ""]}).to_csv("answers.csv", index=False)
+    assert main(["observe", "campaign.json", "people.csv", "answers.csv"]) == 1
+    assert f"outcome of {names[2]} must be a finite number, or missing for no answer, got 'refused'" in (
+        capsys.readouterr().err
+    )
+
+
 class TestCampaignFile:
     @pytest.fixture
     def planner(self, folder):

@@ -248,7 +248,7 @@ def test_who_does_not_answer_is_modelled_and_said():
     assert found.weighed.doubt.low < found.weighted.low < 2 < found.weighted.high < found.weighed.doubt.high
     modelled, within, moved, tipping = found.weighed.told
     assert modelled.startswith("9 of 80 people who were asked have not answered. The chance to answer was modelled")
-    assert "with a chance of 95%" in within and "d - " in moved
+    assert "with a chance of 95%" in within and "among the treated alone" in moved
     assert f"differed from similar people who answered by {found.weighed.doubt.tipping:.3g}" in tipping
     wide = refusing.estimate(bounds=(-50, 50)).weighed.doubt
     assert wide.range == (-50, 50) and wide.low < found.weighed.doubt.low
@@ -399,6 +399,9 @@ def test_a_rule_says_whether_it_is_enough():
     assert planner.estimate(rule=StoppingRule(gain=0.5)).verdict.startswith("enough: the next round")
     over, plan = answered(3)
     assert over.estimate(rule=StoppingRule(gain=1e-9)).verdict == "enough: nobody is left to be asked"
+    assert over.estimate(rule=StoppingRule(width=1e-9)).verdict.startswith(
+        "not enough, though nobody is left to be asked: the average effect's interval by the weights is"
+    )
     assert over.estimate().outlook.cost.tolist() == [0, 0, 0]
 
 

@@ -43,7 +43,7 @@ class StoppingRule:
         Args:
             now: the belief.
             ahead: what the next round will leave open.
-            cost: of the next round.
+            cost: of the next round; 0 where nobody is left to be asked.
             weighted_width: width of the average effect's interval by the weights of a draw, infinite where there is no
                 interval yet; None where nobody was drawn.
         """
@@ -54,7 +54,8 @@ class StoppingRule:
         demands = self._demands(now, ahead, cost, weighted_width)
         if all(met for met, _ in demands):
             return f"enough: {' and '.join(said for _, said in demands)}"
-        return f"go on: {' and '.join(said for met, said in demands if not met)}"
+        head = "go on" if cost else "not enough, though nobody is left to be asked"
+        return f"{head}: {' and '.join(said for met, said in demands if not met)}"
 
     def _demands(
         self, now: EffectBelief, ahead: PosteriorSd, cost: float, weighted_width: float | None
@@ -66,7 +67,9 @@ class StoppingRule:
             told = f"the average effect's interval{by} is {width:.3g} wide, {'at most' if met else 'more than'}"
             none = "the average effect has no interval by the weights yet"
             found.append((met, f"{told} {self.width:g}" if np.isfinite(width) else none))
-        if self.gain is not None:
+        if self.gain is not None and not cost:
+            found.append((True, "nobody is left to be asked"))
+        elif self.gain is not None:
             gain = gain_of(now.sd, ahead) / cost
             met = gain < self.gain
             told = f"the next round narrows intervals by {100 * gain:.2g}% per unit of money"

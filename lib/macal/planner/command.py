@@ -281,6 +281,8 @@ def observe(options: argparse.Namespace) -> None:
     if (again := answers[name][answers[name].duplicated()]).size:
         raise ValueError(f"{options.answers} has {again.iloc[0]} more than once; keep one answer of each")
     given, later = answers.set_index(name)[outcome], pd.Series(dtype=int)
+    # one word among numbers makes all of them text
+    given = given.map(lambda told: _number_or_column(told) if isinstance(told, str) else told)
 
     def step(planner: Planner) -> None:
         nonlocal later
@@ -403,6 +405,7 @@ def _tell(found: Findings, which: str) -> None:
         print(sentence)
     if found.variation:
         print(found.variation.told())
+    print("95% intervals' widths by the model, people's and the average's, if whoever is asked answers:")
     print(found.outlook.to_string(float_format="{:,.6g}".format))
     if found.verdict:
         print(found.verdict)

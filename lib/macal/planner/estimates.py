@@ -114,14 +114,10 @@ def estimated(
     width = None
     if campaign.policy.draw is not None:
         width = np.inf if average.estimate is None else average.estimate.width
-    verdict = "" if rule is None else _verdict(rule, belief, sds["next"], costs["next"], width)
+    verdict = "" if rule is None else rule.says(belief, sds["next"], costs["next"], width)
     return Findings(people.arms[k], effects, belief.average, average, outlook, verdict, variation)
 
 
 def _looks(found: PosteriorSd, answers: int, cost: float) -> dict[str, float | int]:
     belief = EffectBelief(found.effects, found)
     return {"answers": answers, "cost": cost, "width": 2 * float(belief.reach.mean()), "average": belief.average.width}
-
-
-def _verdict(rule: StoppingRule, belief: EffectBelief, ahead: PosteriorSd, cost: float, width: float | None) -> str:
-    return rule.says(belief, ahead, cost, width) if cost else "enough: nobody is left to be asked"

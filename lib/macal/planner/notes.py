@@ -76,15 +76,32 @@ def _left(campaign: CampaignState, rounds: pd.DataFrame, price: np.ndarray) -> l
 
 
 def _short(campaign: CampaignState, rounds: pd.DataFrame) -> list[str]:
-    """A draw whose rounds to come cost more than is left."""
+    """A draw whose rounds to come cost more than is left, or are expected to."""
     policy = campaign.policy
     over = rounds.index[rounds["so far"] > policy.budget * (1 + 1e-9)]
-    if policy.draw is None or not len(over) or campaign.overspent:
+    if policy.draw is None or campaign.overspent:
+        return []
+    if len(over):
+        return [
+            f"The money lasts to round {over[0] - 1}: a draw keeps its rounds, and people who were asked in the place"
+            " of others are paid too."
+        ]
+    more = _for_reserves(campaign)
+    if rounds["so far"].iloc[-1] + more <= policy.budget * (1 + 1e-9):
         return []
     return [
-        f"The money lasts to round {over[0] - 1}: a draw keeps its rounds, and people who were asked in the place of"
-        " others are paid too."
+        f"Reserves who are asked are paid, too: about {more:,.0f} beside the cost above, which the budget does not"
+        " hold. A smaller budget leaves money for them; under --pay answered refusals cost nothing."
     ]
+
+
+def _for_reserves(campaign: CampaignState) -> float:
+    """What the reserves of the rounds to come are expected to cost, where whoever is asked is paid."""
+    plan, people = campaign.planned, campaign.people
+    if campaign.policy.pay != "asked" or "reserve" not in plan:
+        return 0.0
+    units = people.places(plan.index[(plan["round"] > campaign.asked) & plan["reserve"].notna()], "the plan")
+    return float((people.cost[units] * (1 - people.response[units])).sum())
 
 
 def _others(campaign: CampaignState) -> tuple[Rows, np.ndarray]:

@@ -200,8 +200,8 @@ def _doubt(
     told = [
         f"Whatever those who did not answer would have said, within {seen} ({doubt.range[0]:.4g} to"
         f" {doubt.range[1]:.4g}), the effect lies from {doubt.low:.4g} to {doubt.high:.4g}, with a chance of 95%.",
-        f"Were their outcomes higher by d if treated and by c if not, the effect would be {doubt.q_treated:.3g} d -"
-        f" {doubt.q_control:.3g} c more than estimated.",
+        "Were their outcomes 1 higher than those of similar people who answered, among the treated alone the effect"
+        f" would be {doubt.q_treated:.3g} higher, among the others alone {doubt.q_control:.3g} lower.",
     ]
     if 0 < doubt.tipping < np.inf:
         told.append(
