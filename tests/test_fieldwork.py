@@ -286,6 +286,16 @@ class TestNotes:
         (words,) = notes(planner.campaign)
         assert words.startswith("The money lasts to round 5: a draw keeps its rounds")
 
+    def test_a_reserve_who_was_asked_for_nothing(self):
+        planner, drawn = make(make_people(400), budget=60, draw="effect", response=0.5, pay="answered")
+        one = drawn[(drawn["round"] == 1) & drawn.reserve.notna()].iloc[0]
+        planner.observe({one.name: None, one.reserve: 1.0})
+        assert notes(planner.campaign) == []
+        planner.observe({one.name: 1.0})
+        assert notes(planner.campaign)[-1].endswith(
+            f"refuses: {one.reserve} answered beside the person to be replaced."
+        )
+
 
 def test_reserves_who_answered_are_paid_for_everywhere(folder, capsys):
     assert plan("--response", "chance", "--cost", "fee", "--budget", 200) == 0

@@ -16,7 +16,13 @@ def notes(campaign: CampaignState) -> list[str]:
     """Sentences on a plan; none where there is nothing to say."""
     rounds, others, price = campaign.rounds, *_others(campaign)
     about_others = [*_too_dear(campaign, others, price), *_left(campaign, rounds, price)]
-    return [*_drawn(campaign), *_large_rounds(campaign, rounds), *about_others, *_short(campaign, rounds)]
+    return [
+        *_drawn(campaign),
+        *_large_rounds(campaign, rounds),
+        *about_others,
+        *_short(campaign, rounds),
+        *_beside(campaign),
+    ]
 
 
 def _drawn(campaign: CampaignState) -> list[str]:
@@ -93,6 +99,17 @@ def _short(campaign: CampaignState, rounds: pd.DataFrame) -> list[str]:
         f"Reserves who are asked are paid, too: about {more:,.0f} beside the cost above, which the budget does not"
         " hold. A smaller budget leaves money for them; under --pay answered refusals cost nothing."
     ]
+
+
+def _beside(campaign: CampaignState) -> list[str]:
+    """Reserves who have answered although those in whose place they were to be asked have, too."""
+    told = {name for name, outcome in campaign.answers.items() if outcome is not None}
+    pairs = zip(campaign.planned.index, campaign.planned.get("reserve", []), strict=False)
+    both = [reserve for name, reserve in pairs if name in told and reserve in campaign.instead]
+    if not both:
+        return []
+    who = f"{both[0]}{f' and {len(both) - 1:,} more' * (len(both) > 1)}"
+    return [f"Reserves are asked only where somebody refuses: {who} answered beside the person to be replaced."]
 
 
 def _for_reserves(campaign: CampaignState) -> float:
