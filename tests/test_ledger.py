@@ -93,8 +93,7 @@ def test_the_readme_says_what_the_ledger_says_of_the_papers_main_claim():
     readme = " ".join((results.FOLDER.parent / "README.md").read_text(encoding="utf-8").split())
     assert (
         "does not hold with the model of the paper's text, and is undecided with that of its code. On CMNIST, with the"
-        " former, MACAL is ahead of the two baselines tested."
-        in readme
+        " former, MACAL is ahead of the two baselines tested." in readme
     )
 
 
