@@ -218,7 +218,9 @@ def _expand_short_names(app: Any, doctree: nodes.document, page: str) -> None:
         for entries in glossary.findall(addnodes.glossary)
         for item in entries.findall(nodes.definition_list_item)
     }
-    names = rf"\b({'|'.join(meaning)})\b" if meaning else r"(?!)"
+    if not meaning:
+        return
+    names = rf"\b({'|'.join(meaning)})\b"
 
     def said(text: str) -> list[tuple[str, str | None]]:
         return [(part, meaning.pop(part, None)) for part in re.split(names, text) if part]

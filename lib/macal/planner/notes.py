@@ -103,9 +103,11 @@ def _short(campaign: CampaignState, rounds: pd.DataFrame) -> list[str]:
 
 def _beside(campaign: CampaignState) -> list[str]:
     """Reserves who have answered although those in whose place they were to be asked have, too."""
-    told = {name for name, outcome in campaign.answers.items() if outcome is not None}
-    pairs = zip(campaign.planned.index, campaign.planned.get("reserve", []), strict=False)
-    both = [reserve for name, reserve in pairs if name in told and reserve in campaign.instead]
+    instead, answers = campaign.instead, campaign.answers
+    if not instead:
+        return []
+    pairs = campaign.planned["reserve"].items()
+    both = [reserve for name, reserve in pairs if reserve in instead and answers.get(name) is not None]
     if not both:
         return []
     who = f"{both[0]}{f' and {len(both) - 1:,} more' * (len(both) > 1)}"

@@ -211,7 +211,7 @@ class Report:
     def privacy(self) -> list[str]:
         """How many people share a row."""
         table = overlap.alike(self.people, self.places).map(lambda share: number(share, "{:.1%}"))
-        table.columns = [f"{who}, {how}" for how, who in table.columns]
+        table.columns = [f"{who}, {alike}" for alike, who in table.columns]
         words = (
             "Whoever shares all covariates with nobody can be recognised by them. The plan may point at such people, as"
             " most rules look for whoever is far from others: keep it confidential, and coarsen what identifies."

@@ -28,12 +28,11 @@ def protocol(campaign: CampaignState) -> str:
         f"{policy.batch_size} people{_or_cluster(campaign)}" if policy.batch_size else "",
         "" if policy.batch_cost is None else f"{money(policy.batch_cost)} in money",
     ]
+    most = f" of at most {' and '.join(filter(None, per_round))}." * any(per_round)
     told = [
         f"{asked}, from {len(people.roles.kinds)} baseline covariates and the treatment {columns.treatment!r}.",
         f"Numbers were winsorised and standardised, categories coded as indicators; people were selected{rule},"
-        f" as implemented in macal, {how(campaign)}, in {plan['round'].nunique()} rounds"
-        + f" of at most {' and '.join(filter(None, per_round))}."
-        * any(per_round),
+        f" as implemented in macal, {how(campaign)}, in {plan['round'].nunique()} rounds{most}",
         f"The budget was {policy.budget:,.10g}, and the plan costs {campaign.rounds['so far'].iloc[-1]:,.10g}.",
     ]
     told += [f"Quotas: {'; '.join(policy.quotas)}."] * bool(policy.quotas)
