@@ -225,7 +225,7 @@ def planned_hours(claim: Claim, reading: Reading | None) -> float | None:
 def _campaigns(name: str) -> dict[str, tuple[int, float]]:
     """Method -> its recorded replications in a table, and the mean seconds of its campaigns."""
     records: dict[str, list[dict[str, Any]]] = {}
-    for part in _files(tables.get(name)):
+    for part in tables.get(name).recorded:
         for record in tables.load(part).attrs["records"]:
             records.setdefault(record["config"].get("method", ""), []).append(record)
     return {
@@ -242,13 +242,13 @@ def _campaigns(name: str) -> dict[str, tuple[int, float]]:
 def _missing(name: str) -> Counter[str]:
     """Method -> planned campaigns of a table that are not recorded."""
     table = tables.get(name)
-    kept = {Record(r["config"], [], []).key for part in _files(table) for r in tables.load(part).attrs["records"]}
+    kept = {Record(r["config"], [], []).key for part in table.recorded for r in tables.load(part).attrs["records"]}
     asked = [(m, spec.config(r, m)) for spec in table.specs().values() for r in spec.replications for m in spec.methods]
     return Counter(method for method, config in asked if Record(config, [], []).key not in kept)
 
 
 def _rests_on(claim: Claim, reading: Reading | None, verdict: Verdict, table: Table) -> bool:
-    if claim.key not in table.claims.split() or not _files(table):
+    if claim.key not in table.claims.split() or not table.recorded:
         return False
     if reading is None:
         return True
@@ -259,15 +259,11 @@ def _rests_on(claim: Claim, reading: Reading | None, verdict: Verdict, table: Ta
     return table.line not in WORDS_OWN and (table.line not in shared or table.line in estimators)
 
 
-def _files(table: Table) -> list[str]:
-    return [name for name in table.parts if (results.FOLDER / f"{name}.parquet").is_file()]
-
-
 def _table(table: Table) -> dict[str, Any]:
     return {
         "dataset": table.dataset,
         "line": table.line,
-        "files": {name: _file(name) for name in _files(table)},
+        "files": {name: _file(name) for name in table.recorded},
         "planned": {kind: asdict(plan) for kind, plan in table.planned.items()},
         "sweeps": [f"results/specs/{name}.json" for name in (*table.before, *table.sweeps)],
         "study": table.study,

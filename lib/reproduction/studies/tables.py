@@ -66,6 +66,11 @@ class Table:
         """Names of the tables that are read as one: its own, and those of planned sweeps until they are merged."""
         return self.name, *sorted({*self.sweeps} - {self.name})
 
+    @property
+    def recorded(self) -> list[str]:
+        """Those of its parts that are recorded."""
+        return [name for name in self.parts if (results.FOLDER / f"{name}.parquet").is_file()]
+
     def specs(self) -> dict[str, Spec]:
         """Its sweeps, by name.
 

@@ -246,7 +246,8 @@ _OUTLOOK = (
 )
 _CAVEAT = (
     "The model's intervals take its hyperparameters as known, which makes them too narrow while answers are few; those"
-    " by weights need no outcome model to be right."
+    " by weights need no outcome model to be right, but hold at this look alone where nothing above says more:"
+    " estimate --looks gives wider ones that hold at every look."
 )
 
 
