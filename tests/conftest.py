@@ -41,6 +41,12 @@ LONGEST = (
     " test_design.py test_files.py"
 ).split()
 
+# thousands of calls, whose types other files check; the exhaustive run checks them here, too
+CAMPAIGNS = (
+    "test_fieldwork.py test_planner_estimate.py test_planner_report.py test_planner_clusters.py"
+    " test_inference_targets.py test_inference_looks.py test_inference_waves.py test_exact_gp.py"
+).split()
+
 QUIET = [  # a browser that asks for nothing by itself
     "--no-sandbox",
     "--disable-gpu",
@@ -68,8 +74,9 @@ def unchecked(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def checked_once(request):
-    """Check no types in the whole of a test whose part always runs, and checks them."""
-    if request.node.get_closest_marker("exhaustive") and "whole" in request.node.name:
+    """Check no types in the whole of a test whose part always runs, nor, in the short run, in files of campaigns."""
+    whole = request.node.get_closest_marker("exhaustive") and "whole" in request.node.name
+    if whole or (request.path.name in CAMPAIGNS and request.config.option.markexpr):
         request.getfixturevalue("unchecked")
 
 

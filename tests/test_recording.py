@@ -156,6 +156,7 @@ def test_claims_rest_on_the_tables_that_the_catalogue_names(monkeypatch):
         raise FileNotFoundError(name)
 
     monkeypatch.setattr(results, "load", none)
+    monkeypatch.setattr(tables.Table, "recorded", property(lambda table: asked.extend(table.parts) or []))
     listed = {k: {t.name for t in tables.TABLES.values() if k in t.claims.split()} for k in (c.key for c in CLAIMS)}
     assert set().union(*(t.claims.split() for t in tables.TABLES.values())) <= set(listed)
     for claim in (c for c in CLAIMS if listed[c.key]):

@@ -17,7 +17,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from PIL import Image
 
 from macal.acquisition import CRITERIA
-from macal.comparison import interval, log_ratio, shared
+from macal.comparison import log_ratio, shared, student
 from macal.shapes import Arms, Covariates
 
 STYLE = str(Path(__file__).with_name("house.mplstyle"))
@@ -84,13 +84,13 @@ def png(figure: Figure) -> tuple[str, dict[str, int]]:
 
 
 def curves(table: pd.DataFrame, value: str, ax: Axes, band: bool = True, log: bool = False) -> Axes:
-    """Mean of ``value`` against the number of labels, a line per method in its :func:`style`, with bootstrap intervals.
+    """Mean of ``value`` against the number of labels, a line per method in its :func:`style`, with intervals.
 
     Args:
         table: rows of :func:`macal.run`, or of :func:`macal.comparison.log_ratio`.
         value: column on the vertical axis.
         ax: where to draw.
-        band: draw the 95 % intervals; needs two replications or more.
+        band: draw Student's 95 % intervals of the mean; needs two replications or more.
         log: use a logarithmic axis, its ticks named by plain numbers.
     """
     given = list(table["method"].unique())
@@ -101,8 +101,8 @@ def curves(table: pd.DataFrame, value: str, ax: Axes, band: bool = True, log: bo
         mean = groups.mean()
         (drawn,) = ax.plot(mean.index, mean, line, color=colour, label=label)
         if band:
-            bounds = groups.apply(lambda v: interval(v) if len(v) > 1 else (np.nan, np.nan))
-            low, high = np.array(bounds.tolist()).T
+            found = [student(v) if len(v) > 1 else {"low": np.nan, "high": np.nan} for _, v in groups]
+            low, high = ([one[end] for one in found] for end in ("low", "high"))
             ax.fill_between(mean.index, low, high, color=drawn.get_color(), alpha=0.18, linewidth=0)
     ax.set_xlabel("labelled units")
     if log:

@@ -201,7 +201,8 @@ class _Shared(list):  # pandas copies a table's attributes with every operation 
 def load(name: str, folder: Path = FOLDER) -> pd.DataFrame:
     """A published table; ``.attrs["records"]`` holds configuration, picks and manifest of each campaign.
 
-    ``.attrs["checkpoints"]`` holds what was under way when it was published before it was complete.
+    ``.attrs["checkpoints"]`` holds what was under way when it was published before it was complete,
+    ``.attrs["sha256"]`` the digest of its file.
 
     Raises:
         FileNotFoundError: nothing of that name was published; see also :func:`checkout`.
@@ -226,6 +227,7 @@ def _read(path: Path, manifest: Path, *versions: tuple[int, ...]) -> pd.DataFram
         raise DamagedRecord(f"{path} is not the table that {manifest.name} describes; publish it again")
     with needed("pyarrow", "recorded tables"):
         found = pd.read_parquet(path)
+    found.attrs["sha256"] = about["table"]
     found.attrs["records"] = _Shared(about["records"])
     found.attrs[CHECKPOINTS] = _Shared(about.get(CHECKPOINTS, []))
     return found

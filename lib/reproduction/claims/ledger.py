@@ -273,11 +273,10 @@ def _table(table: Table) -> dict[str, Any]:
 
 def _file(name: str) -> dict[str, Any]:
     found = tables.load(name)
-    about = json.loads((results.FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     commits = sorted({commit for commit, _ in results.origins(found).index})
     return {
-        "sha256": about["table"],
-        "campaigns": len(about["records"]),
+        "sha256": found.attrs["sha256"],
+        "campaigns": len(found.attrs["records"]),
         "trainings": len(found),
         "commits": commits,
     }

@@ -135,20 +135,13 @@ def load(name: str, keys: Sequence[str] = ("method", "replication", "labelled"))
     Raises:
         UnknownName: no such table is declared.
     """
-    found = [table for table in map(_recorded, tables.get(name).parts) if table is not None]
+    found = [tables.load(part) for part in tables.get(name).recorded]
     if not found:
         return None
     table = pd.concat(found, ignore_index=True).drop_duplicates(list(keys))
     plans = {method: plan_of(name, method) for method in table["method"].unique()}
     planned = table["method"].map({m: plan.replications if plan else np.inf for m, plan in plans.items()})
     return table[table["replication"] < table["replication"].min() + planned]
-
-
-def _recorded(name: str) -> pd.DataFrame | None:
-    try:
-        return tables.load(name)
-    except FileNotFoundError:
-        return None
 
 
 def inner(table: pd.DataFrame, dataset: str) -> pd.DataFrame:
