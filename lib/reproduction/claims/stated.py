@@ -81,9 +81,9 @@ STATED = {
     "E8": Stated(
         "QHTE with the eight others, where all nine share three replications; by data set",
         "8",
-        "its place is at best 1 plus the number ahead of it, at worst 9 less the number behind it. Holds where it is at"
-        " best 7 on most data sets; does not hold where it is at worst 4 on all; in part where it is at best 5 or lower"
-        " on one, and at worst 7 or lower on at most half; else undecided",
+        "its place is at best 1 plus the number ahead of it, at worst 9 less the number behind it. Holds where its"
+        " best place is 7 to 9 on most data sets; does not hold where its worst is 1 to 4 on all; in part where its"
+        " best is 5 to 9 on at least one, and its worst 7 to 9 on at most half; else undecided",
     ),
     "E9": Stated(
         "MACAL with rho-BALD and mu-rho-BALD by roughness, the mean distance of log PEHE from the mean of its two"
@@ -137,10 +137,10 @@ STATED = {
         "MACAL with Random on ACIC 2016; by estimator, over responses",
         "1",
         "a response is decided where Student's interval of it alone excludes 0, at the level less what the look at half"
-        " of the splits may have spent. A case holds where a fair coin would be right on as many decided responses with"
-        " a chance below the level, and in part if the predicted signs, dealt among them at random, would not be as"
-        " rarely; it does not hold where at most half are right; it is undecided otherwise, and where even all right"
-        " would be too few",
+        " of the splits may have spent. A case holds where a fair coin, and likewise the predicted signs dealt at"
+        " random among the decided responses, would be right on as many with a chance below the level; in part where"
+        " only the coin's chance is; it does not hold where at most half are right; it is undecided otherwise, and"
+        " where even all right would be too few",
     ),
     "S1": Stated(
         "FCCM with MACAL; by row of the bench, a data set under an estimator",
