@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from inspect import signature
 from typing import Any, Generic, NoReturn, TypeVar
@@ -89,8 +90,13 @@ class Catalogue(Registry[Entry]):
             UnknownName: there is none of that name, or it has no such parameter.
         """
         factory = self[name].factory
-        known = list(signature(factory).parameters)[len(first) :]
+        known = _parameters(factory)[len(first) :]
         for parameter in parameters:
             if parameter not in known:
                 raise UnknownName(f"parameter of {name!r}", parameter, known)
         return factory(*first, **parameters)
+
+
+@cache  # a catalogue of records makes tens of thousands
+def _parameters(factory: Callable[..., Any]) -> tuple[str, ...]:
+    return tuple(signature(factory).parameters)
