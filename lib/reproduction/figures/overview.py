@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-PER_CENT = (-40, 0, 60)  # marks of the axis
+PER_CENT = (-40, 0, 100)  # marks of the axis
 COLOURS = {"ahead": "#0072B2", "behind": "#D55E00"}
 OPEN = "#767676"
 
@@ -30,7 +30,7 @@ def forest(cells: Mapping[tuple[str, str], pd.DataFrame], others: Sequence[str],
         ax.axvline(0, color="#767676", linewidth=0.8)
         names = [f"{value:+d} %" if value else "0" for value in PER_CENT]
         ax.set_xticks([np.log1p(value / 100) for value in PER_CENT], names)
-        ax.set_xlim(np.log(0.45), np.log(2.2))
+        ax.set_xlim(np.log(0.43), np.log(2.4))
         ax.grid(visible=False)
     axes[0].set_yticks(places, [f"{data}, {model}" for model, data in cells])
     axes[0].set_ylim(-0.6, len(cells) - 0.4)
