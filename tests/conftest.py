@@ -43,7 +43,7 @@ LONGEST = (
 
 # thousands of calls, whose types other files check; the exhaustive run checks them here, too
 CAMPAIGNS = (
-    "test_fieldwork.py test_planner_estimate.py test_planner_report.py test_planner_clusters.py"
+    "test_planner_estimate.py test_planner_report.py test_planner_clusters.py"
     " test_inference_targets.py test_inference_looks.py test_inference_waves.py test_exact_gp.py"
 ).split()
 

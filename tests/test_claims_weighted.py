@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binomtest
 
 from reproduction.claims import RULES, weighted
 from reproduction.studies import quotas, tables, waves
@@ -154,3 +155,10 @@ def test_permuted_noise_has_the_law_of_the_fan_and_nothing_to_do_with_the_covari
     np.testing.assert_allclose(np.sort(noise["fan"]), np.sort(noise["permuted"]), atol=1e-12)
     slope = {name: np.corrcoef(found[name].x[:, 1], np.log(np.abs(noise[name])))[0, 1] for name in found}
     assert slope["fan"] > 0.4 and abs(slope["permuted"]) < 0.1
+
+
+def test_intervals_of_shares_are_clopper_and_pearsons():
+    held, of = pd.Series([0, 3, 95, 100]), pd.Series([100] * 4)
+    low, high = weighted.exact_interval(held, of, 0.02)
+    found = [binomtest(k, 100).proportion_ci(0.98, method="exact") for k in held]
+    np.testing.assert_allclose([low, high], [[one.low for one in found], [one.high for one in found]], atol=1e-12)

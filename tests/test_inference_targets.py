@@ -405,7 +405,11 @@ def test_the_tipping_point_takes_the_interval_to_nothing():
 
 @pytest.mark.parametrize(
     ("bounds", "said"),
-    [((1, 1), "two rising numbers, got 1"), ((0.0, 0.1), "bounds must hold all answers, which lie from")],
+    [
+        ((1, 1), "two rising numbers, got 1"),
+        ((0.0, 1e9), "bounds must hold all answers, which lie from"),
+        ((-1e9, 0.1), "bounds must hold all answers, which lie from"),
+    ],
 )
 def test_bounds_that_cannot_be(bounds, said):
     found = survey(14)

@@ -12,7 +12,7 @@ from sklearn.linear_model import RidgeCV
 from macal.inference import average_effect, crossed_propensity, draw, draw_balanced, inclusion, worth_for_ate
 from macal.inference.ridge import PENALTIES, Ridge
 from macal.inference.sampling import proportional
-from macal.inference.weighted import crossed_outcomes, folds, scores
+from macal.inference.weighted import crossed_outcomes, folds, scores, stratified
 
 # ---------------------------------------------------------------- chances
 
@@ -211,3 +211,11 @@ def test_ridge_is_scikit_learn_s(n, d):
         ours, theirs = Ridge().fit(x, y), RidgeCV(alphas=PENALTIES).fit(x, y)
         assert ours.penalty == theirs.alpha_
         np.testing.assert_allclose(ours.predict(new), theirs.predict(new), rtol=1e-6)
+
+
+def test_a_stratum_of_one_varies_as_the_whole_does():
+    score, strata = np.array([1.0, 2.0, 3.0, 10.0]), np.array([0, 0, 0, 1])
+    value, error = stratified(score, np.ones(4), strata)
+    within = (3 / 4) ** 2 * 1 / 3 + (1 / 4) ** 2 * score.var(ddof=1)
+    between = 3 / 4 * (2 - 4) ** 2 / 4 + 1 / 4 * (10 - 4) ** 2 / 4
+    assert value == 4 and error == pytest.approx(np.sqrt(within + between))

@@ -338,3 +338,10 @@ def test_the_second_judge_sees_other_numbers(tmp_path):
     book["tables"]["ibm_code"]["files"] = {"ibm_code": {"sha256": digest}}
     (tmp_path / "claims.json").write_text(json.dumps(book), encoding="utf-8")
     assert second_judge.Judge(tmp_path).verdict("E2", "as the code runs").word == "does not hold"
+
+
+def test_what_more_replications_could_decide():
+    words = [("undecided", None), ("no lead", False), ("no lead", True), ("undecided", True), ("ahead", False)]
+    rows = [{"comparison": word} | ({} if good is None else {"as_good": good}) for word, good in words]
+    assert [ledger._is_open(row) for row in rows] == [True, True, False, False, False]
+    assert not ledger._is_open({"comparison": "no lead"})

@@ -10,6 +10,7 @@ import pytest
 import macal
 from macal.acquisition import Criterion
 from macal.planner import Conflict, Planner, Quota
+from macal.planner.notes import notes
 from macal.registry import Entry
 from macal.search.gains import Gains
 
@@ -148,6 +149,7 @@ class TestConflicts:
     [
         ({"budget": 0}, "budget must be a number above 0, in the unit of the costs, got 0"),
         ({"budget": "300"}, "budget must be a number above 0"),
+        ({"uniform": 0}, "uniform must be a share above 0 and at most 1, got 0"),
         ({"batch_size": 0}, "batch_size must be an integer of at least 1"),
         ({"batch_size": 1, "criterion": "macal"}, "Macal buys pairs, so batch_size must be at least 2"),
         ({"criterion": "mcal"}, r"unknown criterion 'mcal' \(did you mean 'macal'\?\)"),
@@ -306,3 +308,9 @@ def test_a_criterion_of_ones_own_walks_every_path(monkeypatch, tmp_path):
         make(people, cost="fee", **options)
     with pytest.raises(ValueError, match="'alc' needs a model.*'macal', .*'oldest'"):
         make(people, criterion="alc")
+
+
+def test_money_for_exactly_one_more_is_said_to_be_left():
+    planner, plan = make(budget=11, quotas=["region=north<=3", "region=south<=4", "region=west<=3"])
+    assert len(plan) == 10
+    assert "1 of the budget is left, and nobody else can be asked" in " ".join(notes(planner.campaign))

@@ -94,6 +94,16 @@ def test_each_arm_is_estimated_against_the_reference(answered):
         planner.estimate(arm="smss")
 
 
+def test_the_outlook_counts_the_answers_of_the_two_arms():
+    people, outcomes = trial()
+    planner, plan = make(people, draw="effect")
+    planner.observe(outcomes[plan.index[plan["round"] == 1]])
+    for arm in ("call", "sms"):
+        own = plan[plan.arm.isin(["none", arm])]
+        counts = planner.estimate(arm=arm).outlook.answers
+        assert counts["now"] == (own["round"] == 1).sum() and counts.iloc[-1] == len(own)
+
+
 def test_the_report_speaks_of_each_contrast(answered, tmp_path):
     planner, plan, _ = answered
     planner.report(tmp_path / "plan.html")

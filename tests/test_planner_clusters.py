@@ -11,7 +11,7 @@ from test_planner import COVARIATES, make, make_people
 from macal import Planner
 from macal.__main__ import main
 from macal.inference import crossed_propensity, inclusion, worth_for
-from macal.planner import drawn, steps
+from macal.planner import drawn, steps, weights
 from macal.planner.notes import notes
 from macal.planner.report.protocol import protocol
 from macal.tables import frames
@@ -190,3 +190,7 @@ def test_of_a_sample_no_clusters_are_drawn(tmp_path):
     planner = Planner("free", **DRAWN | given)
     with pytest.raises(ValueError, match="cannot keep to clusters of a sample"):
         planner.plan(planner.sample(tmp_path / "people.csv"))
+
+
+def test_few_clusters_are_called_few():
+    assert "make it rough" in weights._rests_on(weights.FEW - 1) and "rough" not in weights._rests_on(weights.FEW)

@@ -248,7 +248,9 @@ def test_who_does_not_answer_is_modelled_and_said():
     assert found.weighed.doubt.low < found.weighted.low < 2 < found.weighted.high < found.weighed.doubt.high
     modelled, within, moved, tipping = found.weighed.told
     assert modelled.startswith("9 of 80 people who were asked have not answered. The chance to answer was modelled")
-    assert "with a chance of 95%" in within and "among the treated alone" in moved
+    assert "with a chance of 95%" in within
+    assert f"treated alone the effect would be {found.weighed.doubt.q_treated:.3g} higher" in moved
+    assert f"among the others alone {found.weighed.doubt.q_control:.3g} lower" in moved
     assert f"differed from similar people who answered by {found.weighed.doubt.tipping:.3g}" in tipping
     wide = refusing.estimate(bounds=(-50, 50)).weighed.doubt
     assert wide.range == (-50, 50) and wide.low < found.weighed.doubt.low

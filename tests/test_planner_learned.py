@@ -12,6 +12,7 @@ from macal import Planner, models
 from macal.acquisition import PoolState
 from macal.acquisition.design import FixedALC, LearnedALC
 from macal.models import Task
+from macal.planner import learned
 from macal.posterior import Prior
 from macal.problem import Split
 
@@ -158,3 +159,9 @@ def test_a_simulated_campaign_learns_and_one_without_a_model_does_not(unchecked)
     assert picks["alc-learned"] != picks["alc-fixed"]
     planned = macal.plan(problem.pool.x, problem.pool.t, problem.start, 4, 10, criterion=LearnedALC())
     assert [batch.tolist() for batch in planned] == picks["alc-fixed"]
+
+
+def test_the_reference_arm_has_the_geometric_mean_of_its_contrasts():
+    one, other = (Prior((v, 2.0), (1.0, 1.0), (n, 0.3)) for v, n in ((1.0, 0.1), (4.0, 0.4)))
+    found = learned._together([one, other])
+    np.testing.assert_allclose([found.variance, found.noise], [[2, 2, 2], [0.2, 0.3, 0.3]])

@@ -106,6 +106,8 @@ class TestEstimate:
         cells = [page.number(v) for v in (found.average.value, found.average.low, *found.outlook.width)]
         assert all(f"<td class=n>{cell}</td>" in text for cell in cells)
         assert found.verdict[1:] in said and "Effects of all people in ascending order" in text
+        named = re.findall(r"(p\d{4})\s+(?:treated|control)", said[said.index("of those who come next") :])
+        assert named == answered.planned.index[answered.planned["round"] > 2][:12].tolist()
 
     def test_by_itself_once_both_arms_have_answered(self, planner, answered):
         assert "What the answers say" in document(answered.campaign)
@@ -188,6 +190,9 @@ class TestNumbers:
         table = overlap.alike(planner.people, np.array([5]))["exactly"]
         assert table["everybody"].tolist() == pytest.approx([1 / 6, 2 / 6, 3 / 6, 0, 0])
         assert table["asked"].tolist() == [1, 0, 0, 0, 0]
+        ends = list(overlap.SHARED.values())
+        assert ends[0] == (1, 1) and all(b[0] == a[1] + 1 for a, b in zip(ends, ends[1:], strict=False))
+        assert [one for one in overlap.SHARED if overlap.SHARED[one] == (5, 10)] == ["4 to 9"]
 
     def test_tables_align_numbers_and_mark_what_is_missing(self):
         html = page.table(pd.DataFrame({"a": [1.5, np.nan], "b": ["x", None]}, pd.Index(["u", "v"], name="k")), "c")

@@ -180,6 +180,8 @@ def test_progress_says_how_much_and_by_which_code(monkeypatch):
     assert found.asked.to_dict() == {"toy_macal": "160", "ibm_code": "144", "cmnist_code": "20", "tuning": "as it goes"}
     assert found.recorded["toy_macal"] == 160 and found.recorded["cmnist_code"] == 0
     assert found.commits["cmnist_code"] == "" and found.commits["tuning"]
+    changed = [dirty == "yes" for _, dirty in results.origins(results.load("ibm_code")).index]
+    assert [commit.endswith("+") for commit in found.commits["ibm_code"].split()] == changed and not all(changed)
 
 
 # ---------------------------------------------------------------- jobs

@@ -6,7 +6,9 @@ import os
 import signal
 import subprocess
 import sys
+from datetime import datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import optuna
 import pytest
@@ -129,6 +131,15 @@ def test_a_training_that_fails_is_settled_and_says_why(tmp_path, monkeypatch):
     study = tuning.optimise(tmp_path / "s.db", 2, TINY)
     assert study.trials[0].state == TrialState.FAIL and "tasks[0]" in study.trials[0].user_attrs["error"]
     assert len(tuning.optimise(tmp_path / "s.db", 2, TINY).trials) == 2
+
+
+def test_a_job_keeps_the_seconds_of_its_trial(unchecked, monkeypatch):
+    begin = datetime(2026, 1, 1)
+    trial = SimpleNamespace(params=tuning.PAPER, number=0, user_attrs={"rows": [{"pehe": 1.0}]},
+                            datetime_start=begin, datetime_complete=begin + timedelta(seconds=1.5))  # fmt: skip
+    monkeypatch.setattr(tuning, "ranking", lambda study: [trial])
+    (job,) = tuning.finished(SimpleNamespace(user_attrs={"search": "s"}), TINY)
+    assert job.configs[0]["point"] == "paper" and job.work()[0].seconds == 1.5
 
 
 def test_another_search_needs_another_file(tmp_path, trained):
