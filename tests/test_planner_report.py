@@ -2,6 +2,7 @@
 
 import re
 from html import unescape
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -193,6 +194,11 @@ class TestNumbers:
         ends = list(overlap.SHARED.values())
         assert ends[0] == (1, 1) and all(b[0] == a[1] + 1 for a, b in zip(ends, ends[1:], strict=False))
         assert [one for one in overlap.SHARED if overlap.SHARED[one] == (5, 10)] == ["4 to 9"]
+
+    def test_distances_are_told_by_their_median_and_95th_percentile(self):
+        told = import_module("macal.planner.report.document")._spread(np.arange(101.0), pd.Series([0.1, -0.4]))
+        assert told["distance to nearest counterpart, median"] == page.number(50.0)
+        assert told["distance to nearest counterpart, 95th percentile"] == page.number(95.0)
 
     def test_tables_align_numbers_and_mark_what_is_missing(self):
         html = page.table(pd.DataFrame({"a": [1.5, np.nan], "b": ["x", None]}, pd.Index(["u", "v"], name="k")), "c")
