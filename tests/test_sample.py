@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from cases import part_and_whole
+from cases import exhaustive, part_and_whole
 from processes import deadly, forked, forked_workers
 from scipy.stats import binom
 
@@ -213,7 +213,7 @@ def everything():
     return table.assign(chance=rng.uniform(0.5, 1, len(table)).round(2))
 
 
-@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize("name", [exhaustive(name) if name == "macal" else name for name in PLANS])
 def test_every_demand_is_kept_at_any_size(tmp_path, unchecked, monkeypatch, name):
     monkeypatch.setattr(steps, "RIVALS", 300)
     options = {"treatment": "free", "sample": 600, "parameters": {}} | PLANS[name]

@@ -233,7 +233,7 @@ def test_every_page_is_silent_rendered_and_fits(site, visitor, device, every):
 @pytest.mark.parametrize("every", [False, exhaustive(True)])
 def test_on_a_phone_what_is_wider_than_the_screen_says_so_and_is_reached_by_keyboard(site, visitor, every):
     tab, troubles = visitor("phone")
-    few, seen = [f"notebooks/{name}.html" for name in ("index", "ledger", "algorithm")] + ["book/notation.html"], 0
+    few, seen = [f"notebooks/{name}.html" for name in ("index", "algorithm")] + ["book/notation.html"], 0
     for page in (p for p in (pages(site) if every else few) if p != "index.html"):  # which leads on
         tab.goto(f"/{page}", wait_until="load")
         tab.evaluate("document.querySelectorAll('article details').forEach(one => one.open = true)")
