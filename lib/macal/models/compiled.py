@@ -22,7 +22,9 @@ def fused(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function compiled as one graph per number of models."""
     import torch
 
-    compiled = torch.compile(function, dynamic=False, fullgraph=True)
+    # bfloat16 is rounded between fused operations too
+    rounded = {"emulate_precision_casts": True}
+    compiled = torch.compile(function, dynamic=False, fullgraph=True, options=rounded)
 
     def call(*args: Any) -> Any:
         with torch._dynamo.config.patch(recompile_limit=SIZES):  # the setting is each thread's own

@@ -20,8 +20,11 @@ Block = Callable[[FeatureMaps, Kept | None], FeatureMaps]
 
 
 def _drop(z: torch.Tensor, kept: Kept | None, rate: float) -> torch.Tensor:
-    """Multiply ``z`` by dropout's next mask, 0 or 1 / (1 - rate); by none outside of training."""
-    return z if kept is None or rate == 0 else z * next(kept).to(z.dtype)
+    """Multiply ``z`` by dropout's next mask, 0 or 1 / (1 - rate); by none outside of training.
+
+    Every processor draws for the channels that a fast one adds.
+    """
+    return z if kept is None or rate == 0 else z * next(kept)[:, : z.shape[1]].to(z.dtype)
 
 
 class ResidualNet(nn.Module):
