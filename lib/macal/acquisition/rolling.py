@@ -21,6 +21,7 @@ from macal.acquisition.distances import Macal
 from macal.arguments import as_count
 from macal.compat import override
 from macal.kernels import matern32_of, squared_distances
+from macal.search.pairs import Contrasts
 from macal.shapes import Arms, Centres, Covariates, Indices
 from macal.threads import one_thread
 
@@ -81,11 +82,12 @@ class Rolling(Criterion):
 
         The weight is NaN where there is nothing to weigh: no free pair, or a batch of one.
         """
-        sizes = [batch_size] * self.block
         if batch_size < 2 or len(np.unique(state.t[state.unlabelled])) < 2:
             return np.nan, Macal(alpha=self.alphas[0]).select(state, batch_size)
         length = self.lengthscale or rms_distance(state.x)
-        plans = [list(Macal(alpha=alpha).plan(state, sizes)) for alpha in self.alphas]
+        start = Contrasts(state.x, state.t, state.labelled, 0.0)
+        searches = (start.under(alpha) for alpha in self.alphas)
+        plans = [[search.batch(batch_size) for _ in range(self.block)] for search in searches]
         added = [np.concatenate(plan) for plan in plans]
         errors = expected_errors(state.x, state.t, state.labelled, added, self.rho, length, self.noise)
         best = next(k for k, error in enumerate(errors) if error <= min(errors) * (1 + _TIE))

@@ -26,6 +26,8 @@ Reference: T. F. Gonzalez, "Clustering to Minimize the Maximum Intercluster Dist
 1985 (farthest-first).
 """
 
+import copy
+
 import numpy as np
 
 from macal.search.rows import folded, power_of_two, product, profiles
@@ -132,6 +134,15 @@ class Arm:
         self.first = np.where(count > 0, self._units[self._next], _NONE)
         self.free = count > 0
         self.n_free = len(units)
+
+    def copy(self) -> "Arm":
+        """Return the arm of another campaign that goes on from the same labels."""
+        self.absorb()
+        other = copy.copy(self)
+        for name in ("bound", "first", "free", "labelled", "_next", "_carries"):
+            setattr(other, name, getattr(self, name).copy())
+        other.short = ShortList(other, self.short.rows)
+        return other
 
     def left(self, rows: Rows) -> np.ndarray:
         """Factor (k, d + 2) such that ``left(rows) @ other.right.T`` bounds squared distances from below, (k, p).

@@ -52,6 +52,7 @@ References:
     Notes in Control and Information Sciences 7, Springer, 1978 (old values as bounds).
 """
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -67,7 +68,7 @@ _BLOCKS = 64  # of controls, at most
 _BLOCK = 1024  # controls in a block, at least
 _CLASS = 64  # controls of like price in a block, at least
 _TILE = 2**20  # scores computed at a time
-_ROWS = 512  # looked through at a time, at first
+_ROWS = 512  # looked through at a time, at first; of few a quarter
 _LIST = 128  # pairs on a good list: fewer, and lists must be made too often; many more, and each pick is slow
 _PAIRS = 2**16  # pairs on a list of more than one row, at most
 _SLACK = 1e-12  # of a score, a covariate: more than float64 rounding, where the largest covariate is about 1
@@ -150,7 +151,7 @@ class PairSearch:
         self.tile = np.empty(max(_TILE, step), np.float32)
         # exact best score of a row when last looked through
         self.settled = np.empty(n1)
-        self.size, self.doubtful = _ROWS, set[int]()
+        self.size, self.doubtful = min(_ROWS, -(-n1 // 4)), set[int]()
         self._available: Available | None = None
         self._forget()
 
@@ -372,6 +373,14 @@ class Contrasts:
         self._labels = np.bincount(t[labelled], minlength=int(t.max()) + 1)
         self.nearest = None if price is None else Nearest(self.arms, len(t))
         self.searches = [PairSearch((self.arms[0], arm), alpha, novelty, price) for arm in self.arms[1:]]
+
+    def under(self, alpha: float) -> "Contrasts":
+        """Return another search from the same labels under another weight, without prices."""
+        other = copy.copy(self)
+        other._weights, other._labels = (alpha, self._weights[1]), self._labels.copy()
+        other.arms = [arm.copy() for arm in self.arms]
+        other.searches = [PairSearch((other.arms[0], arm), *other._weights) for arm in other.arms[1:]]
+        return other
 
     def batch(self, size: int) -> Indices:
         """Pick up to ``size`` units: pairs (treated, control).
