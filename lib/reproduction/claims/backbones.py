@@ -131,7 +131,7 @@ def differences(table: pd.DataFrame, rules: Rules = RULES) -> pd.DataFrame:
 def judge_code(rules: Rules = RULES) -> Verdict:
     """Paper's words and public code give the same errors: 'holds' where no difference matters, by :func:`differences`.
 
-    'In part' where some matter and others do not, 'does not hold' where all do, 'undecided' where too little is shown.
+    'In part' where some matter but not all, 'does not hold' where all do, 'undecided' where too little is shown.
     """
     return published("backbones", _code, rules)
 
