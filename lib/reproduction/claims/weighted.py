@@ -21,6 +21,7 @@ NAMES = {
     "macal": "MACAL, half uniform",
     "ate": "worth for the average effect",
     "informed": "the same, noise known",
+    "half": "worth, half uniform",
     "known": "the same, each person's noise known",
     "waves": "chances that learn",
 }

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from macal.plots import style
 from reproduction.claims.weighted import NAMES
 
-COLOURS = {"srs": "0.45", "macal": style("macal").colour, "ate": "#0072B2", "informed": "#009E73"}
+COLOURS = {"srs": "0.45", "macal": style("macal").colour, "ate": "#0072B2", "informed": "#009E73", "half": "#56B4E9"}
 MODEL_COLOURS = {"exact GP": "#0072B2", "joint GP": "#D55E00"}
 LINES = {"macal": "-", "random": "--"}
 

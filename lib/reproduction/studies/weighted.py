@@ -16,6 +16,8 @@ world, s). All samples of a simulation come from the same people. Designs, each 
 - "macal": the plan of 200 labels that MACAL at its default weight makes, mixed with a uniform sample, half and half.
 - "ate": chances by worth for the average effect, equal spreads, a fifth of the labels uniform.
 - "informed": the same with the world's own s.d.s of noise, where they differ; as if an earlier study had told them.
+- "half": as "ate", but with half of the labels uniform, which the commands do unless told otherwise. Added when the
+  others had been judged; it is drawn last, so that their samples are the same as before.
 
 The interval is :func:`macal.inference.average_effect` at 95 %, with its defaults. Coverage is the share of intervals
 that hold 1; it is as promised from 94 to 96 %. The squared mean width of "srs" is taken as a + b / labels, fitted to
@@ -97,6 +99,7 @@ def designs(world: Population, x: Covariates, t: Arms, e: Outcomes) -> dict[tupl
     found["ate", LABELS] = inclusion(worth_for_ate(e, t), LABELS, 0.2)
     if world.noise[0] != world.noise[1]:
         found["informed", LABELS] = inclusion(worth_for_ate(e, t, world.noise), LABELS, 0.2)
+    found["half", LABELS] = inclusion(worth_for_ate(e, t), LABELS, 0.5)
     return found
 
 
