@@ -14,7 +14,7 @@ from installed import installed_with, name_of
 
 from macal import __main__ as command
 from macal import results, sweeps
-from macal.campaigns import bundle
+from macal.campaigns import bundle, evaluation
 from macal.campaigns.sweeps import Spec
 
 THERE = ("torch", "gpytorch", "numpy", "scipy", "pandas", "scikit-learn")
@@ -58,7 +58,7 @@ def away(tmp_path_factory):
 def test_it_runs_there_and_is_completed_here(away, tmp_path):
     store = away / "store"
     left_out = results.table(results.read_all(store))
-    assert left_out.w1.isna().all()
+    assert left_out[["w1", "counterpart", "radius"]].isna().all(axis=None)
     assert bundle.complete(store) == 2 and bundle.complete(store) == 0
     home = sweeps.sweep(SPEC, tmp_path)
     columns = ["method", "step"]
@@ -76,10 +76,10 @@ def test_packed_data_are_the_ones_that_are_read(away):
 
 
 def test_a_start_without_an_arm_stays_without_a_distance(tmp_path):
-    record = results.Record(SPEC.config(0, "random"), [{"step": 0, "w1": float("nan")}], [[0, 1]], {})
     problem = sweeps.datasets.load("ihdp", 0)
-    one_arm = replace(problem, start=np.flatnonzero(problem.pool.t == 0)[:3])
-    assert np.isnan(bundle._distance(one_arm, record, 0))
+    one_arm = np.flatnonzero(problem.pool.t == 0)[:3]
+    (measured,) = evaluation.distances(problem, [one_arm])
+    assert np.isnan(measured["w1"]) and np.isnan(measured["counterpart"]) and measured["radius"] == np.inf
 
 
 def test_commands(tmp_path, capsys):

@@ -8,6 +8,7 @@ import pandas as pd
 
 from macal import metrics, models
 from macal.arguments import as_indices
+from macal.campaigns import provenance
 from macal.models import Fitted, Model
 from macal.problem import Problem
 from macal.shapes import Indices
@@ -21,6 +22,8 @@ def _surface_error(problem: Problem, fitted: Fitted, arm: int) -> float:
     truth = (problem.test.mu0, problem.test.mu1)[arm]
     return metrics.pehe(fitted.predict(problem.test.x).mean[:, arm], truth)
 
+
+UNMEASURED = dict.fromkeys(("w1", "counterpart", "radius"), np.nan)  # on a lent machine; see macal.campaigns.bundle
 
 # root mean squared error of each potential outcome's surface, on the test set
 SURFACES: Measures = {
@@ -69,20 +72,36 @@ def train(model: Model, requests: Sequence[tuple[Problem, np.ndarray]]) -> list[
     return [fitted[first[key]] for key in keys]
 
 
+def distances(problem: Problem, sets: Sequence[np.ndarray]) -> list[Row]:
+    """Measure labelled sets alone: the columns ``w1``, ``counterpart`` and ``radius`` of :func:`evaluate`.
+
+    Args:
+        problem: the problem.
+        sets: pool indices, each set's the first of the next one's.
+    """
+    pool, rows, known = problem.pool, list[Row](), 0
+    units = [pool[pool.t == arm].x for arm in (0, 1)]
+    nearest = [np.full(len(x), np.inf) for x in units]
+    for labelled in sets:
+        bought, new = pool[labelled], pool[labelled[known:]]
+        known, both = len(labelled), 0 < bought.t.sum() < len(labelled)
+        for arm in (0, 1):
+            nearest[arm] = np.minimum(nearest[arm], metrics.nearest_distance(units[arm], new.x[new.t == arm]))
+        w1 = metrics.wasserstein(bought.x, bought.t) if both and metrics.HAS_POT else np.nan
+        counterpart = float(metrics.counterpart_distance(bought.x, bought.t).mean()) if both else np.nan
+        radius = max(float(d.max(initial=0.0)) for d in nearest)
+        rows.append({"w1": w1, "counterpart": counterpart, "radius": radius})
+    return rows
+
+
 def judge(problem: Problem, labelled: Indices, fitted: Fitted, measures: Measures | None = None) -> Row:
     """Measure one fitted model and its labelled set; the columns of :func:`evaluate`, then those of ``measures``."""
-    bought = problem.pool[labelled]
-    x, t = bought.x, bought.t
-    both = 0 < t.sum() < len(t)
-    radius = [metrics.covering_radius(problem.pool[problem.pool.t == arm].x, x[t == arm]) for arm in (0, 1)]
     splits = {"pehe": problem.test, "pehe_valid": problem.valid}
     return {
         "labelled": len(labelled),
-        "treated": int(t.sum()),
+        "treated": int(problem.pool.t[labelled].sum()),
         **{k: metrics.pehe(fitted.predict(s.x).tau, s.tau) if s is not None else np.nan for k, s in splits.items()},
-        "w1": metrics.wasserstein(x, t) if both and metrics.HAS_POT else np.nan,
-        "counterpart": float(metrics.counterpart_distance(x, t).mean()) if both else np.nan,
-        "radius": max(radius),
+        **(UNMEASURED if provenance.packed() else distances(problem, [labelled])[0]),
         **fitted.info,
         **{name: measure(problem, labelled, fitted) for name, measure in (measures or {}).items()},
     }

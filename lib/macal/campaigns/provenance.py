@@ -70,8 +70,13 @@ def checkout_state(package: Path = PACKAGE) -> dict[str, str | bool | None]:
 
 def _packed_state(package: Path, code: str) -> dict[str, str | bool | None]:
     """Return what a bundle says of its own commit; its code is dirty where it is not the code that was packed."""
-    packed = json.loads((package.parent / PACKED).read_text(encoding="utf-8"))
-    return {"commit": packed["commit"], "dirty": packed["dirty"] or packed["code"] != code}
+    told = json.loads((package.parent / PACKED).read_text(encoding="utf-8"))
+    return {"commit": told["commit"], "dirty": told["dirty"] or told["code"] != code}
+
+
+def packed(package: Path = PACKAGE) -> bool:
+    """Whether a package was copied to a bare machine; see :mod:`macal.campaigns.bundle`."""
+    return (package.parent / PACKED).is_file()
 
 
 @cache
@@ -83,8 +88,7 @@ def origin(package: Path = PACKAGE) -> dict[str, Any]:
         machine they are those of the checkout that it was packed from.
     """
     code = fingerprint(package)
-    packed = (package.parent / PACKED).is_file()
-    return {"code": code} | (_packed_state(package, code) if packed else checkout_state(package))
+    return {"code": code} | (_packed_state(package, code) if packed(package) else checkout_state(package))
 
 
 def device_of(model: object) -> str:

@@ -34,6 +34,7 @@ class Spec:
         every: train label-free campaigns at every so many queries.
         steps: train them after these numbers of queries instead, where ``every`` is too even.
         block: replications per chunk of model-based methods, which move in lock-step.
+        apart: whether each of those methods makes chunks of its own, where processes are many.
         stage: trainings per checkpoint of label-free methods; the more, the less time is spent waiting for the last.
         threads: of PyTorch, in each process.
 
@@ -51,6 +52,7 @@ class Spec:
     every: int = 1
     steps: Sequence[int] | None = None
     block: int = 5
+    apart: bool = False
     stage: int = 32
     threads: int = 1
 

@@ -62,11 +62,12 @@ def chunks(spec: Spec) -> list[Chunk]:
     """Divide a sweep: label-free methods by replication, model-based ones by block of replications."""
     free = [name for name in spec.methods if not spec.criterion(name).is_adaptive]
     based = [name for name in spec.methods if name not in free]
+    groups = [[name] for name in based] if spec.apart else [based]
     blocks = [spec.replications[k : k + spec.block] for k in range(0, len(spec.replications), spec.block)]
     found = []
     for block in blocks:
         found += [Chunk(spec, tuple((r, m) for m in free)) for r in block if free]
-        found += [Chunk(spec, tuple((r, m) for r in block for m in based))] if based else []
+        found += [Chunk(spec, tuple((r, m) for r in block for m in group)) for group in groups if group]
     return found
 
 

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import torch
 from jaxtyping import Float
 
+from macal.models.compiled import recording
+
 JITTER = 1e-4  # gpytorch's for float32
 _JITTERS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
 
@@ -38,7 +40,8 @@ def exact(k: Float[torch.Tensor, "b n n"]) -> Float[torch.Tensor, "b n n"]:
 def jittered(k: Float[torch.Tensor, "b a m m"]) -> Float[torch.Tensor, "b a m m"]:
     """Factorise each matrix with jitter, ten times as much where the last one failed, from 1e-4 to 1e-1.
 
-    In a compiled graph, which cannot branch on what failed, with the first jitter alone; then NaN shows a failure.
+    In a compiled or recorded graph, which cannot branch on what failed, with the first jitter alone; then NaN shows a
+    failure.
 
     Raises:
         NotPositiveDefinite: some model's matrix fails at the largest jitter too.
@@ -47,7 +50,7 @@ def jittered(k: Float[torch.Tensor, "b a m m"]) -> Float[torch.Tensor, "b a m m"
     jitter = torch.full(k.shape[:2], JITTER, dtype=k.dtype, device=k.device)
     for _ in range(4):
         factor, failed = torch.linalg.cholesky_ex(k + torch.diag_embed(jitter[:, :, None].expand(k.shape[:3])))
-        if torch.compiler.is_compiling():
+        if torch.compiler.is_compiling() or recording(k):
             return torch.where(failed[:, :, None, None] > 0, torch.nan, factor)
         if not failed.any():
             return factor

@@ -14,7 +14,14 @@ SIZES = 256  # numbers of models that may be compiled, a graph each
 
 def wanted(device: str) -> bool:
     """Whether the environment asks for it, and training is on a CPU."""
-    return device == "cpu" and os.environ.get("MACAL_COMPILE") == "1"
+    return device in ("cpu", "cuda") and os.environ.get("MACAL_COMPILE") == "1"
+
+
+def recording(like: Any) -> bool:
+    """Whether what is computed of a tensor is recorded, to be replayed on its GPU; see :mod:`macal.models.replayed`."""
+    import torch
+
+    return like.is_cuda and torch.cuda.is_current_stream_capturing()
 
 
 @cache

@@ -114,12 +114,12 @@ class FittedDue:
     @torch.no_grad()
     def features(self, x: Covariates) -> Float[np.ndarray, "n k"]:
         """Return the encoder's features at ``x``, (n, d)."""
-        return np.concatenate([self.network.encoder(part[None])[0].cpu().numpy() for part in self._chunks(x)])
+        return np.concatenate([self.network.features(part[None])[0].cpu().numpy() for part in self._chunks(x)])
 
     @torch.no_grad()
     def predict(self, x: Covariates) -> Posterior:
         """Return the posterior of both noiseless outcomes at ``x``, (n, d)."""
-        parts = [self.network.gp.pair(self.network.encoder(part[None])) for part in self._chunks(x)]
+        parts = [self.network.gp.pair(self.network.features(part[None])) for part in self._chunks(x)]
         mean, cov = (torch.cat(arrays, dim=1)[0].double().cpu().numpy() for arrays in zip(*parts, strict=True))
         center, sd = self._y_scale
         return Posterior(mean * sd + center, cov * sd**2)

@@ -1,6 +1,6 @@
 """Feature extractors of the deep kernel, many models at once: a residual network for tables, another for images."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import torch
@@ -15,11 +15,12 @@ from macal.models.streams import Streams
 SIZE = 28  # pixels, height and width of CMNIST's images
 
 Pixels = Float[torch.Tensor, "b n 784"]
-Kept = Iterator[Float[torch.Tensor, "..."]]
-Block = Callable[[FeatureMaps, Kept | None], FeatureMaps]
+Kept = Sequence[Float[torch.Tensor, "..."]]
+Masks = Iterator[Float[torch.Tensor, "..."]]
+Block = Callable[[FeatureMaps, Masks | None], FeatureMaps]
 
 
-def _drop(z: torch.Tensor, kept: Kept | None, rate: float) -> torch.Tensor:
+def _drop(z: torch.Tensor, kept: Masks | None, rate: float) -> torch.Tensor:
     """Multiply ``z`` by dropout's next mask, 0 or 1 / (1 - rate); by none outside of training.
 
     Every processor draws for the channels that a fast one adds.
@@ -51,10 +52,10 @@ class ResidualNet(nn.Module):
 
     def forward(self, x: Float[torch.Tensor, "b n d"], kept: Kept | None = None) -> Float[torch.Tensor, "b n k"]:
         """Return the features; with ``kept`` as in training: dropout by it, and a step of power iteration."""
-        training = kept is not None
+        training, masks = kept is not None, None if kept is None else iter(kept)
         z = self.stem(x, training)
         for block in self.blocks:
-            z = z + block(_drop(functional.elu(z), kept, self.dropout), training)
+            z = z + block(_drop(functional.elu(z), masks, self.dropout), training)
         return functional.elu(z)
 
 
@@ -78,7 +79,7 @@ class _ResidualBlock(nn.Module):
         shortcuts = [None] * len(first) if self.shortcut is None else self.shortcut.maps(training, dtype)
         return [partial(self._one, *maps) for maps in zip(first, second, shortcuts, strict=True)]
 
-    def _one(self, first: Map, second: Map, shortcut: Map | None, z: FeatureMaps, kept: Kept | None) -> FeatureMaps:
+    def _one(self, first: Map, second: Map, shortcut: Map | None, z: FeatureMaps, kept: Masks | None) -> FeatureMaps:
         out = z
         for conv in (first, second):
             out = conv(_drop(functional.elu(out), kept, self.dropout))
@@ -119,7 +120,7 @@ class ImageNet28(nn.Module):
 
     def forward(self, x: Pixels, kept: Kept | None = None) -> Float[torch.Tensor, "b n k"]:
         """Return the features; with ``kept`` as in training: dropout by it, and a step of power iteration."""
-        training, decisions = kept is not None, list(kept or [])
+        training, decisions = kept is not None, kept or []
         stems = self.stem.maps(training, self.dtype)
         blocks = zip(*(block.maps(training, self.dtype) for block in self.blocks), strict=True)
         features = []

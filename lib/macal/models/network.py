@@ -9,10 +9,10 @@ import torch
 from jaxtyping import Float
 from torch import nn
 
-from macal.models.compiled import fused, wanted
+from macal.models.compiled import fused, recording, wanted
 from macal.models.encoders import ImageNet28, ResidualNet
 from macal.models.settings import Settings
-from macal.models.shapes import PerModel, PerUnit, PerUnitArms, Points, Treatments, Values
+from macal.models.shapes import BatchedFeatures, PerModel, PerUnit, PerUnitArms, Points, Treatments, Values
 from macal.models.sparse_gp import SparseGP, initial_inducing
 from macal.models.spectral import SpectralConv2d, SpectralLinear
 from macal.models.streams import Streams
@@ -55,19 +55,32 @@ class DeepKernel(nn.Module):
         self, x: Float[torch.Tensor, "b n d"], t: PerUnitArms, y: PerUnit, n: PerModel, streams: Streams
     ) -> PerModel:
         """Return each model's training objective on a minibatch of its own ``n`` units, with dropout."""
+        return self.bound(x, t, y, n, self.kept(streams, x.shape[1]))
+
+    def kept(self, streams: Streams, n: int) -> list[torch.Tensor]:
+        """Draw what dropout multiplies the maps of ``n`` units of each model by, 0 or 1 / (1 - rate): (b, n, ...)."""
         rate = self.encoder.dropout
-        kept = [streams.kept(*shape, rate=rate) / (1 - rate) for shape in self.encoder.decisions(x.shape[1]) if rate]
+        return [streams.kept(*shape, rate=rate) / (1 - rate) for shape in self.encoder.decisions(n) if rate]
+
+    def bound(
+        self, x: Float[torch.Tensor, "b n d"], t: PerUnitArms, y: PerUnit, n: PerModel, kept: Sequence[torch.Tensor]
+    ) -> PerModel:
+        """Return :meth:`elbo` for what dropout keeps."""
         if wanted(x.device.type):
             bound = fused(_elbo)(self, x, t, y, n, kept)
-            if bound.isfinite().all():
+            if recording(x) or bound.isfinite().all():
                 return bound
         return _elbo(self, x, t, y, n, kept)
 
     def log_density(self, x: Float[torch.Tensor, "b n d"], t: PerUnitArms, y: PerUnit) -> PerUnit:
         """Return E_q[log p(y | f)] of units, without dropout."""
+        return self.gp.log_density(*self.gp.marginals(self.features(x), t), y)
+
+    def features(self, x: Float[torch.Tensor, "b n d"]) -> BatchedFeatures:
+        """Return the encoder's features of units, without dropout."""
         # tables' encoders are fast: compiling one for each number of models in training would take longer than it saves
         encode = fused(_features) if wanted(x.device.type) and isinstance(self.encoder, ImageNet28) else _features
-        return self.gp.log_density(*self.gp.marginals(encode(self.encoder, x), t), y)
+        return encode(self.encoder, x)
 
     def per_model(self) -> dict[str, torch.Tensor]:
         """Return all tensors that lead with the model axis, by name: gpytorch's bounds of parameters do not."""
@@ -100,7 +113,7 @@ def _elbo(
     n: PerModel,
     kept: Sequence[torch.Tensor],
 ) -> PerModel:
-    return network.gp.elbo(network.encoder(x, iter(kept)), t, y, n)
+    return network.gp.elbo(network.encoder(x, kept), t, y, n)
 
 
 def pad(rows: Sequence[torch.Tensor]) -> torch.Tensor:

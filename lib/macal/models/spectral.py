@@ -153,7 +153,7 @@ class SpectralConv2d(nn.Module):
         """
         weight, bias = self.weight / self.factor(iterate)[:, None, None, None, None], self.bias
         more_out, more_in = (padded(n, dtype) - n for n in weight.shape[1:3])
-        if BFLOAT16_IS_FAST and (more_out or more_in):
+        if (BFLOAT16_IS_FAST or weight.is_cuda) and (more_out or more_in):
             bias = functional.pad(bias, (0, more_out))
             weight = functional.pad(weight, (0, 0, 0, 0, 0, more_in, 0, more_out))
         pairs = zip(weight.to(dtype or weight.dtype), bias.to(dtype or bias.dtype), strict=True)

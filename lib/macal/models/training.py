@@ -19,6 +19,7 @@ from macal.models.base import NotFitted
 from macal.models.cholesky import NotPositiveDefinite
 from macal.models.compiled import fused, wanted
 from macal.models.network import DeepKernel, Units, build, pad
+from macal.models.replayed import Replayed
 from macal.models.settings import Settings
 from macal.models.shapes import PerModel, Values
 from macal.models.streams import Streams
@@ -138,6 +139,8 @@ class Batch:
         self.weights = pad(weights)
         self.n = torch.tensor([float(len(u)) for u in labelled], device=self.x.device)
         self.decay = 0.5 * (1 - self.settings.dropout) / self.n
+        self._model = torch.arange(len(self.jobs), device=self.x.device)
+        self._replayed: Replayed | None = None
 
     def epoch(self) -> None:
         """Train every model for one epoch, then keep the states that validate best.
@@ -162,13 +165,33 @@ class Batch:
 
     def _train(self) -> None:
         s = self.settings
+        # (b, steps, batch)
         order = self.streams.minibatches((len(j.labelled) for j in self.jobs), s.steps, s.batch).to(self.x.device)
-        # (b, steps, batch) and (b, 1): together they take a minibatch of each model's own units
-        model = torch.arange(len(self.jobs), device=self.x.device)[:, None]
+        if self.x.is_cuda:
+            self._replay(order)
+            return
         for k in range(s.steps):
-            at = model, order[:, k]
-            bound = self.network.elbo(self.x[at], self.t[at], self.y[at], self.n, self.streams)
-            self.adam.step(self.network, -bound.sum(), self.decay, (self.epochs * s.steps + k + 1).float())
+            self._step(order[:, k], self.network.kept(self.streams, s.batch), self.epochs * s.steps + k + 1)
+
+    def _replay(self, order: torch.Tensor) -> None:
+        """Train for an epoch by recorded steps; by plain ones, which can add jitter, where those fail."""
+        s, done = self.settings, self.epochs * self.settings.steps
+        # (b, steps batch, ...) -> (b, steps, batch, ...)
+        kept = [mask.unflatten(1, (s.steps, s.batch)) for mask in self.network.kept(self.streams, s.steps * s.batch)]
+        if self._replayed is None:
+            moments = [*self.adam.first.values(), *self.adam.second.values()]
+            self._replayed = Replayed(self.network, moments, self._step, order, kept)
+        if not self._replayed.epoch(order, kept, done):
+            self._replayed = None  # plain steps replace tensors that it reads
+            for k in range(s.steps):
+                self._step(order[:, k], [mask[:, k] for mask in kept], done + k + 1)
+
+    def _step(self, rows: torch.Tensor, kept: list[torch.Tensor], step: Marks) -> PerModel:
+        """Train each model by a minibatch of its own units, (b, batch), in the step of this number; return bounds."""
+        at = self._model[:, None], rows
+        bound = self.network.bound(self.x[at], self.t[at], self.y[at], self.n, kept)
+        self.adam.step(self.network, -bound.sum(), self.decay, step.float())
+        return bound.detach()
 
     @torch.no_grad()
     def _validate(self) -> PerModel:

@@ -193,7 +193,7 @@ _DECLARED = (
         "Figure 3, CMNIST, by the code's reading",
         f"E3 {CAMPAIGNS} W2",
         AS_CODE,
-        planned=_free(5),
+        planned=_free(5) | {"bald": Plan(5)},
     ),
     Table(
         "ihdp_gp",
@@ -259,7 +259,8 @@ _DECLARED = (
     _swept("ihdp-exchanged_shares", SWAP, f"the same, {SWAPPED}", "", SHARES, planned=_free(100)),
     _swept("ihdp_input-1", "ihdp", "the code's model, the treatment as it is", "W3", planned=_free(6, 3)),
     _swept("ihdp_input-10", "ihdp", "the code's model, the treatment times 10", "W3", planned=_free(6, 3)),
-    _swept("cmnist_bfloat16", "cmnist", "the image model in bfloat16, where float32 is recorded", planned=_free(1)),
+    _swept("cmnist_code-cpu", "cmnist", "the code's image model on a CPU, where a GPU's is recorded", planned=_free(3)),
+    _swept("cmnist_due-gpu", "cmnist", "the written image model on a GPU, where a CPU's is recorded", planned=_free(5)),
     Table("ihdp_quick", "ihdp", "the small sweep that the page Run it yourself runs live", before=("ihdp_quick",)),
     *(
         Table(f"acquired_{data}", data, f"what {said}'s labelled sets look like", "V1", SETS, study="labelled_sets")
