@@ -187,12 +187,13 @@ _DECLARED = (
         sweeps=("ibm_code", "ibm_code-based"),
         planned=_free(10, 3) | dict.fromkeys(("bald", "general"), Plan(9)) | {"weight": Plan(10, (3,))},
     ),
-    _swept(
+    Table(
         "cmnist_code",
         "cmnist",
         "Figure 3, CMNIST, by the code's reading",
         f"E3 {CAMPAIGNS} W2",
         AS_CODE,
+        sweeps=("cmnist_code", "cmnist_code-bald"),
         planned=_free(5) | {"bald": Plan(5)},
     ),
     Table(
