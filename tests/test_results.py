@@ -317,7 +317,7 @@ def test_a_manifest_says_where_numbers_come_from():
 
 
 @pytest.mark.parametrize(
-    ("asked", "device", "compiled"), [("1", "cpu", True), ("0", "cpu", False), ("1", "H200", False)]
+    ("asked", "device", "compiled"), [("1", "cpu", True), ("0", "cpu", False), ("1", "H200", True)]
 )
 def test_a_manifest_says_whether_steps_were_compiled_whoever_writes_it(monkeypatch, asked, device, compiled):
     monkeypatch.setenv("MACAL_COMPILE", asked)

@@ -113,7 +113,7 @@ def manifest(
     threads: int,
     earlier: Iterable[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
-    """Say where a record comes from; ``compiled`` in it is whether this process fuses its training steps on a CPU.
+    """Say where a record comes from; ``compiled`` in it is whether this process fuses its training steps.
 
     Args:
         sources: raw files and their SHA-256.
@@ -131,7 +131,7 @@ def manifest(
         "seconds": seconds,
         "device": device,
         "threads": threads,
-        "compiled": compiled.wanted(device),
+        "compiled": compiled.wanted(),
         "system": platform.platform(),
         "python": platform.python_version(),
     }

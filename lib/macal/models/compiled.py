@@ -1,4 +1,4 @@
-"""Training steps as fused kernels of ``torch.compile``: where MACAL_COMPILE is 1, on a CPU with a C++ compiler.
+"""Training steps as fused kernels of ``torch.compile``: where MACAL_COMPILE is 1, with a C++ compiler or on a GPU.
 
 Worth its while in sweeps alone: each number of models in training is compiled once, for some ten seconds, and kept in
 torch's own cache on the disk. Arithmetic is the same, order of rounding is not.
@@ -12,9 +12,9 @@ from typing import Any
 SIZES = 256  # numbers of models that may be compiled, a graph each
 
 
-def wanted(device: str) -> bool:
-    """Whether the environment asks for it, and training is on a CPU."""
-    return device in ("cpu", "cuda") and os.environ.get("MACAL_COMPILE") == "1"
+def wanted() -> bool:
+    """Whether the environment asks for it."""
+    return os.environ.get("MACAL_COMPILE") == "1"
 
 
 def recording(like: Any) -> bool:

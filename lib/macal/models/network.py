@@ -66,7 +66,7 @@ class DeepKernel(nn.Module):
         self, x: Float[torch.Tensor, "b n d"], t: PerUnitArms, y: PerUnit, n: PerModel, kept: Sequence[torch.Tensor]
     ) -> PerModel:
         """Return :meth:`elbo` for what dropout keeps."""
-        if wanted(x.device.type):
+        if wanted():
             bound = fused(_elbo)(self, x, t, y, n, kept)
             if recording(x) or bound.isfinite().all():
                 return bound
@@ -79,7 +79,7 @@ class DeepKernel(nn.Module):
     def features(self, x: Float[torch.Tensor, "b n d"]) -> BatchedFeatures:
         """Return the encoder's features of units, without dropout."""
         # tables' encoders are fast: compiling one for each number of models in training would take longer than it saves
-        encode = fused(_features) if wanted(x.device.type) and isinstance(self.encoder, ImageNet28) else _features
+        encode = fused(_features) if wanted() and isinstance(self.encoder, ImageNet28) else _features
         return encode(self.encoder, x)
 
     def per_model(self) -> dict[str, torch.Tensor]:

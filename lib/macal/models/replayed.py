@@ -3,6 +3,7 @@
 Reference: NVIDIA, "CUDA Programming Guide", chapter "CUDA Graphs".
 """
 
+import gc
 from collections.abc import Callable, Sequence
 
 import torch
@@ -24,8 +25,14 @@ Step = Callable[[Int[torch.Tensor, "b batch"], list[torch.Tensor], Numbers], Per
 def record(call: Callable[[], None]) -> Callable[[], None]:
     """Record what a call launches on the GPU, and return what launches it again."""
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        call()
+    collects = gc.isenabled()
+    gc.disable()  # freeing an older recording would break this one
+    try:
+        with torch.cuda.graph(graph):
+            call()
+    finally:
+        if collects:
+            gc.enable()
     return graph.replay
 
 

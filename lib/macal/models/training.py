@@ -83,7 +83,7 @@ class Adam:
         names, parameters = zip(*network.named_parameters(), strict=True)
         gradients = torch.autograd.grad(loss, parameters)
         moments = [(self.first[name], self.second[name], self.rates[name]) for name in names]
-        move = fused(_move) if wanted(loss.device.type) else _move
+        move = fused(_move) if wanted() else _move
         move([p.detach() for p in parameters], gradients, moments, decay, steps)
 
 
