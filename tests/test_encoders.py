@@ -85,7 +85,7 @@ def test_dropout_follows_the_model_and_not_its_place(make, d, plain):
         streams = Streams.of(seeds)
         net = make(streams)
         kept = [streams.kept(*shape, rate=net.dropout) / (1 - net.dropout) for shape in net.decisions(5)]
-        return net(x, iter(kept))
+        return net(x, kept)
 
     a, b = trained(1, 2), trained(2, 1)
     torch.testing.assert_close(a, b.flip(0), rtol=1e-5, atol=1e-6)
@@ -115,7 +115,7 @@ def test_in_bfloat16_features_and_gradients_are_those_of_single_precision_but_fo
         # dropout draws for 14 channels without a weight, beside 50
         assert net.decisions(16)[-1] == (16, 50 if way == "exact" else 64, 1, 1)
         masks = [torch.ones(2, *shape) for shape in net.decisions(16)]
-        out = net(x, iter(masks))
+        out = net(x, masks)
         assert out.dtype == torch.float32 and out.shape == (2, 16, 50)
         features[way], loss = out.detach(), out.square().sum()
         gradients[way] = torch.cat([g.flatten() for g in torch.autograd.grad(loss, list(net.parameters()))])

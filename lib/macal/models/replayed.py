@@ -16,10 +16,10 @@ from macal.models.spectral import SpectralConv2d, SpectralLinear
 WARM_UP = 3  # steps before recording, in which libraries choose algorithms and take memory
 
 Order = Int[torch.Tensor, "b steps batch"]
-Kept = Sequence[Float[torch.Tensor, "b steps batch ..."]]
+EpochMasks = Sequence[Float[torch.Tensor, "b steps batch ..."]]
 Numbers = Int[torch.Tensor, "b"]
 # of a minibatch (b, batch), what dropout keeps of it, and the step's number from 1, (b,): the models' bounds, (b,)
-Step = Callable[[Int[torch.Tensor, "b batch"], list[torch.Tensor], Numbers], PerModel]
+TrainingStep = Callable[[Int[torch.Tensor, "b batch"], list[torch.Tensor], Numbers], PerModel]
 
 
 def record(call: Callable[[], None]) -> Callable[[], None]:
@@ -57,7 +57,7 @@ class Replayed:
     """
 
     def __init__(
-        self, network: DeepKernel, moments: Sequence[torch.Tensor], step: Step, order: Order, kept: Kept
+        self, network: DeepKernel, moments: Sequence[torch.Tensor], step: TrainingStep, order: Order, kept: EpochMasks
     ) -> None:
         self._step, self._order, self._kept = step, order.clone(), [mask.clone() for mask in kept]
         self._state: list[Shaped[torch.Tensor, "b ..."]] = [*network.per_model().values(), *moments]
@@ -88,7 +88,7 @@ class Replayed:
         self._failed |= ~bound.isfinite()
         self._k += 1
 
-    def epoch(self, order: Order, kept: Kept, done: Numbers) -> bool:
+    def epoch(self, order: Order, kept: EpochMasks, done: Numbers) -> bool:
         """Train for one epoch after ``done`` steps; where a bound is not finite, change nothing and return False."""
         before = self._copy()
         for mine, given in zip((self._order, *self._kept, self._done), (order, *kept, done), strict=True):
