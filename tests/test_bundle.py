@@ -59,6 +59,8 @@ def test_it_runs_there_and_is_completed_here(away, tmp_path):
     store = away / "store"
     left_out = results.table(results.read_all(store))
     assert left_out[["w1", "counterpart", "radius"]].isna().all(axis=None)
+    with pytest.raises(results.Incomplete, match="lacks distances that a bundle leaves out"):
+        results.publish(store, "mine", tmp_path)
     assert bundle.complete(store) == 2 and bundle.complete(store) == 0
     home = sweeps.sweep(SPEC, tmp_path)
     columns = ["method", "step"]
@@ -80,6 +82,20 @@ def test_a_start_without_an_arm_stays_without_a_distance(tmp_path):
     one_arm = np.flatnonzero(problem.pool.t == 0)[:3]
     (measured,) = evaluation.distances(problem, [one_arm])
     assert np.isnan(measured["w1"]) and np.isnan(measured["counterpart"]) and measured["radius"] == np.inf
+
+
+def test_what_an_installation_without_pot_left_out_is_added_alone(tmp_path, monkeypatch):
+    problem = sweeps.datasets.load("ihdp", 0)
+    (measured,) = evaluation.distances(problem, [problem.labelled([[0, 1]])])
+    row = {"step": 1, "pehe": 2.0} | measured | {"w1": float("nan"), "radius": 7.0}
+    results.write(results.Record(SPEC.config(0, "random"), [row], [[0, 1]], {}), tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "ot", None)
+        with pytest.raises(ImportError, match="pot"):
+            bundle.complete(tmp_path)
+    assert bundle.complete(tmp_path) == 1 and bundle.complete(tmp_path) == 0
+    (record,) = results.read_all(tmp_path)
+    assert record.rows == [row | {"w1": measured["w1"]}]
 
 
 def test_commands(tmp_path, capsys):

@@ -13,19 +13,19 @@ SMALL = {
 }
 
 
-def batch(encoder, treatment, n=30):
-    settings = Due(**SMALL[encoder], treatment=treatment, device="cpu")
+def batch(encoder, treatment, n=30, device="cpu"):
+    settings = Due(**SMALL[encoder], treatment=treatment, device=device)
     jobs = []
     for seed in range(2):
         x = torch.randn(n, 784 if encoder == "cnn" else 4, generator=torch.Generator().manual_seed(seed))
-        units = Units(x, torch.arange(n) % 2, torch.sin(2 * x[:, 0]))
+        units = Units(*(a.to(device) for a in (x, torch.arange(n) % 2, torch.sin(2 * x[:, 0]))))
         jobs.append(training.TrainingJob(seed, units, units, seed))
     return training.Batch(settings, jobs)
 
 
 def order_of(found):
     s = found.settings
-    return found.streams.minibatches([30, 30], s.steps, s.batch)
+    return found.streams.minibatches([30, 30], s.steps, s.batch).to(found.x.device)
 
 
 def plainly(found, order):
@@ -37,7 +37,9 @@ def plainly(found, order):
 
 
 @pytest.fixture(autouse=True)
-def called_again(monkeypatch):
+def called_again(request, monkeypatch):
+    if "gpu" in request.node.name:
+        return
     monkeypatch.setattr(replayed, "record", lambda call: call)
     monkeypatch.setattr(replayed, "apart", lambda call: call())
 
@@ -82,3 +84,18 @@ def test_an_epoch_that_fails_is_repeated_plainly(monkeypatch):
     assert ours._replayed is None
     for name, tensor in ours.network.per_model().items():
         torch.testing.assert_close(tensor, plain.network.per_model()[name], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("treatment", ["input", "separate"])
+@pytest.mark.parametrize("encoder", ["dnn", "cnn"])
+def test_recorded_epochs_equal_plain_ones_on_a_gpu(encoder, treatment):
+    ours, plain = (batch(encoder, treatment, device="cuda") for _ in range(2))
+    for _ in range(2):
+        ours._train()
+        plainly(plain, order_of(plain))
+        for one in (ours, plain):
+            one.epochs += 1
+        assert ours._replayed is not None
+        for name, tensor in ours.network.per_model().items():
+            torch.testing.assert_close(tensor, plain.network.per_model()[name], rtol=1e-3, atol=1e-4)

@@ -8,6 +8,7 @@ import json
 import shutil
 import tempfile
 from dataclasses import asdict, replace
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from macal import datasets
 from macal.campaigns import evaluation, provenance, records
 from macal.campaigns.spec import Spec
 from macal.datasets import files, ihdp
+from macal.optional import needed
 
 PURE_PYTHON = ("macal", "jaxtyping", "wadler_lindig", "tqdm", "filelock")
 
@@ -68,15 +70,22 @@ def complete(store: Path) -> int:
         FileNotFoundError: no such folder.
         DamagedRecord: see :func:`macal.campaigns.records.read`.
         ForeignRecord: see :func:`macal.campaigns.records.read_all`.
+        ModuleNotFoundError: POT is missing here, too.
     """
     changed = 0
     for record in records.read_all(store):
-        if any(np.isnan(row["radius"]) for row in record.rows):
+        gaps = [[name for name in evaluation.UNMEASURED if np.isnan(row[name])] for row in record.rows]
+        if any(gaps):
+            with needed("pot", "exact Wasserstein distances"):
+                import_module("ot")
             config = record.config
             problem = datasets.load(config["dataset"], config["replication"], config["protocol"])
             sets = [problem.labelled(record.picks[: row["step"]]) for row in record.rows]
             measured = evaluation.distances(problem, sets)
-            rows = [row | found for row, found in zip(record.rows, measured, strict=True)]
+            added = [{name: new[name] for name in own} for new, own in zip(measured, gaps, strict=True)]
+            if all(np.isnan(value) for own in added for value in own.values()):
+                continue  # an arm is empty
+            rows = [row | own for row, own in zip(record.rows, added, strict=True)]
             records.write(replace(record, rows=rows), store)
             changed += 1
     return changed

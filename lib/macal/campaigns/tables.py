@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from functools import lru_cache
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ FOLDER = Path(__file__).resolve().parents[3] / "results"
 
 
 class Incomplete(ValueError):
-    """A store that lacks campaigns that it was asked for."""
+    """A store that lacks campaigns that it was asked for, or distances within labelled sets."""
 
 
 class Uncommitted(ValueError):
@@ -147,7 +148,7 @@ def publish(
 
     Raises:
         ValueError: no record in the store, nor a checkpoint that is to be published; or a name that does not do.
-        Incomplete: the store lacks campaigns; a store of an earlier version does not say.
+        Incomplete: the store lacks campaigns (a store of an earlier version does not say) or distances.
         Uncommitted: records say that their code differed from its commit; those of an earlier version do not say.
         FileExistsError: there is a table of that name, and ``replace`` is not set.
         OSError: a file cannot be read or written.
@@ -160,6 +161,8 @@ def publish(
         raise ValueError(f"no record in {store}; run the sweep first")
     if not partial:
         _check_complete(store, {r.key for r in records})
+    if any(isnan(row.get("radius", 0)) for r in records for row in r.rows):
+        raise Incomplete(f"{store} lacks distances that a bundle leaves out; run: python -m macal complete {store}")
     changed = [f"{r.key}.json" for r in records if uncommitted(r.manifest)]
     found = f"{len(changed)} of {len(records)} campaigns were made by code that differs from its commit"
     if changed and not dirty:
