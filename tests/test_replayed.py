@@ -36,6 +36,21 @@ def plainly(found, order):
         found._step(order[:, k], [mask[:, at] for mask in kept], found.epochs * s.steps + k + 1)
 
 
+def follow(ours, plain, epoch, **tolerance):
+    for _ in range(2):
+        epoch()
+        plainly(plain, order_of(plain))
+        for one in (ours, plain):
+            one.epochs += 1
+        assert ours._replayed is not None
+        agree(ours, plain, **tolerance)
+
+
+def agree(ours, plain, rtol=1e-5, atol=1e-6):
+    for name, tensor in ours.network.per_model().items():
+        torch.testing.assert_close(tensor, plain.network.per_model()[name], rtol=rtol, atol=atol)
+
+
 @pytest.fixture(autouse=True)
 def called_again(request, monkeypatch):
     if "gpu" in request.node.name:
@@ -48,14 +63,7 @@ def called_again(request, monkeypatch):
 @pytest.mark.parametrize("encoder", ["dnn", "cnn"])
 def test_epochs_equal_plain_ones(encoder, treatment):
     ours, plain = batch(encoder, treatment), batch(encoder, treatment)
-    for _ in range(2):
-        ours._replay(order_of(ours))
-        plainly(plain, order_of(plain))
-        for one in (ours, plain):
-            one.epochs += 1
-        assert ours._replayed is not None
-        for name, tensor in ours.network.per_model().items():
-            torch.testing.assert_close(tensor, plain.network.per_model()[name], rtol=1e-5, atol=1e-6)
+    follow(ours, plain, lambda: ours._replay(order_of(ours)))
 
 
 def test_a_recording_reads_and_writes_the_same_memory():
@@ -82,8 +90,7 @@ def test_an_epoch_that_fails_is_repeated_plainly(monkeypatch):
     ours._replay(order_of(ours))
     plainly(plain, order_of(plain))
     assert ours._replayed is None
-    for name, tensor in ours.network.per_model().items():
-        torch.testing.assert_close(tensor, plain.network.per_model()[name], rtol=1e-5, atol=1e-6)
+    agree(ours, plain)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
@@ -91,11 +98,4 @@ def test_an_epoch_that_fails_is_repeated_plainly(monkeypatch):
 @pytest.mark.parametrize("encoder", ["dnn", "cnn"])
 def test_recorded_epochs_equal_plain_ones_on_a_gpu(encoder, treatment):
     ours, plain = (batch(encoder, treatment, device="cuda") for _ in range(2))
-    for _ in range(2):
-        ours._train()
-        plainly(plain, order_of(plain))
-        for one in (ours, plain):
-            one.epochs += 1
-        assert ours._replayed is not None
-        for name, tensor in ours.network.per_model().items():
-            torch.testing.assert_close(tensor, plain.network.per_model()[name], rtol=1e-3, atol=1e-4)
+    follow(ours, plain, ours._train, rtol=1e-3, atol=1e-4)

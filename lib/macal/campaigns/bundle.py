@@ -75,16 +75,16 @@ def complete(store: Path) -> int:
     changed = 0
     for record in records.read_all(store):
         gaps = [[name for name in evaluation.UNMEASURED if np.isnan(row[name])] for row in record.rows]
-        if any(gaps):
-            with needed("pot", "exact Wasserstein distances"):
-                import_module("ot")
-            config = record.config
-            problem = datasets.load(config["dataset"], config["replication"], config["protocol"])
-            sets = [problem.labelled(record.picks[: row["step"]]) for row in record.rows]
-            measured = evaluation.distances(problem, sets)
-            added = [{name: new[name] for name in own} for new, own in zip(measured, gaps, strict=True)]
-            if all(np.isnan(value) for own in added for value in own.values()):
-                continue  # an arm is empty
+        if not any(gaps):
+            continue
+        with needed("pot", "exact Wasserstein distances"):
+            import_module("ot")
+        config = record.config
+        problem = datasets.load(config["dataset"], config["replication"], config["protocol"])
+        sets = [problem.labelled(record.picks[: row["step"]]) for row in record.rows]
+        measured = evaluation.distances(problem, sets)
+        added = [{name: new[name] for name in own} for new, own in zip(measured, gaps, strict=True)]
+        if not all(np.isnan(value) for own in added for value in own.values()):  # as where an arm is empty
             rows = [row | own for row, own in zip(record.rows, added, strict=True)]
             records.write(replace(record, rows=rows), store)
             changed += 1

@@ -51,21 +51,15 @@ class DeepKernel(nn.Module):
         super().__init__()
         self.encoder, self.gp = encoder, gp
 
-    def elbo(
-        self, x: Float[torch.Tensor, "b n d"], t: PerUnitArms, y: PerUnit, n: PerModel, streams: Streams
-    ) -> PerModel:
-        """Return each model's training objective on a minibatch of its own ``n`` units, with dropout."""
-        return self.bound(x, t, y, n, self.kept(streams, x.shape[1]))
-
     def kept(self, streams: Streams, n: int) -> list[torch.Tensor]:
         """Draw what dropout multiplies the maps of ``n`` units of each model by, 0 or 1 / (1 - rate): (b, n, ...)."""
         rate = self.encoder.dropout
         return [streams.kept(*shape, rate=rate) / (1 - rate) for shape in self.encoder.decisions(n) if rate]
 
-    def bound(
+    def elbo(
         self, x: Float[torch.Tensor, "b n d"], t: PerUnitArms, y: PerUnit, n: PerModel, kept: Sequence[torch.Tensor]
     ) -> PerModel:
-        """Return :meth:`elbo` for what dropout keeps."""
+        """Return each model's training objective on a minibatch of its own ``n`` units, by what dropout keeps of it."""
         if wanted():
             bound = fused(_elbo)(self, x, t, y, n, kept)
             if recording(x) or bound.isfinite().all():

@@ -189,7 +189,7 @@ class Batch:
     def _step(self, rows: torch.Tensor, kept: list[torch.Tensor], step: Marks) -> PerModel:
         """Train each model by a minibatch of its own units, (b, batch), in the step of this number; return bounds."""
         at = self._model[:, None], rows
-        bound = self.network.bound(self.x[at], self.t[at], self.y[at], self.n, kept)
+        bound = self.network.elbo(self.x[at], self.t[at], self.y[at], self.n, kept)
         self.adam.step(self.network, -bound.sum(), self.decay, step.float())
         return bound.detach()
 
