@@ -97,11 +97,11 @@ def posterior_sd(
     variance, average = np.zeros(len(x)), 0.0
     # surfaces that labels of either arm say something about are one system, independent ones are two
     for arms in [(0, 1)] if prior.rho else [(0,), (1,)]:
-        signs = [(r, s, _SIGN[r] * _SIGN[s]) for r in arms for s in arms]
-        variance += sum(sign * prior.between(r, s) for r, s, sign in signs)
+        at_one_place = float(sum(_SIGN[r] * _SIGN[s] * prior.between(r, s) for r in arms for s in arms))
+        variance += at_one_place
         explained, mean = _explained(prior, x, t, labelled[np.isin(t[labelled], arms)], arms, share)
         variance -= explained
-        average += _prior_average(prior, x, signs, share) - np.square(mean).sum()
+        average += at_one_place * _mean_kernel(prior, x, arms[0], share) - np.square(mean).sum()
     return PosteriorSd(np.sqrt(variance.clip(min=0)), float(np.sqrt(max(average, 0.0))))
 
 
@@ -127,9 +127,9 @@ def _explained(
     return np.concatenate(explained), mean
 
 
-def _prior_average(prior: Prior, x: Covariates, signs: Sequence[tuple[int, int, float]], share: Outcomes) -> float:
-    """Mean of Cov_prior(tau(z_i), tau(z_j)) by shares i and j, of the surfaces of one system."""
+def _mean_kernel(prior: Prior, x: Covariates, arm: int, share: Outcomes) -> float:
+    """Mean of exp(-|z_i - z_j|^2 / (2 lengthscale^2)) by shares i and j; a system of surfaces has one length scale."""
     places = np.linspace(0, len(x) - 1, min(len(x), MOST)).astype(int)
     some, w = x[places], share[places] / share[places].sum()
-    parts = _parts(len(some))
-    return float(sum(sign * (w[z] @ prior.covariance(some[z], r, some, s) @ w) for r, s, sign in signs for z in parts))
+    covariances = (w[z] @ prior.covariance(some[z], arm, some, arm) @ w for z in _parts(len(some)))
+    return float(sum(covariances) / prior.variance[arm])
