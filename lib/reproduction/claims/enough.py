@@ -72,18 +72,17 @@ def stops(table: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for (model, method, replication), own in table.groupby([*KEYS, "replication"], sort=False):
-        own = own.sort_values("labelled").reset_index(drop=True)
+        looks = {name: column.to_numpy() for name, column in own.sort_values("labelled").items()}
         about = {"model": model, "method": method, "replication": replication}
-        off = (own["average"] - own["truth"]).abs()
-        rounds = len(own) - 1 - own.index
+        off, rounds = np.abs(looks["average"] - looks["truth"]), np.arange(len(own))[::-1]
         for kind, limits in (("width", WIDTHS), ("gain", GAINS)):
             for limit in limits:
                 if kind == "width":
-                    met, early = 2 * float(ndtri((1 + PROMISED) / 2)) * own["error"] <= limit, off > limit / 2
+                    met, early = 2 * float(ndtri((1 + PROMISED) / 2)) * looks["error"] <= limit, off > limit / 2
                 else:
-                    met, early = own["gain"] < limit, own["pehe"].iloc[-1] < own["pehe"] * (1 - limit) ** rounds
-                at = int(met.to_numpy().argmax())
-                stopped = {"labelled": own["labelled"][at], "early": bool(early[at])}
+                    met, early = looks["gain"] < limit, looks["pehe"][-1] < looks["pehe"] * (1 - limit) ** rounds
+                at = int(met.argmax())
+                stopped = {"labelled": looks["labelled"][at], "early": bool(early[at])}
                 none = {"labelled": np.nan, "early": False}
                 rows.append({"rule": kind, "limit": limit} | about | (stopped if met.any() else none))
     return pd.DataFrame(rows)
@@ -131,13 +130,14 @@ def judge_stopping(rules: Rules) -> Verdict:
     table = load()
     if table.empty:
         return Verdict("not tested", "the table enough_ihdp is not recorded")
-    found = too_early(stops(table), rules).loc["width"]
+    rates = too_early(stops(table), rules)
+    found, gains = rates.loc["width"], rates.loc["gain"]
     found = found[found["stopped"] > 0]
     words: list[Word] = [
         "does not hold" if row.low > TOO_EARLY else "holds" if row.share <= TOO_EARLY else "undecided"
         for row in found.itertuples()
     ]
-    worst, gains = found["share"].idxmax(), too_early(stops(table), rules).loc["gain"]
+    worst = found["share"].idxmax()
     by_gain = gains["early"].sum() / max(gains["stopped"].sum(), 1)
     return Verdict(
         of_all(words),
