@@ -72,7 +72,7 @@ def shorten(patch):
 
 
 @drawn(
-    240,
+    80,
     2400,
     pool=pools(),
     alpha=st.sampled_from([0.0, 0.5, 1.0, 2.5, 10.0, 1e6, None]),
@@ -110,7 +110,7 @@ def tied_pools(draw_):
 
 
 @drawn(
-    200,
+    60,
     2000,
     pool=tied_pools(),
     alpha=st.sampled_from([0.0, 0.5, 1.0, 2.5, None]),

@@ -318,6 +318,7 @@ def aside(project, capsys):
     return call
 
 
+@pytest.mark.exhaustive
 def test_a_run_aside_takes_literals_and_is_replaced_by_success_alone(aside):
     status, _, first = aside("tiny", "-p", "n_seeds", "20", "-p", "sizes", "[3, 4]", "-p", "optimiser", "lbfgs")
     ((path, text),) = first.items()

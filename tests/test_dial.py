@@ -87,6 +87,7 @@ def test_the_grid_is_the_one_planned():
     assert all(share == pytest.approx(r / (1 + r)) for r, share in shares) and len(shares) == 5
 
 
+@pytest.mark.exhaustive
 def test_a_small_world_is_recorded_and_told(tmp_path, monkeypatch):
     made = [dial.campaigns(dial.world_case(4, range(2)), dict.fromkeys(dial.ESTIMATORS, 0.7))]
     jobs.run(made, tmp_path / "runs", lambda line: None)

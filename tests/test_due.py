@@ -283,6 +283,7 @@ def test_each_model_stops_on_its_own_and_keeps_its_best_state():
         assert again.item() == pytest.approx(model.valid_loss, rel=1e-4)
 
 
+@pytest.mark.exhaustive
 def test_more_epochs_only_help_the_validation_loss():
     short, long = (s.fit(tasks([30]))[0].info["valid_loss"] for s in (SMALL, LATE))
     assert long <= short

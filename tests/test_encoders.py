@@ -105,6 +105,7 @@ def test_the_images_network_has_the_published_shape():
     assert net(torch.zeros(1, 2, 784)).shape == (1, 2, 50)
 
 
+@pytest.mark.exhaustive
 def test_in_bfloat16_features_and_gradients_are_those_of_single_precision_but_for_rounding(monkeypatch):
     x = torch.rand(2, 16, 784, generator=torch.Generator().manual_seed(0))
     features, gradients = {}, {}

@@ -120,12 +120,12 @@ def agree(fitted, labelled, oracle, new, arms=(0, 1), rtol=1e-4):
 
 
 def test_many_problems_at_once_are_single_gpytorch_fits():
-    tasks = [task(seed) for seed in range(28)]
+    tasks = [task(seed) for seed in range(14)]
     fits = ExactGP(steps=25, standardise=False).fit(tasks)
     new = np.random.default_rng(0).normal(size=(9, 3)) * 2
     compared = [agree(f, k.labelled, lambda x, y: by_adam(x, y, 25), new[:, : k.labelled.x.shape[1]].astype(np.float32))
                 for f, k in zip(fits, tasks, strict=True)]  # fmt: skip
-    assert sum(compared) >= 50
+    assert sum(compared) >= 25
 
 
 @pytest.mark.exhaustive

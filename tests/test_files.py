@@ -304,6 +304,7 @@ def reader(url, folders):
     return subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE)
 
 
+@pytest.mark.exhaustive
 def test_two_processes_download_at_once(server, sources, folders):
     readers = [reader(server.url + "/together", folders) for _ in range(2)]
     assert [(r.communicate()[1][-500:] and r.returncode) for r in readers] == [0, 0]

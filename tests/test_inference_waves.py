@@ -91,6 +91,7 @@ def test_chances_of_a_new_unit_are_those_of_its_like():
     np.testing.assert_allclose(_mixed(pool, pool, 20, 0.3), inclusion(pool, 20, 0.3))
 
 
+@pytest.mark.exhaustive
 def test_the_estimate_is_unbiased_over_draws_and_splits():
     """With fixed outcome models its mean is that of everybody's scores."""
     x, t, y, e, _ = people(250, seed=3)

@@ -146,6 +146,7 @@ def test_an_arm_of_which_little_is_known_is_not_given_up(criterion):
     assert 10 <= first_bought("cmnist", 2, get("joint-gp"), criterion)
 
 
+@pytest.mark.exhaustive
 @needs_data("ibm")
 def test_pairs_make_the_joint_process_see_a_constant_effect():
     problem = macal.load("ibm", 0)

@@ -120,12 +120,14 @@ def test_a_campaign_needs_no_more_and_is_the_same(tmp_path, monkeypatch, capsys)
         pd.testing.assert_frame_equal(one, other, rtol=1e-5)
 
 
+@pytest.mark.exhaustive
 def test_a_sweep_and_a_campaign_by_a_model_need_no_more(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = plainly(SWEEP)
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("more", "message"),
     [

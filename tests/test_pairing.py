@@ -225,6 +225,7 @@ def test_locality(seed, alpha):
         assert pairing.partner_radius(m, 0 * m, alpha, True) == pytest.approx(2 * m / (alpha - 1))
 
 
+@pytest.mark.exhaustive
 @given(st.integers(0, 10_000), st.sampled_from([0.1, 0.5, 1.0, 2.5, 10.0]), st.integers(0, 8))
 def test_pairs_are_as_close_as_promised(seed, alpha, k):
     x, t, start = examples.two_clouds(seed, treated=12, control=14)

@@ -108,7 +108,7 @@ def test_a_draw_keeps_to_quotas_and_money(way, seed):
     assert plan.weight["p0003"] == pytest.approx(1) and not asked.no.any() and plan.index.is_unique
 
 
-@part_and_whole("n", 100, 2000)
+@part_and_whole("n", 30, 2000)
 def test_everybody_has_the_chance_that_the_weights_say(n):
     people = marked(60)
     options = {"budget": 400, "quotas": ["region>=4"], "cost": "fee", "exclude": "no", "include": "yes"}

@@ -76,6 +76,7 @@ def drawn(prior, x, t, rng):
     return np.linalg.cholesky(covariance) @ rng.standard_normal(len(t))
 
 
+@pytest.mark.exhaustive
 @part_and_whole("times", 10, 60)
 def test_evidence_is_below_zero_where_the_fixed_settings_are_the_truth_and_above_where_they_are_not(times):
     rng, found = np.random.default_rng(0), {"fixed": [], "unequal": [], "noise": []}

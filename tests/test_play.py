@@ -226,6 +226,7 @@ def test_a_file_becomes_the_plan_of_the_command(visit, people, tmp_path):
     assert tab.locator(".chart svg[role=img]").count() == 3
 
 
+@pytest.mark.exhaustive
 def test_money_and_a_column_of_costs_become_the_plan_of_the_command(visit, people, tmp_path):
     tab = visit("plan_my_survey")
     fees = np.random.default_rng(0).integers(4, 30, len(people)) / 4
@@ -270,6 +271,7 @@ def test_money_and_a_column_of_costs_become_the_plan_of_the_command(visit, peopl
 TWO = "id,code,age,free\n" + "".join(f"{k},{k:05d},{20 + k * k},{k % 2}\n" for k in range(1, 13))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("column, role", [("code", "identifier"), exhaustive("id", "left out"), ("id", "covariate")])
 def test_two_columns_that_may_name_people_are_asked_about(visit, column, role, tmp_path):
     tab = visit("plan_my_survey")

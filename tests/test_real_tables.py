@@ -142,6 +142,7 @@ def test_learnt_functions_follow_the_outcomes_and_residuals_are_of_people_left_o
 # ---------------------------------------------------------------- the campaigns
 
 
+@pytest.mark.exhaustive
 @needs_data("tables")
 @pytest.mark.parametrize("name", ["hiv", "lalonde"])
 def test_a_replication_has_one_set_of_people_and_four_outcome_functions(name):
@@ -169,6 +170,7 @@ def outside(seed=0):
     return Problem("own", units[:300], units[300:], np.arange(10), None, study.BATCH, max(study.STEPS), seed)
 
 
+@pytest.mark.exhaustive
 def test_plans_are_shared_and_answers_decide_the_rest(monkeypatch):
     monkeypatch.setattr(study, "STEPS", (1, 2))
     one = outside()
@@ -202,6 +204,7 @@ def test_a_training_that_fails_counts_as_no_effect(monkeypatch):
     assert all(row["failed"] and row["pehe"] == pytest.approx(np.sqrt(np.mean(problem.test.tau**2))) for row in rows)
 
 
+@pytest.mark.exhaustive
 def test_jobs_go_replication_by_replication_and_keep_their_raw_files(tmp_path, monkeypatch):
     table = tables.get("bench_tables")
     every = table.jobs()

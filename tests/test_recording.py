@@ -268,6 +268,7 @@ def test_fewer_replications(tiny, tmp_path):
     assert set(found.replication) == {0} and set(found.method) == {"random", "macal"}
 
 
+@pytest.mark.exhaustive
 def test_the_toy_study_is_recorded_as_it_is_run(tiny, tmp_path):
     store, into = tmp_path / "store", tmp_path / "out"
     found = recording.record(tiny["toy"], store, into, replications=2)

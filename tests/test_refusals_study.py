@@ -30,6 +30,7 @@ def test_as_many_refuse_as_the_design_says(kind):
     assert found.asked.sum() == 200 and found.refused.sum() == 200 - np.isfinite(found.y).sum() > 30
 
 
+@pytest.mark.exhaustive
 def test_a_simulation_has_a_row_of_each_design_and_is_the_same_again():
     rows = refusals.simulate("linear", 1)
     designs = [row["design"] for row in rows]

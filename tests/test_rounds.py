@@ -33,6 +33,7 @@ def test_answers_that_come_late_change_the_plan_a_round_later(unchecked):
     assert {*late[0].tolist()} == {*soon[0].tolist()} and {*late[1].tolist()} != {*soon[1].tolist()}
 
 
+@pytest.mark.exhaustive
 def test_never_is_the_plan_without_learning_and_at_once_uses_every_answer(unchecked):
     problem, setting = macal.load("toy", 0), rounds.SETTINGS["3 rounds"]
     never, none = rounds.played(problem, setting, "never", 0)

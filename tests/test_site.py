@@ -262,6 +262,7 @@ def test_what_scrolls_sideways_fades_up_to_its_end_and_what_fits_has_no_sign(vis
     assert not troubles, "\n".join(troubles)
 
 
+@pytest.mark.exhaustive
 def test_old_addresses_lead_on(visitor):
     tab, troubles = visitor("desktop")
     for page, place in MOVED.items():
@@ -413,6 +414,7 @@ def test_mathjax_is_loaded_where_there_are_formulas(builder, formulas, left):
     assert len(scripts) == left
 
 
+@pytest.mark.exhaustive
 def test_a_page_without_formulas_is_light(site):
     """Page, scripts, styles, the icons' font and images, as they are on disk: at most 1.6 MB."""
     heavy, light = [], 0

@@ -14,7 +14,7 @@ from dataclasses import asdict, replace
 import pandas as pd
 import psutil
 import pytest
-from cases import each, part_and_whole
+from cases import each, exhaustive
 from processes import command, forked
 
 from macal import __main__, results, sweeps
@@ -83,7 +83,7 @@ def test_listing_counts_before_anything_is_run(tmp_path):
     assert not found.finished.any() and found.hours.sum() == pytest.approx(0.2) and not list(tmp_path.iterdir())
 
 
-@part_and_whole("kills", 3, 20)
+@pytest.mark.parametrize("kills", [exhaustive(20)])
 def test_a_sweep_that_is_killed_again_and_again_ends_with_the_same_bits(tmp_path, kills):
     spec = replace(SPEC, replications=tuple(range(kills // 2 + 1)))
     table = sweeps.sweep(spec, tmp_path / "undisturbed")

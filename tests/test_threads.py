@@ -78,6 +78,7 @@ def test_what_is_left_out_is_there():
     assert len({*files}) == len(files) and all(file.is_file() for file in files)
 
 
+@pytest.mark.exhaustive
 def test_a_run_that_breaks_off_is_no_success(capsys):
     assert paths.main(["native", "--", "--no-such-option"]) == 1
     assert "pytest ended with 4" in capsys.readouterr().out

@@ -80,6 +80,7 @@ def test_a_finished_trial_is_never_run_again(tmp_path, trained):
     assert len(tuning.optimise(tmp_path / "s.db", 5, TINY).trials) == 5 and len(trained) == before
 
 
+@pytest.mark.exhaustive
 def test_stopping_changes_nothing_and_an_interrupted_trial_is_queued_again(tmp_path, trained, monkeypatch):
     whole = points(tuning.optimise(tmp_path / "whole.db", 8, TINY))
     plain = tuning.Search.rows
