@@ -79,13 +79,13 @@ def _tuning(table: pd.DataFrame, rules: Rules) -> Verdict:
         verdict = "does not hold" if (loss & pehe).any() else "holds in part"
     means = search.groupby("trial")["valid_loss"].mean().sort_values()
     rank = 1 + int((means < means[search.loc[search["point"] == "paper", "trial"].iloc[0]]).sum())
-    best = found.sort_values("loss").iloc[0]
+    best, losses = found.sort_values("loss").iloc[0], int(loss.sum())
     return Verdict(
         verdict,
         f"of {len(means)} trials Table 2's point comes {_ordinal(rank)} by validation loss; of the {len(found)} points "
-        f"judged again on {best['pairs']:.0f} fresh replications, {int(loss.sum())} are better in validation loss and "
-        f"{int(pehe.sum())} in test PEHE by more than noise; the best in loss: {best['loss']:+.2f} "
-        f"({best['loss_low']:+.2f} to {best['loss_high']:+.2f}) in loss, {best['log_ratio']:+.2f} "
+        f"judged again on {best['pairs']:.0f} fresh replications, {losses} {'is' if losses == 1 else 'are'} better in"
+        f" validation loss and {int(pehe.sum())} in test PEHE by more than noise; the best in loss: {best['loss']:+.2f}"
+        f" ({best['loss_low']:+.2f} to {best['loss_high']:+.2f}) in loss, {best['log_ratio']:+.2f} "
         f"({best['log_ratio_low']:+.2f} to {best['log_ratio_high']:+.2f}) in log PEHE",
     )
 
