@@ -284,6 +284,18 @@ def test_jitter_grows_where_it_is_needed_alone():
         cholesky.exact(torch.stack([good, -good]))
 
 
+@pytest.mark.parametrize("library", ["its own", "OpenBLAS"])
+def test_a_matrix_of_nan_has_no_factor_in_any_library(library, monkeypatch):
+    if library == "OpenBLAS":  # as PyTorch uses on Arm: a pivot of NaN is not at most 0, so nothing has failed
+        plain = torch.linalg.cholesky_ex
+        monkeypatch.setattr(torch.linalg, "cholesky_ex", lambda k: (plain(k)[0], torch.zeros(k.shape[:-2], dtype=int)))
+    bad = torch.eye(3).repeat(2, 1, 1)
+    bad[1, 2, 2] = torch.nan
+    for factorise, rows in ((cholesky.exact, bad), (cholesky.jittered, bad[:, None])):
+        with pytest.raises(cholesky.NotPositiveDefinite, match=r"rows \[1\]"):
+            factorise(rows)
+
+
 @pytest.mark.parametrize("optimiser", ["adam", "lbfgs"])
 def test_a_hopeless_task_is_named(optimiser):
     x = np.arange(6.0)[:, None]

@@ -316,7 +316,7 @@ def two_phases(seed, size=1000):
     return weighed(made.campaign, made.campaign.outcomes, 1).estimate
 
 
-@part_and_whole("times", 8, 1000)
+@part_and_whole("times", 8, 400)
 def test_the_interval_of_two_phases_covers(unchecked, times):
     truth = 1 + 2 * 0.1
     hits = sum(found.low <= truth <= found.high for found in map(two_phases, range(times)))

@@ -2,7 +2,7 @@
 
 NumPy, OpenBLAS, PyTorch, oneDNN and MKL choose their code by the processor they find, and let the environment ask for
 older code. A path is one such choice, or a number of threads. What a processor of another vendor takes cannot be tried:
-MKL asks for the vendor, and no code for Arm runs on x86-64.
+MKL asks for the vendor, and code for Arm runs on x86-64 in an emulator alone.
 """
 
 import argparse

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from macal.models.compiled import recording
 
@@ -19,19 +19,25 @@ class NotPositiveDefinite(ValueError):
         self.rows = list(rows)
 
 
+def _factorised(k: Float[torch.Tensor, "*_ n n"]) -> tuple[Float[torch.Tensor, "*_ n n"], Bool[torch.Tensor, "*_"]]:
+    """Lower factors, and which matrices have none: of NaN in a matrix MKL says so, OpenBLAS returns a factor of NaN."""
+    factor, failed = torch.linalg.cholesky_ex(k)
+    return factor, (failed > 0) | factor.diagonal(dim1=-2, dim2=-1).isnan().any(-1)
+
+
 def exact(k: Float[torch.Tensor, "b n n"]) -> Float[torch.Tensor, "b n n"]:
     """Factorise each matrix as it is, and with more and more jitter where that failed, up to 1e-4.
 
     Raises:
         NotPositiveDefinite: some matrix fails at the largest jitter too.
     """
-    factor, failed = torch.linalg.cholesky_ex(k)
+    factor, failed = _factorised(k)
     for jitter in _JITTERS:
         rows = torch.nonzero(failed)[:, 0]
         if not len(rows):
             return factor
         eye = torch.eye(k.shape[1], dtype=k.dtype)
-        factor[rows], failed[rows] = torch.linalg.cholesky_ex(k[rows] + jitter * eye)
+        factor[rows], failed[rows] = _factorised(k[rows] + jitter * eye)
     if failed.any():
         raise NotPositiveDefinite(torch.nonzero(failed)[:, 0].tolist())
     return factor
@@ -49,10 +55,10 @@ def jittered(k: Float[torch.Tensor, "b a m m"]) -> Float[torch.Tensor, "b a m m"
     # (b, a)
     jitter = torch.full(k.shape[:2], JITTER, dtype=k.dtype, device=k.device)
     for _ in range(4):
-        factor, failed = torch.linalg.cholesky_ex(k + torch.diag_embed(jitter[:, :, None].expand(k.shape[:3])))
+        factor, failed = _factorised(k + torch.diag_embed(jitter[:, :, None].expand(k.shape[:3])))
         if torch.compiler.is_compiling() or recording(k):
-            return torch.where(failed[:, :, None, None] > 0, torch.nan, factor)
+            return torch.where(failed[:, :, None, None], torch.nan, factor)
         if not failed.any():
             return factor
-        jitter = torch.where(failed > 0, 10 * jitter, jitter)
+        jitter = torch.where(failed, 10 * jitter, jitter)
     raise NotPositiveDefinite(torch.nonzero(failed.any(dim=1))[:, 0].tolist())
