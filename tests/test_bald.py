@@ -125,8 +125,9 @@ def test_the_division_of_rho_is_what_goes_wrong():
     assert rho == pytest.approx(1e4, rel=0.02)
 
 
-def test_a_posterior_of_nan_is_refused(state):
-    broken = replace(state, posterior=Posterior(state.posterior.mean * np.nan, state.posterior.cov))
+@pytest.mark.parametrize(("mean", "cov"), [(np.nan, 1.0), (1.0, np.nan)])
+def test_a_posterior_of_nan_is_refused(state, mean, cov):
+    broken = replace(state, posterior=Posterior(state.posterior.mean * mean, state.posterior.cov * cov))
     with pytest.raises(ValueError, match="must not hold NaN for MuBald; did the model's training diverge"):
         macal.get("mu-bald").select(broken, 1)
 

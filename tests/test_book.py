@@ -74,6 +74,12 @@ def test_run_is_deterministic_and_keeps_the_ids_of_cells(project):
     assert nbformat.read(path, 4).cells[0].id == "mine"
 
 
+def test_cells_of_the_same_text_keep_an_id_each():
+    old, new = ([new_code_cell("look()"), new_code_cell("look()")] for _ in range(2))
+    book._name_cells(new, old)
+    assert [cell.id for cell in new] == [cell.id for cell in old]
+
+
 def test_a_notebook_whose_outputs_agree_is_left(project, capfd):
     root, run = project
     path = root / "notebooks" / "tiny.ipynb"

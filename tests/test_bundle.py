@@ -13,7 +13,7 @@ import pytest
 from installed import installed_with, name_of
 
 from macal import __main__ as command
-from macal import results, sweeps
+from macal import datasets, results, sweeps
 from macal.campaigns import bundle, evaluation
 from macal.campaigns.sweeps import Spec
 
@@ -82,6 +82,14 @@ def test_a_start_without_an_arm_stays_without_a_distance(tmp_path):
     one_arm = np.flatnonzero(problem.pool.t == 0)[:3]
     (measured,) = evaluation.distances(problem, [one_arm])
     assert np.isnan(measured["w1"]) and np.isnan(measured["counterpart"]) and measured["radius"] == np.inf
+
+
+def test_sets_that_grow_are_measured_as_each_of_them_alone():
+    problem = datasets.load("toy", 0)
+    sets = [problem.start, *(np.union1d(problem.start, np.arange(k)) for k in (5, 9))]
+    sets = [np.concatenate([problem.start, np.setdiff1d(one, problem.start)]) for one in sets]
+    for found, own in zip(evaluation.distances(problem, sets), sets, strict=True):
+        assert found == pytest.approx(evaluation.distances(problem, [own])[0], rel=1e-9)
 
 
 def test_what_an_installation_without_pot_left_out_is_added_alone(tmp_path, monkeypatch):

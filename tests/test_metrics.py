@@ -75,6 +75,12 @@ def test_distances_are_the_same_in_blocks(monkeypatch):
     assert np.array_equal(metrics.nearest_distance(x, x[t == 1]), whole)
 
 
+def test_squared_distances_are_the_squares():
+    x, t = arms(np.random.default_rng(1), 30, 50, 4)
+    squared = metrics.nearest_distance(x, x[t == 1], "sqeuclidean")
+    np.testing.assert_allclose(squared, metrics.nearest_distance(x, x[t == 1]) ** 2, rtol=1e-12)
+
+
 def test_nothing_to_be_near():
     x = np.ones((3, 2))
     assert np.isinf(metrics.nearest_distance(x, x[:0])).all() and metrics.covering_radius(x, x[:0]) == np.inf

@@ -14,6 +14,7 @@ from macal.inference import crossed_propensity, inclusion, worth_for
 from macal.planner import drawn, steps, weights
 from macal.planner.notes import notes
 from macal.planner.report.protocol import protocol
+from macal.planner.reserves import reserves
 from macal.tables import frames
 
 DRAWN = {"budget": 150, "cluster": "household", "draw": "effect", "uniform": 0.3}
@@ -194,3 +195,11 @@ def test_of_a_sample_no_clusters_are_drawn(tmp_path):
 
 def test_few_clusters_are_called_few():
     assert "make it rough" in weights._rests_on(weights.FEW - 1) and "rough" not in weights._rests_on(weights.FEW)
+
+
+def test_reserves_of_one_of_each_cluster_are_of_clusters_apart():
+    people = make_people(6).assign(free=[0, 0, 0, 0, 0, 1], household=[0, 1, 2, 2, 3, 4])
+    pool = make(people, cluster="household", cluster_rule="one", budget=2, covariates=["age", "income"])[0].people
+    found = reserves(pool, (), "one", np.arange(2), NOBODY)
+    assert len(set(pool.clusters[found])) == 2 and not {0, 1} & set(found)
+    assert reserves(pool, (), "one", np.arange(2), np.array([4])).tolist().count(-1) == 1

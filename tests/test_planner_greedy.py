@@ -300,6 +300,14 @@ def test_after_a_refusal_few_rows_are_looked_through(monkeypatch, unchecked):
     assert sum(looked) < 3 * 1500  # as many rows as there are, a few times, where 200 full searches would be 300,000
 
 
+def test_a_pair_costs_what_both_do_unless_they_are_bought_together():
+    cost, clusters = np.arange(1.0, 7.0), np.array([-1, -1, 0, 0, 1, 1])
+    bought = Purchases([at_most("budget", cost, 30)], cost, np.empty(0, np.int64), clusters)
+    others = np.arange(1, 6)
+    assert bought.price_of_pairs(np.array(0), others).tolist() == [3, 8, 8, 12, 12]
+    assert bought.price_of_pairs(np.array(2), others).tolist() == [9, 7, 7, 18, 18]
+
+
 def test_demands_on_clusters_whose_people_are_far_apart_in_the_table():
     clusters = np.array([0, 1, 0, 1, 2, -1])
     one = one_of_each("one of each", clusters, np.array([3]))

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from dataclasses import asdict, replace
+from types import SimpleNamespace
 
 import pandas as pd
 import psutil
@@ -412,6 +413,24 @@ def test_a_published_checkpoint_does_not_take_a_chunk_back(undisturbed, tmp_path
     for record in results.read_all(undisturbed[1]):  # and one whose chunk is finished is none
         records.write(record, tmp_path / "store")
     assert not records.checkpoints(tmp_path / "store")
+
+
+def test_a_chunk_that_was_cut_off_among_its_records_has_a_checkpoint(undisturbed, tmp_path):
+    chunk = chunks(SPEC)[-1]
+    records.write(
+        records.Record(json.loads(json.dumps(chunk.composition)), [], [], {"done": 1}), tmp_path / "checkpoints"
+    )
+    for k, config in enumerate(chunk.configs):
+        assert len(records.checkpoints(tmp_path)) == 1, k
+        records.write(records.read(records.path_of(config, undisturbed[1])), tmp_path)
+    assert not records.checkpoints(tmp_path)
+
+
+def test_campaigns_of_a_chunk_share_its_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(sweeps.loop, "stages", lambda *_: iter(()))
+    monkeypatch.setattr(sweeps, "time", SimpleNamespace(perf_counter=iter((10.0, 16.0)).__next__))
+    assert run_chunk(chunks(SPEC)[0], tmp_path) == "done"
+    assert [record.manifest["seconds"] for record in records.read_all(tmp_path)] == [3.0, 3.0]
 
 
 def test_a_checkpoint_is_that_of_its_stages():

@@ -13,7 +13,7 @@ from cases import part_and_whole
 import macal
 from macal.planner import Planner
 from macal.storage.workers import executor
-from macal.tables import frames, sample
+from macal.tables import csv, frames, sample
 from macal.tables.summary import summarised
 
 WORDS = ["north", "south", "west", "east", "hill", "dale", "fen", "moor", "wold", "vale", "isle", "ness"]
@@ -237,6 +237,12 @@ def test_what_is_said_of_a_way_decides_it():
 
 
 DIALECTS = [(",", "utf-8-sig"), (",", "utf-16"), (",", "latin-1"), (";", "utf-8"), ("\t", "cp1252"), (";", "utf-16-le")]
+
+
+def test_text_that_ends_within_a_letter_is_not_utf_8(tmp_path):
+    path = tmp_path / "cut.csv"
+    path.write_bytes("id,name\n1,é".encode()[:-1])
+    assert csv.encoding_of(path) == "cp1252"
 
 
 @pytest.mark.parametrize(("separator", "encoding"), DIALECTS)

@@ -98,6 +98,16 @@ def test_stopping_changes_nothing_and_an_interrupted_trial_is_queued_again(tmp_p
     assert [t.state for t in study.trials].count(TrialState.FAIL) == 1
 
 
+def test_a_sampler_is_seeded_by_the_points_that_are_settled(tmp_path, trained, monkeypatch):
+    seeds, plain = [], optuna.samplers.TPESampler
+    study = optuna.create_study()
+    study.tell(study.ask(), state=TrialState.FAIL)  # was interrupted, and does not count
+    monkeypatch.setattr(tuning, "open_study", lambda *_: study)
+    monkeypatch.setattr(optuna.samplers, "TPESampler", lambda seed=None: (seeds.append(seed), plain(seed=seed))[1])
+    tuning.optimise(tmp_path / "s.db", 1, TINY)
+    assert [seed for seed in seeds if seed is not None] == [0]
+
+
 def test_a_point_that_comes_up_again_is_not_trained_again(tmp_path, trained, monkeypatch):
     two = {name: (value,) for name, value in tuning.PAPER.items()} | {"kernel": ("rbf", "rq")}
     monkeypatch.setattr(tuning, "SPACE", two)
