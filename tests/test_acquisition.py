@@ -22,8 +22,8 @@ each_criterion = each("name", [name for name in names() if not CRITERIA[name].fa
 
 class TestCampaigns:
     @each_criterion
-    @each("batch_size", [1, 7, 40])
-    @each("start", [[], [3, 8, 1]])
+    @each("batch_size", [1, 4, 7, 23, 40])
+    @each("start", [[], [0], [3, 8, 1]])
     def test_batches_are_new_distinct_and_of_the_right_size(self, name, batch_size, start):
         x, t = pool(0)
         if batch_size < get(name).min_batch_size:
@@ -78,7 +78,7 @@ def check_farthest(x, t, done, pick, metric):
     assert mine == best or mine >= best * (1 - 1e-12)
 
 
-@drawn(20, 200, case=pools())
+@drawn(20, 500, case=pools())
 def test_qhte_takes_the_farthest_unit_every_time(unchecked, case):
     x, t, start = case
     done = list(start)

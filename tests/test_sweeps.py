@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import pandas as pd
 import psutil
 import pytest
-from cases import each, exhaustive
+from cases import each
 from processes import command, forked
 
 from macal import __main__, results, sweeps
@@ -84,8 +84,9 @@ def test_listing_counts_before_anything_is_run(tmp_path):
     assert not found.finished.any() and found.hours.sum() == pytest.approx(0.2) and not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("kills", [exhaustive(20)])
-def test_a_sweep_that_is_killed_again_and_again_ends_with_the_same_bits(tmp_path, kills):
+@pytest.mark.exhaustive
+def test_a_sweep_that_is_killed_again_and_again_ends_with_the_same_bits(tmp_path, unchecked):
+    kills = 20
     spec = replace(SPEC, replications=tuple(range(kills // 2 + 1)))
     table = sweeps.sweep(spec, tmp_path / "undisturbed")
     store = tmp_path / "disturbed"

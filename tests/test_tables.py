@@ -268,9 +268,10 @@ def test_a_file_that_is_no_text_is_refused(tmp_path):
         frames.read(tmp_path / "t.csv")
 
 
-def test_summaries_do_not_depend_on_the_parts():
+@part_and_whole("times", 100, 300)
+def test_summaries_do_not_depend_on_the_parts(times):
     rng = np.random.default_rng(0)
-    for _ in range(100):
+    for _ in range(times):
         n = int(rng.integers(2, 90))
         texts = pd.Series([str(t) for t in as_people_write(rng, n)], dtype="str")
         cut = int(rng.integers(1, n))
