@@ -34,14 +34,15 @@ def _far(name: str, column: pd.Series) -> str:
     told = [f"{value:.10g}" for value in far.unique()]
     whom = [str(unit) for unit in far.index[:SHOWN]] + [f"{len(far) - SHOWN:,} others"] * (len(far) > SHOWN)
     counts = " or ".join(f"{value:.4g}" for value in dict.fromkeys((low, high)))
-    what, lie = _listed(told[:SHOWN] + ["more"] * (len(told) > SHOWN)), "lies" if len(told) == 1 else "lie"
+    what, lie = listed(told[:SHOWN] + ["more"] * (len(told) > SHOWN)), "lies" if len(told) == 1 else "lie"
     unit = column.index.name or "unit"
     return (
-        f"column {name!r}: {what} of {unit} {_listed(whom)} {lie} far from everybody else ({others.min():.10g} to"
+        f"column {name!r}: {what} of {unit} {listed(whom)} {lie} far from everybody else ({others.min():.10g} to"
         f" {others.max():.10g}), and counts as {counts} in distances; if that is a mistake, or stands for a missing"
         " value, mend the table before people are asked"
     )
 
 
-def _listed(words: list[str]) -> str:
+def listed(words: list[str]) -> str:
+    """Name one thing or several, as "a, b and c"; at least one."""
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
