@@ -203,7 +203,8 @@ class Judge:
         may = {dataset: [m for m in NINE if places[m][0] == 1] for dataset, places in found.items()}
         surely = [m for m in NINE if all(places[m] == (1, 1) for places in found.values())]
         word = "holds" if not set.intersection(*map(set, may.values())) else "does not hold" if surely else "undecided"
-        return Judged(word, [], [f"{dataset}: {', '.join(methods)}" for dataset, methods in may.items()])
+        said = {dataset: "each" if methods == [*NINE] else ", ".join(methods) for dataset, methods in may.items()}
+        return Judged(word, [], [f"on {dataset} {methods}" for dataset, methods in said.items()])
 
     def _qhte(self, model, method):
         """QHTE surely among the last three of nine on most data sets."""

@@ -184,7 +184,8 @@ def test_the_second_line_stands_beside_the_verdict(campaigns, monkeypatch):
     monkeypatch.setattr(readings, "load", lambda name: whole("ihdp_due" if name == "ihdp_gp" else name))
     found = leads.judge_ihdp(RULES, WRITTEN)
     assert found.verdict == alone.verdict == "holds" and "Exact" not in alone.evidence
-    assert "Exact Gaussian processes: 8 replications; log ratio of macal to others, ahead: random" in found.evidence
+    said = "Exact Gaussian processes: 8 replications; log ratio of macal's PEHE to each other's, ahead: random"
+    assert said in found.evidence
     assert "Exact" not in leads.judge_ihdp(RULES, CODE).evidence
 
 

@@ -245,8 +245,8 @@ def judge_regret(rules: Rules) -> Verdict:
     )
     return Verdict(
         word,
-        f"{rows} of {ROWS} rows; {bad.sum()} of {len(METHODS)} criteria lose more than {GOAL:.0%} somewhere; of"
-        f" the worst rows, with fits fixed beforehand, the smallest loss is that of {best.name} ({best.row}): log"
+        f"{rows} of {ROWS} rows; {bad.sum()} of {len(METHODS)} criteria lose more than {GOAL:.0%} somewhere;"
+        f" with fits fixed beforehand, {best.name}'s worst row ({best.row}) is the least bad: log"
         f" ratio {best.regret:.2f} [{best.low:.2f}, {best.high:.2f}] to {best.rival}",
         shown,
     )

@@ -130,7 +130,7 @@ def judge_bound(negligible: float = 0.1) -> Verdict:
         f"dropping the noise term costs {gap:.2f}; squared bias moves {median[0.04]:.3g} times as much as variance at "
         f"noise 0.04, {median[1e-6]:.1e} times at 1e-6 (medians of {ratios[0.04].size} random starts; only noise "
         f"cancels, being constant by assumption); C falls by a factor of "
-        f"{ladder.constant.iloc[0] / ladder.constant.iloc[-1]:.1f}; with acquired arms in the place of the "
+        f"{ladder.constant.iloc[0] / ladder.constant.iloc[-1]:.1f}; with acquired arms in place of the "
         f"population's the bound is {cluster['bound on the acquired arms']:.0e} and the squared PEHE "
         f"{cluster['PEHE on the target']:.2f}",
     )

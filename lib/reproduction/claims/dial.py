@@ -140,10 +140,10 @@ def _told(name: str, rows: pd.DataFrame) -> str:
     right, of = int(decided["right"].sum()), len(decided)
     worse, gains = int((decided["log_ratio"] > 0).sum()), int((rows["predicted"] < 0).sum())
     told = (
-        f"{name}: {right} of {of} decided signs right (a coin does as well with chance {chance(right, of):.2g}, the"
-        f" same signs dealt at random with chance {chance_dealt(decided):.2g}; the commoner sign alone would have"
-        f" {max(worse, of - worse)}), {int(rows['right'].sum())} of all {len(rows)}; {gains} of {len(rows)} predictions"
-        f" are gains"
+        f"{name}: {right} of {of} decided signs right (a coin does as well with chance {chance(right, of):.2g}, these"
+        f" signs in random order with chance {chance_dealt(decided):.2g}; always the commoner sign:"
+        f" {max(worse, of - worse)} right), {int(rows['right'].sum())} of all {len(rows)}; {gains} of {len(rows)}"
+        f" predictions are gains"
     )
     if len(rows) < 3 or rows["predicted"].nunique() == 1:
         return told

@@ -55,7 +55,8 @@ def judge_random(rules: Rules, reading: Reading) -> Verdict:
         rows += values(found, "random", dataset=name, estimator=reading.name)
     if not words:
         return _untested(rules, "Random, BADGE, BAIT and LCMD")
-    return Verdict(together(words.values(), CASES), f"log ratio of random, {'; '.join(shown)}", tuple(rows))
+    measure = "log ratio of random's PEHE to each other's"
+    return Verdict(together(words.values(), CASES), f"{measure}, {'; '.join(shown)}", tuple(rows))
 
 
 def _as_good(found: pd.DataFrame) -> Word:
@@ -86,7 +87,7 @@ def judge_causal(rules: Rules, reading: Reading) -> Verdict:
         rows += values(found, "causal methods", dataset=name, estimator=reading.name, methods=list(methods))
     if not words:
         return _untested(rules, "MACAL, BALD, BADGE, BAIT and LCMD")
-    said = f"log ratio of causal methods to general ones, {'; '.join(shown)}"
+    said = f"log ratio of causal methods' PEHE to general ones', {'; '.join(shown)}"
     return Verdict(together(words, CASES), said, tuple(rows))
 
 
@@ -119,7 +120,7 @@ def judge_winner(rules: Rules, reading: Reading) -> Verdict:
     tables = common(reading, (reading.macal, *BASELINES), rules)
     if len(tables) < 2:
         word = "tested in part" if tables else "not tested"
-        return Verdict(word, f"needs two data sets, recorded with all methods: {', '.join(tables) or 'none'}")
+        return Verdict(word, f"needs two data sets with all methods; recorded: {', '.join(tables) or 'none'}")
     found, rows = {}, []
     for name, table in tables.items():
         rest, share = table[table["method"] != reading.macal], reading.share(name, rules, BASELINES)
@@ -133,8 +134,9 @@ def judge_winner(rules: Rules, reading: Reading) -> Verdict:
         verdict = "holds"
     elif any(all(sets[m] == (1, 1) for sets in found.values()) for m in BASELINES):
         verdict = "does not hold"
-    shown = "; ".join(f"{name}: {', '.join(methods)}" for name, methods in may.items())
-    return Verdict(verdict, f"may be first of the eight others on {shown}", tuple(rows))
+    said = {name: ", ".join(some) if len(some) < len(BASELINES) else "each" for name, some in may.items()}
+    shown = "; ".join(f"on {name} {some}" for name, some in said.items())
+    return Verdict(verdict, f"of the eight others may be first: {shown}", tuple(rows))
 
 
 def judge_qhte(rules: Rules, reading: Reading) -> Verdict:
@@ -191,5 +193,5 @@ def judge_stability(rules: Rules, reading: Reading) -> Verdict:
         rows += values(found, reading.macal, **about, methods=list(methods))
     if not words:
         return _untested(rules, "MACAL and BALD's ratios")
-    measure = "log ratio of MACAL's mean distance of log PEHE from its neighbours' mean to that of others"
+    measure = "log ratio of MACAL's roughness (log PEHE's mean distance from its neighbours' mean) to each other's"
     return Verdict(together(words, CASES), f"{measure}, {'; '.join(shown)}", tuple(rows))

@@ -43,7 +43,7 @@ def _said(found: pd.DataFrame, reading: Reading, rules: Rules) -> str:
     if found.empty:
         return f"fewer than {rules.minimum} recorded replications"
     run = share_run(found, reading.others) + scope(found) + absent(found.index, reading.others)
-    return f"{run}; log ratio of {reading.macal} to others, {told(found, rules)}"
+    return f"{run}; log ratio of {reading.macal}'s PEHE to each other's, {told(found, rules)}"
 
 
 def _verdict(

@@ -62,8 +62,8 @@ def judge_variance_lemma(noise: float = 0.25) -> Verdict:
     return Verdict(
         verdict,
         f"without noise, on a fixed finite pool, variance keeps below the geometric bound under {kept} of {len(quiet)} "
-        f"kernels, with noise {noise:g} under {kept_noisy}; the proof's drop per step is missed under {len(short)}, as "
-        f"early as step {min(short, default=0)}; on a line, exponential kernel, variance falls like "
+        f"kernels ({kept_noisy} with noise {noise:g}); {len(short)} miss the proof's drop per step, as early as step "
+        f"{min(short, default=0)}; on a line, exponential kernel, variance falls like "
         f"n^{line_slope():.2f}: no geometric rate",
     )
 
@@ -131,7 +131,7 @@ def judge_monotonicity(cases: int = 200) -> Verdict:
     return Verdict(
         verdict,
         f"with fixed hyperparameters variance rises in {violations} of {cases} random cases; where the length scale is "
-        f"fitted anew, more labels take it from {example['before']:.4f} to {example['after']:.2f} in an example",
+        f"fitted anew, more labels take variance from {example['before']:.4f} to {example['after']:.2f} in an example",
     )
 
 
@@ -165,9 +165,9 @@ def judge_wasserstein_lemma(starts: int = 50) -> Verdict:
     verdict = "holds" if equal and not slower else "holds in part" if equal or not slower else "does not hold"
     return Verdict(
         verdict,
-        f"identical pairs and equal arms: the rate is exact to {error:.0e}; identical pairs and arms of 2 and 8: it "
-        f"is above the rate in {slower} of {starts} random starts, above its own start in {rises} of them, and goes "
-        f"from 0 to {wasserstein.jump(2, 20, 10.0):.3f} with one pair in the example",
+        f"identical pairs and equal arms: the rate is exact to {error:.0e}; identical pairs and arms of 2 and 8: the "
+        f"distance is above the rate in {slower} of {starts} random starts, above its own start in {rises} of them; "
+        f"arms of 2 and 20 in the example: one pair takes it from 0 to {wasserstein.jump(2, 20, 10.0):.3f}",
     )
 
 

@@ -169,7 +169,7 @@ def _judged(rules: Rules, one: str, other: str) -> Verdict:
     return Verdict(
         word,
         f"log ratio {values.mean():+.3f} [{bounds['low']:+.3f}, {bounds['high']:+.3f}] over {len(values)} tables,"
-        f" {values.min():+.3f} to {values.max():+.3f}; without one of them {rest['log_ratio'].min():+.3f} to"
+        f" singly {values.min():+.3f} to {values.max():+.3f}, leaving one out {rest['log_ratio'].min():+.3f} to"
         f" {rest['log_ratio'].max():+.3f}",
         tuple(_row(row, one, other, rules, len(values), str(name)) for name, row in rows.iterrows()),
     )

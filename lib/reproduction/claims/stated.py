@@ -32,8 +32,8 @@ STATED = {
         "a case holds where all its intervals lie below 0, does not hold where one excludes a lead of 10 %",
     ),
     "F1b": Stated(
-        "MACAL with each other method by the labels at which it first comes within 10 % of the lowest final PEHE of the"
-        " paper's four methods in the replication; one that never does counts a step beyond the last size",
+        "MACAL with each other method by the labels at which a method first comes within 10 % of the replication's"
+        " lowest final PEHE among the paper's four methods (never: one step beyond the last size)",
         _TOY,
         "holds where the difference is surely below 0 for every other method, in part where it is for the figure's"
         " three; does not hold where an interval of these lies above 0",
@@ -56,14 +56,14 @@ STATED = {
         "E1 to E3",
         "as there",
         "the first of these that one of the three has: does not hold, undecided, tested in part, not tested, holds in"
-        " part, holds; where it is not tested, and another was, tested in part",
+        " part, holds; but not tested becomes tested in part where another was tested",
     ),
     "E5": Stated(
         "Random with BADGE, BAIT and LCMD; by data set",
         "3",
         "as good: the interval lies within 10 %; different: ahead or behind, and not as good. A case holds where all"
-        " are as good, does not hold where all differ, in part where both occur, else it is undecided; with one of the"
-        " three, it is tested in part, with two it holds in part at best",
+        " are as good, does not hold where all differ, in part where both occur, else undecided; with one of the three"
+        " it is tested in part, with two it holds in part at best",
     ),
     "E6": Stated(
         "mean log PEHE of MACAL and the three BALD (the causal methods) less the mean of BADGE, BAIT and LCMD; by data"
@@ -81,16 +81,16 @@ STATED = {
     "E8": Stated(
         "QHTE with the eight others, where all nine share three replications; by data set",
         "8",
-        "its place is at best 1 plus the number ahead of it, at worst 9 less the number behind it. Holds where its"
-        " best place is 7 to 9 on most data sets; does not hold where its worst is 1 to 4 on all; in part where its"
-        " best is 5 to 9 on at least one, and its worst 7 to 9 on at most half; else undecided",
+        "its place is at best 1 plus the number ahead of it, at worst 9 less the number behind it. Holds where it is"
+        " surely 7th or worse on most data sets; does not hold where it is surely 4th or better on all; in part where"
+        " it is surely 5th or worse on at least one, and possibly 7th or worse on at most half; else undecided",
     ),
     "E9": Stated(
         "MACAL with rho-BALD and mu-rho-BALD by roughness, the mean distance of log PEHE from the mean of its two"
         " neighbours in size; by data set",
         "2",
         "a case holds where ahead of both, does not hold where behind or without a lead on both, in part where ahead of"
-        " one and the other is so; else undecided",
+        " one only, neither undecided; else undecided",
     ),
     "V1": Stated(
         "MACAL with each other method of Figures 4 and 6 to 8, by the distance to the counterpart and by the covering"
@@ -99,19 +99,19 @@ STATED = {
         f"{_BASELINES}, those not recorded left out; steps, then data sets, then the two measures are the cases",
     ),
     "A1": Stated(
-        "lead of the weights 5 and 10 over 0 and 1, mean logs, in the last stretch less in the first; stretches end at"
+        "lead of the weights 5 and 10 over 0 and 1 in mean logs, the last stretch's less the first's; stretches end at"
         " 60, 160 and 460 labels on IHDP, 500, 1,300 and 2,550 on IBM, 700, 1,350 and 2,550 on CMNIST; by data set",
         "1",
         _ONE,
     ),
     "M1": Stated(
-        "MACAL with Random; by estimator and data set, up to 160 labels on IHDP",
+        "MACAL with Random; by estimator (exact processes, S-, T-, X-learner) and data set, up to 160 labels on IHDP",
         "3, with balanced labels and QHTE",
         _ONE,
     ),
     "B1": Stated(
         "MACAL with Random and with balanced labels; by data set, up to 160 labels on IHDP, and estimator: as written"
-        " every one, as the code runs its own",
+        " the written model and M1's, as the code runs the code's model",
         "2",
         _BASELINES,
     ),
@@ -124,23 +124,23 @@ STATED = {
     "W2": Stated(
         "weight 2.5 of similarity with 0; by model and data set",
         "3, one for each data set",
-        "a case with a clear sign holds where the sign is not the predicted one, else it does not hold; cases without a"
-        " clear sign do not count",
+        "a case with a clear sign holds where that contradicts the prediction, else does not hold; other cases do not"
+        " count",
     ),
     "W3": Stated(
         "MACAL with Random under the code's model: the treatment as it is, times 10, and the first less the second",
         "3",
         "where ahead as it is and in the difference: holds if times 10 it is behind or has no lead, in part otherwise;"
-        " does not hold where one of the first two is behind or has no lead; else undecided",
+        " does not hold where it is behind or has no lead as it is or in the difference; else undecided",
     ),
     "W4": Stated(
         "MACAL with Random on ACIC 2016; by estimator, over responses",
         "1",
         "a response is decided where Student's interval of it alone excludes 0, at the level less what the look at half"
-        " of the splits may have spent. A case holds where a fair coin, and likewise the predicted signs dealt at"
-        " random among the decided responses, would be right on as many with a chance below the level; in part where"
-        " only the coin's chance is; it does not hold where at most half are right; it is undecided otherwise, and"
-        " where even all right would be too few",
+        " of the splits may have spent. A case holds where the chance to be right on as many is below the level for a"
+        " fair coin and for the predicted signs dealt at random among the decided responses; in part where only the"
+        " coin's is; does not hold where at most half are right; undecided otherwise, and where even all right would be"
+        " too few",
     ),
     "S1": Stated(
         "FCCM with MACAL; by row of the bench, a data set under an estimator",
@@ -162,7 +162,7 @@ STATED = {
     "S4": Stated(
         "the default with MACAL; the table is the unit",
         "1",
-        "holds where the interval lies below 0, in part if one without a table does not; does not hold where it"
+        "holds where the interval lies below 0, in part if, without some table, it does not; does not hold where it"
         " excludes a lead of 10 %; else undecided",
     ),
     "S5": Stated("rounds that learn with the default; the table is the unit", "1", "as S4"),
@@ -170,7 +170,7 @@ STATED = {
         "rounds that learn with rounds that do not, over the last two rounds; by row, a data set under an estimator in"
         " a setting",
         "40, all rows",
-        "holds where half of what learning at once gains is kept in each setting, and no row is surely 4 % worse; in"
-        " part where one of these is so",
+        "holds where each setting keeps half of the gain of learning at once, and no row is surely 4 % worse; in part"
+        " where one of these is so",
     ),
 }

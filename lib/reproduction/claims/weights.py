@@ -82,4 +82,4 @@ def _values(found: dict[str, pd.DataFrame], reading: Reading, **about: bool) -> 
 
 def _said(found: dict[str, pd.DataFrame], rules: Rules) -> str:
     shown = "; ".join(f"{name}: {told(rows, rules)}" for name, rows in found.items())
-    return f"lead of the weights 5 and 10, last stretch less first, {shown}" if shown else ""
+    return f"lead of the weights 5 and 10, last stretch minus first, {shown}" if shown else ""
