@@ -22,6 +22,11 @@ def text(name):
     return (ROOT / "book" / f"{name.partition('/')[2]}.md").read_text(encoding="utf-8")
 
 
+def outputs(page):
+    cells = json.loads(page.read_text(encoding="utf-8"))["cells"]
+    return [output for cell in cells for output in cell.get("outputs", [])]
+
+
 def label(name):
     """What a link to a page names: its label, where it has one, or else its file."""
     found = re.search(r"(?m)^\(([\w-]+)\)=\n# ", text(name))
@@ -94,8 +99,15 @@ def test_no_name_stands_for_two_values():
     """A glued quantity is glued once in the whole book, so that no page shows another value under its name."""
     pages = defaultdict(list)
     for page in (ROOT / "notebooks").glob("*.ipynb"):
-        for cell in json.loads(page.read_text(encoding="utf-8"))["cells"]:
-            for output in cell.get("outputs", []):
-                if "scrapbook" in output.get("metadata", {}):
-                    pages[output["metadata"]["scrapbook"]["name"]].append(page.stem)
+        for output in outputs(page):
+            if "scrapbook" in output.get("metadata", {}):
+                pages[output["metadata"]["scrapbook"]["name"]].append(page.stem)
     assert len(pages) > 500 and not {name: found for name, found in pages.items() if len(found) > 1}
+
+
+def test_no_stored_output_names_the_build_of_a_package():
+    """PyTorch for CPUs calls itself 2.13.0+cpu, the one for GPUs not, and both must put out what is stored."""
+    for page in (ROOT / "notebooks").glob("*.ipynb"):
+        for output in outputs(page):
+            said = json.dumps(output.get("text", output.get("data", {}).get("text/plain")))
+            assert not re.search(r"\d\+(cpu|cu\d)", said), page.stem
