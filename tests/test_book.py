@@ -276,7 +276,8 @@ def test_check_lists_what_is_wrong(injected, message):
 
 def test_check_accepts_right_values_and_other_histories():
     book.check(history("n_seeds = 3\nlr = 1\nsizes = []"), "1 <= n_seeds <= 100")
-    book.check(history("n_seeds = 3") | {"In": ["1 +", "# Parameters\nn_seeds = 3", "# Parameters of a fit\nb = 3"]})
+    cells = ["1 +", PARAMETERS, "c: int +", "# Parameters\nn_seeds = 3", "# Parameters of a fit\nb = 3"]
+    book.check(history("n_seeds = 3") | {"In": cells})
     book.check({"In": [""], "n_seeds": 3}, "1 <= n_seeds <= 100")
     book.check({"n_seeds": 3}, "1 <= n_seeds <= 100")
 
@@ -296,7 +297,7 @@ def test_check_accepts_right_values_and_other_histories():
     ],
 )
 def test_types(value, kind, fits):
-    namespace = {"__annotations__": {"value": kind}, "value": value}
+    namespace = {"In": [f"value: {inspect.formatannotation(kind)}"], "value": value}
     if fits:
         book.check(namespace)
     else:

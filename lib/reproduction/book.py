@@ -18,6 +18,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ KERNEL = {
     "OMP_NUM_THREADS": "1",  # two chapters run at a time, whose threads would wait for each other; and sums keep order
 }
 
+PASSED = "# Parameters\n"  # how papermill heads the cell of what it passes in
 PICTURES = {"fig_front": "book/_static/overview.png"}  # glued figures that README shows
 
 
@@ -258,14 +260,15 @@ def check(namespace: Mapping[str, Any], *rules: str) -> None:
     Papermill itself runs the whole chapter with defaults where a name is misspelt; this stops it at once.
 
     Args:
-        namespace: The chapter's ``globals()``; what is annotated there is a parameter.
+        namespace: The chapter's ``globals()``; what its cells annotate is a parameter.
         *rules: Conditions on the parameters as Python text, such as ``"1 <= n_seeds <= 100"``. They are the chapter's
             own words; nothing that a reader passes in is ever evaluated.
 
     Raises:
         ValueError: Lists everything that is wrong.
     """
-    declared, passed = namespace.get("__annotations__", {}), _passed(namespace.get("In", []))
+    history = namespace.get("In", [])
+    declared, passed = _declared(history, namespace), _passed(history)
     problems = [f"unknown parameter {_nearest(name, declared)}" for name in passed if name not in declared]
     mistyped = [name for name, kind in declared.items() if not _fits(namespace[name], kind)]
     for name in mistyped:
@@ -299,9 +302,21 @@ def _nearest(name: str, known: Iterable[str]) -> str:
     return nearest(name, known)
 
 
+def _declared(history: Sequence[str], namespace: Mapping[str, Any]) -> dict[str, Any]:
+    """Types of what the chapter's cells annotate, by their text: from Python 3.14 on a notebook's globals lack them."""
+    cells = [source for source in history if ": " in source and not source.startswith(PASSED)]
+    found = {}
+    for source in cells:
+        with suppress(SyntaxError):  # a cell that failed
+            for line in ast.parse(source).body:
+                if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
+                    found[line.target.id] = eval(ast.unparse(line.annotation), dict(namespace))
+    return found
+
+
 def _passed(history: Sequence[str]) -> list[str]:
     """Names that papermill passed, in the cell that it puts after the declaration and heads so."""
-    cell = next((source for source in reversed(history) if source.startswith("# Parameters\n")), "")
+    cell = next((source for source in reversed(history) if source.startswith(PASSED)), "")
     return [n.id for n in ast.walk(ast.parse(cell)) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
 
 
