@@ -304,14 +304,12 @@ def _nearest(name: str, known: Iterable[str]) -> str:
 
 def _declared(history: Sequence[str], namespace: Mapping[str, Any]) -> dict[str, Any]:
     """Types of what the chapter's cells annotate, by their text: from Python 3.14 on a notebook's globals lack them."""
-    cells = [source for source in history if ": " in source and not source.startswith(PASSED)]
-    found = {}
-    for source in cells:
+    lines: list[ast.stmt] = []
+    for source in history:
         with suppress(SyntaxError):  # a cell that failed
-            for line in ast.parse(source).body:
-                if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
-                    found[line.target.id] = eval(ast.unparse(line.annotation), dict(namespace))
-    return found
+            lines += [] if source.startswith(PASSED) else ast.parse(source).body
+    stated = [n for n in lines if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)]
+    return {n.target.id: eval(ast.unparse(n.annotation), dict(namespace)) for n in stated}
 
 
 def _passed(history: Sequence[str]) -> list[str]:
