@@ -271,7 +271,8 @@ def label_efficiency(table: pd.DataFrame, baseline: str = "random", value: str =
     """Labels that each method needs to reach, and from then on keep, the baseline's final value on each replication.
 
     Returns:
-        One row per replication, one column per method; NaN where it is never reached for good.
+        One row per replication, one column per method; infinite where it is never reached for good, NaN where the
+        method was not run.
 
     Raises:
         ValueError: the baseline is not in the table.
@@ -293,12 +294,13 @@ def labels_to_reach(table: pd.DataFrame, targets: pd.Series, value: str = "pehe"
         value: column that is to come down to it.
 
     Returns:
-        One row per replication, one column per method; NaN where it is never reached for good.
+        One row per replication, one column per method; infinite where it is never reached for good, NaN where the
+        method was not run.
     """
     rows = table[["replication", "method", "labelled", value]].sort_values("labelled")
     keys = [rows["replication"], rows["method"]]
     place = rows.groupby(keys).cumcount()
     above = rows[value].to_numpy() > targets.loc[rows["replication"]].to_numpy()
     begin = place.where(above, -1).groupby(keys).transform("max") + 1
-    found = rows["labelled"].astype(float).where(place == begin).groupby(keys).max().unstack()
+    found = rows["labelled"].astype(float).where(place == begin).groupby(keys).max().fillna(np.inf).unstack()
     return found.reindex(index=table["replication"].unique(), columns=table["method"].unique())

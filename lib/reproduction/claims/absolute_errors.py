@@ -61,8 +61,6 @@ def labels_until_informative(table: pd.DataFrame) -> pd.DataFrame:
         A row per method: ``median`` over its replications (infinite where half never get there), ``never`` (share of
         its replications), ``replications``.
     """
-    reached = labels_to_reach(table, best_constants(table)).fillna(float("inf"))
-    ran = table.groupby(["replication", "method"]).size().unstack().notna()
-    reached = reached.where(ran[reached.columns])  # infinite where never reached, missing where not run
-    never = (reached == float("inf")).sum() / ran.sum()
-    return pd.DataFrame({"median": reached.median(), "never": never, "replications": ran.sum()})
+    reached = labels_to_reach(table, best_constants(table))
+    never = (reached == float("inf")).sum() / reached.count()
+    return pd.DataFrame({"median": reached.median(), "never": never, "replications": reached.count()})
