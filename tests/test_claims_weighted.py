@@ -64,16 +64,11 @@ def test_open_cases_do_not_open_what_others_refute():
 
 def test_saving_is_what_the_law_of_the_width_says(given):
     found = weighted.savings(weighted.coverage(made(95, 0.5), RULES))
+    again = weighted.savings(weighted.coverage(made(95, WIDTHS["srs", 400]), RULES))
+    assert again.needed["curved", "ate"] == pytest.approx(400)
     assert found.loc[("observed", "ate"), "needed"] == pytest.approx(800)
     assert found.saved["observed", "ate"] == pytest.approx(0.75)
     assert found.saved["trial", "macal"] == pytest.approx(1 - 1.44) and found.sound.all()
-
-
-def test_labels_needed_by_error_follow_the_same_law(given):
-    table = made(95)
-    table["squared"] = np.where(table.design == "srs", 20 / table.labelled, 0.04)
-    found = weighted.savings(weighted.coverage(table, RULES))
-    assert found.needed_error.to_numpy() == pytest.approx(500)
 
 
 def test_a_world_whose_intervals_do_not_hold_is_left_out(given):

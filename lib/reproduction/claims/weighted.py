@@ -46,15 +46,15 @@ def coverage(table: pd.DataFrame, rules: Rules) -> pd.DataFrame:
 
     Returns:
         By world, design and number of labels: ``coverage`` with its exact interval, ``low`` to ``high`` (all rows hold
-        together), ``width`` and root mean squared ``error``, and ``verdict``: "holds" where the coverage is within a
-        point of 95 %, "does not hold" where the whole interval is beyond that, else "undecided".
+        together), mean ``width``, and ``verdict``: "holds" where the coverage is within a point of 95 %, "does not
+        hold" where the whole interval is beyond that, else "undecided".
     """
     groups = table.groupby(KEYS, sort=False)
     found = groups[["simulations", "held"]].sum()
     found["coverage"] = found["held"] / found["simulations"]
     level = rules.level / max(len(found), 1)
     found["low"], found["high"] = exact_interval(found["held"], found["simulations"], level)
-    found["width"], found["error"] = groups["width"].mean(), np.sqrt(groups["squared"].mean())
+    found["width"] = groups["width"].mean()
     near = (found["coverage"] - PROMISED).abs() <= OFF + 1e-12
     far = (found["low"] > PROMISED + OFF) | (found["high"] < PROMISED - OFF)
     found["verdict"] = np.select([near, far], ["holds", "does not hold"], "undecided")
@@ -90,8 +90,8 @@ def learning(table: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         By world: mean widths of "srs", "ate", "waves" and "known" (missing where that is not drawn), the ``labels`` of
-        a simple random sample of the width of "waves" (width^2 = a + b / labels), ``over_srs`` and ``over_ate``, the
-        width of "waves" over the others', ``above_srs`` and ``above_ate``, whether it is below (-1) or above (1) them
+        a simple random sample of the width of "waves", ``over_srs`` and ``over_ate``, the width of "waves" over the
+        others', ``above_srs`` and ``above_ate``, whether it is below (-1) or above (1) them
         by the 99 % interval of the mean difference over blocks, or neither (0), and the mean ``uniform`` share and
         the share ``learnt`` of the waves after the first.
     """
@@ -99,9 +99,7 @@ def learning(table: pd.DataFrame) -> pd.DataFrame:
     mean, own = wide.groupby(level="world").mean(), wide["waves", LABELS]
     mean = mean.reindex(pd.unique(table["world"]))
     found = mean.xs(LABELS, axis="columns", level="labelled").reindex(columns=["srs", "ate", "waves", "known"])
-    square, more = found["srs"] ** 2, mean["srs", 2 * LABELS] ** 2
-    b = 2 * LABELS * (square - more)
-    found["labels"] = b / (found["waves"] ** 2 - (square - b / LABELS))
+    found["labels"] = _random_labels(found["srs"], mean["srs", 2 * LABELS], found["waves"])
     for name in ("srs", "ate"):
         change = (own - wide[name, LABELS]).groupby(level="world")
         sure = stdtrit(change.count() - 1, 0.995) * change.std(ddof=1) / np.sqrt(change.count())
@@ -133,9 +131,8 @@ def savings(found: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         By world and design: labels of a simple random sample that are ``needed`` for the same mean width as
-        :data:`~reproduction.studies.weighted.LABELS` drawn ones (width^2 = a + b / labels, by least squares), and
-        ``needed_error`` for the same root mean squared error, by the same law; the share ``saved`` by the first; and
-        ``sound``, whether coverage is refuted neither for the design nor for random samples.
+        :data:`~reproduction.studies.weighted.LABELS` drawn ones; the share ``saved``; and ``sound``, whether coverage
+        is refuted neither for the design nor for random samples.
     """
     rows = {}
     for world, own in found.groupby(level="world", sort=False):
@@ -143,17 +140,16 @@ def savings(found: pd.DataFrame) -> pd.DataFrame:
         refuted = random["verdict"].eq("does not hold").any()
         for (_, design, size), row in own.iterrows():
             if size == LABELS and design != "srs":
-                needed, by_error = (_needed(random[column], row[column]) for column in ("width", "error"))
+                needed = _random_labels(random.width[LABELS], random.width[2 * LABELS], row["width"])
                 sound = not refuted and row["verdict"] != "does not hold"
-                told = {"needed": needed, "needed_error": by_error, "saved": 1 - LABELS / needed, "sound": sound}
-                rows[world, design] = told
+                rows[world, design] = {"needed": needed, "saved": 1 - LABELS / needed, "sound": sound}
     return pd.DataFrame.from_dict(rows, "index").rename_axis(["world", "design"])
 
 
-def _needed(random: pd.Series, value: float) -> float:
-    """Labels at which value^2 = a + b / labels, the law fitted to random samples by their number of labels."""
-    b, a = np.polyfit(1 / random.index.to_numpy(float), random.to_numpy(float) ** 2, 1)
-    return float(b / (value**2 - a))
+def _random_labels(once: pd.Series | float, twice: pd.Series | float, width: pd.Series | float) -> pd.Series | float:
+    """Random labels for a width, by the law width^2 = a + b / labels through LABELS (``once``) and twice as many."""
+    b = 2 * LABELS * (once**2 - twice**2)
+    return b / (width**2 - (once**2 - b / LABELS))
 
 
 def judge_coverage(rules: Rules, name: str = "weighted_ate") -> Verdict:
@@ -165,10 +161,11 @@ def judge_coverage(rules: Rules, name: str = "weighted_ate") -> Verdict:
     words = {"holds": "within a point of 95%", "undecided": "undecided", "does not hold": "farther off"}
     told = ", ".join(f"{(found['verdict'] == word).sum()} {said}" for word, said in words.items())
     worst = found["coverage"].sub(PROMISED).abs().idxmax()
+    least = f"{found['simulations'].min()} to " if found["simulations"].min() < SIMULATIONS else ""
     return Verdict(
         of_all(found["verdict"]),
-        f"{SIMULATIONS} simulations each of {len(found)} designs: {told}; coverage {found['coverage'].min():.1%} to"
-        f" {found['coverage'].max():.1%}, farthest off: {NAMES.get(worst[1], worst[1])} with {worst[2]} labels in"
+        f"{least}{SIMULATIONS} simulations each of {len(found)} designs: {told}; coverage {found['coverage'].min():.1%}"
+        f" to {found['coverage'].max():.1%}, farthest off: {NAMES.get(worst[1], worst[1])} with {worst[2]} labels in"
         f" the world {worst[0]!r}",
     )
 
