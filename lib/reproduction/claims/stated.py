@@ -128,19 +128,19 @@ STATED = {
         " count",
     ),
     "W3": Stated(
-        "MACAL with Random under the code's model: the treatment as it is, times 10, and the first less the second",
+        "MACAL with Random under the code's model: the treatment untouched, times 10, and the first less the second",
         "3",
-        "where ahead as it is and in the difference: holds if times 10 it is behind or has no lead, in part otherwise;"
-        " does not hold where it is behind or has no lead as it is or in the difference; else undecided",
+        "where ahead untouched and in the difference: holds if times 10 leaves it behind or without a lead, else in"
+        " part; where behind or without a lead untouched or in the difference: does not hold; else undecided",
     ),
     "W4": Stated(
         "MACAL with Random on ACIC 2016; by estimator, over responses",
         "1",
         "a response is decided where Student's interval of it alone excludes 0, at the level less what the look at half"
-        " of the splits may have spent. A case holds where the chance to be right on as many is below the level for a"
-        " fair coin and for the predicted signs dealt at random among the decided responses; in part where only the"
-        " coin's is; does not hold where at most half are right; undecided otherwise, and where even all right would be"
-        " too few",
+        " of the splits may have spent. A case holds where both a fair coin and the predicted signs, dealt at random"
+        " among the decided responses, would be right as often with a chance below the level; in part where only the"
+        " coin would; does not hold where at most half are right; undecided otherwise, and where even all right would"
+        " be too few",
     ),
     "S1": Stated(
         "FCCM with MACAL; by row of the bench, a data set under an estimator",
