@@ -114,15 +114,17 @@ def benchmark(curves: pd.DataFrame, campaigns: pd.DataFrame, fitted: dict[str, p
         fitted: the rules.
 
     Returns:
-        The row of :func:`forecast`, its gain as ``predicted``, and ``gain``, ``low`` and ``high`` as measured.
+        The row of :func:`forecast`, its gain as ``predicted``; as measured, ``gain``, ``low``, ``high`` and the means
+        ``allocation_measured`` and ``placement_measured``.
     """
     estimator, name = "exact GP per arm", curves["dataset"].iloc[0]
     own = curves[curves["estimator"] == estimator]
     said = forecast(known(own), fitted).iloc[0].rename({"gain": "predicted"})
     between = campaigns["labelled"].between(min(LABELS[name]), max(LABELS[name]))
-    found = measured(campaigns[between].assign(estimator=estimator, dataset=name))["gain"].dropna()
-    bounds = student(found)
-    return pd.concat([said, pd.Series({"gain": found.mean(), "low": bounds["low"], "high": bounds["high"]})])
+    found = measured(campaigns[between].assign(estimator=estimator, dataset=name)).dropna()
+    bounds, parts = student(found["gain"]), found[["allocation", "placement"]].mean().add_suffix("_measured")
+    gain = pd.Series({"gain": found["gain"].mean(), "low": bounds["low"], "high": bounds["high"]})
+    return pd.concat([said, gain, parts])
 
 
 def jobs(table: tables.Table, replications: int | None = None, store: Path | None = None) -> list[Job]:
