@@ -191,6 +191,11 @@ class TestNumbers:
         table = overlap.alike(planner.people, np.array([5]))["exactly"]
         assert table["everybody"].tolist() == pytest.approx([1 / 6, 2 / 6, 3 / 6, 0, 0])
         assert table["asked"].tolist() == [1, 0, 0, 0, 0]
+        people["a"] = [0, 1, 2, 3, 100, 200]  # the last two are winsorised to one value
+        planner = Planner("t", 2, covariates=["a"])
+        planner.plan(people)
+        assert len(np.unique(planner.people.problem.pool.x)) < 6
+        assert overlap.alike(planner.people, np.array([5]))["exactly"]["everybody"].tolist() == [1, 0, 0, 0, 0]
         ends = list(overlap.SHARED.values())
         assert ends[0] == (1, 1) and all(b[0] == a[1] + 1 for a, b in zip(ends, ends[1:], strict=False))
         assert [one for one in overlap.SHARED if overlap.SHARED[one] == (5, 10)] == ["4 to 9"]

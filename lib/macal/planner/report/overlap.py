@@ -21,7 +21,7 @@ from macal.metrics import nearest_distance
 from macal.planner.people import People
 from macal.search.rows import profiles
 from macal.shapes import Arms, Covariates, Distances, Indices, Outcomes, Rows
-from macal.tables.encoding import categories, numbers
+from macal.tables.encoding import categories, encoded, numbers
 from macal.tables.roles import prepared
 
 Round = Int[np.ndarray, "_"]
@@ -171,8 +171,9 @@ def alike(people: People, asked: Indices) -> pd.DataFrame:
     Returns:
         One row per class of :data:`SHARED`; columns of two levels.
     """
-    x = people.problem.pool.x.astype(np.float64)
-    found = {}
+    columns = {str(c): numbers(column, str(c)) for c, column in prepared(people.table, people.roles, {}).items()}
+    # as the table has them: winsorised, the farthest values, which point at people, would be alike
+    x, found = encoded(columns, np.arange(len(people)), lambda values, _: values), {}
     for how, rows in {"exactly": x, "in quarters": _quarters(x)}.items():
         which = profiles(rows)[1]
         size = np.bincount(which)[which]
