@@ -38,7 +38,10 @@ def test_the_recorded_study():
     assert table.replication.nunique() == 20 and set(table.labelled) == set(SIZES.tolist())
     assert set(table.method) == {*toy_study.FIGURE, *toy_study.CONTROLS}
     assert toy.judge_symmetry().verdict == "holds"
-    assert toy.judge_quickest().verdict == "holds in part"
+    quickest = toy.judge_quickest()
+    assert quickest.verdict == "holds in part"
+    first, last = quickest.evidence.split("; within at 265 labels: ")
+    assert "qhte 75 (129; 5), macal 85 (118; 3), uncertainty 145 (168; 4)" in first and "macal 6," in last
     assert toy.judge_reductions().verdict == "holds"
     assert toy.judge_curves().verdict == "holds in part"
     assert toy.inside(table).loc["macal", "pehe"] >= 20
@@ -106,6 +109,15 @@ def test_labels_to_the_lowest_error():
     )  # fmt: skip
     assert toy.quickness(table, within=0.1).loc[0].to_dict() == {"macal": 35, "random": 55}
     assert toy.quickness(table, within=0.01).loc[0, "macal"] == 45
+    assert toy.target(table).to_dict() == {0: pytest.approx(0.22)}
+
+
+def test_a_method_that_leaves_the_lowest_error_again_still_came_first():
+    levels = dict.fromkeys(toy.PAPER, (0.05, 0.3)) | {"macal": (0.9, 0.3)}
+    table = made_up(levels)
+    table.loc[(table.method == "macal") & (table.labelled == 265), "pehe"] = 9.0
+    found = toy.judge_quickest(table=table)
+    assert found.verdict == "holds" and "within at 265 labels: macal 0," in found.evidence
 
 
 @pytest.mark.parametrize(

@@ -280,7 +280,7 @@ def test_verdicts_on_the_toy_on_sets_and_on_rounds_follow_from_the_rows_of_the_f
     kept = learned.groupby("setting")[["log_ratio", "at_once"]].mean()
     assert of["L1"][0]["verdict"] == "holds in part" and (kept.log_ratio <= kept.at_once / 2).all()
     worse = learned.low > np.log(1.04)
-    assert worse.any() and f"{worse.sum()} are worse by more than 4%" in of["L1"][0]["evidence"]
+    assert worse.any() and f"{worse.sum()} are significantly worse by more than 4%" in of["L1"][0]["evidence"]
 
 
 def test_a_file_that_agrees_is_left_as_it_is(fresh, tmp_path):

@@ -293,6 +293,6 @@ def test_rounds_that_learn():
     worse = int((bounds[:, 0] > np.log(1.04)).sum())
     word = "holds" if kept and not worse else "holds in part" if kept or not worse else "does not hold"
     (found,) = verdicts("L1")
-    assert found.verdict == word and f"and {worse} are worse by more than 4%" in found.evidence
+    assert found.verdict == word and f"and {worse} are significantly worse by more than 4%" in found.evidence
     for setting, row in gain.iterrows():
         assert f"{setting}: {row['learned']:+.3f}, at once {row['at once']:+.3f}" in found.evidence

@@ -125,25 +125,28 @@ def judge_calibration(rules: Rules) -> Verdict:
 def judge_stopping(rules: Rules) -> Verdict:
     """Is stopping at a width too early in at most 5 % of the campaigns?
 
-    A rule on which that is not so for sure, and not refuted, is undecided; rules that stop nothing do not count.
+    A rule on which that is not so for sure, and not refuted, is undecided. Rules that stop fewer campaigns than the
+    minimum do not count.
     """
     table = load()
     if table.empty:
         return Verdict("not tested", "the table enough_ihdp is not recorded")
-    rates = too_early(stops(table), rules)
-    found, gains = rates.loc["width"], rates.loc["gain"]
-    found = found[found["stopped"] > 0]
+    stopped = stops(table)
+    found = too_early(stopped, rules).loc["width"]
+    found = found[found["stopped"] >= rules.minimum]
+    # at the last look there is nothing to go on to
+    gains = stopped[(stopped["rule"] == "gain") & (stopped["labelled"] < table["labelled"].max())]
     words: list[Word] = [
         "does not hold" if row.low > TOO_EARLY else "holds" if row.share <= TOO_EARLY else "undecided"
         for row in found.itertuples()
     ]
     worst = found["share"].idxmax()
-    by_gain = gains["early"].sum() / max(gains["stopped"].sum(), 1)
     return Verdict(
         of_all(words),
-        f"{words.count('holds')} of {len(words)} rules by width stop too early in at most {TOO_EARLY:.0%} of campaigns,"
-        f" {words.count('does not hold')} surely do not; worst {found['share'].max():.0%}, at width"
-        f" {worst[0]:g}, {worst[1]}, labels by {CRITERIA[worst[2]].label}; rules by gain: {by_gain:.0%}",
+        f"of {len(words)} rules by width that stop at least {rules.minimum} campaigns, {words.count('holds')} stop too"
+        f" early in at most {TOO_EARLY:.0%}, {words.count('does not hold')} surely in more, {words.count('undecided')}"
+        f" are undecided; worst {found['share'].max():.0%}, at width {worst[0]:g}, {worst[1]}, labels by"
+        f" {CRITERIA[worst[2]].label}; rules by gain, before the last look: {gains['early'].mean():.0%}",
     )
 
 

@@ -83,6 +83,6 @@ def judge(rules: Rules) -> Verdict:
         word,
         f"log ratio to rounds that do not learn, mean over {len(TABLES)} data sets and {len(rounds.MODELS)} estimators:"
         f" {gains}; of {ROWS} rows {counts.get('ahead', 0)} are ahead, {counts.get('behind', 0)} behind, and"
-        f" {len(worse)} are worse by more than {WORSE:.0%}",
+        f" {len(worse)} are significantly worse by more than {WORSE:.0%}",
         found,
     )

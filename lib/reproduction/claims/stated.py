@@ -96,7 +96,7 @@ STATED = {
         "MACAL with each other method of Figures 4 and 6 to 8, by the distance to the counterpart and by the covering"
         " radius; by data set and step",
         "4",
-        f"{_BASELINES}, those not recorded left out; steps, then data sets, then the two measures are the cases",
+        f"{_BASELINES}, recorded ones; then as for several cases: over steps, over data sets, over both measures",
     ),
     "A1": Stated(
         "lead of the weights 5 and 10 over 0 and 1 in mean logs, the last stretch's less the first's; stretches end at"
@@ -128,19 +128,19 @@ STATED = {
         " count",
     ),
     "W3": Stated(
-        "MACAL with Random under the code's model: the treatment untouched, times 10, and the first less the second",
+        "MACAL with Random under the code's model: the treatment as it is, times 10, and the first less the second",
         "3",
-        "where ahead untouched and in the difference: holds if times 10 leaves it behind or without a lead, else in"
-        " part; where behind or without a lead untouched or in the difference: does not hold; else undecided",
+        "where ahead in the first and the third: holds if behind or without a lead in the second, else in part; where"
+        " behind or without a lead in the first or the third: does not hold; else undecided",
     ),
     "W4": Stated(
         "MACAL with Random on ACIC 2016; by estimator, over responses",
         "1",
         "a response is decided where Student's interval of it alone excludes 0, at the level less what the look at half"
-        " of the splits may have spent. A case holds where both a fair coin and the predicted signs, dealt at random"
-        " among the decided responses, would be right as often with a chance below the level; in part where only the"
-        " coin would; does not hold where at most half are right; undecided otherwise, and where even all right would"
-        " be too few",
+        " of the splits may have spent. Two chances to be right as often: of a fair coin, and of the predicted"
+        " signs dealt at random among decided responses. A case holds where both are below the level, in part where"
+        " only the coin's is; does not hold where at most half are right; undecided otherwise, and where even all right"
+        " would be too few",
     ),
     "S1": Stated(
         "FCCM with MACAL; by row of the bench, a data set under an estimator",
@@ -170,7 +170,7 @@ STATED = {
         "rounds that learn with rounds that do not, over the last two rounds; by row, a data set under an estimator in"
         " a setting",
         "40, all rows",
-        "holds where each setting keeps half of the gain of learning at once, and no row is surely 4 % worse; in part"
-        " where one of these is so",
+        "holds where each setting keeps half of immediate learning's gain, and no row is surely 4 % worse than without"
+        " learning; in part where one of these is so",
     ),
 }

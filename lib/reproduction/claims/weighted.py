@@ -99,7 +99,7 @@ def learning(table: pd.DataFrame) -> pd.DataFrame:
     mean, own = wide.groupby(level="world").mean(), wide["waves", LABELS]
     mean = mean.reindex(pd.unique(table["world"]))
     found = mean.xs(LABELS, axis="columns", level="labelled").reindex(columns=["srs", "ate", "waves", "known"])
-    found["labels"] = _random_labels(found["srs"], mean["srs", 2 * LABELS], found["waves"])
+    found["labels"] = _random_labels(mean["srs"], found["waves"])
     for name in ("srs", "ate"):
         change = (own - wide[name, LABELS]).groupby(level="world")
         sure = stdtrit(change.count() - 1, 0.995) * change.std(ddof=1) / np.sqrt(change.count())
@@ -131,8 +131,8 @@ def savings(found: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         By world and design: labels of a simple random sample that are ``needed`` for the same mean width as
-        :data:`~reproduction.studies.weighted.LABELS` drawn ones; the share ``saved``; and ``sound``, whether coverage
-        is refuted neither for the design nor for random samples.
+        :data:`~reproduction.studies.weighted.LABELS` drawn ones, by the law through the sizes around it; the share
+        ``saved``; and ``sound``, whether coverage is refuted neither for the design nor for random samples.
     """
     rows = {}
     for world, own in found.groupby(level="world", sort=False):
@@ -140,16 +140,20 @@ def savings(found: pd.DataFrame) -> pd.DataFrame:
         refuted = random["verdict"].eq("does not hold").any()
         for (_, design, size), row in own.iterrows():
             if size == LABELS and design != "srs":
-                needed = _random_labels(random.width[LABELS], random.width[2 * LABELS], row["width"])
+                other = LABELS // 2 if row["width"] > random.width[LABELS] else 2 * LABELS
+                needed = _random_labels(random["width"], row["width"], other)
                 sound = not refuted and row["verdict"] != "does not hold"
                 rows[world, design] = {"needed": needed, "saved": 1 - LABELS / needed, "sound": sound}
     return pd.DataFrame.from_dict(rows, "index").rename_axis(["world", "design"])
 
 
-def _random_labels(once: pd.Series | float, twice: pd.Series | float, width: pd.Series | float) -> pd.Series | float:
-    """Random labels for a width, by the law width^2 = a + b / labels through LABELS (``once``) and twice as many."""
-    b = 2 * LABELS * (once**2 - twice**2)
-    return b / (width**2 - (once**2 - b / LABELS))
+def _random_labels(
+    widths: pd.DataFrame | pd.Series, width: pd.Series | float, size: int = 2 * LABELS
+) -> pd.Series | float:
+    """Random labels for a width, by the law width^2 = a + b / labels through the widths of LABELS and of ``size``."""
+    squared = widths[LABELS] ** 2
+    b = (squared - widths[size] ** 2) / (1 / LABELS - 1 / size)
+    return b / (width**2 - (squared - b / LABELS))
 
 
 def judge_coverage(rules: Rules, name: str = "weighted_ate") -> Verdict:
