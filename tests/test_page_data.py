@@ -9,7 +9,7 @@ from reproduction.book import ROOT, chapters
 
 READS = re.compile(r"(?<!macal)(?<!Planner)(?<!toy)\.load\(|estimators\.cells\(")
 # computed on a page that reads others
-LIVE = {"fig-run-it", "fig-toy-data", "fig-toy-due", "fig-stretch", "fig-ihdp-due"}
+LIVE = {"fig-run-it", "fig-toy-data", "fig-toy-due", "fig-stretch", "fig-ihdp-due", "fig-toy-pool", "fig-toy-budget"}
 GLUED = re.compile(r"```\{glue:figure\}.*?\n:name: (\S+)\n(.*?)```", re.DOTALL)
 
 
