@@ -4,9 +4,9 @@
     python benchmarks/sample.py --append results/sample_plans.csv      # the whole design, resumed; about 55 minutes
 
 *Populations.* Rows are independent draws from one law of covariates and treatment (``ALL``): four simulated ones, the
-pools of ACIC 2016 and IBM, and the table of ``benchmarks/planner.py``. Larger than the pools are populations resampled
-from them: a row is drawn with replacement, each of its columns with more than ten values is moved by a normal draw of
-0.3 standard deviations and scaled back to its variance, and the treatment stays. The first s rows of a replication are
+pools of ACIC 2016 and IBM, and the table of ``benchmarks/planner.py``. From a pool every row, of small populations too,
+is drawn with replacement; each of its columns with more than ten values is moved by a normal draw of 0.3 standard
+deviations and scaled back to its variance, and the treatment stays. The first s rows of a replication are
 its sample of s people, and its population of N people are the first N: so one plan of s people is the plan from a
 sample of every population of more people, and the plan of all people of the population of s.
 

@@ -93,6 +93,11 @@ def test_what_the_rules_recommend():
     assert [samples.rule(sizes[name]) for name in ("alc-fixed", "macal")] == [(10_000, 20), (2_000, 50)]
 
 
+def test_balls_and_a_sample_lose_shares_of_the_lead_of_all_people():
+    found = samples.ball_losses(recorded(), 1000, 100, labels=5).loc["alc-fixed"]
+    np.testing.assert_allclose(found.loc[["a", "b"]], [[0.1, 0.02, 3 / 7], [0.05, 0.01, 3 / 7]])
+
+
 def test_what_is_compared_is_empty_where_nothing_is_recorded():
     table = samples.compared(recorded().assign(labels=200), 1000, [10, 100])
     assert table.loc[(200, "alc-fixed", "a")].tolist() == [

@@ -169,7 +169,7 @@ def test_greedy_batch_starts_with_the_best_pair():
 
 def test_share_beaten():
     values = np.array([[0.0, 1.0], [2.0, 3.0]])
-    assert [objective.share_beaten(values, v) for v in (3.0, 1.0, -1.0)] == [1, 0.5, 0]
+    assert [objective.share_beaten(values, v) for v in (3.0, 1.0, 0.0)] == [1, 1 / 3, 0]
 
 
 def test_printed_algorithm():

@@ -138,22 +138,24 @@ def locality(pairs: pd.DataFrame, partners: pd.DataFrame, slope: float, axes: Se
     for (a, rows), colour in zip(pairs.groupby("alpha"), ("#E69F00", "#009E73", "#0072B2"), strict=True):
         label = rf"$\alpha$ = {a:g}"
         left.plot(rows["bound"], rows["distance"], "o", alpha=0.6, color=colour, label=label, **look)
-    left.plot([0, 5], [0, 5], color="0.3", linewidth=1)
-    left.set(xlabel="bound", ylabel="distance within the pair", xlim=(0, 5), ylim=(0, 5))
+    end = 1.05 * pairs["bound"].max()
+    left.plot([0, end], [0, end], color="0.3", linewidth=1)
+    left.set(xlabel="bound", ylabel="distance within the pair", xlim=(0, end), ylim=(0, 1.5 * pairs["distance"].max()))
     for name, mark, colour in (("squared", "s", "#D55E00"), ("euclidean", "o", "#0072B2")):
         label = f"{name} distances"
         right.plot(partners["nearest"], partners[name], mark, alpha=0.25, color=colour, label=label, **look)
-    right.plot([0, 2], [0, 2 * slope], color="0.3", linewidth=1)
+    end = 1.05 * partners["nearest"].max()
+    right.plot([0, end], [0, end * slope], color="0.3", linewidth=1)
     right.set(xlabel="distance of the nearest control", ylabel="distance of the best partner")
-    right.set(xlim=(0, 2), ylim=(0, 3.5))
+    right.set(xlim=(0, end), ylim=(0, 1.25 * partners[["euclidean", "squared"]].max(axis=None)))
     left.legend()
-    right.legend(loc="upper left")
+    right.legend(loc="lower right")
 
 
 def twin_rates(
     pairs: np.ndarray, rates: Mapping[int, tuple[np.ndarray, np.ndarray]], start: int, axes: Sequence[Axes]
 ) -> None:
-    """Draw both terms of the bound against the number of pairs, with what theory says, dotted.
+    """Draw one term of the bound against an arm's labels, the other against pairs, with what theory says, dotted.
 
     Args:
         pairs: numbers of pairs, (n,), from 0.
@@ -162,14 +164,15 @@ def twin_rates(
         axes: two.
     """
     left, right = axes
+    labels = pairs[1:] + start
     for (d, (m2, w1)), colour in zip(rates.items(), ("#0072B2", "#009E73", "#E69F00", "#CC3377"), strict=True):
-        left.loglog(pairs[1:], m2[1:], "o-", color=colour)
-        left.text(pairs[-1] * 1.15, m2[-1], f"d = {d}", color=colour, va="center")
-        left.loglog(pairs[1:], 1.6 * m2[1] * (pairs[1:] / 8) ** (-2 / d), ":", color=colour, linewidth=1)
+        left.loglog(labels, m2[1:], "o-", color=colour)
+        left.text(labels[-1] * 1.15, m2[-1], f"d = {d}", color=colour, va="center")
+        left.loglog(labels, 1.6 * m2[1] * (labels / labels[0]) ** (-2 / d), ":", color=colour, linewidth=1)
         right.plot(pairs[: len(w1)], w1 / w1[0], "o", color=colour, alpha=0.7)
     more = np.linspace(0, 64, 200)
     right.plot(more, start / (start + more), ":", color="black")
-    left.set(xlabel="pairs", ylabel=r"$\sum_t \mathbb{E}\, m_t^2$", xlim=(7, 700))
+    left.set(xlabel="labels of an arm", ylabel=r"$\sum_t \mathbb{E}\, m_t^2$", xlim=(9, 700))
     right.set(xlabel="pairs", ylabel="$W_1$ / $W_1$ at the start", ylim=(0, 1.05))
 
 

@@ -120,6 +120,28 @@ def rule(sizes: pd.Series) -> tuple[int, int]:
     return a, next(b for b in steps if (np.maximum(a, b * sizes.index.to_numpy()) >= sizes).all())
 
 
+def ball_losses(recorded: pd.DataFrame, people: int, size: int, labels: int = 200) -> pd.DataFrame:
+    """What balls and a sample lose of the lead of the plan among all people over random labels.
+
+    Args:
+        recorded: as :func:`plans` returns them.
+        people: of the population.
+        size: of the sample.
+        labels: of the plans.
+
+    Returns:
+        ``balls`` and ``sample``, their losses, and ``time``, the sample's seconds over the balls', by criterion and
+        covariates.
+    """
+    found = variances(recorded).xs(labels, level="labels")
+    balls, every = found.loc["balls"].droplevel("candidates"), found.loc["people"]
+    whole, sample = (every.xs(n, level="candidates").loc[balls.index] for n in (people, size))
+    lead = whole["random"] - whole["variance"]
+    lost = {"balls": balls, "sample": sample}
+    lost = {name: (rows["variance"] - whole["variance"]) / lead for name, rows in lost.items()}
+    return pd.DataFrame(lost | {"time": sample["seconds"] / balls["seconds"]})
+
+
 def numbers(recorded: pd.DataFrame, default: int) -> dict[str, float | str]:
     """What a page says of the study, by name: sizes in people, losses and rises in per cent, times in seconds.
 
@@ -130,20 +152,24 @@ def numbers(recorded: pd.DataFrame, default: int) -> dict[str, float | str]:
     found, by_kind = variances(recorded), losses(recorded)
     mean, of_rule = mean_losses(by_kind), {}
     sizes, strict = (smallest(mean, most) for most in (MOST, 0.01))
-    at = mean.xs(default, level="candidates")
+    at, balls = mean.xs(default, level="candidates"), 100 * ball_losses(recorded, 200_000, default)
     for criterion in ("alc-fixed", "macal"):
         short, own = criterion[:3], sizes[criterion]
         a, b = rule(own)
         of_rule |= {
             f"sample-{short}": round(100 * float(at["loss"][criterion].max()), 1),
-            f"error-{short}": round(100 * float(at["error"][criterion].max())),
+            f"balls-{short}-low": round(float(balls["balls"][criterion].min()), 1),
+            f"balls-{short}-high": round(float(balls["balls"][criterion].max()), 1),
+            f"balls-{short}-sample": round(float(balls["sample"][criterion].max()), 1),
             f"size-{short}-a": a,
             f"size-{short}-b": b,
             f"size-{short}-low": int(own.min()),
             f"size-{short}-high": int(own.max()),
         }
-    weak = by_kind[by_kind["lead"] < LEAST_LEAD].loc["macal"].reset_index()
-    left_out = weak.groupby("labels")["covariates"].unique()
+    weak = by_kind[by_kind["lead"] < LEAST_LEAD].loc["macal"].groupby(["labels", "covariates"])["lead"].first()
+    kinds = pd.Series([f'"{kind}" ({100 * lead:+.0f} %)' for (_, kind), lead in weak.items()], weak.index)
+    left_out = kinds.groupby("labels").agg(" and ".join)
+    partial = mean["kinds"] < mean.groupby(["criterion", "labels"])["kinds"].transform("max")
     large = found.loc["people", "alc-fixed", 5000, APART]
     whole, apart = large.loc[100_000], large.loc[default]
     small = by_kind["loss"].loc["macal", 200].xs(10_000, level="candidates")
@@ -152,7 +178,7 @@ def numbers(recorded: pd.DataFrame, default: int) -> dict[str, float | str]:
     million = million[million["labels"] == 200].set_index("criterion")
     lost = by_kind["loss"].loc["alc-fixed"]
     return of_rule | {
-        "sample-left": "; ".join(f"{' and '.join(one)} with {n} labels" for n, one in left_out.items()),
+        "sample-left": "; ".join(f"{one} with {n} labels" for n, one in left_out.items()),
         "sample-lead": round(100 * LEAST_LEAD),
         "sample-people": 200_000,
         "sample-size": default,
@@ -166,9 +192,13 @@ def numbers(recorded: pd.DataFrame, default: int) -> dict[str, float | str]:
         "apart-lost": round(100 * float(lost[5000, APART, default]), 1),
         "sample-better": int((small < 0).sum()),
         "sample-kinds": len(small),
-        "sample-most": int(mean["kinds"].max()),
+        "sample-partial": round(100 * float(mean["loss"][partial].max()), 1),
+        "sample-time": round(float(balls["time"].max())),
+        "most-low": int(by_kind["most"].min()),
+        "most-high": int(by_kind["most"].max()),
         "sample-million": round(float(million["seconds"]["alc-fixed"])),
         "macal-million": round(float(million["seconds"]["macal"])),
+        "macal-lead": 100 * float(by_kind["lead"]["macal", 200, "10, mixed"].iloc[0]),
         "macal-worse": round(100 * float(million["variance"]["macal"] / least - 1)),
         "million-lost": round(100 * float(lost[200, "10, mixed", default]), 1),
     }

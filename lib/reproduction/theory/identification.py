@@ -13,6 +13,7 @@ from jaxtyping import Float
 Law = Float[np.ndarray, "x v v 2"]
 OutcomeValues = Float[np.ndarray, "v"]
 ConditionalEffects = Float[np.ndarray, "x"]
+LINE = (0.7, 1.3)  # intercept and slope of the effect in counterexample (c)
 
 
 def effect(p: Law, values: OutcomeValues) -> ConditionalEffects:
@@ -84,19 +85,21 @@ def front_door() -> dict[str, float]:
     }
 
 
-def no_overlap(n: int = 200) -> float:
+def line(n: int = 200) -> np.ndarray:
     """Counterexample (c): positivity fails at every x, T = 1 exactly where x > 0, and a linear model finds the effect.
-
-    The effect is 0.7 + 1.3 x.
 
     Args:
         n: units, equally spaced on [-1, 1], outcomes without noise.
 
     Returns:
-        Largest error of the two estimated coefficients.
+        Intercept and slope of the effect, estimated; the truth is :data:`LINE`.
     """
     x = np.linspace(-1, 1, n)
     t = (x > 0).astype(float)
     design = np.stack([np.ones(n), x, t, t * x], axis=1)
-    found = np.linalg.lstsq(design, 1 + 2 * x + t * (0.7 + 1.3 * x), rcond=None)[0]
-    return float(np.abs(found[2:] - [0.7, 1.3]).max())
+    return np.linalg.lstsq(design, 1 + 2 * x + t * (LINE[0] + LINE[1] * x), rcond=None)[0][2:]
+
+
+def no_overlap() -> float:
+    """Largest error of the two coefficients that :func:`line` estimates."""
+    return float(np.abs(line() - LINE).max())

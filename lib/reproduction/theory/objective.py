@@ -102,5 +102,5 @@ def most_uncertain(objective: Objective, pairs: int) -> tuple[tuple[int, ...], t
 
 
 def share_beaten(values: np.ndarray, value: float) -> float:
-    """Share of all batches that a value beats or equals, rounding aside: 1 for the optimum."""
-    return float(np.mean(values <= value + 1e-9 * np.abs(values).max()))
+    """Share of the other batches that a batch of this value beats, rounding aside: 1 for the optimum."""
+    return float(np.sum(values < value - 1e-9 * np.abs(values).max()) / (values.size - 1))
