@@ -33,6 +33,7 @@ def test_z_score():
 def test_t3():
     found = bounds.judge_bound()
     assert found.verdict == "does not hold" and "costs 0.36" in found.evidence
+    assert "by a factor of 14.0 with noiseless labels" in found.evidence
     assert f"moves {np.median(bounds.moves_ratios(0.04)):.3g} times" in found.evidence
 
 
@@ -43,7 +44,7 @@ def test_ladder():
     between = risk.wasserstein_line(*(risk.normal_law(bounds.GRID, c) for c in (-1.0, 1.0)), bounds.GRID)
     assert (2 * ladder["constant"] * between > 0.6 * ladder["loose"]).all()  # most of the bound is the distance
     assert ladder["constant"][4] == pytest.approx(2.15, abs=5e-3)
-    assert ladder["constant"][4] / ladder["constant"][20] == pytest.approx(12.8, abs=0.05)
+    assert ladder["constant"].max() / ladder["constant"][20] == pytest.approx(14.0, abs=0.05)
 
 
 def test_frozen_constant():

@@ -144,6 +144,17 @@ def test_sizes_count_where_both_methods_have_them(monkeypatch):
     assert (scale.replications, scale.sizes, scale.methods) == ((1, 2), (1, 2), ("random", "lcmd"))
 
 
+def test_methods_that_count_together_count_where_all_have_a_row(monkeypatch):
+    rows = [(m, r, n) for m, most in (("macal", 5), ("rho-bald", 5), ("mu-rho-bald", 4)) for r in range(most)
+            for n in (250, 450)]  # fmt: skip
+    table = pd.DataFrame([*rows, ("rho-bald", 0, 650)], columns=["method", "replication", "labelled"])
+    stable = next(claim for claim in claims.CLAIMS if claim.key == "E9")
+    monkeypatch.setattr(readings, "load", lambda name: table)
+    assert str(stable.scales()[0][1]) == "ibm: 4 of 10 replications, 2 of 2 methods, 2 of 50 sizes"
+    monkeypatch.setattr(readings, "load", lambda name: table[table.method != "rho-bald"])
+    assert str(stable.scales()[0][1]) == "ibm: 1 of 2 methods, all needed together"
+
+
 def test_comparisons_are_the_numbers_of_the_evidence(campaigns):
     campaigns(macal_until(5000), lacks=GENERAL)
     for key, reading in [(key, WRITTEN) for key in ("E1", "E2", "E4", "E6", "E9", "A1", "B1")]:

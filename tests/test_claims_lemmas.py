@@ -67,7 +67,14 @@ def test_t7_can_go_any_way(monkeypatch, violations, after, verdict):
 def test_t6():
     found = lemmas.judge_wasserstein_lemma(starts=10)
     assert found.verdict == "holds in part" and "0 to 2.857" in found.evidence
+    assert "drawn 3 times as wide as them: the distance is above the rate in 10 of 10" in found.evidence
     assert lemmas.equal_arms_error() < 1e-9
+
+
+def test_unequal_arms_rise_more_often_where_pairs_are_wider():
+    wide, alike = (np.array(lemmas.unequal_paths(20, spread=spread)) for spread in (lemmas.WIDE, 1.0))
+    np.testing.assert_array_equal(wide[:, 0], alike[:, 0])
+    assert (alike > alike[:, :1]).any(axis=1).sum() < 5 < (wide > wide[:, :1]).any(axis=1).sum()
 
 
 @pytest.mark.parametrize(

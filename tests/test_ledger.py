@@ -188,12 +188,18 @@ def test_hours_that_would_decide_are_counted_once_for_each_method_of_a_table():
 def test_planned_hours_are_those_of_campaigns_that_are_not_recorded(monkeypatch):
     claims_by_key = {claim.key: claim for claim in claims.CLAIMS}
     monkeypatch.setattr(ledger, "_missing", lambda name: {"badge": 3, "macal-0": 5} if name == "ibm_code" else {})
-    seconds = [r["manifest"]["seconds"] for r in tables.load("ibm_due").attrs["records"]
-               if r["config"]["method"] == "badge"]  # fmt: skip
-    per = sum(seconds) / len(seconds) / 3600  # the code's reading has none of BADGE
+    own = [r for r in tables.load("ibm_due").attrs["records"] if r["config"]["method"] == "badge"]
+    per = sum(r["manifest"]["seconds"] for r in own) / sum(r["rows"] for r in own) / 3600  # the code's has no BADGE
     assert ledger.planned_hours(claims_by_key["E2"], CODE) == pytest.approx(3 * per)
     assert ledger.planned_hours(claims_by_key["E2"], WRITTEN) is None
     assert ledger.planned_hours(claims_by_key["T1"], None) is None
+
+
+def test_missing_trainings_are_those_of_planned_campaigns(monkeypatch):
+    sweeps = ("ihdp_code-based", "ihdp_code-between")  # 12 replications up to 160 labels, 6 with 12 trainings
+    monkeypatch.setattr(tables, "get", lambda name: tables.Table(name, "ihdp", "", sweeps=sweeps))
+    missing = ledger._missing("not recorded")
+    assert (missing["bait"], missing["random"], missing["macal-0"]) == (12 * 16, 6 * 12, 0)
 
 
 def test_rules_are_stated_of_every_claim_with_comparisons_and_name_its_families(fresh):

@@ -475,6 +475,20 @@ def test_explored_numbers_are_the_recorded_ones(visit):
 
 
 @pytest.mark.exhaustive
+def test_criteria_are_ranked_among_those_of_as_many_replications(visit):
+    tab = visit("explorer")
+    tab.get_by_label("data").select_option("IBM")
+    tab.get_by_label("estimator").select_option("deep kernel, as written")
+    tab.locator("select[name=size]").select_option("850")
+    tab.get_by_role("radio", name="PEHE").check()
+    rows = [row.inner_text().split("\t") for row in tab.locator("tbody tr").all()]
+    ranked = [(-int(n), float(pehe)) for _, n, pehe, _ in rows]
+    counts = [n for n, _ in ranked]
+    assert ranked == sorted(ranked) and len({*counts}) == 1 + tab.locator("tr.apart").count() > 1
+    assert all(re.search(r", n \d", name) for name in tab.locator(".key li").all_inner_texts())
+
+
+@pytest.mark.exhaustive
 def test_what_is_explored_has_an_address(visit):
     tab = visit("explorer")
     assert tab.get_by_role("checkbox", name=style("alc-fixed").label).is_checked()

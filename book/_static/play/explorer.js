@@ -37,10 +37,13 @@ const perCent = (v) =>
 const number = (v) => (ratio() ? perCent(v) : said(v));
 const between = ([, low, high]) => (Number.isFinite(low) ? `${number(low).replace(" %", "")} to ${number(high)}` : "–");
 
-function line(method, band) {
-  const [colour, dash, name] = styles[method];
-  const points = rows(method).map((row) => [row.labelled, ...shown(row).slice(0, band ? 3 : 1)]);
-  return { name, colour, dash: DASHES[dash], points };
+const range = (counts) => [...new Set([Math.min(...counts), Math.max(...counts)])].join(" to ");
+
+function line(method, band, counted) {
+  const [colour, dash, name] = styles[method],
+    own = rows(method);
+  const points = own.map((row) => [row.labelled, ...shown(row).slice(0, band ? 3 : 1)]);
+  return { name: counted ? `${name}, n ${range(own.map((r) => r.n))}` : name, colour, dash: DASHES[dash], points };
 }
 
 function draw() {
@@ -49,12 +52,13 @@ function draw() {
     bands = methods.length <= MOST_BANDS;
   const all = Object.keys(here.methods).flatMap(rows),
     counts = all.map((r) => r.n);
-  const n = [...new Set([Math.min(...counts), Math.max(...counts)])].join(" to ");
+  const n = range(counts),
+    unequal = n.includes(" ");
   const what = ratio() ? "above Random's error, %" : "PEHE, mean";
   const about = `${here.dataset}, ${here.estimator}: ${what}, by number of labels; ${n} replications${bands ? "; bands: 95 % intervals" : ""}.`;
   at("chart").innerHTML = lines(
     about,
-    methods.map((m) => line(m, bands)),
+    methods.map((m) => line(m, bands, unequal)),
     { xLabel: "labelled units", yLabel: what, ...(ratio() && { zero: 0 }) },
   );
   at("source").textContent = here.table;
@@ -74,12 +78,14 @@ function draw() {
 
 function tabulate(methods) {
   const found = methods.map((m) => [m, rows(m).find((r) => r.labelled === +form.size.value)]).filter(([, row]) => row);
-  found.sort(([, a], [, b]) => shown(a)[0] - shown(b)[0] || (Number.isNaN(shown(b)[0]) ? -1 : 1));
+  // other replications are no rank: rows of equal n stand together
+  found.sort(([, a], [, b]) => b.n - a.n || shown(a)[0] - shown(b)[0] || (Number.isNaN(shown(b)[0]) ? -1 : 1));
   at("heading").textContent = ratio() ? "above Random's error" : "PEHE, mean";
   at("rows").innerHTML = found
-    .map(([m, row]) => {
-      const [middle, ...ends] = shown(row);
-      return `<tr><th scope="row">${escaped(label(m))}</th><td>${row.n}</td><td>${number(middle)}</td><td>${between([middle, ...ends])}</td></tr>`;
+    .map(([m, row], k) => {
+      const [middle, ...ends] = shown(row),
+        apart = k && found[k - 1][1].n !== row.n ? ' class="apart"' : "";
+      return `<tr${apart}><th scope="row">${escaped(label(m))}</th><td>${row.n}</td><td>${number(middle)}</td><td>${between([middle, ...ends])}</td></tr>`;
     })
     .join("");
 }

@@ -6,6 +6,7 @@ not exist yet says so.
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 
 import pandas as pd
@@ -72,6 +73,7 @@ ALL = tuple(WRITTEN.tables)
 TOY = Compared(("toy",), lambda _: toy.PAPER)
 BASELINES_ON = {name: Compared((name,), lambda _: BASELINES) for name in ALL}
 EVERYWHERE = Compared(ALL, lambda _: BASELINES)
+TOGETHER = replace(EVERYWHERE, together=True)
 
 CLAIMS = (
     Claim(
@@ -210,12 +212,12 @@ CLAIMS = (
         families.judge_causal,
         "ledger",
         BOTH,
-        Compared(ALL, lambda _: (*BALD, *GENERAL)),
+        Compared(ALL, lambda _: (*BALD, *GENERAL), together=True),
     ),
     Claim(
-        "E7", "Section 5.1", "No other method wins on all data sets", families.judge_winner, "ledger", BOTH, EVERYWHERE
+        "E7", "Section 5.1", "No other method wins on all data sets", families.judge_winner, "ledger", BOTH, TOGETHER
     ),
-    Claim("E8", "Section 5.1", "QHTE mostly underperforms", families.judge_qhte, "ledger", BOTH, EVERYWHERE),
+    Claim("E8", "Section 5.1", "QHTE mostly underperforms", families.judge_qhte, "ledger", BOTH, TOGETHER),
     Claim(
         "E9",
         "Section 5.1",
@@ -223,7 +225,7 @@ CLAIMS = (
         families.judge_stability,
         "ledger",
         BOTH,
-        Compared(ALL, lambda _: families.RATIOS),
+        Compared(ALL, lambda _: families.RATIOS, together=True),
     ),
     Claim(
         "V1",
@@ -240,7 +242,7 @@ CLAIMS = (
         weights.judge_alpha,
         "alpha",
         BOTH,
-        Compared(ALL, lambda reading: tuple(reading.weights), whole=True),
+        Compared(ALL, lambda reading: tuple(reading.weights), whole=True, together=True),
     ),
     Claim(
         "H1",

@@ -10,7 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from macal.campaigns import results
+from macal.campaigns import results, sweeps
 from macal.campaigns.records import Record
 from macal.storage import atomic
 from reproduction import claims, outputs
@@ -43,6 +43,9 @@ SPENDING = (
 FIELDS = {
     "rule": "what is compared, in which family, and what follows; several baselines and several cases as book/plan.md"
     " says; null where no comparison of errors decides",
+    "scale": "by data set, which of the claim's methods are recorded, and at how many of the paper's replications and"
+    " sizes the reading's MACAL (E5: Random) is too, from the fewest of a method to the most; in E6 to E9 and A1 those"
+    " that all methods share, 0 where one is lacking",
     "sizes, first, last": "how many numbers of labels the comparison averages over, the smallest and the largest",
     "log_ratio": "mean over replications of the natural log of the ratio of errors; below 0 where method is better",
     "low, high": "interval of level 1 - level * spent / family (Bonferroni), which ends at 0 where p is below the level"
@@ -77,10 +80,11 @@ FIELDS = {
     " at all replications",
     "open": "comparisons that could decide and are undecided, in E5 neither ahead nor behind nor as_good, and how many"
     " of them have no needed",
-    "hours": "of one core, at the pace of the recorded campaigns of the same table, to reach needed in the open"
-    " comparisons that have one; null where there is none",
-    "planned_hours": "of one core, for the planned campaigns of the claim's methods that are not recorded, at the pace"
-    " of the same method on the same data set; null where none is missing, or no pace is known",
+    "hours": "of one core, to reach needed in the open comparisons that have one, by campaigns that take as long as the"
+    " method's recorded ones in the same table on average; null where there is none",
+    "planned_hours": "of one core, for the trainings of the planned campaigns of the claim's methods that are not"
+    " recorded, at the pace of the same method's trainings on the same data set; null where none is missing, or no pace"
+    " is known",
 }
 PAPER = {  # whose claims they are
     "title": "Progressive Generalization Risk Reduction for Data-Efficient Causal Effect Estimation",
@@ -175,7 +179,7 @@ def _has_needed(row: Mapping[str, Any]) -> bool:
 
 
 def hours(comparisons: Iterable[Mapping[str, Any]]) -> float | None:
-    """Hours of one core that would decide what is undecided, at the pace of the recorded campaigns.
+    """Hours of one core that would decide what is undecided, by campaigns that take as long as the recorded ones.
 
     In each table each method is played as often as the comparison that needs it most asks for. Comparisons that need
     more than 1,000 replications, or methods with no campaign in the table, are left out; None where nothing else is
@@ -192,7 +196,7 @@ def hours(comparisons: Iterable[Mapping[str, Any]]) -> float | None:
     found = [
         max(count - played, 0) * pace / 3600
         for (name, method), count in needed.items()
-        for played, pace in [_campaigns(name).get(method, (0, None))]
+        for played, pace, _ in [_campaigns(name).get(method, (0, None, None))]
         if pace is not None
     ]
     return sum(found) if found else None
@@ -201,7 +205,8 @@ def hours(comparisons: Iterable[Mapping[str, Any]]) -> float | None:
 def planned_hours(claim: Claim, reading: Reading | None) -> float | None:
     """Hours of one core that the planned campaigns of a claim's methods take which are not recorded.
 
-    A method without a campaign in its table has the pace of its campaigns on the same data set in the other reading.
+    Planned campaigns may have more or fewer trainings than recorded ones, so trainings are counted. A method without a
+    campaign in its table has the pace of its trainings on the same data set in the other reading.
 
     Args:
         claim: which names data sets and methods.
@@ -217,34 +222,38 @@ def planned_hours(claim: Claim, reading: Reading | None) -> float | None:
             alias = method.replace(reading.macal, other.macal, 1)
             known = _campaigns(table).get(method) or _campaigns(other.tables[dataset]).get(alias)
             if known:
-                found.append(_missing(table)[method] * known[1] / 3600)
+                found.append(_missing(table)[method] * known[2] / 3600)
     return sum(found) if found else None
 
 
 @cache
-def _campaigns(name: str) -> dict[str, tuple[int, float]]:
-    """Method -> its recorded replications in a table, and the mean seconds of its campaigns."""
+def _campaigns(name: str) -> dict[str, tuple[int, float, float]]:
+    """Method -> its recorded replications in a table, and the mean seconds of its campaigns and of its trainings."""
     records: dict[str, list[dict[str, Any]]] = {}
     for part in tables.get(name).recorded:
         for record in tables.load(part).attrs["records"]:
-            records.setdefault(record["config"].get("method", ""), []).append(record)
-    return {
-        method: (
-            len({record["config"]["replication"] for record in own}),
-            float(np.mean([record["manifest"]["seconds"] for record in own])),
-        )
-        for method, own in records.items()
-        if method
-    }
+            if method := record["config"].get("method"):
+                records.setdefault(method, []).append(record)
+    found = {}
+    for method, own in records.items():
+        seconds = sum(record["manifest"]["seconds"] for record in own)
+        replications = len({record["config"]["replication"] for record in own})
+        found[method] = replications, seconds / len(own), seconds / sum(record["rows"] for record in own)
+    return found
 
 
 @cache
 def _missing(name: str) -> Counter[str]:
-    """Method -> planned campaigns of a table that are not recorded."""
-    table = tables.get(name)
+    """Method -> trainings of the planned campaigns of a table that are not recorded."""
+    table, found = tables.get(name), Counter[str]()
     kept = {Record(r["config"], [], []).key for part in table.recorded for r in tables.load(part).attrs["records"]}
-    asked = [(m, spec.config(r, m)) for spec in table.specs().values() for r in spec.replications for m in spec.methods]
-    return Counter(method for method, config in asked if Record(config, [], []).key not in kept)
+    for spec in table.specs().values():
+        for method in spec.methods:
+            absent = sum(Record(spec.config(r, method), [], []).key not in kept for r in spec.replications)
+            if absent:
+                one = replace(spec, methods={method: spec.methods[method]}, replications=spec.replications[:1])
+                found[method] += absent * int(sweeps.listing(one, tables.SPECS / "none").trainings.sum())
+    return found
 
 
 def _rests_on(claim: Claim, reading: Reading | None, verdict: Verdict, table: Table) -> bool:

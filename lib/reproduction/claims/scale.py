@@ -20,7 +20,7 @@ class Scale:
 
     Attributes:
         dataset: its name.
-        replications: of the method that has fewest, and of the one that has most; (0, 0) where none is recorded.
+        replications: of the method that has fewest, and of the one that has most; (0, 0) where none counts.
         of_replications: in the paper.
         methods: that are recorded.
         of_methods: that the claim is about.
@@ -40,6 +40,8 @@ class Scale:
         """Say it in words."""
         if not self.methods:
             return f"{self.dataset}: nothing"
+        if not self.replications[1]:
+            return f"{self.dataset}: {len(self.methods)} of {len(self.of_methods)} methods, all needed together"
         return (
             f"{self.dataset}: {range_of(self.replications)} of {self.of_replications} replications,"
             f" {len(self.methods)} of {len(self.of_methods)} methods, {range_of(self.sizes)} of {self.of_sizes} sizes"
@@ -62,12 +64,14 @@ class Compared:
         reference: reading -> the method that they are set against, at whose replications and sizes alone they count; ""
             for none.
         whole: the whole campaign counts, on IHDP too, where it is otherwise the part that decides.
+        together: only replications and sizes count that the reference and all methods share.
     """
 
     datasets: tuple[str, ...]
     methods: Callable[[Reading | None], tuple[str, ...]]
     reference: Callable[[Reading | None], str] = lambda reading: reading.macal if reading else ""
     whole: bool = False
+    together: bool = False
 
     def scales(self, reading: Reading | None = None) -> tuple[Scale, ...]:
         """What is recorded in a reading, by data set."""
@@ -89,7 +93,10 @@ class Compared:
             return Scale(dataset, (0, 0), about[0], (), asked, (0, 0), about[1])
         table = self._cut(found, dataset)
         table = beside(table, against) if against else table
-        counts = table[table["method"].isin(asked)].groupby("method")[["replication", "labelled"]].nunique()
+        table = table[table["method"].isin(asked)]
+        have = tuple(method for method in asked if method in table["method"].unique())
+        if self.together:
+            table = table[table.groupby(["replication", "labelled"])["method"].transform("nunique") == len(asked)]
+        counts = table.groupby("method")[["replication", "labelled"]].nunique()
         replications, sizes = ((int(c.min()), int(c.max())) if len(c) else (0, 0) for _, c in counts.items())
-        have = tuple(method for method in asked if method in counts.index)
         return Scale(dataset, replications, about[0], have, asked, sizes, about[1])
