@@ -81,7 +81,7 @@ class Book:
 
     def __init__(self, people, said):
         self.people, self.said = people.set_index("who"), said
-        self.told, self.asked, self.gone, self.drawn = {}, 0, set(), None
+        self.told, self.asked, self.drawn, self.paid = {}, 0, None, set()
 
     def cost(self, name):
         return float(self.people.fee[name]) if "cost" in self.said else 1.0
@@ -93,7 +93,15 @@ class Book:
     def spent(self, plan):
         names = {*plan.index[plan["round"] <= self.asked], *self.told}
         free = {name for name, y in self.told.items() if y is None} if self.said.get("pay") == "answered" else set()
-        return sum(self.cost(name) for name in sorted(names - free, key=str))
+        return sum(self.cost(name) for name in sorted(names - (free - self.paid), key=str))
+
+    def never_asked(self, name):
+        """A draw asks her in the next round."""
+        self.told.pop(name, None)
+        self.paid.discard(name)
+        if self.drawn is not None and name in self.drawn.index and self.drawn["round"][name] <= self.asked:
+            self.drawn.loc[name, "round"] = self.asked + 1
+            self.drawn = self.drawn.sort_values("round", kind="stable")
 
     def check(self, planner):
         """No answer lost, nobody twice, money the sum over people."""
@@ -115,19 +123,18 @@ class Book:
         return later
 
     def check_drawn(self, plan, learned):
-        """Whoever was drawn stays in her round, with her weight, reserve and its weight; to come, a draw may learn."""
+        """Whoever was drawn keeps a round, her weight, reserve and its weight; of rounds to come, a draw may learn."""
         mine = plan.drop(columns="response", errors="ignore")
         if learned is not None:
             assert isinstance(learned, LearnedChances) and not {"quotas", "cost", "response", "sample"} & set(self.said)
-            assert len(mine) == len(self.drawn) - len(self.gone & set(self.drawn.index))
+            assert len(mine) == len(self.drawn)
             self.drawn = pd.concat([self.drawn[self.drawn["round"] <= self.asked], mine[mine["round"] > self.asked]])
         if self.drawn is None:
             self.drawn = mine
             assert plan["weight"].ge(1 - 1e-9).all() and np.isfinite(plan["weight"]).all()
             if "reserve" in plan:
                 assert plan["reserve_weight"].ge(1 - 1e-9).eq(plan["reserve"].notna()).all()
-        left = self.drawn[~self.drawn.index.isin(self.gone)]
-        pd.testing.assert_frame_equal(mine, left, check_dtype=False)
+        pd.testing.assert_frame_equal(mine, self.drawn, check_dtype=False)
 
     def check_new(self, planner):
         """After a plan: whoever was asked or has answered is not asked again, money is kept to, quotas are right."""
@@ -266,9 +273,9 @@ class Campaign:
         self.planner.correct(name, change, "ann", 0.5 if change == "outcome" else None)
         assert len(self.planner.campaign.journal) == journal + 1
         if change == "never asked":
-            self.book.told.pop(name, None)
-            self.book.gone |= {name} & set(plan.index[plan["round"] <= self.book.asked])
+            self.book.never_asked(name)
         else:
+            self.book.paid |= {name} if self.book.told.get(name) is not None else set()
             self.book.told[name] = 0.5 if change == "outcome" else None
 
     def replan(self):

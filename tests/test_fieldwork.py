@@ -274,6 +274,60 @@ class TestNotes:
         (words,) = notes(planner.campaign)
         assert re.match(why, words)
 
+    def test_money_that_a_draw_leaves(self):
+        capped, _ = make(self.homes, draw="effect", quotas=["male<=30"], budget=100)
+        left = 100 - len(capped.planned)
+        (words,) = notes(capped.campaign)
+        assert words == f"{left} of the budget is left: a draw is made once under a quota (male<=30)." and left > 5
+        dear, _ = make(self.homes.assign(fee=np.where(np.arange(200) % 20, 2.0, 60.0)), draw="effect", cost="fee")
+        (words,) = notes(dear.campaign)
+        assert re.match(r"\d+ of the budget is left: a draw is made once, and keeps back what it may be dearer", words)
+        everybody, _ = make(self.homes, draw="effect", budget=200)
+        assert notes(everybody.campaign) == [] and notes(make(draw="effect", budget=60)[0].campaign) == []
+
+    def test_quotas_that_the_answers_do_not_meet(self):
+        for draw in (None, "effect"):
+            given = {"response": 0.7, "pay": "answered", "quotas": ["male=True>=40", "male=True>=30%"]}
+            planner, plan = make(self.homes, draw=draw, budget=90, **given)
+            men = plan.index.isin(self.homes.person[self.homes.male])
+            planner.observe({name: None if man else 1.0 for name, man in zip(plan.index, men, strict=True)}, through=8)
+            assert not any("not met" in words for words in notes(planner.campaign))
+            planner.observe({}, through=9)
+            (words,) = (words for words in notes(planner.campaign) if "not met" in words)
+            assert "at least 40 with male = True, of whom 0 have an outcome; at least 30 % with male" in words
+            reserves = plan.reserve[men].dropna()
+            planner.observe(dict.fromkeys(reserves, 1.0))
+            assert len(reserves) < 40 or not any("not met" in words for words in notes(planner.campaign))
+            assert "male=True>=30% (lower bounds and shares in expectation)." in protocol(planner.campaign)
+
+    def test_a_table_in_memory_of_which_a_sample_was_looked_at(self, tmp_path):
+        planner, plan = make(criterion="macal", sample=50, budget=150)
+        number = planner.campaign.searched
+        first, second = notes(planner.campaign)
+        assert first == f"The plan was made among a sample of {number} of 200 people; --sample all takes everybody."
+        assert second.startswith(f"{150 - len(plan)} of the budget is left, and nobody else of the sample can be asked")
+        planner.save(tmp_path / "c.json")
+        again = Planner.load(tmp_path / "c.json", PEOPLE).campaign
+        assert f"among a sample of {number} drawn by a hash" in protocol(again) and notes(again) == [first, second]
+        content = record.read(tmp_path / "c.json")
+        content.pop("searched")  # as files of earlier versions have none
+        assert record.campaign_of(content, PEOPLE).searched is None
+        groups = {"quotas": ["region>=1", "male>=1"], "sample": 50}
+        larger, _ = make(self.homes, criterion="macal", budget=20, **groups)
+        assert "of 200 people, more than the 50 wanted, so that it has small groups of" in notes(larger.campaign)[0]
+        whole, _ = make(criterion="macal", sample=200, budget=150)
+        assert whole.campaign.searched is None and notes(whole.campaign) == []
+
+    def test_reserves_of_a_last_round_that_the_money_does_not_hold(self):
+        given = {"response": 0.5, "criterion": "qhte", "covariates": ["age", "income"]}
+        planner, plan = make(budget=60, batch_size=30, **given)
+        more = 0.5 * plan.reserve[plan["round"] == 2].notna().sum()
+        (words,) = notes(planner.campaign)
+        assert words.startswith(f"Reserves who are asked are paid, too: in the last round about {more:.0f} beside the")
+        assert notes(make(budget=60, **given, pay="answered")[0].campaign) == []
+        planner.observe(dict.fromkeys(plan.index, 1.0))
+        assert notes(planner.campaign) == []
+
     def test_a_draw_that_costs_more_than_is_left(self):
         given = {"draw": "effect", "criterion": "random", "seed": 1, "response": 0.5}
         planner, drawn = make(make_people(400), budget=60, **given)
@@ -312,6 +366,11 @@ def test_reserves_who_answered_are_paid_for_everywhere(folder, capsys):
     planner.observe({name: 1.0 for name in planner.planned.index if name not in planner.answers})
     planner.observe({n: 1.0 for n in planner.planned.reserve.dropna() if n not in planner.answers})
     assert planner.campaign.overspent.startswith("overspent: ")
+    planner.save("c.json")
+    pd.Series(planner.answers, name="y").rename_axis("person").to_csv("answers.csv")
+    capsys.readouterr()
+    assert run("observe", "c.json", "people.csv", "answers.csv") == 0
+    assert told(capsys) == [f"warning: {planner.campaign.overspent}"]
     planner.report("r.html")
     assert "Overspent: " in (folder / "r.html").read_text()
 
@@ -351,14 +410,54 @@ def test_corrections_are_kept_with_who_made_them(folder, capsys):
     ):
         assert run("correct", "c.json", "people.csv", *words) == 1 and said in told(capsys)[-1]
     assert (folder / "c.json").read_bytes() == before
+    assert plan("--draw", "effect", "--replace", "--discard-answers") == 0
+    answered(slice(0, 12))
+    assert run("observe", "c.json", "people.csv", "answers.csv") == 0
+    name = pd.read_csv("plan.csv").person[3]
+    assert run("correct", "c.json", "people.csv", name, "--never-asked", "--by", "ann") == 0
+    assert "the draw keeps her, in round 3; macal replan writes the plan" in capsys.readouterr().out
+
+
+def test_money_that_was_paid_for_an_answer_stays_paid_when_it_is_withdrawn():
+    planner, plan = make(budget=20, batch_size=10, pay="answered", response=0.9)
+    planner.observe(dict.fromkeys(plan.index, 1.0) | {plan.index[9]: None})
+    assert planner.spent() == 19
+    planner.correct(plan.index[0], "withdrawn", "ann")
+    assert planner.spent() == 19 and planner.rounds()["so far"].iloc[-1] == 19
+    assert len(planner.replan()) == 21  # the refusal's money buys one more, that of the withdrawn answer none
+    planner.correct(plan.index[0], "never asked", "ann")  # nor was she paid, then
+    assert planner.spent() == 18
 
 
 def test_the_paragraph_for_a_protocol_says_how_people_were_chosen():
     drawn, _ = make(draw="effect", budget=60, seed=3, uniform=0.25)
     text = protocol(drawn.campaign)
-    assert "by a draw with known chances (seed 3): 25% of the labels were spread uniformly" in text
-    assert "greedily" not in text and "1 over the chance" in text
+    assert "by a draw with known chances (seed 3): 25% of the labels were spread uniformly, and" in text
+    assert "greedily" not in text and "1 over the chance" in text and "root of the cost" not in text
     assert "greedily by gain per cost" in protocol(make(budget=60)[0].campaign)
+    priced = protocol(make(draw="effect", budget=800, cost="fee", quotas=["region>=2"])[0].campaign)
+    assert "spread uniformly within the quotas' groups" in priced
+    assert "the average effect, over the root of the cost" in priced
+    whole = protocol(make(draw="effect", budget=60, cluster="household")[0].campaign)  # large ones cost more
+    assert "over the root of the cost" in whole and "quotas' groups" not in whole
+
+
+@pytest.mark.parametrize(
+    ("options", "said", "reserves"),
+    [
+        ({"draw": "effect"}, None, "drawn with them"),
+        ({"draw": "effect", "quotas": ["region>=2"]}, "Quotas", "drawn with them"),
+        ({"draw": "effect", "cost": "fee", "budget": 600}, None, None),
+        ({"draw": "criterion"}, "Selection", "drawn with them"),
+        ({"criterion": "random"}, None, "named beforehand"),
+        ({"criterion": "macal"}, "Selection", "named beforehand"),
+    ],
+)
+def test_a_protocol_says_what_chances_to_answer_did(options, said, reserves):
+    text = protocol(make(**{"budget": 30, "response": "chance"} | options)[0].campaign)
+    assert re.findall(r"(\w+) took chances to answer into account", text) == [said] * (said is not None)
+    found = re.findall(r"Reserves for those who do not answer were ([a-z ]+)\.", text)
+    assert found == [reserves] * (reserves is not None)
 
 
 def test_codes_of_quotas_are_compared_exactly():
@@ -418,6 +517,15 @@ def test_values_that_lie_far_off_are_named_with_their_people(folder, capsys):
     one, other = people.person[[3, 5]]
     said = f"column 'income': -1000000000 of person {one} and {other} lies far from everybody else"
     assert said in " ".join(told(capsys)) and "-1000000000 of" in (folder / "r.html").read_text()
+    born = pd.Timestamp("1950-01-01") + pd.to_timedelta(PEOPLE.age * 200, "D")
+    people = PEOPLE.assign(born=born.dt.strftime("%Y-%m-%d").mask(PEOPLE.index == 7, "1011-01-01"))
+    people.to_csv("people.csv", index=False)
+    capsys.readouterr()
+    assert plan("--replace") == 0
+    said = capsys.readouterr()
+    least, whom = people.born.drop(7).min(), people.person[7]
+    assert f"column 'born': 1011-01-01 of person {whom} lies far from everybody else ({least} to" in said.err
+    assert f"and counts as {least} in distances" in said.err and f"date; 1 counts as {least}\n" in said.out
     PEOPLE.to_csv("people.csv", index=False)
     assert plan("--replace") == 0
     assert "lies far" not in " ".join(told(capsys))

@@ -59,6 +59,9 @@ def test_a_forecast_needs_no_outcomes_and_more_labels_leave_less_open():
     now, later = (posterior_sd(prior, pool.x, pool.t, np.arange(k)) for k in (20, 40))
     assert (later.effects <= now.effects + 1e-12).all() and later.average <= now.average
     assert 0 < gain_of(now, later) < 1 and gain_of(now, now) == 0
+    weights = np.arange(1.0, len(now.effects) + 1)  # of a sample, whose people stand for others
+    means = [np.average(sd.effects, weights=weights) for sd in (now, later)]
+    assert gain_of(now, later, weights) == pytest.approx(1 - means[1] / means[0])
 
 
 def test_many_targets_stand_for_more(monkeypatch):
@@ -96,6 +99,12 @@ def test_a_rule_stops_by_width_and_by_gain_per_money(rule, cost, enough):
     rule = StoppingRule(**rule)
     assert rule.enough(NOW, AHEAD, cost) == enough
     assert rule.says(NOW, AHEAD, cost).startswith("enough: " if enough else "go on: ")
+
+
+def test_the_next_round_gains_over_what_whoever_is_waited_for_will_tell():
+    rule, since = StoppingRule(gain=0.09), PosteriorSd(np.array([0.95, 2.85]), 0.45)
+    assert not rule.enough(NOW, AHEAD, 1.0) and rule.enough(NOW, AHEAD, 1.0, since=since)
+    assert rule.says(NOW, AHEAD, 0.0, since=since) == "enough: the plan asks nobody else"
 
 
 def test_a_rule_by_width_goes_by_the_weights_where_there_are_some():

@@ -341,6 +341,68 @@ def test_a_draw_for_its_target_is_narrower_than_a_uniform_one():
     assert gain.mean() < 2 * gain.std() / 5
 
 
+# ---------------------------------------------------------------- outcomes known beforehand
+
+
+def partly_known(seed, n=1000, size=250):
+    """Outcomes are known beforehand of many treated people in the middle of a covariate; half of those asked answer."""
+    x, t, y, _, rng = world(seed, n)
+    y = y + 2 * t * np.abs(x[:, 2])
+    sure = rng.uniform(size=n) < np.where(np.abs(x[:, 2]) < 0.8, 0.7, 0.1) * np.where(t == 1, 1.0, 0.6)
+    chances = np.ones(n)
+    chances[~sure] = inclusion(worth_for_ate(np.full(n, 0.5), t)[~sure], size, 0.3)
+    asked = np.zeros(n, bool)
+    asked[np.flatnonzero(~sure)[draw(chances[~sure], rng)]] = True
+    told = sure | asked & (rng.uniform(size=n) < 0.5)
+    return Survey(x, t, np.where(told, y, np.nan), chances, asked, seed=seed, sure=sure)
+
+
+def test_whoever_was_known_was_not_asked_and_cannot_refuse():
+    found = partly_known(0)
+    others = ~found.sure
+    assert (found.responses[found.sure] == 1).all() and (found.at_once.responses[found.sure] == 1).all()
+    plain = crossed_responses(found.x, found.t, found.asked, found.refused)
+    np.testing.assert_array_equal(found.responses[others], plain[others])
+    assert abs(found.responses[others].mean() - 0.5) < 0.1
+    assert found.asked.sum() == 250 and replace(found, asked=found.asked | found.sure).asked.sum() == 250
+    doubt = refusal_doubt(found, target_effect(found))
+    assert (doubt.asked, doubt.refused) == (250, found.refused.sum())
+    # of an arm, the share who were not known, and half of them
+    for arm, q in enumerate((doubt.q_control, doubt.q_treated)):
+        assert q == pytest.approx((others & (found.t == arm)).sum() / (found.t == arm).sum() / 2, abs=0.06)
+
+
+def test_where_all_of_an_arm_were_known_nobody_of_it_can_refuse():
+    x, t, y, _, rng = world(20)
+    y[(t == 0) & (rng.uniform(size=800) < 0.4)] = np.nan
+    found = Survey(x, t, y, np.ones(800), t == 0, sure=t == 1)
+    doubt = refusal_doubt(found, target_effect(found))
+    assert doubt.q_treated == 0 and doubt.q_control == pytest.approx(found.refused[t == 0].mean(), abs=0.02)
+
+
+@part_and_whole("n", 16, 400)
+def test_known_outcomes_leave_no_bias_and_the_error_counts_the_model_of_those_asked(n):
+    found = [target_effect(partly_known(seed)) for seed in range(n)]
+    off = np.array([one.value for one in found]) - 1 - 2 * np.sqrt(2 / np.pi)
+    assert abs(off.mean()) < 3 * off.std(ddof=1) / np.sqrt(n) + 0.02
+    ratio = np.mean([one.error for one in found]) / off.std(ddof=1)
+    assert abs(ratio - 1) < 4 / np.sqrt(2 * n)
+
+
+def test_known_outcomes_that_cannot_be():
+    found = partly_known(1)
+    for change in ({"sure": found.sure | found.refused}, {"chances": np.where(found.sure, 0.5, found.chances)}):
+        with pytest.raises(ValueError, match="whoever is sure must have an outcome, and 1 as her chance"):
+            replace(found, **change)
+    with pytest.raises(ValueError, match="sure must be true or false for each of the 1000 units"):
+        replace(found, sure=np.ones(3, bool))
+    silent = replace(found, y=np.where(found.sure, found.y, np.nan))
+    with pytest.raises(ValueError, match="nobody of those who were asked has answered"):
+        target_effect(silent)
+    one = np.flatnonzero(found.asked)[0]  # whose fold has nobody else to learn from who answered
+    target_effect(replace(silent, y=np.where(np.arange(1000) == one, 0.0, silent.y)))
+
+
 # ---------------------------------------------------------------- refusals
 
 

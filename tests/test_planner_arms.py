@@ -12,6 +12,7 @@ from macal import Planner, datasets, metrics
 from macal.__main__ import main
 from macal.inference import average_effect, crossed_propensity, worth_for_ate
 from macal.planner.report import overlap
+from macal.planner.report.document import Report
 from macal.registry import UnknownName
 
 EFFECTS = {"none": 0.0, "call": 2.0, "sms": -1.0}
@@ -102,6 +103,19 @@ def test_the_outlook_counts_the_answers_of_the_two_arms():
         own = plan[plan.arm.isin(["none", arm])]
         counts = planner.estimate(arm=arm).outlook.answers
         assert counts["now"] == (own["round"] == 1).sum() and counts.iloc[-1] == len(own)
+
+
+def test_an_arm_without_answers_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    people, outcomes = trial()
+    people[["person", "arm", *COVARIATES]].to_csv("people.csv", index=False)
+    planner, plan = make(pd.read_csv("people.csv"), draw="effect", batch_size=60, budget=60)
+    planner.observe(outcomes[plan.index[plan.arm != "sms"]], through=1)
+    planner.save("campaign.json")
+    said = "sms has no answers yet, so it has no effects here."
+    assert main(["estimate", "campaign.json", "people.csv", "-o", "effects.csv"]) == 0
+    assert said in capsys.readouterr().out and said in Report(planner.campaign).estimate()[-1]
+    assert pd.read_csv("effects.csv").arm.unique().tolist() == ["call"]
 
 
 def test_the_report_speaks_of_each_contrast(answered, tmp_path):

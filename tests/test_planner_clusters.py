@@ -145,9 +145,16 @@ def test_of_a_cluster_that_was_asked_whoever_was_left_out_counts_as_asked():
     planner.observe(y[plan.index])
     first = mates(people).set_axis(people.person)[plan.index].value_counts().index[0]
     name = next(name for name in plan.index if mates(people).set_axis(people.person)[name] == first)
+    whole = weights._survey(planner.campaign, planner.campaign.outcomes, np.arange(400))
     planner.correct(name, "never asked", "a")
-    told = planner.estimate().weighed.told
+    part = weights._survey(planner.campaign, planner.campaign.outcomes, np.arange(400))
+    assert (part.chances == whole.chances).all() and (part.asked == whole.asked).all()
+    told = planner.estimate(looks="rounds").weighed.told
     assert any(f"1 of {len(plan)} people who were asked have not answered" in words for words in told)
+    last = int(plan["round"].max())
+    assert planner.replan()["round"][name] == last + 1 and planner.replan().index[-1] == name
+    planner.observe(y[[name]])
+    assert planner.asked == last + 1 and planner.estimate(looks="rounds").weighted
 
 
 def test_the_report_and_the_command_say_how_clusters_were_drawn(tmp_path, monkeypatch, capsys):
@@ -158,9 +165,13 @@ def test_the_report_and_the_command_say_how_clusters_were_drawn(tmp_path, monkey
     assert main([*begin.split(), "--campaign", "c.json"]) == 0
     said, plan = capsys.readouterr().out, pd.read_csv("plan.csv", index_col="person")
     number = mates(people).set_axis(people.person)[plan.index].nunique()
-    every = mates(people).nunique()
-    assert number < 20 and f"note: {number} of {every} clusters by 'household' were drawn, whole, people with" in said
+    homes = people.household.set_axis(people.person)[plan.index]
+    drawn = f"{homes.nunique()} of 60 clusters by 'household' and {homes.isna().sum()} of 10 people in none were drawn"
+    assert number < 20 and f"note: {drawn}, whole; the chances of those drawn were" in said
     assert "(seed 3); fewer than about 20 make an interval rough." in said
+    few = make(people, **DRAWN | {"batch_size": 20})[0].campaign
+    words = f"into 20 people if all are as large as the largest, which makes {few.rounds.index[-1]} rounds of"
+    assert words in notes(few)[1] and "Each round holds" not in said
     y[plan.index].rename("visits").rename_axis("person").to_csv("answers.csv")
     assert main("observe c.json people.csv answers.csv".split()) == 0
     assert main("replan c.json people.csv -o next.csv".split()) == 0
@@ -169,7 +180,7 @@ def test_the_report_and_the_command_say_how_clusters_were_drawn(tmp_path, monkey
     words = f"The interval by the weights rests on {number} clusters, whose people count as alike; fewer than about 20"
     assert words in capsys.readouterr().out and words in (tmp_path / "report.html").read_text()
     campaign = Planner.load(tmp_path / "c.json", frames.read(tmp_path / "people.csv")).campaign
-    assert notes(campaign)[0].startswith(f"{number} of {every} clusters by 'household' were drawn")
+    assert notes(campaign)[0].startswith(drawn)
     text = protocol(campaign)
     assert "by a draw of whole clusters with known chances (seed 3)" in text
     assert "The variance is that between clusters" in text and "quotas" not in text

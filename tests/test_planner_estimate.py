@@ -26,8 +26,11 @@ from macal.inference import (
     worth_for,
 )
 from macal.planner import drawn, steps, weights
+from macal.planner.estimates import estimated, left_out
+from macal.planner.report.document import Report
 from macal.problem import Split
 from macal.registry import UnknownName
+from macal.tables.sample import Phase
 
 DRAWN = {"budget": 120, "batch_size": 40, "draw": "effect", "uniform": 0.3}
 
@@ -195,6 +198,16 @@ def test_rounds_by_money_and_money_that_buys_nobody():
 
 
 # ---------------------------------------------------------------- the estimate
+
+
+def test_of_a_sample_widths_are_those_of_the_people_of_its_table():
+    planner, plan = make(budget=20, batch_size=20, criterion="qhte")
+    planner.observe(plan.free + np.arange(20) % 3)
+    chances, campaign = np.linspace(0.1, 1, 200), planner.campaign.but()
+    campaign.__dict__["people"] = replace(planner.people, phase=Phase(chances, np.zeros(200, np.int64), 2000))
+    found = estimated(campaign)
+    widths = found.people.high - found.people.low
+    assert found.outlook.width["now"] == pytest.approx(np.average(widths, weights=1 / chances))
 
 
 @pytest.mark.parametrize("model", ["joint-gp", models.get("exact-gp", optimiser="lbfgs")])
@@ -388,6 +401,81 @@ def test_known_outcomes_count_with_certainty():
     assert found.weighted.low < 2 < found.weighted.high
 
 
+def test_known_outcomes_do_not_count_among_those_asked():
+    people = make_people(400)
+    people["visits"] = outcomes(people).where(lambda y: np.arange(400) < 60).to_numpy()
+    planner, plan = make(people, **DRAWN | {"outcome": "visits"})
+    told = outcomes(people)[plan.index[:80]]
+    planner.observe(told.where(np.arange(80) % 3 > 0), through=2)
+    said, survey = weighed_of(planner), weights._survey(planner.campaign, planner.campaign.outcomes, np.arange(400))
+    assert said.told[0].startswith("27 of 80 people who were asked have not answered. The chance")
+    assert survey.sure.tolist() == [True] * 60 + [False] * 340 and survey.asked.sum() == 80
+    assert (survey.chances[:60] == 1).all() and abs(survey.responses[60:].mean() - 2 / 3) < 0.1
+    assert said.estimate == target_effect(survey) and said.doubt.asked == 80
+    found = planner.estimate("exact-gp")
+    assert Report(planner.campaign, [found])._answers(found) == "113 outcomes, 60 of them known before"
+
+
+def weighed_of(planner, target="all", **options):
+    return weights.weighed(planner.campaign, planner.campaign.outcomes, 1, target, **options)
+
+
+def test_answers_that_the_weights_leave_out_are_counted():
+    people = make_people(400)
+    planner, plan = make(people, **DRAWN)
+    planner.observe(outcomes(people)[[*plan.index[:40], *plan.index[100:]]], through=1)
+    said = "The weights leave out answers of people in no round that has been asked: 20 of them."
+    assert weighed_of(planner).told == (said,)
+
+
+def test_what_there_is_no_use_for_is_said():
+    planner, plan = answered(2, draw=None)
+    assert weighed_of(planner).told == ()
+    said = "Nobody was drawn with known chances, so there is no effect by weights, and no use for target, by, looks."
+    assert weighed_of(planner, "treated", by="region", looks="any").told == (said,)
+    with pytest.raises(ValueError, match="bounds must hold all answers"):
+        weighed_of(planner, bounds=(0, 1))
+    drawn, plan = answered(2)
+    assert "so there is no use for bounds." in " ".join(weighed_of(drawn, bounds=(-50, 50)).told)
+    with pytest.raises(ValueError, match="bounds must hold all answers"):
+        weighed_of(drawn, bounds=(0, 1))
+    drawn.observe(dict.fromkeys(plan.index[80:85]), through=3)
+    assert "is told only for the target all." in " ".join(weighed_of(drawn, "treated").told)
+
+
+def test_the_tipping_point_is_that_of_the_interval_that_is_given():
+    people = make_people(400).assign(side=np.arange(400) % 2)
+    planner, plan = make(people, **DRAWN)
+    told = outcomes(people)[plan.index[:80]]
+    planner.observe(told.where(np.arange(80) % 9 > 0), through=2)
+    plain, wide = weighed_of(planner, by="side"), weighed_of(planner, by="side", looks="rounds")
+    price = wide.estimate.low / plain.estimate.low
+    assert 0 < price < 1 and wide.doubt.tipping == pytest.approx(price * plain.doubt.tipping)
+    assert f"from similar people who answered by {wide.doubt.tipping:.3g}, in" in wide.told[-1]
+    # what is not widened says so
+    assert wide.groups == plain.groups and wide.doubt.low == plain.doubt.low
+    assert sum(words.endswith("at this look alone.") for words in wide.told) == 2
+    assert not any("alone." in words for words in plain.told)
+    planner, _ = make(people, **DRAWN)
+    planner.observe((told - 1.45 * plan.free[told.index]).where(np.arange(80) % 9 > 0), through=2)
+    plain, wide = weighed_of(planner), weighed_of(planner, looks="any")
+    assert plain.estimate.low > 0 > wide.estimate.low and plain.doubt.tipping > 0 == wide.doubt.tipping
+    assert any("would reach 0" in words for words in plain.told)
+    assert not any("would reach 0" in words for words in wide.told)
+
+
+def test_averages_leave_out_who_may_not_be_asked():
+    people = make_people(400).assign(no=lambda d: d.age > 60)
+    planner, _ = answered(2, people, exclude="no")
+    found, may = planner.estimate("exact-gp"), ~people.no.to_numpy()
+    assert found.average.value == pytest.approx(found.people.effect[may].mean()) and len(found.people) == 400
+    looks, now = found.outlook.loc["now"], (found.people.high - found.people.low)[may].mean()
+    assert looks.average == pytest.approx(found.average.width) and looks.width == pytest.approx(now)
+    said = f"Averages leave out who may not be asked: {people.no.sum()} of 400 people."
+    assert left_out(planner.campaign) == [said] and said in Report(planner.campaign, [found]).estimate()[-1]
+    assert left_out(answered(2)[0].campaign) == []
+
+
 def test_a_rule_says_whether_it_is_enough():
     for draw, by, said in (("effect", "weighted", " by the weights is"), (None, "average", " is")):
         planner, _ = answered(draw=draw)
@@ -400,11 +488,32 @@ def test_a_rule_says_whether_it_is_enough():
     planner, _ = answered()
     assert planner.estimate(rule=StoppingRule(gain=0.5)).verdict.startswith("enough: the next round")
     over, plan = answered(3)
-    assert over.estimate(rule=StoppingRule(gain=1e-9)).verdict == "enough: nobody is left to be asked"
+    assert over.estimate(rule=StoppingRule(gain=1e-9)).verdict == "enough: the plan asks nobody else"
     assert over.estimate(rule=StoppingRule(width=1e-9)).verdict.startswith(
-        "not enough, though nobody is left to be asked: the average effect's interval by the weights is"
+        "not enough, though the plan asks nobody else: the average effect's interval by the weights is"
     )
     assert over.estimate().outlook.cost.tolist() == [0, 0, 0]
+
+
+def test_the_outlook_counts_no_money_for_whoever_is_asked_already():
+    people = make_people(400)
+    told = outcomes(people)
+    planner, plan = make(people, **DRAWN | {"cost": 2.0, "budget": 240, "draw": None, "pay": "asked"})
+    planner.observe(told[plan.index[:25]], through=1)
+    found = planner.estimate(rule=StoppingRule(gain=1e-9))
+    assert found.outlook.cost.to_dict() == {"now": 0, "asked": 0, "next": 80, "end": 160}
+    assert found.outlook.answers.to_dict() == {"now": 25, "asked": 40, "next": 80, "end": 120}
+    assert planner.spent() + found.outlook.cost["end"] == planner.rounds()["so far"].iloc[-1] == 240
+    width = found.outlook.width
+    share = 100 * (1 - width["next"] / width["asked"]) / 80  # of the next round alone
+    assert f"go on: the next round, if all answer, narrows intervals by {share:.2g}% per" in found.verdict
+    planner.observe(told[plan.index[40:80]])
+    planner.campaign = planner.campaign.but(asked=1)  # they answered ahead of their round, so the next one is the third
+    assert planner.estimate().outlook.cost.to_dict() == {"now": 0, "asked": 0, "next": 80, "end": 80}
+    planner.observe(told[plan.index[80:100]], through=3)
+    last = planner.estimate(rule=StoppingRule(gain=1e-9))
+    assert last.verdict == "enough: the plan asks nobody else" and not last.outlook.cost.any()
+    assert last.outlook.answers.tolist() == [85, 120, 120, 120]
 
 
 def test_the_estimate_says_whether_effects_are_seen_to_differ():
@@ -458,6 +567,7 @@ def test_from_a_csv_to_effects(tmp_path, monkeypatch, capsys):
     assert main([*ask, "--width", "9", "--report", "report.html"]) == 0
     said = capsys.readouterr().out
     assert "average effect by the weights: " in said and "enough: the average effect's interval by" in said
+    assert "leave out who may not" not in said
     (line,) = (
         line for line in said.splitlines() if "effects differ between people" in line or "seen to differ" in line
     )

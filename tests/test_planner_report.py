@@ -1,13 +1,14 @@
 """The report of a plan: what it says is true of the plan, and it is one file that a browser shows without help."""
 
 import re
+from dataclasses import replace
 from html import unescape
 from importlib import import_module
 
 import numpy as np
 import pandas as pd
 import pytest
-from test_planner import COVARIATES, make_people
+from test_planner import COVARIATES, make, make_people
 from test_site import DEVICES
 
 from macal import Planner, metrics
@@ -15,8 +16,9 @@ from macal.__main__ import main
 from macal.acquisition.bald import logistic_propensity
 from macal.inference import StoppingRule
 from macal.planner import record
-from macal.planner.report import document, overlap, page
+from macal.planner.report import document, doubts, overlap, page
 from macal.planner.report.protocol import protocol
+from macal.tables.sample import Phase
 from reproduction.studies import weighted
 
 EVIL = "</td><script>alert(1)</script>"
@@ -60,6 +62,48 @@ def test_of_a_draw_it_names_the_rule_only_where_it_was_followed(draw):
     assert ("QHTE" in text) == (draw == "criterion")
     assert "People were chosen by a draw with known chances" in text
     assert "as implemented in macal, by a draw with known chances" in protocol(planner.campaign)
+
+
+def look(people=None, **options):
+    planner, plan = make(people, **{"budget": 40, "criterion": "macal"} | options)
+    return import_module("macal.planner.report.document").Report(planner.campaign), planner, plan
+
+
+def test_rules_that_draw_are_not_said_to_go_by_gain_or_covariates():
+    looked, planner, _ = look(criterion="random", cost="fee", budget=300, quotas=["region>=2"])
+    told, rule = protocol(planner.campaign), " ".join(looked._rule())
+    assert "people were selected by Random, as implemented in macal, at random, whatever people cost, in" in told
+    assert "As people were taken at random but with no recorded chances, nobody has a weight: effects are to be" in told
+    assert rule.startswith("The rule is Random. People were chosen at random, whatever people cost. Quotas hold at")
+    for word in ("gain per cost", "chosen by its covariates", "(–)"):
+        assert word not in f"{told} {rule}".lower()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"include": "must"}, "People who must be asked go first."),
+        ({"quotas": ["region>=2"]}, "Quotas hold at the end of the plan, and need not before."),
+        ({"quotas": ["region>=2"], "response": 0.5}, "Quotas hold, in expected answers, at the end of the plan, and"),
+        ({"cost": "fee"}, "Gain per cost decides."),
+        ({"response": "chance"}, "Gain per cost of an expected answer decides."),
+    ],
+)
+def test_it_says_what_goes_first_where_there_is_such(options, said):
+    people = make_people().assign(must=np.arange(200) < 3)
+    assert said in " ".join(look(people, **options)[0]._rule()) and said not in " ".join(look(people)[0]._rule())
+
+
+def test_costs_and_answers_of_rounds_say_what_they_suppose():
+    looked, planner, plan = look(batch_size=20, pay="answered", response=0.5)
+    text = " ".join([*looked.answer(), *looked.money()])
+    assert "That costs 40 of 40 if all answer. About 20 answers are expected in all." in text
+    assert "what it costs if all answer, and the answers that came or are expected, each person who has not" in text
+    assert "the plan costs 40 if all answer." in protocol(planner.campaign)
+    planner.observe(plan.free.astype(float) + np.arange(40) % 3)
+    looked = type(looked)(planner.campaign)
+    text = " ".join([*looked.answer(), *looked.money(), protocol(planner.campaign)])
+    assert "if all answer" not in text and "expected in all" not in text and "are expected." in text
 
 
 def test_what_a_table_holds_is_escaped(report):
@@ -134,6 +178,53 @@ class TestOverlap:
             said[name] = {bool(overlap.warning(logistic_propensity(x, t))) for x, t, *_ in draws}
         assert said == {"observed": {False}, "curved": {True}, "trial": {False}}  # as *Is it enough?* measures
 
+    def test_both_scales_and_only_those_who_may_be_asked_count(self):
+        """Of 300 people 45 lie so far, all treated, that winsorised they are as near as others; others are apart."""
+        rng = np.random.default_rng(0)
+        people = make_people(300).assign(income=rng.normal(size=300), far=np.arange(300) < 45)
+        people.loc[people.far, ["income", "free"]] = np.stack([rng.uniform(5.5, 11, 45), np.ones(45)], axis=1)
+        few = {"covariates": ["income"], "draw": "effect", "budget": 20}
+        planner, _ = make(people, **few)
+        assert overlap.warning(overlap.propensity(planner.people)) == ""
+        (told,) = doubts.warnings(planner.campaign)
+        assert re.match(r"overlap is poor: \d+% of people", told)
+        assert doubts.warnings(make(people, **few | {"exclude": "far"})[0].campaign) == []
+        # of a cluster that is asked whole, nobody may be asked where one of them may not
+        homes = people.assign(home=np.where(people.far, -1, people.index), one=np.arange(300) == 0)
+        some = few | {"exclude": "one", "cluster": "home"}
+        assert doubts.warnings(make(homes, **some)[0].campaign) == []
+        poor = people[~people.far].assign(free=lambda d: (d.income > 0).astype(int))  # on the model's scale, too
+        assert len(doubts.warnings(make(poor, **few)[0].campaign)) == 1
+
+    def test_an_arm_that_may_not_be_asked_at_all_is_no_error(self):
+        people = make_people(120).assign(free=np.arange(120) % 3)
+        everybody = make(people, reference=0, budget=20, criterion="qhte")[0].people
+        (told,) = overlap.warnings(everybody.part(np.flatnonzero(everybody.problem.pool.t == 1)))
+        assert told.startswith("1 against 0: overlap is poor: 100% of people")
+
+    def test_a_sample_speaks_for_its_table(self):
+        """A hundredth of the people, of one arm alone, are as many in the sample as all others."""
+        table = make_people(400).assign(rare=np.arange(400) < 200, free=lambda d: np.where(d.rare, 1, d.free))
+        people = make(table, covariates=["rare", "age"], budget=4, criterion="qhte")[0].people
+        rare = people.table.rare.to_numpy()
+        sample = replace(people, phase=Phase(np.where(rare, 0.5, 0.5 / 99), np.zeros(400, np.int64), 40_000))
+        assert overlap.warnings(people) and not overlap.warnings(sample)
+        some = overlap.some_of(sample)
+        assert len(some) == overlap.SAMPLE and rare[some].mean() == pytest.approx(0.01, abs=0.001)
+        np.testing.assert_array_equal(overlap.some_of(people), overlap.sample(400))
+        # as of a table in which each stands as often as she counts
+        whole = people.part(np.repeat(np.arange(400), np.where(rare, 1, 99)))
+        names, nobody = ["age", "rare"], np.empty(0, np.int64)
+        gaps = [overlap.differences(one, nobody, names).everybody for one in (sample, whole)]
+        np.testing.assert_allclose(*gaps)
+        x, t, labels = people.problem.pool.x.astype(float), people.problem.pool.t, np.arange(190, 240)
+        own = [metrics.nearest_distance(x[t == arm], x[labels[t[labels] == arm]]) for arm in (0, 1)]
+        far = [np.average(near, weights=sample.weights[t == arm]) for arm, near in enumerate(own)]
+        typical = np.sqrt(2 * whole.problem.pool.x.var(axis=0).sum())
+        np.testing.assert_allclose(overlap.coverage(sample, [labels]).iloc[0], np.array(far) / typical, rtol=0.01)
+        score = overlap.propensity(sample)
+        np.testing.assert_allclose(score[~rare], overlap.propensity(whole)[200::99], atol=0.02)
+
     def test_the_report_and_the_command_warn(self, tmp_path, monkeypatch, capsys):
         monkeypatch.chdir(tmp_path)
         people = make_people()
@@ -145,6 +236,57 @@ class TestOverlap:
         assert told.err.startswith("warning: overlap is poor: ") and "warning" not in told.out
         text = (tmp_path / "plan.html").read_text()
         assert '<p class="warning">Overlap is poor: ' in text
+
+
+@pytest.fixture(scope="module")
+def asked():
+    """Of 20 people asked 10 refused, and their reserves answered; one of the next round answered ahead."""
+    planner, plan = make(budget=60, batch_size=20, response=0.5, criterion="qhte")
+    first, refused = plan.index[:20], plan.index[:20:2]
+    answers = dict.fromkeys(first, 1.0) | dict.fromkeys(refused) | dict.fromkeys(plan.reserve[refused], 2.0)
+    planner.observe(answers | {plan.index[25]: 3.0}, through=1)
+    return planner, planner.planned, import_module("macal.planner.report.document").Report(planner.campaign)
+
+
+class TestLabels:
+    def test_labels_are_all_outcomes_and_whoever_is_still_to_answer(self, asked):
+        planner, plan, looked = asked
+        names = set(plan.index[1:20:2]) | set(plan.reserve[:20:2]) | set(plan.index[20:])
+        assert set(looked.labelled) == set(planner.people.places(names, "the plan"))
+        assert len(looked.labelled) == len(names) == 10 + 10 + 40
+        assert f"Asked beside them: {planner.campaign.beside}." in looked.answer()[0]
+        assert planner.campaign.beside == "10 reserves"
+        rounds = overlap.coverage(planner.people, [looked.labelled]).iloc[-1]
+        text = " ".join(looked.coverage())
+        assert all(f"{page.number(far)} for {arm}" in text for arm, far in rounds.items())
+        assert "At the end of the plan, if all answer who are still to, the mean distance" in text
+        shares = overlap.alike(planner.people, planner.people.places([*plan.index, *plan.reserve[:20:2]], ""))
+        assert page.number(shares["in quarters", "asked"]["10 or more"], "{:.1%}") in looked.privacy()[-1]
+
+    def test_the_command_counts_them_beside_what_they_cost(self, asked, capsys):
+        import_module("macal.planner.command")._tell_plan(asked[0], "plan.csv")
+        assert capsys.readouterr().out.endswith("60 people and 10 reserves, 70 of 60: plan.csv\n")
+
+    def test_the_next_people_are_new_against_answers_not_refusals(self, asked):
+        planner, plan, looked = asked
+        people, names = planner.people, plan.index[20:].drop(plan.index[25])
+        text = " ".join(looked.whom())
+        assert [name for name in re.findall(r"p\d{4}", text) if f">{name}</td><td>" in text][:1] == [names[0]]
+        t, x = people.problem.pool.t, people.problem.pool.x.astype(float)
+        unit = people.places(names[:1], "")[0]
+        told = people.places([*plan.index[1:20:2], *plan.reserve[:20:2], plan.index[25]], "")
+        near = metrics.nearest_distance(x[[unit]], x[told[t[told] == t[unit]]])[0]
+        near /= np.sqrt(2 * x.var(axis=0, ddof=1).sum())
+        assert f"<td class=n>{near:.2f}</td>" in text
+        assert "nearest label of the other arm, planned ones included" in text
+        assert plan.index[25] not in re.findall(r"<tr><td>(p\d{4})", text)
+
+    def test_where_nobody_has_answered_the_first_is_the_first(self):
+        planner, plan = make(budget=40, batch_size=20, criterion="qhte")
+        planner.observe(dict.fromkeys(plan.index[:20]))
+        planner.replan()
+        looked = import_module("macal.planner.report.document").Report(planner.campaign)
+        assert " ".join(looked.whom()).count("<td class=n>first</td>") == 2
 
 
 class TestNumbers:

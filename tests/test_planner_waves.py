@@ -65,6 +65,33 @@ def test_later_rounds_follow_the_answers_and_weights_are_their_chances():
     assert planner.estimate().weighted == found
 
 
+@pytest.mark.parametrize("waits", [False, True], ids=["before the draw learns", "after it"])
+def test_whoever_was_left_out_is_asked_in_the_next_round_with_her_chance(waits, tmp_path):
+    table = people()
+    y = outcomes(table)
+    planner, plan = planned(table)
+    for k in (1, 2) if waits else (1,):
+        planner.observe(y[plan.index[plan["round"] <= k]])
+        before = plan = planner.replan()
+    name, k = before.index[3 + 40 * waits], 1 + waits
+    planner.correct(name, "never asked", "ann")
+    assert planner.planned["round"][name] == k + 1 and planner.planned.index[40 * k - 1] == name
+    assert planner.spent() == 40 * k - 1
+    then = planner.replan()
+    assert len(then) == 120 and then.weight[name] == before.weight[name] and then["round"][name] == k + 1
+    assert planner.campaign.learned.used
+    assert then["round"].value_counts().sort_index().tolist() == ([40, 39, 41] if waits else [39, 41, 40])
+    planner.save(tmp_path / "c.json")
+    planner = Planner.load(tmp_path / "c.json", table)
+    planner.observe(y[then.index])
+    survey = _survey(planner.campaign, planner.campaign.outcomes, np.arange(len(table)))
+    own = np.isfinite(survey.y)
+    np.testing.assert_allclose(1 / survey.chances[own], then.weight[planner.people.table.index[own]])
+    planner.correct(name, "never asked", "ann")  # of the last round: a new one
+    assert planner.replan()["round"].max() == planner.planned["round"][name] == 4
+    assert planner.campaign.rounds.asked.tolist()[-1] == 1 and planner.estimate(looks="rounds").weighted
+
+
 def test_nobody_changes_her_wave_and_how_often_one_plans_does_not_count():
     table = people()
     planner, first = planned(table)

@@ -16,7 +16,7 @@ from macal.__main__ import main
 from macal.inference import average_effect, rank_bounds
 from macal.planner import Planner, steps
 from macal.planner.command import bytes_of
-from macal.planner.weights import weighed
+from macal.planner.weights import _survey, weighed
 from macal.storage import workers
 from macal.storage.workers import executor
 from macal.tables import csv, frames
@@ -316,6 +316,18 @@ def two_phases(seed, size=1000):
     return weighed(made.campaign, made.campaign.outcomes, 1).estimate
 
 
+def test_reserves_of_a_sample_stand_for_as_many_as_others(unchecked):
+    table = people(2000)
+    made = Planner("free", 80, draw="effect", response=0.5, kinds={"home": "ignore"}, batch_size=80)
+    made.plan(drawn(in_parts(table), made.campaign.wanted(400, 0), made.campaign.columns.said()))
+    plan = made.planned
+    answers = dict.fromkeys(plan.index[::2]) | dict.fromkeys(plan["reserve"][::2].dropna(), 1.0)
+    made.observe(answers | dict.fromkeys(plan.index[1::2], 1.0))
+    survey = _survey(made.campaign, made.campaign.outcomes, np.arange(len(made.people)))
+    assert survey.asked.sum() > 110
+    assert (survey.asked / survey.chances).sum() == pytest.approx(len(made.people), rel=0.2)
+
+
 @part_and_whole("times", 8, 400)
 def test_the_interval_of_two_phases_covers(unchecked, times):
     truth = 1 + 2 * 0.1
@@ -349,7 +361,9 @@ def test_the_command(tmp_path, capsys, unchecked, monkeypatch):
     out = capsys.readouterr().out
     assert "drawn apart from it competed" in out and "With 95% confidence" in out and "30 people, 30 of 30" in out
     plan = pd.read_csv("plan.csv")
-    assert len(plan) == 30 and "competed" in (tmp_path / "r.html").read_text()
+    text = (tmp_path / "r.html").read_text()
+    assert len(plan) == 30 and "competed" in text and "others alike" not in text
+    assert "in a sample people look rarer than they are in the table" in text and "of the 3,000 people of" in text
     plan.head(10).assign(y=1.0)[["person", "y"]].to_csv("answers.csv", index=False)
     (tmp_path / "people.parquet").unlink()  # the campaign holds the sample
     assert main(["observe", "c.json", "people.parquet", "answers.csv"]) == 0

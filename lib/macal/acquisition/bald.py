@@ -49,18 +49,19 @@ def _effect(posterior: Posterior) -> Outcomes:
         return _log_variance(posterior.tau_var)
 
 
-def logistic_propensity(x: Covariates, t: Arms) -> Outcomes:
+def logistic_propensity(x: Covariates, t: Arms, weights: Outcomes | None = None) -> Outcomes:
     """Probability of treatment by ridge-penalised logistic regression on standardised covariates, (n,).
 
     Args:
         x: covariates, (n, d).
         t: treatment, (n,).
+        weights: people whom each unit stands for, (n,); 1 by default.
     """
     if len(np.unique(t)) < 2:
         return t.astype(np.float64)
     spread = x.std(axis=0)
     z = (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    return arm_chances(z, t, z)[:, 1]
+    return arm_chances(z, t, z, None if weights is None else weights / weights.mean())[:, 1]
 
 
 @dataclass(frozen=True)

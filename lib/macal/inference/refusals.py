@@ -9,7 +9,7 @@ the answers seen, it is an assumption that refusals lie within it.
 
 *A stated difference.* Let outcomes of those who would refuse differ from those of people of the same covariates and arm
 who answer by delta_1 if treated, by delta_0 if not. With q_t the share of the population who would refuse in arm t, the
-mean of 1 - r(x, t), the effect is
+mean of 1 - r(x, t), 0 for whoever's outcome was known beforehand, the effect is
 
     the estimate + q_1 delta_1 - q_0 delta_0,
 
@@ -30,6 +30,7 @@ import numpy as np
 
 from macal.inference.targets import Survey, target_effect
 from macal.inference.weighted import Estimate
+from macal.shapes import Outcomes
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class RefusalDoubt:
     """What refusals could do to the average effect.
 
     Attributes:
-        asked: people who were.
+        asked: people who were; nobody whose outcome was known beforehand.
         refused: of these.
         low: lower end of an interval that assumes nothing about who refuses.
         high: its upper end.
@@ -67,6 +68,27 @@ class RefusalDoubt:
         return self.q_treated * treated - self.q_control * control
 
 
+def outcome_range(y: Outcomes, bounds: tuple[float | int, float | int] | None = None) -> tuple[float, float]:
+    """Smallest and largest outcome that there can be.
+
+    Args:
+        y: outcomes, (n,), NaN where one is not known.
+        bounds: as stated; those of the answers by default.
+
+    Raises:
+        ValueError: bounds that are not two rising numbers, or that an answer is outside of.
+    """
+    told = y[np.isfinite(y)]
+    low, high = (float(told.min()), float(told.max())) if bounds is None else map(float, bounds)
+    if not (np.isfinite([low, high]).all() and low < high):
+        raise ValueError(f"bounds must be the smallest and the largest outcome, two rising numbers, got {low}, {high}")
+    if told.size and (low > told.min() or high < told.max()):
+        raise ValueError(
+            f"bounds must hold all answers, which lie from {told.min():g} to {told.max():g}, got {low:g} to {high:g}"
+        )
+    return low, high
+
+
 def refusal_doubt(
     survey: Survey,
     estimate: Estimate,
@@ -86,19 +108,15 @@ def refusal_doubt(
     Raises:
         ValueError: bounds that are not two rising numbers, or that an answer is outside of.
     """
-    told, refused = survey.y[np.isfinite(survey.y)], survey.refused
-    low, high = (float(told.min()), float(told.max())) if bounds is None else map(float, bounds)
-    if not (np.isfinite([low, high]).all() and low < high):
-        raise ValueError(f"bounds must be the smallest and the largest outcome, two rising numbers, got {low}, {high}")
-    if low > told.min() or high < told.max():
-        raise ValueError(
-            f"bounds must hold all answers, which lie from {told.min():g} to {told.max():g}, got {low:g} to {high:g}"
-        )
+    refused, (low, high) = survey.refused, outcome_range(survey.y, bounds)
     ends = []
     for treated, control in ((low, high), (high, low)):
         y = np.where(refused, np.where(survey.t == arm, treated, control), survey.y)
         ends.append(target_effect(replace(survey, y=y), "all", arm, level))
-    q = 1 - np.average(survey.responses[:, [0, arm]], axis=0, weights=survey.weights)
+    sides, share = [0, arm], survey.weights[:, None]
+    if survey.sure.any():  # outcomes of one arm may have been known more often
+        share = share * (survey.t[:, None] == sides) / survey.e[:, sides]
+    q = 1 - (share * survey.responses[:, sides]).sum(axis=0) / share.sum(axis=0)
     nearer = max(estimate.low, -estimate.high, 0.0)
     tipping = nearer / q.sum() if refused.any() else (np.inf if nearer else 0.0)
     counts = int(survey.asked.sum()), int(refused.sum())

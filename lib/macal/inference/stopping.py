@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from macal.inference.beliefs import EffectBelief, PosteriorSd
+from macal.shapes import Outcomes
 
 
 @dataclass(frozen=True)
@@ -14,8 +15,8 @@ class StoppingRule:
     Attributes:
         width: stop once the interval of the average effect is at most so wide, in the outcome's unit: the one by the
             weights where people were drawn with known chances, since it is the one that may be published.
-        gain: stop once the next round is expected to narrow people's intervals by less than this share of their mean
-            width per unit of money.
+        gain: stop once the next round, if whoever it asks answers, narrows people's intervals by less than this share
+            of their mean width per unit of money.
 
     Raises:
         ValueError: neither is given, or a number that is not above 0.
@@ -23,7 +24,7 @@ class StoppingRule:
     >>> rule = StoppingRule(gain=0.001)
     >>> now, ahead = PosteriorSd(np.array([1.0, 3.0]), 0.5), PosteriorSd(np.array([0.99, 2.97]), 0.4)
     >>> rule.says(EffectBelief(np.zeros(2), now), ahead, cost=20.0)
-    'enough: the next round narrows intervals by 0.05% per unit of money, less than 0.1%'
+    'enough: the next round, if all answer, narrows intervals by 0.05% per unit of money, less than 0.1%'
     """
 
     width: float | int | None = None
@@ -37,28 +38,49 @@ class StoppingRule:
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < np.inf:
                 raise ValueError(f"{name} must be a number above 0, got {value!r}")
 
-    def enough(self, now: EffectBelief, ahead: PosteriorSd, cost: float, weighted_width: float | None = None) -> bool:
+    def enough(
+        self,
+        now: EffectBelief,
+        ahead: PosteriorSd,
+        cost: float,
+        weighted_width: float | None = None,
+        since: PosteriorSd | None = None,
+    ) -> bool:
         """Whether to stop.
 
         Args:
             now: the belief.
             ahead: what the next round will leave open.
-            cost: of the next round; 0 where nobody is left to be asked.
+            cost: of the next round, without whoever is asked already; 0 where the plan asks nobody else.
             weighted_width: width of the average effect's interval by the weights of a draw, infinite where there is no
                 interval yet; None where nobody was drawn.
+            since: what whoever is asked already will leave open, from which the next round's gain counts; by default
+                what is open now.
         """
-        return all(met for met, _ in self._demands(now, ahead, cost, weighted_width))
+        return all(met for met, _ in self._demands(now, ahead, cost, weighted_width, since))
 
-    def says(self, now: EffectBelief, ahead: PosteriorSd, cost: float, weighted_width: float | None = None) -> str:
+    def says(
+        self,
+        now: EffectBelief,
+        ahead: PosteriorSd,
+        cost: float,
+        weighted_width: float | None = None,
+        since: PosteriorSd | None = None,
+    ) -> str:
         """Say whether to stop, and why; see :meth:`enough`."""
-        demands = self._demands(now, ahead, cost, weighted_width)
+        demands = self._demands(now, ahead, cost, weighted_width, since)
         if all(met for met, _ in demands):
             return f"enough: {' and '.join(said for _, said in demands)}"
-        head = "go on" if cost else "not enough, though nobody is left to be asked"
+        head = "go on" if cost else "not enough, though the plan asks nobody else"
         return f"{head}: {' and '.join(said for met, said in demands if not met)}"
 
     def _demands(
-        self, now: EffectBelief, ahead: PosteriorSd, cost: float, weighted_width: float | None
+        self,
+        now: EffectBelief,
+        ahead: PosteriorSd,
+        cost: float,
+        weighted_width: float | None,
+        since: PosteriorSd | None,
     ) -> list[tuple[bool, str]]:
         found = []
         if self.width is not None:
@@ -68,16 +90,16 @@ class StoppingRule:
             none = "the average effect has no interval by the weights yet"
             found.append((met, f"{told} {self.width:g}" if np.isfinite(width) else none))
         if self.gain is not None and not cost:
-            found.append((True, "nobody is left to be asked"))
+            found.append((True, "the plan asks nobody else"))
         elif self.gain is not None:
-            gain = gain_of(now.sd, ahead) / cost
+            gain = gain_of(now.sd if since is None else since, ahead, now.weights) / cost
             met = gain < self.gain
-            told = f"the next round narrows intervals by {100 * gain:.2g}% per unit of money"
+            told = f"the next round, if all answer, narrows intervals by {100 * gain:.2g}% per unit of money"
             found.append((met, f"{told}, {'less' if met else 'not less'} than {100 * self.gain:.2g}%"))
         return found
 
 
-def gain_of(now: PosteriorSd, ahead: PosteriorSd) -> float:
-    """Share by which people's intervals become narrower, on average over people."""
-    before = float(now.effects.mean())
-    return 1 - float(ahead.effects.mean()) / before if before else 0.0
+def gain_of(now: PosteriorSd, ahead: PosteriorSd, weights: Outcomes | None = None) -> float:
+    """Share by which people's intervals become narrower, on average over people, or those they stand for, (n,)."""
+    before, after = (float(np.average(sd.effects, weights=weights)) for sd in (now, ahead))
+    return 1 - after / before if before else 0.0

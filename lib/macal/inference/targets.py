@@ -17,6 +17,10 @@ whatever e and r are, for the second term has mean 0 given x and t; or if e and 
 of the weight is then h in either arm. For the treated b = t needs no model, and the same holds. For the overlap
 population e says who they are, so e must be right in any case, and besides m or r.
 
+*Outcomes known beforehand.* Whoever has one was not asked and cannot refuse: p = r = 1, and r learns from those asked
+alone. Those asked stand for each other and for whoever else could be, not for her: so the effect is still that of all
+units, whosever outcomes were known, if e and r are right; by m alone, if these are like others given x and t.
+
 *Variance.* e, r and m are estimated, cross-fitted: nobody is scored by a model that has seen their answer, arm or
 refusal. Each solves an estimating equation sum g_i = 0, logistic regressions and ridge regressions; stacked with the
 one above, the estimate is the mean over i of
@@ -113,8 +117,8 @@ class Survey:
         x: covariates of all units, (n, d).
         t: treatment, (n,).
         y: outcomes, (n,), NaN for whoever was not asked, or refused.
-        chances: of each unit to have been asked, (n,), 1 for whoever was asked in any case.
-        asked: who was, (n,); who has an outcome, by default, that is, nobody refused.
+        chances: of each unit to have been asked, (n,), 1 for whoever was asked in any case, or is in ``sure``.
+        asked: who was, (n,); who has an outcome, by default, that is, nobody refused. Nobody in ``sure`` was.
         propensity: chance of treatment, (n,), or of each arm, (n, arms), where a trial's design says it; estimated
             otherwise.
         regressor: outcome model of each arm; :class:`~macal.inference.ridge.Ridge` by default.
@@ -122,10 +126,11 @@ class Survey:
         weights: people whom each unit stands for, (n,), 1 by default.
         strata: stratum within which each unit came into the sample, (n,); one by default.
         clusters: number of the cluster of each unit, (n,), whose people are alike; each is alone by default.
+        sure: whose outcome was known before anybody was asked, (n,); nobody's by default.
 
     Raises:
-        ValueError: arrays that do not fit together, chances out of range, an arm with too few answers, or clusters in
-            several strata.
+        ValueError: arrays that do not fit together, chances out of range, an arm with too few answers, clusters in
+            several strata, or somebody in ``sure`` without an outcome or with a chance below 1.
     """
 
     x: Covariates
@@ -139,6 +144,7 @@ class Survey:
     weights: Outcomes | None = None
     strata: Arms | None = None
     clusters: Arms | None = None
+    sure: Any = None
 
     def __post_init__(self) -> None:
         arrays = checked(self.x, self.t, self.y, self.chances, self.weights, self.strata)
@@ -148,12 +154,18 @@ class Survey:
             object.__setattr__(self, "clusters", np.asarray(self.clusters))
             if self.clusters.shape != self.t.shape or len(np.unique(self.strata)) > 1:
                 raise ValueError("clusters must be a number for each unit, (n,), all in one stratum")
-        asked = np.isfinite(self.y) if self.asked is None else np.asarray(self.asked)
-        if asked.shape != self.t.shape or asked.dtype != bool:
-            raise ValueError(
-                f"asked must be true or false for each of the {len(self.t)} units, got shape {asked.shape}"
-            )
-        object.__setattr__(self, "asked", asked | np.isfinite(self.y))
+        told = np.isfinite(self.y)
+        asked = told if self.asked is None else np.asarray(self.asked)
+        sure = np.zeros_like(told) if self.sure is None else np.asarray(self.sure)
+        for name, given in (("asked", asked), ("sure", sure)):
+            if given.shape != self.t.shape or given.dtype != bool:
+                raise ValueError(
+                    f"{name} must be true or false for each of the {len(self.t)} units, got shape {given.shape}"
+                )
+        if (sure & ~told).any() or (self.chances[sure] < 1).any():
+            raise ValueError("whoever is sure must have an outcome, and 1 as her chance")
+        object.__setattr__(self, "asked", (asked | told) & ~sure)
+        object.__setattr__(self, "sure", sure)
 
     @property
     def refused(self) -> Flags:
@@ -179,8 +191,14 @@ class Survey:
 
     @cached_property
     def responses(self) -> PerArmChance:
-        """Cross-fitted chance to answer if asked, of each unit in each arm, (n, arms); 1 where nobody has refused."""
-        return crossed_responses(self.x, self.t, self.asked, self.refused, self.seed, self.clusters)
+        """Cross-fitted chance to answer if asked, of each unit in each arm, (n, arms).
+
+        It is 1 where nobody has refused, and of whoever was not to be asked, for her outcome was known.
+        """
+        return self._sure(crossed_responses(self.x, self.t, self.asked, self.refused, self.seed, self.clusters))
+
+    def _sure(self, responses: PerArmChance) -> PerArmChance:
+        return np.where(self.sure[:, None], 1.0, responses)
 
     @cached_property
     def at_once(self) -> Models:
@@ -194,7 +212,8 @@ class Survey:
             m = np.stack([Ridge().fit(z[some], self.y[some]).predict(z) for some in own], axis=1)
         if self.refused.any():
             everybody = np.arange(len(t))
-            responses = _responses(z, t, told, everybody[self.asked], everybody).clip(LEAST_ANSWERING, 1.0)
+            found = _responses(z, t, told, everybody[self.asked], everybody)
+            responses = self._sure(found.clip(LEAST_ANSWERING, 1.0))
         return Models(e, m, responses)
 
 
@@ -214,16 +233,21 @@ def crossed_responses(
         refused: who of these did not answer, (n,).
         seed: of the folds.
         clusters: number of each unit's cluster, (n,), which is in one fold; each is alone by default.
+
+    Raises:
+        ValueError: all of those asked refused.
     """
     arms, z = arms_of(t), standardised(x)
     told, chance = (asked & ~refused).astype(np.int64), np.ones((len(t), arms))
     if not refused.any():
         return chance
+    if not told.any():
+        raise ValueError("nobody of those who were asked has answered, so the chance to answer cannot be estimated")
     for rest, fold in folds(t + arms * (asked.astype(np.int64) + told), seed, clusters):
         own = rest[asked[rest]]
         if told[own].all():
             continue  # who refused is all in this fold
-        chance[fold] = _responses(z, t, told, own, fold)
+        chance[fold] = _responses(z, t, told, own, fold) if told[own].any() else 0.0
     return chance.clip(LEAST_ANSWERING, 1.0)
 
 

@@ -10,7 +10,7 @@ effects, by the default rule's Gaussian process, shows what a draw of the sample
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -149,9 +149,8 @@ def _half(made: Made, rows: Indices, task: AsTask) -> Rows | None:
     rows = np.union1d(rows, np.concatenate([made.known, made.refused, people.included]))
     place = np.full(len(people), -1)
     place[rows] = np.arange(len(rows))
-    phase = replace(people.phase, chances=people.phase.chances[rows], cells=people.phase.cells[rows])
     try:
-        chosen = task(people.part(rows, phase), place[made.known], place[made.refused]).rounds().filled
+        chosen = task(people.part(rows), place[made.known], place[made.refused]).rounds().filled
     except ValueError:  # too few people for the demands
         return None
     return np.concatenate([made.known, *(rows[units] for units in chosen)]).astype(np.int64)

@@ -24,6 +24,7 @@ from macal.tables import frames
 from macal.tables.sample import Sample, Wanted
 
 NOTHING = "nothing is planned yet; plan(table) comes first"
+NEVER, OUTCOME = "never asked", "an outcome of "  # what a correction says
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Correction:
     Attributes:
         name: of the unit.
         was: what the campaign said of her: "an outcome of 3", "a refusal", "no answer".
-        now: what it says, or "never asked".
+        now: what it says, or :data:`NEVER`.
         by: who says so, a name or a pseudonym.
         when: ISO 8601, UTC.
     """
@@ -62,6 +63,7 @@ class CampaignState:
         revision: how often its file has been written.
         journal: corrections, the first one first.
         told_in: column of the files that the answers have come from; None where they came otherwise.
+        searched: people of a table in memory among whom the rounds to come were planned; None for all.
     """
 
     columns: Columns
@@ -76,6 +78,7 @@ class CampaignState:
     revision: int = 0
     journal: tuple[Correction, ...] = ()
     told_in: str | None = None
+    searched: int | None = None
 
     def but(self, **changes: Any) -> "CampaignState":
         """The campaign with other values; of the same table, it keeps what it has read."""
@@ -137,12 +140,24 @@ class CampaignState:
 
     @property
     def spent(self) -> float:
-        """Money for whoever was asked; not for refusals, where only answers are paid."""
+        """Money for whoever was asked; not for refusals, where only answers are paid, be they withdrawn later."""
         if self.out is None:
             return 0.0
-        names = dict.fromkeys([*self.out.index, *self.answers])
-        free = {n for n, outcome in self.answers.items() if outcome is None} if self.policy.pay == "answered" else set()
+        names, free = dict.fromkeys([*self.out.index, *self.answers]), self.free
         return float(self.people.cost[self.people.places([n for n in names if n not in free], "the plan")].sum())
+
+    @property
+    def free(self) -> set[Any]:
+        """Names of those who cost nothing, as they refused and only answers are paid; a withdrawn one was paid."""
+        if self.policy.pay != "answered":
+            return set()
+        paid: set[Any] = set()
+        for one in self.journal:
+            if one.now == NEVER:
+                paid.discard(one.name)
+            elif one.was.startswith(OUTCOME):
+                paid.add(one.name)
+        return {name for name, outcome in self.answers.items() if outcome is None} - paid
 
     @property
     def instead(self) -> dict[Any, int]:
@@ -161,6 +176,18 @@ class CampaignState:
         """
         there = {*self.planned.index, *self.instead}
         return {name: max(self.asked, 1) for name in self.answers if name not in there}
+
+    @property
+    def numbers(self) -> dict[Any, int]:
+        """Round of whoever is in the plan, was asked as a reserve, or answered otherwise (:attr:`apart`), by name."""
+        plan = zip(self.planned.index, self.planned["round"], strict=True)
+        return {name: int(k) for name, k in plan} | self.instead | self.apart
+
+    @property
+    def beside(self) -> str:
+        """Who was asked beside those of the plan, as "2 reserves and 1 other"; empty where nobody was."""
+        counts = {"reserve": len(self.instead), "other": len(self.apart)}
+        return " and ".join(f"{n:,} {who}{'s' * (n > 1)}" for who, n in counts.items() if n)
 
     @property
     def learns(self) -> bool:
@@ -210,14 +237,13 @@ class CampaignState:
         One row per round: ``asked``, ``treated`` (of several arms, how many of each), ``cost`` (no more of refusals,
         where only answers are paid), ``answers`` (expected, or those that came), and the cost ``so far``.
         """
-        plan, people = self.planned, self.people
-        others = self.instead | self.apart
-        names, numbers = [*plan.index, *others], [*plan["round"], *others.values()]
+        people = self.people
+        names, numbers = list(self.numbers), list(self.numbers.values())
         units = people.places(names, "the plan")
         chances = zip(names, people.response[units], strict=True)
         answers = [chance(self.answers.get(name, np.nan), float(response)) for name, response in chances]
-        free = [self.policy.pay == "answered" and self.answers.get(name, 0.0) is None for name in names]
-        cost = np.where(free, 0.0, people.cost[units])
+        free = self.free
+        cost = np.where([name in free for name in names], 0.0, people.cost[units])
         t = people.problem.pool.t[units]
         each = {f"{self.columns.treatment} = {name}": t == arm for arm, name in enumerate(people.arms)}
         told = {"asked": 1, **({"treated": t} if self.columns.reference is None else each)}
@@ -226,11 +252,16 @@ class CampaignState:
         return table.assign(**{"so far": table["cost"].cumsum()})
 
     def stages(self) -> dict[str, Indices]:
-        """Units who are expected to have answered: now, after the next round, at the end."""
-        plan = self.planned
-        last = {"now": -1, "next": self.asked + 1, "end": int(plan["round"].max())}
-        open_ = ~plan.index.isin(list(self.answers))
-        return {s: self.people.places(plan.index[open_ & (plan["round"] <= k)], "the plan") for s, k in last.items()}
+        """Units, (k,), who answer beside those who have, if whoever is asked does, until each stage.
+
+        Stages are ``now``; ``asked``, where somebody is waited for, once they have answered; after the ``next`` round
+        that asks anybody; at the ``end``.
+        """
+        plan = self.planned[~self.planned.index.isin(list(self.answers))]
+        rounds, later = plan["round"], plan["round"][plan["round"] > self.asked]
+        last = {"now": -1} | ({"asked": self.asked} if len(later) < len(plan) else {})
+        last |= {"next": later.min() if len(later) else self.asked, "end": np.inf}
+        return {s: self.people.places(plan.index[rounds <= k], "the plan") for s, k in last.items()}
 
     def wanted(self, size: int, rivals: int) -> Wanted:
         """The sample of a table that a plan needs.

@@ -14,7 +14,8 @@ from macal.inference import StoppingRule
 from macal.inference.looks import LOOKS
 from macal.inference.targets import TARGETS
 from macal.planner import record
-from macal.planner.estimates import Findings
+from macal.planner.campaign import NEVER
+from macal.planner.estimates import Findings, left_out
 from macal.planner.notes import notes
 from macal.planner.people import CLUSTER_RULES, Columns
 from macal.planner.planner import MEMORY, Planner
@@ -99,7 +100,8 @@ def add_to(commands: Any) -> None:
     command.add_argument("name", help="of the person")
     change = command.add_mutually_exclusive_group(required=True)
     change.add_argument("--outcome", type=float, help="she has answered this")
-    change.add_argument("--withdrawn", action="store_true", help="her answer may not be used: she counts as a refusal")
+    text = "her answer may not be used: she counts as a refusal, but as paid"
+    change.add_argument("--withdrawn", action="store_true", help=text)
     change.add_argument("--never-asked", action="store_true", help="she was left out, and may be asked later")
     command.add_argument("--by", required=True, help="who says so: a name or a pseudonym")
     _add_estimate(commands)
@@ -130,7 +132,8 @@ def _add_estimate(commands: Any) -> None:
         type=float,
         help="enough once the average effect's interval is so narrow: by the weights if people were drawn",
     )
-    command.add_argument("--gain", type=float, help="enough once a round narrows intervals by less, per unit of money")
+    text = "enough once a round, if all answer, narrows intervals by less, per unit of money"
+    command.add_argument("--gain", type=float, help=text)
 
 
 def _targeted(command: argparse.ArgumentParser, what: str, default: str) -> None:
@@ -156,7 +159,8 @@ def _reported(command: argparse.ArgumentParser) -> None:
 
 def _large(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
-    add("--sample", type=_sample, help="people among whom a plan is made, or all (default: by rule and table)")
+    text = "people among whom a plan is made, more if quotas make many groups, or all (default: by rule and table)"
+    add("--sample", type=_sample, help=text)
     add("--memory", type=bytes_of, help="plan from a sample, by one pass in so much: 8GB")
     add("--scheduler", help='of that pass: "local" for a Dask cluster started here, or the address of one')
     add("--workers", type=int, help="of that pass: processes (default: one for each processor)")
@@ -213,7 +217,7 @@ def plan(options: argparse.Namespace) -> None:
     planner = Planner(**given)
     people = _people(options, planner)
     planner.plan(people)
-    print(planner.people.roles.shown(planner.campaign.columns.named()).to_string(), end="\n\n")
+    print(doubts.columns(planner.campaign).to_string(), end="\n\n")
     audit = isinstance(people, Sample) if options.audit is None else options.audit
     made = planner.campaign.made
     if audit and made is not None and made.people.phase is not None:
@@ -300,6 +304,7 @@ def observe(options: argparse.Namespace) -> None:
     have = "has" if planner.asked == 1 else "have"
     came = f"{_counted(told, 'answer')} and {_counted(len(planner.answers) - told, 'refusal')} so far"
     print(f"{came}; {_counted(planner.asked, 'round')} {have} been asked")
+    _warn_of_money(planner)
 
 
 def _counted(count: int, what: str) -> str:
@@ -325,8 +330,11 @@ def correct(options: argparse.Namespace) -> None:
         (place,) = planner.people.places([options.name], "the table")
         planner.correct(planner.people.table.index[place], change, options.by, options.outcome)
 
-    last = _saved(options, step).campaign.journal[-1]
+    campaign = _saved(options, step).campaign
+    last = campaign.journal[-1]
     print(f"{last.name}: {last.was} before, {last.now} now, says {last.by}")
+    if last.now == NEVER and campaign.policy.draw is not None and last.name in campaign.planned.index:
+        print(f"the draw keeps her, in round {campaign.planned['round'][last.name]}; macal replan writes the plan")
 
 
 def _outcome(options: argparse.Namespace, planner: Planner, columns: Sequence[str]) -> str:
@@ -391,6 +399,8 @@ def estimate(options: argparse.Namespace) -> None:
     _warn(planner)
     for one in found:
         _tell(one, f" of {one.arm} against {planner.people.arms[0]}" * several)
+    for sentence in left_out(planner.campaign):
+        print(sentence)
     print(f"{len(effects)} effects: {options.output}")
 
 
@@ -405,16 +415,22 @@ def _tell(found: Findings, which: str) -> None:
         print(sentence)
     if found.variation:
         print(found.variation.told())
-    print("95% intervals' widths by the model, people's and the average's, if whoever is asked answers:")
+    print("answers, cost to come, 95% intervals' widths by the model, people's and the average's, if all asked answer:")
     print(found.outlook.to_string(float_format="{:,.6g}".format))
     if found.verdict:
         print(found.verdict)
 
 
 def _warn(planner: Planner) -> None:
-    """Say on the standard error where values lie far off, or overlap is poor."""
-    for warned in doubts.warnings(planner.people):
+    """Say on the standard error where too much was spent, values lie far off, or overlap is poor."""
+    _warn_of_money(planner)
+    for warned in doubts.warnings(planner.campaign):
         print(f"warning: {warned}", file=sys.stderr)
+
+
+def _warn_of_money(planner: Planner) -> None:
+    if planner.campaign.overspent:
+        print(f"warning: {planner.campaign.overspent}", file=sys.stderr)
 
 
 def _apart(outputs: Sequence[Path | None], inputs: Sequence[Path]) -> None:
@@ -460,8 +476,6 @@ def _outputs(planner: Planner, options: argparse.Namespace) -> dict[Path, bytes]
 
 def _tell_plan(planner: Planner, output: Path) -> None:
     """Say what a plan costs."""
-    if planner.campaign.overspent:
-        print(f"warning: {planner.campaign.overspent}", file=sys.stderr)
     _warn(planner)
     rounds = planner.rounds()
     print(rounds.to_string(float_format="{:,.6g}".format))
@@ -469,7 +483,8 @@ def _tell_plan(planner: Planner, output: Path) -> None:
     if planner.campaign.learned is not None:
         print(" ".join(planner.campaign.learned.told(planner.people.arms)))
     print(*(f"note: {words}\n" for words in notes(planner.campaign)), sep="", end="")
-    print(f"{len(planner.planned)} people, {spent:,.10g} of {budget:,.10g}: {output}")
+    beside = f" and {planner.campaign.beside}" * bool(planner.campaign.beside)
+    print(f"{len(planner.planned)} people{beside}, {spent:,.10g} of {budget:,.10g}: {output}")
 
 
 COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {

@@ -17,8 +17,10 @@ from macal.inference import (
     posterior_sd,
 )
 from macal.planner.campaign import CampaignState
+from macal.planner.drawn import barred
 from macal.planner.weights import Weighed, weighed
 from macal.problem import Split
+from macal.shapes import Outcomes
 from macal.tables import frames
 
 
@@ -30,12 +32,13 @@ class Findings:
         arm: value of the treatment whose effect it is, against the reference arm.
         people: a row per unit, by name, in the kind of the planner's table: ``effect``, and its interval ``low`` to
             ``high``, as the model believes.
-        average: their mean effect and its interval, as the model believes.
-        weighed: effects of those who may be asked, of the whole table where people are a sample of it, from drawn
-            labels and their weights, and from outcomes that were known before, for whoever has one whatever it is; with
-            what refusals could do to them, and why there is no interval where there is none.
-        outlook: ``now``, after the ``next`` round and at the ``end`` of the plan: ``answers``, ``cost`` still to come,
-            mean ``width`` of people's intervals, and that of the ``average``.
+        average: mean effect of those who may be asked, or have an outcome, and its interval, as the model believes.
+        weighed: effects of the same people, of the whole table where people are a sample of it, from drawn labels and
+            their weights, and from outcomes that were known before, for whoever has one whatever it is; with what
+            refusals could do to them, and why there is no interval where there is none.
+        outlook: if whoever is asked answers: ``now``; ``asked``, where somebody is waited for, once they have answered;
+            after the ``next`` round; at the ``end`` of the plan: ``answers``, ``cost`` still to come, which is that of
+            people who have not been asked, mean ``width`` of intervals of those in the average, and the ``average``'s.
         verdict: what the stopping rule says, of a drawn plan by the interval of :attr:`weighted`; empty without one.
         variation: whether answers show that effects differ between people; None where an arm has fewer than 10.
     """
@@ -101,11 +104,12 @@ def estimated(
     (fitted,) = model.fit([models.Task(units, seed=campaign.policy.seed)])
     variation = effect_variation(model, units, campaign.policy.seed)
     labels = {stage: np.union1d(known, asked[mine[asked]]) for stage, asked in plan.items()}
-    weights = None if people.phase is None else people.phase.weights
+    weights = people.weights * ~np.isin(np.arange(len(people)), barred(people, campaign.policy))
     sds = {stage: posterior_sd(fitted.prior, pool.x, t, units, weights) for stage, units in labels.items()}
     belief = EffectBelief(fitted.predict(pool.x).tau, sds["now"], weights=weights)
-    costs = {stage: float(people.cost[units[~told[units]]].sum()) for stage, units in plan.items()}
-    outlook = pd.DataFrame([_looks(sds[s], len(labels[s]), costs[s]) for s in labels], list(labels))
+    paid = people.places([] if campaign.out is None else campaign.out.index, "the plan")
+    costs = {stage: float(people.cost[np.setdiff1d(units, paid)].sum()) for stage, units in plan.items()}
+    outlook = pd.DataFrame([_looks(sds[s], len(labels[s]), costs[s], weights) for s in labels], list(labels))
     effects = pd.DataFrame({"effect": belief.effects}, people.table.index)
     effects = effects.assign(low=belief.effects - belief.reach, high=belief.effects + belief.reach)
     target, by = target or campaign.policy.target, by or campaign.policy.by
@@ -114,10 +118,21 @@ def estimated(
     width = None
     if campaign.policy.draw is not None:
         width = np.inf if average.estimate is None else average.estimate.width
-    verdict = "" if rule is None else rule.says(belief, sds["next"], costs["next"], width)
+    verdict = "" if rule is None else rule.says(belief, sds["next"], costs["next"], width, sds.get("asked"))
     return Findings(people.arms[k], effects, belief.average, average, outlook, verdict, variation)
 
 
-def _looks(found: PosteriorSd, answers: int, cost: float) -> dict[str, float | int]:
-    belief = EffectBelief(found.effects, found)
-    return {"answers": answers, "cost": cost, "width": 2 * float(belief.reach.mean()), "average": belief.average.width}
+def left_out(campaign: CampaignState) -> list[str]:
+    """Say of whom there is no effect, where there are answers: people who may not be asked, arms without answers."""
+    people, told = campaign.people, campaign.arms_told
+    said = [f"{arm} has no answers yet, so it has no effects here." for arm in people.arms[1:] if arm not in told]
+    if out := barred(people, campaign.policy).size:
+        sample = " of the sample" * (people.phase is not None)
+        said.append(f"Averages leave out who may not be asked: {out:,} of {len(people):,} people{sample}.")
+    return said
+
+
+def _looks(found: PosteriorSd, answers: int, cost: float, weights: Outcomes) -> dict[str, float | int]:
+    belief = EffectBelief(found.effects, found, weights=weights)
+    width = 2 * float(np.average(belief.reach, weights=weights))
+    return {"answers": answers, "cost": cost, "width": width, "average": belief.average.width}

@@ -1,4 +1,4 @@
-"""What is to be said of a plan that its rounds alone do not show: large clusters, money that is left, or is too little.
+"""What is to be said of a plan that its rounds alone do not show: clusters, money left or too little, quotas not met.
 
 The command prints these sentences, and the report has them.
 """
@@ -9,7 +9,7 @@ import pandas as pd
 from macal.planner.campaign import CampaignState
 from macal.planner.drawn import barred
 from macal.planner.weights import FEW
-from macal.shapes import Rows
+from macal.shapes import Arms, Rows
 
 
 def notes(campaign: CampaignState) -> list[str]:
@@ -18,9 +18,12 @@ def notes(campaign: CampaignState) -> list[str]:
     about_others = [*_too_dear(campaign, others, price), *_left(campaign, rounds, price)]
     return [
         *_drawn(campaign),
+        *_searched(campaign),
         *_large_rounds(campaign, rounds),
+        *_small_rounds(campaign, rounds),
         *about_others,
         *_short(campaign, rounds),
+        *_unmet(campaign),
         *_beside(campaign),
     ]
 
@@ -32,12 +35,33 @@ def _drawn(campaign: CampaignState) -> list[str]:
         return []
     mine, chances = people.places(plan.index, "the plan"), 1 / plan["weight"]
     free = np.setdiff1d(np.arange(len(people)), np.concatenate([people.problem.start, barred(people, policy)]))
-    drawn, every = (len(np.unique(people.neighbours()[units])) for units in (mine, free))
-    few = f"; fewer than about {FEW} make an interval rough" * (drawn < FEW)
+    (drawn, alone), (every, single) = (_lots(people.clusters[units]) for units in (mine, free))
+    beside = f" and {alone:,} of {single:,} people in none" * bool(single)
+    few = f"; fewer than about {FEW} make an interval rough" * (drawn + alone < FEW)
     return [
-        f"{drawn:,} of {every:,} clusters by {campaign.columns.cluster!r} were drawn,"
-        f" {'whole' if policy.cluster_rule == 'whole' else 'one person of each'}, people with chances of"
+        f"{drawn:,} of {every:,} clusters by {campaign.columns.cluster!r}{beside} were drawn,"
+        f" {'whole' if policy.cluster_rule == 'whole' else 'one person of each'}; the chances of those drawn were"
         f" {chances.min():.3g} to {chances.max():.3g} (seed {policy.seed}){few}."
+    ]
+
+
+def _lots(clusters: Arms) -> tuple[int, int]:
+    """Clusters, by the numbers of some people's, and people in none."""
+    return len(np.unique(clusters[clusters >= 0])), int((clusters < 0).sum())
+
+
+def _searched(campaign: CampaignState) -> list[str]:
+    """How large a sample of the table was looked at."""
+    people, policy, is_whole = campaign.people, campaign.policy, campaign.people.phase is None
+    among, wanted = (campaign.searched, policy.searched) if is_whole else (len(people), policy.sampled)
+    if among is None:
+        return []
+    more = (
+        f", more than the {wanted:,.0f} wanted, so that it has small groups of arm and quotas, and whoever has answered"
+    )
+    return [
+        f"The plan was made among a sample of {among:,} of {people.population:,} people{more * (among > 1.1 * wanted)}"
+        f"{'; --sample all takes everybody' * is_whole}."
     ]
 
 
@@ -51,6 +75,20 @@ def _large_rounds(campaign: CampaignState, rounds: pd.DataFrame) -> list[str]:
         f"{len(large)} of the rounds to come ask more than {size} people, up to {int(large['asked'].max())}: whoever"
         f" shares a value of {campaign.columns.cluster!r} is asked together; one of each at most is asked by"
         " --cluster-rule one."
+    ]
+
+
+def _small_rounds(campaign: CampaignState, rounds: pd.DataFrame) -> list[str]:
+    """Drawn clusters so unequal that rounds, which the largest must fit, hold few people."""
+    size, is_whole = campaign.policy.batch_size, campaign.policy.cluster_rule == "whole"
+    if campaign.policy.draw is None or campaign.columns.cluster is None or not is_whole or size is None:
+        return []
+    mean = float(rounds["asked"].iloc[:-1].mean())  # the last round has the rest
+    if not 2 * mean <= size:
+        return []
+    return [
+        f"Each round holds as many clusters as fit into {size} people if all are as large as the largest, which makes"
+        f" {len(rounds)} rounds of {mean:.1f} people on average; a larger --batch-size makes fewer."
     ]
 
 
@@ -70,35 +108,55 @@ def _too_dear(campaign: CampaignState, units: Rows, price: np.ndarray) -> list[s
 def _left(campaign: CampaignState, rounds: pd.DataFrame, price: np.ndarray) -> list[str]:
     """Money that would buy somebody, if the demands did not forbid it."""
     policy = campaign.policy
-    left = policy.budget - float(rounds["so far"].iloc[-1])
-    if policy.draw is not None or not len(price) or left < price.min():
+    left, is_drawn = policy.budget - float(rounds["so far"].iloc[-1]), policy.draw is not None
+    if not len(price) or left - _for_reserves(campaign) * is_drawn < price.min():
         return []
     is_one = campaign.columns.cluster is not None and policy.cluster_rule == "one"
     demands = ["at most one of each cluster"] * is_one
     demands += [f"a quota ({quota})" for quota in policy.quotas]
+    if is_drawn:
+        under = f" under {', '.join(demands)}" if demands else ""
+        kept = ", and keeps back what it may be dearer than on average" * bool(np.ptp(price))
+        return [f"{left:,.10g} of the budget is left: a draw is made once{under}{kept}."]
     demands += [] if policy.batch_cost is None else [f"at most {policy.batch_cost:,.10g} a round"]
     demands = demands or ["all that is demanded"]
-    return [f"{left:,.10g} of the budget is left, and nobody else can be asked under {', '.join(demands)}."]
+    among = " of the sample" * (campaign.searched is not None or campaign.people.phase is not None)
+    return [f"{left:,.10g} of the budget is left, and nobody else{among} can be asked under {', '.join(demands)}."]
 
 
 def _short(campaign: CampaignState, rounds: pd.DataFrame) -> list[str]:
-    """A draw whose rounds to come cost more than is left, or are expected to."""
-    policy = campaign.policy
+    """Rounds to come that cost more than is left, or are expected to with their reserves."""
+    policy, is_drawn = campaign.policy, campaign.policy.draw is not None
     over = rounds.index[rounds["so far"] > policy.budget * (1 + 1e-9)]
-    if policy.draw is None or campaign.overspent:
+    if campaign.overspent:
         return []
-    if len(over):
+    if len(over) and is_drawn:
         return [
             f"The money lasts to round {over[0] - 1}: a draw keeps its rounds, and people who were asked in the place"
             " of others are paid too."
         ]
     more = _for_reserves(campaign)
-    if rounds["so far"].iloc[-1] + more <= policy.budget * (1 + 1e-9):
+    if not more or rounds["so far"].iloc[-1] + more <= policy.budget * (1 + 1e-9):
         return []
+    last = "" if is_drawn else " in the last round"
     return [
-        f"Reserves who are asked are paid, too: about {more:,.0f} beside the cost above, which the budget does not"
-        " hold. A smaller budget leaves money for them; under --pay answered refusals cost nothing."
+        f"Reserves who are asked are paid, too:{last} about {more:,.0f} beside the cost above, which the budget does"
+        " not hold. A smaller budget leaves money for them; under --pay answered refusals cost nothing."
     ]
+
+
+def _unmet(campaign: CampaignState) -> list[str]:
+    """Quotas that the outcomes do not meet although all rounds have been asked."""
+    people, plan = campaign.people, campaign.planned
+    if campaign.asked < plan["round"].max():
+        return []
+    told, found = np.isfinite(campaign.outcomes), []
+    for quota in campaign.policy.parsed:
+        for demand in quota.demands(people.table[quota.column], np.ones(len(people))):
+            counted = demand.matrix.toarray()[0][told]
+            if not demand.low[0] - 1e-9 <= counted.sum() <= demand.high[0] + 1e-9:
+                found.append(f"{demand.name}, of whom {(counted > 0).sum():,} have an outcome")
+    return [f"All rounds have been asked, and quotas are not met so far: {'; '.join(found)}."] if found else []
 
 
 def _beside(campaign: CampaignState) -> list[str]:
@@ -115,11 +173,15 @@ def _beside(campaign: CampaignState) -> list[str]:
 
 
 def _for_reserves(campaign: CampaignState) -> float:
-    """What the reserves of the rounds to come are expected to cost, where whoever is asked is paid."""
+    """What the reserves of the rounds to come are expected to cost, where whoever is asked is paid.
+
+    Of a plan that is not drawn, those of the last round: those of earlier rounds are paid from the later ones.
+    """
     plan, people = campaign.planned, campaign.people
     if campaign.policy.pay != "asked" or "reserve" not in plan:
         return 0.0
-    units = people.places(plan.index[(plan["round"] > campaign.asked) & plan["reserve"].notna()], "the plan")
+    before = campaign.asked if campaign.policy.draw is not None else max(campaign.asked, plan["round"].max() - 1)
+    units = people.places(plan.index[(plan["round"] > before) & plan["reserve"].notna()], "the plan")
     return float((people.cost[units] * (1 - people.response[units])).sum())
 
 

@@ -12,9 +12,9 @@ from macal.datasets import from_table
 from macal.datasets.table import arm_names
 from macal.hashing import CANONICAL
 from macal.planner.demands import Demand, Money, Quota, at_most, left_out, must_be_in, one_of_each, whole
-from macal.problem import Problem, Split
+from macal.problem import Problem
 from macal.registry import UnknownName
-from macal.shapes import Arms, Indices, Rows
+from macal.shapes import Arms, Indices, Outcomes, Rows
 from macal.tables.encoding import encoded, numbers
 from macal.tables.roles import Roles, Said, prepared, read_as
 from macal.tables.sample import Phase, Sample
@@ -187,13 +187,20 @@ class People:
         """People of the whole table."""
         return len(self) if self.phase is None else self.phase.rows
 
-    def part(self, rows: Indices, phase: Phase | None) -> "People":
+    @property
+    def weights(self) -> Outcomes:
+        """People of the whole table that each unit stands for, (n,)."""
+        return np.ones(len(self)) if self.phase is None else self.phase.weights
+
+    def part(self, rows: Indices, phase: Phase | None = None) -> "People":
         """Some of the units, in the order of the rows given.
 
         Args:
             rows: places of the units, (k,).
-            phase: how they came to be chosen, (k,).
+            phase: how they came to be chosen, (k,); of units of a sample by default as they came into it.
         """
+        if phase is None and self.phase is not None:
+            phase = replace(self.phase, chances=self.phase.chances[rows], cells=self.phase.cells[rows])
         place = np.full(len(self), -1)
         place[rows] = np.arange(len(rows))
         start, excluded, included = (
@@ -216,13 +223,11 @@ class People:
 
     def contrast(self, arm: int) -> tuple["People", Indices]:
         """The units of an arm and of the reference arm, as treated and controls, and their places among all, (k,)."""
-        pool, t = self.problem.pool, self.problem.pool.t
+        t = self.problem.pool.t
         rows = np.flatnonzero(np.isin(t, (0, arm)))
-        units = Split(pool.x[rows], (t[rows] == arm).astype(np.int64), index=self.table.index[rows])
-        nobody = np.empty(0, np.int64)
-        problem = replace(self.problem, pool=units, start=nobody)
-        parts = (self.cost[rows], self.response[rows], self.clusters[rows], nobody, nobody, self.table.iloc[rows])
-        return People(problem, *parts, self.roles, (self.arms[0], self.arms[arm])), rows
+        view, treated = self.part(rows), (t[rows] == arm).astype(np.int64)
+        problem = replace(view.problem, pool=replace(view.problem.pool, t=treated))
+        return replace(view, problem=problem, arms=(self.arms[0], self.arms[arm])), rows
 
     def places(self, names: Iterable[Any], what: str) -> Indices:
         """Positions of units by their names, (k,).

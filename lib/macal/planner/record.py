@@ -128,6 +128,7 @@ def content_of(campaign: CampaignState) -> dict[str, Any]:
         "answers": [[name_of(unit), outcome] for unit, outcome in campaign.answers.items()],
         "asked": campaign.asked,
         "told in": campaign.told_in,
+        "searched": campaign.searched,
         "revision": campaign.revision,
         "journal": [asdict(one) | {"name": name_of(one.name)} for one in campaign.journal],
         "sample": _sample_content(campaign.table) if campaign.is_sample else None,
@@ -171,6 +172,7 @@ def _campaign_of(content: dict[str, Any], table: Any) -> CampaignState:
     found = {name: kind(**content[name]) if content.get(name) else None for name, kind in told}
     journal = tuple(Correction(**one) for one in content.get("journal", []))
     later = {"revision": content.get("revision", 0), "journal": journal, "told_in": content.get("told in")}
+    later["searched"] = content.get("searched")
     return campaign.but(plan=planned, answers=dict(content["answers"]), **found, **later)
 
 

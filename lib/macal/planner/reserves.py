@@ -1,4 +1,4 @@
-"""Reserves: who may be asked in the place of somebody who does not answer, at no more money and with equal quotas."""
+"""Reserves: who may be asked in the place of somebody who does not answer, for no more money each, quotas alike."""
 
 from collections.abc import Sequence
 

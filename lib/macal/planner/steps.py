@@ -15,7 +15,7 @@ from macal.acquisition.design import LearnedALC
 from macal.acquisition.plans import check_arms
 from macal.planner.answers import outcome_of
 from macal.planner.audit import Made, audited
-from macal.planner.campaign import CampaignState, Correction
+from macal.planner.campaign import NEVER, OUTCOME, CampaignState, Correction
 from macal.planner.drawn import Lottery, drawn, lottery, stand_ins
 from macal.planner.greedy import GreedyPlan
 from macal.planner.learned import Learned, learned
@@ -29,7 +29,7 @@ from macal.tables.sample import rivals_of, searched
 
 RIVALS = 10_000
 _OF_RESERVES = ["reserve", "reserve_weight"]
-CHANGES = ("outcome", "withdrawn", "never asked")
+CHANGES = ("outcome", "withdrawn", NEVER)
 
 
 def begun(campaign: CampaignState, table: Any) -> CampaignState:
@@ -135,7 +135,9 @@ def replanned(
     if taught is not None and campaign.plan is not None:
         before = campaign.plan.index[campaign.plan["round"] > campaign.asked]
         taught = replace(taught, planned=len(before), kept=len(before.intersection(new.index)))
-    return campaign.but(plan=new if old is None else pd.concat([old, new]), made=made, audit=None, learned=taught)
+    among = len(some) if len(some) < len(people) else None
+    plan = new if old is None else pd.concat([old, new])
+    return campaign.but(plan=plan, made=made, audit=None, learned=taught, searched=among)
 
 
 def corrected(campaign: CampaignState, name: Any, change: str, by: str, outcome: Any = None) -> CampaignState:
@@ -145,7 +147,8 @@ def corrected(campaign: CampaignState, name: Any, change: str, by: str, outcome:
         campaign: with a plan.
         name: of the unit, who was asked or was a reserve.
         change: "outcome": she has answered ``outcome``; "withdrawn": her answer may not be used, she counts as a
-            refusal; "never asked": she was left out of her round, and may be asked later.
+            refusal, and stays paid; "never asked": she was left out of her round, and may be asked later. A draw keeps
+            her, with her weight: she is in the next round, or in a new last one.
         by: who says so, a name or a pseudonym.
         outcome: her answer.
 
@@ -163,20 +166,23 @@ def corrected(campaign: CampaignState, name: Any, change: str, by: str, outcome:
         raise ValueError(f"{name} has not been asked, so there is nothing to correct")
     answers, plan = dict(campaign.answers), campaign.planned
     was = _said(answers[name]) if name in answers else "no answer"
-    if change == "never asked":
+    if change == NEVER:
         answers.pop(name, None)
-        plan = plan[~((plan.index == name) & (plan["round"] <= campaign.asked))]
+        left_out = (plan.index == name) & (plan["round"] <= campaign.asked)
+        later = plan.assign(round=plan["round"].mask(left_out, campaign.asked + 1))
+        is_drawn = campaign.policy.draw is not None
+        plan = later.sort_values("round", kind="stable") if is_drawn else plan[~left_out]
     else:
         answers[name] = outcome_of(name, outcome, None) if change == "outcome" else None
         if change == "outcome" and answers[name] is None:
             raise ValueError(f"the outcome of {name} must be a finite number; a refusal is 'withdrawn'")
-    now = "never asked" if change == "never asked" else _said(answers[name])
+    now = NEVER if change == NEVER else _said(answers[name])
     when = datetime.now(UTC).isoformat(timespec="seconds")
     return campaign.but(answers=answers, plan=plan, journal=(*campaign.journal, Correction(name, was, now, by, when)))
 
 
 def _said(outcome: float | None) -> str:
-    return "a refusal" if outcome is None else f"an outcome of {outcome:.10g}"
+    return "a refusal" if outcome is None else f"{OUTCOME}{outcome:.10g}"
 
 
 def audit_of(campaign: CampaignState) -> CampaignState:

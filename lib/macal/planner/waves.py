@@ -6,8 +6,9 @@ first chance, whichever her wave is; and the waves are a split of all by lot, ma
 has not been asked may thus be drawn anew, among its own people, with other chances. A weight is 1 over the chance in
 one's own wave, as that of the first draw is.
 
-Nobody changes her wave, and a plan depends on the answers of the rounds that have been asked alone, not on how often it
-was made. Where the answers do not say more, a wave is as it was drawn at first.
+Nobody changes her wave; whoever was left out of her round is asked in a later one, with the chance that she had. A plan
+depends on the answers of the rounds that have been asked alone, not on how often it was made. Where the answers do not
+say more, a wave is as it was drawn at first.
 
 Only plain draws for the average effect learn: no quotas, one cost, no clusters, nobody who must be asked, no sample,
 everybody answers if asked, no other target and no groups.
@@ -19,11 +20,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from macal.inference import crossed_propensity, draw, split_waves, wave_chances
+from macal.inference.balanced import Few
 from macal.planner.campaign import CampaignState
 from macal.planner.drawn import Lottery, drawn, lottery
 from macal.planner.greedy import GreedyPlan
 from macal.planner.learned import LearnedChances
-from macal.shapes import Arms, Indices
+from macal.shapes import Arms
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +38,7 @@ class Redrawn:
         learned: what the chances follow.
     """
 
-    batches: Sequence[Indices]
+    batches: Sequence[Few]
     chosen: Lottery
     learned: LearnedChances
 
@@ -49,7 +51,7 @@ def learns(campaign: CampaignState) -> bool:
     return plain and alike and people.phase is None and not len(people.included) and not (people.clusters >= 0).any()
 
 
-def waves_of(campaign: CampaignState, chosen: Lottery, batches: Sequence[Indices]) -> Arms:
+def waves_of(campaign: CampaignState, chosen: Lottery, batches: Sequence[Few]) -> Arms:
     """Number of each unit's wave, from 0, (n,); -1 for whoever could not be drawn.
 
     Args:
@@ -82,8 +84,11 @@ def redrawn(campaign: CampaignState, task: GreedyPlan) -> Redrawn | None:
     ahead = people.places(list(campaign.answers), "the plan")
     if len(first) <= asked or (wave[ahead] >= asked).any():
         return None
-    out, given = campaign.planned[campaign.planned["round"] <= asked], np.ones(len(people))
-    given[people.places(out.index, "the plan")] = 1 / out["weight"].to_numpy()
+    plan, given = campaign.planned, np.ones(len(people))
+    units = people.places(plan.index, "the plan")
+    given[units] = 1 / plan["weight"].to_numpy()
+    late = units[(plan["round"] > asked).to_numpy() & (wave[units] < asked)]  # left out of their rounds
+    chances[late] = given[late]
     x, t = people.problem.pool.x.astype(np.float64), people.problem.pool.t
     e, batches, found = crossed_propensity(x, t, policy.seed), [], []
     for k, batch in enumerate(first[asked:], asked):
@@ -96,6 +101,7 @@ def redrawn(campaign: CampaignState, task: GreedyPlan) -> Redrawn | None:
             batches.append(units[draw(now.chances, rng)])
         else:
             batches.append(batch)
+    batches[0] = np.concatenate([late, batches[0]])
     low, high = (float(end(one.uniform for one in found)) for end in (min, max))
     ratio = float(np.mean([one.ratio for one in found]))
     shares = (low, high, float(policy.uniform))

@@ -2,7 +2,8 @@
 
 Who was asked and has not answered, refused or still waited for, is modelled by covariates and arm; see
 :mod:`macal.inference.targets`. Reserves count as asked once they have answered or refused. People of a cluster count as
-alike; of one that is asked whole, everybody counts as asked once somebody was.
+alike; of one that is asked whole, everybody counts as asked once somebody was. Whoever's outcome was in the table was
+not asked, and speaks for herself alone.
 """
 
 from collections.abc import Mapping
@@ -10,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from macal.inference import (
     Estimate,
@@ -24,9 +24,11 @@ from macal.inference import (
     target_effect,
 )
 from macal.inference.looks import LOOKS
+from macal.inference.refusals import outcome_range
 from macal.inference.targets import TARGETS
 from macal.planner.campaign import CampaignState
 from macal.planner.drawn import barred, groups_of, heads_of, strata_of
+from macal.planner.people import People
 from macal.registry import UnknownName
 from macal.shapes import Indices, Outcomes
 
@@ -41,8 +43,10 @@ class Weighed:
     Attributes:
         estimate: the effect on the target, with its interval; None where there is none, and ``told`` says why.
         groups: value of the column -> its effect, with intervals that hold at once; empty where none was asked for.
-        doubt: what refusals could do to the average effect of everybody; None where nobody refused.
-        told: sentences on what was modelled, on refusals, and on any interval that is not given.
+        doubt: what refusals could do to the average effect of everybody, by its interval at this look alone; but its
+            tipping point is that of ``estimate``. None where nobody refused.
+        told: sentences on what was modelled, on refusals, on any interval that is not given, and on arguments without
+            use.
     """
 
     estimate: Estimate | None = None
@@ -63,28 +67,27 @@ def weighed(
     """Estimate an effect by weights, from the rounds that have been asked.
 
     Args:
-        campaign: with a plan that was drawn, and answers; of another plan nothing is said.
+        campaign: with a plan that was drawn, and answers; of another plan there is no effect.
         y: outcome of each unit, (n,), NaN where it is not known.
         arm: which is compared with the reference arm.
         target: see :func:`macal.inference.target_effect`.
         by: column of whose values each gets an estimate of its own; None for none.
         bounds: smallest and largest outcome that there can be; those of the answers by default.
         looks: None: the interval holds at this look alone; "rounds": at all looks, of which there is one after each
-            round of the plan at most; "any": however often one looks. Groups' intervals hold at this look alone.
+            round of the plan at most; "any": however often one looks. Groups' intervals, and what is said of any
+            refusals, hold at this look alone.
 
     Raises:
         UnknownName: no such target, column, or kind of looks.
         ValueError: bounds that do not hold the answers.
     """
     people = campaign.people
-    if target not in TARGETS:
-        raise UnknownName("target", target, TARGETS)
-    if looks is not None and looks not in LOOKS:
-        raise UnknownName("kind of looks", looks, LOOKS)
-    if by is not None:
-        groups_of(people, by)  # an unknown column is refused in any case
+    given = {"target": target if target != "all" else None, "by": by, "bounds": bounds, "looks": looks}
+    _check(people, y, **given)
     if campaign.policy.draw is None:
-        return Weighed()
+        unused = ", ".join(name for name, value in given.items() if value is not None)
+        said = f"Nobody was drawn with known chances, so there is no effect by weights, and no use for {unused}."
+        return Weighed(told=(said,) if unused else ())
     if not campaign.asked:
         return Weighed(told=("No round has been asked yet, so the weights give no interval.",))
     rows = np.setdiff1d(np.arange(len(people)), barred(people, campaign.policy))
@@ -93,24 +96,45 @@ def weighed(
         if survey.refused.any() or target != "all" or survey.clusters is not None:
             estimate = target_effect(survey, target, arm)
         else:
-            given = (survey.x, survey.t, survey.y, survey.chances)
-            estimate = average_effect(*given, arm=arm, weights=survey.weights, strata=survey.strata)
+            labels = (survey.x, survey.t, survey.y, survey.chances)
+            estimate = average_effect(*labels, arm=arm, weights=survey.weights, strata=survey.strata)
     except ValueError as error:
         return Weighed(told=(f"The weights give no interval: {error}.",))
     told = [] if target == "all" else [f"The weights speak for {WHOM[target]}."]
     told += [] if survey.clusters is None else [_rests_on(survey.answers())]
-    groups, said = _groups(campaign, survey, rows, arm, target, by)
-    doubt, doubted = _doubt(survey, estimate, arm, target, bounds)
+    told += _ahead(y, survey)
     estimate, widened = _at_looks(campaign, survey, estimate, looks)
+    alone = "" if looks is None else " at this look alone"
+    groups, said = _groups(survey, by, None if by is None else groups_of(people, by)[rows], arm, target, alone)
+    doubt, doubted = _doubt(survey, estimate, arm, target, bounds, alone)
     return Weighed(estimate, groups, doubt, (*told, *widened, *said, *_modelled(campaign, survey), *doubted))
+
+
+def _check(people: People, y: Outcomes, target: str | None, by: str | None, bounds: Any, looks: str | None) -> None:
+    """Refuse arguments that cannot be, whether there is a use for them or not."""
+    if target is not None and target not in TARGETS:
+        raise UnknownName("target", target, TARGETS)
+    if looks is not None and looks not in LOOKS:
+        raise UnknownName("kind of looks", looks, LOOKS)
+    if by is not None:
+        groups_of(people, by)
+    if bounds is not None:
+        outcome_range(y, bounds)
+
+
+def _ahead(y: Outcomes, survey: Survey) -> list[str]:
+    """Say of answers that the weights leave out, for whoever gave them was in no round that was asked."""
+    out = int(np.isfinite(y).sum() - np.isfinite(survey.y).sum())
+    return [f"The weights leave out answers of people in no round that has been asked: {out:,} of them."] if out else []
 
 
 def _survey(campaign: CampaignState, y: Outcomes, rows: Indices) -> Survey:
     """What was asked and answered of the units that could be, in the order of ``rows``."""
-    people, out = campaign.people, campaign.out
+    people, plan, heads = campaign.people, campaign.planned, heads_of(campaign.people, campaign.policy)
+    lots, share = heads[people.places(plan.index, "the plan")], (_shares(campaign) or [1.0])[-1]
+    out = plan[np.isin(lots, lots[plan["round"] <= campaign.asked])]  # clusters of which somebody was asked
     units, instead = (people.places(names, "the plan") for names in (out.index, campaign.instead))
-    heads, share = heads_of(people, campaign.policy), (_shares(campaign) or [1.0])[-1]
-    asked = np.isin(heads, heads[[*units, *instead, *people.problem.start]])
+    asked, sure = np.isin(heads, heads[[*units, *instead]]), np.isin(np.arange(len(people)), people.problem.start)
     chances = np.ones(len(people))
     # the rounds are in random order: of the draw, those asked are a random part
     chances[units] = share / out["weight"].to_numpy()
@@ -124,19 +148,21 @@ def _survey(campaign: CampaignState, y: Outcomes, rows: Indices) -> Survey:
     pool, phase = people.problem.pool, people.phase
     drawn: dict[str, Any] = {}
     if phase is not None:
-        chances[units] /= phase.chances[units]
+        # weights of the plan are those in the table
+        chances[[*units, *instead]] /= phase.chances[[*units, *instead]]
         drawn = {"weights": phase.weights[rows], "strata": phase.cells[rows]}
     if (people.clusters >= 0).any():
         drawn["clusters"] = people.neighbours()[rows]
-    told = np.where(asked, y, np.nan)[rows]
-    return Survey(pool.x[rows], pool.t[rows], told, chances[rows], asked[rows], **drawn)
+    told = np.where(asked | sure, y, np.nan)[rows]
+    return Survey(pool.x[rows], pool.t[rows], told, chances[rows], asked[rows], sure=sure[rows], **drawn)
 
 
 def _shares(campaign: CampaignState) -> list[float]:
     """Of what was drawn, people or clusters, the share that had been asked after each round so far."""
     heads = heads_of(campaign.people, campaign.policy)
-    lots = pd.Series(heads[campaign.people.places(campaign.planned.index, "the plan")])
-    sizes = lots.groupby(campaign.planned["round"].to_numpy()).nunique().cumsum()
+    lots = heads[campaign.people.places(campaign.planned.index, "the plan")]
+    begun = campaign.planned["round"].groupby(lots).min()  # somebody of a cluster may come later
+    sizes = begun.value_counts().sort_index().cumsum()
     return (sizes[sizes.index <= campaign.asked] / sizes.iloc[-1]).tolist()
 
 
@@ -159,15 +185,15 @@ def _at_looks(
 
 
 def _groups(
-    campaign: CampaignState, survey: Survey, rows: Indices, arm: int, target: str, by: str | None
+    survey: Survey, by: str | None, groups: Any, arm: int, target: str, alone: str
 ) -> tuple[Mapping[Any, Estimate], list[str]]:
     if by is None:
         return {}, []
     try:
-        found = group_effects(survey, groups_of(campaign.people, by)[rows], target, arm)
+        found = group_effects(survey, groups, target, arm)
     except ValueError as error:
         return {}, [f"There are no intervals by {by}: {error}."]
-    return found, [f"The {len(found)} intervals by {by} hold at once with a chance of 95% (Bonferroni)."]
+    return found, [f"The {len(found)} intervals by {by} hold at once with a chance of 95% (Bonferroni){alone}."]
 
 
 def _rests_on(clusters: int) -> str:
@@ -190,16 +216,24 @@ def _modelled(campaign: CampaignState, survey: Survey) -> list[str]:
 
 
 def _doubt(
-    survey: Survey, estimate: Estimate, arm: int, target: str, bounds: tuple[float | int, float | int] | None
+    survey: Survey,
+    estimate: Estimate,
+    arm: int,
+    target: str,
+    bounds: tuple[float | int, float | int] | None,
+    alone: str,
 ) -> tuple[RefusalDoubt | None, list[str]]:
-    """What refusals could do to the average effect; nothing is said of other targets."""
-    if not survey.refused.any() or target != "all":
-        return None, []
+    """What refusals could do to the average effect of everybody; of other targets nothing is said."""
+    if not survey.refused.any():
+        return None, [] if bounds is None else ["Whoever was asked has answered, so there is no use for bounds."]
+    if target != "all":
+        return None, ["What refusals could do to the effect is told only for the target all."]
     doubt = refusal_doubt(survey, estimate, bounds, arm)
     seen = "the answers seen" if bounds is None else "the range that was stated"
     told = [
         f"Whatever those who did not answer would have said, within {seen} ({doubt.range[0]:.4g} to"
-        f" {doubt.range[1]:.4g}), the effect lies from {doubt.low:.4g} to {doubt.high:.4g}, with a chance of 95%.",
+        f" {doubt.range[1]:.4g}), the effect lies from {doubt.low:.4g} to {doubt.high:.4g}, with a chance of"
+        f" 95%{alone}.",
         "Were their outcomes 1 higher than those of similar people who answered, among the treated alone the effect"
         f" would be {doubt.q_treated:.3g} higher, among the others alone {doubt.q_control:.3g} lower.",
     ]

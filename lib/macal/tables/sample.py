@@ -3,8 +3,9 @@
 Every unit has a hash of its name under a key that the seed gives, as good as a uniform draw. In each *cell*, the units
 that share arm, values of the quotas' columns, and whether they are known or may not be asked, the k units with the
 smallest hashes are a simple random sample: each has the chance k / N. Numbers k are proportional to the cells' N, and
-at least a tenth of the sample in each cell, so that rare groups can be planned for. Whole clusters are drawn by the
-hash of the cluster. *Rivals* are a second sample, by another key, of those who may be asked: they audit a plan.
+in each cell at least a tenth of the size asked for, so that rare groups can be planned for; with more than ten cells
+the sample may thus be several times as large. Whole clusters are drawn by the hash of the cluster. *Rivals* are a
+second sample, by another key, of those who may be asked: they audit a plan.
 
 Reference: E. Cohen and H. Kaplan, "Summarizing Data Using Bottom-k Sketches", ACM Symposium on Principles of
 Distributed Computing, 2007.
@@ -30,7 +31,7 @@ from macal.tables.encoding import check_complete
 from macal.tables.roles import Roles, Said, check_names, identifiers, roles_of, row_name
 from macal.tables.summary import NUMBERS, Summary, alike, refined, summarised, typed
 
-FLOOR = 0.1  # share of the sample that each cell has at least, as far as it has people
+FLOOR = 0.1  # share of the size asked for that each cell has at least, as far as it has people
 CELLS = 1000  # at most
 _RANGES = 256  # of hashes that are compared at once
 _LIKELY = 2.0  # times the expected largest hash of a sample: nobody beyond is kept
@@ -45,7 +46,7 @@ class Wanted:
     """What sample is wanted.
 
     Attributes:
-        size: units of the sample, about.
+        size: units of the sample, but for the floors of the cells, which may make it larger.
         rivals: units of the second one.
         seed: gives the keys.
         by: columns of the cells: the treatment, and those of the quotas.

@@ -8,14 +8,15 @@ import pandas as pd
 from macal.acquisition import CRITERIA
 from macal.planner import record
 from macal.planner.campaign import CampaignState
-from macal.planner.estimates import Findings, estimated
+from macal.planner.estimates import Findings, estimated, left_out
 from macal.planner.notes import notes
 from macal.planner.people import People
 from macal.planner.report import doubts, drawings, overlap, page
 from macal.planner.report.page import number
-from macal.planner.report.protocol import how, money, protocol
+from macal.planner.report.protocol import how, if_all, is_random, is_unsure, money, protocol, ruled
 from macal.shapes import Indices
 from macal.tables import frames
+from macal.tables.encoding import REACH
 
 _PEOPLE = 12  # shown of the round that comes next
 _COVARIATES = 15  # shown, those that differ most
@@ -37,10 +38,11 @@ class Report:
         self.campaign, self.plan, self.people = campaign, campaign.planned, campaign.people
         self.rounds = campaign.rounds
         self.places = self.people.places(self.plan.index, "the plan")
-        gone = [name for name, outcome in campaign.answers.items() if outcome is None]
-        self.hoped = self.places[~self.plan.index.isin(gone)]  # who has answered, or may
-        self.known = self.people.problem.start
-        self.labelled = np.concatenate([self.known, self.hoped])
+        numbers = campaign.numbers
+        self.asked, self.numbers = self.people.places(numbers, "the plan"), np.array(list(numbers.values()))
+        self.told = np.flatnonzero(np.isfinite(campaign.outcomes))  # known before, or from any answer
+        self.open = self.places[~self.plan.index.isin(list(campaign.answers))]
+        self.labelled = np.concatenate([self.told, self.open])
         self.found = found or [estimated(campaign, arm=arm) for arm in campaign.arms_told]
         self.arms = overlap.names_of(self.people)
 
@@ -55,10 +57,11 @@ class Report:
         asked, spent, policy = len(self.plan), self.rounds["so far"].iloc[-1], self.campaign.policy
         each = np.bincount(self.people.problem.pool.t[self.places], minlength=len(self.arms))
         counts = [f"{n:,} {name}" for n, name in zip(each, self.arms, strict=True)]
+        beside = f" Asked beside them: {self.campaign.beside}." * bool(self.campaign.beside)
         told = [
             f"{asked:,} of {self.people.population:,} people are to be asked in {len(self.rounds)} rounds:"
             f" {', '.join(counts[2:] + counts[1:2])} and {counts[0]}{'s' * (self.arms[0] == 'control')}."
-            f" That costs {spent:,.10g} of {policy.budget:,.10g}."
+            f"{beside} That costs {spent:,.10g} of {policy.budget:,.10g}{if_all(self.campaign)}."
         ]
         if self.campaign.asked or self.campaign.answers:
             came = sum(outcome is not None for outcome in self.campaign.answers.values())
@@ -69,10 +72,10 @@ class Report:
             )
         if self.campaign.overspent:
             told.insert(0, f"{_sentence(self.campaign.overspent)}")
-        if (self.people.response[self.places] < 1).any():
-            told.append(f"About {self.rounds['answers'].sum():,.0f} of those asked are expected to answer.")
+        if is_unsure(self.campaign):
+            told.append(f"About {self.rounds['answers'].sum():,.0f} answers are expected in all.")
         told += notes(self.campaign)
-        warned = [page.text(_sentence(words), "warning") for words in doubts.warnings(self.people)]
+        warned = [page.text(_sentence(words), "warning") for words in doubts.warnings(self.campaign)]
         return [page.text(" ".join(told), "answer"), *warned]
 
     def _headed(self, words: str, which: str) -> str:
@@ -80,7 +83,8 @@ class Report:
 
     def estimate(self) -> list[str]:
         """What the answers say so far of each arm, and what is expected of the next round."""
-        return [part for found in self.found for part in self._estimate(found)]
+        told = " ".join(left_out(self.campaign)) if self.found else ""
+        return [part for found in self.found for part in self._estimate(found)] + [page.text(told)] * bool(told)
 
     def _estimate(self, found: Findings) -> list[str]:
         averages = {"the model": found.average} | ({"the weights": found.weighted} if found.weighted else {})
@@ -91,13 +95,19 @@ class Report:
         ahead = found.outlook.map(number).rename_axis("when")
         return [
             self._headed("What the answers say", f"{found.arm} against {self.arms[0]}" * (len(self.arms) > 2)),
-            page.table(average, f"Average effect and its 95 % interval, {found.outlook.answers['now']:,} answers."),
+            page.table(average, f"Average effect and its 95 % interval, {self._answers(found)}."),
             *self._weighed(found),
             page.figures(figure),
             *([page.text(_sentence(found.variation.told()))] if found.variation else []),
             page.table(ahead, _OUTLOOK),
             page.text(f"{_sentence(found.verdict)} {_CAVEAT}".strip()),
         ]
+
+    def _answers(self, found: Findings) -> str:
+        """How many outcomes the model has learnt from, and how many of them no answer brought."""
+        number, arms = found.outlook.answers["now"], (0, self.campaign.number(found.arm))
+        known = np.isin(self.people.problem.pool.t[self.people.problem.start], arms).sum()
+        return f"{number:,} outcomes, {known:,} of them known before" if known else f"{number:,} answers"
 
     def _weighed(self, found: Findings) -> list[str]:
         """What the weights say of groups, of refusals, and of any interval that is not given."""
@@ -115,22 +125,19 @@ class Report:
             answers=[number(v, "{:,.1f}") for v in self.rounds["answers"]],
             **{c: [money(v) for v in self.rounds[c]] for c in ("cost", "so far")},
         )
-        caption = "What each round asks, costs, and is expected to bring; of rounds that were asked, what it brought."
+        by_chance = ", each person who has not answered yet by her chance" * is_unsure(self.campaign)
+        costs = f"what it costs{if_all(self.campaign)}"
+        caption = f"What each round asks, {costs}, and the answers that came or are expected{by_chance}."
         figure = {"Cost of each round, and so far.": drawings.costs(self.rounds)}
         return [page.heading("Cost by round"), *_long(shown, caption), page.figures(figure)]
 
     def whom(self) -> list[str]:
         """Who is asked next, and why."""
-        entry, later = CRITERIA[self.campaign.policy.criterion], self.plan["round"] > self.campaign.asked
-        new = dict(zip(self.places.tolist(), overlap.novelty(self.people, self.known, self.places), strict=True))
-        units = self.places[later][:_PEOPLE]
+        new = dict(zip(self.open.tolist(), overlap.novelty(self.people, self.told, self.open), strict=True))
+        later = self.places[self.plan["round"] > self.campaign.asked]
+        units = later[np.isin(later, self.open)][:_PEOPLE]  # some may have answered ahead
         told = [page.heading("Who is asked, and why")]
-        draw, rule = self.campaign.policy.draw, f"The rule is {entry.label} ({entry.source}). {entry.factory.reason}"
-        if draw is None:
-            words = f"{rule} Where people cost differently, gain per cost decides; demands go first."
-        else:
-            words = f"{rule} " * (draw == "criterion") + f"People were chosen {how(self.campaign)}."
-        told += [page.text(words)]
+        told += [page.text(" ".join(self._rule()))]
         if self.campaign.learned is not None:
             told += [page.text(" ".join(self.campaign.learned.told(self.arms)))]
         if self.campaign.audit is not None:
@@ -140,6 +147,22 @@ class Report:
             caption = f"The first {len(units)} of those who come next. {_CAPTION}"
             told += [page.table(shown.set_index(str(self.plan.index.name)), caption)]
         return told
+
+    def _rule(self) -> list[str]:
+        """By what people are chosen, and in which order."""
+        people, policy = self.people, self.campaign.policy
+        price = people.cost / people.response
+        told = [f"The rule is {ruled(policy)}.", CRITERIA[policy.criterion].factory.reason] * (policy.draw != "effect")
+        if policy.draw is not None or is_random(policy):
+            told.append(f"People were chosen {how(self.campaign)}.")
+        elif (price != price[0]).any():
+            told.append(f"Gain per cost{' of an expected answer' * self.campaign.is_uncertain} decides.")
+        if policy.draw is None and len(people.included):
+            told.append("People who must be asked go first.")
+        if policy.parsed:
+            counted = ", in expected answers," * self.campaign.is_uncertain
+            told.append(f"Quotas hold{counted} at the end of the plan, and need not before.")
+        return list(filter(None, told))
 
     def _why(self, unit: int, new: float) -> dict[str, object]:
         people, names = self.people, self.people.table.index
@@ -151,8 +174,8 @@ class Report:
             "arm": self.arms[people.problem.pool.t[unit]],
             "cost": money(people.cost[unit]),
             "to labels of the arm": number(new, "{:.2f}") if np.isfinite(new) else "first",
-            "nearest counterpart": "–" if other is None else str(names[other]),
-            "to the counterpart": number(near, "{:.2f}"),
+            "nearest label of the other arm, planned ones included": "–" if other is None else str(names[other]),
+            "to that label": number(near, "{:.2f}"),
             **included,
         }
 
@@ -168,10 +191,12 @@ class Report:
         names = overlap.column_names(people, self.campaign.columns.kinds or {})
         gaps = overlap.differences(people, labelled, names)
         most = gaps.abs().max(axis=1).sort_values(ascending=False, kind="stable").index[:_COVARIATES]
-        some, t, score = overlap.sample(len(people)), people.problem.pool.t, overlap.propensity(people)
+        some, t, score = overlap.some_of(people), people.problem.pool.t, overlap.propensity(people)
         before = {"everybody": overlap.counterparts(people, some, everybody)}
-        drawn = {"Before: propensity scores of everybody.": drawings.propensities(score, t, "everybody")}
-        table = {"everybody": _spread(before["everybody"], gaps["everybody"])}
+        every = everybody if people.phase is None else some
+        drawn = {"Before: propensity scores of everybody.": drawings.propensities(score[every], t[every], "everybody")}
+        looked = {"people looked at": number(len(np.unique(some)), "{:,}")}
+        table = {"everybody": _spread(before["everybody"], gaps["everybody"]) | looked}
         if len(np.unique(t[labelled])) == 2:
             before["labelled"] = overlap.counterparts(people, labelled, labelled)
             after = drawings.propensities(score[labelled], t[labelled], "labelled")
@@ -182,8 +207,10 @@ class Report:
         drawn[caption] = drawings.balance(gaps.loc[most])
         everyone = "whoever stands in the table" if self.people.phase is None else self._sample()
         words = (
-            f"Everybody is {everyone}; labelled are those who have answered or are to be asked. Where a"
-            " propensity is near 0 or 1, or the nearest counterpart far, the table has nobody to compare with."
+            f"Everybody is {everyone}; labelled are all whose outcome is known, reserves too, and those who are still"
+            " to answer. Where a propensity is near 0 or 1, or the nearest counterpart far, the table has nobody to"
+            f" compare with. Numbers further than {REACH:g} median distances from the median count here as the last one"
+            " that is not. Warnings of poor overlap go by the values as they are, too, of those who may be asked."
         )
         return [
             self._headed("Overlap before and after", which),
@@ -193,29 +220,39 @@ class Report:
         ]
 
     def _sample(self) -> str:
-        return f"a sample of {len(self.people):,} of the {self.people.population:,} people of the table"
+        many, of = len(self.people), self.people.population
+        return f"a sample of {many:,} of the {of:,} people of the table, each as often as she stands for others of it"
 
     def coverage(self) -> list[str]:
         """How near everybody is to the labels, by round."""
-        numbers = self.plan["round"].to_numpy()[np.isin(self.places, self.hoped)]
-        rounds = [self.known, *(self.hoped[numbers == k] for k in self.rounds.index)]
-        table = overlap.coverage(self.people, rounds)
+        is_label = np.isin(self.asked, self.labelled)
+        rounds = [self.asked[is_label & (self.numbers == k)] for k in self.rounds.index]
+        table = overlap.coverage(self.people, [self.people.problem.start, *rounds])
         last = [f"{number(distance)} for {name}" for name, distance in table.iloc[-1].items()]
+        all_of_them = ", if all answer who are still to," * bool(len(self.open) and self.campaign.is_uncertain)
+        looked = f", of {overlap.SAMPLE:,} looked at," * (len(self.people) > overlap.SAMPLE)
         words = (
-            "A model speaks of a person by the labels nearby. At the end of the plan the mean distance from a person to"
-            f" the nearest label of the same arm is {', '.join(last[:-1])} and {last[-1]}. {_CAPTION}"
+            f"A model speaks of a person by the labels nearby. At the end of the plan{all_of_them} the mean distance"
+            f" from a person{looked} to the nearest label of the same arm is {', '.join(last[:-1])} and {last[-1]}."
+            f" {_CAPTION}"
         )
         figure = {"Mean distance from a person to the nearest label of the same arm.": drawings.covered(table)}
         return [page.heading("Coverage"), page.text(words), page.figures(figure)]
 
     def privacy(self) -> list[str]:
         """How many people share a row."""
-        table = overlap.alike(self.people, self.places).map(lambda share: number(share, "{:.1%}"))
-        table.columns = [f"{who}, {alike}" for alike, who in table.columns]
         words = (
             "Whoever shares all covariates with nobody can be recognised by them. The plan may point at such people, as"
             " most rules look for whoever is far from others: keep it confidential, and coarsen what identifies."
         )
+        if self.people.phase is not None:
+            words += (
+                " How many share all covariates is not counted here: in a sample people look rarer than they are in the"
+                " table. Count it there."
+            )
+            return [page.heading("Privacy"), page.text(words)]
+        table = overlap.alike(self.people, self.asked).map(lambda share: number(share, "{:.1%}"))
+        table.columns = [f"{who}, {alike}" for alike, who in table.columns]
         caption = (
             "Share of people by how many others have the same covariates: exactly, and with numbers in four groups of"
             " about the same size."
@@ -228,8 +265,8 @@ class Report:
 
     def columns(self) -> list[str]:
         """What the columns were taken for."""
-        shown = self.people.roles.shown(self.campaign.columns.named())
-        return [page.heading("Columns of the table"), *_long(shown, "What each column was taken for.")]
+        words = "What each column was taken for, and how many values lie so far off that they count as another one."
+        return [page.heading("Columns of the table"), *_long(doubts.columns(self.campaign), words)]
 
     def origin(self) -> list[str]:
         """Versions, seed, fingerprints."""
@@ -241,8 +278,8 @@ class Report:
 
 
 _OUTLOOK = (
-    "What each stage of the plan knows, or is expected to: answers, money still to be spent until then, mean width of"
-    " people's intervals, width of the average's."
+    "What each stage of the plan knows, if all who are asked answer: answers, money still to be spent until then (none"
+    " on whoever is waited for), mean width of people's intervals, width of the average's."
 )
 _CAVEAT = (
     "The model's intervals take its hyperparameters as known, which makes them too narrow while answers are few; those"

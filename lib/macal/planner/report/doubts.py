@@ -1,45 +1,88 @@
 """What is to be said of a table before money is spent on it: values that lie far off, and poor overlap."""
 
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
+from macal.planner.campaign import CampaignState
+from macal.planner.drawn import barred
 from macal.planner.people import People
 from macal.planner.report import overlap
+from macal.shapes import Outcomes
 from macal.tables.encoding import far_off, limits
+from macal.tables.roles import prepared
 
 SHOWN = 3  # people that are named
 
 
-def warnings(people: People) -> list[str]:
-    """What is to be said of a table, and what to do about it; nothing where all is well."""
-    return [*far_values(people), *overlap.warnings(people)]
+def warnings(campaign: CampaignState) -> list[str]:
+    """What is to be said of a table, and what to do about it; nothing where all is well.
+
+    Overlap is that of whoever may be asked.
+    """
+    people = campaign.people
+    free = np.setdiff1d(np.arange(len(people)), barred(people, campaign.policy))
+    return [*far_values(people), *overlap.warnings(people.part(free))]
 
 
 def far_values(people: People) -> list[str]:
     """Of each covariate with values that lie far off: the values, the people, and how they count."""
-    numbers = [column for column, kind in people.roles.kinds.items() if kind == "number"]
-    said = (_far(str(c), pd.to_numeric(people.table[c]).astype(np.float64)) for c in numbers)
+    said = (_far(people.table[c], values) for c, values in _measured(people))
     return [words for words in said if words]
 
 
-def _far(name: str, column: pd.Series) -> str:
+def columns(campaign: CampaignState) -> pd.DataFrame:
+    """One row per column: its role, what is to be said of it, and how many values count as the farthest within."""
+    people = campaign.people
+    shown = people.roles.shown(campaign.columns.named())
+    for c, values in _measured(people):
+        low, high = _limits(values)
+        ends = {end: int(out.sum()) for end, out in ((low, values < low), (high, values > high)) if out.any()}
+        told = [f"{n:,} count{'s' * (n == 1)} as {_written(people.table[c], values, end)}" for end, n in ends.items()]
+        shown.loc[c, "what"] = "; ".join([shown.loc[c, "what"], *told])
+    return shown
+
+
+def _measured(people: People) -> Iterator[tuple[Any, Outcomes]]:
+    """Covariates that are numbers, or dates as days, each (n,)."""
+    kinds = people.roles.kinds
+    for column, values in prepared(people.table, people.roles, {}).items():
+        if kinds[column] != "category":
+            yield column, values.to_numpy(np.float64)
+
+
+def _limits(values: Outcomes) -> tuple[float, float]:
+    with np.errstate(over="ignore"):  # of numbers near the largest
+        return limits(values)
+
+
+def _written(column: pd.Series, values: Outcomes, value: float) -> str:
+    """One of the values of a column: a number, or a date as it stands there."""
+    if is_numeric_dtype(column.dtype):
+        return f"{value:.10g}"
+    return str(column.iloc[int((values == value).argmax())]).removesuffix(" 00:00:00")
+
+
+def _far(column: pd.Series, values: Outcomes) -> str:
     """What to say of a column, by the units' names."""
-    values = column.to_numpy()
-    is_far = far_off(values)
+    is_far, written = far_off(values), partial(_written, column, values)
     if not is_far.any():
         return ""
-    far, others = column[is_far], values[~is_far]
-    with np.errstate(over="ignore"):  # of numbers near the largest
-        low, high = np.clip([far.min(), far.max()], *limits(values))
-    told = [f"{value:.10g}" for value in far.unique()]
+    far, others = pd.Series(values, column.index)[is_far], values[~is_far]
+    low, high = np.clip([far.min(), far.max()], *_limits(values))
+    told = [written(value) for value in far.unique()]
     whom = [str(unit) for unit in far.index[:SHOWN]] + [f"{len(far) - SHOWN:,} others"] * (len(far) > SHOWN)
-    counts = " or ".join(f"{value:.4g}" for value in dict.fromkeys((low, high)))
+    counts = " or ".join(written(value) for value in dict.fromkeys((low, high)))
     what, lie = listed(told[:SHOWN] + ["more"] * (len(told) > SHOWN)), "lies" if len(told) == 1 else "lie"
     unit = column.index.name or "unit"
     return (
-        f"column {name!r}: {what} of {unit} {listed(whom)} {lie} far from everybody else ({others.min():.10g} to"
-        f" {others.max():.10g}), and counts as {counts} in distances; if that is a mistake, or stands for a missing"
-        " value, mend the table before people are asked"
+        f"column {str(column.name)!r}: {what} of {unit} {listed(whom)} {lie} far from everybody else"
+        f" ({written(others.min())} to {written(others.max())}), and counts as {counts} in distances; if that is a"
+        " mistake, or stands for a missing value, mend the table before people are asked"
     )
 
 

@@ -1,6 +1,7 @@
 """What a plan does to overlap, coverage and privacy: numbers before and after.
 
-Distances are given in units of the typical one, the root mean squared distance between two people of the table.
+Distances are given in units of the typical one, the root mean squared distance between two people of the table. Where
+people are a sample of a table, each counts as often as she stands for others of it.
 
 References:
     P. C. Austin, "Balance Diagnostics for Comparing the Distribution of Baseline Covariates Between Treatment Groups in
@@ -20,8 +21,8 @@ from macal.acquisition.rolling import rms_distance
 from macal.metrics import nearest_distance
 from macal.planner.people import People
 from macal.search.rows import profiles
-from macal.shapes import Arms, Covariates, Distances, Indices, Outcomes, Rows
-from macal.tables.encoding import categories, encoded, numbers
+from macal.shapes import Arms, Centres, Covariates, Distances, Indices, Outcomes, Rows
+from macal.tables.encoding import Scaling, categories, encoded, numbers, standardised
 from macal.tables.roles import prepared
 
 Round = Int[np.ndarray, "_"]
@@ -36,9 +37,19 @@ def sample(n: int) -> Indices:
     return np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE])
 
 
-def propensity(people: People) -> Outcomes:
-    """Estimated chance of treatment of each unit, (n,), of two arms."""
-    return logistic_propensity(people.problem.pool.x.astype(np.float64), people.problem.pool.t)
+def some_of(people: People) -> Indices:
+    """Places of at most :data:`SAMPLE` people, (k,), of a sample as often as they stand for its table."""
+    if people.phase is None:
+        return sample(len(people))
+    ends = np.cumsum(people.weights)
+    return np.searchsorted(ends, (np.arange(SAMPLE) + 0.5) / SAMPLE * ends[-1])
+
+
+def propensity(people: People, x: Covariates | None = None) -> Outcomes:
+    """Chance of treatment of each unit, (n,), of two arms; by the model's covariates if no others are given."""
+    weights = None if people.phase is None else people.weights
+    x = people.problem.pool.x.astype(np.float64) if x is None else x
+    return logistic_propensity(x, people.problem.pool.t, weights)
 
 
 def contrasts(people: People) -> dict[str, tuple[People, Indices]]:
@@ -50,19 +61,28 @@ def contrasts(people: People) -> dict[str, tuple[People, Indices]]:
 
 
 def warnings(people: People) -> list[str]:
-    """What :func:`warning` says of each contrast."""
-    said = {name: warning(propensity(view)) for name, (view, _) in contrasts(people).items()}
+    """What :func:`warning` says of each contrast; of two scales, winsorised and the table's own, by the worse one."""
+    said = {}
+    for name, (view, _) in contrasts(people).items():
+        if not len(view):
+            continue  # nobody of the two arms may be asked
+        scores = propensity(view), propensity(view, _encoded(view, standardised))
+        said[name] = warning(max(scores, key=lambda score: _extreme(score, view.weights)), view.weights)
     return [f"{name}: {words}" if name else words for name, words in said.items() if words]
 
 
-def warning(score: Outcomes) -> str:
+def _extreme(score: Outcomes, weights: Outcomes | None = None) -> float:
+    return float(np.average((score < EXTREME) | (score > 1 - EXTREME), weights=weights))
+
+
+def warning(score: Outcomes, weights: Outcomes | None = None) -> str:
     """What to say of poor overlap, and what to do; empty where it is not poor.
 
     Args:
         score: chance of treatment of each unit, (n,).
+        weights: people whom each unit stands for, (n,); 1 by default.
     """
-    share = float(np.mean((score < EXTREME) | (score > 1 - EXTREME)))
-    if share <= MANY:
+    if (share := _extreme(score, weights)) <= MANY:
         return ""
     return (
         f"overlap is poor: {share:.0%} of people could hardly have been in the other arm (an estimated chance of"
@@ -96,16 +116,17 @@ def differences(people: People, labelled: Indices, names: Sequence[str]) -> pd.D
     (mean treated - mean control) / root of the mean of the two variances, both of everybody, so that the two columns
     have one unit; missing where an arm is empty, 0 where a covariate does not vary.
     """
-    x, t = people.problem.pool.x.astype(np.float64), people.problem.pool.t
-    spread = np.sqrt((x[t == 1].var(axis=0) + x[t == 0].var(axis=0)) / 2)
-    parts = {"everybody": np.arange(len(t)), "labelled": labelled}
-    gaps = {name: _gap(x[units], t[units]) / np.where(spread > 0, spread, np.inf) for name, units in parts.items()}
+    x, t, weights = people.problem.pool.x.astype(np.float64), people.problem.pool.t, people.weights
+    means = {"everybody": _means(x, t, weights), "labelled": _means(x[labelled], t[labelled], np.ones(len(labelled)))}
+    spread = np.sqrt(_means(np.square(x - means["everybody"][t]), t, weights).mean(axis=0))
+    gaps = {who: (mean[1] - mean[0]) / np.where(spread > 0, spread, np.inf) for who, mean in means.items()}
     return pd.DataFrame(gaps, pd.Index(names, name="covariate"))
 
 
-def _gap(x: Covariates, t: Arms) -> np.ndarray:
-    arms = x[t == 1], x[t == 0]
-    return arms[0].mean(axis=0) - arms[1].mean(axis=0) if all(map(len, arms)) else np.full(x.shape[1], np.nan)
+def _means(x: Covariates, t: Arms, weights: Outcomes) -> Centres:
+    """Mean of each arm, (2, d), missing where it is empty."""
+    arms = ((x[t == arm], weights[t == arm]) for arm in (0, 1))
+    return np.stack([np.average(own, 0, w) if len(own) else np.full(x.shape[1], np.nan) for own, w in arms])
 
 
 def counterparts(people: People, units: Indices, among: Rows) -> Distances:
@@ -117,7 +138,12 @@ def counterparts(people: People, units: Indices, among: Rows) -> Distances:
     out = np.empty(len(units))
     for arm in (False, True):
         out[treated[units] == arm] = nearest_distance(x[units[treated[units] == arm]], x[among[treated[among] != arm]])
-    return out / rms_distance(x)
+    return out / _typical(people)
+
+
+def _typical(people: People) -> float:
+    x = people.problem.pool.x.astype(np.float64)
+    return rms_distance(x if people.phase is None else x[some_of(people)])
 
 
 def coverage(people: People, rounds: Sequence[Round]) -> pd.DataFrame:
@@ -131,13 +157,13 @@ def coverage(people: People, rounds: Sequence[Round]) -> pd.DataFrame:
         One row per round from 0, ``control`` and ``treated``, or the arms by name; missing while an arm has no label.
     """
     x, t = people.problem.pool.x.astype(np.float64), people.problem.pool.t
-    some, told = sample(len(t)), []
+    some, told = some_of(people), []
     least = np.full(len(some), np.inf)
     for units in rounds:
         for arm in range(len(people.arms)):
             own = t[some] == arm
             least[own] = np.minimum(least[own], nearest_distance(x[some[own]], x[units[t[units] == arm]]))
-        told.append([least[t[some] == arm].mean() / rms_distance(x) for arm in range(len(people.arms))])
+        told.append([least[t[some] == arm].mean() / _typical(people) for arm in range(len(people.arms))])
     table = pd.DataFrame(told, columns=names_of(people)).rename_axis("round")
     return table.replace(np.inf, np.nan)
 
@@ -154,7 +180,7 @@ def novelty(people: People, known: Indices, asked: Rows) -> Distances:
     places = range(len(known), len(order))
     earlier = [order[:k][t[order[:k]] == t[order[k]]] for k in places]
     return np.array([nearest_distance(x[[order[k]]], x[e])[0] for k, e in zip(places, earlier, strict=True)]) / (
-        rms_distance(x)
+        _typical(people)
     )
 
 
@@ -171,15 +197,20 @@ def alike(people: People, asked: Indices) -> pd.DataFrame:
     Returns:
         One row per class of :data:`SHARED`; columns of two levels.
     """
-    columns = {str(c): numbers(column, str(c)) for c, column in prepared(people.table, people.roles, {}).items()}
     # as the table has them: winsorised, the farthest values, which point at people, would be alike
-    x, found = encoded(columns, np.arange(len(people)), lambda values, _: values), {}
+    x, found = _encoded(people, lambda values, _: values), {}
     for how, rows in {"exactly": x, "in quarters": _quarters(x)}.items():
         which = profiles(rows)[1]
         size = np.bincount(which)[which]
         for who, units in {"everybody": np.arange(len(x)), "asked": asked}.items():
             found[how, who] = [np.mean((size[units] >= a) & (size[units] <= b)) for a, b in SHARED.values()]
     return pd.DataFrame(found, pd.Index(SHARED, name="others alike"))
+
+
+def _encoded(people: People, scaled: Scaling) -> Covariates:
+    """The covariates with numbers scaled in another way than the model's, (n, d)."""
+    columns = prepared(people.table, people.roles, people.roles.kinds)
+    return encoded({str(c): numbers(columns[c], str(c)) for c in columns}, np.arange(len(people)), scaled)
 
 
 def _quarters(x: Covariates) -> Covariates:

@@ -4,6 +4,7 @@ import numpy as np
 
 from macal.acquisition import CRITERIA
 from macal.planner.campaign import CampaignState
+from macal.planner.policy import Policy
 from macal.planner.report.page import number
 from macal.planner.weights import WHOM
 
@@ -15,15 +16,15 @@ def protocol(campaign: CampaignState) -> str:
         campaign: with a plan.
     """
     policy, people, columns = campaign.policy, campaign.people, campaign.columns
-    entry, plan = CRITERIA[policy.criterion], campaign.planned
+    plan = campaign.planned
     given = f" with {', '.join(f'{k} = {v}' for k, v in policy.parameters.items())}" * bool(policy.parameters)
-    rule = "" if policy.draw == "effect" else f" by {entry.label} ({entry.source}){given}"
+    rule = "" if policy.draw == "effect" else f" by {ruled(policy)}{given}"
     asked = (
         f"{len(plan):,} of {people.population:,} people were selected for follow-up before any of their outcomes was"
         " known"
     )
-    if people.phase is not None:
-        asked += f", among a sample of {len(people):,} drawn by a hash of their names"
+    if (among := campaign.searched if people.phase is None else len(people)) is not None:
+        asked += f", among a sample of {among:,} drawn by a hash of their names"
     per_round = [
         f"{policy.batch_size} people{_or_cluster(campaign)}" if policy.batch_size else "",
         "" if policy.batch_cost is None else f"{money(policy.batch_cost)} in money",
@@ -33,22 +34,21 @@ def protocol(campaign: CampaignState) -> str:
         f"{asked}, from {len(people.roles.kinds)} baseline covariates and the treatment {columns.treatment!r}.",
         f"Numbers were winsorised and standardised, categories coded as indicators; people were selected{rule},"
         f" as implemented in macal, {how(campaign)}, in {plan['round'].nunique()} rounds{most}",
-        f"The budget was {policy.budget:,.10g}, and the plan costs {campaign.rounds['so far'].iloc[-1]:,.10g}.",
+        f"The budget was {policy.budget:,.10g}, and the plan costs {campaign.rounds['so far'].iloc[-1]:,.10g}"
+        f"{if_all(campaign)}.",
     ]
-    told += [f"Quotas: {'; '.join(policy.quotas)}."] * bool(policy.quotas)
+    meant = " (lower bounds and shares in expectation)" * campaign.is_uncertain
+    told += [f"Quotas: {'; '.join(policy.quotas)}{meant}."] * bool(policy.quotas)
     told += [_CLUSTERS[policy.cluster_rule].format(columns.cluster)] * bool(columns.cluster)
     told += [f"{len(people.excluded):,} people were excluded."] * bool(len(people.excluded))
     told += [f"{len(people.included):,} people were selected beforehand."] * bool(len(people.included))
-    if (people.response < 1).any():
-        told.append(
-            "Selection took each person's chance to answer into account, and named a reserve where there was one."
-        )
+    told += _responding(campaign)
     if campaign.learned is not None:
         told += campaign.learned.told(campaign.people.arms)
     if campaign.audit is not None:
         told += campaign.audit.told()
     told += [f"{len(campaign.journal):,} answers were corrected afterwards."] * bool(campaign.journal)
-    told.append(_CHOSEN if policy.draw is None else _DRAWN)
+    told.append(_DRAWN if policy.draw else f"{_AT_RANDOM if is_random(policy) else _CHOSEN} {_BY_MODEL}")
     told += [_ALIKE] * bool(policy.draw and columns.cluster)
     return " ".join(told)
 
@@ -59,16 +59,55 @@ def _or_cluster(campaign: CampaignState) -> str:
     return ", or of one whole cluster that is larger" * bool(is_larger)
 
 
+def ruled(policy: Policy) -> str:
+    """Name of the rule, and who proposed it."""
+    entry = CRITERIA[policy.criterion]
+    return entry.label + f" ({entry.source})" * (entry.source != "–")
+
+
+def is_random(policy: Policy) -> bool:
+    """Whether the rule draws by itself, so that neither gains nor costs count."""
+    return CRITERIA[policy.criterion].factory.stochastic
+
+
+def is_unsure(campaign: CampaignState) -> bool:
+    """Whether anybody of the plan who has not answered yet may refuse."""
+    people, plan = campaign.people, campaign.planned
+    open_ = people.places(plan.index[~plan.index.isin(list(campaign.answers))], "the plan")
+    return bool((people.response[open_] < 1).any())
+
+
+def if_all(campaign: CampaignState) -> str:
+    """What a cost supposes where refusals would cost nothing."""
+    return " if all answer" * (campaign.policy.pay == "answered" and is_unsure(campaign))
+
+
+def _responding(campaign: CampaignState) -> list[str]:
+    """What chances to answer were taken into account by."""
+    policy, plan = campaign.policy, campaign.planned
+    if not (campaign.people.response < 1).any():
+        return []
+    counts = "Quotas" if policy.draw == "effect" or is_random(policy) else "Selection"
+    told = [f"{counts} took chances to answer into account."] * (counts == "Selection" or bool(policy.parsed))
+    if plan.get("reserve", plan["round"] * np.nan).notna().any():
+        told.append(
+            f"Reserves for those who do not answer were {'drawn with them' if policy.draw else 'named beforehand'}."
+        )
+    return told
+
+
 def how(campaign: CampaignState) -> str:
     """How people were chosen."""
-    policy = campaign.policy
+    policy, people = campaign.policy, campaign.people
     if policy.draw is None:
-        return "greedily by gain per cost"
+        return "at random, whatever people cost" if is_random(policy) else "greedily by gain per cost"
     whose = "" if policy.target == "all" else f" of {WHOM[policy.target]}"
     whose += "" if policy.by is None else f", in each group of {policy.by} and overall"
-    worth = f"by what people are worth for the average effect{whose}"
-    is_apart = campaign.columns.cluster is None
-    of, within = ("", " within the quotas' groups") if is_apart else (_OF_CLUSTERS[policy.cluster_rule], "")
+    price = people.of_clusters(people.bought_with(policy.cluster_rule, people.problem.start, _NOBODY), people.cost)
+    per_root = ", over the root of the cost" * bool((price != price[0]).any())
+    worth = f"by what people are worth for the average effect{whose}{per_root}"
+    of = "" if campaign.columns.cluster is None else _OF_CLUSTERS[policy.cluster_rule]
+    within = " within the quotas' groups" * bool(policy.parsed)
     rest = {"criterion": "to those whom the rule chose", "effect": worth}
     return (
         f"by a draw{of} with known chances (seed {policy.seed}): {policy.uniform:.0%} of the labels were spread"
@@ -76,9 +115,11 @@ def how(campaign: CampaignState) -> str:
     )
 
 
-_CHOSEN = (
-    "As the labelled set was chosen by its covariates, its means are not those of the population: effects are to be"
-    " estimated by a model of the outcome given covariates and treatment, averaged over everybody."
+_NOBODY = np.empty(0, np.int64)
+_CHOSEN = "As the labelled set was chosen by its covariates, its means are not those of the population:"
+_AT_RANDOM = "As people were taken at random but with no recorded chances, nobody has a weight:"
+_BY_MODEL = (
+    "effects are to be estimated by a model of the outcome given covariates and treatment, averaged over everybody."
 )
 _DRAWN = (
     "As people were drawn with unequal chances, each counts by its weight, 1 over the chance to be drawn; the average"
