@@ -84,8 +84,8 @@ def _tuning(table: pd.DataFrame, rules: Rules) -> Verdict:
         verdict,
         f"of {len(means)} trials Table 2's point comes {_ordinal(rank)} by validation loss; of the "
         f"search's {len(found)} best, judged again on {best['pairs']:.0f} fresh replications, {losses}"
-        f" {'is' if losses == 1 else 'are'} better in validation loss and {int(pehe.sum())} in test PEHE by more than"
-        f" noise; the best in loss: {best['loss']:+.2f} ({best['loss_low']:+.2f} to {best['loss_high']:+.2f}) in loss,"
+        f" {'is' if losses == 1 else 'are'} significantly better in validation loss and {int(pehe.sum())} in test PEHE;"
+        f" the best in loss: {best['loss']:+.2f} ({best['loss_low']:+.2f} to {best['loss_high']:+.2f}) in loss,"
         f" {best['log_ratio']:+.2f} ({best['log_ratio_low']:+.2f} to {best['log_ratio_high']:+.2f}) in log PEHE",
     )
 

@@ -74,9 +74,8 @@ STATED = {
     "E7": Stated(
         "each of the eight others with the other seven, where all nine share three replications; by data set",
         "7",
-        "a method may be first where none is ahead of it, and surely is where it is ahead of all. Holds where none may"
-        " be first on every data set, does not hold where one surely is; needs two data sets, and is tested in part on"
-        " one",
+        "holds where every method is behind another on some data set, does not hold where one is ahead of all others"
+        " on every data set; needs two data sets, and is tested in part on one",
     ),
     "E8": Stated(
         "QHTE with the eight others, where all nine share three replications; by data set",
@@ -99,7 +98,7 @@ STATED = {
         f"{_BASELINES}, recorded ones; then as for several cases: over steps, over data sets, over both measures",
     ),
     "A1": Stated(
-        "lead of the weights 5 and 10 over 0 and 1 in mean logs, the last stretch's less the first's; stretches end at"
+        "lead of the weights 5 and 10 over 0 and 1 in mean log PEHE: last stretch minus first; stretches end at"
         " 60, 160 and 460 labels on IHDP, 500, 1,300 and 2,550 on IBM, 700, 1,350 and 2,550 on CMNIST; by data set",
         "1",
         _ONE,

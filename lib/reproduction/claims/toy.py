@@ -175,8 +175,9 @@ def judge_quickest(rules: Rules = RULES, table: pd.DataFrame | None = None, with
     first = ", ".join(f"{m} {n:.0f} ({labels[m].mean():.0f}; {never[m]})" for m, n in medians.items())
     return Verdict(
         "holds in part" if figure == "holds" != all_ else figure,
-        f"labels when the PEHE is first within {within:.0%} of the best final one, one step beyond {last} where never:"
-        f" median of {len(labels)} replications (mean; how often never) {first}; within at {last} labels: "
+        f"labels until the PEHE is first within {within:.0%} of the best final one (never: one step beyond {last}),"
+        f" median of {len(labels)} replications (mean; times never): {first}; replications within {within:.0%} at"
+        f" {last} labels: "
         + ", ".join(f"{m} {stays[m]}" for m in medians.index),
         rows,
     )
