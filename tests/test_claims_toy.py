@@ -40,7 +40,7 @@ def test_the_recorded_study():
     assert toy.judge_symmetry().verdict == "holds"
     quickest = toy.judge_quickest()
     assert quickest.verdict == "holds in part"
-    first, last = quickest.evidence.split("; within at 265 labels: ")
+    first, last = quickest.evidence.split("; replications within 10% at 265 labels: ")
     assert "qhte 75 (129; 5), macal 85 (118; 3), uncertainty 145 (168; 4)" in first and "macal 6," in last
     assert toy.judge_reductions().verdict == "holds"
     assert toy.judge_curves().verdict == "holds in part"
@@ -117,7 +117,7 @@ def test_a_method_that_leaves_the_lowest_error_again_still_came_first():
     table = made_up(levels)
     table.loc[(table.method == "macal") & (table.labelled == 265), "pehe"] = 9.0
     found = toy.judge_quickest(table=table)
-    assert found.verdict == "holds" and "within at 265 labels: macal 0," in found.evidence
+    assert found.verdict == "holds" and "within 10% at 265 labels: macal 0," in found.evidence
 
 
 @pytest.mark.parametrize(

@@ -136,10 +136,10 @@ STATED = {
         "MACAL with Random on ACIC 2016; by estimator, over responses",
         "1",
         "a response is decided where Student's interval of it alone excludes 0, at the level less what the look at half"
-        " of the splits may have spent. Two chances to be right as often: of a fair coin, and of the predicted"
-        " signs dealt at random among decided responses. A case holds where both are below the level, in part where"
-        " only the coin's is; does not hold where at most half are right; undecided otherwise, and where even all right"
-        " would be too few",
+        " of the splits may have spent. Two chances count: that a fair coin is right at least as often as the"
+        " predictions, and that their signs in random order are. A case holds where both are below the level, in part"
+        " where only the coin's is; does not hold where at most half are right; undecided otherwise, and where even all"
+        " right would be too few",
     ),
     "S1": Stated(
         "FCCM with MACAL; by row of the bench, a data set under an estimator",
@@ -161,7 +161,7 @@ STATED = {
     "S4": Stated(
         "the default with MACAL; the table is the unit",
         "1",
-        "holds where the interval lies below 0, in part if, without some table, it does not; does not hold where it"
+        "holds where the interval lies below 0, in part if leaving one table out changes this; does not hold where it"
         " excludes a lead of 10 %; else undecided",
     ),
     "S5": Stated("rounds that learn with the default; the table is the unit", "1", "as S4"),
