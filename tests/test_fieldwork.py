@@ -14,7 +14,7 @@ import pytest
 from cases import exhaustive, part_and_whole
 from test_planner import make, make_people
 
-from macal.__main__ import main
+from macal.__main__ import _parser, main
 from macal.planner import Conflict, Planner, record
 from macal.planner.notes import notes
 from macal.planner.report.protocol import protocol
@@ -274,6 +274,31 @@ class TestNotes:
         (words,) = notes(planner.campaign)
         assert re.match(why, words)
 
+    def test_money_that_answers_leave_is_for_the_next_replan(self, tmp_path):
+        planner, plan = make(budget=30, batch_size=10, criterion="qhte", pay="answered", response=0.7)
+        planner.observe(dict.fromkeys(plan.index[:4], 1.0) | dict.fromkeys(plan.index[4:10]))
+        said = "6 of the budget is left for the next replan."
+        assert notes(planner.campaign) == [said]
+        planner.save(tmp_path / "c.json")
+        assert notes(Planner.load(tmp_path / "c.json", PEOPLE).campaign) == [said]
+        content = record.read(tmp_path / "c.json")
+        del content["told since"]  # as files of earlier versions
+        assert notes(record.campaign_of(content, PEOPLE)) == [said]
+        assert len(planner.replan()) == 36 and notes(planner.campaign) == []
+        planner.correct(plan.index[0], "never asked", "ann")
+        assert notes(planner.campaign) == ["1 of the budget is left for the next replan."]
+        assert "1 answer was corrected afterwards." in protocol(planner.campaign)
+
+    def test_whoever_was_left_out_makes_a_round_of_a_draw_larger_and_no_cluster_does(self):
+        for given in ({}, {"cluster": "two"}):
+            planner, plan = make(self.homes, budget=40, draw="effect", **given)
+            assert "rounds of at most 10 people." in protocol(planner.campaign)
+            planner.observe(dict.fromkeys(plan.index[plan["round"] == 1], 1.0))
+            planner.correct(plan.index[0], "never asked", "ann")
+            assert planner.rounds()["asked"].max() == 11 and not any("larger" in w for w in notes(planner.campaign))
+            told = protocol(planner.campaign)
+            assert "of at most 10 people, and whoever was left out of an earlier one. The" in told
+
     def test_money_that_a_draw_leaves(self):
         capped, _ = make(self.homes, draw="effect", quotas=["male<=30"], budget=100)
         left = 100 - len(capped.planned)
@@ -418,6 +443,21 @@ def test_corrections_are_kept_with_who_made_them(folder, capsys):
     assert "the draw keeps her, in round 3; macal replan writes the plan" in capsys.readouterr().out
 
 
+def test_an_outcome_of_the_table_is_mended_in_the_table(folder, capsys):
+    PEOPLE.assign(visits=np.where(PEOPLE.index < 9, 1.0, np.nan)).to_csv("people.csv", index=False)
+    assert plan("--outcome", "visits") == 0
+    assert run("correct", "c.json", "people.csv", PEOPLE.person[0], "--withdrawn", "--by", "x") == 1
+    said = told(capsys)[-1]
+    assert f"the outcome of {PEOPLE.person[0]} is part of the table" in said and "in column 'visits'" in said
+    assert "plan anew" in said and "not been asked" not in said
+
+
+@pytest.mark.parametrize("words", [["--bounds", "-10,20"], ["--bounds=-10,20"], ["--bounds", "-1e1,+20"]])
+def test_bounds_may_be_negative(words):
+    given = ["estimate", "c.json", "people.csv", "-o", "e.csv", *words, "--width", "2"]
+    assert _parser().parse_args(given).bounds == (-10, 20)
+
+
 def test_money_that_was_paid_for_an_answer_stays_paid_when_it_is_withdrawn():
     planner, plan = make(budget=20, batch_size=10, pay="answered", response=0.9)
     planner.observe(dict.fromkeys(plan.index, 1.0) | {plan.index[9]: None})
@@ -435,6 +475,11 @@ def test_the_paragraph_for_a_protocol_says_how_people_were_chosen():
     assert "by a draw with known chances (seed 3): 25% of the labels were spread uniformly, and" in text
     assert "greedily" not in text and "1 over the chance" in text and "root of the cost" not in text
     assert "greedily by gain per cost" in protocol(make(budget=60)[0].campaign)
+    assert "As people were drawn with unequal chances" in text
+    for draw in ("effect", "criterion"):
+        text = protocol(make(draw=draw, budget=60, uniform=1, criterion="qhte")[0].campaign)
+        assert "people were selected, as implemented" in text and "): all labels were spread uniformly, in" in text
+        assert "As people were drawn with equal chances" in text
     priced = protocol(make(draw="effect", budget=800, cost="fee", quotas=["region>=2"])[0].campaign)
     assert "spread uniformly within the quotas' groups" in priced
     assert "the average effect, over the root of the cost" in priced

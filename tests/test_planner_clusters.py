@@ -150,7 +150,7 @@ def test_of_a_cluster_that_was_asked_whoever_was_left_out_counts_as_asked():
     part = weights._survey(planner.campaign, planner.campaign.outcomes, np.arange(400))
     assert (part.chances == whole.chances).all() and (part.asked == whole.asked).all()
     told = planner.estimate(looks="rounds").weighed.told
-    assert any(f"1 of {len(plan)} people who were asked have not answered" in words for words in told)
+    assert any(f"1 of {len(plan)} people who were asked has not answered" in words for words in told)
     last = int(plan["round"].max())
     assert planner.replan()["round"][name] == last + 1 and planner.replan().index[-1] == name
     planner.observe(y[[name]])
@@ -206,6 +206,52 @@ def test_of_a_sample_no_clusters_are_drawn(tmp_path):
 
 def test_few_clusters_are_called_few():
     assert "make it rough" in weights._rests_on(weights.FEW - 1) and "rough" not in weights._rests_on(weights.FEW)
+
+
+@pytest.mark.parametrize("draw", [None, "effect"])
+def test_who_is_out_with_somebody_excluded_is_counted(draw):
+    people, _ = clustered(120, 24)
+    people["no"] = np.arange(120) % 30 == 0
+    out = mates(people).isin(mates(people)[people.no]) & ~people.no
+    planner, _ = make(people, budget=40, cluster="household", exclude="no", draw=draw)
+    said = f"{out.sum()} people more cannot be asked: they share a value of 'household' with somebody who is excluded"
+    assert any(words.startswith(said) for words in notes(planner.campaign))
+    out_with = f"4 people were excluded, and with them {out.sum()} who share a value of 'household' with one of them."
+    assert out_with in protocol(planner.campaign)
+    one, _ = make(people, budget=12, cluster="household", cluster_rule="one", exclude="no", draw=draw)
+    assert not any("people more" in words for words in notes(one.campaign))
+    assert "4 people were excluded. " in protocol(one.campaign)
+
+
+def test_a_plan_without_reserves_says_why():
+    people, _ = clustered(120, 24)
+    for why, options in {
+        "people are drawn, and costs differ": {"cost": "fee", "draw": "effect"},
+        "whole clusters are asked": {"cluster": "household", "draw": "effect"},
+        "nobody alike is left to be one": {"budget": 120},
+        "": {"draw": "effect"},
+    }.items():
+        planner, plan = make(people, **{"budget": 40, "response": 0.7} | options)
+        said = [words for words in notes(planner.campaign) if words.startswith("No reserves")]
+        assert said == [f"No reserves are named: {why}."] * bool(why) and plan["reserve"].isna().all() == bool(why)
+    assert not any("reserves" in words for words in notes(make(people, budget=40, draw="effect")[0].campaign))
+
+
+def test_of_one_of_each_cluster_another_is_asked_only_after_a_refusal_and_no_reserve_beside_her():
+    people = make_people(60, 1).assign(household=np.arange(60) // 2)
+    options = {"cluster": "household", "cluster_rule": "one", "response": 0.5, "batch_size": 6, "budget": 12}
+    planner, plan = make(people, **options)
+    home, first = people.household.set_axis(people.person), plan.index[:6]
+    planner.observe({name: None if k % 2 else 1.0 for k, name in enumerate(first)}, through=1)
+    again = planner.replan(budget=30)
+    new = again.index[again["round"] > 1]
+    free = again["reserve"][first].dropna()
+    assert not set(home[free]) & set(home[new]) and len(free) < plan["reserve"][first].notna().sum()
+    assert not set(home[new]) & set(home[first[::2]]) and set(home[new]) & set(home[first[1::2]])
+    said = "Of each cluster (household) at most one person was selected"
+    assert f"{said}, and another only after a refusal." in protocol(planner.campaign)
+    drawn_once, _ = make(people, **options, draw="effect")
+    assert f"{said}." in protocol(drawn_once.campaign)
 
 
 def test_reserves_of_one_of_each_cluster_are_of_clusters_apart():

@@ -28,6 +28,7 @@ from macal.inference import (
 from macal.planner import drawn, steps, weights
 from macal.planner.estimates import estimated, left_out
 from macal.planner.report.document import Report
+from macal.planner.report.protocol import protocol
 from macal.problem import Split
 from macal.registry import UnknownName
 from macal.tables.sample import Phase
@@ -476,6 +477,15 @@ def test_averages_leave_out_who_may_not_be_asked():
     assert left_out(answered(2)[0].campaign) == []
 
 
+def test_the_excluded_whose_outcome_is_known_count_and_both_texts_say_so():
+    people = make_people(100).assign(no=np.arange(100) < 9, visits=np.where(np.arange(100) < 4, 1.0, np.nan))
+    planner, plan = make(people, budget=20, exclude="no", outcome="visits")
+    counted = "4 marked as excluded had an outcome before, and count in averages."
+    planner.observe(dict.fromkeys(plan.index, 1.0))
+    assert left_out(planner.campaign) == ["Averages leave out who may not be asked: 5 of 100 people.", counted]
+    assert f"5 people were excluded. {counted}" in protocol(planner.campaign)
+
+
 def test_a_rule_says_whether_it_is_enough():
     for draw, by, said in (("effect", "weighted", " by the weights is"), (None, "average", " is")):
         planner, _ = answered(draw=draw)
@@ -492,7 +502,7 @@ def test_a_rule_says_whether_it_is_enough():
     assert over.estimate(rule=StoppingRule(width=1e-9)).verdict.startswith(
         "not enough, though the plan asks nobody else: the average effect's interval by the weights is"
     )
-    assert over.estimate().outlook.cost.tolist() == [0, 0, 0]
+    assert over.estimate().outlook.cost.to_dict() == {"now": 0, "end": 0}
 
 
 def test_the_outlook_counts_no_money_for_whoever_is_asked_already():
@@ -513,7 +523,7 @@ def test_the_outlook_counts_no_money_for_whoever_is_asked_already():
     planner.observe(told[plan.index[80:100]], through=3)
     last = planner.estimate(rule=StoppingRule(gain=1e-9))
     assert last.verdict == "enough: the plan asks nobody else" and not last.outlook.cost.any()
-    assert last.outlook.answers.tolist() == [85, 120, 120, 120]
+    assert last.outlook.answers.to_dict() == {"now": 85, "asked": 120, "end": 120}
 
 
 def test_the_estimate_says_whether_effects_are_seen_to_differ():

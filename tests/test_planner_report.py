@@ -132,6 +132,15 @@ def test_answers_change_what_it_says(planner):
     assert "1 round has been asked: 8 answers came, and 2 people will not answer." in unescape(text)
 
 
+def test_large_numbers_are_written_out_and_single_people_are_one():
+    said = [page.number(value) for value in (1916.4, -1999.5, 999.4, 0.01234, float("nan"), 1e16)]
+    assert said == ["1,916", "-2,000", "999", "0.0123", "–", "1e+16"]
+    looked, planner, plan = look()
+    planner.observe({plan.index[0]: 1.0, plan.index[1]: None})
+    (words, *_) = type(looked)(planner.campaign).answer()
+    assert "1 round has been asked: 1 answer came, and 1 person will not answer." in words
+
+
 @pytest.fixture(scope="module")
 def answered():
     people = make_people()

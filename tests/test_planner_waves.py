@@ -1,5 +1,7 @@
 """Draws that learn: which rounds change, that chances stay known, and what is said and kept of it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +10,7 @@ from macal import Planner
 from macal.inference import average_effect
 from macal.planner import waves
 from macal.planner.drawn import drawn, lottery
+from macal.planner.report.protocol import protocol
 from macal.planner.steps import _task
 from macal.planner.weights import _survey
 
@@ -63,6 +66,29 @@ def test_later_rounds_follow_the_answers_and_weights_are_their_chances():
     np.testing.assert_allclose(1 / survey.chances[own], plan.weight[planner.people.table.index[own]])
     found = average_effect(survey.x, survey.t, survey.y, survey.chances)
     assert planner.estimate().weighted == found
+
+
+def test_what_earlier_rounds_followed_is_said_whatever_later_plans_follow(tmp_path, monkeypatch):
+    table = people()
+    planner, plan = planned(table)
+    y, told = outcomes(table), "The chances of round 2 followed the answers before it."
+    planner.observe(y[plan.index[plan["round"] == 1]])
+    plan = planner.replan()
+    assert not any("followed" in words for words in planner.campaign.learned.told([]))
+    planner.observe(y[plan.index[plan["round"] == 2]])
+    planner.replan()
+    assert planner.campaign.learned.used and planner.campaign.learned.told([])[0] == told
+    plain = waves.wave_chances
+    monkeypatch.setattr(waves, "wave_chances", lambda *given: replace(plain(*given), learnt=False))
+    planner.replan()
+    first, second = planner.campaign.learned.told([])
+    assert first == told and "chances of the rounds to come stay as they were drawn at first" in second
+    planner.save(tmp_path / "c.json")
+    planner = Planner.load(tmp_path / "c.json", table)
+    last = planner.planned
+    planner.observe(y[last.index])
+    pd.testing.assert_frame_equal(planner.replan(), last)  # nobody is left to draw
+    assert planner.campaign.learned.told([]) == [told] and told in protocol(planner.campaign)
 
 
 @pytest.mark.parametrize("waits", [False, True], ids=["before the draw learns", "after it"])

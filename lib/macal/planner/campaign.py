@@ -64,6 +64,7 @@ class CampaignState:
         journal: corrections, the first one first.
         told_in: column of the files that the answers have come from; None where they came otherwise.
         searched: people of a table in memory among whom the rounds to come were planned; None for all.
+        told_since: whether anything was observed or corrected since the rounds to come were planned.
     """
 
     columns: Columns
@@ -79,6 +80,7 @@ class CampaignState:
     journal: tuple[Correction, ...] = ()
     told_in: str | None = None
     searched: int | None = None
+    told_since: bool = False
 
     def but(self, **changes: Any) -> "CampaignState":
         """The campaign with other values; of the same table, it keeps what it has read."""
@@ -251,16 +253,22 @@ class CampaignState:
         table = pd.DataFrame(told).groupby(np.array(numbers)).sum().rename_axis("round")
         return table.assign(**{"so far": table["cost"].cumsum()})
 
+    @property
+    def sizes(self) -> pd.Series:
+        """People of each round, by its number, without those who were left out of another and whom a draw keeps."""
+        late = [one.name for one in self.journal if one.now == NEVER] if self.policy.draw is not None else []
+        return self.planned.loc[~self.planned.index.isin(late), "round"].value_counts()
+
     def stages(self) -> dict[str, Indices]:
         """Units, (k,), who answer beside those who have, if whoever is asked does, until each stage.
 
         Stages are ``now``; ``asked``, where somebody is waited for, once they have answered; after the ``next`` round
-        that asks anybody; at the ``end``.
+        that asks anybody, where one is left; at the ``end``.
         """
         plan = self.planned[~self.planned.index.isin(list(self.answers))]
         rounds, later = plan["round"], plan["round"][plan["round"] > self.asked]
         last = {"now": -1} | ({"asked": self.asked} if len(later) < len(plan) else {})
-        last |= {"next": later.min() if len(later) else self.asked, "end": np.inf}
+        last |= ({"next": later.min()} if len(later) else {}) | {"end": np.inf}
         return {s: self.people.places(plan.index[rounds <= k], "the plan") for s, k in last.items()}
 
     def wanted(self, size: int, rivals: int) -> Wanted:

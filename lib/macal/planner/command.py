@@ -33,6 +33,7 @@ _LABEL_FREE = those(needs_no_model).replace("'", "")
 PLAN = "plan whom to ask under a budget: from a table to a table"
 
 
+_NEGATIVE = re.compile(r"-\.?\d")  # as argparse takes it from Python 3.14 on; before that -10,20 is an option to it
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 _COPIES = 3  # of a table in memory that a plan needs
 
@@ -123,6 +124,7 @@ def _add_estimate(commands: Any) -> None:
     command.add_argument("--model", default="joint-gp", help="a Gaussian process (default: joint-gp)")
     _reported(command)
     _targeted(command, "estimated, by weights", "as planned")
+    command._negative_number_matcher = _NEGATIVE
     text = "LOW,HIGH: outcomes that there can be, for what refusals could do (default: of the answers)"
     command.add_argument("--bounds", type=_bounds, help=text)
     text = "looks at which the interval by weights holds: one after each round, or any (default: this one alone)"
@@ -186,7 +188,8 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     text = "chance to answer: a column or a number; below 1 reserves are named (default: 1)"
     add("--response", type=_number_or_column, help=text)
     add("--cluster", help="column: household, clinic")
-    add("--cluster-rule", choices=CLUSTER_RULES, help="ask whole ones or none (default), or one of each at most")
+    text = "ask whole ones or none (default), or one of each at most (without draw another one after a refusal)"
+    add("--cluster-rule", choices=CLUSTER_RULES, help=text)
     add("--exclude", help="column: true for who may not be asked")
     add("--include", help="column: true for who must be asked")
     add("--quota", dest="quotas", action="append", help="'region>=10', 'region=north>=10', 'sex=f<=40%%'; repeatable")

@@ -18,6 +18,7 @@ from macal.inference import (
 )
 from macal.planner.campaign import CampaignState
 from macal.planner.drawn import barred
+from macal.planner.notes import still_counted
 from macal.planner.weights import Weighed, weighed
 from macal.problem import Split
 from macal.shapes import Outcomes
@@ -37,7 +38,7 @@ class Findings:
             their weights, and from outcomes that were known before, for whoever has one whatever it is; with what
             refusals could do to them, and why there is no interval where there is none.
         outlook: if whoever is asked answers: ``now``; ``asked``, where somebody is waited for, once they have answered;
-            after the ``next`` round; at the ``end`` of the plan: ``answers``, ``cost`` still to come, which is that of
+            after the ``next`` round, if any; at the ``end`` of the plan: ``answers``, ``cost`` still to come, that of
             people who have not been asked, mean ``width`` of intervals of those in the average, and the ``average``'s.
         verdict: what the stopping rule says, of a drawn plan by the interval of :attr:`weighted`; empty without one.
         variation: whether answers show that effects differ between people; None where an arm has fewer than 10.
@@ -118,7 +119,8 @@ def estimated(
     width = None
     if campaign.policy.draw is not None:
         width = np.inf if average.estimate is None else average.estimate.width
-    verdict = "" if rule is None else rule.says(belief, sds["next"], costs["next"], width, sds.get("asked"))
+    ahead = "next" if "next" in sds else "end"
+    verdict = "" if rule is None else rule.says(belief, sds[ahead], costs[ahead], width, sds.get("asked"))
     return Findings(people.arms[k], effects, belief.average, average, outlook, verdict, variation)
 
 
@@ -129,7 +131,7 @@ def left_out(campaign: CampaignState) -> list[str]:
     if out := barred(people, campaign.policy).size:
         sample = " of the sample" * (people.phase is not None)
         said.append(f"Averages leave out who may not be asked: {out:,} of {len(people):,} people{sample}.")
-    return said
+    return said + still_counted(campaign)
 
 
 def _looks(found: PosteriorSd, answers: int, cost: float, weights: Outcomes) -> dict[str, float | int]:

@@ -1,7 +1,7 @@
 """What the answers of a campaign have taught the rule that plans its next rounds."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -80,6 +80,7 @@ class LearnedChances:
         ratio: estimated variance due to asking over that of the first chances, mean of the rounds.
         planned: people of rounds that were planned, and not asked, before.
         kept: those of them who are still planned.
+        followed: numbers of earlier rounds whose chances followed the answers before them.
     """
 
     answers: int
@@ -91,6 +92,7 @@ class LearnedChances:
     ratio: float
     planned: int = 0
     kept: int = 0
+    followed: Sequence[int] = field(default_factory=list)
 
     @property
     def used(self) -> bool:
@@ -104,19 +106,26 @@ class LearnedChances:
 
     def told(self, arms: Sequence[Any]) -> list[str]:
         """What is to be said of it, sentence by sentence."""
+        which = ", ".join(map(str, self.followed))
+        s, them = ("s", "them") if len(self.followed) > 1 else ("", "it")
+        before = [f"The chances of round{s} {which} followed the answers before {them}."] * bool(self.followed)
+        if not self.rounds:
+            return before
         if not self.used:
             return [
-                f"The {self.answers:,} answers do not say who leaves most open, so the chances stay as they were drawn"
-                " at first."
+                *before,
+                f"The {self.answers:,} answers do not say who leaves most open, so the chances of the rounds to come"
+                " stay as they were drawn at first.",
             ]
         share = f"{self.low:.0%}" if self.low == self.high else f"{self.low:.0%} to {self.high:.0%}"
         said = [
+            *before,
             f"The chances of {self.changed:,} of the {self.rounds:,} rounds to come follow the squared residuals of"
             f" {self.answers:,} answers; of the labels to come, {share} are spread uniformly. The part of the variance"
             f" that is due to asking is estimated to fall to {self.ratio:.0%} of what the first chances would leave"
             " there, the best of several candidates, so it may fall less. Whatever was learnt, with the same outcome"
             f" models the interval of the average effect is at most {self.worst:.2f} times as wide as by a uniform"
-            " draw."
+            " draw.",
         ]
         if self.planned:
             said.append(f"Of {self.planned:,} people who were planned and not asked yet, {self.kept:,} stay.")

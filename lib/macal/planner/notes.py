@@ -19,7 +19,9 @@ def notes(campaign: CampaignState) -> list[str]:
     return [
         *_drawn(campaign),
         *_searched(campaign),
-        *_large_rounds(campaign, rounds),
+        *_out_with(campaign),
+        *_no_reserves(campaign),
+        *_large_rounds(campaign),
         *_small_rounds(campaign, rounds),
         *about_others,
         *_short(campaign, rounds),
@@ -65,14 +67,54 @@ def _searched(campaign: CampaignState) -> list[str]:
     ]
 
 
-def _large_rounds(campaign: CampaignState, rounds: pd.DataFrame) -> list[str]:
+def _out_with(campaign: CampaignState) -> list[str]:
+    """People who cannot be asked because somebody of their whole cluster is excluded."""
+    _, more, _ = excluded(campaign)
+    if not more:
+        return []
+    return [
+        f"{more:,} people more cannot be asked: they share a value of {campaign.columns.cluster!r} with somebody who is"
+        " excluded, and whole clusters are asked or nobody of them. Averages leave them out, too."
+    ]
+
+
+def excluded(campaign: CampaignState) -> tuple[int, int, int]:
+    """Numbers of the excluded without an outcome, of others of their whole clusters, of the excluded with one."""
+    people = campaign.people
+    marked = len(np.setdiff1d(people.excluded, people.problem.start))
+    return marked, len(barred(people, campaign.policy)) - marked, len(people.excluded) - marked
+
+
+def still_counted(campaign: CampaignState) -> list[str]:
+    """People who are excluded, and whose outcome was known before."""
+    *_, known = excluded(campaign)
+    return [f"{known:,} marked as excluded had an outcome before, and count in averages."] * bool(known)
+
+
+def _no_reserves(campaign: CampaignState) -> list[str]:
+    """Why nobody has a reserve although some may not answer."""
+    people, policy, plan = campaign.people, campaign.policy, campaign.planned
+    free = np.setdiff1d(np.arange(len(people)), np.concatenate([people.problem.start, barred(people, policy)]))
+    if "reserve" not in plan or plan["reserve"].notna().any() or (people.response[free] == 1).all():
+        return []
+    if campaign.columns.cluster is not None and policy.cluster_rule == "whole":
+        why = "whole clusters are asked"
+    elif policy.draw is not None and np.ptp(people.cost[free]):
+        why = "people are drawn, and costs differ"
+    else:
+        why = "nobody alike is left to be one"
+    return [f"No reserves are named: {why}."]
+
+
+def _large_rounds(campaign: CampaignState) -> list[str]:
     """Whole clusters that are larger than a round."""
     size = campaign.policy.batch_size
-    large = rounds[(rounds["asked"] > (size or np.inf)) & (rounds.index > campaign.asked)]
+    sizes = campaign.sizes
+    large = sizes[(sizes > (size or np.inf)) & (sizes.index > campaign.asked)]
     if not len(large) or campaign.columns.cluster is None or campaign.policy.cluster_rule != "whole":
         return []
     return [
-        f"{len(large)} of the rounds to come ask more than {size} people, up to {int(large['asked'].max())}: whoever"
+        f"{len(large)} of the rounds to come ask more than {size} people, up to {large.max()}: whoever"
         f" shares a value of {campaign.columns.cluster!r} is asked together; one of each at most is asked by"
         " --cluster-rule one."
     ]
@@ -118,6 +160,8 @@ def _left(campaign: CampaignState, rounds: pd.DataFrame, price: np.ndarray) -> l
         under = f" under {', '.join(demands)}" if demands else ""
         kept = ", and keeps back what it may be dearer than on average" * bool(np.ptp(price))
         return [f"{left:,.10g} of the budget is left: a draw is made once{under}{kept}."]
+    if campaign.told_since:
+        return [f"{left:,.10g} of the budget is left for the next replan."]
     demands += [] if policy.batch_cost is None else [f"at most {policy.batch_cost:,.10g} a round"]
     demands = demands or ["all that is demanded"]
     among = " of the sample" * (campaign.searched is not None or campaign.people.phase is not None)

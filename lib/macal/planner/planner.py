@@ -50,7 +50,8 @@ class Planner:
         batch_size: people asked per round; None for any number.
         batch_cost: money per round; None for any sum.
         quotas: say ``"region>=10"``, see :meth:`macal.planner.demands.Quota.parse`.
-        cluster_rule: "whole": all of a cluster are asked or none; "one": at most one of each.
+        cluster_rule: "whole": all of a cluster are asked or none; "one": at most one of each, and another only
+            after a refusal, but never in a draw.
         pay: "asked": whoever is asked costs; "answered": a refusal is free.
         seed: of whatever is drawn.
         draw: None: the criterion's own plan; else people are drawn with known chances; see

@@ -129,6 +129,7 @@ def content_of(campaign: CampaignState) -> dict[str, Any]:
         "asked": campaign.asked,
         "told in": campaign.told_in,
         "searched": campaign.searched,
+        "told since": campaign.told_since,
         "revision": campaign.revision,
         "journal": [asdict(one) | {"name": name_of(one.name)} for one in campaign.journal],
         "sample": _sample_content(campaign.table) if campaign.is_sample else None,
@@ -173,6 +174,7 @@ def _campaign_of(content: dict[str, Any], table: Any) -> CampaignState:
     journal = tuple(Correction(**one) for one in content.get("journal", []))
     later = {"revision": content.get("revision", 0), "journal": journal, "told_in": content.get("told in")}
     later["searched"] = content.get("searched")
+    later["told_since"] = content.get("told since", bool(content["answers"]))
     return campaign.but(plan=planned, answers=dict(content["answers"]), **found, **later)
 
 

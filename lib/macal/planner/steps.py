@@ -80,7 +80,7 @@ def observed(campaign: CampaignState, answers: Mapping[Any, Any], through: int |
         raise ValueError(f"through must be a number of rounds from 0 to the plan's {most}, got {through}")
     last = max((int(rounds[name]) for name in new if name in rounds), default=0)
     asked = max(campaign.asked, last if through is None else through)
-    return campaign.but(answers={**campaign.answers, **new}, asked=asked)
+    return campaign.but(answers={**campaign.answers, **new}, asked=asked, told_since=True)
 
 
 def replanned(
@@ -117,11 +117,9 @@ def replanned(
     elif campaign.plan is None:
         chosen = lottery(people, policy, task)
         batches = drawn(people, policy, chosen)
-    elif (anew := redrawn(campaign, task)) is not None:
+    else:
+        anew = redrawn(campaign, task)
         batches, chosen, taught = anew.batches, anew.chosen, anew.learned
-    else:  # the draw stands
-        later = campaign.plan[campaign.plan["round"] > campaign.asked]
-        batches = [people.places(part.index, "the plan") for _, part in later.groupby("round")]
     parts = [_rows(campaign, rows[batch], k, chosen) for k, batch in enumerate(batches, campaign.asked + 1)]
     new = pd.concat(parts) if parts else _rows(campaign, refused[:0], 0, chosen)
     if campaign.is_uncertain and policy.draw is not None:
@@ -130,14 +128,14 @@ def replanned(
         still = [] if old is None else old["reserve"].dropna()
         gone = np.concatenate([known, refused, people.places(still, "the plan")])
         new["reserve"] = _reserves(campaign, new.index, gone)
-        if old is not None:  # whoever is planned now stands in for nobody
-            old = old.assign(reserve=old["reserve"].where(~old["reserve"].isin(list(new.index)), None))
+        old = None if old is None else _still_reserves(campaign, old, new.index)
     if taught is not None and campaign.plan is not None:
         before = campaign.plan.index[campaign.plan["round"] > campaign.asked]
         taught = replace(taught, planned=len(before), kept=len(before.intersection(new.index)))
     among = len(some) if len(some) < len(people) else None
     plan = new if old is None else pd.concat([old, new])
-    return campaign.but(plan=plan, made=made, audit=None, learned=taught, searched=among)
+    now = {"audit": None, "learned": taught, "searched": among, "told_since": False}
+    return campaign.but(plan=plan, made=made, **now)
 
 
 def corrected(campaign: CampaignState, name: Any, change: str, by: str, outcome: Any = None) -> CampaignState:
@@ -154,7 +152,8 @@ def corrected(campaign: CampaignState, name: Any, change: str, by: str, outcome:
 
     Raises:
         UnknownName: no such change.
-        ValueError: she was not asked, nobody says so, or the outcome is no finite number.
+        ValueError: she was not asked, her outcome is part of the table, nobody says so, or the outcome is no finite
+            number.
     """
     if change not in CHANGES:
         raise UnknownName("correction", change, CHANGES)
@@ -163,7 +162,7 @@ def corrected(campaign: CampaignState, name: Any, change: str, by: str, outcome:
     out = campaign.out
     was_asked = out is not None and name in out.index
     if not was_asked and name not in campaign.answers:
-        raise ValueError(f"{name} has not been asked, so there is nothing to correct")
+        raise ValueError(_nothing_to_correct(campaign, name))
     answers, plan = dict(campaign.answers), campaign.planned
     was = _said(answers[name]) if name in answers else "no answer"
     if change == NEVER:
@@ -178,7 +177,19 @@ def corrected(campaign: CampaignState, name: Any, change: str, by: str, outcome:
             raise ValueError(f"the outcome of {name} must be a finite number; a refusal is 'withdrawn'")
     now = NEVER if change == NEVER else _said(answers[name])
     when = datetime.now(UTC).isoformat(timespec="seconds")
-    return campaign.but(answers=answers, plan=plan, journal=(*campaign.journal, Correction(name, was, now, by, when)))
+    journal = (*campaign.journal, Correction(name, was, now, by, when))
+    return campaign.but(answers=answers, plan=plan, journal=journal, told_since=True)
+
+
+def _nothing_to_correct(campaign: CampaignState, name: Any) -> str:
+    people = campaign.people
+    if name not in people.table.index[people.problem.start]:
+        return f"{name} has not been asked, so there is nothing to correct"
+    return (
+        f"the outcome of {name} is part of the table, which a campaign takes as it is: mend it there, in column"
+        f" {campaign.columns.outcome!r} (a withdrawn one is emptied, and she is marked for --exclude), add the answers"
+        " so far, and plan anew"
+    )
 
 
 def _said(outcome: float | None) -> str:
@@ -284,3 +295,11 @@ def _reserves(campaign: CampaignState, asked: pd.Index, gone: Indices) -> pd.Ser
     units = reserves(people, quoted, campaign.policy.cluster_rule, people.places(asked, "the plan"), gone)
     names = people.table.index
     return pd.Series([None if k == NOBODY else names[k] for k in units], asked, dtype=object)
+
+
+def _still_reserves(campaign: CampaignState, old: pd.DataFrame, asked: pd.Index) -> pd.DataFrame:
+    """Rounds before, where whoever is planned now, or has a neighbour who is, stands in for nobody."""
+    people = campaign.people
+    lots = people.neighbours()
+    taken = people.table.index[np.isin(lots, lots[people.places(asked, "the plan")])]
+    return old.assign(reserve=old["reserve"].where(~old["reserve"].isin(list(taken)), None))

@@ -34,13 +34,13 @@ class Redrawn:
 
     Attributes:
         batches: units of each round.
-        chosen: who was drawn with which chance.
-        learned: what the chances follow.
+        chosen: who was drawn with which chance; None where the draw stands.
+        learned: what the chances follow; None where they never followed anything.
     """
 
     batches: Sequence[Few]
-    chosen: Lottery
-    learned: LearnedChances
+    chosen: Lottery | None = None
+    learned: LearnedChances | None = None
 
 
 def learns(campaign: CampaignState) -> bool:
@@ -68,25 +68,29 @@ def waves_of(campaign: CampaignState, chosen: Lottery, batches: Sequence[Few]) -
     return wave
 
 
-def redrawn(campaign: CampaignState, task: GreedyPlan) -> Redrawn | None:
-    """Draw the rounds that have not been asked anew; None where the draw does not learn, or nobody is left to draw.
+def redrawn(campaign: CampaignState, task: GreedyPlan) -> Redrawn:
+    """Draw the rounds that have not been asked anew; it stands where it does not learn, or nobody is left to draw.
 
     Args:
         campaign: with a plan.
         task: what is to be planned.
     """
-    if not learns(campaign) or not campaign.asked:
-        return None
-    people, policy, asked = campaign.people, campaign.policy, campaign.asked
+    people, policy, asked, plan = campaign.people, campaign.policy, campaign.asked, campaign.planned
+    later = plan[plan["round"] > asked]
+    stand = Redrawn([people.places(part.index, "the plan") for _, part in later.groupby("round")])
+    if not learns(campaign) or not asked:
+        return stand
     chosen = lottery(people, policy, task)
     first = drawn(people, policy, chosen)
     wave, y, chances = waves_of(campaign, chosen, first), campaign.outcomes, chosen.chances.copy()
     ahead = people.places(list(campaign.answers), "the plan")
-    if len(first) <= asked or (wave[ahead] >= asked).any():
-        return None
-    plan, given = campaign.planned, np.ones(len(people))
-    units = people.places(plan.index, "the plan")
+    given, units = np.ones(len(people)), people.places(plan.index, "the plan")
     given[units] = 1 / plan["weight"].to_numpy()
+    u = float(policy.uniform)
+    followed = (np.unique(wave[units[~np.isclose(given[units], chances[units], rtol=1e-9)]]) + 1).tolist()
+    if len(first) <= asked or (wave[ahead] >= asked).any():
+        told = LearnedChances(len(ahead), 0, 0, u, u, u, 1.0, followed=followed)
+        return replace(stand, learned=told) if followed else stand
     late = units[(plan["round"] > asked).to_numpy() & (wave[units] < asked)]  # left out of their rounds
     chances[late] = given[late]
     x, t = people.problem.pool.x.astype(np.float64), people.problem.pool.t
@@ -104,6 +108,6 @@ def redrawn(campaign: CampaignState, task: GreedyPlan) -> Redrawn | None:
     batches[0] = np.concatenate([late, batches[0]])
     low, high = (float(end(one.uniform for one in found)) for end in (min, max))
     ratio = float(np.mean([one.ratio for one in found]))
-    shares = (low, high, float(policy.uniform))
-    told = LearnedChances(found[0].answers, len(found), sum(one.learnt for one in found), *shares, ratio)
+    told = LearnedChances(found[0].answers, len(found), sum(one.learnt for one in found), low, high, u, ratio)
+    told = replace(told, followed=[k for k in followed if k <= asked])
     return Redrawn(batches, replace(chosen, chances=chances), told)

@@ -207,9 +207,10 @@ def _modelled(campaign: CampaignState, survey: Survey) -> list[str]:
     if not silent:
         return []
     waited = silent - len(campaign.refused)
+    have = "has" if silent == 1 else "have"
     still = f" ({waited} of them are still waited for)" if waited > 0 else ""
     return [
-        f"{silent} of {asked} people who were asked have not answered{still}. The chance to answer was modelled by"
+        f"{silent} of {asked} people who were asked {have} not answered{still}. The chance to answer was modelled by"
         " covariates and arm: the interval holds where that model and the one of the treatment are right, or the"
         " outcome models are, and those who do not answer would have answered like similar people who do."
     ]

@@ -177,8 +177,7 @@ def judge_quickest(rules: Rules = RULES, table: pd.DataFrame | None = None, with
         "holds in part" if figure == "holds" != all_ else figure,
         f"labels until the PEHE is first within {within:.0%} of the best final one (never: one step beyond {last}),"
         f" median of {len(labels)} replications (mean; times never): {first}; replications within {within:.0%} at"
-        f" {last} labels: "
-        + ", ".join(f"{m} {stays[m]}" for m in medians.index),
+        f" {last} labels: " + ", ".join(f"{m} {stays[m]}" for m in medians.index),
         rows,
     )
 

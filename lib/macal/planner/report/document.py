@@ -13,7 +13,7 @@ from macal.planner.notes import notes
 from macal.planner.people import People
 from macal.planner.report import doubts, drawings, overlap, page
 from macal.planner.report.page import number
-from macal.planner.report.protocol import how, if_all, is_random, is_unsure, money, protocol, ruled
+from macal.planner.report.protocol import follows, how, if_all, is_random, is_unsure, money, protocol, ruled
 from macal.shapes import Indices
 from macal.tables import frames
 from macal.tables.encoding import REACH
@@ -65,10 +65,11 @@ class Report:
         ]
         if self.campaign.asked or self.campaign.answers:
             came = sum(outcome is not None for outcome in self.campaign.answers.values())
+            out = len(self.campaign.answers) - came
             told.append(
                 f"{self.campaign.asked} round{'s have' if self.campaign.asked != 1 else ' has'} been asked:"
-                f" {came} answers came, and"
-                f" {len(self.campaign.answers) - came} people will not answer."
+                f" {came} answer{'s' * (came != 1)} came, and"
+                f" {out} {'person' if out == 1 else 'people'} will not answer."
             )
         if self.campaign.overspent:
             told.insert(0, f"{_sentence(self.campaign.overspent)}")
@@ -92,7 +93,7 @@ class Report:
         average = pd.DataFrame.from_dict(rows, "index", columns=["average effect", "from", "to"]).rename_axis("by")
         effects = frames.as_pandas(found.people)
         figure = {"Everybody's effect as the model believes, with 95 % intervals.": drawings.effects(effects)}
-        ahead = found.outlook.map(number).rename_axis("when")
+        ahead = found.outlook.map(number).assign(cost=found.outlook["cost"].map(money)).rename_axis("when")
         return [
             self._headed("What the answers say", f"{found.arm} against {self.arms[0]}" * (len(self.arms) > 2)),
             page.table(average, f"Average effect and its 95 % interval, {self._answers(found)}."),
@@ -152,7 +153,7 @@ class Report:
         """By what people are chosen, and in which order."""
         people, policy = self.people, self.campaign.policy
         price = people.cost / people.response
-        told = [f"The rule is {ruled(policy)}.", CRITERIA[policy.criterion].factory.reason] * (policy.draw != "effect")
+        told = [f"The rule is {ruled(policy)}.", CRITERIA[policy.criterion].factory.reason] * follows(policy)
         if policy.draw is not None or is_random(policy):
             told.append(f"People were chosen {how(self.campaign)}.")
         elif (price != price[0]).any():

@@ -88,9 +88,10 @@ def _said(value: object) -> str:
     return number(value, "{:,.10g}") if isinstance(value, (int, float)) else "–" if value is None else str(value)
 
 
-def number(value: float | int, pattern: str = "{:,.3g}") -> str:
-    """A number as it is to be read; a dash where there is none."""
-    return "–" if value != value else pattern.format(value)
+def number(value: float | int, pattern: str = "") -> str:
+    """A number as it is to be read, with three digits or those before the point; a dash where there is none."""
+    usual = "{:,.0f}" if 999.5 <= abs(value) < 1e15 else "{:,.3g}"
+    return "–" if value != value else (pattern or usual).format(value)
 
 
 def figures(drawn: Mapping[str, str]) -> str:

@@ -4,6 +4,7 @@ import numpy as np
 
 from macal.acquisition import CRITERIA
 from macal.planner.campaign import CampaignState
+from macal.planner.notes import excluded, still_counted
 from macal.planner.policy import Policy
 from macal.planner.report.page import number
 from macal.planner.weights import WHOM
@@ -18,7 +19,7 @@ def protocol(campaign: CampaignState) -> str:
     policy, people, columns = campaign.policy, campaign.people, campaign.columns
     plan = campaign.planned
     given = f" with {', '.join(f'{k} = {v}' for k, v in policy.parameters.items())}" * bool(policy.parameters)
-    rule = "" if policy.draw == "effect" else f" by {ruled(policy)}{given}"
+    rule = f" by {ruled(policy)}{given}" * follows(policy)
     asked = (
         f"{len(plan):,} of {people.population:,} people were selected for follow-up before any of their outcomes was"
         " known"
@@ -39,30 +40,54 @@ def protocol(campaign: CampaignState) -> str:
     ]
     meant = " (lower bounds and shares in expectation)" * campaign.is_uncertain
     told += [f"Quotas: {'; '.join(policy.quotas)}{meant}."] * bool(policy.quotas)
-    told += [_CLUSTERS[policy.cluster_rule].format(columns.cluster)] * bool(columns.cluster)
-    told += [f"{len(people.excluded):,} people were excluded."] * bool(len(people.excluded))
+    again = ", and another only after a refusal" * (policy.draw is None)
+    told += [_CLUSTERS[policy.cluster_rule].format(columns.cluster, again)] * bool(columns.cluster)
+    told += _excluded(campaign)
     told += [f"{len(people.included):,} people were selected beforehand."] * bool(len(people.included))
     told += _responding(campaign)
     if campaign.learned is not None:
         told += campaign.learned.told(campaign.people.arms)
     if campaign.audit is not None:
         told += campaign.audit.told()
-    told += [f"{len(campaign.journal):,} answers were corrected afterwards."] * bool(campaign.journal)
-    told.append(_DRAWN if policy.draw else f"{_AT_RANDOM if is_random(policy) else _CHOSEN} {_BY_MODEL}")
+    mended = len(campaign.journal)
+    told += [f"{mended:,} answer{'s were' if mended != 1 else ' was'} corrected afterwards."] * bool(mended)
+    if policy.draw is not None:
+        told.append(_DRAWN.format("un" * is_uneven(campaign)))
+    else:
+        told.append(f"{_AT_RANDOM if is_random(policy) else _CHOSEN} {_BY_MODEL}")
     told += [_ALIKE] * bool(policy.draw and columns.cluster)
     return " ".join(told)
 
 
+def _excluded(campaign: CampaignState) -> list[str]:
+    """Who could not be asked."""
+    (marked, more, _), cluster = excluded(campaign), campaign.columns.cluster
+    others = f", and with them {more:,} who share a value of {cluster!r} with one of them" * bool(more)
+    return [f"{marked:,} people were excluded{others}."] * bool(marked) + still_counted(campaign)
+
+
 def _or_cluster(campaign: CampaignState) -> str:
-    """Whether a round is larger than was demanded, as it is one whole cluster."""
-    is_larger = (campaign.planned["round"].value_counts() > (campaign.policy.batch_size or np.inf)).any()
-    return ", or of one whole cluster that is larger" * bool(is_larger)
+    """Why a round may be larger than was demanded: it is one whole cluster, or has people who were left out before."""
+    size, sizes = campaign.policy.batch_size or np.inf, campaign.sizes
+    late = ", and whoever was left out of an earlier one" * bool(sizes.sum() < len(campaign.planned))
+    return ", or of one whole cluster that is larger" * bool((sizes > size).any()) + late
 
 
 def ruled(policy: Policy) -> str:
     """Name of the rule, and who proposed it."""
     entry = CRITERIA[policy.criterion]
     return entry.label + f" ({entry.source})" * (entry.source != "–")
+
+
+def follows(policy: Policy) -> bool:
+    """Whether the rule decides on anybody."""
+    return policy.draw is None or (policy.draw == "criterion" and policy.uniform < 1)
+
+
+def is_uneven(campaign: CampaignState) -> bool:
+    """Whether drawn people have different weights."""
+    weight = campaign.planned["weight"]
+    return bool(weight.max() > weight.min() * (1 + 1e-9))
 
 
 def is_random(policy: Policy) -> bool:
@@ -109,9 +134,10 @@ def how(campaign: CampaignState) -> str:
     of = "" if campaign.columns.cluster is None else _OF_CLUSTERS[policy.cluster_rule]
     within = " within the quotas' groups" * bool(policy.parsed)
     rest = {"criterion": "to those whom the rule chose", "effect": worth}
+    share = "all" if policy.uniform == 1 else f"{policy.uniform:.0%} of the"
+    others = f", and the others went {rest[policy.draw]}" * (policy.uniform < 1)
     return (
-        f"by a draw{of} with known chances (seed {policy.seed}): {policy.uniform:.0%} of the labels were spread"
-        f" uniformly{within}, and the others went {rest[policy.draw]}"
+        f"by a draw{of} with known chances (seed {policy.seed}): {share} labels were spread uniformly{within}{others}"
     )
 
 
@@ -122,7 +148,7 @@ _BY_MODEL = (
     "effects are to be estimated by a model of the outcome given covariates and treatment, averaged over everybody."
 )
 _DRAWN = (
-    "As people were drawn with unequal chances, each counts by its weight, 1 over the chance to be drawn; the average"
+    "As people were drawn with {}equal chances, each counts by its weight, 1 over the chance to be drawn; the average"
     " effect is estimated with these weights."
 )
 
@@ -134,7 +160,7 @@ _ALIKE = (
 _OF_CLUSTERS = {"whole": " of whole clusters", "one": " of clusters, and of one person of each,"}
 _CLUSTERS = {
     "whole": "Of each cluster ({}) all were selected or nobody.",
-    "one": "Of each cluster ({}) at most one person was selected.",
+    "one": "Of each cluster ({}) at most one person was selected{}.",
 }
 
 
