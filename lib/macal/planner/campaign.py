@@ -27,6 +27,11 @@ NOTHING = "nothing is planned yet; plan(table) comes first"
 NEVER, OUTCOME = "never asked", "an outcome of "  # what a correction says
 
 
+def counted(count: int, what: str) -> str:
+    """As "1 answer" or "2 answers"."""
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
 @dataclass(frozen=True)
 class Correction:
     """What was corrected.
@@ -189,7 +194,7 @@ class CampaignState:
     def beside(self) -> str:
         """Who was asked beside those of the plan, as "2 reserves and 1 other"; empty where nobody was."""
         counts = {"reserve": len(self.instead), "other": len(self.apart)}
-        return " and ".join(f"{n:,} {who}{'s' * (n > 1)}" for who, n in counts.items() if n)
+        return " and ".join(counted(n, who) for who, n in counts.items() if n)
 
     @property
     def learns(self) -> bool:

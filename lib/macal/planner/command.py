@@ -14,7 +14,7 @@ from macal.inference import StoppingRule
 from macal.inference.looks import LOOKS
 from macal.inference.targets import TARGETS
 from macal.planner import record
-from macal.planner.campaign import NEVER
+from macal.planner.campaign import NEVER, counted
 from macal.planner.estimates import Findings, left_out
 from macal.planner.notes import notes
 from macal.planner.people import CLUSTER_RULES, Columns
@@ -300,18 +300,14 @@ def observe(options: argparse.Namespace) -> None:
     planner = _saved(options, step)
     if len(later):
         print(
-            f"{len(later)} people of {_counted(later.nunique(), 'round')} without any outcome count as not asked yet;"
+            f"{len(later)} people of {counted(later.nunique(), 'round')} without any outcome count as not asked yet;"
             f" --through {later.max()} says that they were, and will not answer"
         )
     told = sum(outcome is not None for outcome in planner.answers.values())
     have = "has" if planner.asked == 1 else "have"
-    came = f"{_counted(told, 'answer')} and {_counted(len(planner.answers) - told, 'refusal')} so far"
-    print(f"{came}; {_counted(planner.asked, 'round')} {have} been asked")
+    came = f"{counted(told, 'answer')} and {counted(len(planner.answers) - told, 'refusal')} so far"
+    print(f"{came}; {counted(planner.asked, 'round')} {have} been asked")
     _warn_of_money(planner)
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def _not_asked(planner: Planner, given: pd.Series, through: int | None) -> pd.Series:

@@ -174,6 +174,11 @@ def barred(people: People, rules: Policy) -> Indices:
     return np.flatnonzero(np.isin(heads, heads[out]))
 
 
+def allowed(people: People, rules: Policy) -> Indices:
+    """All other units, (k,): who may be asked, or has an outcome."""
+    return np.setdiff1d(np.arange(len(people)), barred(people, rules))
+
+
 def _lots(people: People, rules: Policy, ranked: GreedyPlan) -> Lots:
     """What is drawn; of clusters of which one each is asked, that one is drawn here."""
     head, first = heads_of(people, rules), np.ones(len(people))

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from macal.planner.campaign import CampaignState
-from macal.planner.drawn import barred
+from macal.planner.drawn import allowed, barred
 from macal.planner.weights import FEW
 from macal.shapes import Arms, Rows
 
@@ -36,7 +36,7 @@ def _drawn(campaign: CampaignState) -> list[str]:
     if policy.draw is None or campaign.columns.cluster is None:
         return []
     mine, chances = people.places(plan.index, "the plan"), 1 / plan["weight"]
-    free = np.setdiff1d(np.arange(len(people)), np.concatenate([people.problem.start, barred(people, policy)]))
+    free = np.setdiff1d(allowed(people, policy), people.problem.start)
     (drawn, alone), (every, single) = (_lots(people.clusters[units]) for units in (mine, free))
     beside = f" and {alone:,} of {single:,} people in none" * bool(single)
     few = f"; fewer than about {FEW} make an interval rough" * (drawn + alone < FEW)
@@ -94,7 +94,7 @@ def still_counted(campaign: CampaignState) -> list[str]:
 def _no_reserves(campaign: CampaignState) -> list[str]:
     """Why nobody has a reserve although some may not answer."""
     people, policy, plan = campaign.people, campaign.policy, campaign.planned
-    free = np.setdiff1d(np.arange(len(people)), np.concatenate([people.problem.start, barred(people, policy)]))
+    free = np.setdiff1d(allowed(people, policy), people.problem.start)
     if "reserve" not in plan or plan["reserve"].notna().any() or (people.response[free] == 1).all():
         return []
     if campaign.columns.cluster is not None and policy.cluster_rule == "whole":

@@ -27,7 +27,7 @@ from macal.inference.looks import LOOKS
 from macal.inference.refusals import outcome_range
 from macal.inference.targets import TARGETS
 from macal.planner.campaign import CampaignState
-from macal.planner.drawn import barred, groups_of, heads_of, strata_of
+from macal.planner.drawn import allowed, groups_of, heads_of, strata_of
 from macal.planner.people import People
 from macal.registry import UnknownName
 from macal.shapes import Indices, Outcomes
@@ -90,7 +90,7 @@ def weighed(
         return Weighed(told=(said,) if unused else ())
     if not campaign.asked:
         return Weighed(told=("No round has been asked yet, so the weights give no interval.",))
-    rows = np.setdiff1d(np.arange(len(people)), barred(people, campaign.policy))
+    rows = allowed(people, campaign.policy)
     survey = _survey(campaign, y, rows)
     try:
         if survey.refused.any() or target != "all" or survey.clusters is not None:

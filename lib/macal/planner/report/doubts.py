@@ -9,7 +9,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from macal.planner.campaign import CampaignState
-from macal.planner.drawn import barred
+from macal.planner.drawn import allowed
 from macal.planner.people import People
 from macal.planner.report import overlap
 from macal.shapes import Outcomes
@@ -25,8 +25,7 @@ def warnings(campaign: CampaignState) -> list[str]:
     Overlap is that of whoever may be asked.
     """
     people = campaign.people
-    free = np.setdiff1d(np.arange(len(people)), barred(people, campaign.policy))
-    return [*far_values(people), *overlap.warnings(people.part(free))]
+    return [*far_values(people), *overlap.warnings(people.part(allowed(people, campaign.policy)))]
 
 
 def far_values(people: People) -> list[str]:

@@ -157,13 +157,13 @@ def coverage(people: People, rounds: Sequence[Round]) -> pd.DataFrame:
         One row per round from 0, ``control`` and ``treated``, or the arms by name; missing while an arm has no label.
     """
     x, t = people.problem.pool.x.astype(np.float64), people.problem.pool.t
-    some, told = some_of(people), []
+    some, typical, told = some_of(people), _typical(people), []
     least = np.full(len(some), np.inf)
     for units in rounds:
         for arm in range(len(people.arms)):
             own = t[some] == arm
             least[own] = np.minimum(least[own], nearest_distance(x[some[own]], x[units[t[units] == arm]]))
-        told.append([least[t[some] == arm].mean() / _typical(people) for arm in range(len(people.arms))])
+        told.append([least[t[some] == arm].mean() / typical for arm in range(len(people.arms))])
     table = pd.DataFrame(told, columns=names_of(people)).rename_axis("round")
     return table.replace(np.inf, np.nan)
 
