@@ -132,7 +132,7 @@ def test_statements_are_numbered_by_chapter_and_references_say_the_same_number(s
     assert len(numbers) > 40 and len({*numbers.values()}) == len(numbers)
     assert not [number for number in numbers.values() if not re.fullmatch(r"[A-Z]\w+ \d+\.\d+", number)]
     referred = {(place, said) for text in texts for place, said in re.findall(REFERENCE, text)}
-    assert len(referred) > 25 and not [pair for pair in referred if numbers.get(pair[0]) != pair[1]]
+    assert len(referred) > 30 and not [pair for pair in referred if numbers.get(pair[0]) != pair[1]]
 
 
 # ---------------------------------------------------------------- in the browser
