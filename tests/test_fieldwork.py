@@ -477,7 +477,7 @@ def test_the_paragraph_for_a_protocol_says_how_people_were_chosen():
     assert "greedily by gain per cost" in protocol(make(budget=60)[0].campaign)
     assert "As people were drawn with unequal chances" in text
     for draw in ("effect", "criterion"):
-        text = protocol(make(draw=draw, budget=60, uniform=1, criterion="qhte")[0].campaign)
+        text = protocol(make(draw=draw, budget=60, uniform=1.0, criterion="qhte")[0].campaign)
         assert "people were selected, as implemented" in text and "): all labels were spread uniformly, in" in text
         assert "As people were drawn with equal chances" in text
     priced = protocol(make(draw="effect", budget=800, cost="fee", quotas=["region>=2"])[0].campaign)

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from html import unescape
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -273,7 +274,7 @@ class TestLabels:
         assert page.number(shares["in quarters", "asked"]["10 or more"], "{:.1%}") in looked.privacy()[-1]
 
     def test_the_command_counts_them_beside_what_they_cost(self, asked, capsys):
-        import_module("macal.planner.command")._tell_plan(asked[0], "plan.csv")
+        import_module("macal.planner.command")._tell_plan(asked[0], Path("plan.csv"))
         assert capsys.readouterr().out.endswith("60 people and 10 reserves, 70 of 60: plan.csv\n")
 
     def test_the_next_people_are_new_against_answers_not_refusals(self, asked):
