@@ -342,6 +342,8 @@ class TestNotes:
         assert "of 200 people, more than the 50 wanted, so that it has small groups of" in notes(larger.campaign)[0]
         whole, _ = make(criterion="macal", sample=200, budget=150)
         assert whole.campaign.searched is None and notes(whole.campaign) == []
+        drawn, _ = make(draw="effect", sample=50, budget=60)
+        assert notes(drawn.campaign)[-1] == "Everybody could be drawn: --sample 50 limits a draw with --memory alone."
 
     def test_reserves_of_a_last_round_that_the_money_does_not_hold(self):
         given = {"response": 0.5, "criterion": "qhte", "covariates": ["age", "income"]}

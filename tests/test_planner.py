@@ -143,6 +143,15 @@ class TestConflicts:
         with pytest.raises(Conflict, match="1 excluded; 1 who must be asked"):
             make(people, exclude="no", include="yes")
 
+    def test_a_cluster_whose_only_label_is_known_already(self):
+        people = make_people(40).assign(home=np.arange(40) // 2, y=np.nan, yes=False)
+        people.loc[0, "y"] = 1.0
+        people.loc[[0, 1], "yes"] = True  # of the first the outcome is known, of her neighbour it is to be asked
+        with pytest.raises(Conflict) as found:
+            make(people, outcome="y", include="yes", cluster="home", cluster_rule="one", budget=10)
+        counted = "at most one of each cluster, whoever has an outcome counted"
+        assert found.value.names == [counted, "1 who must be asked"]
+
 
 @pytest.mark.parametrize(
     ("options", "said"),

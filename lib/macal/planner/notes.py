@@ -57,7 +57,8 @@ def _searched(campaign: CampaignState) -> list[str]:
     people, policy, is_whole = campaign.people, campaign.policy, campaign.people.phase is None
     among, wanted = (campaign.searched, policy.searched) if is_whole else (len(people), policy.sampled)
     if among is None:
-        return []
+        unused = policy.draw is not None and isinstance(policy.sample, int)
+        return [f"Everybody could be drawn: --sample {policy.sample} limits a draw with --memory alone."] * unused
     more = (
         f", more than the {wanted:,.0f} wanted, so that it has small groups of arm and quotas, and whoever has answered"
     )

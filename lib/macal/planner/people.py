@@ -270,10 +270,11 @@ class People:
             if quota.column not in self.table:
                 raise UnknownName("column in a quota", quota.column, map(str, self.table.columns))
             demands += quota.demands(self.table[quota.column], self.response)
-        out, must = np.setdiff1d(self.excluded, known), np.setdiff1d(self.included, refused)
         bought = self.bought_with(rule, known, refused)
+        out, must = np.setdiff1d(self.excluded, known), np.setdiff1d(self.included, np.append(known, refused))
         if (self.clusters >= 0).any():
-            one, all_of = ("at most one of each cluster", "whole clusters or nobody of them")
+            counted = ", whoever has an outcome counted" * bool((self.clusters[known] >= 0).any())
+            one, all_of = f"at most one of each cluster{counted}", "whole clusters or nobody of them"
             demands.append(one_of_each(one, self.clusters, known) if rule == "one" else whole(all_of, bought))
         price = self.of_clusters(bought, self.cost)
         if out.size:
