@@ -140,9 +140,9 @@ def _told(name: str, rows: pd.DataFrame) -> str:
     right, of = int(decided["right"].sum()), len(decided)
     worse, gains = int((decided["log_ratio"] > 0).sum()), int((rows["predicted"] < 0).sum())
     told = (
-        f"{name}: {right} of {of} decided signs right (a coin does as well with chance {chance(right, of):.2g}, these"
-        f" signs in random order with chance {chance_dealt(decided):.2g}; always the commoner sign:"
-        f" {max(worse, of - worse)} right), {int(rows['right'].sum())} of all {len(rows)}; {gains} of {len(rows)}"
+        f"{name}: {right} of {of} decided signs right (a coin gets as many with chance {chance(right, of):.2g}, the"
+        f" predicted signs in random order with chance {chance_dealt(decided):.2g}; always guessing the commoner sign"
+        f" gets {max(worse, of - worse)}), {int(rows['right'].sum())} of all {len(rows)}; {gains} of {len(rows)}"
         f" predictions are gains"
     )
     if len(rows) < 3 or rows["predicted"].nunique() == 1:
