@@ -185,8 +185,8 @@ def _short(campaign: CampaignState, rounds: pd.DataFrame) -> list[str]:
         return []
     last = "" if is_drawn else " in the last round"
     return [
-        f"Reserves who are asked are paid, too:{last} about {more:,.0f} beside the cost above, which the budget does"
-        " not hold. A smaller budget leaves money for them; under --pay answered refusals cost nothing."
+        f"Reserves who are asked are paid, too:{last} about {more:,.0f} on top of the cost above; the budget does not"
+        " cover both. A smaller budget leaves money for them; under --pay answered refusals cost nothing."
     ]
 
 

@@ -55,8 +55,8 @@ STATED = {
     "E4": Stated(
         "E1 to E3",
         "as there",
-        "the first of these that one of the three has: does not hold, undecided, tested in part, not tested, holds in"
-        " part, holds; but not tested becomes tested in part where another was tested",
+        "the first verdict in this list that E1, E2 or E3 has: does not hold, undecided, tested in part, not tested,"
+        " holds in part, holds; but “not tested” becomes “tested in part” where another was tested",
     ),
     "E5": Stated(
         "Random with BADGE, BAIT and LCMD; by data set",

@@ -291,7 +291,7 @@ _DECLARED = (
     Table("acic_forecast", "acic", "MACAL's gain on ACIC 2016, said before any campaign", "W4", study="forecast"),
     Table("acic", "acic", "campaigns on ACIC 2016", "W4", study="dial"),
     Table("ihdp_curves", "ihdp", "IHDP's place on the dial", "", CURVES, study="dial"),
-    Table("ihdp-exchanged_curves", SWAP, "the place of IHDP with its arms exchanged", "", CURVES, study="dial"),
+    Table("ihdp-exchanged_curves", SWAP, "the place of IHDP with its surfaces exchanged", "", CURVES, study="dial"),
     Table("ibm_curves", "ibm", "IBM's place on the dial", "", CURVES, study="dial"),
     Table("cmnist_curves", "cmnist", "CMNIST's place on the dial", "", CURVES, study="dial"),
     *(
