@@ -350,7 +350,7 @@ class TestNotes:
         planner, plan = make(budget=60, batch_size=30, **given)
         more = 0.5 * plan.reserve[plan["round"] == 2].notna().sum()
         (words,) = notes(planner.campaign)
-        assert words.startswith(f"Reserves who are asked are paid, too: in the last round about {more:.0f} beside the")
+        assert words.startswith(f"Reserves who are asked are paid, too: in the last round about {more:.0f} on top")
         assert notes(make(budget=60, **given, pay="answered")[0].campaign) == []
         planner.observe(dict.fromkeys(plan.index, 1.0))
         assert notes(planner.campaign) == []
@@ -359,7 +359,7 @@ class TestNotes:
         given = {"draw": "effect", "criterion": "random", "seed": 1, "response": 0.5}
         planner, drawn = make(make_people(400), budget=60, **given)
         (words,) = notes(planner.campaign)
-        assert words.startswith(f"Reserves who are asked are paid, too: about {0.5 * drawn.reserve.count():.0f} beside")
+        assert words.startswith(f"Reserves who are asked are paid, too: about {0.5 * drawn.reserve.count():.0f} on top")
         assert notes(make(make_people(400), budget=60, **given, pay="answered")[0].campaign) == []
         first = drawn[(drawn["round"] == 1) & drawn.reserve.notna()]
         planner.observe({**dict.fromkeys(first.index), **dict.fromkeys(first.reserve, 1.0)})
