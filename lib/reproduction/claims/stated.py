@@ -136,8 +136,8 @@ STATED = {
         "MACAL with Random on ACIC 2016; by estimator, over responses",
         "1",
         "a response is decided where its own Student's interval excludes 0, at the level left after the look at half of"
-        " the splits. Two chances count: that a fair coin is right at least as often as the predictions,"
-        " and that the predicted signs in random order are. A case holds where both are below the level, in part where"
+        " the splits. Two chances count: that a fair coin, and that the predicted signs in random order,"
+        " are right at least as often as the predictions. A case holds where both are below the level, in part where"
         " only the coin's is; does not hold where at most half are right; undecided otherwise, and where even all right"
         " would be too few",
     ),
