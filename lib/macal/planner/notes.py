@@ -53,7 +53,7 @@ def _lots(clusters: Arms) -> tuple[int, int]:
 
 
 def _searched(campaign: CampaignState) -> list[str]:
-    """How large a sample of the table was looked at."""
+    """How large a sample of the table was looked at, or that a draw looks at none."""
     people, policy, is_whole = campaign.people, campaign.policy, campaign.people.phase is None
     among, wanted = (campaign.searched, policy.searched) if is_whole else (len(people), policy.sampled)
     if among is None:
