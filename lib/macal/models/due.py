@@ -124,7 +124,7 @@ class FittedDue:
         center, sd = self._y_scale
         return Posterior(mean * sd + center, cov * sd**2)
 
-    def gradients(self, x: Covariates, t: Arms, dimensions: int = 512, seed: int = 0) -> Float[np.ndarray, "n p"]:
+    def gradients(self, x: Covariates, t: Arms, dimensions: int = 1024, seed: int = 0) -> Float[np.ndarray, "n p"]:
         """Return each unit's gradient of its own-arm mean, standardised, by the encoder's weights, projected at random.
 
         Inner products of the rows estimate those of the gradients: what BADGE, BAIT and LCMD select by (Holzmueller et

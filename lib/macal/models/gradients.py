@@ -4,13 +4,15 @@ Reference: D. Holzmueller, V. Zaverkin, J. Kaestner and I. Steinwart, "A Framewo
 Learning for Regression", Journal of Machine Learning Research 24(164), 2023 (sketched gradients as features).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from jaxtyping import Float
 
+from macal.models.encoders import ResidualNet
 from macal.models.network import DeepKernel
 from macal.models.shapes import Treatments
+from macal.models.spectral import SpectralLinear
 
 CHUNK = 64  # units whose gradients are held at a time
 
@@ -56,12 +58,48 @@ def sketch(network: DeepKernel, x: Matrix, t: Treatments, dimensions: int, seed:
         (n, dimensions), on the network's device.
     """
     generator = torch.Generator().manual_seed(seed)
-    directions = {
-        name: torch.randn(weight[0].numel(), dimensions, generator=generator).to(x.device)
-        for name, weight in network.encoder.named_parameters()
-    }
-    rows = [
-        sum(gradient @ directions[name] for name, gradient in gradients(network, units, arms))
-        for units, arms in zip(x.split(CHUNK), t.split(CHUNK), strict=True)
-    ]
-    return torch.cat(rows) / dimensions**0.5
+
+    def directions(tensor: torch.Tensor) -> torch.Tensor:
+        signs = torch.randint(0, 2, (tensor.numel(), dimensions), generator=generator)
+        return (2 * signs - 1).float().to(x.device)
+
+    if isinstance(network.encoder, ResidualNet):
+        rows = _by_factors(network, x, t, directions)
+    else:
+        by_weight = {name: directions(weight[0]) for name, weight in network.encoder.named_parameters()}
+        parts = zip(x.split(CHUNK), t.split(CHUNK), strict=True)
+        rows = torch.cat([sum(g @ by_weight[name] for name, g in gradients(network, *part)) for part in parts])
+    return rows / dimensions**0.5
+
+
+def _by_factors(
+    network: DeepKernel, x: Matrix, t: Treatments, directions: Callable[[torch.Tensor], torch.Tensor]
+) -> Float[torch.Tensor, "n k"]:
+    """Project the gradients of linear maps without forming them (Holzmueller et al., the section on sketching).
+
+    A map a -> b + W a / c, with c = max(1, left' W right / bound), where d mean / d output = e, has
+
+        d mean / d W = e a' / c - [c > 1] (e' W a / c^2) left right' / bound,
+
+    and P, Q at random project u v' to (P u) * (Q v), by element.
+    """
+    maps = [module for module in network.encoder.modules() if isinstance(module, SpectralLinear)]
+    seen: list[tuple[torch.Tensor, torch.Tensor]] = []
+    hooks = [one.register_forward_hook(lambda _, given, out: seen.append((given[0], out))) for one in maps]
+    try:
+        mean, _ = network.gp.marginals(network.encoder(x[None]), t[None])
+    finally:
+        for hook in hooks:
+            hook.remove()
+    rows = 0
+    pulls = torch.autograd.grad(mean.sum(), [out for _, out in seen])
+    for one, (given, out), (pull,) in zip(maps, seen, pulls, strict=True):
+        factor = one.factor(iterate=False).detach()
+        given, image = given[0].detach() / factor, (out - one.bias)[0].detach()
+        # (d_out, k), (d_in, k)
+        left, right = directions(one.weight[0, :, 0]), directions(one.weight[0, 0])
+        rows = rows + pull @ directions(one.bias) + (pull @ left) * (given @ right)
+        if factor > 1:
+            along = (pull * image).sum(1, keepdim=True) / (factor * one.bound)
+            rows = rows - along * (one.left[0].mT @ left) * (one.right[0].mT @ right)
+    return rows
