@@ -14,7 +14,7 @@ from macal.tables import frames
 from macal.tables.encoding import far_off
 from macal.tables.roles import read_as
 
-CRITERIA = {"macal": {"alpha": 1.0}, "qhte": {}, "random": {}}
+CRITERIA = {"macal": {"alpha": 1.0}, "qhte": {}}
 BUDGET, SIZE = 8, 3
 READ = """async asked => {
     const {BadTable, read, write} = await import("/play/csv.js"), {Pool, plan} = await import("/play/planner.js");

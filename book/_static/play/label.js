@@ -1,7 +1,7 @@
 /** The section *You against the criteria*: label units by hand, and see what the criteria make of the same budget. */
 
 import { lines, said } from "./chart.js";
-import { Generator } from "./pcg64.js";
+import { Generator } from "./random.js";
 import { Pool, plan } from "./planner.js";
 import { dot, factor, matern32, solve } from "./ridge.js";
 
@@ -22,7 +22,7 @@ const ARMS = ["control", "treated"];
 /** Numbers from a seed: uniform on [0, 1), and normal by Box and Muller. */
 function numbers(seed) {
   const generator = new Generator(seed),
-    uniform = () => generator.upTo(999_999) / 1e6;
+    uniform = () => generator.uniform();
   const normal = () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
   return { uniform, normal };
 }

@@ -6,7 +6,7 @@
  */
 
 import { Design } from "./design.js";
-import { Generator } from "./pcg64.js";
+import { Generator } from "./random.js";
 import { plan } from "./planner.js";
 
 const EXACT = 1e-9; // of a sum, what rounding may add

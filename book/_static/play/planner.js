@@ -6,7 +6,7 @@
  */
 
 import { Design } from "./design.js";
-import { Generator } from "./pcg64.js";
+import { Generator } from "./random.js";
 
 export const CRITERIA = { "alc-fixed": "ALC, fixed", macal: "MACAL", qhte: "QHTE", random: "Random" };
 export const DESIGNED = 50_000; // people among whom the package plans a design; of more it takes a sample

@@ -4,7 +4,7 @@ import { escaped, lines, said, shares } from "./chart.js";
 import { BadTable, decoded, read, write } from "./csv.js";
 import { counterparts, coverage, distribution, sample, typicalDistance } from "./measures.js";
 import { planMoney } from "./money.js";
-import { Generator } from "./pcg64.js";
+import { Generator } from "./random.js";
 import { CRITERIA, DESIGNED, Pool, inSlices, plan } from "./planner.js";
 import { OPEN, ROLES, ask, encode, farTold, guess, planned } from "./table.js";
 
@@ -233,7 +233,7 @@ function download() {
 /** Made-up people, older ones more often treated, the same ones every time. */
 function example() {
   const generator = new Generator(0),
-    part = () => generator.upTo(999) / 1000;
+    part = () => generator.uniform();
   const people = Array.from({ length: 400 }, (_, k) => {
     const age = 18 + Math.floor(60 * part()),
       region = ["north", "south", "west"][generator.upTo(2)];
