@@ -33,19 +33,7 @@ from macal.planner import Conflict
 FILE = Path(__file__).parent / "golden" / "plans.json.gz"
 EQUAL, TIE = "equal", "tie"
 COVARIATES = ["age", "income", "region"]
-PARAMETERS = {  # values beside the default, of whatever criterion has such a parameter
-    "alpha": (0.0, 0.5, 1.0),
-    "metric": ("sqeuclidean",),
-    "share": (0.2, 0.7),
-    "temperature": (0.5,),
-    "lengthscale": (0.5, 2.0),
-    "noise": (0.01, 0.5),
-    "targets": (5, 40),
-    "radii": ([0.2, 0.2, 0.3, 0.25],),
-    "rho": (0.0, 0.9),
-    "alphas": ([0.0, 1.0, 5.0],),
-    "block": (2,),
-}
+LIKE = "qhte"  # whose cases a new criterion takes over
 
 
 # pools and tables; sums of uniform numbers in the place of normal ones, which need logarithms: the same on any machine
@@ -342,149 +330,15 @@ def plans(case):
 # cases
 
 
-LABEL_FREE = [name for name, entry in macal.acquisition.CRITERIA.items() if not entry.factory.needs]
-
-
-def one_of(rng, *values):
-    return values[int(rng.integers(len(values)))]
-
-
-def _parameters(rng, name, chance=0.5):
-    known = macal.acquisition.CRITERIA[name].factory.__dataclass_fields__
-    return {p: one_of(rng, *values) for p, values in PARAMETERS.items() if p in known and rng.random() < chance}
-
-
-def _arms(rng, name):
-    """Two arms, or more where the criterion allows it; now and then more than it allows, or one."""
-    multi_arm = macal.acquisition.CRITERIA[name].factory.multi_arm
-    if rng.random() < (0.4 if multi_arm else 0.06):
-        return one_of(rng, 3, 4)
-    return 1 if rng.random() < 0.03 else 2
-
-
-def _array_case(rng, name, n):
-    kind, arms = one_of(rng, "integers", "integers", "duplicates", "mixed", "plain", "plain", "alike"), _arms(rng, name)
-    size = one_of(rng, 1, 2, 3, 5, 8, 10)
-    some = int(rng.integers(1, 1 + n // 3))
-    start = rng.permutation(n)[: one_of(rng, 0, some, some, min(n, arms))]
-    queries = 1 + int(rng.integers(3, one_of(rng, 40, 120))) // size
-    resumed = one_of(rng, 0, queries // 2, queries // 3)
-    return {
-        "pool": {"n": n, "kind": kind, "arms": arms},
-        "start": start.tolist(),
-        "n_queries": queries,
-        "batch_size": size,
-        "parameters": _parameters(rng, name),
-        "resumed": resumed,
-    }
-
-
-def _schedule_case(rng, name, n):
-    multi_arm = macal.acquisition.CRITERIA[name].factory.multi_arm
-    arms = one_of(rng, 2, 3) if multi_arm else 2
-    named = arms == 3 or rng.random() < 0.3
-    problem = {"covariates": COVARIATES[: one_of(rng, 2, 3)], "treatment": "treatment" if named else "arm"}
-    problem |= {"reference": "none"} if named else {}
-    problem |= one_of(rng, {"outcome": "visits"}, {"start": []}, {"start": one_of(rng, 1, 4, 10)}, {})
-    if "outcome" not in problem and rng.random() < 0.3:
-        problem |= {"test_size": 0.2, "seed": int(rng.integers(9))}
-    size = one_of(rng, 2, 5, 9, 10)
-    return {
-        "pool": {"n": n, "kind": one_of(rng, "coarse", "fine"), "arms": arms},
-        "problem": problem,
-        "options": {"n_queries": one_of(rng, 1, 3, 1 + 30 // size), "batch_size": size, "seed": int(rng.integers(9))},
-        "parameters": _parameters(rng, name, 0.3),
-    }
-
-
-def _dear_case(rng, name, seed):
-    """Somebody can be asked who is dear and worth the most, or others."""
-    made = {"n": 24, "kind": "steep", "arms": 2}
-    options = {"treatment": "arm", "budget": float(table(seed, **made).fee.max()) + one_of(rng, 0, 9), "cost": "fee"}
-    options |= {"covariates": COVARIATES, "outcome": "visits"}
-    return {"pool": made, "numbered": False, "options": options, "answered": True, "parameters": _parameters(rng, name)}
-
-
-def _planner_case(rng, name, n):
-    multi_arm = macal.acquisition.CRITERIA[name].factory.multi_arm
-    arms, kind = 3 if multi_arm and rng.random() < 0.4 else 2, one_of(rng, "coarse", "fine")
-    named = arms == 3 or rng.random() < 0.3
-    cost, mean = one_of(rng, ("fee", 3.0), ("fee", 3.0), ("fee", 3.0), (7.0, 7.0), (1.0, 1.0))
-    mean *= 5 if cost == "fee" and kind == "fine" else 1
-    options = {"treatment": "treatment" if named else "arm", "budget": mean * one_of(rng, 4, 12, 25, 40, 80)}
-    options |= {"covariates": COVARIATES, "cost": cost, "seed": int(rng.integers(9))}
-    options |= {"reference": "none"} if named else {}
-    options |= {"outcome": "visits"} if rng.random() < 0.3 else {}
-    options |= one_of(rng, {"batch_size": 2}, {"batch_size": 5}, {"batch_size": 7}, {}, {"batch_size": None})
-    if name in GAINS and not GAINS[name] and rng.random() < 0.7:  # worth is not known of single units
-        options["cost"] = 1.0
-    else:
-        options |= _drawn(rng) if rng.random() < 0.2 else _demanded(rng, mean)
-    return {
-        "pool": {"n": n, "kind": kind, "arms": arms},
-        "numbered": bool(rng.random() < 0.3),
-        "options": options,
-        "answered": bool(rng.random() < 0.8),
-        "parameters": _parameters(rng, name, 0.2),
-    }
-
-
-def _clustered_case(rng, name, seed):
-    """Whole clusters are drawn, or one person of each."""
-    options = {"treatment": "arm", "covariates": COVARIATES, "budget": 1.0 * one_of(rng, 40, 80), "cluster": "clinic"}
-    options |= {"draw": one_of(rng, "criterion", "effect"), "uniform": one_of(rng, 0.5, 0.2, 1.0)}
-    options |= {"cluster_rule": one_of(rng, "whole", "whole", "one"), "batch_size": one_of(rng, 5, 20, None)}
-    options |= {"cost": "fee", "budget": 5 * options["budget"]} if rng.random() < 0.5 else {}
-    options |= {"exclude": "no"} if rng.random() < 0.3 else {}
-    options |= {"response": "chance"} if rng.random() < 0.4 else {}
-    made = {"n": one_of(rng, 150, 300), "kind": one_of(rng, "coarse", "fine"), "arms": 2}
-    more = {"numbered": bool(rng.random() < 0.3), "answered": True, "parameters": _parameters(rng, name)}
-    return {"pool": made, "options": options} | more
-
-
-def _drawn(rng):
-    options = {"draw": one_of(rng, "criterion", "effect"), "uniform": one_of(rng, 0.5, 0.2, 1.0)}
-    options |= {"quotas": [one_of(rng, "region>=2", "sex=1>=40%")]} if rng.random() < 0.5 else {}
-    options |= {"exclude": "no"} if rng.random() < 0.5 else {}
-    return options | ({"cluster": "clinic"} if rng.random() < 0.1 else {})
-
-
-def _demanded(rng, mean):
-    every = ["region>=2", "region=south<=40%", "sex=1>=30%", "sex<=12", "region=north>=4", "sex=0>=3", "region<=60%"]
-    some = rng.permutation(len(every))[: one_of(rng, 0, 0, 1, 2, 3)]
-    options = {"quotas": [every[k] for k in some]} if len(some) else {}
-    options |= {"batch_cost": round(mean * one_of(rng, 3, 6), 2)} if rng.random() < 0.25 else {}
-    options |= (
-        {"cluster": "clinic", "cluster_rule": one_of(rng, "whole", "whole", "one")} if rng.random() < 0.45 else {}
-    )
-    options |= {"exclude": "no"} if rng.random() < 0.3 else {}
-    options |= {"include": "yes"} if rng.random() < 0.3 else {}
-    options |= {"response": one_of(rng, "chance", "chance", 0.5)} if rng.random() < 0.4 else {}
-    return options | ({"pay": "answered"} if rng.random() < 0.3 else {})
-
-
-SIZES = {"plan": (6, 9, 20, 45, 100, 200, 400), "schedule": (12, 40, 120, 300), "planner": (24, 40, 80, 150, 300, 600)}
-COUNTS = {"plan": 120, "schedule": 56, "planner": 136}
-LARGE = {  # the largest has so many pairs that each treated unit is compared with some controls
-    "plan": {23: 2000, 40: 2000, 48: 2000, 66: 2000, 81: 2000},
-    "planner": {23: 2000, 54: 2000, 121: 4400},
-}
-CLUSTERED = range(124, 136)  # of planners
-DEAR = {19, 20, 37, 47, 48, 65, 75, 76, 93}  # of planners
-MAKE = {"plan": _array_case, "schedule": _schedule_case, "planner": _planner_case}
-
-
 def cases():
-    """All cases, every criterion that needs no model in its turn."""
-    for number, (kind, count) in enumerate(COUNTS.items()):
-        for k in range(count):
-            rng, name, seed = np.random.default_rng([number, k]), LABEL_FREE[k % len(LABEL_FREE)], 1000 * number + k
-            n = LARGE.get(kind, {}).get(k) or one_of(rng, *SIZES[kind])
-            is_dear = kind == "planner" and k in DEAR
-            settings = _dear_case(rng, name, seed) if is_dear else MAKE[kind](rng, name, n)
-            if kind == "planner" and k in CLUSTERED:
-                settings = _clustered_case(np.random.default_rng([number, k]), name, seed)
-            yield {"kind": kind, "seed": seed, "criterion": name, "settings": settings}
+    """Those of the file; a criterion that needs no model and has none takes over those of another one."""
+    entries = [{k: entry[k] for k in ("kind", "seed", "criterion", "settings")} for entry in recorded()]
+    free = [name for name, entry in macal.acquisition.CRITERIA.items() if not entry.factory.needs]
+    new, model = set(free) - {case["criterion"] for case in entries}, [c for c in entries if c["criterion"] == LIKE]
+    without = [case | {"settings": case["settings"] | {"parameters": {}}} for case in model]
+    return [case for case in entries if case["criterion"] in free] + [
+        case | {"criterion": name} for name in sorted(new) for case in without
+    ]
 
 
 # the file
@@ -588,7 +442,7 @@ def main():
     begun = time.process_time()
     with threadpool_limits(1, "blas"):
         if record:
-            FILE.write_bytes(packed(map(entry_of, cases())))
+            FILE.write_bytes(packed([entry_of(case) for case in cases()]))
         entries = recorded()
         if record:
             print(pd.crosstab(*(pd.Series([e[k] for e in entries], name=k) for k in ("criterion", "kind"))))

@@ -16,25 +16,24 @@ ENTRIES = golden_plans.recorded()
 KINDS = list(golden_plans.KINDS)
 
 
-@part_and_whole("step", 9, 1)
-def test_every_plan_is_as_it_was_recorded(unchecked, step):
-    said = [golden_plans.verdict(entry) for entry in ENTRIES[::step]]
+def test_every_plan_is_as_it_was_recorded(unchecked):
+    said = [golden_plans.verdict(entry) for entry in ENTRIES]
     assert not [one for one in said if one not in (EQUAL, TIE)]
 
 
 def test_all_paths_are_recorded():
     kinds = Counter(entry["kind"] for entry in ENTRIES)
-    assert len(ENTRIES) == 312 and min(kinds[kind] for kind in KINDS) > 50
+    assert len(ENTRIES) > 90 and min(kinds[kind] for kind in KINDS) > 10
     for kind in KINDS:
         of_kind = [entry for entry in ENTRIES if entry["kind"] == kind]
         planned = {entry["criterion"] for entry in of_kind if isinstance(entry["plans"][0], dict)}
         assert planned == {entry["criterion"] for entry in ENTRIES} <= set(macal.names())
     plans = [plan for entry in ENTRIES for plan in entry["plans"]]
     again = [entry for entry in ENTRIES if len(entry["plans"]) > 1 and entry["settings"].get("answered")]
-    assert len(again) > 40 and {"ValueError", "Conflict of 1", "Conflict of 2"} <= {
+    assert len(again) > 30 and {"ValueError", "Conflict of 1", "Conflict of 2"} <= {
         p for p in plans if isinstance(p, str)
     }
-    for column, least in (("gains", 150), ("reserves", 30), ("weights", 10)):
+    for column, least in (("gains", 50), ("reserves", 10), ("weights", 10)):
         assert sum(column in plan for plan in plans if isinstance(plan, dict)) > least
 
 
@@ -61,7 +60,7 @@ def test_recorded_purchases_are_the_best_by_plain_statements(unchecked, step):
                 best, ours = max(gains, key=lambda gain: (gain.tier, gain.value)), found.gain(place, heads)
                 assert ours == best or ours.is_close(best), (entry["kind"], entry["seed"], place)
                 checked += 1
-    assert checked > 200 / step
+    assert checked > 100 / step
 
 
 class TestComparison:
