@@ -15,7 +15,6 @@ from cases import part_and_whole
 
 from macal.__main__ import main
 from macal.planner import Planner, record
-from macal.planner.learned import LearnedChances
 
 RULES = ["qhte", "macal", "random-balanced", "alc-fixed", "random"]
 ARMS = ["none", "call", "letter", "visit"]
@@ -117,18 +116,14 @@ class Book:
             reserves = plan["reserve"].dropna().tolist()
             assert len(set(reserves)) == len(reserves) and not set(reserves) & set(plan.index)
         if "draw" in self.said:
-            self.check_drawn(plan, planner.campaign.learned)
+            self.check_drawn(plan)
         if "exclude" in self.said:
             assert not self.people.no[plan.index].any()
         return later
 
-    def check_drawn(self, plan, learned):
-        """Whoever was drawn keeps a round, her weight, reserve and its weight; of rounds to come, a draw may learn."""
+    def check_drawn(self, plan):
+        """Whoever was drawn keeps a round, her weight, reserve and its weight."""
         mine = plan.drop(columns="response", errors="ignore")
-        if learned is not None:
-            assert isinstance(learned, LearnedChances) and not {"quotas", "cost", "response", "sample"} & set(self.said)
-            assert len(mine) == len(self.drawn)
-            self.drawn = pd.concat([self.drawn[self.drawn["round"] <= self.asked], mine[mine["round"] > self.asked]])
         if self.drawn is None:
             self.drawn = mine
             assert plan["weight"].ge(1 - 1e-9).all() and np.isfinite(plan["weight"]).all()

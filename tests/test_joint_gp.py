@@ -69,7 +69,7 @@ def test_the_gradient_is_that_of_the_evidence(at):
 
 def test_the_predictions_are_gpytorchs(monkeypatch):
     at = PRIORS[:, 0] + np.array([0.2, -0.3, 0.4, -0.5, 0.3, -0.2, 0.1, 0.6])
-    monkeypatch.setattr(JointGP, "_climb", lambda self, units, centre, scale: (1.0, at, None))
+    monkeypatch.setattr(JointGP, "_climb", lambda self, units, centre, scale: (1.0, at))
     y = (Y - Y.mean()) / Y.std()
     (fitted,) = JointGP().fit([Task(Split(X, T, y))])
     noise, new = np.exp(at[4:6] + 2 * at[2:4])[T], RNG.normal(size=(5, 3))

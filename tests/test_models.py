@@ -76,7 +76,7 @@ def told(fitted):
 class TestContract:
     def test_a_model_says_what_it_provides(self, name):
         assert isinstance(cheap(name), Model)
-        known = {"posterior", "features", "prior", "evidence"}
+        known = {"posterior", "features", "prior"}
         assert isinstance(cheap(name).provides, tuple) and {*cheap(name).provides} <= known
         assert "provides" not in [field.name for field in fields(cheap(name))]  # it is no setting
 

@@ -163,7 +163,7 @@ class TestConflicts:
         ({"batch_size": 1, "criterion": "macal"}, "Macal buys pairs, so batch_size must be at least 2"),
         ({"criterion": "mcal"}, r"unknown criterion 'mcal' \(did you mean 'macal'\?\)"),
         ({"criterion": "mu-bald"}, "needs a model of the answers so far"),
-        ({"parameters": {"niose": 1}}, r"unknown parameter of 'alc-learned' 'niose' \(did you mean 'noise'\?\)"),
+        ({"parameters": {"niose": 1}}, r"unknown parameter of 'alc-fixed' 'niose' \(did you mean 'noise'\?\)"),
         ({"cluster_rule": "half"}, "unknown cluster rule 'half'; known: whole, one"),
         ({"quotas": "region>=1"}, "quotas must be a list"),
         ({"quotas": ["region"]}, "a quota is written as 'region>=10'"),

@@ -202,6 +202,16 @@ class TestCampaignFile:
             with pytest.raises(record.Damaged, match="is no campaign"):
                 Planner.load("campaign.json", make_people())
 
+    def test_rounds_that_learned_go_on_by_the_default_rule(self, planner, folder):
+        content = record.content_of(planner.campaign)
+        content["policy"] |= {"criterion": "alc-learned", "parameters": {"threshold": 1.0, "noise": 0.1}}
+        content["learned"] = {"answers": 4, "evidence": 2.0, "used": True}
+        (folder / "campaign.json").write_bytes(record.packed(content))
+        with pytest.warns(UserWarning, match="'alc-learned'"):
+            again = Planner.load("campaign.json", make_people())
+        assert again.campaign.policy.criterion == "alc-fixed" and again.campaign.policy.parameters == {"noise": 0.1}
+        assert again.replan().index.tolist() == planner.replan().index.tolist()
+
     def test_another_table_is_refused(self, planner, folder):
         planner.save("campaign.json")
         people = make_people()

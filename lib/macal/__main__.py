@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import warnings
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -111,6 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def script() -> NoReturn:
     """Run one command as this process: what ``macal`` does on a command line."""
+    warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
     terminal.start(main)
 
 

@@ -31,7 +31,6 @@ class PoolState:
         features: of the whole pool under that model, (n, p), e.g. its gradients.
         propensity: probability of treatment, (n,); criteria that need it estimate it from x and t where it is missing.
         prior: hyperparameters of the model fitted last, where it is a Gaussian process of the covariates.
-        evidence: log Bayes factor of these against hyperparameters that no answer has moved.
         barred: indices of units without a label that may not be picked; rules that draw keep to this.
         among: indices of the units that stand for the population, where others are looked at beside them, (k,).
         weights: people whom each unit stands for, (n,), where the pool is a sample with unequal chances.
@@ -45,7 +44,6 @@ class PoolState:
     features: Features | None = None
     propensity: Outcomes | None = None
     prior: Prior | None = None
-    evidence: float | None = None
     barred: Barred = field(default_factory=lambda: np.empty(0, np.int64))
     among: Barred | None = None
     weights: Outcomes | None = None
@@ -101,7 +99,6 @@ class Criterion(ABC):
     Attributes:
         stochastic: whether the choice depends on ``PoolState.rng``.
         needs: fields of the state that only a fitted model can provide; label-free criteria need none.
-        wants: such fields that it goes by where a model is fitted, and does without before.
         min_batch_size: labels that a batch must have for the rule to mean something.
         multi_arm: whether the rule knows more arms than two, each compared with arm 0.
         reason: whom it asks, in a sentence for a report.
@@ -112,7 +109,6 @@ class Criterion(ABC):
 
     stochastic: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ()
-    wants: ClassVar[tuple[str, ...]] = ()
     min_batch_size: ClassVar[int] = 1
     multi_arm: ClassVar[bool] = False
     reason: ClassVar[str] = ""
@@ -122,7 +118,7 @@ class Criterion(ABC):
     @property
     def is_adaptive(self) -> bool:
         """Whether the answers so far change what it chooses."""
-        return bool(self.needs or self.wants)
+        return bool(self.needs)
 
     def begin(self, state: PoolState) -> PoolState:
         """Return the state of a campaign that begins, with what can be computed once for all batches."""

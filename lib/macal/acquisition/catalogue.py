@@ -6,7 +6,7 @@ from typing import Any
 from macal.acquisition.bald import MuBald, MuPiBald, MuRhoBald, PiBald, RhoBald, Sundin, TauBald, Uncertainty
 from macal.acquisition.base import Criterion
 from macal.acquisition.coverage import FCCM
-from macal.acquisition.design import ABC3, ALC, EpigMu, EpigTau, FixedALC, LearnedALC
+from macal.acquisition.design import ABC3, ALC, EpigMu, EpigTau, FixedALC
 from macal.acquisition.distances import QHTE, CoreSet, Macal, Symmetry
 from macal.acquisition.featured import Badge, Bait, Lcmd
 from macal.acquisition.random import Random, RandomBalanced, RandomShare
@@ -42,7 +42,6 @@ CRITERIA = Catalogue(
         "abc3": Entry(ABC3, "ABC3", "Cha and Lee 2025", ("#35978F", "--")),
         "alc": Entry(ALC, "ALC", "Cohn 1996", ("#35978F", "-")),
         "alc-fixed": Entry(FixedALC, "ALC, fixed", "Cohn 1996", ("#35978F", ":")),
-        "alc-learned": Entry(LearnedALC, "ALC, learned", "Cohn 1996", ("#35978F", "-.")),
         "epig-mu": Entry(EpigMu, "EPIG-μ", "Gao et al. 2025", ("#5E3C99", "--")),
         "epig-tau": Entry(EpigTau, "EPIG-τ", "Gao et al. 2025", ("#5E3C99", "-")),
         "neyman": Entry(Neyman, "Neyman shares", "Neyman 1934", ("#8C510A", "--")),

@@ -208,32 +208,6 @@ class FixedALC(ALC):
 
 
 @dataclass(frozen=True)
-class LearnedALC(FixedALC):
-    """ALC under fixed hyperparameters until the answers say more, then under those of the process fitted to them.
-
-    They say more where the log Bayes factor of the fitted process against the fixed one is above a threshold; see
-    :attr:`macal.models.joint_gp.FittedJointGP.evidence`. Without a model it is :class:`FixedALC`.
-
-    Attributes:
-        threshold: of the log Bayes factor.
-    """
-
-    wants: ClassVar[tuple[str, ...]] = ("prior", "evidence")
-    reason: ClassVar[str] = (
-        "It asks the person whose answer lowers the uncertainty about the effects of all most, by a Gaussian process:"
-        " before there are answers with settings that are fixed, and once the answers say more than these, with"
-        " settings that are learnt from them."
-    )
-
-    threshold: float = 0.0
-
-    @override
-    def prior(self, state: PoolState) -> Prior:
-        learns = state.evidence is not None and state.evidence > self.threshold
-        return state.need("prior", self) if learns else super().prior(state)
-
-
-@dataclass(frozen=True)
 class ABC3(_Design):
     """Sum over the whole pool of c^2 / Var f_t(x), the noise left out of the denominator, as the public code has it.
 

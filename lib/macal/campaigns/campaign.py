@@ -75,13 +75,13 @@ class Campaign:
 
     def advance(self, fitted: Fitted, batches: int = 1) -> None:
         """Choose the next batch, or so many, by the model that was fitted to the labels so far."""
-        pool, needs = self.problem.pool, {*self.criterion.needs, *self.criterion.wants}
+        pool, needs = self.problem.pool, self.criterion.needs
         x = pool.x
         posterior = fitted.predict(x) if "posterior" in needs else None
         features = fitted.gradients(x, pool.t) if "features" in needs else None
-        process = {name: getattr(fitted, name) for name in ("prior", "evidence") if name in needs}
+        prior = fitted.prior if "prior" in needs else None
         rng = np.random.default_rng([self.seed, len(self.batches)])
-        state = PoolState(x.astype(np.float64), pool.t, self.labelled(), rng, posterior, features, **process)
+        state = PoolState(x.astype(np.float64), pool.t, self.labelled(), rng, posterior, features, prior=prior)
         self.batches += self.criterion.plan(state, [self.batch_size] * batches)
 
 

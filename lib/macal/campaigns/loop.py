@@ -21,9 +21,8 @@ def check_needs(criterion: Criterion, model: Model) -> None:
     Raises:
         ValueError: names both, what is missing, and the models that would do.
     """
-    uses = (*criterion.needs, *criterion.wants)
-    if missing := [need for need in uses if need not in model.provides]:
-        enough = [name for name, known in models.MODELS.items() if {*uses} <= {*known.provides}]
+    if missing := [need for need in criterion.needs if need not in model.provides]:
+        enough = [name for name, known in models.MODELS.items() if {*criterion.needs} <= {*known.provides}]
         raise ValueError(
             f"{type(criterion).__name__} needs the {' and '.join(missing)} of a fitted model, which"
             f" {type(model).__name__} does not provide; use the model {' or '.join(enough)}, or another criterion"

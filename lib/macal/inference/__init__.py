@@ -1,8 +1,7 @@
 """What a labelled set allows one to say: estimates with intervals, labels that one may test with, and when to stop.
 
 Chosen labels are no random sample. Drawn with known chances (:func:`inclusion`, :func:`draw`, :func:`draw_balanced`),
-they give the average effect an interval that needs no outcome model to be right (:func:`average_effect`), also where
-chances follow the answers of earlier waves (:func:`split_waves`, :func:`wave_chances`), and with a
+they give the average effect an interval that needs no outcome model to be right (:func:`average_effect`), and with a
 model of who answers one where some refuse, of the treated, of the overlap population and of groups, too
 (:func:`target_effect`, :func:`group_effects`); :func:`refusal_doubt` says what refusals could hide.
 Intervals that hold at every look are widened (:func:`at_a_look`, :func:`at_any_look`). A fitted Gaussian
@@ -20,7 +19,6 @@ from macal.inference.sampling import draw, inclusion
 from macal.inference.stopping import StoppingRule, gain_of
 from macal.inference.targets import Survey, group_effects, target_effect, worth_for
 from macal.inference.variation import EffectVariation, effect_variation
-from macal.inference.waves import WaveChances, split_waves, wave_chances
 from macal.inference.weighted import Estimate, average_effect, crossed_propensity, worth_for_ate
 
 __all__ = [
@@ -31,7 +29,6 @@ __all__ = [
     "RefusalDoubt",
     "StoppingRule",
     "Survey",
-    "WaveChances",
     "at_a_look",
     "at_any_look",
     "average_effect",
@@ -47,9 +44,7 @@ __all__ = [
     "rank_bounds",
     "refusal_doubt",
     "spent",
-    "split_waves",
     "target_effect",
-    "wave_chances",
     "worth_for",
     "worth_for_ate",
 ]

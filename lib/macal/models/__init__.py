@@ -21,7 +21,7 @@ MODELS = Catalogue(
             provides=("posterior", "prior"),
             packages="torch",
         ),
-        "joint-gp": Entry(JointGP, "joint GP", "Bonilla et al. 2007", provides=("posterior", "prior", "evidence")),
+        "joint-gp": Entry(JointGP, "joint GP", "Bonilla et al. 2007", provides=("posterior", "prior")),
         "due": Entry(
             "macal.models.due:Due",
             "deep kernel",

@@ -18,7 +18,6 @@ References:
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -53,10 +52,6 @@ _BLOCK = 4096  # places whose covariances with all labels are held at a time
 _WIDEST = 6.0  # prior s.d.s that a parameter may be away from its prior mean
 
 _EVERY = np.eye(8)  # all parameters are free
-_SCALE = np.zeros((8, 3))  # the means, and one scale of both surfaces
-_SCALE[[0, 1, 2, 3], [0, 1, 2, 2]] = 1.0
-_STEP = 1e-3  # of a difference of gradients, in prior s.d.s
-_FLAT = 1e-3  # least curvature of the density's log: a standard normal prior alone has 1
 
 Parameters = Float[np.ndarray, "8"]
 Basis = Float[np.ndarray, "8 k"]
@@ -134,25 +129,13 @@ class _Posterior:
         value, gradient = self.labels.evidence(mean + deviation * (basis @ z))
         return z @ z / 2 - value, z - basis.T @ (deviation * gradient)
 
-    def highest(self, basis: Basis, starts: Sequence[Outcomes]) -> tuple[Parameters, Outcomes, float]:
-        """Parameters of largest density, their z, and its negative log there."""
+    def highest(self, basis: Basis, starts: Sequence[Outcomes]) -> Parameters:
+        """Parameters of largest density."""
         bounds, options = [(-_WIDEST, _WIDEST)] * basis.shape[1], {"jac": True, "method": "L-BFGS-B"}
         tries = [minimize(self.descend, z, (basis,), bounds=bounds, **options) for z in starts]
         best = min(tries, key=lambda found: found.fun)
         mean, deviation = PRIORS.T
-        return mean + deviation * (basis @ best.x), best.x, float(best.fun)
-
-    def log_evidence(self, basis: Basis) -> float:
-        """Log marginal likelihood by Laplace's approximation: log density at its top, less half of log det H there.
-
-        H is the Hessian of the negative log density in z, by differences of its gradient.
-        """
-        k = basis.shape[1]
-        _, z, lowest = self.highest(basis, [np.zeros(k)])
-        steps = _STEP * np.eye(k)
-        rows = [self.descend(z + step, basis)[1] - self.descend(z - step, basis)[1] for step in steps]
-        curvature = np.linalg.eigvalsh((np.array(rows) + np.array(rows).T) / (4 * _STEP))
-        return -lowest - 0.5 * float(np.log(curvature.clip(min=_FLAT)).sum())
+        return mean + deviation * (basis @ best.x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +148,6 @@ class FittedJointGP:
         labelled: what it was fitted to.
         root: lower Cholesky factor of the outcomes' covariance, (n, n).
         info: the fitted correlation of the surfaces, ``rho``.
-        trained: density of the parameters.
     """
 
     prior: Prior
@@ -173,16 +155,6 @@ class FittedJointGP:
     labelled: Split
     root: Gram
     info: Mapping[str, float] = field(default_factory=dict)
-    trained: "_Posterior | None" = None
-
-    @cached_property
-    def evidence(self) -> float:
-        """Log Bayes factor of the fitted process against one whose shape no answer has moved.
-
-        That has one scale for both surfaces, no correlation, and the noise and the length scale of the priors' means;
-        the outcomes' means and this scale are fitted in either. Marginal likelihoods are Laplace's approximations.
-        """
-        return self.trained.log_evidence(_EVERY) - self.trained.log_evidence(_SCALE)
 
     def predict(self, x: Covariates) -> Posterior:
         """Return the posterior of both noiseless outcomes at ``x``, (n, d) (Eqs. 2.25 and 2.26)."""
@@ -213,7 +185,7 @@ class JointGP:
     Outcomes are centred and scaled by the labelled units' mean and standard deviation.
 
     Attributes:
-        provides: of a fitted model to criteria, "posterior", "prior" and "evidence".
+        provides: of a fitted model to criteria, "posterior" and "prior".
         correlated: whether the surfaces' correlation is fitted; else it is 0, and what the arms share is the length
             scale.
         most: labels that the hyperparameters are fitted to, drawn at random where there are more.
@@ -224,7 +196,7 @@ class JointGP:
         ValueError: fewer labels than 2, or fewer starts than 1.
     """
 
-    provides: ClassVar[tuple[str, ...]] = ("posterior", "prior", "evidence")
+    provides: ClassVar[tuple[str, ...]] = ("posterior", "prior")
 
     correlated: bool = True
     most: int = 1000
@@ -254,7 +226,7 @@ class JointGP:
         centre, scale = float(units.y.mean()), float(units.y.std()) or 1.0
         some = np.random.default_rng(task.seed).permutation(len(units))[: self.most]
         try:
-            unit, at, density = self._climb(units[np.sort(some)], centre, scale)
+            unit, at = self._climb(units[np.sort(some)], centre, scale)
             prior = _prior(at, unit, scale)
             x, t = units.x.astype(np.float64), units.t
             covariance = prior.covariance(x, t, x, t)
@@ -262,10 +234,10 @@ class JointGP:
         except np.linalg.LinAlgError as error:
             reason = f"{len(units)} labelled units: the covariance is not positive definite ({error})"
             raise NotFitted(place, reason) from error
-        return FittedJointGP(prior, centre + scale * at[:2], units, root, {"rho": prior.rho}, density)
+        return FittedJointGP(prior, centre + scale * at[:2], units, root, {"rho": prior.rho})
 
-    def _climb(self, units: Split, centre: float, scale: float) -> tuple[float, Parameters, _Posterior]:
-        """Unit of the length scale, the parameters of largest posterior density, and that density."""
+    def _climb(self, units: Split, centre: float, scale: float) -> tuple[float, Parameters]:
+        """Unit of the length scale, and the parameters of largest posterior density."""
         order = np.argsort(units.t, kind="stable")
         distances = pdist(units.x.astype(np.float64)[order])
         unit = typical(distances)
@@ -274,7 +246,7 @@ class JointGP:
         free = _EVERY if self.correlated else _EVERY[:, :7]
         # a third of the length scale at each further start
         starts = [np.where(np.arange(free.shape[1]) == 6, -k * np.log(3), 0.0) for k in range(self.starts)]
-        return unit, density.highest(free, starts)[0], density
+        return unit, density.highest(free, starts)
 
 
 def _prior(at: Parameters, unit: float, scale: float) -> Prior:

@@ -9,8 +9,8 @@ Beside that the two halves of the sample are planned apart. How far their plans 
 effects, by the default rule's Gaussian process, shows what a draw of the sample decides.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -85,7 +85,6 @@ class Made:
         refused: those who will not answer.
         money: that could be spent.
         purchases: units that were bought at once, and whether the rule's gain per cost chose them.
-        seen: what a rule that learns saw of the answers, by fields of the state.
     """
 
     people: People
@@ -93,7 +92,6 @@ class Made:
     refused: Rows
     money: float
     purchases: Sequence[tuple[np.ndarray, bool]]
-    seen: Mapping[str, Any] = field(default_factory=dict)
 
 
 AsTask = Callable[..., GreedyPlan]  # of people, who is known, who refused, and fields of the state that a rule sees

@@ -15,7 +15,6 @@ import pandas as pd
 
 from macal.planner.answers import chance
 from macal.planner.audit import Audit, Made
-from macal.planner.learned import Learned, LearnedChances
 from macal.planner.people import Columns, People
 from macal.planner.policy import Policy
 from macal.registry import UnknownName
@@ -63,7 +62,6 @@ class CampaignState:
         answers: outcome of each unit who has answered, by name; None for one who will not.
         asked: rounds that have been asked.
         audit: what planning from a sample may have cost, where that was asked.
-        learned: what the answers have taught the rule of the plan; None where there were none, or it does not learn.
         made: how the rounds to come were planned; None of a campaign from a file.
         revision: how often its file has been written.
         journal: corrections, the first one first.
@@ -79,7 +77,6 @@ class CampaignState:
     answers: Mapping[Any, float | None] = field(default_factory=lambda: MappingProxyType({}))
     asked: int = 0
     audit: Audit | None = None
-    learned: Learned | LearnedChances | None = None
     made: Made | None = None
     revision: int = 0
     journal: tuple[Correction, ...] = ()
@@ -195,11 +192,6 @@ class CampaignState:
         """Who was asked beside those of the plan, as "2 reserves and 1 other"; empty where nobody was."""
         counts = {"reserve": len(self.instead), "other": len(self.apart)}
         return " and ".join(counted(n, who) for who, n in counts.items() if n)
-
-    @property
-    def learns(self) -> bool:
-        """Whether the plan goes by what the answers say."""
-        return self.learned is not None and self.learned.used
 
     @property
     def overspent(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from macal.acquisition.catalogue import needs_no_model, those
+from macal.acquisition.catalogue import DEFAULT, needs_no_model, those
 from macal.inference import StoppingRule
 from macal.inference.looks import LOOKS
 from macal.inference.targets import TARGETS
@@ -19,7 +19,7 @@ from macal.planner.estimates import Findings, left_out
 from macal.planner.notes import notes
 from macal.planner.people import CLUSTER_RULES, Columns
 from macal.planner.planner import MEMORY, Planner
-from macal.planner.policy import ADAPTIVE, DRAWS, PAY, Policy
+from macal.planner.policy import DRAWS, PAY, Policy
 from macal.planner.report import document, doubts, drawings
 from macal.registry import UnknownName
 from macal.storage import atomic
@@ -196,7 +196,7 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     add("--batch-size", type=int, help="people asked per round (default: 10)")
     add("--batch-cost", type=float, help="money per round, in the place of a number of people")
     add("--pay", choices=PAY, help="the budget pays for whoever is asked (default), or for answers alone")
-    add("--criterion", help=f"whom to ask: {_LABEL_FREE} (default: {ADAPTIVE}, which learns from the answers)")
+    add("--criterion", help=f"whom to ask: {_LABEL_FREE} (default: {DEFAULT})")
     add("--parameter", dest="parameters", type=_pair, action="append", help="of the criterion: alpha=1.0; repeatable")
     add("--seed", type=int, help="of whatever is drawn")
     text = "draw people, or clusters, with known chances, by the criterion or for the average effect; with weights"
@@ -479,8 +479,6 @@ def _tell_plan(planner: Planner, output: Path) -> None:
     rounds = planner.rounds()
     print(rounds.to_string(float_format="{:,.6g}".format))
     spent, budget = rounds["so far"].iloc[-1], planner.campaign.policy.budget
-    if planner.campaign.learned is not None:
-        print(" ".join(planner.campaign.learned.told(planner.people.arms)))
     print(*(f"note: {words}\n" for words in notes(planner.campaign)), sep="", end="")
     beside = f" and {planner.campaign.beside}" * bool(planner.campaign.beside)
     print(f"{len(planner.planned)} people{beside}, {spent:,.10g} of {budget:,.10g}: {output}")

@@ -6,14 +6,14 @@ from typing import Any
 
 import pandas as pd
 
-from macal import models
+from macal import acquisition, models
 from macal.inference import StoppingRule
 from macal.planner import record, steps
 from macal.planner.audit import Audit
 from macal.planner.campaign import CampaignState
 from macal.planner.estimates import Findings, estimated
 from macal.planner.people import Columns, People
-from macal.planner.policy import ADAPTIVE, Policy
+from macal.planner.policy import Policy
 from macal.planner.report import document
 from macal.storage import atomic
 from macal.storage.workers import executor, processors
@@ -44,8 +44,7 @@ class Planner:
         include: column, true, or 1, for whom must be asked.
         kinds: column -> one of :data:`macal.tables.roles.KINDS`, where the guess is to be overruled.
         reference: value of the treatment that the others are compared with.
-        criterion: a name of :func:`macal.names`; one that needs no model. The default learns: once the answers say
-            more than the settings that no answer moves, later rounds go by a process that is fitted to them.
+        criterion: a name of :func:`macal.names`; one that needs no model.
         parameters: of the criterion, say ``{"alpha": 1.0}``.
         batch_size: people asked per round; None for any number.
         batch_cost: money per round; None for any sum.
@@ -96,7 +95,7 @@ class Planner:
         include: str | None = None,
         kinds: Mapping[str, str] | None = None,
         reference: str | float | int | None = None,
-        criterion: str = ADAPTIVE,
+        criterion: str = acquisition.DEFAULT,
         parameters: Mapping[str, Any] | None = None,
         batch_size: int | None = 10,
         batch_cost: float | int | None = None,
@@ -174,8 +173,7 @@ class Planner:
         """Keep the rounds that have been asked, and plan the others anew with the money that is left.
 
         Whoever has been asked and has not answered is waited for: she counts by her chance to answer, an answer as one.
-        By default the answers so far change whom the new rounds ask, and so under ``draw="effect"`` by chances that are
-        known (:mod:`macal.planner.waves`); ``campaign.learned`` says what was learnt.
+        A draw keeps its later rounds as they were drawn.
 
         Args:
             budget: for the whole plan, in the place of the one before.

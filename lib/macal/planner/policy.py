@@ -15,7 +15,6 @@ from macal.planner.demands import Quota
 from macal.planner.people import CLUSTER_RULES
 from macal.registry import UnknownName
 
-ADAPTIVE = "alc-learned"  # the default: it plans as acquisition.DEFAULT until answers say more
 SAMPLE = 50_000  # people of a sample of a table that is larger than memory; see the page *Exact and fast*
 PAY = ("asked", "answered")
 DRAWS = ("criterion", "effect")
@@ -43,8 +42,7 @@ class Policy:
         target: whose average effect people are drawn for, "all", "treated" or "overlap"; see
             :mod:`macal.inference.targets`. Estimates are of that, unless another is asked for.
         by: column of whose values each gets an estimate of its own, and a draw that serves them all; None for none.
-        uniform: share of drawn labels that is spread uniformly, above 0 and at most 1; of rounds whose chances follow
-            earlier answers (:mod:`macal.planner.waves`) at least.
+        uniform: share of drawn labels that is spread uniformly, above 0 and at most 1.
         sample: people among whom the plan is made, or "all"; by default all, or as many as a plan loses little by,
             where the table is larger than memory or than what the criterion says.
 
@@ -55,7 +53,7 @@ class Policy:
     """
 
     budget: float | int
-    criterion: str = ADAPTIVE
+    criterion: str = acquisition.DEFAULT
     parameters: Mapping[str, Any] = field(default_factory=dict)
     batch_size: int | None = 10
     batch_cost: float | int | None = None

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -10,11 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from macal.acquisition import DEFAULT
 from macal.campaigns import provenance
 from macal.campaigns.records import sha256
 from macal.planner.audit import Audit
 from macal.planner.campaign import CampaignState, Correction
-from macal.planner.learned import Learned, LearnedChances
 from macal.planner.people import Columns
 from macal.planner.policy import Policy
 from macal.storage import atomic
@@ -22,6 +23,7 @@ from macal.tables.roles import Roles
 from macal.tables.sample import Phase, Sample
 
 FORMAT, VERSION = "macal campaign", 1
+LEARNED = "alc-learned"  # a criterion of earlier files
 WAIT = 60.0  # seconds for whoever else writes a file
 
 
@@ -134,7 +136,6 @@ def content_of(campaign: CampaignState) -> dict[str, Any]:
         "journal": [asdict(one) | {"name": name_of(one.name)} for one in campaign.journal],
         "sample": _sample_content(campaign.table) if campaign.is_sample else None,
         "audit": asdict(campaign.audit) if campaign.audit else None,
-        "learned": asdict(campaign.learned) if campaign.learned else None,
         "made by": provenance.origin() | provenance.versions("numpy", "pandas", "scipy", "torch"),
     }
 
@@ -160,7 +161,8 @@ def campaign_of(content: dict[str, Any], table: Any) -> CampaignState:
 
 def _campaign_of(content: dict[str, Any], table: Any) -> CampaignState:
     table = _sample_of(content["sample"]) if content.get("sample") else table
-    campaign = CampaignState(Columns(**content["columns"]), Policy(**content["policy"]), table, asked=content["asked"])
+    columns, policy = Columns(**content["columns"]), _policy_of(content["policy"])
+    campaign = CampaignState(columns, policy, table, asked=content["asked"])
     if (now := fingerprint(campaign.people.table)) != content["table"]:
         raise ValueError(
             f"the table has changed since the campaign was planned: its fingerprint was {content['table'][:12]} and is"
@@ -168,14 +170,21 @@ def _campaign_of(content: dict[str, Any], table: Any) -> CampaignState:
         )
     plan = {c: pd.Series(v, dtype=object if c == "reserve" else None) for c, v in content["plan"].items()}
     planned = pd.DataFrame(plan).set_index("unit").rename_axis(campaign.people.table.index.name)
-    of_draw = "changed" in (content.get("learned") or {})
-    told = (("audit", Audit), ("learned", LearnedChances if of_draw else Learned))
-    found = {name: kind(**content[name]) if content.get(name) else None for name, kind in told}
+    audit = Audit(**content["audit"]) if content.get("audit") else None
     journal = tuple(Correction(**one) for one in content.get("journal", []))
     later = {"revision": content.get("revision", 0), "journal": journal, "told_in": content.get("told in")}
     later["searched"] = content.get("searched")
     later["told_since"] = content.get("told since", bool(content["answers"]))
-    return campaign.but(plan=planned, answers=dict(content["answers"]), **found, **later)
+    return campaign.but(plan=planned, answers=dict(content["answers"]), audit=audit, **later)
+
+
+def _policy_of(settings: dict[str, Any]) -> Policy:
+    """The settings; rounds that learned, which are no longer planned, go on by the default rule."""
+    if settings["criterion"] == LEARNED:
+        warnings.warn(f"{LEARNED!r} is no longer a rule: new rounds go by {DEFAULT!r}", stacklevel=2)
+        kept = {name: value for name, value in settings["parameters"].items() if name != "threshold"}
+        settings = settings | {"criterion": DEFAULT, "parameters": kept}
+    return Policy(**settings)
 
 
 def _sample_content(sample: Sample) -> dict[str, Any]:

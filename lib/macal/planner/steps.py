@@ -11,18 +11,15 @@ import pandas as pd
 
 from macal import acquisition
 from macal.acquisition import PoolState
-from macal.acquisition.design import LearnedALC
 from macal.acquisition.plans import check_arms
 from macal.planner.answers import outcome_of
 from macal.planner.audit import Made, audited
 from macal.planner.campaign import NEVER, OUTCOME, CampaignState, Correction
 from macal.planner.drawn import Lottery, drawn, lottery, stand_ins
 from macal.planner.greedy import GreedyPlan
-from macal.planner.learned import Learned, learned
 from macal.planner.people import People
 from macal.planner.policy import Policy
 from macal.planner.reserves import NOBODY, reserves
-from macal.planner.waves import redrawn
 from macal.registry import UnknownName
 from macal.shapes import Indices, Outcomes, Rows
 from macal.tables.sample import rivals_of, searched
@@ -40,7 +37,7 @@ def begun(campaign: CampaignState, table: Any) -> CampaignState:
         UnknownName: a column that the table does not have.
         ValueError: a column that cannot be what it is said to be; money that buys nobody.
     """
-    new = replanned(campaign.but(table=table, plan=None, answers={}, asked=0, audit=None, learned=None, made=None))
+    new = replanned(campaign.but(table=table, plan=None, answers={}, asked=0, audit=None, made=None))
     if not len(new.planned):
         people, nobody = new.people, np.empty(0, np.int64)
         clusters = people.bought_with(new.policy.cluster_rule, people.problem.start, nobody)
@@ -108,18 +105,17 @@ def replanned(
     some, rows = _searched(campaign, np.concatenate([known, refused]))
     place = np.full(len(people), -1)
     place[rows] = np.arange(len(rows))
-    seen, taught = _taught(campaign, some, rows)
-    task = _task(policy, campaign.asked, some, place[known], place[refused], money, **seen)
+    task = _task(policy, campaign.asked, some, place[known], place[refused], money)
     made, chosen = None, None
     if policy.draw is None:
         rounds = task.rounds()
-        batches, made = rounds.filled, Made(some, place[known], place[refused], money, rounds.purchases, seen)
+        batches, made = rounds.filled, Made(some, place[known], place[refused], money, rounds.purchases)
     elif campaign.plan is None:
         chosen = lottery(people, policy, task)
         batches = drawn(people, policy, chosen)
     else:
-        anew = redrawn(campaign, task)
-        batches, chosen, taught = anew.batches, anew.chosen, anew.learned
+        later = campaign.plan[campaign.plan["round"] > campaign.asked]
+        batches = [people.places(part.index, "the plan") for _, part in later.groupby("round")]
     parts = [_rows(campaign, rows[batch], k, chosen) for k, batch in enumerate(batches, campaign.asked + 1)]
     new = pd.concat(parts) if parts else _rows(campaign, refused[:0], 0, chosen)
     if campaign.is_uncertain and policy.draw is not None:
@@ -129,13 +125,9 @@ def replanned(
         gone = np.concatenate([known, refused, people.places(still, "the plan")])
         new["reserve"] = _reserves(campaign, new.index, gone)
         old = None if old is None else _still_reserves(campaign, old, new.index)
-    if taught is not None and campaign.plan is not None:
-        before = campaign.plan.index[campaign.plan["round"] > campaign.asked]
-        taught = replace(taught, planned=len(before), kept=len(before.intersection(new.index)))
     among = len(some) if len(some) < len(people) else None
     plan = new if old is None else pd.concat([old, new])
-    now = {"audit": None, "learned": taught, "searched": among, "told_since": False}
-    return campaign.but(plan=plan, made=made, **now)
+    return campaign.but(plan=plan, made=made, audit=None, searched=among, told_since=False)
 
 
 def corrected(campaign: CampaignState, name: Any, change: str, by: str, outcome: Any = None) -> CampaignState:
@@ -207,7 +199,7 @@ def audit_of(campaign: CampaignState) -> CampaignState:
         raise ValueError("there is nothing to audit: a plan that is not drawn is made here first, among a sample")
     own = campaign.is_sample
     rivals = campaign.table.rivals if own else rivals_of(campaign.people.table, campaign.wanted(1, RIVALS))
-    task = partial(_task, campaign.policy, campaign.asked, money=made.money, **made.seen)
+    task = partial(_task, campaign.policy, campaign.asked, money=made.money)
     if not len(rivals):
         raise ValueError("there is nobody to compete: the sample has no rivals, as one from a campaign's file has none")
     return campaign.but(audit=audited(made, made.people.beside(rivals, campaign.columns), task))
@@ -225,20 +217,10 @@ def _searched(campaign: CampaignState, needed: Rows) -> tuple[People, Indices]:
     return people.part(rows, phase), rows
 
 
-def _taught(campaign: CampaignState, people: People, rows: Indices) -> tuple[dict[str, Any], Learned | None]:
-    """What a rule that learns sees of the answers, and what is to be said of it; draws learn by their chances."""
-    policy = campaign.policy
-    criterion = acquisition.get(policy.criterion, **policy.parameters)
-    if not isinstance(criterion, LearnedALC) or policy.draw is not None:
-        return {}, None
-    found = learned(people, campaign.outcomes[rows], criterion.threshold, policy.seed)
-    return ({}, None) if found is None else ({"prior": found[0], "evidence": found[1].evidence}, found[1])
-
-
 def _task(
     policy: Policy, asked: int, people: People, known: Indices, refused: Rows, money: float, **seen: Any
 ) -> GreedyPlan:
-    """What is to be planned; ``seen`` are fields of the state that the criterion sees."""
+    """What is to be planned; ``seen`` are fields of the state that an audit sets."""
     spread = np.random.default_rng([policy.seed, asked] if asked else policy.seed)
     split = people.problem.pool
     weights = None if people.phase is None else people.phase.weights

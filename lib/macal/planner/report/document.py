@@ -139,8 +139,6 @@ class Report:
         units = later[np.isin(later, self.open)][:_PEOPLE]  # some may have answered ahead
         told = [page.heading("Who is asked, and why")]
         told += [page.text(" ".join(self._rule()))]
-        if self.campaign.learned is not None:
-            told += [page.text(" ".join(self.campaign.learned.told(self.arms)))]
         if self.campaign.audit is not None:
             told += [page.text(" ".join(self.campaign.audit.told()))]
         if len(units):

@@ -45,8 +45,6 @@ def protocol(campaign: CampaignState) -> str:
     told += _excluded(campaign)
     told += [f"{len(people.included):,} people were selected beforehand."] * bool(len(people.included))
     told += _responding(campaign)
-    if campaign.learned is not None:
-        told += campaign.learned.told(campaign.people.arms)
     if campaign.audit is not None:
         told += campaign.audit.told()
     mended = len(campaign.journal)
