@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binomtest
 
 from reproduction.claims import RULES, weighted
-from reproduction.studies import quotas, tables, waves
+from reproduction.studies import quotas, tables
 from reproduction.studies import weighted as study
 
 WIDTHS = {("srs", 100): 2.0**0.5, ("srs", 200): 1.0, ("srs", 400): 0.5**0.5}  # width^2 = 200 / labels
@@ -116,40 +116,6 @@ def test_a_simulation_under_quotas_keeps_to_them_and_comes_out_again():
     assert [row["design"] for row in rows] == ["quotas", "costs"] and not any(row["broken"] for row in rows)
     assert rows[0]["asked"] == 200 and all(row["treated"] >= 0.6 * row["asked"] for row in rows)
     assert rows == quotas.simulate("trial", 3) and all(0 < row["width"] < 3 for row in rows)
-
-
-def test_learning_compares_blocks_and_says_which_side_is_sure():
-    """width^2 of random samples is 200 / labels; fixed chances have the width of waves, but for noise."""
-    rng, rows = np.random.default_rng(0), []
-    for world, width in (("one", 0.8), ("two", 1.2)):
-        for first in range(0, 2000, 100):
-            noise = dict(zip(("srs", "ate", "waves"), 0.01 * rng.standard_normal(3), strict=True))
-            each = {("srs", 200): 1.0, ("srs", 400): 0.5**0.5, ("ate", 200): width, ("waves", 200): width}
-            about = {"world": world, "first": first, "uniform": 0.25, "learnt": 0.5}
-            rows += [about | {"design": d, "labelled": n, "width": w + noise[d]} for (d, n), w in each.items()]
-    found = weighted.learning(pd.DataFrame(rows))
-    assert found.index.tolist() == ["one", "two"] and found.known.isna().all()
-    assert found.over_srs.to_numpy() == pytest.approx([0.8, 1.2], abs=0.02)
-    assert found.labels.to_numpy() == pytest.approx([200 / 0.64, 200 / 1.44], rel=0.05)
-    assert found.above_srs.tolist() == [-1, 1] and found.above_ate.tolist() == [0, 0]
-    assert found.uniform.tolist() == [0.25, 0.25] and found.learnt.tolist() == [0.5, 0.5]
-
-
-def test_the_recorded_study_of_waves_is_whole_and_a_simulation_of_it_comes_again():
-    table = tables.load("weighted_waves")
-    assert table.groupby(["world", "design", "labelled"]).size().eq(20).all()
-    again = pd.DataFrame(waves.simulate("trial", 3))
-    pd.testing.assert_frame_equal(pd.DataFrame(waves.simulate("trial", 3)), again)
-    assert again.design.tolist() == ["srs", "srs", "ate", "known", "waves"]
-    assert again.set_index("design").uniform["waves"] >= waves.SHARE
-
-
-def test_permuted_noise_has_the_law_of_the_fan_and_nothing_to_do_with_the_covariate():
-    found = {name: waves.people(waves.WORLDS[name], np.random.default_rng(0)) for name in ("fan", "permuted")}
-    noise = {name: one.y - waves.OBSERVED.mu0(one.x) - one.t * waves.OBSERVED.tau(one.x) for name, one in found.items()}
-    np.testing.assert_allclose(np.sort(noise["fan"]), np.sort(noise["permuted"]), atol=1e-12)
-    slope = {name: np.corrcoef(found[name].x[:, 1], np.log(np.abs(noise[name])))[0, 1] for name in found}
-    assert slope["fan"] > 0.4 and abs(slope["permuted"]) < 0.1
 
 
 def test_intervals_of_shares_are_clopper_and_pearsons():

@@ -265,7 +265,7 @@ def test_verdicts_follow_from_the_rows_of_the_file(fresh):
         assert f"{estimator}: {own.right.sum()} of {len(own)} decided signs right" in of["W4"]["evidence"]
 
 
-def test_verdicts_on_the_toy_on_sets_and_on_rounds_follow_from_the_rows_of_the_file(fresh):
+def test_verdicts_on_the_toy_on_sets_and_on_real_tables_follow_from_the_rows_of_the_file(fresh):
     of = {claim["key"]: claim["readings"] for claim in fresh["claims"]}
     rows = {key: [pd.DataFrame(reading["comparisons"]) for reading in of[key]] for key in of}
     for key in ("F1a", "F1c"):
@@ -277,16 +277,10 @@ def test_verdicts_on_the_toy_on_sets_and_on_rounds_follow_from_the_rows_of_the_f
         case = table.groupby(["measure", "dataset", "step"]).comparison.agg(set)
         assert reading["verdict"] == "holds in part"
         assert (case["counterpart"] == {"ahead"}).all() and case["radius"].map({"behind"}.issubset).all()
-    for key in ("S4", "S5"):
-        (table,) = rows[key]
-        whole = table[table.without == ""].squeeze()
-        assert of[key][0]["verdict"] == "does not hold" and -np.log(1.1) < whole.low < 0 < whole.high
-        assert whole.log_ratio == pytest.approx(table.log_ratio[table.without != ""].mean(), abs=1e-5)
-    (learned,) = rows["L1"]
-    kept = learned.groupby("setting")[["log_ratio", "at_once"]].mean()
-    assert of["L1"][0]["verdict"] == "holds in part" and (kept.log_ratio <= kept.at_once / 2).all()
-    worse = learned.low > np.log(1.04)
-    assert worse.any() and f"{worse.sum()} are significantly worse by more than 4%" in of["L1"][0]["evidence"]
+    (table,) = rows["S4"]
+    whole = table[table.without == ""].squeeze()
+    assert of["S4"][0]["verdict"] == "does not hold" and -np.log(1.1) < whole.low < 0 < whole.high
+    assert whole.log_ratio == pytest.approx(table.log_ratio[table.without != ""].mean(), abs=1e-5)
 
 
 def test_a_file_that_agrees_is_left_as_it_is(fresh, tmp_path):

@@ -29,6 +29,7 @@ GP = {"name": "exact-gp", "optimiser": "lbfgs", "steps": 8}
 SPEC = sweeps.Spec("ihdp", {"random": {}}, (0, 1), GP, n_queries=1)
 CONFIGS = [{"dataset": "toy", "protocol": "paper", "replication": k, "method": "random"} for k in range(3)]
 SWEPT = [name for name, table in (tables.TABLES | tables.INTERIM).items() if not table.study]
+GONE = ("alc-learned",)  # recorded only: the rule is removed
 STUDIED = [name for name, table in tables.TABLES.items() if table.study and table.study != "tuning"]
 
 
@@ -40,10 +41,11 @@ def keys(spec):
     return {key(spec.config(r, m)) for r in spec.replications for m in spec.methods}
 
 
-def recorded(name):
-    """Keys of the records of a table; none where it is not recorded."""
+def recorded(name, without=()):
+    """Keys of the records of a table, but those of some methods; none where it is not recorded."""
     with suppress(FileNotFoundError):
-        return [key(r["config"]) for r in results.load(name).attrs["records"]]
+        records = results.load(name).attrs["records"]
+        return [key(r["config"]) for r in records if r["config"].get("method") not in without]
     return []
 
 
@@ -137,7 +139,7 @@ def test_each_record_of_a_sweep_is_answered_by_one_spec(name):
 @each("name", STUDIED)
 def test_each_record_of_a_study_is_asked_for(name):
     asked = [key(config) for job in tables.get(name).jobs() for config in job.configs]
-    assert len(asked) == len(set(asked)) and set(recorded(name)) <= set(asked)
+    assert len(asked) == len(set(asked)) and set(recorded(name, GONE)) <= set(asked)
 
 
 def test_pages_and_claims_name_tables_of_the_catalogue():

@@ -1,10 +1,9 @@
-"""Verdicts S4 and S5, on six real tables: has the default a lower error than MACAL, and rounds that learn a lower one?
+"""Verdict S4, on six real tables: has the default a lower error than MACAL?
 
 The table is the unit: see the plan in :mod:`reproduction.studies.real_tables`, which also says what follows for the
 default. Nothing is read of a table that is not complete but which campaigns it holds.
 """
 
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +15,7 @@ from reproduction.claims.comparison import placed
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, Word
 from reproduction.studies import tables
-from reproduction.studies.real_tables import LEARNED, METHODS, ONE, OTHER, PEOPLE, REPLICATIONS
+from reproduction.studies.real_tables import METHODS, ONE, OTHER, PEOPLE, REPLICATIONS
 
 NAME = "bench_tables"
 Outcome = Literal["kept, and ahead", "changed", "kept, not told apart", "under way"]
@@ -92,15 +91,13 @@ def beaten(found: pd.DataFrame) -> pd.DataFrame:
     return shares.unstack().reindex(list(PEOPLE))
 
 
-def contrast(means: pd.DataFrame, one: str = ONE, other: str = OTHER) -> pd.Series:
-    """Log ratio of a criterion to another, by table; by default the comparison that decides about the default.
+def contrast(means: pd.DataFrame) -> pd.Series:
+    """Log ratio of the default to MACAL, by table: the comparison that decides about the default.
 
     Args:
         means: see :func:`logs`.
-        one: criterion that leads where the ratio is below 0.
-        other: criterion that it is compared with.
     """
-    return (means[one] - means[other]).rename("log_ratio")
+    return (means[ONE] - means[OTHER]).rename("log_ratio")
 
 
 def left_out(values: pd.Series, coverage: float = 0.95) -> pd.DataFrame:
@@ -133,22 +130,10 @@ def default_of(values: pd.Series | None) -> Outcome:
 
 
 def judge_default(rules: Rules) -> Verdict:
-    """S4: has the default a lower error than MACAL? By the interval over tables, and those that leave a table out."""
-    found = _judged(rules, ONE, OTHER)
-    whole = recorded()
-    if whole is None or found.verdict == "not tested":
-        return found
-    kept = default_of(contrast(logs(whole)))
-    return replace(found, evidence=f"{found.evidence}; the default is {kept}")
+    """S4: has the default a lower error than MACAL? By the interval over tables, and those that leave a table out.
 
-
-def judge_rounds(rules: Rules) -> Verdict:
-    """S5: have rounds that learn a lower error than the default, which does not? As S4."""
-    return _judged(rules, *LEARNED)
-
-
-def _judged(rules: Rules, one: str, other: str) -> Verdict:
-    """Holds where the interval over tables is below 0, and so is each that leaves a table out."""
+    Holds where the interval over tables is below 0, and so is each that leaves a table out.
+    """
     found = recorded()
     if found is None:
         return Verdict(
@@ -158,7 +143,7 @@ def _judged(rules: Rules, one: str, other: str) -> Verdict:
         )
     if REPLICATIONS < rules.minimum:
         return Verdict("not tested", f"fewer than {rules.minimum} recorded replications")
-    values = contrast(logs(found), one, other)
+    values = contrast(logs(found))
     bounds, rest = student(values, 1 - rules.level), left_out(values, 1 - rules.level)
     rows = pd.concat([pd.DataFrame([{"log_ratio": values.mean(), **bounds}], [""]), rest])
     word: Word = "undecided"
@@ -170,13 +155,13 @@ def _judged(rules: Rules, one: str, other: str) -> Verdict:
         word,
         f"log ratio {values.mean():+.3f} [{bounds['low']:+.3f}, {bounds['high']:+.3f}] over {len(values)} tables,"
         f" singly {values.min():+.3f} to {values.max():+.3f}, leaving one out {rest['log_ratio'].min():+.3f} to"
-        f" {rest['log_ratio'].max():+.3f}",
-        tuple(_row(row, one, other, rules, len(values), str(name)) for name, row in rows.iterrows()),
+        f" {rest['log_ratio'].max():+.3f}; the default is {default_of(values)}",
+        tuple(_row(row, rules, len(values), str(name)) for name, row in rows.iterrows()),
     )
 
 
-def _row(bounds: pd.Series, one: str, other: str, rules: Rules, count: int, without: str) -> dict[str, Any]:
+def _row(bounds: pd.Series, rules: Rules, count: int, without: str) -> dict[str, Any]:
     """A comparison over all tables, or all but one, like those of :func:`.comparison.values`."""
     word = placed(bounds["low"], bounds["high"], rules.alike)
-    about = {"method": one, "against": other, "data_sets": count - bool(without), "without": without}
+    about = {"method": ONE, "against": OTHER, "data_sets": count - bool(without), "without": without}
     return about | bounds[["log_ratio", "low", "high"]].to_dict() | {"family": 1, "table": NAME, "comparison": word}

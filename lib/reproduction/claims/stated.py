@@ -164,12 +164,4 @@ STATED = {
         "holds where the interval lies below 0, in part if leaving one table out changes this; does not hold where it"
         " excludes a lead of 10 %; else undecided",
     ),
-    "S5": Stated("rounds that learn with the default; the table is the unit", "1", "as S4"),
-    "L1": Stated(
-        "rounds that learn with rounds that do not, over the last two rounds; by row, a data set under an estimator in"
-        " a setting",
-        "40, all rows",
-        "holds where each setting keeps half of immediate learning's gain, and no row is surely 4 % worse than without"
-        " learning; in part where one of these is so",
-    ),
 }

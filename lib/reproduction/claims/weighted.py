@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import numpy as np
 import pandas as pd
-from scipy.special import betaincinv, stdtrit
+from scipy.special import betaincinv
 
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, Word, together
@@ -22,8 +22,6 @@ NAMES = {
     "ate": "worth for the average effect",
     "informed": "the same, noise known",
     "half": "worth, half uniform",
-    "known": "the same, each person's noise known",
-    "waves": "chances that learn",
 }
 
 
@@ -82,33 +80,6 @@ def promised(table: pd.DataFrame) -> pd.DataFrame:
     return found
 
 
-def learning(table: pd.DataFrame) -> pd.DataFrame:
-    """What chances that learn do to the mean width, by the rules of the study of waves.
-
-    Args:
-        table: rows of blocks of ``weighted_waves``.
-
-    Returns:
-        By world: mean widths of "srs", "ate", "waves" and "known" (missing where that is not drawn), the ``labels`` of
-        a simple random sample of the width of "waves", ``over_srs`` and ``over_ate``, the width of "waves" over the
-        others', ``above_srs`` and ``above_ate``, whether it is below (-1) or above (1) them
-        by the 99 % interval of the mean difference over blocks, or neither (0), and the mean ``uniform`` share and
-        the share ``learnt`` of the waves after the first.
-    """
-    wide = table.pivot(index=["world", "first"], columns=["design", "labelled"], values="width")
-    mean, own = wide.groupby(level="world").mean(), wide["waves", LABELS]
-    mean = mean.reindex(pd.unique(table["world"]))
-    found = mean.xs(LABELS, axis="columns", level="labelled").reindex(columns=["srs", "ate", "waves", "known"])
-    found["labels"] = _random_labels(mean["srs"], found["waves"])
-    for name in ("srs", "ate"):
-        change = (own - wide[name, LABELS]).groupby(level="world")
-        sure = stdtrit(change.count() - 1, 0.995) * change.std(ddof=1) / np.sqrt(change.count())
-        found[f"over_{name}"] = found["waves"] / found[name]
-        found[f"above_{name}"] = np.sign(change.mean()).where(change.mean().abs() > sure, 0.0)
-    about = table[table["design"] == "waves"].groupby("world")[["uniform", "learnt"]].mean()
-    return found.join(about)
-
-
 def of_all(words: Iterable[Word]) -> Word:
     """Verdict on a claim about every case: where one is refuted, those that are open do not make it open."""
     words = list(words)
@@ -147,9 +118,7 @@ def savings(found: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, "index").rename_axis(["world", "design"])
 
 
-def _random_labels(
-    widths: pd.DataFrame | pd.Series, width: pd.Series | float, size: int = 2 * LABELS
-) -> pd.Series | float:
+def _random_labels(widths: pd.Series, width: float, size: int) -> float:
     """Random labels for a width, by the law width^2 = a + b / labels through the widths of LABELS and of ``size``."""
     squared = widths[LABELS] ** 2
     b = (squared - widths[size] ** 2) / (1 / LABELS - 1 / size)

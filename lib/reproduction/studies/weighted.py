@@ -24,9 +24,9 @@ that hold 1; it is as promised from 94 to 96 %. The squared mean width of "srs" 
 the three sizes; the labels that a simple random sample needs for a width are b / (width^2 - a).
 
 Amended after all were judged: least squares missed the width at 400 labels ("trial": 393 random labels for the width of
-"ate", where 400 are wider). The law now goes through 200 and 400, as in :mod:`reproduction.studies.waves`; no verdict
-changes. Amended once more: that law missed the width at 100 labels ("observed": 0.94 instead of 0.99). For an interval
-wider than that of 200 random labels it now goes through 100 and 200. Below the width of 400 it is extrapolated.
+"ate", where 400 are wider). The law now goes through 200 and 400; no verdict changes. Amended once more: that law
+missed the width at 100 labels ("observed": 0.94 instead of 0.99). For an interval wider than that of 200 random labels
+it now goes through 100 and 200. Below the width of 400 it is extrapolated.
 
 Amended after the first of these worlds: the estimate refuses labels with fewer than ten of an arm, which 100 random
 ones of "curved" may be. Such simulations are counted as ``refused``, and count for nothing else.
