@@ -11,19 +11,16 @@ after the other,
 
     P(|Z_j| <= c_j for j < k, |Z_k| > c_k) = spent(t_k) - spent(t_k-1),    Corr(Z_j, Z_k) = sqrt(t_j / t_k),
 
-by the recursion of Armitage, McPherson and Rowe on a grid. Information rises less than labels do, for the people of the
-table are themselves a sample. So true correlations are larger than these, and the intervals err on the safe side.
+by the recursion of Armitage, McPherson and Rowe on a grid.
 
 *Any number of looks.* Mixing the exponential martingale of the Brownian motion over normal drifts gives (Robbins), with
 m proportional to the labels so far,
 
     P(some look is off by more than error sqrt(2 (m + 1) / m log(sqrt(m + 1) / alpha))) <= alpha.
 
-At m* = -W(-alpha^2 / e) - 1, W the lower branch of Lambert's function, the root is smallest; m is m* times the share of
-the planned labels, so that the price is lowest at the end of the plan. What is asymptotic: scores are unbounded, so the
-first look must come after enough answers that their mean is about normal and its error about right; the chance is
-alpha in the limit of ever later first looks (Waudby-Smith et al., Theorem 2.2), not for all samples as it would be with
-bounded outcomes.
+m is m* = -W(-alpha^2 / e) - 1, W the lower branch of Lambert's function, times the share of the planned labels, so that
+the price is lowest at the end of the plan. The chance is alpha in the limit of ever later first looks (Waudby-Smith et
+al., Theorem 2.2).
 
 References:
     K. K. G. Lan and D. L. DeMets, "Discrete Sequential Boundaries for Clinical Trials", Biometrika 70(3), 1983.

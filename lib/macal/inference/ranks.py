@@ -8,9 +8,7 @@ been bought. A share p_j of these is ahead of pick j at its moment, so the numbe
 P(p_j > u(x_j)) is at most level / k for each of k picks (Clopper and Pearson), and so P(some p_j > u(x_j)) is at most
 level, however the numbers of different picks depend on each other (Bonferroni).
 
-*Without replacement* x_j is hypergeometric: a sum of m independent zeros and ones of mean m p (Vatutin and Mikhailov).
-Such a sum is at most x with no larger chance than the binomial one wherever x <= m p - 1 (Hoeffding). At the usual
-levels p > u(x) says so for all x but m - 1, where u exceeds 1 - level / m. So the bounds hold again.
+Without replacement x_j is hypergeometric, and the bounds hold again (Vatutin and Mikhailov; Hoeffding).
 
 References:
     C. J. Clopper and E. S. Pearson, "The Use of Confidence or Fiducial Limits Illustrated in the Case of the Binomial",

@@ -8,16 +8,9 @@ them. Here every unit has one: with the share u of the labels spread uniformly,
 Where the worth is 1 for the k units that a criterion would take and 0 for all others, that is the criterion mixed with
 a uniform sample. No weight 1 / inclusion exceeds 1 / u times that of a simple random sample.
 
-*Which worth.* The interval for the average effect is narrowest where worth_i = s_i / e_i, with e_i the chance of the
-arm that the unit is in and s_i the s.d. of what the outcome model leaves open. The variance due to asking k people is
-sum_i (s_i / e_i)^2 / inclusion_i, up to a constant; under sum_i inclusion_i = k it is smallest, by Cauchy and Schwarz,
-where inclusion_i is proportional to s_i / e_i (Neyman's allocation). Coverage, similarity and the like have no such
-property: they serve an estimate of each person's effect.
-
-*Which draw.* Systematic, in random order: exactly k labels, and exactly these chances, for the grid of unit spacing
-falls into the stretch of length inclusion_i with that chance. Independent draws have the same chances, but a number
-of labels that only chance decides, so that a budget might not hold. Units compete for places, so the chances of pairs
-are a little below the product; a variance that takes the draws as independent then errs on the safe side.
+Which worth, and which draw: label ``sec-drawn`` of the book. The draw is systematic, in random order: exactly k labels,
+and exactly these chances. Units compete for places, so a variance that takes the draws as independent errs on the safe
+side.
 
 References:
     J. Neyman, "On the Two Different Aspects of the Representative Method", Journal of the Royal Statistical Society
