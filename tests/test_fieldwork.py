@@ -17,7 +17,7 @@ from test_planner import make, make_people
 from macal.__main__ import _parser, main
 from macal.planner import Conflict, Planner, record
 from macal.planner.notes import notes
-from macal.planner.report.protocol import protocol
+from macal.planner.report.protocol import settings
 from macal.storage import atomic
 from macal.tables import encoding
 
@@ -251,11 +251,11 @@ class TestNotes:
         (words,) = notes(planner.campaign)
         assert words.startswith("3 of the rounds to come ask more than 10 people, up to 20: whoever shares a value of")
         assert "--cluster-rule one" in words
-        assert "rounds of at most 10 people, or of one whole cluster that is larger" in protocol(planner.campaign)
+        assert settings(planner.campaign)["largest round"].startswith("20")
         planner.observe(dict.fromkeys(planner.planned.index, 1.0))
         assert notes(planner.campaign) == []
         small, _ = make(self.homes, budget=60, cluster="two", criterion="qhte")
-        assert notes(small.campaign) == [] and "larger" not in protocol(small.campaign)
+        assert notes(small.campaign) == [] and "largest round" not in settings(small.campaign)
 
     def test_people_who_cost_more_than_a_round(self):
         planner, _ = make(budget=200, cost="fee", batch_size=None, batch_cost=20.0, criterion="qhte")
@@ -287,17 +287,15 @@ class TestNotes:
         assert len(planner.replan()) == 36 and notes(planner.campaign) == []
         planner.correct(plan.index[0], "never asked", "ann")
         assert notes(planner.campaign) == ["1 of the budget is left for the next replan."]
-        assert "1 answer was corrected afterwards." in protocol(planner.campaign)
+        assert settings(planner.campaign)["answers corrected"] == "1"
 
     def test_whoever_was_left_out_makes_a_round_of_a_draw_larger_and_no_cluster_does(self):
         for given in ({}, {"cluster": "two"}):
             planner, plan = make(self.homes, budget=40, draw="effect", **given)
-            assert "rounds of at most 10 people." in protocol(planner.campaign)
             planner.observe(dict.fromkeys(plan.index[plan["round"] == 1], 1.0))
             planner.correct(plan.index[0], "never asked", "ann")
             assert planner.rounds()["asked"].max() == 11 and not any("larger" in w for w in notes(planner.campaign))
-            told = protocol(planner.campaign)
-            assert "of at most 10 people, and whoever was left out of an earlier one. The" in told
+            assert "largest round" not in settings(planner.campaign)
 
     def test_money_that_a_draw_leaves(self):
         capped, _ = make(self.homes, draw="effect", quotas=["male<=30"], budget=100)
@@ -323,7 +321,7 @@ class TestNotes:
             reserves = plan.reserve[men].dropna()
             planner.observe(dict.fromkeys(reserves, 1.0))
             assert len(reserves) < 40 or not any("not met" in words for words in notes(planner.campaign))
-            assert "male=True>=30% (lower bounds and shares in expectation)." in protocol(planner.campaign)
+            assert "male=True>=30% (in expected answers)" in settings(planner.campaign)["quotas"]
 
     def test_a_table_in_memory_of_which_a_sample_was_looked_at(self, tmp_path):
         planner, plan = make(criterion="macal", sample=50, budget=150)
@@ -333,7 +331,7 @@ class TestNotes:
         assert second.startswith(f"{150 - len(plan)} of the budget is left, and nobody else of the sample can be asked")
         planner.save(tmp_path / "c.json")
         again = Planner.load(tmp_path / "c.json", PEOPLE).campaign
-        assert f"among a sample of {number} drawn by a hash" in protocol(again) and notes(again) == [first, second]
+        assert str(number) in settings(again)["looked among"] and notes(again) == [first, second]
         content = record.read(tmp_path / "c.json")
         content.pop("searched")  # as files of earlier versions have none
         assert record.campaign_of(content, PEOPLE).searched is None
@@ -471,40 +469,25 @@ def test_money_that_was_paid_for_an_answer_stays_paid_when_it_is_withdrawn():
     assert planner.spent() == 18
 
 
-def test_the_paragraph_for_a_protocol_says_how_people_were_chosen():
-    drawn, _ = make(draw="effect", budget=60, seed=3, uniform=0.25)
-    text = protocol(drawn.campaign)
-    assert "by a draw with known chances (seed 3): 25% of the labels were spread uniformly, and" in text
-    assert "greedily" not in text and "1 over the chance" in text and "root of the cost" not in text
-    assert "greedily by gain per cost" in protocol(make(budget=60)[0].campaign)
-    assert "As people were drawn with unequal chances" in text
-    for draw in ("effect", "criterion"):
-        text = protocol(make(draw=draw, budget=60, uniform=1.0, criterion="qhte")[0].campaign)
-        assert "people were selected, as implemented" in text and "): all labels were spread uniformly, in" in text
-        assert "As people were drawn with equal chances" in text
-    priced = protocol(make(draw="effect", budget=800, cost="fee", quotas=["region>=2"])[0].campaign)
-    assert "spread uniformly within the quotas' groups" in priced
-    assert "the average effect, over the root of the cost" in priced
-    whole = protocol(make(draw="effect", budget=60, cluster="household")[0].campaign)  # large ones cost more
-    assert "over the root of the cost" in whole and "quotas' groups" not in whole
-
-
 @pytest.mark.parametrize(
-    ("options", "said", "reserves"),
+    ("options", "words"),
     [
-        ({"draw": "effect"}, None, "drawn with them"),
-        ({"draw": "effect", "quotas": ["region>=2"]}, "Quotas", "drawn with them"),
-        ({"draw": "effect", "cost": "fee", "budget": 600}, None, None),
-        ({"draw": "criterion"}, "Selection", "drawn with them"),
-        ({"criterion": "random"}, None, "named beforehand"),
-        ({"criterion": "macal"}, "Selection", "named beforehand"),
+        ({}, {"ALC, fixed", "greedily"}),
+        ({"criterion": "random", "seed": 3}, {"Random", "seed 3"}),
+        ({"criterion": "macal", "parameters": {"alpha": 0.5}}, {"MACAL", "alpha = 0.5", "greedily"}),
+        ({"draw": "effect", "seed": 3, "uniform": 0.25}, {"seed 3", "25%", "average effect of everybody"}),
+        ({"draw": "effect", "target": "treated", "by": "region"}, {"50%", "the treated", "each group of region"}),
+        ({"draw": "criterion", "criterion": "qhte"}, {"50%", "QHTE"}),
+        ({"draw": "criterion", "criterion": "qhte", "uniform": 1.0}, {"100%"}),
     ],
 )
-def test_a_protocol_says_what_chances_to_answer_did(options, said, reserves):
-    text = protocol(make(**{"budget": 30, "response": "chance"} | options)[0].campaign)
-    assert re.findall(r"(\w+) took chances to answer into account", text) == [said] * (said is not None)
-    found = re.findall(r"Reserves for those who do not answer were ([a-z ]+)\.", text)
-    assert found == [reserves] * (reserves is not None)
+def test_a_protocol_says_how_people_were_chosen(options, words):
+    planner, plan = make(budget=60, **options)
+    told = settings(planner.campaign)
+    assert all(word in told["chosen"] for word in words) and told["people selected"] == f"{len(plan)} of 200"
+    assert ("QHTE" in told["chosen"]) == ("QHTE" in words)
+    assert ("weights" in told["effects to be estimated by"]) == ("draw" in options)
+    assert not {"quotas", "clusters", "reserves", "excluded", "chance to answer"} & set(told)
 
 
 def test_codes_of_quotas_are_compared_exactly():

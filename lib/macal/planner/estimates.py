@@ -18,7 +18,7 @@ from macal.inference import (
 )
 from macal.planner.campaign import CampaignState
 from macal.planner.drawn import barred
-from macal.planner.notes import still_counted
+from macal.planner.notes import excluded
 from macal.planner.weights import Weighed, weighed
 from macal.problem import Split
 from macal.shapes import Outcomes
@@ -131,7 +131,8 @@ def left_out(campaign: CampaignState) -> list[str]:
     if out := barred(people, campaign.policy).size:
         sample = " of the sample" * (people.phase is not None)
         said.append(f"Averages leave out who may not be asked: {out:,} of {len(people):,} people{sample}.")
-    return said + still_counted(campaign)
+    *_, known = excluded(campaign)
+    return said + [f"{known:,} marked as excluded had an outcome before, and count in averages."] * bool(known)
 
 
 def _looks(found: PosteriorSd, answers: int, cost: float, weights: Outcomes) -> dict[str, float | int]:

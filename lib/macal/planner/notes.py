@@ -86,12 +86,6 @@ def excluded(campaign: CampaignState) -> tuple[int, int, int]:
     return marked, len(barred(people, campaign.policy)) - marked, len(people.excluded) - marked
 
 
-def still_counted(campaign: CampaignState) -> list[str]:
-    """People who are excluded, and whose outcome was known before."""
-    *_, known = excluded(campaign)
-    return [f"{known:,} marked as excluded had an outcome before, and count in averages."] * bool(known)
-
-
 def _no_reserves(campaign: CampaignState) -> list[str]:
     """Why nobody has a reserve although some may not answer."""
     people, policy, plan = campaign.people, campaign.policy, campaign.planned

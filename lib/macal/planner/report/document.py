@@ -13,7 +13,7 @@ from macal.planner.notes import notes
 from macal.planner.people import People
 from macal.planner.report import doubts, drawings, overlap, page
 from macal.planner.report.page import number
-from macal.planner.report.protocol import follows, how, if_all, is_random, is_unsure, money, protocol, ruled
+from macal.planner.report.protocol import follows, how, if_all, is_unsure, money, settings
 from macal.shapes import Indices
 from macal.tables import frames
 from macal.tables.encoding import REACH
@@ -148,20 +148,9 @@ class Report:
         return told
 
     def _rule(self) -> list[str]:
-        """By what people are chosen, and in which order."""
-        people, policy = self.people, self.campaign.policy
-        price = people.cost / people.response
-        told = [f"The rule is {ruled(policy)}.", CRITERIA[policy.criterion].factory.reason] * follows(policy)
-        if policy.draw is not None or is_random(policy):
-            told.append(f"People were chosen {how(self.campaign)}.")
-        elif (price != price[0]).any():
-            told.append(f"Gain per cost{' of an expected answer' * self.campaign.is_uncertain} decides.")
-        if policy.draw is None and len(people.included):
-            told.append("People who must be asked go first.")
-        if policy.parsed:
-            counted = ", in expected answers," * self.campaign.is_uncertain
-            told.append(f"Quotas hold{counted} at the end of the plan, and need not before.")
-        return list(filter(None, told))
+        """By what people are chosen."""
+        policy = self.campaign.policy
+        return [f"Chosen by {how(policy)}.", CRITERIA[policy.criterion].factory.reason * follows(policy)]
 
     def _why(self, unit: int, new: float) -> dict[str, object]:
         people, names = self.people, self.people.table.index
@@ -259,8 +248,9 @@ class Report:
         return [page.heading("Privacy"), page.text(words), page.table(table, caption)]
 
     def methods(self) -> list[str]:
-        """Text for a protocol."""
-        return [page.heading("Methods, for a protocol"), page.quoted(protocol(self.campaign))]
+        """What a protocol asks for."""
+        shown = pd.Series(settings(self.campaign)).to_frame("how").rename_axis("what")
+        return [page.heading("Methods, for a protocol"), page.table(shown, "How the plan was made.")]
 
     def columns(self) -> list[str]:
         """What the columns were taken for."""

@@ -16,9 +16,8 @@ body { margin: 0 auto; padding: 1rem; max-width: 60rem; color: var(--ink); backg
 h1 { font-size: 1.7rem; line-height: 1.2; margin: .5rem 0; }
 h2 { font-size: 1.25rem; margin: 2.2rem 0 .5rem; border-top: 1px solid var(--line); padding-top: 1rem; }
 p, ul { max-width: 46rem; }
-.answer, blockquote { background: var(--box); border-left: 4px solid #0072B2; margin: 1rem 0; padding: .6rem 1rem; }
+.answer { background: var(--box); border-left: 4px solid #0072B2; margin: 1rem 0; padding: .6rem 1rem; }
 .warning { background: #fff4e5; border-left: 4px solid #D55E00; margin: 1rem 0; padding: .6rem 1rem; }
-blockquote { border-color: var(--faint); }
 .wide { overflow-x: auto; margin: .8rem 0; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; overflow-wrap: normal; }
 th, td { padding: .25rem .7rem; border-bottom: 1px solid var(--line); vertical-align: top; text-align: left; }
@@ -31,8 +30,8 @@ figure svg { width: 100%; height: auto; display: block; }
 figcaption, .note { color: var(--faint); font-size: .9rem; margin-bottom: 0; }
 @media (max-width: 30rem) { body { padding: .7rem; } th, td { padding: .25rem .4rem; font-size: .9rem; } }
 @media print { body { max-width: none; padding: 0; font-size: 10.5pt; } .wide { overflow: visible; }
-  .answer, .warning, blockquote { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
-  table, tr, figure, blockquote, .answer, .warning { break-inside: avoid; } h2, .note { break-after: avoid; } }
+  .answer, .warning { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
+  table, tr, figure, .answer, .warning { break-inside: avoid; } h2, .note { break-after: avoid; } }
 """
 
 
@@ -56,11 +55,6 @@ def heading(text: str) -> str:
 def text(words: str, role: str = "") -> str:
     """A paragraph of plain text; ``role`` is "answer", "warning", "note" or nothing."""
     return f'<p class="{role}">{escape(words)}</p>' if role else f"<p>{escape(words)}</p>"
-
-
-def quoted(words: str) -> str:
-    """A text to be copied."""
-    return f"<blockquote>{escape(words)}</blockquote>"
 
 
 def table(frame: pd.DataFrame, caption: str) -> str:

@@ -1,74 +1,45 @@
-"""How a plan was made, as text for a protocol."""
-
-import numpy as np
+"""How a plan was made, as a table for a protocol."""
 
 from macal.acquisition import CRITERIA
 from macal.planner.campaign import CampaignState
-from macal.planner.notes import excluded, still_counted
+from macal.planner.notes import excluded
 from macal.planner.policy import Policy
 from macal.planner.report.page import number
 from macal.planner.weights import WHOM
 
 
-def protocol(campaign: CampaignState) -> str:
-    """Describe how a plan was made, for a protocol.
-
-    Args:
-        campaign: with a plan.
-    """
-    policy, people, columns = campaign.policy, campaign.people, campaign.columns
-    plan = campaign.planned
-    given = f" with {', '.join(f'{k} = {v}' for k, v in policy.parameters.items())}" * bool(policy.parameters)
-    rule = f" by {ruled(policy)}{given}" * follows(policy)
-    asked = (
-        f"{len(plan):,} of {people.population:,} people were selected for follow-up before any of their outcomes was"
-        " known"
-    )
-    if (among := campaign.searched if people.phase is None else len(people)) is not None:
-        asked += f", among a sample of {among:,} drawn by a hash of their names"
-    per_round = [
-        f"{policy.batch_size} people{_or_cluster(campaign)}" if policy.batch_size else "",
-        "" if policy.batch_cost is None else f"{money(policy.batch_cost)} in money",
-    ]
-    most = f" of at most {' and '.join(filter(None, per_round))}." * any(per_round)
-    told = [
-        f"{asked}, from {len(people.roles.kinds)} baseline covariates and the treatment {columns.treatment!r}.",
-        f"Numbers were winsorised and standardised, categories coded as indicators; people were selected{rule},"
-        f" as implemented in macal, {how(campaign)}, in {plan['round'].nunique()} rounds{most}",
-        f"The budget was {policy.budget:,.10g}, and the plan costs {campaign.rounds['so far'].iloc[-1]:,.10g}"
-        f"{if_all(campaign)}.",
-    ]
-    meant = " (lower bounds and shares in expectation)" * campaign.is_uncertain
-    told += [f"Quotas: {'; '.join(policy.quotas)}{meant}."] * bool(policy.quotas)
-    again = ", and another only after a refusal" * (policy.draw is None)
-    told += [_CLUSTERS[policy.cluster_rule].format(columns.cluster, again)] * bool(columns.cluster)
-    told += _excluded(campaign)
-    told += [f"{len(people.included):,} people were selected beforehand."] * bool(len(people.included))
-    told += _responding(campaign)
-    if campaign.audit is not None:
-        told += campaign.audit.told()
-    mended = len(campaign.journal)
-    told += [f"{mended:,} answer{'s were' if mended != 1 else ' was'} corrected afterwards."] * bool(mended)
-    if policy.draw is not None:
-        told.append(_DRAWN.format("un" * is_uneven(campaign)))
-    else:
-        told.append(f"{_AT_RANDOM if is_random(policy) else _CHOSEN} {_BY_MODEL}")
-    told += [_ALIKE] * bool(policy.draw and columns.cluster)
-    return " ".join(told)
+def settings(campaign: CampaignState) -> dict[str, str]:
+    """How a plan was made, by what a protocol asks; settings that were not used are left out."""
+    policy, people, columns, plan = campaign.policy, campaign.people, campaign.columns, campaign.planned
+    among = campaign.searched if people.phase is None else len(people)
+    marked, more, known = excluded(campaign)
+    limits = {"people": policy.batch_size, "in money": policy.batch_cost}
+    most = [f"{limit:,.10g} {what}" for what, limit in limits.items() if limit]
+    size = int(campaign.sizes.max()) if policy.batch_size and campaign.sizes.max() > policy.batch_size else None
+    counts = {"marked": marked, "with them, of the same cluster": more, "more had an outcome, and count": known}
+    told = {
+        "people selected": f"{len(plan):,} of {people.population:,}",
+        "looked among": f"a sample of {among:,}, drawn by a hash of the names" if among else "",
+        "treatment": columns.treatment,
+        "covariates": f"{len(people.roles.kinds)}; numbers winsorised and standardised, categories as indicators",
+        "chosen": how(policy),
+        "rounds": f"{plan['round'].nunique()}" + f" of at most {' and '.join(most)}" * bool(most),
+        "largest round": f"{size}: a whole cluster" if size else "",
+        "budget": f"{money(float(policy.budget))}; the plan costs {money(campaign.rounds['so far'].iloc[-1])}"
+        + if_all(campaign),
+        "quotas": "; ".join(policy.quotas) + " (in expected answers)" * bool(policy.quotas and campaign.is_uncertain),
+        "clusters": f"{columns.cluster}: {_CLUSTERS[policy.cluster_rule]}" if columns.cluster else "",
+        "excluded": "; ".join(f"{n:,} {who}" for who, n in counts.items() if n),
+        "selected beforehand": f"{len(people.included):,}" if len(people.included) else "",
+        "chance to answer": f"{columns.response}" if campaign.is_uncertain else "",
+        "reserves": f"{plan['reserve'].notna().sum():,}" if "reserve" in plan else "",
+        "answers corrected": f"{len(campaign.journal):,}" if campaign.journal else "",
+        "effects to be estimated by": "weights (1 / chance to be drawn)" if policy.draw else "a model of outcomes",
+    }
+    return {what: words for what, words in told.items() if words}
 
 
-def _excluded(campaign: CampaignState) -> list[str]:
-    """Who could not be asked."""
-    (marked, more, _), cluster = excluded(campaign), campaign.columns.cluster
-    others = f", and with them {more:,} who share a value of {cluster!r} with one of them" * bool(more)
-    return [f"{marked:,} people were excluded{others}."] * bool(marked) + still_counted(campaign)
-
-
-def _or_cluster(campaign: CampaignState) -> str:
-    """Why a round may be larger than was demanded: it is one whole cluster, or has people who were left out before."""
-    size, sizes = campaign.policy.batch_size or np.inf, campaign.sizes
-    late = ", and whoever was left out of an earlier one" * bool(sizes.sum() < len(campaign.planned))
-    return ", or of one whole cluster that is larger" * bool((sizes > size).any()) + late
+_CLUSTERS = {"whole": "all of each or nobody", "one": "at most one person of each"}
 
 
 def ruled(policy: Policy) -> str:
@@ -82,15 +53,18 @@ def follows(policy: Policy) -> bool:
     return policy.draw is None or (policy.draw == "criterion" and policy.uniform < 1)
 
 
-def is_uneven(campaign: CampaignState) -> bool:
-    """Whether drawn people have different weights."""
-    weight = campaign.planned["weight"]
-    return bool(weight.max() > weight.min() * (1 + 1e-9))
-
-
-def is_random(policy: Policy) -> bool:
-    """Whether the rule draws by itself, so that neither gains nor costs count."""
-    return CRITERIA[policy.criterion].factory.stochastic
+def how(policy: Policy) -> str:
+    """How people were chosen."""
+    given = f" with {', '.join(f'{k} = {v}' for k, v in policy.parameters.items())}" * bool(policy.parameters)
+    rule = f"{ruled(policy)}{given}"
+    if policy.draw is None:
+        is_random = CRITERIA[policy.criterion].factory.stochastic
+        return f"{rule}, seed {policy.seed}" if is_random else f"{rule}, greedily by gain per cost"
+    whom = f" of {WHOM[policy.target]}" + f" and in each group of {policy.by}" * (policy.by is not None)
+    rest = rule if policy.draw == "criterion" else f"worth for the average effect{whom}"
+    return f"a draw with known chances, seed {policy.seed}: {policy.uniform:.0%} spread uniformly" + (
+        f", the rest by {rest}" * (policy.uniform < 1)
+    )
 
 
 def is_unsure(campaign: CampaignState) -> bool:
@@ -103,63 +77,6 @@ def is_unsure(campaign: CampaignState) -> bool:
 def if_all(campaign: CampaignState) -> str:
     """What a cost supposes where refusals would cost nothing."""
     return " if all answer" * (campaign.policy.pay == "answered" and is_unsure(campaign))
-
-
-def _responding(campaign: CampaignState) -> list[str]:
-    """What chances to answer were taken into account by."""
-    policy, plan = campaign.policy, campaign.planned
-    if not (campaign.people.response < 1).any():
-        return []
-    counts = "Quotas" if policy.draw == "effect" or is_random(policy) else "Selection"
-    told = [f"{counts} took chances to answer into account."] * (counts == "Selection" or bool(policy.parsed))
-    if plan.get("reserve", plan["round"] * np.nan).notna().any():
-        told.append(
-            f"Reserves for those who do not answer were {'drawn with them' if policy.draw else 'named beforehand'}."
-        )
-    return told
-
-
-def how(campaign: CampaignState) -> str:
-    """How people were chosen."""
-    policy, people = campaign.policy, campaign.people
-    if policy.draw is None:
-        return "at random, whatever people cost" if is_random(policy) else "greedily by gain per cost"
-    whose = "" if policy.target == "all" else f" of {WHOM[policy.target]}"
-    whose += "" if policy.by is None else f", in each group of {policy.by} and overall"
-    price = people.of_clusters(people.bought_with(policy.cluster_rule, people.problem.start, _NOBODY), people.cost)
-    per_root = ", over the root of the cost" * bool((price != price[0]).any())
-    worth = f"by what people are worth for the average effect{whose}{per_root}"
-    of = "" if campaign.columns.cluster is None else _OF_CLUSTERS[policy.cluster_rule]
-    within = " within the quotas' groups" * bool(policy.parsed)
-    rest = {"criterion": "to those whom the rule chose", "effect": worth}
-    share = "all" if policy.uniform == 1 else f"{policy.uniform:.0%} of the"
-    others = f", and the others went {rest[policy.draw]}" * (policy.uniform < 1)
-    return (
-        f"by a draw{of} with known chances (seed {policy.seed}): {share} labels were spread uniformly{within}{others}"
-    )
-
-
-_NOBODY = np.empty(0, np.int64)
-_CHOSEN = "As the labelled set was chosen by its covariates, its means are not those of the population:"
-_AT_RANDOM = "As people were taken at random but with no recorded chances, nobody has a weight:"
-_BY_MODEL = (
-    "effects are to be estimated by a model of the outcome given covariates and treatment, averaged over everybody."
-)
-_DRAWN = (
-    "As people were drawn with {}equal chances, each counts by its weight, 1 over the chance to be drawn; the average"
-    " effect is estimated with these weights."
-)
-
-
-_ALIKE = (
-    "The variance is that between clusters, and the quantile of its interval has one degree of freedom less than there"
-    " are clusters with answers."
-)
-_OF_CLUSTERS = {"whole": " of whole clusters", "one": " of clusters, and of one person of each,"}
-_CLUSTERS = {
-    "whole": "Of each cluster ({}) all were selected or nobody.",
-    "one": "Of each cluster ({}) at most one person was selected{}.",
-}
 
 
 def money(value: float) -> str:
