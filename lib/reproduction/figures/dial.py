@@ -54,16 +54,14 @@ def places(table: pd.DataFrame, marker: str, ax: Axes, size: float = 46, named: 
 
 
 def calibration(table: pd.DataFrame, ax: Axes) -> Axes:
-    """Draw measured against predicted log ratios, a colour per estimator, with bars where there are intervals.
+    """Draw measured against predicted log ratios, a colour per estimator.
 
     Args:
-        table: ``predicted`` and ``measured`` by estimator and case; ``low`` and ``high`` where they are known.
+        table: ``predicted`` and ``measured`` by estimator and case.
         ax: where to draw.
     """
     for colour, (name, rows) in zip(ESTIMATOR_COLOURS, table.groupby("estimator"), strict=False):
         ax.plot(rows["predicted"], rows["measured"], "o", color=colour, markersize=4, label=str(name))
-        if "low" in rows:
-            ax.vlines(rows["predicted"], rows["low"], rows["high"], color=colour, linewidth=1)
     ends = [min(*ax.get_xlim(), *ax.get_ylim()), max(*ax.get_xlim(), *ax.get_ylim())]
     ax.plot(ends, ends, color="0.5", linestyle="--", linewidth=1)
     ax.axhline(0, color="0.7", linewidth=0.8)
