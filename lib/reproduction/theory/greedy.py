@@ -93,16 +93,6 @@ def variance_reduction(kernel: PoolGram, targets: Indices | None = None, noise: 
     return value
 
 
-def exponential_left(u: float, v: float) -> float:
-    """Posterior variance of the noiseless exponential kernel on a line, between two labels.
-
-    Args:
-        u: squared correlation with the nearest label to the left, 0 if there is none.
-        v: the same to the right.
-    """
-    return 1.0 if u == v == 0 else 0.0 if max(u, v) == 1 else (1 - u) * (1 - v) / (1 - u * v)
-
-
 def coverage(cost: Costs, start: Distances) -> SetValue:
     """Drop of the mean cost to the nearest label, E_p m^q, when units join the start (facility location).
 

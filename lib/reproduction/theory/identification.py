@@ -30,13 +30,6 @@ def adjusted_contrast(p: Law, values: OutcomeValues) -> ConditionalEffects:
     return mean[:, 1] - mean[:, 0]
 
 
-def confounding(p: Law) -> float:
-    """Largest change of the law of (Y0, Y1) with T at a covariate value (total variation); 0 means unconfounded."""
-    mass = p.sum(axis=(1, 2), keepdims=True)
-    law = np.divide(p, mass, out=np.full_like(p, np.nan), where=mass > 0)
-    return float(np.nanmax(np.abs(law[..., 1] - law[..., 0]).sum(axis=(1, 2)) / 2, initial=0.0))
-
-
 def unconfounded_population(rng: np.random.Generator, n_x: int = 4, n_values: int = 3) -> tuple[Law, OutcomeValues]:
     """Draw a population that meets the assumptions: a random law of (Y0, Y1) and a random propensity at each x."""
     px = rng.dirichlet(np.ones(n_x))

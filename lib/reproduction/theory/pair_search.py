@@ -5,7 +5,6 @@ Nothing here is fast; :mod:`macal.search.pairs` is. Every unit is known by its i
 
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import combinations
 from typing import SupportsInt
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from macal.metrics import nearest_distance
-from macal.shapes import Arms, Centres, Covariates, Indices
+from macal.shapes import Arms, Covariates, Indices
 
 
 @dataclass
@@ -114,13 +113,6 @@ def best_sum(
         return float(max(score + best(done | pair, left - 1) for score, pair in pairs))
 
     return best(frozenset(np.asarray(labelled, np.int64).tolist()), n_pairs)
-
-
-def best_radius(x: Covariates, start: Centres, k: int) -> float:
-    """Smallest covering radius of units (n, d) that ``k`` of them can reach beside a start (m, d): for tiny pools."""
-    sets = np.array(list(combinations(range(len(x)), min(k, len(x)))), np.int64)
-    near, within = nearest_distance(x, start), cdist(x, x)
-    return float(np.minimum(near[:, None], within[:, sets].min(axis=2, initial=np.inf)).max(axis=0).min())
 
 
 @dataclass

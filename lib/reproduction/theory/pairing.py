@@ -58,16 +58,6 @@ def nearest_mean(k: int) -> Smoother:
     return weights
 
 
-def kernel_mean(kernel: Kernel) -> Smoother:
-    """Mean of all outcomes, weighted by a kernel (Nadaraya and Watson)."""
-
-    def weights(targets: np.ndarray, x: np.ndarray) -> np.ndarray:
-        w = kernel(targets, x)
-        return w / w.sum(axis=1, keepdims=True)
-
-    return weights
-
-
 def effect_error(
     smoother: Smoother, targets: Targets, one: Covariates, zero: Centres, f1: Surface, f0: Surface
 ) -> PerTarget:
@@ -89,28 +79,6 @@ def worst_leakage(smoother: Smoother, kernel: Kernel, targets: Targets, one: Cov
     w = np.concatenate([smoother(targets, one), -smoother(targets, zero)], axis=1)
     both = np.concatenate([one, zero])
     return np.sqrt(np.einsum("gi,ij,gj->g", w, kernel(both, both), w, optimize=True).clip(min=0))
-
-
-def near_pair_bound(
-    targets: Targets, one: Covariates, zero: Covariates, length: float, penalty: float, size: float, slope: float
-) -> PerTarget:
-    """Bound the leakage of ridge regression with a Matern-3/2 kernel where pairs are near, not equal, (g,).
-
-    Args:
-        targets: where the leakage is judged, (g, d).
-        one: treated places, (n, d).
-        zero: control places, (n, d), row i the partner of row i of ``one``.
-        length: length scale of the kernel.
-        penalty: of the ridge regression.
-        size: Euclidean norm of the baseline's values at ``zero``.
-        slope: Lipschitz constant of the baseline.
-    """
-    # Lipschitz constant of the kernel: max of r exp(-r) is 1/e, at r = 1
-    steep = np.sqrt(3) / (np.e * length)
-    gap = np.linalg.norm(np.linalg.norm(one - zero, axis=1))
-    smoother = ridge(matern32(length), penalty)
-    s, own = (np.linalg.norm(smoother(targets, x), axis=1) for x in (one, zero))
-    return gap * (slope * s + steep * size / penalty * (1 + 2 * np.sqrt(len(one)) * own))
 
 
 @dataclass(frozen=True)
@@ -225,41 +193,3 @@ def partner_radius(m: Distances, delta: Distances, alpha: float, squared: bool =
         return delta * (alpha + 1) / (alpha - 1)
     least = (m - delta).clip(min=0) ** 2 - alpha * delta**2
     return (m + np.sqrt(m**2 + (alpha - 1) * (m**2 - least))) / (alpha - 1)
-
-
-def variance_bound(m: PerTarget, length: float) -> PerTarget:
-    """Bound the variance of a process with kernel :func:`rbf` ``m`` away from a label, 1 - exp(-(m / length)^2)."""
-    return -np.expm1(-(m**2) / length**2)
-
-
-def cover_greedily(
-    targets: Targets, one: Covariates, zero: Centres, start: tuple[np.ndarray, np.ndarray], k: int, paired: bool = False
-) -> list[tuple[int, int]]:
-    """Pick k units of each arm, each as lowers the mean squared distance from the targets to their arm's labels most.
-
-    Args:
-        targets: which are to be near a label of either arm, (g, d).
-        one: free treated units, (n, d).
-        zero: free controls, (m, d).
-        start: places labelled at the start, treated and control.
-        k: units of each arm.
-        paired: choose the treated unit and its nearest free control together.
-
-    Returns:
-        (row of ``one``, row of ``zero``), in pick order.
-    """
-    cost = [cdist(targets, x, "sqeuclidean") for x in (one, zero)]
-    near = [cdist(targets, x, "sqeuclidean").min(axis=1) for x in start]
-    free, picks = [np.ones(len(x), bool) for x in (one, zero)], []
-    between = cdist(one, zero)
-    for _ in range(k):
-        gain = [
-            np.where(f, (n[:, None] - c).clip(min=0).mean(axis=0), -np.inf)
-            for f, n, c in zip(free, near, cost, strict=True)
-        ]
-        partner = np.where(free[1], between, np.inf).argmin(axis=1)
-        i = int((gain[0] + gain[1][partner]).argmax()) if paired else int(gain[0].argmax())
-        picks.append((i, int(partner[i]) if paired else int(gain[1].argmax())))
-        for arm, unit in enumerate(picks[-1]):
-            free[arm][unit], near[arm] = False, np.minimum(near[arm], cost[arm][:, unit])
-    return picks

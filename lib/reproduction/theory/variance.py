@@ -148,24 +148,9 @@ def label_gain(variance: Variances, noise: float) -> Variances:
     return variance**2 / np.maximum(variance + noise, np.finfo(float).tiny)
 
 
-def promised_drops(run: VarianceCampaign, noise: float) -> PerStep:
-    """Least drop of the mean variance at every step of Lemma 2's rule: b / n times the gain at the free units' mean."""
-    free, out = np.ones(run.variances.shape[1], bool), []
-    for picks, variance in zip(run.picks, run.variances[:-1], strict=False):
-        free[picks] = False
-        out.append(label_gain(variance[free].mean(keepdims=True), noise)[0])
-    return claimed_drop(run) * np.array(out)
-
-
 def one_neighbour_bound(distance: Distances, lengthscale: float = 1.0, noise: float = 0.0) -> Variances:
     """Largest variance that an RBF process of signal variance 1 can have so far from its nearest label, (n,)."""
     return 1 - np.exp(-((distance / lengthscale) ** 2)) / (1 + noise)
-
-
-def floor_of_one_pass(kernel: PoolGram, noise: float) -> float:
-    """Mean variance once every unit of the pool has one label: noise tr[K (K + noise I)^-1] / n."""
-    factor = cho_factor(kernel + noise * np.eye(len(kernel)))
-    return float(noise * np.trace(cho_solve(factor, kernel)) / len(kernel))
 
 
 def floor_of_any_design(kernel: PoolGram, noise: float, labels: np.ndarray) -> np.ndarray:

@@ -114,12 +114,6 @@ def floor(treated: Covariates, controls: Centres) -> float:
     return float(metrics.nearest_distance(treated, controls).mean())
 
 
-def equispaced(b: int, cost: str) -> float:
-    """Distance between {0} and {2} after b identical pairs, equally spaced between: each mass moves 2 / (b + 1)."""
-    between = np.linspace(0, 2, b + 2)[:, None]
-    return transport(between[:-1], between[1:], cost)
-
-
 def shifted(n: int, shift: float, apart: np.ndarray) -> float:
     """Distance after pairs that all point the way of the shift: the bound for near-pairs is attained.
 
@@ -164,15 +158,3 @@ def distortion(x: Covariates, z: Features) -> tuple[float, float]:
     before, after = cdist(x, x), cdist(z, z)
     ratios = after[before > 0] / before[before > 0]
     return float(ratios.min()), float(ratios.max())
-
-
-def nearest_pair_loss(x: Covariates, z: Features, t: np.ndarray) -> float:
-    """How many times as far apart in the images the pair nearest in x is, as the pair nearest in the images.
-
-    Args:
-        x: units, (n, d).
-        z: their images, (n, p).
-        t: treatment, (n,).
-    """
-    before, after = cdist(x[t == 1], x[t == 0]), cdist(z[t == 1], z[t == 0])
-    return float(after.flat[before.argmin()] / after.min())
