@@ -16,7 +16,6 @@ from macal.shapes import Outcomes
 
 QUANTITIES = {"pehe": r"$\sqrt{\epsilon_{PEHE}}$", "wass": "distance (surrogate)", "var": "model variance"}
 LINES = ("-", "--", "-.", ":")
-TRUTHS = ("cos 2x", "sin 2x")
 
 
 def overlay(

@@ -173,19 +173,10 @@ def joint_error(kernel: Kernel, targets: Targets, one: Covariates, zero: Centres
     return float((2 * (1 - rho) - explained).mean())
 
 
-def partner_range(m: Distances, delta: Distances, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds of the value of a unit's best partner, from below and from above, for alpha of at least 1, (n,).
-
-    Args:
-        m: distance of the units to the nearest labelled control.
-        delta: distance of the units to the nearest free control.
-        alpha: weight of the distance, unsquared.
-    """
-    return m - (alpha + 1) * delta, m - (alpha - 1) * delta
-
-
 def partner_radius(m: Distances, delta: Distances, alpha: float, squared: bool = False) -> np.ndarray:
-    """How far away a unit's best partner can be, (n,); alpha above 1, ``m`` and ``delta`` as in :func:`partner_range`.
+    """How far away a unit's best partner can be, (n,); alpha above 1.
+
+    ``m`` and ``delta`` are the distances of the units to the nearest labelled and the nearest free control, (n,).
 
     With squared distances in the score the radius is positive even where a twin is free (``delta`` 0).
     """

@@ -143,11 +143,6 @@ def claimed_drop(run: VarianceCampaign, signal: float = 1.0) -> float:
     return len(run.picks[1]) / run.variances.shape[1] * signal
 
 
-def label_gain(variance: Variances, noise: float) -> Variances:
-    """What one label takes off the variance of its own unit, v^2 / (v + noise): increasing and convex in v."""
-    return variance**2 / np.maximum(variance + noise, np.finfo(float).tiny)
-
-
 def one_neighbour_bound(distance: Distances, lengthscale: float = 1.0, noise: float = 0.0) -> Variances:
     """Largest variance that an RBF process of signal variance 1 can have so far from its nearest label, (n,)."""
     return 1 - np.exp(-((distance / lengthscale) ** 2)) / (1 + noise)
