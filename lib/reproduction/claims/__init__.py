@@ -1,9 +1,4 @@
-"""The ledger: every claim of the paper, what decides it, and the verdict that its numbers give.
-
-A verdict is computed when it is asked for, by the part of the book that it belongs to, and by rules that are handed
-down. Claims about errors have two: as the paper is written, and as its published code runs. A claim whose evidence does
-not exist yet says so.
-"""
+"""The ledger: every claim of the paper, what decides it, and the verdict that its numbers give."""
 
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,9 +1,6 @@
 """Where one method stands against others: the comparison that the verdicts on errors are made of.
 
-A method is *ahead* where its mean log ratio, averaged over the sizes of a stretch, is below 0 with an adjusted p below
-the level (Student's t over replications, Holm over the comparisons of the claim), and *behind* where it is above 0.
-It has *no lead* where the interval, adjusted for the same number of comparisons, rules out a lead of the margin.
-What is neither is *undecided*, and told with the replications that would decide it.
+The words *ahead*, *behind*, *no lead* and *undecided*: label ``sec-plan`` of the book.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,10 +1,7 @@
 """Verdicts W1 to W3: what MACAL's gain over random labels is made of.
 
-MACAL moves labels towards equal arms, and it places them. With random labels of equal arms between the two,
-
-    log(MACAL / Random) = log(balanced / Random) + log(MACAL / balanced),
-
-the gain is the sum of *allocation* and *placement*, replication by replication.
+With random labels of equal arms, "balanced", between the two, the gain is *allocation*, balanced over Random, plus
+*placement*, MACAL over balanced, replication by replication; see label ``sec-gain`` of the book.
 """
 
 import numpy as np

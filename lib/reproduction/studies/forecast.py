@@ -1,9 +1,8 @@
-"""What MACAL will gain over Random, said before a campaign: an allocation part and a placement part.
+"""What MACAL will gain over Random, by the true surfaces: an allocation part and a placement part.
 
-The allocation part is that of :func:`.allocation.gain_of`: learning curves of the estimator's own two models, fitted to
-random labels within arms and judged on the pool's truth, taken from Random's share of treated, the pool's, to the share
-that MACAL's plan reaches. It takes the arms' errors as uncorrelated. The placement part is the rule of
-:mod:`.placement`, fitted on the dial's worlds alone, one per estimator, and on the first half of their replications.
+The allocation part is that of :func:`.allocation.gain_of`, from Random's share of treated to that of MACAL's plan, by
+learning curves of the estimator's own two models. The placement part is the rule of :mod:`.placement`, fitted on the
+first half of the dial's replications, one per estimator.
 """
 
 import numpy as np

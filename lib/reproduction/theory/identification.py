@@ -1,8 +1,7 @@
 """When observed outcomes reveal a causal effect (Proposition 1 of the paper), on populations that can be enumerated.
 
 A population is its exact joint law ``p[x, i, j, t]``: covariate value x, outcome ``values[i]`` without and
-``values[j]`` with treatment, treatment t. Consistency (part of SUTVA) is built in: the observed outcome is the one that
-belongs to the treatment taken.
+``values[j]`` with treatment, treatment t.
 
 Reference: J. Pearl, "Causal Diagrams for Empirical Research", Biometrika 82(4), 1995 (the front door).
 """

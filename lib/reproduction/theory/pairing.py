@@ -1,10 +1,8 @@
-"""Why pairing helps and when it hurts: what a paired design does to the error of an estimated effect.
+"""What a paired design does to the error of an estimated effect; see label ``sec-pairing`` of the book.
 
-One linear smoother serves both arms: its prediction at a target is a weighted sum of the outcomes of an arm, and the
-weights depend on where they were measured alone. Kernel ridge regression, nearest neighbours and kernel means are of
-this kind. A design is two arrays of places: ``one`` (n, d) for the treated, ``zero`` (m, d) for the controls; errors
-are judged at ``targets`` (g, d). Priors are Gaussian processes with one kernel for both surfaces, of variance 1 unless
-said otherwise, which are correlated: Cov(f1(x), f0(y)) = rho k(x, y).
+One linear smoother serves both arms. A design is two arrays of places: ``one`` (n, d) for the treated, ``zero`` (m, d)
+for the controls; errors are judged at ``targets`` (g, d). Priors are Gaussian processes with one kernel for both
+surfaces, of variance 1 unless said otherwise, which are correlated: Cov(f1(x), f0(y)) = rho k(x, y).
 """
 
 from collections.abc import Callable

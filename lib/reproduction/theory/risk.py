@@ -1,8 +1,7 @@
 """Error of a linear smoother in its parts, and the bounds on the error of an effect, with all integrals exact.
 
-A linear smoother predicts ``weights @ y``, with ``weights`` (targets, labels) that do not depend on the outcomes y:
-kernel ridge regression, a Gaussian process with fixed hyperparameters, least squares. Laws of the covariate live on a
-grid of a line, so that integrals are sums, and so are 1-Wasserstein distances.
+A linear smoother predicts ``weights @ y``, with ``weights`` (targets, labels) that do not depend on the outcomes y.
+Laws of the covariate live on a grid of a line, so that integrals are sums, and so are 1-Wasserstein distances.
 
 Reference: U. Shalit, F. D. Johansson and D. Sontag, "Estimating Individual Treatment Effect: Generalization Bounds and
 Algorithms", International Conference on Machine Learning, 2017 (the bound on the error of an effect).
