@@ -295,9 +295,6 @@ CLAIMS = (
 def verdicts(rules: Rules = RULES) -> pd.DataFrame:
     """The ledger, a row per claim; the call computes every verdict.
 
-    Args:
-        rules: by which comparisons of methods are judged.
-
     Returns:
         By ``key``: ``source``, ``claim``, ``verdict``, ``evidence`` and ``scale`` (as written), ``verdict_code``,
         ``evidence_code`` and ``scale_code`` (as the published code runs; empty where a claim has no such reading),

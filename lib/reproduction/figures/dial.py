@@ -16,9 +16,7 @@ ESTIMATOR_COLOURS = ("#0072B2", "#D55E00")
 def phase(power: float, ax: Axes) -> ScalarMappable:
     """Colour the plane of arms' error ratio and natural share by what balanced arms gain, with the line of no gain.
 
-    Args:
-        power: b by which squared errors fall.
-        ax: where to draw; its horizontal axis becomes logarithmic.
+    ``power``: b by which squared errors fall.
     """
     r, natural = np.geomspace(0.05, 16, 161), np.linspace(0.05, 0.65, 121)
     gains = [[allocation.gain(0.5, float(share), float(ratio), power) for ratio in r] for share in natural]
@@ -56,9 +54,7 @@ def places(table: pd.DataFrame, marker: str, ax: Axes, size: float = 46, named: 
 def calibration(table: pd.DataFrame, ax: Axes) -> Axes:
     """Draw measured against predicted log ratios, a colour per estimator.
 
-    Args:
-        table: ``predicted`` and ``measured`` by estimator and case.
-        ax: where to draw.
+    ``table``: ``predicted`` and ``measured`` by estimator and case.
     """
     for colour, (name, rows) in zip(ESTIMATOR_COLOURS, table.groupby("estimator"), strict=False):
         ax.plot(rows["predicted"], rows["measured"], "o", color=colour, markersize=4, label=str(name))

@@ -19,9 +19,7 @@ LEMMA = "paper's Lemma 3"
 def refit(scales: Mapping[str, float], axes: Sequence[Axes]) -> None:
     """Draw how more labels make a refitted model less certain far away.
 
-    Args:
-        scales: length scale by when it was fitted, before and after the labels at quarters.
-        axes: two.
+    ``scales``: length scale by when it was fitted, before and after the labels at quarters.
     """
     line = np.linspace(-3, 3, 601)
     more = np.union1d(lemmas.ALIASED, lemmas.QUARTERS)

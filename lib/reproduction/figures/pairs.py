@@ -55,9 +55,7 @@ def near_pairs(gaps: np.ndarray, worst: np.ndarray, one_wave: np.ndarray, ax: Ax
 def worth(table: pd.DataFrame, ax: Axes) -> None:
     """Draw formula and simulation, with four standard errors, against the correlation: a line per design.
 
-    Args:
-        table: ``formula``, ``simulated`` and ``standard error`` by design, the paired one first, and correlation.
-        ax: where to draw.
+    ``table``: ``formula``, ``simulated`` and ``standard error`` by design, the paired one first, and correlation.
     """
     designs = table.index.unique(0)
     for name, colour, line in zip(designs, (PAIRED, OTHER), ("-", "--"), strict=True):
