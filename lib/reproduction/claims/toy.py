@@ -33,11 +33,11 @@ def published(name: str = "paper_fig1", folder: Path = results.FOLDER) -> pd.Dat
     return pd.read_csv(results.checkout(folder) / f"{name}.csv")
 
 
-def random_distance(centre: float, n: int = 265, draws: int = 20) -> float:
-    """Mean surrogate distance between the arms of ``n`` random labels, if the two clouds of units lie at -/+ centre."""
-    pools = [toy.load(seed, "paper", centre).pool for seed in range(draws)]
+def random_distance(centre: float) -> float:
+    """Mean surrogate distance between the arms of 265 random labels, if the two clouds of units lie at -/+ centre."""
+    pools = [toy.load(seed, "paper", centre).pool for seed in range(20)]
     orders = [np.random.default_rng(seed).permutation(len(pool)) for seed, pool in enumerate(pools)]
-    drawn = [pool[order[:n]] for pool, order in zip(pools, orders, strict=True)]
+    drawn = [pool[order[:265]] for pool, order in zip(pools, orders, strict=True)]
     return float(np.mean([metrics.sinkhorn_surrogate(units.x, units.t) for units in drawn]))
 
 

@@ -8,7 +8,7 @@ from macal.plots import ARM_COLOURS
 from macal.shapes import Arms, Outcomes
 
 
-def share_by_arm(values: Outcomes, t: Arms, ax: Axes, bins: int = 40) -> Axes:
+def share_by_arm(values: Outcomes, t: Arms, ax: Axes) -> Axes:
     """Draw the distribution of a probability in both arms, the control arm below the axis.
 
     Heights are square roots of shares of the arm, so that thin tails show.
@@ -17,9 +17,8 @@ def share_by_arm(values: Outcomes, t: Arms, ax: Axes, bins: int = 40) -> Axes:
         values: probabilities, (n,).
         t: treatment, (n,).
         ax: where to draw.
-        bins: equal bins from 0 to 1.
     """
-    edges = np.linspace(0, 1, bins + 1)
+    edges = np.linspace(0, 1, 41)
     for arm, sign in ((1, 1), (0, -1)):
         height, _ = np.histogram(values[t == arm], edges)
         label = "treated" if arm else "control"
@@ -81,16 +80,18 @@ def bias_step(classes: np.ndarray, t: Arms, dropped: np.ndarray, ax: Axes) -> Ax
     return ax
 
 
-def digit_ladder(images: np.ndarray, labels: np.ndarray, phi: Outcomes, ax: Axes, steps: int = 5) -> Axes:
+def digit_ladder(images: np.ndarray, labels: np.ndarray, phi: Outcomes, ax: Axes) -> Axes:
     """Lay out the digits, a column each, from the least to the most ink of its class.
+
+    Images are evenly spread over the range of phi, without its ends, which are clipped.
 
     Args:
         images: pixels, (n, 784) uint8.
         labels: which digit, (n,).
         phi: latent number, (n,).
         ax: where to draw.
-        steps: images per digit, evenly spread over the range of phi; the ends of the range are clipped and left out.
     """
+    steps = 5
     sheet = np.zeros((28 * steps, 280), np.uint8)
     for digit in range(10):
         own = np.flatnonzero(labels == digit)
@@ -119,7 +120,7 @@ def digit_card(image: np.ndarray, lines: list[str], ax: Axes) -> Axes:
     return ax
 
 
-def marked_histogram(values: ArrayLike, mark: float, label: str, ax: Axes, width: float = 4) -> Axes:
+def marked_histogram(values: ArrayLike, mark: float, label: str, ax: Axes) -> Axes:
     """Draw a histogram of ``values`` with a marked number beside it.
 
     Args:
@@ -127,10 +128,9 @@ def marked_histogram(values: ArrayLike, mark: float, label: str, ax: Axes, width
         mark: the number to compare them with.
         label: what the mark is.
         ax: where to draw.
-        width: of a bin.
     """
     values = np.asarray(values)
-    edges = np.arange(values.min() - width / 2, values.max() + width, width)
+    edges = np.arange(values.min() - 2, values.max() + 4, 4)
     ax.hist(values, edges, color="#0072B2", alpha=0.75)
     ax.axvline(np.median(values), color="0.2", linestyle="--", linewidth=1.2, label="median replication")
     ax.axvline(mark, color="#CC3377", label=label)

@@ -63,12 +63,10 @@ def outcomes(x: Covariates, t: Arms, seed: int = 0) -> Outcomes:
     return mean + 0.1 * rng.normal(size=len(t))
 
 
-def small_gp(
-    x: Covariates, t: Arms, labelled: Indices, y: Outcomes, shared: float = 0.5, noise: float = 0.05
-) -> tuple[Posterior, np.ndarray, Prior]:
+def small_gp(x: Covariates, t: Arms, labelled: Indices, y: Outcomes) -> tuple[Posterior, np.ndarray, Prior]:
     """Fit one Gaussian process to both arms; return its belief about the pool, features of the pool, hyperparameters.
 
-    The kernel is an RBF times 1 within an arm and ``shared`` across the arms. Its length scale is chosen on a grid by
+    The kernel is an RBF times 1 within an arm and one half across the arms. Its length scale is chosen on a grid by
     marginal likelihood, so that belief and features depend on the outcomes.
 
     Args:
@@ -76,12 +74,11 @@ def small_gp(
         t: treatment, (n,).
         labelled: units whose outcomes are used, (m,).
         y: outcomes, (n,).
-        shared: correlation of the two surfaces.
-        noise: variance of the noise.
 
     Returns:
         The posterior over both potential outcomes, features (n, n) whose products are the prior kernel, and the prior.
     """
+    shared, noise = 0.5, 0.05
 
     def kernel(a: np.ndarray, ta: np.ndarray, b: np.ndarray, tb: np.ndarray, length: float) -> np.ndarray:
         across = np.where(ta[:, None] == tb[None, :], 1.0, shared)

@@ -130,9 +130,7 @@ class Printed:
     endless: bool = False
 
 
-def printed_algorithm(
-    x: Covariates, t: Arms, labelled: ArrayLike, batch_size: int, q_max: int, alpha: float = 2.5
-) -> Printed:
+def printed_algorithm(x: Covariates, t: Arms, labelled: ArrayLike, batch_size: int, q_max: int) -> Printed:
     """Run Algorithm 1 as printed, errors included; stopped where it would never end."""
     run, train = Printed(), {arm: {int(u) for u in np.asarray(labelled, np.int64) if t[u] == arm} for arm in (0, 1)}
     pool = {arm: set(map(int, free(t, labelled, arm))) for arm in (0, 1)}
@@ -140,7 +138,7 @@ def printed_algorithm(
     while q < q_max:
         batch: set[int] = set()
         while len(batch) < batch_size:
-            new = _printed_turn(x, t, train, pool, alpha)
+            new = _printed_turn(x, t, train, pool)
             if new <= batch:
                 run.endless = True
                 return run
@@ -151,12 +149,10 @@ def printed_algorithm(
     return run
 
 
-def _printed_turn(
-    x: Covariates, t: Arms, train: dict[int, set[int]], pool: dict[int, set[int]], alpha: float
-) -> set[int]:
+def _printed_turn(x: Covariates, t: Arms, train: dict[int, set[int]], pool: dict[int, set[int]]) -> set[int]:
     """One turn of the inner loop of Algorithm 1; changes ``train`` and ``pool`` as its lines say."""
     if pool[1] and pool[0]:
-        new = set(literal(x, t, [*train[0], *train[1]], 1, alpha).pairs[0])
+        new = set(literal(x, t, [*train[0], *train[1]], 1, 2.5).pairs[0])
         for arm in (0, 1):
             train[arm] |= new & pool[arm]
     else:

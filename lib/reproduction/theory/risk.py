@@ -120,7 +120,7 @@ class State(NamedTuple):
 
 
 def uncertainty_campaign(
-    f: Curve, pool: AtTarget, start: list[int], noise: float, steps: int, batch: int = 2, lengthscale: float = 0.6
+    f: Curve, pool: AtTarget, start: list[int], noise: float, steps: int, batch: int = 2
 ) -> list[State]:
     """Label where the posterior variance is largest, one unit after the other; report every ``batch`` labels.
 
@@ -131,9 +131,8 @@ def uncertainty_campaign(
         noise: variance of a label's noise, above 0.
         steps: number of reports.
         batch: labels between two reports.
-        lengthscale: of the RBF kernel of unit variance, never refitted.
     """
-    kernel, labelled, states = rbf(pool[:, None], pool[:, None], lengthscale), list(start), []
+    kernel, labelled, states = rbf(pool[:, None], pool[:, None], 0.6), list(start), []
     for _ in range(steps):
         states.append(_state(f(pool), kernel, labelled, noise))
         for _ in range(batch):
@@ -176,13 +175,11 @@ def nearest_places(grid: AtTarget, at: Labelled) -> LabelledIndices:
     return np.rint((at - grid[0]) / (grid[1] - grid[0])).astype(int)
 
 
-def fit_error(
-    f: Curve, grid: AtTarget, labelled: LabelledIndices, lengthscale: float = 0.6, ridge: float = 1e-6
-) -> AtTarget:
+def fit_error(f: Curve, grid: AtTarget, labelled: LabelledIndices) -> AtTarget:
     """Error of kernel ridge regression on noiseless labels at the given points of the grid, (n,)."""
     x = grid[:, None]
     done = x[labelled]
-    return ridge_weights(rbf(x, done, lengthscale), rbf(done, done, lengthscale), ridge) @ f(grid[labelled]) - f(grid)
+    return ridge_weights(rbf(x, done, 0.6), rbf(done, done, 0.6), 1e-6) @ f(grid[labelled]) - f(grid)
 
 
 class EffectBound(NamedTuple):
