@@ -59,13 +59,7 @@ def against(differences: pd.DataFrame, rules: Rules, share: Share | None = None,
 
 
 def placed(low: float, high: float, margin: float) -> str:
-    """Where an interval alone puts a method, of :data:`WORDS`; below 0 is ahead.
-
-    Args:
-        low: its lower end.
-        high: its upper end.
-        margin: a lead that is too small to matter.
-    """
+    """Where an interval alone puts a method, of :data:`WORDS`; below 0 is ahead."""
     return WORDS[0] if high < 0 else WORDS[1] if low > 0 else WORDS[2] if low > -margin else WORDS[3]
 
 
@@ -163,11 +157,6 @@ def _takes(row: pd.Series, rules: Rules) -> str:
 
 def values(found: pd.DataFrame, method: str, **about: Any) -> tuple[dict[str, Any], ...]:
     """Rows of :func:`against` as plain values, for whoever reads verdicts as data.
-
-    Args:
-        found: the rows.
-        method: that was set against others.
-        about: what else tells these comparisons from the claim's others, such as the data set.
 
     Returns:
         A dictionary per row: ``about``, ``method``, ``against``, and those of :data:`VALUES` that the rows have;

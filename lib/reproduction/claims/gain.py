@@ -136,12 +136,6 @@ def similarity(
 ) -> pd.DataFrame | None:
     """What weight 2.5 of the similarity does against weight 0, beside what is predicted; None where not recorded.
 
-    Args:
-        reading: whose model and distance.
-        dataset: "ihdp", "ibm" or "cmnist".
-        rules: see :class:`reproduction.claims.rules.Rules`.
-        stretch: first and last number of labels, of the stretch that decides; all of it by default.
-
     Returns:
         A row of :func:`reproduction.claims.comparison.against` with ``predicted``, see :func:`predicted_share`, and the
         mean covering radius at either weight, ``radius`` and ``radius_at_0``.

@@ -101,12 +101,7 @@ def refit(more: np.ndarray, at: float = 2.2) -> dict[str, float]:
 
 
 def distance_ranks(seed: int, farthest: bool) -> list[float]:
-    """Rank correlation of distance to the nearest label and posterior variance, over the free units of IHDP's arms.
-
-    Args:
-        seed: replication of IHDP.
-        farthest: whether the 40 labels of each arm are taken farthest first, or drawn.
-    """
+    """Rank correlation of distance to the nearest label and posterior variance, over the free units of IHDP's arms."""
     pool, found = macal.load("ihdp", seed).pool, []
     for arm in (0, 1):
         units = pool.x[pool.t == arm].astype(float)  # (n, 25)

@@ -80,12 +80,7 @@ def bounds(
 
 
 def less(rows: Iterable[Mapping[str, Any]], margin: float) -> Word:
-    """Whether a method's means are all surely below the others'.
-
-    Args:
-        rows: see :func:`bounds`.
-        margin: as there.
-    """
+    """Whether a method's means are all surely below the others'."""
     rows = list(rows)
     if not rows:
         return "not tested"
@@ -116,10 +111,6 @@ def quickness(table: pd.DataFrame, within: float = 0.1) -> pd.DataFrame:
 
 def deviations(table: pd.DataFrame, methods: dict[str, str] | None = None) -> pd.DataFrame:
     """Our mean minus the published one, in published s.d.s, for every size that both have.
-
-    Args:
-        table: recorded rows.
-        methods: published name -> name in ``table``; the same by default.
 
     Returns:
         ``quantity``, ``method``, ``n_train``, ``published``, ``sd``, ``ours``, ``z``.

@@ -12,11 +12,6 @@ def share_by_arm(values: Outcomes, t: Arms, ax: Axes) -> Axes:
     """Draw the distribution of a probability in both arms, the control arm below the axis.
 
     Heights are square roots of shares of the arm, so that thin tails show.
-
-    Args:
-        values: probabilities, (n,).
-        t: treatment, (n,).
-        ax: where to draw.
     """
     edges = np.linspace(0, 1, 41)
     for arm, sign in ((1, 1), (0, -1)):
@@ -32,14 +27,7 @@ def share_by_arm(values: Outcomes, t: Arms, ax: Axes) -> Axes:
 
 
 def surfaces(position: Outcomes, mu0: Outcomes, mu1: Outcomes, ax: Axes) -> Axes:
-    """Draw both outcome surfaces against one number per unit, the effect shaded between them.
-
-    Args:
-        position: what the outcomes depend on, (n,).
-        mu0: outcome without treatment, (n,).
-        mu1: outcome under treatment, (n,).
-        ax: where to draw.
-    """
+    """Draw both outcome surfaces against one number per unit, the effect shaded between them."""
     order = np.argsort(position)
     x, low, high = (np.asarray(v)[order] for v in (position, mu0, mu1))
     ax.fill_between(x, low, high, color="0.78", linewidth=0, label="effect")
@@ -50,14 +38,7 @@ def surfaces(position: Outcomes, mu0: Outcomes, mu1: Outcomes, ax: Axes) -> Axes
 
 
 def bias_step(classes: np.ndarray, t: Arms, dropped: np.ndarray, ax: Axes) -> Axes:
-    """Draw how many units of each class an arm has, what is dropped as an outline, the control arm below the axis.
-
-    Args:
-        classes: whole numbers, (n,).
-        t: treatment, (n,).
-        dropped: which units leave, (n,) bool.
-        ax: where to draw.
-    """
+    """Draw how many units of each class an arm has, what is dropped as an outline, the control arm below the axis."""
     values = np.unique(classes)
     for arm, sign in ((1, 1), (0, -1)):
         count = [[np.sum((classes == v) & (t == arm) & (dropped == gone)) for v in values] for gone in (False, True)]
@@ -84,12 +65,6 @@ def digit_ladder(images: np.ndarray, labels: np.ndarray, phi: Outcomes, ax: Axes
     """Lay out the digits, a column each, from the least to the most ink of its class.
 
     Images are evenly spread over the range of phi, without its ends, which are clipped.
-
-    Args:
-        images: pixels, (n, 784) uint8.
-        labels: which digit, (n,).
-        phi: latent number, (n,).
-        ax: where to draw.
     """
     steps = 5
     sheet = np.zeros((28 * steps, 280), np.uint8)
@@ -106,13 +81,7 @@ def digit_ladder(images: np.ndarray, labels: np.ndarray, phi: Outcomes, ax: Axes
 
 
 def digit_card(image: np.ndarray, lines: list[str], ax: Axes) -> Axes:
-    """Show one image with what is known of it underneath.
-
-    Args:
-        image: pixels, (784,) uint8.
-        lines: what is known.
-        ax: where to draw.
-    """
+    """Show one image with what is known of it underneath."""
     ax.imshow(image.reshape(28, 28), cmap="magma")
     ax.set(xticks=[], yticks=[], xlabel="\n".join(lines))
     ax.grid(visible=False)
@@ -121,14 +90,7 @@ def digit_card(image: np.ndarray, lines: list[str], ax: Axes) -> Axes:
 
 
 def marked_histogram(values: ArrayLike, mark: float, label: str, ax: Axes) -> Axes:
-    """Draw a histogram of ``values`` with a marked number beside it.
-
-    Args:
-        values: one per replication, (r,).
-        mark: the number to compare them with.
-        label: what the mark is.
-        ax: where to draw.
-    """
+    """Draw a histogram of ``values`` with a marked number beside it."""
     values = np.asarray(values)
     edges = np.arange(values.min() - 2, values.max() + 4, 4)
     ax.hist(values, edges, color="#0072B2", alpha=0.75)

@@ -33,15 +33,7 @@ def phase(power: float, ax: Axes) -> ScalarMappable:
 
 
 def places(table: pd.DataFrame, marker: str, ax: Axes, size: float = 46, named: bool = True) -> Axes:
-    """Mark cases on the plane of :func:`phase`, filled by what MACAL was measured to gain.
-
-    Args:
-        table: ``ratio``, ``natural`` and ``gain`` by name.
-        marker: of matplotlib.
-        ax: where to draw.
-        size: of the markers.
-        named: whether names stand beside them.
-    """
+    """Mark cases on the plane of :func:`phase`, filled by what MACAL was measured to gain."""
     look = {"cmap": COLOURS, "norm": NORM, "edgecolor": "black", "linewidth": 0.8, "zorder": 3}
     ax.scatter(table["ratio"], table["natural"], size, table["gain"], marker=marker, **look)
     for name, row in table.iterrows() if named else ():

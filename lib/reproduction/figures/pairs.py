@@ -83,15 +83,7 @@ def shifted(
     estimate: np.ndarray,
     ax: Axes,
 ) -> None:
-    """Draw two surfaces, their labels, the effect and its estimate.
-
-    Args:
-        grid: (n, 1).
-        surfaces: of treated and control, (n,) each.
-        labels: places, (m, 1), and outcomes, (m,), of treated and control.
-        estimate: of the effect, (n,).
-        ax: where to draw.
-    """
+    """Draw two surfaces, their labels, the effect and its estimate."""
     for arm, values, name in zip((1, 0), surfaces, ("treated", "control"), strict=True):
         ax.plot(grid, values, color=plots.ARM_COLOURS[arm], linewidth=1, label=name)
     for arm, (x, y) in zip((1, 0), labels, strict=True):

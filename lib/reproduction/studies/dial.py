@@ -110,12 +110,7 @@ def plan(problem: Problem, method: str, criterion: Criterion, steps: Sequence[in
 
 
 def campaigns(case: Case, share: float) -> Job:
-    """Errors of every method and estimator at every size: one row per training.
-
-    Args:
-        case: the problems.
-        share: of treated among ``random-share``.
-    """
+    """Errors of every method and estimator at every size: one row per training."""
     chosen = {name: methods(name, share) for name in ESTIMATORS}
 
     def work() -> list[Answer]:

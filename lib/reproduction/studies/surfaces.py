@@ -53,11 +53,7 @@ def scaled(values: Outcomes, mean: float, sd: float) -> Outcomes:
 
 @cache
 def learnt(name: str) -> Learnt:
-    """Learn a table's outcome functions.
-
-    Args:
-        name: of a table of :mod:`macal.datasets.real`.
-    """
+    """Learn a table's outcome functions."""
     table = real.people(name)
     x = table.covariates(np.arange(len(table.t)))
     fits, left = zip(*(_arm(x, table, arm) for arm in (0, 1)), strict=True)
@@ -123,16 +119,7 @@ def noise(surface: str, found: Learnt, t: Arms, rng: np.random.Generator) -> Out
 def outcomes(
     surface: str, name: str, rows: Rows, x: Covariates, t: Arms, rng: np.random.Generator
 ) -> tuple[Outcomes, Outcomes, Outcomes]:
-    """Outcome with noise, mu_0 and mu_1 of some people of a table, (k,) each.
-
-    Args:
-        surface: of ``SURFACES``.
-        name: of the table.
-        rows: of the people in the table, (k,).
-        x: their covariates, (k, d).
-        t: their arms, (k,).
-        rng: of what is drawn.
-    """
+    """Outcome with noise, mu_0 and mu_1 of some people of a table, (k,) each."""
     found = learnt(name)
     if surface == "learnt":
         mu0, mu1 = found.baseline[rows], (found.baseline + found.effect)[rows]

@@ -33,14 +33,7 @@ def best_share(r: float, b: float = 1.0) -> float:
 
 
 def gain(share: float, natural: float, r: float, b: float = 1.0) -> float:
-    """Log ratio of root errors, one share of treated labels against another; below 0 the first is better.
-
-    Args:
-        share: that is chosen, one half say.
-        natural: that it is compared with, the population's say.
-        r: see :func:`risk`.
-        b: see :func:`risk`.
-    """
+    """Log ratio of root errors, one share of treated labels against another; below 0 the first is better."""
     return float(np.log(risk(share, r, b) / risk(natural, r, b)) / 2)
 
 

@@ -96,13 +96,7 @@ class Residuals:
     noise: PerTarget
 
     def error(self, rho: float, noise: float = 0.0, scales: tuple[float, float] = (1.0, 1.0)) -> float:
-        """Expected squared error of the effect, mean over the targets.
-
-        Args:
-            rho: correlation of the surfaces.
-            noise: variance of a label's noise.
-            scales: standard deviations of the treated and of the control surface.
-        """
+        """Expected squared error of the effect, mean over the targets."""
         own = scales[0] ** 2 * self.one + scales[1] ** 2 * self.zero + noise * self.noise
         return float(own.mean()) - self.value(rho, scales)
 

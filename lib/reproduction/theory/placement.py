@@ -20,13 +20,7 @@ def _design(kappa: ArrayLike, u: ArrayLike) -> Float[np.ndarray, "k 4"]:
 
 
 def fit_rule(kappa: ArrayLike, u: ArrayLike, log_ratio: ArrayLike) -> Coefficients:
-    """Least squares for c_0 to c_3.
-
-    Args:
-        kappa: what pairs could save, (k,).
-        u: how far the arms lie apart, (k,).
-        log_ratio: measured, MACAL against random labels of balanced arms, (k,).
-    """
+    """Least squares for c_0 to c_3."""
     return np.linalg.lstsq(_design(kappa, u), np.asarray(log_ratio, float), rcond=None)[0]
 
 
