@@ -33,7 +33,7 @@ threadpoolctl.threadpool_limits(int(os.environ["OMP_NUM_THREADS"]), "blas")  # a
 LONGEST = (
     "test_without_data.py test_site.py test_inference_targets.py test_sample.py test_pdf.py test_compiled.py"
     " test_verdicts_again.py test_planner_estimate.py test_play.py test_sweeps.py test_campaign_machine.py"
-    " test_planner_greedy.py test_tables.py backbones.ipynb toy.ipynb test_book.py weight.ipynb"
+    " test_planner_greedy.py test_tables.py backbones.ipynb toy.ipynb test_book.py"
     " test_play_tables.py test_acquisition_pairs.py test_planner_clusters.py test_fieldwork.py own_data.ipynb"
     " test_inference_looks.py test_ledger.py test_golden_plans.py test_due.py larger.ipynb instead.ipynb"
     " ihdp_small.ipynb wasserstein_lemma.ipynb test_recording.py test_identification.py ihdp.ipynb"

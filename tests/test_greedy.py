@@ -160,20 +160,3 @@ def test_other_kernels_have_not():
     plane = np.array([[0.0, 0.0], [0.3, 0.2], [0.3, 0.4], [0.15, 0.3]])
     gain = greedy.variance_reduction(matern12(plane, plane), np.array([0]))
     assert gain((1, 2, 3)) - gain((1, 3)) > 10 * (gain((2, 3)) - gain((3,))) > 0
-
-
-@given(SEEDS)
-def test_exponential_closed_form(seed):
-    rng = np.random.default_rng(seed)
-    x = np.concatenate([[0.0], -rng.uniform(0.1, 3, 2), rng.uniform(0.1, 3, 2)])[:, None]
-    near = [np.exp(-2 * np.abs(side).min()) for side in (x[1:3], x[3:])]
-    left = 1 - greedy.variance_reduction(matern12(x, x), np.array([0]))((1, 2, 3, 4))
-    assert left == pytest.approx(greedy.exponential_left(*near), abs=1e-9)
-    alone = 1 - greedy.variance_reduction(matern12(x, x), np.array([0]))((1, 2))
-    assert alone == pytest.approx(greedy.exponential_left(near[0], 0.0), abs=1e-9)
-
-
-def test_exponential_at_the_ends():
-    assert [greedy.exponential_left(*uv) for uv in ((0.0, 0.0), (1.0, 0.5), (1.0, 1.0))] == [1, 0, 0]
-    u, v = np.exp([-1.4, -0.8])
-    assert greedy.exponential_left(u, v) == pytest.approx(0.466575, abs=1e-6)

@@ -12,9 +12,8 @@ import torch
 
 from macal import __main__ as command
 from macal import models, results
-from macal.campaigns import bundle, history, provenance, sweeps
+from macal.campaigns import bundle, provenance, sweeps
 from macal.campaigns.results import Record, write
-from reproduction import __main__ as book
 from reproduction.studies import tables
 
 PLAIN = ("-c", "user.name=A", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false", "-c", "init.defaultBranch=main")
@@ -235,79 +234,8 @@ def test_nothing_is_begun_that_could_not_be_published(tmp_path, monkeypatch):
     results.require_committed()
 
 
-@pytest.fixture
-def versions(package):
-    """Digest of each version of the package -> its first commit, as the shell's history has them."""
-    clone, found = package.parents[1], {}
-
-    def commit(name):
-        git(clone, "add", "-A")
-        git(clone, "commit", "-qm", name)
-        found.setdefault(provenance.fingerprint(package), git(clone, "rev-parse", "HEAD"))
-
-    found[provenance.fingerprint(package)] = git(clone, "rev-parse", "HEAD")
-    (package / "a-b").mkdir()
-    (package / "a").mkdir()
-    for place in ("a/z.py", "a-b/a.py"):  # in the order of strings "a-b/a.py" would be the first
-        (package / place).write_bytes(b"text = 'caf\xc3\xa9'\r\n")
-    commit("two")
-    (clone / "page.md").write_text("the same package")
-    commit("three")
-    (package / "__init__.py").write_text("x = 1\n\n")
-    git(clone, "checkout", "-qb", "side")
-    commit("four")
-    git(clone, "checkout", "-q", "-")
-    (package / "__init__.py").write_text("")
-    (package / "a" / "z.py").unlink()
-    commit("five")
-    git(clone, "merge", "-q", "-X", "theirs", "-m", "six", "side")
-    found.setdefault(provenance.fingerprint(package), git(clone, "rev-parse", "HEAD"))
-    return found
-
-
-def test_every_version_has_its_first_commit(package, versions):
-    found = history.commits(package)
-    assert found == versions and len(found) == 5
-    (package / "__init__.py").write_text("not committed")
-    assert provenance.fingerprint(package) not in history.commits(package)
-
-
-def test_records_without_a_commit_are_led_back_by_the_digest_of_their_code(package, versions, tmp_path):
-    first, last = list(versions)[0], list(versions)[-1]
-    store, out = tmp_path / "store", tmp_path / "out"
-    stored(store, CLEAN, {"code": first}, {"code": last} | NOWHERE, {"code": "of no commit"}, {})
-    results.publish(store, "toy", out)
-    before = results.load("toy", out)
-    found = history.lead_back("toy", history.commits(package), out)
-    assert found == (2, {"of no commit": 1, "no digest": 1})
-    after = results.load("toy", out)
-    assert after.equals(before)
-    told = {r["config"]["replication"]: r["manifest"] for r in after.attrs["records"]}
-    assert told[0] == {"seconds": 1.0} | CLEAN
-    assert told[1] == {"seconds": 1.0, "code": first, "commit": versions[first], "commit_by": "digest"}
-    assert (told[2]["commit"], told[2]["dirty"], told[2]["commit_by"]) == (versions[last], None, "digest")
-    assert "commit" not in told[3] and "commit" not in told[4]
-    content = (out / "toy.json").read_bytes()
-    assert history.lead_back("toy", versions, out).found == 0 and (out / "toy.json").read_bytes() == content
-
-
-def test_the_command_says_whose_code_no_commit_has(package, versions, tmp_path, monkeypatch, capsys):
-    stored(tmp_path / "store", {"code": next(iter(versions))}, {"code": "of no commit"})
-    results.publish(tmp_path / "store", "toy", tmp_path / "out")
-    monkeypatch.setattr(history, "commits", lambda: versions)
-    assert book.main(["trace", "--into", str(tmp_path / "out")]) == 0
-    assert capsys.readouterr().out.splitlines() == [
-        "toy: 1 records led back to a commit",
-        "1 records by code that no commit here has",
-        "of no commit: 1",
-    ]
-    (tmp_path / "out" / "toy.parquet").write_bytes(b"damaged")
-    assert book.main(["trace", "--into", str(tmp_path / "out"), "toy"]) == 1
-    assert "DamagedRecord" in capsys.readouterr().err
-
-
 @pytest.mark.exhaustive
-def test_every_recorded_campaign_leads_back_to_a_commit_with_its_code():
+def test_every_recorded_campaign_leads_back_to_a_commit_with_its_code(tmp_path):
     """Of all manifests in the book's tables; where the whole history is there, the digest is taken of the commit."""
     made = {}
     for path in results.FOLDER.glob("*.parquet"):
@@ -316,15 +244,20 @@ def test_every_recorded_campaign_leads_back_to_a_commit_with_its_code():
                 assert one.get("commit"), f"{path.stem}: {record['config']}"
                 made.setdefault(one["commit"], set()).add(one["code"])
     assert len(made) > 20 and all(len(codes) == 1 for codes in made.values())
+    need_whole_history()
+    for commit, codes in made.items():
+        git(results.FOLDER.parent, "archive", "-o", str(tmp_path / f"{commit}.tar"), commit, "lib/macal")
+        shutil.unpack_archive(tmp_path / f"{commit}.tar", tmp_path / commit, filter="data")
+        assert {provenance.fingerprint(tmp_path / commit / "lib" / "macal")} == codes, commit
+
+
+def need_whole_history():
     try:
-        known = history.commits()
-    except (OSError, subprocess.SubprocessError):
-        pytest.skip("needs the history of the book's repository")
-    if git(provenance.PACKAGE, "rev-parse", "--is-shallow-repository") == "true":
-        pytest.skip("needs the whole history, and this clone is shallow")
-    tree = {commit: git(provenance.PACKAGE, "rev-parse", f"{commit}:lib/macal") for commit in made}
-    first = {git(provenance.PACKAGE, "rev-parse", f"{commit}:lib/macal"): code for code, commit in known.items()}
-    assert {commit: {first[tree[commit]]} for commit in made} == made
+        shallow = git(provenance.PACKAGE, "rev-parse", "--is-shallow-repository") != "false"
+    except subprocess.CalledProcessError:
+        shallow = True
+    if shallow:
+        pytest.skip("needs the whole history of the book's repository")
 
 
 SPLIT_FROM = {"cmnist_code-cpu": "cmnist_code"}  # by which its records were asked for
@@ -342,12 +275,7 @@ def test_sweeps_were_in_the_plan_before_they_were_run():
     recorded = [record for name in planned for part in {name, planned[name].name} & {*tables.files()}
                 for record in results.load(part).attrs["records"]]  # fmt: skip
     made = {Record(r["config"], [], []).key: r["manifest"]["commit"] for r in recorded}
-    try:
-        shallow = git(provenance.PACKAGE, "rev-parse", "--is-shallow-repository") != "false"
-    except subprocess.CalledProcessError:
-        shallow = True
-    if shallow:
-        pytest.skip("needs the whole history of the book's repository")
+    need_whole_history()
     root = results.FOLDER.parent
     for name, table in planned.items():
         form = ("log", "--reverse", "--diff-filter=A", "--format=%H %at")

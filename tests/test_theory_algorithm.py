@@ -1,6 +1,6 @@
 """The plain searches, the batch objective and the small pools that the chapters on the algorithm rest on."""
 
-from itertools import combinations, permutations
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -57,25 +57,6 @@ def test_best_sum_by_listing_every_sequence():
     assert pair_search.best_sum(x, t, start, 2, 2.5) == pytest.approx(max(map(total, sequences)), abs=1e-12)
 
 
-def test_best_radius_by_listing_every_set():
-    x = np.random.default_rng(0).normal(size=(7, 2))
-    radii = [macal.metrics.covering_radius(x, x[[0, *c]]) for c in combinations(range(7), 2)]
-    assert pair_search.best_radius(x, x[:1], 2) == pytest.approx(min(radii))
-
-
-@given(st.integers(0, 10_000), st.sampled_from([0.0, 0.5, 1.0, 2.5, 10.0]), st.integers(1, 6))
-def test_coverage_bounds(seed, alpha, k):
-    for power, metric in ((1, "euclidean"), (2, "sqeuclidean")):
-        x, t, start = examples.two_clouds(seed, treated=8, control=9, start=1)
-        order = np.concatenate([start, *macal.plan(x, t, start, k, 2, "macal", alpha=alpha, metric=metric)])
-        best = max(pair_search.best_radius(x[t == arm], x[start[t[start] == arm]], k // 2) for arm in (0, 1))
-        for arm in (0, 1):
-            own, opposite = pair_search.free(t, order, arm), pair_search.free(t, order, 1 - arm)
-            m = pair_search.novelty(x, t, order, own, arm, "euclidean")
-            h = np.linalg.norm(x[opposite] - x[own[m.argmax()]], axis=1).min()
-            assert m.max() ** power <= alpha * h**power + 4 * power * best**power + 1e-9
-
-
 @given(st.integers(0, 10_000), st.sampled_from([1.01, 1.5, 2.5, 10.0]), st.booleans())
 def test_twins_stay_together(seed, alpha, empty_start):
     x, t, start = examples.twins(seed, pairs=12, spare=6)
@@ -92,16 +73,6 @@ def test_partner_is_near(seed, alpha):
     d = np.linalg.norm(x[one][:, None] - x[zero][None], axis=2)
     partner = d[np.arange(len(one)), scores.argmax(axis=1)]
     assert (partner <= d.min(axis=1) * (alpha + 1) / (alpha - 1) + 1e-9).all()
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_farthest_first_is_macal_without_pairs_and_covers_within_twice_the_best(seed):
-    x, t, _ = examples.two_clouds(seed, treated=12, control=12)
-    order = np.concatenate([[0, 12], *macal.plan(x, t, [0, 12], 1, 6, "macal", alpha=0.0)])
-    for arm in (0, 1):
-        units, done = x[t == arm], x[order[t[order] == arm]]
-        best = pair_search.best_radius(units, units[:1], 3)
-        assert best <= macal.metrics.covering_radius(units, done) <= 2 * best
 
 
 def test_symmetry_takes_the_closest_pairs_first():

@@ -180,26 +180,6 @@ def test_the_escape_from_collapse():
     assert verdict.verdict == word
 
 
-def test_the_forecast():
-    verdict, words = verdicts("W4")[0], []
-    said, table = (pd.read_parquet(FOLDER / f"{name}.parquet") for name in ("acic_forecast", "acic"))
-    said, level = said.set_index(["estimator", "response"]).gain, 0.05 - 2 * stats.norm.sf(1.959963984540054 / 0.5**0.5)
-    wide = np.log(table.set_index(["estimator", "response", "replication", "labelled", "method"]).pehe.unstack())
-    gains = (wide["macal"] - wide["random"]).groupby(level=[0, 1, 2]).mean()
-    for name, own in gains.groupby(level=0):
-        split = own.droplevel(0).unstack()  # a row per response
-        mean, error = split.mean(axis=1), split.sem(axis=1)
-        decided = mean.abs() > error * stats.t.ppf(1 - level / 2, split.count(axis=1) - 1)
-        right = (said[name] * mean > 0)[decided]
-        assert f"{name}: {right.sum()} of {decided.sum()} decided signs right" in verdict.evidence
-        rank = said[name].rank().corr(mean.rank())
-        assert f"rank correlation {rank:+.2f} (p " in verdict.evidence
-        worth = stats.binomtest(int(right.sum()), int(decided.sum()), alternative="greater").pvalue
-        assert worth < 0.05 and (said[name] < 0).all()  # one sign for all: it tells no response from another
-        words.append("holds in part")
-    assert verdict.verdict == several(words) and len(words) == 2
-
-
 @pytest.mark.exhaustive
 def test_labelled_sets_pair_up_and_spread_out():
     verdict, words = verdicts("V1")[0], {"counterpart": [], "radius": []}

@@ -1,12 +1,10 @@
 """Kernels of Gaussian processes, and the variance that labels leave them: each formula once, for all that use it.
 
 Functions of points are NumPy's. Those whose names end in ``_of`` take s, squared distances over the squared length
-scale, for models keep distances from one step to the next; PyTorch's are in :mod:`macal.models.tensor_kernels`.
+scale, for models keep distances from one step to the next; PyTorch's are in :mod:`macal.models.tensor_kernels`. Other
+packages' kernels differ in the last digits, and recorded campaigns would not come out again.
 Source: C. E. Rasmussen and C. K. I. Williams, *Gaussian Processes for Machine Learning*, MIT Press, 2006, Sections 2.2
 and 4.2.
-
-Not scikit-learn's or gpytorch's own, which divide the points by the length scale, not the distances: last digits
-differ, so that recorded campaigns would not come out again, and a training step takes a pass over all features more.
 """
 
 from typing import TypeVar

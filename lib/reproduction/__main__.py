@@ -1,7 +1,6 @@
-"""Command line: make the recorded tables of the book, list them, lead them back to commits; judge the claims."""
+"""Command line: make the recorded tables of the book, list them; judge the claims."""
 
 import argparse
-from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -10,10 +9,10 @@ import pandas as pd
 import torch
 
 from macal.arguments import as_count
-from macal.campaigns import history, results, terminal
+from macal.campaigns import results, terminal
 from macal.registry import UnknownName
 from reproduction.claims import CLAIMS, ledger
-from reproduction.studies import again, recording, tables
+from reproduction.studies import recording, tables
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -30,16 +29,6 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--replace", action="store_true", help="replace a table that is there")
     command.add_argument("--partial", action="store_true", help="publish before all is run")
     command.add_argument("--dirty", action="store_true", help="though the code differs from its commit")
-    text = "write into recorded tables the commit of records that hold the digest of their code alone"
-    command = commands.add_parser("trace", help=text, description=text)
-    command.add_argument("names", nargs="*", metavar="NAME", help="of tables (default: all)")
-    command.add_argument("--into", type=Path, default=results.FOLDER, help="folder of the tables (default: results/)")
-    text = "run a random share again of the trainings whose commit was found by a digest, and say how far they agree"
-    command = commands.add_parser("again", help=text, description=text)
-    command.add_argument("names", nargs="*", metavar="NAME", help="of tables (default: all that have such records)")
-    command.add_argument("--share", type=float, default=0.1, help="of the records of each table (default: 0.1)")
-    command.add_argument("--seed", type=int, default=0, help="of the draw (default: 0)")
-    command.add_argument("--into", type=Path, default=again.FILE, help="CSV file, which is added to")
     text = "judge the claims and write the ledger as data; with keys of claims, print their verdicts and write nothing"
     command = commands.add_parser("ledger", help=text, description=text)
     command.add_argument("keys", nargs="*", metavar="KEY", help="of claims (default: all)")
@@ -61,24 +50,6 @@ def _ledger(options: argparse.Namespace) -> None:
         print(f"{options.into} {'written' if ledger.write(found, options.into) else 'agrees and is left as it is'}")
 
 
-def _again(options: argparse.Namespace) -> None:
-    names = options.names or [name for name in tables.files() if name in tables.TABLES | tables.INTERIM]
-    found = again.run(again.drawn(names, options.share, options.seed), options.into)
-    print(again.agreement(found).to_string())
-
-
-def _trace(options: argparse.Namespace) -> None:
-    known, lost = history.commits(), Counter[str]()
-    for name in options.names or sorted(path.stem for path in results.checkout(options.into).glob("*.parquet")):
-        found = history.lead_back(name, known, options.into)
-        if found.found:
-            print(f"{name}: {found.found} records led back to a commit")
-        lost.update(found.lost)
-    print(f"{lost.total()} records by code that no commit here has")
-    for code, count in lost.items():
-        print(f"{code}: {count}")
-
-
 def _record(options: argparse.Namespace) -> None:
     if options.name is None:
         with pd.option_context("display.max_colwidth", None, "display.width", None):
@@ -94,7 +65,7 @@ def _record(options: argparse.Namespace) -> None:
     print(f"{options.name}: {len(found)} rows from {store}")
 
 
-COMMANDS = {"record": _record, "trace": _trace, "again": _again, "ledger": _ledger}
+COMMANDS = {"record": _record, "ledger": _ledger}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,8 +1,7 @@
 """FCCM: coverage of the own and of the other arm within given radii, as its public code computes it.
 
-A labelled unit covers the units of its own arm within a radius. A candidate is judged by how many uncovered units of
-its own arm it would cover (p), and by how many units of the other arm lie within another radius (q); the latter count
-for ever, whether they are covered already or not. Distances are Euclidean, in units of the largest one of the pool.
+A candidate is judged by how many uncovered units of its own arm it would cover (p), and by how many units of the other
+arm lie within another radius (q), covered already or not. Distances are in units of the largest one of the pool.
 
 Reference: H. Wen, T. Chen, M. Gong, L. K. Chai, S. Sadiq and H. Yin, "Enhancing Treatment Effect Estimation via Active
 Learning: A Counterfactual Covering Perspective", International Conference on Machine Learning, 2025. The balance of p

@@ -1,8 +1,7 @@
 """MACAL with its weight chosen anew for every query, by the error that is to be expected; no outcome is needed.
 
-The published rule leaves alpha to the user, and no value is best throughout a campaign. Here every value on a list is
-tried out on paper: what would it label, and how large would the error of the effect then be, on average over the
-surfaces that a Gaussian process prior thinks possible?
+Every value on a list is tried out on paper: what would it label, and how large would the error of the effect then be,
+on average over the surfaces that a Gaussian process prior thinks possible?
 
 Reference: E. V. Bonilla, K. M. A. Chai and C. K. I. Williams, "Multi-task Gaussian Process Prediction", Advances in
 Neural Information Processing Systems 20, 2008 (two surfaces, one kernel, a correlation).

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 from macal.models import compiled
@@ -21,32 +21,19 @@ REDIRECTIONS = {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", 
 
 
 def fingerprint(package: Path = PACKAGE) -> str:
-    """SHA-256 of a package's Python files, names and contents; see :func:`digest`."""
-    return digest({path.relative_to(package): path.read_bytes() for path in package.rglob("*.py")})
-
-
-def digest(files: Mapping[PurePath, bytes]) -> str:
-    """SHA-256 of files, names and contents, in the order of their names' parts."""
+    """SHA-256 of a package's Python files, names and contents, in the order of their names' parts."""
     code = hashlib.sha256()
-    for path in sorted(files):
-        code.update(path.as_posix().encode() + files[path])
+    for path in sorted(package.rglob("*.py")):
+        code.update(path.relative_to(package).as_posix().encode() + path.read_bytes())
     return code.hexdigest()
 
 
-def git_bytes(folder: Path, *arguments: str, given: bytes | None = None) -> bytes:
-    """Return what git prints in a folder, whatever a hook's environment says; ``given`` is its standard input.
-
-    Raises:
-        OSError: there is no git.
-        subprocess.SubprocessError: it fails, or does not answer within a minute.
-    """
+def _git(folder: Path, *arguments: str) -> str:
+    """Return what git prints in a folder, whatever a hook's environment says."""
     environment = {k: v for k, v in os.environ.items() if k not in REDIRECTIONS}
     command = ["git", "--no-optional-locks", "-C", str(folder), *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, check=True, timeout=60, input=given).stdout
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    return git_bytes(folder, *arguments).decode().strip()
+    done = subprocess.run(command, env=environment, capture_output=True, check=True, timeout=60)
+    return done.stdout.decode().strip()
 
 
 def checkout_state(package: Path = PACKAGE) -> dict[str, str | bool | None]:

@@ -1,9 +1,8 @@
 """Exact Gaussian processes, many at once: gpytorch's model and starting values, its gradient written out.
 
-Constant mean, scaled isotropic RBF kernel, Gaussian noise. Problems of different sizes are padded to one width: a
-padded unit has covariance 1 with itself, 0 with all others, and a residual of 0, so that it adds log 1 and 0 to the
-evidence and nothing to its gradient. The width follows from a problem's own size alone, and every operation here works
-on each problem by itself: a fit gives the same bits whatever else is in its batch.
+Constant mean, scaled isotropic RBF kernel, Gaussian noise. Problems of different sizes are padded to one width, which
+follows from a problem's own size alone; every operation works on each problem by itself, so that a fit gives the same
+bits whatever else is in its batch.
 
 Notation: s is the output scale, l the length scale, v the noise variance, E the kernel without its scale,
 C = s E + v I = L L' the covariance of the outcomes, r = y - mean, and w = C^-1 r the weights.

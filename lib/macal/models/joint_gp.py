@@ -2,8 +2,7 @@
 
 Cov(f_r(x), f_s(z)) = sigma_r sigma_s exp(-|x - z|^2 / (2 l^2)), times rho where r and s differ; outcomes have the mean
 and the noise of their arm. The hyperparameters are those of largest posterior density, under the weak priors of
-:data:`PRIORS`: with a dozen labels in an arm the likelihood alone may take all of them for noise, and an arm taken for
-noise is never asked again by a criterion that believes it.
+:data:`PRIORS`: see label ``sec-joint`` of the book.
 
 Notation: C = K + diag(noise) = L L', r = y - mean, w = C^-1 r.
 

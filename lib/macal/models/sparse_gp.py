@@ -1,8 +1,6 @@
 """Sparse variational Gaussian processes, many models at once: gpytorch's parameters, constraints and batch shapes.
 
-Two things are written out here. The marginals, since gpytorch's strategy builds the covariance between all units of a
-minibatch, of which the training objective needs the diagonal alone. And the kernels as functions of the squared
-distance, since gpytorch divides each unit's 200 features by the length scale instead, which costs more.
+The marginals, and the kernels as functions of the squared distance, are written out: gpytorch's own cost more.
 
 Notation: inducing points z (m of them), whitened inducing values with the variational posterior N(m, S S'), prior
 covariances K_zz and K_zx, L L' = K_zz, and A = L^-1 K_zx. Then at x

@@ -1,26 +1,20 @@
 """How far the units of one arm are from its labels: upper bounds for all of them, exact values for a short list.
 
-*Profiles.* Units of an arm with the same covariates are one *profile*, however many they are: the search is over
-profiles ("rows"), and a pick takes the lowest free unit of its profile. A profile with a label is at distance 0 from
-the labels until its last unit is taken. Where somebody else says who may be picked, every unit is a row of its own.
+*Profiles.* Units of an arm with the same covariates are one *profile*: the search is over profiles ("rows"), and a pick
+takes the lowest free unit of its profile. A profile with a label is at distance 0 from the labels until its last unit
+is taken. Where somebody else says who may be picked, every unit is a row of its own.
 
 *Bounds.* Distances between many rows come from float32 matrix products, d2(a, b) = |a|^2 + |b|^2 - 2 a.b, which are
-fast and inexact. They are therefore never trusted, only bounded. With unit roundoff u, a product of d + 2 terms errs by
-at most (d + 3) u times the sum of their magnitudes, whatever the order of summation, and rounding the (centred)
-covariates to float32 adds less than 5 u: together less than eta (|a|^2 + |b|^2), eta = 2 u (d + 8). Shrinking the two
-squared norms by eta yields lower bounds, stretching them upper bounds, at no cost.
+never trusted, only bounded. With unit roundoff u, a product of d + 2 terms errs by at most (d + 3) u times the sum of
+their magnitudes, whatever the order of summation, and rounding the (centred) covariates to float32 adds less than 5 u:
+together less than eta (|a|^2 + |b|^2), eta = 2 u (d + 8). Shrinking the two squared norms by eta yields lower bounds,
+stretching them upper bounds.
 
-*Exact values.* What decides a pick is computed from float64 covariates by direct differences, whose squares are added
-in an order that depends on their number alone (``folded``). So the same two rows have the same distance whatever
-the processor, the number of threads, or the moment of the campaign, and equal scores are equal to the last bit: of
-equally good picks the one with the lowest unit is taken, and a campaign that is resumed goes on as if it had not been
-stopped.
+*Exact values.* What decides a pick is computed from float64 covariates by direct differences, added in an order that
+depends on their number alone (``folded``), so that equal scores are equal to the last bit. They follow every label for
+one list of rows of an arm at a time; a new list takes the place of the old one, which is out of date from then on.
 
-*The short list.* Exact distances are kept, and follow every label, for one list of rows of an arm at a time; a new list
-takes the place of the old one, which from then on is out of date. Where every unit is a row, all are on the list.
-
-Covariates are first divided by a power of two so that the largest is about 1: exact, harmless to every comparison of
-scores, and safe from overflow.
+Covariates are first divided by a power of two so that the largest is about 1: safe from overflow.
 
 Reference: T. F. Gonzalez, "Clustering to Minimize the Maximum Intercluster Distance", Theoretical Computer Science 38,
 1985 (farthest-first).

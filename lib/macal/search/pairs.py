@@ -1,38 +1,25 @@
 """MACAL's pairs, exactly and fast.
 
 The next pair maximises s(i, j) = m1[i] + m0[j] - alpha d(i, j) over free treated i and free controls j, where m[i] is
-the distance from i to the nearest label of its own arm. Computing every s anew for every pair, as published, costs O(N1
-N0 d) a pair. Here is why almost none of it is needed.
+the distance from i to the nearest label of its own arm. Scores never increase, so that old bounds stay bounds. Proof
+that the search is exact: label ``thm-lazy`` of the book.
 
-*Scores never increase.* A new label can only lower m, and d does not change. So whatever bounded a pair from above
-before still does.
+*Bounds.* For a row i (a treated unit) and a block b of controls, ``upper[i, b]`` is at least the largest m0[j] -
+alpha d(i, j) over j in b; m1[i] plus the largest of row i bounds all pairs of i. At first the bounds are infinite.
 
-*Bounds.* For a row i (a treated unit) and a block b of controls, ``upper[i, b]`` was at least max over j in b of m0[j]
-- alpha d(i, j) when it was computed, hence is so now; m1[i] plus the largest of row i bounds all pairs of i. At first
-the bounds are infinite.
+*The short list.* Of the rows with the highest bounds, ``cut`` being the highest of the others, the scores are computed
+where their bounds reach the cut, and every pair that may score ``cut`` or more is listed. The best on the list is
+picked, and its scores brought up to date, as long as it scores at least the cut; then a new list is made. A row at the
+top whose listed pairs all disappoint is looked through once more down to its best exact score, from then on its bound.
 
-*The short list.* Take the rows with the highest bounds; ``cut`` is the highest bound of the others. Compute, in blocks
-as matrix products, the scores of the taken rows where their bounds reach the cut, lower the bounds to what was found,
-and list every pair that may score ``cut`` or more, with its float64 score. No pair outside the list can beat the cut,
-now or ever. So, as long as the best on the list scores at least the cut, it is optimal: pick it, bring the scores on
-the list up to date, and look again. When the best falls below the cut, make a new list.
-
-*Ties.* Of equal scores, the pair with the lowest treated unit is taken, then the one with the lowest control. The cut
-therefore carries a unit too, the lowest of the rows that share the highest bound outside the list, and a pair on the
-list must come before both. As units are taken from the front, a row's first unit only rises: in this order too, what
-bounded a row before still does. Units of one arm with equal covariates are one row or column
+*Ties.* Of equal scores, the pair with the lowest treated unit is taken, then the one with the lowest control; so the
+cut carries the lowest unit of its rows, too. Units of one arm with equal covariates are one row or column
 (:mod:`macal.search.nearest`), of which a pick takes the lowest.
 
-*Under demands* somebody else, :class:`Available`, says who may still be bought, and pairs are worth score per price.
-Neither undoes a bound: who may not be bought any more never may again, and prices stay. A block then holds controls of
-like price, whose lowest stands for all of them in its bound; every unit is a row of its own.
+*Under demands* somebody else, :class:`Available`, says who may still be bought, and pairs are worth score per price. A
+block then holds controls of like price, whose lowest stands for all in its bound; every unit is a row of its own.
 
-*The end.* Products in float32 bound scores only from above, so a row may promise more
-than it holds. If its listed pairs all disappoint, the row is looked through once more down to its best exact score,
-which from then on is its bound. A row at the top is thus either exact or examined next, and the search ends.
-
-*An example.* Six units on a line; the first of either arm is labelled. The farthest two of the four free ones win, for
-they are also close together; once they are labelled, m has fallen from 1 and 3 to 1 and 2 for the others.
+*An example.* Six units on a line; the first of either arm is labelled.
 
 >>> x = np.array([[0.0], [1.0], [4.0], [0.0], [3.0], [5.0]])
 >>> search = Contrasts(x, np.array([1, 1, 1, 0, 0, 0]), np.array([0, 3]), 2.5)
@@ -41,8 +28,8 @@ array([2, 5])
 >>> search.batch(2)  # 1 + 2 - 5
 array([1, 4])
 
-Until an arm has a label, m is the same constant for all its units, and 0 will do; as m rises when the first label
-comes, all bounds are then forgotten. Memory: O(N d) and ``_BLOCKS`` bounds a treated unit.
+Until an arm has a label, m is 0 for all its units; as m rises when the first label comes, all bounds are then
+forgotten. Memory: O(N d) and ``_BLOCKS`` bounds a treated unit.
 
 References:
     H. Wen, T. Chen, G. Ye, L. K. Chai, S. Sadiq and H. Yin, "Progressive Generalization Risk Reduction for

@@ -1,9 +1,7 @@
 """Columns of a table as numbers: what is a number, what is a category, and what only looks like one.
 
 Numbers of a table of one's own are winsorised before they are standardised: a value that lies further from the median
-than 5 times the median distance of the values that differ from it counts as the last one that does not. Of normal
-numbers 7 in 10,000 do. So no value decides the scale of its column, nor does a code for a missing one, unless most
-people who differ from the median have it.
+than 5 times the median distance of the values that differ from it counts as the last one that does not.
 
 Reference: P. J. Huber and E. M. Ronchetti, "Robust Statistics", 2nd ed., Wiley, 2009 (median absolute deviation).
 """

@@ -1,11 +1,9 @@
 """A sample of a table by one pass, which depends on no block, worker or order: the rows with the smallest hashes.
 
-Every unit has a hash of its name under a key that the seed gives, as good as a uniform draw. In each *cell*, the units
-that share arm, values of the quotas' columns, and whether they are known or may not be asked, the k units with the
-smallest hashes are a simple random sample: each has the chance k / N. Numbers k are proportional to the cells' N, and
-in each cell at least a tenth of the size asked for, so that rare groups can be planned for; with more than ten cells
-the sample may thus be several times as large. Whole clusters are drawn by the hash of the cluster. *Rivals* are a
-second sample, by another key, of those who may be asked: they audit a plan.
+Every unit has a hash of its name under a key that the seed gives. In each *cell*, the units that share arm, values of
+the quotas' columns, and whether they are known or may not be asked, the k units with the smallest hashes are a simple
+random sample: each has the chance k / N. Numbers k are proportional to the cells' N, at least a tenth of the size asked
+for. Whole clusters are drawn by the hash of the cluster. *Rivals*, by another key, audit a plan.
 
 Reference: E. Cohen and H. Kaplan, "Summarizing Data Using Bottom-k Sketches", ACM Symposium on Principles of
 Distributed Computing, 2007.

@@ -1,9 +1,4 @@
-"""The ledger: every claim of the paper, what decides it, and the verdict that its numbers give.
-
-A verdict is computed when it is asked for, by the part of the book that it belongs to, and by rules that are handed
-down. Claims about errors have two: as the paper is written, and as its published code runs. A claim whose evidence does
-not exist yet says so.
-"""
+"""The ledger: every claim of the paper, what decides it, and the verdict that its numbers give."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -20,7 +15,6 @@ from reproduction.claims import (
     bounds,
     comparison,
     data,
-    dial,
     estimators,
     families,
     gain,
@@ -50,7 +44,6 @@ __all__ = [
     "bench",
     "bounds",
     "data",
-    "dial",
     "estimators",
     "families",
     "gain",
@@ -264,13 +257,6 @@ CLAIMS = (
         "gain",
     ),
     Claim("W3", "ours", "The code's lead on IHDP is an escape from a collapsed model", gain.judge_escape, "gain"),
-    Claim(
-        "W4",
-        "ours",
-        "The sign of MACAL's gain can be predicted from the true surfaces, on data that nobody has tuned to",
-        dial.judge_forecast,
-        "dial",
-    ),
     Claim("S1", "Wen et al. 2025b", "FCCM has a lower error than MACAL", bench.judge_fccm, "instead"),
     Claim(
         "S2",
@@ -292,9 +278,6 @@ CLAIMS = (
 
 def verdicts(rules: Rules = RULES) -> pd.DataFrame:
     """The ledger, a row per claim; the call computes every verdict.
-
-    Args:
-        rules: by which comparisons of methods are judged.
 
     Returns:
         By ``key``: ``source``, ``claim``, ``verdict``, ``evidence`` and ``scale`` (as written), ``verdict_code``,

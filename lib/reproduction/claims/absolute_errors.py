@@ -29,10 +29,6 @@ def best_constants(table: pd.DataFrame) -> pd.Series:
 def errors(table: pd.DataFrame, ends: Sequence[int]) -> pd.DataFrame:
     """PEHE in the outcome's unit by stretch and method, and the share of trainings worse than the best constant.
 
-    Args:
-        table: recorded rows of one data set and protocol.
-        ends: last number of labels of each stretch.
-
     Returns:
         ``replications``, ``mean`` and ``median`` over trainings, ``best constant`` (mean over the same trainings),
         ``worse than constant`` (share of ``trainings``).

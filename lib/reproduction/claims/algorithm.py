@@ -10,29 +10,29 @@ from reproduction.theory import examples, pair_search
 PAIRS = 5  # of a query whose pair scores are counted
 
 
-def query_costs(sizes: tuple[int, ...] = (150, 300, 600), pairs: int = PAIRS, share: float = 0.05) -> pd.DataFrame:
+def query_costs(sizes: tuple[int, ...] = (150, 300, 600), pairs: int = PAIRS) -> pd.DataFrame:
     """Pair scores that one query computes, counted, in pools of growing size of which a third is treated.
 
     Returns:
         One row per pool size: ``literal`` and ``lazy`` for a query of ``pairs`` pairs, ``literal, growing batch`` for
-        one of ``share`` times as many pairs as the pool has units, and ``same picks``, whether both searches agree.
+        one of a twentieth as many pairs as the pool has units, and ``same picks``, whether both searches agree.
     """
     rows = []
     for n in sizes:
         x, t, start = examples.two_clouds(0, n // 3, n - n // 3)
         plain, lazy = pair_search.literal(x, t, start, pairs, 2.5), pair_search.lazy(x, t, start, pairs, 2.5)
-        growing = pair_search.literal(x, t, start, round(share * n), 2.5)
+        growing = pair_search.literal(x, t, start, round(0.05 * n), 2.5)
         rows.append((n, sum(plain.evaluated), sum(lazy.evaluated), sum(growing.evaluated), plain.pairs == lazy.pairs))
     return pd.DataFrame(rows, columns=["pool", "literal", "lazy", "literal, growing batch", "same picks"]).set_index(
         "pool"
     )
 
 
-def greedy_shortfalls(n_pools: int = 20, units: int = 6, pairs: int = 3, alpha: float = 2.5) -> np.ndarray:
-    """By how much MACAL's sum of scores over a batch falls short of the largest one, in pools of ``units`` per arm."""
-    pools = [examples.two_clouds(seed, units, units, start=1) for seed in range(n_pools)]
-    best = [pair_search.best_sum(*pool, pairs, alpha) for pool in pools]
-    return np.array(best) - [sum(pair_search.literal(*pool, pairs, alpha).scores) for pool in pools]
+def greedy_shortfalls(n_pools: int = 20) -> np.ndarray:
+    """By how much MACAL's sum of scores over three pairs falls short of the largest one, in pools of six per arm."""
+    pools = [examples.two_clouds(seed, 6, 6, start=1) for seed in range(n_pools)]
+    best = [pair_search.best_sum(*pool, 3, 2.5) for pool in pools]
+    return np.array(best) - [sum(pair_search.literal(*pool, 3, 2.5).scores) for pool in pools]
 
 
 def worst_pick(seed: int, alpha: float, metric: str) -> float:

@@ -36,10 +36,6 @@ def recorded_search() -> pd.DataFrame:
 def tuned(table: pd.DataFrame, rules: Rules = RULES) -> pd.DataFrame:
     """Set every point found by a search against Table 2's, on replications that the search has not seen.
 
-    Args:
-        table: rows of ``results/tuning``.
-        rules: level.
-
     Returns:
         One row per point: ``loss``, the mean difference of validation losses, ``log_ratio``, the mean log-ratio of
         test PEHE, both paired by replication and below 0 where the point is better than Table 2's, with Student's
@@ -104,10 +100,6 @@ def complete(table: pd.DataFrame) -> pd.DataFrame:
 def differences(table: pd.DataFrame, rules: Rules = RULES) -> pd.DataFrame:
     """Set each variant of the estimator against the paper's words, paired by replication, size and initialisation.
 
-    Args:
-        table: rows of ``results/backbones``.
-        rules: level, minimum of replications, and what is immaterial.
-
     Returns:
         One row per variant: ``log_ratio`` of test PEHE over that of the paper's words (below 0 the variant is better),
         its interval over replications ``low``, ``high`` (all hold together), ``p`` (Holm), and ``does it matter?``:
@@ -156,9 +148,6 @@ def _code(table: pd.DataFrame, rules: Rules) -> Verdict:
 
 def shifts(table: pd.DataFrame) -> pd.DataFrame:
     """Set whole trainings alone or in another order against the same trainings in one batch.
-
-    Args:
-        table: rows of ``results/backbones_batching``.
 
     Returns:
         One row per arrangement: ``log_ratio``, the mean log-ratio of test PEHE over the batch's, with its interval

@@ -1,8 +1,7 @@
 """Verdicts S1 to S3, on the bench: does FCCM beat MACAL, who decides between EPIG's targets, does one criterion do.
 
-A row of the bench is a data set under an estimator. A criterion's error on a row is log PEHE, mean over sizes; what is
-compared is paired by replication. Tables that are not complete are left out, so that no row is looked at before its
-end; every comparison is adjusted for all rows of the bench, those to come too.
+A row of the bench is a data set under an estimator. What is compared is log PEHE, mean over sizes, paired by
+replication, adjusted for all rows of the bench. Tables that are not complete are left out.
 """
 
 from contextlib import suppress

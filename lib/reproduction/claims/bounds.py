@@ -20,7 +20,7 @@ def z_score(sample: np.ndarray, expected: float | np.ndarray) -> float:
     return float((sample.mean() - other.mean()) / np.sqrt(error))
 
 
-def decomposition(draws: int = 20_000, labels: int = 15, noise: float = 0.09, seed: int = 0) -> dict[str, float]:
+def decomposition(draws: int = 20_000) -> dict[str, float]:
     """Appendix A.5 against simulation, in standard errors, and the share of the sum that own labels do not show.
 
     Returns:
@@ -28,7 +28,7 @@ def decomposition(draws: int = 20_000, labels: int = 15, noise: float = 0.09, se
         ``random designs``: risk at one place, design and labels redrawn, against the parts of other predictions;
         ``own labels``: share by which the error on the labels that were fitted falls short of the sum of the parts.
     """
-    f, rng = CURVES[0], np.random.default_rng(seed)
+    f, rng, labels, noise = CURVES[0], np.random.default_rng(0), 15, 0.09
     grid = np.linspace(-5, 5, 401)
     x, law = rng.uniform(-5, 5, labels), risk.normal_law(grid, -1.0)
     gram, cross = rbf(x[:, None], x[:, None]), rbf(grid[:, None], x[:, None])
@@ -58,15 +58,13 @@ def judge_decomposition(limit: float = 4.0) -> Verdict:
     )
 
 
-def bound_ladder(sizes: tuple[int, ...] = (4, 6, 8, 10, 12, 16, 20), noise: float = 0.09) -> pd.DataFrame:
+def bound_ladder(noise: float = 0.09) -> pd.DataFrame:
     """Shalit's bound for two overlapping arms, noiseless labels spread evenly: ``pehe``, ``tight``, ``loose``, ...
 
-    Args:
-        sizes: labels per arm.
-        noise: variance of a new outcome's noise.
+    ``noise`` is the variance of a new outcome's noise.
     """
     laws = risk.normal_law(GRID, -1.0), risk.normal_law(GRID, 1.0)
-    rows = []
+    sizes, rows = (4, 6, 8, 10, 12, 16, 20), []
     for m in sizes:
         labelled = risk.nearest_places(GRID, np.linspace(-4.8, 4.8, m))
         errors = [risk.fit_error(f, GRID, labelled) for f in CURVES]
@@ -140,26 +138,25 @@ def judge_bound(negligible: float = 0.1) -> Verdict:
     )
 
 
-def variance_shares(size: int = 2) -> dict[str, float]:
-    """Greedy's share of the best reduction of mean variance on the places 0, ..., 4: RBF, and independent units."""
+def variance_shares() -> dict[str, float]:
+    """Greedy's share of the best reduction of mean variance by two of the places 0, ..., 4: RBF, independent units."""
     x = np.arange(5.0)[:, None]
     kernels = {"rbf": rbf(x, x), "independent": np.diag([1.0, 2.0, 3.0, 4.0, 5.0])}
     return {
-        name: greedy.share_of_best(greedy.variance_reduction(kernel), range(5), size)
-        for name, kernel in kernels.items()
+        name: greedy.share_of_best(greedy.variance_reduction(kernel), range(5), 2) for name, kernel in kernels.items()
     }
 
 
-def bound_shares(tasks: int = 60, seed: int = 0) -> np.ndarray:
+def bound_shares(tasks: int = 60) -> np.ndarray:
     """Greedy's share of the best reduction of V + C W1 by two pairs, in random tasks of five free units per arm."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     drawn = [greedy.random_task(rng) for _ in range(tasks)]
     return np.array([greedy.share_of_best(greedy.bound_reduction(task), ALL_PAIRS, 2) for task in drawn])
 
 
-def coverage_shares(instances: int = 40, units: int = 13, size: int = 4, seed: int = 0) -> pd.DataFrame:
+def coverage_shares(instances: int = 40) -> pd.DataFrame:
     """Greedy's and farthest-first's share of the best drop of E_p m and E_p m^2, in random clouds of the plane."""
-    rng, rows = np.random.default_rng(seed), []
+    rng, rows, units, size = np.random.default_rng(0), [], 13, 4
     for _ in range(instances):
         x, start = rng.normal(size=(units, 2)), rng.normal(size=(1, 2))
         between, first = cdist(x, x), cdist(x, start)[:, 0]

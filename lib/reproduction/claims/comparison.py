@@ -1,9 +1,6 @@
 """Where one method stands against others: the comparison that the verdicts on errors are made of.
 
-A method is *ahead* where its mean log ratio, averaged over the sizes of a stretch, is below 0 with an adjusted p below
-the level (Student's t over replications, Holm over the comparisons of the claim), and *behind* where it is above 0.
-It has *no lead* where the interval, adjusted for the same number of comparisons, rules out a lead of the margin.
-What is neither is *undecided*, and told with the replications that would decide it.
+The words *ahead*, *behind*, *no lead* and *undecided*: label ``sec-plan`` of the book.
 """
 
 from collections.abc import Callable, Sequence
@@ -62,13 +59,7 @@ def against(differences: pd.DataFrame, rules: Rules, share: Share | None = None,
 
 
 def placed(low: float, high: float, margin: float) -> str:
-    """Where an interval alone puts a method, of :data:`WORDS`; below 0 is ahead.
-
-    Args:
-        low: its lower end.
-        high: its upper end.
-        margin: a lead that is too small to matter.
-    """
+    """Where an interval alone puts a method, of :data:`WORDS`; below 0 is ahead."""
     return WORDS[0] if high < 0 else WORDS[1] if low > 0 else WORDS[2] if low > -margin else WORDS[3]
 
 
@@ -166,11 +157,6 @@ def _takes(row: pd.Series, rules: Rules) -> str:
 
 def values(found: pd.DataFrame, method: str, **about: Any) -> tuple[dict[str, Any], ...]:
     """Rows of :func:`against` as plain values, for whoever reads verdicts as data.
-
-    Args:
-        found: the rows.
-        method: that was set against others.
-        about: what else tells these comparisons from the claim's others, such as the data set.
 
     Returns:
         A dictionary per row: ``about``, ``method``, ``against``, and those of :data:`VALUES` that the rows have;

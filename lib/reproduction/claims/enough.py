@@ -91,9 +91,7 @@ def stops(table: pd.DataFrame) -> pd.DataFrame:
 def too_early(found: pd.DataFrame, rules: Rules) -> pd.DataFrame:
     """How often each rule stops, and stops too early.
 
-    Args:
-        found: see :func:`stops`.
-        rules: of evidence.
+    ``found``: see :func:`stops`.
 
     Returns:
         By rule, limit, model and method: ``stopped`` campaigns, at how many labels (``median``), ``early`` ones and

@@ -1,10 +1,7 @@
 """Verdicts W1 to W3: what MACAL's gain over random labels is made of.
 
-MACAL moves labels towards equal arms, and it places them. With random labels of equal arms between the two,
-
-    log(MACAL / Random) = log(balanced / Random) + log(MACAL / balanced),
-
-the gain is the sum of *allocation* and *placement*, replication by replication.
+With random labels of equal arms, "balanced", between the two, the gain is *allocation*, balanced over Random, plus
+*placement*, MACAL over balanced, replication by replication; see label ``sec-gain`` of the book.
 """
 
 import numpy as np
@@ -138,12 +135,6 @@ def similarity(
     reading: Reading, dataset: str, rules: Rules, stretch: tuple[int, int] | None = None
 ) -> pd.DataFrame | None:
     """What weight 2.5 of the similarity does against weight 0, beside what is predicted; None where not recorded.
-
-    Args:
-        reading: whose model and distance.
-        dataset: "ihdp", "ibm" or "cmnist".
-        rules: see :class:`reproduction.claims.rules.Rules`.
-        stretch: first and last number of labels, of the stretch that decides; all of it by default.
 
     Returns:
         A row of :func:`reproduction.claims.comparison.against` with ``predicted``, see :func:`predicted_share`, and the

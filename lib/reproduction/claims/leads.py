@@ -19,13 +19,6 @@ def lead(
 ) -> pd.DataFrame:
     """MACAL against others on a data set, without the start: in a stretch of labels, or over the whole campaign.
 
-    Args:
-        reading: whose model and distance.
-        dataset: "ihdp", "ibm" or "cmnist".
-        rules: level, minimum of replications, margin, power.
-        stretch: first and last number of labels; all by default.
-        others: the methods compared with; the reading's baselines by default.
-
     Returns:
         Rows of :func:`reproduction.claims.comparison.compare`; none where too little is recorded.
     """
@@ -55,17 +48,7 @@ def _verdict(
     dataset: str,
     stretch: tuple[int, int] | None = None,
 ) -> Verdict:
-    """Make the verdict; beside the paper's words, what exact Gaussian processes say on more replications.
-
-    Args:
-        word: the verdict.
-        shown: the evidence.
-        judged: stretch in words -> rows that decide.
-        rules: level, minimum of replications, margin, power.
-        reading: whose model and distance.
-        dataset: whose.
-        stretch: that exact processes are compared in.
-    """
+    """Make the verdict; beside the paper's words, what exact Gaussian processes say on more replications."""
     about = {"dataset": dataset, "estimator": reading.name}
     rows = [row for part, found in judged.items() for row in values(found, reading.macal, **about, stretch=part)]
     exact = lead(EXACT, dataset, rules, stretch) if reading is WRITTEN else pd.DataFrame()

@@ -71,8 +71,6 @@ FIELDS = {
     "beside": "true where the comparison stands beside the verdict and does not decide it",
     "part": "of MACAL's gain on Random (W1)",
     "predicted_share": "of the error that pairs could save by theory; above 0, weight 2.5 is predicted to help (W2)",
-    "predicted, right": "gain that was predicted, and whether its sign is the measured one; decided are the rows ahead"
-    " or behind (W4)",
     "every criterion": "a row of S3 has the largest log ratio to any criterion, itself included, and the largest ends"
     " of the intervals; beyond: low above log(1.05), within: high not above it",
     "planned": "by kind of method, or by a method's name where it has a plan of its own; empty where there was one look"

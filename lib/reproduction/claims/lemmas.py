@@ -43,9 +43,9 @@ def first_short_drop(run: VarianceCampaign) -> int:
     return int(short[0]) + 1 if short.size else 0
 
 
-def line_slope(labels: int = 400, length: float = 10.0) -> float:
+def line_slope() -> float:
     """Slope of log variance against log labels from 50 on: exponential kernel, a line, largest variance first."""
-    x = np.linspace(0, length, 2001)
+    x, labels, length = np.linspace(0, 10, 2001), 400, 10.0
     run = variance.campaign(matern12(x[:, None], x[:, None]), np.array([1000]), 1, labels - 1)
     places, n = x[np.concatenate(run.picks)], np.arange(50, labels + 1)
     return float(np.polyfit(np.log(n), [np.log(variance.line_variance(places[:k], length)) for k in n], 1)[0])
@@ -69,9 +69,9 @@ def judge_variance_lemma(noise: float = 0.25) -> Verdict:
     )
 
 
-def monotone_violations(cases: int = 200, seed: int = 0) -> int:
+def monotone_violations(cases: int = 200) -> int:
     """Random designs for which two more labels raise a variance by more than 1e-8, hyperparameters fixed."""
-    rng, violations = np.random.default_rng(seed), 0
+    rng, violations = np.random.default_rng(0), 0
     for _ in range(cases):
         x, target, noise = rng.normal(size=(8, 3)), rng.normal(size=(5, 3)), rng.choice([0.0, 0.1])
         few, all_ = (posterior_variance(rbf(target, d), rbf(d, d), np.ones(5), float(noise)) for d in (x[:6], x))
@@ -84,7 +84,7 @@ def aliased(x: np.ndarray) -> np.ndarray:
     return np.cos(2 * np.pi * x) + 0.3 * np.sin(x)
 
 
-def refit(more: np.ndarray, at: float = 2.2, noise: float = 1e-4) -> dict[str, float]:
+def refit(more: np.ndarray, at: float = 2.2) -> dict[str, float]:
     """Variance at a place before and after labels at ``more`` join those at whole numbers.
 
     Returns:
@@ -92,21 +92,16 @@ def refit(more: np.ndarray, at: float = 2.2, noise: float = 1e-4) -> dict[str, f
         ``after``; and ``fixed``, the variance after with the length scale of before.
     """
     x = np.unique(np.concatenate([ALIASED, more]))
-    first, second = (variance.fitted_lengthscale(d, aliased(d), GRID, noise) for d in (ALIASED, x))
+    first, second = (variance.fitted_lengthscale(d, aliased(d), GRID, 1e-4) for d in (ALIASED, x))
     cases = {"before": (ALIASED, first), "after": (x, second), "fixed": (x, first)}
     found = {
-        name: float(variance.line_posterior(d, np.array([at]), scale, noise)[0]) for name, (d, scale) in cases.items()
+        name: float(variance.line_posterior(d, np.array([at]), scale, 1e-4)[0]) for name, (d, scale) in cases.items()
     }
     return found | {"lengthscale before": first, "lengthscale after": second}
 
 
 def distance_ranks(seed: int, farthest: bool) -> list[float]:
-    """Rank correlation of distance to the nearest label and posterior variance, over the free units of IHDP's arms.
-
-    Args:
-        seed: replication of IHDP.
-        farthest: whether the 40 labels of each arm are taken farthest first, or drawn.
-    """
+    """Rank correlation of distance to the nearest label and posterior variance, over the free units of IHDP's arms."""
     pool, found = macal.load("ihdp", seed).pool, []
     for arm in (0, 1):
         units = pool.x[pool.t == arm].astype(float)  # (n, 25)
@@ -136,9 +131,9 @@ def judge_monotonicity(cases: int = 200) -> Verdict:
     )
 
 
-def equal_arms_error(steps: int = 15, seed: int = 0) -> float:
+def equal_arms_error() -> float:
     """Largest relative deviation from Lemma 3's rate: equal arms of 12, identical pairs in fours, four metrics."""
-    rng, worst = np.random.default_rng(seed), 0.0
+    rng, worst, steps = np.random.default_rng(0), 0.0, 15
     for cost in wasserstein.METRICS:
         a, b, pairs = rng.normal(size=(12, 2)), rng.normal(size=(12, 2)) + 1, 3 * rng.normal(size=(4 * steps, 2))
         found = wasserstein.path(a, b, pairs, pairs, cost)[::4]
@@ -147,12 +142,12 @@ def equal_arms_error(steps: int = 15, seed: int = 0) -> float:
     return worst
 
 
-def unequal_paths(starts: int = 50, n1: int = 2, n0: int = 8, pairs: int = 40, spread: float = WIDE) -> list[PerStep]:
-    """Distance along identical pairs, so many times as wide as the start, arms of unequal size: one path per seed."""
+def unequal_paths(starts: int = 50, spread: float = WIDE) -> list[PerStep]:
+    """Distance along identical pairs, so many times as wide as the start, arms of 2 and 8: one path per seed."""
     paths = []
     for seed in range(starts):
         rng = np.random.default_rng(seed)
-        a, b, more = rng.normal(size=(n1, 2)), rng.normal(size=(n0, 2)), spread * rng.normal(size=(pairs, 2))
+        a, b, more = rng.normal(size=(2, 2)), rng.normal(size=(8, 2)), spread * rng.normal(size=(40, 2))
         paths.append(wasserstein.path(a, b, more, more))
     return paths
 
@@ -178,9 +173,9 @@ def designs() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     return {"A": (np.array([0.0, 1.0]), np.array([0.5, 1.5])), "B": (np.array([3.0, 4.0]), np.array([3.2, 4.2]))}
 
 
-def image_error(seed: int = 0) -> float:
+def image_error() -> float:
     """Lemma 3's deviation in the images of equal arms and identical pairs under a map that is far from an isometry."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     a, b, pairs = (np.exp(rng.normal(size=(k, 2))) for k in (10, 10, 6))
     found = wasserstein.path(a, b, pairs, pairs)
     return float(np.abs(found / wasserstein.lemma(found[0], 10, np.arange(7)) - 1).max())

@@ -128,10 +128,6 @@ def plan_of(table: str, method: str) -> tables.Plan | None:
 def load(name: str, keys: Sequence[str] = ("method", "replication", "labelled")) -> pd.DataFrame | None:
     """A recorded table with those of its sweeps that are not merged yet, up to the planned replications, or None.
 
-    Args:
-        name: of the table.
-        keys: columns that tell one row from another.
-
     Raises:
         UnknownName: no such table is declared.
     """

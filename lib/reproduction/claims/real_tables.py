@@ -54,20 +54,12 @@ def logs(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def regret(means: pd.DataFrame) -> pd.DataFrame:
-    """Log ratio of each criterion to the best of its table, 0 for the best.
-
-    Args:
-        means: see :func:`logs`.
-    """
+    """Log ratio of each criterion to the best of its table, 0 for the best."""
     return means.sub(means.min(axis=1), axis=0)
 
 
 def against(means: pd.DataFrame, baseline: str = "random") -> pd.DataFrame:
     """Log ratio of each other criterion to one, mean over tables: with Student's 95 % interval over the tables.
-
-    Args:
-        means: see :func:`logs`.
-        baseline: the criterion that the others are compared with.
 
     Returns:
         By criterion: ``log_ratio``, ``low`` and ``high``, the lowest first.
@@ -80,9 +72,6 @@ def against(means: pd.DataFrame, baseline: str = "random") -> pd.DataFrame:
 def beaten(found: pd.DataFrame) -> pd.DataFrame:
     """Share of a criterion's trainings whose error is below that of the best constant effect.
 
-    Args:
-        found: the recorded table.
-
     Returns:
         A row per table, a column per outcome function; of the default's labels.
     """
@@ -92,20 +81,12 @@ def beaten(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def contrast(means: pd.DataFrame) -> pd.Series:
-    """Log ratio of the default to MACAL, by table: the comparison that decides about the default.
-
-    Args:
-        means: see :func:`logs`.
-    """
+    """Log ratio of the default to MACAL, by table: the comparison that decides about the default."""
     return (means[ONE] - means[OTHER]).rename("log_ratio")
 
 
 def left_out(values: pd.Series, coverage: float = 0.95) -> pd.DataFrame:
     """Mean and interval of a contrast without one table at a time.
-
-    Args:
-        values: by table, three at least.
-        coverage: of each interval.
 
     Returns:
         By the table that is left out: ``log_ratio``, ``low`` and ``high``.

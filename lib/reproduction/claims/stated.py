@@ -132,15 +132,6 @@ STATED = {
         "where ahead in the first and the third: holds if behind or without a lead in the second, else in part; where"
         " behind or without a lead in the first or the third: does not hold; else undecided",
     ),
-    "W4": Stated(
-        "MACAL with Random on ACIC 2016; by estimator, over responses",
-        "1",
-        "a response is decided where its own Student's interval excludes 0, at the level left after the look at half of"
-        " the splits. Two chances count: that a fair coin, and that the predicted signs in random order,"
-        " are right at least as often as the predictions. A case holds where both are below the level, in part where"
-        " only the coin's is; does not hold where at most half are right; undecided otherwise, and where even all right"
-        " would be too few",
-    ),
     "S1": Stated(
         "FCCM with MACAL; by row of the bench, a data set under an estimator",
         "40, all rows",

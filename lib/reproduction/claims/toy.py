@@ -33,11 +33,11 @@ def published(name: str = "paper_fig1", folder: Path = results.FOLDER) -> pd.Dat
     return pd.read_csv(results.checkout(folder) / f"{name}.csv")
 
 
-def random_distance(centre: float, n: int = 265, draws: int = 20) -> float:
-    """Mean surrogate distance between the arms of ``n`` random labels, if the two clouds of units lie at -/+ centre."""
-    pools = [toy.load(seed, "paper", centre).pool for seed in range(draws)]
+def random_distance(centre: float) -> float:
+    """Mean surrogate distance between the arms of 265 random labels, if the two clouds of units lie at -/+ centre."""
+    pools = [toy.load(seed, "paper", centre).pool for seed in range(20)]
     orders = [np.random.default_rng(seed).permutation(len(pool)) for seed, pool in enumerate(pools)]
-    drawn = [pool[order[:n]] for pool, order in zip(pools, orders, strict=True)]
+    drawn = [pool[order[:265]] for pool, order in zip(pools, orders, strict=True)]
     return float(np.mean([metrics.sinkhorn_surrogate(units.x, units.t) for units in drawn]))
 
 
@@ -80,12 +80,7 @@ def bounds(
 
 
 def less(rows: Iterable[Mapping[str, Any]], margin: float) -> Word:
-    """Whether a method's means are all surely below the others'.
-
-    Args:
-        rows: see :func:`bounds`.
-        margin: as there.
-    """
+    """Whether a method's means are all surely below the others'."""
     rows = list(rows)
     if not rows:
         return "not tested"
@@ -116,10 +111,6 @@ def quickness(table: pd.DataFrame, within: float = 0.1) -> pd.DataFrame:
 
 def deviations(table: pd.DataFrame, methods: dict[str, str] | None = None) -> pd.DataFrame:
     """Our mean minus the published one, in published s.d.s, for every size that both have.
-
-    Args:
-        table: recorded rows.
-        methods: published name -> name in ``table``; the same by default.
 
     Returns:
         ``quantity``, ``method``, ``n_train``, ``published``, ``sd``, ``ours``, ``z``.

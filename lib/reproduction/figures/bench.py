@@ -23,9 +23,7 @@ def label(method: str) -> str:
 def regrets(table: pd.DataFrame, ax: Axes) -> AxesImage:
     """Colour and print the regret of each criterion on each row; below, the largest of each and the data sets' mean.
 
-    Args:
-        table: :func:`reproduction.claims.bench.regret`, its columns in the order of drawing.
-        ax: where to draw.
+    ``table``: :func:`reproduction.claims.bench.regret`, its columns in the order of drawing.
     """
     below = {("largest", ""): table.max(), ("mean", ""): average(table)}
     whole = pd.concat([table, pd.DataFrame(below).T])
@@ -57,9 +55,7 @@ def regrets(table: pd.DataFrame, ax: Axes) -> AxesImage:
 def forest(table: pd.DataFrame, ax: Axes) -> Axes:
     """Draw log ratios with their intervals, a row each, filled where they are decided.
 
-    Args:
-        table: ``log_ratio``, ``low``, ``high``, ``comparison`` by row.
-        ax: where to draw.
+    ``table``: ``log_ratio``, ``low``, ``high``, ``comparison`` by row.
     """
     places = np.arange(len(table))[::-1]
     decided = table["comparison"].isin(["ahead", "behind"]).to_numpy()

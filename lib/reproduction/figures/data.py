@@ -8,18 +8,12 @@ from macal.plots import ARM_COLOURS
 from macal.shapes import Arms, Outcomes
 
 
-def share_by_arm(values: Outcomes, t: Arms, ax: Axes, bins: int = 40) -> Axes:
+def share_by_arm(values: Outcomes, t: Arms, ax: Axes) -> Axes:
     """Draw the distribution of a probability in both arms, the control arm below the axis.
 
     Heights are square roots of shares of the arm, so that thin tails show.
-
-    Args:
-        values: probabilities, (n,).
-        t: treatment, (n,).
-        ax: where to draw.
-        bins: equal bins from 0 to 1.
     """
-    edges = np.linspace(0, 1, bins + 1)
+    edges = np.linspace(0, 1, 41)
     for arm, sign in ((1, 1), (0, -1)):
         height, _ = np.histogram(values[t == arm], edges)
         label = "treated" if arm else "control"
@@ -33,14 +27,7 @@ def share_by_arm(values: Outcomes, t: Arms, ax: Axes, bins: int = 40) -> Axes:
 
 
 def surfaces(position: Outcomes, mu0: Outcomes, mu1: Outcomes, ax: Axes) -> Axes:
-    """Draw both outcome surfaces against one number per unit, the effect shaded between them.
-
-    Args:
-        position: what the outcomes depend on, (n,).
-        mu0: outcome without treatment, (n,).
-        mu1: outcome under treatment, (n,).
-        ax: where to draw.
-    """
+    """Draw both outcome surfaces against one number per unit, the effect shaded between them."""
     order = np.argsort(position)
     x, low, high = (np.asarray(v)[order] for v in (position, mu0, mu1))
     ax.fill_between(x, low, high, color="0.78", linewidth=0, label="effect")
@@ -51,14 +38,7 @@ def surfaces(position: Outcomes, mu0: Outcomes, mu1: Outcomes, ax: Axes) -> Axes
 
 
 def bias_step(classes: np.ndarray, t: Arms, dropped: np.ndarray, ax: Axes) -> Axes:
-    """Draw how many units of each class an arm has, what is dropped as an outline, the control arm below the axis.
-
-    Args:
-        classes: whole numbers, (n,).
-        t: treatment, (n,).
-        dropped: which units leave, (n,) bool.
-        ax: where to draw.
-    """
+    """Draw how many units of each class an arm has, what is dropped as an outline, the control arm below the axis."""
     values = np.unique(classes)
     for arm, sign in ((1, 1), (0, -1)):
         count = [[np.sum((classes == v) & (t == arm) & (dropped == gone)) for v in values] for gone in (False, True)]
@@ -81,16 +61,12 @@ def bias_step(classes: np.ndarray, t: Arms, dropped: np.ndarray, ax: Axes) -> Ax
     return ax
 
 
-def digit_ladder(images: np.ndarray, labels: np.ndarray, phi: Outcomes, ax: Axes, steps: int = 5) -> Axes:
+def digit_ladder(images: np.ndarray, labels: np.ndarray, phi: Outcomes, ax: Axes) -> Axes:
     """Lay out the digits, a column each, from the least to the most ink of its class.
 
-    Args:
-        images: pixels, (n, 784) uint8.
-        labels: which digit, (n,).
-        phi: latent number, (n,).
-        ax: where to draw.
-        steps: images per digit, evenly spread over the range of phi; the ends of the range are clipped and left out.
+    Images are evenly spread over the range of phi, without its ends, which are clipped.
     """
+    steps = 5
     sheet = np.zeros((28 * steps, 280), np.uint8)
     for digit in range(10):
         own = np.flatnonzero(labels == digit)
@@ -105,13 +81,7 @@ def digit_ladder(images: np.ndarray, labels: np.ndarray, phi: Outcomes, ax: Axes
 
 
 def digit_card(image: np.ndarray, lines: list[str], ax: Axes) -> Axes:
-    """Show one image with what is known of it underneath.
-
-    Args:
-        image: pixels, (784,) uint8.
-        lines: what is known.
-        ax: where to draw.
-    """
+    """Show one image with what is known of it underneath."""
     ax.imshow(image.reshape(28, 28), cmap="magma")
     ax.set(xticks=[], yticks=[], xlabel="\n".join(lines))
     ax.grid(visible=False)
@@ -119,18 +89,10 @@ def digit_card(image: np.ndarray, lines: list[str], ax: Axes) -> Axes:
     return ax
 
 
-def marked_histogram(values: ArrayLike, mark: float, label: str, ax: Axes, width: float = 4) -> Axes:
-    """Draw a histogram of ``values`` with a marked number beside it.
-
-    Args:
-        values: one per replication, (r,).
-        mark: the number to compare them with.
-        label: what the mark is.
-        ax: where to draw.
-        width: of a bin.
-    """
+def marked_histogram(values: ArrayLike, mark: float, label: str, ax: Axes) -> Axes:
+    """Draw a histogram of ``values`` with a marked number beside it."""
     values = np.asarray(values)
-    edges = np.arange(values.min() - width / 2, values.max() + width, width)
+    edges = np.arange(values.min() - 2, values.max() + 4, 4)
     ax.hist(values, edges, color="#0072B2", alpha=0.75)
     ax.axvline(np.median(values), color="0.2", linestyle="--", linewidth=1.2, label="median replication")
     ax.axvline(mark, color="#CC3377", label=label)

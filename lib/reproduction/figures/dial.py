@@ -16,9 +16,7 @@ ESTIMATOR_COLOURS = ("#0072B2", "#D55E00")
 def phase(power: float, ax: Axes) -> ScalarMappable:
     """Colour the plane of arms' error ratio and natural share by what balanced arms gain, with the line of no gain.
 
-    Args:
-        power: b by which squared errors fall.
-        ax: where to draw; its horizontal axis becomes logarithmic.
+    ``power``: b by which squared errors fall.
     """
     r, natural = np.geomspace(0.05, 16, 161), np.linspace(0.05, 0.65, 121)
     gains = [[allocation.gain(0.5, float(share), float(ratio), power) for ratio in r] for share in natural]
@@ -35,15 +33,7 @@ def phase(power: float, ax: Axes) -> ScalarMappable:
 
 
 def places(table: pd.DataFrame, marker: str, ax: Axes, size: float = 46, named: bool = True) -> Axes:
-    """Mark cases on the plane of :func:`phase`, filled by what MACAL was measured to gain.
-
-    Args:
-        table: ``ratio``, ``natural`` and ``gain`` by name.
-        marker: of matplotlib.
-        ax: where to draw.
-        size: of the markers.
-        named: whether names stand beside them.
-    """
+    """Mark cases on the plane of :func:`phase`, filled by what MACAL was measured to gain."""
     look = {"cmap": COLOURS, "norm": NORM, "edgecolor": "black", "linewidth": 0.8, "zorder": 3}
     ax.scatter(table["ratio"], table["natural"], size, table["gain"], marker=marker, **look)
     for name, row in table.iterrows() if named else ():
@@ -54,16 +44,12 @@ def places(table: pd.DataFrame, marker: str, ax: Axes, size: float = 46, named: 
 
 
 def calibration(table: pd.DataFrame, ax: Axes) -> Axes:
-    """Draw measured against predicted log ratios, a colour per estimator, with bars where there are intervals.
+    """Draw measured against predicted log ratios, a colour per estimator.
 
-    Args:
-        table: ``predicted`` and ``measured`` by estimator and case; ``low`` and ``high`` where they are known.
-        ax: where to draw.
+    ``table``: ``predicted`` and ``measured`` by estimator and case.
     """
     for colour, (name, rows) in zip(ESTIMATOR_COLOURS, table.groupby("estimator"), strict=False):
         ax.plot(rows["predicted"], rows["measured"], "o", color=colour, markersize=4, label=str(name))
-        if "low" in rows:
-            ax.vlines(rows["predicted"], rows["low"], rows["high"], color=colour, linewidth=1)
     ends = [min(*ax.get_xlim(), *ax.get_ylim()), max(*ax.get_xlim(), *ax.get_ylim())]
     ax.plot(ends, ends, color="0.5", linestyle="--", linewidth=1)
     ax.axhline(0, color="0.7", linewidth=0.8)

@@ -51,14 +51,7 @@ def _rows(found: pd.DataFrame, columns: list[str], ax: Axes) -> Axes:
 
 
 def held(table: pd.DataFrame, value: str, ax: Axes, promised: float) -> Axes:
-    """Draw the share of intervals that hold against the number of labels: a colour per model, a line per method.
-
-    Args:
-        table: rows of ``enough_ihdp``.
-        value: "held" or "held_average".
-        ax: where to draw.
-        promised: coverage that was promised.
-    """
+    """Draw the share of intervals that hold against the number of labels: a colour per model, a line per method."""
     ax.axhline(promised, color="0.5", linewidth=0.8)
     for (model, method), own in table.groupby(["model", "method"], sort=False):
         mean = own.groupby("labelled")[value].mean()

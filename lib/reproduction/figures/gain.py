@@ -28,13 +28,7 @@ def shares(tables: Mapping[str, pd.DataFrame], lines: Sequence[pd.Series], axes:
 
 
 def swap(table: pd.DataFrame, titles: Mapping[str, str], axes: Sequence[Axes]) -> None:
-    """Draw allocation (filled) and placement (open) with intervals: a panel per surface, a row per estimator.
-
-    Args:
-        table: ``log_ratio``, ``low`` and ``high`` by estimator, surface and part.
-        titles: of the panels, by surface.
-        axes: one per surface.
-    """
+    """Draw allocation (filled) and placement (open) with intervals: a panel per surface, a row per estimator."""
     names = list(table.index.unique(0))[::-1]
     for ax, (surface, title) in zip(axes, titles.items(), strict=True):
         for part, shift, face in (("allocation", 0.14, BLUE), ("placement", -0.14, "white")):

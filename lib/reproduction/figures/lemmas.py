@@ -19,9 +19,7 @@ LEMMA = "paper's Lemma 3"
 def refit(scales: Mapping[str, float], axes: Sequence[Axes]) -> None:
     """Draw how more labels make a refitted model less certain far away.
 
-    Args:
-        scales: length scale by when it was fitted, before and after the labels at quarters.
-        axes: two.
+    ``scales``: length scale by when it was fitted, before and after the labels at quarters.
     """
     line = np.linspace(-3, 3, 601)
     more = np.union1d(lemmas.ALIASED, lemmas.QUARTERS)
@@ -133,15 +131,7 @@ def equal_arms(measured: Mapping[str, np.ndarray], ax: Axes) -> None:
 
 
 def walk(distances: np.ndarray, bounds: np.ndarray, n: int, step: int, ax: Axes) -> None:
-    """Draw the distance between the arms pair by pair, up to a step in full colour.
-
-    Args:
-        distances: (pairs + 1,).
-        bounds: least and largest possible, (pairs, 2).
-        n: size of the larger arm at the start.
-        step: pairs that are labelled.
-        ax: where to draw.
-    """
+    """Draw the distance between the arms pair by pair, up to a step in full colour."""
     k = np.arange(len(distances))
     ax.fill_between(k[1:], *bounds.T, color="0.85", linewidth=0, label="what is possible")
     ax.plot(k, ws.lemma(distances[0], n, k), "--", color="black", linewidth=1.2, label=LEMMA)
@@ -163,15 +153,7 @@ def unequal_arms(shares: np.ndarray, rate: np.ndarray, ax: Axes) -> None:
 
 
 def ihdp(distance: np.ndarray, certificate: np.ndarray, floor: np.ndarray, lemma: np.ndarray, ax: Axes) -> None:
-    """Draw distances between the arms along campaigns, means over replications.
-
-    Args:
-        distance: measured, (replications, pairs + 1).
-        certificate: the largest possible, (replications, pairs).
-        floor: the least that any controls allow, (replications, pairs + 1).
-        lemma: by the paper's rate, (replications, pairs + 1).
-        ax: where to draw.
-    """
+    """Draw distances between the arms along campaigns, means over replications."""
     bound = certificate.mean(axis=0)
     ax.plot(np.arange(1, len(bound) + 1), bound, ":", color="#CC3377", label="certificate")
     ax.plot(distance.mean(axis=0), color="#CC3377", label="distance between the arms")

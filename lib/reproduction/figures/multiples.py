@@ -10,13 +10,7 @@ from macal.plots import curves, style
 
 
 def against_random(table: pd.DataFrame, methods: Sequence[str], axes: np.ndarray) -> np.ndarray:
-    """Draw each method's log ratio of PEHE to Random's, with its interval; MACAL's goes along as a thin line.
-
-    Args:
-        table: rows of :func:`macal.run`, Random's and MACAL's among them.
-        methods: each at the replications and sizes that it shares with both.
-        axes: one per method or more; those left over are hidden.
-    """
+    """Draw each method's log ratio of PEHE to Random's, with its interval; MACAL's goes along as a thin line."""
     for ax in axes.flat[len(methods) :]:
         ax.set_visible(False)
     for ax, method in zip(axes.flat, methods, strict=False):

@@ -1,12 +1,10 @@
-"""Figures of pairs: what leaks, what they are worth, where partners are, which weight; of arrays and tables."""
+"""Figures of pairs: what leaks, what they are worth, where partners are; of arrays and tables."""
 
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from macal import plots
 
@@ -57,9 +55,7 @@ def near_pairs(gaps: np.ndarray, worst: np.ndarray, one_wave: np.ndarray, ax: Ax
 def worth(table: pd.DataFrame, ax: Axes) -> None:
     """Draw formula and simulation, with four standard errors, against the correlation: a line per design.
 
-    Args:
-        table: ``formula``, ``simulated`` and ``standard error`` by design, the paired one first, and correlation.
-        ax: where to draw.
+    ``table``: ``formula``, ``simulated`` and ``standard error`` by design, the paired one first, and correlation.
     """
     designs = table.index.unique(0)
     for name, colour, line in zip(designs, (PAIRED, OTHER), ("-", "--"), strict=True):
@@ -87,15 +83,7 @@ def shifted(
     estimate: np.ndarray,
     ax: Axes,
 ) -> None:
-    """Draw two surfaces, their labels, the effect and its estimate.
-
-    Args:
-        grid: (n, 1).
-        surfaces: of treated and control, (n,) each.
-        labels: places, (m, 1), and outcomes, (m,), of treated and control.
-        estimate: of the effect, (n,).
-        ax: where to draw.
-    """
+    """Draw two surfaces, their labels, the effect and its estimate."""
     for arm, values, name in zip((1, 0), surfaces, ("treated", "control"), strict=True):
         ax.plot(grid, values, color=plots.ARM_COLOURS[arm], linewidth=1, label=name)
     for arm, (x, y) in zip((1, 0), labels, strict=True):
@@ -199,55 +187,3 @@ def evaluations(counts: Mapping[str, Sequence[int]], ax: Axes) -> None:
         ax.plot(range(1, len(own) + 1), own, line, color=colour, label=name, linewidth=1.4)
     ax.set(yscale="log", xlabel="pair", ylabel="pair scores computed", ylim=(100, None))
     ax.legend(ncols=2, fontsize=8)
-
-
-def by_stage(
-    relative: Mapping[float, pd.DataFrame], looks: Mapping[str, tuple[str, str]], axes: Sequence[Axes]
-) -> None:
-    """Draw errors relative to a reference against the number of pairs: a panel per correlation.
-
-    Args:
-        relative: by correlation: columns are drawn, a row per number of pairs.
-        looks: colour and line of each column that is drawn, in the order of drawing.
-        axes: one per correlation; the first gets the legend.
-    """
-    for ax, (rho, table) in zip(axes, relative.items(), strict=True):
-        for name, (colour, line) in looks.items():
-            ax.plot(table.index, table[name], line, color=colour, label=name)
-        ax.set(xscale="log", xlabel="pairs", title=rf"$\rho$ = {rho:g}")
-        ax.set_xticks(table.index, table.index.astype(str))
-        ax.minorticks_off()
-
-
-def one_of_many(curves: pd.DataFrame, k: int, rolling: pd.Series, ax: Axes) -> None:
-    """Draw errors against the number of pairs: fixed weights (rows) pale, the k-th blue, the rolling rule dashed."""
-    ax.loglog(curves.columns, curves.T, color="0.8", linewidth=1)
-    label = f"alpha = {curves.index[k]:g}"
-    ax.loglog(curves.columns, curves.iloc[k], "o-", color="#0072B2", label=label)
-    ax.loglog(curves.columns, rolling, "--", color=PAIRED, label="rolling")
-    ax.set(xlabel="pairs", ylabel="expected squared error")
-    ax.set_xticks(curves.columns, curves.columns.astype(str))
-    ax.minorticks_off()
-    ax.legend(fontsize=8)
-
-
-def weights_by_query(chosen: Mapping[float, np.ndarray], alphas: Sequence[float]) -> Figure:
-    """Draw the weights that a rule took as colours: a panel per correlation, a row per replication, a column per query.
-
-    Args:
-        chosen: by correlation, (replications, queries); no weight where nobody is left.
-        alphas: the weights, in the order of the colours.
-    """
-    fig, axes = plt.subplots(len(chosen), 1, figsize=(7.2, 3.6), sharex=True)
-    values, n = {a: k for k, a in enumerate(alphas)}, len(alphas)
-    colours = plt.get_cmap("viridis_r", n)
-    for ax, (rho, rows) in zip(axes, chosen.items(), strict=True):
-        cells = [[values.get(a, np.nan) for a in row] for row in rows]
-        image = ax.imshow(cells, aspect="auto", cmap=colours, vmin=-0.5, vmax=n - 0.5)
-        ax.set(ylabel=rf"$\rho$ = {rho:g}", yticks=[])
-        ax.grid(visible=False)
-    axes[-1].set_xticks(range(0, 22, 3), range(1, 23, 3))
-    axes[-1].set_xlabel("query")
-    bar = fig.colorbar(image, ax=axes, ticks=range(n), label=r"$\alpha$")
-    bar.ax.set_yticklabels([f"{a:g}" for a in alphas])
-    return fig

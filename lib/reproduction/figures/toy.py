@@ -16,7 +16,6 @@ from macal.shapes import Outcomes
 
 QUANTITIES = {"pehe": r"$\sqrt{\epsilon_{PEHE}}$", "wass": "distance (surrogate)", "var": "model variance"}
 LINES = ("-", "--", "-.", ":")
-TRUTHS = ("cos 2x", "sin 2x")
 
 
 def overlay(
@@ -78,17 +77,7 @@ def ratios(table: pd.DataFrame, value: str, ax: Axes, names: Mapping[str, str], 
 def surface(
     grid: Outcomes, mean: Outcomes, sd: Outcomes, labelled: ArrayLike, picked: ArrayLike, arm: int, ax: Axes
 ) -> Axes:
-    """Draw one arm of one campaign: truth, belief with two s.d.s, labelled units, and those picked next.
-
-    Args:
-        grid: positions, (n,).
-        mean: posterior mean at them, (n,).
-        sd: posterior s.d., (n,).
-        labelled: positions of labelled units of the arm.
-        picked: positions of the units of the arm in the next batch.
-        arm: 0 or 1.
-        ax: where to draw.
-    """
+    """Draw one arm of one campaign: truth, belief with two s.d.s, labelled units, and those picked next."""
     truth = (np.cos, np.sin)[arm]
     ax.fill_between(
         grid, np.clip(mean - 2 * sd, -2, 2), np.clip(mean + 2 * sd, -2, 2), color=ARM_COLOURS[arm], alpha=0.2, lw=0

@@ -1,16 +1,9 @@
 """The bench: every criterion on every data set, each labelled set judged by every estimator.
 
-Criteria that need a model go by one, the joint Gaussian process, whoever judges: so the labels of a campaign are the
-same for all estimators, and a difference between two rows of the bench is the estimator's. BADGE, BAIT and LCMD need
-the gradients of a network and are not on the bench.
-
-Fixed here before anything was run: data sets, replications, sizes, estimators and criteria below; the end point, log
-PEHE of a criterion over that of another, mean over sizes, then over replications. The hyperparameters' priors of the
-joint process were settled on replications 50 to 69 of "ihdp", whose first 20 are on the bench; nothing was tuned on
-any other row.
-
-Added after the toy's rows had been seen: "bench_toy-starts", the toy with processes that are fitted from several
-starts, for the fits of one start take spread labels for noise there. No verdict counts it.
+Criteria that need a model go by the joint Gaussian process, whoever judges: so the labels of a campaign are the same
+for all estimators. BADGE, BAIT and LCMD need the gradients of a network and are not on the bench. End point: log PEHE
+of a criterion over that of another, mean over sizes, then over replications. "bench_toy-starts" is the toy with
+processes that are fitted from several starts; no verdict counts it.
 """
 
 from collections.abc import Mapping, Sequence

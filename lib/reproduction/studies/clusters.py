@@ -1,24 +1,14 @@
 """Do weighted intervals hold where whole clusters are drawn, and some of their people refuse?
 
-Fixed before the first run. 200 clusters of 5 to 40 people, each size as likely; each of six covariates is a standard
-normal variable, a quarter of whose variance lies between clusters. Treatment by person, log odds 0.8 x1. What
-covariates leave open of an outcome has variance 1, a quarter of it between clusters. The effect is 1 + x1 / 2 + u / 2,
-u standard normal and the cluster's own; its mean over people is 1. Worlds:
+200 clusters of 5 to 40 people, six standard normal covariates; a quarter of the variance of covariates and outcomes
+lies between clusters. Log odds of treatment 0.8 x1; the effect is 1 + x1 / 2 + u / 2, u the cluster's own. Worlds:
+"linear", mu0 = x1 + x2 / 2, where the outcome models are right, and "bent", mu0 = x1 + 2 |x3|, where they are wrong.
 
-- "linear": mu0 = x1 + x2 / 2; the outcome models, ridge regressions, are right.
-- "bent": mu0 = x1 + 2 |x3|; they are wrong.
-
-2,000 simulations of each, in 20 blocks of 100; simulation s of a world draws everything from the seed (400 + place of
-the world, s). As :mod:`macal.planner.drawn` does it, a cluster's chance is proportional to the sum of what its people
-are worth for the average effect over the root of its size, a fifth of the clusters uniform; the draw is balanced on the
-number of people, and everybody of a drawn cluster is asked. Designs:
-
-- "20 clusters", "60 clusters": everybody answers;
-- "20 clusters, refusals", "60 clusters, refusals": a fifth refuse; the log odds to answer are a + x2 - t / 2.
-
-The interval is :func:`macal.inference.target_effect` at 95 % with its defaults, by clusters. Coverage is as promised
-where the exact 99 % interval of the share that holds contains 95 %. In the simulations of 60 clusters it is also taken
-as if people were not alike, "60 clusters, as people": what goes wrong where clusters are left out of account.
+2,000 simulations of each, in 20 blocks of 100, by the seed (400 + place of the world, s). Clusters are drawn as
+:mod:`macal.planner.drawn` does, a fifth of them uniform; everybody of a drawn cluster is asked. Designs: 20 and 60
+clusters, where everybody answers, and where a fifth refuse with log odds to answer of a + x2 - t / 2. Coverage of
+:func:`macal.inference.target_effect` by clusters is as promised where the exact 99 % interval of the share that holds
+contains 95 %; "60 clusters, as people" leaves clusters out of account.
 """
 
 from functools import cache

@@ -1,9 +1,8 @@
-"""The dial: campaigns where the gain can be turned, and on ACIC 2016, with what a prediction of the gain is made of.
+"""The dial: campaigns where the gain can be turned, with what a prediction of the gain is made of.
 
-``dial`` and ``acic`` hold errors, ``dial_curves`` and ``acic_curves`` what is known of a problem without any campaign:
-the pool's truth and each estimator's learning curves. ``acic`` is run once :mod:`.forecast` has recorded what it will
-say, and takes the best shares from there. The grid and the end point, log PEHE of MACAL over Random's,
-averaged over sizes and replications, were fixed here before anything was run.
+``dial`` holds errors, ``dial_curves``, and ``ihdp_curves`` and the like for other data sets, what is known of a problem
+without any campaign: the pool's truth and each estimator's learning curves. The end point is log PEHE of MACAL over
+Random's, averaged over sizes and replications.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -48,9 +47,7 @@ RATIOS, CORRELATIONS, SHARES, SLOPES = (1 / 8, 1 / 3, 1.0, 3.0, 8.0), (-0.5, 0.0
 WORLDS = [World(*knobs) for knobs in product(RATIOS, CORRELATIONS, SHARES, SLOPES)]
 # replications of a world, in the order in which they are run: the first five make the rules, the others judge them
 BLOCKS = (range(5), range(5, 8), range(8, 10))
-# splits of a response, likewise: after the first five the verdict was looked at
-SPLITS = (range(5), range(5, 10))
-CURVES = 4  # replications of a world whose curves are measured; of a response it is the first splits
+CURVES = 4  # replications of a world whose curves are measured
 
 BENCHMARKS = {  # data set -> replications, numbers of queries, labels per arm
     "ihdp": (5, (4, 8, 12), (15, 30, 60)),
@@ -71,7 +68,6 @@ class Case:
         load: seed -> problem.
         steps: numbers of queries after which errors are measured.
         sizes: labels per arm at which learning curves are measured.
-        weights: names of ``WEIGHTS`` that are run under Gaussian processes too.
     """
 
     about: Mapping[str, Any]
@@ -79,21 +75,13 @@ class Case:
     load: Callable[[int], Problem]
     steps: tuple[int, ...]
     sizes: tuple[int, ...]
-    weights: tuple[str, ...] = ()
 
 
 def world_case(place: int, replications: Sequence[int]) -> Case:
     """Return replications of a world of ``WORLDS``: errors at 100 labels."""
     about = {"dataset": "dial", "protocol": "paper", **asdict(WORLDS[place])}
     seeds = [100 * place + k for k in replications]
-    return Case(about, seeds, partial(draw, WORLDS[place]), (9,), (15, 40, 80), tuple(WEIGHTS))
-
-
-def response_case(response: int, splits: Sequence[int]) -> Case:
-    """Return a response of ACIC 2016, 1 to 10, under these splits: errors at 120 and 320 labels."""
-    about = {"dataset": "acic", "protocol": "paper", "response": response}
-    seeds = [response - 1 + 10 * k for k in splits]
-    return Case(about, seeds, partial(datasets.load, "acic"), (5, 15), (20, 60, 160), ("macal-0",))
+    return Case(about, seeds, partial(draw, WORLDS[place]), (9,), (15, 40, 80))
 
 
 def benchmark_case(name: str, replications: int | None) -> Case:
@@ -103,9 +91,9 @@ def benchmark_case(name: str, replications: int | None) -> Case:
     return Case(about, range(replications or default), partial(datasets.load, name), steps, sizes)
 
 
-def methods(estimator: str, share: float, weights: Sequence[str]) -> dict[str, Criterion]:
+def methods(estimator: str, share: float) -> dict[str, Criterion]:
     """Criteria under an estimator, random labels at a given share of treated among them."""
-    more = {name: WEIGHTS[name] for name in weights if estimator == "exact GP per arm"}
+    more = WEIGHTS if estimator == "exact GP per arm" else {}
     return METHODS | more | {"random-share": acquisition.get("random-share", share=share)}
 
 
@@ -121,14 +109,9 @@ def plan(problem: Problem, method: str, criterion: Criterion, steps: Sequence[in
     return [campaign.labelled(step) for step in steps]
 
 
-def campaigns(case: Case, shares: Mapping[str, float]) -> Job:
-    """Errors of every method and estimator at every size: one row per training.
-
-    Args:
-        case: the problems.
-        shares: estimator -> share of treated of its ``random-share``.
-    """
-    chosen = {name: methods(name, shares[name], case.weights) for name in ESTIMATORS}
+def campaigns(case: Case, share: float) -> Job:
+    """Errors of every method and estimator at every size: one row per training."""
+    chosen = {name: methods(name, share) for name in ESTIMATORS}
 
     def work() -> list[Answer]:
         problems = [case.load(seed) for seed in case.seeds]
@@ -242,14 +225,8 @@ def jobs(table: tables.Table, replications: int | None = None, store: Path | Non
     """Return the jobs of a table, for so many replications each; see :meth:`.tables.Table.jobs`."""
     if table.name == "dial_curves":
         return [curves(world_case(place, range(replications or CURVES))) for place in range(len(WORLDS))]
-    if table.name == "acic_curves":
-        return [curves(response_case(response, range(replications or len(SPLITS[0])))) for response in range(1, 11)]
     if table.line == tables.CURVES:
         return [curves(benchmark_case(table.dataset, replications))]
-    if table.name == "acic":
-        best = tables.load("acic_forecast").set_index(["response", "estimator"])["best"]
-        blocks = SPLITS if replications is None else [range(replications)]
-        return [campaigns(response_case(k, block), best[k].to_dict()) for block in blocks for k in range(1, 11)]
-    shares = [dict.fromkeys(ESTIMATORS, allocation.best_share(world.r)) for world in WORLDS]
     blocks = BLOCKS if replications is None else [range(replications)]
-    return [campaigns(world_case(k, block), own) for block in blocks for k, own in enumerate(shares)]
+    shares = [allocation.best_share(world.r) for world in WORLDS]
+    return [campaigns(world_case(k, block), share) for block in blocks for k, share in enumerate(shares)]

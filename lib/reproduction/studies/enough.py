@@ -1,19 +1,13 @@
 """Do the models' intervals hold, do forecasts come true, and how often does a stopping rule stop too early, on IHDP?
 
-Fixed before the first run. Replications 0 to 99 of IHDP; labels by MACAL at its default weight, planned in advance,
-and at random; rounds of 20 labels after the start of 10, looked at from 30 to 210 labels. Models: one exact Gaussian
-process per arm, fitted by L-BFGS, and the joint process, both with their defaults. Effects are those of the pool's 470
-units, intervals are at 95 %; a forecast takes the hyperparameters of the round in which it is made.
+Replications 0 to 99; labels by MACAL, planned in advance, and at random; rounds of 20 labels, looked at from 30 to 210.
+Models: one exact process per arm, and the joint process. A forecast takes the hyperparameters of its round. A rule
+stops at the first look at which it is met:
 
-A rule stops at the first look at which it is met; where it is met at none, it has not stopped.
-
-- Width w = 2, 1, 0.5 (a label's noise has s.d. 1): the interval of the mean effect is at most w wide. It stops too
-  early where the estimate is then farther than w / 2 from the mean of the true effects.
-- Gain g = 10, 5, 2 %: the next round is expected to narrow people's intervals by less than the share g. It stops too
-  early where going on to 210 labels, r rounds more, brings the PEHE over the pool below (1 - g)^r times what it is:
-  more than the rule asks of each round.
-
-The promise is that of the interval: a rule by width should be too early in at most 5 % of the campaigns that it stops.
+- Width w = 2, 1, 0.5: the interval of the mean effect is at most w wide. It stops too early where the estimate is
+  farther than w / 2 from the mean of the true effects; at most 5 % of the campaigns that it stops should be.
+- Gain g = 10, 5, 2 %: the next round is expected to narrow people's intervals by less than g. It stops too early where
+  going on to 210 labels, r rounds more, brings the PEHE over the pool below (1 - g)^r times what it is.
 """
 
 from pathlib import Path

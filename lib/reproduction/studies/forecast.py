@@ -1,20 +1,15 @@
-"""What MACAL will gain over Random, said before a campaign: an allocation part and a placement part.
+"""What MACAL will gain over Random, by the true surfaces: an allocation part and a placement part.
 
-The allocation part is that of :func:`.allocation.gain_of`: learning curves of the estimator's own two models, fitted to
-random labels within arms and judged on the pool's truth, taken from Random's share of treated, the pool's, to the share
-that MACAL's plan reaches. It takes the arms' errors as uncorrelated. The placement part is the rule of
-:mod:`.placement`, fitted on the dial's worlds alone, one per estimator, and on the first half of their replications.
+The allocation part is that of :func:`.allocation.gain_of`, from Random's share of treated to that of MACAL's plan, by
+learning curves of the estimator's own two models. The placement part is the rule of :mod:`.placement`, fitted on the
+first half of the dial's replications, one per estimator.
 """
-
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from macal.comparison import student
-from reproduction.studies import tables
-from reproduction.studies.dial import BLOCKS, ESTIMATORS
-from reproduction.studies.jobs import Answer, Job
+from reproduction.studies.dial import BLOCKS
 from reproduction.theory import allocation, placement
 from reproduction.theory.allocation import LearningCurve
 from reproduction.theory.pairing import value_share
@@ -22,7 +17,6 @@ from reproduction.theory.pairing import value_share
 TRAITS = ["natural", "reached", "spread", "correlation", "separation"]
 LABELS = {  # at which a gain is told, and averaged
     "dial": (100.0,),
-    "acic": (120.0, 320.0),
     "ihdp": (50.0, 90.0, 130.0),
     "ihdp-exchanged": (50.0, 90.0, 130.0),
     "ibm": (250.0, 450.0),
@@ -36,8 +30,8 @@ PAIRS = {  # name -> method, baseline
 
 
 def cases(table: pd.DataFrame) -> list[str]:
-    """Columns by which a table of these studies tells its cases apart: of the dial, of ACIC, or of one data set."""
-    knobs = [name for name in ("r", "rho", "share", "slope", "response") if name in table]
+    """Columns by which a table of these studies tells its cases apart: of the dial, or of one data set."""
+    knobs = [name for name in ("r", "rho", "share", "slope") if name in table]
     return ["estimator", *(knobs or ["dataset"])]
 
 
@@ -57,11 +51,10 @@ def fit_curves(rows: pd.DataFrame) -> tuple[LearningCurve, LearningCurve]:
 def _about(rows: pd.DataFrame) -> dict[str, float]:
     """What is known of one case, from its rows of learning curves."""
     curves, told = fit_curves(rows), rows[TRAITS].mean()
-    parts: dict[str, list[float]] = {"ratio": [], "best": [], "allocation": []}
+    parts: dict[str, list[float]] = {"ratio": [], "allocation": []}
     for n in LABELS[rows["dataset"].iloc[0]]:
         treated, control = (curve.scale * (n / 2) ** (-curve.power / 2) for curve in curves)
         parts["ratio"].append(treated / control)
-        parts["best"].append(allocation.best_share_of(*curves, n))
         parts["allocation"].append(allocation.gain_of(told["reached"], told["natural"], *curves, n))
     saving = value_share(told["correlation"], told["spread"])
     return {**told, "saving": saving, **{name: float(np.mean(values)) for name, values in parts.items()}}
@@ -71,12 +64,12 @@ def known(curves: pd.DataFrame) -> pd.DataFrame:
     """What can be said of each case without a campaign.
 
     Args:
-        curves: ``dial_curves`` or ``acic_curves``.
+        curves: ``dial_curves``, or those of another data set.
 
     Returns:
         By case: ``TRAITS`` averaged over replications, and ``saving`` (:func:`.pairing.value_share`); ``ratio`` of the
-        arms' root errors with half of the labels each, ``best`` share of treated, and ``allocation`` part of the gain,
-        these three averaged over ``LABELS``.
+        arms' root errors with half of the labels each, and ``allocation`` part of the gain, both averaged over
+        ``LABELS``.
     """
     keys = cases(curves)
     found = {key: _about(rows) for key, rows in curves.groupby(keys)}
@@ -125,15 +118,3 @@ def benchmark(curves: pd.DataFrame, campaigns: pd.DataFrame, fitted: dict[str, p
     bounds, parts = student(found["gain"]), found[["allocation", "placement"]].mean().add_suffix("_measured")
     gain = pd.Series({"gain": found["gain"].mean(), "low": bounds["low"], "high": bounds["high"]})
     return pd.concat([said, gain, parts])
-
-
-def jobs(table: tables.Table, replications: int | None = None, store: Path | None = None) -> list[Job]:
-    """Return the job of ``acic_forecast``: a row per estimator and response; its numbers are fixed by other tables."""
-
-    def work() -> list[Answer]:
-        fitted = rules(tables.load("dial_curves"), tables.load("dial"))
-        said = forecast(known(tables.load("acic_curves")), fitted)
-        return [Answer(said.loc[estimator].reset_index().to_dict("records")) for estimator in ESTIMATORS]
-
-    shared = {"dataset": "acic", "protocol": "paper", "study": "forecast"}
-    return [Job([{**shared, "estimator": estimator} for estimator in ESTIMATORS], work)]

@@ -26,11 +26,6 @@ REPLICATIONS = {"ihdp": 10, "ibm": 10, "cmnist": 5}
 def measure(problem: Problem, indices: Indices, caliper: float) -> dict[str, float]:
     """Measure a labelled set with both arms.
 
-    Args:
-        problem: the problem.
-        indices: what is labelled.
-        caliper: largest distance of a close counterpart.
-
     Returns:
         ``treated`` (number), ``counterpart`` (mean distance of a labelled unit to the nearest labelled unit of the
         other arm), ``close`` (share of labelled units for which it is at most the caliper), ``w1`` (exact 1-Wasserstein

@@ -1,19 +1,9 @@
 """Do weighted intervals hold where one person of each drawn cluster is asked?
 
-Fixed before the first run. People and worlds are those of :mod:`reproduction.studies.clusters`: 200 clusters of 5 to 40
-people, a quarter of the variance of covariates and of outcomes between clusters, effects that differ between clusters,
-outcome models that are right ("linear") or wrong ("bent"). 2,000 simulations of each world, in 20 blocks of 100;
-simulation s of a world draws everything from the seed (420 + place of the world, s).
-
-As :mod:`macal.planner.drawn` does it under ``--cluster-rule one``, somebody is drawn of each cluster first, a fifth of
-the chance uniform and the rest by what a person is worth for the average effect. Of these, so many are drawn, a fifth
-uniform and the rest by worth over that first chance. A chance to be asked is the product of both. Designs:
-
-- "60 clusters, one of each", "120 clusters, one of each": everybody answers;
-- both ", refusals": a fifth refuse, as in that study.
-
-The interval is :func:`macal.inference.target_effect` at 95 % with its defaults, by clusters. Coverage is as promised
-where the exact 99 % interval of the share that holds contains 95 %.
+People, worlds and the rule of coverage are those of :mod:`reproduction.studies.clusters`; seeds (420 + place of the
+world, s). As :mod:`macal.planner.drawn` does it under ``--cluster-rule one``, somebody is drawn of each cluster first,
+a fifth of the chance uniform; of these, so many are drawn, a fifth uniform and the rest by worth over that first
+chance. Designs: 60 and 120 clusters, one of each; everybody answers, or a fifth refuse.
 """
 
 from pathlib import Path

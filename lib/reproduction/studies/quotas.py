@@ -1,19 +1,10 @@
 """Does the interval of the weighted average effect hold the truth where the draw keeps to quotas and costs?
 
-Fixed before the first run. The worlds "observed" and "trial" of :mod:`reproduction.studies.weighted`, in which the
-intervals of free draws hold; 1,000 people, 2,000 simulations in 20 blocks of 100. Besides, each person has
-
-- a region by her third covariate, so that about one in ten is in the smallest;
-- a fee of 5 + 20 expit(x1 + a standard normal), so that the dear differ in treatment and outcome.
-
-Quotas: at least 50 labels of each region, at least 60 % of them treated; both bind. Designs, planned by
-:class:`macal.Planner` by worth for the average effect, a fifth of the labels uniform:
-
-- "quotas": 200 labels of one cost.
-- "costs": the money of 200 labels of mean fee, the same quotas.
-
-Coverage is as promised from 94 to 96 %. ``broken`` says in which share of plans a quota or the budget was broken: it
-must be 0. ``labelled`` is what the money is meant for, ``asked`` who was.
+The worlds "observed" and "trial" of :mod:`reproduction.studies.weighted`; 1,000 people, 2,000 simulations in 20 blocks.
+Each person has a region by her third covariate, one in ten in the smallest, and a fee of 5 + 20 expit(x1 + a standard
+normal). Quotas: at least 50 labels of each region, at least 60 % treated. Designs, by :class:`macal.Planner`: "quotas",
+200 labels of one cost; "costs", the money of 200 labels of mean fee. Coverage is as promised from 94 to 96 %;
+``broken``, the share of plans that break a quota or the budget, must be 0.
 """
 
 from pathlib import Path

@@ -1,38 +1,26 @@
 """Do weighted intervals hold where some refuse, on other targets, over groups and over all looks?
 
-Fixed before the first run. 1,000 people with six independent standard normal covariates; treatment with log odds
-0.8 x1; effect 1 + x1, so that it is larger for those who are treated more often; noise of s.d. 1. Worlds:
+1,000 people, six standard normal covariates; log odds of treatment 0.8 x1; effect 1 + x1; noise of s.d. 1. Worlds:
 
 - "linear": mu0 = x1 + x2 / 2; the outcome models, ridge regressions, are right.
 - "bent": mu0 = x1 + 2 |x3|; they are wrong.
-- "rare": mu0 = x1 + x2 / 2, and the effect is 20 for those with x4 above its 95 % quantile, 0 for all others; the
-  outcome models are wrong, and one person in twenty carries the effect.
+- "rare": mu0 = x1 + x2 / 2; the effect is 20 for those with x4 above its 95 % quantile, 0 for all others.
 
-2,000 simulations of each, in 20 blocks of 100; simulation s of a world draws everything from the seed (200 + place of
-the world, s). People are drawn by worth for their target, equal spreads, a fifth of the labels uniform: 200 labels, in
-"rare" 75. Who is asked answers with a chance whose log odds are
+2,000 simulations of each, in 20 blocks, by the seed (200 + place of the world, s). 200 people ("rare": 75) are drawn by
+worth for their target, a fifth uniform. The log odds to answer are a + x2 - t / 2 ("right"), which the model of
+responses holds, or a - 1.6 |x1| - t / 2 ("wrong"), a such that 10 or 30 % refuse. Designs in "linear" and "bent":
 
-- "right": a + x2 - t / 2, which the model of responses holds;
-- "wrong": a - 1.6 |x1| - t / 2, which it does not;
-
-a such that 10 or 30 % refuse. Designs in "linear" and "bent":
-
-- "all": 0 %; "all, 10 %, right", "all, 30 %, right", "all, 10 %, wrong" and "all, 30 %, wrong": the average effect;
-- "treated", "overlap": these targets with 30 % of refusals, right, each with its own draw;
-- "groups": four groups by quartiles of x5, 0 % of refusals, 400 labels: whether all four intervals hold at once;
-- "looks, rounds" and "looks, any": four rounds of 50, 0 % of refusals: whether the intervals of all four looks hold;
+- "all", with 0, 10 and 30 % of refusals, right and wrong: the average effect;
+- "treated", "overlap": these targets with 30 % of refusals, right;
+- "groups": four groups by quartiles of x5, 400 labels: whether all four intervals hold at once;
+- "looks, rounds" and "looks, any": four rounds of 50: whether the intervals of all four looks hold;
 - "stopped": of "looks, rounds" that at the first look at which it is at most 1.3 wide, or the last.
 
-In "linear" besides "reserves": planned by :class:`macal.Planner` with at least 40 expected answers of each half of x3,
-a chance to answer of 0.7, 30 % of refusals, right; who refuses is replaced by the reserve. In "rare":
-
-- "free": 75 labels; "stratum": 25 of these in the twentieth that carries the effect, 50 among all others.
+In "linear" besides "reserves": by :class:`macal.Planner`, at least 40 expected answers of each half of x3; who refuses
+is replaced by the reserve. In "rare": "free", 75 labels; "stratum", 25 of these in the twentieth with the effect.
 
 Coverage is as promised where the exact 99 % interval of the share that holds contains 95 %; over groups and looks where
 its upper end is 95 % or more.
-
-Three blocks of each world had been run before the regression of responses got a stronger penalty and its chances a
-floor of a tenth; why was seen on "rhc", where few answers and 81 covariates left chances near 0. All was run anew.
 """
 
 from collections.abc import Callable

@@ -19,9 +19,6 @@ SIZES = ["start", "step", "queries", "pool", "valid", "test"]  # as Table 1 coun
 def measure(problem: Problem) -> dict[str, float]:
     """Measure one replication.
 
-    Args:
-        problem: it, with its true surfaces and a validation set.
-
     Returns:
         ``SIZES``; ``correlation`` of the two surfaces over the pool, and ``ratio`` of their s.d.s there, treated over
         control.

@@ -1,16 +1,10 @@
 """What a tenth of the people of a real table would have told, some of them refusing, against what everybody tells.
 
-Fixed before the first run; the first six draws had been looked at while it was written. Table "rhc", 5,735 people with
-81 covariates that vary; the effect of right heart catheterisation on days survived of 30, on average over all.
-
-- "everybody": all have answered.
-- "a tenth": 573 are drawn by worth for the average effect, a fifth of them uniformly; all answer.
-- "a tenth, refusals": of the same draw, who answers does so with log odds 1 - z - t / 2, z the first covariate,
-  standardised, so that about a third refuse.
-
-``DRAWS`` draws; draw k is from the seed (300, k). End points: the share of intervals that hold the estimate from
-everybody, the root mean square of the distance to it, and the median width. That estimate is itself uncertain, so the
-share is no coverage; as the draw is nine tenths of the variance, 95 % is about what is expected.
+Table "rhc"; the average effect of right heart catheterisation on days survived of 30. Designs: "everybody"; "a tenth",
+573 drawn by worth for the average effect, a fifth uniformly; "a tenth, refusals", who answer with log odds 1 - z -
+t / 2, z the first covariate. Draw k of ``DRAWS`` is from the seed (300, k). End points: the share of intervals that
+hold the estimate from everybody, which is itself uncertain, the root mean square of the distance to it, and the median
+width.
 """
 
 from functools import cache

@@ -22,9 +22,6 @@ def plans() -> pd.DataFrame:
 def variances(recorded: pd.DataFrame) -> pd.DataFrame:
     """Mean over replications of what labels leave, and of the seconds.
 
-    Args:
-        recorded: as :func:`plans` returns them.
-
     Returns:
         ``variance``, ``random``, what random labels leave, ``seconds``, ``bound`` and ``replications``, by ``among``,
         criterion, labels, covariates and candidates.
@@ -38,11 +35,6 @@ def variances(recorded: pd.DataFrame) -> pd.DataFrame:
 
 def compared(recorded: pd.DataFrame, people: int = 200_000, sizes: Sequence[int] = (10_000, 50_000)) -> pd.DataFrame:
     """Variances that are left, with the seconds of their plans, as text.
-
-    Args:
-        recorded: as :func:`plans` returns them.
-        people: of the population; a row needs a plan among all of them, of 200 or 1,000 labels.
-        sizes: of the samples that they are compared with.
 
     Returns:
         One column for all people, balls, each sample, and random labels, by labels, criterion and covariates; empty
@@ -60,9 +52,6 @@ def compared(recorded: pd.DataFrame, people: int = 200_000, sizes: Sequence[int]
 
 def losses(recorded: pd.DataFrame) -> pd.DataFrame:
     """What a sample loses of the lead of the largest population over random labels.
-
-    Args:
-        recorded: as :func:`plans` returns them, of populations whose rows count alike.
 
     Returns:
         ``loss``, and the ``lead`` as a share of what random labels leave, by criterion, labels, covariates and
@@ -122,12 +111,6 @@ def rule(sizes: pd.Series) -> tuple[int, int]:
 
 def ball_losses(recorded: pd.DataFrame, people: int, size: int, labels: int = 200) -> pd.DataFrame:
     """What balls and a sample lose of the lead of the plan among all people over random labels.
-
-    Args:
-        recorded: as :func:`plans` returns them.
-        people: of the population.
-        size: of the sample.
-        labels: of the plans.
 
     Returns:
         ``balls`` and ``sample``, their losses, and ``time``, the sample's seconds over the balls', by criterion and

@@ -1,16 +1,12 @@
 """Outcome functions on the people of a real table, none of which a criterion's kernel drew, and the table's own noise.
 
-"learnt" is a function of the table's own outcomes, the same in every replication: gradient-boosted trees, one
-regression per arm. The others are drawn anew in each: "linear", all covariates with normal coefficients; "wave", a sine
-along one random direction for the baseline, and along another for the effect; "sparse", two covariates and their
-product for the baseline, and a step in one for the effect. Sparse ones take covariates of which a tenth of the people
-at least lie on either side of the mean, so that none singles out a few; each table has two of them at least.
+"learnt": boosted trees of the table's own outcomes, one regression per arm, the same in every replication. Drawn anew
+in each: "linear"; "wave", a sine along one random direction for the baseline, and along another for the effect;
+"sparse", two covariates and their product, and a step in one for the effect, of covariates that single out nobody.
 
-The baseline mu_0 has mean 0 and s.d. 1, the effect mu_1 - mu_0 has mean ``EFFECT`` and s.d. ``SPREAD``: over the whole
-table where it is learnt, else over the people of the replication. Noise is drawn with replacement from the residuals
-that trees leave on people whom they were not fitted to, those of the person's own arm. The learnt function keeps its
-noise as large as it is; beside the others it is scaled to an s.d. of ``NOISE`` over both arms, so that an arm that is
-noisier stays so.
+The baseline has mean 0 and s.d. 1, the effect mean ``EFFECT`` and s.d. ``SPREAD``: over the whole table where it is
+learnt, else over the people of the replication. Noise is drawn from the trees' residuals on people whom they were not
+fitted to, of the person's own arm; it stays as large beside the learnt function, else its s.d. is ``NOISE``.
 """
 
 from collections.abc import Callable
@@ -57,11 +53,7 @@ def scaled(values: Outcomes, mean: float, sd: float) -> Outcomes:
 
 @cache
 def learnt(name: str) -> Learnt:
-    """Learn a table's outcome functions.
-
-    Args:
-        name: of a table of :mod:`macal.datasets.real`.
-    """
+    """Learn a table's outcome functions."""
     table = real.people(name)
     x = table.covariates(np.arange(len(table.t)))
     fits, left = zip(*(_arm(x, table, arm) for arm in (0, 1)), strict=True)
@@ -127,16 +119,7 @@ def noise(surface: str, found: Learnt, t: Arms, rng: np.random.Generator) -> Out
 def outcomes(
     surface: str, name: str, rows: Rows, x: Covariates, t: Arms, rng: np.random.Generator
 ) -> tuple[Outcomes, Outcomes, Outcomes]:
-    """Outcome with noise, mu_0 and mu_1 of some people of a table, (k,) each.
-
-    Args:
-        surface: of ``SURFACES``.
-        name: of the table.
-        rows: of the people in the table, (k,).
-        x: their covariates, (k, d).
-        t: their arms, (k,).
-        rng: of what is drawn.
-    """
+    """Outcome with noise, mu_0 and mu_1 of some people of a table, (k,) each."""
     found = learnt(name)
     if surface == "learnt":
         mu0, mu1 = found.baseline[rows], (found.baseline + found.effect)[rows]

@@ -285,9 +285,6 @@ _DECLARED = (
     Table("cmnist_falling", "cmnist", "the image network on growing random sets", study="backbones"),
     Table("dial_curves", "dial", "what is known of each world of the dial before any label is bought", study="dial"),
     Table("dial", "dial", "campaigns in worlds whose gain can be dialled", study="dial"),
-    Table("acic_curves", "acic", "what the predictions for ACIC 2016 are made of", study="dial"),
-    Table("acic_forecast", "acic", "MACAL's gain on ACIC 2016, said before any campaign", "W4", study="forecast"),
-    Table("acic", "acic", "campaigns on ACIC 2016", "W4", study="dial"),
     Table("ihdp_curves", "ihdp", "IHDP's place on the dial", "", CURVES, study="dial"),
     Table("ihdp-exchanged_curves", SWAP, "the place of IHDP with its surfaces exchanged", "", CURVES, study="dial"),
     Table("ibm_curves", "ibm", "IBM's place on the dial", "", CURVES, study="dial"),
@@ -319,7 +316,6 @@ INTERIM = {  # a planned sweep may stand in a table of its own, until it is merg
     for name in table.parts[1:]
 }
 FILES = {  # CSV files, which are no records
-    "again": "trainings of early records run again under later code, by python -m reproduction again",
     "sample_plans": "what plans from a sample leave open, and their seconds, by benchmarks/sample.py",
     "paper_fig1": "Figure 1, read off the vector graphics that the authors published",
     "public_code_toy": "Figure 1 by the public code, five seeds",

@@ -94,13 +94,7 @@ MEASURES = {"variance": variance, "surrogate": surrogate, "evidence": evidence, 
 
 
 def run(part: Part, seeds: Iterable[int], **options: int) -> pd.DataFrame:
-    """Run the campaigns of a part; the rows and picks of :func:`macal.run_all`, with the columns of ``MEASURES``.
-
-    Args:
-        part: the campaigns.
-        seeds: replications.
-        options: see :func:`macal.campaigns.begin`.
-    """
+    """Run the campaigns of a part; the rows and picks of :func:`macal.run_all`, with the columns of ``MEASURES``."""
     problems = [toy.load(seed, part.protocol, part.centre) for seed in seeds]
     return loop.run_all(problems, part.criteria, model(part.optimiser), part.every, MEASURES, **options)
 
@@ -114,11 +108,6 @@ def without_overlap(problem: Problem) -> np.ndarray:
 
 def final_errors(table: pd.DataFrame, method: str = "macal", optimiser: str = "adam") -> pd.DataFrame:
     """Fit each campaign's last labelled set again, and say where its error lies.
-
-    Args:
-        table: a recorded table of the paper's data.
-        method: whose campaigns.
-        optimiser: of the fits.
 
     Returns:
         By replication: ``pehe``; ``overlap``, the same over test units that are inside the range of both arms;

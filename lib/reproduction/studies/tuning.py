@@ -196,13 +196,7 @@ def trials(study: optuna.Study) -> pd.DataFrame:
 
 
 def confirmations(study: optuna.Study, best: int, search: Search) -> list[Job]:
-    """Make the jobs that train the published points and the ``best`` others of a study on other replications.
-
-    Args:
-        study: a finished search.
-        best: how many of its points.
-        search: what is trained now; replications and initialisations must be new.
-    """
+    """Make the jobs that train the published points and the ``best`` others of a study on other replications."""
     found = [t.params for t in ranking(study) if t.params not in PUBLISHED.values()][:best]
     points = PUBLISHED | {f"found {rank}": point for rank, point in enumerate(found, 1)}
     config = {"dataset": "ihdp", "protocol": "paper", "stage": "held out", "search": asdict(search)}

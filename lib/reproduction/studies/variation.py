@@ -1,13 +1,9 @@
-"""Does the comparison on held-out answers say truly whether the model's effects are worth acting upon, on IHDP?
+"""Does :func:`macal.inference.effect_variation` say truly whether the model's effects are worth acting upon, on IHDP?
 
-Fixed before the first run. Replications 0 to 39 of IHDP: "ihdp", whose effects differ, and "ihdp-a", whose effects are
-all equal; each as it is, and with 50 columns of standard normal noise beside its covariates. Labels by alc-fixed,
-planned in advance, looked at with 70 and 150; the joint process with its defaults. What is judged is
-:func:`macal.inference.effect_variation`; the truth is whether the effects that the same model estimates from all labels
-are closer to the test set's true ones than the best constant effect is.
-
-"Seen" is wrong where the model's effects are not closer, "not seen" where they are. The promise is that of the test: of
-looks at which all effects are equal, at most 5 % are called seen.
+Replications 0 to 39 of "ihdp", and of "ihdp-a", whose effects are all equal; each as it is, and with 50 columns of
+noise beside its covariates. Labels by alc-fixed, looked at with 70 and 150; the joint process. "Seen" is wrong where
+the effects that the model estimates are not closer to the test set's true ones than the best constant effect, "not
+seen" where they are. At most 5 % of looks at equal effects should be called seen.
 """
 
 from pathlib import Path

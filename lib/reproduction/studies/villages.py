@@ -1,15 +1,9 @@
 """What some villages of a real table would have told, drawn whole by the command line, against what all of them tell.
 
-Fixed before the first run. Table "insurance": 1,410 rice farmers in 166 villages (column ``address``), intensive
-information sessions as the treatment, whether insurance was bought as the outcome, which is its own. Nine covariates;
-where one of them is not known, of 21 farmers at most, it is taken as the median. A visit of a village costs 1, however
-many live there, so that a budget of 20.5 and of 60.5 draws 20 and 60 villages.
-
-``DRAWS`` draws of either number, of seeds 0, 1 and so on, by ``macal plan --draw effect --uniform 0.2 --cluster
-village``; everybody who is asked answers, and the estimate is that by weights. End points: the median width, the share
-of intervals that hold the estimate from everybody, and the root mean square of the distance to it. As that estimate is
-itself uncertain and rests on the drawn villages, too, the share is no coverage: an interval for all villages there
-could be is wider than one for these 166 needs to be, the more so the more of them are drawn.
+Table "insurance": 1,410 rice farmers in 166 villages (column ``address``); gaps take the median. A visit of a village
+costs 1, so that budgets of 20.5 and 60.5 draw 20 and 60 villages: ``DRAWS`` draws of either, by ``macal plan --draw
+effect --uniform 0.2 --cluster village``. End points: the median width, the share of intervals that hold the estimate
+from everybody, which is itself uncertain, and the root mean square of the distance to it.
 """
 
 from contextlib import redirect_stderr, redirect_stdout

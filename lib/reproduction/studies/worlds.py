@@ -1,8 +1,7 @@
 """Worlds whose gain can be dialled: two surfaces drawn from one Gaussian process prior, and who is treated.
 
-Covariates are standard normal. The surfaces are draws with the squared-exponential kernel, mu_0 of s.d. s_0 and mu_1 of
-s.d. s_1 = r s_0, with correlation rho at every place, scaled so that s_0^2 + s_1^2 = 2. The treatment depends on the
-first covariate alone: e(x) = expit(a + slope x_1), with a such that the mean of e is the natural share.
+The surfaces have the squared-exponential kernel, s.d.s s_0 and s_1 = r s_0, correlation rho, and s_0^2 + s_1^2 = 2. The
+treatment depends on the first covariate alone, e(x) = expit(a + slope x_1), with a such that its mean is the share.
 """
 
 from dataclasses import dataclass

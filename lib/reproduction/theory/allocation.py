@@ -1,15 +1,11 @@
 """How many labels each arm should get, and what another share costs.
 
 Where arm t's mean squared error falls like sigma_t^2 n_t^(-b), and the arms' errors are uncorrelated, the squared error
-of the effect with n labels, a share s of them treated, is sigma_0^2 n^(-b) times
+of the effect with n labels, a share s of them treated, is sigma_0^2 n^(-b) f(s), f(s) = r^2 s^(-b) + (1 - s)^(-b) with
+r = sigma_1 / sigma_0. Proof of its minimum: label ``thm-best-share`` of the book.
 
-    f(s) = r^2 s^(-b) + (1 - s)^(-b),    r = sigma_1 / sigma_0.
-
-f is strictly convex on (0, 1) and infinite at its ends, so it has one minimum, where r^2 s^(-b-1) = (1 - s)^(-b-1).
-With b = 1 this is Neyman's allocation: labels in proportion to the arms' standard deviations.
-
-Source of the latter: J. Neyman, On the two different aspects of the representative method, Journal of the Royal
-Statistical Society 97(4), 1934.
+Source of b = 1: J. Neyman, On the two different aspects of the representative method, Journal of the Royal Statistical
+Society 97(4), 1934.
 """
 
 from typing import NamedTuple
@@ -37,14 +33,7 @@ def best_share(r: float, b: float = 1.0) -> float:
 
 
 def gain(share: float, natural: float, r: float, b: float = 1.0) -> float:
-    """Log ratio of root errors, one share of treated labels against another; below 0 the first is better.
-
-    Args:
-        share: that is chosen, one half say.
-        natural: that it is compared with, the population's say.
-        r: see :func:`risk`.
-        b: see :func:`risk`.
-    """
+    """Log ratio of root errors, one share of treated labels against another; below 0 the first is better."""
     return float(np.log(risk(share, r, b) / risk(natural, r, b)) / 2)
 
 

@@ -10,14 +10,9 @@ from macal.shapes import Arms, Covariates, Indices, Outcomes
 def two_clouds(
     seed: int = 0, treated: int = 30, control: int = 50, shift: float = 1.5, start: int = 2
 ) -> tuple[Covariates, Arms, Indices]:
-    """Draw a pool in the plane: two Gaussian clouds whose centres are ``shift`` apart.
+    """Draw a pool in the plane: two Gaussian clouds whose centres are ``shift`` apart; treated units are on the left.
 
-    Args:
-        seed: of the draw.
-        treated: units of the left cloud.
-        control: units of the right cloud.
-        shift: distance between the centres.
-        start: labelled units of each arm, those nearest to its centre.
+    In each arm the ``start`` units nearest to its centre are labelled.
 
     Returns:
         Covariates (n, 2), treatment (n,), labelled (2 start,).
@@ -33,12 +28,6 @@ def two_clouds(
 
 def twins(seed: int = 0, pairs: int = 40, spare: int = 20, d: int = 2) -> tuple[Covariates, Arms, Indices]:
     """Draw a pool in which every treated unit has an exact twin among the controls; one labelled unit in each arm.
-
-    Args:
-        seed: of the draw.
-        pairs: treated units.
-        spare: further controls without a twin.
-        d: covariates.
 
     Returns:
         Covariates (n, d), treatment (n,), labelled (2,): the first of each arm, no twins of each other.
@@ -63,25 +52,16 @@ def outcomes(x: Covariates, t: Arms, seed: int = 0) -> Outcomes:
     return mean + 0.1 * rng.normal(size=len(t))
 
 
-def small_gp(
-    x: Covariates, t: Arms, labelled: Indices, y: Outcomes, shared: float = 0.5, noise: float = 0.05
-) -> tuple[Posterior, np.ndarray, Prior]:
+def small_gp(x: Covariates, t: Arms, labelled: Indices, y: Outcomes) -> tuple[Posterior, np.ndarray, Prior]:
     """Fit one Gaussian process to both arms; return its belief about the pool, features of the pool, hyperparameters.
 
-    The kernel is an RBF times 1 within an arm and ``shared`` across the arms. Its length scale is chosen on a grid by
+    The kernel is an RBF times 1 within an arm and one half across the arms. Its length scale is chosen on a grid by
     marginal likelihood, so that belief and features depend on the outcomes.
-
-    Args:
-        x: covariates of the pool, (n, d).
-        t: treatment, (n,).
-        labelled: units whose outcomes are used, (m,).
-        y: outcomes, (n,).
-        shared: correlation of the two surfaces.
-        noise: variance of the noise.
 
     Returns:
         The posterior over both potential outcomes, features (n, n) whose products are the prior kernel, and the prior.
     """
+    shared, noise = 0.5, 0.05
 
     def kernel(a: np.ndarray, ta: np.ndarray, b: np.ndarray, tb: np.ndarray, length: float) -> np.ndarray:
         across = np.where(ta[:, None] == tb[None, :], 1.0, shared)

@@ -75,13 +75,7 @@ def rising_gain(value: SetValue, units: int) -> float:
 
 
 def variance_reduction(kernel: PoolGram, targets: Indices | None = None, noise: float = 0.0) -> SetValue:
-    """Drop of the mean posterior variance at ``targets`` (by default all units) when the units of a set are labelled.
-
-    Args:
-        kernel: prior kernel of all units, (n, n).
-        targets: where variance counts, (k,).
-        noise: variance of a label's noise.
-    """
+    """Drop of the mean posterior variance at ``targets`` (by default all units) by labels of the units of a set."""
     at = np.arange(len(kernel)) if targets is None else targets
     prior = kernel.diagonal()[at].copy()
 
@@ -91,16 +85,6 @@ def variance_reduction(kernel: PoolGram, targets: Indices | None = None, noise: 
         return float((prior - left).mean())
 
     return value
-
-
-def exponential_left(u: float, v: float) -> float:
-    """Posterior variance of the noiseless exponential kernel on a line, between two labels.
-
-    Args:
-        u: squared correlation with the nearest label to the left, 0 if there is none.
-        v: the same to the right.
-    """
-    return 1.0 if u == v == 0 else 0.0 if max(u, v) == 1 else (1 - u) * (1 - v) / (1 - u * v)
 
 
 def coverage(cost: Costs, start: Distances) -> SetValue:
@@ -131,13 +115,7 @@ def pair_coverage(one: SetValue, zero: SetValue, bonus: Float[np.ndarray, "n m"]
 
 
 def farthest_first(between: Float[np.ndarray, "n n"], start: Distances, size: int) -> tuple[int, ...]:
-    """MACAL with alpha = 0 in one arm: always the unit farthest from all labels.
-
-    Args:
-        between: distances among the units, (n, n).
-        start: distance of each unit to the nearest label of the start, (n,).
-        size: units to pick.
-    """
+    """MACAL with alpha = 0 in one arm: always the unit farthest from all labels."""
     m, chosen = start.copy(), ()
     for _ in range(size):
         chosen = (*chosen, int(m.argmax()))

@@ -1,8 +1,7 @@
 """When observed outcomes reveal a causal effect (Proposition 1 of the paper), on populations that can be enumerated.
 
 A population is its exact joint law ``p[x, i, j, t]``: covariate value x, outcome ``values[i]`` without and
-``values[j]`` with treatment, treatment t. Consistency (part of SUTVA) is built in: the observed outcome is the one that
-belongs to the treatment taken.
+``values[j]`` with treatment, treatment t.
 
 Reference: J. Pearl, "Causal Diagrams for Empirical Research", Biometrika 82(4), 1995 (the front door).
 """
@@ -28,13 +27,6 @@ def adjusted_contrast(p: Law, values: OutcomeValues) -> ConditionalEffects:
     observed = np.stack([np.einsum("xij,i->x", p[..., 0], values), np.einsum("xij,j->x", p[..., 1], values)], axis=1)
     mean = np.divide(observed, mass, out=np.full_like(mass, np.nan), where=mass > 0)
     return mean[:, 1] - mean[:, 0]
-
-
-def confounding(p: Law) -> float:
-    """Largest change of the law of (Y0, Y1) with T at a covariate value (total variation); 0 means unconfounded."""
-    mass = p.sum(axis=(1, 2), keepdims=True)
-    law = np.divide(p, mass, out=np.full_like(p, np.nan), where=mass > 0)
-    return float(np.nanmax(np.abs(law[..., 1] - law[..., 0]).sum(axis=(1, 2)) / 2, initial=0.0))
 
 
 def unconfounded_population(rng: np.random.Generator, n_x: int = 4, n_values: int = 3) -> tuple[Law, OutcomeValues]:

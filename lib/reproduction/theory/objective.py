@@ -1,9 +1,8 @@
 """The paper's batch objective (Eq. 4) with every term given a meaning, on pools small enough to try all batches.
 
-The paper leaves the entropy of a set undefined. Here it is what labels of the set would tell a Gaussian process,
-H(S) = log det(I + K_S / noise) / 2: never negative, larger for spread-out sets. Variance is the posterior variance
-of one process per arm, averaged over the pool, with fixed hyperparameters; the distance between the arms is the
-exact 1-Wasserstein distance between sets of equal size.
+The entropy of a set is what its labels would tell a Gaussian process, H(S) = log det(I + K_S / noise) / 2. Variance is
+the posterior variance of one process per arm, averaged over the pool; the distance between the arms is the exact
+1-Wasserstein distance between sets of equal size.
 """
 
 from dataclasses import dataclass

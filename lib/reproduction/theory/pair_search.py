@@ -5,7 +5,6 @@ Nothing here is fast; :mod:`macal.search.pairs` is. Every unit is known by its i
 
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import combinations
 from typing import SupportsInt
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from macal.metrics import nearest_distance
-from macal.shapes import Arms, Centres, Covariates, Indices
+from macal.shapes import Arms, Covariates, Indices
 
 
 @dataclass
@@ -116,13 +115,6 @@ def best_sum(
     return best(frozenset(np.asarray(labelled, np.int64).tolist()), n_pairs)
 
 
-def best_radius(x: Covariates, start: Centres, k: int) -> float:
-    """Smallest covering radius of units (n, d) that ``k`` of them can reach beside a start (m, d): for tiny pools."""
-    sets = np.array(list(combinations(range(len(x)), min(k, len(x)))), np.int64)
-    near, within = nearest_distance(x, start), cdist(x, x)
-    return float(np.minimum(near[:, None], within[:, sets].min(axis=2, initial=np.inf)).max(axis=0).min())
-
-
 @dataclass
 class Printed:
     """What Algorithm 1 does when it is taken at its word.
@@ -138,9 +130,7 @@ class Printed:
     endless: bool = False
 
 
-def printed_algorithm(
-    x: Covariates, t: Arms, labelled: ArrayLike, batch_size: int, q_max: int, alpha: float = 2.5
-) -> Printed:
+def printed_algorithm(x: Covariates, t: Arms, labelled: ArrayLike, batch_size: int, q_max: int) -> Printed:
     """Run Algorithm 1 as printed, errors included; stopped where it would never end."""
     run, train = Printed(), {arm: {int(u) for u in np.asarray(labelled, np.int64) if t[u] == arm} for arm in (0, 1)}
     pool = {arm: set(map(int, free(t, labelled, arm))) for arm in (0, 1)}
@@ -148,7 +138,7 @@ def printed_algorithm(
     while q < q_max:
         batch: set[int] = set()
         while len(batch) < batch_size:
-            new = _printed_turn(x, t, train, pool, alpha)
+            new = _printed_turn(x, t, train, pool)
             if new <= batch:
                 run.endless = True
                 return run
@@ -159,12 +149,10 @@ def printed_algorithm(
     return run
 
 
-def _printed_turn(
-    x: Covariates, t: Arms, train: dict[int, set[int]], pool: dict[int, set[int]], alpha: float
-) -> set[int]:
+def _printed_turn(x: Covariates, t: Arms, train: dict[int, set[int]], pool: dict[int, set[int]]) -> set[int]:
     """One turn of the inner loop of Algorithm 1; changes ``train`` and ``pool`` as its lines say."""
     if pool[1] and pool[0]:
-        new = set(literal(x, t, [*train[0], *train[1]], 1, alpha).pairs[0])
+        new = set(literal(x, t, [*train[0], *train[1]], 1, 2.5).pairs[0])
         for arm in (0, 1):
             train[arm] |= new & pool[arm]
     else:

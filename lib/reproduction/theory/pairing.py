@@ -1,10 +1,8 @@
-"""Why pairing helps and when it hurts: what a paired design does to the error of an estimated effect.
+"""What a paired design does to the error of an estimated effect; see label ``sec-pairing`` of the book.
 
-One linear smoother serves both arms: its prediction at a target is a weighted sum of the outcomes of an arm, and the
-weights depend on where they were measured alone. Kernel ridge regression, nearest neighbours and kernel means are of
-this kind. A design is two arrays of places: ``one`` (n, d) for the treated, ``zero`` (m, d) for the controls; errors
-are judged at ``targets`` (g, d). Priors are Gaussian processes with one kernel for both surfaces, of variance 1 unless
-said otherwise, which are correlated: Cov(f1(x), f0(y)) = rho k(x, y).
+One linear smoother serves both arms. A design is two arrays of places: ``one`` (n, d) for the treated, ``zero`` (m, d)
+for the controls; errors are judged at ``targets`` (g, d). Priors are Gaussian processes with one kernel for both
+surfaces, of variance 1 unless said otherwise, which are correlated: Cov(f1(x), f0(y)) = rho k(x, y).
 """
 
 from collections.abc import Callable
@@ -58,16 +56,6 @@ def nearest_mean(k: int) -> Smoother:
     return weights
 
 
-def kernel_mean(kernel: Kernel) -> Smoother:
-    """Mean of all outcomes, weighted by a kernel (Nadaraya and Watson)."""
-
-    def weights(targets: np.ndarray, x: np.ndarray) -> np.ndarray:
-        w = kernel(targets, x)
-        return w / w.sum(axis=1, keepdims=True)
-
-    return weights
-
-
 def effect_error(
     smoother: Smoother, targets: Targets, one: Covariates, zero: Centres, f1: Surface, f0: Surface
 ) -> PerTarget:
@@ -91,28 +79,6 @@ def worst_leakage(smoother: Smoother, kernel: Kernel, targets: Targets, one: Cov
     return np.sqrt(np.einsum("gi,ij,gj->g", w, kernel(both, both), w, optimize=True).clip(min=0))
 
 
-def near_pair_bound(
-    targets: Targets, one: Covariates, zero: Covariates, length: float, penalty: float, size: float, slope: float
-) -> PerTarget:
-    """Bound the leakage of ridge regression with a Matern-3/2 kernel where pairs are near, not equal, (g,).
-
-    Args:
-        targets: where the leakage is judged, (g, d).
-        one: treated places, (n, d).
-        zero: control places, (n, d), row i the partner of row i of ``one``.
-        length: length scale of the kernel.
-        penalty: of the ridge regression.
-        size: Euclidean norm of the baseline's values at ``zero``.
-        slope: Lipschitz constant of the baseline.
-    """
-    # Lipschitz constant of the kernel: max of r exp(-r) is 1/e, at r = 1
-    steep = np.sqrt(3) / (np.e * length)
-    gap = np.linalg.norm(np.linalg.norm(one - zero, axis=1))
-    smoother = ridge(matern32(length), penalty)
-    s, own = (np.linalg.norm(smoother(targets, x), axis=1) for x in (one, zero))
-    return gap * (slope * s + steep * size / penalty * (1 + 2 * np.sqrt(len(one)) * own))
-
-
 @dataclass(frozen=True)
 class Residuals:
     """What a design leaves of two surfaces, on average over the prior.
@@ -130,13 +96,7 @@ class Residuals:
     noise: PerTarget
 
     def error(self, rho: float, noise: float = 0.0, scales: tuple[float, float] = (1.0, 1.0)) -> float:
-        """Expected squared error of the effect, mean over the targets.
-
-        Args:
-            rho: correlation of the surfaces.
-            noise: variance of a label's noise.
-            scales: standard deviations of the treated and of the control surface.
-        """
+        """Expected squared error of the effect, mean over the targets."""
         own = scales[0] ** 2 * self.one + scales[1] ** 2 * self.zero + noise * self.noise
         return float(own.mean()) - self.value(rho, scales)
 
@@ -205,19 +165,10 @@ def joint_error(kernel: Kernel, targets: Targets, one: Covariates, zero: Centres
     return float((2 * (1 - rho) - explained).mean())
 
 
-def partner_range(m: Distances, delta: Distances, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds of the value of a unit's best partner, from below and from above, for alpha of at least 1, (n,).
-
-    Args:
-        m: distance of the units to the nearest labelled control.
-        delta: distance of the units to the nearest free control.
-        alpha: weight of the distance, unsquared.
-    """
-    return m - (alpha + 1) * delta, m - (alpha - 1) * delta
-
-
 def partner_radius(m: Distances, delta: Distances, alpha: float, squared: bool = False) -> np.ndarray:
-    """How far away a unit's best partner can be, (n,); alpha above 1, ``m`` and ``delta`` as in :func:`partner_range`.
+    """How far away a unit's best partner can be, (n,); alpha above 1.
+
+    ``m`` and ``delta`` are the distances of the units to the nearest labelled and the nearest free control, (n,).
 
     With squared distances in the score the radius is positive even where a twin is free (``delta`` 0).
     """
@@ -225,41 +176,3 @@ def partner_radius(m: Distances, delta: Distances, alpha: float, squared: bool =
         return delta * (alpha + 1) / (alpha - 1)
     least = (m - delta).clip(min=0) ** 2 - alpha * delta**2
     return (m + np.sqrt(m**2 + (alpha - 1) * (m**2 - least))) / (alpha - 1)
-
-
-def variance_bound(m: PerTarget, length: float) -> PerTarget:
-    """Bound the variance of a process with kernel :func:`rbf` ``m`` away from a label, 1 - exp(-(m / length)^2)."""
-    return -np.expm1(-(m**2) / length**2)
-
-
-def cover_greedily(
-    targets: Targets, one: Covariates, zero: Centres, start: tuple[np.ndarray, np.ndarray], k: int, paired: bool = False
-) -> list[tuple[int, int]]:
-    """Pick k units of each arm, each as lowers the mean squared distance from the targets to their arm's labels most.
-
-    Args:
-        targets: which are to be near a label of either arm, (g, d).
-        one: free treated units, (n, d).
-        zero: free controls, (m, d).
-        start: places labelled at the start, treated and control.
-        k: units of each arm.
-        paired: choose the treated unit and its nearest free control together.
-
-    Returns:
-        (row of ``one``, row of ``zero``), in pick order.
-    """
-    cost = [cdist(targets, x, "sqeuclidean") for x in (one, zero)]
-    near = [cdist(targets, x, "sqeuclidean").min(axis=1) for x in start]
-    free, picks = [np.ones(len(x), bool) for x in (one, zero)], []
-    between = cdist(one, zero)
-    for _ in range(k):
-        gain = [
-            np.where(f, (n[:, None] - c).clip(min=0).mean(axis=0), -np.inf)
-            for f, n, c in zip(free, near, cost, strict=True)
-        ]
-        partner = np.where(free[1], between, np.inf).argmin(axis=1)
-        i = int((gain[0] + gain[1][partner]).argmax()) if paired else int(gain[0].argmax())
-        picks.append((i, int(partner[i]) if paired else int(gain[1].argmax())))
-        for arm, unit in enumerate(picks[-1]):
-            free[arm][unit], near[arm] = False, np.minimum(near[arm], cost[arm][:, unit])
-    return picks

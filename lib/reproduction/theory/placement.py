@@ -1,15 +1,9 @@
 """What placing the labels is worth beyond counting them: a rule with four coefficients, fitted where truth is known.
 
-MACAL and random labels of balanced arms buy as many labels of each arm, and differ in whom they label. If the two
-surfaces have s.d. ratio r and correlation rho, and one smoother serves both arms, what pairs could save of the squared
-error grows with
+    log(MACAL / balanced) = c_0 + c_1 kappa + c_2 u + c_3 kappa u,
 
-    kappa = 2 rho / (r + 1 / r),
-
-from -1 to 1 (:func:`.pairing.value_share`). Whether MACAL's labels save it depends on how far the arms lie apart, u,
-from 0 (randomised) to 1 (separable). The rule is linear in both and in their product:
-
-    log(MACAL / balanced) = c_0 + c_1 kappa + c_2 u + c_3 kappa u.
+with kappa what pairs could save (:func:`.pairing.value_share`), and u how far the arms lie apart, from 0 (randomised)
+to 1 (separable); see label ``sec-dial`` of the book.
 """
 
 import numpy as np
@@ -26,13 +20,7 @@ def _design(kappa: ArrayLike, u: ArrayLike) -> Float[np.ndarray, "k 4"]:
 
 
 def fit_rule(kappa: ArrayLike, u: ArrayLike, log_ratio: ArrayLike) -> Coefficients:
-    """Least squares for c_0 to c_3.
-
-    Args:
-        kappa: what pairs could save, (k,).
-        u: how far the arms lie apart, (k,).
-        log_ratio: measured, MACAL against random labels of balanced arms, (k,).
-    """
+    """Least squares for c_0 to c_3."""
     return np.linalg.lstsq(_design(kappa, u), np.asarray(log_ratio, float), rcond=None)[0]
 
 

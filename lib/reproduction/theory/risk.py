@@ -1,8 +1,7 @@
 """Error of a linear smoother in its parts, and the bounds on the error of an effect, with all integrals exact.
 
-A linear smoother predicts ``weights @ y``, with ``weights`` (targets, labels) that do not depend on the outcomes y:
-kernel ridge regression, a Gaussian process with fixed hyperparameters, least squares. Laws of the covariate live on a
-grid of a line, so that integrals are sums, and so are 1-Wasserstein distances.
+A linear smoother predicts ``weights @ y``, with ``weights`` (targets, labels) that do not depend on the outcomes y.
+Laws of the covariate live on a grid of a line, so that integrals are sums, and so are 1-Wasserstein distances.
 
 Reference: U. Shalit, F. D. Johansson and D. Sontag, "Estimating Individual Treatment Effect: Generalization Bounds and
 Algorithms", International Conference on Machine Learning, 2017 (the bound on the error of an effect).
@@ -37,11 +36,6 @@ class Parts(NamedTuple):
 def ridge_weights(cross: Cross, gram: Gram, noise: float) -> Weights:
     """Weights k' (K + noise I)^-1 of kernel ridge regression, which is a Gaussian process's posterior mean.
 
-    Args:
-        cross: kernel between targets and labelled units, (n, m).
-        gram: kernel among labelled units, (m, m).
-        noise: the ridge, above 0: variance of a label's noise.
-
     Raises:
         ValueError: a noise of 0 or less.
     """
@@ -51,14 +45,7 @@ def ridge_weights(cross: Cross, gram: Gram, noise: float) -> Weights:
 
 
 def bias_variance(weights: Weights, f_targets: AtTarget, f_labelled: Labelled, noise: float) -> Parts:
-    """Squared bias and variance over the noise of the labels, for one true curve f (Appendix A.5).
-
-    Args:
-        weights: of the smoother, (n, m).
-        f_targets: the true curve at the targets, (n,).
-        f_labelled: and at the labelled units, (m,).
-        noise: variance of a label's noise.
-    """
+    """Squared bias and variance over the noise of the labels, for one true curve f (Appendix A.5)."""
     return Parts((f_targets - weights @ f_labelled) ** 2, noise * (weights**2).sum(axis=1))
 
 
@@ -121,20 +108,10 @@ class State(NamedTuple):
 
 
 def uncertainty_campaign(
-    f: Curve, pool: AtTarget, start: list[int], noise: float, steps: int, batch: int = 2, lengthscale: float = 0.6
+    f: Curve, pool: AtTarget, start: list[int], noise: float, steps: int, batch: int = 2
 ) -> list[State]:
-    """Label where the posterior variance is largest, one unit after the other; report every ``batch`` labels.
-
-    Args:
-        f: the true curve.
-        pool: places, all on a line, (n,); they are the targets as well.
-        start: units labelled at first.
-        noise: variance of a label's noise, above 0.
-        steps: number of reports.
-        batch: labels between two reports.
-        lengthscale: of the RBF kernel of unit variance, never refitted.
-    """
-    kernel, labelled, states = rbf(pool[:, None], pool[:, None], lengthscale), list(start), []
+    """Label where the posterior variance is largest, one unit after the other; report every ``batch`` labels."""
+    kernel, labelled, states = rbf(pool[:, None], pool[:, None], 0.6), list(start), []
     for _ in range(steps):
         states.append(_state(f(pool), kernel, labelled, noise))
         for _ in range(batch):
@@ -177,13 +154,11 @@ def nearest_places(grid: AtTarget, at: Labelled) -> LabelledIndices:
     return np.rint((at - grid[0]) / (grid[1] - grid[0])).astype(int)
 
 
-def fit_error(
-    f: Curve, grid: AtTarget, labelled: LabelledIndices, lengthscale: float = 0.6, ridge: float = 1e-6
-) -> AtTarget:
+def fit_error(f: Curve, grid: AtTarget, labelled: LabelledIndices) -> AtTarget:
     """Error of kernel ridge regression on noiseless labels at the given points of the grid, (n,)."""
     x = grid[:, None]
     done = x[labelled]
-    return ridge_weights(rbf(x, done, lengthscale), rbf(done, done, lengthscale), ridge) @ f(grid[labelled]) - f(grid)
+    return ridge_weights(rbf(x, done, 0.6), rbf(done, done, 0.6), 1e-6) @ f(grid[labelled]) - f(grid)
 
 
 class EffectBound(NamedTuple):
@@ -236,12 +211,6 @@ class AnchoredBound(NamedTuple):
 
 def anchored_bound(e: AtTarget, p: AtTarget, grid: AtTarget, labelled: LabelledIndices) -> AnchoredBound:
     """2 [sum_j w_j e(x_j)^2 + Lip(e^2) E_p m] and 2 Lip(e)^2 E_p m^2, w the mass of p nearest to each label.
-
-    Args:
-        e: error of the arm's model on the grid, (n,).
-        p: target law, (n,).
-        grid: increasing places, (n,).
-        labelled: labelled places of the arm, as indices of the grid.
 
     Returns:
         Both bounds, and ``moved``, the mean distance to the nearest label E_p m = W1(p, w).

@@ -114,21 +114,20 @@ def campaign(
     return VarianceCampaign(picks, np.array(path))
 
 
-def repaired_bound(run: VarianceCampaign, noise: float = 0.0, signal: float = 1.0) -> PerStep:
+def repaired_bound(run: VarianceCampaign, noise: float = 0.0) -> PerStep:
     """Upper bound of the mean variance under Lemma 2's rule, and of its expectation where labels are drawn at random.
 
     (S + T (1 - i b / U) + i b q) / n: S and T are the sums over units labelled and free at the start, U the number of
-    the latter, b the batch size and q = signal noise / (signal + noise) what one label leaves of the prior variance.
+    the latter, b the batch size and q = noise / (1 + noise) what one label leaves of a prior variance of 1.
 
     Args:
         run: where S, T and U come from, and the number of steps.
         noise: variance of a label's noise; with 0 the bound is linear in i, and ends at 0 with the last unit.
-        signal: largest prior variance.
     """
     first, start = run.variances[0], run.picks[0]
     labels = np.cumsum([0, *map(len, run.picks[1:])])
     known, free = first[start].sum(), np.delete(first, start).sum()
-    left = signal * noise / (signal + noise)
+    left = noise / (1 + noise)
     return (known + free * (1 - labels / (len(first) - len(start))) + labels * left) / len(first)
 
 
@@ -138,34 +137,14 @@ def geometric_bound(run: VarianceCampaign) -> PerStep:
     return run.mean[0] * (1 - batch / run.variances.shape[1]) ** np.arange(len(run.mean))
 
 
-def claimed_drop(run: VarianceCampaign, signal: float = 1.0) -> float:
-    """What Lemma 2's proof says that every step takes off the mean variance: b / n times the signal variance."""
-    return len(run.picks[1]) / run.variances.shape[1] * signal
-
-
-def label_gain(variance: Variances, noise: float) -> Variances:
-    """What one label takes off the variance of its own unit, v^2 / (v + noise): increasing and convex in v."""
-    return variance**2 / np.maximum(variance + noise, np.finfo(float).tiny)
-
-
-def promised_drops(run: VarianceCampaign, noise: float) -> PerStep:
-    """Least drop of the mean variance at every step of Lemma 2's rule: b / n times the gain at the free units' mean."""
-    free, out = np.ones(run.variances.shape[1], bool), []
-    for picks, variance in zip(run.picks, run.variances[:-1], strict=False):
-        free[picks] = False
-        out.append(label_gain(variance[free].mean(keepdims=True), noise)[0])
-    return claimed_drop(run) * np.array(out)
+def claimed_drop(run: VarianceCampaign) -> float:
+    """What Lemma 2's proof says that every step takes off the mean variance: b / n times the signal variance, 1."""
+    return len(run.picks[1]) / run.variances.shape[1]
 
 
 def one_neighbour_bound(distance: Distances, lengthscale: float = 1.0, noise: float = 0.0) -> Variances:
     """Largest variance that an RBF process of signal variance 1 can have so far from its nearest label, (n,)."""
     return 1 - np.exp(-((distance / lengthscale) ** 2)) / (1 + noise)
-
-
-def floor_of_one_pass(kernel: PoolGram, noise: float) -> float:
-    """Mean variance once every unit of the pool has one label: noise tr[K (K + noise I)^-1] / n."""
-    factor = cho_factor(kernel + noise * np.eye(len(kernel)))
-    return float(noise * np.trace(cho_solve(factor, kernel)) / len(kernel))
 
 
 def floor_of_any_design(kernel: PoolGram, noise: float, labels: np.ndarray) -> np.ndarray:

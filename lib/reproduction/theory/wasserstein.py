@@ -38,15 +38,7 @@ def transport(a: Covariates, b: Centres, cost: str = "euclidean") -> float:
 
 
 def path(a: Covariates, b: Centres, more_a: PairSide, more_b: PairSide, cost: str = "euclidean") -> PerStep:
-    """Distance between two arms before and after each of k further pairs, (k + 1,).
-
-    Args:
-        a: start of one arm, (n, d).
-        b: start of the other, (m, d).
-        more_a: its part of the pairs, in the order of labelling, (k, d).
-        more_b: the other's, (k, d).
-        cost: as in :func:`transport`.
-    """
+    """Distance between two arms before and after each of k further pairs, (k + 1,)."""
     return np.array(
         [
             transport(np.concatenate([a, more_a[:k]]), np.concatenate([b, more_b[:k]]), cost)
@@ -78,12 +70,6 @@ def certificate(a: Covariates, b: Centres, more_a: PairSide, more_b: PairSide) -
 
     With l_t = n_t / (n_t + k), the smaller arm P, its new units R, the other arm Q, and e the mean distance in a pair:
     |W' - l_P W| <= (1 - l_Q) e + (l_Q - l_P) W(R, Q), and |W' - l_Q W| <= (1 - l_Q) e + (l_Q - l_P) W(R, P).
-
-    Args:
-        a: start of one arm, (n, d).
-        b: start of the other, (m, d).
-        more_a: its part of the pairs, (k, d), at least one.
-        more_b: the other's, (k, d).
     """
     if len(a) > len(b):
         a, b, more_a, more_b = b, a, more_b, more_a
@@ -114,12 +100,6 @@ def floor(treated: Covariates, controls: Centres) -> float:
     return float(metrics.nearest_distance(treated, controls).mean())
 
 
-def equispaced(b: int, cost: str) -> float:
-    """Distance between {0} and {2} after b identical pairs, equally spaced between: each mass moves 2 / (b + 1)."""
-    between = np.linspace(0, 2, b + 2)[:, None]
-    return transport(between[:-1], between[1:], cost)
-
-
 def shifted(n: int, shift: float, apart: np.ndarray) -> float:
     """Distance after pairs that all point the way of the shift: the bound for near-pairs is attained.
 
@@ -141,10 +121,6 @@ def stretch(x: np.ndarray) -> np.ndarray:
 def image_distances(pairs: dict[str, tuple[np.ndarray, np.ndarray]], phi: Callable[[np.ndarray], np.ndarray]) -> dict:
     """Distance between the arms of each design, in the covariates and in a representation.
 
-    Args:
-        pairs: name -> the two arms, each (n,).
-        phi: the representation.
-
     Returns:
         Name -> (distance in x, distance of the images).
     """
@@ -155,24 +131,7 @@ def image_distances(pairs: dict[str, tuple[np.ndarray, np.ndarray]], phi: Callab
 
 
 def distortion(x: Covariates, z: Features) -> tuple[float, float]:
-    """Smallest and largest factor by which a representation changes the distance of two distinct units.
-
-    Args:
-        x: units, (n, d).
-        z: their images, (n, p).
-    """
+    """Smallest and largest factor by which a representation changes the distance of two distinct units."""
     before, after = cdist(x, x), cdist(z, z)
     ratios = after[before > 0] / before[before > 0]
     return float(ratios.min()), float(ratios.max())
-
-
-def nearest_pair_loss(x: Covariates, z: Features, t: np.ndarray) -> float:
-    """How many times as far apart in the images the pair nearest in x is, as the pair nearest in the images.
-
-    Args:
-        x: units, (n, d).
-        z: their images, (n, p).
-        t: treatment, (n,).
-    """
-    before, after = cdist(x[t == 1], x[t == 0]), cdist(z[t == 1], z[t == 0])
-    return float(after.flat[before.argmin()] / after.min())
