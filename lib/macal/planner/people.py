@@ -28,18 +28,7 @@ _FEW = 20  # values of a treatment, more of which are a number that was taken fo
 class Columns:
     """Which column of a table says what.
 
-    Attributes:
-        treatment: 0 or 1; any two or more values where there is a reference.
-        identifier: names the units; guessed, or rows are numbered from 1, where None.
-        covariates: units are compared by; guessed where None.
-        outcome: known for some, missing for those who may be asked; None where nobody's is known.
-        cost: of asking a unit: a column, or one number for all.
-        response: the chance that a unit answers if asked, above 0 and up to 1: a column, or one number for all.
-        cluster: household, clinic or the like, None where there are none.
-        exclude: true, or 1, for whom may not be asked.
-        include: true, or 1, for whom must be asked.
-        kinds: column -> one of :data:`macal.tables.roles.KINDS`, where the guess is to be overruled.
-        reference: value of the treatment that the others are compared with.
+    Its attributes are arguments of :class:`~macal.planner.planner.Planner`.
 
     Raises:
         ValueError: two roles for one column.

@@ -53,10 +53,11 @@ class Planner:
             after a refusal, but never in a draw.
         pay: "asked": whoever is asked costs; "answered": a refusal is free.
         seed: of whatever is drawn.
-        draw: None: the criterion's own plan; else people are drawn with known chances; see
-            :class:`~macal.planner.policy.Policy`.
+        draw: None: the criterion's own plan; else people are drawn with known chances, and the plan has their weights:
+            "criterion", the criterion's plan mixed with a uniform sample; "effect", by worth for the average effect.
         uniform: share of drawn labels that is spread uniformly, above 0 and at most 1.
-        sample: people among whom the plan is made, or "all"; see :class:`~macal.planner.policy.Policy`.
+        sample: people among whom the plan is made, or "all"; by default all, or as many as a plan loses little by,
+            where the table is larger than memory or than what the criterion says.
         target: whose average effect people are drawn for: "all", "treated" or "overlap".
         by: column of whose values each gets an estimate of its own, and a draw that serves them all.
 

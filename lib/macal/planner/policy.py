@@ -24,27 +24,7 @@ DRAWS = ("criterion", "effect")
 class Policy:
     """How a plan is made.
 
-    Attributes:
-        budget: money for the whole plan, in the unit of the costs.
-        criterion: a name of :func:`macal.names`; one that needs no model.
-        parameters: of the criterion, say ``{"alpha": 1.0}``.
-        batch_size: people asked per round; None for any number.
-        batch_cost: money per round; None for any sum.
-        quotas: say ``"region>=10"``, see :meth:`macal.planner.demands.Quota.parse`.
-        cluster_rule: "whole": all of a cluster are asked or none; "one": at most one of each, and another only
-            after a refusal, but never in a draw.
-        pay: "asked": whoever is asked costs; "answered": a refusal is free.
-        seed: of whatever is drawn.
-        draw: None: the criterion's own plan; else people are drawn with known chances, and the plan has their weights:
-            "criterion", the criterion's plan mixed with a uniform sample; "effect", by worth for the average effect.
-            Quotas, costs and people who must be asked are kept to. Of clusters, whole ones are drawn, or one person of
-            each; with quotas, or among a sample, that is refused.
-        target: whose average effect people are drawn for, "all", "treated" or "overlap"; see
-            :mod:`macal.inference.targets`. Estimates are of that, unless another is asked for.
-        by: column of whose values each gets an estimate of its own, and a draw that serves them all; None for none.
-        uniform: share of drawn labels that is spread uniformly, above 0 and at most 1.
-        sample: people among whom the plan is made, or "all"; by default all, or as many as a plan loses little by,
-            where the table is larger than memory or than what the criterion says.
+    Its attributes are arguments of :class:`~macal.planner.planner.Planner`.
 
     Raises:
         UnknownName: no such criterion, parameter, cluster rule, way to pay or to draw, or target.

@@ -30,13 +30,7 @@ CHANGES = ("outcome", "withdrawn", NEVER)
 
 
 def begun(campaign: CampaignState, table: Any) -> CampaignState:
-    """Plan whom to ask of a table.
-
-    Raises:
-        Conflict: no plan meets all demands; it names the smallest set that conflicts.
-        UnknownName: a column that the table does not have.
-        ValueError: a column that cannot be what it is said to be; money that buys nobody.
-    """
+    """Plan whom to ask of a table; see :meth:`macal.planner.planner.Planner.plan`."""
     new = replanned(campaign.but(table=table, plan=None, answers={}, asked=0, audit=None, made=None))
     if not len(new.planned):
         people, nobody = new.people, np.empty(0, np.int64)
@@ -53,17 +47,7 @@ def begun(campaign: CampaignState, table: Any) -> CampaignState:
 
 
 def observed(campaign: CampaignState, answers: Mapping[Any, Any], through: int | None = None) -> CampaignState:
-    """Take answers, in any order and number; who has none yet is waited for.
-
-    Args:
-        campaign: with a plan.
-        answers: name of a unit -> outcome, missing where she will not answer.
-        through: rounds that have been asked; by default up to the last in which somebody has an answer.
-
-    Raises:
-        ValueError: nothing is planned; a unit who was not to be asked, or whose outcome was another one before; an
-            outcome that is no finite number.
-    """
+    """Take answers; see :meth:`macal.planner.planner.Planner.observe`."""
     plan = campaign.planned
     rounds = dict(zip(plan.index, plan["round"], strict=True))
     stand_ins = set(plan["reserve"].dropna()) if "reserve" in plan else set()
@@ -83,19 +67,7 @@ def observed(campaign: CampaignState, answers: Mapping[Any, Any], through: int |
 def replanned(
     campaign: CampaignState, budget: float | int | None = None, quotas: Sequence[str] | None = None
 ) -> CampaignState:
-    """Keep the rounds that have been asked, and plan the others with the money that is left.
-
-    Whoever has been asked and has not answered is waited for: she counts by her chance to answer.
-
-    Args:
-        campaign: as it stands.
-        budget: in the place of the campaign's.
-        quotas: in the place of the campaign's.
-
-    Raises:
-        Conflict: no plan meets all demands any more.
-        ValueError: nothing is planned yet, or all the money is spent.
-    """
+    """Plan the rounds to come anew; see :meth:`macal.planner.planner.Planner.replan`."""
     changed = {name: value for name, value in (("budget", budget), ("quotas", quotas)) if value is not None}
     if changed and campaign.policy.draw is not None:
         raise ValueError("a plan is drawn once: its chances hold under the budget and the quotas it was drawn with")
