@@ -6,12 +6,12 @@ Var(mu_1(x) - mu_0(x)) = cov_00 + cov_11 - 2 cov_01, t the unit's own arm, e pro
 
 References:
     A. Jesson, P. Tigas, J. van Amersfoort, A. Kirsch, U. Shalit and Y. Gal, "Causal-BALD: Deep Bayesian Active Learning
-        of Outcomes to Infer Treatment-Effects from Observational Data", NeurIPS, 2021 (mu-, rho-, mu-rho-, tau-, pi-
-        and mu-pi-BALD).
+    of Outcomes to Infer Treatment-Effects from Observational Data", NeurIPS, 2021 (mu-, rho-, mu-rho-, tau-, pi- and
+    mu-pi-BALD).
     I. Sundin, P. Schulam, E. Siivola, A. Vehtari, S. Saria and S. Kaski, "Active Learning for Decision-Making from
-        Imbalanced Observational Data", ICML, 2019 (the type S error).
+    Imbalanced Observational Data", ICML, 2019 (the type S error).
     W. Kool, H. van Hoof and M. Welling, "Stochastic Beams and Where To Find Them: The Gumbel-Top-k Trick for Sampling
-        Sequences Without Replacement", ICML, 2019 (the draw).
+    Sequences Without Replacement", ICML, 2019 (the draw).
 """
 
 from abc import abstractmethod

@@ -7,9 +7,9 @@ batch is chosen unit by unit, each pick counted as labelled.
 References:
     D. A. Cohn, "Neural Network Exploration Using Optimal Experiment Design", Neural Networks 9(6), 1996 (ALC).
     E. Gao, J. Fawkes and D. Sejdinovic, "Causal-EPIG: A Prediction-Oriented Active Learning Framework for CATE
-        Estimation", arXiv:2509.21866, 2025.
+    Estimation", arXiv:2509.21866, 2025.
     T. Cha and D. Lee, "ABC3: Active Bayesian Causal Inference with Cohn Criteria in Randomized Experiments", AAAI, 2025
-        (as its public code scores a unit under its own arm).
+    (as its public code scores a unit under its own arm).
 """
 
 from abc import abstractmethod

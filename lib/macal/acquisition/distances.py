@@ -5,7 +5,7 @@ with the picks of the batch under way counted as labelled.
 
 References:
     H. Wen, T. Chen, G. Ye, L. K. Chai, S. Sadiq and H. Yin, "Progressive Generalization Risk Reduction for
-        Data-Efficient Causal Effect Estimation", KDD, 2025 (MACAL; Symmetry, its part).
+    Data-Efficient Causal Effect Estimation", KDD, 2025 (MACAL; Symmetry, its part).
     T. Qin, T.-Z. Wang and Z.-H. Zhou, "Budgeted Heterogeneous Treatment Effect Estimation", ICML, 2021 (QHTE).
     O. Sener and S. Savarese, "Active Learning for Convolutional Neural Networks: A Core-Set Approach", ICLR, 2018.
 """

@@ -7,11 +7,11 @@ nothing left to explain, the rest of the batch is filled by norm.
 
 References:
     D. Holzmueller, V. Zaverkin, J. Kaestner and I. Steinwart, "A Framework and Benchmark for Deep Batch Active Learning
-        for Regression", Journal of Machine Learning Research 24(164), 2023 (LCMD, MaxDet, and all in one frame).
+    for Regression", Journal of Machine Learning Research 24(164), 2023 (LCMD, MaxDet, and all in one frame).
     J. T. Ash, C. Zhang, A. Krishnamurthy, J. Langford and A. Agarwal, "Deep Batch Active Learning by Diverse, Uncertain
-        Gradient Lower Bounds", ICLR, 2020 (BADGE).
+    Gradient Lower Bounds", ICLR, 2020 (BADGE).
     J. T. Ash, S. Goel, A. Krishnamurthy and S. Kakade, "Gone Fishing: Neural Active Learning with Fisher Embeddings",
-        NeurIPS, 2021 (BAIT).
+    NeurIPS, 2021 (BAIT).
 """
 
 from collections.abc import Callable

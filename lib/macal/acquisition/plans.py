@@ -80,7 +80,7 @@ def plan(
 
     Returns:
         One integer array per query, in pick order (of MACAL: treated, control, treated, ...), until the pool is
-            exhausted.
+        exhausted.
 
     Raises:
         UnknownName: no such criterion, or it has no such parameter.

@@ -9,7 +9,7 @@ Notation: C = K + diag(noise) = L L', r = y - mean, w = C^-1 r.
 References:
     E. Bonilla, K. M. Chai and C. Williams, "Multi-task Gaussian Process Prediction", NeurIPS, 2007 (the covariance).
     A. Alaa and M. van der Schaar, "Bayesian Inference of Individualized Treatment Effects using Multi-task Gaussian
-        Processes", NeurIPS, 2017 (its use for effects).
+    Processes", NeurIPS, 2017 (its use for effects).
     C. E. Rasmussen and C. K. I. Williams, *Gaussian Processes for Machine Learning*, 2006 (Eqs. 2.25, 2.26, 5.8, 5.9).
 """
 

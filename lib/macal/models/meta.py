@@ -2,11 +2,11 @@
 
 References:
     S. Kuenzel, J. Sekhon, P. Bickel and B. Yu, "Metalearners for Estimating Heterogeneous Treatment Effects using
-        Machine Learning", PNAS 116(10), 2019 (S, T, X).
+    Machine Learning", PNAS 116(10), 2019 (S, T, X).
     E. Kennedy, "Towards Optimal Doubly Robust Estimation of Heterogeneous Causal Effects", EJS 17(2), 2023 (DR).
     S. Athey, J. Tibshirani and S. Wager, "Generalized Random Forests", Annals of Statistics 47(2), 2019 (forest).
     R. Crump, V. J. Hotz, G. Imbens and O. Mitnik, "Dealing with Limited Overlap in Estimation of Average Treatment
-        Effects", Biometrika 96(1), 2009 (propensities from 0.1 on).
+    Effects", Biometrika 96(1), 2009 (propensities from 0.1 on).
 """
 
 from collections.abc import Sequence

@@ -10,7 +10,7 @@ and the bound of the evidence is sum_x E_q[log p(y | f(x))] - KL(N(m, S S') || N
 References:
     J. Hensman, A. Matthews and Z. Ghahramani, "Scalable Variational Gaussian Process Classification", AISTATS, 2015.
     J. van Amersfoort, L. Smith, A. Jesson, O. Key and Y. Gal, "On Feature Collapse and Deep Kernel Learning for Single
-        Forward Pass Uncertainty", arXiv:2102.11409, 2021 (its use on deep features).
+    Forward Pass Uncertainty", arXiv:2102.11409, 2021 (its use on deep features).
 """
 
 import math

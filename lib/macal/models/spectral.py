@@ -6,9 +6,9 @@ axis is always the model's.
 
 References:
     H. Gouk, E. Frank, B. Pfahringer and M. J. Cree, "Regularisation of Neural Networks by Enforcing Lipschitz
-        Continuity", Machine Learning 110, 2021 (the soft bound).
+    Continuity", Machine Learning 110, 2021 (the soft bound).
     J. Behrmann, W. Grathwohl, R. T. Q. Chen, D. Duvenaud and J.-H. Jacobsen, "Invertible Residual Networks", ICML, 2019
-        (iterating through the convolution).
+    (iterating through the convolution).
 """
 
 import math
