@@ -19,11 +19,7 @@ FORMATS = {".csv": "CSV", ".parquet": "Parquet"}
 
 
 def as_pandas(table: Any) -> pd.DataFrame:
-    """Return a table as a pandas DataFrame.
-
-    Raises:
-        ValueError: it is no table that narwhals knows, or not one in memory.
-    """
+    """Return a table as a pandas DataFrame; ValueError where narwhals does not know it, or it is not in memory."""
     if isinstance(table, pd.DataFrame):
         return table
     try:
@@ -89,11 +85,7 @@ def check_can_write(path: Path) -> None:
 
 
 def written(frame: pd.DataFrame, path: Path) -> bytes:
-    """Return a table, with its index, as the bytes of a file of that suffix.
-
-    Raises:
-        ValueError: the suffix is neither of CSV nor of Parquet.
-    """
+    """Return a table, with its index, as the bytes of a file of that suffix, CSV or Parquet; else ValueError."""
     if _of_suffix(path) == "CSV":
         return frame.to_csv().encode()
     file = io.BytesIO()
