@@ -84,14 +84,7 @@ def _on_dask(call: Callable[[Any], Any], jobs: Sequence[Any], processes: int, sc
 
 @contextmanager
 def dask_client(scheduler: str, processes: int, doing: str, **options: Any) -> Iterator[Any]:
-    """Yield a client of a Dask cluster.
-
-    Args:
-        scheduler: "local" for one that is started here, or the address of another.
-        processes: workers of one that is started here.
-        doing: what it is needed for, in the error where Dask is missing.
-        options: of a cluster that is started here.
-    """
+    """Yield a client of a Dask cluster: a "local" one with so many workers and options, or that of an address."""
     with needed("distributed", doing):
         import dask
         from distributed import Client, LocalCluster
@@ -106,14 +99,9 @@ def dask_client(scheduler: str, processes: int, doing: str, **options: Any) -> I
 
 @contextmanager
 def executor(scheduler: str | None, processes: int, memory: float) -> Iterator[Executor]:
-    """Yield what calls a function with each of some jobs, and returns their results in order.
+    """Yield what calls a function with each of some jobs, and returns their results in order; lost ones are redone.
 
-    A worker that dies costs the jobs that it had under way: others do them again.
-
-    Args:
-        scheduler: None for processes of this machine, "local" for a Dask cluster started here, or the address of one.
-        processes: that are started here; with 1 jobs run in this one.
-        memory: of each of them on a cluster that is started here, bytes.
+    ``scheduler`` and ``processes`` are as in :func:`each`; ``memory`` is a local cluster's per process, in bytes.
     """
     if scheduler is None:
         yield lambda call, jobs, what: _retried(call, jobs, what, processes)
