@@ -1,11 +1,10 @@
 """Hashes of names and of rows, the same on every machine: what a sample goes by that must not depend on any order.
 
 Numbers are mixed by the finaliser of SplitMix64, texts hashed by SipHash as pandas has it. A text that writes a whole
-number, and nothing else, has the hash of that number: a name is the same in CSV, where all is text, and in Parquet.
+number, and nothing else, has the hash of that number.
 
 References:
-    G. L. Steele, D. Lea and C. H. Flood, "Fast Splittable Pseudorandom Number Generators", ACM SIGPLAN Notices 49(10),
-    2014 (SplitMix64).
+    G. L. Steele, D. Lea and C. H. Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA, 2014 (SplitMix64).
     J.-P. Aumasson and D. J. Bernstein, "SipHash: A Fast Short-Input PRF", INDOCRYPT, 2012.
 """
 
