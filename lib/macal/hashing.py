@@ -58,9 +58,9 @@ def _of_integers(values: np.ndarray, key: int) -> Hashes:
     return mixed(values.view(np.uint64) ^ np.uint64(key))
 
 
-def of_rows(x: Covariates, key: int = 0) -> Hashes:
+def of_rows(x: Covariates) -> Hashes:
     """Hash of the numbers in each row, (n,)."""
-    hashes = np.full(len(x), key, np.uint64)
+    hashes = np.zeros(len(x), np.uint64)
     for column in x.T:
         hashes = mixed(hashes ^ (column.astype(np.float64) + 0.0).view(np.uint64))  # 0 for -0
     return hashes

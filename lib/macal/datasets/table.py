@@ -1,6 +1,5 @@
 """A problem from a table of one's own."""
 
-import math
 from collections.abc import Hashable, Iterable
 from math import ceil
 from numbers import Real
@@ -195,7 +194,7 @@ def _divide(n: int, test_size: float, seed: int, y: Any) -> tuple[Indices, Rows]
     test_size = float(test_size)
     if test_size == 0:
         return np.arange(n), np.arange(0)
-    if not 0 < test_size < 1 or not 1 <= round(test_size * n) <= math.ceil(test_size * n) < n:
+    if not 0 < test_size < 1 or not 1 <= round(test_size * n) <= ceil(test_size * n) < n:
         raise ValueError(
             f"test_size must lie between 0 and 1 and leave units on both sides, got {test_size!r} of {n} rows"
         )

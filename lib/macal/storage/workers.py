@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from multiprocessing import resource_tracker
 from typing import Any
 
@@ -116,7 +117,7 @@ def _retried(call: Callable[[Any], Any], jobs: Sequence[Any], what: str, process
     with progress(len(jobs), what, "part") as bar:
         for attempt in range(_TRIES):
             left = [k for k in range(len(jobs)) if k not in results]
-            numbered = each(_Numbered(call), [(k, jobs[k]) for k in left], min(processes, len(left)), None)
+            numbered = each(partial(_numbered, call), [(k, jobs[k]) for k in left], min(processes, len(left)), None)
             try:
                 for k, result in numbered:
                     results[k] = result
@@ -128,14 +129,8 @@ def _retried(call: Callable[[Any], Any], jobs: Sequence[Any], what: str, process
     return [results[k] for k in range(len(jobs))]
 
 
-class _Numbered:
-    """A function of a numbered job, which returns the number with the result."""
-
-    def __init__(self, call: Callable[[Any], Any]) -> None:
-        self._call = call
-
-    def __call__(self, job: tuple[int, Any]) -> tuple[int, Any]:
-        return job[0], self._call(job[1])
+def _numbered(call: Callable[[Any], Any], job: tuple[int, Any]) -> tuple[int, Any]:
+    return job[0], call(job[1])
 
 
 def _on_client(client: Any, call: Callable[[Any], Any], jobs: Sequence[Any], what: str) -> list[Any]:

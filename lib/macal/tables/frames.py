@@ -1,7 +1,6 @@
 """Tables in and out: CSV and Parquet files; pandas, polars and whatever else narwhals knows."""
 
 import io
-from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -81,7 +80,8 @@ def check_can_write(path: Path) -> None:
         ValueError: the suffix is neither of CSV nor of Parquet.
     """
     if _of_suffix(path) != "CSV":
-        _parquet(lambda: import_module("pyarrow"))
+        with needed("pyarrow", "Parquet files"):
+            import_module("pyarrow")
 
 
 def written(frame: pd.DataFrame, path: Path) -> bytes:
@@ -89,10 +89,6 @@ def written(frame: pd.DataFrame, path: Path) -> bytes:
     if _of_suffix(path) == "CSV":
         return frame.to_csv().encode()
     file = io.BytesIO()
-    _parquet(lambda: frame.reset_index().to_parquet(file, engine="pyarrow", index=False))
-    return file.getvalue()
-
-
-def _parquet(work: Callable[[], Any]) -> Any:
     with needed("pyarrow", "Parquet files"):
-        return work()
+        frame.reset_index().to_parquet(file, engine="pyarrow", index=False)
+    return file.getvalue()
