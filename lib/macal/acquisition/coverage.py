@@ -31,8 +31,7 @@ class FCCM(Planned):
 
     Attributes:
         alpha: weight of a unit of the other arm, at least 0.
-        radii: treated to treated, control to control, treated to control, control to treated, over the largest
-            distance.
+        radii: treated to treated, control to control, treated to control and back, over the largest distance; strict.
 
     Raises:
         ValueError: a parameter out of range.

@@ -79,8 +79,7 @@ def plan(
         parameters: of the criterion of that name, say ``"macal", alpha=1.0``; MACAL's ``device`` is where x is.
 
     Returns:
-        One integer array per query, in pick order (of MACAL: treated, control, treated, ...), until the pool is
-        exhausted.
+        One integer array per query, in pick order (of MACAL: treated, control, ...), until the pool is exhausted.
 
     Raises:
         UnknownName: no such criterion, or it has no such parameter.

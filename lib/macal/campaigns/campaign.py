@@ -122,8 +122,7 @@ def schedule(
         seed: of the criterion's own draws; the problem's by default.
 
     Returns:
-        A row per unit by its name, in order: ``round``, 0 for the problem's start, then of the query; ``treated``, 0 or
-        1.
+        A row per unit by its name, in order: ``round``, 0 for the start, then the query's; ``treated``, 0 or 1.
 
     Raises:
         UnknownName: no such criterion.

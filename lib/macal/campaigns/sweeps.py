@@ -102,8 +102,7 @@ def run_chunk(chunk: Chunk, store: Path) -> str:
     """Run a chunk, from its checkpoint if there is one, and write its records.
 
     Returns:
-        "done", "finished before", "elsewhere" (another process runs it), or the traceback, also kept in
-        ``<name>.failed``.
+        "done", "finished before", "elsewhere" (another process runs it), or the traceback, kept in ``<name>.failed``.
     """
     store.mkdir(parents=True, exist_ok=True)
     failure = store / f"{chunk.name}.failed"
@@ -187,8 +186,7 @@ def sweep(
     Args:
         spec: the sweep.
         store: folder of the records; made where it is missing.
-        scheduler: None for this machine, "local" for a Dask cluster started here, or the address of one that sees
-            ``store``.
+        scheduler: None for this machine, "local" for a Dask cluster started here, or one that sees ``store``.
         workers: processes on this machine; they end when this one does.
         at_most: chunks to run now; all by default.
 

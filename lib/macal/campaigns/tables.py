@@ -82,8 +82,7 @@ def targets(name: str, folder: Path = FOLDER, replace: bool = False) -> tuple[Pa
     """Return where a table and its manifest are written, once it is sure that they may be.
 
     Raises:
-        ValueError: a name not of lower-case letters, digits, "_" and "-", or something in the place that is no plain
-            file.
+        ValueError: a name not of lower-case letters, digits, "_" and "-", or something there that is no plain file.
         FileExistsError: there is such a table, and ``replace`` is not set.
         FileNotFoundError: see :func:`checkout`.
     """
@@ -226,8 +225,7 @@ def _read(path: Path, manifest: Path, *versions: tuple[int, ...]) -> pd.DataFram
 def unpack(name: str, store: Path, folder: Path = FOLDER) -> int:
     """Put the records of a published table into a store, so that a sweep adds to them; return how many were put.
 
-    Records that are there, and checkpoints as far as the published ones, are left alone. Errors are those of
-    :func:`load`.
+    Records that are there, and checkpoints as far as the published ones, are left alone. Raises as :func:`load`.
     """
     found, begin, count = load(name, folder), 0, 0
     for described in found.attrs["records"]:

@@ -96,8 +96,7 @@ class ExactGP:
         optimiser: "adam" for the public code's fixed number of steps, "lbfgs" to convergence.
         steps: Adam steps, or L-BFGS iterations at most.
         lr: Adam's learning rate.
-        standardise: scale outcomes, and start at the median distance; else gpytorch's initial values, as in the toy
-            study.
+        standardise: scale outcomes, and start at the median distance; else gpytorch's initial values (toy study).
         starts: climbs from so many length scales, each a third of the one before; the best evidence is kept.
 
     Raises:

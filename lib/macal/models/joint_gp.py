@@ -179,8 +179,7 @@ class JointGP:
         provides: of a fitted model to criteria, "posterior" and "prior".
         correlated: whether the surfaces' correlation is fitted; else it is 0.
         most: labels that the hyperparameters are fitted to, drawn at random where there are more.
-        starts: climbs from so many length scales, each a third of the one before; the largest posterior density is
-            kept.
+        starts: climbs from so many length scales, each a third of the one before; the highest density is kept.
 
     Raises:
         ValueError: fewer labels than 2, or fewer starts than 1.

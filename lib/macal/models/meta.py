@@ -44,8 +44,7 @@ class MetaLearner:
 
     Attributes:
         provides: of a fitted model to criteria, nothing.
-        learner: "s", "t", "x", "dr" or "forest"; the last two fit their nuisances on one half of the labels, use the
-            other.
+        learner: "s", "t", "x", "dr" or "forest"; the last two fit their nuisances on halves of the labels.
         base: of the T-learner's regressions: "trees", "ridge" (penalty by leaving one out) or "forest" (random).
 
     Raises:
