@@ -5,7 +5,8 @@ c = Cov(f_t(x), (f_0, f_1)(z)) and S = Cov((f_0, f_1)(z)); a = (-1, 1), so that 
 batch is chosen unit by unit, each pick counted as labelled.
 
 References:
-    D. A. Cohn, "Neural Network Exploration Using Optimal Experiment Design", Neural Networks 9(6), 1996 (ALC).
+    D. A. Cohn, "Neural Network Exploration Using Optimal Experiment Design", Neural Networks 9(6), 1996 (ALC, for one
+    surface; here for the difference of two).
     E. Gao, J. Fawkes and D. Sejdinovic, "Causal-EPIG: A Prediction-Oriented Active Learning Framework for CATE
     Estimation", arXiv:2509.21866, 2025.
     T. Cha and D. Lee, "ABC3: Active Bayesian Causal Inference with Cohn Criteria in Randomized Experiments", AAAI, 2025
