@@ -16,9 +16,7 @@ _EXACT = 2**53  # integers beyond it are not all floats
 def as_array(value: Any, name: str) -> np.ndarray:
     """Return an array, a tensor or a pandas object as a NumPy array, with NaN where a number is missing.
 
-    Raises:
-        ValueError: a sparse matrix, a masked entry, integers that float64 cannot hold, or a column of a DataFrame that
-            is not numeric.
+    ValueError for a sparse matrix, a masked entry, integers that float64 cannot hold, or a column that is not numeric.
     """
     if is_tensor(value):
         value = _from_tensor(value, name)
@@ -76,11 +74,7 @@ def _from_column(value: pd.Series | pd.Index) -> np.ndarray:
 
 
 def as_covariates(x: Any, name: str = "x") -> Covariates:
-    """Return ``x`` as an (n, d) array of finite floats; float32 stays so, all else becomes float64.
-
-    Args:
-        x: NumPy array, torch tensor or DataFrame, (n, d).
-        name: what the argument is called in an error.
+    """Return ``x``, called ``name`` in an error, as an (n, d) array of finite floats, float32 or else float64.
 
     Raises:
         ValueError: not two-dimensional, without a column, sparse, masked, not numeric, or not finite.
@@ -106,17 +100,7 @@ def as_covariates(x: Any, name: str = "x") -> Covariates:
 
 
 def as_arms(t: Any, n: int, name: str = "t", multi_arm: bool = False) -> Arms:
-    """Return ``t`` as an (n,) integer array of 0 (control) and 1 (treated).
-
-    Args:
-        t: treatment, (n,).
-        n: number of units.
-        name: what the argument is called in an error.
-        multi_arm: whether there may be more arms than two: 2, 3 and so on, each compared with 0.
-
-    Raises:
-        ValueError: another length than ``n``, or a value that is no number of an arm.
-    """
+    """Return ``t`` as (n,) integers, 0 (control), 1 (treated), and more if ``multi_arm``; else ValueError."""
     t = as_array(t, name)
     if t.shape != (n,):
         raise ValueError(f"{name} must have one entry for each of the {n} units, got shape {t.shape}")
@@ -132,26 +116,12 @@ def as_arms(t: Any, n: int, name: str = "t", multi_arm: bool = False) -> Arms:
 
 
 def arms_of(t: Arms) -> int:
-    """How many arms there are, at least 2.
-
-    Args:
-        t: arm of each unit, (n,), numbered from 0.
-    """
+    """How many arms there are in ``t``, (n,), numbered from 0; at least 2."""
     return max(int(t.max(initial=1)) + 1, 2)
 
 
 def as_outcomes(y: Any, n: int, name: str = "y", missing: bool = False) -> Outcomes:
-    """Return ``y`` as an (n,) float64 array of finite outcomes.
-
-    Args:
-        y: outcomes, (n,), in their own unit.
-        n: number of units.
-        name: what the argument is called in an error.
-        missing: whether an outcome may be NaN, for one that has not been observed.
-
-    Raises:
-        ValueError: another length than ``n``, not numeric, or not finite.
-    """
+    """Return ``y`` as an (n,) float64 array of finite outcomes, or NaN if some may be ``missing``; else ValueError."""
     y = as_array(y, name)
     if y.shape != (n,):
         raise ValueError(f"{name} must have one entry for each of the {n} units, got shape {y.shape}")
@@ -166,11 +136,7 @@ def as_outcomes(y: Any, n: int, name: str = "y", missing: bool = False) -> Outco
 
 
 def as_indices(labelled: Any, n: int, name: str = "labelled") -> Indices:
-    """Return ``labelled`` as an integer array of distinct indices below ``n``.
-
-    Raises:
-        ValueError: not integers, out of range, or repeated.
-    """
+    """Return ``labelled`` as an integer array of distinct indices below ``n``; else ValueError."""
     given = as_array(labelled, name)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
         raise ValueError(
@@ -187,11 +153,7 @@ def as_indices(labelled: Any, n: int, name: str = "labelled") -> Indices:
 
 
 def as_count(value: Any, name: str, least: int = 1) -> int:
-    """Return ``value`` as an int.
-
-    Raises:
-        ValueError: not an integer, or below ``least``.
-    """
+    """Return ``value`` as an int; ValueError where it is none, or below ``least``."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
     return int(value)

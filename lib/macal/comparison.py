@@ -18,7 +18,7 @@ def log_ratio(table: pd.DataFrame, baseline: str = "random", value: str = "pehe"
         value: column to be compared; positive.
 
     Returns:
-        The rows of the other methods with a column ``log_ratio``; below 0 the method is better where less is better.
+        The rows of the other methods with a column ``log_ratio``.
 
     Raises:
         ValueError: the baseline is not in the table, or lacks a replication or size that another method has.
@@ -38,16 +38,7 @@ def log_ratio(table: pd.DataFrame, baseline: str = "random", value: str = "pehe"
 
 
 def interval(values: ArrayLike, coverage: float = 0.95, n_resamples: int = 2000) -> tuple[float, float]:
-    """Percentile bootstrap interval of the mean over replications (fixed resampling seed).
-
-    Args:
-        values: one number per replication; at least two.
-        coverage: chance of holding the true mean, in (0, 1).
-        n_resamples: bootstrap samples.
-
-    Raises:
-        ValueError: fewer than two values.
-    """
+    """Percentile bootstrap interval of the mean over replications, one of at least two values each; else ValueError."""
     values = np.asarray(values, float)
     if values.ndim != 1 or values.size < 2:
         raise ValueError(f"an interval needs at least two replications, got shape {values.shape}")
@@ -67,17 +58,8 @@ def interval(values: ArrayLike, coverage: float = 0.95, n_resamples: int = 2000)
 def gaps(table: pd.DataFrame, method: str = "macal", value: str = "pehe") -> pd.DataFrame:
     """Log ratio of a method's value to every other's, one number per replication: what :func:`judge` is given.
 
-    Args:
-        table: rows of :func:`macal.run`.
-        method: the method that is compared; below 0 it is better where less is better.
-        value: column to be compared; positive.
-
-    Returns:
-        A row per replication, a column per other method: the mean over the numbers of labels that both have, NaN
-        where they share none.
-
-    Raises:
-        ValueError: the method is not in the table, or a training is there twice.
+    A row per replication, a column per other method: the mean over the numbers of labels that both have, or NaN.
+    ValueError where the method is not in the table, or a training is there twice.
     """
     logs = np.log(table.pivot(index=["replication", "labelled"], columns="method", values=value))
     if method not in logs:
@@ -91,15 +73,13 @@ def judge(gaps: pd.DataFrame, level: float = 0.05, spend: ArrayLike = 1.0, famil
     Args:
         gaps: a row per replication, a column per comparison; NaN where a replication has no say.
         level: chance of a false finding anywhere among the columns.
-        spend: share of the level that may be spent now, one for all or one per column: below 1 where more
-            replications are to come and will be looked at too.
+        spend: share of the level that may be spent now, one for all or one per column: below 1 where more is to come.
         family: number of comparisons to adjust for; the columns by default.
 
     Returns:
         A row per column: ``replications``, ``log_ratio`` (mean), ``median``, Student's interval ``low``, ``high``
-        (Bonferroni; where Holm's test finds a sign that this interval would leave open, it ends at 0, so that it has
-        both signs inside if and only if the test finds none), ``p`` (Student's t, Holm over the family) and ``p_flips``
-        (the same of :func:`sign_flips`). Both p are divided by ``spend``, so that they are compared with ``level``.
+        (Bonferroni; ended at 0 where Holm's test finds a sign that it would leave open), ``p`` (Student's t, Holm over
+        the family) and ``p_flips`` (the same of :func:`sign_flips`). Both p are divided by ``spend``.
 
     Raises:
         ValueError: a column with fewer than two replications.
@@ -122,12 +102,7 @@ def judge(gaps: pd.DataFrame, level: float = 0.05, spend: ArrayLike = 1.0, famil
 
 
 def holm(p: ArrayLike, family: int) -> np.ndarray:
-    """Adjust p-values for their number by Holm's steps; of a larger family the rest counts as 1.
-
-    Args:
-        p: (k,) values.
-        family: comparisons, at least k.
-    """
+    """Adjust p-values, (k,), for their number by Holm's steps; of a larger family the rest counts as 1."""
     p = np.asarray(p, float)
     order = np.argsort(p)
     adjusted = np.empty(len(p))
@@ -146,8 +121,7 @@ def paired(table: pd.DataFrame, method: str = "macal", value: str = "pehe", leve
         level: chance of a false finding anywhere in the table; intervals hold together with chance 1 - level.
 
     Returns:
-        One row per other method: :func:`judge` of :func:`gaps`, and ``difference``, the mean over replications and
-        sizes in the value's own unit. Below 0 the method is better where less is better.
+        A row per other method: :func:`judge` of :func:`gaps`, and ``difference``, the mean in the value's own unit.
 
     Raises:
         ValueError: see :func:`log_ratio`; fewer than two replications.
@@ -160,11 +134,7 @@ def paired(table: pd.DataFrame, method: str = "macal", value: str = "pehe", leve
 
 
 def student(values: pd.Series, coverage: float = 0.95) -> dict[str, float]:
-    """Student's interval ``low``, ``high`` of the mean over replications, and ``p`` of a mean of 0.
-
-    Raises:
-        ValueError: fewer than two values.
-    """
+    """Student's interval ``low``, ``high`` of the mean, and ``p`` of a mean of 0; ValueError below two values."""
     from scipy.stats import ttest_1samp
 
     if len(values) < 2:
@@ -181,10 +151,6 @@ def sign_flips(values: ArrayLike, draws: int = 9999) -> float:
     """Two-sided p of a mean of 0, where every sign could as well have been the other one.
 
     Exact over all 2^n patterns up to 20 values; from there ``draws`` random patterns with a fixed seed.
-
-    Args:
-        values: one number per replication.
-        draws: random patterns beyond 20 values.
     """
     values = np.asarray(values, float)
     if values.size > 20:
@@ -197,18 +163,9 @@ def sign_flips(values: ArrayLike, draws: int = 9999) -> float:
 
 
 def replications_needed(values: ArrayLike, level: float = 0.05, power: float = 0.8, most: int = 1000) -> int | None:
-    """Replications with which Student's t would tell a mean such as this one's from 0.
+    """Replications, at most ``most``, with which Student's t would tell this mean from 0 with that power; else None.
 
     The true mean and s.d. are taken to be the ones seen; t is then noncentral with ncp sqrt(n) mean / s.d.
-
-    Args:
-        values: one number per replication; at least two.
-        level: of the two-sided test.
-        power: chance of a finding.
-        most: replications up to which is looked.
-
-    Returns:
-        The least number; None where it is more than ``most``.
     """
     values = np.asarray(values, float)
     spread = values.std(ddof=1)
@@ -224,11 +181,7 @@ def replications_needed(values: ArrayLike, level: float = 0.05, power: float = 0
 
 
 def shared(table: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
-    """The rows of these methods at the replications and numbers of labels that all of them have.
-
-    Raises:
-        ValueError: a method that is not in the table, or nothing that all have.
-    """
+    """The rows of these methods at the replications and numbers of labels that all have; ValueError for none."""
     absent = set(methods) - set(table["method"].unique())
     if absent:
         raise ValueError(
@@ -251,13 +204,8 @@ def beside(table: pd.DataFrame, method: str) -> pd.DataFrame:
 def summary(table: pd.DataFrame, labelled: int, baseline: str = "random", value: str = "pehe") -> pd.DataFrame:
     """Describe all methods at one number of labels, on the replications that the baseline has too.
 
-    Returns:
-        One row per method, the best ``log_ratio`` first: ``replications``, ``mean`` and ``median`` of the value, and
-        the mean log ratio to the baseline with Student's 95 % interval ``low``, ``high`` (NaN for the baseline, and
-        where there is one replication).
-
-    Raises:
-        ValueError: see :func:`log_ratio`.
+    A row per method, the best ``log_ratio`` first: ``replications``, ``mean`` and ``median`` of the value, and the mean
+    log ratio to the baseline with Student's 95 % interval ``low``, ``high``. Raises as :func:`log_ratio`.
     """
     rows = beside(table[table["labelled"] == labelled], baseline)
     values = rows.groupby("method")[value].agg(replications="size", mean="mean", median="median")
@@ -270,12 +218,7 @@ def summary(table: pd.DataFrame, labelled: int, baseline: str = "random", value:
 def label_efficiency(table: pd.DataFrame, baseline: str = "random", value: str = "pehe") -> pd.DataFrame:
     """Labels that each method needs to reach, and from then on keep, the baseline's final value on each replication.
 
-    Returns:
-        One row per replication, one column per method; infinite where it is never reached for good, NaN where the
-        method was not run.
-
-    Raises:
-        ValueError: the baseline is not in the table.
+    See :func:`labels_to_reach`; ValueError where the baseline is not in the table.
     """
     final = table[table["method"] == baseline].sort_values("labelled").groupby("replication")[value].last()
     if final.empty:
@@ -288,14 +231,12 @@ def label_efficiency(table: pd.DataFrame, baseline: str = "random", value: str =
 def labels_to_reach(table: pd.DataFrame, targets: pd.Series, value: str = "pehe") -> pd.DataFrame:
     """Labels that each method needs to reach, and from then on keep, a replication's target.
 
+    A row per replication, a column per method; infinite where it is never reached for good, NaN where it was not run.
+
     Args:
         table: rows of :func:`macal.run`.
         targets: replication -> the value that is low enough.
         value: column that is to come down to it.
-
-    Returns:
-        One row per replication, one column per method; infinite where it is never reached for good, NaN where the
-        method was not run.
     """
     rows = table[["replication", "method", "labelled", value]].sort_values("labelled")
     keys = [rows["replication"], rows["method"]]

@@ -1,11 +1,10 @@
 """Hashes of names and of rows, the same on every machine: what a sample goes by that must not depend on any order.
 
 Numbers are mixed by the finaliser of SplitMix64, texts hashed by SipHash as pandas has it. A text that writes a whole
-number, and nothing else, has the hash of that number: a name is the same in CSV, where all is text, and in Parquet.
+number, and nothing else, has the hash of that number.
 
 References:
-    G. L. Steele, D. Lea and C. H. Flood, "Fast Splittable Pseudorandom Number Generators", ACM SIGPLAN Notices 49(10),
-    2014 (SplitMix64).
+    G. L. Steele, D. Lea and C. H. Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA, 2014 (SplitMix64).
     J.-P. Aumasson and D. J. Bernstein, "SipHash: A Fast Short-Input PRF", INDOCRYPT, 2012.
 """
 
@@ -59,9 +58,9 @@ def _of_integers(values: np.ndarray, key: int) -> Hashes:
     return mixed(values.view(np.uint64) ^ np.uint64(key))
 
 
-def of_rows(x: Covariates, key: int = 0) -> Hashes:
+def of_rows(x: Covariates) -> Hashes:
     """Hash of the numbers in each row, (n,)."""
-    hashes = np.full(len(x), key, np.uint64)
+    hashes = np.zeros(len(x), np.uint64)
     for column in x.T:
         hashes = mixed(hashes ^ (column.astype(np.float64) + 0.0).view(np.uint64))  # 0 for -0
     return hashes

@@ -1,10 +1,8 @@
 """Kernels of Gaussian processes, and the variance that labels leave them: each formula once, for all that use it.
 
-Functions of points are NumPy's. Those whose names end in ``_of`` take s, squared distances over the squared length
-scale, for models keep distances from one step to the next; PyTorch's are in :mod:`macal.models.tensor_kernels`. Other
-packages' kernels differ in the last digits, and recorded campaigns would not come out again.
-Source: C. E. Rasmussen and C. K. I. Williams, *Gaussian Processes for Machine Learning*, MIT Press, 2006, Sections 2.2
-and 4.2.
+Functions whose names end in ``_of`` take s, squared distances over the squared length scale.
+
+Reference: C. E. Rasmussen and C. K. I. Williams, *Gaussian Processes for Machine Learning*, 2006, Sections 2.2 and 4.2.
 """
 
 from typing import TypeVar
@@ -24,13 +22,7 @@ Array = TypeVar("Array")  # of NumPy or of PyTorch
 
 
 def rbf(a: Covariates, b: Centres, lengthscale: float = 1.0, scale: float = 1.0) -> Cross:
-    """Squared exponential kernel, scale exp(-|a - b|^2 / (2 lengthscale^2)), (n, m).
-
-    Args:
-        a: points, (n, d).
-        b: points, (m, d).
-        lengthscale: in the unit of the points; the paper's theta is its square.
-        scale: variance of the process.
+    """Squared exponential kernel, scale exp(-|a - b|^2 / (2 lengthscale^2)), (n, m); the paper's theta: lengthscale^2.
 
     >>> rbf(np.array([[0.0], [1.0]]), np.array([[0.0]])).round(3)
     array([[1.   ],
@@ -52,19 +44,13 @@ def matern32(a: Covariates, b: Centres, lengthscale: float = 1.0) -> Cross:
 
 
 def matern32_of(squared: Squared) -> Squared:
-    """The same kernel of s, any shape: smooth at 0, so that the rounding of small distances does not matter."""
+    """The same kernel of s, any shape."""
     r = np.sqrt(3 * squared)
     return (1 + r) * np.exp(-r)
 
 
 def squared_distances(a: Covariates, b: Centres, norms: Norms | None = None) -> Cross:
-    """|a - b|^2 by one product of matrices, (n, m): faster than one by one, and as exact as |a|^2 + |b|^2 is.
-
-    Args:
-        a: points, (n, d).
-        b: points, (m, d).
-        norms: |b|^2 where the caller has them, (m,).
-    """
+    """|a - b|^2 by one product of matrices, (n, m); ``norms`` are |b|^2 where the caller has them, (m,)."""
     squared = a @ b.T
     squared *= -2
     squared += np.square(a).sum(axis=1)[:, None]
@@ -85,7 +71,7 @@ def posterior_variance(cross: Cross, gram: Gram, prior: Variances, noise: float)
         cross: kernel between targets and labelled units, (n, m).
         gram: kernel among labelled units, (m, m).
         prior: variance at the targets, (n,).
-        noise: variance of a label's noise; a relative jitter of 1e-12 is added to the diagonal besides.
+        noise: variance of a label's noise, besides a relative jitter of 1e-12.
     """
     if not len(gram):
         return prior.copy()

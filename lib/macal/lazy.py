@@ -7,11 +7,7 @@ from typing import Any
 
 
 def attributes(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Make the ``__getattr__`` of a package: its names, and its own modules, are imported when they are asked for.
-
-    Args:
-        package: its name.
-        homes: name -> the module that has it.
+    """Make a package's ``__getattr__``: names, by the module that has them, and own modules, imported when asked for.
 
     >>> attributes("macal", {"get": "macal.acquisition"})("get")("random")
     Random()

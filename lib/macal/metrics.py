@@ -1,12 +1,9 @@
 """How good an estimate is, and how alike, how near and how well spread the labelled units are.
 
 References:
-    J. L. Hill, "Bayesian Nonparametric Modeling for Causal Inference", Journal of Computational and Graphical
-    Statistics 20(1), 2011 (PEHE).
-    R. Flamary, N. Courty, A. Gramfort and others, "POT: Python Optimal Transport", Journal of Machine Learning Research
-    22(78), 2021 (the solver of exact transport).
-    M. Cuturi and A. Doucet, "Fast Computation of Wasserstein Barycenters", International Conference on Machine
-    Learning, 2014 (Algorithm 3, on which the surrogate rests).
+    J. L. Hill, "Bayesian Nonparametric Modeling for Causal Inference", JCGS 20(1), 2011 (PEHE).
+    R. Flamary, N. Courty, A. Gramfort and others, "POT: Python Optimal Transport", JMLR 22(78), 2021 (exact transport).
+    M. Cuturi and A. Doucet, "Fast Computation of Wasserstein Barycenters", ICML, 2014 (Algorithm 3: the surrogate).
 """
 
 from importlib.util import find_spec
@@ -26,20 +23,10 @@ _BLOCK_ELEMENTS = 2**24  # 128 MiB of float64 distances at a time
 
 
 def pehe(tau_hat: ArrayLike, tau: ArrayLike) -> float | Errors:
-    """Root of the precision in estimation of heterogeneous effect, in the outcome's unit.
+    """Root of the precision in estimation of heterogeneous effect (the paper's Eq. 2), in the outcome's unit.
 
-    The square root of the paper's Eq. 2 averaged over units, with the estimated effect in the place where the paper's
-    empirical formula prints outcomes. 0 on the truth, the size of c on the truth shifted by c.
-
-    Args:
-        tau_hat: estimated effects, (n,), or (n, contrasts) of several arms.
-        tau: true effects, likewise.
-
-    Returns:
-        One number; of several arms one per contrast, (contrasts,).
-
-    Raises:
-        ValueError: shapes differ, no unit, or a value that is not finite.
+    ``tau_hat`` and ``tau`` are (n,), or (n, contrasts) of several arms, which give one number each. ValueError where
+    shapes differ, there is no unit, or a value is not finite.
 
     >>> pehe([1.0, 2.0, 3.0], [1.0, 2.0, 0.0])
     1.7320508075688772
@@ -59,14 +46,7 @@ def pehe(tau_hat: ArrayLike, tau: ArrayLike) -> float | Errors:
 
 
 def nearest_distance(x: Covariates, others: Centres, metric: str = "euclidean") -> Distances:
-    """Distance from each unit to the nearest of ``others``; infinite where there are none.
-
-    By direct differences, a block at a time: scikit-learn's fast ones expand the square, which costs seven digits.
-
-    Args:
-        x: units, (n, d).
-        others: reference units, (m, d).
-        metric: "euclidean" or "sqeuclidean".
+    """Distance from each unit, (n, d), to the nearest of ``others``, (m, d), by differences; infinite without any.
 
     >>> nearest_distance(np.array([[0.0], [1.0], [5.0]]), np.array([[0.0], [3.0]]))
     array([0., 1., 2.])
@@ -91,15 +71,9 @@ def _two_arms(x: ArrayLike, t: ArrayLike) -> tuple[Covariates, Centres]:
 def wasserstein(x: ArrayLike, t: ArrayLike) -> float:
     """Exact 1-Wasserstein distance between the covariates of the two arms, Euclidean ground distance, uniform weights.
 
-    Solved as an optimal transport problem by POT's network simplex; arms may differ in size.
-
-    Args:
-        x: covariates, (n, d).
-        t: treatment, (n,).
-
     Raises:
         ValueError: an arm is empty.
-        RuntimeError: the solver stopped before the optimum.
+        RuntimeError: the solver, POT's network simplex, stopped before the optimum.
 
     >>> wasserstein([[0.0], [1.0], [3.0]], [1, 1, 0])
     2.5
@@ -122,22 +96,15 @@ def sinkhorn_surrogate(x: ArrayLike, t: ArrayLike, iterations: int = 10, sharpne
     """What the paper's Figure 1b calls Wasserstein distance: an entropic estimate, blurred and stopped early.
 
     Half of the mass sits on the units, half on one virtual unit per arm: at cost 0 from each other, and as far as the
-    two farthest units from all real ones. With exact transport the result would be W1; the blur, a tenth of the mean
-    distance, keeps it above 0 even for identical arms. Algorithm 3 of Cuturi and Doucet with the constants of the
-    public code, but for its random dropout of single costs: only the stretch of the largest cost that goes with it is
-    kept, which the dropout applies in every draw.
+    two farthest units from all real ones. Algorithm 3 of Cuturi and Doucet with the constants of the public code, of
+    whose dropout of single costs only the stretch of the largest is kept. The result, twice the transported cost, is
+    NaN below 11 pairs of opposite arms, where the public code breaks off; ValueError where an arm is empty.
 
     Args:
         x: covariates, (n, d); the ground distance is the sum of absolute differences.
         t: treatment, (n,).
         iterations: of the scaling.
         sharpness: mean distance over blur.
-
-    Returns:
-        Twice the transported cost; NaN below 11 pairs of opposite arms, where the public code breaks off.
-
-    Raises:
-        ValueError: an arm is empty.
 
     >>> x = [[float(k)] for k in range(8)]
     >>> near, far = (sinkhorn_surrogate(x, t) for t in ([0, 1] * 4, [0] * 4 + [1] * 4))
@@ -159,14 +126,7 @@ def sinkhorn_surrogate(x: ArrayLike, t: ArrayLike, iterations: int = 10, sharpne
 
 
 def counterpart_distance(x: ArrayLike, t: ArrayLike) -> Distances:
-    """Distance from each unit to the nearest unit of the other arm, (n,).
-
-    Args:
-        x: covariates, (n, d).
-        t: treatment, (n,).
-
-    Raises:
-        ValueError: an arm is empty.
+    """Distance from each unit to the nearest unit of the other arm, (n,); ValueError where an arm is empty.
 
     >>> counterpart_distance([[0.0], [1.0], [3.0]], [1, 1, 0])
     array([3., 2., 2.])
@@ -178,10 +138,7 @@ def counterpart_distance(x: ArrayLike, t: ArrayLike) -> Distances:
 
 
 def share_with_counterpart(x: ArrayLike, t: ArrayLike, radius: float) -> float:
-    """Share of units that have a unit of the other arm within ``radius`` (Euclidean).
-
-    Raises:
-        ValueError: an arm is empty, or a negative radius.
+    """Share of units with a unit of the other arm within ``radius``; ValueError for an empty arm, a negative radius.
 
     >>> share_with_counterpart([[0.0], [1.0], [3.0], [9.0]], [1, 1, 0, 0], radius=2.0)
     0.5
@@ -192,11 +149,7 @@ def share_with_counterpart(x: ArrayLike, t: ArrayLike, radius: float) -> float:
 
 
 def covering_radius(x: Covariates, centres: Centres) -> float:
-    """Largest distance from a unit to its nearest centre: the k-centre objective; infinite without centres.
-
-    Args:
-        x: units to be covered, (n, d).
-        centres: (m, d).
+    """Largest distance from a unit, (n, d), to its nearest centre, (m, d), as in k-centre; infinite without any.
 
     >>> covering_radius(np.array([[0.0], [1.0], [5.0]]), np.array([[0.0], [3.0]]))
     2.0

@@ -6,15 +6,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def needed(package: str, purpose: str) -> Iterator[None]:
-    """Say, where an import within fails, what to install and what for.
-
-    Args:
-        package: its name for pip, or several.
-        purpose: what needs it.
-
-    Raises:
-        ImportError: the package is missing, or broken.
-    """
+    """Say, where an import within fails, what to install by pip and what for: ImportError."""
     try:
         yield
     except ImportError as error:

@@ -64,13 +64,9 @@ def use_house_style() -> None:
 
 
 def png(figure: Figure) -> tuple[str, dict[str, int]]:
-    """Draw a figure at twice its resolution and in at most 256 colours, no text too small to be read on a page.
+    """Draw a figure at twice its resolution and in at most 256 colours, no text below 8 points at the width of a page.
 
-    Args:
-        figure: where text would have less than 8 points at the width of a page, it is enlarged.
-
-    Returns:
-        The PNG in base64, and its natural width and height in pixels.
+    Returns the PNG in base64, and its natural width and height in pixels.
     """
     least = LEAST_TEXT * max(1.0, figure.get_figwidth() / PAGE)
     for text in figure.findobj(Text):
@@ -116,10 +112,7 @@ def curves(table: pd.DataFrame, value: str, ax: Axes, band: bool = True, log: bo
 def against_random(table: pd.DataFrame, groups: Mapping[str, Sequence[str]], axes: np.ndarray) -> np.ndarray:
     """Draw PEHE (log scale) above and its log ratio to Random below, a column per group of methods beside MACAL.
 
-    Args:
-        table: rows of :func:`macal.run`, Random's and MACAL's among them.
-        groups: title -> methods, drawn at the replications and sizes that all of the group and MACAL have.
-        axes: (2, number of groups).
+    ``axes`` are (2, groups); each group is drawn at the replications and sizes that all of it and MACAL have.
     """
     for (name, methods), (top, bottom) in zip(groups.items(), axes.T, strict=True):
         rows = shared(table, [*methods, "macal"])
@@ -132,14 +125,7 @@ def against_random(table: pd.DataFrame, groups: Mapping[str, Sequence[str]], axe
 
 
 def arms(x: Covariates, t: Arms, ax: Axes, bins: int = 60) -> Axes:
-    """Histogram of one covariate in both arms, the control arm below the axis.
-
-    Args:
-        x: one covariate, (n, 1).
-        t: treatment, (n,).
-        ax: where to draw.
-        bins: number of bins, shared by the arms.
-    """
+    """Histogram of one covariate, (n, 1), in both arms, the control arm below the axis."""
     edges = np.linspace(x.min(), x.max(), bins + 1)
     for arm, sign in ((1, 1), (0, -1)):
         height, _ = np.histogram(x[t == arm, 0], edges)
@@ -153,18 +139,7 @@ def arms(x: Covariates, t: Arms, ax: Axes, bins: int = 60) -> Axes:
 
 
 def picks(x: Covariates, t: Arms, labelled: np.ndarray, batch: np.ndarray, ax: Axes, links: bool = True) -> Axes:
-    """Draw a pool in the plane, what is labelled in it, and a batch.
-
-    Free units are pale, labelled ones full, those of the batch ringed in black; triangles are treated, circles control.
-
-    Args:
-        x: covariates of the pool, (n, 2).
-        t: treatment, (n,).
-        labelled: units labelled before the batch.
-        batch: units of the batch, in pick order.
-        ax: where to draw.
-        links: join the units of the batch two by two, as pairs were picked; an odd last one stays alone.
-    """
+    """Draw a pool in the plane, (n, 2): free units pale, labelled full, the batch ringed and, by ``links``, paired."""
     whole = np.arange(len(t))
     if links:
         for i, j in zip(batch[::2], batch[1::2], strict=False):
@@ -218,12 +193,7 @@ def method_grid(
 
 
 def comparisons(found: pd.DataFrame, ax: Axes) -> Axes:
-    """Draw how one method stands against others: mean log ratio and interval, filled where it is clear of chance.
-
-    Args:
-        found: ``log_ratio``, ``low``, ``high`` and ``comparison`` by method; "ahead" and "behind" are clear of chance.
-        ax: where to draw.
-    """
+    """Draw ``log_ratio``, ``low`` and ``high`` by method, filled where ``comparison`` is "ahead" or "behind"."""
     for k, (method, row) in enumerate(found.iloc[::-1].iterrows()):
         colour = style(method).colour or "0.3"
         ax.plot([row["low"], row["high"]], [k, k], color=colour)

@@ -75,10 +75,7 @@ class Prior:
     def covariance(
         self, x: Covariates, r: int | Arms, z: Centres, s: int | PerCentre, norms: Norms | None = None
     ) -> Cross:
-        """Cov(f_r(x), f_s(z)), (n, m); an arm for all places or one for each; independent surfaces are not mixed.
-
-        ``norms`` are |z|^2 where the caller has them.
-        """
+        """Cov(f_r(x), f_s(z)), (n, m), of an arm or one for each place; ``norms`` are |z|^2 where they are known."""
         # one table from beginning to end: of large pools each is gigabytes
         k = squared_distances(x, z, norms)
         k /= self.lengthscale[np.ravel(s)[:1]] ** 2 if np.size(s) else 1.0

@@ -43,8 +43,8 @@ class _Covariates:
 class Split:
     """Some units of a problem.
 
-    Images are given as bytes together with ``levels`` and stay bytes, in ``stored``: reading ``x`` makes the floats of
-    all units anew, reading ``split[rows].x`` those of the rows alone.
+    Images are given as bytes together with ``levels`` and stay bytes, in ``stored``: ``x`` makes the floats of all
+    units anew, ``split[rows].x`` those of the rows alone.
 
     Attributes:
         x: covariates, (n, d) float32 or float64, as they were given; (n, d) uint8 where there are levels.
@@ -88,11 +88,7 @@ class Split:
 
     @property
     def tau(self) -> Outcomes:
-        """The true effect of each unit, mu1 - mu0, (n,).
-
-        Raises:
-            ValueError: the surfaces are not known.
-        """
+        """The true effect of each unit, mu1 - mu0, (n,); ValueError where the surfaces are not known."""
         if self.mu0 is None or self.mu1 is None:
             raise ValueError("tau needs both mu0 and mu1, which are known for simulated outcomes alone")
         return self.mu1 - self.mu0

@@ -16,11 +16,6 @@ def progress(total: int, what: str, unit: str) -> Iterator[tqdm]:
     """Show a bar on the standard error, if that is a terminal and the work takes longer than :data:`DELAY`.
 
     The clock on the bar moves on even while nothing is counted.
-
-    Args:
-        total: steps of the whole work.
-        what: is being done.
-        unit: of a step.
     """
     over = threading.Event()
     with tqdm(total=total, desc=what, unit=unit, delay=DELAY, disable=None) as bar:

@@ -25,7 +25,6 @@ class UnknownName(ValueError):
     """A name that no dataset, criterion, model or parameter has."""
 
     def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
-        """Say which ``kind`` of thing ``name`` is not, and which ``known`` name is nearest."""
         super().__init__(f"unknown {kind} {nearest(name, known)}")
 
 
@@ -33,7 +32,6 @@ class Registry(dict[str, T], Generic[T]):
     """A dictionary of names of one ``kind`` whose missing keys raise :class:`UnknownName`."""
 
     def __init__(self, kind: str, entries: Mapping[str, T]) -> None:
-        """Hold ``entries``; ``kind`` is the word for one of them in an error."""
         super().__init__(entries)
         self.kind = kind
 
@@ -46,14 +44,13 @@ class Entry:
     """What makes a thing that goes by a name, and what tables, figures and notices say of it.
 
     Attributes:
-        maker: the dataclass or function that makes one from its parameters, or where it stands, ``"module:name"``: it
-            is imported when it is asked for.
+        maker: what makes one from its parameters, or where it stands, ``"module:name"``, to be imported when asked for.
         label: its name in tables and figures.
         source: who proposed it, author and year.
         style: colour and line in figures; the colour is the next free one where it is None.
         files: groups of raw files that it is made from, see :mod:`macal.datasets.files`.
-        queries: batches of a campaign on a data set, whatever the replication, so that none has to be loaded to know.
-        provides: what criteria may use of a fitted model, so that no model has to be imported to know.
+        queries: batches of a campaign on a data set, whatever the replication.
+        provides: what criteria may use of a fitted model.
         packages: for pip, that it needs beside those that come with this one.
     """
 
@@ -68,11 +65,7 @@ class Entry:
 
     @property
     def factory(self) -> Callable[..., Any]:
-        """What makes one.
-
-        Raises:
-            ImportError: it needs a package that is not installed; the message says how to install it.
-        """
+        """What makes one; ImportError, which says what to install, where it needs a package that is not there."""
         if not isinstance(self.maker, str):
             return self.maker
         module, name = self.maker.split(":")
@@ -84,11 +77,7 @@ class Catalogue(Registry[Entry]):
     """A registry of things that can be made."""
 
     def make(self, name: str, parameters: Mapping[str, Any], *first: Any) -> Any:
-        """Make the thing of that name from ``first`` and its own ``parameters``.
-
-        Raises:
-            UnknownName: there is none of that name, or it has no such parameter.
-        """
+        """Make the thing of that name from ``first`` and its own ``parameters``; UnknownName for either."""
         factory = self[name].factory
         known = _parameters(factory)[len(first) :]
         for parameter in parameters:

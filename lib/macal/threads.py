@@ -18,10 +18,7 @@ def _libraries() -> ThreadpoolController:
 
 @contextmanager
 def one_torch_thread() -> Iterator[None]:
-    """Let PyTorch run what is within, or a decorated function, on one thread: each Python thread's own setting.
-
-    Nothing is to be set before somebody has imported it.
-    """
+    """Let PyTorch, if imported, run what is within, or a decorated function, on one thread in this Python thread."""
     if (torch := sys.modules.get("torch")) is None:
         yield
         return
@@ -35,10 +32,7 @@ def one_torch_thread() -> Iterator[None]:
 
 @contextmanager
 def one_thread(n: int = 0) -> Iterator[None]:
-    """Let NumPy, SciPy and PyTorch run what is within on one thread, where it is about ``n`` units, at most ``SMALL``.
-
-    NumPy's and SciPy's setting is one for the whole process.
-    """
+    """Let NumPy, SciPy and PyTorch run what is within on one thread, if it is about ``n`` <= ``SMALL`` units."""
     if n > SMALL:
         yield
         return

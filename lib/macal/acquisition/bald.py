@@ -1,19 +1,17 @@
 """Criteria that score each unit by a posterior over its two potential outcomes: Causal-BALD and its relatives.
 
 A batch is drawn without replacement with probability proportional to score^(1 / temperature); at temperature 0 it is
-the top of the list. Scores live on the log scale, clipped to what float64 holds, so that a ratio of variances near 0/0
-distorts the choice (the paper blames this instability) and yet never breaks it. Notation: s_t = Var(mu_t(x)), s_tau =
-Var(mu_1(x) - mu_0(x)), t the unit's own arm, e propensity; posterior means are (n, 2) and covariances (n, 2, 2), the
-control outcome first, so that s_tau = cov_00 + cov_11 - 2 cov_01.
+the top of the list. Scores live on the log scale, clipped to what float64 holds. Notation: s_t = Var(mu_t(x)), s_tau =
+Var(mu_1(x) - mu_0(x)) = cov_00 + cov_11 - 2 cov_01, t the unit's own arm, e propensity.
 
 References:
     A. Jesson, P. Tigas, J. van Amersfoort, A. Kirsch, U. Shalit and Y. Gal, "Causal-BALD: Deep Bayesian Active Learning
-    of Outcomes to Infer Treatment-Effects from Observational Data", Advances in Neural Information Processing Systems
-    34, 2021 (mu-, rho-, mu-rho-, tau-, pi- and mu-pi-BALD).
+    of Outcomes to Infer Treatment-Effects from Observational Data", NeurIPS, 2021 (mu-, rho-, mu-rho-, tau-, pi- and
+    mu-pi-BALD).
     I. Sundin, P. Schulam, E. Siivola, A. Vehtari, S. Saria and S. Kaski, "Active Learning for Decision-Making from
-    Imbalanced Observational Data", International Conference on Machine Learning, 2019 (the type S error).
+    Imbalanced Observational Data", ICML, 2019 (the type S error).
     W. Kool, H. van Hoof and M. Welling, "Stochastic Beams and Where To Find Them: The Gumbel-Top-k Trick for Sampling
-    Sequences Without Replacement", International Conference on Machine Learning, 2019 (the draw).
+    Sequences Without Replacement", ICML, 2019 (the draw).
 """
 
 from abc import abstractmethod
@@ -52,10 +50,7 @@ def _effect(posterior: Posterior) -> Outcomes:
 def logistic_propensity(x: Covariates, t: Arms, weights: Outcomes | None = None) -> Outcomes:
     """Probability of treatment by ridge-penalised logistic regression on standardised covariates, (n,).
 
-    Args:
-        x: covariates, (n, d).
-        t: treatment, (n,).
-        weights: people whom each unit stands for, (n,); 1 by default.
+    ``weights`` are the people whom each unit stands for, (n,); 1 by default.
     """
     if len(np.unique(t)) < 2:
         return t.astype(np.float64)
@@ -66,14 +61,7 @@ def logistic_propensity(x: Covariates, t: Arms, weights: Outcomes | None = None)
 
 @dataclass(frozen=True)
 class _Scored(Criterion):
-    """Draw units without replacement by a softmax of their log scores.
-
-    Attributes:
-        temperature: the log score is divided by it; 0 takes the highest scores, ties to the lowest index.
-
-    Raises:
-        ValueError: a negative or non-finite temperature.
-    """
+    """Draw units without replacement by a softmax of their log scores over ``temperature``, finite and at least 0."""
 
     stochastic: ClassVar[bool] = True
     needs: ClassVar[tuple[str, ...]] = ("posterior",)
@@ -101,11 +89,7 @@ class _Scored(Criterion):
         return free[np.argsort(-score, kind="stable")[:batch_size]]
 
     def posterior(self, state: PoolState) -> Posterior:
-        """The state's posterior.
-
-        Raises:
-            ValueError: there is none, it is not about the pool, or it holds NaN.
-        """
+        """The state's posterior; ValueError where there is none, it is not about the pool, or it holds NaN."""
         posterior = state.need("posterior", self)
         if np.isnan(posterior.mean).any() or np.isnan(posterior.cov).any():
             raise ValueError(
@@ -168,8 +152,7 @@ class MuRhoBald(_Scored):
 class PiBald(_Scored):
     """t (1 - e) + (1 - t) e, the probability of the other arm.
 
-    High for units that stand among units of the other arm. Label-free: e is ``PoolState.propensity``, or
-    :func:`logistic_propensity` of the pool where that is missing.
+    Label-free: e is ``PoolState.propensity``, or :func:`logistic_propensity` of the pool where that is missing.
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
@@ -195,10 +178,7 @@ class MuPiBald(PiBald):
 
 @dataclass(frozen=True)
 class Sundin(_Scored):
-    """Phi(-abs(E tau) / sqrt(s_tau)): how probably the estimated effect has the wrong sign.
-
-    The expected type S error under the posterior. Jesson et al. score a mutual information about it instead.
-    """
+    """Phi(-abs(E tau) / sqrt(s_tau)): how probably the effect's sign is wrong, the expected type S error."""
 
     @override
     def log_score(self, state: PoolState) -> Outcomes:

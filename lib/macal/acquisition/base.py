@@ -29,7 +29,7 @@ class PoolState:
         rng: source of randomness for criteria that draw.
         posterior: belief of the model fitted last about the whole pool, n units.
         features: of the whole pool under that model, (n, p), e.g. its gradients.
-        propensity: probability of treatment, (n,); criteria that need it estimate it from x and t where it is missing.
+        propensity: probability of treatment, (n,); estimated from x and t where it is missing and needed.
         prior: hyperparameters of the model fitted last, where it is a Gaussian process of the covariates.
         barred: indices of units without a label that may not be picked; rules that draw keep to this.
         among: indices of the units that stand for the population, where others are looked at beside them, (k,).
@@ -58,8 +58,7 @@ class PoolState:
     def drawn(self, most: int) -> Indices:
         """Places of so many of the units that stand for the population, or of all if fewer, ascending.
 
-        A hash of the covariates draws them: the same people in any order of the rows. Units with equal covariates are
-        told apart by their number, and whoever stands for more people is drawn with a larger chance.
+        A hash of the covariates draws them, the same in any order of the rows; chances rise with the weights.
         """
         among = np.arange(len(self.t)) if self.among is None else self.among
         if len(among) <= most:
@@ -74,11 +73,7 @@ class PoolState:
         return np.sort(among[order[np.argsort(time, kind="stable")[:most]]])
 
     def need(self, name: str, criterion: object) -> Any:
-        """Return a field that the model provides.
-
-        Raises:
-            ValueError: the field is missing, or not about the n units of the pool.
-        """
+        """Return a field that the model provides; ValueError where it is missing, or not about the pool."""
         value, rule = getattr(self, name), type(criterion).__name__
         if value is None:
             raise ValueError(
@@ -103,8 +98,7 @@ class Criterion(ABC):
         multi_arm: whether the rule knows more arms than two, each compared with arm 0.
         reason: whom it asks, in a sentence for a report.
         searched: units of a pool in memory among which it plans by default.
-        chooser: name of the model that it goes by in :func:`macal.run`, unless told otherwise; None for the one that
-            judges.
+        chooser: name of the model that it goes by in :func:`macal.run` by default; None for the one that judges.
     """
 
     stochastic: ClassVar[bool] = False
@@ -137,14 +131,9 @@ class Criterion(ABC):
         return None
 
     def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
-        """Yield one batch after the other, each chosen with those before counted as labelled.
+        """Yield batches of these sizes, each chosen with those before counted as labelled, until the pool is exhausted.
 
-        It ends when the pool is exhausted. A plan can be stopped at any batch and continued later: by the same
-        iterator, or by a new one from a state whose ``labelled`` is the start followed by the batches so far.
-
-        Args:
-            state: the campaign as it stands.
-            sizes: labels per batch.
+        A plan can be continued from a state whose ``labelled`` is the start followed by the batches so far.
         """
         state = self.begin(state)
         for size in sizes:

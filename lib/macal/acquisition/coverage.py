@@ -4,8 +4,7 @@ A candidate is judged by how many uncovered units of its own arm it would cover 
 arm lie within another radius (q), covered already or not. Distances are in units of the largest one of the pool.
 
 Reference: H. Wen, T. Chen, M. Gong, L. K. Chai, S. Sadiq and H. Yin, "Enhancing Treatment Effect Estimation via Active
-Learning: A Counterfactual Covering Perspective", International Conference on Machine Learning, 2025. The balance of p
-and q, the three tiers and the counts that stand for ever are those of its public code.
+Learning: A Counterfactual Covering Perspective", ICML, 2025, and its public code.
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,14 +25,13 @@ _BLOCK = 2048  # units whose distances to all others are held at a time
 class FCCM(Planned):
     """Cover both arms from both sides, one unit at a time.
 
-    With g = p + alpha q and the balance r = p q / (p + q)^2: of the candidates with p, q > 0 the one with the largest
-    g r; where there is none, of those with p = 0 < q the one with the largest q; else the one with the largest p. Ties
-    go to the lowest index. It needs (x, t, labelled) alone.
+    With g = p + alpha q and the balance r = p q / (p + q)^2: of the candidates with p, q > 0 the one with the largest g
+    r; where there is none, of those with p = 0 < q the one with the largest q; else the one with the largest p. Ties go
+    to the lowest index.
 
     Attributes:
         alpha: weight of a unit of the other arm, at least 0.
-        radii: from treated to treated, control to control, treated to control and control to treated, as shares of the
-            largest distance in the pool; strict upper bounds.
+        radii: treated to treated, control to control, treated to control and back, over the largest distance; strict.
 
     Raises:
         ValueError: a parameter out of range.
@@ -81,11 +79,6 @@ class FCCM(Planned):
 
 class Cover:
     """What each unit would cover, kept up to date while units are labelled.
-
-    Args:
-        x: covariates of the pool, (n, d).
-        t: treatment, (n,).
-        radii: see :class:`FCCM`.
 
     Attributes:
         free: units that are not labelled, (n,).

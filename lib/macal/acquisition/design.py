@@ -1,16 +1,16 @@
 """Designs: the units whose labels say most about the effects, under Gaussian processes of known hyperparameters.
 
 A query is unit x under its own arm t. Notation, all given the labels so far: v = Var f_t(x) + noise_t; for a target z,
-c = Cov(f_t(x), (f_0, f_1)(z)) and S = Cov((f_0, f_1)(z)); a = (-1, 1), so that a'Sa is the variance of the effect. None
-of these depends on an outcome. A batch is chosen unit by unit, each pick counted as labelled.
+c = Cov(f_t(x), (f_0, f_1)(z)) and S = Cov((f_0, f_1)(z)); a = (-1, 1), so that a'Sa is the variance of the effect. A
+batch is chosen unit by unit, each pick counted as labelled.
 
 References:
     D. A. Cohn, "Neural Network Exploration Using Optimal Experiment Design", Neural Networks 9(6), 1996 (ALC, for one
     surface; here for the difference of two).
     E. Gao, J. Fawkes and D. Sejdinovic, "Causal-EPIG: A Prediction-Oriented Active Learning Framework for CATE
-    Estimation", arXiv:2509.21866, 2025 (its two criteria; the closed forms for Gaussian processes are derived here).
-    T. Cha and D. Lee, "ABC3: Active Bayesian Causal Inference with Cohn Criteria in Randomized Experiments", AAAI
-    Conference on Artificial Intelligence 39(25), 2025 (as its public code scores a unit under its own arm).
+    Estimation", arXiv:2509.21866, 2025.
+    T. Cha and D. Lee, "ABC3: Active Bayesian Causal Inference with Cohn Criteria in Randomized Experiments", AAAI, 2025
+    (as its public code scores a unit under its own arm).
 """
 
 from abc import abstractmethod
@@ -40,14 +40,9 @@ _LEAST = 1e-12  # share of a variance that a label leaves: none would be infinit
 class _Design(Planned):
     """The unit with the largest gain, one at a time; of those that are equal within rounding the lowest.
 
-    A plan that is resumed rounds otherwise than one that goes on, so that equal gains differ in their last digits.
-
     Attributes:
         own: whether a label changes the gains of its own arm alone, where the surfaces are independent.
-        targets: units of the pool whose effects are to be learned: so many, drawn by their covariates' hashes, or all.
-
-    Raises:
-        ValueError: no target.
+        targets: units whose effects are to be learned: so many, drawn by their covariates' hashes, or all.
     """
 
     own: ClassVar[bool] = True
@@ -105,11 +100,7 @@ class _Design(Planned):
 
 @dataclass(frozen=True)
 class ALC(_Design):
-    """Fall of the variance of the effect, mean over targets of (a'c)^2 / v.
-
-    It goes by the joint process: one process per arm takes a dozen labels of an arm for noise at times, and this rule
-    never asks in an arm that it believes to be noise.
-    """
+    """Fall of the variance of the effect, mean over targets of (a'c)^2 / v, by the joint process."""
 
     needs: ClassVar[tuple[str, ...]] = ("prior",)
     chooser: ClassVar[str | None] = "joint-gp"
@@ -161,11 +152,10 @@ class EpigMu(ALC):
 class FixedALC(ALC):
     """ALC under hyperparameters that no label has moved: a whole campaign can be planned before any outcome is known.
 
-    Independent surfaces of equal variance; the scale of the outcome does not matter. Of several arms, the sum over all
-    contrasts with the reference arm: a label of that arm is about each of them.
+    Independent surfaces of equal variance. Of several arms, the sum over all contrasts with the reference arm.
 
     Attributes:
-        targets: see :class:`_Design`.
+        targets: units whose effects are to be learned: so many, drawn by their covariates' hashes, or all.
         lengthscale: of the squared exponential kernel, in median distances between units of the pool.
         noise: variance of a label's noise, where that of a surface is 1.
 
@@ -211,11 +201,10 @@ class FixedALC(ALC):
 class ABC3(_Design):
     """Sum over the whole pool of c^2 / Var f_t(x), the noise left out of the denominator, as the public code has it.
 
-    Label-free: one process per arm on standardised covariates, hyperparameters fixed. Where ABC3 chooses a unit and its
-    arm, here the arm is given.
+    Label-free: one process per arm on standardised covariates, hyperparameters fixed.
 
     Attributes:
-        targets: see :class:`_Design`; the whole pool by default.
+        targets: units whose effects are to be learned; the whole pool by default.
         lengthscale: of the squared exponential kernel, in standard deviations of a covariate.
         noise: variance of a label's noise, where that of a surface is 1.
 

@@ -1,17 +1,13 @@
 """Criteria made of distances between covariates: Core-Set, QHTE, Symmetry and MACAL.
 
-All four need (x, t, start) alone, so that a whole campaign can be planned before any outcome is known:
-:meth:`Planned.plan` keeps what it has computed from one batch to the next. Notation: ``m[i]`` is the distance from
-unit i to the nearest labelled unit of its own arm, with the picks of the batch under way counted as labelled.
+All four need (x, t, start) alone. ``m[i]`` is the distance from unit i to the nearest labelled unit of its own arm,
+with the picks of the batch under way counted as labelled.
 
 References:
     H. Wen, T. Chen, G. Ye, L. K. Chai, S. Sadiq and H. Yin, "Progressive Generalization Risk Reduction for
-    Data-Efficient Causal Effect Estimation", ACM SIGKDD Conference on Knowledge Discovery and Data Mining, 2025 (MACAL;
-    Symmetry, its part).
-    T. Qin, T.-Z. Wang and Z.-H. Zhou, "Budgeted Heterogeneous Treatment Effect Estimation", International Conference on
-    Machine Learning, 2021 (QHTE).
-    O. Sener and S. Savarese, "Active Learning for Convolutional Neural Networks: A Core-Set Approach", International
-    Conference on Learning Representations, 2018 (Core-Set).
+    Data-Efficient Causal Effect Estimation", KDD, 2025 (MACAL; Symmetry, its part).
+    T. Qin, T.-Z. Wang and Z.-H. Zhou, "Budgeted Heterogeneous Treatment Effect Estimation", ICML, 2021 (QHTE).
+    O. Sener and S. Savarese, "Active Learning for Convolutional Neural Networks: A Core-Set Approach", ICLR, 2018.
 """
 
 from abc import abstractmethod
@@ -34,14 +30,7 @@ METRICS = ("euclidean", "sqeuclidean")
 
 @dataclass(frozen=True)
 class _Distances(Planned):
-    """A plan from distances.
-
-    Attributes:
-        device: "cpu"; records of campaigns name it.
-
-    Raises:
-        ValueError: another device.
-    """
+    """A plan from distances; ``device`` is "cpu", and records of campaigns name it."""
 
     device: str = field(default="cpu", kw_only=True)
 
@@ -73,10 +62,7 @@ class _FarthestFirst(_Distances):
 
 @dataclass(frozen=True)
 class CoreSet(_FarthestFirst):
-    """Farthest-first over the whole pool, whatever the arm: greedy k-centre.
-
-    On the covariates. Without any label, the first pick is the first unit of the pool.
-    """
+    """Farthest-first over the whole pool, whatever the arm: greedy k-centre; without labels from the first unit on."""
 
     reason: ClassVar[str] = "It asks the person who is farthest from all labels."
 
@@ -87,10 +73,7 @@ class CoreSet(_FarthestFirst):
 
 @dataclass(frozen=True)
 class QHTE(_FarthestFirst):
-    """Farthest-first within each arm, one unit at a time.
-
-    The arm whose farthest unit is farther goes next. An arm without a labelled unit is infinitely far and goes first.
-    """
+    """Farthest-first within each arm, one at a time; an arm without labels first, then that of the farther unit."""
 
     reason: ClassVar[str] = "It asks the person who is farthest from the labels of their own arm."
 
@@ -103,14 +86,10 @@ class QHTE(_FarthestFirst):
 class _Pairs(_Distances):
     """One treated and one control unit at a time; of several arms, the one with the fewest labels pairs up next.
 
-    Once an arm is exhausted, and for the last unit of an odd batch, the pick is one-sided: farthest-first, as in
-    :class:`QHTE`.
+    Once an arm is exhausted, and for the last unit of an odd batch, the pick is farthest-first, as in :class:`QHTE`.
 
     Attributes:
-        metric: "euclidean" as the paper states, "sqeuclidean" as its public code computes.
-
-    Raises:
-        UnknownName: no such metric.
+        metric: "euclidean" as the paper states, "sqeuclidean" as its public code computes; else UnknownName.
     """
 
     min_batch_size: ClassVar[int] = 2
@@ -132,11 +111,7 @@ class _Pairs(_Distances):
         return Contrasts(state.x, state.t, state.labelled, *self.weights(), self.metric, price)
 
     def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
-        """See :meth:`Criterion.plan`.
-
-        Raises:
-            ValueError: all units are in one arm.
-        """
+        """See :meth:`Criterion.plan`; ValueError where all units are in one arm."""
         if len(np.unique(state.t)) < 2:
             raise ValueError("pairs need two arms, and all units of this pool are in one; check t")
         search = Contrasts(state.x, state.t, state.labelled, *self.weights(), self.metric)

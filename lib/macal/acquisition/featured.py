@@ -12,22 +12,14 @@ from macal.shapes import Indices
 
 @dataclass(frozen=True)
 class _Featured(Criterion):
-    """Select by the features of ``PoolState.features``.
-
-    Attributes:
-        with_train: start from the labelled units; the paper's comparison starts from the pool alone.
-    """
+    """Select by ``PoolState.features``, from the labelled units if ``with_train``, else from the pool alone."""
 
     name: ClassVar[str]
     needs: ClassVar[tuple[str, ...]] = ("features",)
     with_train: bool = False
 
     def select(self, state: PoolState, batch_size: int) -> Indices:
-        """See :meth:`Criterion.select`.
-
-        Raises:
-            ValueError: the state has no features, or not of the pool.
-        """
+        """See :meth:`Criterion.select`; ValueError where the state has no features, or not of the pool."""
         features, free = np.asarray(state.need("features", self)), state.unlabelled
         if not free.size:
             return free

@@ -2,19 +2,16 @@
 
 BADGE, LCMD, BAIT, Core-Set and maximum determinant, as Holzmueller et al. define them, for the linear kernel k(a, b) =
 a.b on the features as they come. Selection starts from the training units if ``with_train``, else from the pool alone;
-what starts from nothing starts with the unit of the largest norm (BADGE: with a random one).
-
-MaxDet and BAIT divide by what the picks leave unexplained. Without noise, p features leave nothing after p picks, and
-what float rounding then pretends is left decides, as in the authors' code; once even that is gone, the rest of the
-batch is filled by norm.
+what starts from nothing starts with the unit of the largest norm (BADGE: with a random one). Once MaxDet and BAIT have
+nothing left to explain, the rest of the batch is filled by norm.
 
 References:
     D. Holzmueller, V. Zaverkin, J. Kaestner and I. Steinwart, "A Framework and Benchmark for Deep Batch Active Learning
     for Regression", Journal of Machine Learning Research 24(164), 2023 (LCMD, MaxDet, and all in one frame).
     J. T. Ash, C. Zhang, A. Krishnamurthy, J. Langford and A. Agarwal, "Deep Batch Active Learning by Diverse, Uncertain
-    Gradient Lower Bounds", International Conference on Learning Representations, 2020 (BADGE).
+    Gradient Lower Bounds", ICLR, 2020 (BADGE).
     J. T. Ash, S. Goel, A. Krishnamurthy and S. Kakade, "Gone Fishing: Neural Active Learning with Fisher Embeddings",
-    Advances in Neural Information Processing Systems 34, 2021 (BAIT).
+    NeurIPS, 2021 (BAIT).
 """
 
 from collections.abc import Callable
@@ -103,10 +100,7 @@ def coreset(task: _Task) -> list[int]:
 
 
 def lcmd(task: _Task) -> list[int]:
-    """Largest-cluster maximum distance: the farthest unit of the heaviest cluster.
-
-    A cluster is the units nearest to one centre; it weighs the sum of their squared distances to it.
-    """
+    """Largest-cluster maximum distance: the farthest unit of the cluster with the largest sum of squared distances."""
 
     def score(clusters: _Clusters) -> torch.Tensor:
         mass = torch.bincount(clusters.centre, clusters.d2, clusters.n)
@@ -135,11 +129,7 @@ def _eliminate(
 ) -> list[int]:
     """Remove the start, then pick the unit of highest score and remove it, and so on, while something is left.
 
-    Args:
-        task: what to select from.
-        left: what the picks leave unexplained of every unit of pool and start, (n + m,); ``remove`` updates it.
-        score: scores of these units, (n + m,).
-        remove: explain a unit away.
+    ``left``, (n + m,), is what the picks leave unexplained of pool and start; ``remove`` updates it.
     """
     n, picks = len(task.pool), []
     for k in range(n, len(left)):
@@ -181,11 +171,8 @@ def bait(task: _Task) -> list[int]:
 
     x holds features of the posterior kernel given the picks so far, f = sum_i x_i x_i' their second moment over all
     units, left_i = |x_i|^2 the posterior variances, and gain_i = x_i' f x_i. Picking k lowers the trace by gain_k /
-    (left_k + noise^2). Forward selection alone.
-
-    Given k, with r = x_k and total = left_k + noise^2, the posterior covariance of units i and j is x_i' x_j -
-    (x_i' r)(x_j' r) / total, which is that of the features x (I - shrink r r'), where shrink = 1 / (total +
-    noise sqrt(total)). The rest follows from that map:
+    total, total = left_k + noise^2, and maps x to x (I - shrink r r'), r = x_k, shrink = 1 / (total + noise
+    sqrt(total)):
 
         f    <- f - shrink (f r r' + r r' f) + shrink^2 (r' f r) r r'
         gain <- gain - 2 (x f r) (x r) / total + (r' f r) (x r)^2 / total^2
@@ -223,25 +210,20 @@ def from_features(
     seed: int | np.random.Generator = 0,
     noise: float = 0.0,
 ) -> Indices:
-    """Select a batch from given features.
+    """Select a batch from given features: indices into the pool in pick order, ``batch_size`` of them or all n.
 
     Args:
         name: "badge", "lcmd", "bait", "coreset" or "maxdet".
-        x_train: features of the training units, (m, p), m may be 0: array, tensor or DataFrame; used in the precision
-            in which they come.
+        x_train: features of the training units, (m, p), m may be 0; used in the precision in which they come.
         x_pool: features of the pool, (n, p).
         batch_size: units to be picked.
         with_train: start from the training units; else they matter to "bait" alone, whose aim they are part of.
         seed: of the draws of "badge", or a generator.
         noise: standard deviation of the label noise that "bait" and "maxdet" assume, at least 0.
 
-    Returns:
-        Indices into the pool in pick order, ``batch_size`` of them or all n.
-
     Raises:
         UnknownName: no such method.
-        ValueError: features that are not finite numbers, of different numbers of columns, a batch size below 1, or a
-            negative noise.
+        ValueError: features that are not finite, of different columns, a batch size below 1, or a negative noise.
     """
     method = METHODS[name]
     train, pool = as_covariates(x_train, "x_train"), as_covariates(x_pool, "x_pool")

@@ -22,9 +22,8 @@ _CELLS = 2**16  # of tables of candidates and targets that are looked at at a ti
 class GPPosterior:
     """Posterior covariances between candidates and targets, for independent surfaces or correlated ones.
 
-    Candidates are the units that are not labelled at the beginning, each under its own arm. Surfaces that are
-    independent are told apart: a label of one arm says nothing of the other, and no covariance across is kept. More
-    than two surfaces are independent.
+    Candidates are the units that are not labelled at the beginning, each under its own arm. More than two surfaces are
+    independent; of independent ones no covariance across is kept.
 
     Args:
         x: what the kernel is a function of, (n, d), float64.
@@ -97,10 +96,7 @@ class GPPosterior:
 
     @property
     def cross(self) -> list[dict[int, Covariances]]:
-        """By arm of the candidates, then by surface of the targets: Cov(f_t(x), f_s(z)), (n, m).
-
-        The arm's own surface only, where the surfaces are independent.
-        """
+        """By arm of the candidates, then by surface of the targets linked with it: Cov(f_t(x), f_s(z)), (n, m)."""
         for arm in range(len(self._tables)):
             self._settle(arm)
         return self._tables
@@ -121,10 +117,7 @@ class GPPosterior:
         return _effect({s: table[rows] for s, table in self.cross[arm].items()})
 
     def squares(self, arm: int) -> Outcomes:
-        """Sum over targets of the squares of :meth:`with_effect`, (n,).
-
-        They follow labels by one pass over tables that stay as they are: a third of what it takes to keep these up.
-        """
+        """Sum over targets of the squares of :meth:`with_effect`, (n,)."""
         if arm not in self._squares:
             blocks = by_rows(self.cross[arm][arm].shape, lambda rows: self.with_effect(arm, rows))
             self._squares[arm] = np.concatenate([np.empty(0), *(np.einsum("nm,nm->n", c, c) for c in blocks)])
@@ -191,7 +184,7 @@ def _effect(of: dict[int, np.ndarray]) -> np.ndarray:
 
 
 def by_rows(shape: tuple[int, int], value: Callable[[slice], np.ndarray]) -> Iterator[np.ndarray]:
-    """A value of some rows of a table at a time: that of all would leave the processor's cache."""
+    """A value of some rows of a table at a time."""
     n, m = shape
     step = max(1, _CELLS // m)
     return (value(slice(k, k + step)) for k in range(0, n, step))

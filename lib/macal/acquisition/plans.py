@@ -14,11 +14,7 @@ from macal.threads import one_thread
 
 
 def check_arms(criterion: Criterion, t: Arms) -> None:
-    """Refuse more arms than a criterion knows, and an arm in between in which nobody is.
-
-    Raises:
-        ValueError: names the criterion, and those that would do.
-    """
+    """Refuse more arms than a criterion knows, and an arm in between in which nobody is: ValueError."""
     count, present = arms_of(t), np.unique(t)
     if count > 2 and len(present) < count:
         raise ValueError(
@@ -33,11 +29,7 @@ def check_arms(criterion: Criterion, t: Arms) -> None:
 
 
 def as_batch_size(batch_size: Any, criterion: Criterion) -> int:
-    """Return ``batch_size`` as an int that the criterion can make use of.
-
-    Raises:
-        ValueError: not an integer, or too few labels for the criterion.
-    """
+    """Return ``batch_size`` as an int that the criterion can make use of; else ValueError."""
     batch_size = as_count(batch_size, "batch_size")
     if batch_size < criterion.min_batch_size:
         raise ValueError(
@@ -51,23 +43,7 @@ def as_batch_size(batch_size: Any, criterion: Criterion) -> int:
 def plan_batches(
     criterion: Criterion, x: Any, t: Any, labelled: Any, n_queries: int = 46, batch_size: int = 10, seed: int = 0
 ) -> list[Indices]:
-    """Plan a whole campaign of a label-free criterion before any outcome is known.
-
-    Args:
-        criterion: the rule.
-        x: covariates of the pool, (n, d): array, tensor or DataFrame.
-        t: treatment, (n,), 0 or 1.
-        labelled: indices labelled before the first query; may be empty, or lack an arm.
-        n_queries: number of batches.
-        batch_size: labels per batch.
-        seed: of the criterion's own draws.
-
-    Returns:
-        One integer array per query, in pick order; fewer than ``n_queries`` where the pool is exhausted first.
-
-    Raises:
-        ValueError: an argument is of the wrong shape, type or range.
-    """
+    """Plan a whole campaign of a label-free criterion; its own draws go by ``seed``. See :func:`plan`."""
     x = as_covariates(x).astype(np.float64)
     t = as_arms(t, len(x), multi_arm=True)
     check_arms(criterion, t)
@@ -94,20 +70,16 @@ def plan(
     """Plan a whole campaign in advance; it needs no outcome.
 
     Args:
-        x: covariates of the pool, (n, d): array, tensor or DataFrame; scale them first, distances are taken as they
-            come.
+        x: covariates of the pool, (n, d): array, tensor or DataFrame; distances are taken as they come.
         t: treatment, (n,): 0 or 1, or 0, 1, 2, ... where the criterion knows more than two arms.
         labelled: indices labelled before the first query; may be empty, or lack an arm.
         n_queries: number of batches.
         batch_size: labels per batch; of a criterion of pairs, an odd batch ends with one one-sided pick.
-        criterion: a name of :func:`names`, or a criterion; one that needs no model. By default the one that the book's
-            page *What to use instead* found to lose least.
-        parameters: of the criterion of that name, say ``"macal", alpha=1.0``. MACAL's ``device`` is where x is, and the
-            CPU if x is no tensor.
+        criterion: a name of :func:`names`, or a criterion; one that needs no model.
+        parameters: of the criterion of that name, say ``"macal", alpha=1.0``; MACAL's ``device`` is where x is.
 
     Returns:
-        One integer array per query, in pick order (of MACAL: treated, control, treated, ...); fewer where the pool is
-        exhausted first.
+        One integer array per query, in pick order (of MACAL: treated, control, ...), until the pool is exhausted.
 
     Raises:
         UnknownName: no such criterion, or it has no such parameter.

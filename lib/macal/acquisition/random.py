@@ -26,11 +26,7 @@ class Random(Criterion):
 
 @dataclass(frozen=True)
 class RandomBalanced(Criterion):
-    """Uniform within each arm, the arms alternating, the reference last; from the others once one is exhausted.
-
-    The control that separates the balance of the arms from the similarity of the pairs: same balance as MACAL, no
-    distances.
-    """
+    """Uniform within each arm, the arms alternating, the reference last; from the others once one is exhausted."""
 
     stochastic: ClassVar[bool] = True
     multi_arm: ClassVar[bool] = True
@@ -45,19 +41,15 @@ class RandomBalanced(Criterion):
 
 @dataclass(frozen=True)
 class RandomShare(Criterion):
-    """Uniform within each arm, as many treated as bring their share of all labels nearest to ``share``.
+    """Uniform within each arm, as many treated as bring their share of all labels nearest to ``share``, in (0, 1).
 
     Where an arm is exhausted the other one fills the batch.
-
-    Attributes:
-        share: of treated labels, in (0, 1).
     """
 
     stochastic: ClassVar[bool] = True
     share: float = 0.5
 
     def __post_init__(self) -> None:
-        """Refuse a share that leaves an arm without labels."""
         if not 0 < self.share < 1:
             raise ValueError(f"share must lie between 0 and 1, got {self.share!r}")
 
@@ -70,10 +62,7 @@ class RandomShare(Criterion):
 
 
 def by_share(state: PoolState, share: float, batch_size: int) -> tuple[int, int]:
-    """Control and treated units of a batch that bring the treated's share of all labels nearest to ``share``.
-
-    Where an arm is exhausted the other one fills the batch.
-    """
+    """Control and treated units of a batch that bring the treated's share of all labels nearest to ``share``."""
     control, treated = np.bincount(state.t[state.unlabelled], minlength=2).tolist()
     batch_size = min(batch_size, control + treated)
     wanted = share * (len(state.labelled) + batch_size) - (state.t[state.labelled] == 1).sum()

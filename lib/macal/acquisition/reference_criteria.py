@@ -22,16 +22,12 @@ LEAST = 0.01  # of a propensity, so that no unit's weight is more than 100
 
 @dataclass(frozen=True)
 class RandomRare(Criterion):
-    """Draw units without replacement, by weights 1 / P(own arm | x): an arm is favoured where it is rare.
-
-    The propensity is ``PoolState.propensity``, or :func:`macal.acquisition.bald.logistic_propensity` of the pool.
-    """
+    """Draw units without replacement, by weights 1 / P(own arm | x), with the propensity as in pi-BALD."""
 
     stochastic: ClassVar[bool] = True
 
     @override
     def begin(self, state: PoolState) -> PoolState:
-        """The propensity is estimated once, not per batch."""
         return replace(state, propensity=_propensity(state))
 
     @override

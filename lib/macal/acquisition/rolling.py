@@ -1,10 +1,7 @@
-"""MACAL with its weight chosen anew for every query, by the error that is to be expected; no outcome is needed.
+"""MACAL with its weight chosen anew for every query, by the error expected under a Gaussian process prior.
 
-Every value on a list is tried out on paper: what would it label, and how large would the error of the effect then be,
-on average over the surfaces that a Gaussian process prior thinks possible?
-
-Reference: E. V. Bonilla, K. M. A. Chai and C. K. I. Williams, "Multi-task Gaussian Process Prediction", Advances in
-Neural Information Processing Systems 20, 2008 (two surfaces, one kernel, a correlation).
+Reference: E. V. Bonilla, K. M. A. Chai and C. K. I. Williams, "Multi-task Gaussian Process Prediction", NeurIPS, 2008
+(two surfaces, one kernel, a correlation).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,13 +32,11 @@ class Rolling(Criterion):
     """MACAL whose weight is, at every query, the one whose simulated picks leave the smallest expected error.
 
     The error is that of one Matern-3/2 process per arm, of fixed hyperparameters, averaged over the pool and over the
-    prior: a function of (x, t, labelled) alone. So a campaign can be planned in advance, and a shorter plan begins a
-    longer one; but, as the weight changes between queries, the picks depend on the size of the batch.
+    prior. A shorter plan begins a longer one, but the picks depend on the size of the batch.
 
     Attributes:
         rho: prior correlation of the two surfaces, from -1 to 1.
-        lengthscale: of the kernel, in the covariates' unit; by default the root mean squared distance between two units
-            of the pool.
+        lengthscale: of the kernel, in the covariates' unit; by default :func:`rms_distance` of the pool.
         noise: variance of a label's noise, where that of a surface is 1.
         alphas: weights that are tried; of equally good ones the first is taken.
         block: queries that are simulated before a weight is judged.
@@ -77,10 +72,7 @@ class Rolling(Criterion):
 
     @one_thread()
     def choose(self, state: PoolState, batch_size: int) -> tuple[float, Indices]:
-        """Return the weight for the next batch and the batch.
-
-        The weight is NaN where there is nothing to weigh: no free pair, or a batch of one.
-        """
+        """Return the weight for the next batch and the batch; NaN for no free pair, or a batch of one."""
         if batch_size < 2 or len(np.unique(state.t[state.unlabelled])) < 2:
             return np.nan, Macal(alpha=self.alphas[0]).select(state, batch_size)
         length = self.lengthscale or rms_distance(state.x)
@@ -122,7 +114,7 @@ def expected_errors(
     V1 + V0 - 2 rho Cross: the two posterior variances, and the expected product of the two residuals. With L_a the
     Cholesky factor of the covariance of arm a's labels, and W_a = L_a^-1 K(labels, pool), the pool's sums are those of
     1 - |W_a|^2 and of 1 - |W_1|^2 - |W_0|^2 + W_1' B W_0, where B = L_1^-1 K(treated, controls) L_0^-T; the last is the
-    sum of B * (W_1 W_0'), so that the pool is gone through once for all plans.
+    sum of B * (W_1 W_0').
 
     Args:
         x: covariates of the pool, (n, d).

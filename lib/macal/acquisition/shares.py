@@ -1,14 +1,10 @@
 """Batches that spend more labels on the arm that is harder to learn, by the model's own variances.
 
 Where the variance of arm t's surface falls like sigma_t^2 / n_t, the sum over both arms is least for numbers of labels
-in proportion to sigma_t (Neyman, for strata). Here sigma_t^2 is n_t times the posterior variance of the surface, mean
-over the pool; what a campaign has learnt so far decides what it buys next.
+in proportion to sigma_t. Here sigma_t^2 is n_t times the posterior variance of the surface, mean over the pool.
 
-References:
-    J. Neyman, "On the Two Different Aspects of the Representative Method", Journal of the Royal Statistical Society
-    97(4), 1934 (the shares).
-    The placement within the shares is that of :class:`~macal.acquisition.distances.QHTE` and
-    :class:`~macal.acquisition.distances.Macal`; see there.
+Reference: J. Neyman, "On the Two Different Aspects of the Representative Method", Journal of the Royal Statistical
+Society 97(4), 1934 (the shares).
 """
 
 from dataclasses import dataclass, replace
@@ -50,14 +46,7 @@ class Neyman(Criterion):
 
 @dataclass(frozen=True)
 class MacalNeyman(Neyman):
-    """MACAL's pairs as far as the smaller number of the batch goes, then farthest-first in the other arm.
-
-    Attributes:
-        alpha: weight of the distance within a pair, as in :class:`~macal.acquisition.distances.Macal`.
-
-    Raises:
-        ValueError: a negative or non-finite alpha.
-    """
+    """MACAL's pairs, with weight ``alpha``, as far as the smaller share goes, then farthest-first in the other arm."""
 
     alpha: float = 2.5
 

@@ -24,10 +24,9 @@ PURE_PYTHON = ("macal", "jaxtyping", "wadler_lindig", "tqdm", "filelock")
 
 
 def pack(spec: Spec, folder: Path) -> None:
-    """Fill a new folder with all that a sweep needs: ``lib/``, ``data/`` and ``spec.json``.
+    """Fill a new folder with all that a sweep needs: ``lib/``, ``data/`` and ``spec.json``; nothing where it fails.
 
-    There, ``PYTHONPATH=lib python -m macal sweep spec.json store`` runs the sweep. IBM's covariates need pyarrow to be
-    read, which is not pure Python and is not packed. Where anything fails nothing is left.
+    IBM's covariates need pyarrow to be read, which is not packed.
 
     Raises:
         FileExistsError: the folder exists.
@@ -64,12 +63,11 @@ def _fill(spec: Spec, folder: Path) -> None:
 
 
 def complete(store: Path) -> int:
-    """Add the distances that a bare machine has left out, to spare its time and for want of POT; return to how many.
+    """Add the distances that a bare machine has left out; return to how many records.
 
     Raises:
         FileNotFoundError: no such folder.
-        DamagedRecord: see :func:`macal.campaigns.records.read`.
-        ForeignRecord: see :func:`macal.campaigns.records.read_all`.
+        DamagedRecord, ForeignRecord: see :func:`macal.campaigns.records.read_all`.
         ModuleNotFoundError: POT is missing here, too.
     """
     changed = 0

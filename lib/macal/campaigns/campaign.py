@@ -57,14 +57,9 @@ class Campaign:
         )
 
     def play(self, chooser: Model, ahead: int = 1) -> None:
-        """Choose all batches that are left, by a model that is fitted to the labels so far, and judge nothing.
+        """Choose all batches that are left, by a model that is fitted to the labels so far; NotFitted where it fails.
 
-        Args:
-            chooser: provides what the criterion needs; one that needs nothing is planned.
-            ahead: batches that are chosen from one fit, as if no answer came in between.
-
-        Raises:
-            NotFitted: the chooser fails; ``place`` is 0.
+        ``ahead`` batches are chosen from one fit; a criterion that needs no model is planned.
         """
         if not self.criterion.is_adaptive:
             return self.plan()
@@ -93,15 +88,9 @@ def begin(
     batch_size: int | None = None,
     seed: int | None = None,
 ) -> Campaign:
-    """Set up a campaign; what is None is the problem's own.
+    """Set up a campaign by the arguments of :func:`macal.run`; what is None is the problem's own.
 
-    Args:
-        problem: the problem.
-        criterion: a name of :func:`macal.acquisition.names`, or a criterion.
-        method: what its rows are called; the criterion's name by default.
-        n_queries: batches to acquire.
-        batch_size: labels per batch.
-        seed: of the criterion's own draws.
+    ``method`` is what its rows are called, by default the criterion's name.
 
     Raises:
         UnknownName: no such criterion.
@@ -127,15 +116,13 @@ def schedule(
 
     Args:
         problem: say of :func:`macal.datasets.from_table`, whose units go by the index of the table.
-        criterion: a name of :func:`macal.acquisition.names`, or a criterion; one that needs no model. The default is
-            that of :func:`macal.plan`.
+        criterion: a name of :func:`macal.acquisition.names`, or a criterion; one that needs no model.
         n_queries: batches to plan; the problem's own number by default.
         batch_size: labels per batch; the problem's own number by default.
         seed: of the criterion's own draws; the problem's by default.
 
     Returns:
-        One row per unit, in the order in which they are to be asked. The index names the unit; ``round`` is 0 for the
-        problem's start and then the number of the query; ``treated`` is 0 or 1.
+        A row per unit by its name, in order: ``round``, 0 for the start, then the query's; ``treated``, 0 or 1.
 
     Raises:
         UnknownName: no such criterion.

@@ -33,11 +33,7 @@ SURFACES: Measures = {
 
 
 def require_effects(problem: Problem) -> None:
-    """Refuse a problem on which nothing can be judged.
-
-    Raises:
-        ValueError: it has no test set, or one whose true effects are not known.
-    """
+    """Refuse a problem without a test set whose true effects are known: ValueError."""
     if problem.test is None or problem.test.mu0 is None or problem.test.mu1 is None:
         raise ValueError(
             f"campaigns on {problem.name!r} cannot be judged: that takes a test set whose true effects are known, as"
@@ -53,10 +49,7 @@ def training_seed(replication: int, n_labelled: int) -> int:
 def train(model: Model, requests: Sequence[tuple[Problem, np.ndarray]]) -> list[Fitted]:
     """Fit the model to each (problem, labelled set), as one batch; equal sets of one problem are fitted once.
 
-    A set is a set: its order does not matter to the fit.
-
-    Raises:
-        NotFitted: a training failed; ``place`` is that of its first request.
+    The order of a set does not matter. NotFitted where a training failed; ``place`` is that of its first request.
     """
     keys = [(id(problem), *np.sort(labelled).tolist()) for problem, labelled in requests]
     first = {key: k for k, key in reversed(list(enumerate(keys)))}
@@ -73,12 +66,7 @@ def train(model: Model, requests: Sequence[tuple[Problem, np.ndarray]]) -> list[
 
 
 def distances(problem: Problem, sets: Sequence[np.ndarray]) -> list[Row]:
-    """Measure labelled sets alone: the columns ``w1``, ``counterpart`` and ``radius`` of :func:`evaluate`.
-
-    Args:
-        problem: the problem.
-        sets: pool indices, each set's the first of the next one's.
-    """
+    """Measure sets, each the first of the next one's: ``w1``, ``counterpart``, ``radius`` of :func:`evaluate`."""
     pool, rows, known = problem.pool, list[Row](), 0
     units = [pool[pool.t == arm].x for arm in (0, 1)]
     nearest = [np.full(len(x), np.inf) for x in units]
@@ -119,9 +107,8 @@ def evaluate(problem: Problem, labelled_sets: Iterable[Any], model: Model | str 
         One row per set: ``labelled`` and ``treated`` units, ``pehe`` on the test set, ``pehe_valid`` on the validation
         set, ``w1`` (exact 1-Wasserstein distance between the labelled arms), ``counterpart`` (mean distance of a
         labelled unit to the nearest of the other arm), ``radius`` (covering radius of the worse-covered arm of the
-        pool), and what the training reports, for "due" ``epochs`` and ``valid_loss``. ``w1`` and ``counterpart`` are
-        NaN while an arm is empty, ``radius`` infinite; ``w1`` also where POT is not installed (see
-        :mod:`macal.campaigns.bundle`).
+        pool), and what the training reports. ``w1`` and ``counterpart`` are NaN while an arm is empty, ``radius``
+        infinite; ``w1`` also without POT.
 
     Raises:
         UnknownName: no such model.

@@ -16,11 +16,7 @@ from macal.problem import Problem
 
 
 def check_needs(criterion: Criterion, model: Model) -> None:
-    """Refuse a criterion that needs of a fitted model what this model does not provide.
-
-    Raises:
-        ValueError: names both, what is missing, and the models that would do.
-    """
+    """Refuse a criterion that needs of a fitted model what this model does not provide: ValueError."""
     if missing := [need for need in criterion.needs if need not in model.provides]:
         enough = [name for name, known in models.MODELS.items() if {*criterion.needs} <= {*known.provides}]
         raise ValueError(
@@ -30,12 +26,7 @@ def check_needs(criterion: Criterion, model: Model) -> None:
 
 
 def trained(n_queries: int, every: int | Sequence[int]) -> list[int]:
-    """Numbers of queries after which a label-free campaign is trained.
-
-    Args:
-        n_queries: batches of the campaign.
-        every: at every so many (the start and the end always), or exactly these, as far as the campaign goes.
-    """
+    """Numbers of queries after which a label-free campaign is trained: each so many, start and end, or just these."""
     if isinstance(every, int):
         return sorted({*range(0, n_queries + 1, every), n_queries})
     return [step for step in every if step <= n_queries]
@@ -134,11 +125,8 @@ def run(
         problem: the problem.
         criterion: a name of :func:`macal.acquisition.names`, or a criterion.
         model: a name of :func:`macal.models.names`, or a model.
-        every: train at every so many queries (the start and the end always), where the criterion needs no model, or has
-            a chooser.
-        chooser: name or model that the criterion goes by, where ``model`` only judges. By default it is ``model``
-            itself, and for ALC and EPIG the joint process, as in the book's comparison of criteria: one process per arm
-            starves an arm that it takes for noise. Hand over the model once more to let it choose.
+        every: train at every so many queries, start and end always, where ``model`` does not choose.
+        chooser: name or model that the criterion goes by; ``model`` by default, for ALC and EPIG the joint process.
         n_queries: batches to acquire; the problem's own number by default.
         batch_size: labels per batch; the problem's own number by default.
         seed: of the criterion's own draws; the problem's by default.
@@ -146,7 +134,7 @@ def run(
 
     Returns:
         The columns of :func:`evaluate` preceded by ``dataset``, ``protocol``, ``replication``, ``method`` and ``step``;
-        one row per training. ``.attrs["picks"]`` lists the batches, so that any labelled set can be rebuilt.
+        one row per training. ``.attrs["picks"]`` lists the batches.
 
     Raises:
         UnknownName: no such criterion or model.
@@ -169,7 +157,9 @@ def run_all(
     batch_size: int | None = None,
     seed: int | None = None,
 ) -> pd.DataFrame:
-    """Run every criterion on every problem, in lock-step, and return one table of all histories.
+    """Run every criterion on every problem, in lock-step, and return one table of all histories, as :func:`run` does.
+
+    ``.attrs["picks"]`` has one list of batches per campaign, problems outermost. For other arguments see :func:`run`.
 
     Args:
         problems: replications, say ``[macal.load("ihdp", seed) for seed in range(10)]``.
@@ -181,9 +171,6 @@ def run_all(
         n_queries: see :func:`run`.
         batch_size: see :func:`run`.
         seed: see :func:`run`.
-
-    Returns:
-        See :func:`run`; ``.attrs["picks"]`` has one list of batches per campaign, problems outermost.
     """
     as_count(every, "every")
     model = models.as_model(model)

@@ -37,14 +37,9 @@ def _git(folder: Path, *arguments: str) -> str:
 
 
 def checkout_state(package: Path = PACKAGE) -> dict[str, str | bool | None]:
-    """Return the commit of the git checkout that a package lies in, and whether its code differs from that commit.
+    """Return the ``commit`` of the checkout that a package lies in, and whether its folder is ``dirty``, i.e. differs.
 
-    Returns:
-        ``commit``: 40 hexadecimal digits; None where git does not track the package (an installed wheel, an archive),
-        does not answer, or is not there. ``dirty``: whether any file below the folder that holds the package (``lib/``
-        of the book's repository, with all its packages) was changed, staged, deleted or added since that commit,
-        untracked files included; what git ignores does not count, nor does anything outside that folder. None where
-        there is no commit.
+    Untracked files count, ignored ones do not. Both are None where git does not track the package or does not answer.
     """
     try:
         _git(package, "ls-files", "--error-unmatch", "__init__.py")
@@ -68,11 +63,10 @@ def packed(package: Path = PACKAGE) -> bool:
 
 @cache
 def origin(package: Path = PACKAGE) -> dict[str, Any]:
-    """Return which code this process runs: as its files were when this was first asked, not when a campaign ended.
+    """Return which code this process runs, as its files were when this was first asked.
 
-    Returns:
-        ``code``, see :func:`fingerprint`; ``commit`` and ``dirty``, see :func:`checkout_state`. In a bundle for a bare
-        machine they are those of the checkout that it was packed from.
+    Keys: ``code``, see :func:`fingerprint`; ``commit`` and ``dirty``, see :func:`checkout_state`, in a bundle those of
+    the checkout that it was packed from.
     """
     code = fingerprint(package)
     return {"code": code} | (_packed_state(package, code) if packed(package) else checkout_state(package))

@@ -1,8 +1,8 @@
 """Records of campaigns: one file each, written whole or not at all, and read only if it is what it says it is.
 
 A record is a file of two lines of JSON: the schema and the SHA-256 of the second line, which holds the configuration it
-answers, its rows (one per training), its picks and a manifest. Nothing but the standard library is needed to write one,
-so that a bare machine can run a sweep. A folder of records is a *store*, whose ``specs/`` say what it was asked for.
+answers, its rows (one per training), its picks and a manifest. A folder of records is a *store*, whose ``specs/`` say
+what it was asked for.
 """
 
 import hashlib
@@ -62,11 +62,7 @@ def path_of(config: dict[str, Any], folder: Path) -> Path:
 
 
 def write(record: Record, folder: Path) -> Path:
-    """Write a record into ``folder`` under its key, whole or not at all.
-
-    Raises:
-        OSError: the folder cannot be written, or the disk is full; an older record of the same key is left as it was.
-    """
+    """Write a record into ``folder`` under its key, whole or not at all; OSError leaves an older one as it was."""
     path = path_of(record.config, folder)
     content = json.dumps(asdict(record))
     head = json.dumps({"schema": SCHEMA, "sha256": sha256(content)})
@@ -75,11 +71,7 @@ def write(record: Record, folder: Path) -> Path:
 
 
 def read(path: Path, config: Mapping[str, Any] | None = None) -> Record:
-    """Read a record and check it.
-
-    Args:
-        path: the file.
-        config: the configuration it must answer; any by default.
+    """Read a record and check it, and that it answers ``config`` where that is given.
 
     Raises:
         DamagedRecord: the file is no record, is cut short, or was changed.
@@ -107,8 +99,7 @@ def read(path: Path, config: Mapping[str, Any] | None = None) -> Record:
 def sound(path: Path, config: Mapping[str, Any], aside: bool = False) -> bool:
     """Whether a file is a whole record of this configuration; set it ``aside`` where it is damaged, to be written anew.
 
-    Raises:
-        ForeignRecord: a whole record of another schema or configuration.
+    ForeignRecord where it is a whole record of another schema or configuration.
     """
     if not path.exists():
         return False
@@ -146,11 +137,7 @@ def read_all(folder: Path) -> list[Record]:
 
 
 def checkpoints(store: Path) -> list[Record]:
-    """Checkpoints of chunks that are not finished; a damaged one is left out, for its chunk begins anew.
-
-    Raises:
-        ForeignRecord: a whole checkpoint of another schema.
-    """
+    """Checkpoints of chunks that are not finished; damaged ones are left out, another schema raises ForeignRecord."""
     found = []
     for path in sorted((store / CHECKPOINTS).glob("[!.]*.json")):
         with suppress(DamagedRecord, FileNotFoundError):  # a chunk that ends meanwhile takes its own away
@@ -161,8 +148,7 @@ def checkpoints(store: Path) -> list[Record]:
 def table(records: Iterable[Record]) -> pd.DataFrame:
     """One row per training, the configuration's plain values repeated in front.
 
-    Raises:
-        ForeignRecord: records of different data sets, protocols or models, which must not stand in one table.
+    ForeignRecord for records of different data sets, protocols or models, which must not stand in one table.
     """
     records = list(records)
     for name in ("dataset", "protocol", "model"):
@@ -174,13 +160,7 @@ def table(records: Iterable[Record]) -> pd.DataFrame:
 
 
 def note(request: Mapping[str, Any], configs: Iterable[dict[str, Any]], store: Path) -> None:
-    """Leave in ``specs/`` of a store what it was asked for, by which :func:`publish` knows whether it is complete.
-
-    Args:
-        request: the sweep or study, JSON values alone.
-        configs: of all its campaigns.
-        store: folder of the records.
-    """
+    """Leave in ``specs/`` of a store what it was asked for, JSON values, and the keys of all its campaigns."""
     campaigns = [Record(config, [], []).key for config in configs]
     content = json.dumps({"asked": dict(request), "campaigns": campaigns}, indent=1)
     path = store / "specs" / f"{sha256(content)[:16]}.json"
@@ -189,11 +169,7 @@ def note(request: Mapping[str, Any], configs: Iterable[dict[str, Any]], store: P
 
 
 def asked(store: Path) -> dict[Path, set[str]]:
-    """Keys of the campaigns that a store was asked for, by the file that says so; see :func:`note`.
-
-    Raises:
-        DamagedRecord: a file that is not what :func:`note` writes.
-    """
+    """Keys of the campaigns that a store was asked for, by the file of :func:`note` that says so; or DamagedRecord."""
     found = {}
     for path in sorted((store / "specs").glob("[!.]*.json")):
         try:

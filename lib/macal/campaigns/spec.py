@@ -27,15 +27,14 @@ class Spec:
         dataset: a name of :func:`macal.datasets.names`.
         methods: name in the table -> {"criterion": name, and its parameters}.
         replications: seeds of the data.
-        model: {"name": a name of :func:`macal.models.names`, and its parameters}; criteria that need a model go by it
-            too, whatever :func:`macal.run` would take for them.
+        model: {"name": a name of :func:`macal.models.names`, and its parameters}; criteria that need a model go by it.
         protocol: "paper" or "code".
         n_queries: batches per campaign; the problem's own by default.
         every: train label-free campaigns at every so many queries.
-        steps: train them after these numbers of queries instead, where ``every`` is too even.
+        steps: train them after these numbers of queries instead.
         block: replications per chunk of model-based methods, which move in lock-step.
         apart: whether each of those methods makes chunks of its own, where processes are many.
-        stage: trainings per checkpoint of label-free methods; the more, the less time is spent waiting for the last.
+        stage: trainings per checkpoint of label-free methods.
         threads: of PyTorch, in each process.
 
     Raises:
@@ -147,7 +146,7 @@ def _make(registry: Registry, given: Any, key: str, default: str, where: str) ->
 def read_spec(path: Path) -> Spec:
     """Read a spec from a JSON file with its fields; ``results/specs`` of the book's repository holds examples.
 
-    Replications and steps may be ranges in the place of a list of numbers: ``"0-11, 15"`` is 0 to 11, and 15.
+    Replications and steps may be ranges: ``"0-11, 15"`` is 0 to 11, and 15.
 
     Raises:
         OSError: the file cannot be read.

@@ -1,9 +1,8 @@
 """A grid of campaigns that survives what machines do: resumable, in one process, in several, or on a Dask cluster.
 
 The unit of work is a *chunk*: campaigns that are trained together, always the same ones with the same number of
-threads, so that a chunk that is run again gives the same bits. A chunk writes a checkpoint after each stage and one
-record per campaign at its end (:mod:`~macal.campaigns.records`); what has its record is never run again. Two sweeps may
-share a store: a chunk is locked while it is run.
+threads, so that a chunk that is run again gives the same bits. It writes a checkpoint after each stage and one record
+per campaign at its end (:mod:`~macal.campaigns.records`), and is locked while it is run.
 """
 
 import time
@@ -72,18 +71,9 @@ def chunks(spec: Spec) -> list[Chunk]:
 
 
 def listing(spec: Spec, store: Path, seconds: float = 1.0) -> pd.DataFrame:
-    """List the chunks of a sweep without running any.
+    """List the chunks of a sweep without running any: ``campaigns``, ``trainings``, ``finished``, ``hours`` to run.
 
-    Args:
-        spec: the sweep.
-        store: where its records are.
-        seconds: that one training takes, for the estimate.
-
-    Returns:
-        One row per chunk: ``campaigns``, ``trainings``, ``finished``, ``hours`` still to run.
-
-    Raises:
-        NotADirectoryError: the store is a file.
+    ``seconds`` is what one training takes. NotADirectoryError where the store is a file.
     """
     _refuse_file(store)
     rows = []
@@ -112,8 +102,7 @@ def run_chunk(chunk: Chunk, store: Path) -> str:
     """Run a chunk, from its checkpoint if there is one, and write its records.
 
     Returns:
-        "done", "finished before", "elsewhere" (another process runs it), or the traceback of what went wrong, which is
-        also kept in ``<name>.failed`` until the chunk succeeds.
+        "done", "finished before", "elsewhere" (another process runs it), or the traceback, kept in ``<name>.failed``.
     """
     store.mkdir(parents=True, exist_ok=True)
     failure = store / f"{chunk.name}.failed"
@@ -158,12 +147,7 @@ def _play(chunk: Chunk, store: Path) -> None:
 def _restore(
     chunk: Chunk, store: Path, campaigns: Sequence[loop.Campaign]
 ) -> tuple[list[loop.Row], float, int, list[dict[str, Any]]]:
-    """Put campaigns where the checkpoint left them.
-
-    Returns:
-        Its rows, its seconds, how many stages are done, and the origins of all code that has run the chunk, this
-        process's among them.
-    """
+    """Put campaigns where the checkpoint left them: its rows, seconds, stages done, origins of all code so far."""
     path, own = store / records.CHECKPOINTS / f"{chunk.name}.json", provenance.origin()
     if not records.sound(path, chunk.composition, aside=True):
         return [], 0.0, 0, [own]
@@ -185,7 +169,6 @@ class Unfinished(RuntimeError):
     """
 
     def __init__(self, summary: str, failures: Sequence[str]) -> None:
-        """Say the summary and the first traceback."""
         super().__init__("\n".join([summary, *failures[:1]]))
         self.summary, self.failures = summary, failures
 
@@ -198,18 +181,14 @@ def ask(spec: Spec, store: Path) -> None:
 def sweep(
     spec: Spec, store: Path | str, scheduler: str | None = None, workers: int = 1, at_most: int | None = None
 ) -> pd.DataFrame:
-    """Run all chunks of a sweep that are not finished, and return the table of all.
+    """Run all chunks of a sweep that are not finished, and return the table of all, the rows of all campaigns.
 
     Args:
         spec: the sweep.
         store: folder of the records; made where it is missing.
-        scheduler: None for this machine, "local" for a Dask cluster started here, or the address of yours, whose
-            workers must see ``store``.
+        scheduler: None for this machine, "local" for a Dask cluster started here, or one that sees ``store``.
         workers: processes on this machine; they end when this one does.
         at_most: chunks to run now; all by default.
-
-    Returns:
-        The rows of all campaigns of the sweep.
 
     Raises:
         Unfinished: chunks failed, another process runs them, or they are more than ``at_most``; all others are run.

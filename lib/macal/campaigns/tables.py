@@ -60,11 +60,7 @@ def _check_complete(store: Path, have: set[str]) -> None:
 
 
 def require_committed(dirty: bool = False) -> None:
-    """Refuse to begin what could not be published: records by code that differs from its commit.
-
-    Raises:
-        Uncommitted: it does, and ``dirty`` is not set.
-    """
+    """Raise Uncommitted where the code differs from its commit, unless ``dirty``: records could not be published."""
     if provenance.origin()["dirty"] and not dirty:
         raise Uncommitted(
             f"the code in {provenance.PACKAGE.parent} differs from its commit, so that no record would lead back to it;"
@@ -73,11 +69,7 @@ def require_committed(dirty: bool = False) -> None:
 
 
 def checkout(folder: Path = FOLDER) -> Path:
-    """Return the folder of the recorded tables.
-
-    Raises:
-        FileNotFoundError: it is that of the book's repository, by default, and the package is installed without it.
-    """
+    """Return the folder of the recorded tables; FileNotFoundError where it is the default, and the package has none."""
     if folder == FOLDER and not folder.is_dir():
         raise FileNotFoundError(
             "recorded tables come with the book's repository, not with the package; run this in a clone, or name a"
@@ -89,14 +81,9 @@ def checkout(folder: Path = FOLDER) -> Path:
 def targets(name: str, folder: Path = FOLDER, replace: bool = False) -> tuple[Path, Path]:
     """Return where a table and its manifest are written, once it is sure that they may be.
 
-    Args:
-        name: of the table: lower-case letters, digits, "_" and "-".
-        folder: of the tables.
-        replace: whether there may be a table of that name.
-
     Raises:
-        ValueError: another character in the name, or something in the place that is no plain file.
-        FileExistsError: there is such a table, and it is not to be replaced.
+        ValueError: a name not of lower-case letters, digits, "_" and "-", or something there that is no plain file.
+        FileExistsError: there is such a table, and ``replace`` is not set.
         FileNotFoundError: see :func:`checkout`.
     """
     if not re.fullmatch("[a-z0-9_-]+", name):
@@ -147,9 +134,9 @@ def publish(
         report: is told what a table is replaced by, and how many records uncommitted code has made.
 
     Raises:
-        ValueError: no record in the store, nor a checkpoint that is to be published; or a name that does not do.
+        ValueError: nothing in the store to publish, or a name that does not do.
         Incomplete: the store lacks campaigns (a store of an earlier version does not say) or distances.
-        Uncommitted: records say that their code differed from its commit; those of an earlier version do not say.
+        Uncommitted: records say that their code differed from its commit.
         FileExistsError: there is a table of that name, and ``replace`` is not set.
         OSError: a file cannot be read or written.
     """
@@ -204,8 +191,7 @@ class _Shared(list):  # pandas copies a table's attributes with every operation 
 def load(name: str, folder: Path = FOLDER) -> pd.DataFrame:
     """A published table; ``.attrs["records"]`` holds configuration, picks and manifest of each campaign.
 
-    ``.attrs["checkpoints"]`` holds what was under way when it was published before it was complete,
-    ``.attrs["sha256"]`` the digest of its file.
+    ``.attrs["checkpoints"]`` holds what was under way, ``.attrs["sha256"]`` the digest of its file.
 
     Raises:
         FileNotFoundError: nothing of that name was published; see also :func:`checkout`.
@@ -239,19 +225,7 @@ def _read(path: Path, manifest: Path, *versions: tuple[int, ...]) -> pd.DataFram
 def unpack(name: str, store: Path, folder: Path = FOLDER) -> int:
     """Put the records of a published table into a store, so that a sweep adds to them; return how many were put.
 
-    A record that the store holds already is left alone. So is a checkpoint that is as far as the published one; where
-    it is not, the sweep goes on from the published one, as if it had not been interrupted.
-
-    Args:
-        name: of the table.
-        store: folder of the records; made where it is missing.
-        folder: of the tables.
-
-    Raises:
-        FileNotFoundError: see :func:`load`.
-        DamagedRecord: see :func:`load`.
-        ForeignRecord: see :func:`load`.
-        OSError: the store cannot be written.
+    Records that are there, and checkpoints as far as the published ones, are left alone. Raises as :func:`load`.
     """
     found, begin, count = load(name, folder), 0, 0
     for described in found.attrs["records"]:
@@ -274,10 +248,7 @@ def _restore(checkpoint: Record, folder: Path) -> None:
 
 
 def cost(found: pd.DataFrame) -> pd.DataFrame:
-    """What a loaded table took: campaigns, trainings and hours, a row per device and number of threads.
-
-    Hours are wall-clock, on machines that may have been shared; an upper bound of what an idle one needs.
-    """
+    """What a loaded table took: campaigns, trainings and wall-clock hours, a row per device and number of threads."""
     rows = [
         (r["manifest"]["device"], r["manifest"]["threads"], 1, r["rows"], r["manifest"]["seconds"] / 3600)
         for r in found.attrs["records"]
@@ -289,8 +260,7 @@ def cost(found: pd.DataFrame) -> pd.DataFrame:
 def origins(found: pd.DataFrame) -> pd.DataFrame:
     """Say which code made a loaded table: campaigns and trainings, a row per commit and per whether it was dirty.
 
-    Both are "unknown" for records of code outside a checkout, and of versions that did not say; see
-    :func:`.provenance.checkout_state`.
+    Both are "unknown" where records do not say; see :func:`.provenance.checkout_state`.
     """
     words = {True: "yes", False: "no", None: "unknown"}
     manifests = [(r["manifest"], r["rows"]) for r in found.attrs["records"]]

@@ -3,8 +3,7 @@
 Source: V. Dorie, J. Hill, U. Shalit, M. Scott, D. Cervone, Automated versus do-it-yourself methods for causal
 inference: Lessons learned from a data analysis competition, Statistical Science 34(1), 2019.
 
-Ten responses are public, each of another generating process; in two of them, the second and the third, the effect is
-the same for everybody. The paper does not use these data: whoever tunes on its data sets finds here ten that are new.
+Ten responses are public; in the second and the third the effect is the same for everybody.
 """
 
 from functools import cache
@@ -49,17 +48,9 @@ files.declare(
 
 @cache
 def table(response: int) -> pd.DataFrame:
-    """All units with one response: covariates ``x_1`` to ``x_58``, then ``z``, ``y0``, ``y1``, ``mu0``, ``mu1``.
+    """All 4,802 units with response 1 to 10: covariates ``x_1`` to ``x_58``, ``z``, ``y0``, ``y1``, ``mu0``, ``mu1``.
 
-    Args:
-        response: 1 to 10.
-
-    Returns:
-        4,802 rows; three covariates hold letters.
-
-    Raises:
-        DataUnavailable: the files are not on this machine and could not be downloaded.
-        ChecksumError: a file is not the one that is meant.
+    Three covariates hold letters. Raises as :func:`macal.datasets.files.read`.
     """
     parts = [pd.read_csv(BytesIO(files.read(name))) for name in _sources(response)]
     return pd.concat(parts, axis=1)
@@ -72,13 +63,9 @@ def _sources(response: int) -> tuple[str, str]:
 def load(seed: int, protocol: str) -> Problem:
     """Return one ACIC 2016 replication: 2,700 units in the pool, 901 for validation, 1,201 for test.
 
-    Seeds 0 to 9 are the ten responses, in their order; 10 to 19 are the same responses under other splits, and so on.
-    Numbers are standardised with the pool's means and s.d.s, letters become 0/1 columns, a column each: 82 covariates.
-    ``mu0`` and ``mu1`` are free of noise. The protocols do not differ here.
-
-    Raises:
-        DataUnavailable: the files are not on this machine and could not be downloaded.
-        ChecksumError: a file is not the one that is meant.
+    Seeds 0 to 9 are the ten responses, 10 to 19 the same under other splits, and so on. Numbers are standardised with
+    the pool's means and s.d.s, letters become 0/1 columns: 82 covariates. ``mu0`` and ``mu1`` are free of noise. The
+    protocols do not differ here. Raises as :func:`macal.datasets.files.read`.
     """
     response = seed % RESPONSES + 1
     units = table(response)

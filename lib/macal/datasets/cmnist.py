@@ -35,15 +35,7 @@ NOISE = 0.01
 
 
 def read_idx(data: bytes) -> np.ndarray:
-    """Return the array in an IDX file of unsigned bytes (the format of MNIST).
-
-    Args:
-        data: two zero bytes, the type (8), the number of axes, the length of each as a big-endian 32-bit integer, then
-            the values.
-
-    Raises:
-        ValueError: another type, or more or fewer values than the header announces.
-    """
+    """Return the array in an IDX file of unsigned bytes, MNIST's format; ValueError where it is none, or cut short."""
     zeros, kind, axes = struct.unpack_from(">HBB", data) if len(data) >= 4 else (None, None, 0)
     if (zeros, kind) != (0, 8) or len(data) < 4 + 4 * axes:
         raise ValueError(
@@ -63,9 +55,7 @@ def read_idx(data: bytes) -> np.ndarray:
 def digits() -> tuple[Images, np.ndarray]:
     """Return MNIST's training images, (60000, 784) uint8, and which digit each shows, (60000,) uint8; read-only.
 
-    Raises:
-        DataUnavailable: the files are not on this machine and could not be downloaded.
-        ChecksumError: a file is not the one that is meant.
+    Raises as :func:`macal.datasets.files.read`.
     """
     images, labels = (read_idx(files.read(name)) for name in SOURCES)
     return images.reshape(len(images), -1), labels
@@ -75,11 +65,7 @@ def latent(images: Images, labels: np.ndarray) -> Outcomes:
     """The one number phi that treatment and outcomes depend on, (n,).
 
     An image's intensity, the sum of its pixels, is standardised within its class, clipped, and mapped onto the class's
-    interval: the least and the greatest attained go to its ends. Rescaling the pixels first would change nothing.
-
-    Args:
-        images: pixels, (n, 784) uint8.
-        labels: which digit, (n,), 0 to 9.
+    interval: the least and the greatest attained go to its ends.
     """
     intensity = images.sum(axis=1, dtype=np.int64)
     phi = np.empty(len(images))
@@ -114,12 +100,7 @@ def _truth() -> tuple[Outcomes, Outcomes, Outcomes]:
 def load(seed: int, protocol: str) -> Problem:
     """Return one CMNIST replication: pool 31,500, validation 10,500, test 18,000 of MNIST's training images.
 
-    phi is computed once over all images: in training and test part alike each digit attains both ends of the clipped
-    range, so that rescaling part by part, as the authors do, gives the same numbers. The protocols do not differ here.
-
-    Raises:
-        DataUnavailable: the files are not on this machine and could not be downloaded.
-        ChecksumError: a file is not the one that is meant.
+    phi is computed once over all images. The protocols do not differ here. Raises as :func:`macal.datasets.files.read`.
     """
     images, _ = digits()
     phi, mu0, mu1 = _truth()

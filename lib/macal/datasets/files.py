@@ -1,10 +1,8 @@
 """Raw data files: where they are looked for, where they come from, and the check that they are the ones meant.
 
 A file is looked for in the folder that the environment variable ``MACAL_DATA`` names, then in ``data/`` of the clone,
-which holds what the pages read, then in the user's cache; what is in none of them is downloaded into the cache. A
-folder may hold it packed, under its name and ".gz". Whatever the place, no byte is used before the SHA-256 of the
-content agrees; of a gzip file the content is what it unpacks to, since mirrors pack it differently. A damaged file is
-never replaced unasked: the error says where it is.
+then in the user's cache; what is in none of them is downloaded into the cache. A folder may hold it packed, under its
+name and ".gz". No byte is used before the SHA-256 of the unpacked content agrees. Damaged files are never replaced.
 """
 
 import gzip
@@ -76,12 +74,8 @@ def cache() -> Path:
 def find(name: str) -> Path | None:
     """Return where a file is, or None where it is in no folder; nothing is downloaded and nothing verified.
 
-    Args:
-        name: a key of :data:`FILES`, e.g. "ibm/covariates.parquet"; a folder may hold it as it is or packed, with
-            ".gz" added to its name.
-
     Raises:
-        UnknownName: no such file.
+        UnknownName: no such key of :data:`FILES`.
         ValueError: the environment variable MACAL_DATA names no folder.
     """
     FILES[name]
@@ -100,22 +94,12 @@ def _folders(named: str | None) -> Iterator[Path]:
 
 
 def missing(*groups: str) -> list[str]:
-    """Names of the files of ``groups`` ("ihdp", "ibm", "mnist") that are in no folder; nothing is downloaded.
-
-    Raises:
-        UnknownName: no such group.
-        ValueError: see :func:`find`.
-    """
+    """Names of the files of ``groups`` ("ihdp", "ibm", "mnist") that are in no folder; raises as :func:`find`."""
     return [name for group in groups for name in GROUPS[group] if find(name) is None]
 
 
 def require(*groups: str) -> None:
-    """Make sure that the files of ``groups`` are on this machine and whole, downloading those that are in no folder.
-
-    Raises:
-        UnknownName: no such group.
-        ValueError, DataUnavailable, ChecksumError: see :func:`read`.
-    """
+    """Make sure that the files of ``groups`` are here and whole, downloading some if needed; raises as :func:`read`."""
     for name in (name for group in groups for name in GROUPS[group]):
         read(name)
 
@@ -123,12 +107,8 @@ def require(*groups: str) -> None:
 def read(name: str) -> bytes:
     """Return the verified content of a file, unpacked where it is packed; download it where it is in no folder.
 
-    Args:
-        name: a key of :data:`FILES`.
-
     Raises:
-        UnknownName: no such file.
-        ValueError: see :func:`find`.
+        UnknownName, ValueError: see :func:`find`.
         DataUnavailable: it is in no folder and could not be downloaded.
         ChecksumError: the file that was found is not the one that is meant.
     """
@@ -138,15 +118,9 @@ def read(name: str) -> bytes:
 
 
 def verified(raw: bytes, sha256: str, origin: str) -> bytes:
-    """Return the content of a file, unpacked where it is packed.
+    """Return the content of a file, unpacked where it is packed, which ``origin`` names in an error.
 
-    Args:
-        raw: the file as it is, gzip or not.
-        sha256: what the SHA-256 of the content must be.
-        origin: what the file is called in an error.
-
-    Raises:
-        ChecksumError: another SHA-256, or a gzip file that does not unpack, or unpacks to more than ``LIMIT`` bytes.
+    ChecksumError for another SHA-256, or a gzip file that does not unpack, or to more than ``LIMIT`` bytes.
     """
     try:
         content = gzip.open(BytesIO(raw)).read(LIMIT + 1) if raw.startswith(b"\x1f\x8b") else raw

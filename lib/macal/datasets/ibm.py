@@ -106,19 +106,14 @@ def instances() -> list[str]:
 
 @lru_cache(maxsize=1)
 def table(instance: str = INSTANCE) -> tuple[Covariates, Arms, Outcomes, Outcomes, Outcomes]:
-    """Read all units of an instance.
-
-    Args:
-        instance: one of :func:`instances`.
+    """Read all units of an instance, one of :func:`instances`.
 
     Returns:
-        Covariates (n, 177), treatment (n,), observed outcome (n,), and both potential outcomes, (n,) each: the files
-        hold them with their noise, which the arms share, so that it drops out of the effect. Read-only.
+        Read-only covariates (n, 177), treatment, outcome and both potential outcomes, (n,) each, with noise.
 
     Raises:
         UnknownName: no such instance.
-        DataUnavailable: the files are not on this machine and could not be downloaded.
-        ChecksumError: a file is not the one that is meant.
+        DataUnavailable, ChecksumError: see :func:`macal.datasets.files.read`.
     """
     import pandas as pd
 
@@ -137,13 +132,9 @@ def table(instance: str = INSTANCE) -> tuple[Covariates, Arms, Outcomes, Outcome
 
 
 def dropped(age: np.ndarray, t: Arms) -> np.ndarray:
-    """Mark what the bias step removes from the training part: treated units at or below the mean age class, (n,) bool.
+    """Mark, (n,), what the bias step removes from the training part: treated units at or below the mean age class.
 
     The authors' condition is that the standardised class lies in [-3, 0].
-
-    Args:
-        age: the mother's age class, (n,).
-        t: treatment, (n,).
     """
     z = (age - age.mean()) / age.std()
     return (t == 1) & (z >= -3) & (z <= 0)
@@ -153,16 +144,10 @@ def load(seed: int, protocol: str, instance: str = INSTANCE) -> Problem:
     """Return one IBM replication: about 9,540 units in the pool, 3,180 for validation, 6,250 for test.
 
     25,000 units are drawn from the instance; a quarter is the test set and stays as it is; the rest loses the units of
-    :func:`dropped` and is divided 3:1. Covariates are standardised with the pool's means and s.d.s (one that does not
-    vary in the pool is only centred); ``y_scale`` holds the pool's mean and s.d. of the outcome. The protocols do not
-    differ here.
+    :func:`dropped` and is divided 3:1. Covariates are standardised by the pool; ``y_scale`` holds the pool's mean and
+    s.d. of the outcome. The protocols do not differ here.
 
-    Use of the data is restricted; see :data:`NOTICE`: statistics only, no attempt to identify anyone.
-
-    Raises:
-        UnknownName: no such instance.
-        DataUnavailable: the files are not on this machine and could not be downloaded.
-        ChecksumError: a file is not the one that is meant.
+    Use is restricted, see :data:`NOTICE`: statistics only, no attempt to identify anyone. Raises as :func:`table`.
     """
     x, t, y, y0, y1 = table(instance)
     rng = np.random.default_rng(seed)

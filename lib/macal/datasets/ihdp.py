@@ -1,8 +1,6 @@
 """IHDP: covariates of a real trial on infants, outcomes simulated by Hill's response surface B, or A.
 
-Sources: Hill 2011; Jesson et al. 2021, whose simulation this follows.
-
-The covariates come with the installed ``econml`` package, so that nothing is downloaded.
+Sources: Hill 2011; Jesson et al. 2021, whose simulation this follows; covariates from ``econml``.
 """
 
 import csv
@@ -81,15 +79,9 @@ def covariates() -> tuple[Covariates, Arms]:
 
 
 def surface_b(x: Covariates, t: Arms, rng: np.random.Generator) -> tuple[Outcomes, Outcomes]:
-    """Draw Hill's response surface B: mu0 = exp((x + 0.5) beta), mu1 = (x + 0.5) beta - omega.
+    """Draw Hill's response surface B: (mu0, mu1), (n,) each, mu0 = exp((x + 0.5) beta), mu1 = (x + 0.5) beta - omega.
 
-    Args:
-        x: covariates, (n, 25).
-        t: treatment, (n,); omega makes the mean effect on the treated 4.
-        rng: draws the 25 coefficients from {0, .1, .2, .3, .4} with probabilities (.6, .1, .1, .1, .1).
-
-    Returns:
-        (mu0, mu1), each (n,), in the simulated outcome's unit.
+    beta is of {0, .1, .2, .3, .4} with probabilities (.6, .1, .1, .1, .1); omega makes the treated's effect 4.
     """
     beta = rng.choice([0.0, 0.1, 0.2, 0.3, 0.4], size=x.shape[1], p=[0.6, 0.1, 0.1, 0.1, 0.1])
     linear = ((x + 0.5) * beta).sum(axis=1)  # not @, whose last bit depends on the processor
@@ -99,15 +91,9 @@ def surface_b(x: Covariates, t: Arms, rng: np.random.Generator) -> tuple[Outcome
 
 
 def surface_a(x: Covariates, t: Arms, rng: np.random.Generator) -> tuple[Outcomes, Outcomes]:
-    """Draw Hill's response surface A: mu0 = x beta, mu1 = mu0 + 4, so that every effect is 4.
+    """Draw Hill's response surface A: (mu0, mu1), (n,) each, mu0 = x beta, mu1 = mu0 + 4, so that every effect is 4.
 
-    Args:
-        x: covariates, (n, 25).
-        t: treatment, (n,); not used.
-        rng: draws the 25 coefficients from {0, 1, 2, 3, 4} with probabilities (.5, .2, .15, .1, .05).
-
-    Returns:
-        (mu0, mu1), each (n,), in the simulated outcome's unit.
+    beta is of {0, 1, 2, 3, 4} with probabilities (.5, .2, .15, .1, .05).
     """
     beta = rng.choice(5, size=x.shape[1], p=[0.5, 0.2, 0.15, 0.1, 0.05])
     mu0 = (x * beta).sum(axis=1)
@@ -120,11 +106,7 @@ SURFACES = {"a": surface_a, "b": surface_b}
 def load(seed: int, protocol: str, exchanged: bool = False, surface: str = "b") -> Problem:
     """Return one IHDP replication: pool 470, validation 75, test 202 ("paper"); the last two swapped under "code".
 
-    With ``exchanged`` the arms change surfaces, so that the treated's outcome is the exponential one and every effect
-    changes its sign; all else is as without. ``surface`` is Hill's "a" or "b".
-
-    Raises:
-        UnknownName: no such surface.
+    With ``exchanged`` the arms change surfaces. ``surface`` is Hill's "a" or "b"; else UnknownName.
     """
     x, t = covariates()
     rng = np.random.default_rng(seed)

@@ -6,7 +6,7 @@ What their covariates, treatments and outcomes are:
 - "college": a college in the county where a young man grew up (``nearc4``); ``lwage``, log wage. Schooling, which the
   college changes, is no covariate: ``age``, that is ``exper + educ + 6``, stands for experience.
 - "letters": letters to legislators, black ones (``leg_black``) and others; ``responded``.
-- "hiv": money for picking up one's HIV result (``any``); ``got``, picked up. Who was given no arm is left out.
+- "hiv": money for picking up one's HIV result (``any``); ``got``, picked up.
 - "lalonde": a training programme (``treat``), the experiment's people and those of a survey; ``re78``, earnings.
 - "insurance": intensive information about rice insurance (``intensive``); ``takeup_survey``, taken up.
 
@@ -17,13 +17,11 @@ Sources:
     A. Connors et al., "The Effectiveness of Right Heart Catheterization in the Initial Care of Critically Ill
     Patients", JAMA 276(11), 1996.
     D. Card, "Using Geographic Variation in College Proximity to Estimate the Return to Schooling", 1995.
-    D. Broockman, "Black Politicians Are More Intrinsically Motivated to Advance Blacks' Interests", American Journal of
-    Political Science 57(3), 2013.
+    D. Broockman, "Black Politicians Are More Intrinsically Motivated to Advance Blacks' Interests", AJPS 57(3), 2013.
     R. Thornton, "The Demand for, and Impact of, Learning HIV Status", American Economic Review 98(5), 2008.
-    R. LaLonde, "Evaluating the Econometric Evaluations of Training Programs", American Economic Review 76(4), 1986;
-    R. Dehejia and S. Wahba, Review of Economics and Statistics 84(1), 2002.
-    J. Cai, A. de Janvry and E. Sadoulet, "Social Networks and the Decision to Insure", American Economic Journal:
-    Applied Economics 7(2), 2015.
+    R. LaLonde, "Evaluating the Econometric Evaluations of Training Programs", American Economic Review 76(4), 1986; R.
+    Dehejia and S. Wahba, Review of Economics and Statistics 84(1), 2002.
+    J. Cai, A. de Janvry and E. Sadoulet, "Social Networks and the Decision to Insure", AEJ: Applied 7(2), 2015.
 """
 
 from collections.abc import Sequence
@@ -179,16 +177,7 @@ TABLES: Registry[Layout] = Registry(
 
 @cache
 def people(name: str) -> RealTable:
-    """Everybody in a table who was in an arm.
-
-    Args:
-        name: "rhc", "college", "letters", "hiv", "lalonde" or "insurance".
-
-    Raises:
-        UnknownName: no such table.
-        DataUnavailable: the files are not on this machine and could not be downloaded.
-        ChecksumError: a file is not the one that is meant.
-    """
+    """Everybody in a table who was in an arm; UnknownName for no table, else raises as :func:`.files.read`."""
     about = TABLES[name]
     rows = pd.concat([_read(file) for file in about.files], ignore_index=True)
     rows = rows[rows[about.treatment].notna()].reset_index(drop=True)

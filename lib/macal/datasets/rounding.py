@@ -4,12 +4,5 @@ import numpy as np
 
 
 def rounded(function: np.ufunc, x: np.ndarray) -> np.ndarray:
-    """``function(x)``, evaluated in extended precision where the platform has it and then rounded to float64.
-
-    The last bit of numpy's sin or exp of a float64 depends on the instructions that a processor offers.
-
-    Args:
-        function: such as ``np.exp``.
-        x: float64, any shape.
-    """
+    """``function(x)`` of float64, evaluated in extended precision where there is one, and then rounded to float64."""
     return function(x.astype(np.longdouble)).astype(np.float64)

@@ -11,14 +11,7 @@ Divided = Int[np.ndarray, "n"]
 
 
 def split(units: Divided, held_out: float, seed: int) -> tuple[Indices, Rows]:
-    """Divide units in two at random: the rest, and a share that is held out, rounded up.
-
-    The draw is that of scikit-learn's ``train_test_split``, which the benchmarks were recorded with.
-
-    Args:
-        units: to be divided, (n,).
-        held_out: share, above 0 and below 1.
-        seed: of the draw.
+    """Divide units, (n,), in two at random, by ``train_test_split``'s draw: the rest, and a share held out, rounded up.
 
     >>> split(np.arange(5), 0.3, seed=0)
     (array([1, 3, 4]), array([2, 0]))

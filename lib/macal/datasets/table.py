@@ -1,6 +1,5 @@
 """A problem from a table of one's own."""
 
-import math
 from collections.abc import Hashable, Iterable
 from math import ceil
 from numbers import Real
@@ -117,33 +116,27 @@ def from_table(
 ) -> Problem:
     """Make a problem of a table: numbers standardised, categories as 0/1 columns; units keep their names.
 
-    Numbers are winsorised before (:func:`macal.tables.encoding.limits`), so that no single value decides the scale of
-    its column. Limits, means and s.d.s are those of the pool; a number that does not vary there is only centred. A
-    category with two values becomes one column, any other one column per value. Where some outcomes are missing, they
-    have not been bought yet, and the units whose outcome is known are the start. Where all are known, none is to be
-    bought: the campaign is a rehearsal, and its start is drawn as if nothing were known.
+    Numbers are winsorised before (:func:`macal.tables.encoding.limits`), by the pool. A category with two values
+    becomes one column, any other one column per value. Where some outcomes are missing, the units whose outcome is
+    known are the start; where all are known, the campaign is a rehearsal.
 
     Args:
-        table: a DataFrame, one row per unit; its index names the units, once each. An index that only counts them is
-            replaced by numbers from 1, called ``row``.
+        table: a DataFrame, one row per unit; its index names the units, or they are numbered from 1.
         covariates: names of the columns to compare units by: numbers, truth values, text or pandas categories.
         treatment: name of the column that holds 0 (control) and 1 (treated), or truth values.
-        reference: value of the treatment that the others are compared with, arm 0; the treatment may then have any two
-            or more values, and the others are numbered in the order of :func:`arm_names`.
+        reference: value of a treatment of any two or more values that is arm 0; the order is that of :func:`arm_names`.
         outcome: name of the outcome's column, numbers, missing where it has not been bought; None where no outcome has.
         seed: of the division and of the start.
         test_size: share of units that are kept for a test set; by default every unit may be labelled.
-        start: the units labelled before the first query: their names in the index, a mask of the table's rows, or how
-            many to draw at random; by default those with a known outcome where others are missing, else ten at random.
+        start: units labelled before the first query: their names, a mask of rows, or how many to draw, ten by default.
         batch_size: labels per query.
         n_queries: as many as the pool has by default.
 
     Raises:
         UnknownName: a column or a unit that the table does not have.
-        ValueError: not a DataFrame; a column or a unit named twice; missing or infinite covariates or treatments
-            (columns and counts are named); times, numbers as text, or text with more than 100 values, among the
-            covariates; a treatment that is not binary or has one value; a size out of range; a start or a test set
-            where outcomes are still to be bought.
+        ValueError: not a DataFrame; a column or a unit named twice; missing or infinite covariates or treatments;
+            times, numbers as text, or text with more than 100 values, among the covariates; a treatment that is not
+            binary or has one value; a size out of range; a start or a test set where outcomes are still to be bought.
     """
     if not isinstance(table, pd.DataFrame):
         raise ValueError(
@@ -182,14 +175,7 @@ def from_table(
 
 
 def arm_names(arms: pd.Series, reference: Hashable) -> list[Hashable]:
-    """Values of a treatment, the reference first, the others in alphabetical order.
-
-    Args:
-        arms: the treatment, n values.
-        reference: the value, or its text.
-
-    Raises:
-        UnknownName: nobody has it.
+    """Values of a treatment, the reference, or its text, first, then by alphabet; UnknownName if nobody has it.
 
     >>> arm_names(pd.Series(["sms", "none", "call", "sms"]), "none")
     ['none', 'call', 'sms']
@@ -208,7 +194,7 @@ def _divide(n: int, test_size: float, seed: int, y: Any) -> tuple[Indices, Rows]
     test_size = float(test_size)
     if test_size == 0:
         return np.arange(n), np.arange(0)
-    if not 0 < test_size < 1 or not 1 <= round(test_size * n) <= math.ceil(test_size * n) < n:
+    if not 0 < test_size < 1 or not 1 <= round(test_size * n) <= ceil(test_size * n) < n:
         raise ValueError(
             f"test_size must lie between 0 and 1 and leave units on both sides, got {test_size!r} of {n} rows"
         )

@@ -1,7 +1,4 @@
-"""Models by name.
-
-What a model has, :class:`Model` says; what its ``fit`` makes of each :class:`Task`, :class:`Fitted`.
-"""
+"""Models by name: settings are a :class:`Model`, what they make of each :class:`Task` is :class:`Fitted`."""
 
 from typing import Any
 
@@ -42,21 +39,12 @@ def names() -> list[str]:
 
 
 def get(name: str, **parameters: Any) -> Model:
-    """Return a model by name, e.g. ``get("exact-gp", optimiser="lbfgs")``.
-
-    Raises:
-        UnknownName: no such model, or it has no such parameter.
-    """
+    """Return a model by name, e.g. ``get("exact-gp", optimiser="lbfgs")``; UnknownName where it is unknown."""
     return MODELS.make(name, parameters)
 
 
 def as_model(model: Model | str) -> Model:
-    """Return the model of that name, or the model itself.
-
-    Raises:
-        UnknownName: no such model.
-        ValueError: neither a name nor a model.
-    """
+    """Return the model of that name, or the model itself; ValueError for what is neither."""
     if isinstance(model, str):
         return get(model)
     if isinstance(model, type) or not isinstance(model, Model):

@@ -15,11 +15,7 @@ LATER = {"later": True}  # metadata of a setting that came after campaigns were 
 
 
 def settings_of(model: Any) -> dict[str, Any]:
-    """Settings by which records name a model: without later ones at their default, so that older records stay found.
-
-    Args:
-        model: a dataclass.
-    """
+    """Settings of a model, a dataclass, by which records name it: without later ones at their default."""
     left = {f.name for f in fields(model) if f.metadata == LATER and getattr(model, f.name) == f.default}
     return {name: value for name, value in asdict(model).items() if name not in left}
 
@@ -31,11 +27,11 @@ class Task:
     Attributes:
         labelled: units with revealed outcomes, (m, d).
         valid: units for early stopping, where the model needs them.
-        seed: of the model's own draws, a non-negative integer; nothing else moves them.
+        seed: of the model's own draws, a non-negative integer.
         y_scale: mean and s.d. that a model standardises outcomes with, unless it takes those of the labelled units.
 
     Raises:
-        ValueError: labelled or validation units whose outcome is not known, or units of more than two arms.
+        ValueError: an outcome that is not known, or units of more than two arms.
     """
 
     labelled: Split
@@ -68,24 +64,17 @@ class NotFitted(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """Estimated effects without a belief about the two outcomes.
-
-    Attributes:
-        tau: (n,), in the outcome's unit.
-    """
+    """Estimated effects ``tau``, (n,), in the outcome's unit, without a belief about the two outcomes."""
 
     tau: Outcomes
 
 
 @runtime_checkable
 class Fitted(Protocol):
-    """A fitted model.
+    """A fitted model; ``info`` holds numbers of its training, each a column of a campaign's history.
 
-    Where the model provides "features" it also has ``gradients(x, t)``, (n, p) for n units; where it provides "prior",
-    ``prior``, the hyperparameters as :class:`macal.posterior.Prior` has them.
-
-    Attributes:
-        info: numbers that the training reports, each of which becomes a column of a campaign's history.
+    Where it provides "features" it has ``gradients(x, t)``, (n, p); where "prior", ``prior``, a
+    :class:`macal.posterior.Prior`.
     """
 
     info: Mapping[str, float]
@@ -100,9 +89,8 @@ class Model(Protocol):
     """Settings of a model, from which any number of labelled sets are fitted.
 
     Attributes:
-        provides: what criteria may use of a fitted model, in the words of their ``needs``: "posterior" where
-            ``predict`` returns one, "features" where there are gradients, "prior" where it is a Gaussian process of
-            the covariates.
+        provides: "posterior" where ``predict`` returns one, "features" where there are gradients, "prior" of a Gaussian
+            process; what a criterion's ``needs`` names.
     """
 
     provides: ClassVar[tuple[str, ...]]
@@ -113,7 +101,7 @@ class Model(Protocol):
         The same tasks give the same bits, and a task's neighbours move its fit by rounding at most.
 
         Raises:
-            ValueError: a task that this model cannot learn from; the message says which.
+            ValueError: a task that this model cannot learn from.
             NotFitted: a training that failed; ``place`` says of which task.
         """
         ...

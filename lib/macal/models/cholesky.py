@@ -26,11 +26,7 @@ def _factorised(k: Float[torch.Tensor, "*_ n n"]) -> tuple[Float[torch.Tensor, "
 
 
 def exact(k: Float[torch.Tensor, "b n n"]) -> Float[torch.Tensor, "b n n"]:
-    """Factorise each matrix as it is, and with more and more jitter where that failed, up to 1e-4.
-
-    Raises:
-        NotPositiveDefinite: some matrix fails at the largest jitter too.
-    """
+    """Factorise each matrix with the least jitter that does, of 0 and 1e-8 to 1e-4; else raise NotPositiveDefinite."""
     factor, failed = _factorised(k)
     for jitter in _JITTERS:
         rows = torch.nonzero(failed)[:, 0]
@@ -44,13 +40,9 @@ def exact(k: Float[torch.Tensor, "b n n"]) -> Float[torch.Tensor, "b n n"]:
 
 
 def jittered(k: Float[torch.Tensor, "b a m m"]) -> Float[torch.Tensor, "b a m m"]:
-    """Factorise each matrix with jitter, ten times as much where the last one failed, from 1e-4 to 1e-1.
+    """Factorise each matrix with the least jitter that does, of 1e-4 to 1e-1; else raise NotPositiveDefinite.
 
-    In a compiled or recorded graph, which cannot branch on what failed, with the first jitter alone; then NaN shows a
-    failure.
-
-    Raises:
-        NotPositiveDefinite: some model's matrix fails at the largest jitter too.
+    A compiled or recorded graph has the first jitter alone, and NaN shows a failure.
     """
     # (b, a)
     jitter = torch.full(k.shape[:2], JITTER, dtype=k.dtype, device=k.device)

@@ -1,7 +1,6 @@
 """Training steps as fused kernels of ``torch.compile``: where MACAL_COMPILE is 1, with a C++ compiler or on a GPU.
 
-Worth its while in sweeps alone: each number of models in training is compiled once, for some ten seconds, and kept in
-torch's own cache on the disk. Arithmetic is the same, order of rounding is not.
+Each number of models in training is compiled once; the order of rounding differs from that of plain steps.
 """
 
 import os

@@ -1,15 +1,13 @@
 """Exact Gaussian processes, many at once: gpytorch's model and starting values, its gradient written out.
 
-Constant mean, scaled isotropic RBF kernel, Gaussian noise. Problems of different sizes are padded to one width, which
-follows from a problem's own size alone; every operation works on each problem by itself, so that a fit gives the same
-bits whatever else is in its batch.
+Constant mean, scaled isotropic RBF kernel, Gaussian noise. Problems are padded to a width that follows from their own
+size, so that a fit gives the same bits whatever else is in its batch.
 
-Notation: s is the output scale, l the length scale, v the noise variance, E the kernel without its scale,
-C = s E + v I = L L' the covariance of the outcomes, r = y - mean, and w = C^-1 r the weights.
+Notation: s is the output scale, l the length scale, v the noise variance, E the kernel without its scale, C = s E + v I
+= L L' the covariance of the outcomes, r = y - mean, and w = C^-1 r the weights.
 
 References:
-    C. E. Rasmussen and C. K. I. Williams, *Gaussian Processes for Machine Learning*, MIT Press, 2006 (Eqs. 2.25 and
-    2.26: prediction; 5.8 and 5.9: the evidence and its gradient).
+    C. E. Rasmussen and C. K. I. Williams, *Gaussian Processes for Machine Learning*, 2006 (Eqs. 2.25, 2.26, 5.8, 5.9).
     D. P. Kingma and J. Ba, "Adam: A Method for Stochastic Optimization", arXiv:1412.6980, 2015.
 """
 
@@ -71,10 +69,7 @@ def squared_distances(a: Float[torch.Tensor, "n d"], b: Float[torch.Tensor, "m d
 
 
 def distances_to_new(x: Float[torch.Tensor, "n d"], new: Float[torch.Tensor, "m d"]) -> Float[torch.Tensor, "n m"]:
-    """Squared distances of labelled to new units, of which there may be tens of thousands.
-
-    Of many covariates by products, |a|^2 + |b|^2 - 2 a'b, which err by some 1e-15 of |a|^2 + |b|^2.
-    """
+    """Squared distances of labelled to new units; of many covariates by products, |a|^2 + |b|^2 - 2 a'b."""
     if x.shape[1] < _WIDE:
         return squared_distances(x, new)
     centre = x.mean(0)
@@ -82,12 +77,7 @@ def distances_to_new(x: Float[torch.Tensor, "n d"], new: Float[torch.Tensor, "m 
 
 
 class Problems:
-    """Regression problems of one padded width.
-
-    Args:
-        x: inputs of each problem, (n, d); sizes may differ within one width.
-        y: outcomes of each problem, (n,).
-    """
+    """Regression problems of one padded width: inputs ``x``, (n, d), and outcomes ``y``, (n,), of each."""
 
     def __init__(self, x: ManyPoints, y: ManyValues) -> None:
         shape = len(x), width(max(map(len, x)))
@@ -156,16 +146,10 @@ class Problems:
 
 
 def adam(problems: Problems, raw: Raw, steps: int, lr: float) -> Raw:
-    """Climb the evidence by a fixed number of Adam steps, as ``torch.optim.Adam`` makes them.
+    """Climb the evidence by so many Adam steps at rate ``lr`` from ``raw``.
 
-    With g the gradient, m <- b1 m + (1 - b1) g, v <- b2 v + (1 - b2) g^2, and at step k the parameters move by
-    -lr m / (1 - b1^k) / (sqrt(v / (1 - b2^k)) + eps).
-
-    Args:
-        problems: the problems.
-        raw: where to begin.
-        steps: how many.
-        lr: learning rate.
+    With g the gradient, m <- b1 m + (1 - b1) g, v <- b2 v + (1 - b2) g^2, and at step k the parameters move by -lr m /
+    (1 - b1^k) / (sqrt(v / (1 - b2^k)) + eps).
     """
     first, second = torch.zeros_like(raw), torch.zeros_like(raw)
     for step in range(1, steps + 1):
@@ -178,13 +162,7 @@ def adam(problems: Problems, raw: Raw, steps: int, lr: float) -> Raw:
 
 
 def lbfgs(problems: Problems, raw: Raw, steps: int) -> Raw:
-    """Climb the evidence of a single problem by SciPy's bounded L-BFGS until it converges.
-
-    Args:
-        problems: one problem.
-        raw: where to begin.
-        steps: iterations at most.
-    """
+    """Climb the evidence of a single problem from ``raw`` by SciPy's bounded L-BFGS, at most so many iterations."""
 
     def descend(flat: np.ndarray) -> tuple[float, np.ndarray]:
         raw = torch.from_numpy(flat)[None]

@@ -1,7 +1,7 @@
 """Deterministic uncertainty estimation for treatment effects: the paper's deep kernel, many trainings as one batch.
 
-Sources: van Amersfoort et al. 2021 (the model), Jesson et al. 2021 (its use for effects). Settings default to the
-paper's words; ``CODE`` holds what its public code does instead, ``CNN`` what changes for images.
+Sources: van Amersfoort et al. 2021 (the model), Jesson et al. 2021 (its use for effects). The defaults are the paper's
+words; ``CODE`` holds what its public code does instead, ``CNN`` what changes for images.
 """
 
 from collections.abc import Sequence
@@ -26,24 +26,12 @@ CNN = {"encoder": "cnn", "kernel": "matern-3/2", "width": 50, "dropout": 0.05, "
 
 @dataclass(frozen=True)
 class Due(Settings):
-    """Deep kernel models for both potential outcomes, trained as one batch with early stopping.
-
-    Its parameters are those of :class:`macal.models.settings.Settings`.
-
-    Attributes:
-        provides: of a fitted model to criteria, "posterior" and "features".
-    """
+    """Deep kernel models for both potential outcomes, trained as one batch with early stopping."""
 
     provides: ClassVar[tuple[str, ...]] = ("posterior", "features")
 
     def fit(self, tasks: Sequence[Task]) -> list["FittedDue"]:
         """Train one model per task, all as one batch.
-
-        Args:
-            tasks: labelled and validation units of any numbers.
-
-        Returns:
-            The fitted models, in the order of the tasks.
 
         Raises:
             ValueError: a task without labelled or validation units, or covariates of different numbers.
@@ -125,10 +113,9 @@ class FittedDue:
         return Posterior(mean * sd + center, cov * sd**2)
 
     def gradients(self, x: Covariates, t: Arms, dimensions: int = 1024, seed: int = 0) -> Float[np.ndarray, "n p"]:
-        """Return each unit's gradient of its own-arm mean, standardised, by the encoder's weights, projected at random.
+        """Return each unit's gradient of its own-arm mean by the encoder's weights, standardised, projected at random.
 
-        Inner products of the rows estimate those of the gradients: what BADGE, BAIT and LCMD select by (Holzmueller et
-        al. 2023). The same ``seed`` projects any two sets of units alike.
+        Inner products of the rows estimate those of the gradients (Holzmueller et al. 2023).
 
         Args:
             x: covariates, (n, d).

@@ -21,24 +21,12 @@ Block = Callable[[FeatureMaps, Masks | None], FeatureMaps]
 
 
 def _drop(z: torch.Tensor, kept: Masks | None, rate: float) -> torch.Tensor:
-    """Multiply ``z`` by dropout's next mask, 0 or 1 / (1 - rate); by none outside of training.
-
-    Every processor draws for the channels that a fast one adds.
-    """
+    """Multiply ``z`` by dropout's next mask, 0 or 1 / (1 - rate), of all channels; by none outside of training."""
     return z if kept is None or rate == 0 else z * next(kept)[:, : z.shape[1]].to(z.dtype)
 
 
 class ResidualNet(nn.Module):
-    """b residual networks: a linear map, then depth - 1 blocks z + W drop(ELU(z)), then ELU.
-
-    Args:
-        streams: of the b models.
-        d: covariates.
-        width: features.
-        depth: linear maps.
-        dropout: rate.
-        bound: of each map's spectral norm, or None.
-    """
+    """b residual networks: a linear map, then depth - 1 blocks z + W drop(ELU(z)), then ELU."""
 
     def __init__(self, streams: Streams, d: int, width: int, depth: int, dropout: float, bound: float | None) -> None:
         super().__init__()

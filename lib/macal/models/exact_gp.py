@@ -33,14 +33,7 @@ _HINT = (
 
 @dataclass(frozen=True, eq=False)
 class ArmTask:
-    """One arm of one task: a process to fit.
-
-    Attributes:
-        place: of the task among the tasks.
-        arm: 0 or 1.
-        x: labelled units, (n, d).
-        y: their outcomes, centred and scaled, (n,).
-    """
+    """One arm of one task: ``x``, (n, d), and ``y``, centred and scaled, (n,); ``place`` is the task's."""
 
     place: int
     arm: int
@@ -95,8 +88,7 @@ class FittedGP:
 class ExactGP:
     """One exact GP per arm, hyperparameters by maximum marginal likelihood.
 
-    All arms of all tasks are fitted side by side, in batches of equal padded size, on as many threads as PyTorch has; a
-    fit gives the same bits whatever else is fitted. An arm without labelled units keeps its prior: the labelled
+    A fit gives the same bits whatever else is fitted. An arm without labelled units keeps its prior: the labelled
     outcomes' mean, and their variance.
 
     Attributes:
@@ -104,11 +96,8 @@ class ExactGP:
         optimiser: "adam" for the public code's fixed number of steps, "lbfgs" to convergence.
         steps: Adam steps, or L-BFGS iterations at most.
         lr: Adam's learning rate.
-        standardise: centre and scale outcomes by the labelled units' mean and standard deviation, and start the length
-            scale at the median distance between labelled units; else outcomes as they are and gpytorch's own initial
-            values, as in the toy study.
-        starts: climbs from so many length scales, each a third of the one before; the best evidence is kept. One start
-            may end where all of a wavy surface is taken for noise.
+        standardise: scale outcomes, and start at the median distance; else gpytorch's initial values (toy study).
+        starts: climbs from so many length scales, each a third of the one before; the best evidence is kept.
 
     Raises:
         UnknownName: no such optimiser.
@@ -129,10 +118,7 @@ class ExactGP:
         as_count(self.starts, "starts")
 
     def fit(self, tasks: Sequence[Task]) -> list[FittedGP]:
-        """Fit both arms to the labelled units of each task.
-
-        Args:
-            tasks: labelled units, at least one each; validation units and seeds are not used.
+        """Fit both arms to the labelled units of each task; validation units and seeds are not used.
 
         Raises:
             ValueError: a task without labelled units.

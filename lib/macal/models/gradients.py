@@ -1,7 +1,7 @@
 """Gradients of a deep kernel's mean by its encoder's weights, one per unit, projected to a few hundred numbers.
 
 Reference: D. Holzmueller, V. Zaverkin, J. Kaestner and I. Steinwart, "A Framework and Benchmark for Deep Batch Active
-Learning for Regression", Journal of Machine Learning Research 24(164), 2023 (sketched gradients as features).
+Learning for Regression", Journal of Machine Learning Research 24(164), 2023.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,14 +20,9 @@ Matrix = Float[torch.Tensor, "n p"]
 
 
 def gradients(network: DeepKernel, x: Matrix, t: Treatments) -> Iterator[tuple[str, Matrix]]:
-    """Yield, for each weight of the encoder by name, d mean(own arm) / d weight of each unit, (n, numbers in it).
+    """Yield, for each weight of one encoder by name, d mean(own arm) / d weight of each unit, (n, numbers in it).
 
     Every unit gets an encoder of its own, a copy of the one: the batch of models then returns the gradients apart.
-
-    Args:
-        network: one model.
-        x: covariates, (n, d).
-        t: treatment, (n,).
     """
     n = len(x)
     copies = network.copy_of(
@@ -45,18 +40,7 @@ def gradients(network: DeepKernel, x: Matrix, t: Treatments) -> Iterator[tuple[s
 
 
 def sketch(network: DeepKernel, x: Matrix, t: Treatments, dimensions: int, seed: int) -> Float[torch.Tensor, "n k"]:
-    """Project the gradients of units onto ``dimensions`` random directions that keep inner products on average.
-
-    Args:
-        network: one model.
-        x: covariates, (n, d).
-        t: treatment, (n,).
-        dimensions: numbers per unit.
-        seed: of the directions.
-
-    Returns:
-        (n, dimensions), on the network's device.
-    """
+    """Project gradients onto random directions that keep inner products on average, (n, dimensions), on the device."""
     generator = torch.Generator().manual_seed(seed)
 
     def directions(tensor: torch.Tensor) -> torch.Tensor:

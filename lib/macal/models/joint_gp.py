@@ -7,12 +7,10 @@ and the noise of their arm. The hyperparameters are those of largest posterior d
 Notation: C = K + diag(noise) = L L', r = y - mean, w = C^-1 r.
 
 References:
-    E. Bonilla, K. M. Chai and C. Williams, "Multi-task Gaussian Process Prediction", Advances in Neural Information
-    Processing Systems 20, 2007 (the covariance; gpytorch's Hadamard multitask kernel has the same).
+    E. Bonilla, K. M. Chai and C. Williams, "Multi-task Gaussian Process Prediction", NeurIPS, 2007 (the covariance).
     A. Alaa and M. van der Schaar, "Bayesian Inference of Individualized Treatment Effects using Multi-task Gaussian
-    Processes", Advances in Neural Information Processing Systems 30, 2017 (its use for effects).
-    C. E. Rasmussen and C. K. I. Williams, *Gaussian Processes for Machine Learning*, MIT Press, 2006 (Eqs. 2.25, 2.26,
-    5.8 and 5.9).
+    Processes", NeurIPS, 2017 (its use for effects).
+    C. E. Rasmussen and C. K. I. Williams, *Gaussian Processes for Machine Learning*, 2006 (Eqs. 2.25, 2.26, 5.8, 5.9).
 """
 
 from collections.abc import Mapping, Sequence
@@ -114,11 +112,7 @@ def _inverse(root: Gram) -> Gram:
 
 @dataclass(frozen=True, eq=False)
 class _Posterior:
-    """Density of the parameters given labels, of which only some are free.
-
-    A basis, (8, k), says how: the parameters are mean + s.d. times basis @ z, the mean and s.d. of :data:`PRIORS`, and
-    z has a standard normal prior.
-    """
+    """Density of the parameters, mean + s.d. of :data:`PRIORS` times basis @ z, z standard normal, given labels."""
 
     labels: _Labels
 
@@ -179,17 +173,13 @@ class FittedJointGP:
 
 @dataclass(frozen=True)
 class JointGP:
-    """One exact process for both arms, with fitted correlation; see the module for its covariance and priors.
-
-    Outcomes are centred and scaled by the labelled units' mean and standard deviation.
+    """One exact process for both arms, with fitted correlation, on standardised outcomes; see the module.
 
     Attributes:
         provides: of a fitted model to criteria, "posterior" and "prior".
-        correlated: whether the surfaces' correlation is fitted; else it is 0, and what the arms share is the length
-            scale.
+        correlated: whether the surfaces' correlation is fitted; else it is 0.
         most: labels that the hyperparameters are fitted to, drawn at random where there are more.
-        starts: climbs from so many length scales, each a third of the one before; the largest posterior density is
-            kept. One start may end where all of a wavy surface is taken for noise.
+        starts: climbs from so many length scales, each a third of the one before; the highest density is kept.
 
     Raises:
         ValueError: fewer labels than 2, or fewer starts than 1.
@@ -207,10 +197,7 @@ class JointGP:
 
     @one_thread()
     def fit(self, tasks: Sequence[Task]) -> list[FittedJointGP]:
-        """Fit both arms to the labelled units of each task.
-
-        Args:
-            tasks: labelled units, at least one each; validation units are not used, the seed draws at most ``most``.
+        """Fit both arms to the labelled units of each task; the seed draws at most ``most``.
 
         Raises:
             ValueError: a task without labelled units.

@@ -1,12 +1,9 @@
-"""Meta-learners over trees or linear regressions, by EconML: estimators that share nothing with the paper's model.
-
-For label-free criteria and given labelled sets only: a meta-learner estimates effects and is not a belief about them.
+"""Meta-learners over trees or linear regressions, by EconML, for label-free criteria: they have no posterior.
 
 References:
     S. Kuenzel, J. Sekhon, P. Bickel and B. Yu, "Metalearners for Estimating Heterogeneous Treatment Effects using
     Machine Learning", PNAS 116(10), 2019 (S, T, X).
-    E. Kennedy, "Towards Optimal Doubly Robust Estimation of Heterogeneous Causal Effects", Electronic Journal of
-    Statistics 17(2), 2023 (DR).
+    E. Kennedy, "Towards Optimal Doubly Robust Estimation of Heterogeneous Causal Effects", EJS 17(2), 2023 (DR).
     S. Athey, J. Tibshirani and S. Wager, "Generalized Random Forests", Annals of Statistics 47(2), 2019 (forest).
     R. Crump, V. J. Hotz, G. Imbens and O. Mitnik, "Dealing with Limited Overlap in Estimation of Average Treatment
     Effects", Biometrika 96(1), 2009 (propensities from 0.1 on).
@@ -46,12 +43,9 @@ class MetaLearner:
     """S-, T-, X- or DR-learner or causal forest, with gradient-boosted regression trees of scikit-learn's defaults.
 
     Attributes:
-        provides: of a fitted model to criteria, nothing: there is no posterior over outcomes.
-        learner: "s", one regression on covariates and treatment; "t", one per arm; "x", two-stage imputed effects;
-            "dr", a regression of doubly robust scores; "forest", a causal forest on residuals. The last two fit their
-            nuisances on one half of the labels and use them on the other, without halves where an arm has one label.
-        base: regression of each arm, of the T-learner alone: "trees", gradient-boosted, "ridge", linear with a penalty
-            chosen by leaving one label out, "forest", a random forest of scikit-learn's defaults.
+        provides: of a fitted model to criteria, nothing.
+        learner: "s", "t", "x", "dr" or "forest"; the last two fit their nuisances on halves of the labels.
+        base: of the T-learner's regressions: "trees", "ridge" (penalty by leaving one out) or "forest" (random).
 
     Raises:
         UnknownName: no such learner or base.
@@ -76,7 +70,7 @@ class MetaLearner:
 
         Raises:
             ImportError: EconML is not installed.
-            NotFitted: scikit-learn or EconML refuses a task, say for covariates beyond its trees' single precision.
+            NotFitted: scikit-learn or EconML refuses a task.
         """
         return [self._fit(place, task) for place, task in enumerate(tasks)]
 

@@ -116,13 +116,7 @@ def pad(rows: Sequence[torch.Tensor]) -> torch.Tensor:
 
 
 def build(settings: Settings, tasks: Sequence[Units], streams: Streams) -> DeepKernel:
-    """Return freshly drawn models.
-
-    Args:
-        settings: of the models.
-        tasks: each model's labelled units.
-        streams: each model's random numbers; nothing else decides its initial values.
-    """
+    """Return freshly drawn models of each task's labelled units, by each model's random numbers."""
     with torch.no_grad():
         encoder = _encoder(settings, tasks[0].x.shape[1], streams).to(tasks[0].x.device)
         chosen = [torch.randperm(len(u), generator=g)[:INITIAL_UNITS] for u, g in zip(tasks, streams.host, strict=True)]

@@ -1,4 +1,4 @@
-"""Training steps on a GPU, recorded once and replayed: launching a step's thousand kernels takes longer than they do.
+"""Training steps on a GPU, recorded once and replayed.
 
 Reference: NVIDIA, "CUDA Programming Guide", chapter "CUDA Graphs".
 """
@@ -46,10 +46,10 @@ def apart(call: Callable[[], None]) -> None:
 
 
 class Replayed:
-    """Epochs of models whose number and units stay the same.
+    """Epochs of models whose number and units stay the same; network and moments are moved in place.
 
     Args:
-        network: moved in place, and so are the moments.
+        network: of the models.
         moments: running means of the optimiser.
         step: trains all models by one minibatch each.
         order: of the first epoch.

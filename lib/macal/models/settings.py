@@ -25,8 +25,7 @@ class Settings:
 
     Attributes:
         encoder: "dnn", a residual network for tables, or "cnn", one for images of 28 x 28.
-        treatment: "separate", one sparse GP per arm on shared features (the paper's words), or "input", one GP whose
-            input is the features with the treatment appended (the public code).
+        treatment: "separate", a sparse GP per arm (the paper), or "input", one GP that sees it (the public code).
         kernel: "rbf", "matern-1/2", "matern-3/2", "matern-5/2" or "rq".
         validation: average over validation "units", or over the means of their "minibatches" (the public code).
         width: features; for images the second stage's channels, twice the first's.
@@ -43,7 +42,7 @@ class Settings:
         slots: models in training at a time; more cost memory.
         chunk: units at a time in validation and prediction.
         device: "cpu", "cuda", or "auto" for CUDA where there is one.
-        treatment_scale: what the treatment is multiplied by where it is an input, at units and inducing points alike.
+        treatment_scale: what the treatment is multiplied by where it is an input.
         precision: of images and weights in the "cnn"'s convolutions: "float32", or "bfloat16" (mixed precision).
 
     Raises:

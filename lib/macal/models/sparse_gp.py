@@ -1,7 +1,5 @@
 """Sparse variational Gaussian processes, many models at once: gpytorch's parameters, constraints and batch shapes.
 
-The marginals, and the kernels as functions of the squared distance, are written out: gpytorch's own cost more.
-
 Notation: inducing points z (m of them), whitened inducing values with the variational posterior N(m, S S'), prior
 covariances K_zz and K_zx, L L' = K_zz, and A = L^-1 K_zx. Then at x
 
@@ -10,8 +8,7 @@ covariances K_zz and K_zx, L L' = K_zz, and A = L^-1 K_zx. Then at x
 and the bound of the evidence is sum_x E_q[log p(y | f(x))] - KL(N(m, S S') || N(0, I)).
 
 References:
-    J. Hensman, A. Matthews and Z. Ghahramani, "Scalable Variational Gaussian Process Classification", International
-    Conference on Artificial Intelligence and Statistics, 2015 (the objective).
+    J. Hensman, A. Matthews and Z. Ghahramani, "Scalable Variational Gaussian Process Classification", AISTATS, 2015.
     J. van Amersfoort, L. Smith, A. Jesson, O. Key and Y. Gal, "On Feature Collapse and Deep Kernel Learning for Single
     Forward Pass Uncertainty", arXiv:2102.11409, 2021 (its use on deep features).
 """
@@ -107,10 +104,7 @@ class SparseGP(nn.Module):
     def _covariances(
         self, x: Float[torch.Tensor, "b a n k"]
     ) -> tuple[Float[torch.Tensor, "b a m m"], Float[torch.Tensor, "b a m n"]]:
-        """Return K_zz and K_zx, by |z - x|^2 = |z|^2 + |x|^2 - 2 z.x.
-
-        K_zz's diagonal is set, since rounded distances to oneself have gradients of noise.
-        """
+        """Return K_zz, whose diagonal is set, and K_zx, by |z - x|^2 = |z|^2 + |x|^2 - 2 z.x."""
         # distances are exacter near the origin
         centre = self.inducing.detach().mean(dim=2, keepdim=True)
         z, x = self.inducing - centre, x - centre
@@ -192,10 +186,7 @@ class SparseGP(nn.Module):
 
 
 def k_means(points: Points, m: int, generator: torch.Generator) -> Float[torch.Tensor, "m k"]:
-    """Return ``m`` centres by Lloyd's algorithm from distinct units drawn at random; an empty cluster stays put.
-
-    Not SciPy's ``kmeans2``: in tight clusters its rounding yields other centres, and so other trainings than recorded.
-    """
+    """Return ``m`` centres by Lloyd's algorithm from distinct units drawn at random; an empty cluster stays put."""
     centres = points[torch.randperm(len(points), generator=generator)[:m]]
     if m == len(points):
         return centres
@@ -209,15 +200,9 @@ def k_means(points: Points, m: int, generator: torch.Generator) -> Float[torch.T
 
 
 def initial_inducing(points: Points, m: int, generator: torch.Generator) -> tuple[Float[torch.Tensor, "m k"], float]:
-    """Return inducing points and a length scale for units at ``points``.
+    """Return ``m`` inducing points and a length scale, the mean distance between pairs of ``points``, or 1.
 
-    Args:
-        points: initial features, with the treatment appended where the GP sees it.
-        m: inducing points wanted; where there are fewer units, their points are repeated, with a spread of 0.01.
-        generator: draws the first centres and the spread.
-
-    Returns:
-        The points, and the mean distance between pairs of ``points`` (1 where that is 0 or there is no pair).
+    Of fewer units than ``m`` the points are repeated, with a spread of 0.01.
     """
     centres = k_means(points, min(m, len(points)), generator)
     if len(centres) < m:

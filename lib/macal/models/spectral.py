@@ -7,9 +7,8 @@ axis is always the model's.
 References:
     H. Gouk, E. Frank, B. Pfahringer and M. J. Cree, "Regularisation of Neural Networks by Enforcing Lipschitz
     Continuity", Machine Learning 110, 2021 (the soft bound).
-    J. Behrmann, W. Grathwohl, R. T. Q. Chen, D. Duvenaud and J.-H. Jacobsen, "Invertible Residual Networks",
-    International Conference on Machine Learning, 2019 (iterating through the convolution, which bounds the map itself
-    and not the matrix of its kernel).
+    J. Behrmann, W. Grathwohl, R. T. Q. Chen, D. Duvenaud and J.-H. Jacobsen, "Invertible Residual Networks", ICML, 2019
+    (iterating through the convolution).
 """
 
 import math
@@ -56,14 +55,7 @@ def _unit(x: Float[torch.Tensor, "b ..."]) -> Float[torch.Tensor, "b ..."]:
 
 
 class SpectralLinear(nn.Module):
-    """b affine maps from ``d_in`` to ``d_out`` numbers, drawn as ``torch.nn.Linear`` draws its own.
-
-    Args:
-        streams: of the b models.
-        d_in: numbers in.
-        d_out: numbers out.
-        bound: of the spectral norm, or None for none.
-    """
+    """b affine maps from ``d_in`` to ``d_out`` numbers, drawn as ``torch.nn.Linear`` draws its own."""
 
     def __init__(self, streams: Streams, d_in: int, d_out: int, bound: float | None) -> None:
         super().__init__()
@@ -147,10 +139,7 @@ class SpectralConv2d(nn.Module):
         return ((self.left * image).flatten(1).sum(1) / self.bound).clamp_min(1.0)
 
     def maps(self, iterate: bool = False, dtype: torch.dtype | None = None) -> list[Map]:
-        """Return the bounded maps, one per model, of images in ``dtype``; None for that of the weights.
-
-        Apart, since on a CPU a grouped convolution of all models takes 1.4 to 1.8 times as long.
-        """
+        """Return the bounded maps, one per model, of images in ``dtype``; None for that of the weights."""
         weight, bias = self.weight / self.factor(iterate)[:, None, None, None, None], self.bias
         more_out, more_in = (padded(n, dtype) - n for n in weight.shape[1:3])
         if (BFLOAT16_IS_FAST or weight.is_cuda) and (more_out or more_in):

@@ -11,12 +11,7 @@ _LEVELS = 2**16  # dropout compares 16 random bits with the rate, which costs a 
 
 @dataclass(frozen=True, eq=False)
 class Streams:
-    """The generators of b models.
-
-    Attributes:
-        host: one generator per model on the CPU, for initial values and minibatches.
-        device: one per model where the model lives, for dropout.
-    """
+    """Generators of b models: on the CPU for initial values and minibatches, on the device for dropout."""
 
     host: tuple[torch.Generator, ...]
     device: tuple[torch.Generator, ...]

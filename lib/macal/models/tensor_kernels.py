@@ -9,12 +9,7 @@ Tensor = Float[torch.Tensor, "..."]
 
 
 def matern_of(squared: Tensor, nu: float) -> Tensor:
-    """Matern kernel of smoothness nu, any shape: exp(-r) times 1, 1 + r or 1 + r + r^2 / 3, with r = sqrt(2 nu s).
-
-    Args:
-        squared: s.
-        nu: 1/2, 3/2 or 5/2.
-    """
+    """Matern kernel of smoothness nu, any shape: exp(-r) times 1, 1 + r or 1 + r + r^2 / 3, with r = sqrt(2 nu s)."""
     r = (2 * nu * squared.clamp_min(SMALLEST)).sqrt()
     factor = {0.5: lambda: 1, 1.5: lambda: 1 + r, 2.5: lambda: 1 + r + r**2 / 3}[nu]()
     return factor * torch.exp(-r)

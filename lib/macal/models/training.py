@@ -64,13 +64,7 @@ def _column(per_model: Marks, like: torch.Tensor) -> torch.Tensor:
 
 
 class Adam:
-    """Adam with L2 weight decay whose step count and decay are each model's own.
-
-    Attributes:
-        rates: learning rate of each parameter, by name.
-        first: running mean m of its gradients, (b, ...).
-        second: running mean v of their squares, (b, ...).
-    """
+    """Adam with L2 weight decay whose step count and decay are each model's own; its means m and v are (b, ...)."""
 
     def __init__(self, network: DeepKernel, lr: float, lr_gp: float) -> None:
         self.rates = {name: lr if name.startswith("encoder") else lr_gp for name, _ in network.named_parameters()}
@@ -94,10 +88,7 @@ def _move(
     decay: PerModel,
     steps: PerModel,
 ) -> None:
-    """Move parameters p in place, in the k-th step: p <- p - rate m / (1 - b1^k) / (sqrt(v / (1 - b2^k)) + eps).
-
-    Multiplied by first / second / rate, the denominator is sqrt(v) + eps second: one pass less over every parameter.
-    """
+    """Move parameters p in place, in the k-th step: p <- p - rate m / (1 - b1^k) / (sqrt(v / (1 - b2^k)) + eps)."""
     # (b,): corrections of the moments
     first, second = 1 - BETAS[0] ** steps, (1 - BETAS[1] ** steps).sqrt()
     for p, g, (m, v, rate) in zip(parameters, gradients, moments, strict=True):
@@ -109,12 +100,7 @@ def _move(
 
 
 class Batch:
-    """The models in training, as many as the batch holds at the moment.
-
-    Args:
-        settings: of the models.
-        jobs: models to begin with, at least one.
-    """
+    """The models in training, as many as the batch holds at the moment."""
 
     def __init__(self, settings: Settings, jobs: Sequence[TrainingJob]) -> None:
         self.settings, self.jobs = settings, list(jobs)
@@ -143,11 +129,7 @@ class Batch:
         self._replayed: Replayed | None = None
 
     def epoch(self) -> None:
-        """Train every model for one epoch, then keep the states that validate best.
-
-        Raises:
-            NotFitted: a model whose covariance cannot be factorised, or whose loss is not finite from the start.
-        """
+        """Train every model for one epoch, then keep the states that validate best; NotFitted where one fails."""
         try:
             self._train()
             loss = self._validate()
@@ -245,16 +227,8 @@ class Batch:
 def train(settings: Settings, jobs: Sequence[TrainingJob]) -> Iterator[Trained]:
     """Yield trained models as they finish, at most ``settings.slots`` in training at a time.
 
-    On a CPU each of torch's threads trains a batch of its own: matrices of this size gain little from two threads in
-    one product, and nothing where cores are shared. On CUDA there is one batch. The largest labelled sets go first,
-    for they train longest and would otherwise end alone.
-
-    Args:
-        settings: of the models.
-        jobs: the models to train, on one device.
-
-    Raises:
-        NotFitted: a training failed; ``place`` is its job's.
+    On a CPU each of torch's threads trains a batch of its own, on CUDA there is one. The largest labelled sets go
+    first. NotFitted where a training fails; ``place`` is its job's.
     """
     queue = sorted(jobs, key=lambda job: len(job.labelled))
     on_cpu = bool(queue) and queue[0].labelled.x.device.type == "cpu"

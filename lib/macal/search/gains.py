@@ -17,11 +17,7 @@ Gain = Float[np.ndarray, "*shape"]
 
 
 class Gains(ABC):
-    """Gains of all units, which follow every purchase.
-
-    Attributes:
-        rounding: share of a gain within which two are equal.
-    """
+    """Gains of all units, which follow every purchase; two are equal within the share ``rounding``."""
 
     rounding: ClassVar[float] = 0.0
 
@@ -35,12 +31,7 @@ class Gains(ABC):
 
 
 class Nearest(Gains):
-    """Distance from each unit to the nearest label of its own arm, exact to the last bit.
-
-    Args:
-        arms: in which every unit is a row.
-        n: units of all arms.
-    """
+    """Distance from each of n units to the nearest label of its own arm; in the arms every unit is a row."""
 
     def __init__(self, arms: Sequence[Arm], n: int) -> None:
         self._arms, self._arm = arms, np.empty(n, np.int64)

@@ -4,20 +4,16 @@
 takes the lowest free unit of its profile. A profile with a label is at distance 0 from the labels until its last unit
 is taken. Where somebody else says who may be picked, every unit is a row of its own.
 
-*Bounds.* Distances between many rows come from float32 matrix products, d2(a, b) = |a|^2 + |b|^2 - 2 a.b, which are
-never trusted, only bounded. With unit roundoff u, a product of d + 2 terms errs by at most (d + 3) u times the sum of
-their magnitudes, whatever the order of summation, and rounding the (centred) covariates to float32 adds less than 5 u:
-together less than eta (|a|^2 + |b|^2), eta = 2 u (d + 8). Shrinking the two squared norms by eta yields lower bounds,
-stretching them upper bounds.
+*Bounds.* Distances between many rows come from float32 matrix products, d2(a, b) = |a|^2 + |b|^2 - 2 a.b. With unit
+roundoff u, a product of d + 2 terms errs by at most (d + 3) u times the sum of their magnitudes, and rounding the
+(centred) covariates to float32 adds less than 5 u: together less than eta (|a|^2 + |b|^2), eta = 2 u (d + 8). Shrinking
+the two squared norms by eta yields lower bounds, stretching them upper bounds.
 
-*Exact values.* What decides a pick is computed from float64 covariates by direct differences, added in an order that
-depends on their number alone (``folded``), so that equal scores are equal to the last bit. They follow every label for
-one list of rows of an arm at a time; a new list takes the place of the old one, which is out of date from then on.
+*Exact values.* What decides a pick is computed from float64 covariates, scaled by a power of two, by direct
+differences, added in an order that depends on their number alone (``folded``), so that equal scores are equal to the
+last bit. They follow every label for one list of rows of an arm at a time.
 
-Covariates are first divided by a power of two so that the largest is about 1: safe from overflow.
-
-Reference: T. F. Gonzalez, "Clustering to Minimize the Maximum Intercluster Distance", Theoretical Computer Science 38,
-1985 (farthest-first).
+Reference: T. F. Gonzalez, "Clustering to Minimize the Maximum Intercluster Distance", TCS 38, 1985.
 """
 
 import copy
@@ -41,11 +37,6 @@ class ShortList:
         rows: of the arm, (k,) ascending.
         m: distance of each, (k,); minus infinity once no unit of a row is free.
         cut: bound and first unit of the best row that is not on the list.
-
-    Args:
-        arm: the arm.
-        rows: of it, (k,) ascending.
-        cut: as above.
     """
 
     def __init__(self, arm: "Arm", rows: Indices, cut: tuple[float, int] = UNKNOWN) -> None:
@@ -79,13 +70,6 @@ class Arm:
         bound: upper bound of the distance to the nearest label, (p,); infinite without labels.
         labelled: rows that carry a label, in the order in which they came.
         short: the short list, the only one that is up to date.
-
-    Args:
-        x: covariates of the pool, (n, d).
-        members: which units are the arm's.
-        labelled: indices of labels, of any arm.
-        scale: power of two that the covariates are multiplied with.
-        centre: of the scaled covariates, (d,).
         squared: whether distances are squared.
         every: whether every unit is a row of its own, and all are on the short list.
     """
@@ -155,10 +139,7 @@ class Arm:
         return d2.copy() if self.squared else np.sqrt(d2)
 
     def take(self, k: int) -> int:
-        """Label the first unit of the k-th row of the short list and return it.
-
-        The list's distances follow now, bounds when asked for.
-        """
+        """Label the first unit of the k-th row of the short list, whose distances follow now, and return it."""
         row = int(self.short.rows[k])
         unit = int(self.first[row])
         if not self._carries[row]:
@@ -249,10 +230,9 @@ class Arm:
         return self.short
 
     def farthest(self) -> tuple[float, int]:
-        """Find the free row that is farthest from the labels: how far it is, and its place on the short list.
+        """Find the free row that is farthest from the labels: how far, and its place on the short list.
 
-        Of equally far rows, the one with the lowest unit. There must be a free row. The cut says how far a row that is
-        not on the list may be, and which unit such a row begins with: whoever on the list comes before is the pick.
+        Of equally far rows, the one with the lowest unit. There must be a free row.
         """
         while True:
             short = self.short
@@ -275,7 +255,7 @@ def before(score: float, first: int, cut: tuple[float, int]) -> bool:
 def highest(bound: np.ndarray, k: int, first: Rows) -> tuple[Indices, tuple[float, int]]:
     """Return the places of the k highest bounds, ascending, and the cut: bound and first unit of the next one.
 
-    Among equal bounds the lower first unit comes first. The cut is minus infinity where there is no other.
+    Of equal bounds the lower first unit comes first. The cut is minus infinity where there is no other.
     """
     n = len(bound)
     if n <= k:
@@ -299,10 +279,7 @@ def split_arms(
 
 
 def farthest_first(arms: list[Arm], size: int) -> list[int]:
-    """Units picked one by one, each the farthest from the labels of its own arm (Eq. 5 of the paper, over all arms).
-
-    Of equally far units, the lowest.
-    """
+    """Units picked one by one, each the farthest from the labels of its own arm (Eq. 5), of ties the lowest."""
     picks: list[int] = []
     while len(picks) < size and any(arm.n_free for arm in arms):
         found = [(*arm.farthest(), arm) for arm in arms if arm.n_free]

@@ -4,20 +4,19 @@ The next pair maximises s(i, j) = m1[i] + m0[j] - alpha d(i, j) over free treate
 the distance from i to the nearest label of its own arm. Scores never increase, so that old bounds stay bounds. Proof
 that the search is exact: label ``thm-lazy`` of the book.
 
-*Bounds.* For a row i (a treated unit) and a block b of controls, ``upper[i, b]`` is at least the largest m0[j] -
-alpha d(i, j) over j in b; m1[i] plus the largest of row i bounds all pairs of i. At first the bounds are infinite.
+*Bounds.* For a row i (a treated unit) and a block b of controls, ``upper[i, b]`` is at least the largest m0[j] - alpha
+d(i, j) over j in b; m1[i] plus the largest of row i bounds all pairs of i.
 
-*The short list.* Of the rows with the highest bounds, ``cut`` being the highest of the others, the scores are computed
-where their bounds reach the cut, and every pair that may score ``cut`` or more is listed. The best on the list is
-picked, and its scores brought up to date, as long as it scores at least the cut; then a new list is made. A row at the
-top whose listed pairs all disappoint is looked through once more down to its best exact score, from then on its bound.
+*The short list.* Of the rows with the highest bounds, ``cut`` being the highest of the others, every pair that may
+score ``cut`` or more is listed. The best on the list is picked as long as it scores at least the cut; then a new list
+is made. A row at the top whose listed pairs all disappoint is looked through once more down to its best exact score,
+then its bound.
 
-*Ties.* Of equal scores, the pair with the lowest treated unit is taken, then the one with the lowest control; so the
-cut carries the lowest unit of its rows, too. Units of one arm with equal covariates are one row or column
-(:mod:`macal.search.nearest`), of which a pick takes the lowest.
+*Ties.* Of equal scores, the pair with the lowest treated unit is taken, then the one with the lowest control. Units of
+one arm with equal covariates are one row or column (:mod:`macal.search.nearest`), of which a pick takes the lowest.
 
-*Under demands* somebody else, :class:`Available`, says who may still be bought, and pairs are worth score per price. A
-block then holds controls of like price, whose lowest stands for all in its bound; every unit is a row of its own.
+*Under demands* :class:`Available` says who may still be bought, and pairs are worth score per price. A block then holds
+controls of like price, whose lowest stands for all in its bound; every unit is a row of its own.
 
 *An example.* Six units on a line; the first of either arm is labelled.
 
@@ -28,15 +27,12 @@ array([2, 5])
 >>> search.batch(2)  # 1 + 2 - 5
 array([1, 4])
 
-Until an arm has a label, m is 0 for all its units; as m rises when the first label comes, all bounds are then
-forgotten. Memory: O(N d) and ``_BLOCKS`` bounds a treated unit.
+Until an arm has a label, m is 0 for all its units; as m rises when the first label comes, bounds are then forgotten.
 
 References:
     H. Wen, T. Chen, G. Ye, L. K. Chai, S. Sadiq and H. Yin, "Progressive Generalization Risk Reduction for
-    Data-Efficient Causal Effect Estimation", ACM SIGKDD Conference on Knowledge Discovery and Data Mining, 2025 (the
-    pairs, Eq. 7).
-    M. Minoux, "Accelerated Greedy Algorithms for Maximizing Submodular Set Functions", Optimization Techniques, Lecture
-    Notes in Control and Information Sciences 7, Springer, 1978 (old values as bounds).
+    Data-Efficient Causal Effect Estimation", KDD, 2025 (the pairs, Eq. 7).
+    M. Minoux, "Accelerated Greedy Algorithms for Maximizing Submodular Set Functions", Optimization Techniques, 1978.
 """
 
 import copy
@@ -65,12 +61,7 @@ _LEAST = np.finfo(np.float32).min
 
 @runtime_checkable
 class Available(Protocol):
-    """Who may still be bought. What may not be once, never may again.
-
-    Attributes:
-        open: units that may be, (n,).
-        price: of each unit with all who must come with it, (n,).
-    """
+    """Who may still be bought, and at what price with all who must come with them, (n,) each."""
 
     open: np.ndarray
     price: np.ndarray
@@ -281,13 +272,10 @@ class PairSearch:
         return self.novelty * arm.reach() if arm.labelled else np.zeros(len(arm.x))
 
     def _look_through(self, rows: Rows, limit: Distances) -> tuple[Indices, Indices] | None:
-        """Lower the bounds of some rows (k,) and return all their pairs that may score ``limit`` (k,) or more.
+        """Lower the bounds of some rows (k,) and return all their pairs that may score ``limit``, (k,); None if many.
 
         v[i, j] = high[j] - alpha d(i, j) is at least m0[j] - alpha d(i, j), ``high`` being m0 and d its bound from
         below, both in float32; a pair may score the limit where v[i, j] >= floor[i] = limit[i] - m1[i].
-
-        Returns:
-            Rows of the treated and of the control arm, one pair per place; None if they are too many.
         """
         # (n0,), rounded up by more than v below is rounded
         high = (self._novelty_bound(self.control) * (1 + 4 * _EPS) + self.slack).astype(np.float32)
@@ -327,10 +315,7 @@ class PairSearch:
 
 
 class Contrasts:
-    """Pairs of the reference arm with each of the others, by turns: the arm with the fewest labels is next.
-
-    The turn follows from the labels alone, so that a plan that is resumed goes on as if it had not been stopped. The
-    searches share the reference arm: a pick of one of them lowers the distances of all.
+    """Pairs of the reference arm, which all searches share, with the arm with the fewest labels, by turns.
 
     Args:
         x: covariates of the pool, (n, d).
@@ -370,10 +355,7 @@ class Contrasts:
         return other
 
     def batch(self, size: int) -> Indices:
-        """Pick up to ``size`` units: pairs (treated, control).
-
-        One-sided for an odd last unit and once an arm is exhausted.
-        """
+        """Pick up to ``size`` units: pairs (treated, control), one-sided if one is left or an arm exhausted."""
         picks: list[int] = []
         while len(picks) < size and any(arm.n_free for arm in self.arms):
             search = self._next() if size - len(picks) > 1 else None

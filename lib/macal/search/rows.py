@@ -22,11 +22,7 @@ def profiles(x: Covariates) -> tuple[Rows, Arms]:
 
 
 def folded(squares: np.ndarray) -> np.ndarray:
-    """Sum over the last axis, (..., d) -> (...), in an order that depends on d alone; ``squares`` are overwritten.
-
-    Libraries sum in the order that suits a processor, and sums of the same numbers then differ in the last bit. Here
-    halves are added element by element.
-    """
+    """Sum over the last axis, (..., d) -> (...), in an order that depends on d alone; ``squares`` are overwritten."""
     width = squares.shape[-1]
     while width > 1:
         half = width // 2
@@ -36,9 +32,6 @@ def folded(squares: np.ndarray) -> np.ndarray:
 
 
 def product(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """The product of finite arrays, a @ b, without a warning.
-
-    On some processors it computes on what lies behind the last row, and drops it: a warning would be of that.
-    """
+    """The product of finite arrays, a @ b, without a warning of what some processors compute behind the last row."""
     with np.errstate(invalid="ignore"):
         return np.matmul(a, b, out=out)

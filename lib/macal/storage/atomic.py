@@ -14,12 +14,7 @@ _PAUSE = 0.02  # seconds between two tries
 
 
 def write(contents: Mapping[Path, bytes]) -> None:
-    """Write some files of one folder or several, each to a draft beside it; put them in place when all are on the disk.
-
-    They get the permissions of any new file, and are put in place in the order given.
-
-    Args:
-        contents: by path; a missing folder is made.
+    """Write some files, a missing folder too, each to a draft beside it; put them in place in order when all are there.
 
     Raises:
         OSError: a folder cannot be written, or the disk is full; it names the file, and what was there is left.
@@ -59,15 +54,7 @@ def locked(path: Path) -> Iterator[bool]:
 
 @contextmanager
 def alone(folder: Path, wait: float) -> Iterator[bool]:
-    """Keep out whoever else would write in a folder through this function, without leaving a file there.
-
-    Args:
-        folder: is there.
-        wait: seconds for somebody else to end.
-
-    Yields:
-        Whether it is ours; False once we have waited so long.
-    """
+    """Keep out whoever else would write in a folder by this function; False once we have waited so many seconds."""
     handle, end = os.open(folder, os.O_RDONLY), time.monotonic() + wait
     try:
         while True:

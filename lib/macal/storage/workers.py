@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from multiprocessing import resource_tracker
 from typing import Any
 
@@ -84,14 +85,7 @@ def _on_dask(call: Callable[[Any], Any], jobs: Sequence[Any], processes: int, sc
 
 @contextmanager
 def dask_client(scheduler: str, processes: int, doing: str, **options: Any) -> Iterator[Any]:
-    """Yield a client of a Dask cluster.
-
-    Args:
-        scheduler: "local" for one that is started here, or the address of another.
-        processes: workers of one that is started here.
-        doing: what it is needed for, in the error where Dask is missing.
-        options: of a cluster that is started here.
-    """
+    """Yield a client of a Dask cluster: a "local" one with so many workers and options, or that of an address."""
     with needed("distributed", doing):
         import dask
         from distributed import Client, LocalCluster
@@ -106,14 +100,9 @@ def dask_client(scheduler: str, processes: int, doing: str, **options: Any) -> I
 
 @contextmanager
 def executor(scheduler: str | None, processes: int, memory: float) -> Iterator[Executor]:
-    """Yield what calls a function with each of some jobs, and returns their results in order.
+    """Yield what calls a function with each of some jobs, and returns their results in order; lost ones are redone.
 
-    A worker that dies costs the jobs that it had under way: others do them again.
-
-    Args:
-        scheduler: None for processes of this machine, "local" for a Dask cluster started here, or the address of one.
-        processes: that are started here; with 1 jobs run in this one.
-        memory: of each of them on a cluster that is started here, bytes.
+    ``scheduler`` and ``processes`` are as in :func:`each`; ``memory`` is a local cluster's per process, in bytes.
     """
     if scheduler is None:
         yield lambda call, jobs, what: _retried(call, jobs, what, processes)
@@ -128,7 +117,7 @@ def _retried(call: Callable[[Any], Any], jobs: Sequence[Any], what: str, process
     with progress(len(jobs), what, "part") as bar:
         for attempt in range(_TRIES):
             left = [k for k in range(len(jobs)) if k not in results]
-            numbered = each(_Numbered(call), [(k, jobs[k]) for k in left], min(processes, len(left)), None)
+            numbered = each(partial(_numbered, call), [(k, jobs[k]) for k in left], min(processes, len(left)), None)
             try:
                 for k, result in numbered:
                     results[k] = result
@@ -140,14 +129,8 @@ def _retried(call: Callable[[Any], Any], jobs: Sequence[Any], what: str, process
     return [results[k] for k in range(len(jobs))]
 
 
-class _Numbered:
-    """A function of a numbered job, which returns the number with the result."""
-
-    def __init__(self, call: Callable[[Any], Any]) -> None:
-        self._call = call
-
-    def __call__(self, job: tuple[int, Any]) -> tuple[int, Any]:
-        return job[0], self._call(job[1])
+def _numbered(call: Callable[[Any], Any], job: tuple[int, Any]) -> tuple[int, Any]:
+    return job[0], call(job[1])
 
 
 def _on_client(client: Any, call: Callable[[Any], Any], jobs: Sequence[Any], what: str) -> list[Any]:

@@ -34,12 +34,7 @@ class RowGroup:
 
 @dataclass(frozen=True)
 class PartedTable(ABC):
-    """A table that is read part by part.
-
-    Attributes:
-        path: of the file or folder.
-        columns: their names.
-    """
+    """A table in a file or folder, ``path``, that is read part by part; ``columns`` are their names."""
 
     path: str
     columns: tuple[str, ...]
@@ -65,32 +60,16 @@ class PartedTable(ABC):
 
     @abstractmethod
     def parts(self, columns: Sequence[str]) -> Iterator[tuple[int, pd.DataFrame]]:
-        """Read some columns: of each part its first row in the table, and the cells.
-
-        Raises:
-            ValueError: a part that cannot be read; which one.
-        """
+        """Read some columns: of each part its first row in the table, and the cells; ValueError if it fails."""
 
     @abstractmethod
     def check_memory(self, memory: float) -> None:
-        """Refuse parts of which a worker cannot hold one.
-
-        Args:
-            memory: of a worker, bytes.
-
-        Raises:
-            ValueError: names the largest.
-        """
+        """Refuse parts of which a worker with so many bytes cannot hold one: ValueError."""
 
 
 @dataclass(frozen=True)
 class GroupedTable(PartedTable):
-    """A table whose parts are row groups or chunks, of known sizes.
-
-    Attributes:
-        part_name: what its parts are called.
-        groups: its parts, in order.
-    """
+    """A table whose parts are row groups or chunks, of known sizes; ``part_name`` is what they are called."""
 
     part_name: ClassVar[str]
 
@@ -113,11 +92,7 @@ class GroupedTable(PartedTable):
 
     @abstractmethod
     def decoded(self, group: RowGroup, columns: Sequence[str]) -> Any:
-        """Some columns of one of the parts, as an Arrow table.
-
-        Raises:
-            ValueError: it cannot be read.
-        """
+        """Some columns of one of the parts, as an Arrow table; ValueError where it cannot be read."""
 
     @override
     def parts(self, columns: Sequence[str]) -> Iterator[tuple[int, pd.DataFrame]]:

@@ -1,8 +1,7 @@
 """CSV files: every cell is read as text, then columns become what all their cells are.
 
-So an identifier keeps what is written, ``00041``, ``1E5`` or 23 digits, and a file is read alike at once and in parts.
-The line of names tells what separates the fields. A mark at the beginning tells the encoding, or all bytes do: what is
-not UTF-8 is taken for Windows-1252, which has Latin-1's letters, and the command says so.
+So an identifier keeps what is written, ``00041``, ``1E5`` or 23 digits. The line of names tells what separates the
+fields. A mark at the beginning tells the encoding, or all bytes do: what is not UTF-8 is taken for Windows-1252.
 """
 
 import codecs
@@ -29,11 +28,7 @@ _GROWTH = 8  # of a file's bytes, as text in memory
 
 
 def read_text(path: Path, **options: Any) -> Any:
-    """Read a CSV file with text in every cell, missing where pandas takes it for that.
-
-    Raises:
-        ValueError: it is no table.
-    """
+    """Read a CSV file with text in every cell, missing where pandas takes it for that; ValueError for no table."""
     try:
         with _strict():
             return pd.read_csv(path, dtype=str, index_col=False, **options)
@@ -85,24 +80,14 @@ def separator_of(path: Path, encoding: str) -> str:
 
 @dataclass(frozen=True)
 class CsvTable(PartedTable):
-    """A table in a CSV file.
-
-    Attributes:
-        encoding: of the file, as Python calls it.
-        separator: between the fields.
-    """
+    """A table in a CSV file, with its encoding, as Python calls it, and what separates the fields."""
 
     encoding: str = "utf-8"
     separator: str = ","
 
     @classmethod
     def of(cls, path: Path) -> "CsvTable":
-        """Read the names of the columns.
-
-        Raises:
-            OSError: there is no such file.
-            ValueError: it is no table.
-        """
+        """Read the names of the columns: OSError where there is no such file, ValueError where it is no table."""
         encoding = encoding_of(path)
         separator = separator_of(path, encoding)
         names = read_text(path, nrows=0, encoding=encoding, sep=separator).columns

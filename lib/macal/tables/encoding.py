@@ -33,15 +33,7 @@ _DATE = re.compile(
 
 
 def check_complete(gaps: Mapping[str, int | str], rows: int) -> None:
-    """Refuse columns with missing or infinite values.
-
-    Args:
-        gaps: of each column, how many, or which.
-        rows: of the table.
-
-    Raises:
-        ValueError: which columns have some.
-    """
+    """Refuse columns with missing or infinite values: ValueError with how many or which of each column."""
     if told := ", ".join(f"{name} ({count})" for name, count in gaps.items() if count):
         raise ValueError(
             f"missing or infinite values in {told} of {rows} rows; impute them or drop the rows first, or leave those"
@@ -52,10 +44,8 @@ def check_complete(gaps: Mapping[str, int | str], rows: int) -> None:
 def numbers(column: pd.Series, name: str) -> Outcomes | pd.Series:
     """Return a column as float64, NaN where a value is missing; or as it is, if it does not hold numbers.
 
-    Truth values are no numbers; Python's numbers and decimals in a column of objects are.
-
-    Raises:
-        ValueError: complex numbers, or integers beyond 2**53.
+    Truth values are no numbers; Python's numbers and decimals in a column of objects are. ValueError for complex
+    numbers, or integers beyond 2**53.
     """
     kind = column.dtype
     if is_complex_dtype(kind):
@@ -120,12 +110,7 @@ def _check_text(values: list[Any], name: str) -> None:
 
 
 def standardised(values: Outcomes, pool: Rows) -> Outcomes:
-    """Divide by the pool's s.d. what is left of its mean, (n,); a number that does not vary there is only centred.
-
-    Args:
-        values: finite numbers of any size, (n,).
-        pool: rows whose mean and s.d. count.
-    """
+    """Divide by the s.d. in the rows ``pool`` what is left of the mean there, (n,); a constant is centred."""
     if (least := values[pool].min()) == values[pool].max():
         return values - least
     values = _shrunk(values)
@@ -135,9 +120,7 @@ def standardised(values: Outcomes, pool: Rows) -> Outcomes:
 
 
 def limits(values: Outcomes) -> tuple[float, float]:
-    """Least and largest of the numbers that lie within so many median distances from the median.
-
-    The median distance is that of the numbers that differ from the median, so that it is not 0.
+    """Least and largest of the numbers within ``REACH`` median distances, of those that differ, from the median.
 
     >>> limits(np.array([11.0, 12, 14, 17, 22, 1000]))
     (11.0, 22.0)
@@ -178,12 +161,9 @@ def _beyond(values: Outcomes, first: float, last: float) -> np.ndarray:
 
 
 def encoded(columns: dict[str, Outcomes | pd.Series], pool: Rows, scaled: Scaling = winsorised) -> np.ndarray:
-    """Encode the columns of a table, (n, d): first numbers, scaled, then categories as 0/1 columns.
+    """Encode the columns of a table, (n, d): first numbers, scaled by rows ``pool``, then categories as 0/1 columns.
 
-    Args:
-        columns: what a column is called in an error -> what :func:`numbers` makes of it.
-        pool: rows whose scales count.
-        scaled: numbers of any size, (n,), and the pool -> numbers of mean 0 and s.d. 1 there, (n,).
+    ``columns`` are what :func:`numbers` makes of each, by what it is called in an error.
     """
     plain, dummies = [], []
     for name, column in columns.items():

@@ -1,7 +1,6 @@
 """Tables in and out: CSV and Parquet files; pandas, polars and whatever else narwhals knows."""
 
 import io
-from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,7 @@ FORMATS = {".csv": "CSV", ".parquet": "Parquet"}
 
 
 def as_pandas(table: Any) -> pd.DataFrame:
-    """Return a table as a pandas DataFrame.
-
-    Raises:
-        ValueError: it is no table that narwhals knows, or not one in memory.
-    """
+    """Return a table as a pandas DataFrame; ValueError where narwhals does not know it, or it is not in memory."""
     if isinstance(table, pd.DataFrame):
         return table
     try:
@@ -85,22 +80,15 @@ def check_can_write(path: Path) -> None:
         ValueError: the suffix is neither of CSV nor of Parquet.
     """
     if _of_suffix(path) != "CSV":
-        _parquet(lambda: import_module("pyarrow"))
+        with needed("pyarrow", "Parquet files"):
+            import_module("pyarrow")
 
 
 def written(frame: pd.DataFrame, path: Path) -> bytes:
-    """Return a table, with its index, as the bytes of a file of that suffix.
-
-    Raises:
-        ValueError: the suffix is neither of CSV nor of Parquet.
-    """
+    """Return a table, with its index, as the bytes of a file of that suffix, CSV or Parquet; else ValueError."""
     if _of_suffix(path) == "CSV":
         return frame.to_csv().encode()
     file = io.BytesIO()
-    _parquet(lambda: frame.reset_index().to_parquet(file, engine="pyarrow", index=False))
-    return file.getvalue()
-
-
-def _parquet(work: Callable[[], Any]) -> Any:
     with needed("pyarrow", "Parquet files"):
-        return work()
+        frame.reset_index().to_parquet(file, engine="pyarrow", index=False)
+    return file.getvalue()

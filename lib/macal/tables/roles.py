@@ -41,11 +41,7 @@ class Roles:
     written: Mapping[str, str] = field(default_factory=dict)
 
     def shown(self, named: Mapping[str, str]) -> pd.DataFrame:
-        """One row per column: its role, and what is to be said of it.
-
-        Args:
-            named: role that the caller gave to a column -> column.
-        """
+        """One row per column: its role, and what is to be said of it; ``named`` holds the columns of given roles."""
         given = {column: (role, "as you say") for role, column in named.items()}
         given |= {} if self.identifier in (None, *given) else {self.identifier: ("identifier", "guessed")}
         written = {column: f" ({how})" for column, how in self.written.items()}
@@ -71,12 +67,7 @@ class Said:
     kinds: Mapping[str, str] | None = None
 
     def check(self, columns: Iterable[Any]) -> None:
-        """Refuse what a table does not have.
-
-        Raises:
-            UnknownName: a column that the table does not have, or an unknown kind.
-            ValueError: two columns of one name.
-        """
+        """Refuse what a table does not have: UnknownName for a column or kind, ValueError for a name twice."""
         known, kinds = list(columns), dict(self.kinds or {})
         if again := sorted({str(c) for c in known if known.count(c) > 1}):
             raise ValueError(f"columns must be named once, got more than once: {', '.join(again)}")
@@ -89,11 +80,7 @@ class Said:
                 raise UnknownName("kind of column", kind, KINDS)
 
     def as_read(self, columns: Mapping[str, Summary], naming: Iterable[str]) -> dict[str, Summary]:
-        """Columns as their texts are read; names stay as they are written.
-
-        Raises:
-            ValueError: texts that cannot be read in the way that the caller says; of which column.
-        """
+        """Columns as their texts are read, names as they are written; ValueError where they are not as said."""
         kinds, names, told = self.kinds or {}, set(naming), {}
         for column, found in columns.items():
             try:
@@ -159,8 +146,7 @@ def roles_of(columns: Mapping[str, Summary], same: list[int], naming: list[str],
         said: what the caller says.
 
     Raises:
-        ValueError: two columns may name the units; a covariate that cannot be one: constant, a copy of another, an
-            identifier, or free text.
+        ValueError: two columns may name the units; a covariate that is constant, a copy, an identifier, or free text.
     """
     kinds = dict(said.kinds or {})
     able = identifiers(naming, said)
@@ -220,11 +206,7 @@ def _kind(found: Summary) -> str:
 
 
 def prepared(table: pd.DataFrame, roles: Roles, said: Mapping[str, str]) -> pd.DataFrame:
-    """The covariates, dates as days since the first one, what the caller said to be a category as one.
-
-    Raises:
-        ValueError: a column is not what it is said to be.
-    """
+    """The covariates, dates as days since the first one, said categories as such; ValueError where one is not."""
     columns = {c: _prepared(table[c], kind) for c, kind in roles.kinds.items()}
     columns |= {c: columns[c].astype("category") for c in columns if said.get(c) == "category"}
     return pd.DataFrame(columns, index=table.index)
@@ -246,8 +228,7 @@ def _prepared(column: pd.Series, kind: str) -> pd.Series:
 def named_by(table: pd.DataFrame, identifier: str | None) -> pd.DataFrame:
     """A table by its units' names: the identifier, or an index of the caller's; rows are numbered from 1 otherwise.
 
-    Raises:
-        ValueError: a unit without a name, or a name that is there twice.
+    ValueError for a unit without a name, or a name that is there twice.
     """
     if identifier is None:
         unnamed = isinstance(table.index, pd.RangeIndex) and table.index.name is None
@@ -257,11 +238,7 @@ def named_by(table: pd.DataFrame, identifier: str | None) -> pd.DataFrame:
 
 
 def check_names(names: pd.Series) -> None:
-    """Refuse a column that does not name each unit, once.
-
-    Raises:
-        ValueError: a unit without a name, or a name that is there twice; in which rows.
-    """
+    """Refuse a column that does not name each unit, once: ValueError with the rows."""
     gone = names.isna().to_numpy()
     if gone.any():
         raise ValueError(

@@ -5,8 +5,7 @@ the quotas' columns, and whether they are known or may not be asked, the k units
 random sample: each has the chance k / N. Numbers k are proportional to the cells' N, at least a tenth of the size asked
 for. Whole clusters are drawn by the hash of the cluster. *Rivals*, by another key, audit a plan.
 
-Reference: E. Cohen and H. Kaplan, "Summarizing Data Using Bottom-k Sketches", ACM Symposium on Principles of
-Distributed Computing, 2007.
+Reference: E. Cohen and H. Kaplan, "Summarizing Data Using Bottom-k Sketches", PODC, 2007.
 """
 
 from collections.abc import Mapping, Sequence
@@ -73,13 +72,7 @@ class Wanted:
 
 @dataclass(frozen=True, eq=False)
 class Phase:
-    """How units came into a sample.
-
-    Attributes:
-        chances: of each unit to be in it, (n,).
-        cells: number of the cell of each unit, (n,); -1 of those who are in any sample.
-        rows: of the whole table.
-    """
+    """How units came into a sample: chances, (n,), and cells, (n,), -1 if in any sample; rows of the table."""
 
     chances: Outcomes
     cells: Indices
@@ -139,7 +132,7 @@ class _Pass:
 
     Attributes:
         table: the parts.
-        wanted: see there.
+        wanted: the sample.
         columns: to be read.
         identifier: column that names the units.
         naming: columns that may.
@@ -194,15 +187,9 @@ def _marks(
 
 
 def searched(table: pd.DataFrame, wanted: Wanted, needed: Rows) -> tuple[Indices, Phase]:
-    """Draw a sample of a table in memory.
+    """Draw a sample of a table in memory, one row per unit by name, with the units at the places ``needed`` in it, too.
 
-    Args:
-        table: one row per unit, by name.
-        wanted: how large a sample, in which cells.
-        needed: places of units that are in it, too.
-
-    Returns:
-        Places of the units in the sample, ascending, and how they came into it.
+    Returns the places of the units in the sample, ascending, and how they came into it.
     """
     names = table.index.to_series()
     marks, whole = _marks(table, names, wanted)
@@ -347,14 +334,7 @@ def _is_rival(rows: pd.DataFrame, wanted: Wanted) -> np.ndarray:
 
 
 def sampled(table: PartedTable, said: Said, wanted: Wanted, executor: Executor, jobs: int = 1) -> Sample:
-    """Draw a sample of a table by one pass over it.
-
-    Args:
-        table: the file.
-        said: what its columns are.
-        wanted: how large a sample, in which cells.
-        executor: calls a function with each of some jobs.
-        jobs: into which the table is divided.
+    """Draw a sample of a table by one pass over it, divided into so many jobs for the executor.
 
     Raises:
         UnknownName: a column that the table does not have.
@@ -435,11 +415,7 @@ def _selected(
 ) -> tuple[np.ndarray, Outcomes, Indices]:
     """Which rows, by their hashes ascending, are the sample, (rows,); their chances and cells, (n,).
 
-    Args:
-        kept: the rows with the smallest hashes, and those of the cell of whoever is in any sample.
-        counts: units of the table in each cell.
-        clusters: clusters of the table, but for those that are in any sample.
-        wanted: the sample.
+    ``counts`` are the table's units in each cell, ``clusters`` its clusters but for those in any sample.
     """
     sure = _is_cell(kept, _SURE)
     if wanted.cluster is not None:

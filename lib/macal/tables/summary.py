@@ -1,8 +1,8 @@
 """What a column holds, part by part: summaries that add up to the same whatever the parts are.
 
-Texts count as what they write: a column of texts all of which write numbers is one of numbers. So a table is the same
-in CSV, where all is text, and in a format that knows types. Where texts write numbers or dates as people do, ``2,5`` or
-``31.12.1990``, and all of them can be read in one way only, they are read; in two ways, or not all, is a question.
+Texts count as what they write: a column of texts all of which write numbers is one of numbers. Where texts write
+numbers or dates as people do, ``2,5`` or ``31.12.1990``, and all of them can be read in one way only, they are read; in
+two ways, or not all, is a question.
 """
 
 from collections.abc import Iterable, Mapping
@@ -92,14 +92,7 @@ class Summary:
         )
 
     def read(self, kind: str | None = None) -> "Summary":
-        """The column as it is read: in the one way that its texts allow, or in the way that is said.
-
-        Args:
-            kind: what a caller says of the column.
-
-        Raises:
-            ValueError: not all its texts can be read in the way that is said.
-        """
+        """The column as it is read: in the one way that its texts allow, or as ``kind`` says, else ValueError."""
         if kind in WAYS and kind not in self.ways:
             text = self.odd if self.odd is not None else self.unread
             raise ValueError(f"not every text can be read so: {text!r}; mend it, or say something else of the column")
@@ -226,12 +219,9 @@ def _numbers(texts: pd.Series) -> np.ndarray | None:
 
 
 def typed(column: pd.Series, found: Summary, named: bool) -> pd.Series:
-    """A column, of texts as what all texts of the table write.
+    """A column, of texts as what all texts of the table write by its summary as it is read.
 
-    Args:
-        column: all or some of its cells.
-        found: summary of all, as it is read.
-        named: whether it names the units: then it stays text where a number would not be written so.
+    One that names the units stays text where a number would not be written so.
     """
     if isinstance(column.dtype, pd.CategoricalDtype) or not pd.api.types.is_string_dtype(column.dtype):
         return column

@@ -14,12 +14,9 @@ from macal.tables.blocks import GroupedTable, RowGroup
 
 
 class ZarrTable(GroupedTable):
-    """A table in a Zarr group of arrays of one dimension and one length, each a column.
+    """A table in a Zarr group of arrays of one dimension and one length, each a column, values as they are stored.
 
-    Values are taken as they are stored: no scale, and nothing that stands for a missing value but NaN, is applied. A
-    chunk is damaged where its codec says so: one with a checksum tells every time. Zarr leaves chunks out that hold
-    nothing but the array's fill value, unless it is told to write them; as they cannot be told from lost ones, they are
-    refused.
+    A chunk is damaged where its codec says so; one that is missing is refused, even if it held the fill value alone.
     """
 
     part_name = "chunk"
