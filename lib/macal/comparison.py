@@ -38,7 +38,7 @@ def log_ratio(table: pd.DataFrame, baseline: str = "random", value: str = "pehe"
 
 
 def interval(values: ArrayLike, coverage: float = 0.95, n_resamples: int = 2000) -> tuple[float, float]:
-    """Percentile bootstrap interval of the mean over replications, one of at least two values each; else ValueError."""
+    """Percentile bootstrap interval of the mean over replications; ValueError below two values."""
     values = np.asarray(values, float)
     if values.ndim != 1 or values.size < 2:
         raise ValueError(f"an interval needs at least two replications, got shape {values.shape}")
