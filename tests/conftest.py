@@ -3,10 +3,7 @@
 import os
 import signal
 import sys
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 # dozens of processes import the same modules: whoever compiled them last time has spared 15 seconds to each of us
 sys.dont_write_bytecode = False
@@ -18,6 +15,7 @@ import threadpoolctl
 import torch
 from hypothesis import settings
 from jaxtyping import config, install_import_hook
+from processes import served
 
 # array shapes and types are checked wherever the library states them
 install_import_hook(["macal", "reproduction"], "beartype.beartype")
@@ -110,21 +108,11 @@ def browser():
         browser.close()
 
 
-class Silent(SimpleHTTPRequestHandler):
-    """Serves files and says nothing."""
-
-    def log_message(self, *_):
-        pass
-
-
 @pytest.fixture(scope="module")
 def address():
     """Where the book's modules are served, on this machine only."""
-    folder = Path(__file__).parents[1] / "book" / "_static"
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Silent, directory=folder)) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with served(Path(__file__).parents[1] / "book" / "_static") as address:
+        yield address
 
 
 @pytest.fixture(scope="module")

@@ -1,25 +1,22 @@
 """The built site in a real browser: complete, silent, self-contained, readable on a phone and in the dark."""
 
 import os
-import re
 import subprocess
 import sys
-from functools import cache, partial
+from functools import cache
 from html.parser import HTMLParser
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import cycle
 from pathlib import Path
-from threading import Thread
-from types import SimpleNamespace
 from urllib.parse import unquote, urlsplit
 
 import pytest
 from cases import exhaustive
+from processes import served
 
 from macal import plots
 from reproduction.book import ROOT
 from reproduction.figures import explorer
-from reproduction.site import MATHJAX, MOVED, _drop_scripts
+from reproduction.site import MATHJAX, MOVED
 
 DEVICES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
 # names of code in running text: methods, columns, what pandas prints for nothing
@@ -120,44 +117,14 @@ def test_every_internal_link_and_fragment_resolves(site):
     assert not broken, "\n".join(broken)
 
 
-STATEMENT = (
-    r'<div class="proof (\w+) admonition" id="([^"]+)">\s*<p class="admonition-title"><span class="caption-number">'
-)
-REFERENCE = r'<a class="reference internal" href="[^"]*#((?:thm|lem|prop|cor|alg)-[^"]+)"[^>]*>([^<]*)</a>'
-
-
-def test_statements_are_numbered_by_chapter_and_references_say_the_same_number(site):
-    texts = [(site / page).read_text(encoding="utf-8") for page in pages(site) if page != "prf-prf.html"]
-    numbers = {place: number.strip() for text in texts for _, place, number in re.findall(STATEMENT + "([^<]*)", text)}
-    assert len(numbers) > 40 and len({*numbers.values()}) == len(numbers)
-    assert not [number for number in numbers.values() if not re.fullmatch(r"[A-Z]\w+ \d+\.\d+", number)]
-    referred = {(place, said) for text in texts for place, said in re.findall(REFERENCE, text)}
-    assert len(referred) > 30 and not [pair for pair in referred if numbers.get(pair[0]) != pair[1]]
-
-
 # ---------------------------------------------------------------- in the browser
-
-
-class Handler(SimpleHTTPRequestHandler):
-    """A silent one."""
-
-    def log_message(self, *_):
-        pass
-
-
-def test_the_folded_cell_after_a_solution_in_words_says_what_it_is(site):
-    said = {page: (site / "notebooks" / f"{page}.html").read_text(encoding="utf-8") for page in ("problem", "data")}
-    assert said["problem"].count("Show the solution in code") == 1 and "Show code cell content" in said["data"]
-    assert "Show code cell content" not in said["problem"] and "Show the solution" not in said["data"]
 
 
 @pytest.fixture(scope="session")
 def address(site):
     """Where the site is served, on this machine only."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=site)) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with served(site) as address:
+        yield address
 
 
 @pytest.fixture
@@ -272,7 +239,7 @@ def test_old_addresses_lead_on(visitor):
     assert not troubles, "\n".join(troubles)
 
 
-@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("device", ["phone", exhaustive("desktop")])
 def test_the_sidebar_shows_at_most_24_entries_and_unfolds_to_every_page(site, visitor, device):
     tab, troubles = visitor(device)
     tab.goto("/notebooks/index.html")
@@ -401,17 +368,6 @@ def test_search_finds_a_word_of_the_book(visitor):
     tab.goto("/search.html?q=treatment")
     tab.locator("#search-results li a").first.wait_for(timeout=10_000)
     assert not troubles, "\n".join(troubles)
-
-
-@pytest.mark.parametrize(
-    ("builder", "formulas", "left"), [("html", False, 0), ("html", True, 1), ("singlehtml", False, 1)]
-)
-def test_mathjax_is_loaded_where_there_are_formulas(builder, formulas, left):
-    math = SimpleNamespace(data={"has_equations": {"page": formulas}})
-    app = SimpleNamespace(builder=SimpleNamespace(name=builder), env=SimpleNamespace(get_domain=lambda name: math))
-    scripts = [SimpleNamespace(attributes={}, filename=f"_static/{MATHJAX}")]
-    _drop_scripts(app, "page", "", {"script_files": scripts}, None)
-    assert len(scripts) == left
 
 
 @pytest.mark.exhaustive
