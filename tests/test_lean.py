@@ -1,6 +1,5 @@
 """A plain installation: who plans, observes, replans and estimates needs neither PyTorch nor figures nor Parquet."""
 
-import re
 import subprocess
 import sys
 
@@ -10,7 +9,6 @@ import pytest
 from test_planner import make_people
 
 from macal.__main__ import main
-from macal.models import MODELS
 
 PLAIN = """
 import sys
@@ -127,30 +125,6 @@ def test_a_sweep_and_a_campaign_by_a_model_need_no_more(tmp_path, monkeypatch):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ("plan people.csv --treatment free --budget 9 -o new.csv --report new.html", "reports need.*pip install matp"),
-        ("plan people.csv --treatment free --budget 9 -o new.parquet", "Parquet files need.*pip install pyarrow"),
-        ("plan people.parquet --treatment free --budget 9 -o new.csv", "Parquet files need.*pip install pyarrow"),
-    ],
-)
-def test_what_is_missing_is_said_before_anything_is_planned(tmp_path, monkeypatch, more, message):
-    monkeypatch.chdir(tmp_path)
-    people_and_answers()
-    make_people().to_parquet("people.parquet")
-    monkeypatch.setenv("PYTHONWARNINGS", "error")
-    done = plainly(
-        "import macal.planner.planner as p\ndef plan(*a, **k): raise AssertionError('planned')\np.Planner.plan = plan\n"
-        + SAYS,
-        *more.split(),
-    )
-    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
-    assert re.search(f"ImportError: {message}", done.stderr), done.stderr
-    assert not list(tmp_path.glob("new*"))
-
-
 @pytest.mark.parametrize(
     ("call", "packages"),
     [
@@ -180,9 +154,3 @@ def test_every_name_of_the_package_can_be_asked_for():
     program = "import macal; assert set(macal.__all__) <= set(dir(macal)); [getattr(macal, n) for n in macal.__all__]"
     assert subprocess.run([sys.executable, "-c", program + "; import macal.nothing"], check=False).returncode == 1
     subprocess.run([sys.executable, "-c", program], check=True)
-
-
-def test_the_registry_says_what_its_models_say():
-    assert {name: entry.provides for name, entry in MODELS.items()} == {
-        name: entry.factory.provides for name, entry in MODELS.items()
-    }

@@ -90,14 +90,6 @@ def test_random_designs_agree_with_dense_algebra():
         assert losses[k] == pytest.approx((outcome[k] - expected) ** 2)
 
 
-def test_decomposition_at_one_place():
-    """An earlier run, with 4000 draws: 0.2611 (s.e. 0.0071) against 0.2632."""
-    losses, predictions = risk.simulate_random_designs(sine, 0.37, 15, 0.09, 40_000, np.random.default_rng(0))
-    total = (sine(0.37) - predictions.mean()) ** 2 + predictions.var() + 0.09
-    assert abs(z_score(losses, float(total))) < 4
-    assert abs(losses.mean() - 0.2632) < 4 * (0.0071**2 + losses.var() / losses.size) ** 0.5
-
-
 def test_noiseless_is_refused():
     cross, gram, _ = design(0)
     with pytest.raises(ValueError, match="noise must be above 0, got 0"):
