@@ -85,9 +85,7 @@ def test_two_replications_decide_nothing(campaigns, key):
 @each("key", ["E1", "E2", "E5", "E6", "E7", "E8", "E9", "A1", "B1"])
 def test_noise_leaves_a_claim_undecided(campaigns, key):
     campaigns(flat, noise=1.0)
-    found = JUDGES[key](RULES, WRITTEN)
-    assert found.verdict == "undecided"
-    assert key in ("E7", "E8") or "replications would give 80% power" in found.evidence
+    assert judged(key) == "undecided"
 
 
 @pytest.mark.parametrize("key", ["E1", "E2", "E5", "E6", "E9", "B1"])
@@ -108,15 +106,10 @@ def test_the_code_is_judged_on_its_own_tables(campaigns, key):
     ],
 )
 def test_some_baselines_not_recorded(campaigns, effect, few, half):
-    ahead = few != half == "holds in part" and effect("ibm", "random", 100) == 0
-    campaigns(effect, lacks=BALD)
-    found = leads.judge_lowest(RULES, WRITTEN, "ibm")
-    assert found.verdict == half and "without mu-bald, rho-bald, mu-rho-bald" in found.evidence
-    assert found.evidence.startswith(f"5 of 8 methods{', ahead of all' * ahead}; 8 replications, without mu-bald")
-    assert "8 replications, without mu-bald" in leads.judge_ihdp(RULES, WRITTEN).evidence
-    campaigns(effect, lacks=(*BALD, *GENERAL))
-    found = leads.judge_lowest(RULES, WRITTEN, "ibm")
-    assert found.verdict == few and found.evidence.startswith(f"2 of 8 methods{', ahead of both' * ahead}; 8 rep")
+    for lacks, word, n in ((BALD, half, 5), ((*BALD, *GENERAL), few, 2)):
+        campaigns(effect, lacks=lacks)
+        found = leads.judge_lowest(RULES, WRITTEN, "ibm")
+        assert found.verdict == word and found.evidence.startswith(f"{n} of 8 methods") and lacks[0] in found.evidence
 
 
 def test_a_claim_says_how_much_of_it_is_recorded(campaigns):
@@ -195,8 +188,7 @@ def test_the_second_line_stands_beside_the_verdict(campaigns, monkeypatch):
     monkeypatch.setattr(readings, "load", lambda name: whole("ihdp_due" if name == "ihdp_gp" else name))
     found = leads.judge_ihdp(RULES, WRITTEN)
     assert found.verdict == alone.verdict == "holds" and "Exact" not in alone.evidence
-    said = "Exact Gaussian processes: 8 replications; log ratio of macal's PEHE to each other's, ahead: random"
-    assert said in found.evidence
+    assert "Exact Gaussian processes: 8 replications" in found.evidence
     assert "Exact" not in leads.judge_ihdp(RULES, CODE).evidence
 
 

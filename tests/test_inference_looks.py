@@ -47,10 +47,9 @@ def test_one_look_is_the_usual_interval_and_a_very_early_one_has_none():
     assert look_multiples([1.0])[0] == pytest.approx(1.959964, abs=1e-5)
     early = look_multiples([0.01, 1.0])
     assert early[0] == np.inf and early[1] == pytest.approx(1.959964, abs=1e-5)
-    with pytest.raises(ValueError, match=r"shares must rise from above 0 to at most 1, got \[0.5, 0.5\]"):
-        look_multiples([0.5, 0.5])
-    with pytest.raises(ValueError, match="shares must rise"):
-        look_multiples([0.5, 1.5])
+    for shares in ([0.5, 0.5], [0.5, 1.5]):
+        with pytest.raises(ValueError, match="shares"):
+            look_multiples(shares)
 
 
 def test_a_look_takes_student_s_distribution_with_as_large_a_tail():
@@ -77,9 +76,8 @@ def test_a_brownian_motion_leaves_the_sequence_as_often_as_it_may(n):
 def test_the_sequence_is_narrowest_at_its_share():
     one = Estimate(0.0, 0.0, 0.0, 1.0)
     at = at_any_look(one, 1.0).high
-    assert at < min(at_any_look(one, share).high for share in (0.9, 1.1)) and at / 1.96 == pytest.approx(
-        1.549, abs=1e-3
-    )
+    assert at < min(at_any_look(one, share).high for share in (0.9, 1.1))
+    assert at / 1.96 == pytest.approx(1.549, abs=1e-3)
     with pytest.raises(ValueError, match="share must be a number above 0"):
         at_any_look(one, 0.0)
 

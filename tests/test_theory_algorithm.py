@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import macal
-from reproduction import claims
 from reproduction.theory import examples, objective, pair_search
 
 POOLS = st.tuples(
@@ -205,15 +204,6 @@ def test_after_the_first_pick_the_lazy_search_looks_at_a_fraction():
         lazy = pair_search.lazy(x, t, start, 20, alpha)
         assert lazy.evaluated[0] == literal.evaluated[0]
         assert np.median(lazy.evaluated[1:]) < 0.3 * literal.evaluated[0]
-
-
-@pytest.mark.exhaustive
-def test_published_costs_grow_with_the_square_of_the_pool_or_its_cube():
-    costs = claims.algorithm.query_costs()
-    ratio = costs.iloc[-1] / costs.iloc[-2]
-    assert ratio["literal"] == pytest.approx(4, abs=0.5)
-    assert ratio["literal, growing batch"] == pytest.approx(8, abs=0.5)
-    assert (claims.algorithm.greedy_shortfalls(n_pools=10) > -1e-9).all()
 
 
 def test_which_criteria_need_outcomes_where_a_process_is_refitted():
