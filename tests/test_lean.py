@@ -45,15 +45,6 @@ try:
 except ImportError as error:
     sys.exit(str(error))
 """
-SWEEP = """
-import macal
-
-model = {"name": "joint-gp", "most": 20}
-table = macal.sweep(macal.Spec("toy", {"random": {}, "macal": {}}, (0,), model, n_queries=2), "store")
-assert len(table) == 6 and table.pehe.notna().all(), table
-assert len(macal.run(macal.load("toy"), "alc", "joint-gp", n_queries=1)) == 2
-assert not ABSENT & set(sys.modules), ABSENT & set(sys.modules)
-"""
 
 
 def plainly(program, *arguments):
@@ -116,13 +107,6 @@ def test_a_campaign_needs_no_more_and_is_the_same(tmp_path, monkeypatch, capsys)
     assert said[:3] == said_here[:3]
     for one, other in zip(ours, theirs, strict=True):
         pd.testing.assert_frame_equal(one, other, rtol=1e-5)
-
-
-@pytest.mark.exhaustive
-def test_a_sweep_and_a_campaign_by_a_model_need_no_more(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    done = plainly(SWEEP)
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Every recorded table has an origin: the catalogue, the one runner, and the command."""
 
 import json
-import re
 import shutil
 from contextlib import suppress
 from dataclasses import replace
@@ -132,14 +131,6 @@ def test_each_record_of_a_sweep_is_answered_by_one_spec(name):
             assert {key(c) in have for c in chunk.configs} in ({True}, {False})
 
 
-def test_pages_and_claims_name_tables_of_the_catalogue():
-    root = results.FOLDER.parent
-    named = re.compile(r"""(?:results|tables)\.load\("([^"{]+)"\)""")
-    pages = [*root.glob("book/*.md"), *root.glob("lib/reproduction/**/*.py")]
-    found = {(path.name, name) for path in pages for name in named.findall(path.read_text(encoding="utf-8"))}
-    assert ("toy.md", "toy") in found and [pair for pair in found if pair[1] not in tables.TABLES] == []
-
-
 def test_claims_rest_on_the_tables_that_the_catalogue_names(monkeypatch):
     asked = []
 
@@ -163,17 +154,6 @@ def test_lines_of_evidence():
         assert reading.tables == {name: f"{name}_{end}" for name in ("ihdp", "ibm", "cmnist")}
     with pytest.raises(ValueError, match=r"unknown table 'ihdp_deu' \(did you mean 'ihdp_due'"):
         tables.load("ihdp_deu")
-
-
-def test_progress_says_how_much_and_by_which_code(monkeypatch):
-    chosen = ("toy_macal", "ibm_code", "cmnist_code", "tuning")
-    monkeypatch.setattr(tables, "TABLES", {name: tables.TABLES[name] for name in chosen})
-    found = tables.progress().loc[list(chosen)]
-    assert found.asked.to_dict() == {"toy_macal": "160", "ibm_code": "144", "cmnist_code": "30", "tuning": "as it goes"}
-    assert found.recorded["toy_macal"] == 160 and found.recorded["cmnist_code"] == 20
-    assert found.commits["cmnist_code"] and found.commits["tuning"]
-    changed = [dirty == "yes" for _, dirty in results.origins(results.load("ibm_code")).index]
-    assert [commit.endswith("+") for commit in found.commits["ibm_code"].split()] == changed and not all(changed)
 
 
 # ---------------------------------------------------------------- jobs

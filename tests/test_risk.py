@@ -96,22 +96,6 @@ def test_noiseless_is_refused():
         risk.ridge_weights(cross, gram, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("noise", "start", "moved", "ratio"),
-    [(1e-6, [156, 195, 81, 140], (0.493, 1.04e-6), 4.7e5), (0.04, [80, 108, 87, 126], (0.491, 0.033), 14.9)],
-)
-def test_bias_moves_more_than_variance(noise, start, moved, ratio):
-    states = risk.uncertainty_campaign(sine, np.linspace(-5, 5, 201), start, noise, 14)
-    bias2, variance = (np.array([s.parts[k].mean() for s in states]) for k in (0, 1))
-    found = risk.total_variation(bias2), risk.total_variation(variance)
-    np.testing.assert_allclose(found, moved, rtol=0.02)
-    assert found[0] / found[1] == pytest.approx(ratio, rel=0.02)
-    assert (np.diff(variance) > 0).any()
-    assert (np.diff([s.posterior.mean() for s in states]) <= 1e-12).all()
-    if noise == 0.04:
-        np.testing.assert_allclose(variance[[0, 6, 13]], [0.0161, 0.0347, 0.0210], atol=1e-4)
-
-
 def test_campaign_labels_the_most_uncertain():
     states = risk.uncertainty_campaign(sine, np.linspace(-5, 5, 51), [3, 30], 0.04, 4, batch=1)
     assert [s.labelled.size for s in states] == [2, 3, 4, 5]

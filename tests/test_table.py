@@ -2,11 +2,7 @@
 
 import datetime
 import decimal
-import re
-import tempfile
-from pathlib import Path
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
@@ -250,24 +246,6 @@ def test_large_numbers_keep_what_tells_them_apart():
     plans = macal.plan(raw, t, np.arange(10), 4, criterion="macal"), macal.schedule(problem, "macal", n_queries=4)
     assert np.concatenate(plans[0]).tolist() == plans[1].index[10:].tolist()
     assert np.isfinite(Split(np.full((2, 1), 1e39), np.array([0, 1])).x).all()
-
-
-def test_the_pages_own_lines_name_the_right_people(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "mkdtemp", lambda: str(tmp_path))
-    page = (Path(__file__).parents[1] / "book" / "own_data.md").read_text(encoding="utf-8")
-    cells = re.findall(r"```{code-cell} ipython3\n(?:---.*?---\n|:tags: .*?\n)?(.*?)```", page, re.DOTALL)
-    names = {}
-    with matplotlib.rc_context():  # the page sets its style
-        for cell in cells:
-            if "book.check(" not in cell:
-                exec(cell, names)  # the page's words, as a reader runs them
-            if "plan = pd.read_csv" in cell:
-                break
-    people = pd.read_csv(tmp_path / "people.csv").set_index("person")
-    plan = pd.read_csv(tmp_path / "plan.csv").set_index("person")
-    joined = plan.merge(people, left_index=True, right_index=True, validate="one_to_one")
-    assert len(joined) == len(plan) > 100 and plan.cost.sum() <= names["budget"]
-    assert (joined.free_x == joined.free_y).all() and (joined.cost == joined.fee).all()
 
 
 def test_a_campaign_on_ones_own_table_cannot_be_judged():

@@ -195,29 +195,3 @@ def test_small_gp_sees_the_data_it_is_given():
     variance = posterior.cov[np.arange(80), t, t]
     assert variance[labelled].mean() < variance[1::2].mean() and (np.linalg.eigvalsh(posterior.cov) > 0).all()
     np.testing.assert_allclose((features**2).sum(axis=1), 1, atol=1e-6)
-
-
-def test_after_the_first_pick_the_lazy_search_looks_at_a_fraction():
-    x, t, start = examples.two_clouds(0, 200, 300)
-    literal = pair_search.literal(x, t, start, 20, 2.5)
-    for alpha in (0.0, 2.5, 10.0):
-        lazy = pair_search.lazy(x, t, start, 20, alpha)
-        assert lazy.evaluated[0] == literal.evaluated[0]
-        assert np.median(lazy.evaluated[1:]) < 0.3 * literal.evaluated[0]
-
-
-def test_which_criteria_need_outcomes_where_a_process_is_refitted():
-    x, t, start = examples.two_clouds(0)
-    worlds = examples.outcomes(x, t, 0), np.random.default_rng(0).normal(size=len(t))
-
-    def two_queries(name, y):
-        done, rng = start, np.random.default_rng(0)
-        for _ in range(2):
-            posterior, features, prior = examples.small_gp(x, t, done, y)
-            state = macal.acquisition.PoolState(x, t, done, rng, posterior, features, prior=prior)
-            done = np.concatenate([done, macal.get(name).select(state, 20)])
-        return done.tolist()
-
-    same = {name: two_queries(name, worlds[0]) == two_queries(name, worlds[1]) for name in macal.names()}
-    assert all(same[n] for n in "macal qhte coreset symmetry random random-balanced pi-bald".split())
-    assert not any(same[n] for n in "uncertainty mu-bald lcmd bait neyman macal-neyman".split())

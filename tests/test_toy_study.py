@@ -10,7 +10,6 @@ from macal.datasets import toy
 from macal.models import Task
 from macal.problem import Problem, Split
 from reproduction.studies import toy as toy_study
-from reproduction.studies.toy import FIGURE, VARIANTS
 
 
 def arms(seed, n1=30, n0=50, d=1):
@@ -102,13 +101,6 @@ def test_centre_moves_the_clouds_alone():
     assert near.start.tolist() == far.start.tolist() and (near.pool.t == far.pool.t).all()
     assert 0.15 < still.mean() < 0.25
     np.testing.assert_allclose(shift[~still], np.where(near.pool.t[~still] == 1, -2.5, 2.5), atol=1e-5)
-
-
-def test_variants_are_all_but_the_figures_own():
-    assert len(VARIANTS) == 2 * len(toy_study.ALPHAS) - 2 and FIGURE["macal"].alpha == 1
-    assert {(c.alpha, c.metric) for c in VARIANTS.values()} & {(1.0, "euclidean"), (0.0, "sqeuclidean")} == set()
-    for parts in toy_study.RECORDED.values():
-        assert len({(p.optimiser, p.protocol) for p in parts}) == 1  # one table holds one model and protocol
 
 
 def test_final_errors_are_those_recorded():
