@@ -44,7 +44,8 @@ CAMPAIGNS = (
     "test_planner_estimate.py test_planner_report.py test_planner_clusters.py test_planner_greedy.py"
     " test_inference_targets.py test_inference_looks.py test_inference_waves.py test_inference_weighted.py"
     " test_exact_gp.py test_due.py test_fieldwork.py test_rolling.py test_theory_algorithm.py"
-    " test_acquisition_contract.py"
+    " test_acquisition_contract.py test_claims_errors.py test_claims_gain.py test_verdicts_again.py test_play.py"
+    " test_ledger.py test_sample.py"
 ).split()
 
 QUIET = [  # a browser that asks for nothing by itself

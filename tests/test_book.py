@@ -117,6 +117,7 @@ def remote(tmp_path, monkeypatch):
         yield files.cache() / "tiny" / "number.txt"
 
 
+@pytest.mark.exhaustive
 def test_missing_raw_files_are_downloaded_before_the_chapters_run(project, remote, capfd):
     root, run = project
     old = run("1")
@@ -393,7 +394,8 @@ print(pandas.options.display.max_columns, matplotlib.get_backend(), {"", os.getc
 SEEN = "20 module://matplotlib_inline.backend_inline {''}\n"
 
 
-@pytest.mark.parametrize(("server", "forked"), [((SERVER,), sys.platform == "linux"), exhaustive((), False)])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("server", "forked"), [((SERVER,), sys.platform == "linux"), ((), False)])
 def test_nbval_compares_with_the_tolerance_in_a_forked_kernel_or_a_plain_one(tmp_path, server, forked):
     prints = {"0.5": "0.50000005\n", "0.25": "0.2525\n", "'a word'": "another word\n"}
     prints |= {"'macal' in __import__('sys').modules": f"{forked}\n"}

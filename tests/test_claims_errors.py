@@ -1,5 +1,7 @@
 """Verdicts E1 to E9, A1 and B1 on made-up campaigns that would change them."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -40,6 +42,7 @@ def campaigns(monkeypatch):
     def make(effect, datasets=tuple(SIZES), replications=8, noise=0.02, rough=None, line=AS_WRITTEN, lacks=()):
         rng = np.random.default_rng(0)
 
+        @cache
         def load(name):
             dataset = tables.get(name).dataset
             if dataset not in datasets or tables.get(name).line != line:

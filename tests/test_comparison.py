@@ -50,7 +50,7 @@ def test_log_ratio_refuses(table, baseline, message):
 
 def test_interval_covers_the_mean_as_often_as_it_says():
     rng = np.random.default_rng(0)
-    hits = [low <= 0 <= high for low, high in (interval(rng.normal(size=40), n_resamples=300) for _ in range(300))]
+    hits = [low <= 0 <= high for low, high in (interval(rng.normal(size=40), n_resamples=200) for _ in range(150))]
     assert 0.90 < np.mean(hits) < 0.98
 
 

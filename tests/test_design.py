@@ -67,7 +67,7 @@ def a_problem(seed):
     return PoolState(x, t, rng.permutation(n)[: rng.integers(0, n - 2)], prior=prior)
 
 
-@part_and_whole("n", 20, 100)
+@part_and_whole("n", 10, 100)
 @each("name, times", [("alc", 5), ("epig-mu", 1), ("epig-tau", 1)])
 def test_each_pick_is_the_one_of_brute_force(unchecked, name, times, n):
     for seed in range(times * n):
@@ -218,7 +218,7 @@ def test_equal_units_leave_no_distance_to_go_by():
 
 
 @each("name", ["alc-fixed", "abc3"])
-@part_and_whole("times", 10, 60)
+@part_and_whole("times", 4, 60)
 def test_a_plan_of_whole_numbers_goes_on_where_it_was_stopped(name, times):
     """Many gains are equal there but for rounding, which a plan that is begun anew does otherwise."""
     for seed in range(times):

@@ -6,6 +6,7 @@ import gpytorch
 import numpy as np
 import pytest
 import torch
+from cases import exhaustive
 from torch.nn import functional
 
 import macal
@@ -395,7 +396,7 @@ HUGE = Split(SIX.x, SIX.t, np.full(6, 1e38))
 FAR = Split(SIX.x * np.float32(1e30), SIX.t, SIX.y)
 
 
-@pytest.mark.parametrize("slots", [1, 2, 8])
+@pytest.mark.parametrize("slots", [1, exhaustive(2), exhaustive(8)])
 @pytest.mark.parametrize(
     ("hopeless", "reason"),
     [

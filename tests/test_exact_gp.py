@@ -120,7 +120,7 @@ def agree(fitted, labelled, oracle, new, arms=(0, 1), rtol=1e-4):
     return len(arms)
 
 
-@part_and_whole("n", 14, 28)
+@part_and_whole("n", 6, 28)
 def test_many_problems_at_once_are_single_gpytorch_fits(n):
     tasks = [task(seed) for seed in range(n)]
     fits = ExactGP(steps=25, standardise=False).fit(tasks)

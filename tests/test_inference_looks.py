@@ -82,7 +82,7 @@ def test_the_sequence_is_narrowest_at_its_share():
         at_any_look(one, 0.0)
 
 
-@part_and_whole("n", 15, 400)
+@part_and_whole("n", 5, 400)
 def test_all_looks_hold_at_once_and_so_does_stopping_when_it_is_short(n):
     """A drawn campaign of four rounds; whoever stops at the first interval that is short enough keeps the coverage."""
     jointly = {"rounds": 0, "any": 0, "stopped": 0}

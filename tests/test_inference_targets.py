@@ -128,7 +128,7 @@ def test_trials_may_say_their_chances():
 # ---------------------------------------------------------------- the variance
 
 
-@part_and_whole("n", 20, 400)
+@part_and_whole("n", 10, 400)
 def test_the_error_counts_what_is_estimated(n):
     """Chances to answer are wrong, outcome models right: without the terms of the models the error would be off."""
     values, errors = [], []
@@ -140,7 +140,7 @@ def test_the_error_counts_what_is_estimated(n):
     assert np.mean(errors) / np.std(values, ddof=1) == pytest.approx(1.05, abs=0.05 + 4 / np.sqrt(2 * n))
 
 
-@part_and_whole("times", 8, 400)
+@part_and_whole("times", 5, 400)
 def test_the_error_is_that_of_a_bootstrap_that_repeats_every_model(times):
     found = survey(8, size=300)
     rng, values = np.random.default_rng(0), []
@@ -197,7 +197,7 @@ def with_rare(seed, carriers=(3, 6, 10, 20), **options):
 
 def test_rare_columns_do_not_blow_up_the_error():
     ratios, unseen = [], []
-    for seed in range(12):
+    for seed in range(5):
         rare, plain = with_rare(seed, answers=lambda x, t: np.full(len(t), 50.0), size=500, curved=2.0)
         found, error = target_effect(rare), target_effect(plain).error
         ratios.append(found.error / error)
@@ -220,7 +220,7 @@ def held(n, target="all", **options):
     return hits, binom.ppf([5e-5, 1 - 5e-5], n, 0.95)
 
 
-@part_and_whole("n", 8, 300)
+@part_and_whole("n", 4, 300)
 def test_intervals_hold_with_rare_columns(n):
     """And are as wide as they need be: the error is about the s.d. of the estimates."""
     found = [target_effect(with_rare(seed, size=500, curved=2.0)[0]) for seed in range(n)]
@@ -234,7 +234,7 @@ def test_intervals_hold_with_rare_columns(n):
     [{}, {"answers": curved_odds}, {"curved": 2.0}, *({"target": target} for target in TARGETS[1:])],
     ids=["right", "responses wrong", "outcomes wrong", *TARGETS[1:]],
 )
-@part_and_whole("n", 8, 200)
+@part_and_whole("n", 3, 200)
 def test_intervals_hold_where_some_refuse(n, case):
     hits, (low, _) = held(n, **case)
     assert hits >= low
@@ -308,7 +308,7 @@ def test_where_all_of_an_arm_were_known_nobody_of_it_can_refuse():
     assert doubt.q_treated == 0 and doubt.q_control == pytest.approx(found.refused[t == 0].mean(), abs=0.02)
 
 
-@part_and_whole("n", 16, 400)
+@part_and_whole("n", 8, 400)
 def test_known_outcomes_leave_no_bias_and_the_error_counts_the_model_of_those_asked(n):
     found = [target_effect(partly_known(seed)) for seed in range(n)]
     off = np.array([one.value for one in found]) - 1 - 2 * np.sqrt(2 / np.pi)

@@ -34,6 +34,7 @@ def test_the_address_of_a_public_repository_is_read_from_a_remote(remote, known)
     assert site.address(remote) == known
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not shutil.which("git"), reason="needs git")
 @pytest.mark.parametrize(
     ("configured", "origin", "url"),

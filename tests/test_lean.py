@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from cases import exhaustive
 from test_planner import make_people
 
 from macal.__main__ import main
@@ -112,8 +113,8 @@ def test_a_campaign_needs_no_more_and_is_the_same(tmp_path, monkeypatch, capsys)
 @pytest.mark.parametrize(
     ("call", "packages"),
     [
-        ("macal.models.get('exact-gp')", "torch"),
-        ("macal.run(macal.load('toy'), n_queries=1)", "torch"),
+        exhaustive("macal.models.get('exact-gp')", "torch"),
+        exhaustive("macal.run(macal.load('toy'), n_queries=1)", "torch"),
         ("macal.Spec('toy', {'random': {}}, (0,), {'name': 'due'})", "torch gpytorch"),
         ("macal.get('lcmd').select(PoolState(x, t, np.array([0, 1]), features=x), 2)", "torch"),
     ],
@@ -134,6 +135,7 @@ def test_an_import_brings_nothing_that_is_not_asked_for():
         assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.exhaustive
 def test_every_name_of_the_package_can_be_asked_for():
     program = "import macal; assert set(macal.__all__) <= set(dir(macal)); [getattr(macal, n) for n in macal.__all__]"
     assert subprocess.run([sys.executable, "-c", program + "; import macal.nothing"], check=False).returncode == 1

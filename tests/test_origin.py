@@ -69,17 +69,6 @@ def test_every_change_of_the_code_counts(package, change):
     assert provenance.checkout_state(package) == {"commit": commit, "dirty": True}
 
 
-def test_a_worktree_has_its_own_commit(package):
-    clone = package.parents[1]
-    git(clone, "worktree", "add", "-q", "-b", "other", "../other")
-    other = clone.parent / "other" / "lib" / "tool"
-    (other / "style.txt").write_text("blue")
-    assert provenance.checkout_state(other) == {"commit": git(package, "rev-parse", "HEAD"), "dirty": True}
-    git(other, "commit", "-qam", "two")
-    assert provenance.checkout_state(other) == {"commit": git(other, "rev-parse", "HEAD"), "dirty": False}
-    assert provenance.checkout_state(package)["commit"] != git(other, "rev-parse", "HEAD")
-
-
 def test_an_installed_package_inside_a_checkout_has_none(package):
     installed = package.parents[1] / ".venv" / "site-packages" / "tool"
     shutil.copytree(package, installed)

@@ -105,7 +105,7 @@ class TestPass:
             written(table[1000 * k : 1000 * (k + 1)], tmp_path / "parts" / f"{k}.parquet", 210)
         same(drawn(frames.opened(tmp_path / "parts"), wanted, said, 2), first)
 
-    @part_and_whole("times", 5, 200)
+    @part_and_whole("times", 3, 200)
     def test_in_each_cell_everybody_has_the_same_chance(self, times):
         table = people().assign(key=lambda t: t.free.astype(str) + t.region)
         counts = table.key.value_counts()
@@ -213,7 +213,7 @@ def everything():
     return table.assign(chance=rng.uniform(0.5, 1, len(table)).round(2))
 
 
-@pytest.mark.parametrize("name", [name if name in ("quotas", "macal, money") else exhaustive(name) for name in PLANS])
+@pytest.mark.parametrize("name", [name if name == "macal, money" else exhaustive(name) for name in PLANS])
 def test_every_demand_is_kept_at_any_size(tmp_path, unchecked, monkeypatch, name):
     monkeypatch.setattr(steps, "RIVALS", 300)
     options = {"treatment": "free", "sample": 600, "parameters": {}} | PLANS[name]
@@ -328,7 +328,7 @@ def test_reserves_of_a_sample_stand_for_as_many_as_others(unchecked):
     assert (survey.asked / survey.chances).sum() == pytest.approx(len(made.people), rel=0.2)
 
 
-@part_and_whole("times", 8, 400)
+@part_and_whole("times", 4, 400)
 def test_the_interval_of_two_phases_covers(unchecked, times):
     truth = 1 + 2 * 0.1
     hits = sum(found.low <= truth <= found.high for found in map(two_phases, range(times)))

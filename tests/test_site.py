@@ -200,7 +200,7 @@ def test_every_page_is_silent_rendered_and_fits(site, visitor, device, every):
 @pytest.mark.parametrize("every", [False, exhaustive(True)])
 def test_on_a_phone_what_is_wider_than_the_screen_says_so_and_is_reached_by_keyboard(site, visitor, every):
     tab, troubles = visitor("phone")
-    few, seen = [f"notebooks/{name}.html" for name in ("index", "algorithm")] + ["book/notation.html"], 0
+    few, seen = ["notebooks/index.html", "book/notation.html"], 0
     for page in (p for p in (pages(site) if every else few) if p != "index.html"):  # which leads on
         tab.goto(f"/{page}", wait_until="load")
         tab.evaluate("document.querySelectorAll('article details').forEach(one => one.open = true)")
@@ -210,22 +210,7 @@ def test_on_a_phone_what_is_wider_than_the_screen_says_so_and_is_reached_by_keyb
         troubles += [f"{page}: {one}" for one in wide if not all(one.values())]
         if not every:
             troubles += barriers(tab)
-    assert seen > (100 if every else 5), seen
-    assert not troubles, "\n".join(troubles)
-
-
-def test_what_scrolls_sideways_fades_up_to_its_end_and_what_fits_has_no_sign(visitor):
-    tab, troubles = visitor("phone")
-    tab.goto("/notebooks/index.html")
-    box = tab.locator("[data-wider]:has(#T_replicates)")
-    assert box.get_attribute("data-wider") == "more"
-    box.press("ArrowRight")
-    tab.wait_for_function("document.querySelector('[data-wider]:has(#T_replicates)').scrollLeft > 0")
-    box.evaluate("one => one.scrollLeft = one.scrollWidth")
-    tab.locator("[data-wider=end]:has(#T_replicates)").wait_for()
-    assert box.evaluate("one => getComputedStyle(one).maskImage") == "none"
-    tab.set_viewport_size(DEVICES["desktop"])
-    tab.locator("[data-wider]:has(#T_replicates)").wait_for(state="detached")
+    assert seen > (100 if every else 2), seen
     assert not troubles, "\n".join(troubles)
 
 

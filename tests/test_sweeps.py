@@ -5,8 +5,6 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 import time
 from dataclasses import asdict, replace
@@ -25,13 +23,7 @@ from macal.storage import atomic
 
 GP = {"name": "exact-gp", "optimiser": "lbfgs", "steps": 8}
 SPEC = Spec("ihdp", {"random": {}, "macal": {"alpha": 1.0}, "mu-bald": {}}, (0, 1), GP, n_queries=3, every=2, block=2)
-CHILD = "import json, sys, macal; macal.sweep(macal.Spec(**json.loads(sys.argv[1])), sys.argv[2])"
 FORK = "import threading, macal, tqdm; tqdm.tqdm.set_lock(threading.RLock()); macal.sweep(spec, store)"
-
-
-def child(store, spec=SPEC, **options):
-    command = [sys.executable, "-c", CHILD, json.dumps(asdict(spec)), str(store)]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **options)
 
 
 def same(one, other):
@@ -221,21 +213,6 @@ def test_a_sweep_leaves_in_the_store_what_it_was_asked_for(tmp_path):
     assert keys == {record.key for record in results.read_all(tmp_path)}
     sweeps.sweep(replace(spec, replications=(0, 1)), tmp_path)
     assert sorted(map(len, results.asked(tmp_path).values())) == [1, 2]
-
-
-@pytest.mark.exhaustive
-def test_a_full_disk_stops_a_chunk_and_loses_nothing(undisturbed, tmp_path):
-    import resource
-
-    def small():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (900, resource.RLIM_INFINITY))
-
-    process = child(tmp_path, preexec_fn=small)
-    error = process.stderr.read().decode()
-    process.stderr.close()
-    assert process.wait() and "File too large" in error
-    same(sweeps.sweep(SPEC, tmp_path), undisturbed[0])
 
 
 @pytest.mark.exhaustive

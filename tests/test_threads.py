@@ -48,6 +48,7 @@ def test_small_work_has_one_thread_and_gives_the_others_back(two):
 LOOK = "import torch; print(torch.backends.cpu.get_cpu_capability())"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif("baseline" not in paths.paths(), reason="no older instructions are known for this processor")
 def test_the_baseline_is_other_code():
     def capability(path):
@@ -58,6 +59,7 @@ def test_the_baseline_is_other_code():
     assert known["native"] == {} and capability(known["baseline"]) == "DEFAULT"
 
 
+@pytest.mark.exhaustive
 def test_a_path_says_what_failed_and_how_far_numbers_moved(tmp_path):
     (tmp_path / "test_it.py").write_text(
         "import json, os\n"

@@ -40,10 +40,6 @@ def trained(monkeypatch):
     return points
 
 
-def points(study):
-    return [(t.params, t.value) for t in study.get_trials(states=[TrialState.COMPLETE])]
-
-
 def test_published_points_lie_in_the_space_and_build_a_model():
     for point in tuning.PUBLISHED.values():
         assert point.keys() == tuning.SPACE.keys()
@@ -73,6 +69,7 @@ def test_the_objective_is_the_mean_loss_and_published_points_go_first(tmp_path, 
     assert len(trained) == len({json.dumps(p, sort_keys=True) for p in trained})
 
 
+@pytest.mark.exhaustive
 def test_a_finished_trial_is_never_run_again(tmp_path, trained):
     tuning.optimise(tmp_path / "s.db", 5, TINY)
     before = len(trained)
@@ -80,23 +77,6 @@ def test_a_finished_trial_is_never_run_again(tmp_path, trained):
 
 
 @pytest.mark.exhaustive
-def test_stopping_changes_nothing_and_an_interrupted_trial_is_queued_again(tmp_path, trained, monkeypatch):
-    whole = points(tuning.optimise(tmp_path / "whole.db", 8, TINY))
-    plain = tuning.Search.rows
-
-    def interrupted(self, point):
-        raise KeyboardInterrupt
-
-    tuning.optimise(tmp_path / "s.db", 4, TINY)
-    monkeypatch.setattr(tuning.Search, "rows", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        tuning.optimise(tmp_path / "s.db", 5, TINY)
-    monkeypatch.setattr(tuning.Search, "rows", plain)
-    study = tuning.optimise(tmp_path / "s.db", 8, TINY)
-    assert points(study) == whole
-    assert [t.state for t in study.trials].count(TrialState.FAIL) == 1
-
-
 def test_a_point_that_comes_up_again_is_not_trained_again(tmp_path, trained, monkeypatch):
     two = {name: (value,) for name, value in tuning.PAPER.items()} | {"kernel": ("rbf", "rq")}
     monkeypatch.setattr(tuning, "SPACE", two)
@@ -117,7 +97,8 @@ def test_a_killed_process_is_survived(tmp_path):
     done = subprocess.run([sys.executable, "-c", code], env=os.environ, capture_output=True, check=False)
     assert done.returncode == -signal.SIGKILL
     study = tuning.optimise(tmp_path / "s.db", 2, TINY)
-    assert sorted(p["kernel"] for p, _ in points(study)) == ["matern-3/2", "rbf"]
+    done = study.get_trials(states=[TrialState.COMPLETE])
+    assert sorted(trial.params["kernel"] for trial in done) == ["matern-3/2", "rbf"]
     assert not study.get_trials(states=[TrialState.RUNNING, TrialState.WAITING])
 
 
@@ -142,6 +123,7 @@ def test_a_job_keeps_the_seconds_of_its_trial(unchecked, monkeypatch):
     assert job.configs[0]["point"] == "paper" and job.work()[0].seconds == 1.5
 
 
+@pytest.mark.exhaustive
 def test_another_search_needs_another_file(tmp_path, trained):
     tuning.optimise(tmp_path / "s.db", 2, TINY)
     with pytest.raises(ValueError, match="another"):
