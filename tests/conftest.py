@@ -39,6 +39,8 @@ LONGEST = (
     " test_design.py test_files.py"
 ).split()
 
+TRAINING = {"backbones.ipynb"}
+
 # thousands of calls, whose types other files check; the exhaustive run checks them here, too
 CAMPAIGNS = (
     "test_planner_estimate.py test_planner_report.py test_planner_clusters.py test_planner_greedy.py"
@@ -62,8 +64,12 @@ settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Begin with the longest files."""
+    """Begin with the longest files; leave pages that train for a minute to the exhaustive run."""
+    for item in items:
+        if item.path.name in TRAINING:
+            item.add_marker("exhaustive")
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
 
 

@@ -307,6 +307,7 @@ def test_the_command_repeats_one_claim_and_writes_nothing(tmp_path, capsys):
     assert "unknown claim 'E22'" in capsys.readouterr().err
 
 
+@pytest.mark.exhaustive
 def test_the_second_judge_needs_nothing_of_this_project(tmp_path):
     for name in ["claims.json", *(f"{file}.parquet" for t in json.loads(ledger.FILE.read_text())["tables"].values()
                                   for file in t["files"])]:  # fmt: skip
