@@ -50,15 +50,9 @@ CAMPAIGNS = (
     " test_ledger.py test_sample.py"
 ).split()
 
-QUIET = [  # a browser that asks for nothing by itself
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+# a browser that asks for nothing by itself
+QUIET = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking".split()
+QUIET += "--disable-component-update --disable-sync".split()
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from cases import drawn, each
 from hypothesis import strategies as st
-from oracles import Pool, exact_plan, plan, shortfall
+from oracles import exact_plan, shortfall
 from scipy.spatial.distance import cdist
 
 import macal
-from macal.acquisition import PoolState, plan_batches
+from macal.acquisition import plan_batches
 from macal.search import nearest, pairs
 
 TOLERANCE = 1e-13  # float64 rounding of sums of a few dozen squares, nothing else
@@ -161,50 +161,6 @@ def a_pool(n=400, d=5, seed=0):
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((n, d))
     return x, (rng.random(n) < 0.3).astype(int), rng.choice(n, 20, replace=False)
-
-
-@each("metric", ["euclidean", "sqeuclidean"])
-@each("alpha", [0.0, 1.0, 2.5, 10.0])
-def test_without_ties_the_plan_is_the_plain_one(alpha, metric):
-    x, t, start = a_pool(120)
-    ours = macal.plan(x, t, start, 20, 7, "macal", alpha=alpha, metric=metric)
-    assert [b.tolist() for b in ours] == plan(x, t, start, [7] * 20, alpha, metric=metric)
-
-
-def test_symmetry_takes_the_closest_pairs():
-    x, t, start = a_pool(120)
-    ours = plan_batches(macal.get("symmetry"), x, t, start, 4, 6)
-    assert [b.tolist() for b in ours] == plan(x, t, start, [6] * 4, 1.0, 0.0)
-
-
-@pytest.mark.parametrize("name", ["macal", "symmetry", "qhte", "coreset"])
-def test_batches_of_every_even_size_make_the_same_sequence(name):
-    x, t, start = a_pool()
-    plans = [np.concatenate(plan_batches(macal.get(name), x, t, start, 120 // size, size)) for size in (2, 4, 10, 60)]
-    assert all(np.array_equal(plans[0], p) for p in plans)
-
-
-@pytest.mark.parametrize("size", [6, 7])
-def test_a_campaign_can_be_stopped_saved_and_extended(size, tmp_path):
-    x, t, start = a_pool()
-    whole = plan_batches(macal.get("macal"), x, t, start, 20, size)
-    batches = macal.get("macal").plan(PoolState(x, t, start), [size] * 20)
-    first = [next(batches) for _ in range(8)]
-    np.save(tmp_path / "labelled.npy", np.concatenate([start, *first]))
-    labelled = np.load(tmp_path / "labelled.npy", allow_pickle=False)
-    resumed = plan_batches(macal.get("macal"), x, t, labelled, 12, size)
-    for rest in (list(batches), resumed):  # the same iterator, or a new campaign from the saved labels
-        assert all(np.array_equal(a, b) for a, b in zip(first + rest, whole, strict=True))
-
-
-def test_alpha_zero_is_farthest_first_in_each_arm():
-    x, t, start = a_pool()
-    picks = np.concatenate(macal.plan(x, t, start, 10, 10, "macal", alpha=0.0))
-    for arm, mine in ((1, picks[::2]), (0, picks[1::2])):
-        pool = Pool(x, t, start.tolist())
-        for k in mine:
-            assert k == pool.free(arm)[pool.m(arm).argmax()]
-            pool.labelled.append(k)
 
 
 def test_a_lead_that_float32_cannot_see_decides():

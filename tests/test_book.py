@@ -39,9 +39,6 @@ print({expression})
 """
 
 
-# ---------------------------------------------------------------- run
-
-
 @pytest.fixture
 def project(tmp_path):
     """A project of one chapter, and a function that writes the chapter and runs it."""
@@ -169,8 +166,6 @@ def test_command_line_reports_failures_and_names_it_does_not_know(project, capfd
     assert "'tiny'" in capfd.readouterr().err
 
 
-# ---------------------------------------------------------------- check
-
 PARAMETERS = """n_seeds: int = 10  # trainings
 lr: float = 0.1
 optimiser: str = "adam"
@@ -221,30 +216,19 @@ def test_check_accepts_right_values_and_other_histories():
     book.check({"n_seeds": 3}, "1 <= n_seeds <= 100")
 
 
-@pytest.mark.parametrize(
-    ("value", "kind", "fits"),
-    [
-        (None, int | None, True),
-        ("a", int | None, False),
-        ((1, 2), tuple[int, ...], True),
-        ((1, "a"), tuple[int, str], True),
-        ((1, 2, 3), tuple[int, int], False),
-        ([[1.0], [2]], list[list[float]], True),
-        ([True], list[int], False),
-        (True, bool, True),
-        (1, bool, False),
-    ],
-)
+FITTING = [(None, int | None), ((1, 2), tuple[int, ...]), ((1, "a"), tuple[int, str]), (True, bool)]
+FITTING += [([[1.0], [2]], list[list[float]])]
+OTHERS = [("a", int | None), ((1, 2, 3), tuple[int, int]), ([True], list[int]), (1, bool)]
+
+
+@pytest.mark.parametrize(("value", "kind", "fits"), [(*c, True) for c in FITTING] + [(*c, False) for c in OTHERS])
 def test_types(value, kind, fits):
     namespace = {"In": [f"value: {inspect.formatannotation(kind)}"], "value": value}
     if fits:
         book.check(namespace)
     else:
-        with pytest.raises(ValueError, match=f"must be {re.escape(inspect.formatannotation(kind))}"):
+        with pytest.raises(ValueError, match=re.escape(inspect.formatannotation(kind))):
             book.check(namespace)
-
-
-# ---------------------------------------------------------------- run aside, with other parameters
 
 
 @pytest.fixture
@@ -320,9 +304,6 @@ def test_printed_commands_name_parameters_that_the_chapter_has(name, arguments):
     assert passed and {*passed} <= {*declared}
 
 
-# ---------------------------------------------------------------- make
-
-
 @pytest.fixture
 def make(tmp_path):
     """A function that calls make where two pages are and nothing is built: status, what it said, what is there."""
@@ -375,8 +356,6 @@ def test_make_clean_keeps_records(make, tmp_path):
     assert (tmp_path / "runs" / "store" / "record.json").exists()
 
 
-# ---------------------------------------------------------------- the tolerant comparison
-
 TOLERANT, SERVER = (book.ROOT / "notebooks" / name for name in ("conftest.py", "kernel_server.py"))
 
 
@@ -407,9 +386,6 @@ def test_nbval_compares_with_the_tolerance_in_a_forked_kernel_or_a_plain_one(tmp
     done = nbval(tmp_path, *server)
     assert "2 failed, 4 passed" in done.stdout, done.stdout
     assert {f"PASSED tiny.ipynb::Cell {k}" for k in (0, 3, 4, 5)} <= set(done.stdout.splitlines())
-
-
-# ---------------------------------------------------------------- which warnings are errors
 
 
 def test_readme_shows_the_front_page_s_figure():

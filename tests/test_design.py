@@ -67,19 +67,6 @@ def a_problem(seed):
     return PoolState(x, t, rng.permutation(n)[: rng.integers(0, n - 2)], prior=prior)
 
 
-@part_and_whole("n", 10, 100)
-@each("name, times", [("alc", 5), ("epig-mu", 1), ("epig-tau", 1)])
-def test_each_pick_is_the_one_of_brute_force(unchecked, name, times, n):
-    for seed in range(times * n):
-        state = a_problem(seed)
-        done = state.labelled.tolist()
-        for pick in macal.get(name).select(state, 2).tolist():
-            left = np.setdiff1d(np.arange(len(state.t)), done)
-            worth = brute(name, state.x, state.t, done, state.prior, left)
-            assert worth[left == pick] == pytest.approx(worth.max(), rel=1e-7, abs=1e-9)
-            done.append(pick)
-
-
 @each("name", WORTH)
 @each("seed", range(12))
 def test_gains_are_those_of_brute_force_also_after_a_pick(name, seed):

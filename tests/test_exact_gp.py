@@ -7,7 +7,6 @@ import torch
 from cases import part_and_whole
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
-from scipy.stats import multivariate_normal
 
 import macal
 from macal import acquisition, metrics
@@ -153,18 +152,6 @@ def test_gradient_is_that_of_autograd(seed):
     np.testing.assert_allclose(problems.gradient(at)[0], gradient, rtol=1e-6, atol=1e-8)
 
 
-def test_evidence_is_the_normal_density():
-    x, y = arm_of(task(3, n=20).labelled, 0)
-    raw = torch.tensor([[0.3, 0.5, -0.2, -1.0]], dtype=torch.float64)
-    mean, scale, length, noise = (v.item() for v in natural(raw))
-    cov = scale * np.exp(-0.5 * cdist(x, x, "sqeuclidean") / length**2) + noise * np.eye(len(x))
-    expected = multivariate_normal(np.full(len(x), mean), cov).logpdf(y) / len(x)
-    assert Problems([x], [y]).evidence(raw).item() == pytest.approx(expected, rel=1e-10)
-
-
-# ---------------------------------------------------------------- padding, neighbours, threads
-
-
 @pytest.mark.parametrize("n", [1, 5, 8, 40])
 def test_padding_changes_nothing(n):
     rng = np.random.default_rng(n)
@@ -201,9 +188,6 @@ def test_widths_waste_little():
     assert all(
         dense_gp.together(n) * dense_gp.width(n) ** 2 <= 2**17 or dense_gp.together(n) == 1 for n in (1, 90, 999)
     )
-
-
-# ---------------------------------------------------------------- posterior
 
 
 def dense_posterior(gp, x, y, x_new):
@@ -254,9 +238,6 @@ def test_more_starts_never_lower_the_evidence_and_one_is_todays_fit():
     for model in ("exact-gp", "joint-gp"):
         with pytest.raises(ValueError, match="starts must be an integer of at least 1, got 0"):
             get(model, starts=0)
-
-
-# ---------------------------------------------------------------- failures
 
 
 def test_jitter_grows_where_it_is_needed_alone():

@@ -14,8 +14,6 @@ from macal.inference.ridge import PENALTIES, Ridge
 from macal.inference.sampling import proportional
 from macal.inference.weighted import crossed_outcomes, folds, scores, stratified
 
-# ---------------------------------------------------------------- chances
-
 
 @given(st.lists(st.floats(0.001, 1000), min_size=1, max_size=40), st.floats(0.01, 1), st.data())
 def test_chances_add_up_and_leave_nobody_out(worth, uniform, data):
@@ -98,9 +96,6 @@ def test_chances_that_cannot_be(arguments, said):
 def test_draws_that_cannot_be(chances):
     with pytest.raises(ValueError, match="above 0|whole number"):
         draw(np.array(chances), np.random.default_rng(0))
-
-
-# ---------------------------------------------------------------- the estimate
 
 
 def world(n=800, seed=0):

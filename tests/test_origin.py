@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-from datetime import UTC, datetime
 
 import pytest
 import torch
@@ -12,7 +11,6 @@ from macal import models, results
 from macal.campaigns import bundle, history, provenance, sweeps
 from macal.campaigns.results import Record, write
 from reproduction import __main__ as book
-from reproduction.studies import tables
 
 PLAIN = ("-c", "user.name=A", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false", "-c", "init.defaultBranch=main")
 NOWHERE = {"commit": None, "dirty": None}
@@ -260,37 +258,3 @@ def test_every_recorded_campaign_leads_back_to_a_commit_with_its_code():
     tree = {commit: git(provenance.PACKAGE, "rev-parse", f"{commit}:lib/macal") for commit in made}
     first = {git(provenance.PACKAGE, "rev-parse", f"{commit}:lib/macal"): code for code, commit in known.items()}
     assert {commit: {first[tree[commit]]} for commit in made} == made
-
-
-SPLIT_FROM = {"cmnist_code-cpu": "cmnist_code"}  # by which its records were asked for
-
-
-@pytest.mark.exhaustive
-def test_sweeps_were_in_the_plan_before_they_were_run():
-    """The page says when each was added: its file's commit, to which the commits of its records go back."""
-    page = (results.FOLDER.parent / "book" / "plan.md").read_text(encoding="utf-8")
-    cell = page[page.index("SINCE = {") : page.index("added = {")]
-    scope = {}
-    exec(cell, scope)
-    since = {name: time for time, names in scope["SINCE"].items() for name in names.split()}
-    planned = {name: table for table in tables.TABLES.values() for name in table.sweeps}
-    recorded = [record for name in planned for part in {name, planned[name].name} & {*tables.files()}
-                for record in results.load(part).attrs["records"]]  # fmt: skip
-    made = {Record(r["config"], [], []).key: r["manifest"]["commit"] for r in recorded}
-    try:
-        shallow = git(provenance.PACKAGE, "rev-parse", "--is-shallow-repository") != "false"
-    except subprocess.CalledProcessError:
-        shallow = True
-    if shallow:
-        pytest.skip("needs the whole history of the book's repository")
-    root = results.FOLDER.parent
-    for name, table in planned.items():
-        form = ("log", "--reverse", "--diff-filter=A", "--format=%H %at")
-        first, _, time = git(root, *form, "--", f"results/specs/{name}.json").splitlines()[0].partition(" ")
-        minute = datetime.fromtimestamp(int(time), UTC).strftime("%Y-%m-%d %H:%M")
-        assert minute == since.get(name, scope["FIRST"]), name
-        if name in SPLIT_FROM:
-            first = git(root, *form, "--", f"results/specs/{SPLIT_FROM[name]}.json").partition(" ")[0]
-        asked = tables.Table(name, table.dataset, "", sweeps=(name,)).asked()
-        for commit in {made[key] for key in asked & {*made}}:
-            git(root, "merge-base", "--is-ancestor", first, commit)  # fails where it is none

@@ -45,9 +45,6 @@ def recorded(name):
     return []
 
 
-# ---------------------------------------------------------------- the catalogue
-
-
 def test_every_table_says_what_makes_it():
     named = [name for t in tables.TABLES.values() for name in (*t.before, *t.sweeps)]
     assert len(named) == len(set(named)) and not {*tables.INTERIM} & {*tables.TABLES}
@@ -156,9 +153,6 @@ def test_lines_of_evidence():
         tables.load("ihdp_deu")
 
 
-# ---------------------------------------------------------------- jobs
-
-
 def answers(*rows, calls=None):
     def work():
         if calls is not None:
@@ -204,9 +198,6 @@ def test_jobs_are_run_so_many_at_a_time_and_failures_keep_what_is_done(tmp_path)
     with atomic.locked(tmp_path / f".{key(CONFIGS[2])}.lock"):  # another process runs it
         jobs.run(made, tmp_path, lambda line: None)
     assert len(results.read_all(tmp_path)) == 2
-
-
-# ---------------------------------------------------------------- the runner
 
 
 @pytest.fixture
@@ -263,9 +254,6 @@ def test_uncommitted_code_runs_nothing(tiny, tmp_path, monkeypatch):
     assert not (tmp_path / "store").exists()
     found = recording.record(tiny["swept"], tmp_path / "store", tmp_path / "out", replications=1, dirty=True)
     assert results.origins(results.load("ihdp_quick", tmp_path / "out")).index.tolist() == [("b", "yes")] and len(found)
-
-
-# ---------------------------------------------------------------- the command
 
 
 def test_the_command_passes_on_what_is_asked(monkeypatch, capsys, tmp_path):

@@ -84,9 +84,6 @@ def pages(site):
     return sorted(found - {f"{page}.html" for page in MOVED})
 
 
-# ---------------------------------------------------------------- links
-
-
 class Page(HTMLParser):
     """The links of a page and the places that links can point to."""
 
@@ -115,9 +112,6 @@ def test_every_internal_link_and_fragment_resolves(site):
             if not known:
                 broken.append(f"{page}: {link}")
     assert not broken, "\n".join(broken)
-
-
-# ---------------------------------------------------------------- in the browser
 
 
 @pytest.fixture(scope="session")
@@ -275,21 +269,6 @@ def test_stepper_obeys_mouse_and_keys(visitor, device):
     shows("alpha 1, pair 2:")
     stepper.locator("input[type=range]").press("End")
     assert stepper.get_by_label("next pair").is_disabled()
-    assert not troubles, "\n".join(troubles)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("device", DEVICES)
-def test_a_survey_is_planned_in_three_clicks(visitor, device):
-    tab, troubles = visitor(device)
-    tab.goto("/book/plan_my_survey.html")
-    tab.get_by_role("button", name="try an example").click()
-    tab.get_by_role("button", name="Plan", exact=True).click()
-    with tab.expect_download() as download:
-        tab.get_by_role("button", name="Download plan.csv").click()
-    assert download.value.path().read_text(encoding="utf-8").startswith("person,round,treated,cost")
-    assert tab.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-    troubles += barriers(tab)
     assert not troubles, "\n".join(troubles)
 
 

@@ -110,26 +110,6 @@ def test_symmetry_takes_the_closest_pairs_first():
     assert (np.diff(np.linalg.norm(x[order[::2]] - x[order[1::2]], axis=1)) >= 0).all()
 
 
-def test_a_unit_between_two_labels_is_better_known_than_one_beyond_the_last():
-    places = np.array([[0.0], [1.0], [0.5], [1.5]])  # labels at 0 and 1
-    variance = objective.Objective(places, np.ones(4, int), np.array([0, 1])).variance(1)
-    assert variance[2] < variance[3] / 2
-
-
-def test_going_pair_by_pair_costs_little_and_the_farthest_units_cost_much():
-    ranks = {"pairs": [], "uncertain": [], "farthest": []}
-    for seed in range(12):
-        task = objective.Objective(*examples.two_clouds(seed, 9, 9, 1.0, 1), c=0.0)
-        values = task.values(task.batches(1, 2), task.batches(0, 2))
-        batch = macal.plan(task.x, task.t, task.labelled, 1, 4, "macal", alpha=0.0)[0]
-        farthest = tuple(tuple(sorted(batch[task.t[batch] == arm].tolist())) for arm in (1, 0))
-        chosen = objective.greedy_batch(task, 2), objective.most_uncertain(task, 2), farthest
-        for own, (one, zero) in zip(ranks.values(), chosen, strict=True):
-            own.append(objective.share_beaten(values, float(task.values([one], [zero])[0, 0])))
-    pairs, uncertain, farthest = (np.mean(own) for own in ranks.values())
-    assert pairs > 0.95 and farthest < uncertain
-
-
 @pytest.mark.parametrize(("metric", "twins"), [("euclidean", True), ("sqeuclidean", False)])
 def test_squared_distances_part_twins_on_a_line(metric, twins):
     x = np.array([10, 0, 2, 3, 4, 5, 6, 7, 8, 2, 3, 4, 5, 6, 7, 8], float)[:, None]  # twins on 2..8, labels at 10 and 0

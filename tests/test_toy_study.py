@@ -17,9 +17,6 @@ def arms(seed, n1=30, n0=50, d=1):
     return np.concatenate([rng.normal(-2, 1, (n1, d)), rng.normal(2, 2, (n0, d))]), np.repeat([1, 0], [n1, n0])
 
 
-# ---------------------------------------------------------------- the surrogate distance
-
-
 @pytest.mark.parametrize("d", [1, 3])
 def test_surrogate_is_twice_the_entropic_cost_of_half_the_mass(d):
     x, t = arms(0, d=d)
@@ -51,9 +48,6 @@ def test_surrogate_at_its_limits():
     assert metrics.sinkhorn_surrogate(*arms(0, 1, 11)) > 0
     with pytest.raises(ValueError, match="two arms are needed"):
         metrics.sinkhorn_surrogate(np.ones((3, 1)), np.ones(3, int))
-
-
-# ---------------------------------------------------------------- measures
 
 
 @pytest.fixture(scope="module")
@@ -89,9 +83,6 @@ def test_units_without_overlap():
     test = Split(np.array([[-1.0], [0], [0.5], [1], [2]]), np.zeros(5, int))
     found = toy_study.without_overlap(Problem("made up", pool, test, np.array([0, 2])))
     assert found.tolist() == [True, False, False, False, True]
-
-
-# ---------------------------------------------------------------- data and records
 
 
 def test_centre_moves_the_clouds_alone():
