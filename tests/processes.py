@@ -36,18 +36,6 @@ def command(folder, *arguments):
     return forked(COMMAND, folder=str(folder), arguments=list(map(str, arguments)))
 
 
-@contextmanager
-def forked_workers():
-    """Fork the workers of Dask clusters from that process, too."""
-    import dask
-    import distributed  # noqa: F401  # its settings are read now, and stay
-
-    # Dask has a list of its own for that process to import: too late for it
-    forked("pass").join()
-    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
-        yield
-
-
 def deadly(job):
     """Call a function with a job; where a file is named that is not there, make it and kill this process instead."""
     call, arguments, mark = job

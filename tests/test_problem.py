@@ -15,23 +15,13 @@ def make_split(n=6, d=2):
     return Split(x, np.arange(n) % 2, np.ones(n), np.zeros(n), np.full(n, 2.0))
 
 
-@pytest.mark.parametrize(
-    "x",
-    [
-        np.eye(3),
-        torch.eye(3),
-        torch.eye(3, dtype=torch.bfloat16),
-        torch.eye(3, requires_grad=True),
-        pd.DataFrame(np.eye(3)),
-        pd.DataFrame(np.eye(3, dtype=int)).astype("Int64"),
-        pd.DataFrame(np.eye(3)).astype("double[pyarrow]"),
-        np.eye(3, dtype=int),
-        np.eye(3, dtype=bool),
-        np.eye(3, dtype=np.float16),
-        np.ma.masked_array(np.eye(3), mask=False),
-        np.eye(3).tolist(),
-    ],
-)
+FRAME = pd.DataFrame(np.eye(3))
+FORMS = [np.eye(3), np.eye(3).tolist(), *(np.eye(3, dtype=kind) for kind in (int, bool, np.float16))]
+FORMS += [torch.eye(3), torch.eye(3, dtype=torch.bfloat16), torch.eye(3, requires_grad=True)]
+FORMS += [FRAME, FRAME.astype(int).astype("Int64"), FRAME.astype("double[pyarrow]")]
+
+
+@pytest.mark.parametrize("x", [*FORMS, np.ma.masked_array(np.eye(3), mask=False)])
 def test_covariates_come_in_every_usual_form(x):
     found = as_covariates(x)
     assert np.array_equal(found, np.eye(3)) and found.dtype in (np.float32, np.float64)

@@ -1,13 +1,12 @@
 """What recorded tables must satisfy whatever they say: shared starts, shared ends, one row per training."""
 
-import numpy as np
 import pytest
 from needs import needs_data
 
 import macal
 from macal import campaigns
 from reproduction.claims import gain
-from reproduction.claims.readings import CODE, EXACT, LEARNERS, LEARNERS_EARLY, TURNING_POINT, WRITTEN, inner, load
+from reproduction.claims.readings import CODE, EXACT, LEARNERS, WRITTEN, load
 from reproduction.studies import tables
 
 RECORDED = [(reading, name) for reading in (WRITTEN, CODE, EXACT, *LEARNERS) for name in reading.tables]
@@ -57,14 +56,3 @@ def test_a_recorded_campaign_on_ihdp_runs_again(surface):
 @needs_data("ibm")
 def test_a_recorded_campaign_on_ibm_runs_again():
     assert_runs_again(EXACT.load("ibm"), "ibm", 8)
-
-
-@pytest.mark.parametrize(("first", "more"), [*zip(LEARNERS, LEARNERS_EARLY, strict=True)], ids="STX")
-def test_a_hundred_replications_go_on_where_twenty_ended(first, more):
-    few, many = (inner(reading.load("ihdp"), "ihdp") for reading in (first, more))
-    few = few[few.labelled <= TURNING_POINT]
-    assert sorted(many.labelled.unique()) == sorted(few.labelled.unique())  # a table without a start loses no size
-    assert (few.replication.nunique(), many.replication.nunique()) == (20, 100)
-    both = few.merge(many, on=["method", "replication", "labelled"], suffixes=("", "_more"))
-    assert len(both) == len(few[few.method != "macal-squared"])
-    np.testing.assert_allclose(both.pehe, both.pehe_more, rtol=1e-4)

@@ -30,17 +30,6 @@ def test_as_many_refuse_as_the_design_says(kind):
     assert found.asked.sum() == 200 and found.refused.sum() == 200 - np.isfinite(found.y).sum() > 30
 
 
-@pytest.mark.exhaustive
-def test_a_simulation_has_a_row_of_each_design_and_is_the_same_again():
-    rows = refusals.simulate("linear", 1)
-    designs = [row["design"] for row in rows]
-    assert len(set(designs)) == len(designs) == 12 and "reserves" in designs
-    assert [row["design"] for row in refusals.simulate("rare", 1)] == ["free", "stratum"]
-    again = refusals.simulate("linear", 1)
-    assert [row["error"] for row in rows] == [row["error"] for row in again]
-    assert all(abs(row["error"]) < 2 for row in rows)
-
-
 def test_blocks_of_all_worlds_come_before_second_ones():
     jobs = refusals.jobs(tables.TABLES["weighted_refusals"], 200)
     begun = [(job.configs[0]["world"], job.configs[0]["first"]) for job in jobs[:4]]

@@ -314,19 +314,6 @@ def test_claims_are_sorted_filtered_and_found(visitor):
 
 
 @pytest.mark.exhaustive
-def test_a_figure_leads_to_its_data_and_headings_of_rows_are_words(visitor):
-    tab, troubles = visitor("desktop")
-    tab.goto("/notebooks/index.html")
-    table = tab.locator("#fig-front figcaption a.data", has_text="ibm_code").get_attribute("href")
-    columns = tab.request.get(f"/notebooks/{table}").text().splitlines()[0].split(",")
-    assert {"method", "replication", "labelled", "pehe"} <= {*columns}
-    tab.goto("/notebooks/instead.html")
-    headings = {text.strip() for text in tab.locator("th.index_name").all_text_contents()}
-    assert "criterion" in headings and not headings & {"method", "dataset"}
-    assert not troubles, "\n".join(troubles)
-
-
-@pytest.mark.exhaustive
 def test_search_finds_a_word_of_the_book(visitor):
     tab, troubles = visitor("desktop")
     tab.goto("/search.html?q=treatment")
