@@ -76,7 +76,7 @@ def pool(seed):
     return x, t, labelled, int(rng.integers(1, 8)), int(rng.integers(2, 12)), float(rng.choice([0, 0.5, 1, 2.5, 10]))
 
 
-@part_and_whole("n", 20, 200)
+@part_and_whole("n", 8, 200)
 @pytest.mark.parametrize("name", ["alc-fixed", "macal", "qhte", "random"])
 def test_plans_in_the_browser_are_the_packages(tab, unchecked, name, n):
     asked, expected = [], []
@@ -114,7 +114,7 @@ def prices(seed, n):
     return cost, float(np.round(rng.uniform(0.1, 1.1) * cost.sum(), 2))
 
 
-@part_and_whole("n", 30, 300)
+@part_and_whole("n", 10, 300)
 @pytest.mark.parametrize("name", ["alc-fixed", "macal", "qhte", "random"])
 def test_plans_for_money_in_the_browser_are_the_packages(tab, unchecked, name, n):
     asked, expected = [], []
