@@ -3,10 +3,7 @@
 import os
 import signal
 import sys
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 # dozens of processes import the same modules: whoever compiled them last time has spared 15 seconds to each of us
 sys.dont_write_bytecode = False
@@ -18,6 +15,7 @@ import threadpoolctl
 import torch
 from hypothesis import settings
 from jaxtyping import config, install_import_hook
+from processes import served
 
 # array shapes and types are checked wherever the library states them
 install_import_hook(["macal", "reproduction"], "beartype.beartype")
@@ -41,30 +39,31 @@ LONGEST = (
     " test_design.py test_files.py"
 ).split()
 
+TRAINING = {"backbones.ipynb"}
+
 # thousands of calls, whose types other files check; the exhaustive run checks them here, too
 CAMPAIGNS = (
     "test_planner_estimate.py test_planner_report.py test_planner_clusters.py test_planner_greedy.py"
     " test_inference_targets.py test_inference_looks.py test_inference_weighted.py"
     " test_exact_gp.py test_due.py test_fieldwork.py test_rolling.py test_theory_algorithm.py"
-    " test_acquisition_contract.py"
+    " test_acquisition_contract.py test_claims_errors.py test_claims_gain.py test_verdicts_again.py test_play.py"
+    " test_ledger.py test_sample.py"
 ).split()
 
-QUIET = [  # a browser that asks for nothing by itself
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+# a browser that asks for nothing by itself
+QUIET = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking".split()
+QUIET += "--disable-component-update --disable-sync".split()
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Begin with the longest files."""
+    """Begin with the longest files; leave pages that train for a minute to the exhaustive run."""
+    for item in items:
+        if item.path.name in TRAINING:
+            item.add_marker("exhaustive")
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
 
 
@@ -110,21 +109,11 @@ def browser():
         browser.close()
 
 
-class Silent(SimpleHTTPRequestHandler):
-    """Serves files and says nothing."""
-
-    def log_message(self, *_):
-        pass
-
-
 @pytest.fixture(scope="module")
 def address():
     """Where the book's modules are served, on this machine only."""
-    folder = Path(__file__).parents[1] / "book" / "_static"
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Silent, directory=folder)) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with served(Path(__file__).parents[1] / "book" / "_static") as address:
+        yield address
 
 
 @pytest.fixture(scope="module")

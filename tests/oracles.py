@@ -39,31 +39,6 @@ class Pool:
         size = novelty * (m1.max() + m0.max()) + alpha * d.max()
         return novelty * (m1[:, None] + m0[None, :]) - alpha * d, size
 
-    def pair(self, alpha, novelty=1.0):
-        """The best free pair."""
-        score, _ = self.pair_scores(alpha, novelty)
-        i, j = np.unravel_index(score.argmax(), score.shape)
-        return [int(self.free(1)[i]), int(self.free(0)[j])]
-
-    def single(self):
-        """The free unit that is farthest from the labelled units of its arm."""
-        units = np.concatenate([self.free(1), self.free(0)])
-        return [int(units[np.concatenate([self.m(1), self.m(0)]).argmax()])]
-
-
-def plan(x, t, labelled, sizes, alpha, novelty=1.0, metric="euclidean"):
-    """MACAL (novelty 1) or Symmetry (novelty 0, alpha 1), by full recomputation for every pick."""
-    pool, batches = Pool(x, t, list(labelled), metric), []
-    for size in sizes:
-        batch = []
-        while len(batch) < size and len(pool.labelled) < len(t):
-            paired = size - len(batch) > 1 and len(pool.free(1)) and len(pool.free(0))
-            picks = pool.pair(alpha, novelty) if paired else pool.single()
-            batch += picks
-            pool.labelled += picks
-        batches += [batch] if batch else []
-    return batches
-
 
 def halved(squares):
     """Sum over the last axis as the package states it: the last half is added to the first, until one is left."""

@@ -4,6 +4,9 @@ import multiprocessing
 import os
 import signal
 from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 # by default tqdm's lock is one that a killed process leaves to the system
 COMMAND = """
@@ -33,18 +36,6 @@ def command(folder, *arguments):
     return forked(COMMAND, folder=str(folder), arguments=list(map(str, arguments)))
 
 
-@contextmanager
-def forked_workers():
-    """Fork the workers of Dask clusters from that process, too."""
-    import dask
-    import distributed  # noqa: F401  # its settings are read now, and stay
-
-    # Dask has a list of its own for that process to import: too late for it
-    forked("pass").join()
-    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
-        yield
-
-
 def deadly(job):
     """Call a function with a job; where a file is named that is not there, make it and kill this process instead."""
     call, arguments, mark = job
@@ -52,3 +43,19 @@ def deadly(job):
         open(mark, "x").close()
         os.kill(os.getpid(), signal.SIGKILL)
     return call(arguments)
+
+
+class Silent(SimpleHTTPRequestHandler):
+    """Serves files and says nothing."""
+
+    def log_message(self, *_):
+        pass
+
+
+@contextmanager
+def served(folder):
+    """Serve a folder on this machine only, and say at which address."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Silent, directory=folder)) as server:
+        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()

@@ -1,19 +1,14 @@
 """What every registered criterion owes its caller."""
 
-import runpy
 from dataclasses import replace
 
-import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import pytest
 from cases import each, part_and_whole
 
 import macal
-from macal import plots
 from macal.acquisition import CRITERIA, Criterion, PoolState
 from macal.posterior import Posterior, Prior
-from macal.registry import Entry
 
 NAMES = macal.names()
 each_criterion = each("name", NAMES)
@@ -45,28 +40,6 @@ def check(state, batch, size):
 def test_every_criterion_says_whose_it_is():
     for entry in CRITERIA.values():
         assert issubclass(entry.factory, Criterion) and entry.label and entry.source
-
-
-class Last(Criterion):
-    """The units at the end of the pool, which is no rule: it depends on their order."""
-
-    def select(self, state, batch_size):
-        return state.unlabelled[::-1][:batch_size]
-
-
-def test_a_line_in_the_registry_is_enough(monkeypatch):
-    monkeypatch.setitem(CRITERIA, "last", Entry(Last, "The last ones", "this test", ("#123456", "-.")))
-    contract = runpy.run_path(__file__)
-    assert "last" in contract["NAMES"]
-    contract["TestContract"]().test_a_plan_never_repeats_a_unit()
-    with pytest.raises(AssertionError, match="^{'name': 'last'}"):
-        contract["test_the_order_of_the_pool_does_not_matter"]()
-
-    figure, ax = plt.subplots()
-    plots.curves(pd.DataFrame({"method": "last", "labelled": [1, 2], "pehe": 1.0}), "pehe", ax, band=False)
-    (line,) = ax.get_lines()
-    assert (line.get_label(), line.get_color(), line.get_linestyle()) == ("The last ones", "#123456", "-.")
-    plt.close(figure)
 
 
 class TestContract:
@@ -131,15 +104,8 @@ class TestContract:
     @each_criterion
     def test_the_state_is_left_alone(self, name):
         state = a_state()
-        for array in (
-            state.x,
-            state.t,
-            state.labelled,
-            state.features,
-            state.propensity,
-            state.posterior.mean,
-            state.posterior.cov,
-        ):
+        own = (state.x, state.t, state.labelled, state.features, state.propensity)
+        for array in (*own, state.posterior.mean, state.posterior.cov):
             array.flags.writeable = False
         check(state, macal.get(name).select(state, 6), 6)
 
@@ -176,21 +142,21 @@ def test_whoever_is_barred_is_not_drawn(name):
 @each("name", [name for name in NAMES if "posterior" in CRITERIA[name].factory.needs])
 def test_no_posterior_no_choice(name):
     kind = CRITERIA[name].factory.__name__
-    with pytest.raises(ValueError, match=f"{kind} needs PoolState.posterior, which only a fitted model provides"):
+    with pytest.raises(ValueError, match=f"{kind} .*posterior"):
         macal.get(name).select(replace(a_state(), posterior=None), 3)
-    with pytest.raises(ValueError, match="must describe all 40 units of the pool for .*, got 39"):
+    with pytest.raises(ValueError, match="40 .* 39"):
         macal.get(name).select(replace(a_state(), posterior=Posterior(np.zeros((39, 2)), np.zeros((39, 2, 2)))), 3)
 
 
 @each("name", [name for name in NAMES if "features" in CRITERIA[name].factory.needs])
 def test_no_features_no_choice(name):
-    with pytest.raises(ValueError, match="needs PoolState.features"):
+    with pytest.raises(ValueError, match="features"):
         macal.get(name).select(replace(a_state(), features=None), 3)
 
 
 @each("name", [name for name in NAMES if "prior" in CRITERIA[name].factory.needs])
 def test_no_prior_no_choice(name):
-    with pytest.raises(ValueError, match="needs PoolState.prior, which only a fitted model provides"):
+    with pytest.raises(ValueError, match="prior"):
         macal.get(name).select(replace(a_state(), prior=None), 3)
 
 

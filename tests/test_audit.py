@@ -67,17 +67,6 @@ def test_audits_hold_and_tell_a_random_plan(times):
     assert good.shares.max() < np.median(bad.shares)
 
 
-def test_a_bound_that_forgets_the_other_picks_fails_too_often():
-    x, t = audit.registry(3000, 4, 2, 4)
-    order = np.random.default_rng(5).permutation(3000)
-    plan = audit.race(x, t, order[:100], audit.in_order(order[-15:]), 15)
-    others = np.setdiff1d(order, plan.picks)
-    ahead, rng = plan.ahead[:, others], np.random.default_rng(0)
-    counts = [ahead[:, rng.choice(len(others), 200, replace=False)].sum(axis=1) for _ in range(300)]
-    alone = [[audit.rank_bounds([x], 200)[0] for x in row] for row in counts]
-    assert (np.array(alone) >= ahead.mean(axis=1)).all(axis=1).mean() < 0.9
-
-
 def test_the_gain_of_a_label_rises_after_another():
     line = np.arange(3.0)[:, None]
     gain = greedy.variance_reduction(rbf(line, line), np.array([0]), noise=0.1)

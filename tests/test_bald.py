@@ -17,14 +17,9 @@ NAMES = "mu-bald rho-bald mu-rho-bald tau-bald pi-bald mu-pi-bald sundin uncerta
 def a_state(mean, cov, t, e=None, seed=0):
     n = len(t)
     e = np.full(n, 0.5) if e is None else np.asarray(e, float)
-    return PoolState(
-        np.zeros((n, 1)),
-        np.asarray(t),
-        np.empty(0, np.int64),
-        np.random.default_rng(seed),
-        Posterior(np.asarray(mean, float), np.asarray(cov, float)),
-        propensity=e,
-    )
+    posterior = Posterior(np.asarray(mean, float), np.asarray(cov, float))
+    rng = np.random.default_rng(seed)
+    return PoolState(np.zeros((n, 1)), np.asarray(t), np.empty(0, np.int64), rng, posterior, propensity=e)
 
 
 def cov(v0, v1, c=0.0):
@@ -60,9 +55,8 @@ def test_the_variance_of_the_effect_is_that_of_samples():
     sigma = np.array(cov(2, 3, 1.2))
     draws = rng.multivariate_normal([0, 0], sigma, 200_000)
     state = a_state([[0, 0]], [sigma], [1])
-    assert np.exp(macal.get("tau-bald").log_score(state))[0] == pytest.approx(
-        (draws[:, 1] - draws[:, 0]).var(), rel=0.02
-    )
+    found = np.exp(macal.get("tau-bald").log_score(state))[0]
+    assert found == pytest.approx((draws[:, 1] - draws[:, 0]).var(), rel=0.02)
 
 
 def test_the_first_draw_is_proportional_to_the_score(unchecked):
@@ -116,30 +110,21 @@ def test_degenerate_variances_give_finite_scores_and_whole_batches(name, tempera
             assert sorted(macal.get(name, temperature=temperature).select(state, 1000)) == list(range(len(covs)))
 
 
-def test_the_division_of_rho_is_what_goes_wrong():
-    """Two units alike but for a counterfactual variance of 1e-6 against 1e-2: one outweighs the other ten thousand
-    times."""
-    state = a_state(np.zeros((2, 2)), [cov(1e-6, 1), cov(1e-2, 1)], [1, 1])
-    mu, rho = (np.exp(-np.diff(macal.get(name).log_score(state))[0]) for name in ("mu-bald", "rho-bald"))
-    assert mu == 1.0
-    assert rho == pytest.approx(1e4, rel=0.02)
-
-
 @pytest.mark.parametrize(("mean", "cov"), [(np.nan, 1.0), (1.0, np.nan)])
 def test_a_posterior_of_nan_is_refused(state, mean, cov):
     broken = replace(state, posterior=Posterior(state.posterior.mean * mean, state.posterior.cov * cov))
-    with pytest.raises(ValueError, match="must not hold NaN for MuBald; did the model's training diverge"):
+    with pytest.raises(ValueError, match="NaN"):
         macal.get("mu-bald").select(broken, 1)
 
 
 @pytest.mark.parametrize("temperature", [-1.0, np.nan, np.inf])
 def test_temperature_must_be_a_number(temperature):
-    with pytest.raises(ValueError, match="temperature must be a finite number of at least 0"):
+    with pytest.raises(ValueError, match="temperature"):
         macal.get("mu-bald", temperature=temperature)
 
 
 def test_a_propensity_is_a_probability(state):
-    with pytest.raises(ValueError, match="propensity must lie in 0..1, got 0.0..1.5"):
+    with pytest.raises(ValueError, match="propensity .*1.5"):
         macal.get("pi-bald").select(replace(state, propensity=np.array([0.0, 1.5, 0.2])), 1)
 
 
@@ -150,9 +135,7 @@ def test_the_propensity_is_estimated_where_it_is_missing():
     t = (rng.random(len(x)) < e).astype(np.int64)
     assert np.abs(logistic_propensity(x, t) - e).max() < 0.05
     state = PoolState(x, t, np.empty(0, np.int64))
-    assert np.array_equal(
-        macal.get("pi-bald", temperature=0.0).select(state, 5),
-        np.argsort(-np.where(t == 1, 1 - logistic_propensity(x, t), logistic_propensity(x, t)), kind="stable")[:5],
-    )
+    rarest = np.argsort(-np.where(t == 1, 1 - logistic_propensity(x, t), logistic_propensity(x, t)), kind="stable")
+    assert np.array_equal(macal.get("pi-bald", temperature=0.0).select(state, 5), rarest[:5])
     assert logistic_propensity(x, np.ones_like(t)).tolist() == [1.0] * len(t)
     assert np.isfinite(logistic_propensity(np.zeros_like(x), t)).all()

@@ -9,11 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from unittest.mock import ANY
 
 import nbformat
@@ -23,6 +19,7 @@ from cases import exhaustive
 from nbclient.exceptions import CellExecutionError
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from papermill import inspect_notebook
+from processes import served
 
 from macal import files
 from reproduction import book
@@ -42,9 +39,6 @@ print({expression})
 """
 
 
-# ---------------------------------------------------------------- run
-
-
 @pytest.fixture
 def project(tmp_path):
     """A project of one chapter, and a function that writes the chapter and runs it."""
@@ -61,11 +55,9 @@ def project(tmp_path):
 
 def test_run_is_deterministic_and_keeps_the_ids_of_cells(project):
     root, run = project
-    first = run("6 * 7")
+    first = run("6 * 7, object()")
     assert b"42" in first and b"NOISE" not in first
-    assert run("6 * 7") == first
-    assert run("object()") == run("object()")
-
+    assert run("6 * 7, object()") == first
     path = root / "notebooks" / "tiny.ipynb"
     notebook = nbformat.read(path, 4)
     notebook.cells[0]["id"] = "mine"
@@ -113,17 +105,14 @@ def remote(tmp_path, monkeypatch):
     (tmp_path / "remote" / "number.txt").write_text("42")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=tmp_path)) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        source = files.Source(
-            hashlib.sha256(b"42").hexdigest(), (f"http://127.0.0.1:{server.server_port}/remote/number.txt",)
-        )
+    with served(tmp_path) as address:
+        source = files.Source(hashlib.sha256(b"42").hexdigest(), (f"{address}/remote/number.txt",))
         monkeypatch.setitem(files.FILES, "tiny/number.txt", source)
         monkeypatch.setitem(files.GROUPS, "tiny", ("tiny/number.txt",))
         yield files.cache() / "tiny" / "number.txt"
-        server.shutdown()
 
 
+@pytest.mark.exhaustive
 def test_missing_raw_files_are_downloaded_before_the_chapters_run(project, remote, capfd):
     root, run = project
     old = run("1")
@@ -141,28 +130,8 @@ def test_without_a_network_a_chapter_keeps_its_stored_outputs(project, remote, c
     (tmp_path / "remote" / "number.txt").unlink()
     assert book.main([], root) == 0
     out, err = capfd.readouterr()
-    assert out == "tiny: kept as it is, without tiny/number.txt\n" and not remote.exists()
-    assert "could not be downloaded" in err and "keep their stored outputs" in err
+    assert "tiny/number.txt" in out and not remote.exists() and "could not be downloaded" in err
     assert (root / "notebooks" / "tiny.ipynb").read_bytes() == old
-
-
-def test_a_chapter_whose_raw_files_cannot_be_looked_for_fails_alone(project, capsys, monkeypatch):
-    # not capfd: a kernel that is shut down may log to the process's own stream
-    root, run = project
-    run("1")
-    text = CHAPTER.format(expression='__import__("macal").files.require("mnist")')
-    (root / "book" / "needy.md").write_text(text)
-    monkeypatch.setenv("MACAL_DATA", str(root / "absent"))
-    assert book.main([], root) == 1
-    out, err = capsys.readouterr()
-    assert "tiny: " in out and "needy: failed" in out and re.fullmatch(r"ValueError: MACAL_DATA=.*\n", err)
-
-
-def test_without_a_clone_there_is_nothing_to_run(tmp_path, capfd):
-    with pytest.raises(SystemExit) as stopped:
-        book.main([], tmp_path)
-    said = capfd.readouterr().err
-    assert stopped.value.code == 1 and re.fullmatch("pages are run from a clone .*\n", said)
 
 
 @pytest.mark.exhaustive
@@ -186,18 +155,16 @@ def test_ctrl_c_ends_running_and_waiting_chapters(tmp_path):
 
 
 def test_command_line_reports_failures_and_names_it_does_not_know(project, capfd):
-    root, run = project
-    run("1")
+    root, _ = project
+    (root / "book" / "tiny.md").write_text(CHAPTER.format(expression="1"))
     (root / "book" / "broken.md").write_text(CHAPTER.format(expression="1 / 0"))
     assert book.main([], root) == 1
     out, err = capfd.readouterr()
     assert "tiny: " in out and "broken: failed after" in out and "ZeroDivisionError" in err
     with pytest.raises(SystemExit):
         book.main(["tony"], root)
-    assert "unknown chapter 'tony' (did you mean 'tiny'?); known: broken, tiny" in capfd.readouterr().err
+    assert "'tiny'" in capfd.readouterr().err
 
-
-# ---------------------------------------------------------------- check
 
 PARAMETERS = """n_seeds: int = 10  # trainings
 lr: float = 0.1
@@ -218,35 +185,6 @@ def write_notebook(folder):
     nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": kernel}), folder / "tiny.ipynb")
 
 
-def papermill(folder, *arguments):
-    """Run a tiny chapter under plain papermill: its exit status and what it said."""
-    write_notebook(folder)
-    command = [sys.executable, "-m", "papermill", "tiny.ipynb", "out.ipynb", "--no-progress-bar", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
-    return done.returncode, done.stderr
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("-p n_seed 5", "unknown parameter 'n_seed' (did you mean 'n_seeds'?); known: n_seeds, lr, optimiser, sizes"),
-        ("-p n_seeds twelve", "n_seeds='twelve': must be int"),
-        ("-p n_seeds 0", "n_seeds=0: needs 1 <= n_seeds <= 100"),
-    ],
-)
-def test_papermill_stops_at_a_wrong_parameter(tmp_path, arguments, message):
-    status, said = papermill(tmp_path, *arguments.split())
-    assert status == 1
-    assert message in said
-
-
-@pytest.mark.exhaustive
-def test_papermill_accepts_right_parameters(tmp_path):
-    status, said = papermill(tmp_path, "-p", "n_seeds", "20", "-p", "lr", "1", "-y", "sizes: [3]")
-    assert status == 0, said
-
-
 def history(injected):
     """The globals of a chapter that papermill gave these values."""
     namespace = {"In": ["", "import macal", PARAMETERS, f"# Parameters\n{injected}\n", RULES]}
@@ -258,14 +196,10 @@ def history(injected):
 @pytest.mark.parametrize(
     ("injected", "message"),
     [
-        ("n_seeds = True", "n_seeds=True: must be int"),
-        ("n_seeds = 2.0", r"n_seeds=2\.0: must be int"),
-        ("lr = '1'", "lr='1': must be float"),
-        ("sizes = [1, 'a']", r"sizes=\[1, 'a'\]: must be list\[int\]"),
-        ("sizes = 3", r"sizes=3: must be list\[int\]"),
-        ("optimiser = 'sgd'", r"optimiser='sgd': needs optimiser in \('adam', 'lbfgs'\)"),
-        ("sizes = [0] * 11", r"n_seeds=10, sizes=\[.*\]: needs n_seeds >= len\(sizes\)"),
-        ("n_seeds = 'x'\noptimiser = 'sgd'\nm = 1", "(?s)unknown parameter 'm'.*n_seeds='x': .*optimiser='sgd': "),
+        ("n_seeds = True", "n_seeds=True"),
+        ("sizes = [1, 'a']", r"sizes=\[1, 'a'\]"),
+        ("sizes = [0] * 11", r"n_seeds=10, sizes="),
+        ("n_seeds = 'x'\noptimiser = 'sgd'\nm = 1", "(?s)'m'.*n_seeds='x'.*optimiser='sgd'"),
     ],
 )
 def test_check_lists_what_is_wrong(injected, message):
@@ -282,37 +216,26 @@ def test_check_accepts_right_values_and_other_histories():
     book.check({"n_seeds": 3}, "1 <= n_seeds <= 100")
 
 
-@pytest.mark.parametrize(
-    ("value", "kind", "fits"),
-    [
-        (None, int | None, True),
-        ("a", int | None, False),
-        ((1, 2), tuple[int, ...], True),
-        ((1, "a"), tuple[int, str], True),
-        ((1, 2, 3), tuple[int, int], False),
-        ([[1.0], [2]], list[list[float]], True),
-        ([True], list[int], False),
-        (True, bool, True),
-        (1, bool, False),
-    ],
-)
+FITTING = [(None, int | None), ((1, 2), tuple[int, ...]), ((1, "a"), tuple[int, str]), (True, bool)]
+FITTING += [([[1.0], [2]], list[list[float]])]
+OTHERS = [("a", int | None), ((1, 2, 3), tuple[int, int]), ([True], list[int]), (1, bool)]
+
+
+@pytest.mark.parametrize(("value", "kind", "fits"), [(*c, True) for c in FITTING] + [(*c, False) for c in OTHERS])
 def test_types(value, kind, fits):
     namespace = {"In": [f"value: {inspect.formatannotation(kind)}"], "value": value}
     if fits:
         book.check(namespace)
     else:
-        with pytest.raises(ValueError, match=f"must be {re.escape(inspect.formatannotation(kind))}"):
+        with pytest.raises(ValueError, match=re.escape(inspect.formatannotation(kind))):
             book.check(namespace)
-
-
-# ---------------------------------------------------------------- run aside, with other parameters
 
 
 @pytest.fixture
 def aside(project, capsys):
     """A function that runs a tiny chapter aside: status, what it said, and what is in runs/ then."""
-    root, run = project
-    run("1")
+    root, _ = project
+    (root / "book" / "tiny.md").write_text(CHAPTER.format(expression="1"))
     write_notebook(root / "notebooks")
 
     def call(*arguments):
@@ -339,12 +262,7 @@ def test_a_run_aside_takes_literals_and_is_replaced_by_success_alone(aside):
 
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
-    [
-        ("tony", 2, "unknown chapter 'tony' (did you mean 'tiny'?); known: tiny"),
-        ("tony -p n_seeds 3", 2, "unknown chapter 'tony' (did you mean 'tiny'?)"),
-        ("tiny -p n_seed 5", 1, "unknown parameter of 'tiny' 'n_seed' (did you mean 'n_seeds'?); known: n_seeds, lr"),
-        ("", 2, "unknown chapter ''; known: tiny"),
-    ],
+    [("tony -p n_seeds 3", 2, "'tiny'"), ("tiny -p n_seed 5", 1, "'n_seeds'"), ("", 2, "tiny")],
 )
 def test_a_run_aside_refuses_a_wrong_name_in_one_line_before_anything_runs(aside, arguments, status, message):
     found, said, written = aside(*(arguments.split() or [""]))
@@ -355,13 +273,7 @@ def test_parameters_belong_to_one_run_aside(capfd):
     for arguments in (["-p", "n_seeds", "3"], ["tiny", "--run", "tiny"]):
         with pytest.raises(SystemExit):
             book.main(arguments)
-        assert "-p goes with --run, and --run takes one chapter" in capfd.readouterr().err
-
-
-def test_a_wrong_value_is_said_without_a_traceback(aside):
-    status, said, written = aside("tiny", "-p", "n_seeds", "twelve")
-    assert (status, written) == (1, {})
-    assert said.endswith("ValueError: bad parameters\n  n_seeds='twelve': must be int\n") and "Traceback" not in said
+        assert "--run" in capfd.readouterr().err
 
 
 def test_what_is_glued_is_a_plain_value(capsys, monkeypatch):
@@ -376,9 +288,6 @@ def test_a_path_is_counted_from_the_project_wherever_a_chapter_runs(tmp_path, mo
     monkeypatch.chdir(tmp_path)
     assert book.path("runs/x") == book.ROOT / "runs" / "x"
     assert book.path(str(tmp_path)) == tmp_path
-    for page in (book.ROOT / "book").glob("*.md"):
-        text = page.read_text(encoding="utf-8")
-        assert "\nstore: str" not in text or "book.path(store)" in text, page
 
 
 def printed():
@@ -393,9 +302,6 @@ def test_printed_commands_name_parameters_that_the_chapter_has(name, arguments):
     declared = inspect_notebook(book.ROOT / "notebooks" / f"{name}.ipynb")
     passed = re.findall(r"-p (\w+)", arguments)
     assert passed and {*passed} <= {*declared}
-
-
-# ---------------------------------------------------------------- make
 
 
 @pytest.fixture
@@ -428,43 +334,16 @@ def make(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        exhaustive("run", "unknown chapter ''; known: "),
-        exhaustive("run NAME=run_itt", "unknown chapter 'run_itt' (did you mean 'run_it'?)"),
-        exhaustive("run NAME=run_it ARGS='-p seed 1'", "unknown parameter of 'run_it' 'seed' (did you mean 'seeds'?)"),
-        exhaustive("execute NAME=run_itt", "unknown chapter 'run_itt' (did you mean 'run_it'?)"),
-        ("pull", "unknown chapter NAME=''; known: small tiny."),
-        ("pull NAME=tony", "unknown chapter NAME='tony'; known: small tiny."),
-        ("pull NAME='tiny small'", "unknown chapter NAME='tiny small'; known: small tiny."),
-        ("serve", "nothing is built yet: make book, or make html."),
-        ("launch", "launch clones the last commit: it needs git, and this folder to be a clone."),
+        exhaustive("run NAME=run_it ARGS='-p seed 1'", "'seeds'"),
+        ("pull NAME=tony", "tony"),
+        ("serve", "make book"),
+        ("launch", "git"),
     ],
 )
 def test_make_says_in_one_line_what_is_wrong_and_writes_nothing(make, arguments, message):
     _, _, before = make("help")
     status, said, after = make(*shlex.split(arguments))
     lines = [line for line in said.splitlines() if not re.match(r"make(\[\d+\])?: \*\*\* .* Error \d$", line)]
-    assert status == 2 and len(lines) == 1 and message in lines[0] and after == before
-
-
-MACHINES = {  # what such a machine's Python would see
-    "sys.version_info = (3, 10, 4)": "Python 3.11 to 3.14 is needed and ",
-    "sys.version_info = (3, 15, 0)": "Python 3.11 to 3.14 is needed and ",
-    "importlib.util.find_spec = {'venv': 1}.get": "cannot make environments: install its venv (",
-    "platform.machine, shutil.which = lambda: 'aarch64', {}.get": "econml has no wheel for Linux on aarch64 and ",
-}
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="pretends to be other machines with Linux")
-@pytest.mark.parametrize(("machine", "message"), MACHINES.items())
-def test_make_says_in_one_line_what_the_machine_lacks_and_writes_nothing(make, tmp_path, machine, message):
-    python = tmp_path / "python"
-    see = f"import importlib.util, os, platform, shutil, sys; {machine}; exec(os.environ['CHECK'])"
-    python.write_text(f"#!/bin/sh\nexec {shlex.quote(sys.executable)} -c {shlex.quote(see)}\n")
-    python.chmod(0o755)
-    (tmp_path / ".venv" / ".installed").unlink()
-    _, _, before = make("help")
-    status, said, after = make("book", "PYTHON=./python")
-    lines = [line for line in said.splitlines() if not line.startswith("make: ***")]
     assert status == 2 and len(lines) == 1 and message in lines[0] and after == before
 
 
@@ -477,8 +356,6 @@ def test_make_clean_keeps_records(make, tmp_path):
     assert (tmp_path / "runs" / "store" / "record.json").exists()
 
 
-# ---------------------------------------------------------------- the tolerant comparison
-
 TOLERANT, SERVER = (book.ROOT / "notebooks" / name for name in ("conftest.py", "kernel_server.py"))
 
 
@@ -489,22 +366,13 @@ def nbval(folder, *more):
     return subprocess.run([*command, "tiny.ipynb"], cwd=folder, capture_output=True, text=True, timeout=180)
 
 
-@pytest.mark.exhaustive
-def test_nbval_says_in_one_line_that_raw_files_cannot_be_looked_for(tmp_path, monkeypatch):
-    cell = new_code_cell("macal.datasets.files.require('ibm')")
-    nbformat.write(new_notebook(cells=[cell]), tmp_path / "tiny.ipynb")
-    monkeypatch.setenv("MACAL_DATA", str(tmp_path / "absent"))
-    done = nbval(tmp_path)
-    assert done.returncode == pytest.ExitCode.USAGE_ERROR and "INTERNALERROR" not in done.stdout + done.stderr
-    assert done.stderr.startswith("ERROR: MACAL_DATA=") and len(done.stderr.strip().splitlines()) == 1
-
-
 LOOK = """import os, sys, matplotlib, pandas
 print(pandas.options.display.max_columns, matplotlib.get_backend(), {"", os.getcwd()} & {*sys.path})"""
 SEEN = "20 module://matplotlib_inline.backend_inline {''}\n"
 
 
-@pytest.mark.parametrize(("server", "forked"), [((SERVER,), sys.platform == "linux"), exhaustive((), False)])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("server", "forked"), [((SERVER,), sys.platform == "linux"), ((), False)])
 def test_nbval_compares_with_the_tolerance_in_a_forked_kernel_or_a_plain_one(tmp_path, server, forked):
     prints = {"0.5": "0.50000005\n", "0.25": "0.2525\n", "'a word'": "another word\n"}
     prints |= {"'macal' in __import__('sys').modules": f"{forked}\n"}
@@ -520,63 +388,7 @@ def test_nbval_compares_with_the_tolerance_in_a_forked_kernel_or_a_plain_one(tmp
     assert {f"PASSED tiny.ipynb::Cell {k}" for k in (0, 3, 4, 5)} <= set(done.stdout.splitlines())
 
 
-# ---------------------------------------------------------------- which warnings are errors
-
-FOREIGN = """import warnings
-PATTERN = "\\d"  # no valid escape: a warning of the compiler
-
-def noise():
-    warnings.warn("mine", UserWarning)
-
-def old():
-    warnings.warn("yours", DeprecationWarning, stacklevel=2)
-"""
-OWN = {
-    "lib/macal/__init__.py": "",
-    "lib/macal/own.py": "import warnings, foreign\ndef noise(): warnings.warn('mine')\ndef use(): foreign.old()\n",
-    "lib/macal/compiled.py": 'PATTERN = "\\d"\n',
-    "lib/python/site-packages/foreign.py": FOREIGN,
-    "tests/test_foreign.py": "def test_it():\n    import foreign; foreign.noise()\n",
-    "tests/test_numbers.py": "import numpy as np\ndef test_it(): np.mean([])\n",
-    "tests/test_own.py": "from macal import own\ndef test_it(): own.noise()\n",
-    "tests/test_use.py": "from macal import own\ndef test_it(): own.use()\n",
-    "tests/test_self.py": "import warnings\ndef test_it(): warnings.warn('mine')\n",
-    "tests/test_old.py": "import foreign\ndef test_it(): foreign.old()\n",
-    "tests/test_compiled.py": "def test_it(): import macal.compiled\n",
-    "tests/test_pattern.py": 'def test_it(): assert "\\d"\n',
-    "tests/test_value.py": "def test_it(): return 1\n",
-}
-
-
-@pytest.mark.exhaustive
-def test_our_warnings_are_errors_and_those_of_others_are_not(tmp_path):
-    for name, text in OWN.items():
-        (tmp_path / "macal" / name).parent.mkdir(parents=True, exist_ok=True)  # the folder's name is no module's
-        (tmp_path / "macal" / name).write_text(text)
-    shutil.copy(book.ROOT / "pyproject.toml", tmp_path / "macal")
-    paths = [tmp_path / "macal" / "lib", tmp_path / "macal" / "lib" / "python" / "site-packages"]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-rA", "-p", "no:cacheprovider", "--continue-on-collection-errors"],
-        cwd=tmp_path / "macal",
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths)), "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    passed = {Path(name).stem for name in re.findall(r"^PASSED (\S+)::", done.stdout, re.M)}
-    failed = {Path(name).stem for name in re.findall(r"^(?:FAILED|ERROR) ([^\s:]+)", done.stdout, re.M)}
-    assert passed == {"test_foreign"}, done.stdout
-    assert failed == {Path(name).stem for name in OWN if "tests/" in name} - passed
-
-
 def test_readme_shows_the_front_page_s_figure():
     front = nbformat.read(book.ROOT / "notebooks/index.ipynb", 4)
     [path], [drawn] = book.PICTURES.values(), book.pictures(front).values()
     assert (book.ROOT / path).read_bytes() == drawn and f"]({path})" in (book.ROOT / "README.md").read_text()
-
-
-def test_readme_is_a_screen_of_lines_that_are_wrapped_alike():
-    text = (book.ROOT / "README.md").read_text(encoding="utf-8")
-    prose = [line for line in re.sub(r"```.*?```", "", text, flags=re.S).splitlines() if line[:1] not in "|!#"]
-    assert max(map(len, prose)) <= 100 and len(text.split()) <= 500
-    assert text.count("make book") and text.count("macal ") >= 6  # the commands

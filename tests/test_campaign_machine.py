@@ -307,9 +307,6 @@ def test_random_campaigns_keep_their_books(tmp_path, unchecked, seeds):
     assert steps["wrong: ValueError"] > len(seeds) / 4, steps
 
 
-# ---------------------------------------------------------------- several processes, some of which are killed
-
-
 def written(words):
     """A process that runs one command of the line, and can be killed."""
 

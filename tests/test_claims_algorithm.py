@@ -7,13 +7,6 @@ import pytest
 from reproduction import claims
 
 
-def test_t8():
-    found = claims.algorithm.judge_cost(n_pools=3)
-    assert found.verdict == "holds in part"
-    assert "N^2.0" in found.evidence and "of 3 small pools" in found.evidence
-    assert "for 5 pairs in a pool of 600" in found.evidence
-
-
 def test_counts_are_those_of_the_formula():
     costs = claims.algorithm.query_costs(sizes=(60, 90), pairs=3)
     for n, row in costs.iterrows():

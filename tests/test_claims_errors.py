@@ -1,5 +1,7 @@
 """Verdicts E1 to E9, A1 and B1 on made-up campaigns that would change them."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -40,6 +42,7 @@ def campaigns(monkeypatch):
     def make(effect, datasets=tuple(SIZES), replications=8, noise=0.02, rough=None, line=AS_WRITTEN, lacks=()):
         rng = np.random.default_rng(0)
 
+        @cache
         def load(name):
             dataset = tables.get(name).dataset
             if dataset not in datasets or tables.get(name).line != line:
@@ -64,6 +67,9 @@ def flat(dataset, method, labelled):
     return 0.0
 
 
+OTHERS = ("macal", "random", "badge", "bait", "lcmd")
+
+
 def macal_until(end, lead=-0.3):
     return lambda dataset, method, labelled: lead * (method == "macal" and labelled <= end)
 
@@ -85,9 +91,7 @@ def test_two_replications_decide_nothing(campaigns, key):
 @each("key", ["E1", "E2", "E5", "E6", "E7", "E8", "E9", "A1", "B1"])
 def test_noise_leaves_a_claim_undecided(campaigns, key):
     campaigns(flat, noise=1.0)
-    found = JUDGES[key](RULES, WRITTEN)
-    assert found.verdict == "undecided"
-    assert key in ("E7", "E8") or "replications would give 80% power" in found.evidence
+    assert judged(key) == "undecided"
 
 
 @pytest.mark.parametrize("key", ["E1", "E2", "E5", "E6", "E9", "B1"])
@@ -108,15 +112,10 @@ def test_the_code_is_judged_on_its_own_tables(campaigns, key):
     ],
 )
 def test_some_baselines_not_recorded(campaigns, effect, few, half):
-    ahead = few != half == "holds in part" and effect("ibm", "random", 100) == 0
-    campaigns(effect, lacks=BALD)
-    found = leads.judge_lowest(RULES, WRITTEN, "ibm")
-    assert found.verdict == half and "without mu-bald, rho-bald, mu-rho-bald" in found.evidence
-    assert found.evidence.startswith(f"5 of 8 methods{', ahead of all' * ahead}; 8 replications, without mu-bald")
-    assert "8 replications, without mu-bald" in leads.judge_ihdp(RULES, WRITTEN).evidence
-    campaigns(effect, lacks=(*BALD, *GENERAL))
-    found = leads.judge_lowest(RULES, WRITTEN, "ibm")
-    assert found.verdict == few and found.evidence.startswith(f"2 of 8 methods{', ahead of both' * ahead}; 8 rep")
+    for lacks, word, n in ((BALD, half, 5), ((*BALD, *GENERAL), few, 2)):
+        campaigns(effect, lacks=lacks)
+        found = leads.judge_lowest(RULES, WRITTEN, "ibm")
+        assert found.verdict == word and found.evidence.startswith(f"{n} of 8 methods") and lacks[0] in found.evidence
 
 
 def test_a_claim_says_how_much_of_it_is_recorded(campaigns):
@@ -168,19 +167,51 @@ def test_comparisons_are_the_numbers_of_the_evidence(campaigns):
     assert {row["stretch"] for row in rows} == {"up to 160 labels", "later"} and len(rows) == 7
 
 
-@pytest.mark.parametrize(
-    ("effect", "verdict"),
+def only(lead, *methods):
+    return lambda d, m, n: lead * (m in methods)
+
+
+@each(
+    "key, effect, verdict",
     [
-        (macal_until(160), "holds"),
-        (macal_until(1000), "holds in part"),  # ahead for longer than stated
-        (lambda d, m, n: -0.3 * (m in ("macal", "bait") and n <= 160), "holds in part"),
-        (macal_until(160, lead=0.3), "does not hold"),
-        (flat, "does not hold"),
+        ("E1", macal_until(160), "holds"),
+        ("E1", macal_until(1000), "holds in part"),  # ahead for longer than stated
+        ("E1", lambda d, m, n: -0.3 * (m in ("macal", "bait") and n <= 160), "holds in part"),
+        ("E1", macal_until(160, lead=0.3), "does not hold"),
+        ("E1", flat, "does not hold"),
+        ("E1", lambda d, m, n: 5.0 * (m == "macal" and n in (10, 470)) + macal_until(160)(d, m, n), "holds"),  # ends
+        ("E5", flat, "holds"),
+        ("E5", only(-0.3, *GENERAL), "does not hold"),
+        ("E5", only(-0.3, "badge"), "holds in part"),
+        ("E6", only(0.3, *GENERAL), "holds"),
+        ("E6", only(-0.3, *GENERAL), "does not hold"),
+        ("E6", flat, "does not hold"),
+        ("E6", lambda d, m, n: (0.3 if d == "ihdp" else -0.3) * (m in GENERAL), "holds in part"),
+        ("E8", only(0.5, "qhte"), "holds"),
+        ("E8", only(-0.5, "qhte"), "does not hold"),
+        ("E8", lambda d, m, n: 0.5 * (m in BALD) - 0.5 * (m in OTHERS), "holds in part"),
+        ("B1", only(-0.3, "macal"), "holds"),
+        ("B1", only(-0.3, "macal", "random-balanced"), "holds in part"),
+        ("B1", only(0.3, "macal"), "does not hold"),
     ],
 )
-def test_e1(campaigns, effect, verdict):
+def test_a_verdict_can_go_every_way(campaigns, key, effect, verdict):
     campaigns(effect)
-    assert judged("E1") == verdict
+    assert judged(key) == verdict
+
+
+@each(
+    "rough, verdict",
+    [
+        ({"rho-bald": 1.0, "mu-rho-bald": 1.0}, "holds"),
+        ({"rho-bald": 1.0}, "undecided"),  # the other ratio is alike, but not surely within 10 %
+        ({"macal": 0.2, "rho-bald": 4.0}, "holds in part"),
+        ({"macal": 1.0}, "does not hold"),
+    ],
+)
+def test_e9(campaigns, rough, verdict):
+    campaigns(flat, rough=rough)
+    assert judged("E9") == verdict
 
 
 def test_a_tie_has_to_be_shown(campaigns):
@@ -195,14 +226,8 @@ def test_the_second_line_stands_beside_the_verdict(campaigns, monkeypatch):
     monkeypatch.setattr(readings, "load", lambda name: whole("ihdp_due" if name == "ihdp_gp" else name))
     found = leads.judge_ihdp(RULES, WRITTEN)
     assert found.verdict == alone.verdict == "holds" and "Exact" not in alone.evidence
-    said = "Exact Gaussian processes: 8 replications; log ratio of macal's PEHE to each other's, ahead: random"
-    assert said in found.evidence
+    assert "Exact Gaussian processes: 8 replications" in found.evidence
     assert "Exact" not in leads.judge_ihdp(RULES, CODE).evidence
-
-
-def test_ends_are_left_out(campaigns):
-    campaigns(lambda d, m, n: 5.0 * (m == "macal" and n in (10, 470)) - 0.3 * (m == "macal" and n <= 160))
-    assert judged("E1") == "holds"
 
 
 def test_e2_to_e4(campaigns):
@@ -217,35 +242,11 @@ def test_e2_to_e4(campaigns):
     assert judged("E2") == judged("E4") == "does not hold"
 
 
-@pytest.mark.parametrize(
-    ("shift", "verdict"),
-    [
-        (dict.fromkeys(GENERAL, 0.0), "holds"),
-        (dict.fromkeys(GENERAL, -0.3), "does not hold"),
-        ({"badge": -0.3}, "holds in part"),
-    ],
-)
-def test_e5(campaigns, shift, verdict):
-    campaigns(lambda d, m, n: shift.get(m, 0.0))
-    assert judged("E5") == verdict
-
-
 def test_e5_is_judged_per_data_set(campaigns):
     campaigns(lambda d, m, n: -0.3 * (m in GENERAL and d == "ibm"))
     found = families.judge_random(RULES, WRITTEN)
     assert found.verdict == "holds in part"
     assert "ihdp holds (no lead" in found.evidence and "ibm does not hold (behind" in found.evidence
-
-
-@pytest.mark.parametrize(("lead", "verdict"), [(0.3, "holds"), (-0.3, "does not hold"), (0.0, "does not hold")])
-def test_e6(campaigns, lead, verdict):
-    campaigns(lambda d, m, n: lead * (m in GENERAL))
-    assert judged("E6") == verdict
-
-
-def test_e6_in_part(campaigns):
-    campaigns(lambda d, m, n: (0.3 if d == "ihdp" else -0.3) * (m in GENERAL))
-    assert judged("E6") == "holds in part"
 
 
 def test_e7(campaigns):
@@ -257,38 +258,12 @@ def test_e7(campaigns):
     assert judged("E7") == "tested in part"
 
 
-@pytest.mark.parametrize(("lag", "verdict"), [(0.5, "holds"), (-0.5, "does not hold")])
-def test_e8(campaigns, lag, verdict):
-    campaigns(lambda d, m, n: lag * (m == "qhte"))
-    assert judged("E8") == verdict
-
-
-def test_e8_in_part(campaigns):
-    better = ("macal", "random", "badge", "bait", "lcmd")
-    campaigns(lambda d, m, n: -0.5 * (m in better) + 0.5 * (m in BALD))
-    assert judged("E8") == "holds in part"
-
-
 def test_places_by_hand(campaigns):
     ahead = {"macal": -0.5, "random": -0.3, "qhte": 0.3}
     campaigns(lambda d, m, n: ahead.get(m, 0.0))
     table = families.common(WRITTEN, ("macal", "random", "bait", "lcmd", "qhte"), RULES)["ibm"]
     found = {m: families.places(families.rivals(table, m, RULES)) for m in table["method"].unique()}
     assert found == {"macal": (1, 1), "random": (2, 2), "bait": (3, 4), "lcmd": (3, 4), "qhte": (5, 5)}
-
-
-@pytest.mark.parametrize(
-    ("rough", "verdict"),
-    [
-        ({"rho-bald": 1.0, "mu-rho-bald": 1.0}, "holds"),
-        ({"rho-bald": 1.0}, "undecided"),  # the other ratio is alike, but not surely within 10 %
-        ({"macal": 0.2, "rho-bald": 4.0}, "holds in part"),
-        ({"macal": 1.0}, "does not hold"),
-    ],
-)
-def test_e9(campaigns, rough, verdict):
-    campaigns(flat, rough=rough)
-    assert judged("E9") == verdict
 
 
 def test_a_steady_fall_is_not_rough():
@@ -332,19 +307,6 @@ def test_gain_is_over_a_weight_of_zero(campaigns):
     found = weights.gains(WRITTEN, "ihdp", weights.campaigns(WRITTEN, "ihdp"))
     assert found.columns.tolist() == [1, 2.5, 5, 10]
     np.testing.assert_allclose(found, np.log(2.0))
-
-
-@pytest.mark.parametrize(
-    ("shift", "verdict"),
-    [
-        ({"macal": -0.3}, "holds"),
-        ({"macal": -0.3, "random-balanced": -0.3}, "holds in part"),
-        ({"macal": 0.3}, "does not hold"),
-    ],
-)
-def test_b1(campaigns, shift, verdict):
-    campaigns(lambda d, m, n: shift.get(m, 0.0))
-    assert judged("B1") == verdict
 
 
 def test_b1_is_judged_on_all_data_sets(campaigns):

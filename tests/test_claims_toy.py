@@ -4,10 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from macal import results
-from reproduction import claims
 from reproduction.claims import toy
-from reproduction.studies import toy as toy_study
 
 SIZES = np.arange(25, 266, 10)
 
@@ -31,53 +28,6 @@ def figure():
     wide = toy.published().pivot_table("mean", ["method", "n_train"], "quantity").reset_index()
     wide = wide.rename(columns={"n_train": "labelled", "wass": "surrogate", "var": "variance"})
     return pd.concat([wide.assign(replication=k) for k in range(3)])
-
-
-def test_the_recorded_study():
-    table = results.load("toy")
-    assert table.replication.nunique() == 20 and set(table.labelled) == set(SIZES.tolist())
-    assert set(table.method) == {*toy_study.FIGURE, *toy_study.CONTROLS}
-    assert toy.judge_symmetry().verdict == "holds"
-    quickest = toy.judge_quickest()
-    assert quickest.verdict == "holds in part"
-    first, last = quickest.evidence.split("; replications within 10% at 265 labels: ")
-    assert "qhte 75 (129; 5), macal 85 (118; 3), uncertainty 145 (168; 4)" in first and "macal 6," in last
-    assert toy.judge_reductions().verdict == "holds"
-    assert toy.judge_curves().verdict == "holds in part"
-    assert toy.inside(table).loc["macal", "pehe"] >= 20
-
-
-def test_clouds_twice_as_far_apart_give_the_published_distance_of_random_labels():
-    far = results.load("toy_far")
-    sizes = far.loc[far.method == "macal", "labelled"].unique()
-    assert toy.inside(far[far.labelled.isin(sizes)]).loc["random", "wass"] > 0.8 * sizes.size
-
-
-def test_adam_stops_before_the_optimum_and_that_decides_one_sentence():
-    adam, lbfgs = results.load("toy"), results.load("toy_lbfgs")
-    assert adam.noise.min() > 40 * lbfgs.noise.min() and 0.004 < adam.noise.min() < 0.008
-    evidence = [t[t.labelled == 265].groupby("method").evidence.median() for t in (adam, lbfgs)]
-    assert (evidence[1] > evidence[0] + 1).all()
-    quick = toy.quickness(lbfgs).median()
-    assert quick["macal"] > 265 >= quick["qhte"]
-
-
-@pytest.mark.exhaustive
-def test_most_of_the_last_error_lies_where_one_arm_has_nobody():
-    table = results.load("toy")
-    table.attrs["records"] = [r for r in table.attrs["records"] if r["config"]["replication"] < 4]
-    errors = {name: toy_study.final_errors(table, "macal", name) for name in ("adam", "lbfgs")}
-    assert all((e.overlap < e.pehe / 4).all() for e in errors.values())
-    last = table[(table.method == "macal") & (table.labelled == 265)].set_index("replication").pehe
-    np.testing.assert_allclose(errors["adam"].pehe, last[errors["adam"].index], rtol=1e-3)
-
-
-def test_the_split_moves_no_error_by_a_quarter():
-    tables = [results.load(name) for name in ("toy", "toy_code")]
-    sizes = tables[1].loc[tables[1].method == "macal", "labelled"].unique()
-    rows = [t[t.labelled.isin(sizes) & t.method.isin(toy_study.FIGURE) & (t.labelled > 25)] for t in tables]
-    first, second = (np.exp(np.log(t.pehe).groupby(t.method).mean()) for t in rows)
-    assert (second / first).between(0.8, 1.25).all()
 
 
 FAST, SLOW = (0.5, 0.2), (0.05, 0.05)
@@ -142,7 +92,3 @@ def test_deviations_are_in_published_sds():
     row = found.loc[("pehe", "macal", 85)]
     assert row.z == pytest.approx(0.1 / row.sd) and found.loc["var"].z.abs().max() < 1e-9
     assert toy.inside(figure(), {"macal": "random"}).loc["macal", "pehe"] < 5
-
-
-def test_the_ledger_knows_the_functions():
-    assert claims.toy.judge_symmetry is toy.judge_symmetry

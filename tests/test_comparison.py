@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from cases import part_and_whole
 from scipy import stats
 
 from macal.comparison import (
@@ -51,7 +50,7 @@ def test_log_ratio_refuses(table, baseline, message):
 
 def test_interval_covers_the_mean_as_often_as_it_says():
     rng = np.random.default_rng(0)
-    hits = [low <= 0 <= high for low, high in (interval(rng.normal(size=40), n_resamples=300) for _ in range(300))]
+    hits = [low <= 0 <= high for low, high in (interval(rng.normal(size=40), n_resamples=200) for _ in range(150))]
     assert 0.90 < np.mean(hits) < 0.98
 
 
@@ -93,23 +92,6 @@ def test_a_method_is_set_against_all_others():
     np.testing.assert_allclose(sorted(found.p), sorted([2 * low, max(2 * low, high)]))  # Holm
 
 
-@part_and_whole("n", 50, 200)
-def test_few_replications_give_wide_intervals(n):
-    rng = np.random.default_rng(1)
-    covers = []
-    for _ in range(n):
-        table = pd.DataFrame(
-            [
-                {"method": m, "replication": r, "labelled": 10, "pehe": np.exp(rng.normal())}
-                for m in ("macal", "random")
-                for r in range(5)
-            ]
-        )
-        low, high = paired(table).loc["random", ["low", "high"]]
-        covers.append(low <= 0 <= high)
-    assert 0.90 < np.mean(covers) < 0.99
-
-
 def test_identical_methods_do_not_differ():
     table = pd.concat([TABLE[TABLE.method == "random"].assign(method=m) for m in ("macal", "random")])
     assert paired(table).loc["random", ["log_ratio", "low", "high", "p"]].tolist() == [0, 0, 0, 1]
@@ -130,11 +112,6 @@ def test_shared_rows():
         shared(table, ["macal", "bait"])
     with pytest.raises(ValueError, match="no replication and number"):
         shared(table[(table.method == "macal") == (table.labelled == 10)], ["macal", "qhte"])
-
-
-def test_no_effect_is_no_finding():
-    found = paired(campaigns(0.0))
-    assert (found.p > 0.05).all() and (found.low < 0).all() and (found.high > 0).all()
 
 
 def test_labels_to_reach_the_final_value_for_good():
@@ -243,11 +220,6 @@ def test_sign_flips_are_those_of_scipy():
     many = np.random.default_rng(0).normal(0.25, 1, 60)
     assert sign_flips(many) == pytest.approx(stats.ttest_1samp(many, 0).pvalue, abs=0.02)
     assert sign_flips(many) == sign_flips(many)
-
-
-def test_sign_flips_reject_as_often_as_they_say():
-    rng = np.random.default_rng(0)
-    assert 0.02 < np.mean([sign_flips(rng.normal(size=9)) <= 0.05 for _ in range(1000)]) < 0.07
 
 
 def test_replications_needed_give_the_power():

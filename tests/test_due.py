@@ -6,6 +6,7 @@ import gpytorch
 import numpy as np
 import pytest
 import torch
+from cases import exhaustive
 from torch.nn import functional
 
 import macal
@@ -248,21 +249,6 @@ def test_streaming_through_few_slots_changes_rounding_only(threads):
         assert (b == c).all()  # to the bit
 
 
-@pytest.mark.exhaustive
-def test_batch_neighbours_shift_no_statistic_of_whole_trainings():
-    jobs, late = tasks([15 + k % 7 for k in range(10)]), dataclasses.replace(LATE, epochs=12)
-
-    def errors(tasks, slots):
-        fitted = dataclasses.replace(late, slots=slots).fit(tasks)
-        return np.log([np.sqrt(np.mean((f.predict(VALID.x).tau - 1) ** 2)) for f in fitted])  # the true effect is 1
-
-    whole = errors(jobs, 10)
-    for other in (errors(jobs[::-1], 10)[::-1], errors(jobs, 1)):
-        gaps = other - whole
-        assert abs(gaps.mean()) <= 3 * gaps.std(ddof=1) / len(gaps) ** 0.5 + 1e-4
-        assert abs(gaps.mean()) < 0.1 * whole.std(ddof=1)
-
-
 def test_each_model_stops_on_its_own_and_keeps_its_best_state():
     jobs = [job(seed, n, place) for place, (seed, n) in enumerate([(0, 3), (1, 30), (2, 8)])]
     batch, losses, left = training.Batch(LATE, jobs), {0: [], 1: [], 2: []}, []
@@ -281,20 +267,6 @@ def test_each_model_stops_on_its_own_and_keeps_its_best_state():
         with torch.no_grad():
             again = -model.network.log_density(units.x[None], units.t[None], units.y[None]).mean()
         assert again.item() == pytest.approx(model.valid_loss, rel=1e-4)
-
-
-@pytest.mark.exhaustive
-def test_more_epochs_only_help_the_validation_loss():
-    short, long = (s.fit(tasks([30]))[0].info["valid_loss"] for s in (SMALL, LATE))
-    assert long <= short
-
-
-def test_trained_maps_stay_within_the_bound():
-    settings = dataclasses.replace(LATE, bound=0.2)
-    network = settings.fit(tasks([30]))[0].network
-    for layer in (network.encoder.stem, *network.encoder.blocks):
-        assert torch.linalg.matrix_norm(layer.weight, 2).item() > settings.bound
-        assert torch.linalg.matrix_norm(layer.weight / layer.factor(False), 2).item() <= settings.bound * 1.02
 
 
 def test_one_unit_and_one_arm_are_enough():
@@ -357,10 +329,6 @@ def test_outcomes_are_standardised_before_training_and_predicted_in_their_own_un
     assert a.info["epochs"] == b.info["epochs"] > 3
     np.testing.assert_allclose(beliefs[1].mean, 4 * beliefs[0].mean - 30, atol=1e-3)
     np.testing.assert_allclose(beliefs[1].cov, 16 * beliefs[0].cov, rtol=1e-3, atol=1e-5)
-    # what it is for: outcomes as they are take the mean, which moves by its learning rate, far longer
-    as_is = dataclasses.replace(other, y_scale=(0.0, 1.0))
-    (late,) = macal.campaigns.train(LATE, [(as_is, as_is.start)])
-    assert abs(late.predict(other.test.x).mean.mean() + 30) > 20
 
 
 def test_known_by_name_with_the_papers_settings():
@@ -390,37 +358,28 @@ def test_images_train():
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("call", "named"),
     [
-        (lambda: get("due", kernel="matern"), r"unknown kernel 'matern' \(did you mean 'matern-\d/2'\?\)"),
-        (lambda: get("due", treatment="both"), "unknown treatment 'both'; known: separate, input"),
-        (lambda: get("due", dropout=1.0), r"dropout must lie in \[0, 1\), got 1.0"),
-        (lambda: get("due", bound=0.0), "bound must be above 0, or None"),
-        (lambda: get("due", lr=-1.0), "lr must be a finite number above 0, got -1.0"),
-        (lambda: get("due", treatment_scale=2.0), "treatment_scale needs treatment 'input'"),
-        (lambda: get("due", precision="bfloat16"), "precision 'bfloat16' needs encoder 'cnn'"),
-        (lambda: get("due", treatment="input", treatment_scale=0.0), "treatment_scale must be a finite number above 0"),
-        (lambda: get("due", device="gpu"), "unknown device 'gpu'"),
-        (lambda: get("due", slots=0), "slots must be an integer of at least 1, got 0"),
-        (lambda: SMALL.fit([Task(split(0, 4))]), r"needs validation units, got none in tasks\[0\]"),
-        (
-            lambda: SMALL.fit([Task(split(0, 4)[[]], VALID)]),
-            r"at least one labelled unit, got none in tasks\[0\]",
-        ),
-        (
-            lambda: SMALL.fit([*tasks([4]), Task(split(0, 4, d=3), split(1, 4, d=3))]),
-            r"same 4 covariates, got \{3\} in tasks\[1\]",
-        ),
-        (lambda: get("due", **due.CNN).fit(tasks([4])), "needs 784 = 28 x 28 pixels, got 4 covariates"),
-        (
-            lambda: SMALL.fit([Task(split(0, 4), VALID, -1)]),
-            r"seed must be a non-negative integer, got -1",
-        ),
-        (lambda: macal.evaluate(macal.load("toy"), [[0, 1, 2]], SMALL), "or a problem that has them"),
+        (lambda: get("due", kernel="matern"), r"'matern' .*'matern-\d/2'"),
+        (lambda: get("due", treatment="both"), "'both'"),
+        (lambda: get("due", dropout=1.0), "dropout"),
+        (lambda: get("due", bound=0.0), "bound"),
+        (lambda: get("due", lr=-1.0), "lr"),
+        (lambda: get("due", treatment_scale=2.0), "treatment_scale"),
+        (lambda: get("due", treatment="input", treatment_scale=0.0), "treatment_scale"),
+        (lambda: get("due", precision="bfloat16"), "'bfloat16'"),
+        (lambda: get("due", device="gpu"), "'gpu'"),
+        (lambda: get("due", slots=0), "slots"),
+        (lambda: SMALL.fit([Task(split(0, 4))]), r"validation .*tasks\[0\]"),
+        (lambda: SMALL.fit([Task(split(0, 4)[[]], VALID)]), r"labelled .*tasks\[0\]"),
+        (lambda: SMALL.fit([*tasks([4]), Task(split(0, 4, d=3), split(1, 4, d=3))]), r"3.* tasks\[1\]"),
+        (lambda: get("due", **due.CNN).fit(tasks([4])), "784"),
+        (lambda: SMALL.fit([Task(split(0, 4), VALID, -1)]), "seed .*-1"),
+        (lambda: macal.evaluate(macal.load("toy"), [[0, 1, 2]], SMALL), "validation"),
     ],
 )
-def test_bad_input_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_input_is_named(call, named):
+    with pytest.raises(ValueError, match=named):
         call()
 
 
@@ -429,7 +388,7 @@ HUGE = Split(SIX.x, SIX.t, np.full(6, 1e38))
 FAR = Split(SIX.x * np.float32(1e30), SIX.t, SIX.y)
 
 
-@pytest.mark.parametrize("slots", [1, 2, 8])
+@pytest.mark.parametrize("slots", [1, exhaustive(2), exhaustive(8)])
 @pytest.mark.parametrize(
     ("hopeless", "reason"),
     [
@@ -471,5 +430,5 @@ def test_jitter_grows_where_it_must_and_failure_names_the_model():
 @pytest.mark.parametrize("column", [1.7e9 + np.arange(12.0), np.linspace(0, 1e39, 12)])
 def test_covariates_that_single_precision_would_blur_are_refused(column):
     units = Split(np.column_stack([np.arange(12.0), column]), np.arange(12) % 2, np.arange(12.0))
-    with pytest.raises(ValueError, match="single precision, which loses what column 1 of the covariates tells apart"):
+    with pytest.raises(ValueError, match="single precision.* column 1 "):
         SMALL.fit([Task(units, units)])

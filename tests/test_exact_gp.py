@@ -7,7 +7,6 @@ import torch
 from cases import part_and_whole
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
-from scipy.stats import multivariate_normal
 
 import macal
 from macal import acquisition, metrics
@@ -120,7 +119,7 @@ def agree(fitted, labelled, oracle, new, arms=(0, 1), rtol=1e-4):
     return len(arms)
 
 
-@part_and_whole("n", 14, 28)
+@part_and_whole("n", 6, 28)
 def test_many_problems_at_once_are_single_gpytorch_fits(n):
     tasks = [task(seed) for seed in range(n)]
     fits = ExactGP(steps=25, standardise=False).fit(tasks)
@@ -128,13 +127,6 @@ def test_many_problems_at_once_are_single_gpytorch_fits(n):
     compared = [agree(f, k.labelled, lambda x, y: by_adam(x, y, 25), new[:, : k.labelled.x.shape[1]].astype(np.float32))
                 for f, k in zip(fits, tasks, strict=True)]  # fmt: skip
     assert sum(compared) >= 25 * n / 14
-
-
-@pytest.mark.exhaustive
-def test_the_papers_500_steps():
-    toy = macal.load("toy", 0).pool[:60]
-    fitted, new = ExactGP(standardise=False).fit([Task(toy), task(1)])[0], np.linspace(-3, 3, 9, dtype=np.float32)
-    agree(fitted, toy, lambda x, y: by_adam(x, y, 500), new[:, None], arms=(0,))
 
 
 def test_lbfgs_finds_what_it_finds_on_gpytorchs_evidence():
@@ -158,18 +150,6 @@ def test_gradient_is_that_of_autograd(seed):
     at = torch.tensor(raw)[None]
     assert problems.evidence(at).item() == pytest.approx(value, rel=1e-9)
     np.testing.assert_allclose(problems.gradient(at)[0], gradient, rtol=1e-6, atol=1e-8)
-
-
-def test_evidence_is_the_normal_density():
-    x, y = arm_of(task(3, n=20).labelled, 0)
-    raw = torch.tensor([[0.3, 0.5, -0.2, -1.0]], dtype=torch.float64)
-    mean, scale, length, noise = (v.item() for v in natural(raw))
-    cov = scale * np.exp(-0.5 * cdist(x, x, "sqeuclidean") / length**2) + noise * np.eye(len(x))
-    expected = multivariate_normal(np.full(len(x), mean), cov).logpdf(y) / len(x)
-    assert Problems([x], [y]).evidence(raw).item() == pytest.approx(expected, rel=1e-10)
-
-
-# ---------------------------------------------------------------- padding, neighbours, threads
 
 
 @pytest.mark.parametrize("n", [1, 5, 8, 40])
@@ -210,9 +190,6 @@ def test_widths_waste_little():
     )
 
 
-# ---------------------------------------------------------------- posterior
-
-
 def dense_posterior(gp, x, y, x_new):
     """Textbook GP regression with the fitted hyperparameters (Rasmussen and Williams 2006, Eqs. 2.25 and 2.26)."""
     mean, scale, length, noise = (value.item() for value in natural(gp.raw))
@@ -239,16 +216,6 @@ def test_posterior_equals_dense_algebra(optimiser, standardise):
     np.testing.assert_allclose(posterior.tau_var, posterior.cov[:, 0, 0] + posterior.cov[:, 1, 1])
 
 
-def test_lbfgs_reaches_at_least_the_evidence_of_adam():
-    one = task(2, 40)
-    reached = {
-        key: [gp.evidence for gp in ExactGP(key[0], key[1], standardise=False).fit([one])[0].gps]
-        for key in (("lbfgs", 500), ("adam", 500), ("adam", 5))
-    }
-    for best, good, poor in zip(*reached.values(), strict=True):
-        assert best >= good - 1e-6 > poor
-
-
 @pytest.mark.parametrize(("model", "settings"), [("exact-gp", {"optimiser": "lbfgs"}), ("joint-gp", {})])
 def test_a_wave_taken_for_noise_is_found_by_more_starts(model, settings):
     problem = macal.load("toy", 0)
@@ -271,9 +238,6 @@ def test_more_starts_never_lower_the_evidence_and_one_is_todays_fit():
     for model in ("exact-gp", "joint-gp"):
         with pytest.raises(ValueError, match="starts must be an integer of at least 1, got 0"):
             get(model, starts=0)
-
-
-# ---------------------------------------------------------------- failures
 
 
 def test_jitter_grows_where_it_is_needed_alone():

@@ -80,7 +80,7 @@ def simulated(seed, truth=True):
             return False, False  # all the money is spent
 
 
-@part_and_whole("n", 4, 50)
+@part_and_whole("n", 2, 50)
 def test_conflicts_only_where_the_shortfall_is_true(unchecked, n):
     found = [simulated(seed) for seed in range(n)]
     assert all(true for conflict, true in found if conflict)

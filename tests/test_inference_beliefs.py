@@ -104,17 +104,14 @@ def test_a_rule_stops_by_width_and_by_gain_per_money(rule, cost, enough):
 def test_the_next_round_gains_over_what_whoever_is_waited_for_will_tell():
     rule, since = StoppingRule(gain=0.09), PosteriorSd(np.array([0.95, 2.85]), 0.45)
     assert not rule.enough(NOW, AHEAD, 1.0) and rule.enough(NOW, AHEAD, 1.0, since=since)
-    assert rule.says(NOW, AHEAD, 0.0, since=since) == "enough: the plan asks nobody else"
+    assert rule.says(NOW, AHEAD, 0.0, since=since).startswith("enough: ")
 
 
 def test_a_rule_by_width_goes_by_the_weights_where_there_are_some():
     rule = StoppingRule(width=2.0)  # the belief's interval is as wide
     assert rule.enough(NOW, AHEAD, 1.0) and rule.enough(NOW, AHEAD, 1.0, 1.9)
-    assert (
-        rule.says(NOW, AHEAD, 1.0, 2.1)
-        == "go on: the average effect's interval by the weights is 2.1 wide, more than 2"
-    )
-    assert rule.says(NOW, AHEAD, 1.0, np.inf) == "go on: the average effect has no interval by the weights yet"
+    assert not rule.enough(NOW, AHEAD, 1.0, 2.1) and not rule.enough(NOW, AHEAD, 1.0, np.inf)
+    assert "2.1" in rule.says(NOW, AHEAD, 1.0, 2.1) and rule.says(NOW, AHEAD, 1.0, np.inf).startswith("go on: ")
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,8 @@ from macal.inference import (
     Estimate,
     at_a_look,
     at_any_look,
-    average_effect,
-    crossed_propensity,
-    draw,
-    inclusion,
     look_multiples,
     spent,
-    worth_for_ate,
 )
 from reproduction.claims import RULES
 
@@ -47,10 +42,9 @@ def test_one_look_is_the_usual_interval_and_a_very_early_one_has_none():
     assert look_multiples([1.0])[0] == pytest.approx(1.959964, abs=1e-5)
     early = look_multiples([0.01, 1.0])
     assert early[0] == np.inf and early[1] == pytest.approx(1.959964, abs=1e-5)
-    with pytest.raises(ValueError, match=r"shares must rise from above 0 to at most 1, got \[0.5, 0.5\]"):
-        look_multiples([0.5, 0.5])
-    with pytest.raises(ValueError, match="shares must rise"):
-        look_multiples([0.5, 1.5])
+    for shares in ([0.5, 0.5], [0.5, 1.5]):
+        with pytest.raises(ValueError, match="shares"):
+            look_multiples(shares)
 
 
 def test_a_look_takes_student_s_distribution_with_as_large_a_tail():
@@ -77,33 +71,7 @@ def test_a_brownian_motion_leaves_the_sequence_as_often_as_it_may(n):
 def test_the_sequence_is_narrowest_at_its_share():
     one = Estimate(0.0, 0.0, 0.0, 1.0)
     at = at_any_look(one, 1.0).high
-    assert at < min(at_any_look(one, share).high for share in (0.9, 1.1)) and at / 1.96 == pytest.approx(
-        1.549, abs=1e-3
-    )
+    assert at < min(at_any_look(one, share).high for share in (0.9, 1.1))
+    assert at / 1.96 == pytest.approx(1.549, abs=1e-3)
     with pytest.raises(ValueError, match="share must be a number above 0"):
         at_any_look(one, 0.0)
-
-
-@part_and_whole("n", 15, 400)
-def test_all_looks_hold_at_once_and_so_does_stopping_when_it_is_short(n):
-    """A drawn campaign of four rounds; whoever stops at the first interval that is short enough keeps the coverage."""
-    jointly = {"rounds": 0, "any": 0, "stopped": 0}
-    for seed in range(n):
-        rng = np.random.default_rng(seed)
-        x = rng.normal(size=(500, 3))
-        t = (rng.uniform(size=500) < 1 / (1 + np.exp(-0.8 * x[:, 0]))).astype(int)
-        y = x[:, 0] + t * (2 + x[:, 1]) + rng.normal(size=500)
-        e = crossed_propensity(x, t, seed)
-        chances = inclusion(worth_for_ate(e, t), 200, 0.3)
-        order = draw(chances, rng)
-        looks = []
-        for k in (50, 100, 150, 200):
-            told = np.where(np.isin(np.arange(500), order[:k]), y, np.nan)
-            one = average_effect(x, t, told, chances * k / 200, e, seed=seed)
-            looks.append((at_a_look(one, k, [j / 200 for j in range(50, k + 1, 50)]), at_any_look(one, k / 200)))
-        held = np.array([[one.low <= 2 <= one.high for one in pair] for pair in looks])
-        jointly["rounds"] += held[:, 0].all()
-        jointly["any"] += held[:, 1].all()
-        short = [k for k, (one, _) in enumerate(looks) if one.width < 1.2]
-        jointly["stopped"] += held[short[0] if short else -1, 0]
-    assert min(jointly.values()) >= binom.ppf(1e-4, n, 0.95), jointly

@@ -14,8 +14,6 @@ from macal.inference.ridge import PENALTIES, Ridge
 from macal.inference.sampling import proportional
 from macal.inference.weighted import crossed_outcomes, folds, scores, stratified
 
-# ---------------------------------------------------------------- chances
-
 
 @given(st.lists(st.floats(0.001, 1000), min_size=1, max_size=40), st.floats(0.01, 1), st.data())
 def test_chances_add_up_and_leave_nobody_out(worth, uniform, data):
@@ -47,14 +45,6 @@ def test_every_unit_is_drawn_as_often_as_its_chance_says():
     counts = np.bincount(np.concatenate([draw(chances, rng) for _ in range(times)]), minlength=25)
     z = (counts / times - chances) / np.sqrt(chances * (1 - chances) / times)
     assert np.abs(z).max() < 4 and z.std() < 1.5
-
-
-@pytest.mark.exhaustive
-def test_the_first_of_a_sample_are_as_good_as_any():
-    rng, times = np.random.default_rng(2), 20_000
-    chances = inclusion(np.arange(1.0, 11.0), 4, 0.2)
-    counts = np.bincount([draw(chances, rng)[0] for _ in range(times)], minlength=10)
-    np.testing.assert_allclose(counts / times, chances / 4, atol=4 * np.sqrt(0.25 / times))
 
 
 @given(st.integers(0, 10**6))
@@ -102,15 +92,10 @@ def test_chances_that_cannot_be(arguments, said):
         inclusion(*arguments)
 
 
-@pytest.mark.parametrize(
-    ("chances", "said"), [([0.0, 1.0], "above 0"), ([0.3, 0.3], "whole number"), ([1.5, 0.5], "1")]
-)
-def test_draws_that_cannot_be(chances, said):
-    with pytest.raises(ValueError, match=said):
+@pytest.mark.parametrize("chances", [[0.0, 1.0], [0.3, 0.3], [1.5, 0.5]])
+def test_draws_that_cannot_be(chances):
+    with pytest.raises(ValueError, match="above 0|whole number"):
         draw(np.array(chances), np.random.default_rng(0))
-
-
-# ---------------------------------------------------------------- the estimate
 
 
 def world(n=800, seed=0):
@@ -137,22 +122,6 @@ def test_the_score_is_the_formula_and_its_mean_over_draws_is_that_of_everybody(n
     # independent draws would vary by sum (1 - p) / p (s - m1 + m0)^2 / n^2: a little more
     alone = np.sqrt(((1 / chances - 1) * (whole - m[:, 1] + m[:, 0]) ** 2).sum()) / 60
     assert 0.7 * alone < np.std(means) < 1.05 * alone
-
-
-@pytest.mark.exhaustive
-def test_a_chosen_sample_misleads_without_its_weights_and_not_with_them():
-    found, plain = [], []
-    for seed in range(40):
-        x, t, y, e = world(seed=seed)
-        # outcomes of high x1 are asked for: their effects are larger
-        chances = inclusion(np.exp(1.5 * x[:, 1]), 200, 0.1)
-        asked = np.isin(np.arange(800), draw(chances, np.random.default_rng(seed)))
-        told = np.where(asked, y, np.nan)
-        constant = RandomForestRegressor(1, max_depth=1, min_samples_leaf=80, random_state=0)  # learns next to nothing
-        found.append(average_effect(x, t, told, chances, e, constant).value)
-        plain.append(average_effect(x, t, told, np.ones(800), e, constant).value)
-    assert np.mean(found) == pytest.approx(2.0, abs=4 * np.std(found) / np.sqrt(40))
-    assert abs(np.mean(plain) - 2.0) > 4 * np.std(plain) / np.sqrt(40)
 
 
 @part_and_whole("n", 15, 200)
@@ -192,10 +161,10 @@ def test_a_wider_level_and_other_regressors():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"chances": np.zeros(50)}, "leave out whoever could not be asked"),
-        ({"y": np.full(50, np.nan)}, "each arm needs at least 10 answers, got 0 control and 0 treated"),
-        ({"propensity": np.ones(50)}, "propensity must lie between 0 and 1"),
-        ({"t": np.zeros(50, int)}, "each arm needs at least 5 units"),
+        ({"chances": np.zeros(50)}, "could not be asked"),
+        ({"y": np.full(50, np.nan)}, "10 answers, got 0"),
+        ({"propensity": np.ones(50)}, "propensity"),
+        ({"t": np.zeros(50, int)}, "5 units"),
     ],
 )
 def test_what_cannot_be_estimated_is_said(change, said):

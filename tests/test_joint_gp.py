@@ -124,7 +124,7 @@ def test_most_bounds_the_labels_that_hyperparameters_are_fitted_to():
     (few,), (same,) = JointGP(most=40).fit([Task(units, seed=3)]), JointGP(most=40).fit([Task(units, seed=3)])
     (other,) = JointGP(most=40).fit([Task(units, seed=4)])
     assert few.prior.lengthscale[0] == same.prior.lengthscale[0] != other.prior.lengthscale[0]
-    with pytest.raises(ValueError, match="most must be an integer of at least 2, got 1"):
+    with pytest.raises(ValueError, match="most"):
         get("joint-gp", most=1)
 
 
@@ -144,12 +144,3 @@ def test_an_arm_of_which_little_is_known_is_not_given_up(criterion):
     # 31 labels that maximum likelihood takes for pure noise, so that no treated unit is bought
     assert first_bought("cmnist", 2, get("exact-gp", optimiser="lbfgs"), criterion) == 0
     assert 10 <= first_bought("cmnist", 2, get("joint-gp"), criterion)
-
-
-@pytest.mark.exhaustive
-@needs_data("ibm")
-def test_pairs_make_the_joint_process_see_a_constant_effect():
-    problem = macal.load("ibm", 0)
-    batches = macal.plan(problem.pool.x, problem.pool.t, problem.start, n_queries=4, batch_size=50, criterion="macal")
-    errors = [macal.evaluate(problem, [problem.labelled(batches)], model).pehe[0] for model in ("exact-gp", "joint-gp")]
-    assert errors[1] < errors[0] / 2

@@ -1,13 +1,10 @@
 """Binder's button, where the repository has a public address, and what Binder then installs."""
 
-import re
 import shutil
 import subprocess
-import sys
 import tomllib
 from types import SimpleNamespace
 
-import nbformat
 import pytest
 from packaging.specifiers import SpecifierSet
 
@@ -34,6 +31,7 @@ def test_the_address_of_a_public_repository_is_read_from_a_remote(remote, known)
     assert site.address(remote) == known
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not shutil.which("git"), reason="needs git")
 @pytest.mark.parametrize(
     ("configured", "origin", "url"),
@@ -50,30 +48,6 @@ def test_what_is_configured_comes_before_the_origin(monkeypatch, tmp_path, confi
     assert config.html_theme_options["repository_url"] == url
     assert ("binderhub_url" in config.html_theme_options["launch_buttons"]) == bool(url)
     assert url or config.html_theme_options == before
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("repository", ["", PROJECT])
-def test_a_rendered_notebook_has_the_button_only_with_an_address(tmp_path, repository):
-    (tmp_path / "conf.py").write_text(
-        "from reproduction import site\n"
-        "extensions, html_theme, root_doc = ['myst_nb'], 'sphinx_book_theme', 'notebooks/tiny'\n"
-        f"nb_execution_mode, html_theme_options = 'off', {{'repository_url': {repository!r}}}\n"
-        f"site.ROOT = site.Path({str(tmp_path)!r})\n"
-        "def setup(app): app.connect('config-inited', site.offer_binder)\n"
-    )
-    (tmp_path / "notebooks").mkdir()
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    page = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Tiny", id="a")], metadata=kernel)
-    nbformat.write(page, tmp_path / "notebooks" / "tiny.ipynb")
-    built = tmp_path / "built"
-    done = subprocess.run([sys.executable, "-m", "sphinx", "-qW", tmp_path, built], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    page = (built / "notebooks" / "tiny.html").read_text(encoding="utf-8")
-    binder = "https://mybinder.org/v2/gh/someone/book/HEAD?urlpath=lab/tree/notebooks/tiny.ipynb"
-    assert re.findall(r'href="([^"]*mybinder[^"]*)"', page) == [binder] * bool(repository)
-    icons = re.findall(r'alt="Binder logo" src="([^"]*)"', page)
-    assert len(icons) == bool(repository) and all((built / "notebooks" / icon).is_file() for icon in icons)
 
 
 def test_binder_installs_the_pins_the_lock_and_the_project():

@@ -1,16 +1,15 @@
 """A plain installation: who plans, observes, replans and estimates needs neither PyTorch nor figures nor Parquet."""
 
-import re
 import subprocess
 import sys
 
 import numpy as np
 import pandas as pd
 import pytest
+from cases import exhaustive
 from test_planner import make_people
 
 from macal.__main__ import main
-from macal.models import MODELS
 
 PLAIN = """
 import sys
@@ -46,15 +45,6 @@ try:
     {call}
 except ImportError as error:
     sys.exit(str(error))
-"""
-SWEEP = """
-import macal
-
-model = {"name": "joint-gp", "most": 20}
-table = macal.sweep(macal.Spec("toy", {"random": {}, "macal": {}}, (0,), model, n_queries=2), "store")
-assert len(table) == 6 and table.pehe.notna().all(), table
-assert len(macal.run(macal.load("toy"), "alc", "joint-gp", n_queries=1)) == 2
-assert not ABSENT & set(sys.modules), ABSENT & set(sys.modules)
 """
 
 
@@ -120,42 +110,11 @@ def test_a_campaign_needs_no_more_and_is_the_same(tmp_path, monkeypatch, capsys)
         pd.testing.assert_frame_equal(one, other, rtol=1e-5)
 
 
-@pytest.mark.exhaustive
-def test_a_sweep_and_a_campaign_by_a_model_need_no_more(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    done = plainly(SWEEP)
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ("plan people.csv --treatment free --budget 9 -o new.csv --report new.html", "reports need.*pip install matp"),
-        ("plan people.csv --treatment free --budget 9 -o new.parquet", "Parquet files need.*pip install pyarrow"),
-        ("plan people.parquet --treatment free --budget 9 -o new.csv", "Parquet files need.*pip install pyarrow"),
-    ],
-)
-def test_what_is_missing_is_said_before_anything_is_planned(tmp_path, monkeypatch, more, message):
-    monkeypatch.chdir(tmp_path)
-    people_and_answers()
-    make_people().to_parquet("people.parquet")
-    monkeypatch.setenv("PYTHONWARNINGS", "error")
-    done = plainly(
-        "import macal.planner.planner as p\ndef plan(*a, **k): raise AssertionError('planned')\np.Planner.plan = plan\n"
-        + SAYS,
-        *more.split(),
-    )
-    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
-    assert re.search(f"ImportError: {message}", done.stderr), done.stderr
-    assert not list(tmp_path.glob("new*"))
-
-
 @pytest.mark.parametrize(
     ("call", "packages"),
     [
-        ("macal.models.get('exact-gp')", "torch"),
-        ("macal.run(macal.load('toy'), n_queries=1)", "torch"),
+        exhaustive("macal.models.get('exact-gp')", "torch"),
+        exhaustive("macal.run(macal.load('toy'), n_queries=1)", "torch"),
         ("macal.Spec('toy', {'random': {}}, (0,), {'name': 'due'})", "torch gpytorch"),
         ("macal.get('lcmd').select(PoolState(x, t, np.array([0, 1]), features=x), 2)", "torch"),
     ],
@@ -176,13 +135,8 @@ def test_an_import_brings_nothing_that_is_not_asked_for():
         assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.exhaustive
 def test_every_name_of_the_package_can_be_asked_for():
     program = "import macal; assert set(macal.__all__) <= set(dir(macal)); [getattr(macal, n) for n in macal.__all__]"
     assert subprocess.run([sys.executable, "-c", program + "; import macal.nothing"], check=False).returncode == 1
     subprocess.run([sys.executable, "-c", program], check=True)
-
-
-def test_the_registry_says_what_its_models_say():
-    assert {name: entry.provides for name, entry in MODELS.items()} == {
-        name: entry.factory.provides for name, entry in MODELS.items()
-    }

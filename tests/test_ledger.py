@@ -87,16 +87,6 @@ def test_pages_have_every_claim_once(fresh, once, monkeypatch):
     assert ledger.outputs.deviation(ledger.recorded().to_csv(), table.to_csv()) <= ledger.outputs.RTOL
 
 
-def test_the_readme_says_what_the_ledger_says_of_the_papers_main_claim():
-    said = ledger.recorded().loc[["E4", "E3"], ["verdict", "verdict_code"]].to_numpy().tolist()
-    assert said == [["does not hold", "undecided"], ["tested in part", "holds in part"]]
-    readme = " ".join((results.FOLDER.parent / "README.md").read_text(encoding="utf-8").split())
-    assert (
-        "does not hold with the model of the paper's text, and is undecided with that of its code. On CMNIST MACAL"
-        " is ahead of the baselines tested, two and four." in readme
-    )
-
-
 def test_it_has_every_claim_with_what_its_verdict_rests_on(fresh):
     root = results.FOLDER.parent
     assert [claim["key"] for claim in fresh["claims"]] == [claim.key for claim in claims.CLAIMS]
@@ -305,6 +295,7 @@ def test_the_command_repeats_one_claim_and_writes_nothing(tmp_path, capsys):
     assert "unknown claim 'E22'" in capsys.readouterr().err
 
 
+@pytest.mark.exhaustive
 def test_the_second_judge_needs_nothing_of_this_project(tmp_path):
     for name in ["claims.json", *(f"{file}.parquet" for t in json.loads(ledger.FILE.read_text())["tables"].values()
                                   for file in t["files"])]:  # fmt: skip

@@ -26,9 +26,8 @@ def test_history_is_tidy_and_can_be_rebuilt(problem):
     again = macal.evaluate(problem, sets, GP)
     pd.testing.assert_frame_equal(again, history[again.columns.tolist()].reset_index(drop=True), check_names=False)
     assert [int(problem.pool.t[s].sum()) for s in sets] == history.treated.tolist()
-    assert history.w1.iloc[-1] == pytest.approx(
-        macal.metrics.wasserstein(problem.pool.x[sets[-1]], problem.pool.t[sets[-1]])
-    )
+    last = problem.pool[sets[-1]]
+    assert history.w1.iloc[-1] == pytest.approx(macal.metrics.wasserstein(last.x, last.t))
 
 
 def test_the_order_of_a_set_does_not_matter_and_its_size_seeds_the_training(problem):
@@ -75,21 +74,6 @@ def test_errors_of_the_surfaces(problem):
     np.testing.assert_allclose(history[["control surface", "treated surface", "pehe"]], [[3, 4, 7]] * 2)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"criterion": "makal"}, "unknown criterion 'makal'"),
-        ({"model": "exact"}, r"unknown model 'exact' \(did you mean 'exact-gp'\?\)"),
-        ({"n_queries": 0}, "n_queries must be an integer"),
-        ({"batch_size": -5}, "batch_size must be an integer"),
-        ({"every": 0}, "every must be an integer"),
-    ],
-)
-def test_run_refuses(problem, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        macal.run(problem, **arguments)
-
-
 def test_a_chooser_chooses_and_the_model_judges():
     problem = macal.load("ihdp", 0)
     chosen = macal.run(problem, "alc", "meta-learner", every=2, chooser="joint-gp", n_queries=3)
@@ -122,10 +106,8 @@ def test_a_joint_process_that_judges_chooses_itself(problem):
 def test_a_sweep_keeps_the_model_that_it_names(problem, tmp_path):
     model = {"name": "exact-gp", "optimiser": "lbfgs", "steps": 15}
     spec = macal.Spec("ihdp", {"alc": {}}, (0,), model, n_queries=3)
-    swept, own, joint = (
-        macal.sweep(spec, tmp_path),
-        *(macal.run(problem, "alc", GP, chooser=chooser, n_queries=3) for chooser in (GP, None)),
-    )
+    own, joint = (macal.run(problem, "alc", GP, chooser=chooser, n_queries=3) for chooser in (GP, None))
+    swept = macal.sweep(spec, tmp_path)
     assert swept.treated.tolist() == own.treated.tolist() and swept.step.tolist() == own.step.tolist()
     np.testing.assert_allclose(swept.pehe, own.pehe, rtol=1e-6)
     assert not np.allclose(swept.pehe, joint.pehe, rtol=1e-3)
@@ -133,7 +115,7 @@ def test_a_sweep_keeps_the_model_that_it_names(problem, tmp_path):
 
 
 def test_a_chooser_must_provide_what_the_criterion_needs():
-    with pytest.raises(ValueError, match="ALC needs the prior of a fitted model, which MetaLearner does not provide"):
+    with pytest.raises(ValueError, match="ALC .*prior .*MetaLearner"):
         macal.run(macal.load("ihdp", 0), "alc", "exact-gp", chooser="meta-learner", n_queries=1)
 
 
@@ -153,3 +135,8 @@ def test_batches_that_are_chosen_ahead_come_from_one_fit():
     step.advance(fitted)
     step.advance(fitted)
     assert [b.tolist() for b in step.batches] == [b.tolist() for b in played.batches[:2]]
+
+
+def test_a_campaign_trains_after_every_so_many_queries(problem):
+    with pytest.raises(ValueError, match="every"):
+        macal.run(problem, every=0)

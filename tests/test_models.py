@@ -40,11 +40,11 @@ def test_identical_units_and_outcomes():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: get("exactgp"), r"unknown model 'exactgp' \(did you mean 'exact-gp'\?\)"),
-        (lambda: get("exact-gp", step=5), r"unknown parameter of 'exact-gp' 'step' \(did you mean 'steps'\?\)"),
-        (lambda: get("exact-gp", optimiser="sgd"), "unknown optimiser 'sgd'; known: adam, lbfgs"),
-        (lambda: ExactGP().fit([Task(split(0, 4)[[]])])[0].predict(split(0, 4).x), "at least one labelled unit"),
-        (lambda: macal.evaluate(macal.load("toy"), [[0, 9999]]), "labelled must lie in 0..2249"),
+        (lambda: get("exactgp"), "'exactgp' .*'exact-gp'"),
+        (lambda: get("exact-gp", step=5), "'step' .*'steps'"),
+        (lambda: get("exact-gp", optimiser="sgd"), "'sgd'"),
+        (lambda: ExactGP().fit([Task(split(0, 4)[[]])])[0].predict(split(0, 4).x), "labelled"),
+        (lambda: macal.evaluate(macal.load("toy"), [[0, 9999]]), "0..2249"),
     ],
 )
 def test_bad_input_is_named(call, message):
@@ -143,22 +143,20 @@ def test_a_task_without_all_outcomes_is_refused(of, missing):
     units = split(3, 12)
     y = np.where(np.arange(12) < missing, np.nan, units.y) if missing < 12 else None
     odd = {"labelled": units, "valid": units} | {of: Split(units.x, units.t, y)}
-    with pytest.raises(ValueError, match=f"{of} units need an outcome to learn from, and {missing} of 12 have none"):
+    with pytest.raises(ValueError, match=f"{of} .*{missing} of 12"):
         Task(**odd)
 
 
 def test_a_criterion_that_needs_more_than_the_model_provides_is_refused():
     problem = macal.load("ihdp", 0)
-    with pytest.raises(ValueError, match="Badge needs the features .* ExactGP does not provide; use the model due"):
+    with pytest.raises(ValueError, match="Badge .*features .*due"):
         macal.run(problem, "badge", "exact-gp", n_queries=1)
-    with pytest.raises(ValueError, match="MuBald needs the posterior .* MetaLearner does not"):
+    with pytest.raises(ValueError, match="MuBald .*posterior .*MetaLearner"):
         macal.run(problem, "mu-bald", "meta-learner", n_queries=1)
 
 
 @pytest.mark.parametrize("model", [3, ExactGP, type("Mine", (), {"fit": ExactGP.fit})()])
 def test_what_is_no_model_is_refused(unchecked, model):
     for call in (macal.run, lambda problem, _, model: macal.evaluate(problem, [[0, 1]], model)):
-        with pytest.raises(
-            ValueError, match=r"model must be one of the names exact-gp, .* fit\(tasks\) and provides, got"
-        ):
+        with pytest.raises(ValueError, match="exact-gp"):
             call(macal.load("toy"), "random", model)

@@ -1,13 +1,10 @@
 """Tables of pages call things by their names in words."""
 
-import ast
 from types import SimpleNamespace
 
-import jupytext
 import numpy as np
 import pandas as pd
 
-from reproduction import book
 from reproduction.claims import RULES, readings
 from reproduction.claims.scale import Scale
 from reproduction.claims.verdict import Verdict
@@ -58,18 +55,3 @@ def test_what_comes_out_again_is_told_by_data_set_and_reading(unchecked):
     row, every = found.iloc[0], found.iloc[1]
     assert row.to_list() == ["undecided", "-10 [-20, +2]", "–", "3 to 10 of 10", "2 of 3", "13 of 50"]
     assert every.to_list() == ["undecided", "–", "–", "–", "–", "–"]
-
-
-def test_a_table_that_a_cell_makes_ends_it_and_so_is_shown():
-    makes, seen = ("table_of", "tables.shown", "set_caption"), 0
-    for page in (book.ROOT / "book").glob("*.md"):
-        for cell in jupytext.read(page).cells:
-            body = ast.parse(cell.source).body if cell.cell_type == "code" else []
-            calls = [_is_call(made) and ast.unparse(made.value.func).endswith(makes) for made in body]
-            assert not any(calls[:-1]), cell.source
-            seen += sum(calls)
-    assert seen > 20
-
-
-def _is_call(made):
-    return isinstance(made, ast.Expr) and isinstance(made.value, ast.Call)

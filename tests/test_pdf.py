@@ -9,6 +9,7 @@ from reproduction import pdf
 BROKEN = """<article><h1>A page</h1><p id="here">Text</p><a href="#here">well</a><a href="#gone">lost</a>
 <a href="other.html">out</a><div style="width: 100px; overflow: hidden"><div style="width: 200px">a frame</div></div>
 <img alt="a picture" style="width: 3000px; height: 1px" src="data:image/gif;base64,R0lGODlhAQABAAAAACw="></article>"""
+pytestmark = pytest.mark.exhaustive
 COUNTED = re.compile(rb"/Type\s*/Page\b(?!s)")
 
 
@@ -21,7 +22,6 @@ def test_what_is_wrong_on_paper_is_said(browser, tmp_path):
     assert len(COUNTED.findall(target.read_bytes())) == 1
 
 
-@pytest.mark.exhaustive
 def test_the_book_is_whole_on_paper(browser, tmp_path):
     target = tmp_path / "book.pdf"
     assert pdf.write(browser, pdf.one_page(tmp_path), target) == []

@@ -112,7 +112,7 @@ def test_a_draw_keeps_to_quotas_and_money(way, seed):
     assert plan.weight["p0003"] == pytest.approx(1) and not asked.no.any() and plan.index.is_unique
 
 
-@part_and_whole("n", 30, 2000)
+@part_and_whole("n", 10, 2000)
 def test_everybody_has_the_chance_that_the_weights_say(n):
     people = marked(60)
     options = {"budget": 400, "quotas": ["region>=4"], "cost": "fee", "exclude": "no", "include": "yes"}
@@ -350,7 +350,7 @@ def test_there_are_no_reserves_where_costs_differ():
     assert plan.reserve.isna().all() and (plan.reserve_weight == 0).all()
 
 
-@part_and_whole("n", 40, 1000)
+@part_and_whole("n", 14, 1000)
 def test_whoever_is_asked_has_the_chance_that_the_estimate_takes(n):
     """Refusals depend on age; Weighted totals of the people asked, reserves included, are those of everybody."""
     people = make_people(80)

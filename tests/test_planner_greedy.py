@@ -183,12 +183,12 @@ def no_demand_is_broken(problem):
     assert len(larger) == 1  # nobody else could be asked
 
 
-@drawn(60, 1000, problem=DRAWN)
+@drawn(20, 1000, problem=DRAWN)
 def test_no_demand_is_ever_broken_and_nobody_is_missed(unchecked, problem):
     no_demand_is_broken(problem)
 
 
-@drawn(30, 500, problem=DRAWN)
+@drawn(15, 500, problem=DRAWN)
 def test_every_pair_is_the_best_that_some_plan_holds(unchecked, problem):
     task, demands = build(problem)
     n, known = len(task.cost), task.state.labelled
@@ -241,7 +241,7 @@ def best_bargain(x, t, labels, alpha, novelty, price, shop):
     return max(found, default=None)
 
 
-@part_and_whole("times", 20, 1500)
+@part_and_whole("times", 8, 1500)
 def test_a_pair_under_demands_is_the_best_of_all(times, monkeypatch, unchecked):
     sold_out = refusals = 0
     for seed in range(times):

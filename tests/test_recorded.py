@@ -1,15 +1,12 @@
 """What recorded tables must satisfy whatever they say: shared starts, shared ends, one row per training."""
 
-import numpy as np
 import pytest
 from needs import needs_data
 
 import macal
 from macal import campaigns
-from macal.comparison import shared
-from reproduction.claims import RULES, gain
-from reproduction.claims.comparison import compare
-from reproduction.claims.readings import CODE, EXACT, LEARNERS, LEARNERS_EARLY, TURNING_POINT, WRITTEN, inner, load
+from reproduction.claims import gain
+from reproduction.claims.readings import CODE, EXACT, LEARNERS, WRITTEN, load
 from reproduction.studies import tables
 
 RECORDED = [(reading, name) for reading in (WRITTEN, CODE, EXACT, *LEARNERS) for name in reading.tables]
@@ -36,12 +33,6 @@ def test_methods_that_exhaust_the_pool_end_alike():
     assert (end.treated.nunique() == 1).all() and (end.pehe.max() / end.pehe.min() < 1.5).all()
 
 
-@pytest.mark.parametrize("size", [10, 470])
-def test_trainings_of_one_batch_on_the_same_labels_are_the_same(size):
-    same = same_labels(WRITTEN.load("ihdp"), size)
-    assert (same.pehe.agg(lambda values: values.value_counts().iloc[0]) > 1).all()
-
-
 def test_the_errors_of_the_surfaces_bound_that_of_the_effect():
     gp = macal.models.get("exact-gp", optimiser="lbfgs")
     live = macal.run(macal.load("ihdp", 0), "macal", gp, every=12, n_queries=12, measures=campaigns.SURFACES)
@@ -65,33 +56,3 @@ def test_a_recorded_campaign_on_ihdp_runs_again(surface):
 @needs_data("ibm")
 def test_a_recorded_campaign_on_ibm_runs_again():
     assert_runs_again(EXACT.load("ibm"), "ibm", 8)
-
-
-def against_none(reading, name):
-    """A weight of 0 against every other: comparison by method."""
-    table = inner(shared(reading.load(name), [*WRITTEN.weights]), name)
-    others = [method for method in WRITTEN.weights if method != "macal-0"]
-    return compare(table, "macal-0", others, share=reading.share(name, RULES)).comparison
-
-
-def test_a_weight_of_0_is_right_on_ibm_and_wrong_on_cmnist():
-    assert (against_none(WRITTEN, "ibm")[["macal", "macal-5", "macal-10"]] == "ahead").all()
-    assert (against_none(EXACT, "cmnist") == "behind").all()
-
-
-@pytest.mark.parametrize("reading", [WRITTEN, EXACT], ids=lambda reading: reading.name)
-def test_no_weight_loses_five_per_cent_on_ihdp(reading):
-    table = inner(shared(reading.load("ihdp"), [*WRITTEN.weights]), "ihdp")
-    logs = np.log(table.pivot_table("pehe", ["replication", "labelled"], "method")).mean()
-    assert (logs - logs.min() < 0.05).all()
-
-
-@pytest.mark.parametrize(("first", "more"), [*zip(LEARNERS, LEARNERS_EARLY, strict=True)], ids="STX")
-def test_a_hundred_replications_go_on_where_twenty_ended(first, more):
-    few, many = (inner(reading.load("ihdp"), "ihdp") for reading in (first, more))
-    few = few[few.labelled <= TURNING_POINT]
-    assert sorted(many.labelled.unique()) == sorted(few.labelled.unique())  # a table without a start loses no size
-    assert (few.replication.nunique(), many.replication.nunique()) == (20, 100)
-    both = few.merge(many, on=["method", "replication", "labelled"], suffixes=("", "_more"))
-    assert len(both) == len(few[few.method != "macal-squared"])
-    np.testing.assert_allclose(both.pehe, both.pehe_more, rtol=1e-4)

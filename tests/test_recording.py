@@ -1,7 +1,6 @@
 """Every recorded table has an origin: the catalogue, the one runner, and the command."""
 
 import json
-import re
 import shutil
 from contextlib import suppress
 from dataclasses import replace
@@ -22,7 +21,7 @@ from macal.storage import atomic
 from reproduction import __main__ as command
 from reproduction import site
 from reproduction.claims import CLAIMS, RULES, readings
-from reproduction.studies import backbones, jobs, recording, tables, toy
+from reproduction.studies import jobs, recording, tables, toy
 from reproduction.studies.jobs import Answer, Job
 
 GP = {"name": "exact-gp", "optimiser": "lbfgs", "steps": 8}
@@ -47,9 +46,6 @@ def recorded(name, without=()):
         records = results.load(name).attrs["records"]
         return [key(r["config"]) for r in records if r["config"].get("method") not in without]
     return []
-
-
-# ---------------------------------------------------------------- the catalogue
 
 
 def test_every_table_says_what_makes_it():
@@ -113,7 +109,7 @@ def said(text):
 
 
 def test_a_declared_table_that_is_missing_says_so(elsewhere, monkeypatch):
-    with pytest.raises(FileNotFoundError, match="'ihdp_gp' is declared but not recorded; make it by python -m"):
+    with pytest.raises(FileNotFoundError, match="'ihdp_gp'"):
         tables.load("ihdp_gp")
     assert readings.load("ihdp_gp") is None
     monkeypatch.setattr(tables, "SPECS", elsewhere)
@@ -175,20 +171,6 @@ def test_lines_of_evidence():
         tables.load("ihdp_deu")
 
 
-def test_progress_says_how_much_and_by_which_code(monkeypatch):
-    chosen = ("toy_macal", "ibm_code", "cmnist_code", "tuning")
-    monkeypatch.setattr(tables, "TABLES", {name: tables.TABLES[name] for name in chosen})
-    found = tables.progress().loc[list(chosen)]
-    assert found.asked.to_dict() == {"toy_macal": "160", "ibm_code": "144", "cmnist_code": "30", "tuning": "as it goes"}
-    assert found.recorded["toy_macal"] == 160 and found.recorded["cmnist_code"] == 20
-    assert found.commits["cmnist_code"] and found.commits["tuning"]
-    changed = [dirty == "yes" for _, dirty in results.origins(results.load("ibm_code")).index]
-    assert [commit.endswith("+") for commit in found.commits["ibm_code"].split()] == changed and not all(changed)
-
-
-# ---------------------------------------------------------------- jobs
-
-
 def answers(*rows, calls=None):
     def work():
         if calls is not None:
@@ -236,9 +218,6 @@ def test_jobs_are_run_so_many_at_a_time_and_failures_keep_what_is_done(tmp_path)
     assert len(results.read_all(tmp_path)) == 2
 
 
-# ---------------------------------------------------------------- the runner
-
-
 @pytest.fixture
 def tiny(monkeypatch):
     """Make the catalogue hold two tables that are quickly made: ``swept`` and ``toy``."""
@@ -252,12 +231,12 @@ def tiny(monkeypatch):
 
 def test_sweeps_of_a_table_are_run_in_parts_and_published(tiny, tmp_path, capsys):
     store, into = tmp_path / "store", tmp_path / "out"
-    with pytest.raises(results.Incomplete, match="lacks 3 of 4 campaigns"):
+    with pytest.raises(results.Incomplete, match="3 of 4"):
         recording.record(tiny["swept"], store, into, jobs=1)
     assert not into.exists() and len(results.read_all(store)) == 1
     part = recording.record(tiny["swept"], store, into, jobs=2, partial=True)
     assert part.groupby("method").replication.nunique().to_dict() == {"random": 2, "macal": 1}
-    with pytest.raises(FileExistsError, match="or replace it by --replace"):
+    with pytest.raises(FileExistsError, match="--replace"):
         recording.record(tiny["swept"], store, into)
     assert len(results.read_all(store)) == 3  # nothing was run in vain
     whole = recording.record(tiny["swept"], store, into, replace=True)
@@ -295,9 +274,6 @@ def test_uncommitted_code_runs_nothing(tiny, tmp_path, monkeypatch):
     assert results.origins(results.load("ihdp_quick", tmp_path / "out")).index.tolist() == [("b", "yes")] and len(found)
 
 
-# ---------------------------------------------------------------- the command
-
-
 def test_the_command_passes_on_what_is_asked(monkeypatch, capsys, tmp_path):
     asked = []
     monkeypatch.setattr(
@@ -313,9 +289,9 @@ def test_the_command_passes_on_what_is_asked(monkeypatch, capsys, tmp_path):
     assert asked == [("toy", tmp_path, some), ("toy", recording.Path("runs/toy"), none | {"workers": 1})]
     for option in ("jobs", "replications"):
         assert command.main(["record", "toy", f"--{option}", "0", *into]) == 1
-        assert f"{option} must be an integer of at least 1, got 0" in capsys.readouterr().err
+        assert option in capsys.readouterr().err
     assert command.main(["record", "toi"]) == 1
-    assert "unknown table 'toi' (did you mean 'toy'?)" in capsys.readouterr().err
+    assert "'toy'" in capsys.readouterr().err
 
 
 def test_the_books_own_tables_are_not_replaced_unasked(tmp_path, capsys):
@@ -328,8 +304,3 @@ def test_the_command_lists_the_catalogue(monkeypatch, capsys):
     monkeypatch.setattr(tables, "INTERIM", {})
     assert command.main(["record"]) == 0
     assert "cmnist_code    30        20" in capsys.readouterr().out
-
-
-def test_the_backbones_keep_their_configurations():
-    (config,) = backbones.batching()[0].configs
-    assert config["study"] == "company" and json.loads(json.dumps(config)) == config

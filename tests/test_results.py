@@ -1,37 +1,22 @@
 """Records survive what disks and people do to them, or say that they did not."""
 
 import errno
-import json
 import os
-import resource
-import shutil
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-import macal
-import reproduction
 from macal import results
 from macal.campaigns import provenance
 from macal.campaigns.results import DamagedRecord, ForeignRecord, Record, read, read_all, write
 
 
 def record(replication=0, pehe=0.1 + 0.2, **config):
-    asked = {
-        "dataset": "toy",
-        "protocol": "paper",
-        "replication": replication,
-        "method": "macal",
-        "model": {"name": "exact-gp"},
-    }
-    return Record(
-        asked | config, [{"step": 0, "labelled": 25, "pehe": pehe, "w1": float("nan")}], [[3, 1]], {"seconds": 1.5}
-    )
+    asked = {"dataset": "toy", "protocol": "paper", "replication": replication, "method": "macal"}
+    rows = [{"step": 0, "labelled": 25, "pehe": pehe, "w1": float("nan")}]
+    return Record(asked | {"model": {"name": "exact-gp"}} | config, rows, [[3, 1]], {"seconds": 1.5})
 
 
 def test_a_record_comes_back_to_the_last_bit(tmp_path):
@@ -50,7 +35,7 @@ def test_the_key_follows_the_configuration_alone():
 def test_a_truncated_record_is_refused(tmp_path, share):
     path = write(record(), tmp_path)
     os.truncate(path, int(path.stat().st_size * share))
-    with pytest.raises(DamagedRecord, match="delete it, and it is run again"):
+    with pytest.raises(DamagedRecord, match="delete"):
         read(path)
 
 
@@ -62,7 +47,7 @@ def test_a_changed_record_is_refused(tmp_path, old, new):
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
-    with pytest.raises(DamagedRecord, match="was changed after it was written"):
+    with pytest.raises(DamagedRecord, match="changed"):
         read(path)
 
 
@@ -85,10 +70,10 @@ def test_a_file_that_is_no_record_is_refused(tmp_path, text):
 
 def test_other_schemas_and_configurations_are_refused(tmp_path):
     path = write(record(), tmp_path)
-    with pytest.raises(ForeignRecord, match="another configuration: method, replication differ"):
+    with pytest.raises(ForeignRecord, match="method, replication"):
         read(path, record(replication=4, method="qhte").config)
     path.write_text(path.read_text().replace('"schema": 1', '"schema": 2'))
-    with pytest.raises(ForeignRecord, match="schema 2, this version reads 1"):
+    with pytest.raises(ForeignRecord, match="schema 2"):
         read(path)
 
 
@@ -100,36 +85,14 @@ def test_a_folder_is_read_whole_or_not_at_all(tmp_path):
     assert sorted(r.config["replication"] for r in read_all(tmp_path)) == [0, 1, 2]
     first = next(tmp_path.glob("*.json"))
     first.rename(tmp_path / "renamed.json")
-    with pytest.raises(ForeignRecord, match="it was renamed"):
+    with pytest.raises(ForeignRecord):
         read_all(tmp_path)
 
 
 def test_tables_do_not_mix_configurations():
-    with pytest.raises(ForeignRecord, match="different models cannot stand in one table"):
+    with pytest.raises(ForeignRecord, match="models"):
         results.table([record(), record(model={"name": "due"})])
     assert results.table([record(), record(1)]).replication.tolist() == [0, 1]
-
-
-@pytest.mark.exhaustive
-def test_a_full_disk_leaves_the_old_record(tmp_path):
-    old = write(record(), tmp_path).read_bytes()
-    code = (
-        "import json, resource, signal, sys; from pathlib import Path;"
-        "from macal.campaigns.results import Record, write;"
-        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200));"
-        "write(Record(**json.loads(sys.argv[2])), Path(sys.argv[1]))"
-    )
-    content = {"config": record().config, "rows": [{"pehe": 9.0}] * 99, "picks": []}
-    done = subprocess.run([sys.executable, "-c", code, tmp_path, json.dumps(content)], capture_output=True, text=True)
-    assert done.returncode and "File too large" in done.stderr
-    assert [p.read_bytes() for p in tmp_path.iterdir()] == [old]
-    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
-
-
-def test_a_folder_that_cannot_be_written_says_so(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match="file"):
-        write(record(), tmp_path / "file")
 
 
 def test_two_writers_at_once(tmp_path):
@@ -145,7 +108,7 @@ def test_published_tables(tmp_path):
     loaded = results.load("toy", tmp_path)
     assert loaded.equals(table) and loaded.attrs["records"][0]["picks"] == [[3, 1]]
     assert loaded.copy()[["pehe"]].attrs["records"] is loaded.attrs["records"]  # not copied at every step
-    with pytest.raises(FileNotFoundError, match=r"no recorded table 'toi' \(did you mean 'toy'\?\)"):
+    with pytest.raises(FileNotFoundError, match="'toi' .*'toy'"):
         results.load("toi", tmp_path)
     content = (tmp_path / "toy.parquet").read_bytes()
     (tmp_path / "toy.parquet").write_bytes(content[:-9] + b"x" + content[-8:])
@@ -175,7 +138,7 @@ def content(folder):
 @pytest.mark.parametrize("name", ["", ".", "../store", "/tmp/toy", "a/b", "Toy", "toy.json", "toy ", "toy\n"])
 def test_a_tables_name_is_no_path(published, name):
     store, out, before = published
-    with pytest.raises(ValueError, match="must be of lower-case letters, digits, '_' and '-', got"):
+    with pytest.raises(ValueError, match="lower-case"):
         results.publish(store, name, out, replace=True)
     assert content(out) == before and len(read_all(store)) == 3
 
@@ -187,16 +150,9 @@ def test_no_link_is_followed(published, name):
     (out / name).symlink_to(store.parent / "mine")
     before = (store.parent / "mine").read_bytes()
     write(record(3), store)
-    with pytest.raises(ValueError, match=f"{name} is a link or a folder"):
+    with pytest.raises(ValueError, match=name):
         results.publish(store, "toy", out, replace=True)
     assert (store.parent / "mine").read_bytes() == before
-
-
-def test_a_store_takes_no_table(published):
-    store = published[0]
-    with pytest.raises(ValueError, match="into its own store"):
-        results.publish(store, "toy", store)
-    assert len(read_all(store)) == 3
 
 
 def test_a_table_is_replaced_on_demand_alone(published):
@@ -205,12 +161,12 @@ def test_a_table_is_replaced_on_demand_alone(published):
         path.unlink()
     write(record(7), store)
     lines = []
-    change = "3 campaigns with 3 trainings by 2 campaigns with 2 trainings: 1 added, 1 kept, 2 dropped, which the new"
-    with pytest.raises(FileExistsError, match=f"toy.parquet exists; --replace .* would replace {change}"):
+    change = "1 added, 1 kept, 2 dropped"
+    with pytest.raises(FileExistsError, match=change):
         results.publish(store, "toy", out, report=lines.append)
     assert content(out) == before and not lines
     results.publish(store, "toy", out, replace=True, report=lines.append)
-    assert len(results.load("toy", out)) == 2 and lines == [f"toy: replacing {change} table lacks"]
+    assert len(results.load("toy", out)) == 2 and change in lines[0]
 
 
 @pytest.mark.parametrize("name", ["toy.json", "toy.parquet"])
@@ -264,14 +220,14 @@ def test_an_incomplete_store_is_published_on_demand_alone(published):
     results.note({"sweep": 1}, [record(k).config for k in range(3)], store)
     results.publish(store, "whole", out)
     results.note({"sweep": 2}, [record(k).config for k in range(5)], store)
-    with pytest.raises(results.Incomplete, match=r"lacks 2 of 5 campaigns, 0 chunks have failed, see .*specs.*\.json"):
+    with pytest.raises(results.Incomplete, match="2 of 5 campaigns, 0 chunks"):
         results.publish(store, "part", out)
     assert not list(out.glob("part*"))
     assert len(results.publish(store, "part", out, partial=True)) == 3
     for k in (3, 4):
         write(record(k), store)
     (store / "ab.failed").write_text("Traceback")
-    with pytest.raises(results.Incomplete, match="lacks 0 of 5 campaigns, 1 chunks have failed, see .*ab.failed"):
+    with pytest.raises(results.Incomplete, match="0 of 5 campaigns, 1 chunks .*ab.failed"):
         results.publish(store, "five", out)
     (store / "ab.failed").unlink()
     assert len(results.publish(store, "five", out)) == 5
@@ -282,32 +238,8 @@ def test_a_damaged_request_is_named(published, text):
     store, out, _ = published
     (store / "specs").mkdir()
     (store / "specs" / "00.json").write_text(text)
-    with pytest.raises(DamagedRecord, match="00.json does not say what was asked for; delete it"):
+    with pytest.raises(DamagedRecord, match="00.json"):
         results.publish(store, "five", out)
-
-
-@pytest.mark.exhaustive
-def test_an_installation_without_the_repository_says_so(published):
-    store, out, _ = published
-    place = store.parent / "lib" / "python3" / "site-packages"
-    for package in (macal, reproduction):
-        shutil.copytree(Path(package.__file__).parent, place / package.__name__)
-    code = (
-        "import sys; from pathlib import Path; import reproduction; from macal import results\n"
-        "from reproduction.claims.toy import published; store, out = map(Path, sys.argv[1:])\n"
-        "calls = [lambda: results.load('toy'), lambda: results.publish(store, 'toy')]\n"
-        "calls += [reproduction.verdicts, published]\n"
-        "for call in calls:\n"
-        "    try: call()\n"
-        "    except FileNotFoundError as error: print(error)\n"
-        "print(len(results.load('toy', out)))"
-    )
-    environment = os.environ | {"PYTHONPATH": str(place)}
-    command = [sys.executable, "-c", code, store, out]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    told = "recorded tables come with the book's repository, not with the package; run this in a clone, or name"
-    assert done.stdout.splitlines() == [f"{told} a folder"] * 4 + ["3"]
-    assert not (place.parent / "results").exists()
 
 
 def test_a_manifest_says_where_numbers_come_from():

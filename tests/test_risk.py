@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import wasserstein_distance
 
-from macal import metrics, plan
 from macal.kernels import posterior_variance, rbf
 from reproduction.claims.bounds import z_score
-from reproduction.theory import examples, risk
+from reproduction.theory import risk
 
 GRID = np.linspace(-5, 5, 401)
 SEEDS = st.integers(0, 10_000)
@@ -22,9 +21,6 @@ def sine(x):
 def design(seed, m=12):
     x = np.random.default_rng(seed).uniform(-5, 5, (m, 1))
     return rbf(GRID[:, None], x), rbf(x, x), x[:, 0]
-
-
-# ---------------------------------------------------------------- the parts of the error
 
 
 @given(SEEDS, st.sampled_from([0.01, 0.25]))
@@ -90,34 +86,10 @@ def test_random_designs_agree_with_dense_algebra():
         assert losses[k] == pytest.approx((outcome[k] - expected) ** 2)
 
 
-def test_decomposition_at_one_place():
-    """An earlier run, with 4000 draws: 0.2611 (s.e. 0.0071) against 0.2632."""
-    losses, predictions = risk.simulate_random_designs(sine, 0.37, 15, 0.09, 40_000, np.random.default_rng(0))
-    total = (sine(0.37) - predictions.mean()) ** 2 + predictions.var() + 0.09
-    assert abs(z_score(losses, float(total))) < 4
-    assert abs(losses.mean() - 0.2632) < 4 * (0.0071**2 + losses.var() / losses.size) ** 0.5
-
-
 def test_noiseless_is_refused():
     cross, gram, _ = design(0)
     with pytest.raises(ValueError, match="noise must be above 0, got 0"):
         risk.ridge_weights(cross, gram, 0.0)
-
-
-@pytest.mark.parametrize(
-    ("noise", "start", "moved", "ratio"),
-    [(1e-6, [156, 195, 81, 140], (0.493, 1.04e-6), 4.7e5), (0.04, [80, 108, 87, 126], (0.491, 0.033), 14.9)],
-)
-def test_bias_moves_more_than_variance(noise, start, moved, ratio):
-    states = risk.uncertainty_campaign(sine, np.linspace(-5, 5, 201), start, noise, 14)
-    bias2, variance = (np.array([s.parts[k].mean() for s in states]) for k in (0, 1))
-    found = risk.total_variation(bias2), risk.total_variation(variance)
-    np.testing.assert_allclose(found, moved, rtol=0.02)
-    assert found[0] / found[1] == pytest.approx(ratio, rel=0.02)
-    assert (np.diff(variance) > 0).any()
-    assert (np.diff([s.posterior.mean() for s in states]) <= 1e-12).all()
-    if noise == 0.04:
-        np.testing.assert_allclose(variance[[0, 6, 13]], [0.0161, 0.0347, 0.0210], atol=1e-4)
 
 
 def test_campaign_labels_the_most_uncertain():
@@ -126,9 +98,6 @@ def test_campaign_labels_the_most_uncertain():
     for before, after in zip(states, states[1:], strict=False):
         assert after.labelled[:-1].tolist() == before.labelled.tolist()
         assert before.posterior[after.labelled[-1]] == before.posterior.max()
-
-
-# ---------------------------------------------------------------- bounds on a line
 
 
 @given(SEEDS)
@@ -213,28 +182,6 @@ def test_fit_error_vanishes_at_labels():
     assert np.abs(error[labelled]).max() < 1e-5 < np.abs(error).max()
 
 
-# ---------------------------------------------------------------- parts i and ii
-
-
-def test_noise_stops_the_geometric_rate():
-    v = 2 * 0.9 ** np.arange(61)
-    a = risk.shrinkage(v + 0.1)
-    np.testing.assert_allclose(risk.shrinkage(v), 0.1)
-    np.testing.assert_allclose(a[[0, 59]], [0.0952, 0.0038], atol=5e-5)
-    assert (v[60] + 0.1) / (2.1 * 0.9**60) == pytest.approx(27.5, abs=0.05)
-
-
-@pytest.mark.parametrize(
-    ("c", "signal", "step"),
-    [(1e1, 1.0, 3), (1e2, 1.0, 18), (1e4, 1.0, 220), (1e1, 2.0, 1), (1e2, 2.0, 12), (1e4, 2.0, 154)],
-)
-def test_what_is_left_out_overtakes(c, signal, step):
-    i = np.arange(1, 301)
-    ratio = risk.neglected(i, 5.0, c, 1.0, signal) / risk.pair_shrinkage(i, 5.0)
-    np.testing.assert_allclose(ratio, signal * (4 + i) * (5 + i) / (5 * c))
-    assert (np.diff(ratio) > 0).all() and i[(ratio > 1).argmax()] == step
-
-
 def test_pair_shrinkage_is_that_of_the_closed_form():
     w = 3 * 5 / (5 + np.arange(50))
     np.testing.assert_allclose(risk.shrinkage(w), risk.pair_shrinkage(np.arange(1, 50), 5.0))
@@ -248,61 +195,3 @@ def test_shrinkage_is_an_average_of_its_parts(seed):
     b = v + 3 * w + zeta
     parts = (v[:-1] * risk.shrinkage(v) + 3 * w[:-1] * risk.shrinkage(w)) / b[:-1]
     np.testing.assert_allclose(risk.shrinkage(b), parts, atol=1e-12)
-
-
-@pytest.mark.parametrize(("name", "end"), [("fast", 0.714), ("slow", 1.541)])
-def test_neither_variance_has_the_claimed_size(name, end):
-    i = np.arange(201)
-    v = {"fast": 2 * 0.9**i, "slow": 2 / np.sqrt(1 + i)}[name]
-    b = v + 25 / (5 + i)
-    assert b[-1] / (b[0] * 5 / 205) == pytest.approx(end, abs=5e-4)
-
-
-def test_the_most_uncertain_units_raise_the_bound_and_pairs_do_not():
-    x, t, start = examples.twins(0, pairs=40, spare=0)
-    kernel = rbf(x, x) * (t[:, None] == t)  # a process per arm
-
-    def variance(done):
-        return posterior_variance(kernel[:, done], kernel[np.ix_(done, done)], np.ones(len(t)), 0.05)
-
-    uncertain = start
-    for _ in range(30):
-        v = variance(uncertain)
-        picks = [np.flatnonzero(t == arm)[v[t == arm].argmax()] for arm in (1, 0)]
-        uncertain = np.append(uncertain, picks)
-    rises = {}
-    for name, order in (
-        ("pairs", np.concatenate([start, *plan(x, t, start, 30, 2, "macal")])),
-        ("uncertain", uncertain),
-    ):
-        sets = [order[:n] for n in range(2, 64, 2)]
-        v = np.array([2 * variance(s).mean() for s in sets])
-        w = np.array([metrics.wasserstein(x[s], t[s]) for s in sets])
-        assert (np.diff(v) <= 1e-12).all()
-        rises[name] = int((risk.shrinkage(v + w + 0.1) < 0).sum())
-    assert rises["pairs"] == 0 < rises["uncertain"]
-
-
-def test_least_squares_in_the_right_class_has_no_bias_and_in_a_wrong_one_a_moving_bias():
-    line, noise = np.linspace(-5, 5, 201), 0.04
-    basis, done = np.vander(line / 5, 4), np.random.default_rng(0).permutation(201)[:30]
-    biases = {"inside": [], "outside": []}
-    for name, truth in (("inside", basis @ [4.0, 0.0, -3.0, 0.5]), ("outside", sine(line))):
-        for n in range(6, 31, 2):
-            weights = basis @ np.linalg.pinv(basis[done[:n]])
-            biases[name].append(risk.bias_variance(weights, truth, truth[done[:n]], noise).bias2.mean())
-    assert max(biases["inside"]) < 1e-20
-    assert risk.total_variation(np.array(biases["outside"])) > 0.1 * min(biases["outside"]) > 0
-
-
-@pytest.mark.parametrize(("length", "confident"), [(1.0, 0), (2.0, 1), (0.5, -1)])
-def test_a_smooth_prior_is_overconfident_and_a_rough_one_the_opposite(length, confident):
-    x, targets, noise = np.random.default_rng(0).uniform(-5, 5, (12, 1)), GRID[::4, None], 0.04
-    law, true = risk.normal_law(targets[:, 0], -1.0), (rbf(targets, x), rbf(x, x))
-    cross, gram, prior = rbf(targets, x, length), rbf(x, x, length), np.ones(len(targets))
-    excess = {}
-    for name, weights in (("own", risk.ridge_weights(cross, gram, noise)), ("best", risk.ridge_weights(*true, noise))):
-        excess[name] = sum(risk.average_bias_variance(weights, *true, prior, noise)) @ law
-    reported = posterior_variance(cross, gram, prior, noise - 1e-12) @ law
-    assert np.sign(np.round(excess["own"] - reported, 9)) == confident
-    assert (excess["own"] > excess["best"] + 1e-9) == (length != 1)

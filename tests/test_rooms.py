@@ -1,7 +1,6 @@
-"""The wall between the tool and the reproduction, the order of the rooms, and one home for the name of every type."""
+"""The wall between the tool and the reproduction, and the order of the rooms."""
 
 import ast
-from collections import defaultdict
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -75,20 +74,3 @@ def test_nothing_imports_back_inside_rooms_either():
 def test_no_file_stands_loose_beside_the_rooms():
     loose = {path.stem for path in (LIB / "macal").glob("*.py")} - {"__init__", "__main__"}
     assert loose == VOCABULARY | {"plots"}
-
-
-def types_of(path):
-    """Classes and named types that a file defines at its top: ``Kernel``, not ``KERNELS``, which is a constant."""
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        targets = getattr(node, "targets", [getattr(node, "target", None)])
-        names = [node.name] if isinstance(node, ast.ClassDef) else [t.id for t in targets if isinstance(t, ast.Name)]
-        yield from (name for name in names if name.lstrip("_")[:1].isupper() and not name.isupper())
-
-
-def test_the_name_of_a_type_is_defined_once():
-    homes = defaultdict(list)
-    for path in [*modules("macal"), *modules("reproduction")]:
-        for name in types_of(path):
-            homes[name].append(str(path.relative_to(LIB)))
-    assert len(homes) > 100
-    assert {name: files for name, files in homes.items() if len(files) > 1} == {}

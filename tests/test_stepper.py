@@ -43,12 +43,6 @@ def test_same_bytes_twice_and_another_id_for_another_figure(page):
     assert re.search('id="(stepper-[^"]*)"', other)[1] != re.search('id="(stepper-[^"]*)"', page)[1]
 
 
-@pytest.mark.parametrize(("choices", "steps"), [([], 3), ([1], 0)])
-def test_nothing_to_show(choices, steps):
-    with pytest.raises(ValueError, match="at least one choice and one step"):
-        stepper(draw, choices, steps, said)
-
-
 def test_too_heavy(monkeypatch):
     monkeypatch.setattr("reproduction.figures.stepper._MAX_BYTES", 1000)
     with pytest.raises(ValueError, match="2 frames weigh .* more than 1,000"):

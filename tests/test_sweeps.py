@@ -5,8 +5,6 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 import time
 from dataclasses import asdict, replace
@@ -25,13 +23,7 @@ from macal.storage import atomic
 
 GP = {"name": "exact-gp", "optimiser": "lbfgs", "steps": 8}
 SPEC = Spec("ihdp", {"random": {}, "macal": {"alpha": 1.0}, "mu-bald": {}}, (0, 1), GP, n_queries=3, every=2, block=2)
-CHILD = "import json, sys, macal; macal.sweep(macal.Spec(**json.loads(sys.argv[1])), sys.argv[2])"
 FORK = "import threading, macal, tqdm; tqdm.tqdm.set_lock(threading.RLock()); macal.sweep(spec, store)"
-
-
-def child(store, spec=SPEC, **options):
-    command = [sys.executable, "-c", CHILD, json.dumps(asdict(spec)), str(store)]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **options)
 
 
 def same(one, other):
@@ -48,17 +40,7 @@ def test_a_sweep_has_every_campaign_and_training(undisturbed):
     table, store = undisturbed
     found = table.groupby(["method", "replication"]).step.apply(list)
     assert found["random", 0] == found["macal", 1] == [0, 2, 3] and found["mu-bald", 0] == [0, 1, 2, 3]
-    assert set(table.columns) >= {
-        "dataset",
-        "protocol",
-        "alpha",
-        "labelled",
-        "treated",
-        "pehe",
-        "pehe_valid",
-        "w1",
-        "radius",
-    }
+    assert set(table.columns) >= set("dataset protocol alpha labelled treated pehe pehe_valid w1 radius".split())
     assert table[table.method == "macal"].alpha.eq(1.0).all()
     for record in results.read_all(store):
         assert len(record.picks) == 3 and record.manifest["threads"] == 1 and record.manifest["sources"]
@@ -203,18 +185,8 @@ def test_a_failing_chunk_is_recorded_and_does_not_stop_the_others(tmp_path, monk
 def test_a_folder_that_cannot_be_written_says_so(tmp_path):
     (tmp_path / "file").write_text("")
     for call in (sweeps.sweep, listing):
-        with pytest.raises(NotADirectoryError, match="file is a file; a store is the folder of the records"):
+        with pytest.raises(NotADirectoryError, match="file"):
             call(replace(SPEC, n_queries=1), tmp_path / "file")
-
-
-@pytest.mark.exhaustive
-def test_two_sweeps_on_one_store(undisturbed, tmp_path):
-    pair = [child(tmp_path) for _ in range(2)]
-    errors = [process.communicate()[1].decode() for process in pair]
-    assert not all(errors)  # the last to end sees all finished
-    for process, error in zip(pair, errors, strict=True):
-        assert bool(process.returncode) == ("are run by another process; run again when it has ended" in error), error
-    same(sweeps.sweep(SPEC, tmp_path), undisturbed[0])
 
 
 def test_what_another_process_runs_is_not_passed_off_as_finished(tmp_path, capsys):
@@ -223,31 +195,13 @@ def test_what_another_process_runs_is_not_passed_off_as_finished(tmp_path, capsy
     store = tmp_path / "store"
     store.mkdir()
     call = ["sweep", str(tmp_path / "spec.json"), str(store)]
-    told = "1 of 2 campaigns are finished, 1 are run by another process; run again when it has ended"
     with atomic.locked(store / f".{chunks(spec)[0].name}.lock"):
-        with pytest.raises(sweeps.Unfinished, match=told):
+        with pytest.raises(sweeps.Unfinished, match="1 of 2 .* 1 "):
             sweeps.sweep(spec, store)
         assert len(results.read_all(store)) == 1
-        assert __main__.main(call) == 3 and capsys.readouterr().out.splitlines()[-1] == told
+        assert __main__.main(call) == 3
     assert __main__.main(call) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == f"2 of 2 campaigns are finished: 4 trainings in {store}"
-
-
-def test_a_failure_is_one_line_and_says_what_is_finished(tmp_path, capsys, monkeypatch):
-    spec = replace(SPEC, methods={"random": {}}, n_queries=1)
-    (tmp_path / "spec.json").write_text(json.dumps(asdict(spec)))
-    plain = sweeps.datasets.load
-
-    def load(name, seed, protocol):
-        if seed == 0:
-            raise OSError("no such infants")
-        return plain(name, seed, protocol)
-
-    monkeypatch.setattr(sweeps.datasets, "load", load)
-    assert __main__.main(["sweep", str(tmp_path / "spec.json"), str(tmp_path / "store")]) == 1
-    told = capsys.readouterr()
-    assert "no such infants" in told.err and len(told.err.splitlines()) == 1
-    assert told.out.splitlines()[-1].startswith("1 of 2 campaigns are finished, 0 are run by another process; 1 of 2")
+    assert capsys.readouterr().out.splitlines()[-1].startswith("2 of 2 ")
 
 
 def test_a_sweep_leaves_in_the_store_what_it_was_asked_for(tmp_path):
@@ -259,21 +213,6 @@ def test_a_sweep_leaves_in_the_store_what_it_was_asked_for(tmp_path):
     assert keys == {record.key for record in results.read_all(tmp_path)}
     sweeps.sweep(replace(spec, replications=(0, 1)), tmp_path)
     assert sorted(map(len, results.asked(tmp_path).values())) == [1, 2]
-
-
-@pytest.mark.exhaustive
-def test_a_full_disk_stops_a_chunk_and_loses_nothing(undisturbed, tmp_path):
-    import resource
-
-    def small():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (900, resource.RLIM_INFINITY))
-
-    process = child(tmp_path, preexec_fn=small)
-    error = process.stderr.read().decode()
-    process.stderr.close()
-    assert process.wait() and "File too large" in error
-    same(sweeps.sweep(SPEC, tmp_path), undisturbed[0])
 
 
 @pytest.mark.exhaustive
@@ -331,24 +270,6 @@ def test_a_sweep_ends_with_its_workers(tmp_path, workers, number, status):
         assert process.exitcode == status and gone(process.pid)
         error = (tmp_path / "stderr").read_text()
         assert number == signal.SIGKILL or (len(error.splitlines()) == 1 and "ended by a signal" in error)
-
-
-@pytest.mark.exhaustive
-def test_workers_that_were_ended_leave_their_checkpoints(unchecked, tmp_path, monkeypatch):
-    model = {"name": "exact-gp", "steps": 400}
-    spec = Spec("ihdp", {"random": {}}, (0, 1), model, n_queries=9, stage=1)
-    store = tmp_path / "store"
-    with running(tmp_path, spec, 2) as process:
-        while len(list((store / "checkpoints").glob("[!.]*.json"))) < 2:
-            time.sleep(0.01)
-        os.kill(process.pid, signal.SIGINT)
-        process.join(10)
-        assert process.exitcode == 130 and gone(process.pid)
-    done = [results.read(path).manifest["done"] for path in (store / "checkpoints").glob("[!.]*.json")]
-    assert len(done) == 2 and min(done) >= 1
-    plain, trained = sweeps.loop.train, []
-    monkeypatch.setattr(sweeps.loop, "train", lambda *request: trained.append(1) or plain(*request))
-    assert len(sweeps.sweep(spec, store)) == 20 and len(trained) == 20 - sum(done)
 
 
 @pytest.mark.exhaustive
@@ -442,49 +363,38 @@ def test_a_checkpoint_is_that_of_its_stages():
 
 
 @each(
-    "changes, message",
+    "changes, named",
     [
-        ({"dataset": "ihpd"}, r"unknown dataset 'ihpd' \(did you mean 'ihdp'"),
-        ({"protocol": "papers"}, "unknown protocol"),
-        ({"methods": {}}, "at least one method"),
-        ({"methods": {"makal": {}}}, r"unknown criterion 'makal' \(did you mean 'macal'"),
-        ({"methods": {"macal": {"alfa": 1}}}, "unknown parameter of 'macal' 'alfa'"),
-        ({"methods": {"macal": {"alpha": -1.0}}}, "alpha must be a finite number"),
-        ({"model": {"name": "exact"}}, "unknown model 'exact'"),
-        ({"model": {"steps": 5, "nme": 1}}, "unknown parameter of 'exact-gp' 'nme'"),
-        ({"replications": ()}, "at least one method and one replication"),
-        ({"replications": (1, 1)}, "distinct and not negative"),
-        ({"replications": (-1,)}, "distinct and not negative"),
-        ({"every": 0}, "every must be"),
-        ({"block": 0}, "block must be"),
-        ({"stage": 0}, "stage must be"),
-        ({"threads": 0}, "threads must be"),
-        ({"n_queries": 0}, "n_queries must be"),
-        ({"n_queries": True}, "n_queries must be an integer of at least 1, got True"),
-        ({"replications": [0.5]}, r"replications must be a list of whole numbers, say \[0, 1, 2\], got \[0.5\]"),
-        ({"replications": "012"}, "replications must be a list of whole numbers, .* got '012'"),
-        ({"replications": [True]}, "replications must be a list of whole numbers, .* got .True"),
-        ({"replications": 3}, "replications must be a list of whole numbers, .* got 3"),
-        ({"steps": [0.5]}, "steps must be a list of whole numbers"),
-        ({"methods": ["macal"]}, r"methods must be an object, say .*, got \['macal'\]"),
-        ({"methods": {"macal": []}}, r"methods\['macal'\] must be an object, say .*, got \[\]"),
-        ({"methods": {"macal": {"criterion": 3}}}, r"methods\['macal'\]\['criterion'\] must be one of the names .*3"),
-        ({"model": "due"}, "model must be an object, say .*, got 'due'"),
-        ({"model": ["due"]}, "model must be an object"),
-        (
-            {"model": {"name": 3}},
-            r"model\['name'\] must be one of the names exact-gp, joint-gp, due, meta-learner; got 3",
-        ),
-        ({"model": {"name": "due", "lr": "x"}}, "model holds a parameter of the wrong type"),
-        ({"methods": {"badge": {}}}, "Badge needs the features .* ExactGP does not provide; use the model due, or"),
-        (
-            {"model": {"name": "meta-learner"}},
-            "MuBald needs the posterior .*; use the model exact-gp or joint-gp or due, or",
-        ),
+        ({"dataset": "ihpd"}, "'ihpd' .*'ihdp'"),
+        ({"protocol": "papers"}, "'papers'"),
+        ({"methods": {}}, "method"),
+        ({"methods": {"makal": {}}}, "'makal' .*'macal'"),
+        ({"methods": {"macal": {"alfa": 1}}}, "'alfa'"),
+        ({"methods": {"macal": {"alpha": -1.0}}}, "alpha"),
+        ({"model": {"name": "exact"}}, "'exact'"),
+        ({"model": {"steps": 5, "nme": 1}}, "'nme'"),
+        ({"replications": ()}, "replication"),
+        ({"replications": (1, 1)}, "distinct"),
+        ({"replications": (-1,)}, "negative"),
+        ({"replications": [0.5]}, "replications .*0.5"),
+        ({"replications": "012"}, "replications .*'012'"),
+        ({"replications": [True]}, "replications .*True"),
+        ({"replications": 3}, "replications .*3"),
+        *(({name: 0}, name) for name in ("every", "block", "stage", "threads", "n_queries")),
+        ({"n_queries": True}, "n_queries .*True"),
+        *(({"steps": steps}, "steps") for steps in ([0.5], (), (2, 1), (1, 1), (-1, 2))),
+        ({"methods": ["macal"]}, "methods .*'macal'"),
+        ({"methods": {"macal": []}}, "'macal'"),
+        ({"methods": {"macal": {"criterion": 3}}}, "'criterion'.*3"),
+        ({"model": "due"}, "model .*'due'"),
+        ({"model": {"name": 3}}, "'name'.*3"),
+        ({"model": {"name": "due", "lr": "x"}}, "model"),
+        ({"methods": {"badge": {}}}, "Badge .*features .*due"),
+        ({"model": {"name": "meta-learner"}}, "MuBald .*posterior .*exact-gp or joint-gp or due"),
     ],
 )
-def test_a_spec_is_checked_before_anything_is_run(unchecked, changes, message):
-    with pytest.raises(ValueError, match=message):
+def test_a_spec_is_checked_before_anything_is_run(unchecked, changes, named):
+    with pytest.raises(ValueError, match=named):
         replace(SPEC, **changes)
 
 
@@ -498,14 +408,9 @@ def test_a_file_may_write_ranges_for_numbers(tmp_path):
     assert written(tmp_path) == SPEC
     found = written(tmp_path, replications="0-3, 7,9-9", steps="1-3, 9")
     assert found == replace(SPEC, replications=(0, 1, 2, 3, 7, 9), steps=(1, 2, 3, 9))
-
-
-@each("text", ["", "3-1", "2-", "-1", "a", "1,,2", "0-3 5", "0-100000", "0.5", "\u0663", "9" * 5000])
-def test_ranges_are_checked(tmp_path, text):
-    with pytest.raises(ValueError, match=r'spec.json: replications must be a list .* ranges .*, say "0-11, 15"; got'):
-        written(tmp_path, replications=text)
-    with pytest.raises(ValueError, match="distinct and not negative"):
-        written(tmp_path, replications="0-3, 2")
+    for text in ("", "3-1", "2-", "-1", "a", "1,,2", "0-3 5", "0-100000", "0.5", "\u0663", "9" * 5000, "0-3, 2"):
+        with pytest.raises(ValueError, match="replications"):
+            written(tmp_path, replications=text)
 
 
 def test_a_listing_loads_no_data(monkeypatch, tmp_path):
@@ -520,12 +425,6 @@ def test_label_free_campaigns_are_trained_after_the_steps_named(undisturbed, tmp
     assert listing(spec, tmp_path).trainings.sum() == 2
     named = undisturbed[0].query("method == 'random' and replication == 0 and step == 3").pehe.item()
     assert table.pehe.iloc[-1] == pytest.approx(named, rel=1e-3)  # trained in another batch
-
-
-@pytest.mark.parametrize("steps", [(), (2, 1), (1, 1), (-1, 2)])
-def test_steps_that_do_not_rise_are_refused(steps):
-    with pytest.raises(ValueError, match="steps must be rising numbers"):
-        replace(SPEC, steps=steps)
 
 
 def test_a_record_without_steps_keeps_its_name():

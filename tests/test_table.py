@@ -2,14 +2,11 @@
 
 import datetime
 import decimal
-import re
-import tempfile
-from pathlib import Path
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+from cases import each
 
 import macal
 from macal.datasets import from_table
@@ -45,13 +42,8 @@ def make(table=None, **changes):
 def test_sizes_and_provenance():
     problem = make(seed=3)
     assert (len(problem.pool), len(problem.test), problem.valid) == (150, 50, None)
-    assert (problem.name, problem.seed, problem.sources, len(problem.start), problem.n_queries) == (
-        "own",
-        3,
-        {},
-        10,
-        14,
-    )
+    found = problem.name, problem.seed, problem.sources, len(problem.start), problem.n_queries
+    assert found == ("own", 3, {}, 10, 14)
     assert problem.pool.mu0 is None and set(problem.pool.y) | set(problem.test.y) == set(make_table()["cost"])
 
 
@@ -133,7 +125,7 @@ def test_a_schedule_without_names_counts_positions():
 
 
 def test_a_schedule_needs_no_model():
-    with pytest.raises(ValueError, match="'mu-bald' needs a model of the answers so far.* that needs none: .*'macal'"):
+    with pytest.raises(ValueError, match="'mu-bald'.*'macal'"):
         macal.schedule(macal.load("toy"), "mu-bald")
 
 
@@ -145,7 +137,7 @@ def test_missing_outcomes_have_not_been_bought_yet():
     assert table.cost[plan.index[plan["round"] > 0]].isna().all() and (plan["round"] > 0).sum() == 40
     answers = macal.models.Task(problem.pool[problem.start])
     assert np.isfinite(answers.labelled.y).all()
-    with pytest.raises(ValueError, match="labelled units need an outcome .* 150 of 200 have none"):
+    with pytest.raises(ValueError, match="150 of 200"):
         macal.models.Task(problem.pool)
 
 
@@ -204,7 +196,7 @@ def test_an_outcome_may_be_a_truth_value():
     assert make(make_table().assign(cost=answers), test_size=0.0).pool.y.tolist() == [1.0, 0.0] * 100
     some = make(make_table().assign(cost=answers.astype("boolean").where(np.arange(200) < 3)), test_size=0.0)
     assert some.start.tolist() == [0, 1, 2]
-    with pytest.raises(ValueError, match="cost must be finite numbers, .* got True"):
+    with pytest.raises(ValueError, match="cost .*True"):
         make(make_table().assign(cost=answers.astype(object)))
 
 
@@ -231,20 +223,16 @@ def test_a_plan_of_huge_numbers_ends():
     assert [len(batch) for batch in macal.plan(huge, t, [0, 1], 3, 4, "macal")] == [4, 4, 4]
 
 
-def test_without_outcomes_a_start_may_be_chosen():
-    assert len(make(make_table().assign(cost=np.nan), start=5, test_size=0.0).start) == 5
-
-
 def test_a_plan_of_frames_wants_one_order():
     table = make_table()
-    with pytest.raises(ValueError, match=r"x and t must have the same index, .* t.loc\[x.index\]"):
+    with pytest.raises(ValueError, match="index"):
         macal.plan(table[["age", "income"]], table.treated[::-1], [0], 2, 4, "macal")
 
 
 def test_a_schedule_says_what_cannot_be_scheduled():
-    with pytest.raises(ValueError, match="criterion must be a name, or one of macal.get"):
+    with pytest.raises(ValueError, match="criterion"):
         macal.schedule(make(), None)
-    with pytest.raises(ValueError, match="index is called 'round', as a column of the plan is; rename it"):
+    with pytest.raises(ValueError, match="'round'"):
         macal.schedule(make(make_table().rename_axis("round")))
 
 
@@ -260,27 +248,9 @@ def test_large_numbers_keep_what_tells_them_apart():
     assert np.isfinite(Split(np.full((2, 1), 1e39), np.array([0, 1])).x).all()
 
 
-def test_the_pages_own_lines_name_the_right_people(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "mkdtemp", lambda: str(tmp_path))
-    page = (Path(__file__).parents[1] / "book" / "own_data.md").read_text(encoding="utf-8")
-    cells = re.findall(r"```{code-cell} ipython3\n(?:---.*?---\n|:tags: .*?\n)?(.*?)```", page, re.DOTALL)
-    names = {}
-    with matplotlib.rc_context():  # the page sets its style
-        for cell in cells:
-            if "book.check(" not in cell:
-                exec(cell, names)  # the page's words, as a reader runs them
-            if "plan = pd.read_csv" in cell:
-                break
-    people = pd.read_csv(tmp_path / "people.csv").set_index("person")
-    plan = pd.read_csv(tmp_path / "plan.csv").set_index("person")
-    joined = plan.merge(people, left_index=True, right_index=True, validate="one_to_one")
-    assert len(joined) == len(plan) > 100 and plan.cost.sum() <= names["budget"]
-    assert (joined.free_x == joined.free_y).all() and (joined.cost == joined.fee).all()
-
-
 def test_a_campaign_on_ones_own_table_cannot_be_judged():
     for call in (lambda: macal.run(make(), "random"), lambda: macal.evaluate(make(test_size=0.0), [[0, 1]])):
-        with pytest.raises(ValueError, match="campaigns on 'own' cannot be judged: .* use macal.schedule"):
+        with pytest.raises(ValueError, match="'own'"):
             call()
 
 
@@ -293,74 +263,63 @@ def gaps():
     return table
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
+def aged(age):
+    return {"table": make_table().assign(age=age)}
+
+
+@each(
+    "changes, named",
     [
-        ({"table": make_table().rename(index={"unit 3": np.nan})}, "index must name each unit, and 1 have no name"),
-        ({"start": pd.Series([True, False] * 100)}, "a mask with an index, must have that of the table"),
-        ({"start": "unit 3"}, "start must be a number of units, a list of their names .*, got str"),
-        ({"start": {"unit 3": 1}}, "start must be a number of units, .*, got dict"),
-        ({"table": make_table().set_axis(range(200)), "start": ["3"]}, "unit '3', a str, but the .*index holds int64"),
-        ({"table": make_table().assign(age=["refused", *map(str, range(199))])}, "as text, .* beside 'refused'"),
-        ({"table": make_table().assign(age=["$12", "1,234,567", "99+", "12"] * 50)}, "holds numbers as text"),
-        ({"table": make_table().assign(age="12:30")}, "holds dates as text, such as '12:30'"),
-        ({"table": make_table().assign(age=1j)}, "covariate 'age' holds complex numbers"),
-        ({"table": make_table().assign(age=[[1]] * 200)}, "covariate 'age' holds values that are no categories"),
-        ({"covariates": None}, "must be a list of at least one column name, got None"),
-        ({"treatment": ["treated"]}, r"treatment must be the name of one column, got \['treated'\]"),
-        ({"seed": -1}, "seed must be an integer of at least 0, got -1"),
-        ({"test_size": "0.2"}, "test_size must be a share of the rows, .*, got '0.2'"),
-        ({"table": some_bought(), "start": 10, "test_size": 0.0}, "50 of 200 outcomes are known, .* leave start out"),
-        ({"table": some_bought()}, "150 of 200 outcomes are missing, .* use test_size=0"),
-        ({"start": ["unit 3", "unit 999"]}, r"unknown unit in start 'unit 999'"),
-        ({"start": ["unit 3", "unit 3"], "test_size": 0.0}, "start must name a unit once, got unit 3"),
-        ({"start": [True, False]}, "start, a mask, must have one entry for each of 200 units, got 2"),
-        ({"start": make_table().index}, "start names 50 units that the test set drew"),
-        ({"table": make_table().set_axis([0, 0, *range(1, 199)])}, "index must name each unit once, got 0 more than"),
-        ({"table": make_table().assign(age="34")}, "'age' holds numbers as text, such as '34'; pandas.to_numeric"),
-        ({"table": make_table().assign(age=["1,5", "2.0"] * 100)}, "'age' holds numbers as text"),
-        ({"table": make_table().assign(age="2020-01-31")}, "'age' holds dates as text, such as '2020-01-31'"),
-        ({"table": make_table().assign(age="3 May 2020")}, "'age' holds dates as text"),
-        ({"table": make_table().assign(age=datetime.date(2020, 1, 1))}, "covariate 'age' is a time"),
-        ({"table": make_table().assign(age=pd.Period("2020-01"))}, "covariate 'age' is a time"),
-        ({"table": make_table().assign(age=[1, "one"] * 100)}, r"holds values of several kinds \(int, str\)"),
-        ({"table": make_table().assign(age=2**53 + np.arange(200))}, "'age' holds integers beyond 2.*53"),
-        ({"table": make_table().assign(treated=pd.array([True, None] * 100))}, r"missing .* treated \(100\)"),
-        ({"table": make_table().assign(treated=[0, "1"] * 100)}, r"treated must be binary .* got also \['1'\]"),
-        ({"covariates": (c for c in [])}, "must be a list of at least one column name"),
-        ({"table": np.ones((3, 3))}, "table must be a pandas DataFrame, got ndarray"),
-        ({"covariates": ["age", "incme"]}, r"unknown column 'incme' \(did you mean 'income'\?\)"),
-        ({"treatment": "treatd"}, r"unknown column 'treatd' \(did you mean 'treated'\?\)"),
-        ({"outcome": "costs"}, r"unknown column 'costs' \(did you mean 'cost'\?\)"),
-        ({"covariates": ["age", "treated"]}, "more than once: treated"),
-        ({"covariates": ["age", "age"]}, "more than once: age"),
-        ({"table": pd.concat([make_table(), make_table()[["age"]]], axis=1)}, "more than once: age"),
-        ({"covariates": []}, "at least one column name"),
-        ({"covariates": "age"}, "must be a list of at least one column name, got 'age'"),
-        ({"table": gaps()}, r"values in covariate 'income' \(4\), covariate 'region' \(7\) of 200 rows"),
-        ({"table": make_table().assign(treated=2)}, r"treated must be binary .* got also \[2\]"),
-        ({"table": make_table().assign(treated=["yes", "no"] * 100)}, "treated must be binary"),
-        ({"table": make_table().assign(treated=1)}, "treated must hold both 0 and 1, got 200 rows of one arm"),
-        ({"table": make_table().assign(cost="a lot")}, "cost must be finite numbers"),
-        (
-            {"table": make_table().assign(age=pd.Timestamp("2020-01-01"))},
-            "covariate 'age' is a time .* turn it into a number",
+        ({"table": make_table().rename(index={"unit 3": np.nan})}, "1 have no name"),
+        ({"table": make_table().set_axis([0, 0, *range(1, 199)])}, "once, got 0"),
+        ({"table": np.ones((3, 3))}, "ndarray"),
+        ({"start": pd.Series([True, False] * 100)}, "mask"),
+        ({"start": "unit 3"}, "start .*str"),
+        ({"table": make_table().set_axis(range(200)), "start": ["3"]}, "'3', a str, .*int64"),
+        ({"table": some_bought(), "start": 10, "test_size": 0.0}, "50 of 200"),
+        ({"table": some_bought()}, "150 of 200"),
+        ({"start": ["unit 3", "unit 999"]}, "'unit 999'"),
+        ({"start": ["unit 3", "unit 3"], "test_size": 0.0}, "once, got unit 3"),
+        ({"start": [True, False]}, "200 units, got 2"),
+        ({"start": make_table().index}, "50 units"),
+        ({"start": 151}, "start .*150 .*151"),
+        ({"start": 0}, "start"),
+        (aged(["refused", *map(str, range(199))]), "'refused'"),
+        (aged(["$12", "1,234,567", "99+", "12"] * 50), "numbers as text"),
+        (aged("34"), "'34'"),
+        (aged(["1,5", "2.0"] * 100), "numbers as text"),
+        *((aged(date), "dates as text") for date in ("12:30", "2020-01-31", "3 May 2020")),
+        *((aged(t), "'age' is a time") for t in (datetime.date(2020, 1, 1), pd.Period("2020-01"), pd.Timestamp(0))),
+        (aged(1j), "complex"),
+        (aged([[1]] * 200), "'age'"),
+        (aged([1, "one"] * 100), "int, str"),
+        (aged(2**53 + np.arange(200)), "'age' .*2.*53"),
+        ({"table": make_table().assign(region=[f"person {k}" for k in range(200)])}, "'region' has 200"),
+        ({"table": make_table().assign(treated=pd.array([True, None] * 100))}, r"treated \(100\)"),
+        *(
+            ({"table": make_table().assign(treated=wrong)}, "treated")
+            for wrong in ([0, "1"] * 100, 2, ["yes", "no"] * 100)
         ),
-        (
-            {"table": make_table().assign(region=[f"person {k}" for k in range(200)])},
-            "'region' has 200 categories, more than 100",
-        ),
-        ({"test_size": -0.1}, "test_size must lie between 0 and 1"),
-        ({"test_size": 1.5}, "test_size must lie between 0 and 1"),
-        ({"test_size": 0.001}, "leave units on both sides, got 0.001 of 200 rows"),
-        ({"start": 151}, "start must be at most the pool's 150 units, got 151"),
-        ({"start": 0}, "start must be an integer of at least 1"),
-        ({"batch_size": 0}, "batch_size must be an integer of at least 1"),
-        ({"n_queries": 0}, "n_queries must be an integer of at least 1"),
+        ({"table": make_table().assign(treated=1)}, "treated .*200"),
+        ({"table": make_table().assign(cost="a lot")}, "cost"),
+        *(({"covariates": wrong}, "covariates") for wrong in (None, (c for c in []), [], "age")),
+        ({"covariates": ["age", "incme"]}, "'incme' .*'income'"),
+        ({"treatment": "treatd"}, "'treatd' .*'treated'"),
+        ({"treatment": ["treated"]}, "treatment"),
+        ({"outcome": "costs"}, "'costs' .*'cost'"),
+        ({"covariates": ["age", "treated"]}, "once: treated"),
+        ({"covariates": ["age", "age"]}, "once: age"),
+        ({"table": pd.concat([make_table(), make_table()[["age"]]], axis=1)}, "once: age"),
+        ({"table": gaps()}, r"'income' \(4\), covariate 'region' \(7\)"),
+        ({"seed": -1}, "seed"),
+        *(({"test_size": wrong}, "test_size") for wrong in ("0.2", -0.1, 1.5)),
+        ({"test_size": 0.001}, "0.001"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"n_queries": 0}, "n_queries"),
     ],
 )
-def test_bad_tables_are_refused(changes, message, unchecked):
-    with pytest.raises(ValueError, match=message):
+def test_bad_tables_are_refused(changes, named, unchecked):
+    with pytest.raises(ValueError, match=named):
         make(**changes)
 
 

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import macal
-from reproduction import claims
 from reproduction.theory import examples, objective, pair_search
 
 POOLS = st.tuples(
@@ -82,26 +81,6 @@ def test_symmetry_takes_the_closest_pairs_first():
     assert (np.diff(np.linalg.norm(x[order[::2]] - x[order[1::2]], axis=1)) >= 0).all()
 
 
-def test_a_unit_between_two_labels_is_better_known_than_one_beyond_the_last():
-    places = np.array([[0.0], [1.0], [0.5], [1.5]])  # labels at 0 and 1
-    variance = objective.Objective(places, np.ones(4, int), np.array([0, 1])).variance(1)
-    assert variance[2] < variance[3] / 2
-
-
-def test_going_pair_by_pair_costs_little_and_the_farthest_units_cost_much():
-    ranks = {"pairs": [], "uncertain": [], "farthest": []}
-    for seed in range(12):
-        task = objective.Objective(*examples.two_clouds(seed, 9, 9, 1.0, 1), c=0.0)
-        values = task.values(task.batches(1, 2), task.batches(0, 2))
-        batch = macal.plan(task.x, task.t, task.labelled, 1, 4, "macal", alpha=0.0)[0]
-        farthest = tuple(tuple(sorted(batch[task.t[batch] == arm].tolist())) for arm in (1, 0))
-        chosen = objective.greedy_batch(task, 2), objective.most_uncertain(task, 2), farthest
-        for own, (one, zero) in zip(ranks.values(), chosen, strict=True):
-            own.append(objective.share_beaten(values, float(task.values([one], [zero])[0, 0])))
-    pairs, uncertain, farthest = (np.mean(own) for own in ranks.values())
-    assert pairs > 0.95 and farthest < uncertain
-
-
 @pytest.mark.parametrize(("metric", "twins"), [("euclidean", True), ("sqeuclidean", False)])
 def test_squared_distances_part_twins_on_a_line(metric, twins):
     x = np.array([10, 0, 2, 3, 4, 5, 6, 7, 8, 2, 3, 4, 5, 6, 7, 8], float)[:, None]  # twins on 2..8, labels at 10 and 0
@@ -167,38 +146,3 @@ def test_small_gp_sees_the_data_it_is_given():
     variance = posterior.cov[np.arange(80), t, t]
     assert variance[labelled].mean() < variance[1::2].mean() and (np.linalg.eigvalsh(posterior.cov) > 0).all()
     np.testing.assert_allclose((features**2).sum(axis=1), 1, atol=1e-6)
-
-
-def test_after_the_first_pick_the_lazy_search_looks_at_a_fraction():
-    x, t, start = examples.two_clouds(0, 200, 300)
-    literal = pair_search.literal(x, t, start, 20, 2.5)
-    for alpha in (0.0, 2.5, 10.0):
-        lazy = pair_search.lazy(x, t, start, 20, alpha)
-        assert lazy.evaluated[0] == literal.evaluated[0]
-        assert np.median(lazy.evaluated[1:]) < 0.3 * literal.evaluated[0]
-
-
-@pytest.mark.exhaustive
-def test_published_costs_grow_with_the_square_of_the_pool_or_its_cube():
-    costs = claims.algorithm.query_costs()
-    ratio = costs.iloc[-1] / costs.iloc[-2]
-    assert ratio["literal"] == pytest.approx(4, abs=0.5)
-    assert ratio["literal, growing batch"] == pytest.approx(8, abs=0.5)
-    assert (claims.algorithm.greedy_shortfalls(n_pools=10) > -1e-9).all()
-
-
-def test_which_criteria_need_outcomes_where_a_process_is_refitted():
-    x, t, start = examples.two_clouds(0)
-    worlds = examples.outcomes(x, t, 0), np.random.default_rng(0).normal(size=len(t))
-
-    def two_queries(name, y):
-        done, rng = start, np.random.default_rng(0)
-        for _ in range(2):
-            posterior, features, prior = examples.small_gp(x, t, done, y)
-            state = macal.acquisition.PoolState(x, t, done, rng, posterior, features, prior=prior)
-            done = np.concatenate([done, macal.get(name).select(state, 20)])
-        return done.tolist()
-
-    same = {name: two_queries(name, worlds[0]) == two_queries(name, worlds[1]) for name in macal.names()}
-    assert all(same[n] for n in "macal qhte coreset symmetry random random-balanced pi-bald".split())
-    assert not any(same[n] for n in "uncertainty mu-bald lcmd bait neyman macal-neyman".split())

@@ -48,6 +48,7 @@ def test_small_work_has_one_thread_and_gives_the_others_back(two):
 LOOK = "import torch; print(torch.backends.cpu.get_cpu_capability())"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif("baseline" not in paths.paths(), reason="no older instructions are known for this processor")
 def test_the_baseline_is_other_code():
     def capability(path):
@@ -58,6 +59,7 @@ def test_the_baseline_is_other_code():
     assert known["native"] == {} and capability(known["baseline"]) == "DEFAULT"
 
 
+@pytest.mark.exhaustive
 def test_a_path_says_what_failed_and_how_far_numbers_moved(tmp_path):
     (tmp_path / "test_it.py").write_text(
         "import json, os\n"
@@ -76,15 +78,3 @@ def test_a_path_says_what_failed_and_how_far_numbers_moved(tmp_path):
 def test_what_is_left_out_is_there():
     files = [Path(__file__).with_name(f"test_{name}.py") for name in paths.ELSEWHERE]
     assert len({*files}) == len(files) and all(file.is_file() for file in files)
-
-
-@pytest.mark.exhaustive
-def test_a_run_that_breaks_off_is_no_success(capsys):
-    assert paths.main(["native", "--", "--no-such-option"]) == 1
-    assert "pytest ended with 4" in capsys.readouterr().out
-
-
-def test_an_unknown_path_is_refused(capsys):
-    with pytest.raises(SystemExit):
-        paths.main(["basline"])
-    assert "no path basline on this machine; there are native" in capsys.readouterr().err

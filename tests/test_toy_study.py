@@ -10,15 +10,11 @@ from macal.datasets import toy
 from macal.models import Task
 from macal.problem import Problem, Split
 from reproduction.studies import toy as toy_study
-from reproduction.studies.toy import FIGURE, VARIANTS
 
 
 def arms(seed, n1=30, n0=50, d=1):
     rng = np.random.default_rng(seed)
     return np.concatenate([rng.normal(-2, 1, (n1, d)), rng.normal(2, 2, (n0, d))]), np.repeat([1, 0], [n1, n0])
-
-
-# ---------------------------------------------------------------- the surrogate distance
 
 
 @pytest.mark.parametrize("d", [1, 3])
@@ -52,9 +48,6 @@ def test_surrogate_at_its_limits():
     assert metrics.sinkhorn_surrogate(*arms(0, 1, 11)) > 0
     with pytest.raises(ValueError, match="two arms are needed"):
         metrics.sinkhorn_surrogate(np.ones((3, 1)), np.ones(3, int))
-
-
-# ---------------------------------------------------------------- measures
 
 
 @pytest.fixture(scope="module")
@@ -92,9 +85,6 @@ def test_units_without_overlap():
     assert found.tolist() == [True, False, False, False, True]
 
 
-# ---------------------------------------------------------------- data and records
-
-
 def test_centre_moves_the_clouds_alone():
     near, far = toy.load(3, "paper"), toy.load(3, "paper", centre=5.0)
     shift = far.pool.x[:, 0] - near.pool.x[:, 0]
@@ -102,13 +92,6 @@ def test_centre_moves_the_clouds_alone():
     assert near.start.tolist() == far.start.tolist() and (near.pool.t == far.pool.t).all()
     assert 0.15 < still.mean() < 0.25
     np.testing.assert_allclose(shift[~still], np.where(near.pool.t[~still] == 1, -2.5, 2.5), atol=1e-5)
-
-
-def test_variants_are_all_but_the_figures_own():
-    assert len(VARIANTS) == 2 * len(toy_study.ALPHAS) - 2 and FIGURE["macal"].alpha == 1
-    assert {(c.alpha, c.metric) for c in VARIANTS.values()} & {(1.0, "euclidean"), (0.0, "sqeuclidean")} == set()
-    for parts in toy_study.RECORDED.values():
-        assert len({(p.optimiser, p.protocol) for p in parts}) == 1  # one table holds one model and protocol
 
 
 def test_final_errors_are_those_recorded():

@@ -1,7 +1,7 @@
 """The verdicts of recorded campaigns a second time: from the raw tables, by a plain path of pandas and scipy.
 
 Nothing of `macal.comparison` or of the claims is used, but the verdicts that are checked: those about errors are judged
-by `second_judge.py` from `results/claims.json`; its plans and looks are typed again here, as on the page of the plan.
+by `second_judge.py` from `results/claims.json`.
 """
 
 import re
@@ -20,34 +20,6 @@ from macal import results
 from reproduction import claims
 
 FOLDER = Path(__file__).parents[1] / "results"
-PLANNED = {"ihdp_due": 20, "ihdp_code": 20, "ibm_due": 10, "ibm_code": 10, "cmnist_due": 5, "cmnist_code": 5,
-           "ibm_gp": 10, "cmnist_gp": 10, "cmnist_controls": 5, "ihdp-exchanged_t": 100,
-           "ihdp-early_s": 100, "ihdp-early_t": 100, "ihdp-early_x": 100,
-           "ihdp_dr": 100, "ihdp_forest": 100, "ihdp-exchanged_dr": 100, "ihdp-exchanged_forest": 100,
-           "ihdp_input-1": 6, "ihdp_input-10": 6}  # fmt: skip
-LOOKS = {
-    "ihdp_due": [7, 12],
-    "ihdp_code": [6, 12],
-    "ibm_code": [3],
-    "cmnist_due": [1],
-    "cmnist_gp": [5],
-    "cmnist_controls": [3],
-    "ihdp-exchanged_t": [20],
-    "ihdp-early_s": [20],
-    "ihdp-early_t": [20],
-    "ihdp-early_x": [20],
-    "ihdp_dr": [10, 20],
-    "ihdp-exchanged_dr": [10, 20],
-    "ihdp_forest": [10, 20],
-    "ihdp-exchanged_forest": [10, 20],
-    "ihdp_input-1": [3],
-    "ihdp_input-10": [3],
-}  # methods that need no model
-MODEL_LOOKS = {("ihdp_code", "bald"): [12], ("ihdp_code", "general"): [12],
-               ("ihdp_due", "bald"): [5], ("ihdp_due", "general"): [5], ("ibm_due", "bald"): [6],
-               ("ibm_due", "general"): [3], ("ihdp_due", "weight"): [5], ("ibm_code", "weight"): [3],
-               ("ibm_gp", "weight"): [4], ("cmnist_gp", "weight"): [5],
-               ("ibm_gp", "macal-squared"): [4]}  # fmt: skip
 JUDGE = Judge(FOLDER)
 common, level = JUDGE.common, JUDGE.level
 LEDGER = {}
@@ -59,20 +31,6 @@ def verdicts(key):
         claim = next(claim for claim in claims.CLAIMS if claim.key == key)
         LEDGER[key] = claim.verdicts(claims.RULES)
     return LEDGER[key]
-
-
-def test_the_plans_in_the_ledgers_data_are_those_of_the_page():
-    tables = JUDGE.book["tables"]
-    for name in sorted({*PLANNED, *LOOKS} & {*tables}):
-        plan = JUDGE.planned(name, "random")
-        assert (plan["replications"], plan["looks"]) == (PLANNED[name], LOOKS.get(name, [])), name
-    for (name, kind), looks in MODEL_LOOKS.items():
-        assert tables[name]["planned"][kind]["looks"] == looks, (name, kind)
-    unlisted = [name for name, about in tables.items() if "free" in about["planned"] and name not in PLANNED]
-    assert all(not tables[name]["planned"]["free"]["looks"] for name in unlisted)
-    replications = {"cmnist_gp": {"bald": 3}} | {name: {"bald": 9, "general": 9} for name in ("ibm_due", "ibm_code")}
-    for name, kinds in replications.items():
-        assert {kind: tables[name]["planned"][kind]["replications"] for kind in kinds} == kinds
 
 
 def check(found, evidence):

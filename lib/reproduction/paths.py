@@ -24,7 +24,7 @@ NATIVE = "native"
 THREADS = (2, 4)  # every other path has one
 # tests of text, files, processes and browsers, which no instruction set decides
 ELSEWHERE = (
-    "atomic book bundle citation contents files launch lean optional origin page_data page_tables paper_index pdf"
+    "atomic book bundle citation contents files launch lean optional origin page_tables paper_index pdf"
     " play progress recording registry rooms site sweeps wheel without_data"
 ).split()
 FEATURES = np._core._multiarray_umath.__cpu_features__  # of this processor, by NumPy's names
