@@ -138,14 +138,6 @@ def test_each_record_of_a_study_is_asked_for(name):
     assert len(asked) == len(set(asked)) and set(recorded(name, GONE)) <= set(asked)
 
 
-def test_pages_and_claims_name_tables_of_the_catalogue():
-    root = results.FOLDER.parent
-    named = re.compile(r"""(?:results|tables)\.load\("([^"{]+)"\)""")
-    pages = [*root.glob("book/*.md"), *root.glob("lib/reproduction/**/*.py")]
-    found = {(path.name, name) for path in pages for name in named.findall(path.read_text(encoding="utf-8"))}
-    assert ("toy.md", "toy") in found and [pair for pair in found if pair[1] not in tables.TABLES] == []
-
-
 def test_claims_rest_on_the_tables_that_the_catalogue_names(monkeypatch):
     asked = []
 
