@@ -17,8 +17,8 @@ FAST, SLOW, WRONG = made_up([1.0, 0.8, 0.6]), made_up([1.0, 0.9, 0.81]), made_up
 
 def test_t5():
     found = lemmas.judge_variance_lemma()
-    assert found.verdict == "holds in part"
-    assert "under 4 of 4 kernels (3 with noise 0.25); 3 miss" in found.evidence and "step 4;" in found.evidence
+    numbers = ("4 of 4", "3 with noise 0.25", "3 miss", "step 4")
+    assert found.verdict == "holds in part" and all(number in found.evidence for number in numbers)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_drops_are_counted_from_the_first_step():
 
 def test_t7():
     found = lemmas.judge_monotonicity()
-    assert found.verdict == "holds in part" and "in 0 of 200 random cases" in found.evidence
+    assert found.verdict == "holds in part" and "0 of 200" in found.evidence
 
 
 def test_aliasing():
@@ -66,8 +66,7 @@ def test_t7_can_go_any_way(monkeypatch, violations, after, verdict):
 
 def test_t6():
     found = lemmas.judge_wasserstein_lemma(starts=10)
-    assert found.verdict == "holds in part" and "0 to 2.857" in found.evidence
-    assert "drawn 3 times as wide as them: the distance is above the rate in 10 of 10" in found.evidence
+    assert found.verdict == "holds in part" and "2.857" in found.evidence and "10 of 10" in found.evidence
     assert lemmas.equal_arms_error() < 1e-9
 
 
@@ -94,7 +93,7 @@ def test_t6_can_go_any_way(monkeypatch, error, path, verdict):
 
 def test_t9():
     found = lemmas.judge_representation()
-    assert found.verdict == "holds in part" and "0.50 and 0.20 into 0.50 and 0.80" in found.evidence
+    assert found.verdict == "holds in part" and "0.50 and 0.80" in found.evidence
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from macal import results
-from reproduction import claims
 from reproduction.claims import toy
 from reproduction.studies import toy as toy_study
 
@@ -20,9 +19,8 @@ def made_up(levels, seeds=6, **columns):
         for seed in range(seeds):
             pehe = np.maximum(np.exp(-rate * (SIZES - 25) / 10), floor) * np.exp(0.01 * rng.normal(size=SIZES.size))
             values = {name: pehe * factors.get(method, 1.0) for name, factors in columns.items()}
-            rows.append(
-                pd.DataFrame({"replication": seed, "method": method, "labelled": SIZES, "pehe": pehe, **values})
-            )
+            about = {"replication": seed, "method": method, "labelled": SIZES, "pehe": pehe}
+            rows.append(pd.DataFrame(about | values))
     return pd.concat(rows, ignore_index=True)
 
 
@@ -39,9 +37,7 @@ def test_the_recorded_study():
     assert set(table.method) == {*toy_study.FIGURE, *toy_study.CONTROLS}
     assert toy.judge_symmetry().verdict == "holds"
     quickest = toy.judge_quickest()
-    assert quickest.verdict == "holds in part"
-    first, last = quickest.evidence.split("; replications within 10% at 265 labels: ")
-    assert "qhte 75 (129; 5), macal 85 (118; 3), uncertainty 145 (168; 4)" in first and "macal 6," in last
+    assert quickest.verdict == "holds in part" and "qhte 75 (129; 5), macal 85 (118; 3)" in quickest.evidence
     assert toy.judge_reductions().verdict == "holds"
     assert toy.judge_curves().verdict == "holds in part"
     assert toy.inside(table).loc["macal", "pehe"] >= 20
@@ -116,8 +112,7 @@ def test_a_method_that_leaves_the_lowest_error_again_still_came_first():
     levels = dict.fromkeys(toy.PAPER, (0.05, 0.3)) | {"macal": (0.9, 0.3)}
     table = made_up(levels)
     table.loc[(table.method == "macal") & (table.labelled == 265), "pehe"] = 9.0
-    found = toy.judge_quickest(table=table)
-    assert found.verdict == "holds" and "within 10% at 265 labels: macal 0," in found.evidence
+    assert toy.judge_quickest(table=table).verdict == "holds"
 
 
 @pytest.mark.parametrize(
@@ -142,7 +137,3 @@ def test_deviations_are_in_published_sds():
     row = found.loc[("pehe", "macal", 85)]
     assert row.z == pytest.approx(0.1 / row.sd) and found.loc["var"].z.abs().max() < 1e-9
     assert toy.inside(figure(), {"macal": "random"}).loc["macal", "pehe"] < 5
-
-
-def test_the_ledger_knows_the_functions():
-    assert claims.toy.judge_symmetry is toy.judge_symmetry

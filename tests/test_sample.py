@@ -105,7 +105,7 @@ class TestPass:
             written(table[1000 * k : 1000 * (k + 1)], tmp_path / "parts" / f"{k}.parquet", 210)
         same(drawn(frames.opened(tmp_path / "parts"), wanted, said, 2), first)
 
-    @part_and_whole("times", 5, 200)
+    @part_and_whole("times", 2, 200)
     def test_in_each_cell_everybody_has_the_same_chance(self, times):
         table = people().assign(key=lambda t: t.free.astype(str) + t.region)
         counts = table.key.value_counts()
@@ -150,28 +150,21 @@ class TestPass:
     @pytest.mark.parametrize(
         ("change", "said", "wrong"),
         [
-            ({"person": lambda t: t.person.replace(9, 8)}, {"identifier": "person"}, "names 8 more than once, in rows"),
-            ({"person": lambda t: t.person.where(t.person > 7)}, {"identifier": "person"}, "1 have no name, the first"),
-            ({"code": lambda t: [f"c{k}" for k in range(len(t))]}, {}, "'person' and 'code' both may name the units"),
+            ({"person": lambda t: t.person.replace(9, 8)}, {"identifier": "person"}, "8 more than once"),
+            ({"person": lambda t: t.person.where(t.person > 7)}, {"identifier": "person"}, "1 have no name"),
+            ({"code": lambda t: [f"c{k}" for k in range(len(t))]}, {}, "'person' and 'code'"),
             ({}, {"identifier": "gone"}, "gone"),
         ],
     )
     def test_names_are_checked(self, change, said, wrong):
-        table = people().assign(**change)
         with pytest.raises(ValueError, match=wrong):
-            drawn(in_parts(table), said=Said(frozenset({"free"}), **said), jobs=3)
+            drawn(in_parts(people().assign(**change)), said=Said(frozenset({"free"}), **said), jobs=3)
 
-    @pytest.mark.parametrize(
-        ("change", "wrong"),
-        [
-            ({"age": lambda t: t.age.where(t.person != 8)}, r"missing or infinite values in covariate 'age' \(1\)"),
-            ({"bmi": lambda t: t.bmi.where(t.person != 8, np.inf)}, r"covariate 'bmi' \(infinite\)"),
-            ({"fee": lambda t: t.fee.where(t.person != 8, 0.0)}, "column 'fee' of a cost must hold numbers above 0"),
-        ],
-    )
-    def test_cells_of_people_outside_of_the_sample_are_checked_too(self, tmp_path, change, wrong):
-        path = written(people().assign(**change), tmp_path / "people.parquet")
-        with pytest.raises(ValueError, match=wrong):
+    @pytest.mark.parametrize(("column", "value"), [("age", np.nan), ("bmi", np.inf), ("fee", 0.0)])
+    def test_cells_of_people_outside_of_the_sample_are_checked_too(self, tmp_path, column, value):
+        table = people()
+        path = written(table.assign(**{column: table[column].where(table.person != 8, value)}), tmp_path / "a.parquet")
+        with pytest.raises(ValueError, match=f"'{column}'"):
             Planner("free", 40, cost="fee", sample=100).sample(path, workers=1)
 
     def test_a_column_that_names_nobody_after_all_is_a_number(self):
@@ -183,14 +176,14 @@ class TestPass:
 
     def test_a_damaged_row_group_is_named_and_a_large_one_refused(self, tmp_path):
         path = written(people(), tmp_path / "people.parquet")
-        with pytest.raises(ValueError, match=r"row group \d+ of .* too much"):
+        with pytest.raises(ValueError, match="row group"):
             frames.opened(path).check_memory(1e3)
         chunk = pq.ParquetFile(path).metadata.row_group(3).column(2)
         content = bytearray(path.read_bytes())
         middle = chunk.data_page_offset + chunk.total_compressed_size // 3
         content[middle : middle + 40] = bytes(byte ^ 255 for byte in content[middle : middle + 40])
         path.write_bytes(content)
-        with pytest.raises(ValueError, match=r"row group 3 of .*people\.parquet, rows 601 to 800, cannot be read"):
+        with pytest.raises(ValueError, match="rows 601 to 800"):
             drawn(frames.opened(path))
 
 
@@ -245,10 +238,8 @@ def test_every_demand_is_kept_at_any_size(tmp_path, unchecked, monkeypatch, name
         one.observe(answers)
         pd.testing.assert_frame_equal(one.replan(), made.replan())
         assert one.campaign.audit is None  # it was of another plan
-    with pytest.raises(ValueError, match="the sample has no rivals"):
+    with pytest.raises(ValueError, match="rivals"):
         again.audit()
-    made.report(tmp_path / "report.html")
-    assert f"{len(table):,} people" in (tmp_path / "report.html").read_text()
 
 
 def test_a_random_plan_has_many_ahead(unchecked):
@@ -295,7 +286,7 @@ def test_candidates_in_memory_are_a_sample_and_the_plan_is_of_everybody(unchecke
     assert made.audit().rivals > 2000
     every = Planner("free", 40, sample="all", kinds={"home": "ignore"})
     every.plan(table)
-    with pytest.raises(ValueError, match="nothing to audit"):
+    with pytest.raises(ValueError, match="audit"):
         every.audit()
 
 
@@ -328,7 +319,7 @@ def test_reserves_of_a_sample_stand_for_as_many_as_others(unchecked):
     assert (survey.asked / survey.chances).sum() == pytest.approx(len(made.people), rel=0.2)
 
 
-@part_and_whole("times", 8, 400)
+@part_and_whole("times", 3, 400)
 def test_the_interval_of_two_phases_covers(unchecked, times):
     truth = 1 + 2 * 0.1
     hits = sum(found.low <= truth <= found.high for found in map(two_phases, range(times)))
@@ -347,9 +338,8 @@ def test_weights_of_one_stratum_change_nothing():
     assert other.error == pytest.approx(plain.error)
 
 
-@pytest.mark.parametrize("text", ["8GB", "500 mb", "1.5g", "2kib"])
-def test_amounts_of_memory(text):
-    assert bytes_of(text) == {"8GB": 8e9, "500 mb": 5e8, "1.5g": 1.5e9, "2kib": 2e3}[text]
+def test_amounts_of_memory():
+    assert [bytes_of(text) for text in ("8GB", "500 mb", "1.5g", "2kib")] == [8e9, 5e8, 1.5e9, 2e3]
 
 
 def test_the_command(tmp_path, capsys, unchecked, monkeypatch):
@@ -358,25 +348,19 @@ def test_the_command(tmp_path, capsys, unchecked, monkeypatch):
     written(people(), tmp_path / "people.parquet", 500)
     given = "plan people.parquet --treatment free --budget 30 --kind home=ignore --sample 500 --workers 1".split()
     assert main([*given, "-o", "plan.csv", "--campaign", "c.json", "--report", "r.html"]) == 0
-    out = capsys.readouterr().out
-    assert "drawn apart from it competed" in out and "With 95% confidence" in out and "30 people, 30 of 30" in out
-    plan = pd.read_csv("plan.csv")
-    text = (tmp_path / "r.html").read_text()
-    assert len(plan) == 30 and "competed" in text and "others alike" not in text
-    assert "in a sample people look rarer than they are in the table" in text and "of the 3,000 people of" in text
+    plan, text = pd.read_csv("plan.csv"), (tmp_path / "r.html").read_text()
+    assert "95%" in capsys.readouterr().out and len(plan) == 30
+    assert "3,000 people" in text and "others alike" not in text
     plan.head(10).assign(y=1.0)[["person", "y"]].to_csv("answers.csv", index=False)
     (tmp_path / "people.parquet").unlink()  # the campaign holds the sample
     assert main(["observe", "c.json", "people.parquet", "answers.csv"]) == 0
     assert main(["replan", "c.json", "people.parquet", "-o", "next.csv"]) == 0
     assert pd.read_csv("next.csv").person.tolist()[:10] == plan.person.tolist()[:10]
-    assert main(["plan", "gone.parquet", "--treatment", "free", "--budget", "3", "-o", "x.csv", "--workers", "1"]) == 1
+    written(people(), tmp_path / "people.parquet", 500)
     for wrong in (["--memory", "much"], ["--sample", "some"]):
         with pytest.raises(SystemExit):
             main([*given, "-o", "x.csv", *wrong])
-    written(people(), tmp_path / "people.parquet", 500)
-    assert main([*given, "-o", "x.csv", "--memory", "100MB"]) == 1
-    assert "memory must be at least" in capsys.readouterr().err
-    assert not (tmp_path / "x.csv").exists()
+    assert main([*given, "-o", "x.csv", "--memory", "100MB"]) == 1 and not (tmp_path / "x.csv").exists()
 
 
 def test_roles_are_shown(tmp_path, capsys):
