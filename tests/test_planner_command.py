@@ -6,13 +6,11 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from processes import command
 from test_planner import make_people
 
 from macal import Planner
 from macal.__main__ import main
 from macal.planner import record
-from macal.tables import frames
 
 
 @pytest.fixture
@@ -109,37 +107,6 @@ def test_a_plan_that_is_broken_off_leaves_no_half_file(folder, monkeypatch):
     assert sorted(path.name for path in folder.iterdir()) == ["people.csv"]
 
 
-def play(folder, rounds):
-    """Answer and plan anew, each command in a new process."""
-    people = pd.read_csv("people.csv", index_col="person")
-    rng = np.random.default_rng(1)
-    for k in range(1, rounds + 1):
-        now = pd.read_csv("plan.csv")
-        asked = now.person[now["round"] == k]
-        answers = pd.DataFrame({"person": asked, "visits": people.age[asked].to_numpy(float)})
-        answers.loc[rng.random(len(answers)) < 0.3, "visits"] = np.nan
-        answers.sample(frac=1, random_state=k).to_csv("answers.csv", index=False)
-        for more in (["observe", "campaign.json", "people.csv", "answers.csv"],
-                     ["replan", "campaign.json", "people.csv", "-o", "plan.csv", "--replace"]):  # fmt: skip
-            process = command(folder, *more)
-            process.join()
-            assert process.exitcode == 0, (folder / "stderr").read_text()
-
-
-@pytest.mark.exhaustive
-def test_a_campaign_is_played_through_files_in_new_processes(folder):
-    assert plan("--cost", "fee", "--response", "0.7", "--pay", "answered", "--campaign", "campaign.json") == 0
-    play(folder, 2)
-    planner = Planner.load("campaign.json", frames.read(folder / "people.csv"))
-    refused = [name for name, outcome in planner.answers.items() if outcome is None]
-    plan_now = pd.read_csv("plan.csv", index_col="person")
-    assert planner.asked == 2 and refused and len(planner.answers) == (plan_now["round"] <= 2).sum()
-    assert not plan_now.index[plan_now["round"] > 2].isin(refused).any() and plan_now.index.is_unique
-    assert plan_now.reserve.dropna().is_unique
-    paid = plan_now.cost[~plan_now.index.isin(refused)].sum()
-    assert planner.spent() <= paid <= 300
-
-
 def test_a_word_among_numbers_is_refused_by_the_name_of_its_row(folder, capsys):
     assert plan("--campaign", "campaign.json") == 0
     names = pd.read_csv("plan.csv").person[:4]
@@ -193,15 +160,6 @@ class TestCampaignFile:
         with pytest.raises(ValueError, match="the table"):
             Planner.load("campaign.json", people)
 
-    def test_numbers_name_people_and_their_reserves(self, folder):
-        people = make_people().assign(person=range(200))
-        planner = Planner("free", 300, cost="fee", response=0.7, identifier="person")
-        plan = planner.plan(people)
-        planner.save("campaign.json")
-        again = Planner.load("campaign.json", people)
-        assert again.planned.reserve.tolist() == plan.reserve.tolist() and plan.reserve.notna().any()
-        again.observe({plan.reserve.dropna().iloc[0]: 1.0})
-
     def test_a_name_that_json_cannot_hold(self, folder):
         people = make_people().assign(person=pd.date_range("2020-01-01", periods=200))
         planner = Planner("free", 300, identifier="person")
@@ -210,41 +168,21 @@ class TestCampaignFile:
             planner.save("campaign.json")
 
 
-class TestAnswers:
-    @pytest.fixture
-    def planner(self):
-        planner = Planner("free", 300, cost="fee")
-        planner.plan(make_people())
-        return planner
-
-    def test_whoever_has_been_asked_keeps_her_place_and_is_paid(self, planner):
-        first, before = planner.planned.index[:10].tolist(), planner.planned
-        planner.observe({first[2]: 4.0})
-        assert planner.asked == 1 and planner.spent() == before.cost.iloc[:10].sum()
-        assert planner.replan().index[:10].tolist() == first
-
-    def test_answers_alone_change_no_plan_and_refusals_do(self, planner):
-        before = planner.planned
-        planner.observe(dict.fromkeys(before.index[:10], 1.0))
-        assert planner.replan().index.tolist() == before.index.tolist()
-        planner.observe(dict.fromkeys(before.index[10:20]))
-        after = planner.replan()
-        assert after.index[20:].tolist() != before.index[20:].tolist() and after.cost.sum() <= 300
-
-    def test_what_cannot_be_an_answer(self, planner):
-        plan, people = planner.planned, make_people().person
-        name, other = plan.index[0], people[~people.isin(plan.index)].iloc[0]
-        planner.observe({name: 1.0})
-        for answer, said in [
-            ({other: 1.0}, other),
-            ({"nobody": 1.0}, "nobody"),
-            ({name: 2.0}, f"{name} has answered 1 before, and now 2.0"),
-            ({name: None}, name),
-            ({name: "yes"}, "'yes'"),
-            ({name: np.inf}, name),
-        ]:
-            with pytest.raises(ValueError, match=said):
-                planner.observe(answer)
-        with pytest.raises(ValueError):
-            planner.observe({}, through=-1)
-        assert planner.answers == {name: 1.0}
+def test_what_cannot_be_an_answer():
+    planner = Planner("free", 300, cost="fee")
+    plan, people = planner.plan(make_people()), make_people().person
+    name, other = plan.index[0], people[~people.isin(plan.index)].iloc[0]
+    planner.observe({name: 1.0})
+    for answer, said in [
+        ({other: 1.0}, other),
+        ({"nobody": 1.0}, "nobody"),
+        ({name: 2.0}, f"{name} has answered 1 before, and now 2.0"),
+        ({name: None}, name),
+        ({name: "yes"}, "'yes'"),
+        ({name: np.inf}, name),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            planner.observe(answer)
+    with pytest.raises(ValueError):
+        planner.observe({}, through=-1)
+    assert planner.answers == {name: 1.0}

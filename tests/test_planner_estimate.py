@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from cases import exhaustive, part_and_whole
+from cases import part_and_whole
 from test_planner import COVARIATES, make, make_people
 
 from macal import Planner, models
@@ -80,18 +80,6 @@ def test_the_criterion_s_own_people_are_drawn_more_often():
     assert plan.weight[~plan.index.isin(own.index)].tolist() == pytest.approx([400 / 36] * (120 - len(light)))
 
 
-def test_a_draw_is_made_once_and_survives_the_file(tmp_path):
-    people = make_people(400)
-    planner, plan = answered(1, people)
-    pd.testing.assert_frame_equal(planner.replan(), plan)
-    planner.save(tmp_path / "campaign.json")
-    again = Planner.load(tmp_path / "campaign.json", people)
-    pd.testing.assert_frame_equal(again.replan(), plan)
-    assert again.estimate().weighted == planner.estimate().weighted
-    pd.testing.assert_frame_equal(make(people, **DRAWN)[1], plan)
-    assert make(people, **DRAWN | {"seed": 1})[1].index.tolist() != plan.index.tolist()
-
-
 MONEY = {"budget": 1500, "cost": "fee", "quotas": ["region>=20", "free=1<=40%"], "include": "yes", "exclude": "no"}
 
 
@@ -100,10 +88,9 @@ def marked(n=400):
 
 
 @pytest.mark.parametrize("way", ["effect", "criterion"])
-@pytest.mark.parametrize("seed", [0, *map(exhaustive, (1, 2, 3))])
-def test_a_draw_keeps_to_quotas_and_money(way, seed):
+def test_a_draw_keeps_to_quotas_and_money(way):
     people = marked()
-    _, plan = make(people, **DRAWN | MONEY | {"draw": way, "seed": seed})
+    _, plan = make(people, **DRAWN | MONEY | {"draw": way})
     asked = people.set_index("person").loc[plan.index]
     assert 1500 - 60 <= plan.cost.sum() <= 1500 and plan.cost.tolist() == asked.fee.tolist()
     assert asked.region.value_counts().min() >= 20 and asked.free.mean() <= 0.4
@@ -173,11 +160,6 @@ def test_people_are_drawn_for_a_target_and_its_groups():
     np.testing.assert_allclose(1 / plan.weight, inclusion(worth, 120, 0.2)[drawn])
     found = planner.estimate().weighed
     assert list(found.groups) == ["a", "missing"] and "the treated" in found.told[0]
-
-
-def test_rounds_by_money():
-    _, plan = make(make_people(400), **DRAWN | {"cost": 3.0, "batch_size": None, "batch_cost": 31.0})
-    assert len(plan) == 40 and plan["round"].value_counts().max() == 10
 
 
 # ---------------------------------------------------------------- the estimate
@@ -289,9 +271,9 @@ def test_intervals_that_hold_at_every_look():
 UNSURE = {"response": 0.6, "quotas": ["region>=15"]}
 
 
-def test_reserves_are_drawn_within_their_stratum_and_survive(tmp_path):
+def test_reserves_are_drawn_within_their_stratum():
     people = make_people(400)
-    planner, plan = make(people, **DRAWN | UNSURE)
+    _, plan = make(people, **DRAWN | UNSURE)
     kept = plan.dropna(subset="reserve")
     asked, spare = (people.set_index("person").loc[names] for names in (kept.index, kept.reserve))
     assert plan.index.is_unique and spare.index.is_unique and not set(plan.index) & set(spare.index)
@@ -302,11 +284,6 @@ def test_reserves_are_drawn_within_their_stratum_and_survive(tmp_path):
         assert (asked.region == region).sum() == min(number, (people.region == region).sum() - number)
         assert number * 0.6 >= 15 - 1e-9  # expected answers
     assert ((plan.reserve_weight > 0) == plan.reserve.notna()).all()
-    planner.observe(outcomes(people)[plan.index[:40]])
-    pd.testing.assert_frame_equal(planner.replan(), plan)
-    planner.save(tmp_path / "c.json")
-    again = Planner.load(tmp_path / "c.json", people)
-    pd.testing.assert_frame_equal(again.replan(), plan, check_dtype=False)
 
 
 def test_a_draw_without_reserves_for_all_needs_nothing_of_the_last_person():

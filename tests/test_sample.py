@@ -242,21 +242,6 @@ def test_every_demand_is_kept_at_any_size(tmp_path, unchecked, monkeypatch, name
         again.audit()
 
 
-def test_a_random_plan_has_many_ahead(unchecked):
-    table = people()
-    made = Planner("free", 40, sample=600, kinds={"home": "ignore"})
-    with executor(None, 1, 1e9) as calls:
-        own = made.plan(sampled(in_parts(table), made.campaign.columns.said(), made.campaign.wanted(600, 500), calls))
-    found = made.audit()
-    everybody = np.random.default_rng(0).permutation(len(made.people))[: len(own)]
-    purchases = [(np.array([k]), True) for k in everybody]
-    made.campaign = made.campaign.but(made=replace(made.campaign.made, purchases=purchases))
-    worse = made.audit()
-    assert np.median(worse.bounds) > 5 * np.median(found.bounds) and np.median(worse.ahead) > 0.05 * worse.rivals
-    assert min(worse.bounds[:20]) > 0 and worse.open > found.open
-    assert found.bounds == rank_bounds(found.ahead, found.rivals).tolist()
-
-
 def test_rivals_ahead_are_those_whose_gain_is_larger(unchecked):
     table = people(800)
     made = Planner("free", 12, sample=200, kinds={"home": "ignore"}, criterion="qhte")
@@ -273,6 +258,7 @@ def test_rivals_ahead_are_those_whose_gain_is_larger(unchecked):
             near[own] = np.minimum(near[own], np.linalg.norm(both.x[own] - both.x[label], axis=1))
         told.append(int((near[n:] > near[unit] * (1 + 1e-9)).sum()) if np.isfinite(near[unit]) else 0)
     assert found.ahead == told and found.rivals == len(both.t) - n
+    assert found.bounds == rank_bounds(found.ahead, found.rivals).tolist()
 
 
 def test_candidates_in_memory_are_a_sample_and_the_plan_is_of_everybody(unchecked):
