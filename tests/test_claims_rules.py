@@ -23,24 +23,6 @@ def test_the_minimum_reaches_every_judge(claim):
     assert {v.verdict for v in claim.verdicts(Rules(minimum=101))} == {"not tested"}
 
 
-class Watched(Rules):
-    """Rules that remember what they were asked for."""
-
-    asked = set()
-
-    def __getattribute__(self, name):
-        Watched.asked.add(name)
-        return super().__getattribute__(name)
-
-
-@pytest.mark.exhaustive
-@each("claim", [c for c in COMPARED if c.key != "F1d"])
-def test_the_level_reaches_every_judge(claim):
-    Watched.asked.clear()
-    found = claim.verdicts(Watched())
-    assert "level" in Watched.asked or {v.verdict for v in found} == {"not tested"}
-
-
 def test_spending_by_hand():
     z = stats.norm.isf(0.025)
     np.testing.assert_allclose(RULES.spent(1.0), 0.05)

@@ -43,39 +43,6 @@ def test_the_recorded_study():
     assert toy.inside(table).loc["macal", "pehe"] >= 20
 
 
-def test_clouds_twice_as_far_apart_give_the_published_distance_of_random_labels():
-    far = results.load("toy_far")
-    sizes = far.loc[far.method == "macal", "labelled"].unique()
-    assert toy.inside(far[far.labelled.isin(sizes)]).loc["random", "wass"] > 0.8 * sizes.size
-
-
-def test_adam_stops_before_the_optimum_and_that_decides_one_sentence():
-    adam, lbfgs = results.load("toy"), results.load("toy_lbfgs")
-    assert adam.noise.min() > 40 * lbfgs.noise.min() and 0.004 < adam.noise.min() < 0.008
-    evidence = [t[t.labelled == 265].groupby("method").evidence.median() for t in (adam, lbfgs)]
-    assert (evidence[1] > evidence[0] + 1).all()
-    quick = toy.quickness(lbfgs).median()
-    assert quick["macal"] > 265 >= quick["qhte"]
-
-
-@pytest.mark.exhaustive
-def test_most_of_the_last_error_lies_where_one_arm_has_nobody():
-    table = results.load("toy")
-    table.attrs["records"] = [r for r in table.attrs["records"] if r["config"]["replication"] < 4]
-    errors = {name: toy_study.final_errors(table, "macal", name) for name in ("adam", "lbfgs")}
-    assert all((e.overlap < e.pehe / 4).all() for e in errors.values())
-    last = table[(table.method == "macal") & (table.labelled == 265)].set_index("replication").pehe
-    np.testing.assert_allclose(errors["adam"].pehe, last[errors["adam"].index], rtol=1e-3)
-
-
-def test_the_split_moves_no_error_by_a_quarter():
-    tables = [results.load(name) for name in ("toy", "toy_code")]
-    sizes = tables[1].loc[tables[1].method == "macal", "labelled"].unique()
-    rows = [t[t.labelled.isin(sizes) & t.method.isin(toy_study.FIGURE) & (t.labelled > 25)] for t in tables]
-    first, second = (np.exp(np.log(t.pehe).groupby(t.method).mean()) for t in rows)
-    assert (second / first).between(0.8, 1.25).all()
-
-
 FAST, SLOW = (0.5, 0.2), (0.05, 0.05)
 
 

@@ -390,19 +390,6 @@ def test_codes_of_quotas_are_compared_exactly():
     assert (table.code == 1.0000001).sum() >= 30 and (table.zone == 2).sum() >= 5
 
 
-def test_names_are_met_as_text_and_as_numbers(folder):
-    for names in ([f"{k:03d}" for k in range(200)], list(range(1000, 1200))):
-        table = PEOPLE.assign(person=names)
-        table.to_csv("people.csv", index=False)
-        assert plan("--replace", "--discard-answers", "--kind", "household=ignore") == 0
-        lines = (folder / "plan.csv").read_text().splitlines()
-        asked = [line.split(",")[0] for line in lines[1:]]
-        assert set(asked) <= set(map(str, names))
-        (folder / "a.csv").write_text("person,y\n" + "".join(f"{name},1\n" for name in asked[:7]))
-        assert run("observe", "c.json", "people.csv", "a.csv") == 0
-        assert list(map(str, Planner.load("c.json", table).answers)) == asked[:7]
-
-
 def test_a_campaign_without_a_field_is_damaged(folder):
     assert plan() == 0
     for name in ("plan", "columns", "asked", "answers"):

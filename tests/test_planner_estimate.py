@@ -62,15 +62,6 @@ def test_a_drawn_plan_has_weights_and_spends_the_budget(way):
     assert plan.weight.sum() == pytest.approx(free, rel=0.25)
 
 
-def test_the_rarer_arm_is_drawn_more_often_for_the_average_effect():
-    people = make_people(400)
-    people["free"] = (np.arange(400) % 5 == 0).astype(int)
-    _, plan = make(people, **DRAWN)
-    _, flat = make(people, **DRAWN | {"uniform": 1.0})
-    assert plan.free.mean() > 1.3 * people.free.mean() and plan.weight[plan.free == 1].max() < plan.weight.max()
-    assert flat.weight.tolist() == pytest.approx([400 / 120] * 120)
-
-
 def test_the_criterion_s_own_people_are_drawn_more_often():
     people = make_people(400)
     _, own = make(people, **DRAWN | {"draw": None})
@@ -291,11 +282,6 @@ def test_a_draw_without_reserves_for_all_needs_nothing_of_the_last_person():
     with np.errstate(divide="raise"):
         _, plan = make(people, **DRAWN | {"response": 0.6, "exclude": "no"})
     assert plan.reserve.notna().sum() == 9 and ((plan.reserve_weight > 0) == plan.reserve.notna()).all()
-
-
-def test_there_are_no_reserves_where_costs_differ():
-    _, plan = make(make_people(400), **DRAWN | UNSURE | {"budget": 1500, "cost": "fee"})
-    assert plan.reserve.isna().all() and (plan.reserve_weight == 0).all()
 
 
 @part_and_whole("n", 14, 1000)
