@@ -97,19 +97,12 @@ def table(seed, n, kind, arms):
 
 @dataclass
 class Found:
-    """A plan.
+    """A plan, of places in the pool.
 
-    Attributes:
-        rounds: places of the units in the pool, round by round.
-        judge: says what a purchase is worth; None where people are drawn.
-        known: units that are labelled before.
-        past: units at the beginning that were asked before; who of them has a label is among the known.
-        given: units at the beginning that no gain has chosen, these included.
-        price: of each unit; None where they cost the same.
-        clusters: number of the cluster that each unit is bought with, -1 where alone.
-        alike: number of the group of each unit whose members differ in nothing.
-        x: covariates, (n, d), by which reserves are found.
-        more: a list of values of all units asked, by the name of a column.
+    Known are labels from before; past are those at its beginning who were asked before, given all that no gain chose.
+    Units share a cluster that are bought together, -1 alone, and are alike that differ in nothing. Reserves are found
+    by the covariates x. More is a list of values of all units asked, by the name of a column; where people are drawn
+    there is no judge, and no price where all cost the same.
     """
 
     rounds: list

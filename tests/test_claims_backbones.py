@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import ttest_1samp
 
 from macal import comparison, results
 from reproduction.claims import backbones
@@ -74,8 +73,6 @@ def test_code_on_the_recorded_variants():
     ratios = comparison.log_ratio(table.rename(columns={"variant": "method"}), "paper")
     by_replication = ratios.groupby(["replication", "method"]).log_ratio.mean().unstack()[found.index]
     np.testing.assert_allclose(found.log_ratio, by_replication.mean())
-    alone = ttest_1samp(by_replication, 0).pvalue  # without adjustment: no "yes" where even this is not small
-    assert (alone[found["does it matter?"] == "yes"] < 0.05).all()
 
 
 def variants_table(shifts, noise=0.001, replications=8):
@@ -129,8 +126,3 @@ def test_whole_trainings_alone_or_in_another_order():
     found = backbones.shifts(pd.DataFrame(base + other + worse))
     assert found.low["alone"] < 0 < found.high["alone"] and 0 < found.largest["alone"] < 0.05
     assert found.low["permuted"] > 0 and found["same epochs"].to_dict() == {"alone": 1, "permuted": 0}
-
-
-def test_batching_shifts_no_recorded_statistic():
-    found = backbones.shifts(results.load("backbones_batching"))
-    assert ((found.low <= 0) & (found.high >= 0)).all() and (found.trainings == 16).all()

@@ -5,13 +5,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from macal import acquisition
 from reproduction.figures import dial as figures
 from reproduction.studies import dial, forecast, tables
 from reproduction.studies.worlds import World, draw
 from reproduction.theory import allocation, placement
 from reproduction.theory.allocation import LearningCurve
-from reproduction.theory.pairing import value_share
 
 PLAIN = World(r=3.0, rho=0.9, share=0.2, slope=0.0)
 
@@ -54,11 +52,6 @@ def test_gain_of_curves_is_gain_where_powers_are_equal():
     assert allocation.gain_of(0.5, 0.2, *curves, 70.0) == pytest.approx(allocation.gain(0.5, 0.2, 2.0, 0.8))
     best = allocation.best_share_of(*curves, 70.0)
     assert allocation.gain_of(best, 0.2, *curves, 70.0) < allocation.gain_of(best + 0.05, 0.2, *curves, 70.0) < 0
-
-
-def test_saving_has_its_ends():
-    assert [value_share(rho, r) for r, rho in ((1.0, 1.0), (1.0, -1.0), (3.0, 0.0))] == [1, -1, 0]
-    assert 0 < value_share(0.5, 4.0) < 0.5 and value_share(0.5, 1 / 4) == pytest.approx(value_share(0.5, 4.0))
 
 
 def test_a_rule_is_found_again():
@@ -157,10 +150,3 @@ def test_the_plane_is_coloured_by_the_gain_of_equal_arms():
     assert values[0, 0] > 0 > values[0, -1] and abs(values[90]).max() < 0.01
     ties = ax.lines[0].get_xydata()
     assert all(abs(allocation.gain(0.5, s, r, 0.8)) < 1e-9 for r, s in ties)
-
-
-def test_weights_stand_beside_macal():
-    criteria = dial.methods("exact GP per arm", 0.3)
-    assert set(dial.methods("T-learner", 0.3)) == {*dial.METHODS, "random-share"}
-    assert criteria["macal"] == acquisition.get("macal", alpha=2.5) and criteria["random-share"].share == 0.3
-    assert {c.alpha for n, c in criteria.items() if n.startswith("macal")} == {0.0, 1.0, 2.5}

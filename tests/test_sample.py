@@ -13,7 +13,7 @@ from processes import deadly, forked, forked_workers
 from scipy.stats import binom
 
 from macal.__main__ import main
-from macal.inference import average_effect, rank_bounds
+from macal.inference import rank_bounds
 from macal.planner import Planner, steps
 from macal.planner.command import bytes_of
 from macal.planner.weights import _survey, weighed
@@ -262,18 +262,16 @@ def test_rivals_ahead_are_those_whose_gain_is_larger(unchecked):
 
 
 def test_candidates_in_memory_are_a_sample_and_the_plan_is_of_everybody(unchecked):
-    table = people()
-    made = Planner("free", 40, sample=500, kinds={"home": "ignore"})
-    plan = made.plan(table)
+    def planned(table, sample=500):
+        made = Planner("free", 40, sample=sample, kinds={"home": "ignore"})
+        return made, made.plan(table)
+
+    (made, plan), (_, other) = planned(people()), planned(people().sample(frac=1, random_state=2))
     assert len(made.people) == 3000 and len(made.campaign.made.people) < 700
-    shuffled = Planner("free", 40, sample=500, kinds={"home": "ignore"})
-    other = shuffled.plan(table.sample(frac=1, random_state=2))
     assert set(other.index) == set(plan.index)  # any order of the rows, the same people
     assert made.audit().rivals > 2000
-    every = Planner("free", 40, sample="all", kinds={"home": "ignore"})
-    every.plan(table)
     with pytest.raises(ValueError, match="audit"):
-        every.audit()
+        planned(people(), "all")[0].audit()
 
 
 def two_phases(seed, size=1000):
@@ -311,17 +309,6 @@ def test_the_interval_of_two_phases_covers(unchecked, times):
     hits = sum(found.low <= truth <= found.high for found in map(two_phases, range(times)))
     low, high = binom.interval(0.99, times, 0.95)
     assert low <= hits <= high, hits / times
-
-
-def test_weights_of_one_stratum_change_nothing():
-    rng = np.random.default_rng(0)
-    x, t, chances = rng.normal(size=(300, 2)), np.arange(300) % 2, np.full(300, 0.5)
-    y = np.where(rng.random(300) < 0.5, x[:, 0] + t, np.nan)
-    plain = average_effect(x, t, y, chances)
-    other = average_effect(x, t, y, chances, weights=np.full(300, 7.0))
-    assert other.value == pytest.approx(plain.value)
-    # 300 of 2,100 people: the same draw within the stratum
-    assert other.error == pytest.approx(plain.error)
 
 
 def test_amounts_of_memory():
