@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from reproduction.figures import dial as figures
-from reproduction.studies import dial, forecast, tables
+from reproduction.studies import dial, forecast
 from reproduction.studies.worlds import World, draw
 from reproduction.theory import allocation, placement
 from reproduction.theory.allocation import LearningCurve
@@ -32,16 +32,16 @@ def test_a_world_is_what_its_knobs_say(world):
     assert np.abs(gap[1:]).max() < 0.1 and (gap[0] > 1) == (world.slope > 1)
 
 
-def test_draws_repeat_and_differ_by_seed():
-    one, again, other = draw(PLAIN, 3), draw(PLAIN, 3), draw(PLAIN, 4)
-    assert (one.pool.y == again.pool.y).all() and (one.start == again.start).all()
-    assert not np.isclose(one.pool.y, other.pool.y).any()
-
-
 @pytest.mark.parametrize("knob", [{"rho": 1.1}, {"share": 1.0}, {"r": 0.0}, {"length": -1.0}])
 def test_a_knob_out_of_range_is_refused(knob):
     with pytest.raises(ValueError, match=next(iter(knob))):
         World(**{"r": 1.0, "rho": 0.0, "share": 0.5, "slope": 0.0} | knob)
+
+
+def test_draws_repeat_and_differ_by_seed():
+    one, again, other = draw(PLAIN, 3), draw(PLAIN, 3), draw(PLAIN, 4)
+    assert (one.pool.y == again.pool.y).all() and (one.start == again.start).all()
+    assert not np.isclose(one.pool.y, other.pool.y).any()
 
 
 # ---------------------------------------------------------------- formulas
@@ -63,15 +63,6 @@ def test_a_rule_is_found_again():
 
 
 # ---------------------------------------------------------------- the study
-
-
-def test_the_grid_is_the_one_planned():
-    configs = [config for job in tables.get("dial").jobs() for config in job.configs]
-    assert len(configs) == 2 * 60 * 3 and configs[0]["replications"] == [0, 1, 2, 3, 4]
-    seeds = [seed for c in configs if c["estimator"] == "T-learner" for seed in c["replications"]]
-    assert len(set(seeds)) == 600
-    shares = {(c["r"], c["methods"]["random-share"]["share"]) for c in configs}
-    assert all(share == pytest.approx(r / (1 + r)) for r, share in shares) and len(shares) == 5
 
 
 def test_a_curve_falls_and_leaves_its_labels_out():

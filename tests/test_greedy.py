@@ -38,13 +38,6 @@ def test_five_places():
     assert greedy.share_of_best(slow, range(5), 2) == pytest.approx(0.9341, abs=1e-4)
 
 
-def test_independent_units_add_up():
-    value = greedy.variance_reduction(np.diag([1.0, 2.0, 3.0, 4.0, 5.0]))
-    assert set(greedy.greedy(value, range(5), 2)) == {3, 4}
-    assert value((3, 4)) == pytest.approx(value((3,)) + value((4,)), abs=1e-9)
-    assert abs(greedy.rising_gain(value, 5)) < 1e-9
-
-
 def test_bound_reduction_by_hand():
     task = greedy.BoundTask(np.array([0.0, 1, 2, 3, 4, 1.5]), np.array([0.5, 1, 2, 3, 4, 3.5]), 2.0)
 

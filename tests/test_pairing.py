@@ -177,11 +177,3 @@ def test_reach_of_a_pair_by_hand():
     x, t = np.array([[0.0], [3.0], [1.0], [10.0], [6.0]]), np.array([1, 1, 0, 0, 0])
     # labelled: 0 and 10; m_1 = 3 at 3.0, whose nearest free control is 2 away; m_0 = 9 at 1.0, 2 from 3.0
     assert pair_search.pair_reach(x, t, [0, 3], 4.0) == min(2 + 9 / 4, 2 + 3 / 4)
-
-
-def test_a_negative_cross_term_saves_more_than_the_share():
-    left, right, middle = (np.array([[place]]) for place in (-0.3, 0.3, 0.0))
-    copy, share = pairing.nearest_mean(1), pairing.value_share(rho=0.5)
-    paired, astride = (pairing.residuals(copy, pairing.rbf(), middle, left, zero) for zero in (left, right))
-    assert np.isclose(astride.one, astride.zero) and astride.cross < 0
-    assert share < 1 - paired.error(0.5) / astride.error(0.5) < pairing.largest_saving(share)

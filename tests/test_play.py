@@ -500,24 +500,21 @@ def test_errors_and_picks_of_a_world_are_the_packages(tab, seed, rho):
 
 def test_labels_are_bought_by_click_and_by_key(visit):
     tab = visit("algorithm")
-    answer = tab.locator(".answer")
-    units = tab.locator("[data-unit]")
+    answer, units, pressed = (tab.locator(name) for name in (".answer", "[data-unit]", "[aria-pressed=true]"))
     expect(units).to_have_count(80)
-    assert answer.inner_text().startswith("0 of 20 labels")
     for k in range(3):
         tab.locator(f"[data-unit='{k}']").click(force=True)
     expect(answer).to_contain_text("3 of 20 labels")
     tab.keyboard.press("ArrowLeft")
     tab.keyboard.press("Enter")
-    pressed = tab.locator("[aria-pressed=true]")
     assert pressed.count() in (2, 4)  # another unit, or one that had a label
     expect(answer).to_contain_text(f"{pressed.count()} of 20 labels")
     tab.get_by_role("button", name="undo").click()
-    before = answer.inner_text()
+    assert pressed.count() == 3
     tab.get_by_label("ring the picks of").select_option("macal")
-    assert tab.locator(".ring").count() == 20 and answer.inner_text() == before
+    assert tab.locator(".ring").count() == 20
     for k in range(80):
         tab.locator(f"[data-unit='{k}']").dispatch_event("click")
     assert pressed.count() == 20
     tab.get_by_role("button", name="another world").click()
-    assert answer.inner_text().startswith("0 of 20 labels")
+    assert pressed.count() == 0
