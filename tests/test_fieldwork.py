@@ -402,7 +402,10 @@ def test_values_that_lie_far_off_are_named_with_their_people(folder, capsys):
     people.loc[[3, 5], "income"] = -1e9
     people.to_csv("people.csv", index=False)
     assert plan("--report", "r.html") == 0
-    said, named = capsys.readouterr(), ("'income'", *people.person[[3, 5, 7]], "'born'", "1011-01-01", least)
+    said, named = (
+        capsys.readouterr(),
+        ("'income'", *people.person[[3, 5]], f"person {people.person[7]}", "'born'", "1011-01-01", least),
+    )
     assert all(name in said.err for name in named) and f"1 counts as {least}" in said.out
     assert "-1000000000" in said.err and "-1000000000" in (folder / "r.html").read_text()
     PEOPLE.to_csv("people.csv", index=False)
