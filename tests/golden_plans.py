@@ -2,22 +2,19 @@
 
 ``python tests/golden_plans.py`` says how many plans are as they were recorded, ``--record`` records them anew. An entry
 is a case (the kind of path, the seed of the pool, the criterion, the settings) and what came of it: the rounds of each
-plan as places in the pool, the gain of each purchase, reserves, weights, or the error that refused it.
+plan as places in the pool, reserves, weights, or the error that refused it.
 
-Rounding may decide between two purchases of equal gain, and decides otherwise on another processor, or in another order
-of additions. So the first pick that is another one must be worth as much as the recorded one; what comes after it is
-another plan's. Where units are alike in everything, or gains are infinite, there is nothing to round, and the order of
-the pool decides.
+Rounding may decide between two purchases of equal gain, otherwise on another processor or in another order of sums: the
+first pick that is another one must be worth as much as the recorded one; what comes after it is another plan's.
+Units that are alike in everything, or of infinite gain, leave nothing to round: the order of the pool decides.
 """
 
 import argparse
 import gzip
 import json
 import sys
-import time
 import zlib
-from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
 
@@ -100,19 +97,12 @@ def table(seed, n, kind, arms):
 
 @dataclass
 class Found:
-    """A plan.
+    """A plan, of places in the pool.
 
-    Attributes:
-        rounds: places of the units in the pool, round by round.
-        judge: says what a purchase is worth; None where people are drawn.
-        known: units that are labelled before.
-        past: units at the beginning that were asked before; who of them has a label is among the known.
-        given: units at the beginning that no gain has chosen, these included.
-        price: of each unit; None where they cost the same.
-        clusters: number of the cluster that each unit is bought with, -1 where alone.
-        alike: number of the group of each unit whose members differ in nothing.
-        x: covariates, (n, d), by which reserves are found.
-        more: a list of values of all units asked, by the name of a column.
+    Known are labels from before; past are those at its beginning who were asked before, given all that no gain chose.
+    Units share a cluster that are bought together, -1 alone, and are alike that differ in nothing. Reserves are found
+    by the covariates x. More is a list of values of all units asked, by the name of a column; where people are drawn
+    there is no judge, and no price where all cost the same.
     """
 
     rounds: list
@@ -165,12 +155,7 @@ class Found:
 
     def recorded(self):
         """The plan as it is kept in the file."""
-        gains = [None] * len(self.picks)
-        for place, heads in self.heads().items() if self.judge else ():
-            gain = self.gain(place, heads)
-            value = float(f"{gain.value:.12g}")
-            gains[place] = [gain.tier, value] if self.judge.name == "fccm" else value
-        return {"rounds": self.rounds} | ({"gains": gains} if self.judge else {}) | self.more
+        return {"rounds": self.rounds} | self.more
 
 
 def judge_of(case, x, t):
@@ -371,36 +356,29 @@ def recorded():
 def compare(old, found):
     """``EQUAL``, ``TIE``, or in what a plan differs from the recorded one."""
     if not (isinstance(old, dict) and isinstance(found, Found)):
-        said = ["a plan" if isinstance(plan, (dict, Found)) else plan or "no plan" for plan in (old, found)]
-        return EQUAL if said[0] == said[1] else f"{said[0]} was recorded, and there is {said[1]}"
+        return EQUAL if old == found else f"{str(old)[:60]} was recorded, and there is {str(found)[:60]}"
     if old["rounds"] == found.rounds:
         return _compare_more(old, found)
-    then = Found(**vars(found) | {"rounds": old["rounds"]})
+    then = replace(found, rounds=old["rounds"])
     place = next((k for k, (a, b) in enumerate(zip(then.picks, found.picks, strict=False)) if a != b), None)
     if place is None or _numbers(then)[:place] != _numbers(found)[:place]:
-        return f"other rounds: {[*map(len, then.rounds)]} were recorded, and there are {[*map(len, found.rounds)]}"
-    if found.judge is None or place < found.given:
-        return f"pick {place} is {found.picks[place]}, recorded is {then.picks[place]}"
-    return _compare_purchases(old, then, found, place)
+        return f"rounds of {[*map(len, then.rounds)]} were recorded, and there are {[*map(len, found.rounds)]}"
+    said = f"pick {place} is {found.picks[place]}, recorded is {then.picks[place]}"
+    return said if found.judge is None or place < found.given else _compare_purchases(then, found, place, said)
 
 
 def _numbers(plan):
     return [k for k, batch in enumerate(plan.rounds) for _ in batch]
 
 
-def _compare_purchases(old, then, found, place):
+def _compare_purchases(then, found, place, said):
     begins = [max(k for k in plan.heads() if k <= place) for plan in (then, found)]
     heads = [plan.heads()[k] for plan, k in zip((then, found), begins, strict=True)]
     worths = [plan.worth(k, units) for plan, k, units in zip((then, found), begins, heads, strict=True)]
-    said = f"purchase {begins} is {heads[1]}, worth {worths[1]}, recorded is {heads[0]}, worth {worths[0]}"
     if begins[0] != begins[1] or not worths[0].is_close(worths[1]):
-        return said
-    if found.judge.exact and len({tuple(found.alike[units]) for units in heads}) == 1:
-        return f"{said}; they are alike, and the first should be taken"
-    kept, gain = np.ravel(old["gains"][begins[0]])[-1], then.gain(begins[0], heads[0])
-    if not gain.is_close(Gain(gain.tier, kept, gain.size)):
-        return f"{said}; its gain was {kept}, and is {gain}"
-    return TIE
+        return f"{said}, of {worths[1]} and {worths[0]}"
+    is_exact = found.judge.exact and len({tuple(found.alike[units]) for units in heads}) == 1
+    return f"{said}; they are alike, and the first should be taken" if is_exact else TIE
 
 
 def _compare_more(old, found):
@@ -437,24 +415,13 @@ def verdict(entry):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--record", action="store_true", help="record the plans that are made now")
-    record = parser.parse_args().record
     torch.set_num_threads(1)
-    begun = time.process_time()
     with threadpool_limits(1, "blas"):
-        if record:
+        if parser.parse_args().record:
             FILE.write_bytes(packed([entry_of(case) for case in cases()]))
-        entries = recorded()
-        if record:
-            print(pd.crosstab(*(pd.Series([e[k] for e in entries], name=k) for k in ("criterion", "kind"))))
-            print(Counter(plan for e in entries for plan in e["plans"] if isinstance(plan, str)))
-            print(f"{len(entries)} entries, {FILE.stat().st_size:,} bytes, {time.process_time() - begun:.0f} s")
-            return 0
-        said = [verdict(entry) for entry in entries]
-    ties = Counter((entry["kind"], entry["criterion"]) for entry, one in zip(entries, said, strict=True) if one == TIE)
+        said = [verdict(entry) for entry in recorded()]
     others = [one for one in said if one not in (EQUAL, TIE)]
-    print(*others, *(f"{count} of {kind} by {name} ended in a tie" for (kind, name), count in ties.items()), sep="\n")
-    print(f"{said.count(EQUAL)} equal, {said.count(TIE)} ties, {len(others)} others")
-    print(f"{time.process_time() - begun:.0f} s")
+    print(*others, f"{said.count(EQUAL)} equal, {said.count(TIE)} ties, {len(others)} others", sep="\n")
     return int(bool(others))
 
 

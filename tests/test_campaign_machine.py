@@ -40,14 +40,8 @@ def table_of(rng):
     )
     said = {"identifier": "who", "covariates": ["age", "income", "region"], "budget": float(rng.integers(15, 90))}
     said |= {"criterion": RULES[rng.integers(5)], "seed": int(rng.integers(9)), "batch_size": int(rng.integers(2, 8))}
-    some = {
-        "cost": "fee",
-        "response": "chance" if rng.random() < 0.7 else 0.6,
-        "pay": "answered",
-        "exclude": "no",
-        "cluster": "home",
-        "quotas": quotas_of(rng),
-    }
+    some = {"cost": "fee", "response": "chance" if rng.random() < 0.7 else 0.6, "pay": "answered", "exclude": "no"}
+    some |= {"cluster": "home", "quotas": quotas_of(rng)}
     said |= {name: value for name, value in some.items() if rng.random() < 0.4}
     if "cluster" in said and rng.random() < 0.5:
         said["cluster_rule"] = "one"
@@ -67,11 +61,8 @@ def table_of(rng):
 
 def quotas_of(rng):
     """Some quotas: of one region or of each, of ages at least or at most."""
-    every = [
-        f"region=north>={rng.integers(1, 4)}",
-        f"region>={rng.integers(1, 3)}",
-        f"region=west<={rng.integers(1, 5)}",
-    ]
+    north, each, west = rng.integers(1, 4), rng.integers(1, 3), rng.integers(1, 5)
+    every = [f"region=north>={north}", f"region>={each}", f"region=west<={west}"]
     return [quota for quota in every if rng.random() < 0.5] or every[:1]
 
 
@@ -324,9 +315,8 @@ def contested(seed, folder):
     """A campaign with two writers, one of whom may be killed: what was acknowledged is there, what was not is whole."""
     rng = np.random.default_rng(seed)
     people, demands = table_of(rng)
-    files = {
-        name: folder / f"{seed}{name}" for name in ("people.csv", ".json", "plan.csv", "a.csv", "b.csv", "next.csv")
-    }
+    names = ("people.csv", ".json", "plan.csv", "a.csv", "b.csv", "next.csv")
+    files = {name: folder / f"{seed}{name}" for name in names}
     people.to_csv(files["people.csv"], index=False)
     read, campaign = str(files["people.csv"]), str(files[".json"])
     said = ["--treatment", "free", "--id", "who", "--budget", "12", "--batch-size", "4", "--criterion", "qhte"]

@@ -7,6 +7,11 @@ import pytest
 from reproduction import claims
 
 
+def test_t8():
+    found = claims.algorithm.judge_cost(n_pools=3)
+    assert found.verdict == "holds in part" and "N^2.0" in found.evidence and "3 small" in found.evidence
+
+
 def test_counts_are_those_of_the_formula():
     costs = claims.algorithm.query_costs(sizes=(60, 90), pairs=3)
     for n, row in costs.iterrows():

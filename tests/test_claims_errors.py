@@ -1,7 +1,5 @@
 """Verdicts E1 to E9, A1 and B1 on made-up campaigns that would change them."""
 
-from functools import cache
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -42,7 +40,6 @@ def campaigns(monkeypatch):
     def make(effect, datasets=tuple(SIZES), replications=8, noise=0.02, rough=None, line=AS_WRITTEN, lacks=()):
         rng = np.random.default_rng(0)
 
-        @cache
         def load(name):
             dataset = tables.get(name).dataset
             if dataset not in datasets or tables.get(name).line != line:
@@ -67,9 +64,6 @@ def flat(dataset, method, labelled):
     return 0.0
 
 
-OTHERS = ("macal", "random", "badge", "bait", "lcmd")
-
-
 def macal_until(end, lead=-0.3):
     return lambda dataset, method, labelled: lead * (method == "macal" and labelled <= end)
 
@@ -91,7 +85,9 @@ def test_two_replications_decide_nothing(campaigns, key):
 @each("key", ["E1", "E2", "E5", "E6", "E7", "E8", "E9", "A1", "B1"])
 def test_noise_leaves_a_claim_undecided(campaigns, key):
     campaigns(flat, noise=1.0)
-    assert judged(key) == "undecided"
+    found = JUDGES[key](RULES, WRITTEN)
+    assert found.verdict == "undecided"
+    assert key in ("E7", "E8") or "replications would give 80% power" in found.evidence
 
 
 @pytest.mark.parametrize("key", ["E1", "E2", "E5", "E6", "E9", "B1"])
@@ -108,30 +104,31 @@ def test_the_code_is_judged_on_its_own_tables(campaigns, key):
         (macal_until(5000), "tested in part", "holds in part"),  # BALD could still win
         (macal_until(5000, lead=0.3), "does not hold", "does not hold"),  # nothing recorded later can mend it
         (lambda d, m, n: -0.3 * (m in ("macal", "random")), "tested in part", "holds in part"),
-        (lambda d, m, n: 0.0, "tested in part", "does not hold"),  # no lead, where one was claimed
+        (flat, "tested in part", "does not hold"),  # no lead, where one was claimed
     ],
 )
 def test_some_baselines_not_recorded(campaigns, effect, few, half):
-    for lacks, word, n in ((BALD, half, 5), ((*BALD, *GENERAL), few, 2)):
+    for lacks, methods, verdict in ((BALD, 5, half), ((*BALD, *GENERAL), 2, few)):
         campaigns(effect, lacks=lacks)
         found = leads.judge_lowest(RULES, WRITTEN, "ibm")
-        assert found.verdict == word and found.evidence.startswith(f"{n} of 8 methods") and lacks[0] in found.evidence
+        assert found.verdict == verdict and found.evidence.startswith(f"{methods} of 8 methods")
+
+
+def claim(key):
+    return next(claim for claim in claims.CLAIMS if claim.key == key)
 
 
 def test_a_claim_says_how_much_of_it_is_recorded(campaigns):
-    lowest = {claim.key: claim for claim in claims.CLAIMS}
     campaigns(flat, lacks=("bait", *BALD), replications=7)
-    ((scale,), _) = lowest["E2"].scales()
+    ((scale,), _) = claim("E2").scales()
     assert str(scale) == "ibm: 7 of 10 replications, 4 of 8 methods, 10 of 50 sizes"
     assert scale.methods == ("random", "qhte", "badge", "lcmd") and scale.of_methods == BASELINES
-    ((early,), (code,)) = lowest["E1"].scales()
-    assert str(early) == "ihdp: 7 of 100 replications, 4 of 8 methods, 7 of 15 sizes"
-    assert str(code) == "ihdp: nothing"  # in the code's own tables
-    whole = lowest["A1"].scales()[0][0]
+    ((early,), (code,)) = claim("E1").scales()
+    assert str(early) == "ihdp: 7 of 100 replications, 4 of 8 methods, 7 of 15 sizes" and "nothing" in str(code)
+    whole = claim("A1").scales()[0][0]
     assert (whole.sizes, whole.of_sizes, len(whole.methods)) == ((10, 10), 45, 5)
-    assert "1 of 3 methods" not in str(lowest["E5"].scales()[0]) and len(lowest["E5"].scales()[0][0].methods) == 2
-    assert [scale.dataset for scale in lowest["E4"].scales()[0]] == ["ihdp", "ibm", "cmnist"]
-    assert lowest["T1"].scales() == [()]
+    assert len(claim("E5").scales()[0][0].methods) == 2 and claim("T1").scales() == [()]
+    assert [scale.dataset for scale in claim("E4").scales()[0]] == ["ihdp", "ibm", "cmnist"]
 
 
 def test_sizes_count_where_both_methods_have_them(monkeypatch):
@@ -139,7 +136,7 @@ def test_sizes_count_where_both_methods_have_them(monkeypatch):
     rows += [("random", r, n) for r in range(2) for n in (50, 250, 300, 450)] + [("qhte", 4, 250), ("lcmd", 2, 450)]
     table = pd.DataFrame(rows, columns=["method", "replication", "labelled"])
     monkeypatch.setattr(readings, "load", lambda name: table)
-    ((scale,), _) = next(claim for claim in claims.CLAIMS if claim.key == "E2").scales()
+    ((scale,), _) = claim("E2").scales()
     assert (scale.replications, scale.sizes, scale.methods) == ((1, 2), (1, 2), ("random", "lcmd"))
 
 
@@ -147,52 +144,57 @@ def test_methods_that_count_together_count_where_all_have_a_row(monkeypatch):
     rows = [(m, r, n) for m, most in (("macal", 5), ("rho-bald", 5), ("mu-rho-bald", 4)) for r in range(most)
             for n in (250, 450)]  # fmt: skip
     table = pd.DataFrame([*rows, ("rho-bald", 0, 650)], columns=["method", "replication", "labelled"])
-    stable = next(claim for claim in claims.CLAIMS if claim.key == "E9")
     monkeypatch.setattr(readings, "load", lambda name: table)
-    assert str(stable.scales()[0][1]) == "ibm: 4 of 10 replications, 2 of 2 methods, 2 of 50 sizes"
+    assert str(claim("E9").scales()[0][1]) == "ibm: 4 of 10 replications, 2 of 2 methods, 2 of 50 sizes"
     monkeypatch.setattr(readings, "load", lambda name: table[table.method != "rho-bald"])
-    assert str(stable.scales()[0][1]) == "ibm: 1 of 2 methods, all needed together"
+    assert "1 of 2 methods" in str(claim("E9").scales()[0][1])
 
 
 def test_comparisons_are_the_numbers_of_the_evidence(campaigns):
     campaigns(macal_until(5000), lacks=GENERAL)
-    for key, reading in [(key, WRITTEN) for key in ("E1", "E2", "E4", "E6", "E9", "A1", "B1")]:
-        found = JUDGES[key](RULES, reading)
+    for key in ("E1", "E2", "E6", "E9", "A1", "B1"):
+        found = JUDGES[key](RULES, WRITTEN)
         assert found.comparisons or found.verdict == "not tested"
         for row in found.comparisons:
-            number = f"{row['log_ratio']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]"
-            assert number in found.evidence or key == "E4"
+            assert f"{row['log_ratio']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]" in found.evidence
             assert row["comparison"] in comparison.WORDS and 0 < row["spent"] <= 1
-    rows = leads.judge_ihdp(RULES, WRITTEN).comparisons
-    assert {row["stretch"] for row in rows} == {"up to 160 labels", "later"} and len(rows) == 7
+    assert len(leads.judge_ihdp(RULES, WRITTEN).comparisons) == 7
 
 
-def only(lead, *methods):
-    return lambda d, m, n: lead * (m in methods)
+OTHERS = ("macal", "random", "badge", "bait", "lcmd")
 
 
-@each(
-    "key, effect, verdict",
+@pytest.mark.parametrize(
+    ("key", "effect", "verdict"),
     [
         ("E1", macal_until(160), "holds"),
         ("E1", macal_until(1000), "holds in part"),  # ahead for longer than stated
         ("E1", lambda d, m, n: -0.3 * (m in ("macal", "bait") and n <= 160), "holds in part"),
         ("E1", macal_until(160, lead=0.3), "does not hold"),
         ("E1", flat, "does not hold"),
-        ("E1", lambda d, m, n: 5.0 * (m == "macal" and n in (10, 470)) + macal_until(160)(d, m, n), "holds"),  # ends
+        # at the ends nothing counts
+        ("E1", lambda d, m, n: (m == "macal") * (5.0 * (n in (10, 470)) - 0.3 * (n <= 160)), "holds"),
+        ("E2", macal_until(5000), "holds"),
+        ("E2", lambda d, m, n: -0.3 * (m == "macal" and d == "ihdp" and n <= 160), "does not hold"),
+        ("E4", macal_until(5000), "holds in part"),  # IHDP should tie in the end
+        ("E4", lambda d, m, n: -0.3 * (m == "macal" and (n <= 160 or d != "ihdp")), "holds"),
+        ("E4", lambda d, m, n: -0.3 * (m == "macal" and d == "ihdp" and n <= 160), "does not hold"),
         ("E5", flat, "holds"),
-        ("E5", only(-0.3, *GENERAL), "does not hold"),
-        ("E5", only(-0.3, "badge"), "holds in part"),
-        ("E6", only(0.3, *GENERAL), "holds"),
-        ("E6", only(-0.3, *GENERAL), "does not hold"),
+        ("E5", lambda d, m, n: -0.3 * (m in GENERAL), "does not hold"),
+        ("E5", lambda d, m, n: -0.3 * (m == "badge"), "holds in part"),
+        ("E6", lambda d, m, n: 0.3 * (m in GENERAL), "holds"),
+        ("E6", lambda d, m, n: -0.3 * (m in GENERAL), "does not hold"),
         ("E6", flat, "does not hold"),
         ("E6", lambda d, m, n: (0.3 if d == "ihdp" else -0.3) * (m in GENERAL), "holds in part"),
-        ("E8", only(0.5, "qhte"), "holds"),
-        ("E8", only(-0.5, "qhte"), "does not hold"),
-        ("E8", lambda d, m, n: 0.5 * (m in BALD) - 0.5 * (m in OTHERS), "holds in part"),
-        ("B1", only(-0.3, "macal"), "holds"),
-        ("B1", only(-0.3, "macal", "random-balanced"), "holds in part"),
-        ("B1", only(0.3, "macal"), "does not hold"),
+        ("E7", lambda d, m, n: -0.5 * (m == "bait"), "does not hold"),
+        ("E7", lambda d, m, n: -0.5 * (m == {"ihdp": "bait", "ibm": "lcmd", "cmnist": "badge"}[d]), "holds"),
+        ("E8", lambda d, m, n: 0.5 * (m == "qhte"), "holds"),
+        ("E8", lambda d, m, n: -0.5 * (m == "qhte"), "does not hold"),
+        ("E8", lambda d, m, n: -0.5 * (m in OTHERS) + 0.5 * (m in BALD), "holds in part"),
+        ("B1", lambda d, m, n: -0.3 * (m == "macal"), "holds"),
+        ("B1", lambda d, m, n: -0.3 * (m in ("macal", "random-balanced")), "holds in part"),
+        ("B1", lambda d, m, n: 0.3 * (m == "macal"), "does not hold"),
+        ("B1", lambda d, m, n: (0.3 if d == "ihdp" else -0.3) * (m == "macal"), "holds in part"),
     ],
 )
 def test_a_verdict_can_go_every_way(campaigns, key, effect, verdict):
@@ -200,18 +202,10 @@ def test_a_verdict_can_go_every_way(campaigns, key, effect, verdict):
     assert judged(key) == verdict
 
 
-@each(
-    "rough, verdict",
-    [
-        ({"rho-bald": 1.0, "mu-rho-bald": 1.0}, "holds"),
-        ({"rho-bald": 1.0}, "undecided"),  # the other ratio is alike, but not surely within 10 %
-        ({"macal": 0.2, "rho-bald": 4.0}, "holds in part"),
-        ({"macal": 1.0}, "does not hold"),
-    ],
-)
-def test_e9(campaigns, rough, verdict):
-    campaigns(flat, rough=rough)
-    assert judged("E9") == verdict
+@pytest.mark.parametrize(("key", "datasets"), [("E4", ("ihdp", "ibm")), ("E7", ("ibm",))])
+def test_some_data_sets_test_a_claim_in_part(campaigns, key, datasets):
+    campaigns(lambda d, m, n: -0.3 * (m == "macal" and (n <= 160 or d != "ihdp")) * (key == "E4"), datasets=datasets)
+    assert judged(key) == "tested in part"
 
 
 def test_a_tie_has_to_be_shown(campaigns):
@@ -225,37 +219,15 @@ def test_the_second_line_stands_beside_the_verdict(campaigns, monkeypatch):
     alone, whole = leads.judge_ihdp(RULES, WRITTEN), readings.load
     monkeypatch.setattr(readings, "load", lambda name: whole("ihdp_due" if name == "ihdp_gp" else name))
     found = leads.judge_ihdp(RULES, WRITTEN)
-    assert found.verdict == alone.verdict == "holds" and "Exact" not in alone.evidence
-    assert "Exact Gaussian processes: 8 replications" in found.evidence
-    assert "Exact" not in leads.judge_ihdp(RULES, CODE).evidence
-
-
-def test_e2_to_e4(campaigns):
-    campaigns(macal_until(5000))
-    assert judged("E2") == leads.judge_lowest(RULES, WRITTEN, "cmnist").verdict == "holds"
-    assert judged("E4") == "holds in part"  # IHDP should tie in the end
-    campaigns(lambda d, m, n: -0.3 * (m == "macal" and (n <= 160 or d != "ihdp")))
-    assert judged("E4") == "holds"
-    campaigns(lambda d, m, n: -0.3 * (m == "macal" and (n <= 160 or d != "ihdp")), datasets=("ihdp", "ibm"))
-    assert judged("E4") == "tested in part"
-    campaigns(lambda d, m, n: -0.3 * (m == "macal" and d == "ihdp" and n <= 160))
-    assert judged("E2") == judged("E4") == "does not hold"
+    assert found.verdict == alone.verdict == "holds" and found.evidence != alone.evidence
+    assert leads.judge_ihdp(RULES, CODE).verdict == "not tested"
 
 
 def test_e5_is_judged_per_data_set(campaigns):
     campaigns(lambda d, m, n: -0.3 * (m in GENERAL and d == "ibm"))
     found = families.judge_random(RULES, WRITTEN)
     assert found.verdict == "holds in part"
-    assert "ihdp holds (no lead" in found.evidence and "ibm does not hold (behind" in found.evidence
-
-
-def test_e7(campaigns):
-    campaigns(lambda d, m, n: -0.5 * (m == "bait"))
-    assert judged("E7") == "does not hold"
-    campaigns(lambda d, m, n: -0.5 * (m == {"ihdp": "bait", "ibm": "lcmd", "cmnist": "badge"}[d]))
-    assert judged("E7") == "holds"
-    campaigns(flat, datasets=("ibm",))
-    assert judged("E7") == "tested in part"
+    assert "ihdp holds" in found.evidence and "ibm does not hold" in found.evidence
 
 
 def test_places_by_hand(campaigns):
@@ -264,6 +236,20 @@ def test_places_by_hand(campaigns):
     table = families.common(WRITTEN, ("macal", "random", "bait", "lcmd", "qhte"), RULES)["ibm"]
     found = {m: families.places(families.rivals(table, m, RULES)) for m in table["method"].unique()}
     assert found == {"macal": (1, 1), "random": (2, 2), "bait": (3, 4), "lcmd": (3, 4), "qhte": (5, 5)}
+
+
+@pytest.mark.parametrize(
+    ("rough", "verdict"),
+    [
+        ({"rho-bald": 1.0, "mu-rho-bald": 1.0}, "holds"),
+        ({"rho-bald": 1.0}, "undecided"),  # the other ratio is alike, but not surely within 10 %
+        ({"macal": 0.2, "rho-bald": 4.0}, "holds in part"),
+        ({"macal": 1.0}, "does not hold"),
+    ],
+)
+def test_e9(campaigns, rough, verdict):
+    campaigns(flat, rough=rough)
+    assert judged("E9") == verdict
 
 
 def test_a_steady_fall_is_not_rough():
@@ -310,10 +296,9 @@ def test_gain_is_over_a_weight_of_zero(campaigns):
 
 
 def test_b1_is_judged_on_all_data_sets(campaigns):
-    campaigns(lambda d, m, n: (0.3 if d == "ihdp" else -0.3) * (m == "macal"))
-    found = estimators.judge_balance(RULES, WRITTEN)
-    assert found.verdict == "holds in part"
-    assert all(f"as written on {d}, 8 replications" in found.evidence for d in ("ihdp", "ibm", "cmnist"))
+    campaigns(flat)
+    evidence = estimators.judge_balance(RULES, WRITTEN).evidence
+    assert all(f" on {d}, 8 replications" in evidence for d in SIZES)
 
 
 @pytest.mark.parametrize("key", JUDGES)
@@ -321,12 +306,7 @@ def test_b1_is_judged_on_all_data_sets(campaigns):
 def test_campaigns_that_end_early(campaigns, monkeypatch, key, last):
     """A table may grow: whatever is recorded of a campaign, a judge says something."""
     campaigns(macal_until(160), datasets=["ihdp"])
-    whole = readings.load
-
-    def cut(name):
-        table = whole(name)
-        return None if table is None else table[(table["labelled"] <= last) | (table["method"] == "qhte")]
-
-    monkeypatch.setattr(readings, "load", cut)
-    words = {"E1": "not tested", "E2": "not tested"}  # after 160 labels nothing is known
-    assert judged(key) == words[key] if key in words else judged(key)
+    tables = {name: readings.load(name) for name in ("ihdp_due", "ihdp_gp")}
+    cut = {n: t[(t["labelled"] <= last) | (t["method"] == "qhte")] for n, t in tables.items() if t is not None}
+    monkeypatch.setattr(readings, "load", cut.get)
+    assert judged(key) == "not tested" if key in ("E1", "E2") else judged(key)  # after 160 labels nothing is known

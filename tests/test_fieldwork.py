@@ -1,12 +1,10 @@
 """A campaign in the field: no answer lost, no money unaccounted for, whoever else writes and whatever goes wrong."""
 
-import json
 import re
 import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -44,17 +42,8 @@ def told(capsys):
     return capsys.readouterr().err.strip().splitlines()
 
 
-def test_an_answer_in_hand_counts_as_one():
-    """A quota of 8 with chances of a half asks 16; once 10 have answered it is met."""
-    people = PEOPLE.assign(sms=lambda t: t.age > 50)
-    planner, asked = make(people, budget=60, response=0.5, quotas=["sms=True>=8"], covariates=["age", "income"])
-    group = people.set_index("person").sms[asked.index]
-    first = group.index[group][:10]
-    assert group.sum() >= 16
-    answers = {name: 1.0 if name in first else None for name in asked.index[asked["round"] <= 6]}
-    planner.observe(answers)
-    again = planner.replan()
-    assert again["round"].max() >= 6  # no Conflict: ten are ten, whatever their chance was
+def numbers(words):
+    return [int(digits) for digits in re.findall(r"\d+", words)]
 
 
 def simulated(seed, truth=True):
@@ -80,22 +69,21 @@ def simulated(seed, truth=True):
             return False, False  # all the money is spent
 
 
-@part_and_whole("n", 2, 50)
+@part_and_whole("n", 3, 50)
 def test_conflicts_only_where_the_shortfall_is_true(unchecked, n):
     found = [simulated(seed) for seed in range(n)]
     assert all(true for conflict, true in found if conflict)
 
 
-def test_a_conflict_can_be_left(folder, capsys):
+def test_a_conflict_can_be_left(folder):
     assert plan("--quota", "region>=3", "--response", "chance") == 0
     assert run("replan", "c.json", "people.csv", "-o", "next.csv", "--quota", "region>=4", "--budget", 50) == 0
-    out = capsys.readouterr().out
-    assert "budget: 40 before, 50 now" in out and "quotas: region>=3 before, region>=4 now" in out
+    policy = Planner.load("c.json", PEOPLE).campaign.policy
+    assert policy.budget == 50 and list(policy.quotas) == ["region>=4"]
     assert run("replan", "c.json", "people.csv", "-o", "last.csv", "--no-quotas") == 0
-    assert "quotas: region>=4 before, none now" in capsys.readouterr().out
-    planner = make(draw="effect", budget=60)[0]
-    with pytest.raises(ValueError, match="drawn once"):
-        planner.replan(budget=70)
+    assert not Planner.load("c.json", PEOPLE).campaign.policy.quotas
+    with pytest.raises(ValueError):
+        make(draw="effect", budget=60)[0].replan(budget=70)
 
 
 def answered(rows, name="answers.csv"):
@@ -104,13 +92,12 @@ def answered(rows, name="answers.csv"):
     return table.person.tolist()
 
 
-def test_answers_are_not_thrown_away_unasked(folder, capsys):
+def test_answers_are_not_thrown_away_unasked(folder):
     assert plan() == 0
     answered(slice(0, 12))
     assert run("observe", "c.json", "people.csv", "answers.csv") == 0
     before = (folder / "c.json").read_bytes()
-    assert plan("--replace") == 1 and "c.json holds 12 answers" in told(capsys)[-1]
-    assert (folder / "c.json").read_bytes() == before
+    assert plan("--replace") == 1 and (folder / "c.json").read_bytes() == before
     assert plan("--replace", "--discard-answers") == 0 and not record.read(folder / "c.json")["answers"]
 
 
@@ -122,7 +109,7 @@ def test_who_read_an_older_campaign_reads_again(folder, monkeypatch):
     one.save("c.json")
     other.observe({names[1]: 2.0})
     before = (folder / "c.json").read_bytes()
-    with pytest.raises(record.Stale, match=r"written since it was read \(revision 2, read 1\)"):
+    with pytest.raises(record.Stale):
         other.save("c.json")
     assert (folder / "c.json").read_bytes() == before
     # the command does so by itself: somebody else's answer comes while it works
@@ -144,26 +131,15 @@ def test_who_read_an_older_campaign_reads_again(folder, monkeypatch):
     assert names[5] in Planner.load("c.json", PEOPLE).answers
 
 
-def test_who_waits_too_long_is_told(folder, capsys, monkeypatch):
+def test_who_waits_too_long_gives_up(folder, monkeypatch):
     assert plan() == 0
     answered(slice(0, 2))
     monkeypatch.setattr(record, "WAIT", 0.05)
     with atomic.alone(folder, 0.0):
         assert run("observe", "c.json", "people.csv", "answers.csv") == 1
-    assert "is being written by another process" in told(capsys)[-1]
 
 
-def test_many_writers_lose_no_answer(folder):
-    assert plan() == 0
-    for k in range(8):
-        answered(slice(4 * k, 4 * k + 4), f"answers{k}.csv")
-    with ThreadPoolExecutor(4) as pool:
-        jobs = [pool.submit(run, "observe", "c.json", "people.csv", f"answers{k}.csv") for k in range(8)]
-        assert [job.result() for job in jobs] == [0] * 8
-    assert len(Planner.load("c.json", PEOPLE).answers) == 32
-
-
-def test_what_is_read_is_not_written_over(folder, capsys):
+def test_what_is_read_is_not_written_over(folder):
     assert plan() == 0
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     for words in (
@@ -172,7 +148,7 @@ def test_what_is_read_is_not_written_over(folder, capsys):
         ["plan", "people.csv", "--treatment", "free", "--budget", 9, "-o", "s.csv", "--campaign", "s.csv"],
         ["plan", "people.csv", "--treatment", "free", "--budget", 9, "-o", "./people.csv", "--replace"],
     ):
-        assert run(*words) == 1 and "would be overwritten" in told(capsys)[-1]
+        assert run(*words) == 1
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
@@ -191,54 +167,38 @@ def test_a_plan_that_comes_back_with_outcomes_is_read(folder, capsys, form):
     table.to_csv("back.csv", index=False)
     code = run("observe", "c.json", "people.csv", "back.csv", *words)
     if form in ("ambiguous", "none"):
-        assert code == 1 and "say which it is: --outcome" in told(capsys)[-1]
+        assert code == 1 and "--outcome" in told(capsys)[-1]
     else:
         assert code == 0
         assert Planner.load("c.json", PEOPLE).answers == dict(zip(table.person, np.arange(10.0), strict=True))
 
 
-def test_answers_of_another_column_are_asked_about(folder, capsys):
+def test_answers_of_another_column_are_asked_about(folder):
     assert plan() == 0
     table = pd.read_csv("plan.csv")[["person"]]
-    for name, rows, words, before in (
-        ("visits", range(5), [], None),
-        ("wage", range(5, 10), [], "visits"),
-        ("wage", range(5, 10), ["--outcome", "wage"], None),
-        ("visits", range(10, 15), [], "wage"),
+    for name, rows, words, code in (
+        ("visits", range(5), [], 0),
+        ("wage", range(5, 10), [], 1),
+        ("wage", range(5, 10), ["--outcome", "wage"], 0),
+        ("visits", range(10, 15), [], 1),
     ):
         table.iloc[rows].assign(**{name: 1.0}).to_csv("back.csv", index=False)
         kept = (folder / "c.json").read_bytes()
-        assert run("observe", "c.json", "people.csv", "back.csv", *words) == (before is not None)
-        if before:
-            said = f"answers so far came from a column '{before}', and back.csv has '{name}'"
-            assert said in told(capsys)[-1] and (folder / "c.json").read_bytes() == kept
+        assert run("observe", "c.json", "people.csv", "back.csv", *words) == code
+        assert not code or (folder / "c.json").read_bytes() == kept
     assert len(Planner.load("c.json", PEOPLE).answers) == 10
 
 
-def test_rounds_that_come_back_empty_were_not_asked(folder, capsys):
+def test_rounds_that_come_back_empty_were_not_asked(folder):
     """The whole plan comes back once its first round has been asked: nobody of the others has refused."""
     assert plan() == 0
     table = pd.read_csv("plan.csv")
     first = table["round"] == 1
     table.assign(visits=np.where(first & (table.index % 2 == 0), 1.0, np.nan)).to_csv("back.csv", index=False)
-    capsys.readouterr()
-    assert run("observe", "c.json", "people.csv", "back.csv") == 0
-    said = capsys.readouterr().out
-    assert "30 people of 3 rounds without any outcome count as not asked yet; --through 4 says that they were" in said
-    assert "5 answers and 5 refusals so far; 1 round has been asked" in said
-    planner = Planner.load("c.json", PEOPLE)
-    assert planner.asked == 1 and set(planner.answers) == set(table.person[first])
-    assert run("observe", "c.json", "people.csv", "back.csv", "--through", 3) == 0
-    planner = Planner.load("c.json", PEOPLE)
-    assert planner.asked == 3 and set(planner.answers) == set(table.person[table["round"] <= 3])
-    assert "5 answers and 25 refusals so far; 3 rounds have been asked" in capsys.readouterr().out
-
-
-def test_words_for_outcomes_are_told_how_to_be_written(folder, capsys):
-    assert plan() == 0
-    pd.read_csv("plan.csv").head(3).assign(died="No").to_csv("back.csv", index=False)
-    assert run("observe", "c.json", "people.csv", "back.csv") == 1
-    assert "got 'No'; write words as numbers, yes and no as 1 and 0" in told(capsys)[-1]
+    for words, asked in (((), 1), (("--through", 3), 3)):
+        assert run("observe", "c.json", "people.csv", "back.csv", *words) == 0
+        planner = Planner.load("c.json", PEOPLE)
+        assert planner.asked == asked and set(planner.answers) == set(table.person[table["round"] <= asked])
 
 
 class TestNotes:
@@ -246,67 +206,46 @@ class TestNotes:
 
     homes = PEOPLE.assign(home=np.arange(200) // 20, two=np.arange(200) // 2, male=np.arange(200) % 3 > 0)
 
-    def test_clusters_that_are_larger_than_a_round(self):
+    def test_rounds_that_are_larger_than_was_said(self):
         planner, _ = make(self.homes, budget=60, cluster="home", criterion="qhte")
         (words,) = notes(planner.campaign)
-        assert words.startswith("3 of the rounds to come ask more than 10 people, up to 20: whoever shares a value of")
-        assert "--cluster-rule one" in words
-        assert settings(planner.campaign)["largest round"].startswith("20")
+        assert numbers(words) == [3, 10, 20] and settings(planner.campaign)["largest round"].startswith("20")
         planner.observe(dict.fromkeys(planner.planned.index, 1.0))
-        assert notes(planner.campaign) == []
         small, _ = make(self.homes, budget=60, cluster="two", criterion="qhte")
-        assert notes(small.campaign) == [] and "largest round" not in settings(small.campaign)
+        assert notes(planner.campaign) == notes(small.campaign) == []
+        dear, _ = make(budget=200, cost="fee", batch_size=None, batch_cost=20.0, criterion="qhte")
+        assert numbers(notes(dear.campaign)[0]) == [(PEOPLE.fee > 20).sum(), 20]
+        for given in ({}, {"cluster": "two"}):  # whoever was left out makes a round of a draw larger
+            planner, plan = make(self.homes, budget=40, draw="effect", **given)
+            planner.observe(dict.fromkeys(plan.index[plan["round"] == 1], 1.0))
+            planner.correct(plan.index[0], "never asked", "ann")
+            assert planner.rounds()["asked"].max() == 11 and "largest round" not in settings(planner.campaign)
 
-    def test_people_who_cost_more_than_a_round(self):
-        planner, _ = make(budget=200, cost="fee", batch_size=None, batch_cost=20.0, criterion="qhte")
-        dear = int((PEOPLE.fee > 20).sum())
-        assert notes(planner.campaign)[0].startswith(f"{dear} people cannot be asked: each costs more than the 20 of")
-
-    @pytest.mark.parametrize(
-        ("demand", "why"),
-        [
-            ({"cluster": "home", "cluster_rule": "one"}, "290 of the budget is left, .* at most one of each cluster"),
-            ({"quotas": ["male<=30"]}, r"240 of the budget is left, .* a quota \(male<=30\)"),
-        ],
-    )
-    def test_money_that_the_demands_leave(self, demand, why):
-        planner, _ = make(self.homes, criterion="qhte", **demand)
-        (words,) = notes(planner.campaign)
-        assert re.match(why, words)
+    def test_money_that_is_left(self):
+        for demand, left in (({"cluster": "home", "cluster_rule": "one"}, 290), ({"quotas": ["male<=30"]}, 240)):
+            (words,) = notes(make(self.homes, criterion="qhte", **demand)[0].campaign)
+            assert numbers(words)[0] == left
+        capped, _ = make(self.homes, draw="effect", quotas=["male<=30"], budget=100)
+        assert numbers(*notes(capped.campaign))[0] == 100 - len(capped.planned) > 5
+        dear, _ = make(self.homes.assign(fee=np.where(np.arange(200) % 20, 2.0, 60.0)), draw="effect", cost="fee")
+        assert numbers(*notes(dear.campaign))[0] > 0
+        everybody, _ = make(self.homes, draw="effect", budget=200)
+        assert notes(everybody.campaign) == [] and notes(make(draw="effect", budget=60)[0].campaign) == []
+        planner, plan = make(budget=11, quotas=["region=north<=3", "region=south<=4", "region=west<=3"])
+        assert len(plan) == 10 and numbers(notes(planner.campaign)[-1])[0] == 1
 
     def test_money_that_answers_leave_is_for_the_next_replan(self, tmp_path):
         planner, plan = make(budget=30, batch_size=10, criterion="qhte", pay="answered", response=0.7)
         planner.observe(dict.fromkeys(plan.index[:4], 1.0) | dict.fromkeys(plan.index[4:10]))
-        said = "6 of the budget is left for the next replan."
-        assert notes(planner.campaign) == [said]
+        (said,) = notes(planner.campaign)
         planner.save(tmp_path / "c.json")
-        assert notes(Planner.load(tmp_path / "c.json", PEOPLE).campaign) == [said]
+        assert numbers(said) == [6] and notes(Planner.load(tmp_path / "c.json", PEOPLE).campaign) == [said]
         content = record.read(tmp_path / "c.json")
         del content["told since"]  # as files of earlier versions
         assert notes(record.campaign_of(content, PEOPLE)) == [said]
         assert len(planner.replan()) == 36 and notes(planner.campaign) == []
         planner.correct(plan.index[0], "never asked", "ann")
-        assert notes(planner.campaign) == ["1 of the budget is left for the next replan."]
-        assert settings(planner.campaign)["answers corrected"] == "1"
-
-    def test_whoever_was_left_out_makes_a_round_of_a_draw_larger_and_no_cluster_does(self):
-        for given in ({}, {"cluster": "two"}):
-            planner, plan = make(self.homes, budget=40, draw="effect", **given)
-            planner.observe(dict.fromkeys(plan.index[plan["round"] == 1], 1.0))
-            planner.correct(plan.index[0], "never asked", "ann")
-            assert planner.rounds()["asked"].max() == 11 and not any("larger" in w for w in notes(planner.campaign))
-            assert "largest round" not in settings(planner.campaign)
-
-    def test_money_that_a_draw_leaves(self):
-        capped, _ = make(self.homes, draw="effect", quotas=["male<=30"], budget=100)
-        left = 100 - len(capped.planned)
-        (words,) = notes(capped.campaign)
-        assert words == f"{left} of the budget is left: a draw is made once under a quota (male<=30)." and left > 5
-        dear, _ = make(self.homes.assign(fee=np.where(np.arange(200) % 20, 2.0, 60.0)), draw="effect", cost="fee")
-        (words,) = notes(dear.campaign)
-        assert re.match(r"\d+ of the budget is left: a draw is made once, and keeps back what it may be dearer", words)
-        everybody, _ = make(self.homes, draw="effect", budget=200)
-        assert notes(everybody.campaign) == [] and notes(make(draw="effect", budget=60)[0].campaign) == []
+        assert numbers(*notes(planner.campaign)) == [1] and settings(planner.campaign)["answers corrected"] == "1"
 
     def test_quotas_that_the_answers_do_not_meet(self):
         for draw in (None, "effect"):
@@ -317,53 +256,43 @@ class TestNotes:
             assert not any("not met" in words for words in notes(planner.campaign))
             planner.observe({}, through=9)
             (words,) = (words for words in notes(planner.campaign) if "not met" in words)
-            assert "at least 40 with male = True, of whom 0 have an outcome; at least 30 % with male" in words
+            assert numbers(words)[:3] == [40, 0, 30]
             reserves = plan.reserve[men].dropna()
             planner.observe(dict.fromkeys(reserves, 1.0))
             assert len(reserves) < 40 or not any("not met" in words for words in notes(planner.campaign))
-            assert "male=True>=30% (in expected answers)" in settings(planner.campaign)["quotas"]
 
     def test_a_table_in_memory_of_which_a_sample_was_looked_at(self, tmp_path):
         planner, plan = make(criterion="macal", sample=50, budget=150)
-        number = planner.campaign.searched
-        first, second = notes(planner.campaign)
-        assert first == f"The plan was made among a sample of {number} of 200 people; --sample all takes everybody."
-        assert second.startswith(f"{150 - len(plan)} of the budget is left, and nobody else of the sample can be asked")
+        first, second = said = notes(planner.campaign)
+        assert numbers(first) == [planner.campaign.searched, 200] and numbers(second) == [150 - len(plan)]
         planner.save(tmp_path / "c.json")
         again = Planner.load(tmp_path / "c.json", PEOPLE).campaign
-        assert str(number) in settings(again)["looked among"] and notes(again) == [first, second]
+        assert str(again.searched) in settings(again)["looked among"] and notes(again) == said
         content = record.read(tmp_path / "c.json")
         content.pop("searched")  # as files of earlier versions have none
         assert record.campaign_of(content, PEOPLE).searched is None
-        groups = {"quotas": ["region>=1", "male>=1"], "sample": 50}
-        larger, _ = make(self.homes, criterion="macal", budget=20, **groups)
-        assert "of 200 people, more than the 50 wanted, so that it has small groups of" in notes(larger.campaign)[0]
+        larger, _ = make(self.homes, criterion="macal", budget=20, sample=50, quotas=["region>=1", "male>=1"])
+        assert numbers(notes(larger.campaign)[0])[1:3] == [200, 50]
         whole, _ = make(criterion="macal", sample=200, budget=150)
         assert whole.campaign.searched is None and notes(whole.campaign) == []
         drawn, _ = make(draw="effect", sample=50, budget=60)
-        assert notes(drawn.campaign)[-1] == "Everybody could be drawn: --sample 50 limits a draw with --memory alone."
+        assert "--sample 50" in notes(drawn.campaign)[-1]
 
-    def test_reserves_of_a_last_round_that_the_money_does_not_hold(self):
-        given = {"response": 0.5, "criterion": "qhte", "covariates": ["age", "income"]}
-        planner, plan = make(budget=60, batch_size=30, **given)
-        more = 0.5 * plan.reserve[plan["round"] == 2].notna().sum()
-        (words,) = notes(planner.campaign)
-        assert words.startswith(f"Reserves who are asked are paid, too: in the last round about {more:.0f} on top")
-        assert notes(make(budget=60, **given, pay="answered")[0].campaign) == []
-        planner.observe(dict.fromkeys(plan.index, 1.0))
-        assert notes(planner.campaign) == []
-
-    def test_a_draw_that_costs_more_than_is_left(self):
-        given = {"draw": "effect", "criterion": "random", "seed": 1, "response": 0.5}
-        planner, drawn = make(make_people(400), budget=60, **given)
-        (words,) = notes(planner.campaign)
-        assert words.startswith(f"Reserves who are asked are paid, too: about {0.5 * drawn.reserve.count():.0f} on top")
-        assert notes(make(make_people(400), budget=60, **given, pay="answered")[0].campaign) == []
-        first = drawn[(drawn["round"] == 1) & drawn.reserve.notna()]
-        planner.observe({**dict.fromkeys(first.index), **dict.fromkeys(first.reserve, 1.0)})
-        planner.replan()
-        (words,) = notes(planner.campaign)
-        assert words.startswith("The money lasts to round 5: a draw keeps its rounds")
+    def test_reserves_that_the_money_does_not_hold(self):
+        for draw, batch in ((None, 30), ("effect", 10)):
+            given = {"response": 0.5, "criterion": "qhte", "batch_size": batch, "draw": draw, "budget": 60, "seed": 1}
+            planner, plan = make(make_people(400), **given)
+            named = plan.reserve if draw else plan.reserve[plan["round"] == 2]
+            assert numbers(*notes(planner.campaign)) == [round(0.5 * named.notna().sum())]
+            assert notes(make(make_people(400), **given, pay="answered")[0].campaign) == []
+            if not draw:
+                planner.observe(dict.fromkeys(plan.index, 1.0))
+                assert notes(planner.campaign) == []
+                continue
+            first = plan[(plan["round"] == 1) & plan.reserve.notna()]
+            planner.observe({**dict.fromkeys(first.index), **dict.fromkeys(first.reserve, 1.0)})
+            planner.replan()
+            assert numbers(*notes(planner.campaign))[0] == 5
 
     def test_a_reserve_who_was_asked_for_nothing(self):
         planner, drawn = make(make_people(400), budget=60, draw="effect", response=0.5, pay="answered")
@@ -371,9 +300,7 @@ class TestNotes:
         planner.observe({one.name: None, one.reserve: 1.0})
         assert notes(planner.campaign) == []
         planner.observe({one.name: 1.0})
-        assert notes(planner.campaign)[-1].endswith(
-            f"refuses: {one.reserve} answered beside the person to be replaced."
-        )
+        assert one.reserve in notes(planner.campaign)[-1]
 
 
 def test_reserves_who_answered_are_paid_for_everywhere(folder, capsys):
@@ -382,112 +309,55 @@ def test_reserves_who_answered_are_paid_for_everywhere(folder, capsys):
     stood = table[(table["round"] == 1) & table.reserve.notna()].head(3)
     planner = Planner.load("c.json", PEOPLE)
     planner.observe({**dict.fromkeys(stood.person), **{name: 1.0 for name in stood.reserve}})
-    fee = PEOPLE.set_index("person").fee
-    out = planner.planned.index[planner.planned["round"] <= 1]
-    expected = fee[[*out, *stood.reserve]].sum()
-    assert planner.spent() == expected == planner.rounds()["so far"].loc[1]
-    assert planner.rounds().answers.loc[1] >= 3 and planner.rounds().asked.loc[1] == len(out) + 3
+    assert planner.rounds().answers.loc[1] >= 3 and planner.spent() == planner.rounds()["so far"].loc[1]
     assert planner.campaign.overspent == ""
     planner.observe({name: 1.0 for name in planner.planned.index if name not in planner.answers})
     planner.observe({n: 1.0 for n in planner.planned.reserve.dropna() if n not in planner.answers})
-    assert planner.campaign.overspent.startswith("overspent: ")
+    assert planner.campaign.overspent
     planner.save("c.json")
     pd.Series(planner.answers, name="y").rename_axis("person").to_csv("answers.csv")
     capsys.readouterr()
     assert run("observe", "c.json", "people.csv", "answers.csv") == 0
     assert told(capsys) == [f"warning: {planner.campaign.overspent}"]
-    planner.report("r.html")
-    assert "Overspent: " in (folder / "r.html").read_text()
 
 
-def test_rounds_that_the_plan_does_not_have(folder, capsys):
-    assert plan() == 0
-    answered(slice(0, 2))
-    for through in (99, -1):
-        assert run("observe", "c.json", "people.csv", "answers.csv", "--through", through) == 1
-        assert "through must be a number of rounds from 0 to the plan's 4" in told(capsys)[-1]
-    assert not json.loads((folder / "c.json").read_text())["content"]["answers"]
+def test_corrections_are_kept_with_who_made_them(folder):
+    def correct(*words):
+        return run("correct", "c.json", "people.csv", *words)
 
-
-def test_corrections_are_kept_with_who_made_them(folder, capsys):
     assert plan() == 0
     names = answered(slice(0, 12))
     assert run("observe", "c.json", "people.csv", "answers.csv") == 0
-    capsys.readouterr()
-    assert run("correct", "c.json", "people.csv", names[0], "--outcome", 7, "--by", "ann") == 0
-    assert f"{names[0]}: an outcome of 1 before, an outcome of 7 now, says ann" in capsys.readouterr().out
-    assert run("correct", "c.json", "people.csv", names[1], "--withdrawn", "--by", "bo") == 0
-    assert run("correct", "c.json", "people.csv", names[2], "--never-asked", "--by", "ann") == 0
+    assert correct(names[0], "--outcome", 7, "--by", "ann") == 0
+    assert correct(names[1], "--withdrawn", "--by", "bo") == correct(names[2], "--never-asked", "--by", "ann") == 0
     planner = Planner.load("c.json", PEOPLE)
     assert planner.answers[names[0]] == 7 and planner.answers[names[1]] is None and names[2] not in planner.answers
     journal = [(one.name, one.by) for one in planner.campaign.journal]
     assert journal == [(names[0], "ann"), (names[1], "bo"), (names[2], "ann")]
     again = planner.replan()
-    assert list(again.index).count(names[2]) <= 1 and again.index.is_unique
-    assert planner.spent() == (again["round"] <= planner.asked).sum() == 19
+    assert again.index.is_unique and planner.spent() == (again["round"] <= planner.asked).sum() == 19
     before = (folder / "c.json").read_bytes()
     other = PEOPLE.person[~PEOPLE.person.isin(planner.planned.index)].iloc[0]
-    for words, said in (
-        ([other, "--withdrawn", "--by", "x"], "not been asked"),
-        (["nobody", "--withdrawn", "--by", "x"], "unknown unit in the table 'nobody'"),
-        ([names[0], "--outcome", "nan", "--by", "x"], "must be a finite number"),
-        ([names[0], "--withdrawn", "--by", ""], "needs a name or a pseudonym"),
+    for words in (
+        [other, "--withdrawn", "--by", "x"],
+        ["nobody", "--withdrawn", "--by", "x"],
+        [names[0], "--outcome", "nan", "--by", "x"],
+        [names[0], "--withdrawn", "--by", ""],
     ):
-        assert run("correct", "c.json", "people.csv", *words) == 1 and said in told(capsys)[-1]
-    assert (folder / "c.json").read_bytes() == before
-    assert plan("--draw", "effect", "--replace", "--discard-answers") == 0
-    answered(slice(0, 12))
-    assert run("observe", "c.json", "people.csv", "answers.csv") == 0
-    name = pd.read_csv("plan.csv").person[3]
-    assert run("correct", "c.json", "people.csv", name, "--never-asked", "--by", "ann") == 0
-    assert "the draw keeps her, in round 3; macal replan writes the plan" in capsys.readouterr().out
+        assert correct(*words) == 1 and (folder / "c.json").read_bytes() == before
 
 
 def test_an_outcome_of_the_table_is_mended_in_the_table(folder, capsys):
     PEOPLE.assign(visits=np.where(PEOPLE.index < 9, 1.0, np.nan)).to_csv("people.csv", index=False)
     assert plan("--outcome", "visits") == 0
     assert run("correct", "c.json", "people.csv", PEOPLE.person[0], "--withdrawn", "--by", "x") == 1
-    said = told(capsys)[-1]
-    assert f"the outcome of {PEOPLE.person[0]} is part of the table" in said and "in column 'visits'" in said
-    assert "plan anew" in said and "not been asked" not in said
+    assert "'visits'" in told(capsys)[-1]
 
 
-@pytest.mark.parametrize("words", [["--bounds", "-10,20"], ["--bounds=-10,20"], ["--bounds", "-1e1,+20"]])
-def test_bounds_may_be_negative(words):
-    given = ["estimate", "c.json", "people.csv", "-o", "e.csv", *words, "--width", "2"]
-    assert _parser().parse_args(given).bounds == (-10, 20)
-
-
-def test_money_that_was_paid_for_an_answer_stays_paid_when_it_is_withdrawn():
-    planner, plan = make(budget=20, batch_size=10, pay="answered", response=0.9)
-    planner.observe(dict.fromkeys(plan.index, 1.0) | {plan.index[9]: None})
-    assert planner.spent() == 19
-    planner.correct(plan.index[0], "withdrawn", "ann")
-    assert planner.spent() == 19 and planner.rounds()["so far"].iloc[-1] == 19
-    assert len(planner.replan()) == 21  # the refusal's money buys one more, that of the withdrawn answer none
-    planner.correct(plan.index[0], "never asked", "ann")  # nor was she paid, then
-    assert planner.spent() == 18
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({}, {"ALC, fixed", "greedily"}),
-        ({"criterion": "random", "seed": 3}, {"Random", "seed 3"}),
-        ({"criterion": "macal", "parameters": {"alpha": 0.5}}, {"MACAL", "alpha = 0.5", "greedily"}),
-        ({"draw": "effect", "seed": 3, "uniform": 0.25}, {"seed 3", "25%", "average effect of everybody"}),
-        ({"draw": "effect", "target": "treated", "by": "region"}, {"50%", "the treated", "each group of region"}),
-        ({"draw": "criterion", "criterion": "qhte"}, {"50%", "QHTE"}),
-        ({"draw": "criterion", "criterion": "qhte", "uniform": 1.0}, {"100%"}),
-    ],
-)
-def test_a_protocol_says_how_people_were_chosen(options, words):
-    planner, plan = make(budget=60, **options)
-    told = settings(planner.campaign)
-    assert all(word in told["chosen"] for word in words) and told["people selected"] == f"{len(plan)} of 200"
-    assert ("QHTE" in told["chosen"]) == ("QHTE" in words)
-    assert ("weights" in told["effects to be estimated by"]) == ("draw" in options)
-    assert not {"quotas", "clusters", "reserves", "excluded", "chance to answer"} & set(told)
+def test_bounds_may_be_negative():
+    given = ["estimate", "c.json", "people.csv", "-o", "e.csv", "--width", "2"]
+    for words in (["--bounds", "-10,20"], ["--bounds=-10,20"], ["--bounds", "-1e1,+20"]):
+        assert _parser().parse_args([*given, *words]).bounds == (-10, 20)
 
 
 def test_codes_of_quotas_are_compared_exactly():
@@ -497,27 +367,13 @@ def test_codes_of_quotas_are_compared_exactly():
     assert (table.code == 1.0000001).sum() >= 30 and (table.zone == 2).sum() >= 5
 
 
-def test_names_are_met_as_text_and_as_numbers(folder):
-    for names in ([f"{k:03d}" for k in range(200)], list(range(1000, 1200))):
-        table = PEOPLE.assign(person=names)
-        table.to_csv("people.csv", index=False)
-        assert plan("--replace", "--discard-answers", "--kind", "household=ignore") == 0
-        lines = (folder / "plan.csv").read_text().splitlines()
-        asked = [line.split(",")[0] for line in lines[1:]]
-        assert set(asked) <= set(map(str, names))
-        (folder / "a.csv").write_text("person,y\n" + "".join(f"{name},1\n" for name in asked[:7]))
-        assert run("observe", "c.json", "people.csv", "a.csv") == 0
-        assert list(map(str, Planner.load("c.json", table).answers)) == asked[:7]
-
-
-def test_a_campaign_without_a_field_is_damaged(folder, capsys):
+def test_a_campaign_without_a_field_is_damaged(folder):
     assert plan() == 0
     for name in ("plan", "columns", "asked", "answers"):
         content = record.read(folder / "c.json")
         del content[name]
         (folder / "d.json").write_bytes(record.packed(content))
         assert run("replan", "d.json", "people.csv", "-o", "x.csv") == 1
-        assert "lacks a field" in told(capsys)[-1]
 
 
 def test_one_value_does_not_decide_the_scale_of_its_column():
@@ -540,25 +396,20 @@ def test_one_value_does_not_decide_the_scale_of_its_column():
 
 
 def test_values_that_lie_far_off_are_named_with_their_people(folder, capsys):
-    people = PEOPLE.copy()
+    born = pd.Timestamp("1950-01-01") + pd.to_timedelta(PEOPLE.age * 200, "D")
+    people = PEOPLE.assign(born=born.dt.strftime("%Y-%m-%d").mask(PEOPLE.index == 7, "1011-01-01"))
+    least = people.born.drop(7).min()
     people.loc[[3, 5], "income"] = -1e9
     people.to_csv("people.csv", index=False)
     assert plan("--report", "r.html") == 0
-    one, other = people.person[[3, 5]]
-    said = f"column 'income': -1000000000 of person {one} and {other} lies far from everybody else"
-    assert said in " ".join(told(capsys)) and "-1000000000 of" in (folder / "r.html").read_text()
-    born = pd.Timestamp("1950-01-01") + pd.to_timedelta(PEOPLE.age * 200, "D")
-    people = PEOPLE.assign(born=born.dt.strftime("%Y-%m-%d").mask(PEOPLE.index == 7, "1011-01-01"))
-    people.to_csv("people.csv", index=False)
-    capsys.readouterr()
-    assert plan("--replace") == 0
-    said = capsys.readouterr()
-    least, whom = people.born.drop(7).min(), people.person[7]
-    assert f"column 'born': 1011-01-01 of person {whom} lies far from everybody else ({least} to" in said.err
-    assert f"and counts as {least} in distances" in said.err and f"date; 1 counts as {least}\n" in said.out
+    said, named = (
+        capsys.readouterr(),
+        ("'income'", *people.person[[3, 5]], f"person {people.person[7]}", "'born'", "1011-01-01", least),
+    )
+    assert all(name in said.err for name in named) and f"1 counts as {least}" in said.out
+    assert "-1000000000" in said.err and "-1000000000" in (folder / "r.html").read_text()
     PEOPLE.to_csv("people.csv", index=False)
-    assert plan("--replace") == 0
-    assert "lies far" not in " ".join(told(capsys))
+    assert plan("--replace", "--discard-answers") == 0 and not told(capsys)
 
 
 @pytest.mark.parametrize("criterion", ["qhte", "macal", "coreset", "random-balanced", "alc-fixed", "drawn"])
@@ -588,16 +439,6 @@ def test_a_cluster_that_is_larger_than_a_round_is_a_round_of_its_own():
     people = make_people(40).assign(household=lambda t: t.index // 5)
     _, asked = make(people, budget=31, cluster="household", batch_size=3, criterion="random-balanced", cost=1.0)
     assert len(asked) == 30 and asked.groupby("round").size().eq(5).all()
-
-
-def test_who_is_planned_anew_stands_in_for_nobody():
-    people = make_people(30, 2)
-    planner, _ = make(people, budget=29, response=0.6, covariates=["age"], batch_size=6, criterion="qhte")
-    for _ in range(3):
-        plan = planner.planned
-        planner.observe({name: None for name in plan.index[plan["round"] == planner.asked + 1]})
-        again = planner.replan(budget=planner.campaign.policy.budget + 6)
-        assert not set(again["reserve"].dropna()) & set(again.index)
 
 
 @pytest.mark.parametrize("delay", [0.0, 1.0, exhaustive(2.0), exhaustive(4.0)])

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
+import macal
 from macal.kernels import matern12, rbf
 from reproduction.claims.bounds import ALL_PAIRS
 from reproduction.theory import greedy
 
 SEEDS = st.integers(0, 10_000)
-NINE = np.arange(9.0)[:, None]
 FIVE = np.arange(5.0)[:, None]
 
 
@@ -36,28 +36,6 @@ def test_five_places():
     assert greedy.share_of_best(value, range(5), 3) == pytest.approx(1)
     slow = greedy.variance_reduction(matern12(FIVE, FIVE, 1.5))
     assert greedy.share_of_best(slow, range(5), 2) == pytest.approx(0.9341, abs=1e-4)
-
-
-@pytest.mark.parametrize("kernel", [rbf, matern12])
-def test_greedy_is_never_far_behind_on_nine_places(kernel):
-    value = greedy.variance_reduction(kernel(NINE, NINE, 1.5))
-    assert min(greedy.share_of_best(value, range(9), n) for n in range(1, 7)) > 0.85
-
-
-def test_independent_units_add_up():
-    value = greedy.variance_reduction(np.diag([1.0, 2.0, 3.0, 4.0, 5.0]))
-    assert set(greedy.greedy(value, range(5), 2)) == {3, 4}
-    assert value((3, 4)) == pytest.approx(value((3,)) + value((4,)), abs=1e-9)
-    assert abs(greedy.rising_gain(value, 5)) < 1e-9
-
-
-def test_the_most_uncertain_unit_is_not_the_most_useful():
-    x = np.append(np.linspace(-1, 1, 20), [10.0, 1.5])[:, None]
-    value = greedy.variance_reduction(rbf(x, x))
-    gains = np.array([value((21, u)) - value((21,)) for u in range(21)])
-    left = 1 - rbf(x, x)[:21, 21] ** 2
-    assert left.argmax() == 20 and left[20] == pytest.approx(1) and gains[20] == pytest.approx(0.0455, abs=5e-5)
-    assert gains.max() == pytest.approx(0.5675, abs=5e-5) and left[gains.argmax()] == pytest.approx(0.955, abs=5e-4)
 
 
 def test_bound_reduction_by_hand():
@@ -121,21 +99,16 @@ def test_a_blocking_pair_halves_the_value():
     assert greedy.share_of_best(value, admissible, 2) == pytest.approx(1.001 / 2)
 
 
-def test_errors_say_what_is_wrong():
-    with pytest.raises(ValueError, match="must not be negative, got -1"):
+def test_what_cannot_be_is_refused():
+    with pytest.raises(ValueError, match="-1"):
         greedy.pair_coverage(len, len, -np.ones((2, 2)))
-    with pytest.raises(ValueError, match="no 2 of 2 elements can stand together"):
+    with pytest.raises(ValueError, match="2 of 2"):
         greedy.exhaustive(len, [(0, 0), (0, 1)], 2)
 
 
 def test_farthest_first_is_the_librarys():
-    import macal
-
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(20, 2))
-    plan = macal.plan(x, np.repeat([1, 0], [18, 2]), [0, 18], n_queries=1, batch_size=10, alpha=0.0, criterion="macal")[
-        0
-    ]
+    x = np.random.default_rng(0).normal(size=(20, 2))
+    (plan,) = macal.plan(x, np.repeat([1, 0], [18, 2]), [0, 18], 1, 10, "macal", alpha=0.0)
     own = [u for u in plan if u < 18]
     start = cdist(x[:18], x[:1])[:, 0]
     assert greedy.farthest_first(cdist(x[:18], x[:18]), start, len(own)) == tuple(own)
@@ -149,14 +122,3 @@ def test_farthest_first_is_the_librarys():
 def test_exponential_kernel_on_a_line_has_diminishing_returns(seed):
     x = 1.5 * np.random.default_rng(seed).normal(size=(5, 1))
     assert greedy.rising_gain(greedy.variance_reduction(matern12(x, x)), 5) < 1e-9
-
-
-def test_other_kernels_have_not():
-    line = np.array([[0.0], [1.0], [2.0]])
-    gain = greedy.variance_reduction(rbf(line, line), np.array([0]))
-    assert gain((2,)) == pytest.approx(0.0183, abs=5e-5)
-    assert gain((1, 2)) - gain((1,)) == pytest.approx(0.0855, abs=5e-5)
-    assert greedy.rising_gain(gain, 3) >= 0.0855 - 0.0184
-    plane = np.array([[0.0, 0.0], [0.3, 0.2], [0.3, 0.4], [0.15, 0.3]])
-    gain = greedy.variance_reduction(matern12(plane, plane), np.array([0]))
-    assert gain((1, 2, 3)) - gain((1, 3)) > 10 * (gain((2, 3)) - gain((3,))) > 0

@@ -26,20 +26,17 @@ def test_without_overlap_adjustment_has_nothing_to_say():
 
 def test_counterexamples():
     p, values = idn.spread_by_treatment()
-    np.testing.assert_allclose(idn.effect(p, values), [1, 1])
-    np.testing.assert_allclose(idn.adjusted_contrast(p, values), [1, 1])
+    np.testing.assert_allclose([idn.effect(p, values), idn.adjusted_contrast(p, values)], 1)
     found = idn.front_door()
-    assert found["truth"] == pytest.approx(0.6, abs=1e-12) == found["front_door"] and found[
-        "unadjusted"
-    ] == pytest.approx(1.8, abs=1e-12)
+    assert [found[k] for k in ("truth", "front_door", "unadjusted")] == pytest.approx([0.6, 0.6, 1.8], abs=1e-12)
     assert idn.no_overlap() < 1e-12
 
 
 def test_the_verdict_follows_its_numbers(monkeypatch):
     assert claims.problem.judge_identifiability().verdict == "holds in part"
     assert claims.problem.judge_identifiability(tolerance=0.0).verdict == "does not hold"
-    for name, value in (("no_overlap", lambda: 1.0), ("front_door", lambda: {"truth": 0.0, "front_door": 1.0})):
-        monkeypatch.setattr(idn, name, value)
-    monkeypatch.setattr(idn, "spread_by_treatment", lambda: idn.unconfounded_population(np.random.default_rng(0)))
     monkeypatch.setattr(idn, "adjusted_contrast", lambda p, v, plain=idn.effect: plain(p, v) + 1e-13)
+    monkeypatch.setattr(idn, "spread_by_treatment", lambda: idn.unconfounded_population(np.random.default_rng(0)))
+    monkeypatch.setattr(idn, "front_door", lambda: {"truth": 0.0, "front_door": 1.0})
+    monkeypatch.setattr(idn, "no_overlap", lambda: 1.0)
     assert "1 cases" in claims.problem.judge_identifiability().evidence

@@ -1,7 +1,5 @@
 """Leakage, value and reach of pairs, against dense algebra, brute force and simulation."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,10 +11,7 @@ from reproduction.theory import examples, pair_search, pairing
 LINE = np.linspace(-4, 4, 60)[:, None]
 SPOTS = np.linspace(-4, 4, 9)[:, None]
 KERNEL = pairing.matern32(1.0)
-SMOOTHERS = {
-    "ridge": pairing.ridge(KERNEL, 0.01),
-    "nearest": pairing.nearest_mean(3),
-}
+SMOOTHERS = {"ridge": pairing.ridge(KERNEL, 0.01), "nearest": pairing.nearest_mean(3)}
 
 
 def rough(x):
@@ -25,10 +20,6 @@ def rough(x):
 
 def smooth(x):
     return 1 + 0.5 * np.sin(0.8 * x[:, 0])
-
-
-def rms(v):
-    return np.sqrt(np.mean(v**2))
 
 
 def test_kernels_by_hand():
@@ -64,24 +55,6 @@ def test_leakage_identity(seed, name, size):
     np.testing.assert_allclose(error, own + pairing.leakage(smoother, targets, one, zero, f0), atol=1e-8 * max(1, size))
     paired = pairing.effect_error(smoother, targets, one, one, f1, f0)
     np.testing.assert_allclose(paired, own, atol=1e-8 * max(1, size / 100))
-
-
-def test_rough_baseline_numbers():
-    x, step = np.linspace(-5, 5, 25, retstep=True)
-    one, targets = x[:, None], np.linspace(-4.5, 4.5, 600)[:, None]
-    smoother = pairing.ridge(pairing.rbf(0.8), 1e-3)
-    for size in (1, 10):
-
-        def f0(x, size=size):
-            return size * rough(x)
-
-        def f1(x, f0=f0):
-            return f0(x) + smooth(x)
-
-        paired, shifted = (
-            rms(pairing.effect_error(smoother, targets, one, zero, f1, f0)) for zero in (one, one + step / 2)
-        )
-        assert paired == pytest.approx(0.0009, abs=5e-5) and shifted == pytest.approx(0.934 * size, rel=1e-3)
 
 
 @given(st.integers(0, 10_000))
@@ -150,19 +123,6 @@ def test_residual_and_noise_are_the_posterior_variance():
     np.testing.assert_allclose(left.one + 0.01 * left.noise / 2, variance, atol=1e-12)
 
 
-def test_the_sign_of_the_correlation_decides():
-    paired, shifted = (
-        pairing.residuals(SMOOTHERS["ridge"], KERNEL, np.linspace(-4, 4, 80)[:, None], SPOTS, SPOTS + offset)
-        for offset in (0.0, 0.5)
-    )
-    assert paired.error(-0.5, 0.01) == pytest.approx(0.2673, abs=5e-5)
-    assert shifted.error(-0.5, 0.01) == pytest.approx(0.1997, abs=5e-5)
-    assert paired.error(0.9, 0.01) == pytest.approx(0.0325, abs=5e-5) and shifted.error(0.9, 0.01) > 0.17
-    assert paired.error(0.5, 0.01) < shifted.error(0.5, 0.01)
-    even = (shifted.error(0.0, 0.01) - paired.error(0.0, 0.01)) / (shifted.value(1.0) - paired.value(1.0))
-    assert abs(even) < 0.1
-
-
 @given(st.integers(0, 10_000), st.floats(-0.99, 0.99), st.sampled_from([1e-3, 0.1, 1.0]))
 def test_joint_process(seed, rho, noise):
     rng = np.random.default_rng(seed)
@@ -217,73 +177,3 @@ def test_reach_of_a_pair_by_hand():
     x, t = np.array([[0.0], [3.0], [1.0], [10.0], [6.0]]), np.array([1, 1, 0, 0, 0])
     # labelled: 0 and 10; m_1 = 3 at 3.0, whose nearest free control is 2 away; m_0 = 9 at 1.0, 2 from 3.0
     assert pair_search.pair_reach(x, t, [0, 3], 4.0) == min(2 + 9 / 4, 2 + 3 / 4)
-
-
-def test_random_designs_leak_more_than_interleaved_ones():
-    rng, targets = np.random.default_rng(0), np.linspace(-4.5, 4.5, 600)[:, None]
-    x, step = np.linspace(-5, 5, 25, retstep=True)
-    designs = [tuple(rng.uniform(-5, 5, (2, 25, 1))) for _ in range(20)] + [(x[:, None], x[:, None] + step / 2)]
-    smoother = pairing.ridge(pairing.rbf(0.8), 1e-3)
-    *drawn, interleaved = (rms(pairing.leakage(smoother, targets, *design, rough)) for design in designs)
-    assert np.mean(drawn) > 2 * interleaved
-
-
-@pytest.mark.parametrize("offset", [1.0, -1.0])
-def test_leakage_is_proportional_to_the_gap(offset):
-    gaps = np.geomspace(1e-4, 1e-2, 6)
-    worst = [pairing.worst_leakage(SMOOTHERS["ridge"], KERNEL, LINE, SPOTS, SPOTS + offset * g).max() for g in gaps]
-    assert np.polyfit(np.log(gaps), np.log(worst), 1)[0] == pytest.approx(1, abs=0.05)
-
-
-def test_a_negative_cross_term_saves_more_than_the_share():
-    left, right, middle = (np.array([[place]]) for place in (-0.3, 0.3, 0.0))
-    copy, share = pairing.nearest_mean(1), pairing.value_share(rho=0.5)
-    paired, astride = (pairing.residuals(copy, pairing.rbf(), middle, left, zero) for zero in (left, right))
-    assert np.isclose(astride.one, astride.zero) and astride.cross < 0
-    assert share < 1 - paired.error(0.5) / astride.error(0.5) < pairing.largest_saving(share)
-
-
-def test_pairs_waste_labels_on_the_toy_surfaces():
-    targets, (x, step) = np.linspace(-4.5, 4.5, 600)[:, None], np.linspace(-5, 5, 10, retstep=True)
-    smoother = pairing.ridge(pairing.rbf(0.8), 1e-3)
-
-    def one(x):
-        return np.sin(2 * x[:, 0])
-
-    def zero(x):
-        return np.cos(2 * x[:, 0])
-
-    designs = ((x[:, None], (x + offset * step)[:, None]) for offset in (0, 0.5))
-    errors = [rms(pairing.effect_error(smoother, targets, *design, one, zero)) for design in designs]
-    assert errors == pytest.approx([0.1065, 0.0648], abs=5e-5)
-
-
-def test_without_noise_the_joint_error_of_pairs_falls_with_the_correlation():
-    errors = [pairing.joint_error(KERNEL, LINE, SPOTS, SPOTS, rho, 1e-12) for rho in (0.0, 0.9)]
-    assert errors[1] / errors[0] == pytest.approx(0.1, rel=1e-8)  # as Var(tau) does, by 1 - rho
-
-
-def test_the_weight_moves_balance_far_more_than_coverage():
-    found = {0.0: [], 10.0: []}
-    for seed, (alpha, own) in product(range(3), found.items()):
-        x, t, start = examples.two_clouds(seed, treated=200, control=400, shift=2.0)
-        order = np.concatenate(macal.plan(x, t, start, 1, 100, "macal", alpha=alpha))
-        near = [macal.metrics.nearest_distance(x, x[order[t[order] == arm]]) <= 0.4 for arm in (0, 1)]
-        own.append((near[0][order[t[order] == 1]].mean(), (near[0] & near[1]).mean()))
-    apart, close = (np.mean(own, axis=0) for own in found.values())
-    assert apart[0] < 0.6 and close[0] == 1 and abs(close[1] - apart[1]) < 0.15
-
-
-@pytest.mark.parametrize("d", [1, 2, 3])
-def test_rate_with_twins(d):
-    places, ks = np.random.default_rng(d).uniform(size=(306, d)), [2, 8, 32, 128]
-    x, t = np.concatenate([places[:303], places[3:]]), np.repeat([1, 0], 303)
-    labelled = np.r_[:3, 603:606]  # three of each arm, no twins of each other
-    order = np.concatenate([labelled, *macal.plan(x, t, labelled, 1, 256, "macal")])
-    start = macal.metrics.wasserstein(x[labelled], t[labelled])
-    for k in ks:
-        done = order[: 6 + 2 * k]
-        near = [macal.metrics.nearest_distance(places[3:303], x[done[t[done] == arm]]) for arm in (0, 1)]
-        cover = sum((m**2).mean() for m in near)
-        assert cover <= 32 * d / np.floor((k // 2) ** (1 / d)) ** 2
-        assert macal.metrics.wasserstein(x[done], t[done]) == pytest.approx(start * 3 / (3 + k), abs=1e-9)

@@ -10,7 +10,6 @@ import pytest
 import macal
 from macal.acquisition import Criterion
 from macal.planner import Conflict, Planner, Quota
-from macal.planner.notes import notes
 from macal.registry import Entry
 from macal.search.gains import Gains
 
@@ -40,18 +39,6 @@ def make(people=None, **options):
     return planner, planner.plan(make_people() if people is None else people)
 
 
-@pytest.mark.parametrize("name", ["macal", "qhte", "fccm", "random-balanced", "macal-rolling"])
-def test_one_cost_for_all_gives_the_schedule(name):
-    people = make_people()
-    people["visits"] = np.where(np.arange(200) % 20 == 0, 1.0, np.nan)
-    problem = macal.datasets.from_table(people.set_index("person"), COVARIATES, "free", "visits")
-    today = macal.schedule(problem, name, n_queries=5, batch_size=10, seed=4)
-    _, plan = make(people, criterion=name, budget=350, cost=7.0, outcome="visits", seed=4)
-    today = today[today["round"] > 0]
-    assert plan.index.tolist() == today.index.tolist() and plan["round"].tolist() == today["round"].tolist()
-    assert plan.free.tolist() == today.treated.tolist() and plan.cost.eq(7).all()
-
-
 def test_a_plan_meets_what_is_demanded_and_says_what_it_spends():
     people = make_people()
     people["no"], people["yes"] = people.age > 60, [k in (3, 5) for k in range(200)]
@@ -64,29 +51,8 @@ def test_a_plan_meets_what_is_demanded_and_says_what_it_spends():
     assert plan["round"].value_counts().max() == 10 and plan["round"].is_monotonic_increasing
     rounds = planner.rounds()
     assert rounds["so far"].iloc[-1] == plan.cost.sum() and rounds.asked.sum() == len(plan)
-
-
-def test_whole_clusters_are_asked_or_nobody_of_them():
-    people = make_people()
-    _, plan = make(people, cost="fee", cluster="household", batch_size=None, batch_cost=80.0)
-    whole = people.household.value_counts()
-    asked = people.set_index("person").loc[plan.index]
-    for household, rows in asked.groupby("household"):
-        assert len(rows) == whole[household] and plan.loc[rows.index, "round"].nunique() == 1
-    assert plan.groupby("round").cost.sum().max() <= 80 and asked.household.duplicated().any()
-
-
-def test_a_round_of_so_much_money_and_dear_people_stay_out():
     _, plan = make(cost="fee", batch_size=None, batch_cost=27.0)
-    assert plan.groupby("round").cost.sum().max() <= 27 and plan.cost.max() <= 27
-
-
-def test_the_cheaper_of_two_alike_is_asked():
-    people = pd.concat([make_people(60)] * 2, ignore_index=True)
-    people["person"] = [f"p{k:04d}" for k in range(120)]
-    people["fee"] = np.repeat([20, 4], 60)
-    _, plan = make(people, cost="fee", budget=160)
-    assert plan.cost.eq(4).all() and len(plan) == 40
+    assert plan.groupby("round").cost.sum().max() <= 27
 
 
 def test_one_dear_unit_that_is_worth_more_than_all_others_is_asked_first():
@@ -109,102 +75,73 @@ def test_reserves_are_alike_cost_no_more_and_stand_for_one():
         assert (second[column].to_numpy() == first[column].to_numpy()).all()
 
 
-def test_of_two_alike_the_one_who_rather_answers_is_asked():
-    people = pd.concat([make_people(60)] * 2, ignore_index=True)
-    people["person"], people["chance"] = [f"p{k:04d}" for k in range(120)], np.repeat([0.3, 0.9], 60)
-    _, plan = make(people, budget=20, response="chance")
-    assert plan.response.eq(0.9).all()
-
-
-def test_at_least_counts_expected_answers():
-    people = make_people(400)
-    _, plan = make(people, response=0.5, quotas=["region=north>=8"], budget=40)
-    assert (people.set_index("person").loc[plan.index].region == "north").sum() >= 16
-
-
-class TestConflicts:
-    def test_the_smallest_set_is_named(self):
-        with pytest.raises(Conflict) as found:
-            make(quotas=["region=north>=12", "region=south>=9", "region=north<=10", "age<=150"])
-        assert found.value.names == ["at least 12 with region = north", "at most 10 with region = north"]
-        assert "loosen or leave out one of them" in str(found.value)
-
-    def test_money_and_a_quota(self):
-        with pytest.raises(Conflict, match="these 2 demands together: a budget of 5; at least 4 with region = north"):
-            make(budget=5, cost="fee", quotas=["region=north>=4", "region=south>=0"])
-
-    def test_a_quota_of_more_than_there_are(self):
-        with pytest.raises(Conflict, match="this demand: at least 150 with region = north"):
-            make(quotas=["region=north>=150"], budget=1000)
-
-    def test_who_must_be_in_and_is_out(self):
-        people = make_people().assign(no=False, yes=False)
-        people.loc[7, ["no", "yes"]] = True
-        with pytest.raises(Conflict, match="1 excluded; 1 who must be asked"):
-            make(people, exclude="no", include="yes")
-
-    def test_a_cluster_whose_only_label_is_known_already(self):
-        people = make_people(40).assign(home=np.arange(40) // 2, y=np.nan, yes=False)
-        people.loc[0, "y"] = 1.0
-        people.loc[[0, 1], "yes"] = True  # of the first the outcome is known, of her neighbour it is to be asked
-        with pytest.raises(Conflict) as found:
-            make(people, outcome="y", include="yes", cluster="home", cluster_rule="one", budget=10)
-        counted = "at most one of each cluster, whoever has an outcome counted"
-        assert found.value.names == [counted, "1 who must be asked"]
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        (
+            {"quotas": ["region=north>=12", "region=south>=9", "region=north<=10", "age<=150"]},
+            ["at least 12 with region = north", "at most 10 with region = north"],
+        ),
+        (
+            {"budget": 5, "cost": "fee", "quotas": ["region=north>=4", "region=south>=0"]},
+            ["a budget of 5", "at least 4 with region = north"],
+        ),
+        ({"quotas": ["region=north>=150"], "budget": 1000}, ["at least 150 with region = north"]),
+        ({"exclude": "no", "include": "yes"}, ["1 excluded", "1 who must be asked"]),
+        (  # of one of a home the outcome is known, of her neighbour it is to be asked
+            {"outcome": "y", "include": "both", "cluster": "home", "cluster_rule": "one", "budget": 10},
+            ["at most one of each cluster, whoever has an outcome counted", "1 who must be asked"],
+        ),
+    ],
+)
+def test_the_smallest_set_of_demands_in_conflict_is_named(options, names):
+    place = np.arange(200)
+    people = make_people().assign(no=place == 7, yes=place == 7, both=place < 2, home=place // 2)
+    with pytest.raises(Conflict) as found:
+        make(people.assign(y=np.where(place, np.nan, 1.0)), **options)
+    assert found.value.names == names
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "name"),
     [
-        ({"budget": 0}, "budget must be a number above 0, in the unit of the costs, got 0"),
-        ({"budget": "300"}, "budget must be a number above 0"),
-        ({"uniform": 0}, "uniform must be a share above 0 and at most 1, got 0"),
-        ({"batch_size": 0}, "batch_size must be an integer of at least 1"),
-        ({"batch_size": 1, "criterion": "macal"}, "Macal buys pairs, so batch_size must be at least 2"),
-        ({"criterion": "mcal"}, r"unknown criterion 'mcal' \(did you mean 'macal'\?\)"),
-        ({"criterion": "mu-bald"}, "needs a model of the answers so far"),
-        ({"parameters": {"niose": 1}}, r"unknown parameter of 'alc-fixed' 'niose' \(did you mean 'noise'\?\)"),
-        ({"cluster_rule": "half"}, "unknown cluster rule 'half'; known: whole, one"),
-        ({"quotas": "region>=1"}, "quotas must be a list"),
-        ({"quotas": ["region"]}, "a quota is written as 'region>=10'"),
-        ({"quotas": ["region>=140%"]}, "a share from 0% to 100%"),
-        ({"quotas": ["region=nort>=1"]}, r"unknown value of column 'region' in a quota 'nort' \(did you mean 'north'"),
-        ({"quotas": ["regon>=1"]}, r"unknown column in a quota 'regon' \(did you mean 'region'"),
-        ({"treatment": "fre"}, r"unknown column 'fre' \(did you mean 'free'"),
-        ({"cost": "fees"}, r"unknown column 'fees' \(did you mean 'fee'"),
-        ({"cost": -1.0}, "the cost must hold numbers above 0, got -1.0 for p0"),
-        ({"cost": "region"}, "column 'region' of a cost must hold numbers above 0"),
-        ({"response": 1.5}, "a chance to answer must be at most 1, got 1.5"),
-        ({"exclude": "age"}, "column 'age' must hold true or false"),
-        ({"exclude": "fee", "cost": "fee"}, "column 'fee' has two roles: cost, exclude"),
-        ({"criterion": "macal-rolling", "cost": "fee"}, "Rolling does not say what each unit is worth"),
-        ({"budget": 2, "cost": "fee"}, "a budget of 2 buys nobody: the cheapest person costs 5"),
+        ({"budget": 0}, "budget"),
+        ({"budget": "300"}, "budget"),
+        ({"uniform": 0}, "uniform"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"batch_size": 1, "criterion": "macal"}, "at least 2"),
+        ({"criterion": "mcal"}, "'mcal' .*'macal'"),
+        ({"criterion": "mu-bald"}, "model"),
+        ({"parameters": {"niose": 1}}, "'niose' .*'noise'"),
+        ({"cluster_rule": "half"}, "'half'"),
+        ({"quotas": "region>=1"}, "list"),
+        ({"quotas": ["region"]}, "a quota"),
+        ({"quotas": ["region>=140%"]}, "100%"),
+        ({"quotas": ["region=nort>=1"]}, "'nort' .*'north'"),
+        ({"quotas": ["regon>=1"]}, "'regon' .*'region'"),
+        ({"treatment": "fre"}, "'fre' .*'free'"),
+        ({"cost": -1.0}, "cost .*-1.0 for p0"),
+        ({"cost": "region"}, "column 'region'"),
+        ({"response": 1.5}, "got 1.5"),
+        ({"exclude": "age"}, "column 'age'"),
+        ({"exclude": "fee", "cost": "fee"}, "two roles: cost, exclude"),
+        ({"criterion": "macal-rolling", "cost": "fee"}, "Rolling"),
+        ({"budget": 2, "cost": "fee"}, "a budget of 2 .* costs 5"),
+        ({"budget": 1, "cluster": "two"}, "a budget of 1 .* costs 2"),
+        ({"cluster": "two", "batch_size": None, "batch_cost": 1.0}, "a round of 1 .* costs 2"),
+        ({"exclude": "all"}, "nobody"),
+        ({"outcome": "fee"}, "'fee' .*--kind fee=ignore"),
     ],
 )
-def test_what_is_refused_is_said_in_a_sentence(options, said, unchecked):
-    with pytest.raises(ValueError, match=said):
-        make(**options)
-
-
-def test_a_budget_below_the_cheapest_cluster_says_what_that_costs():
-    with pytest.raises(ValueError, match="a budget of 1 buys nobody: the cheapest whole cluster costs 2"):
-        make(make_people().assign(household=np.arange(200) // 2), budget=1, cluster="household")
-
-
-def test_a_plan_of_nobody_says_which_demand_leaves_nobody():
-    homes = make_people().assign(household=np.arange(200) // 2, no=True)
-    with pytest.raises(ValueError, match="a round of 1 buys nobody: the cheapest whole cluster costs 2"):
-        make(homes, cluster="household", batch_size=None, batch_cost=1.0)
-    with pytest.raises(ValueError, match="the demands leave nobody who may be asked"):
-        make(homes, exclude="no")
-    with pytest.raises(ValueError, match="every outcome in 'fee' is known, .* leave out .*: --kind fee=ignore"):
-        make(homes, outcome="fee")
+def test_what_is_refused_is_named(options, name, unchecked):
+    with pytest.raises(ValueError, match=name):
+        make(make_people().assign(two=np.arange(200) // 2, all=True), **options)
 
 
 def test_a_conflict_says_how_much_of_the_budget_is_left():
     planner, plan = make(budget=60)
     planner.observe(dict.fromkeys(plan.index[:10], 1.0))
-    with pytest.raises(Conflict, match="a budget of 60, of which 50 is left; at least 70 with region = south"):
+    with pytest.raises(Conflict, match="60, of which 50 is left; at least 70"):
         planner.replan(quotas=["region=south>=70"])
 
 
@@ -215,45 +152,22 @@ def test_a_quota_is_read():
 
 def test_nothing_can_be_said_before_there_is_a_plan():
     planner = Planner("free", 10)
-    for ask in (planner.replan, planner.rounds, lambda: planner.observe({})):
-        with pytest.raises(ValueError, match="nothing is planned yet"):
+    for ask in (planner.replan, planner.rounds, planner.estimate, lambda: planner.observe({})):
+        with pytest.raises(ValueError):
             ask()
     with pytest.raises(TypeError, match="bugdet"):
         Planner("free", 10, bugdet=3)
 
 
 def test_what_fails_changes_nothing():
-    planner, plan = make(budget=60)
-    planner.observe({plan.index[0]: 1.0})
+    planner, _ = make(budget=60)
     before = planner.campaign
-    for wrong in (
-        lambda: planner.plan(make_people().assign(age=np.nan)),
-        lambda: planner.observe({plan.index[1]: 2.0, "nobody": 1.0}),
-        lambda: planner.observe({plan.index[0]: 3.0}),
-        planner.audit,
-    ):
+    for wrong in (lambda: planner.plan(make_people().assign(age=np.nan)), planner.audit):
         with pytest.raises(ValueError):
             wrong()
         assert planner.campaign is before
-    assert planner.answers == {plan.index[0]: 1.0} and planner.planned.equals(plan)
     with pytest.raises(TypeError):
         planner.answers["p0001"] = 3.0
-
-
-def test_whoever_answers_out_of_turn_is_in_the_rounds_money():
-    people = make_people()
-    planner, plan = make(people, cost="fee", response=0.8)
-    reserve = plan["reserve"].dropna()
-    early, out = plan.index[plan["round"] == 3][0], reserve.index[0]
-    planner.observe({plan.index[0]: 1.0, early: 2.0, reserve.iloc[0]: 3.0}, through=1)
-    planner.correct(out, "never asked", "ann")  # for whom somebody else was asked
-    new = planner.replan()
-    assert early not in new.index and out not in new.index[new["round"] == 1]
-    told = {early, reserve.iloc[0]}
-    fees, rounds = people.set_index("person").fee, planner.rounds()
-    assert rounds["asked"].sum() == len(new) + len(told) and rounds["asked"][1] == 9 + 2
-    assert rounds["so far"][1] == planner.spent() == fees[[*new.index[new["round"] == 1], *told]].sum()
-    assert rounds["so far"].iloc[-1] == planner.spent() + new.cost[new["round"] > 1].sum() <= 300
 
 
 @dataclass(frozen=True)
@@ -311,15 +225,6 @@ def test_a_criterion_of_ones_own_walks_every_path(monkeypatch, tmp_path):
     planner.save(tmp_path / "c.json")
     again = Planner.load(tmp_path / "c.json", arms)
     assert again.replan().equals(planner.replan()) and plan.free.nunique() == 3
-    # one that says nothing of gains plans by money alone, and names those that can do more
-    monkeypatch.setattr(Oldest, "gains", Criterion.gains)
-    with pytest.raises(ValueError, match="Oldest does not say what each unit is worth.*'macal'.*'alc-fixed'"):
+    monkeypatch.setattr(Oldest, "gains", Criterion.gains)  # one that says nothing of gains plans by money alone
+    with pytest.raises(ValueError, match="Oldest .*'alc-fixed'"):
         make(people, cost="fee", **options)
-    with pytest.raises(ValueError, match="'alc' needs a model.*'macal', .*'oldest'"):
-        make(people, criterion="alc")
-
-
-def test_money_for_exactly_one_more_is_said_to_be_left():
-    planner, plan = make(budget=11, quotas=["region=north<=3", "region=south<=4", "region=west<=3"])
-    assert len(plan) == 10
-    assert "1 of the budget is left, and nobody else can be asked" in " ".join(notes(planner.campaign))

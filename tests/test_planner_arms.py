@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from test_planner import COVARIATES, make_people
 
-from macal import Planner, datasets, metrics
+from macal import Planner, metrics
 from macal.__main__ import main
 from macal.inference import average_effect, crossed_propensity, worth_for_ate
 from macal.planner.report import overlap
@@ -49,29 +49,12 @@ def test_a_plan_names_the_arms_and_asks_each():
     assert rounds[["arm = none", "arm = call", "arm = sms"]].sum().tolist() == [45, 23, 22]
 
 
-@pytest.mark.parametrize("criterion", ["macal", "qhte", "alc-fixed", "random-balanced"])
-def test_money_and_quotas_with_three_arms(criterion):
-    people = trial()[0]
-    _, plan = make(people, criterion=criterion, budget=500, cost="fee", quotas=["arm=sms>=12", "region>=4"])
-    asked = people.set_index("person").loc[plan.index]
-    assert plan.cost.sum() <= 500 and asked.region.value_counts().min() >= 4
-    assert (plan.arm == "sms").sum() >= 12 and plan.arm.nunique() == 3
-
-
 def test_two_arms_with_names_give_the_plan_of_numbers():
     people = make_people().assign(arm=lambda d: np.where(d.free == 1, "yes", "no")).drop(columns="free")
     old = Planner("free", 300, covariates=COVARIATES, identifier="person", cost="fee").plan(make_people())
     new = make(people, budget=300, cost="fee", batch_size=10, reference="no")[1]
     assert new.index.tolist() == old.index.tolist() and new["round"].tolist() == old["round"].tolist()
     assert new.arm.tolist() == old.free.map({0: "no", 1: "yes"}).tolist()
-
-
-def test_a_campaign_with_three_arms_survives_its_file(answered, tmp_path):
-    planner, plan, _ = answered
-    planner.save(tmp_path / "campaign.json")
-    again = Planner.load(tmp_path / "campaign.json", trial()[0])
-    assert again.people.arms == planner.people.arms
-    pd.testing.assert_frame_equal(again.planned, plan, check_dtype=False)
 
 
 def test_each_arm_is_estimated_against_the_reference(answered):
@@ -89,20 +72,10 @@ def test_each_arm_is_estimated_against_the_reference(answered):
         assert found.weighted == average_effect(pool.x, pool.t, y, chances, arm=k)
         assert found.weighted.low < EFFECTS[arm] < found.weighted.high and len(found.people) == 300
         assert found.outlook.answers["now"] == np.isin(plan.arm, ["none", arm]).sum()
-    with pytest.raises(ValueError, match="there are several arms, so arm must be one of call, sms"):
+    with pytest.raises(ValueError, match="call, sms"):
         planner.estimate()
-    with pytest.raises(UnknownName, match="unknown arm 'smss' .did you mean 'sms'"):
+    with pytest.raises(UnknownName, match="'smss' .*'sms'"):
         planner.estimate(arm="smss")
-
-
-def test_the_outlook_counts_the_answers_of_the_two_arms():
-    people, outcomes = trial()
-    planner, plan = make(people, draw="effect")
-    planner.observe(outcomes[plan.index[plan["round"] == 1]])
-    for arm in ("call", "sms"):
-        own = plan[plan.arm.isin(["none", arm])]
-        counts = planner.estimate(arm=arm).outlook.answers
-        assert counts["now"] == (own["round"] == 1).sum() and counts.iloc[-1] == len(own)
 
 
 def test_an_arm_without_answers_is_named(tmp_path, monkeypatch, capsys):
@@ -112,9 +85,8 @@ def test_an_arm_without_answers_is_named(tmp_path, monkeypatch, capsys):
     planner, plan = make(pd.read_csv("people.csv"), draw="effect", batch_size=60, budget=60)
     planner.observe(outcomes[plan.index[plan.arm != "sms"]], through=1)
     planner.save("campaign.json")
-    said = "sms has no answers yet, so it has no effects here."
     assert main(["estimate", "campaign.json", "people.csv", "-o", "effects.csv"]) == 0
-    assert said in capsys.readouterr().out and said in Report(planner.campaign).estimate()[-1]
+    assert "sms" in capsys.readouterr().out and "sms" in Report(planner.campaign).estimate()[-1]
     assert pd.read_csv("effects.csv").arm.unique().tolist() == ["call"]
 
 
@@ -122,11 +94,8 @@ def test_the_report_speaks_of_each_contrast(answered, tmp_path):
     planner, plan, _ = answered
     planner.report(tmp_path / "plan.html")
     text = unescape(re.sub(r"<svg.*?</svg>|<[^>]*>", " ", (tmp_path / "plan.html").read_text(), flags=re.DOTALL))
-    for arm in ("call", "sms"):
-        assert f"What the answers say: {arm} against none" in text
-        assert f"Overlap before and after: {arm} against none" in text
-    counts = plan.arm.value_counts()
-    assert f"{counts['sms']} sms, {counts['call']} call and {counts['none']} none" in text
+    assert all(text.count(f": {arm} against none") >= 2 for arm in ("call", "sms"))
+    assert all(f"{count} {arm}" in text for arm, count in plan.arm.value_counts().items())
     view, rows = planner.people.contrast(2)
     assert set(planner.people.table.arm.iloc[rows]) == {"none", "sms"} and view.arms == ("none", "sms")
     assert view.problem.pool.t.tolist() == (planner.people.table.arm.iloc[rows] == "sms").astype(int).tolist()
@@ -137,44 +106,30 @@ def test_the_command_takes_three_arms(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     people, outcomes = trial()
     people[["person", "arm", *COVARIATES]].to_csv("people.csv", index=False)
-    begin = ["plan", "people.csv", "--treatment", "arm", "--budget", "60", "-o", "plan.csv"]
-    assert main(begin) == 1
-    assert "holds 3 values, call, none, sms; say which of them the others are compared" in capsys.readouterr().err
-    assert main([*begin, "--reference", "nobody"]) == 1
-    assert "unknown reference arm 'nobody'; known: call, none, sms" in capsys.readouterr().err
+    begin = "plan people.csv --treatment arm --budget 60 -o plan.csv".split()
+    assert main(begin) == 1 and "call, none, sms" in capsys.readouterr().err
+    assert main([*begin, "--reference", "nobody"]) == 1 and "'nobody'" in capsys.readouterr().err
     assert main([*begin, "--reference", "none", "--campaign", "campaign.json"]) == 0
     plan = pd.read_csv("plan.csv", index_col="person")
     assert set(plan.arm) == set(EFFECTS)
     outcomes[plan.index].rename("visits").rename_axis("person").to_csv("answers.csv")
     assert main(["observe", "campaign.json", "people.csv", "answers.csv"]) == 0
     assert main(["estimate", "campaign.json", "people.csv", "-o", "effects.csv"]) == 0
-    said = capsys.readouterr().out
-    assert "average effect of call against none by the model: " in said and "600 effects: effects.csv" in said
-    effects = pd.read_csv("effects.csv")
-    assert effects.arm.value_counts().to_dict() == {"call": 300, "sms": 300}
+    assert pd.read_csv("effects.csv").arm.value_counts().to_dict() == {"call": 300, "sms": 300}
 
 
 def test_a_rule_of_two_arms_is_refused():
-    with pytest.raises(ValueError, match="FCCM compares two arms, and t has 3"):
+    with pytest.raises(ValueError, match="FCCM"):
         make(trial()[0], criterion="fccm")
 
 
-class TestParts:
-    def test_the_worth_of_the_reference_arm_is_more_by_the_root_of_the_contrasts(self):
-        e, t = np.full((3, 3), [0.5, 0.25, 0.25]), np.arange(3)
-        assert worth_for_ate(e, t).tolist() == pytest.approx([2 * 2**0.5, 4, 4])
+def test_the_worth_of_the_reference_arm_is_more_by_the_root_of_the_contrasts():
+    e, t = np.full((3, 3), [0.5, 0.25, 0.25]), np.arange(3)
+    assert worth_for_ate(e, t).tolist() == pytest.approx([2 * 2**0.5, 4, 4])
 
-    def test_chances_of_several_arms(self):
-        rng = np.random.default_rng(0)
-        x, t = rng.normal(size=(300, 2)), np.arange(300) % 3
-        e = crossed_propensity(x, t)
-        assert e.shape == (300, 3) and abs(e.mean() - 1 / 3) < 0.01
 
-    def test_the_error_of_each_contrast(self):
-        tau, guess = np.zeros((4, 2)), np.array([[1.0, 2.0]] * 4)
-        assert metrics.pehe(guess, tau).tolist() == [1.0, 2.0]
-
-    def test_a_table_with_a_reference(self):
-        people = trial()[0].set_index("person")
-        problem = datasets.from_table(people, COVARIATES, "arm", reference="none", start=[])
-        assert problem.pool.t.tolist() == people.arm.map({"none": 0, "call": 1, "sms": 2}).tolist()
+def test_errors_and_chances_are_told_by_contrast_and_arm():
+    rng = np.random.default_rng(0)
+    e = crossed_propensity(rng.normal(size=(300, 2)), np.arange(300) % 3)
+    assert e.shape == (300, 3) and abs(e.mean() - 1 / 3) < 0.01
+    assert metrics.pehe(np.array([[1.0, 2.0]] * 4), np.zeros((4, 2))).tolist() == [1.0, 2.0]

@@ -6,13 +6,11 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from processes import command
 from test_planner import make_people
 
 from macal import Planner
 from macal.__main__ import main
 from macal.planner import record
-from macal.tables import frames
 
 
 @pytest.fixture
@@ -28,21 +26,19 @@ def plan(*more, table="people.csv", output="plan.csv"):
 
 def test_from_a_csv_to_a_plan(folder, capsys):
     assert plan("--cost", "fee", "--quota", "region>=5", "--batch-size", "6") == 0
-    table = pd.read_csv("plan.csv")
+    table, said = pd.read_csv("plan.csv"), capsys.readouterr().out
     assert table.columns.tolist() == ["person", "round", "free", "cost"]
     assert table.cost.sum() <= 300 and table["round"].value_counts().max() == 6
-    said = capsys.readouterr().out
-    assert re.search(r"person +identifier +guessed", said)
-    assert f"{len(table)} people, {table.cost.sum():g} of 300: plan.csv" in said
+    assert (
+        re.search(r"person +identifier +guessed", said) and f"{len(table)} people, {table.cost.sum():g} of 300" in said
+    )
     people = make_people().set_index("person")
     expected = Planner("free", 300, cost="fee", quotas=["region>=5"], batch_size=6).plan(people)
     assert table.person.tolist() == expected.index.tolist()
-
-
-def test_csv_and_parquet_give_the_same_plan(folder):
     make_people().to_parquet("people.parquet")
-    assert plan("--cost", "fee") == plan("--cost", "fee", table="people.parquet", output="plan.parquet") == 0
-    pd.testing.assert_frame_equal(pd.read_csv("plan.csv"), pd.read_parquet("plan.parquet"), check_dtype=False)
+    more = ("--cost", "fee", "--quota", "region>=5", "--batch-size", "6")
+    assert plan(*more, table="people.parquet", output="plan.parquet") == 0
+    pd.testing.assert_frame_equal(table, pd.read_parquet("plan.parquet"), check_dtype=False)
 
 
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])
@@ -57,63 +53,48 @@ def test_other_tables_come_back_in_their_kind(library):
 
 
 def test_the_columns_are_guessed_and_every_guess_can_be_undone():
-    people = make_people().assign(
-        joined=pd.date_range("2020-01-01", periods=200).astype(str),
-        note=[f"she said {k}" for k in range(200)],
-        one=1,
-        again=lambda d: d.age,
-        zip=lambda d: d.age % 7,
-    )
+    note, joined = [f"she said {k}" for k in range(200)], pd.date_range("2020-01-01", periods=200).astype(str)
+    people = make_people().assign(joined=joined, note=note, one=1, again=lambda d: d.age, zip=lambda d: d.age % 7)
     planner = Planner("free", 300, cost="fee", kinds={"zip": "category", "household": "ignore"})
     planner.plan(people)
-    roles = planner.people.roles.shown(planner.campaign.columns.named())["what"]
-    expected = {"person": "guessed", "age": "number", "region": "category", "joined": "date", "zip": "category"}
-    expected |= {"note": "free text (more than 100 different values)", "one": "constant", "again": "a copy of age"}
-    assert {k: roles[k] for k in expected} == expected and roles["household"] == "as you say"
+    kinds = {"age": "number", "chance": "number", "income": "number", "region": "category", "joined": "date"}
+    assert planner.people.roles.identifier == "person" and planner.people.roles.kinds == kinds | {"zip": "category"}
     assert planner.people.problem.pool.x.shape[1] == 4 + 3 + 7  # age, income, chance, joined; region; zip
 
 
 @pytest.mark.parametrize(
-    ("change", "more", "said"),
+    ("change", "more", "name"),
     [
-        ({"age": lambda d: d.age.where(d.age > 30)}, [], "missing or infinite values in covariate 'age' ("),
-        ({"free": 1}, [], "free must hold both 0 and 1, got 200 rows of one arm"),
-        ({"person": "ann"}, ["--id", "person"], "column 'person' names ann more than once, in rows 1 and 2"),
-        ({"one": 1}, ["--covariates", "age,one"], "column 'one' cannot be a covariate: constant"),
-        ({"two": lambda d: d.age}, ["--covariates", "age,two"], "column 'two' cannot be a covariate: a copy of age"),
-        ({"fee": 0}, ["--cost", "fee"], "must hold numbers above 0, got 0 for p0000 and 199 more"),
-        ({}, ["--covariates", "agee"], "unknown column 'agee' (did you mean 'age'?)"),
-        ({}, ["--kind", "age=nominal"], "unknown kind of column 'nominal'"),
-        ({}, ["--criterion", "mcal"], "unknown criterion 'mcal' (did you mean 'macal'?)"),
-        ({}, ["--quota", "region>=300"], "Conflict: no plan can meet this demand: at least 300 with region ="),
-        ({"region": "x"}, ["--quota", "age>>3"], "a quota is written as 'region>=10'"),
-        ({"visits": 1.0}, ["--outcome", "visits"], "every outcome in 'visits' is known, so there is nobody to ask"),
+        ({"age": lambda d: d.age.where(d.age > 30)}, [], "covariate 'age'"),
+        ({"free": 1}, [], "free"),
+        ({"person": "ann"}, ["--id", "person"], "ann more than once, in rows 1 and 2"),
+        ({"one": 1}, ["--covariates", "age,one"], "'one'"),
+        ({"two": lambda d: d.age}, ["--covariates", "age,two"], "a copy of age"),
+        ({"fee": 0}, ["--cost", "fee"], "p0000 and 199 more"),
+        ({}, ["--covariates", "agee"], "'agee' (did you mean 'age'?)"),
+        ({}, ["--kind", "age=nominal"], "'nominal'"),
+        ({}, ["--criterion", "mcal"], "'mcal'"),
+        ({}, ["--quota", "region>=300"], "Conflict"),
+        ({}, ["--quota", "age>>3"], "quota"),
+        ({"visits": 1.0}, ["--outcome", "visits"], "'visits'"),
     ],
 )
-def test_a_wrong_table_ends_in_one_sentence_and_no_file(folder, capsys, change, more, said):
+def test_a_wrong_table_ends_in_one_line_and_no_file(folder, capsys, change, more, name):
     make_people().assign(**change).to_csv("people.csv", index=False)
     assert plan("--campaign", "campaign.json", *more) == 1
-    lines = capsys.readouterr().err.strip().splitlines()
-    assert said in lines[-1] and len(lines) == 1
-    assert sorted(path.name for path in folder.iterdir()) == ["people.csv"]
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert name in line and [path.name for path in folder.iterdir()] == ["people.csv"]
 
 
 def test_files_that_are_no_tables(folder, capsys):
     (folder / "empty.csv").write_text("person,free\n")
     (folder / "no.parquet").write_bytes(b"PAR2")
-    for name, said in [
-        ("absent.csv", "No such file"),
-        ("people.xls", "must end in .csv or .parquet"),
-        ("empty.csv", "has no rows"),
-        ("no.parquet", "cannot be read as Parquet"),
-    ]:
-        assert plan(table=name) == 1
-        assert said in capsys.readouterr().err
+    for name in ("absent.csv", "people.xls", "empty.csv", "no.parquet"):
+        assert plan(table=name) == 1 and name in capsys.readouterr().err
 
 
 def test_nothing_is_replaced_unasked(folder, capsys):
-    assert plan() == 0 and plan() == 1
-    assert "plan.csv is there already; --replace replaces it" in capsys.readouterr().err
+    assert plan() == 0 and plan() == 1 and "plan.csv" in capsys.readouterr().err
     assert plan("--replace") == 0
 
 
@@ -126,45 +107,13 @@ def test_a_plan_that_is_broken_off_leaves_no_half_file(folder, monkeypatch):
     assert sorted(path.name for path in folder.iterdir()) == ["people.csv"]
 
 
-def play(folder, rounds):
-    """Answer and plan anew, each command in a new process."""
-    people = pd.read_csv("people.csv", index_col="person")
-    rng = np.random.default_rng(1)
-    for k in range(1, rounds + 1):
-        now = pd.read_csv("plan.csv")
-        asked = now.person[now["round"] == k]
-        answers = pd.DataFrame({"person": asked, "visits": people.age[asked].to_numpy(float)})
-        answers.loc[rng.random(len(answers)) < 0.3, "visits"] = np.nan
-        answers.sample(frac=1, random_state=k).to_csv("answers.csv", index=False)
-        for more in (["observe", "campaign.json", "people.csv", "answers.csv"],
-                     ["replan", "campaign.json", "people.csv", "-o", "plan.csv", "--replace"]):  # fmt: skip
-            process = command(folder, *more)
-            process.join()
-            assert process.exitcode == 0, (folder / "stderr").read_text()
-
-
-@pytest.mark.exhaustive
-def test_a_campaign_is_played_through_files_in_new_processes(folder):
-    assert plan("--cost", "fee", "--response", "0.7", "--pay", "answered", "--campaign", "campaign.json") == 0
-    play(folder, 2)
-    planner = Planner.load("campaign.json", frames.read(folder / "people.csv"))
-    refused = [name for name, outcome in planner.answers.items() if outcome is None]
-    plan_now = pd.read_csv("plan.csv", index_col="person")
-    assert planner.asked == 2 and refused and len(planner.answers) == (plan_now["round"] <= 2).sum()
-    assert not plan_now.index[plan_now["round"] > 2].isin(refused).any() and plan_now.index.is_unique
-    assert plan_now.reserve.dropna().is_unique
-    paid = plan_now.cost[~plan_now.index.isin(refused)].sum()
-    assert planner.spent() <= paid <= 300
-
-
 def test_a_word_among_numbers_is_refused_by_the_name_of_its_row(folder, capsys):
     assert plan("--campaign", "campaign.json") == 0
     names = pd.read_csv("plan.csv").person[:4]
     pd.DataFrame({"person": names, "visits": ["1", "2.5", "refused", ""]}).to_csv("answers.csv", index=False)
     assert main(["observe", "campaign.json", "people.csv", "answers.csv"]) == 1
-    assert f"outcome of {names[2]} must be a finite number, or missing for no answer, got 'refused'" in (
-        capsys.readouterr().err
-    )
+    said = capsys.readouterr().err
+    assert names[2] in said and "'refused'" in said
 
 
 class TestCampaignFile:
@@ -186,20 +135,12 @@ class TestCampaignFile:
 
     def test_a_file_that_was_changed_is_refused(self, planner, folder):
         planner.save("campaign.json")
-        whole = json.loads((folder / "campaign.json").read_text())
-        changes = {
-            "its checksum differs": lambda: whole["content"].update(asked=3),
-            "has version 2, and this package reads 1": lambda: whole.update(version=2),
-            "its format is not 'macal campaign'": lambda: whole.update(format="other"),
-        }
-        for said, change in changes.items():
-            change()
-            (folder / "campaign.json").write_text(json.dumps(whole))
-            with pytest.raises(record.Damaged, match=said):
-                Planner.load("campaign.json", make_people())
-        for text in ("{", "[]", "\x00"):
+        text = (folder / "campaign.json").read_text()
+        changed = [json.loads(text) for _ in range(3)]
+        changed[0]["content"]["asked"], changed[1]["version"], changed[2]["format"] = 3, 2, "other"
+        for text in (*map(json.dumps, changed), "{", "[]", "\x00"):
             (folder / "campaign.json").write_text(text)
-            with pytest.raises(record.Damaged, match="is no campaign"):
+            with pytest.raises(record.Damaged):
                 Planner.load("campaign.json", make_people())
 
     def test_rounds_that_learned_go_on_by_the_default_rule(self, planner, folder):
@@ -216,65 +157,32 @@ class TestCampaignFile:
         planner.save("campaign.json")
         people = make_people()
         people.loc[3, "age"] += 1
-        with pytest.raises(ValueError, match="the table has changed since the campaign was planned"):
+        with pytest.raises(ValueError, match="the table"):
             Planner.load("campaign.json", people)
-
-    def test_numbers_name_people_and_their_reserves(self, folder):
-        people = make_people().assign(person=range(200))
-        planner = Planner("free", 300, cost="fee", response=0.7, identifier="person")
-        plan = planner.plan(people)
-        planner.save("campaign.json")
-        again = Planner.load("campaign.json", people)
-        assert again.planned.reserve.tolist() == plan.reserve.tolist() and plan.reserve.notna().any()
-        again.observe({plan.reserve.dropna().iloc[0]: 1.0})
 
     def test_a_name_that_json_cannot_hold(self, folder):
         people = make_people().assign(person=pd.date_range("2020-01-01", periods=200))
         planner = Planner("free", 300, identifier="person")
         planner.plan(people)
-        with pytest.raises(ValueError, match="a unit's name must be text or a whole number"):
+        with pytest.raises(ValueError, match="name"):
             planner.save("campaign.json")
 
 
-class TestAnswers:
-    @pytest.fixture
-    def planner(self):
-        planner = Planner("free", 300, cost="fee")
-        planner.plan(make_people())
-        return planner
-
-    def test_whoever_has_been_asked_keeps_her_place_and_is_paid(self, planner):
-        first, before = planner.planned.index[:10].tolist(), planner.planned
-        planner.observe({first[2]: 4.0})
-        assert planner.asked == 1 and planner.spent() == before.cost.iloc[:10].sum()
-        assert planner.replan().index[:10].tolist() == first
-
-    def test_late_and_out_of_order(self, planner):
-        names = planner.planned.index
-        planner.observe({names[15]: 1.0})
-        planner.observe({names[3]: None})
-        planner.observe(pd.Series({names[3]: 2.0, names[0]: 5.0}))  # she answers after all
-        assert planner.asked == 2 and planner.answers == {names[15]: 1.0, names[3]: 2.0, names[0]: 5.0}
-
-    def test_answers_alone_change_no_plan_and_refusals_do(self, planner):
-        before = planner.planned
-        planner.observe(dict.fromkeys(before.index[:10], 1.0))
-        assert planner.replan().index.tolist() == before.index.tolist()
-        planner.observe(dict.fromkeys(before.index[10:20]))
-        after = planner.replan()
-        assert after.index[20:].tolist() != before.index[20:].tolist() and after.cost.sum() <= 300
-
-    def test_what_cannot_be_an_answer(self, planner):
-        name, other = planner.planned.index[0], make_people().person[~make_people().person.isin(planner.planned.index)]
-        planner.observe({name: 1.0})
-        for answer, said in [
-            ({other.iloc[0]: 1.0}, f"{other.iloc[0]} was not to be asked"),
-            ({"nobody": 1.0}, "nobody was not to be asked"),
-            ({name: 2.0}, f"{name} has answered 1 before, and now 2.0"),
-            ({name: None}, f"{name} has answered 1 before, and now nothing"),
-            ({name: "yes"}, "must be a finite number, or missing for no answer, got 'yes'"),
-            ({name: np.inf}, "must be a finite number"),
-        ]:
-            with pytest.raises(ValueError, match=said):
-                planner.observe(answer)
-        assert planner.answers == {name: 1.0}
+def test_what_cannot_be_an_answer():
+    planner = Planner("free", 300, cost="fee")
+    plan, people = planner.plan(make_people()), make_people().person
+    name, other = plan.index[0], people[~people.isin(plan.index)].iloc[0]
+    planner.observe({name: 1.0})
+    for answer, said in [
+        ({other: 1.0}, other),
+        ({"nobody": 1.0}, "nobody"),
+        ({name: 2.0}, f"{name} has answered 1 before, and now 2.0"),
+        ({name: None}, name),
+        ({name: "yes"}, "'yes'"),
+        ({name: np.inf}, name),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            planner.observe(answer)
+    with pytest.raises(ValueError):
+        planner.observe({}, through=-1)
+    assert planner.answers == {name: 1.0}

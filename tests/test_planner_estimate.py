@@ -1,12 +1,11 @@
 """A campaign that is drawn, answered, estimated and stopped: in Python and on the command line."""
 
-import html
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from cases import exhaustive, part_and_whole
+from cases import part_and_whole
 from test_planner import COVARIATES, make, make_people
 
 from macal import Planner, models
@@ -27,7 +26,6 @@ from macal.inference import (
 )
 from macal.planner import drawn, steps, weights
 from macal.planner.estimates import estimated, left_out
-from macal.planner.report.document import Report
 from macal.planner.report.protocol import settings
 from macal.problem import Split
 from macal.registry import UnknownName
@@ -64,15 +62,6 @@ def test_a_drawn_plan_has_weights_and_spends_the_budget(way):
     assert plan.weight.sum() == pytest.approx(free, rel=0.25)
 
 
-def test_the_rarer_arm_is_drawn_more_often_for_the_average_effect():
-    people = make_people(400)
-    people["free"] = (np.arange(400) % 5 == 0).astype(int)
-    _, plan = make(people, **DRAWN)
-    _, flat = make(people, **DRAWN | {"uniform": 1.0})
-    assert plan.free.mean() > 1.3 * people.free.mean() and plan.weight[plan.free == 1].max() < plan.weight.max()
-    assert flat.weight.tolist() == pytest.approx([400 / 120] * 120)
-
-
 def test_the_criterion_s_own_people_are_drawn_more_often():
     people = make_people(400)
     _, own = make(people, **DRAWN | {"draw": None})
@@ -80,18 +69,6 @@ def test_the_criterion_s_own_people_are_drawn_more_often():
     light = plan.index[plan.weight < 2]
     assert set(light) <= set(own.index) and len(light) > 60 and "weight" not in own
     assert plan.weight[~plan.index.isin(own.index)].tolist() == pytest.approx([400 / 36] * (120 - len(light)))
-
-
-def test_a_draw_is_made_once_and_survives_the_file(tmp_path):
-    people = make_people(400)
-    planner, plan = answered(1, people)
-    pd.testing.assert_frame_equal(planner.replan(), plan)
-    planner.save(tmp_path / "campaign.json")
-    again = Planner.load(tmp_path / "campaign.json", people)
-    pd.testing.assert_frame_equal(again.replan(), plan)
-    assert again.estimate().weighted == planner.estimate().weighted
-    pd.testing.assert_frame_equal(make(people, **DRAWN)[1], plan)
-    assert make(people, **DRAWN | {"seed": 1})[1].index.tolist() != plan.index.tolist()
 
 
 MONEY = {"budget": 1500, "cost": "fee", "quotas": ["region>=20", "free=1<=40%"], "include": "yes", "exclude": "no"}
@@ -102,10 +79,9 @@ def marked(n=400):
 
 
 @pytest.mark.parametrize("way", ["effect", "criterion"])
-@pytest.mark.parametrize("seed", [0, *map(exhaustive, (1, 2, 3))])
-def test_a_draw_keeps_to_quotas_and_money(way, seed):
+def test_a_draw_keeps_to_quotas_and_money(way):
     people = marked()
-    _, plan = make(people, **DRAWN | MONEY | {"draw": way, "seed": seed})
+    _, plan = make(people, **DRAWN | MONEY | {"draw": way})
     asked = people.set_index("person").loc[plan.index]
     assert 1500 - 60 <= plan.cost.sum() <= 1500 and plan.cost.tolist() == asked.fee.tolist()
     assert asked.region.value_counts().min() >= 20 and asked.free.mean() <= 0.4
@@ -133,33 +109,26 @@ def test_everybody_has_the_chance_that_the_weights_say(n):
     assert (np.abs(seen / n - chosen.chances) <= 4.5 * spread).all()
 
 
-def test_the_cheap_are_drawn_more_often_and_the_money_goes_farther():
-    people = make_people(400)
-    people["fee"] = np.where(np.arange(400) % 2, 4.0, 16.0)
-    _, plan = make(people, **DRAWN | {"budget": 800, "cost": "fee", "uniform": 0.1})
-    cheap = plan.cost == 4
-    # chances go with the root of the cost, but for the uniform tenth
-    assert plan.weight[~cheap].median() / plan.weight[cheap].median() == pytest.approx(1.8, abs=0.2)
-    assert len(plan) > 85
-
-
 @pytest.mark.parametrize(
-    ("demand", "said"),
+    ("demand", "name"),
     [
-        (
-            {"cluster": "household", "quotas": ["region>=2"]},
-            "cannot keep to quotas on people of clusters, .*; leave",
-        ),
-        ({"cluster": "household", "batch_cost": 9, "batch_size": None}, "cannot keep to rounds of so much money"),
-        ({"cluster": "household", "budget": 5}, "a budget of 5 is too small for a draw: [0-9.]+ of it is kept back"),
-        ({"cost": "fee", "batch_size": None, "batch_cost": 50.0}, "cannot keep to rounds of so much money where costs"),
-        ({"quotas": ["region=north<=0"]}, "leave nobody with region = north a chance to be drawn, .*; exclude them"),
-        ({"quotas": ["region=north>=20", "region=north<=10%"]}, "no plan can meet these"),
-        ({"quotas": ["region=south>=70", "region=west>=60"]}, "no plan can meet these 3 demands together"),
+        ({"cluster": "household", "quotas": ["region>=2"]}, "quotas"),
+        ({"cluster": "household", "batch_cost": 9, "batch_size": None}, "rounds"),
+        ({"cluster": "household", "budget": 5}, "a budget of 5"),
+        ({"cost": "fee", "batch_size": None, "batch_cost": 50.0}, "rounds"),
+        ({"quotas": ["region=north<=0"]}, "region = north"),
+        ({"quotas": ["region=south>=70", "region=west>=60"]}, "these 3 demands"),
+        ({"cost": 3.0, "batch_size": None, "batch_cost": 2.0}, "a round of 2"),
+        ({"draw": "effects"}, "effects"),
+        ({"uniform": 0.0}, "uniform"),
+        ({"target": "treted"}, "treted"),
+        ({"by": "regio"}, "regio"),
+        ({"draw": None, "target": "treated"}, "draw='effect'"),
+        ({"draw": "criterion", "by": "region"}, "draw='effect'"),
     ],
 )
-def test_demands_that_a_draw_cannot_keep_to(demand, said):
-    with pytest.raises(ValueError, match=said):
+def test_demands_that_a_draw_cannot_keep_to(demand, name):
+    with pytest.raises(ValueError, match=name):
         make(make_people(400), **DRAWN | demand)
 
 
@@ -171,31 +140,7 @@ def test_people_are_drawn_for_a_target_and_its_groups():
     drawn = planner.people.places(plan.index, "the plan")
     np.testing.assert_allclose(1 / plan.weight, inclusion(worth, 120, 0.2)[drawn])
     found = planner.estimate().weighed
-    assert list(found.groups) == ["a", "missing"] and found.told[0] == "The weights speak for the treated."
-    assert planner.estimate(target="all").weighed.told[0].startswith("The 2 intervals by side")
-    with pytest.raises(UnknownName, match="column of groups 'regio'"):
-        make(people, **DRAWN, by="regio")
-
-
-@pytest.mark.parametrize("options", [{"target": "treated"}, {"by": "region"}, {"by": "region", "draw": "criterion"}])
-def test_a_target_needs_a_draw_by_worth(options):
-    with pytest.raises(ValueError, match="take draw='effect', too"):
-        Planner("free", 10, **options)
-    with pytest.raises(UnknownName, match="treted"):
-        Planner("free", 10, draw="effect", target="treted")
-
-
-@pytest.mark.parametrize(("options", "kind"), [({"draw": "effects"}, UnknownName), ({"uniform": 0.0}, ValueError)])
-def test_options_that_cannot_be(options, kind):
-    with pytest.raises(kind, match="effects|uniform must be a share"):
-        make(**DRAWN | options)
-
-
-def test_rounds_by_money_and_money_that_buys_nobody():
-    _, plan = make(make_people(400), **DRAWN | {"cost": 3.0, "batch_size": None, "batch_cost": 31.0})
-    assert len(plan) == 40 and plan["round"].value_counts().max() == 10
-    with pytest.raises(ValueError, match="a round of 2 buys nobody"):
-        make(make_people(400), **DRAWN | {"cost": 3.0, "batch_size": None, "batch_cost": 2.0})
+    assert list(found.groups) == ["a", "missing"] and "the treated" in found.told[0]
 
 
 # ---------------------------------------------------------------- the estimate
@@ -217,8 +162,6 @@ def test_estimates_are_the_model_s_and_the_outlook_is_its_forecast(model):
     found, pool = planner.estimate(model), planner.people.problem.pool
     known = np.sort(planner.people.places(plan.index[:80], "the plan"))
     y = outcomes(make_people(400)).to_numpy()[known]
-    from macal.problem import Split
-
     (fitted,) = models.as_model(model).fit([models.Task(Split(pool.x[known], pool.t[known], y))])
     np.testing.assert_allclose(found.people.effect, fitted.predict(pool.x).tau, rtol=1e-9)
     now = posterior_sd(fitted.prior, pool.x, pool.t, known)
@@ -256,18 +199,14 @@ def test_who_does_not_answer_is_modelled_and_said():
     chances = np.ones(400)
     chances[asked] = 2 / 3 / plan.weight.loc[people.person[asked]]
     y = np.where(asked & ~people.person.isin(silent), outcomes(people), np.nan)
-    survey = Survey(pool.x, pool.t, y, chances, asked)
+    survey, doubt = Survey(pool.x, pool.t, y, chances, asked), found.weighed.doubt
     assert found.weighted == target_effect(survey) and found.weighted != planner.estimate().weighted
-    assert found.weighed.doubt == refusal_doubt(survey, found.weighted)
-    assert found.weighed.doubt.low < found.weighted.low < 2 < found.weighted.high < found.weighed.doubt.high
-    modelled, within, moved, tipping = found.weighed.told
-    assert modelled.startswith("9 of 80 people who were asked have not answered. The chance to answer was modelled")
-    assert "with a chance of 95%" in within
-    assert f"treated alone the effect would be {found.weighed.doubt.q_treated:.3g} higher" in moved
-    assert f"among the others alone {found.weighed.doubt.q_control:.3g} lower" in moved
-    assert f"differed from similar people who answered by {found.weighed.doubt.tipping:.3g}" in tipping
+    assert doubt == refusal_doubt(survey, found.weighted)
+    assert doubt.low < found.weighted.low < 2 < found.weighted.high < doubt.high
+    said = " ".join(found.weighed.told)
+    assert all(f" {k:.3g}" in said for k in (9, 80, doubt.q_treated, doubt.q_control, doubt.tipping))
     wide = refusing.estimate(bounds=(-50, 50)).weighed.doubt
-    assert wide.range == (-50, 50) and wide.low < found.weighed.doubt.low
+    assert wide.range == (-50, 50) and wide.low < doubt.low
     assert planner.estimate().weighed.told == () and planner.estimate().weighed.doubt is None
 
 
@@ -275,8 +214,7 @@ def test_who_is_waited_for_counts_as_silent():
     planner, plan = answered()
     planner.observe({plan.index[85]: 1.0})
     found = planner.estimate()
-    assert planner.asked == 3 and np.isfinite(found.weighted.width)
-    assert found.weighed.told[0].startswith("39 of 120 people who were asked have not answered (39 of them are still")
+    assert planner.asked == 3 and np.isfinite(found.weighted.width) and "39 of 120" in found.weighed.told[0]
 
 
 def test_no_interval_is_withdrawn_without_a_sentence():
@@ -284,17 +222,14 @@ def test_no_interval_is_withdrawn_without_a_sentence():
     planner, plan = make(people, **DRAWN)
     treated, control = (plan.index[plan.free == k][:5] for k in (1, 0))
     planner.observe(outcomes(people)[[*treated, *control]], through=1)
-    found = planner.estimate()
-    assert found.weighted is None
-    said = "The weights give no interval: each arm needs at least 10 answers, got 5 control and 5 treated."
-    assert found.weighed.told == (said,)
+    (said,), found = planner.estimate().weighed.told, planner.estimate().weighted
+    assert found is None and all(number in said for number in ("10", "5 control", "5 treated"))
     assert answered(1, draw=None)[0].estimate().weighted is None  # of a plan that was not drawn nothing was promised
     unasked, _ = answered(2, people)
     unasked.campaign = unasked.campaign.but(asked=0)
-    assert unasked.estimate().weighed.told == ("No round has been asked yet, so the weights give no interval.",)
+    assert unasked.estimate().weighted is None and unasked.estimate().weighed.told
     rare = answered(2, people.assign(spot=["here"] * 5 + ["there"] * 394 + [None]))[0].estimate(by="spot")
-    assert rare.weighed.groups == {} and rare.weighted is not None
-    assert rare.weighed.told[0].startswith("There are no intervals by spot: group 'here' has 0 answers of an arm")
+    assert rare.weighed.groups == {} and rare.weighted is not None and "'here'" in rare.weighed.told[0]
 
 
 def test_intervals_that_hold_at_every_look():
@@ -305,22 +240,21 @@ def test_intervals_that_hold_at_every_look():
         assert by_round.weighted == at_a_look(plain.weighted, 40 * rounds, shares)
         assert any_.weighted == at_any_look(plain.weighted, rounds / 3)
         price = by_round.weighted.width / plain.weighted.width
-        assert f"one after each of the 3 rounds, at once; that makes it {price:.2f} times" in by_round.weighed.told[0]
-        assert any_.weighted.width > plain.weighted.width and "however often" in any_.weighed.told[0]
-    with pytest.raises(UnknownName, match="kind of looks 'all'"):
+        assert f"{price:.2f} times" in by_round.weighed.told[0] and any_.weighted.width > plain.weighted.width
+    with pytest.raises(UnknownName, match="'all'"):
         answered(1)[0].estimate(looks="all")
     known = make_people(400)
     known["visits"] = outcomes(known).where(lambda y: np.arange(400) < 60, np.nan).to_numpy()
     early = answered(1, known, outcome="visits", batch_size=2)[0].estimate(looks="rounds")
-    assert early.weighted.width == np.inf and early.weighed.told[0].startswith("It is too early to look")
+    assert early.weighted.width == np.inf
 
 
 UNSURE = {"response": 0.6, "quotas": ["region>=15"]}
 
 
-def test_reserves_are_drawn_within_their_stratum_and_survive(tmp_path):
+def test_reserves_are_drawn_within_their_stratum():
     people = make_people(400)
-    planner, plan = make(people, **DRAWN | UNSURE)
+    _, plan = make(people, **DRAWN | UNSURE)
     kept = plan.dropna(subset="reserve")
     asked, spare = (people.set_index("person").loc[names] for names in (kept.index, kept.reserve))
     assert plan.index.is_unique and spare.index.is_unique and not set(plan.index) & set(spare.index)
@@ -331,11 +265,6 @@ def test_reserves_are_drawn_within_their_stratum_and_survive(tmp_path):
         assert (asked.region == region).sum() == min(number, (people.region == region).sum() - number)
         assert number * 0.6 >= 15 - 1e-9  # expected answers
     assert ((plan.reserve_weight > 0) == plan.reserve.notna()).all()
-    planner.observe(outcomes(people)[plan.index[:40]])
-    pd.testing.assert_frame_equal(planner.replan(), plan)
-    planner.save(tmp_path / "c.json")
-    again = Planner.load(tmp_path / "c.json", people)
-    pd.testing.assert_frame_equal(again.replan(), plan, check_dtype=False)
 
 
 def test_a_draw_without_reserves_for_all_needs_nothing_of_the_last_person():
@@ -345,23 +274,12 @@ def test_a_draw_without_reserves_for_all_needs_nothing_of_the_last_person():
     assert plan.reserve.notna().sum() == 9 and ((plan.reserve_weight > 0) == plan.reserve.notna()).all()
 
 
-def test_there_are_no_reserves_where_costs_differ():
-    _, plan = make(make_people(400), **DRAWN | UNSURE | {"budget": 1500, "cost": "fee"})
-    assert plan.reserve.isna().all() and (plan.reserve_weight == 0).all()
-
-
 @part_and_whole("n", 14, 1000)
 def test_whoever_is_asked_has_the_chance_that_the_estimate_takes(n):
     """Refusals depend on age; Weighted totals of the people asked, reserves included, are those of everybody."""
     people = make_people(80)
-    options = {
-        "budget": 24,
-        "batch_size": None,
-        "draw": "effect",
-        "uniform": 0.4,
-        "response": 0.6,
-        "quotas": ["free>=6"],
-    }
+    options = {"budget": 24, "batch_size": None, "draw": "effect", "uniform": 0.4, "response": 0.6}
+    options["quotas"] = ["free>=6"]
     refuses = np.random.default_rng(5).uniform(size=80) < np.clip((people.age - people.age.min()) / 60, 0.1, 0.7)
     values = np.column_stack([np.ones(80), people.age, people.free * people.age])
     totals = []
@@ -381,25 +299,11 @@ def test_whoever_is_asked_has_the_chance_that_the_estimate_takes(n):
 
 def test_targets_and_groups_by_the_weights():
     planner, _ = answered(3, make_people(400).assign(side=np.arange(400) % 2))
-    found = {target: planner.estimate(target=target) for target in ("all", "treated", "overlap")}
-    assert len({one.weighted.value for one in found.values()}) == 3
-    assert found["treated"].weighed.told == ("The weights speak for the treated.",)
-    by = planner.estimate(by="side").weighed
-    assert list(by.groups) == [0, 1] and "The 2 intervals by side hold at once" in by.told[0]
-    with pytest.raises(UnknownName, match="regio"):
-        planner.estimate(by="regio")
-    with pytest.raises(UnknownName, match="treted"):
-        planner.estimate(target="treted")
-
-
-def test_known_outcomes_count_with_certainty():
-    people = make_people(400)
-    people["visits"] = outcomes(people).to_numpy()
-    people.loc[people.index >= 30, "visits"] = np.nan
-    planner, plan = answered(3, people, outcome="visits")
-    found = planner.estimate()
-    assert found.outlook.answers["now"] == 150 and not set(plan.index) & set(people.person[:30])
-    assert found.weighted.low < 2 < found.weighted.high
+    found = [planner.estimate(target=target).weighted.value for target in ("all", "treated", "overlap")]
+    assert len({*found}) == 3 and list(planner.estimate(by="side").weighed.groups) == [0, 1]
+    for wrong in ({"by": "regio"}, {"target": "treted"}):
+        with pytest.raises(UnknownName, match=next(iter(wrong.values()))):
+            planner.estimate(**wrong)
 
 
 def test_known_outcomes_do_not_count_among_those_asked():
@@ -409,12 +313,11 @@ def test_known_outcomes_do_not_count_among_those_asked():
     told = outcomes(people)[plan.index[:80]]
     planner.observe(told.where(np.arange(80) % 3 > 0), through=2)
     said, survey = weighed_of(planner), weights._survey(planner.campaign, planner.campaign.outcomes, np.arange(400))
-    assert said.told[0].startswith("27 of 80 people who were asked have not answered. The chance")
+    assert "27 of 80" in said.told[0]
     assert survey.sure.tolist() == [True] * 60 + [False] * 340 and survey.asked.sum() == 80
     assert (survey.chances[:60] == 1).all() and abs(survey.responses[60:].mean() - 2 / 3) < 0.1
     assert said.estimate == target_effect(survey) and said.doubt.asked == 80
-    found = planner.estimate("exact-gp")
-    assert Report(planner.campaign, [found])._answers(found) == "113 outcomes, 60 of them known before"
+    assert planner.estimate("exact-gp").outlook.answers["now"] == 113
 
 
 def weighed_of(planner, target="all", **options):
@@ -425,23 +328,21 @@ def test_answers_that_the_weights_leave_out_are_counted():
     people = make_people(400)
     planner, plan = make(people, **DRAWN)
     planner.observe(outcomes(people)[[*plan.index[:40], *plan.index[100:]]], through=1)
-    said = "The weights leave out answers of people in no round that has been asked: 20 of them."
-    assert weighed_of(planner).told == (said,)
+    (said,) = weighed_of(planner).told
+    assert "20 of them" in said
 
 
 def test_what_there_is_no_use_for_is_said():
-    planner, plan = answered(2, draw=None)
-    assert weighed_of(planner).told == ()
-    said = "Nobody was drawn with known chances, so there is no effect by weights, and no use for target, by, looks."
-    assert weighed_of(planner, "treated", by="region", looks="any").told == (said,)
-    with pytest.raises(ValueError, match="bounds must hold all answers"):
-        weighed_of(planner, bounds=(0, 1))
+    planner, _ = answered(2, draw=None)
+    (said,) = weighed_of(planner, "treated", by="region", looks="any").told
+    assert weighed_of(planner).told == () and all(name in said for name in ("target", "by", "looks"))
     drawn, plan = answered(2)
-    assert "so there is no use for bounds." in " ".join(weighed_of(drawn, bounds=(-50, 50)).told)
-    with pytest.raises(ValueError, match="bounds must hold all answers"):
-        weighed_of(drawn, bounds=(0, 1))
+    assert "bounds" in " ".join(weighed_of(drawn, bounds=(-50, 50)).told)
+    for one in (planner, drawn):
+        with pytest.raises(ValueError, match="bounds"):
+            weighed_of(one, bounds=(0, 1))
     drawn.observe(dict.fromkeys(plan.index[80:85]), through=3)
-    assert "is told only for the target all." in " ".join(weighed_of(drawn, "treated").told)
+    assert weighed_of(drawn, "treated").doubt is None
 
 
 def test_the_tipping_point_is_that_of_the_interval_that_is_given():
@@ -452,17 +353,12 @@ def test_the_tipping_point_is_that_of_the_interval_that_is_given():
     plain, wide = weighed_of(planner, by="side"), weighed_of(planner, by="side", looks="rounds")
     price = wide.estimate.low / plain.estimate.low
     assert 0 < price < 1 and wide.doubt.tipping == pytest.approx(price * plain.doubt.tipping)
-    assert f"from similar people who answered by {wide.doubt.tipping:.3g}, in" in wide.told[-1]
-    # what is not widened says so
-    assert wide.groups == plain.groups and wide.doubt.low == plain.doubt.low
-    assert sum(words.endswith("at this look alone.") for words in wide.told) == 2
-    assert not any("alone." in words for words in plain.told)
+    assert f"{wide.doubt.tipping:.3g}" in wide.told[-1]
+    assert wide.groups == plain.groups and wide.doubt.low == plain.doubt.low  # are not widened
     planner, _ = make(people, **DRAWN)
     planner.observe((told - 1.45 * plan.free[told.index]).where(np.arange(80) % 9 > 0), through=2)
     plain, wide = weighed_of(planner), weighed_of(planner, looks="any")
     assert plain.estimate.low > 0 > wide.estimate.low and plain.doubt.tipping > 0 == wide.doubt.tipping
-    assert any("would reach 0" in words for words in plain.told)
-    assert not any("would reach 0" in words for words in wide.told)
 
 
 def test_averages_leave_out_who_may_not_be_asked():
@@ -472,36 +368,33 @@ def test_averages_leave_out_who_may_not_be_asked():
     assert found.average.value == pytest.approx(found.people.effect[may].mean()) and len(found.people) == 400
     looks, now = found.outlook.loc["now"], (found.people.high - found.people.low)[may].mean()
     assert looks.average == pytest.approx(found.average.width) and looks.width == pytest.approx(now)
-    said = f"Averages leave out who may not be asked: {people.no.sum()} of 400 people."
-    assert left_out(planner.campaign) == [said] and said in Report(planner.campaign, [found]).estimate()[-1]
-    assert left_out(answered(2)[0].campaign) == []
+    (said,) = left_out(planner.campaign)
+    assert f"{people.no.sum()} of 400" in said and left_out(answered(2)[0].campaign) == []
 
 
-def test_the_excluded_whose_outcome_is_known_count_and_both_texts_say_so():
+def test_the_excluded_whose_outcome_is_known_count():
     people = make_people(100).assign(no=np.arange(100) < 9, visits=np.where(np.arange(100) < 4, 1.0, np.nan))
     planner, plan = make(people, budget=20, exclude="no", outcome="visits")
-    counted = "4 marked as excluded had an outcome before, and count in averages."
     planner.observe(dict.fromkeys(plan.index, 1.0))
-    assert left_out(planner.campaign) == ["Averages leave out who may not be asked: 5 of 100 people.", counted]
+    out, counted = left_out(planner.campaign)
+    assert "5 of 100" in out and counted.startswith("4 ")
     assert {"5", "4"} <= set(settings(planner.campaign)["excluded"].split())
 
 
 def test_a_rule_says_whether_it_is_enough():
-    for draw, by, said in (("effect", "weighted", " by the weights is"), (None, "average", " is")):
+    def verdict(planner, **rule):
+        return planner.estimate(rule=StoppingRule(**rule)).verdict
+
+    for draw, by in (("effect", "weighted"), (None, "average")):
         planner, _ = answered(draw=draw)
         found = planner.estimate()
         width = getattr(found, by).width
         assert draw is None or width > found.average.width
-        for factor, word in ((1.01, "enough"), (0.99, "go on")):
-            verdict = planner.estimate(rule=StoppingRule(width=factor * width)).verdict
-            assert verdict.startswith(f"{word}: the average effect's interval{said}")
-    planner, _ = answered()
-    assert planner.estimate(rule=StoppingRule(gain=0.5)).verdict.startswith("enough: the next round")
-    over, plan = answered(3)
-    assert over.estimate(rule=StoppingRule(gain=1e-9)).verdict == "enough: the plan asks nobody else"
-    assert over.estimate(rule=StoppingRule(width=1e-9)).verdict.startswith(
-        "not enough, though the plan asks nobody else: the average effect's interval by the weights is"
-    )
+        assert verdict(planner, width=1.01 * width).startswith("enough")
+        assert verdict(planner, width=0.99 * width).startswith("go on")
+    assert verdict(answered()[0], gain=0.5).startswith("enough")
+    over, _ = answered(3)
+    assert verdict(over, gain=1e-9).startswith("enough") and verdict(over, width=1e-9).startswith("not enough")
     assert over.estimate().outlook.cost.to_dict() == {"now": 0, "end": 0}
 
 
@@ -516,13 +409,13 @@ def test_the_outlook_counts_no_money_for_whoever_is_asked_already():
     assert planner.spent() + found.outlook.cost["end"] == planner.rounds()["so far"].iloc[-1] == 240
     width = found.outlook.width
     share = 100 * (1 - width["next"] / width["asked"]) / 80  # of the next round alone
-    assert f"go on: the next round, if all answer, narrows intervals by {share:.2g}% per" in found.verdict
+    assert found.verdict.startswith("go on") and f"by {share:.2g}%" in found.verdict
     planner.observe(told[plan.index[40:80]])
     planner.campaign = planner.campaign.but(asked=1)  # they answered ahead of their round, so the next one is the third
     assert planner.estimate().outlook.cost.to_dict() == {"now": 0, "asked": 0, "next": 80, "end": 80}
     planner.observe(told[plan.index[80:100]], through=3)
     last = planner.estimate(rule=StoppingRule(gain=1e-9))
-    assert last.verdict == "enough: the plan asks nobody else" and not last.outlook.cost.any()
+    assert last.verdict.startswith("enough") and not last.outlook.cost.any()
     assert last.outlook.answers.to_dict() == {"now": 85, "asked": 120, "end": 120}
 
 
@@ -537,10 +430,8 @@ def test_the_estimate_says_whether_effects_are_seen_to_differ():
 
 
 def test_effects_come_back_in_the_kind_of_the_table():
-    polars = pytest.importorskip("polars")
-    people = make_people(400)
-    planner = Planner("free", 120, covariates=COVARIATES, identifier="person")
-    plan = planner.plan(polars.from_pandas(people))
+    polars, people = pytest.importorskip("polars"), make_people(400)
+    planner, plan = make(polars.from_pandas(people), budget=120)
     planner.observe(outcomes(people)[plan["person"].to_list()])
     found = planner.estimate().people
     assert isinstance(found, polars.DataFrame) and found.columns == ["person", "effect", "low", "high"]
@@ -548,16 +439,13 @@ def test_effects_come_back_in_the_kind_of_the_table():
 
 def test_what_cannot_be_estimated_is_said():
     planner, plan = make(make_people(400), **DRAWN)
-    with pytest.raises(ValueError, match="both arms need answers, got 0 treated and 0 control"):
+    with pytest.raises(ValueError, match="0 treated and 0 control"):
         planner.estimate()
-    treated = plan.index[plan.free == 1][:5]
-    planner.observe(dict.fromkeys(treated, 1.0))
-    with pytest.raises(ValueError, match="got 5 treated and 0 control"):
+    planner.observe(dict.fromkeys(plan.index[plan.free == 1][:5], 1.0))
+    with pytest.raises(ValueError, match="5 treated and 0 control"):
         planner.estimate()
-    with pytest.raises(ValueError, match="MetaLearner has no posterior"):
+    with pytest.raises(ValueError, match="MetaLearner"):
         answered()[0].estimate("meta-learner")
-    with pytest.raises(ValueError, match="nothing is planned yet"):
-        Planner("free", 10).estimate()
 
 
 # ---------------------------------------------------------------- the command line
@@ -567,35 +455,24 @@ def test_from_a_csv_to_effects(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     people = make_people(400)
     people[["person", "free", *COVARIATES]].to_csv("people.csv", index=False)
-    begin = ["plan", "people.csv", "--treatment", "free", "--budget", "120", "--batch-size", "40", "-o", "plan.csv"]
-    assert main([*begin, "--draw", "effect", "--uniform", "0.3", "--campaign", "campaign.json"]) == 0
+    begin = "plan people.csv --treatment free --budget 120 --batch-size 40 -o plan.csv --draw effect --uniform 0.3"
+    assert main([*begin.split(), "--campaign", "campaign.json"]) == 0
     plan = pd.read_csv("plan.csv", index_col="person")
     assert plan.columns.tolist() == ["round", "free", "cost", "weight"]
     outcomes(people)[plan.index[:80]].rename("visits").rename_axis("person").to_csv("answers.csv")
-    assert main(["observe", "campaign.json", "people.csv", "answers.csv"]) == 0
-    ask = ["estimate", "campaign.json", "people.csv", "-o", "effects.csv"]
-    assert main([*ask, "--width", "9", "--report", "report.html"]) == 0
-    said = capsys.readouterr().out
-    assert "average effect by the weights: " in said and "enough: the average effect's interval by" in said
-    assert "leave out who may not" not in said
-    (line,) = (
-        line for line in said.splitlines() if "effects differ between people" in line or "seen to differ" in line
-    )
-    assert line[0].upper() + line[1:] + "." in html.unescape((tmp_path / "report.html").read_text())
-    assert "What the answers say" in (report := (tmp_path / "report.html").read_text()) and "Enough: the" in report
-    out = pd.read_csv("plan.csv").merge(people, on="person")
-    told = out.assign(visits=None)[["person", "visits"]].iloc[80:90]
-    told.to_csv("answers.csv", index=False)
-    assert main(["observe", "campaign.json", "people.csv", "answers.csv", "--outcome", "visits", "--through", "3"]) == 0
-    other = [*ask[:-1], "other.csv", "--by", "free", "--bounds", "0,20"]
-    assert main([*other, "--report", "other.html"]) == 0
-    said = capsys.readouterr().out
-    assert "There are no intervals by free: group 0 has 0 answers of an arm" in said and "(0 to 20)" in said
-    assert "have not answered" in (tmp_path / "other.html").read_text()
-    with pytest.raises(SystemExit):
-        main([*other, "--bounds", "0"])
-    assert "bounds are two numbers, as 0,10, got '0'" in capsys.readouterr().err
+    observe = "observe campaign.json people.csv answers.csv".split()
+    ask = "estimate campaign.json people.csv -o effects.csv".split()
+    assert main(observe) == main([*ask, "--width", "9", "--report", "report.html"]) == 0
+    weighted = Planner.load("campaign.json", pd.read_csv("people.csv")).estimate().weighted
+    said, report = capsys.readouterr().out, (tmp_path / "report.html").read_text()
+    assert f"{weighted.value:.4g}, 95%" in said and "enough: " in said and "Enough: " in report
     effects = pd.read_csv("effects.csv")
     assert effects.columns.tolist() == ["person", "effect", "low", "high"] and len(effects) == 400
-    assert main(ask) == 1 and "effects.csv is there already" in capsys.readouterr().err
-    assert main([*ask, "--replace", "--model", "due"]) == 1 and "has no posterior" in capsys.readouterr().err
+    out = pd.read_csv("plan.csv").merge(people, on="person")
+    out.assign(visits=None)[["person", "visits"]].iloc[80:90].to_csv("answers.csv", index=False)
+    assert main([*observe, "--outcome", "visits", "--through", "3"]) == 0
+    other = [*ask[:-1], "other.csv", "--by", "free"]
+    assert main([*other, "--bounds", "0,20"]) == 0 and "(0 to 20)" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main([*other, "--bounds", "0"])
+    assert main(ask) == 1 and main([*ask, "--replace", "--model", "due"]) == 1

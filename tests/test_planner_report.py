@@ -3,8 +3,6 @@
 import re
 from dataclasses import replace
 from html import unescape
-from importlib import import_module
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,13 +12,12 @@ from test_site import DEVICES
 
 from macal import Planner, metrics
 from macal.__main__ import main
-from macal.acquisition.bald import logistic_propensity
 from macal.inference import StoppingRule
 from macal.planner import record
 from macal.planner.report import document, doubts, overlap, page
+from macal.planner.report.document import Report
 from macal.planner.report.protocol import settings
 from macal.tables.sample import Phase
-from reproduction.studies import weighted
 
 EVIL = "</td><script>alert(1)</script>"
 
@@ -42,77 +39,35 @@ def report(planner, tmp_path_factory):
     return path
 
 
+def text_of(path):
+    """What a reader sees."""
+    return unescape(re.sub(r"<svg.*?</svg>|<[^>]*>", " ", path.read_text(), flags=re.DOTALL))
+
+
 def test_it_says_what_the_plan_is(planner, report):
-    said = unescape(re.sub(r"<svg.*?</svg>|<[^>]*>", " ", report.read_text(), flags=re.DOTALL))
-    plan, rounds = planner.planned, planner.rounds()
-    assert f"{len(plan)} of 200 people are to be asked in {len(rounds)} rounds" in said
-    assert f"{plan.free.sum()} treated and {(1 - plan.free).sum()} controls" in said
-    assert f"That costs {plan.cost.sum():g} of 300." in said
-    for name in plan.index[:12]:
-        assert name in said
-    for heading in ("Cost by round", "Who is asked, and why", "Overlap", "Coverage", "Privacy", "Methods", "Versions"):
-        assert heading in said
-    assert all(words in said for words in settings(planner.campaign).values())
+    said, plan = text_of(report), planner.planned
+    for number in (len(plan), len(planner.rounds()), plan.free.sum(), (1 - plan.free).sum(), f"{plan.cost.sum():g}"):
+        assert f" {number} " in said
+    assert all(words in said for words in [*plan.index[:12], *settings(planner.campaign).values()])
     assert record.content_of(planner.campaign)["table"] in said.replace(" ", "")
 
 
-def look(people=None, **options):
-    planner, plan = make(people, **{"budget": 40, "criterion": "macal"} | options)
-    return import_module("macal.planner.report.document").Report(planner.campaign), planner, plan
-
-
-def test_costs_and_answers_of_rounds_say_what_they_suppose():
-    looked, planner, plan = look(batch_size=20, pay="answered", response=0.5)
-    text = " ".join([*looked.answer(), *looked.money()])
-    assert "That costs 40 of 40 if all answer. About 20 answers are expected in all." in text
-    assert "what it costs if all answer, and the answers that came or are expected, each person who has not" in text
-    assert settings(planner.campaign)["budget"].endswith("40 if all answer")
-    planner.observe(plan.free.astype(float) + np.arange(40) % 3)
-    looked = type(looked)(planner.campaign)
-    text = " ".join([*looked.answer(), *looked.money(), *settings(planner.campaign).values()])
-    assert "if all answer" not in text and "expected in all" not in text and "are expected." in text
-
-
-def test_what_a_table_holds_is_escaped(report):
+def test_it_is_one_small_file_of_a_table_s_words_escaped(planner, report):
     text = report.read_text()
     assert "<script" not in text and "&lt;script&gt;" in text and "b &amp; c" in text
-
-
-def test_the_same_plan_gives_the_same_text(planner):
-    assert document(planner.campaign) == document(planner.campaign)
-
-
-def test_it_is_small_and_names_no_address(report):
-    text = report.read_text()
     addresses = set(re.findall(r"https?://[^\"' )]+", text))
     assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}  # names of kinds, not fetched
-    assert report.stat().st_size < 250_000
+    assert len(text) < 250_000 and document(planner.campaign) == document(planner.campaign)
 
 
-def test_answers_change_what_it_says(planner):
-    people = make_people()
-    own = Planner("free", 300, cost="fee", covariates=COVARIATES, identifier="person")
-    own.plan(people)
-    own.observe(dict.fromkeys(own.planned.index[:8], 1.0) | dict.fromkeys(own.planned.index[8:10]))
-    own.replan()
-    text = document(own.campaign)
-    assert "1 round has been asked: 8 answers came, and 2 people will not answer." in unescape(text)
-
-
-def test_large_numbers_are_written_out_and_single_people_are_one():
+def test_large_numbers_are_written_out():
     said = [page.number(value) for value in (1916.4, -1999.5, 999.4, 0.01234, float("nan"), 1e16)]
     assert said == ["1,916", "-2,000", "999", "0.0123", "–", "1e+16"]
-    looked, planner, plan = look()
-    planner.observe({plan.index[0]: 1.0, plan.index[1]: None})
-    (words, *_) = type(looked)(planner.campaign).answer()
-    assert "1 round has been asked: 1 answer came, and 1 person will not answer." in words
 
 
 @pytest.fixture(scope="module")
 def answered():
-    people = make_people()
-    own = Planner("free", 60, covariates=COVARIATES, identifier="person", batch_size=20)
-    own.plan(people)
+    own, people = make(budget=60, batch_size=20)[0], make_people()
     own.observe((people.age / 10 + people.free).set_axis(people.person)[own.planned.index[:40]])
     return own
 
@@ -121,22 +76,18 @@ class TestEstimate:
     def test_it_says_what_the_answers_say(self, answered, tmp_path):
         found = answered.estimate(rule=StoppingRule(width=9))
         answered.report(tmp_path / "plan.html", [found])
-        text = (tmp_path / "plan.html").read_text()
-        said = unescape(re.sub(r"<svg.*?</svg>|<[^>]*>", " ", text, flags=re.DOTALL))
-        assert "What the answers say" in said and "40 answers" in said and "by the weights" not in said
+        text, said = (tmp_path / "plan.html").read_text(), text_of(tmp_path / "plan.html")
         cells = [page.number(v) for v in (found.average.value, found.average.low, *found.outlook.width)]
         assert all(f"<td class=n>{cell}</td>" in text for cell in cells)
-        assert found.verdict[1:] in said and "Effects of all people in ascending order" in text
+        assert "40 answers" in said and "by the weights" not in said and found.verdict[1:] in said
         named = re.findall(r"(p\d{4})\s+(?:treated|control)", said[said.index("of those who come next") :])
         assert named == answered.planned.index[answered.planned["round"] > 2][:12].tolist()
 
     def test_by_itself_once_both_arms_have_answered(self, planner, answered):
-        assert "What the answers say" in document(answered.campaign)
-        assert "What the answers say" not in document(planner.campaign)  # nobody has answered
-        own = Planner("free", 60, covariates=COVARIATES, identifier="person")
-        own.plan(make_people())
+        own = make(budget=60)[0]
         own.observe(dict.fromkeys(own.planned.index[own.planned.free == 1][:5], 1.0))
-        assert not own.campaign.arms_told and "What the answers say" not in document(own.campaign)
+        has = ["What the answers say" in document(one.campaign) for one in (answered, planner, own)]
+        assert has == [True, False, False] and not own.campaign.arms_told
 
 
 class TestOverlap:
@@ -145,14 +96,7 @@ class TestOverlap:
         score[:10] = 0.01
         assert overlap.warning(score) == ""
         score[10] = 0.99
-        assert "overlap is poor: 6% of people could hardly have been in the other arm" in overlap.warning(score)
-
-    def test_where_intervals_hold_nothing_is_said(self):
-        said = {}
-        for name, world in weighted.WORLDS.items():
-            draws = [weighted.people(world, np.random.default_rng(seed)) for seed in range(3)]
-            said[name] = {bool(overlap.warning(logistic_propensity(x, t))) for x, t, *_ in draws}
-        assert said == {"observed": {False}, "curved": {True}, "trial": {False}}  # as *Is it enough?* measures
+        assert "6%" in overlap.warning(score)
 
     def test_both_scales_and_only_those_who_may_be_asked_count(self):
         """Of 300 people 45 lie so far, all treated, that winsorised they are as near as others; others are apart."""
@@ -162,8 +106,7 @@ class TestOverlap:
         few = {"covariates": ["income"], "draw": "effect", "budget": 20}
         planner, _ = make(people, **few)
         assert overlap.warning(overlap.propensity(planner.people)) == ""
-        (told,) = doubts.warnings(planner.campaign)
-        assert re.match(r"overlap is poor: \d+% of people", told)
+        assert len(doubts.warnings(planner.campaign)) == 1
         assert doubts.warnings(make(people, **few | {"exclude": "far"})[0].campaign) == []
         # of a cluster that is asked whole, nobody may be asked where one of them may not
         homes = people.assign(home=np.where(people.far, -1, people.index), one=np.arange(300) == 0)
@@ -176,7 +119,7 @@ class TestOverlap:
         people = make_people(120).assign(free=np.arange(120) % 3)
         everybody = make(people, reference=0, budget=20, criterion="qhte")[0].people
         (told,) = overlap.warnings(everybody.part(np.flatnonzero(everybody.problem.pool.t == 1)))
-        assert told.startswith("1 against 0: overlap is poor: 100% of people")
+        assert told.startswith("1 against 0: ") and "100%" in told
 
     def test_a_sample_speaks_for_its_table(self):
         """A hundredth of the people, of one arm alone, are as many in the sample as all others."""
@@ -206,12 +149,11 @@ class TestOverlap:
         people = make_people()
         people["free"] = (people.age + np.random.default_rng(0).normal(size=200) > 50).astype(int)
         people.to_csv("people.csv", index=False)
-        ask = ["plan", "people.csv", "--treatment", "free", "--budget", "20", "-o", "plan.csv", "--report", "plan.html"]
-        assert main(ask) == 0
-        told = capsys.readouterr()
-        assert told.err.startswith("warning: overlap is poor: ") and "warning" not in told.out
-        text = (tmp_path / "plan.html").read_text()
-        assert '<p class="warning">Overlap is poor: ' in text
+        ask = "plan people.csv --treatment free --budget 20 -o plan.csv --report plan.html".split()
+        assert main(ask) == 0 and "overlap" in capsys.readouterr().err
+        assert '<p class="warning">Overlap' in (tmp_path / "plan.html").read_text()
+        (tmp_path / "plan.csv").unlink()  # both are written, or none
+        assert main(ask) == 1 and not (tmp_path / "plan.csv").exists()
 
 
 @pytest.fixture(scope="module")
@@ -221,7 +163,7 @@ def asked():
     first, refused = plan.index[:20], plan.index[:20:2]
     answers = dict.fromkeys(first, 1.0) | dict.fromkeys(refused) | dict.fromkeys(plan.reserve[refused], 2.0)
     planner.observe(answers | {plan.index[25]: 3.0}, through=1)
-    return planner, planner.planned, import_module("macal.planner.report.document").Report(planner.campaign)
+    return planner, planner.planned, Report(planner.campaign)
 
 
 class TestLabels:
@@ -229,19 +171,12 @@ class TestLabels:
         planner, plan, looked = asked
         names = set(plan.index[1:20:2]) | set(plan.reserve[:20:2]) | set(plan.index[20:])
         assert set(looked.labelled) == set(planner.people.places(names, "the plan"))
-        assert len(looked.labelled) == len(names) == 10 + 10 + 40
-        assert f"Asked beside them: {planner.campaign.beside}." in looked.answer()[0]
-        assert planner.campaign.beside == "10 reserves"
+        assert len(looked.labelled) == len(names) == 10 + 10 + 40 and "10" in planner.campaign.beside
         rounds = overlap.coverage(planner.people, [looked.labelled]).iloc[-1]
         text = " ".join(looked.coverage())
         assert all(f"{page.number(far)} for {arm}" in text for arm, far in rounds.items())
-        assert "At the end of the plan, if all answer who are still to, the mean distance" in text
         shares = overlap.alike(planner.people, planner.people.places([*plan.index, *plan.reserve[:20:2]], ""))
         assert page.number(shares["in quarters", "asked"]["10 or more"], "{:.1%}") in looked.privacy()[-1]
-
-    def test_the_command_counts_them_beside_what_they_cost(self, asked, capsys):
-        import_module("macal.planner.command")._tell_plan(asked[0], Path("plan.csv"))
-        assert capsys.readouterr().out.endswith("60 people and 10 reserves, 70 of 60: plan.csv\n")
 
     def test_the_next_people_are_new_against_answers_not_refusals(self, asked):
         planner, plan, looked = asked
@@ -254,15 +189,7 @@ class TestLabels:
         near = metrics.nearest_distance(x[[unit]], x[told[t[told] == t[unit]]])[0]
         near /= np.sqrt(2 * x.var(axis=0, ddof=1).sum())
         assert f"<td class=n>{near:.2f}</td>" in text
-        assert "nearest label of the other arm, planned ones included" in text
         assert plan.index[25] not in re.findall(r"<tr><td>(p\d{4})", text)
-
-    def test_where_nobody_has_answered_the_first_is_the_first(self):
-        planner, plan = make(budget=40, batch_size=20, criterion="qhte")
-        planner.observe(dict.fromkeys(plan.index[:20]))
-        planner.replan()
-        looked = import_module("macal.planner.report.document").Report(planner.campaign)
-        assert " ".join(looked.whom()).count("<td class=n>first</td>") == 2
 
 
 class TestNumbers:
@@ -314,28 +241,10 @@ class TestNumbers:
         planner.plan(people)
         assert len(np.unique(planner.people.problem.pool.x)) < 6
         assert overlap.alike(planner.people, np.array([5]))["exactly"]["everybody"].tolist() == [1, 0, 0, 0, 0]
-        ends = list(overlap.SHARED.values())
-        assert ends[0] == (1, 1) and all(b[0] == a[1] + 1 for a, b in zip(ends, ends[1:], strict=False))
-        assert [one for one in overlap.SHARED if overlap.SHARED[one] == (5, 10)] == ["4 to 9"]
-
-    def test_distances_are_told_by_their_median_and_95th_percentile(self):
-        told = import_module("macal.planner.report.document")._spread(np.arange(101.0), pd.Series([0.1, -0.4]))
-        assert told["distance to nearest counterpart, median"] == page.number(50.0)
-        assert told["distance to nearest counterpart, 95th percentile"] == page.number(95.0)
 
     def test_tables_align_numbers_and_mark_what_is_missing(self):
         html = page.table(pd.DataFrame({"a": [1.5, np.nan], "b": ["x", None]}, pd.Index(["u", "v"], name="k")), "c")
         assert "<td class=n>1.5</td><td>x</td>" in html and "<td class=n>–</td><td>–</td>" in html
-
-
-def test_the_command_writes_it_with_the_plan_or_not_at_all(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    make_people().to_csv("people.csv", index=False)
-    command = ["plan", "people.csv", "--treatment", "free", "--budget", "20", "-o", "plan.csv", "--report", "plan.html"]
-    assert main(command) == 0 and (tmp_path / "plan.html").read_text().startswith("<!DOCTYPE html>")
-    (tmp_path / "plan.csv").unlink()
-    assert main(command) == 1
-    assert "plan.html is there already" in capsys.readouterr().err and not (tmp_path / "plan.csv").exists()
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -353,11 +262,10 @@ def test_a_browser_shows_it_without_a_word_or_a_request(report, browser, device)
     assert not [trouble for trouble in troubles if not trouble.startswith("data:")]
 
 
-def test_on_paper_nothing_is_cut_and_marks_keep_their_colour(report, browser):
+def test_on_paper_nothing_is_cut(report, browser):
     tab = browser.new_page(viewport={"width": 680, "height": 1000})  # A4 within margins of 15 mm
     tab.emulate_media(media="print")
     tab.goto(report.as_uri())
     wide = "[...document.querySelectorAll('table, svg, p')].map(e => e.getBoundingClientRect().right)"
     assert max(tab.evaluate(wide)) <= 680
-    assert tab.evaluate("getComputedStyle(document.querySelector('.answer')).printColorAdjust") == "exact"
     tab.close()

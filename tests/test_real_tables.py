@@ -14,14 +14,12 @@ from sklearn.model_selection import KFold
 import macal
 from macal import results
 from macal.campaigns import evaluation
-from macal.campaigns.records import Record
 from macal.datasets import files, real
 from macal.models import NotFitted
 from macal.problem import Problem, Split
 from macal.registry import UnknownName
 from reproduction.claims import RULES
 from reproduction.claims import real_tables as claim
-from reproduction.studies import jobs as studies
 from reproduction.studies import real_tables as study
 from reproduction.studies import surfaces, tables
 
@@ -146,19 +144,15 @@ def test_learnt_functions_follow_the_outcomes_and_residuals_are_of_people_left_o
 @needs_data("tables")
 @pytest.mark.parametrize("name", ["hiv", "lalonde"])
 def test_a_replication_has_one_set_of_people_and_four_outcome_functions(name):
-    problems = study.draw(name, 3)
-    assert [*problems] == [*surfaces.SURFACES]
+    problems, again, other = study.draw(name, 3), study.draw(name, 3)["wave"], study.draw(name, 4)["wave"]
     one = problems["learnt"]
     assert (len(one.pool), len(one.test), len(one.start)) == (*study.PEOPLE[name], study.START)
     for problem in problems.values():
-        assert (problem.pool.x == one.pool.x).all() and (problem.pool.t == one.pool.t).all()
-        assert (problem.start == one.start).all() and problem.seed == 3
-    assert len({problem.pool.mu0.tobytes() for problem in problems.values()}) == 4
-    own, other = study.draw(name, 3)["wave"], study.draw(name, 4)["wave"]
-    assert (own.pool.y == problems["wave"].pool.y).all() and not (own.pool.t == other.pool.t).all()
-    means, sds = one.pool.x.mean(axis=0), one.pool.x.std(axis=0)
-    plain = len(real.TABLES[name].numbers)
-    assert means[:plain] == pytest.approx(0, abs=1e-9) and sds[:plain] == pytest.approx(1)
+        assert (problem.pool.x == one.pool.x).all() and (problem.start == one.start).all()
+    assert len({problem.pool.mu0.tobytes() for problem in problems.values()}) == 4 == len(surfaces.SURFACES)
+    assert (again.pool.y == problems["wave"].pool.y).all() and not (again.pool.t == other.pool.t).all()
+    plain = one.pool.x[:, : len(real.TABLES[name].numbers)]
+    assert plain.mean(axis=0) == pytest.approx(0, abs=1e-9) and plain.std(axis=0) == pytest.approx(1)
 
 
 def outside(seed=0):
@@ -174,21 +168,18 @@ def outside(seed=0):
 def test_plans_are_shared_and_answers_decide_the_rest(monkeypatch):
     monkeypatch.setattr(study, "STEPS", (1, 2))
     one = outside()
-    problems = {
-        "one": one,
-        "other": replace(one, pool=Split(one.pool.x, one.pool.t, -one.pool.y, one.pool.mu0, one.pool.mu1)),
-    }
+    other = Split(one.pool.x, one.pool.t, -one.pool.y, one.pool.mu0, one.pool.mu1)
+    problems = {"one": one, "other": replace(one, pool=other)}
     shared = study.bought(problems, "macal")
-    assert shared["one"] is shared["other"]
     own = study.bought({"one": one, "other": outside(1)}, "alc")
+    assert shared["one"] is shared["other"]
     assert not np.array_equal(np.concatenate(own["one"]), np.concatenate(own["other"]))
     planned, chosen = study.play(problems, ["macal", "alc"])
     assert len(planned.picks) == len(shared["one"]) and len(chosen.picks) == 2 * len(planned.picks)
     rows = pd.DataFrame(planned.rows)
     assert len(rows) == 2 * 2 * len(study.ESTIMATORS) and sorted({*rows.labelled}) == [20, 30]
     expected = macal.evaluate(one, [one.labelled(shared["one"][:2])], study.ESTIMATORS["ridge"]).pehe[0]
-    found = rows.query("surface == 'one' and model == 'ridge' and labelled == 30").pehe.item()
-    assert found == pytest.approx(expected)
+    assert rows.query("surface == 'one' and model == 'ridge' and labelled == 30").pehe.item() == pytest.approx(expected)
     assert rows.constant.unique() == pytest.approx([one.test.tau.std()])
 
 
@@ -200,22 +191,6 @@ def test_a_training_that_fails_counts_as_no_effect(monkeypatch):
     problem = outside()
     rows = study.errors(problem, np.arange(20))
     assert all(row["failed"] and row["pehe"] == pytest.approx(np.sqrt(np.mean(problem.test.tau**2))) for row in rows)
-
-
-@pytest.mark.exhaustive
-def test_jobs_go_replication_by_replication_and_keep_their_raw_files(tmp_path, monkeypatch):
-    table = tables.get("bench_tables")
-    every = table.jobs()
-    assert len(every) == 20 * 6 * 2 and len(table.asked()) == 20 * 6 * len(study.METHODS)
-    assert [job.configs[0]["table"] for job in every[:12:2]] == [*study.PEOPLE]
-    assert {job.configs[0]["replication"] for job in every[:12]} == {0}
-    monkeypatch.setattr(study, "draw", lambda name, replication: {"one": outside(replication)})
-    monkeypatch.setattr(study, "STEPS", (1, 2))
-    (job,) = (study.campaigns("hiv", 0, ["random"]) for _ in range(1))
-    monkeypatch.setattr(real, "people", lambda name: real.RealTable({}, np.zeros(1, int), np.zeros(1), {"a": "b"}))
-    studies.run([job], tmp_path, lambda text: None)
-    (record,) = results.read_all(tmp_path)
-    assert record.manifest["sources"] == {"a": "b"} and record.config["table"] == "hiv"
 
 
 # ---------------------------------------------------------------- the verdict
@@ -291,26 +266,12 @@ def test_regret_and_the_share_of_trainings_that_are_of_use():
 )
 def test_the_verdict_and_what_follows_for_the_default(given, gaps, word, default):
     found = given(made(gaps, noise=1e-4))
-    assert found.verdict == word and found.evidence.endswith(f"the default is {default}")
+    assert found.verdict == word and default in found.evidence
 
 
 def test_nothing_is_judged_before_the_end(given, monkeypatch, tmp_path):
-    whole = made([-0.2] * 6)
     monkeypatch.setattr(results, "FOLDER", tmp_path)
     monkeypatch.setattr(tables, "UNDERWAY", tmp_path / "underway")
     found = given(made([-0.2] * 6, methods=[m for m in study.METHODS if m != "random"]))
-    assert found.verdict == "not tested" and "under way: 0 of 20 replications of all 6 tables" in found.evidence
-    assert claim.complete(made([-0.2] * 6, replications=7)) == 7 and claim.complete(whole) == 20
-    assert claim.default_of(None) == "under way"
-
-
-def test_progress_counts_what_is_saved_under_way_without_its_errors(monkeypatch, tmp_path):
-    monkeypatch.setattr(results, "FOLDER", tmp_path)
-    monkeypatch.setattr(tables, "UNDERWAY", tmp_path / "underway")
-    assert claim.progress() == 0
-    (tmp_path / "underway").mkdir()
-    configs = [config for job in tables.get("bench_tables").jobs(2) for config in job.configs]
-    for config in configs[:-1]:  # of the last replication one campaign is missing
-        results.write(Record(config, [{"pehe": 1.0}], [], {}), tmp_path / "store")
-    results.publish(tmp_path / "store", "bench_tables", tmp_path / "underway", partial=True)
-    assert claim.progress() == 1
+    assert found.verdict == "not tested" and "0 of 20" in found.evidence
+    assert [claim.complete(made([-0.2] * 6, replications=k)) for k in (7, 20)] == [7, 20]

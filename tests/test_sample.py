@@ -1,6 +1,7 @@
 """Plans of tables that are larger than memory: one pass, one sample, the ordinary planner, and an audit."""
 
 import os
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,14 +9,15 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from cases import exhaustive, part_and_whole
-from processes import deadly
+from processes import deadly, forked, forked_workers
 from scipy.stats import binom
 
 from macal.__main__ import main
-from macal.inference import average_effect, rank_bounds
+from macal.inference import rank_bounds
 from macal.planner import Planner, steps
 from macal.planner.command import bytes_of
 from macal.planner.weights import _survey, weighed
+from macal.storage import workers
 from macal.storage.workers import executor
 from macal.tables import csv, frames
 from macal.tables.blocks import PartedTable
@@ -103,7 +105,7 @@ class TestPass:
             written(table[1000 * k : 1000 * (k + 1)], tmp_path / "parts" / f"{k}.parquet", 210)
         same(drawn(frames.opened(tmp_path / "parts"), wanted, said, 2), first)
 
-    @part_and_whole("times", 3, 200)
+    @part_and_whole("times", 2, 200)
     def test_in_each_cell_everybody_has_the_same_chance(self, times):
         table = people().assign(key=lambda t: t.free.astype(str) + t.region)
         counts = table.key.value_counts()
@@ -155,21 +157,14 @@ class TestPass:
         ],
     )
     def test_names_are_checked(self, change, said, wrong):
-        table = people().assign(**change)
         with pytest.raises(ValueError, match=wrong):
-            drawn(in_parts(table), said=Said(frozenset({"free"}), **said), jobs=3)
+            drawn(in_parts(people().assign(**change)), said=Said(frozenset({"free"}), **said), jobs=3)
 
-    @pytest.mark.parametrize(
-        ("change", "wrong"),
-        [
-            ({"age": lambda t: t.age.where(t.person != 8)}, r"'age' \(1\)"),
-            ({"bmi": lambda t: t.bmi.where(t.person != 8, np.inf)}, r"covariate 'bmi' \(infinite\)"),
-            ({"fee": lambda t: t.fee.where(t.person != 8, 0.0)}, "'fee'"),
-        ],
-    )
-    def test_cells_of_people_outside_of_the_sample_are_checked_too(self, tmp_path, change, wrong):
-        path = written(people().assign(**change), tmp_path / "people.parquet")
-        with pytest.raises(ValueError, match=wrong):
+    @pytest.mark.parametrize(("column", "value"), [("age", np.nan), ("bmi", np.inf), ("fee", 0.0)])
+    def test_cells_of_people_outside_of_the_sample_are_checked_too(self, tmp_path, column, value):
+        table = people()
+        path = written(table.assign(**{column: table[column].where(table.person != 8, value)}), tmp_path / "a.parquet")
+        with pytest.raises(ValueError, match=f"'{column}'"):
             Planner("free", 40, cost="fee", sample=100).sample(path, workers=1)
 
     def test_a_column_that_names_nobody_after_all_is_a_number(self):
@@ -181,14 +176,14 @@ class TestPass:
 
     def test_a_damaged_row_group_is_named_and_a_large_one_refused(self, tmp_path):
         path = written(people(), tmp_path / "people.parquet")
-        with pytest.raises(ValueError, match=r"row group \d+ of .* too much"):
+        with pytest.raises(ValueError, match="row group"):
             frames.opened(path).check_memory(1e3)
         chunk = pq.ParquetFile(path).metadata.row_group(3).column(2)
         content = bytearray(path.read_bytes())
         middle = chunk.data_page_offset + chunk.total_compressed_size // 3
         content[middle : middle + 40] = bytes(byte ^ 255 for byte in content[middle : middle + 40])
         path.write_bytes(content)
-        with pytest.raises(ValueError, match=r"row group 3 of .*people\.parquet, rows 601 to 800, cannot be read"):
+        with pytest.raises(ValueError, match="rows 601 to 800"):
             drawn(frames.opened(path))
 
 
@@ -211,7 +206,7 @@ def everything():
     return table.assign(chance=rng.uniform(0.5, 1, len(table)).round(2))
 
 
-@pytest.mark.parametrize("name", [name if name == "macal, money" else exhaustive(name) for name in PLANS])
+@pytest.mark.parametrize("name", [name if name in ("quotas", "macal, money") else exhaustive(name) for name in PLANS])
 def test_every_demand_is_kept_at_any_size(tmp_path, unchecked, monkeypatch, name):
     monkeypatch.setattr(steps, "RIVALS", 300)
     options = {"treatment": "free", "sample": 600, "parameters": {}} | PLANS[name]
@@ -243,25 +238,8 @@ def test_every_demand_is_kept_at_any_size(tmp_path, unchecked, monkeypatch, name
         one.observe(answers)
         pd.testing.assert_frame_equal(one.replan(), made.replan())
         assert one.campaign.audit is None  # it was of another plan
-    with pytest.raises(ValueError, match="the sample has no rivals"):
+    with pytest.raises(ValueError, match="rivals"):
         again.audit()
-    made.report(tmp_path / "report.html")
-    assert f"{len(table):,} people" in (tmp_path / "report.html").read_text()
-
-
-def test_a_random_plan_has_many_ahead(unchecked):
-    table = people()
-    made = Planner("free", 40, sample=600, kinds={"home": "ignore"})
-    with executor(None, 1, 1e9) as calls:
-        own = made.plan(sampled(in_parts(table), made.campaign.columns.said(), made.campaign.wanted(600, 500), calls))
-    found = made.audit()
-    everybody = np.random.default_rng(0).permutation(len(made.people))[: len(own)]
-    purchases = [(np.array([k]), True) for k in everybody]
-    made.campaign = made.campaign.but(made=replace(made.campaign.made, purchases=purchases))
-    worse = made.audit()
-    assert np.median(worse.bounds) > 5 * np.median(found.bounds) and np.median(worse.ahead) > 0.05 * worse.rivals
-    assert min(worse.bounds[:20]) > 0 and worse.open > found.open
-    assert found.bounds == rank_bounds(found.ahead, found.rivals).tolist()
 
 
 def test_rivals_ahead_are_those_whose_gain_is_larger(unchecked):
@@ -280,21 +258,20 @@ def test_rivals_ahead_are_those_whose_gain_is_larger(unchecked):
             near[own] = np.minimum(near[own], np.linalg.norm(both.x[own] - both.x[label], axis=1))
         told.append(int((near[n:] > near[unit] * (1 + 1e-9)).sum()) if np.isfinite(near[unit]) else 0)
     assert found.ahead == told and found.rivals == len(both.t) - n
+    assert found.bounds == rank_bounds(found.ahead, found.rivals).tolist()
 
 
 def test_candidates_in_memory_are_a_sample_and_the_plan_is_of_everybody(unchecked):
-    table = people()
-    made = Planner("free", 40, sample=500, kinds={"home": "ignore"})
-    plan = made.plan(table)
+    def planned(table, sample=500):
+        made = Planner("free", 40, sample=sample, kinds={"home": "ignore"})
+        return made, made.plan(table)
+
+    (made, plan), (_, other) = planned(people()), planned(people().sample(frac=1, random_state=2))
     assert len(made.people) == 3000 and len(made.campaign.made.people) < 700
-    shuffled = Planner("free", 40, sample=500, kinds={"home": "ignore"})
-    other = shuffled.plan(table.sample(frac=1, random_state=2))
     assert set(other.index) == set(plan.index)  # any order of the rows, the same people
     assert made.audit().rivals > 2000
-    every = Planner("free", 40, sample="all", kinds={"home": "ignore"})
-    every.plan(table)
-    with pytest.raises(ValueError, match="nothing to audit"):
-        every.audit()
+    with pytest.raises(ValueError, match="audit"):
+        planned(people(), "all")[0].audit()
 
 
 def two_phases(seed, size=1000):
@@ -326,7 +303,7 @@ def test_reserves_of_a_sample_stand_for_as_many_as_others(unchecked):
     assert (survey.asked / survey.chances).sum() == pytest.approx(len(made.people), rel=0.2)
 
 
-@part_and_whole("times", 4, 400)
+@part_and_whole("times", 3, 400)
 def test_the_interval_of_two_phases_covers(unchecked, times):
     truth = 1 + 2 * 0.1
     hits = sum(found.low <= truth <= found.high for found in map(two_phases, range(times)))
@@ -334,20 +311,8 @@ def test_the_interval_of_two_phases_covers(unchecked, times):
     assert low <= hits <= high, hits / times
 
 
-def test_weights_of_one_stratum_change_nothing():
-    rng = np.random.default_rng(0)
-    x, t, chances = rng.normal(size=(300, 2)), np.arange(300) % 2, np.full(300, 0.5)
-    y = np.where(rng.random(300) < 0.5, x[:, 0] + t, np.nan)
-    plain = average_effect(x, t, y, chances)
-    other = average_effect(x, t, y, chances, weights=np.full(300, 7.0))
-    assert other.value == pytest.approx(plain.value)
-    # 300 of 2,100 people: the same draw within the stratum
-    assert other.error == pytest.approx(plain.error)
-
-
-@pytest.mark.parametrize("text", ["8GB", "500 mb", "1.5g", "2kib"])
-def test_amounts_of_memory(text):
-    assert bytes_of(text) == {"8GB": 8e9, "500 mb": 5e8, "1.5g": 1.5e9, "2kib": 2e3}[text]
+def test_amounts_of_memory():
+    assert [bytes_of(text) for text in ("8GB", "500 mb", "1.5g", "2kib")] == [8e9, 5e8, 1.5e9, 2e3]
 
 
 def test_the_command(tmp_path, capsys, unchecked, monkeypatch):
@@ -356,23 +321,19 @@ def test_the_command(tmp_path, capsys, unchecked, monkeypatch):
     written(people(), tmp_path / "people.parquet", 500)
     given = "plan people.parquet --treatment free --budget 30 --kind home=ignore --sample 500 --workers 1".split()
     assert main([*given, "-o", "plan.csv", "--campaign", "c.json", "--report", "r.html"]) == 0
-    out = capsys.readouterr().out
-    assert "30 people, 30 of 30" in out
-    plan = pd.read_csv("plan.csv")
-    assert len(plan) == 30 and "3,000 people" in (tmp_path / "r.html").read_text()
+    plan, text = pd.read_csv("plan.csv"), (tmp_path / "r.html").read_text()
+    assert "95%" in capsys.readouterr().out and len(plan) == 30
+    assert "3,000 people" in text and "others alike" not in text
     plan.head(10).assign(y=1.0)[["person", "y"]].to_csv("answers.csv", index=False)
     (tmp_path / "people.parquet").unlink()  # the campaign holds the sample
     assert main(["observe", "c.json", "people.parquet", "answers.csv"]) == 0
     assert main(["replan", "c.json", "people.parquet", "-o", "next.csv"]) == 0
     assert pd.read_csv("next.csv").person.tolist()[:10] == plan.person.tolist()[:10]
-    assert main(["plan", "gone.parquet", "--treatment", "free", "--budget", "3", "-o", "x.csv", "--workers", "1"]) == 1
+    written(people(), tmp_path / "people.parquet", 500)
     for wrong in (["--memory", "much"], ["--sample", "some"]):
         with pytest.raises(SystemExit):
             main([*given, "-o", "x.csv", *wrong])
-    written(people(), tmp_path / "people.parquet", 500)
-    assert main([*given, "-o", "x.csv", "--memory", "100MB"]) == 1
-    assert "memory must be at least" in capsys.readouterr().err
-    assert not (tmp_path / "x.csv").exists()
+    assert main([*given, "-o", "x.csv", "--memory", "100MB"]) == 1 and not (tmp_path / "x.csv").exists()
 
 
 def test_roles_are_shown(tmp_path, capsys):
@@ -383,6 +344,30 @@ def test_roles_are_shown(tmp_path, capsys):
     assert ["home", "left", "out", "as", "you", "say"] in lines
 
 
+@contextmanager
+def killed(monkeypatch, folder, times):
+    """Let the first jobs kill the process that does them."""
+    marks = [str(folder / f"mark{k}") for k in range(times)]
+    plain = workers._on_client
+
+    def deadly_jobs(client, call, jobs, what):
+        each = [(call, job, marks[k] if k < times else None) for k, job in enumerate(jobs)]
+        return plain(client, deadly, each, what)
+
+    monkeypatch.setattr(workers, "_on_client", deadly_jobs)
+    yield
+    assert all(map(os.path.exists, marks))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.filterwarnings("ignore")
+def test_killed_workers_cost_nothing(tmp_path, monkeypatch):
+    path = written(people(), tmp_path / "people.parquet", 100)
+    first = drawn(frames.opened(path), jobs=20)
+    with forked_workers(), killed(monkeypatch, tmp_path, 20), executor("local", 2, 2e9) as calls:
+        same(sampled(frames.opened(path), SAID, WANTED, calls, 20), first)
+
+
 @pytest.mark.exhaustive
 def test_processes_that_die_are_replaced(tmp_path):
     path = written(people(), tmp_path / "people.parquet", 100)
@@ -391,4 +376,4 @@ def test_processes_that_die_are_replaced(tmp_path):
     with executor(None, 2, 1e9) as calls:
         assert calls(deadly, jobs, "counting") == [k % 4 for k in range(12)]
         same(sampled(frames.opened(path), SAID, WANTED, calls, 5), drawn(frames.opened(path)))
-    assert all(map(os.path.exists, marks))
+    assert all(map(os.path.exists, marks)) and forked is not None
