@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -137,6 +138,16 @@ def test_who_waits_too_long_gives_up(folder, monkeypatch):
     monkeypatch.setattr(record, "WAIT", 0.05)
     with atomic.alone(folder, 0.0):
         assert run("observe", "c.json", "people.csv", "answers.csv") == 1
+
+
+def test_many_writers_lose_no_answer(folder):
+    assert plan() == 0
+    for k in range(8):
+        answered(slice(4 * k, 4 * k + 4), f"answers{k}.csv")
+    with ThreadPoolExecutor(4) as pool:
+        jobs = [pool.submit(run, "observe", "c.json", "people.csv", f"answers{k}.csv") for k in range(8)]
+        assert [job.result() for job in jobs] == [0] * 8
+    assert len(Planner.load("c.json", PEOPLE).answers) == 32
 
 
 def test_what_is_read_is_not_written_over(folder):

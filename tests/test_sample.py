@@ -1,7 +1,6 @@
 """Plans of tables that are larger than memory: one pass, one sample, the ordinary planner, and an audit."""
 
 import os
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,7 +8,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from cases import exhaustive, part_and_whole
-from processes import deadly, forked, forked_workers
+from processes import deadly
 from scipy.stats import binom
 
 from macal.__main__ import main
@@ -17,7 +16,6 @@ from macal.inference import rank_bounds
 from macal.planner import Planner, steps
 from macal.planner.command import bytes_of
 from macal.planner.weights import _survey, weighed
-from macal.storage import workers
 from macal.storage.workers import executor
 from macal.tables import csv, frames
 from macal.tables.blocks import PartedTable
@@ -344,30 +342,6 @@ def test_roles_are_shown(tmp_path, capsys):
     assert ["home", "left", "out", "as", "you", "say"] in lines
 
 
-@contextmanager
-def killed(monkeypatch, folder, times):
-    """Let the first jobs kill the process that does them."""
-    marks = [str(folder / f"mark{k}") for k in range(times)]
-    plain = workers._on_client
-
-    def deadly_jobs(client, call, jobs, what):
-        each = [(call, job, marks[k] if k < times else None) for k, job in enumerate(jobs)]
-        return plain(client, deadly, each, what)
-
-    monkeypatch.setattr(workers, "_on_client", deadly_jobs)
-    yield
-    assert all(map(os.path.exists, marks))
-
-
-@pytest.mark.exhaustive
-@pytest.mark.filterwarnings("ignore")
-def test_killed_workers_cost_nothing(tmp_path, monkeypatch):
-    path = written(people(), tmp_path / "people.parquet", 100)
-    first = drawn(frames.opened(path), jobs=20)
-    with forked_workers(), killed(monkeypatch, tmp_path, 20), executor("local", 2, 2e9) as calls:
-        same(sampled(frames.opened(path), SAID, WANTED, calls, 20), first)
-
-
 @pytest.mark.exhaustive
 def test_processes_that_die_are_replaced(tmp_path):
     path = written(people(), tmp_path / "people.parquet", 100)
@@ -376,4 +350,4 @@ def test_processes_that_die_are_replaced(tmp_path):
     with executor(None, 2, 1e9) as calls:
         assert calls(deadly, jobs, "counting") == [k % 4 for k in range(12)]
         same(sampled(frames.opened(path), SAID, WANTED, calls, 5), drawn(frames.opened(path)))
-    assert all(map(os.path.exists, marks)) and forked is not None
+    assert all(map(os.path.exists, marks))
