@@ -17,9 +17,6 @@ from hypothesis import settings
 from jaxtyping import config, install_import_hook
 from processes import served
 
-# array shapes and types are checked wherever the library states them
-install_import_hook(["macal", "reproduction"], "beartype.beartype")
-
 # what a shell starts in the background does not hear Ctrl-C, nor do the processes that tests send it to
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -30,32 +27,28 @@ threadpoolctl.threadpool_limits(int(os.environ["OMP_NUM_THREADS"]), "blas")  # a
 # files that take longest, first: one that is begun last keeps the other processes waiting
 LONGEST = (
     "test_without_data.py test_site.py test_inference_targets.py test_sample.py test_pdf.py test_compiled.py"
-    " test_verdicts_again.py test_planner_estimate.py test_play.py test_sweeps.py test_campaign_machine.py"
-    " test_planner_greedy.py test_tables.py backbones.ipynb toy.ipynb test_book.py"
-    " test_play_tables.py test_acquisition_pairs.py test_planner_clusters.py test_fieldwork.py own_data.ipynb"
-    " test_inference_looks.py test_ledger.py test_golden_plans.py test_due.py larger.ipynb instead.ipynb"
-    " ihdp_small.ipynb wasserstein_lemma.ipynb test_recording.py test_identification.py ihdp.ipynb"
-    " test_planner_report.py test_exact_gp.py enough.ipynb gain.ipynb data.ipynb variance_lemma.ipynb"
-    " test_design.py test_files.py"
+    " backbones.ipynb toy.ipynb larger.ipynb test_verdicts_again.py test_planner_estimate.py test_play.py"
+    " test_sweeps.py test_campaign_machine.py test_planner_greedy.py test_tables.py ihdp_small.ipynb own_data.ipynb"
+    " test_ledger.py wasserstein_lemma.ipynb ihdp.ipynb instead.ipynb test_book.py variance_lemma.ipynb data.ipynb"
+    " test_play_tables.py test_acquisition_pairs.py test_planner_clusters.py test_fieldwork.py test_recording.py"
+    " test_inference_looks.py test_due.py test_planner_report.py test_exact_gp.py test_design.py test_files.py"
 ).split()
 
 TRAINING = {"backbones.ipynb"}
-
-# thousands of calls, whose types other files check; the exhaustive run checks them here, too
-CAMPAIGNS = (
-    "test_planner_estimate.py test_planner_report.py test_planner_clusters.py test_planner_greedy.py"
-    " test_inference_targets.py test_inference_looks.py test_inference_weighted.py"
-    " test_exact_gp.py test_due.py test_fieldwork.py test_rolling.py test_theory_algorithm.py"
-    " test_acquisition_contract.py test_claims_errors.py test_claims_gain.py test_verdicts_again.py test_play.py"
-    " test_ledger.py test_sample.py"
-).split()
 
 # a browser that asks for nothing by itself
 QUIET = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking".split()
 QUIET += "--disable-component-update --disable-sync".split()
 
-settings.register_profile("repeatable", derandomize=True, deadline=None)
-settings.load_profile("repeatable")
+settings.register_profile("whole", derandomize=True, deadline=None)
+settings.register_profile("part", settings.get_profile("whole"), max_examples=30)
+
+
+def pytest_configure(config):
+    """In the exhaustive run, draw more problems, and check array shapes and types wherever the library states them."""
+    settings.load_profile("part" if config.option.markexpr else "whole")
+    if not config.option.markexpr:
+        install_import_hook(["macal", "reproduction"], "beartype.beartype")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -75,9 +68,8 @@ def unchecked(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def checked_once(request):
-    """Check no types in the whole of a test whose part always runs, nor, in the short run, in files of campaigns."""
-    whole = request.node.get_closest_marker("exhaustive") and "whole" in request.node.name
-    if whole or (request.path.name in CAMPAIGNS and request.config.option.markexpr):
+    """Check no types in the whole of a test whose part always runs."""
+    if request.node.get_closest_marker("exhaustive") and "whole" in request.node.name:
         request.getfixturevalue("unchecked")
 
 

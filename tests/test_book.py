@@ -72,6 +72,7 @@ def test_cells_of_the_same_text_keep_an_id_each():
     assert [cell.id for cell in new] == [cell.id for cell in old]
 
 
+@pytest.mark.exhaustive
 def test_a_notebook_whose_outputs_agree_is_left(project, capfd):
     root, run = project
     path = root / "notebooks" / "tiny.ipynb"
@@ -89,6 +90,7 @@ def test_a_notebook_whose_outputs_agree_is_left(project, capfd):
     assert book.main([], root) == 0 and path.read_bytes() != stored
 
 
+@pytest.mark.exhaustive
 def test_a_failing_chapter_leaves_the_old_notebook(project):
     root, run = project
     old = run("1")

@@ -15,6 +15,7 @@ def test_d1_on_the_data():
     assert found.verdict == "holds" and found.evidence.count("exactly") == 2
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dataset", each_dataset(*claims.data.TABLE_1.index))
 def test_what_is_recorded_of_the_replications_is_so(dataset):
     table = claims.data.recorded(dataset)

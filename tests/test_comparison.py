@@ -191,6 +191,7 @@ def test_part_of_the_level_widens_what_it_is_spent_on():
     assert found.low["now"] == pytest.approx(low)
 
 
+@pytest.mark.exhaustive
 def test_intervals_say_what_the_test_says():
     rng, cut = np.random.default_rng(0), 0
     for _ in range(200):
@@ -205,6 +206,7 @@ def test_intervals_say_what_the_test_says():
     assert cut > 5
 
 
+@pytest.mark.exhaustive
 def test_holm_is_that_of_statsmodels():
     multitest = pytest.importorskip("statsmodels.stats.multitest")
     p = np.random.default_rng(0).uniform(0, 0.1, 7)

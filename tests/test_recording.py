@@ -57,6 +57,7 @@ def test_every_table_says_what_makes_it():
         assert not table.line or tables.by_dataset(table.line)[table.dataset] == table.name, "two tables on one line"
 
 
+@pytest.mark.exhaustive
 def test_every_recorded_table_is_of_the_data_set_that_it_names():
     found = {name: {*tables.load(name)["dataset"]} for name in tables.files() if name not in tables.FILES}
     assert found and found == {name: {tables.get(name).dataset} for name in found}

@@ -191,7 +191,8 @@ def test_every_page_is_silent_rendered_and_fits(site, visitor, device, every):
     assert not troubles, "\n".join(troubles)
 
 
-@pytest.mark.parametrize("every", [False, exhaustive(True)])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("every", [False, True])
 def test_on_a_phone_what_is_wider_than_the_screen_says_so_and_is_reached_by_keyboard(site, visitor, every):
     tab, troubles = visitor("phone")
     few, seen = ["notebooks/index.html", "book/notation.html"], 0
@@ -218,7 +219,8 @@ def test_old_addresses_lead_on(visitor):
     assert not troubles, "\n".join(troubles)
 
 
-@pytest.mark.parametrize("device", ["phone", exhaustive("desktop")])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("device", ["phone", "desktop"])
 def test_the_sidebar_shows_at_most_24_entries_and_unfolds_to_every_page(site, visitor, device):
     tab, troubles = visitor(device)
     tab.goto("/notebooks/index.html")
@@ -236,6 +238,7 @@ def test_the_sidebar_shows_at_most_24_entries_and_unfolds_to_every_page(site, vi
     assert not troubles, "\n".join(troubles)
 
 
+@pytest.mark.exhaustive
 def test_the_first_use_of_a_short_name_says_what_it_stands_for(visitor):
     tab, _ = visitor("desktop")
     tab.goto("/notebooks/index.html")
@@ -277,6 +280,7 @@ def test_what_is_explored_is_what_is_recorded(site):
     assert (site / "_static" / "play" / "results.json").read_text(encoding="utf-8") == explorer.page()
 
 
+@pytest.mark.exhaustive
 def test_claims_are_sorted_filtered_and_found(visitor):
     tab, troubles = visitor("desktop")
     tab.goto("/notebooks/ledger.html")

@@ -130,6 +130,7 @@ def test_another_search_needs_another_file(tmp_path, trained):
         tuning.optimise(tmp_path / "s.db", 2, tuning.Search(replications=(1,)))
 
 
+@pytest.mark.exhaustive
 def test_the_table_is_searched_judged_afresh_and_resumes(tmp_path, trained, monkeypatch):
     monkeypatch.setattr(tuning, "TRIALS", 6)
     store = tmp_path / "store"
