@@ -34,8 +34,6 @@ LONGEST = (
     " test_inference_looks.py test_due.py test_planner_report.py test_exact_gp.py test_design.py test_files.py"
 ).split()
 
-TRAINING = {"backbones.ipynb"}
-
 # a browser that asks for nothing by itself
 QUIET = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking".split()
 QUIET += "--disable-component-update --disable-sync".split()
@@ -53,9 +51,9 @@ def pytest_configure(config):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Begin with the longest files; leave pages that train for a minute to the exhaustive run."""
+    """Begin with the longest files; leave the page that trains for a minute to the exhaustive run."""
     for item in items:
-        if item.path.name in TRAINING:
+        if item.path.name == "backbones.ipynb":
             item.add_marker("exhaustive")
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
 
