@@ -1,12 +1,8 @@
 """Golden plans: of random pools and tables, over all paths to a plan, and when another plan is as good.
 
-``python tests/golden_plans.py`` says how many plans are as they were recorded, ``--record`` records them anew. An entry
-is a case (the kind of path, the seed of the pool, the criterion, the settings) and what came of it: the rounds of each
-plan as places in the pool, reserves, weights, or the error that refused it.
-
-Rounding may decide between two purchases of equal gain, otherwise on another processor or in another order of sums: the
-first pick that is another one must be worth as much as the recorded one; what comes after it is another plan's.
-Units that are alike in everything, or of infinite gain, leave nothing to round: the order of the pool decides.
+``python tests/golden_plans.py`` says how many plans are as they were recorded, ``--record`` records them anew. Rounding
+may decide between two purchases of equal gain: the first pick that is another one must be worth as much as the recorded
+one, and what comes after it is another plan's. Of units that are alike, or of infinite gain, the pool's order decides.
 """
 
 import argparse

@@ -452,6 +452,16 @@ def test_a_cluster_that_is_larger_than_a_round_is_a_round_of_its_own():
     assert len(asked) == 30 and asked.groupby("round").size().eq(5).all()
 
 
+def test_who_is_planned_anew_stands_in_for_nobody():
+    people = make_people(30, 2)
+    planner, _ = make(people, budget=29, response=0.6, covariates=["age"], batch_size=6, criterion="qhte")
+    for _ in range(3):
+        plan = planner.planned
+        planner.observe({name: None for name in plan.index[plan["round"] == planner.asked + 1]})
+        again = planner.replan(budget=planner.campaign.policy.budget + 6)
+        assert not set(again["reserve"].dropna()) & set(again.index)
+
+
 @pytest.mark.parametrize("delay", [0.0, exhaustive(1.0), exhaustive(4.0)])
 def test_ctrl_c_at_any_moment_is_one_sentence(folder, delay):
     """From the moment when the package begins to be imported, which ``-X importtime`` tells."""

@@ -1,7 +1,4 @@
-"""*The paper, page by page*: no item of the paper is missing, each has a place or a reason, and every place exists.
-
-``paper_items.csv`` lists the items in the paper's order, with the labels of its LaTeX source.
-"""
+"""*The paper, page by page*: no item of the paper is missing, each has a place or a reason, and every place exists."""
 
 import re
 

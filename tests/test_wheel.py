@@ -58,10 +58,7 @@ macal.results.load("toy")
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory):
-    """Install the wheel in a new environment that holds what it declares, and no more; return the environment's Python.
-
-    The packages are links into this environment.
-    """
+    """Python of a new environment with the wheel and links to what it declares, and no more."""
     folder = tmp_path_factory.mktemp("wheel")
     source, new = folder / "source", folder / "new"
     kept_out = shutil.ignore_patterns("__pycache__", "*.egg-info")
