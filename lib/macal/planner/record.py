@@ -5,6 +5,7 @@ import json
 import warnings
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -178,10 +179,16 @@ def _campaign_of(content: dict[str, Any], table: Any) -> CampaignState:
     return campaign.but(plan=planned, answers=dict(content["answers"]), audit=audit, **later)
 
 
+@cache  # a command reads its file twice
+def _tell_of_learned() -> None:
+    warnings.warn(f"{LEARNED!r} is no longer a rule: new rounds go by {DEFAULT!r}", stacklevel=4)
+
+
 def _policy_of(settings: dict[str, Any]) -> Policy:
     """The settings; rounds that learned, which are no longer planned, go on by the default rule."""
     if settings["criterion"] == LEARNED:
-        warnings.warn(f"{LEARNED!r} is no longer a rule: new rounds go by {DEFAULT!r}", stacklevel=2)
+        if settings["draw"] is None:  # a draw stands as it was drawn
+            _tell_of_learned()
         kept = {name: value for name, value in settings["parameters"].items() if name != "threshold"}
         settings = settings | {"criterion": DEFAULT, "parameters": kept}
     return Policy(**settings)

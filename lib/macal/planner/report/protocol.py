@@ -13,9 +13,7 @@ def settings(campaign: CampaignState) -> dict[str, str]:
     policy, people, columns, plan = campaign.policy, campaign.people, campaign.columns, campaign.planned
     among = campaign.searched if people.phase is None else len(people)
     marked, more, known = excluded(campaign)
-    limits = {"people": policy.batch_size, "in money": policy.batch_cost}
-    most = [f"{limit:,.10g} {what}" for what, limit in limits.items() if limit]
-    size = int(campaign.sizes.max()) if policy.batch_size and campaign.sizes.max() > policy.batch_size else None
+    size, reserves = int(plan["round"].value_counts().max()), plan["reserve"].count() if "reserve" in plan else 0
     counts = {"marked": marked, "with them, of the same cluster": more, "more had an outcome, and count": known}
     told = {
         "people selected": f"{len(plan):,} of {people.population:,}",
@@ -23,8 +21,10 @@ def settings(campaign: CampaignState) -> dict[str, str]:
         "treatment": columns.treatment,
         "covariates": f"{len(people.roles.kinds)}; numbers winsorised and standardised, categories as indicators",
         "chosen": how(policy),
-        "rounds": f"{plan['round'].nunique()}" + f" of at most {' and '.join(most)}" * bool(most),
-        "largest round": f"{size}: a whole cluster" if size else "",
+        "rounds": f"{plan['round'].nunique()}",
+        "people a round, at most": f"{policy.batch_size:,}" if policy.batch_size else "",
+        "people of the largest round": f"{size:,}" if policy.batch_size and size > policy.batch_size else "",
+        "money a round, at most": money(float(policy.batch_cost)) if policy.batch_cost else "",
         "budget": f"{money(float(policy.budget))}; the plan costs {money(campaign.rounds['so far'].iloc[-1])}"
         + if_all(campaign),
         "quotas": "; ".join(policy.quotas) + " (in expected answers)" * bool(policy.quotas and campaign.is_uncertain),
@@ -32,7 +32,7 @@ def settings(campaign: CampaignState) -> dict[str, str]:
         "excluded": "; ".join(f"{n:,} {who}" for who, n in counts.items() if n),
         "selected beforehand": f"{len(people.included):,}" if len(people.included) else "",
         "chance to answer": f"{columns.response}" if campaign.is_uncertain else "",
-        "reserves": f"{plan['reserve'].notna().sum():,}" if "reserve" in plan else "",
+        "reserves": f"{reserves:,}" if reserves else "",
         "answers corrected": f"{len(campaign.journal):,}" if campaign.journal else "",
         "effects to be estimated by": "weights (1 / chance to be drawn)" if policy.draw else "a model of outcomes",
     }
