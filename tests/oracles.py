@@ -50,8 +50,7 @@ def halved(squares):
 
 
 def exact_plan(x, t, labelled, sizes, alpha, novelty=1.0, metric="euclidean"):
-    """The one right plan: float64 scores from direct differences; of equal ones the lowest treated unit, then the
-    lowest control; for single picks the lowest unit."""
+    """The one right plan, by float64 scores; of equal ones the lowest treated unit, then the lowest control."""
     gap = halved(np.square(x[:, None] - x[None]))
     d = gap if metric == "sqeuclidean" else np.sqrt(gap)
     done, batches = list(labelled), []

@@ -1,5 +1,4 @@
-"""Golden selections of the reference implementation, and what they cannot show: distributions, degenerate features, bad
-input."""
+"""Golden selections of the reference implementation, distributions, degenerate features, bad input."""
 
 from pathlib import Path
 

@@ -498,6 +498,7 @@ def test_errors_and_picks_of_a_world_are_the_packages(tab, seed, rho):
     assert np.sign(np.corrcoef(mu.T)[0, 1]) == np.sign(rho) or rho == 0
 
 
+@pytest.mark.exhaustive
 def test_labels_are_bought_by_click_and_by_key(visit):
     tab = visit("algorithm")
     answer, units, pressed = (tab.locator(name) for name in (".answer", "[data-unit]", "[aria-pressed=true]"))

@@ -251,7 +251,8 @@ def test_the_first_use_of_a_short_name_says_what_it_stands_for(visitor):
     assert tab.locator("article table abbr", has_text="BALD").count() == 1
 
 
-@pytest.mark.parametrize("device", ["desktop", exhaustive("phone")])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("device", ["desktop", "phone"])
 def test_stepper_obeys_mouse_and_keys(visitor, device):
     tab, troubles = visitor(device)
     tab.goto("/notebooks/algorithm.html")
