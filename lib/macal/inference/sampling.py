@@ -8,9 +8,9 @@ them. Here every unit has one: with the share u of the labels spread uniformly,
 Where the worth is 1 for the k units that a criterion would take and 0 for all others, that is the criterion mixed with
 a uniform sample. No weight 1 / inclusion exceeds 1 / u times that of a simple random sample.
 
-Which worth, and which draw: label ``sec-drawn`` of the book. The draw is systematic, in random order: exactly k labels,
-and exactly these chances. Units compete for places, so a variance that takes the draws as independent errs on the safe
-side.
+Which worth, and why: *Labels one may test with*, on the page *Is it enough?*. The draw is systematic, in random order:
+exactly k labels, and exactly these chances. Units compete for places, so a variance that takes the draws as independent
+errs on the safe side.
 
 References:
     J. Neyman, "On the Two Different Aspects of the Representative Method", Journal of the Royal Statistical Society
