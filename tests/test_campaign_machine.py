@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import re
 import signal
+import threading
 import time
 from collections import Counter
 
@@ -12,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import part_and_whole
+from tqdm import tqdm
 
 from macal.__main__ import main
 from macal.planner import Planner, record
@@ -302,6 +304,7 @@ def written(words):
     """A process that runs one command of the line, and can be killed."""
 
     def work():
+        tqdm.set_lock(threading.RLock())  # by default one that a killed process leaves to the others
         os.close(2)
         os.open(os.devnull, os.O_WRONLY)
         os._exit(main(words))
