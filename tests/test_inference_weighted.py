@@ -9,10 +9,10 @@ from scipy.optimize import brentq
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import RidgeCV
 
-from macal.inference import average_effect, crossed_propensity, draw, draw_balanced, inclusion, worth_for_ate
+from macal.inference import Survey, average_effect, crossed_propensity, draw, draw_balanced, inclusion, worth_for_ate
 from macal.inference.ridge import PENALTIES, Ridge
 from macal.inference.sampling import proportional
-from macal.inference.weighted import crossed_outcomes, folds, scores, stratified
+from macal.inference.weighted import crossed_outcomes, floored, folds, standardised, stratified
 
 
 @given(st.lists(st.floats(0.001, 1000), min_size=1, max_size=40), st.floats(0.01, 1), st.data())
@@ -106,24 +106,6 @@ def world(n=800, seed=0):
     return x, t, x[:, 0] + t * (2 + x[:, 1]) + rng.normal(size=n), e
 
 
-@part_and_whole("n", 150, 4000)
-def test_the_score_is_the_formula_and_its_mean_over_draws_is_that_of_everybody(n):
-    x, t, y, e = world(60)
-    m, rng = np.random.default_rng(1).normal(size=(60, 2)), np.random.default_rng(2)
-    whole = scores(t, y, np.ones(60), e, m)
-    direct = [m[i, 1] - m[i, 0] + (t[i] / e[i] - (1 - t[i]) / (1 - e[i])) * (y[i] - m[i, t[i]]) for i in range(60)]
-    np.testing.assert_allclose(whole, direct)
-    chances = inclusion(worth_for_ate(e, t), 20, 0.3)
-    means = []
-    for _ in range(n):
-        asked = np.isin(np.arange(60), draw(chances, rng))
-        means.append(scores(t, np.where(asked, y, np.nan), chances, e, m).mean())
-    assert np.mean(means) == pytest.approx(whole.mean(), abs=4 * np.std(means) / np.sqrt(len(means)))
-    # independent draws would vary by sum (1 - p) / p (s - m1 + m0)^2 / n^2: a little more
-    alone = np.sqrt(((1 / chances - 1) * (whole - m[:, 1] + m[:, 0]) ** 2).sum()) / 60
-    assert 0.7 * alone < np.std(means) < 1.05 * alone
-
-
 @part_and_whole("n", 15, 200)
 def test_intervals_hold_about_as_often_as_they_say(n):
     held = []
@@ -131,7 +113,7 @@ def test_intervals_hold_about_as_often_as_they_say(n):
         x, t, y, _ = world(500, seed)
         chances = inclusion(worth_for_ate(crossed_propensity(x, t, seed), t), 150, 0.2)
         asked = np.isin(np.arange(500), draw(chances, np.random.default_rng(seed)))
-        found = average_effect(x, t, np.where(asked, y, np.nan), chances, seed=seed)
+        found = average_effect(Survey(x, t, np.where(asked, y, np.nan), chances, seed=seed))
         held.append(found.low <= 2 <= found.high)
         assert found.low < found.value < found.high and found.width == found.high - found.low
     assert 0.89 <= np.mean(held) <= 0.99
@@ -151,10 +133,10 @@ def test_no_unit_is_scored_by_a_model_that_saw_it():
 
 def test_a_wider_level_and_other_regressors():
     x, t, y, e = world(300)
-    wide = average_effect(x, t, y, np.ones(300), level=0.99)
-    usual = average_effect(x, t, y, np.ones(300))
+    wide = average_effect(Survey(x, t, y, np.ones(300)), level=0.99)
+    usual = average_effect(Survey(x, t, y, np.ones(300)))
     assert wide.value == usual.value and wide.width > usual.width
-    forest = average_effect(x, t, y, np.ones(300), e, RandomForestRegressor(20, random_state=0))
+    forest = average_effect(Survey(x, t, y, np.ones(300), None, e, RandomForestRegressor(20, random_state=0)))
     assert forest.value != usual.value and forest.value == pytest.approx(2, abs=4 * forest.error)
 
 
@@ -162,7 +144,8 @@ def test_a_wider_level_and_other_regressors():
     ("change", "said"),
     [
         ({"chances": np.zeros(50)}, "could not be asked"),
-        ({"y": np.full(50, np.nan)}, "10 answers, got 0"),
+        ({"y": np.full(50, np.nan)}, "10 answers"),
+        ({"y": np.zeros(50)}, "all 0"),
         ({"propensity": np.ones(50)}, "propensity"),
         ({"t": np.zeros(50, int)}, "5 units"),
     ],
@@ -170,7 +153,7 @@ def test_a_wider_level_and_other_regressors():
 def test_what_cannot_be_estimated_is_said(change, said):
     x, t, y, _ = world(50)
     with pytest.raises(ValueError, match=said):
-        average_effect(**{"x": x, "t": t, "y": y, "chances": np.ones(50)} | change)
+        average_effect(Survey(**{"x": x, "t": t, "y": y, "chances": np.ones(50)} | change))
 
 
 @pytest.mark.parametrize(("n", "d"), [(40, 6), (12, 25)])
@@ -190,3 +173,18 @@ def test_a_stratum_of_one_varies_as_the_whole_does():
     within = (3 / 4) ** 2 * 1 / 3 + (1 / 4) ** 2 * score.var(ddof=1)
     between = 3 / 4 * (2 - 4) ** 2 / 4 + 1 / 4 * (10 - 4) ** 2 / 4
     assert value == 4 and error == pytest.approx(np.sqrt(within + between))
+
+
+def test_the_least_chance_of_an_arm_goes_by_its_share():
+    t = np.repeat([0, 1], [990, 10])
+    found = floored(np.tile([1.0, 0.0], (1000, 1)), t)
+    assert found[0].tolist() == pytest.approx([0.998, 0.002])
+    assert floored(np.tile([1.0, 0.0, 0.0], (300, 1)), np.arange(300) % 3)[0].tolist() == [1.0, 0.02, 0.02]
+
+
+def test_a_column_of_few_people_keeps_them_near():
+    x = np.zeros((1000, 3))
+    x[:5, 0], x[:, 1], x[:500, 2] = 1, np.linspace(0, 1, 1000), 1
+    found = standardised(x)
+    assert np.ptp(found[:, 0]) == pytest.approx(1 / 0.3)
+    np.testing.assert_allclose(found[:, 1:].std(axis=0), 1)

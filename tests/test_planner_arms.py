@@ -10,7 +10,7 @@ from test_planner import COVARIATES, make_people
 
 from macal import Planner, metrics
 from macal.__main__ import main
-from macal.inference import average_effect, crossed_propensity, worth_for_ate
+from macal.inference import Survey, average_effect, crossed_propensity, worth_for_ate
 from macal.planner.report import overlap
 from macal.planner.report.document import Report
 from macal.registry import UnknownName
@@ -60,7 +60,7 @@ def test_two_arms_with_names_give_the_plan_of_numbers():
 def test_each_arm_is_estimated_against_the_reference(answered):
     planner, plan, outcomes = answered
     assert planner.campaign.arms_told == ["call", "sms"]
-    pool = planner.people.problem.pool
+    seen = planner.people
     asked = np.isin(planner.people.table.index, plan.index)
     chances = np.ones(300)
     chances[asked] = 1 / plan.weight[planner.people.table.index[asked]]
@@ -69,7 +69,7 @@ def test_each_arm_is_estimated_against_the_reference(answered):
         assert found.arm == arm and abs(found.average.value - EFFECTS[arm]) < 0.8
         k = planner.people.arms.index(arm)
         y = np.where(asked, outcomes, np.nan)
-        assert found.weighted == average_effect(pool.x, pool.t, y, chances, arm=k)
+        assert found.weighted == average_effect(Survey(seen.confounders, seen.problem.pool.t, y, chances), arm=k)
         assert found.weighted.low < EFFECTS[arm] < found.weighted.high and len(found.people) == 300
         assert found.outlook.answers["now"] == np.isin(plan.arm, ["none", arm]).sum()
     with pytest.raises(ValueError, match="call, sms"):

@@ -21,7 +21,6 @@ from macal.inference import (
     inclusion,
     posterior_sd,
     refusal_doubt,
-    target_effect,
     worth_for,
 )
 from macal.planner import drawn, steps, weights
@@ -135,8 +134,8 @@ def test_demands_that_a_draw_cannot_keep_to(demand, name):
 def test_people_are_drawn_for_a_target_and_its_groups():
     people = make_people(400).assign(side=np.where(np.arange(400) % 5, "a", None))
     planner, plan = answered(2, people, target="treated", by="side", uniform=0.2)
-    pool, side = planner.people.problem.pool, np.where(np.arange(400) % 5, "a", "missing")
-    worth = worth_for("treated", crossed_propensity(pool.x, pool.t, 0), pool.t, groups=side)
+    t, side = planner.people.problem.pool.t, np.where(np.arange(400) % 5, "a", "missing")
+    worth = worth_for("treated", crossed_propensity(planner.people.confounders, t, 0), t, groups=side)
     drawn = planner.people.places(plan.index, "the plan")
     np.testing.assert_allclose(1 / plan.weight, inclusion(worth, 120, 0.2)[drawn])
     found = planner.estimate().weighed
@@ -170,20 +169,20 @@ def test_estimates_are_the_model_s_and_the_outlook_is_its_forecast(model):
     end = posterior_sd(fitted.prior, pool.x, pool.t, planner.people.places(plan.index, "the plan"))
     assert found.outlook.loc["end", "width"] == pytest.approx(2 * 1.959964 * end.effects.mean())
     assert found.outlook.answers.tolist() == [80, 120, 120] and found.outlook.cost.tolist() == [0, 40, 40]
-    assert found.outlook.average["now"] == pytest.approx(found.average.width)
     assert found.people.index.tolist() == make_people(400).person.tolist() and found.verdict == ""
 
 
 def test_the_weighted_estimate_is_that_of_the_rounds_that_were_asked():
     people = make_people(400).assign(no=lambda d: d.age > 75)
     planner, plan = answered(2, people, exclude="no")
-    found, pool = planner.estimate().weighted, planner.people.problem.pool
+    found, seen = planner.estimate().weighted, planner.people
     may = ~people.no.to_numpy()
     asked = people.person.isin(plan.index[:80]).to_numpy()
     chances = np.ones(400)
     chances[asked] = 2 / 3 / plan.weight.loc[people.person[asked]]
     y = np.where(asked, outcomes(people), np.nan)
-    assert found == average_effect(pool.x[may], pool.t[may], y[may], chances[may])
+    t = seen.problem.pool.t
+    assert found == average_effect(Survey(seen.confounders[may], t[may], y[may], chances[may]))
     assert found.low < 2 < found.high
 
 
@@ -194,27 +193,27 @@ def test_who_does_not_answer_is_modelled_and_said():
     refusing = make(people, **DRAWN)[0]
     told = outcomes(people)[plan.index[:80]]
     refusing.observe(told.where(~told.index.isin(silent)))
-    found, pool = refusing.estimate(), refusing.people.problem.pool
+    found, seen = refusing.estimate(), refusing.people
     asked = people.person.isin(plan.index[:80]).to_numpy()
     chances = np.ones(400)
     chances[asked] = 2 / 3 / plan.weight.loc[people.person[asked]]
     y = np.where(asked & ~people.person.isin(silent), outcomes(people), np.nan)
-    survey, doubt = Survey(pool.x, pool.t, y, chances, asked), found.weighed.doubt
-    assert found.weighted == target_effect(survey) and found.weighted != planner.estimate().weighted
+    survey, doubt = Survey(seen.confounders, seen.problem.pool.t, y, chances, asked), found.weighed.doubt
+    assert found.weighted == average_effect(survey) and found.weighted != planner.estimate().weighted
     assert doubt == refusal_doubt(survey, found.weighted)
     assert doubt.low < found.weighted.low < 2 < found.weighted.high < doubt.high
     said = " ".join(found.weighed.told)
     assert all(f" {k:.3g}" in said for k in (9, 80, doubt.q_treated, doubt.q_control, doubt.tipping))
     wide = refusing.estimate(bounds=(-50, 50)).weighed.doubt
     assert wide.range == (-50, 50) and wide.low < doubt.low
-    assert planner.estimate().weighed.told == () and planner.estimate().weighed.doubt is None
+    assert planner.estimate().weighed.doubt is None
 
 
 def test_who_is_waited_for_counts_as_silent():
     planner, plan = answered()
     planner.observe({plan.index[85]: 1.0})
     found = planner.estimate()
-    assert planner.asked == 3 and np.isfinite(found.weighted.width) and "39 of 120" in found.weighed.told[0]
+    assert planner.asked == 3 and np.isfinite(found.weighted.width) and "39 of 120" in " ".join(found.weighed.told)
 
 
 def test_no_interval_is_withdrawn_without_a_sentence():
@@ -223,13 +222,13 @@ def test_no_interval_is_withdrawn_without_a_sentence():
     treated, control = (plan.index[plan.free == k][:5] for k in (1, 0))
     planner.observe(outcomes(people)[[*treated, *control]], through=1)
     (said,), found = planner.estimate().weighed.told, planner.estimate().weighted
-    assert found is None and all(number in said for number in ("10", "5 control", "5 treated"))
+    assert found is None and "10 answers" in said
     assert answered(1, draw=None)[0].estimate().weighted is None  # of a plan that was not drawn nothing was promised
     unasked, _ = answered(2, people)
     unasked.campaign = unasked.campaign.but(asked=0)
     assert unasked.estimate().weighted is None and unasked.estimate().weighed.told
     rare = answered(2, people.assign(spot=["here"] * 5 + ["there"] * 394 + [None]))[0].estimate(by="spot")
-    assert rare.weighed.groups == {} and rare.weighted is not None and "'here'" in rare.weighed.told[0]
+    assert list(rare.weighed.groups) == ["there"] and "spot here" in " ".join(rare.weighed.told)
 
 
 def test_intervals_that_hold_at_every_look():
@@ -240,13 +239,13 @@ def test_intervals_that_hold_at_every_look():
         assert by_round.weighted == at_a_look(plain.weighted, 40 * rounds, shares)
         assert any_.weighted == at_any_look(plain.weighted, rounds / 3)
         price = by_round.weighted.width / plain.weighted.width
-        assert f"{price:.2f} times" in by_round.weighed.told[0] and any_.weighted.width > plain.weighted.width
+        assert f"{price:.2f} times" in " ".join(by_round.weighed.told) and any_.weighted.width > plain.weighted.width
     with pytest.raises(UnknownName, match="'all'"):
         answered(1)[0].estimate(looks="all")
     known = make_people(400)
     known["visits"] = outcomes(known).where(lambda y: np.arange(400) < 60, np.nan).to_numpy()
     early = answered(1, known, outcome="visits", batch_size=2)[0].estimate(looks="rounds")
-    assert early.weighted.width == np.inf
+    assert early.weighted is None  # two people asked stand for 340
 
 
 UNSURE = {"response": 0.6, "quotas": ["region>=15"]}
@@ -313,10 +312,10 @@ def test_known_outcomes_do_not_count_among_those_asked():
     told = outcomes(people)[plan.index[:80]]
     planner.observe(told.where(np.arange(80) % 3 > 0), through=2)
     said, survey = weighed_of(planner), weights._survey(planner.campaign, planner.campaign.outcomes, np.arange(400))
-    assert "27 of 80" in said.told[0]
+    assert "27 of 80" in " ".join(said.told)
     assert survey.sure.tolist() == [True] * 60 + [False] * 340 and survey.asked.sum() == 80
     assert (survey.chances[:60] == 1).all() and abs(survey.responses[60:].mean() - 2 / 3) < 0.1
-    assert said.estimate == target_effect(survey) and said.doubt.asked == 80
+    assert said.estimate == average_effect(survey) and said.doubt.asked == 80
     assert planner.estimate("exact-gp").outlook.answers["now"] == 113
 
 
@@ -328,8 +327,7 @@ def test_answers_that_the_weights_leave_out_are_counted():
     people = make_people(400)
     planner, plan = make(people, **DRAWN)
     planner.observe(outcomes(people)[[*plan.index[:40], *plan.index[100:]]], through=1)
-    (said,) = weighed_of(planner).told
-    assert "20 of them" in said
+    assert "20 of them" in " ".join(weighed_of(planner).told)
 
 
 def test_what_there_is_no_use_for_is_said():
@@ -356,7 +354,8 @@ def test_the_tipping_point_is_that_of_the_interval_that_is_given():
     assert f"{wide.doubt.tipping:.3g}" in wide.told[-1]
     assert wide.groups == plain.groups and wide.doubt.low == plain.doubt.low  # are not widened
     planner, _ = make(people, **DRAWN)
-    planner.observe((told - 1.45 * plan.free[told.index]).where(np.arange(80) % 9 > 0), through=2)
+    shift = plain.estimate.low - 0.01 * plain.estimate.width
+    planner.observe((told - shift * plan.free[told.index]).where(np.arange(80) % 9 > 0), through=2)
     plain, wide = weighed_of(planner), weighed_of(planner, looks="any")
     assert plain.estimate.low > 0 > wide.estimate.low and plain.doubt.tipping > 0 == wide.doubt.tipping
 
@@ -367,7 +366,7 @@ def test_averages_leave_out_who_may_not_be_asked():
     found, may = planner.estimate("exact-gp"), ~people.no.to_numpy()
     assert found.average.value == pytest.approx(found.people.effect[may].mean()) and len(found.people) == 400
     looks, now = found.outlook.loc["now"], (found.people.high - found.people.low)[may].mean()
-    assert looks.average == pytest.approx(found.average.width) and looks.width == pytest.approx(now)
+    assert looks.width == pytest.approx(now)
     (said,) = left_out(planner.campaign)
     assert f"{people.no.sum()} of 400" in said and left_out(answered(2)[0].campaign) == []
 
@@ -387,9 +386,8 @@ def test_a_rule_says_whether_it_is_enough():
 
     for draw, by in (("effect", "weighted"), (None, "average")):
         planner, _ = answered(draw=draw)
-        found = planner.estimate()
+        found = planner.estimate(looks="rounds")  # as is the default of a rule by width
         width = getattr(found, by).width
-        assert draw is None or width > found.average.width
         assert verdict(planner, width=1.01 * width).startswith("enough")
         assert verdict(planner, width=0.99 * width).startswith("go on")
     assert verdict(answered()[0], gain=0.5).startswith("enough")

@@ -1,9 +1,9 @@
 """What a labelled set allows one to say: estimates with intervals, labels that one may test with, and when to stop.
 
 Chosen labels are no random sample. Drawn with known chances (:func:`inclusion`, :func:`draw`, :func:`draw_balanced`),
-they give the average effect an interval that needs no outcome model to be right (:func:`average_effect`), and with a
-model of who answers one where some refuse, of the treated, of the overlap population and of groups, too
-(:func:`target_effect`, :func:`group_effects`); :func:`refusal_doubt` says what refusals could hide.
+they give the average effect of everybody, of the treated, of the overlap population and of groups intervals that need
+no outcome model to be right, also where some refuse (:func:`average_effect`, :func:`group_effects`);
+:func:`refusal_doubt` says what refusals could hide.
 Intervals that hold at every look are widened (:func:`at_a_look`, :func:`at_any_look`). A fitted Gaussian
 process gives every effect an interval (:class:`EffectBelief`) and says before a round is bought what it will leave open
 (:func:`posterior_sd`), by which a :class:`StoppingRule` ends a campaign. Whether answers show that effects differ at
@@ -17,11 +17,12 @@ from macal.inference.ranks import rank_bounds
 from macal.inference.refusals import RefusalDoubt, refusal_doubt
 from macal.inference.sampling import draw, inclusion
 from macal.inference.stopping import StoppingRule, gain_of
-from macal.inference.targets import Survey, group_effects, target_effect, worth_for
+from macal.inference.targets import Effect, Survey, average_effect, group_effects, worth_for
 from macal.inference.variation import EffectVariation, effect_variation
-from macal.inference.weighted import Estimate, average_effect, crossed_propensity, worth_for_ate
+from macal.inference.weighted import Estimate, crossed_propensity, worth_for_ate
 
 __all__ = [
+    "Effect",
     "EffectBelief",
     "EffectVariation",
     "Estimate",
@@ -44,7 +45,6 @@ __all__ = [
     "rank_bounds",
     "refusal_doubt",
     "spent",
-    "target_effect",
     "worth_for",
     "worth_for_ate",
 ]

@@ -45,7 +45,7 @@ from macal.inference.weighted import Estimate
 from macal.shapes import Outcomes
 
 Grid = Float[np.ndarray, "g"]
-LOOKS = ("rounds", "any")
+LOOKS = ("once", "rounds", "any")
 _GRID = 801  # places of the recursion; an odd number, for Simpson's rule
 _FAR = 8.0  # multiples of the standard error beyond which nothing lies
 _NEVER = 1e-13  # a share of the level that is so small is not spent: the look decides nothing

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from macal.inference.targets import Survey, target_effect
+from macal.inference.targets import Survey, average_effect
 from macal.inference.weighted import Estimate
 from macal.shapes import Outcomes
 
@@ -97,7 +97,7 @@ def refusal_doubt(
 
     Args:
         survey: what was asked and answered.
-        estimate: of the average effect, by :func:`~macal.inference.targets.target_effect`.
+        estimate: of the average effect, by :func:`~macal.inference.targets.average_effect`.
         bounds: smallest and largest outcome that there can be; those of the answers by default.
         arm: which is compared with the reference arm, 0.
         level: of the interval that assumes nothing.
@@ -109,7 +109,7 @@ def refusal_doubt(
     ends = []
     for treated, control in ((low, high), (high, low)):
         y = np.where(refused, np.where(survey.t == arm, treated, control), survey.y)
-        ends.append(target_effect(replace(survey, y=y), "all", arm, level))
+        ends.append(average_effect(replace(survey, y=y), "all", arm, level))
     sides, share = [0, arm], survey.weights[:, None]
     if survey.sure.any():  # outcomes of one arm may have been known more often
         share = share * (survey.t[:, None] == sides) / survey.e[:, sides]

@@ -7,9 +7,8 @@ outcome models m_0, m_1, A = 1 for whoever was asked (with the known chance p), 
 
     num_i = b_i (m_1 - m_0) + A_i R_i / (p_i r_i) h_i [t_i / e_i - (1 - t_i) / (1 - e_i)] (y_i - m_t),
 
-the estimate is sum num / sum b. b is 1, t and (t - e)^2 for the three, so that for the first and R = 1 this is
-:func:`~macal.inference.weighted.average_effect`. Of several arms, each against the reference, the first alone is
-offered.
+the estimate is sum num / sum b. b is 1, t and (t - e)^2 for the three. Of several arms, each against the reference,
+the first alone is offered.
 
 *Which models must be right.* Outcomes are missing at random: whether somebody answers depends on covariates and arm,
 not on what the answer would be. E[num] - theta E[b] is then 0 for everybody and for groups if m_0 and m_1 are right,
@@ -35,6 +34,15 @@ estimate the same terms; but of somebody who is nearly alone in a column they gi
 small H at once, which can make the error many times too large. Interval: theta +-
 t-quantile of the number of answers less one times the root of the variance of phi over n.
 
+*A rare large residual* is in few samples of answers, and its absence makes the error too small. So each arm adds
+to the variance (q a / sum b)^2, with q the 98th percentile of the sizes of its residuals and a the mean of A R h / (p r
+e) over its answers: what one more answer with such a residual would.
+
+*These people.* Without the spread of effects between people, that is with num - b (m_1 - m_0) in the place of num -
+theta b, the error is that of the effect on the very people of the table. Each answer's part of it (the second term of
+num, and those of the models of answers), with the factor (1 - p)^(1/2), gives the error of the
+estimate against the one that everybody's answers would give.
+
 *Clusters.* Where whole clusters were drawn, or people of one are alike for another reason, phi is summed over each, and
 the variance is that of the sums (:func:`~macal.inference.weighted.stratified`); the quantile has the number of clusters
 with answers less one degrees of freedom, and a cluster is in one fold, so that nobody is scored by a model that has
@@ -48,6 +56,9 @@ treated, s_1 (1 - e) and s_0 e for the overlap population; for the sum of the va
 (size of the group).
 
 References:
+    J. Robins, A. Rotnitzky and L. P. Zhao, "Estimation of Regression Coefficients When Some Regressors Are Not Always
+    Observed", Journal of the American Statistical Association 89(427), 1994 (the second term).
+    L. Kish, *Survey Sampling*, Wiley, 1965, Section 11.7 (how many answers unequal weights leave).
     H. Bang and J. Robins, "Doubly Robust Estimation in Missing Data and Causal Inference Models", Biometrics 61(4),
     2005.
     F. Li, K. L. Morgan and A. M. Zaslavsky, "Balancing Covariates via Propensity Score Weighting", Journal of the
@@ -59,7 +70,7 @@ References:
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,14 +81,15 @@ from macal.arguments import arms_of
 from macal.inference.ridge import Ridge
 from macal.inference.weighted import (
     LEAST,
-    TRIMMED,
     Estimate,
     Regressor,
     as_propensity,
     checked,
     crossed_outcomes,
     crossed_propensity,
+    floored,
     folds,
+    least_chances,
     of_each_arm,
     standardised,
     stratified,
@@ -93,6 +105,25 @@ Flags = Bool[np.ndarray, "n"]
 PerSide = Float[np.ndarray, "n 2"]
 Design = Float[np.ndarray, "n p"]
 Answering = Float[np.ndarray, "p arms"]
+
+
+_RARE = 98  # percentile of the residuals' sizes that one answer more is thought to have
+_OFF, _ERRORS = 0.1, 3  # how far weights may be from adding up to everybody, in shares of them and in standard errors
+
+
+@dataclass(frozen=True)
+class Effect(Estimate):
+    """An average effect on people like those of the table, with its interval, in the outcome's unit.
+
+    Attributes:
+        here: half the width of an interval for the effect on these very people; None where they are a sample.
+        ahead: by how much everybody's answers would move the estimate at most, at the same level; None likewise.
+        half: how many answers carry half of the variance that answers add.
+    """
+
+    here: float | None = None
+    ahead: float | None = None
+    half: int = 0
 
 
 class Models(NamedTuple):
@@ -172,6 +203,26 @@ class Survey:
         """Who was asked and has no outcome, (n,)."""
         return self.asked & np.isnan(self.y)
 
+    @property
+    def clipped(self) -> Sequence[int]:
+        """Of each arm, how many people's estimated chance to be in it was raised to the least one, (arms,)."""
+        if self.propensity is not None:
+            return [0] * arms_of(self.t)
+        return (self.e <= least_chances(self.t, self.weights)).sum(axis=0).tolist()
+
+    def misfits(self, arm: int) -> Mapping[int, float]:
+        """Arms, of the reference and another, whose people weighted by 1 / e do not add up to everybody -> the sum.
+
+        The sum is over that of everybody; it is off where it differs from 1 by more than a tenth and three standard
+        errors.
+        """
+        found = {}
+        for one in (0, arm):
+            value, error = stratified((self.t == one) / self.e[:, one], self.weights, self.strata, self.clusters)
+            if abs(value - 1) > max(_OFF, _ERRORS * error):
+                found[one] = value
+        return found
+
     def answers(self, inside: Flags | None = None) -> int:
         """How many answers there are that are not alike, of those inside, (n,): people, or clusters."""
         told = np.isfinite(self.y) if inside is None else np.isfinite(self.y) & inside
@@ -206,7 +257,7 @@ class Survey:
         t, z, told = self.t, standardised(self.x), np.isfinite(self.y)
         e, m, responses = self.e, self.m, self.responses
         if self.propensity is None:
-            e = arm_chances(z, t, z, self.weights / self.weights.mean()).clip(TRIMMED, 1 - TRIMMED)
+            e = floored(arm_chances(z, t, z, self.weights / self.weights.mean()), t, self.weights)
         if self.regressor is None:
             own = [told & (t == arm) for arm in range(arms_of(t))]
             m = np.stack([Ridge().fit(z[some], self.y[some]).predict(z) for some in own], axis=1)
@@ -265,7 +316,7 @@ def _with_arm(z: Covariates, t: Arms, arms: int) -> Design:
     return np.hstack([z, (t[:, None] == np.arange(1, arms)).astype(np.float64)])
 
 
-def target_effect(survey: Survey, target: str = "all", arm: int = 1, level: float = 0.95) -> Estimate:
+def average_effect(survey: Survey, target: str = "all", arm: int = 1, level: float = 0.95) -> Effect:
     """Estimate the effect of an arm against the reference arm on those whom one asks about.
 
     Args:
@@ -276,44 +327,45 @@ def target_effect(survey: Survey, target: str = "all", arm: int = 1, level: floa
 
     Raises:
         UnknownName: no such target.
-        ValueError: an arm with too few answers; of several arms another target than "all".
+        ValueError: an arm with too few answers, as their weights count, or whose answers are all equal; of several
+            arms another target than "all".
     """
-    everybody = np.ones(len(survey.t), bool)
-    return _estimate(survey, _both(survey, target, arm), everybody, level)
+    everybody, terms = np.ones(len(survey.t), bool), _both(survey, target, arm)
+    if why := _lacking(survey, terms[0], everybody):
+        raise ValueError(why)
+    return _estimate(survey, terms, everybody, level)
 
 
 def group_effects(
     survey: Survey, groups: Any, target: str = "all", arm: int = 1, level: float = 0.95
-) -> Mapping[Any, Estimate]:
+) -> Mapping[Any, Effect | str]:
     """Estimate the effect in each group, with intervals that hold all at once (Bonferroni).
 
     Args:
         survey: what was asked and answered.
         groups: value of a column for each unit, (n,).
-        target: see :func:`target_effect`, within each group.
+        target: see :func:`average_effect`, within each group.
         arm: which is compared with the reference arm, 0.
         level: chance of all intervals to hold.
 
     Returns:
-        Value of the group -> its estimate, in sorted order.
+        Value of the group -> its estimate, or why it has none, in sorted order.
 
     Raises:
         UnknownName: no such target.
-        ValueError: a group in which one of the two arms has too few answers; which, and how many.
+        ValueError: an arm with too few answers among all.
     """
     labels = np.asarray(groups)
     if labels.shape != survey.t.shape:
         raise ValueError(f"groups must have one value for each of the {len(survey.t)} units, got shape {labels.shape}")
     every = sorted(dict.fromkeys(labels.tolist()), key=lambda value: (str(type(value)), value))
-    for value in every:
-        told = survey.t[(labels == value) & np.isfinite(survey.y)]
-        if (least := min((told == 0).sum(), (told == arm).sum())) < LEAST:
-            raise ValueError(
-                f"group {value!r} has {least} answers of an arm, and an interval needs {LEAST} of each; join groups, or"
-                " ask more of this one"
-            )
     terms = _both(survey, target, arm)
-    return {value: _estimate(survey, terms, labels == value, 1 - (1 - level) / len(every)) for value in every}
+    found: dict[Any, Effect | str] = {}
+    for value in every:
+        inside = labels == value
+        why = _lacking(survey, terms[0], inside)
+        found[value] = why or _estimate(survey, terms, inside, 1 - (1 - level) / len(every))
+    return found
 
 
 def worth_for(
@@ -358,6 +410,8 @@ class _Terms:
 
     Attributes:
         num: see the module.
+        effect: m_1 - m_0.
+        left: y - m_t of whoever has an outcome, else 0.
         b: who counts.
         b_slope: db / de, e of the treated.
         weight: A R / (p r) times the sign and factor of the residual, h / e.
@@ -367,6 +421,8 @@ class _Terms:
     """
 
     num: Outcomes
+    effect: Outcomes
+    left: Outcomes
     b: Outcomes
     b_slope: Outcomes
     weight: Outcomes
@@ -417,48 +473,87 @@ def _terms(survey: Survey, models: Models, target: str, arm: int) -> _Terms:
         factor = factors[rows, t]
         slopes[:, 1] = b_slope * effect + drawn * left * sign * changes[rows, t]
     weight = drawn * sign * factor
-    return _Terms(b * effect + weight * left, b, b_slope, weight, slopes, arm, models)
+    return _Terms(b * effect + weight * left, effect, left, b, b_slope, weight, slopes, arm, models)
 
 
-def _estimate(survey: Survey, both: tuple[_Terms, _Terms], inside: Flags, level: float) -> Estimate:
+def _lacking(survey: Survey, terms: _Terms, inside: Flags) -> str:
+    """Why the answers of those inside, (n,), give no interval; empty where they do.
+
+    By their weights w, answers of an arm count as (sum w)^2 / sum w^2 of equal weight (Kish).
+    """
+    for one, which in ((0, "the reference arm"), (terms.arm, "the other arm")):
+        own = inside & (survey.t == one) & np.isfinite(survey.y)
+        told, weight = survey.y[own], np.abs(survey.weights * terms.weight)[own]
+        count = len(told) and weight.sum() ** 2 / np.square(weight).sum()
+        if count < LEAST:
+            good = f", by their weights as good as {count:.1f}" * (len(told) >= LEAST)
+            return f"{which} has {len(told)} answers{good}, and an interval needs {LEAST} of each arm"
+        if (told == told[0]).all():
+            return f"the {len(told)} answers of {which} are all {told[0]:g}, and show nothing of how answers differ"
+    return "" if survey.answers(inside) > 1 else "an interval needs answers from two clusters at least"
+
+
+def _estimate(survey: Survey, both: tuple[_Terms, _Terms], inside: Flags, level: float) -> Effect:
     """The effect of those inside, (n,), by the terms of all."""
     terms, at_once = both
-    whole, answers = survey.weights, survey.answers(inside)
-    if answers < 2:
-        raise ValueError("an interval needs answers from two clusters at least")
+    whole = survey.weights
     at = whole * inside
-    value = float(at @ terms.num / (at @ terms.b))
-    phi = inside * (terms.num - value * terms.b) / (at @ terms.b / whole.sum())
-    phi += _estimated(survey, at_once, inside / (at @ terms.b / whole.sum()), value)
-    error = stratified(phi, whole, survey.strata, survey.clusters)[1]
-    reach = float(error * stdtrit(answers - 1, (1 + level) / 2))
-    return Estimate(value, value - reach, value + reach, error)
+    scale, value = inside * (whole.sum() / (at @ terms.b)), float(at @ terms.num / (at @ terms.b))
+    people, asked, answered = _estimated(survey, at_once, scale, value)
+    answered += scale * terms.weight * terms.left
+    here = people + asked + answered
+    still, guard = 1 - survey.chances, partial(_guard, survey, terms, inside)
+    errors = [
+        np.hypot(_error(survey, here + scale * (terms.b * (terms.effect - value))), guard(one := np.ones(len(whole)))),
+        np.hypot(_error(survey, here), guard(one)),
+        np.hypot(_error(survey, (asked + answered) * np.sqrt(still)), guard(np.sqrt(still))),
+    ]
+    error, *others = (float(found) for found in errors)
+    reach = float(stdtrit(survey.answers(inside) - 1, (1 + level) / 2))
+    within = [None, None] if np.ptp(whole) else [reach * min(other, error) for other in others]
+    parts = np.sort(np.square(whole * answered))[::-1].cumsum()
+    half = 1 + int(np.searchsorted(parts, parts[-1] / 2))
+    return Effect(value, value - reach * error, value + reach * error, error, *within, half)
 
 
-def _estimated(survey: Survey, terms: _Terms, scale: Outcomes, value: float) -> Outcomes:
-    """Sum over the estimated models of D' H^-1 g_i, (n,), in the scale of the estimate."""
+def _error(survey: Survey, phi: Outcomes) -> float:
+    return stratified(phi, survey.weights, survey.strata, survey.clusters)[1]
+
+
+def _guard(survey: Survey, terms: _Terms, inside: Flags, factor: Outcomes) -> float:
+    """What one more answer of each arm with a rare large residual would add to the error; see the module."""
+    total, at = 0.0, survey.weights * inside
+    for arm in (0, terms.arm):
+        own = inside & (survey.t == arm) & np.isfinite(survey.y)
+        size = np.percentile(np.abs(terms.left[own]), _RARE)
+        total += float(size * np.mean(np.abs(at * terms.weight * factor)[own]) / (at @ terms.b)) ** 2
+    return float(np.sqrt(total))
+
+
+def _estimated(survey: Survey, terms: _Terms, scale: Outcomes, value: float) -> tuple[Outcomes, Outcomes, Outcomes]:
+    """D' H^-1 g_i of the models of arms, of who answers, and of outcomes, (n,) each, in the scale of the estimate."""
     t, z, (e, m, responses) = survey.t, standardised(survey.x), terms.models
     told, share = np.isfinite(survey.y), survey.weights / survey.weights.mean()
-    phi = np.zeros(len(t))
+    people, asked, answered = np.zeros((3, len(t)))
     if survey.propensity is None:
         slopes = terms.slopes.copy()
         slopes[:, 1] -= value * terms.b_slope
-        slopes *= (scale * share)[:, None] * ((e > TRIMMED) & (e < 1 - TRIMMED))
-        phi += _logistic_part(z, e, t, slopes, share) / share
+        inner = e > least_chances(t, survey.weights)
+        slopes *= (scale * share)[:, None] * (inner.all(axis=1, keepdims=True) if e.shape[1] == 2 else inner)
+        people += _logistic_part(z, e, t, slopes, share) / share
     if survey.refused.any():
         r = responses[np.arange(len(t)), t]
-        left = np.where(told, survey.y - m[np.arange(len(t)), t], 0.0)
-        slope = scale * share * -terms.weight * left / r * (r > LEAST_ANSWERING)
+        slope = scale * share * -terms.weight * terms.left / r * (r > LEAST_ANSWERING)
         chance, slopes = np.stack([1 - r, r], axis=1), np.stack([np.zeros(len(t)), slope], axis=1)
         design = _with_arm(z, t, e.shape[1])
         part = _logistic_part(design, chance, told.astype(int), slopes, survey.asked * 1.0, design.shape[1])
-        phi += part / share
+        asked += part / share
     if survey.regressor is None:
         for arm, sign in ((terms.arm, 1.0), (0, -1.0)):
             own = told & (t == arm)
             slope = scale * share * (sign * terms.b - terms.weight * own)
-            phi += _ridge_part(z, survey.y, m[:, arm], own, slope) / share
-    return phi
+            answered += _ridge_part(z, survey.y, m[:, arm], own, slope) / share
+    return people, asked, answered
 
 
 def _with_intercept(z: Covariates) -> tuple[Design, Float[np.ndarray, "p p"]]:

@@ -1,21 +1,13 @@
-"""The average effect and its interval from labels that were drawn with known chances.
+"""What effects by weights are made of: chances of treatment, outcome models, and means with standard errors.
 
-Augmented inverse-probability weighting with two chances: e(x) of treatment and p of being asked. With outcome models
-m_0, m_1 and R = 1 for whoever was asked,
+Chances and outcomes are cross-fitted: no unit is scored by a model that has seen their outcome or their treatment. The
+estimate is that of :mod:`macal.inference.targets`.
 
-    score_i = m_1(x_i) - m_0(x_i) + R_i / p_i [t_i / e(x_i) - (1 - t_i) / (1 - e(x_i))] (y_i - m_t(x_i)),
+Estimated chances of an arm are at least the smaller of :data:`TRIMMED` and a fifth of the arm's share: of a rare arm
+the true chances lie below any floor that does not depend on it.
 
-and likewise for any arm against the reference arm where there are several, e being the chance of each arm;
-the estimate is the mean score, its variance that of the scores over n. p is known, so in large samples a wrong outcome
-model costs width and no coverage as long as e is right; where e is estimated, its error enters multiplied by that of
-the outcome models. Where e comes near 0 or 1, a few people carry the estimate, and intervals are too narrow; see the
-page *Is it enough?*. Both are cross-fitted: no unit is scored by a model that has seen her outcome or her treatment.
-
-References:
-    J. Robins, A. Rotnitzky and L. P. Zhao, "Estimation of Regression Coefficients When Some Regressors Are Not Always
-    Observed", Journal of the American Statistical Association 89(427), 1994 (the score).
-    V. Chernozhukov, D. Chetverikov, M. Demirer, E. Duflo, C. Hansen, W. Newey and J. Robins, "Double/Debiased Machine
-    Learning for Treatment and Structural Parameters", Econometrics Journal 21(1), 2018 (cross-fitting).
+Reference: V. Chernozhukov, D. Chetverikov, M. Demirer, E. Duflo, C. Hansen, W. Newey and J. Robins, "Double/Debiased
+Machine Learning for Treatment and Structural Parameters", Econometrics Journal 21(1), 2018 (cross-fitting).
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,16 +16,18 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from scipy.special import stdtrit
+from jaxtyping import Float
 
 from macal.arguments import arms_of, as_arms, as_covariates, as_outcomes
 from macal.inference.ridge import Ridge
 from macal.logistic import PerArmChance, arm_chances
 from macal.shapes import Arms, Covariates, Indices, Outcomes
 
+Chances = Float[np.ndarray, "arms"]
 FOLDS = 5
 LEAST = 2 * FOLDS  # answers of each arm
-TRIMMED = 0.02  # estimated chances of treatment are at least this far from 0 and 1
+TRIMMED = 0.02  # least estimated chance of an arm that is not rare
+_SPARSE = 0.3  # of the range of a column most of whose values are alike: the least s.d. that it is divided by
 
 
 @runtime_checkable
@@ -93,7 +87,19 @@ def crossed_propensity(
     for rest, fold in folds(t, seed, clusters):
         weight = None if weights is None else weights[rest] / weights.mean()
         chance[fold] = arm_chances(z[rest], t[rest], z[fold], weight)
-    return chance.clip(TRIMMED, 1 - TRIMMED) if arms_of(t) > 2 else chance[:, 1].clip(TRIMMED, 1 - TRIMMED)
+    return floored(chance, t, weights) if arms_of(t) > 2 else floored(chance, t, weights)[:, 1]
+
+
+def least_chances(t: Arms, weights: Outcomes | None = None) -> Chances:
+    """Least estimated chance of each arm, (arms,), by its share of the people."""
+    share = np.bincount(t, weights, minlength=2)
+    return np.minimum(TRIMMED, share / share.sum() / 5)
+
+
+def floored(chance: PerArmChance, t: Arms, weights: Outcomes | None = None) -> PerArmChance:
+    """Chances of all arms, (n, arms), that are at least :func:`least_chances`; of two arms they add up to 1."""
+    least = least_chances(t, weights)
+    return chance.clip(least, 1 - least[::-1] if len(least) == 2 else 1.0)
 
 
 def of_each_arm(propensity: Outcomes | PerArmChance) -> PerArmChance:
@@ -121,57 +127,10 @@ def worth_for_ate(propensity: Outcomes | PerArmChance, t: Arms, spread: Sequence
     return s[t] * np.where(t == 0, np.sqrt(e.shape[1] - 1), 1.0) / e[np.arange(len(t)), t]
 
 
-def average_effect(
-    x: Covariates,
-    t: Arms,
-    y: Outcomes,
-    chances: Outcomes,
-    propensity: Outcomes | PerArmChance | None = None,
-    regressor: Regressor | None = None,
-    level: float = 0.95,
-    seed: int = 0,
-    arm: int = 1,
-    weights: Outcomes | None = None,
-    strata: Arms | None = None,
-) -> Estimate:
-    """Estimate the average effect over the population that the units are a sample of.
-
-    Units that were themselves drawn from a table, by chances of their own, are weighted by 1 over these; the interval
-    counts that draw, too:
-
-        variance = sum over strata h of W_h^2 s_h^2 / n_h + sum of W_h (mean_h - mean)^2 / N,
-
-    where W_h is the stratum's share of the N people in the table, n_h its units, s_h^2 the variance of their scores.
-
-    Args:
-        x: covariates of all units, (n, d).
-        t: treatment, (n,).
-        y: outcomes, (n,), NaN for whoever was not asked.
-        chances: of each unit to have been asked, (n,), 1 for whoever was asked in any case.
-        propensity: chance of treatment, (n,), or of each arm, (n, arms), where a trial's design says it; estimated
-            otherwise.
-        regressor: outcome model of each arm, copied for each fold; :class:`~macal.inference.ridge.Ridge` by default.
-        level: chance of the interval to hold the true effect.
-        seed: of the folds.
-        arm: which is compared with the reference arm, 0, over everybody.
-        weights: people whom each unit stands for, (n,), 1 by default.
-        strata: stratum within which each unit was drawn with a chance in common, (n,); one by default.
-
-    Raises:
-        ValueError: arrays that do not fit together, chances out of range, or an arm with too few answers.
-    """
-    x, t, y, chances, weights, strata = checked(x, t, y, chances, weights, strata)
-    e = crossed_propensity(x, t, seed, weights) if propensity is None else as_propensity(propensity, t)
-    score = scores(t, y, chances, e, crossed_outcomes(x, t, y, regressor, seed), arm)
-    value, error = stratified(score, weights, strata)
-    reach = error * stdtrit(np.isfinite(y).sum() - 1, (1 + level) / 2)
-    return Estimate(value, float(value - reach), float(value + reach), error)
-
-
 def checked(
     x: Covariates, t: Arms, y: Outcomes, chances: Outcomes, weights: Outcomes | None, strata: Arms | None
 ) -> tuple[Covariates, Arms, Outcomes, Outcomes, Outcomes, Arms]:
-    """Return what an estimate by weights is made of, see :func:`average_effect`, with what is not given filled in.
+    """Return what a :class:`~macal.inference.targets.Survey` is made of, with what is not given filled in.
 
     Raises:
         ValueError: arrays that do not fit together, or chances out of range.
@@ -202,7 +161,14 @@ def as_propensity(given: Outcomes | PerArmChance, t: Arms) -> Outcomes | PerArmC
 
 
 def stratified(score: Outcomes, weights: Outcomes, strata: Arms, clusters: Arms | None = None) -> tuple[float, float]:
-    """Weighted mean of scores and its standard error; see :func:`average_effect`.
+    """Weighted mean of scores and its standard error.
+
+    Units that were themselves drawn from a table of W people, by chances of their own, are weighted by 1 over these,
+    and the error counts that draw, too:
+
+        variance = sum over strata h of W_h^2 s_h^2 / n_h + sum of W_h (mean_h - mean)^2 / W,
+
+    where W_h is the stratum's share of the people, n_h its units, s_h^2 the variance of their scores.
 
     Of C clusters, which are then one stratum, each counts as one unit: with T_c the sum over a cluster of weights times
     what scores differ from their mean, the variance is C / (C - 1) sum_c (T_c - mean T)^2 over the squared sum of
@@ -222,16 +188,6 @@ def stratified(score: Outcomes, weights: Outcomes, strata: Arms, clusters: Arms 
     share = total / whole
     variance = np.sum(share**2 * left / n) + share @ np.square(mean - value) / whole
     return value, float(np.sqrt(variance))
-
-
-def scores(
-    t: Arms, y: Outcomes, chances: Outcomes, propensity: Outcomes | PerArmChance, m: PerArmChance, arm: int = 1
-) -> Outcomes:
-    """Score of each unit, (n,); see the module; ``m`` are predictions of the outcome in each arm, (n, arms)."""
-    own, e = m[np.arange(len(t)), t], of_each_arm(propensity)
-    residual = np.where(np.isfinite(y), y - own, 0.0)
-    sign = (t == arm) / e[:, arm] - (t == 0) / e[:, 0]
-    return m[:, arm] - m[:, 0] + residual * sign / chances
 
 
 def crossed_outcomes(
@@ -254,8 +210,14 @@ def crossed_outcomes(
 
 
 def standardised(x: Covariates) -> Covariates:
-    """Covariates of mean 0 and s.d. 1, constants of 0, (n, d)."""
-    spread = x.std(axis=0)
+    """Covariates of mean 0 and s.d. 1, constants of 0, (n, d).
+
+    A column with one value for most units, as an indicator of few people, is divided by a share of its range at least:
+    at s.d. 1 these few would lie so far out that no penalty holds their coefficient.
+    """
+    spread, middle = x.std(axis=0), np.median(x, axis=0)
+    sparse = (x == middle).mean(axis=0) > 0.5
+    spread = np.where(sparse, np.maximum(spread, _SPARSE * np.ptp(x, axis=0)), spread)
     return (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
 
 

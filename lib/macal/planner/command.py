@@ -15,7 +15,7 @@ from macal.inference.looks import LOOKS
 from macal.inference.targets import TARGETS
 from macal.planner import record
 from macal.planner.campaign import NEVER, counted
-from macal.planner.estimates import Findings, left_out
+from macal.planner.estimates import MODELLED, Findings, left_out
 from macal.planner.notes import notes
 from macal.planner.people import CLUSTER_RULES, Columns
 from macal.planner.planner import MEMORY, Planner
@@ -127,7 +127,7 @@ def _add_estimate(commands: Any) -> None:
     command._negative_number_matcher = _NEGATIVE
     text = "LOW,HIGH: outcomes that there can be, for what refusals could do (default: of the answers)"
     command.add_argument("--bounds", type=_bounds, help=text)
-    text = "looks at which the interval by weights holds: one after each round, or any (default: this one alone)"
+    text = "looks at which the interval by weights holds: this one, one after each round (default with --width), or any"
     command.add_argument("--looks", choices=LOOKS, help=text)
     command.add_argument(
         "--width",
@@ -183,6 +183,8 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     add("--covariates", type=lambda text: text.split(","), help="columns to compare units by, A,B,C (default: guessed)")
     add("--kind", dest="kinds", type=_pair, action="append", help=_KIND)
     add("--reference", help="value of the treatment that others are compared with; it may then have two and more")
+    text = "chance of treatment where it is known, as a trial's: a column or a number (default: estimated)"
+    add("--propensity", type=_number_or_column, help=text)
     add("--outcome", help="column: outcomes that are known already, others missing")
     add("--cost", type=_number_or_column, help="of asking a unit: a column or a number (default: 1)")
     text = "chance to answer: a column or a number; below 1 reserves are named (default: 1)"
@@ -405,16 +407,17 @@ def estimate(options: argparse.Namespace) -> None:
 
 def _tell(found: Findings, which: str) -> None:
     """Print the average effect, the outlook, and what the rule says."""
-    told = {"the model": found.average} | ({"the weights": found.weighted} if found.weighted else {})
-    for by, one in told.items():
-        print(f"average effect{which} by {by}: {one.value:.4g}, 95% interval {one.low:.4g} to {one.high:.4g}")
+    by, one = ("weights", found.weighted) if found.weighted else ("model", found.average)
+    print(f"average effect{which} by the {by}: {one.value:.4g}, 95% interval {one.low:.4g} to {one.high:.4g}")
+    if found.weighted is None:
+        print(MODELLED)
     for group, one in found.weighed.groups.items():
         print(f"  {group}: {one.value:.4g}, interval {one.low:.4g} to {one.high:.4g}")
     for sentence in found.weighed.told:
         print(sentence)
     if found.variation:
         print(found.variation.told())
-    print("answers, cost to come, 95% intervals' widths by the model, people's and the average's, if all asked answer:")
+    print("answers, cost to come, mean width of people's 95% intervals by the model, if all asked answer:")
     print(found.outlook.to_string(float_format="{:,.6g}".format))
     if found.verdict:
         print(found.verdict)

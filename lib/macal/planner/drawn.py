@@ -38,6 +38,7 @@ import pandas as pd
 
 from macal.inference import crossed_propensity, draw, draw_balanced, inclusion, worth_for
 from macal.inference.balanced import Few
+from macal.logistic import PerArmChance
 from macal.planner.demands import Money
 from macal.planner.greedy import GreedyPlan
 from macal.planner.people import People
@@ -200,13 +201,19 @@ def _lots(people: People, rules: Policy, ranked: GreedyPlan) -> Lots:
 def _size(people: People, rules: Policy, ranked: GreedyPlan, clusters: Arms, cost: Money) -> Outcomes:
     """What chances within a stratum are proportional to, but for the uniform share, (n,)."""
     if rules.draw == "effect":
-        x, t = people.problem.pool.x.astype(np.float64), people.problem.pool.t
-        chance = np.ones(len(people)) if people.phase is None else people.phase.chances
         groups = None if rules.by is None else groups_of(people, rules.by)
-        worth = worth_for(rules.target, crossed_propensity(x, t, rules.seed, 1 / chance), t, groups=groups) / chance
+        worth = worth_for(rules.target, arm_chances_of(people, rules), people.problem.pool.t, groups=groups)
+        worth *= people.weights
         return people.of_clusters(clusters, worth) / np.sqrt(cost / cost.min())
     picks = np.concatenate([_NOBODY, *ranked.rounds().filled])
     return np.isin(np.arange(len(people)), picks).astype(float)
+
+
+def arm_chances_of(people: People, rules: Policy) -> Outcomes | PerArmChance:
+    """Chance of treatment of each unit, (n,), or of each arm, (n, arms): known, or estimated."""
+    if people.propensity is not None:
+        return people.propensity
+    return crossed_propensity(people.confounders, people.problem.pool.t, rules.seed, people.weights)
 
 
 def groups_of(people: People, by: str) -> np.ndarray:

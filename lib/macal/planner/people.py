@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,8 @@ from macal.hashing import CANONICAL
 from macal.planner.demands import Demand, Money, Quota, at_most, left_out, must_be_in, one_of_each, whole
 from macal.problem import Problem
 from macal.registry import UnknownName
-from macal.shapes import Arms, Indices, Outcomes, Rows
-from macal.tables.encoding import encoded, numbers
+from macal.shapes import Arms, Covariates, Indices, Outcomes, Rows
+from macal.tables.encoding import encoded, numbers, with_excess
 from macal.tables.roles import Roles, Said, prepared, read_as
 from macal.tables.sample import Phase, Sample
 from macal.tables.summary import NUMBERS, Summary
@@ -45,10 +46,11 @@ class Columns:
     include: str | None = None
     kinds: Mapping[str, str] | None = None
     reference: str | float | int | None = None
+    propensity: str | float | None = None
 
     def named(self) -> dict[str, str]:
         """Roles that are taken by a column -> the column."""
-        roles = ("treatment", "identifier", "outcome", "cost", "response", "cluster", "exclude", "include")
+        roles = "treatment identifier outcome cost response cluster exclude include propensity".split()
         return {role: value for role in roles if isinstance(value := getattr(self, role), str)}
 
     def said(self) -> Said:
@@ -63,7 +65,7 @@ class Columns:
         Raises:
             ValueError: which column.
         """
-        for what, most in (("cost", np.inf), ("response", 1.0)):
+        for what, most in (("cost", np.inf), ("response", 1.0), ("propensity", 1.0)):
             name = getattr(self, what)
             if not isinstance(name, str):
                 continue
@@ -71,7 +73,7 @@ class Columns:
             fits = found.family in NUMBERS and not found.gaps and 0 < found.low and found.high <= most
             if not fits or found.high == np.inf:
                 raise ValueError(
-                    f"column {name!r} of a {what} must hold numbers above 0{' and up to 1' * (what == 'response')}, got"
+                    f"column {name!r} of a {what} must hold numbers above 0{' and up to 1' * (most == 1)}, got"
                     f" {found.low:g} to {found.high:g} and {found.gaps} missing; mend them, or take those people out"
                 )
 
@@ -104,6 +106,7 @@ class People:
         arms: value of the treatment in each arm, the reference first.
         phase: how they came into a sample, where they are one.
         rows: place among the units of each row of the caller's table, (n,); None where there is no such table.
+        propensity: chance of treatment that is known, (n,); None where it is to be estimated.
     """
 
     problem: Problem
@@ -117,6 +120,7 @@ class People:
     arms: Sequence[Any] = (0, 1)
     phase: Phase | None = None
     rows: Arms | None = None
+    propensity: Outcomes | None = None
 
     @classmethod
     def of(cls, table: pd.DataFrame | Sample, columns: Columns) -> "People":
@@ -166,7 +170,8 @@ class People:
             raise ValueError(f"a chance to answer must be at most 1, got {response.max():g} in {columns.response!r}")
         cost, clusters = _numbers(table, columns.cost, "cost"), _codes(table, columns.cluster)
         marked = (_marked(table, column) for column in (columns.exclude, columns.include))
-        return cls(problem, cost, response, clusters, *marked, table, roles, arms, phase)
+        known = None if columns.propensity is None else _propensity(table, columns.propensity, len(arms))
+        return cls(problem, cost, response, clusters, *marked, table, roles, arms, phase, propensity=known)
 
     def __len__(self) -> int:
         return len(self.cost)
@@ -180,6 +185,13 @@ class People:
     def weights(self) -> Outcomes:
         """People of the whole table that each unit stands for, (n,)."""
         return np.ones(len(self)) if self.phase is None else self.phase.weights
+
+    @cached_property
+    def confounders(self) -> Covariates:
+        """The covariates as models of treatment, answers and outcomes have them, (n, columns)."""
+        columns = prepared(self.table, self.roles, self.roles.kinds)
+        named = {str(c): numbers(columns[c], str(c)) for c in columns}
+        return encoded(named, np.arange(len(self)), with_excess).astype(np.float64)
 
     def part(self, rows: Indices, phase: Phase | None = None) -> "People":
         """Some of the units, in the order of the rows given.
@@ -197,7 +209,8 @@ class People:
         )
         problem = replace(self.problem, pool=self.problem.pool[rows], start=start)
         parts = (self.cost[rows], self.response[rows], self.clusters[rows], excluded, included, self.table.iloc[rows])
-        return People(problem, *parts, self.roles, self.arms, phase)
+        known = None if self.propensity is None else self.propensity[rows]
+        return People(problem, *parts, self.roles, self.arms, phase, propensity=known)
 
     def beside(self, others: pd.DataFrame, columns: Columns) -> "People":
         """The units, and after them others of the same population, encoded by the scales of the first.
@@ -323,6 +336,15 @@ def _numbers(table: pd.DataFrame, given: str | float | int, what: str) -> Money:
             f"{where} must hold numbers above 0, got {column.iloc[wrong[0]]} for {table.index[wrong[0]]} and"
             f" {wrong.size - 1} more such; mend them, or exclude those people from the table"
         )
+    return values
+
+
+def _propensity(table: pd.DataFrame, given: str | float, arms: int) -> Outcomes:
+    """Known chances of treatment, (n,)."""
+    values = _numbers(table, given, "propensity")
+    if arms > 2 or (values >= 1).any():
+        got = f"{arms} arms" if arms > 2 else f"{values.max():g}"
+        raise ValueError(f"a propensity is the chance of treatment in one of two arms, between 0 and 1, got {got}")
     return values
 
 

@@ -44,6 +44,7 @@ class Planner:
         include: column, true, or 1, for whom must be asked.
         kinds: column -> one of :data:`macal.tables.roles.KINDS`, where the guess is to be overruled.
         reference: value of the treatment that the others are compared with.
+        propensity: chance of treatment in one of two arms where it is known, as a trial's: a column, or one number.
         criterion: a name of :func:`macal.names`; one that needs no model.
         parameters: of the criterion, say ``{"alpha": 1.0}``.
         batch_size: people asked per round; None for any number.
@@ -96,6 +97,7 @@ class Planner:
         include: str | None = None,
         kinds: Mapping[str, str] | None = None,
         reference: str | float | int | None = None,
+        propensity: str | float | None = None,
         criterion: str = acquisition.DEFAULT,
         parameters: Mapping[str, Any] | None = None,
         batch_size: int | None = 10,
@@ -111,7 +113,18 @@ class Planner:
         by: str | None = None,
     ) -> None:
         columns = Columns(
-            treatment, identifier, covariates, outcome, cost, response, cluster, exclude, include, kinds, reference
+            treatment,
+            identifier,
+            covariates,
+            outcome,
+            cost,
+            response,
+            cluster,
+            exclude,
+            include,
+            kinds,
+            reference,
+            propensity,
         )
         policy = Policy(
             budget,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from macal.inference import (
-    Estimate,
+    Effect,
     RefusalDoubt,
     Survey,
     at_a_look,
@@ -21,7 +21,6 @@ from macal.inference import (
     average_effect,
     group_effects,
     refusal_doubt,
-    target_effect,
 )
 from macal.inference.looks import LOOKS
 from macal.inference.refusals import outcome_range
@@ -32,6 +31,7 @@ from macal.planner.people import People
 from macal.registry import UnknownName
 from macal.shapes import Indices, Outcomes
 
+_FEW_CARRY = 0.05  # share of the answers that carries half of the variance, at which they are few
 FEW = 20  # clusters, from which on their variance is known well enough
 WHOM = {"all": "everybody", "treated": "the treated", "overlap": "those who could well have been in either arm"}
 
@@ -47,12 +47,15 @@ class Weighed:
             tipping point is that of ``estimate``. None where nobody refused.
         told: sentences on what was modelled, on refusals, on any interval that is not given, and on arguments without
             use.
+        fits: whether people weighted by their chances of an arm add up to everybody; the interval is not to be trusted
+            where they do not.
     """
 
-    estimate: Estimate | None = None
-    groups: Mapping[Any, Estimate] = field(default_factory=dict)
+    estimate: Effect | None = None
+    groups: Mapping[Any, Effect] = field(default_factory=dict)
     doubt: RefusalDoubt | None = None
     told: tuple[str, ...] = ()
+    fits: bool = True
 
 
 def weighed(
@@ -70,12 +73,11 @@ def weighed(
         campaign: with a plan that was drawn, and answers; of another plan there is no effect.
         y: outcome of each unit, (n,), NaN where it is not known.
         arm: which is compared with the reference arm.
-        target: see :func:`macal.inference.target_effect`.
+        target: see :func:`macal.inference.average_effect`.
         by: column of whose values each gets an estimate of its own; None for none.
         bounds: smallest and largest outcome that there can be; those of the answers by default.
-        looks: None: the interval holds at this look alone; "rounds": at all looks, of which there is one after each
-            round of the plan at most; "any": however often one looks. Groups' intervals, and what is said of any
-            refusals, hold at this look alone.
+        looks: None or "once": the interval holds at this look alone; "rounds": at all looks, of which there is one
+            after each round of the plan at most; "any": however often one looks. All else holds at this look alone.
 
     Raises:
         UnknownName: no such target, column, or kind of looks.
@@ -93,21 +95,20 @@ def weighed(
     rows = allowed(people, campaign.policy)
     survey = _survey(campaign, y, rows)
     try:
-        if survey.refused.any() or target != "all" or survey.clusters is not None:
-            estimate = target_effect(survey, target, arm)
-        else:
-            labels = (survey.x, survey.t, survey.y, survey.chances)
-            estimate = average_effect(*labels, arm=arm, weights=survey.weights, strata=survey.strata)
+        estimate = average_effect(survey, target, arm)
     except ValueError as error:
         return Weighed(told=(f"The weights give no interval: {error}.",))
     told = [] if target == "all" else [f"The weights speak for {WHOM[target]}."]
     told += [] if survey.clusters is None else [_rests_on(survey.answers())]
     told += _ahead(y, survey)
-    estimate, widened = _at_looks(campaign, survey, estimate, looks)
-    alone = "" if looks is None else " at this look alone"
+    estimate, widened = _at_looks(campaign, survey, estimate, "once" if looks is None else looks)
+    alone = "" if looks in (None, "once") else " at this look alone"
+    misfits = survey.misfits(arm)
+    told += [*_these(estimate, alone), *_few(estimate, survey), *_clipped(people, survey), *_misfit(people, misfits)]
     groups, said = _groups(survey, by, None if by is None else groups_of(people, by)[rows], arm, target, alone)
     doubt, doubted = _doubt(survey, estimate, arm, target, bounds, alone)
-    return Weighed(estimate, groups, doubt, (*told, *widened, *said, *_modelled(campaign, survey), *doubted))
+    told += [*widened, *said, *_modelled(campaign, survey), *doubted]
+    return Weighed(estimate, groups, doubt, tuple(told), not misfits)
 
 
 def _check(people: People, y: Outcomes, target: str | None, by: str | None, bounds: Any, looks: str | None) -> None:
@@ -120,6 +121,44 @@ def _check(people: People, y: Outcomes, target: str | None, by: str | None, boun
         groups_of(people, by)
     if bounds is not None:
         outcome_range(y, bounds)
+
+
+def _these(estimate: Effect, alone: str) -> list[str]:
+    """What the answers say of the very people of the table, beside people like them."""
+    if estimate.here is None or estimate.ahead is None:
+        return []
+    value, here = estimate.value, estimate.here
+    return [
+        "That is the effect for people like these. For these people alone it lies from"
+        f" {value - here:.4g} to {value + here:.4g} (95%{alone}).",
+        f"Asking everybody would move this estimate by at most {estimate.ahead:.3g} (95%{alone}).",
+    ]
+
+
+def _few(estimate: Effect, survey: Survey) -> list[str]:
+    """Say where few answers decide how wide the interval is."""
+    told = int(np.isfinite(survey.y).sum())
+    if estimate.half > _FEW_CARRY * told:
+        return []
+    return [
+        f"{estimate.half} of {told:,} answers carry half of the interval's variance: it may be too narrow. A quota for"
+        " people like them would help."
+    ]
+
+
+def _clipped(people: People, survey: Survey) -> list[str]:
+    """Say of how many people the estimated chance of an arm was raised."""
+    told = [f"{n:,} people's of {arm}" for arm, n in zip(people.arms, survey.clipped, strict=True) if n]
+    return [f"Estimated chances of an arm were raised to the least one: {', '.join(told)}."] * bool(told)
+
+
+def _misfit(people: People, misfits: Mapping[int, float]) -> list[str]:
+    """Say of arms whose people, by the chances, do not stand for everybody."""
+    return [
+        f"The people of {people.arms[arm]}, weighted by 1 over their chance of it, add up to {total:.0%} of everybody:"
+        " the chances are wrong, or many had none. The interval is not to be relied on."
+        for arm, total in misfits.items()
+    ]
 
 
 def _ahead(y: Outcomes, survey: Survey) -> list[str]:
@@ -145,16 +184,19 @@ def _survey(campaign: CampaignState, y: Outcomes, rows: Indices) -> Survey:
         first, more = (np.bincount(strata[some], minlength=strata.max() + 1) for some in (units, instead))
         both = np.concatenate([units, instead])
         chances[both] *= (1 + more / np.maximum(first, 1))[strata[both]]
-    pool, phase = people.problem.pool, people.phase
+    phase = people.phase
     drawn: dict[str, Any] = {}
     if phase is not None:
         # weights of the plan are those in the table
         chances[[*units, *instead]] /= phase.chances[[*units, *instead]]
         drawn = {"weights": phase.weights[rows], "strata": phase.cells[rows]}
+    if people.propensity is not None:
+        drawn["propensity"] = people.propensity[rows]
     if (people.clusters >= 0).any():
         drawn["clusters"] = people.neighbours()[rows]
     told = np.where(asked | sure, y, np.nan)[rows]
-    return Survey(pool.x[rows], pool.t[rows], told, chances[rows], asked[rows], sure=sure[rows], **drawn)
+    x, t = people.confounders[rows], people.problem.pool.t[rows]
+    return Survey(x, t, told, chances[rows], asked[rows], sure=sure[rows], **drawn)
 
 
 def _shares(campaign: CampaignState) -> list[float]:
@@ -166,11 +208,9 @@ def _shares(campaign: CampaignState) -> list[float]:
     return (sizes[sizes.index <= campaign.asked] / sizes.iloc[-1]).tolist()
 
 
-def _at_looks(
-    campaign: CampaignState, survey: Survey, estimate: Estimate, looks: str | None
-) -> tuple[Estimate, list[str]]:
+def _at_looks(campaign: CampaignState, survey: Survey, estimate: Effect, looks: str) -> tuple[Effect, list[str]]:
     """An estimate whose interval holds at all looks at once, and what is to be said of that."""
-    if looks is None:
+    if looks == "once":
         return estimate, []
     shares = _shares(campaign)
     if looks == "rounds":
@@ -186,14 +226,14 @@ def _at_looks(
 
 def _groups(
     survey: Survey, by: str | None, groups: Any, arm: int, target: str, alone: str
-) -> tuple[Mapping[Any, Estimate], list[str]]:
+) -> tuple[Mapping[Any, Effect], list[str]]:
     if by is None:
         return {}, []
-    try:
-        found = group_effects(survey, groups, target, arm)
-    except ValueError as error:
-        return {}, [f"There are no intervals by {by}: {error}."]
-    return found, [f"The {len(found)} intervals by {by} hold at once with a chance of 95% (Bonferroni){alone}."]
+    every = group_effects(survey, groups, target, arm)
+    found = {group: one for group, one in every.items() if isinstance(one, Effect)}
+    told = [f"{by} {group} has no interval: {why}." for group, why in every.items() if isinstance(why, str)]
+    held = f"The {len(found)} intervals by {by} hold at once with a chance of 95% (Bonferroni){alone}."
+    return found, [held] * bool(found) + told
 
 
 def _rests_on(clusters: int) -> str:
@@ -218,7 +258,7 @@ def _modelled(campaign: CampaignState, survey: Survey) -> list[str]:
 
 def _doubt(
     survey: Survey,
-    estimate: Estimate,
+    estimate: Effect,
     arm: int,
     target: str,
     bounds: tuple[float | int, float | int] | None,

@@ -1,7 +1,8 @@
 """Columns of a table as numbers: what is a number, what is a category, and what only looks like one.
 
 Numbers of a table of one's own are winsorised before they are standardised: a value that lies further from the median
-than 5 times the median distance of the values that differ from it counts as the last one that does not.
+than 5 times the median distance of the values that differ from it counts as the last one that does not. Models of
+treatment and outcomes have how far beyond that it lies as a second column: such people may differ, and be treated more.
 
 Reference: P. J. Huber and E. M. Ronchetti, "Robust Statistics", 2nd ed., Wiley, 2009 (median absolute deviation).
 """
@@ -23,7 +24,7 @@ from macal.shapes import Outcomes, Rows
 MAX_CATEGORIES = 100
 REACH = 5.0  # median distances from the median within which numbers count as they are
 _GAP = 1.5  # times the range of the others, across which a value lies far from them
-Scaling = Callable[[Outcomes, Rows], Outcomes]
+Scaling = Callable[[Outcomes, Rows], np.ndarray]  # (n,), or (n, columns)
 _TIMES = (datetime.date, datetime.time, datetime.timedelta, pd.Period, np.datetime64, np.timedelta64)
 _NUMBER = re.compile(r"\s*[-+]?[$€£]?\s*(\d{1,3}([,.' ]\d{3})+|\d+)?([.,]?\d*)([eE][-+]?\d+)?\s*[%+]?\s*")
 _DATE = re.compile(
@@ -137,6 +138,19 @@ def winsorised(values: Outcomes, pool: Rows) -> Outcomes:
     return standardised(np.clip(scaled, *limits(scaled[pool])), pool)
 
 
+def with_excess(values: Outcomes, pool: Rows) -> np.ndarray:
+    """Winsorise, and add log(1 + s) where a number lies s standard deviations beyond the limits, (n, 1) or (n, 2).
+
+    Below them it is -log(1 + s); no number beyond them, no second column.
+    """
+    scaled = _shrunk(values)
+    inside = np.clip(scaled, *limits(scaled[pool]))
+    beyond, first = scaled - inside, standardised(inside, pool)[:, None]
+    if not beyond.any():
+        return first
+    return np.column_stack([first, np.sign(beyond) * np.log1p(np.abs(beyond) / inside[pool].std())])
+
+
 def _shrunk(values: Outcomes) -> Outcomes:
     """Numbers times a power of two that leaves them below 1, (n,): no sum of two and no square overflows."""
     return np.ldexp(values, -np.frexp(np.abs(values).max())[1])
@@ -168,7 +182,7 @@ def encoded(columns: dict[str, Outcomes | pd.Series], pool: Rows, scaled: Scalin
     plain, dummies = [], []
     for name, column in columns.items():
         if isinstance(column, np.ndarray):
-            plain.append(scaled(column, pool)[:, None])
+            plain.append(scaled(column, pool).reshape(len(column), -1))
             continue
         known = categories(column, name)  # of the whole table: the pool may lack a rare one
         codes = pd.Categorical(column.astype(object), categories=known).codes

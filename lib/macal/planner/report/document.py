@@ -8,7 +8,7 @@ import pandas as pd
 from macal.acquisition import CRITERIA
 from macal.planner import record
 from macal.planner.campaign import CampaignState
-from macal.planner.estimates import Findings, estimated, left_out
+from macal.planner.estimates import MODELLED, Findings, estimated, left_out
 from macal.planner.notes import notes
 from macal.planner.people import People
 from macal.planner.report import doubts, drawings, overlap, page
@@ -88,7 +88,7 @@ class Report:
         return [part for found in self.found for part in self._estimate(found)] + [page.text(told)] * bool(told)
 
     def _estimate(self, found: Findings) -> list[str]:
-        averages = {"the model": found.average} | ({"the weights": found.weighted} if found.weighted else {})
+        averages = {"the weights": found.weighted} if found.weighted else {"the model": found.average}
         rows = {by: [number(v) for v in (one.value, one.low, one.high)] for by, one in averages.items()}
         average = pd.DataFrame.from_dict(rows, "index", columns=["average effect", "from", "to"]).rename_axis("by")
         effects = frames.as_pandas(found.people)
@@ -101,7 +101,7 @@ class Report:
             page.figures(figure),
             *([page.text(_sentence(found.variation.told()))] if found.variation else []),
             page.table(ahead, _OUTLOOK),
-            page.text(f"{_sentence(found.verdict)} {_CAVEAT}".strip()),
+            page.text(f"{_sentence(found.verdict)} {_CAVEAT if found.weighted else MODELLED}".strip()),
         ]
 
     def _answers(self, found: Findings) -> str:
@@ -268,12 +268,11 @@ class Report:
 
 _OUTLOOK = (
     "What each stage of the plan knows, if all who are asked answer: answers, money still to be spent until then (none"
-    " on whoever is waited for), mean width of people's intervals, width of the average's."
+    " on whoever is waited for), mean width of people's intervals."
 )
 _CAVEAT = (
-    "The model's intervals take its hyperparameters as known, which makes them too narrow while answers are few; those"
-    " by weights need no outcome model to be right, but hold at this look alone where nothing above says more:"
-    " estimate --looks gives wider ones that hold at every look."
+    "The interval by weights needs no outcome model to be right; where nothing above says more it holds at this look"
+    " alone, and estimate --looks gives wider ones. Intervals of people are the model's, and hold less often."
 )
 
 
