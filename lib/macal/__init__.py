@@ -2,10 +2,10 @@
 
 A :class:`~macal.problem.Problem` (:func:`load`, :func:`macal.datasets.from_table`) is a pool of units whose outcomes
 cost money. A criterion (:func:`get`) chooses which to label. :func:`schedule` plans a whole campaign in advance, in the
-caller's names for the units, and :func:`plan` does so for arrays; a :class:`~macal.planner.Planner` does so under costs
-and quotas, takes the answers, and estimates from them, by :mod:`macal.inference`. :func:`run` plays a campaign through,
-:func:`evaluate` judges given labelled sets, :func:`sweep` runs a grid of campaigns that survives interruption, and
-:mod:`macal.metrics` holds the measures.
+caller's names for the units, and :func:`plan` does so for arrays; a :class:`~macal.planner.Planner` draws people with
+known chances, or follows a criterion, under costs and quotas, takes the answers, and estimates from them, by
+:mod:`macal.inference`. :func:`run` plays a campaign through, :func:`evaluate` judges given labelled sets, :func:`sweep`
+runs a grid of campaigns that survives interruption, and :mod:`macal.metrics` holds the measures.
 
 >>> import tempfile
 >>> import macal
@@ -21,11 +21,13 @@ A plan needs no outcome:
 >>> len(macal.schedule(problem, "macal", n_queries=2, batch_size=10)) - len(problem.start)
 20
 
-A planner works in money, and takes a table as it is:
+A planner works in money, and takes a table as it is; a draw is for the average effect, a criterion for individual ones:
 
 >>> import pandas as pd
->>> people = pd.DataFrame({"age": [30, 31, 50, 52], "free": [0, 1, 0, 1], "fee": [9, 9, 5, 5]})
->>> macal.Planner("free", budget=12, cost="fee").plan(people).cost.tolist()
+>>> people = pd.DataFrame({"age": range(30, 42), "free": [0, 1] * 6, "fee": [9] * 4 + [5] * 8})
+>>> macal.Planner("free", budget=30, cost="fee").plan(people).columns.tolist()
+['round', 'free', 'cost', 'weight']
+>>> macal.Planner("free", budget=12, cost="fee", criterion="alc-fixed").plan(people).cost.tolist()
 [5.0, 5.0]
 
 A campaign reveals outcomes, fits a model after each query and judges it; ``run_all`` plays several side by side:

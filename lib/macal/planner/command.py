@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from macal.acquisition.catalogue import DEFAULT, needs_no_model, those
+from macal.acquisition.catalogue import needs_no_model, those
 from macal.inference import StoppingRule
 from macal.inference.looks import LOOKS
 from macal.inference.targets import TARGETS
@@ -19,7 +19,7 @@ from macal.planner.estimates import MODELLED, Findings, left_out
 from macal.planner.notes import notes
 from macal.planner.people import CLUSTER_RULES, Columns
 from macal.planner.planner import MEMORY, Planner
-from macal.planner.policy import DRAWS, PAY, Policy
+from macal.planner.policy import DRAWS, PAY, UNIFORM, Policy
 from macal.planner.report import document, doubts, drawings
 from macal.registry import UnknownName
 from macal.storage import atomic
@@ -198,12 +198,15 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     add("--batch-size", type=int, help="people asked per round (default: 10)")
     add("--batch-cost", type=float, help="money per round, in the place of a number of people")
     add("--pay", choices=PAY, help="the budget pays for whoever is asked (default), or for answers alone")
-    add("--criterion", help=f"whom to ask: {_LABEL_FREE} (default: {DEFAULT})")
+    text = "whom to ask, for individual effects"
+    add("--criterion", help=f"{text}: {_LABEL_FREE} (default: none, but a draw for the average effect)")
     add("--parameter", dest="parameters", type=_pair, action="append", help="of the criterion: alpha=1.0; repeatable")
     add("--seed", type=int, help="of whatever is drawn")
     text = "draw people, or clusters, with known chances, by the criterion or for the average effect; with weights"
-    add("--draw", choices=DRAWS, help=text)
-    add("--uniform", type=float, help="share of drawn people that is spread uniformly, or least share (default: 0.5)")
+    add("--draw", choices=DRAWS, help=f"{text} (default: effect, or no draw where a criterion is named)")
+    text = f"share of drawn people that is spread uniformly, or least share (default: {UNIFORM}: on real tables within"
+    text = f"{text} about 1 %% of the narrowest intervals, and no weight above five times a simple random sample's)"
+    add("--uniform", type=float, help=text)
     _targeted(command, "drawn for", "all")
     _large(command)
 

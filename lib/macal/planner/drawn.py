@@ -36,18 +36,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from macal.acquisition import DEFAULT
 from macal.inference import crossed_propensity, draw, draw_balanced, inclusion, worth_for
 from macal.inference.balanced import Few
 from macal.logistic import PerArmChance
 from macal.planner.demands import Money
+from macal.planner.feasible import Conflict
 from macal.planner.greedy import GreedyPlan
 from macal.planner.people import People
 from macal.planner.policy import Policy
+from macal.planner.purchases import Purchases
 from macal.planner.stratum_counts import Counts, PerStratum, StratumCounts
 from macal.registry import UnknownName
 from macal.shapes import Arms, Indices, Outcomes, Rows
 
 MISSING = "missing"  # group of whoever has no value
+WITHOUT = f"plan without draw: --criterion {DEFAULT}"
 _FAINT = 1e-9  # worth of whoever is worth nothing, where more labels are to be drawn than people are worth something
 _NOBODY = np.empty(0, np.int64)
 
@@ -120,7 +124,7 @@ def lottery(people: People, rules: Policy, ranked: GreedyPlan) -> Lottery:
     kept = float((range_.max() - range_.min()).drop(-1, errors="ignore").max()) if own.any() else 0.0
     money = most = rules.budget - kept
     while own.any() and money > 0:
-        numbers, planned = _numbers(people, rules, strata, size, money)
+        numbers, planned = _numbers(people, rules, strata, size, money, ranked)
         chances, spare = np.zeros(len(people)), _spare(lots, strata, numbers)
         for k in np.flatnonzero(numbers):
             whole = int(numbers[k] + spare[k])
@@ -132,7 +136,7 @@ def lottery(people: People, rules: Policy, ranked: GreedyPlan) -> Lottery:
     if own.any() and rules.budget >= people.cost[own].min():
         raise ValueError(
             f"a budget of {rules.budget:g} is too small for a draw: {kept:g} of it is kept back, by which one may be"
-            " dearer than another, so that the money lasts whoever is drawn"
+            f" dearer than another, so that the money lasts whoever is drawn; raise the budget, or {WITHOUT}"
         )
     return Lottery(np.zeros(len(people)), strata, np.zeros(0, np.int64), lots)
 
@@ -202,8 +206,11 @@ def _size(people: People, rules: Policy, ranked: GreedyPlan, clusters: Arms, cos
     """What chances within a stratum are proportional to, but for the uniform share, (n,)."""
     if rules.draw == "effect":
         groups = None if rules.by is None else groups_of(people, rules.by)
-        worth = worth_for(rules.target, arm_chances_of(people, rules), people.problem.pool.t, groups=groups)
-        worth *= people.weights
+        try:
+            e = arm_chances_of(people, rules)
+        except ValueError as error:
+            raise ValueError(f"{error}; add people, or {WITHOUT}") from error
+        worth = worth_for(rules.target, e, people.problem.pool.t, groups=groups) * people.weights
         return people.of_clusters(clusters, worth) / np.sqrt(cost / cost.min())
     picks = np.concatenate([_NOBODY, *ranked.rounds().filled])
     return np.isin(np.arange(len(people)), picks).astype(float)
@@ -228,7 +235,9 @@ def groups_of(people: People, by: str) -> np.ndarray:
     return column.astype(object).where(column.notna(), MISSING).to_numpy()
 
 
-def _numbers(people: People, rules: Policy, strata: Arms, size: Outcomes, money: float) -> tuple[Counts, float]:
+def _numbers(
+    people: People, rules: Policy, strata: Arms, size: Outcomes, money: float, ranked: GreedyPlan
+) -> tuple[Counts, float]:
     """Labels of each stratum, (strata,), and what they cost on average."""
     own = strata >= 0
     label, c = strata[own], people.cost[own]
@@ -237,7 +246,12 @@ def _numbers(people: People, rules: Policy, strata: Arms, size: Outcomes, money:
     mean /= heads
     # mean cost of a label of each stratum
     each = rules.uniform * mean + (1 - rules.uniform) * np.divide(weighted, s, out=mean.copy(), where=s > 0)
-    numbers = _nothing_bought(people, rules, strata, each, money)
+    try:
+        numbers = _nothing_bought(people, rules, strata, each, money)
+    except Conflict as found:
+        # an error of its own where no plan without draw meets the demands either
+        Purchases(ranked.demands, ranked.cost, ranked.state.labelled, ranked.clusters)
+        raise Conflict(found.names, "draw", f", or {WITHOUT}") from found
     for k in range(len(each)):
         if not numbers.buy(k):
             raise ValueError(_no_chance(people, rules, int(np.flatnonzero(strata == k)[0])))
@@ -313,7 +327,7 @@ def _no_chance(people: People, rules: Policy, unit: int) -> str:
     who = " and ".join(f"{column} = {people.table[column].iloc[unit]}" for column in named) or "anybody"
     return (
         f"the demands leave nobody with {who} a chance to be drawn, and no weight could speak for such people; exclude"
-        " them, loosen a quota, or raise the budget"
+        f" them, loosen a quota, raise the budget, or {WITHOUT}"
     )
 
 
@@ -333,4 +347,4 @@ def _refuse(people: People, rules: Policy) -> None:
         and not _is_one(cost),
     }
     if wrong := " and ".join(name for name, there in found.items() if there):
-        raise ValueError(f"a draw with known chances cannot keep to {wrong}; leave that out, or plan without draw")
+        raise ValueError(f"a draw with known chances cannot keep to {wrong}; leave that out, or {WITHOUT}")

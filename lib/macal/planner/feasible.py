@@ -34,11 +34,11 @@ class Conflict(ValueError):
         names: the smallest set of demands that conflict.
     """
 
-    def __init__(self, names: Sequence[str]) -> None:
-        """Name the demands."""
+    def __init__(self, names: Sequence[str], who: str = "plan", instead: str = "") -> None:
+        """Name the demands, who cannot meet them, and what may."""
         self.names = list(names)
         what = "this demand" if len(self.names) == 1 else f"these {len(self.names)} demands together"
-        super().__init__(f"no plan can meet {what}: {'; '.join(self.names)}; loosen or leave out one of them")
+        super().__init__(f"no {who} can meet {what}: {'; '.join(self.names)}; loosen or leave out one of them{instead}")
 
 
 @dataclass(frozen=True, eq=False)

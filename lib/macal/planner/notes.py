@@ -17,6 +17,7 @@ def notes(campaign: CampaignState) -> list[str]:
     rounds, others, price = campaign.rounds, *_others(campaign)
     about_others = [*_too_dear(campaign, others, price), *_left(campaign, rounds, price)]
     return [
+        *_not_drawn(campaign),
         *_drawn(campaign),
         *_searched(campaign),
         *_out_with(campaign),
@@ -27,6 +28,16 @@ def notes(campaign: CampaignState) -> list[str]:
         *_short(campaign, rounds),
         *_unmet(campaign),
         *_beside(campaign),
+    ]
+
+
+def _not_drawn(campaign: CampaignState) -> list[str]:
+    """What is known of the use of a criterion's plan."""
+    if campaign.policy.draw is not None:
+        return []
+    return [
+        "On real tables no criterion was significantly ahead of random labels for individual effects, and a plan"
+        " without draw gives no interval that needs no model."
     ]
 
 

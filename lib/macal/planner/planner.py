@@ -6,14 +6,14 @@ from typing import Any
 
 import pandas as pd
 
-from macal import acquisition, models
+from macal import models
 from macal.inference import StoppingRule
 from macal.planner import record, steps
 from macal.planner.audit import Audit
 from macal.planner.campaign import CampaignState
 from macal.planner.estimates import Findings, estimated
 from macal.planner.people import Columns, People
-from macal.planner.policy import Policy
+from macal.planner.policy import UNIFORM, Policy
 from macal.planner.report import document
 from macal.storage import atomic
 from macal.storage.workers import executor, processors
@@ -45,7 +45,7 @@ class Planner:
         kinds: column -> one of :data:`macal.tables.roles.KINDS`, where the guess is to be overruled.
         reference: value of the treatment that the others are compared with.
         propensity: chance of treatment in one of two arms where it is known, as a trial's: a column, or one number.
-        criterion: a name of :func:`macal.names`; one that needs no model.
+        criterion: a name of :func:`macal.names`, one that needs no model, for individual effects; None for a draw.
         parameters: of the criterion, say ``{"alpha": 1.0}``.
         batch_size: people asked per round; None for any number.
         batch_cost: money per round; None for any sum.
@@ -54,8 +54,9 @@ class Planner:
             after a refusal, but never in a draw.
         pay: "asked": whoever is asked costs; "answered": a refusal is free.
         seed: of whatever is drawn.
-        draw: None: the criterion's own plan; else people are drawn with known chances, and the plan has their weights:
-            "criterion", the criterion's plan mixed with a uniform sample; "effect", by worth for the average effect.
+        draw: of people with known chances, whose weights the plan has: "effect", by worth for the average effect, the
+            default where no criterion is named; "criterion", the plan of the criterion, by default
+            :data:`macal.acquisition.DEFAULT`, mixed with a uniform sample. None with a criterion: its own plan.
         uniform: share of drawn labels that is spread uniformly, above 0 and at most 1.
         sample: people among whom the plan is made, or "all"; by default all, or as many as a plan loses little by,
             where the table is larger than memory or than what the criterion says.
@@ -98,7 +99,7 @@ class Planner:
         kinds: Mapping[str, str] | None = None,
         reference: str | float | int | None = None,
         propensity: str | float | None = None,
-        criterion: str = acquisition.DEFAULT,
+        criterion: str | None = None,
         parameters: Mapping[str, Any] | None = None,
         batch_size: int | None = 10,
         batch_cost: float | int | None = None,
@@ -107,7 +108,7 @@ class Planner:
         pay: str = "asked",
         seed: int = 0,
         draw: str | None = None,
-        uniform: float | int = 0.5,
+        uniform: float | int = UNIFORM,
         sample: int | str | None = None,
         target: str = "all",
         by: str | None = None,

@@ -70,7 +70,10 @@ def replanned(
     """Plan the rounds to come anew; see :meth:`macal.planner.planner.Planner.replan`."""
     changed = {name: value for name, value in (("budget", budget), ("quotas", quotas)) if value is not None}
     if changed and campaign.policy.draw is not None:
-        raise ValueError("a plan is drawn once: its chances hold under the budget and the quotas it was drawn with")
+        raise ValueError(
+            "a plan is drawn once: its chances hold under the budget and the quotas it was drawn with; those of a plan"
+            f" without draw can be changed (--criterion {acquisition.DEFAULT})"
+        )
     campaign = campaign.but(policy=replace(campaign.policy, **changed)) if changed else campaign
     people, policy, old = campaign.people, campaign.policy, campaign.out
     known, refused, money = campaign.known, campaign.refused, policy.budget - campaign.spent
