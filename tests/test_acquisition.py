@@ -46,7 +46,6 @@ def test_the_default_is_one_that_needs_no_model():
     default = [batch.tolist() for batch in macal.plan(x, t, [0], 3, 5)]
     assert default == [batch.tolist() for batch in plan_batches(get(acquisition.DEFAULT), x, t, [0], 3, 5)]
     assert not get(acquisition.DEFAULT).is_adaptive
-    assert macal.Planner("t", 10).campaign.policy.criterion == acquisition.DEFAULT
 
 
 def test_macal_on_a_pool_worked_out_by_hand():

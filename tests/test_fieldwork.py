@@ -30,6 +30,11 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+def further(campaign):
+    """Notes, but for what holds of any plan without draw."""
+    return notes(campaign)[campaign.policy.draw is None :]
+
+
 def run(*words):
     return main([str(word) for word in words])
 
@@ -219,13 +224,13 @@ class TestNotes:
 
     def test_rounds_that_are_larger_than_was_said(self):
         planner, _ = make(self.homes, budget=60, cluster="home", criterion="qhte")
-        (words,) = notes(planner.campaign)
+        (words,) = further(planner.campaign)
         assert numbers(words) == [3, 10, 20] and settings(planner.campaign)["people of the largest round"] == "20"
         planner.observe(dict.fromkeys(planner.planned.index, 1.0))
         small, _ = make(self.homes, budget=60, cluster="two", criterion="qhte")
-        assert notes(planner.campaign) == notes(small.campaign) == []
+        assert further(planner.campaign) == further(small.campaign) == []
         dear, _ = make(budget=200, cost="fee", batch_size=None, batch_cost=20.0, criterion="qhte")
-        assert numbers(notes(dear.campaign)[0]) == [(PEOPLE.fee > 20).sum(), 20]
+        assert numbers(further(dear.campaign)[0]) == [(PEOPLE.fee > 20).sum(), 20]
         for given in ({}, {"cluster": "two"}):  # whoever was left out makes a round of a draw larger
             planner, plan = make(self.homes, budget=40, draw="effect", **given)
             planner.observe(dict.fromkeys(plan.index[plan["round"] == 1], 1.0))
@@ -235,29 +240,29 @@ class TestNotes:
 
     def test_money_that_is_left(self):
         for demand, left in (({"cluster": "home", "cluster_rule": "one"}, 290), ({"quotas": ["male<=30"]}, 240)):
-            (words,) = notes(make(self.homes, criterion="qhte", **demand)[0].campaign)
+            (words,) = further(make(self.homes, criterion="qhte", **demand)[0].campaign)
             assert numbers(words)[0] == left
         capped, _ = make(self.homes, draw="effect", quotas=["male<=30"], budget=100)
-        assert numbers(*notes(capped.campaign))[0] == 100 - len(capped.planned) > 5
+        assert numbers(*further(capped.campaign))[0] == 100 - len(capped.planned) > 5
         dear, _ = make(self.homes.assign(fee=np.where(np.arange(200) % 20, 2.0, 60.0)), draw="effect", cost="fee")
-        assert numbers(*notes(dear.campaign))[0] > 0
+        assert numbers(*further(dear.campaign))[0] > 0
         everybody, _ = make(self.homes, draw="effect", budget=200)
-        assert notes(everybody.campaign) == [] and notes(make(draw="effect", budget=60)[0].campaign) == []
+        assert further(everybody.campaign) == [] and further(make(draw="effect", budget=60)[0].campaign) == []
         planner, plan = make(budget=11, quotas=["region=north<=3", "region=south<=4", "region=west<=3"])
-        assert len(plan) == 10 and numbers(notes(planner.campaign)[-1])[0] == 1
+        assert len(plan) == 10 and numbers(further(planner.campaign)[-1])[0] == 1
 
     def test_money_that_answers_leave_is_for_the_next_replan(self, tmp_path):
         planner, plan = make(budget=30, batch_size=10, criterion="qhte", pay="answered", response=0.7)
         planner.observe(dict.fromkeys(plan.index[:4], 1.0) | dict.fromkeys(plan.index[4:10]))
-        (said,) = notes(planner.campaign)
+        (said,) = further(planner.campaign)
         planner.save(tmp_path / "c.json")
-        assert numbers(said) == [6] and notes(Planner.load(tmp_path / "c.json", PEOPLE).campaign) == [said]
+        assert numbers(said) == [6] and further(Planner.load(tmp_path / "c.json", PEOPLE).campaign) == [said]
         content = record.read(tmp_path / "c.json")
         del content["told since"]  # as files of earlier versions
-        assert notes(record.campaign_of(content, PEOPLE)) == [said]
-        assert len(planner.replan()) == 36 and notes(planner.campaign) == []
+        assert further(record.campaign_of(content, PEOPLE)) == [said]
+        assert len(planner.replan()) == 36 and further(planner.campaign) == []
         planner.correct(plan.index[0], "never asked", "ann")
-        assert numbers(*notes(planner.campaign)) == [1] and settings(planner.campaign)["answers corrected"] == "1"
+        assert numbers(*further(planner.campaign)) == [1] and settings(planner.campaign)["answers corrected"] == "1"
 
     def test_quotas_that_the_answers_do_not_meet(self):
         for draw in (None, "effect"):
@@ -265,54 +270,59 @@ class TestNotes:
             planner, plan = make(self.homes, draw=draw, budget=90, **given)
             men = plan.index.isin(self.homes.person[self.homes.male])
             planner.observe({name: None if man else 1.0 for name, man in zip(plan.index, men, strict=True)}, through=8)
-            assert not any("not met" in words for words in notes(planner.campaign))
+            assert not any("not met" in words for words in further(planner.campaign))
             planner.observe({}, through=9)
-            (words,) = (words for words in notes(planner.campaign) if "not met" in words)
+            (words,) = (words for words in further(planner.campaign) if "not met" in words)
             assert numbers(words)[:3] == [40, 0, 30]
             reserves = plan.reserve[men].dropna()
             planner.observe(dict.fromkeys(reserves, 1.0))
-            assert len(reserves) < 40 or not any("not met" in words for words in notes(planner.campaign))
+            assert len(reserves) < 40 or not any("not met" in words for words in further(planner.campaign))
 
     def test_a_table_in_memory_of_which_a_sample_was_looked_at(self, tmp_path):
         planner, plan = make(criterion="macal", sample=50, budget=150)
-        first, second = said = notes(planner.campaign)
+        first, second = said = further(planner.campaign)
         assert numbers(first) == [planner.campaign.searched, 200] and numbers(second) == [150 - len(plan)]
         planner.save(tmp_path / "c.json")
         again = Planner.load(tmp_path / "c.json", PEOPLE).campaign
-        assert str(again.searched) in settings(again)["looked among"] and notes(again) == said
+        assert str(again.searched) in settings(again)["looked among"] and further(again) == said
         content = record.read(tmp_path / "c.json")
         content.pop("searched")  # as files of earlier versions have none
         assert record.campaign_of(content, PEOPLE).searched is None
         larger, _ = make(self.homes, criterion="macal", budget=20, sample=50, quotas=["region>=1", "male>=1"])
-        assert numbers(notes(larger.campaign)[0])[1:3] == [200, 50]
+        assert numbers(further(larger.campaign)[0])[1:3] == [200, 50]
         whole, _ = make(criterion="macal", sample=200, budget=150)
-        assert whole.campaign.searched is None and notes(whole.campaign) == []
+        assert whole.campaign.searched is None and further(whole.campaign) == []
         drawn, _ = make(draw="effect", sample=50, budget=60)
-        assert "--sample 50" in notes(drawn.campaign)[-1]
+        assert "--sample 50" in further(drawn.campaign)[-1]
 
     def test_reserves_that_the_money_does_not_hold(self):
         for draw, batch in ((None, 30), ("effect", 10)):
             given = {"response": 0.5, "criterion": "qhte", "batch_size": batch, "draw": draw, "budget": 60, "seed": 1}
             planner, plan = make(make_people(400), **given)
             named = plan.reserve if draw else plan.reserve[plan["round"] == 2]
-            assert numbers(*notes(planner.campaign)) == [round(0.5 * named.notna().sum())]
-            assert notes(make(make_people(400), **given, pay="answered")[0].campaign) == []
+            assert numbers(*further(planner.campaign)) == [round(0.5 * named.notna().sum())]
+            assert further(make(make_people(400), **given, pay="answered")[0].campaign) == []
             if not draw:
                 planner.observe(dict.fromkeys(plan.index, 1.0))
-                assert notes(planner.campaign) == []
+                assert further(planner.campaign) == []
                 continue
             first = plan[(plan["round"] == 1) & plan.reserve.notna()]
             planner.observe({**dict.fromkeys(first.index), **dict.fromkeys(first.reserve, 1.0)})
             planner.replan()
-            assert numbers(*notes(planner.campaign))[0] == 5
+            assert numbers(*further(planner.campaign))[0] == 5
 
     def test_a_reserve_who_was_asked_for_nothing(self):
         planner, drawn = make(make_people(400), budget=60, draw="effect", response=0.5, pay="answered")
         one = drawn[(drawn["round"] == 1) & drawn.reserve.notna()].iloc[0]
         planner.observe({one.name: None, one.reserve: 1.0})
-        assert notes(planner.campaign) == []
+        assert further(planner.campaign) == []
         planner.observe({one.name: 1.0})
-        assert one.reserve in notes(planner.campaign)[-1]
+        assert one.reserve in further(planner.campaign)[-1]
+
+    def test_what_is_known_of_a_plan_without_draw(self):
+        for draw in (None, "effect", "criterion"):
+            campaign = make(draw=draw, budget=60)[0].campaign
+            assert bool(notes(campaign)) == (draw is None)
 
 
 def test_reserves_who_answered_are_paid_for_everywhere(folder, capsys):

@@ -18,7 +18,7 @@ SPEC = sweeps.Spec("ihdp", {"random": {}}, (0,), n_queries=1)
 
 
 def planned():
-    planner = Planner("t", 2)
+    planner = Planner("t", 2, criterion="alc-fixed")
     planner.plan(pd.DataFrame({"x": X[:, 0], "t": T}))
     return planner
 

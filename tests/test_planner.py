@@ -34,8 +34,9 @@ COVARIATES = ["age", "income", "region"]
 
 
 def make(people=None, **options):
+    """A planner and its plan: greedy where no draw is given."""
     given = {"treatment": "free", "budget": 300, "covariates": COVARIATES, "identifier": "person"}
-    planner = Planner(**given | options)
+    planner = Planner(**given | {"criterion": "alc-fixed"} | options)
     return planner, planner.plan(make_people() if people is None else people)
 
 

@@ -27,7 +27,7 @@ def plan(*more, table="people.csv", output="plan.csv"):
 def test_from_a_csv_to_a_plan(folder, capsys):
     assert plan("--cost", "fee", "--quota", "region>=5", "--batch-size", "6") == 0
     table, said = pd.read_csv("plan.csv"), capsys.readouterr().out
-    assert table.columns.tolist() == ["person", "round", "free", "cost"]
+    assert table.columns.tolist() == ["person", "round", "free", "cost", "weight"]
     assert table.cost.sum() <= 300 and table["round"].value_counts().max() == 6
     assert (
         re.search(r"person +identifier +guessed", said) and f"{len(table)} people, {table.cost.sum():g} of 300" in said
@@ -119,7 +119,7 @@ def test_a_word_among_numbers_is_refused_by_the_name_of_its_row(folder, capsys):
 class TestCampaignFile:
     @pytest.fixture
     def planner(self, folder):
-        planner = Planner("free", 300, cost="fee", response="chance")
+        planner = Planner("free", 300, cost="fee", response="chance", criterion="alc-fixed")
         planner.plan(make_people())
         return planner
 

@@ -23,7 +23,7 @@ from macal.inference import (
     refusal_doubt,
     worth_for,
 )
-from macal.planner import drawn, steps, weights
+from macal.planner import Conflict, drawn, steps, weights
 from macal.planner.estimates import estimated, left_out
 from macal.planner.report.protocol import settings
 from macal.problem import Split
@@ -46,6 +46,21 @@ def answered(rounds=2, people=None, **options):
 
 
 # ---------------------------------------------------------------- the draw
+
+
+def test_a_plan_by_no_criterion_is_a_draw_for_the_average_effect():
+    people = make_people(400)
+
+    def plan(**options):
+        return make(people, **{"budget": 60, "criterion": None} | options)[1]
+
+    pd.testing.assert_frame_equal(plan(), plan(draw="effect", criterion="macal", uniform=0.2))
+    pd.testing.assert_frame_equal(plan(draw="criterion"), plan(draw="criterion", criterion="alc-fixed"))
+    assert "weight" not in plan(criterion="alc-fixed")
+    targets = {"target": "treated"}, {"by": "region"}
+    assert all(not plan(**other).weight.equals(plan().weight) for other in targets)
+    with pytest.raises(ValueError, match="alpha"):
+        plan(parameters={"alpha": 1.0})
 
 
 @pytest.mark.parametrize("way", ["effect", "criterion"])
@@ -129,6 +144,30 @@ def test_everybody_has_the_chance_that_the_weights_say(n):
 def test_demands_that_a_draw_cannot_keep_to(demand, name):
     with pytest.raises(ValueError, match=name):
         make(make_people(400), **DRAWN | demand)
+
+
+@pytest.mark.parametrize(
+    "demand",
+    [
+        {"cluster": "household", "quotas": ["region>=2"]},
+        {"cost": "fee", "budget": 20},
+        {"quotas": ["region=north<=0"]},
+        {"cost": "fee", "quotas": ["region=west>=30"], "budget": 300},
+        {"people": make_people(8), "covariates": ["age"]},
+    ],
+)
+def test_what_a_criterion_can_plan_and_no_draw_is_said_to_be_so(demand):
+    given = {"people": make_people(400), "budget": 60} | demand
+    with pytest.raises(ValueError, match="--criterion alc-fixed"):
+        make(**given | {"criterion": None})
+    assert len(make(**given, criterion="alc-fixed")[1])
+
+
+def test_what_no_plan_can_meet_is_no_fault_of_the_draw():
+    for cost in (1.0, "fee"):
+        with pytest.raises(Conflict) as found:
+            make(cost=cost, quotas=["region=north>=12", "region=north<=10"], criterion=None)
+        assert len(found.value.names) == 2 and "--criterion" not in str(found.value)
 
 
 def test_people_are_drawn_for_a_target_and_its_groups():

@@ -231,13 +231,13 @@ class TestNumbers:
 
     def test_how_many_share_a_row(self):
         people = pd.DataFrame({"a": [0, 0, 0, 1, 1, 2], "b": ["x"] * 5 + ["y"], "t": [0, 1, 0, 1, 0, 1]})
-        planner = Planner("t", 2, covariates=["a", "b"], kinds={"b": "category"})
+        planner = Planner("t", 2, covariates=["a", "b"], kinds={"b": "category"}, criterion="alc-fixed")
         planner.plan(people)
         table = overlap.alike(planner.people, np.array([5]))["exactly"]
         assert table["everybody"].tolist() == pytest.approx([1 / 6, 2 / 6, 3 / 6, 0, 0])
         assert table["asked"].tolist() == [1, 0, 0, 0, 0]
         people["a"] = [0, 1, 2, 3, 100, 200]  # the last two are winsorised to one value
-        planner = Planner("t", 2, covariates=["a"])
+        planner = Planner("t", 2, covariates=["a"], criterion="alc-fixed")
         planner.plan(people)
         assert len(np.unique(planner.people.problem.pool.x)) < 6
         assert overlap.alike(planner.people, np.array([5]))["exactly"]["everybody"].tolist() == [1, 0, 0, 0, 0]

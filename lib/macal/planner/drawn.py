@@ -123,7 +123,8 @@ def lottery(people: People, rules: Policy, ranked: GreedyPlan) -> Lottery:
     own, range_ = strata >= 0, pd.Series(people.cost).groupby(strata)
     kept = float((range_.max() - range_.min()).drop(-1, errors="ignore").max()) if own.any() else 0.0
     money = most = rules.budget - kept
-    while own.any() and money > 0:
+    affords = own.any() and rules.budget >= people.cost[own].min()
+    while affords and money > 0:
         numbers, planned = _numbers(people, rules, strata, size, money, ranked)
         chances, spare = np.zeros(len(people)), _spare(lots, strata, numbers)
         for k in np.flatnonzero(numbers):
@@ -133,7 +134,7 @@ def lottery(people: People, rules: Policy, ranked: GreedyPlan) -> Lottery:
         if over <= 1e-9 * rules.budget:
             return Lottery(chances, strata, spare, lots)
         money = min(money, planned) - over
-    if own.any() and rules.budget >= people.cost[own].min():
+    if affords:
         raise ValueError(
             f"a budget of {rules.budget:g} is too small for a draw: {kept:g} of it is kept back, by which one may be"
             f" dearer than another, so that the money lasts whoever is drawn; raise the budget, or {WITHOUT}"
@@ -324,9 +325,10 @@ def _is_one(cost: Money) -> bool:
 
 def _no_chance(people: People, rules: Policy, unit: int) -> str:
     named = dict.fromkeys(quota.column for quota in rules.parsed)
-    who = " and ".join(f"{column} = {people.table[column].iloc[unit]}" for column in named) or "anybody"
+    values = " and ".join(f"{column} = {people.table[column].iloc[unit]}" for column in named)
+    who = f" with {values}" if values else ""
     return (
-        f"the demands leave nobody with {who} a chance to be drawn, and no weight could speak for such people; exclude"
+        f"the demands leave nobody{who} a chance to be drawn, and no weight could speak for such people; exclude"
         f" them, loosen a quota, raise the budget, or {WITHOUT}"
     )
 
