@@ -110,7 +110,7 @@ def main():
         plain = time.perf_counter() - start
         print(f"plain scan: {plain:.1f} s, {given.rows / plain:,.0f} rows per second")
         for name, options in {"nothing demanded": PLAIN, **(DEMANDS if given.demands else {})}.items():
-            options = {"treatment": "free", "identifier": "person"} | options
+            options = {"treatment": "free", "identifier": "person", "criterion": "alc-fixed"} | options
             others = [c for c in ("region", "fee", "village", "arm", "free") if c not in str(list(options.values()))]
             options["kinds"] = dict.fromkeys(others, "ignore")
             planner = Planner(options.pop("treatment"), **options)

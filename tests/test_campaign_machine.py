@@ -20,7 +20,7 @@ from macal.planner import Planner, record
 
 RULES = ["qhte", "macal", "random-balanced", "alc-fixed", "random"]
 ARMS = ["none", "call", "letter", "visit"]
-STEPS = ["observe"] * 5 + ["replan"] * 3 + ["correct", "correct", "load", "wrong", "wrong", "estimate"]
+STEPS = ["observe"] * 5 + ["replan"] * 3 + ["correct", "correct", "load", "wrong", "wrong", "estimate", "estimate"]
 
 
 def table_of(rng):
@@ -52,6 +52,8 @@ def table_of(rng):
         people["free"], said["reference"] = rng.permutation(np.resize(arms, n)), "none"
     if rng.random() < 0.3:
         said["draw"] = ["effect", "criterion"][rng.integers(2)]
+        if rng.random() < 0.5:
+            said.pop("criterion")
         if rng.random() < 0.5:
             said.pop("cluster", None), said.pop("cluster_rule", None)
         elif "cluster" in said and rng.random() < 0.8:  # else they are refused with quotas

@@ -207,7 +207,7 @@ def everything():
 @pytest.mark.parametrize("name", [name if name in ("quotas", "macal, money") else exhaustive(name) for name in PLANS])
 def test_every_demand_is_kept_at_any_size(tmp_path, unchecked, monkeypatch, name):
     monkeypatch.setattr(steps, "RIVALS", 300)
-    options = {"treatment": "free", "sample": 600, "parameters": {}} | PLANS[name]
+    options = {"treatment": "free", "sample": 600, "criterion": "alc-fixed"} | PLANS[name]
     ignored = {c: "ignore" for c in ("arm", "free", "no", "yes", "chance", "home") if c not in options.values()}
     made = Planner(**options, kinds=ignored)
     path = written(everything(), tmp_path / "people.parquet", 500)
@@ -261,7 +261,7 @@ def test_rivals_ahead_are_those_whose_gain_is_larger(unchecked):
 
 def test_candidates_in_memory_are_a_sample_and_the_plan_is_of_everybody(unchecked):
     def planned(table, sample=500):
-        made = Planner("free", 40, sample=sample, kinds={"home": "ignore"})
+        made = Planner("free", 40, sample=sample, kinds={"home": "ignore"}, criterion="alc-fixed")
         return made, made.plan(table)
 
     (made, plan), (_, other) = planned(people()), planned(people().sample(frac=1, random_state=2))
@@ -318,6 +318,7 @@ def test_the_command(tmp_path, capsys, unchecked, monkeypatch):
     monkeypatch.setattr(steps, "RIVALS", 200)
     written(people(), tmp_path / "people.parquet", 500)
     given = "plan people.parquet --treatment free --budget 30 --kind home=ignore --sample 500 --workers 1".split()
+    given += ["--criterion", "alc-fixed"]
     assert main([*given, "-o", "plan.csv", "--campaign", "c.json", "--report", "r.html"]) == 0
     plan, text = pd.read_csv("plan.csv"), (tmp_path / "r.html").read_text()
     assert "95%" in capsys.readouterr().out and len(plan) == 30
