@@ -135,10 +135,7 @@ def lottery(people: People, rules: Policy, ranked: GreedyPlan) -> Lottery:
             return Lottery(chances, strata, spare, lots)
         money = min(money, planned) - over
     if affords:
-        raise ValueError(
-            f"a budget of {rules.budget:g} is too small for a draw: {kept:g} of it is kept back, by which one may be"
-            f" dearer than another, so that the money lasts whoever is drawn; raise the budget, or {WITHOUT}"
-        )
+        raise ValueError(_too_small(rules, kept))
     return Lottery(np.zeros(len(people)), strata, np.zeros(0, np.int64), lots)
 
 
@@ -255,7 +252,9 @@ def _numbers(
         raise Conflict(found.names, "draw", f", or {WITHOUT}") from found
     for k in range(len(each)):
         if not numbers.buy(k):
-            raise ValueError(_no_chance(people, rules, int(np.flatnonzero(strata == k)[0])))
+            is_small = each.sum() > money < rules.budget
+            one = int(np.flatnonzero(strata == k)[0])
+            raise ValueError(_too_small(rules, rules.budget - money) if is_small else _no_chance(people, rules, one))
     while (left := np.flatnonzero(numbers.open)).size:
         # s weighted / n - s weighted / (n + 1), by cost
         gain = s * weighted / (numbers.bought * (numbers.bought + 1)) / each
@@ -321,6 +320,13 @@ def _ordered(chosen: Lottery, free: Indices, rng: np.random.Generator) -> list[t
 
 def _is_one(cost: Money) -> bool:
     return bool((cost == cost[0]).all())
+
+
+def _too_small(rules: Policy, kept: float) -> str:
+    return (
+        f"a budget of {rules.budget:g} is too small for a draw: {kept:g} of it is kept back, by which one may be"
+        f" dearer than another, so that the money lasts whoever is drawn; raise the budget, or {WITHOUT}"
+    )
 
 
 def _no_chance(people: People, rules: Policy, unit: int) -> str:
