@@ -39,6 +39,7 @@ import pandas as pd
 from macal.acquisition import DEFAULT
 from macal.inference import crossed_propensity, draw, draw_balanced, inclusion, worth_for
 from macal.inference.balanced import Few
+from macal.inference.weighted import of_each_arm
 from macal.logistic import PerArmChance
 from macal.planner.demands import Money
 from macal.planner.feasible import Conflict
@@ -86,12 +87,14 @@ class Lots:
         size: what chances are proportional to, but for the uniform share, (n,).
         head: unit that represents each one, (n,); -1 for whoever was not drawn to represent her cluster.
         first: chance of each to represent her cluster, where one of each is asked, (n,); else 1.
+        e: chance of each arm, (n, arms), where people are drawn for an effect.
     """
 
     people: People
     size: Outcomes
     head: Rows
     first: Outcomes
+    e: PerArmChance | None = None
 
     @property
     def others(self) -> Indices:
@@ -105,20 +108,20 @@ class Lots:
         return np.concatenate([order[a:b] for a, b in zip(first, last, strict=True)])
 
 
-def lottery(people: People, rules: Policy, ranked: GreedyPlan) -> Lottery:
+def lottery(people: People, rules: Policy, ranked: GreedyPlan, lots: Lots | None = None) -> Lottery:
     """Chances to be drawn.
 
     Args:
         people: the table.
         rules: how a plan is made; the chances follow the criterion's plan or the worth for the average effect.
         ranked: the plan that the criterion makes.
+        lots: of a draw for an effect under another budget, to spare the work.
 
     Raises:
         Conflict: no plan meets all demands.
         ValueError: demands that a draw with known chances cannot keep to, or that leave somebody without a chance.
     """
-    _refuse(people, rules)
-    lots = _lots(people, rules, ranked)
+    lots = lots_of(people, rules, ranked) if lots is None else lots
     people, size, strata = lots.people, lots.size, strata_of(lots.people, rules, lots.others)
     own, range_ = strata >= 0, pd.Series(people.cost).groupby(strata)
     kept = float((range_.max() - range_.min()).drop(-1, errors="ignore").max()) if own.any() else 0.0
@@ -182,12 +185,20 @@ def allowed(people: People, rules: Policy) -> Indices:
     return np.setdiff1d(np.arange(len(people)), barred(people, rules))
 
 
-def _lots(people: People, rules: Policy, ranked: GreedyPlan) -> Lots:
-    """What is drawn; of clusters of which one each is asked, that one is drawn here."""
+def lots_of(people: People, rules: Policy, ranked: GreedyPlan | None = None) -> Lots:
+    """What is drawn, for an effect or by a plan; of clusters of which one each is asked, that one is drawn here.
+
+    Raises:
+        ValueError: demands that a draw with known chances cannot keep to, or an arm with too few people.
+    """
+    _refuse(people, rules)
     head, first = heads_of(people, rules), np.ones(len(people))
     clusters = people.bought_with(rules.cluster_rule, people.problem.start, _NOBODY)
     cost, out = people.of_clusters(clusters, people.cost), barred(people, rules)
-    size = _size(people, rules, ranked, clusters, cost)
+    e = arm_chances_of(people, rules) if rules.draw == "effect" else None
+    size = _size(people, rules, ranked, e)
+    if e is not None:
+        size = people.of_clusters(clusters, size) / np.sqrt(cost / cost.min())
     if rules.cluster_rule == "one":
         rng, free = np.random.default_rng([rules.seed, len(people), 1]), people.clusters >= 0
         free[out] = False
@@ -197,28 +208,30 @@ def _lots(people: People, rules: Policy, ranked: GreedyPlan) -> Lots:
             head[np.setdiff1d(mates, rng.choice(mates, p=first[mates]))] = -1
         size = size / first
     alone, included = np.full(len(people), -1), np.unique(head[people.included])
-    return Lots(replace(people, cost=cost, clusters=alone, included=included, excluded=out), size, head, first)
+    return Lots(replace(people, cost=cost, clusters=alone, included=included, excluded=out), size, head, first, e)
 
 
-def _size(people: People, rules: Policy, ranked: GreedyPlan, clusters: Arms, cost: Money) -> Outcomes:
-    """What chances within a stratum are proportional to, but for the uniform share, (n,)."""
-    if rules.draw == "effect":
+def arm_chances_of(people: People, rules: Policy) -> PerArmChance:
+    """Chance of each arm, (n, arms): known, or estimated.
+
+    Raises:
+        ValueError: an arm has too few people.
+    """
+    if people.propensity is not None:
+        return of_each_arm(people.propensity)
+    try:
+        return of_each_arm(crossed_propensity(people.confounders, people.problem.pool.t, rules.seed, people.weights))
+    except ValueError as error:
+        raise ValueError(f"{error}; add people, or {WITHOUT}") from error
+
+
+def _size(people: People, rules: Policy, ranked: GreedyPlan | None, e: PerArmChance | None) -> Outcomes:
+    """What a label of each unit is worth, (n,): for an effect where chances of the arms are given, else by a plan."""
+    if e is not None:
         groups = None if rules.by is None else groups_of(people, rules.by)
-        try:
-            e = arm_chances_of(people, rules)
-        except ValueError as error:
-            raise ValueError(f"{error}; add people, or {WITHOUT}") from error
-        worth = worth_for(rules.target, e, people.problem.pool.t, groups=groups) * people.weights
-        return people.of_clusters(clusters, worth) / np.sqrt(cost / cost.min())
+        return worth_for(rules.target, e, people.problem.pool.t, groups=groups) * people.weights
     picks = np.concatenate([_NOBODY, *ranked.rounds().filled])
     return np.isin(np.arange(len(people)), picks).astype(float)
-
-
-def arm_chances_of(people: People, rules: Policy) -> Outcomes | PerArmChance:
-    """Chance of treatment of each unit, (n,), or of each arm, (n, arms): known, or estimated."""
-    if people.propensity is not None:
-        return people.propensity
-    return crossed_propensity(people.confounders, people.problem.pool.t, rules.seed, people.weights)
 
 
 def groups_of(people: People, by: str) -> np.ndarray:
