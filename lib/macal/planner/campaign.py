@@ -15,6 +15,7 @@ import pandas as pd
 
 from macal.planner.answers import chance
 from macal.planner.audit import Audit, Made
+from macal.planner.drawn import Lottery
 from macal.planner.people import Columns, People
 from macal.planner.policy import Policy
 from macal.registry import UnknownName
@@ -63,6 +64,7 @@ class CampaignState:
         asked: rounds that have been asked.
         audit: what planning from a sample may have cost, where that was asked.
         made: how the rounds to come were planned; None of a campaign from a file.
+        chosen: by what people were drawn; None of a campaign from a file, or without draw.
         revision: how often its file has been written.
         journal: corrections, the first one first.
         told_in: column of the files that the answers have come from; None where they came otherwise.
@@ -78,6 +80,7 @@ class CampaignState:
     asked: int = 0
     audit: Audit | None = None
     made: Made | None = None
+    chosen: Lottery | None = None
     revision: int = 0
     journal: tuple[Correction, ...] = ()
     told_in: str | None = None

@@ -16,6 +16,7 @@ from macal.inference.targets import TARGETS
 from macal.planner import record
 from macal.planner.campaign import NEVER, counted
 from macal.planner.estimates import MODELLED, Findings, left_out
+from macal.planner.forecast import expected
 from macal.planner.notes import notes
 from macal.planner.people import CLUSTER_RULES, Columns
 from macal.planner.planner import MEMORY, Planner
@@ -35,6 +36,7 @@ PLAN = "plan whom to ask under a budget: from a table to a table"
 
 _NEGATIVE = re.compile(r"-\.?\d")  # as argparse takes it from Python 3.14 on; before that -10,20 is an option to it
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
+_GROUPS = 24  # of whom answers are shown
 _COPIES = 3  # of a table in memory that a plan needs
 
 
@@ -174,7 +176,13 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("table", type=Path, help="CSV or Parquet file, or Zarr group, one row per unit")
     add("--treatment", required=True, help="column: 0 or 1; of other values --reference names the untreated")
-    add("--budget", type=float, required=True, help="money, in the unit of the costs")
+    money = command.add_mutually_exclusive_group(required=True)
+    money.add_argument("--budget", type=float, help="money, in the unit of the costs")
+    text = (
+        "of the average effect's 95%% interval, in the place of a budget: the least whose draw is expected to give it"
+    )
+    money.add_argument("--width", type=float, help=text)
+    add("--sd", type=float, help="of the outcomes that covariates leave open (default: by known outcomes)")
     _into(command)
     add("--discard-answers", action="store_true", help="of a campaign that --replace replaces")
     add("--campaign", type=Path, help="JSON file to keep the campaign in, for observe, replan and estimate")
@@ -236,6 +244,10 @@ def plan(options: argparse.Namespace) -> None:
     else:
         atomic.write(contents)
     _tell_plan(planner, options.output)
+    if options.width is not None:
+        print(
+            f"{planner.campaign.policy.budget:,.10g} is the least expected to give an interval {options.width:g} wide"
+        )
 
 
 def _people(options: argparse.Namespace, planner: Planner) -> pd.DataFrame | Sample:
@@ -484,6 +496,10 @@ def _tell_plan(planner: Planner, output: Path) -> None:
     _warn(planner)
     rounds = planner.rounds()
     print(rounds.to_string(float_format="{:,.6g}".format))
+    if planner.campaign.policy.draw is not None:
+        print(expected(planner.campaign).to_string(float_format="{:,.4g}".format, max_rows=_GROUPS))
+    if (found := planner.forecast()) is not None:
+        print(found.told())
     spent, budget = rounds["so far"].iloc[-1], planner.campaign.policy.budget
     print(*(f"note: {words}\n" for words in notes(planner.campaign)), sep="", end="")
     beside = f" and {planner.campaign.beside}" * bool(planner.campaign.beside)

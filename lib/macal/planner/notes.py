@@ -8,6 +8,7 @@ import pandas as pd
 
 from macal.planner.campaign import CampaignState
 from macal.planner.drawn import allowed, barred
+from macal.planner.forecast import lacking
 from macal.planner.weights import FEW
 from macal.shapes import Arms, Rows
 
@@ -18,6 +19,7 @@ def notes(campaign: CampaignState) -> list[str]:
     about_others = [*_too_dear(campaign, others, price), *_left(campaign, rounds, price)]
     return [
         *_not_drawn(campaign),
+        *lacking(campaign),
         *_drawn(campaign),
         *_searched(campaign),
         *_out_with(campaign),
@@ -50,9 +52,11 @@ def _drawn(campaign: CampaignState) -> list[str]:
     free = np.setdiff1d(allowed(people, policy), people.problem.start)
     (drawn, alone), (every, single) = (_lots(people.clusters[units]) for units in (mine, free))
     beside = f" and {alone:,} of {single:,} people in none" * bool(single)
+    arms = pd.Series(people.problem.pool.t).groupby(people.clusters).nunique().drop(-1, errors="ignore")
+    of_one = ", each of one arm" * bool(single + every < len(free) and arms.max() == 1)
     few = f"; fewer than about {FEW} make an interval rough" * (drawn + alone < FEW)
     return [
-        f"{drawn:,} of {every:,} clusters by {campaign.columns.cluster!r}{beside} were drawn,"
+        f"{drawn:,} of {every:,} clusters by {campaign.columns.cluster!r}{of_one}{beside} were drawn,"
         f" {'whole' if policy.cluster_rule == 'whole' else 'one person of each'}; the chances of those drawn were"
         f" {chances.min():.3g} to {chances.max():.3g} (seed {policy.seed}){few}."
     ]

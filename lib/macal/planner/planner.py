@@ -12,6 +12,7 @@ from macal.planner import record, steps
 from macal.planner.audit import Audit
 from macal.planner.campaign import CampaignState
 from macal.planner.estimates import Findings, estimated
+from macal.planner.forecast import Forecast, forecast
 from macal.planner.people import Columns, People
 from macal.planner.policy import UNIFORM, Policy
 from macal.planner.report import document
@@ -33,7 +34,7 @@ class Planner:
 
     Args:
         treatment: column that holds 0 (control) and 1 (treated); with ``reference`` any two and more values.
-        budget: money for the whole plan, in the unit of the costs.
+        budget: money for the whole plan, in the unit of the costs; None for the least that ``width`` needs.
         identifier: column that names the units; guessed, or rows are numbered from 1, where None.
         covariates: columns that units are compared by; guessed where None.
         outcome: column of outcomes, known for some, missing for those who may be asked; None where nobody's is known.
@@ -62,13 +63,16 @@ class Planner:
             where the table is larger than memory or than what the criterion says.
         target: whose average effect people are drawn for: "all", "treated" or "overlap".
         by: column of whose values each gets an estimate of its own, and a draw that serves them all.
+        width: of the average effect's 95 % interval, in the place of a budget; see :mod:`macal.planner.forecast`.
+        sd: of the outcomes that covariates leave open, for forecasts; by known outcomes where None.
 
     Attributes:
         campaign: as it stands.
 
     Raises:
         UnknownName: an unknown criterion, parameter, rule or way.
-        ValueError: two roles for one column; a number out of range; text that is no quota.
+        ValueError: two roles for one column; a number out of range; text that is no quota; both budget and width, or
+            neither.
 
     >>> people = pd.DataFrame({"age": [30, 31, 50, 52, 70, 71], "free": [0, 1] * 3, "fee": [9, 9, 5, 5, 7, 7]})
     >>> planner = Planner("free", budget=26, cost="fee", batch_size=2, criterion="macal")
@@ -86,7 +90,7 @@ class Planner:
     def __init__(
         self,
         treatment: str,
-        budget: float | int,
+        budget: float | int | None = None,
         *,
         identifier: str | None = None,
         covariates: Sequence[str] | None = None,
@@ -112,7 +116,12 @@ class Planner:
         sample: int | str | None = None,
         target: str = "all",
         by: str | None = None,
+        width: float | int | None = None,
+        sd: float | int | None = None,
     ) -> None:
+        if (budget is None) == (width is None):
+            got = "neither" if budget is None else "both"
+            raise ValueError(f"a plan is made for a budget, or for the width of an interval; got {got}")
         columns = Columns(
             treatment,
             identifier,
@@ -142,6 +151,8 @@ class Planner:
             sample,
             target,
             by,
+            width,
+            sd,
         )
         self.campaign = CampaignState(columns, policy)
 
@@ -236,6 +247,10 @@ class Planner:
             found = sampled(table, campaign.columns.said(), wanted, calls, JOBS * workers)
         campaign.columns.check_ranges(found.columns)
         return found
+
+    def forecast(self) -> Forecast | None:
+        """What the draw that was made here is expected to give; see :func:`macal.planner.forecast.forecast`."""
+        return forecast(self.campaign)
 
     def audit(self) -> Audit:
         """Audit the plan that was made last, among a sample; see :mod:`macal.planner.audit`.

@@ -30,11 +30,11 @@ class Policy:
 
     Raises:
         UnknownName: no such criterion, parameter, cluster rule, way to pay or to draw, or target.
-        ValueError: a number out of range, a criterion that needs a model, or text that is no quota; a target, or
-            groups, without a draw for effects; parameters of no criterion.
+        ValueError: a number out of range, neither budget nor width, a criterion that needs a model, or text that is no
+            quota; a target, groups, a width or an s.d. without a draw for effects; parameters of no criterion.
     """
 
-    budget: float | int
+    budget: float | int | None
     criterion: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     batch_size: int | None = 10
@@ -48,13 +48,17 @@ class Policy:
     sample: int | str | None = None
     target: str = "all"
     by: str | None = None
+    width: float | int | None = None
+    sd: float | int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("budget", "batch_cost"):
+        units = {"budget": "the costs", "batch_cost": "the costs", "width": "the outcome", "sd": "the outcome"}
+        for name, unit in units.items():
             value = getattr(self, name)
             number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-            if not (value is None and name == "batch_cost") and not (number and 0 < value < np.inf):
-                raise ValueError(f"{name} must be a number above 0, in the unit of the costs, got {value!r}")
+            may_lack = name != "budget" or self.width is not None
+            if not (value is None and may_lack) and not (number and 0 < value < np.inf):
+                raise ValueError(f"{name} must be a number above 0, in the unit of {unit}, got {value!r}")
         if self.batch_size is not None:
             as_count(self.batch_size, "batch_size")
         if self.sample not in (None, "all"):
@@ -84,8 +88,11 @@ class Policy:
             raise UnknownName("way to draw", self.draw, DRAWS)
         if self.target not in TARGETS:
             raise UnknownName("target", self.target, TARGETS)
-        if self.draw != "effect" and (self.target != "all" or self.by is not None):
-            raise ValueError("a target, and groups, are for a draw for effects; name no criterion, or draw='effect'")
+        given = {"target": self.target if self.target != "all" else None, "by": self.by}
+        given |= {"width": self.width, "sd": self.sd}
+        used = [name for name, value in given.items() if value is not None]
+        if self.draw != "effect" and used:
+            raise ValueError(f"{' and '.join(used)} is for a draw for effects; name no criterion, or draw='effect'")
 
     @property
     def searched(self) -> float:

@@ -15,7 +15,8 @@ from macal.acquisition.plans import check_arms
 from macal.planner.answers import outcome_of
 from macal.planner.audit import Made, audited
 from macal.planner.campaign import NEVER, OUTCOME, CampaignState, Correction
-from macal.planner.drawn import Lottery, drawn, lottery, stand_ins
+from macal.planner.drawn import Lots, Lottery, drawn, lottery, stand_ins
+from macal.planner.forecast import budget_for
 from macal.planner.greedy import GreedyPlan
 from macal.planner.people import People
 from macal.planner.policy import Policy
@@ -31,7 +32,11 @@ CHANGES = ("outcome", "withdrawn", NEVER)
 
 def begun(campaign: CampaignState, table: Any) -> CampaignState:
     """Plan whom to ask of a table; see :meth:`macal.planner.planner.Planner.plan`."""
-    new = replanned(campaign.but(table=table, plan=None, answers={}, asked=0, audit=None, made=None))
+    campaign = campaign.but(table=table, plan=None, answers={}, asked=0, audit=None, made=None, chosen=None)
+    if campaign.policy.width is not None:
+        budget = budget_for(campaign.people, campaign.policy, partial(_lottery, campaign.people))
+        campaign = campaign.but(policy=replace(campaign.policy, budget=budget))
+    new = replanned(campaign)
     if not len(new.planned):
         people, nobody = new.people, np.empty(0, np.int64)
         clusters = people.bought_with(new.policy.cluster_rule, people.problem.start, nobody)
@@ -102,7 +107,14 @@ def replanned(
         old = None if old is None else _still_reserves(campaign, old, new.index)
     among = len(some) if len(some) < len(people) else None
     plan = new if old is None else pd.concat([old, new])
-    return campaign.but(plan=plan, made=made, audit=None, searched=among, told_since=False)
+    kept = {} if chosen is None else {"chosen": chosen}
+    return campaign.but(plan=plan, made=made, audit=None, searched=among, told_since=False, **kept)
+
+
+def _lottery(people: People, policy: Policy, lots: Lots) -> Lottery:
+    """Chances to be drawn under a budget."""
+    nobody = np.empty(0, np.int64)
+    return lottery(people, policy, _task(policy, 0, people, people.problem.start, nobody, float(policy.budget)), lots)
 
 
 def corrected(campaign: CampaignState, name: Any, change: str, by: str, outcome: Any = None) -> CampaignState:

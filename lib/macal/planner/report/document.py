@@ -9,6 +9,7 @@ from macal.acquisition import CRITERIA
 from macal.planner import record
 from macal.planner.campaign import CampaignState
 from macal.planner.estimates import MODELLED, Findings, estimated, left_out
+from macal.planner.forecast import expected, forecast
 from macal.planner.notes import notes
 from macal.planner.people import People
 from macal.planner.report import doubts, drawings, overlap, page
@@ -130,7 +131,15 @@ class Report:
         costs = f"what it costs{if_all(self.campaign)}"
         caption = f"What each round asks, {costs}, and the answers that came or are expected{by_chance}."
         figure = {"Cost of each round, and so far.": drawings.costs(self.rounds)}
-        return [page.heading("Cost by round"), *_long(shown, caption), page.figures(figure)]
+        return [page.heading("Cost by round"), *_long(shown, caption), *self._expected(), page.figures(figure)]
+
+    def _expected(self) -> list[str]:
+        """Answers of arms, groups and clusters, and the interval's width, that are expected of a draw."""
+        if self.campaign.policy.draw is None:
+            return []
+        found = forecast(self.campaign)
+        table = expected(self.campaign).map(number)
+        return [*_long(table, _ANSWERS), *([] if found is None else [page.text(found.told())])]
 
     def whom(self) -> list[str]:
         """Who is asked next, and why."""
@@ -270,6 +279,7 @@ _OUTLOOK = (
     "What each stage of the plan knows, if all who are asked answer: answers, money still to be spent until then (none"
     " on whoever is waited for), mean width of people's intervals."
 )
+_ANSWERS = "Answers of each arm that have come or are expected, those of reserves apart."
 _CAVEAT = (
     "The interval by weights needs no outcome model to be right; where nothing above says more it holds at this look"
     " alone, and estimate --looks gives wider ones. Intervals of people are the model's, and hold less often."

@@ -27,6 +27,8 @@ def settings(campaign: CampaignState) -> dict[str, str]:
         "money a round, at most": money(float(policy.batch_cost)) if policy.batch_cost else "",
         "budget": f"{money(float(policy.budget))}; the plan costs {money(campaign.rounds['so far'].iloc[-1])}"
         + if_all(campaign),
+        "budget found for an interval of the width": f"{policy.width:g}" if policy.width else "",
+        "s.d. that covariates leave open, as guessed": f"{policy.sd:g}" if policy.sd else "",
         "quotas": "; ".join(policy.quotas) + " (in expected answers)" * bool(policy.quotas and campaign.is_uncertain),
         "clusters": f"{columns.cluster}: {_CLUSTERS[policy.cluster_rule]}" if columns.cluster else "",
         "excluded": "; ".join(f"{n:,} {who}" for who, n in counts.items() if n),

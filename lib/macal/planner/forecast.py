@@ -1,0 +1,319 @@
+"""What a draw is expected to give, before a cent is spent: the interval's width, answers by arm and group, the budget.
+
+*Width.* Let person i be drawn with the chance p_i, answer with the chance r_i, and be in their arm with the chance e_i.
+With s the s.d. of the outcomes of an arm that covariates leave open, and h that of the target
+(:mod:`macal.inference.targets`), the effect of an arm against the reference has the variance
+
+    sum over people of the two arms of (s h_i / (e_i sum h))^2 / (p_i r_i),
+
+and what the interval adds for a rare large residual; its width is twice the root times the t-quantile. The spread of
+effects between people, which adds its own variance over N, and how alike people of a cluster are, are not known
+beforehand, and left out; so is what outcome models lose while answers are few: about a tenth of the width where an arm
+has 50, more where covariates are many or the arm has less. Where one person of each cluster may be drawn, those who
+represent theirs speak for all, weighted by 1 over the chance to.
+
+*For the same money*: a simple random sample, and as many people of each arm, as far as there are so many.
+
+*Known outcomes*, a pilot say, have p = r = 1, and tell s where there are 10 of each arm, by what cross-fitted models
+leave. Else s is a guess (``sd``); without one, widths are in units of s.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float
+from scipy.special import stdtrit
+
+from macal.inference.weighted import FOLDS, LEAST, crossed_outcomes
+from macal.planner.campaign import CampaignState
+from macal.planner.demands import Money
+from macal.planner.drawn import Lots, Lottery, allowed, arm_chances_of, groups_of, lots_of, strata_of
+from macal.planner.people import People
+from macal.planner.policy import Policy
+from macal.shapes import Arms, Indices, Outcomes
+
+PerArm = Float[np.ndarray, "arms"]
+Flags = Bool[np.ndarray, "n"]
+_LARGE = 2.33  # s.d. that 2 % of normal residuals exceed in size
+_FIRST = 1024  # part of everybody's cost that is tried first as a budget
+_ROUNDING = 1e-9
+_MANY = 50  # answers of an arm, from which on outcome models lose little
+_SHOWN = 5  # groups that are named
+_EVERYBODY, _CLUSTERS = "everybody", "clusters"
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Widths of the 95 % interval of the average effect that are expected; of several arms, of the widest contrast.
+
+    Attributes:
+        width: by the draw.
+        simple: by a simple random sample for the same money; None where that would bring too few answers of an arm.
+        equal: by as many people of each arm for the same money; None likewise, and where people are in clusters.
+        in_sd: whether widths are in s.d. of the outcomes that covariates leave open, for these are not known.
+        clustered: whether people are in clusters, and taken as if these were not alike.
+        rough: whether an arm has so few answers that the interval may well come out wider.
+    """
+
+    width: float
+    simple: float | None
+    equal: float | None
+    in_sd: bool
+    clustered: bool
+    rough: bool
+
+    def told(self) -> str:
+        """Say it in a sentence."""
+        others = {"a simple random sample": self.simple}
+        others |= {} if self.clustered else {"as many people of each arm": self.equal}
+        other = [f"{'no interval' if width is None else f'{width:,.4g}'} with {how}" for how, width in others.items()]
+        alike = ", if people of a cluster are not alike" * self.clustered
+        unit = " Widths are in s.d. of the outcomes that the covariates leave open; --sd says how large one is."
+        rough = f" It may well come out wider, as an arm has fewer than {_MANY} answers."
+        return (
+            f"The average effect's 95% interval is expected to be {self.width:,.4g} wide{alike}; for the same money"
+            f" {' and '.join(other)}.{rough * self.rough}{unit * self.in_sd}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Crowd:
+    """Those in the average, (n,) each.
+
+    Attributes:
+        arms: number of arms.
+        t: arm.
+        free: who may be asked; of the others outcomes are known.
+        cost: of asking each.
+        response: chance to answer.
+        weight: people of the table whom each stands for.
+        times: people of the crowd whom each stands for.
+        factor: s h / (e sum h).
+        cluster: number of each one's; None where there are none.
+    """
+
+    arms: int
+    t: Arms
+    free: Flags
+    cost: Money
+    response: Money
+    weight: Outcomes
+    times: Outcomes
+    factor: Outcomes
+    cluster: Arms | None
+
+    def width(self, chances: Outcomes) -> float:
+        """Of the interval, where people are asked by these chances, (n,); without end where somebody has none."""
+        found = self._found(chances)
+        if not (found > 0).all():
+            return np.inf
+        answers = self._by_arm(found)
+        left = self._by_arm(self.factor**2 / found) + (_LARGE * self._by_arm(self.factor) / answers) ** 2
+        alike = answers.sum() if self.cluster is None else self._clusters(found, found > 0)
+        return float(2 * stdtrit(max(alike - 1, 1), 0.975) * np.sqrt(left[0] + left[1:].max()))
+
+    def lacks(self, chances: Outcomes, errors: float = 2.0) -> bool:
+        """Whether an arm has too few answers for an interval, when so many s.d. below their mean, or clusters."""
+        found = self._found(chances)
+        least = self._by_arm(found) - errors * np.sqrt(self._by_arm(found * (1 - found)))
+        few = [self.cluster is not None and self._clusters(found, self.t == arm) < FOLDS for arm in range(self.arms)]
+        return any(few) or bool(least.min() < LEAST)
+
+    def _by_arm(self, values: Outcomes) -> PerArm:
+        return np.bincount(self.t, self.times * values, self.arms)
+
+    def _found(self, chances: Outcomes) -> Outcomes:
+        return np.where(self.free, chances, 1.0) * self.response
+
+    def _clusters(self, found: Outcomes, inside: Flags) -> float:
+        """Clusters with an answer of those inside."""
+        return float(pd.Series((self.times * found)[inside]).groupby(self.cluster[inside]).max().sum())
+
+    def simple(self, money: float) -> Outcomes:
+        """Chances of a simple random sample, (n,)."""
+        return np.minimum(1.0, self.weight * (money / self._by_arm(self.weight * self.free * self.cost).sum()))
+
+    def equal(self, money: float) -> Outcomes:
+        """Chances where as many of each arm are asked, (n,); of an arm that has too few, all."""
+        number, cost = self._by_arm(self.weight * self.free), self._by_arm(self.weight * self.free * self.cost)
+        share, rest = np.zeros(len(number)), cost / np.maximum(number, 1)
+        for arm in number.argsort():
+            asked = min(number[arm], money / max(rest.sum(), 1e-300))
+            share[arm] = asked / max(number[arm], 1)
+            money, rest[arm] = money - asked * rest[arm], 0.0
+        return np.minimum(1.0, self.weight * share[self.t])
+
+
+def forecast(campaign: CampaignState) -> Forecast | None:
+    """What was expected of a draw when it was made; None of a plan from a file, and where there will be no interval."""
+    people, policy, chosen, answers = campaign.people, campaign.policy, campaign.chosen, expected(campaign)
+    if chosen is None or _too_few(answers):
+        return None
+    try:
+        crowd, in_sd = _crowd(people, policy, chosen.lots)
+    except ValueError:  # people drawn by a criterion, in an arm too small for chances of treatment
+        return None
+    chances, clustered = chosen.of(_counted(people, policy, chosen.lots)), crowd.cluster is not None
+    money = float((crowd.times * crowd.cost * crowd.free) @ chances)
+    others = crowd.simple(money), crowd.equal(money)
+    simple, equal = (None if crowd.lacks(other, 0.0) else crowd.width(other) for other in others)
+    rough = bool(answers.loc[_EVERYBODY].min() < _MANY)
+    return Forecast(crowd.width(chances), simple, None if clustered else equal, in_sd, clustered, rough)
+
+
+def budget_for(people: People, rules: Policy, lottery_of: Callable[[Policy, Lots], Lottery]) -> float:
+    """The smallest budget, in steps of the least cost, whose draw is expected to give an interval of a width.
+
+    Args:
+        people: the table.
+        rules: with the width.
+        lottery_of: chances by rules with a budget.
+
+    Raises:
+        Conflict: no plan meets all demands.
+        ValueError: the s.d. that covariates leave open is not known, or no budget suffices.
+    """
+    lots, wanted = lots_of(people, rules), float(rules.width)
+    crowd, in_sd = _crowd(people, rules, lots)
+    if in_sd:
+        raise ValueError(
+            "a width needs the s.d. of the outcomes that covariates leave open: guess it (sd, --sd), or name a column"
+            f" of outcomes (outcome, --outcome) that are known for {LEAST} people of each arm at least"
+        )
+    _check("everybody's answers", crowd, np.ones(len(crowd.t)), wanted)
+    rows, price = _counted(people, rules, lots), lots.people.cost[strata_of(lots.people, rules, lots.others) >= 0]
+    if not price.size:
+        raise ValueError("nobody is left who may be asked")
+    step, top = float(price.min()), int(np.ceil((price.sum() + np.ptp(price)) / price.min()))
+
+    def chances(steps: int) -> Outcomes:
+        return lottery_of(replace(rules, budget=steps * step), lots).of(rows)
+
+    def suffices(steps: int) -> bool:
+        try:
+            found = chances(steps)
+        except ValueError:  # demands that so little money cannot meet
+            return False
+        return not crowd.lacks(found) and crowd.width(found) <= wanted
+
+    few, many = 0, -(-top // _FIRST)
+    while many < top and not suffices(many):
+        few, many = many, min(2 * many, top)
+    if many == top:
+        _check("the answers that the demands allow", crowd, chances(top), wanted)
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (few, middle) if suffices(middle) else (middle, many)
+    return many * step
+
+
+def _check(whose: str, crowd: _Crowd, chances: Outcomes, wanted: float) -> None:
+    """Refuse a width that the most answers there can be would not give."""
+    if crowd.lacks(chances):
+        clusters = "" if crowd.cluster is None else f", from {FOLDS} clusters,"
+        raise ValueError(f"an interval needs {LEAST} answers{clusters} of each arm, and {whose} are fewer")
+    if (least := crowd.width(chances)) > wanted:
+        raise ValueError(f"{whose} are expected to give an interval {least:.4g} wide, not {wanted:g}")
+
+
+def _counted(people: People, rules: Policy, lots: Lots) -> Indices:
+    """Units in the average, (k,), but for those who were not drawn to represent their cluster."""
+    rows = allowed(people, rules)
+    return rows[lots.head[rows] >= 0]
+
+
+def _crowd(people: People, rules: Policy, lots: Lots) -> tuple[_Crowd, bool]:
+    """Those in the average, and whether the s.d. that covariates leave open is not known, and taken as 1."""
+    rows, t = _counted(people, rules, lots), people.problem.pool.t
+    e, sd = arm_chances_of(people, rules) if lots.e is None else lots.e, _left_open(people, rules)
+    h = {"all": np.ones(len(t)), "treated": e[:, 1], "overlap": e[:, 0] * e[:, 1]}[rules.target]
+    factor = (np.ones(e.shape[1]) if sd is None else sd)[t] * h * people.weights / e[np.arange(len(t)), t]
+    times = 1 / lots.first[rows]
+    crowd = _Crowd(
+        e.shape[1],
+        t[rows],
+        ~np.isin(rows, people.problem.start),
+        people.cost[rows],
+        people.response[rows],
+        people.weights[rows],
+        times,
+        factor[rows] / (times @ (people.weights * h)[rows]),
+        people.neighbours()[rows] if (people.clusters >= 0).any() else None,
+    )
+    return crowd, sd is None
+
+
+def _left_open(people: People, rules: Policy) -> PerArm | None:
+    """S.d. of the outcomes that covariates leave open, (arms,): a guess, or by known outcomes; None without either."""
+    pool, start = people.problem.pool, people.problem.start
+    if rules.sd is not None:
+        return np.full(len(people.arms), float(rules.sd))
+    y = np.full(len(people), np.nan)
+    if pool.y is not None:
+        y[start] = pool.y[start]
+    clusters = people.neighbours() if (people.clusters >= 0).any() else None
+    try:
+        m = crossed_outcomes(pool.x.astype(np.float64), pool.t, y, None, rules.seed, clusters)
+    except ValueError:  # too few
+        return None
+    left = np.square(y - m[np.arange(len(y)), pool.t])
+    sd = np.sqrt([np.nanmean(left[pool.t == arm]) for arm in range(len(people.arms))])
+    return sd if (sd > 0).all() else None
+
+
+def expected(campaign: CampaignState) -> pd.DataFrame:
+    """Answers of each arm that have come or are expected of the plan, reserves apart: a column each.
+
+    One row for everybody; one per group, where effects of groups are asked for; and where people are in clusters, one
+    for the number of clusters that these answers come from.
+    """
+    people, by, rows = campaign.people, campaign.policy.by, allowed(campaign.people, campaign.policy)
+    found = np.zeros(len(people))
+    units = people.places(campaign.planned.index, "the plan")
+    found[units] = people.response[units]
+    found[campaign.refused] = 0.0
+    found[np.isfinite(campaign.outcomes)] = 1.0
+    t, found = people.problem.pool.t[rows], found[rows]
+    arms = [f"{campaign.columns.treatment} = {arm}" for arm in people.arms]
+    parts = {_EVERYBODY: np.ones(len(rows), bool)}
+    if by is not None:
+        groups = groups_of(people, by)[rows]
+        parts |= {f"{by} = {group}": groups == group for group in sorted(set(groups), key=str)}
+    table = {which: np.bincount(t[inside], found[inside], len(arms)) for which, inside in parts.items()}
+    if (people.clusters >= 0).any():
+        cluster = pd.Series(people.neighbours()[rows])
+        each = pd.DataFrame({"none": np.log1p(-np.minimum(found, 1 - 1e-12)), "arm": t}).groupby([cluster, "arm"])
+        table[_CLUSTERS] = (1 - np.exp(each["none"].sum())).groupby("arm").sum().reindex(range(len(arms)), fill_value=0)
+    return pd.DataFrame.from_dict(table, "index", columns=arms).rename_axis("answers expected")
+
+
+def lacking(campaign: CampaignState) -> list[str]:
+    """Say what will have no interval, and why; nothing of a plan that is not drawn."""
+    if campaign.policy.draw is None:
+        return []
+    table = expected(campaign)
+    said = _too_few(table)
+    least = table.drop(index=[_EVERYBODY, _CLUSTERS], errors="ignore").min(axis=1)
+    if groups := least[least < LEAST - _ROUNDING].index.tolist():
+        others = f" and {len(groups) - _SHOWN:,} more" * (len(groups) > _SHOWN)
+        names = f"{', '.join(groups[:_SHOWN])}{others}"
+        said.append(
+            f"No interval is expected for {names}: the plan promises fewer than {LEAST} answers of an arm there."
+        )
+    return said
+
+
+def _too_few(table: pd.DataFrame) -> list[str]:
+    """Why the average effect will have no interval."""
+    said = []
+    for which, least, what in ((_EVERYBODY, LEAST, "answers"), (_CLUSTERS, FOLDS, "clusters with answers")):
+        arms = table.loc[which] if which in table.index else pd.Series(dtype=float)
+        few = arms[arms < least - _ROUNDING]
+        if len(few):
+            numbers = " and ".join(f"{number:.3g} of {arm}" for arm, number in few.items())
+            said.append(
+                f"No interval is expected: it needs {least} {what} of each arm, and the plan promises {numbers}."
+            )
+    return said
