@@ -172,17 +172,33 @@ def _large(command: argparse.ArgumentParser) -> None:
     add("--audit", action=argparse.BooleanOptionalAction, help=text)
 
 
+def _paid(command: argparse.ArgumentParser) -> None:
+    money = command.add_mutually_exclusive_group(required=True)
+    money.add_argument("--budget", type=float, help="money, in the unit of the costs")
+    text = "of the average effect's 95%% interval: the least budget whose draw is expected to give it is taken"
+    money.add_argument("--width", type=float, help=text)
+    text = "of the outcomes that covariates leave open (default: by known outcomes)"
+    command.add_argument("--sd", type=float, help=text)
+
+
+def _chosen(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    text = "whom to ask, for individual effects"
+    add("--criterion", help=f"{text}: {_LABEL_FREE} (default: none, but a draw for the average effect)")
+    add("--parameter", dest="parameters", type=_pair, action="append", help="of the criterion: alpha=1.0; repeatable")
+    add("--seed", type=int, help="of whatever is drawn")
+    text = "draw people, or clusters, with known chances, by the criterion or for the average effect; with weights"
+    add("--draw", choices=DRAWS, help=f"{text} (default: effect, or no draw where a criterion is named)")
+    text = f"share of drawn people that is spread uniformly, or least share (default: {UNIFORM}: on real tables within"
+    text = f"{text} about 1 %% of the narrowest intervals, and no weight above five times a simple random sample's)"
+    add("--uniform", type=float, help=text)
+
+
 def _add_plan(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("table", type=Path, help="CSV or Parquet file, or Zarr group, one row per unit")
     add("--treatment", required=True, help="column: 0 or 1; of other values --reference names the untreated")
-    money = command.add_mutually_exclusive_group(required=True)
-    money.add_argument("--budget", type=float, help="money, in the unit of the costs")
-    text = (
-        "of the average effect's 95%% interval, in the place of a budget: the least whose draw is expected to give it"
-    )
-    money.add_argument("--width", type=float, help=text)
-    add("--sd", type=float, help="of the outcomes that covariates leave open (default: by known outcomes)")
+    _paid(command)
     _into(command)
     add("--discard-answers", action="store_true", help="of a campaign that --replace replaces")
     add("--campaign", type=Path, help="JSON file to keep the campaign in, for observe, replan and estimate")
@@ -206,15 +222,7 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     add("--batch-size", type=int, help="people asked per round (default: 10)")
     add("--batch-cost", type=float, help="money per round, in the place of a number of people")
     add("--pay", choices=PAY, help="the budget pays for whoever is asked (default), or for answers alone")
-    text = "whom to ask, for individual effects"
-    add("--criterion", help=f"{text}: {_LABEL_FREE} (default: none, but a draw for the average effect)")
-    add("--parameter", dest="parameters", type=_pair, action="append", help="of the criterion: alpha=1.0; repeatable")
-    add("--seed", type=int, help="of whatever is drawn")
-    text = "draw people, or clusters, with known chances, by the criterion or for the average effect; with weights"
-    add("--draw", choices=DRAWS, help=f"{text} (default: effect, or no draw where a criterion is named)")
-    text = f"share of drawn people that is spread uniformly, or least share (default: {UNIFORM}: on real tables within"
-    text = f"{text} about 1 %% of the narrowest intervals, and no weight above five times a simple random sample's)"
-    add("--uniform", type=float, help=text)
+    _chosen(command)
     _targeted(command, "drawn for", "all")
     _large(command)
 

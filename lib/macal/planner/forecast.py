@@ -255,7 +255,7 @@ def _left_open(people: People, rules: Policy) -> PerArm | None:
         y[start] = pool.y[start]
     clusters = people.neighbours() if (people.clusters >= 0).any() else None
     try:
-        m = crossed_outcomes(pool.x.astype(np.float64), pool.t, y, None, rules.seed, clusters)
+        m = crossed_outcomes(people.confounders, pool.t, y, None, rules.seed, clusters)
     except ValueError:  # too few
         return None
     left = np.square(y - m[np.arange(len(y)), pool.t])
