@@ -52,7 +52,7 @@ from macal.registry import UnknownName
 from macal.shapes import Arms, Indices, Outcomes, Rows
 
 MISSING = "missing"  # group of whoever has no value
-WITHOUT = f"plan without draw: --criterion {DEFAULT}"
+_WITHOUT = f"plan without draw: --criterion {DEFAULT}"
 _FAINT = 1e-9  # worth of whoever is worth nothing, where more labels are to be drawn than people are worth something
 _NOBODY = np.empty(0, np.int64)
 
@@ -118,7 +118,7 @@ def lottery(people: People, rules: Policy, ranked: GreedyPlan, lots: Lots | None
         lots: of a draw for an effect under another budget, to spare the work.
 
     Raises:
-        Conflict: no plan meets all demands.
+        Conflict: no draw meets all demands.
         ValueError: demands that a draw with known chances cannot keep to, or that leave somebody without a chance.
     """
     lots = lots_of(people, rules, ranked) if lots is None else lots
@@ -222,7 +222,7 @@ def arm_chances_of(people: People, rules: Policy) -> PerArmChance:
     try:
         return of_each_arm(crossed_propensity(people.confounders, people.problem.pool.t, rules.seed, people.weights))
     except ValueError as error:
-        raise ValueError(f"{error}; add people, or {WITHOUT}") from error
+        raise ValueError(f"{error}; add people, or {_WITHOUT}") from error
 
 
 def _size(people: People, rules: Policy, ranked: GreedyPlan | None, e: PerArmChance | None) -> Outcomes:
@@ -262,7 +262,7 @@ def _numbers(
     except Conflict as found:
         # an error of its own where no plan without draw meets the demands either
         Purchases(ranked.demands, ranked.cost, ranked.state.labelled, ranked.clusters)
-        raise Conflict(found.names, "draw", f", or {WITHOUT}") from found
+        raise Conflict(found.names, "draw", f", or {_WITHOUT}") from found
     for k in range(len(each)):
         if not numbers.buy(k):
             is_small = each.sum() > money < rules.budget
@@ -338,7 +338,7 @@ def _is_one(cost: Money) -> bool:
 def _too_small(rules: Policy, kept: float) -> str:
     return (
         f"a budget of {rules.budget:g} is too small for a draw: {kept:g} of it is kept back, by which one may be"
-        f" dearer than another, so that the money lasts whoever is drawn; raise the budget, or {WITHOUT}"
+        f" dearer than another, so that the money lasts whoever is drawn; raise the budget, or {_WITHOUT}"
     )
 
 
@@ -348,7 +348,7 @@ def _no_chance(people: People, rules: Policy, unit: int) -> str:
     who = f" with {values}" if values else ""
     return (
         f"the demands leave nobody{who} a chance to be drawn, and no weight could speak for such people; exclude"
-        f" them, loosen a quota, raise the budget, or {WITHOUT}"
+        f" them, loosen a quota, raise the budget, or {_WITHOUT}"
     )
 
 
@@ -368,4 +368,4 @@ def _refuse(people: People, rules: Policy) -> None:
         and not _is_one(cost),
     }
     if wrong := " and ".join(name for name, there in found.items() if there):
-        raise ValueError(f"a draw with known chances cannot keep to {wrong}; leave that out, or {WITHOUT}")
+        raise ValueError(f"a draw with known chances cannot keep to {wrong}; leave that out, or {_WITHOUT}")
