@@ -69,10 +69,10 @@ STEPS = [
     "replan campaign.json people.csv -o next.csv",
     "estimate campaign.json people.csv -o effects.csv --width 0.5",
     "correct campaign.json people.csv {first} --outcome 3.5 --by clerk",
-    "plan people.csv --treatment free --budget 300 --cost fee --draw effect -o drawn.csv",
+    "plan people.csv --treatment free --budget 300 --cost fee --criterion alc-fixed -o greedy.csv",
     "plan people.csv --treatment free --budget 300 --criterion macal --sample 60 --memory 2GB -o sampled.csv",
 ]
-FILES = ["plan.csv", "next.csv", "effects.csv", "drawn.csv", "sampled.csv"]
+FILES = ["plan.csv", "next.csv", "effects.csv", "greedy.csv", "sampled.csv"]
 
 
 def steps(run):
