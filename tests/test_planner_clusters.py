@@ -64,8 +64,8 @@ def test_a_round_holds_as_many_of_the_largest_clusters_as_there_is_room_for():
 def test_a_cluster_is_worth_what_its_people_are_by_its_cost():
     people, _ = clustered()
     planner, plan = make(people, **DRAWN | {"cost": "fee", "budget": 300})
-    pool = planner.people.problem.pool
-    worth = pd.Series(worth_for("all", crossed_propensity(pool.x.astype(float), pool.t, 0), pool.t))
+    t = planner.people.problem.pool.t
+    worth = pd.Series(worth_for("all", crossed_propensity(planner.people.confounders, t, 0), t))
     home = mates(people)
     size = worth.groupby(home).sum() / np.sqrt(people.fee.groupby(home).sum())
     number = home.set_axis(people.person)[plan.index].nunique()

@@ -88,7 +88,7 @@ def test_the_width_is_that_of_the_formula():
     people, _ = world()
     planner = planned(people, uniform=1.0, response=0.8)
     pool, n = planner.people.problem.pool, 1000
-    e = crossed_propensity(pool.x.astype(float), pool.t)
+    e = crossed_propensity(planner.people.confounders, pool.t)
     worth = 1.5 / np.where(pool.t == 1, e, 1 - e) / n
     answers = 0.8 * 200 / n
     # one more answer with a residual of 2.33 s.d., of the mean weight of its arm
