@@ -104,7 +104,8 @@ def weighed(
     estimate, widened = _at_looks(campaign, survey, estimate, "once" if looks is None else looks)
     alone = "" if looks in (None, "once") else " at this look alone"
     misfits = survey.misfits(arm)
-    told += [*_these(estimate, alone), *_few(estimate, survey), *_clipped(people, survey), *_misfit(people, misfits)]
+    told += [] if misfits else _these(estimate, alone)
+    told += [*_few(estimate, survey), *_clipped(people, survey), *_misfit(people, misfits)]
     groups, said = _groups(survey, by, None if by is None else groups_of(people, by)[rows], arm, target, alone)
     doubt, doubted = _doubt(survey, estimate, arm, target, bounds, alone)
     told += [*widened, *said, *_modelled(campaign, survey), *doubted]
