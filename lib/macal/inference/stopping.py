@@ -53,7 +53,7 @@ class StoppingRule:
             ahead: what the next round will leave open.
             cost: of the next round, without whoever is asked already; 0 where the plan asks nobody else.
             weighted_width: width of the average effect's interval by the weights of a draw, infinite where there is
-                none that one may stop by; None where nobody was drawn.
+                none that one may stop by; None for the model's.
             since: what whoever is asked already will leave open, from which the next round's gain counts; by default
                 what is open now.
         """
@@ -87,7 +87,7 @@ class StoppingRule:
             by, width = ("", now.average.width) if weighted_width is None else (" by the weights", weighted_width)
             met = width <= self.width
             told = f"the average effect's interval{by} is {width:.3g} wide, {'at most' if met else 'more than'}"
-            none = "the average effect has no interval by the weights that one may stop by"
+            none = "the average effect has no interval that one may stop by"
             found.append((met, f"{told} {self.width:g}" if np.isfinite(width) else none))
         if self.gain is not None and not cost:
             found.append((True, "the plan asks nobody else"))

@@ -430,9 +430,9 @@ def estimate(options: argparse.Namespace) -> None:
 
 def _tell(found: Findings, which: str) -> None:
     """Print the average effect, the outlook, and what the rule says."""
-    by, one = ("weights", found.weighted) if found.weighted else ("model", found.average)
-    print(f"average effect{which} by the {by}: {one.value:.4g}, 95% interval {one.low:.4g} to {one.high:.4g}")
-    if found.weighted is None:
+    for by, one in found.averages.items():
+        print(f"average effect{which} by the {by}: {one.value:.4g}, 95% interval {one.low:.4g} to {one.high:.4g}")
+    if not found.drawn:
         print(MODELLED)
     for group, one in found.weighed.groups.items():
         print(f"  {group}: {one.value:.4g}, interval {one.low:.4g} to {one.high:.4g}")

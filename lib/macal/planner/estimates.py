@@ -46,6 +46,7 @@ class Findings:
             after the ``next`` round, if any; at the ``end`` of the plan: ``answers``, ``cost`` still to come, that of
             people who have not been asked, mean ``width`` of intervals of those in the average.
         verdict: what the stopping rule says, of a drawn plan by the interval of :attr:`weighted`; empty without one.
+        drawn: whether people were drawn, so that averages are the weights' alone.
         variation: whether answers show that effects differ between people; None where an arm has fewer than 10.
     """
 
@@ -56,11 +57,19 @@ class Findings:
     outlook: pd.DataFrame
     verdict: str
     variation: EffectVariation | None = None
+    drawn: bool = False
 
     @property
     def weighted(self) -> Estimate | None:
         """The effect by weights; None where there is none, and :attr:`weighed` says why."""
         return self.weighed.estimate
+
+    @property
+    def averages(self) -> dict[str, Estimate]:
+        """The average effect by the weights where people were drawn, if it has an interval, else by the model."""
+        if not self.drawn:
+            return {"model": self.average}
+        return {} if self.weighted is None else {"weights": self.weighted}
 
 
 def estimated(
@@ -124,12 +133,13 @@ def estimated(
     if looks is None and rule is not None and rule.width is not None and campaign.planned["round"].nunique() > 1:
         looks = "rounds" if campaign.policy.draw is not None else None
     average, effects = weighed(campaign, y, k, target, by, bounds, looks), frames.like(effects, campaign.table)
-    width = None
+    width = None if all(np.ptp(y[known][t[known] == arm]) for arm in (0, 1)) else np.inf  # equal answers say nothing
     if campaign.policy.draw is not None:
         width = average.estimate.width if average.estimate is not None and average.fits else np.inf
     ahead = "next" if "next" in sds else "end"
     verdict = "" if rule is None else rule.says(belief, sds[ahead], costs[ahead], width, sds.get("asked"))
-    return Findings(people.arms[k], effects, belief.average, average, outlook, verdict, variation)
+    is_drawn = campaign.policy.draw is not None
+    return Findings(people.arms[k], effects, belief.average, average, outlook, verdict, variation, is_drawn)
 
 
 def left_out(campaign: CampaignState) -> list[str]:

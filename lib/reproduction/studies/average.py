@@ -25,6 +25,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from scipy.special import stdtrit
 
 from macal.campaigns.evaluation import Row
@@ -114,6 +115,21 @@ def row(name: str, design: str, size: int) -> Row:
         "width_sd": float(width.std(ddof=1)) if len(found) > 1 else np.nan,
         "width_most": float(width.max()) if found else np.nan,
     }
+
+
+def saved(found: pd.DataFrame) -> pd.DataFrame:
+    """Share of a simple random sample's answers that each design saves, by table and number of answers.
+
+    Tables of which fewer than half of the simple random samples give an interval are left out.
+
+    Args:
+        found: rows of :func:`row`, with their ``table``.
+    """
+    wide = found.pivot(index=["table", "labelled"], columns="design", values=["width", "given"])
+    wide = wide[wide["given", "simple"] > 0.5]["width"]
+    share = 1 - wide[["equal", "draw", "bound"]].div(wide["simple"], axis=0) ** 2
+    order = share["draw"].groupby(level="table").mean().sort_values(ascending=False).index
+    return share.loc[order]
 
 
 def _job(name: str, size: int) -> Job:

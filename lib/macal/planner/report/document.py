@@ -89,8 +89,7 @@ class Report:
         return [part for found in self.found for part in self._estimate(found)] + [page.text(told)] * bool(told)
 
     def _estimate(self, found: Findings) -> list[str]:
-        averages = {"the weights": found.weighted} if found.weighted else {"the model": found.average}
-        rows = {by: [number(v) for v in (one.value, one.low, one.high)] for by, one in averages.items()}
+        rows = {by: [number(v) for v in (one.value, one.low, one.high)] for by, one in found.averages.items()}
         average = pd.DataFrame.from_dict(rows, "index", columns=["average effect", "from", "to"]).rename_axis("by")
         effects = frames.as_pandas(found.people)
         figure = {"Everybody's effect as the model believes, with 95 % intervals.": drawings.effects(effects)}
@@ -102,7 +101,7 @@ class Report:
             page.figures(figure),
             *([page.text(_sentence(found.variation.told()))] if found.variation else []),
             page.table(ahead, _OUTLOOK),
-            page.text(f"{_sentence(found.verdict)} {_CAVEAT if found.weighted else MODELLED}".strip()),
+            page.text(f"{_sentence(found.verdict)} {_CAVEAT if found.drawn else MODELLED}".strip()),
         ]
 
     def _answers(self, found: Findings) -> str:
