@@ -497,3 +497,12 @@ def test_what_cannot_be_written_is_named(folder, capsys):
     assert plan("--replace", "-o", "file/plan.csv") == 1
     (line,) = told(capsys)
     assert "file" in line and ".tmp" not in line
+
+
+def test_how_far_a_value_lies_beyond_the_others_is_a_column_of_its_own():
+    everybody, values = np.arange(400), np.exp(np.linspace(-3, 3, 400))
+    inside, beyond = encoding.with_excess(values, everybody).T
+    np.testing.assert_array_equal(inside, encoding.winsorised(values, everybody))
+    assert ((beyond > 0) == (values > encoding.limits(values)[1])).all() and (np.diff(beyond) >= 0).all()
+    np.testing.assert_allclose(encoding.with_excess(-values, everybody)[:, 1], -beyond)
+    assert encoding.with_excess(everybody.astype(float), everybody).shape == (400, 1)

@@ -181,6 +181,22 @@ def test_people_are_drawn_for_a_target_and_its_groups():
     assert list(found.groups) == ["a", "missing"] and "the treated" in found.told[0]
 
 
+def test_a_trial_says_its_chances():
+    people = make_people(400).assign(chance=np.where(np.arange(400) % 2, 0.25, 0.75))
+    for given, e in ((0.25, np.full(400, 0.25)), ("chance", people.chance.to_numpy())):
+        planner, plan = answered(3, people, propensity=given)
+        t = planner.people.problem.pool.t
+        drawn = planner.people.places(plan.index, "the plan")
+        np.testing.assert_allclose(1 / plan.weight, inclusion(worth_for("all", e, t), 120, 0.3)[drawn])
+        survey = weights._survey(planner.campaign, planner.campaign.outcomes, np.arange(400))
+        np.testing.assert_array_equal(survey.e[:, 1], e)
+    for wrong in (1.0, 0.0, "fee"):
+        with pytest.raises(ValueError, match="propensity"):
+            make(people, **DRAWN | {"propensity": wrong})
+    with pytest.raises(ValueError, match="propensity"):
+        make(people.assign(free=np.arange(400) % 3), **DRAWN | {"propensity": 0.3, "reference": 0})
+
+
 # ---------------------------------------------------------------- the estimate
 
 
