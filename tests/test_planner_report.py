@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from html import unescape
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,11 +15,13 @@ from macal import Planner, metrics
 from macal.__main__ import main
 from macal.inference import StoppingRule
 from macal.planner import record
+from macal.planner.notes import UNSEEN
 from macal.planner.report import document, doubts, overlap, page
 from macal.planner.report.document import Report
 from macal.planner.report.protocol import settings
 from macal.tables.sample import Phase
 
+BOOK = Path(__file__).resolve().parents[1] / "book"
 EVIL = "</td><script>alert(1)</script>"
 
 
@@ -154,6 +157,19 @@ class TestOverlap:
         assert '<p class="warning">Overlap' in (tmp_path / "plan.html").read_text()
         (tmp_path / "plan.csv").unlink()  # both are written, or none
         assert main(ask) == 1 and not (tmp_path / "plan.csv").exists()
+
+
+def test_what_no_data_show_is_said_in_the_same_words(tmp_path, monkeypatch, capsys):
+    assert (BOOK / "plan_my_survey.md").read_text().count(UNSEEN) == 1
+    monkeypatch.chdir(tmp_path)
+    make_people().to_csv("people.csv", index=False)
+    files = "--campaign c.json --report plan.html -o plan.csv"
+    assert main(f"plan people.csv --treatment free --draw effect --budget 60 {files}".split()) == 0
+    assert capsys.readouterr().out.count(UNSEEN) == 1 and (tmp_path / "plan.html").read_text().count(UNSEEN) == 1
+    pd.read_csv("plan.csv")[["person"]].assign(y=np.arange(60.0)).to_csv("answers.csv", index=False)
+    assert main("observe c.json people.csv answers.csv".split()) == 0
+    assert main("estimate c.json people.csv -o effects.csv --report found.html".split()) == 0
+    assert capsys.readouterr().out.count(UNSEEN) == 1 and (tmp_path / "found.html").read_text().count(UNSEEN) == 1
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from macal.planner import record
 from macal.planner.campaign import NEVER, counted
 from macal.planner.estimates import MODELLED, Findings, left_out
 from macal.planner.forecast import expected
-from macal.planner.notes import notes
+from macal.planner.notes import assumed, notes
 from macal.planner.people import CLUSTER_RULES, Columns
 from macal.planner.planner import MEMORY, Planner
 from macal.planner.policy import DRAWS, PAY, UNIFORM, Policy
@@ -423,7 +423,7 @@ def estimate(options: argparse.Namespace) -> None:
     _warn(planner)
     for one in found:
         _tell(one, f" of {one.arm} against {planner.people.arms[0]}" * several)
-    for sentence in left_out(planner.campaign):
+    for sentence in [*left_out(planner.campaign), *assumed(planner.campaign)]:
         print(sentence)
     print(f"{len(effects)} effects: {options.output}")
 
@@ -509,7 +509,7 @@ def _tell_plan(planner: Planner, output: Path) -> None:
     if (found := planner.forecast()) is not None:
         print(found.told())
     spent, budget = rounds["so far"].iloc[-1], planner.campaign.policy.budget
-    print(*(f"note: {words}\n" for words in notes(planner.campaign)), sep="", end="")
+    print(*(f"note: {words}\n" for words in [*notes(planner.campaign), *assumed(planner.campaign)]), sep="", end="")
     beside = f" and {planner.campaign.beside}" * bool(planner.campaign.beside)
     print(f"{len(planner.planned)} people{beside}, {spent:,.10g} of {budget:,.10g}: {output}")
 

@@ -12,6 +12,11 @@ from macal.planner.forecast import lacking
 from macal.planner.weights import FEW
 from macal.shapes import Arms, Rows
 
+UNSEEN = (
+    "The effect is right only if no cause of both treatment and outcome is missing from the columns (unconfoundedness);"
+    " data cannot show that."
+)
+
 
 def notes(campaign: CampaignState) -> list[str]:
     """Sentences on a plan; none where there is nothing to say."""
@@ -41,6 +46,11 @@ def _not_drawn(campaign: CampaignState) -> list[str]:
         "On real tables no criterion was significantly ahead of random labels for individual effects, and a plan"
         " without draw gives no interval that needs no model."
     ]
+
+
+def assumed(campaign: CampaignState) -> list[str]:
+    """What effects rest on and data cannot show; nothing where the chance of treatment is known."""
+    return [] if campaign.columns.propensity is not None else [UNSEEN]
 
 
 def _drawn(campaign: CampaignState) -> list[str]:

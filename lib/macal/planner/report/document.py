@@ -10,7 +10,7 @@ from macal.planner import record
 from macal.planner.campaign import CampaignState
 from macal.planner.estimates import MODELLED, Findings, estimated, left_out
 from macal.planner.forecast import expected, forecast
-from macal.planner.notes import notes
+from macal.planner.notes import assumed, notes
 from macal.planner.people import People
 from macal.planner.report import doubts, drawings, overlap, page
 from macal.planner.report.page import number
@@ -76,7 +76,7 @@ class Report:
             told.insert(0, f"{_sentence(self.campaign.overspent)}")
         if is_unsure(self.campaign):
             told.append(f"About {self.rounds['answers'].sum():,.0f} answers are expected in all.")
-        told += notes(self.campaign)
+        told += [*notes(self.campaign), *assumed(self.campaign)]
         warned = [page.text(_sentence(words), "warning") for words in doubts.warnings(self.campaign)]
         return [page.text(" ".join(told), "answer"), *warned]
 
