@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_numeric_dtype
 
 from macal.planner.campaign import CampaignState
 from macal.planner.drawn import allowed
@@ -41,7 +40,9 @@ def columns(campaign: CampaignState) -> pd.DataFrame:
     for c, values in _measured(people):
         low, high = _limits(values)
         ends = {end: int(out.sum()) for end, out in ((low, values < low), (high, values > high)) if out.any()}
-        told = [f"{n:,} count{'s' * (n == 1)} as {_written(people.table[c], values, end)}" for end, n in ends.items()]
+        told = [
+            f"{n:,} count{'s' * (n == 1)} as {overlap.written(people.table[c], values, end)}" for end, n in ends.items()
+        ]
         shown.loc[c, "what"] = "; ".join([shown.loc[c, "what"], *told])
     return shown
 
@@ -59,16 +60,9 @@ def _limits(values: Outcomes) -> tuple[float, float]:
         return limits(values)
 
 
-def _written(column: pd.Series, values: Outcomes, value: float) -> str:
-    """One of the values of a column: a number, or a date as it stands there."""
-    if is_numeric_dtype(column.dtype):
-        return f"{value:.10g}"
-    return str(column.iloc[int((values == value).argmax())]).removesuffix(" 00:00:00")
-
-
 def _far(column: pd.Series, values: Outcomes) -> str:
     """What to say of a column, by the units' names."""
-    is_far, written = far_off(values), partial(_written, column, values)
+    is_far, written = far_off(values), partial(overlap.written, column, values)
     if not is_far.any():
         return ""
     far, others = pd.Series(values, column.index)[is_far], values[~is_far]

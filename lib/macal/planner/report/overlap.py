@@ -6,20 +6,26 @@ people are a sample of a table, each counts as often as she stands for others of
 References:
     P. C. Austin, "Balance Diagnostics for Comparing the Distribution of Baseline Covariates Between Treatment Groups in
     Propensity-Score Matched Samples", Statistics in Medicine 28(25), 2009 (standardised differences).
+    J. C. van Houwelingen and S. le Cessie, "Predictive Value of Statistical Models", Statistics in Medicine 9(11), 1990
+    (a model's scores drawn together).
     L. Sweeney, "k-Anonymity: A Model for Protecting Privacy", International Journal of Uncertainty, Fuzziness and
     Knowledge-Based Systems 10(5), 2002 (how many people share a row).
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Int
+from pandas.api.types import is_numeric_dtype
+from scipy.special import chdtri, expit, logit
 
 from macal.acquisition.bald import logistic_propensity
 from macal.acquisition.rolling import rms_distance
 from macal.metrics import nearest_distance
 from macal.planner.people import People
+from macal.planner.report.holes import EXTREME, Hole, Search
 from macal.search.rows import profiles
 from macal.shapes import Arms, Centres, Covariates, Distances, Indices, Outcomes, Rows
 from macal.tables.encoding import Scaling, categories, encoded, numbers, standardised
@@ -28,7 +34,13 @@ from macal.tables.roles import prepared
 Round = Int[np.ndarray, "_"]
 
 SAMPLE = 2000  # people whose distances are computed, where there are more
-EXTREME, MANY = 0.05, 0.05  # chance of an arm that is near 0; share of people with one from which overlap is poor
+MANY = 0.05  # share of people of whom an arm has a chance near 0, from which overlap is poor
+SHOWN = 3  # holes that are named
+_ASK = "ask for the effect on those who could well have been in either arm (--target overlap)"
+_EXCLUDE = (
+    "exclude the groups named here before planning (--target overlap, for those who could well have been in either"
+    " arm, helps only as far as a smooth model of treatment finds them)"
+)
 SHARED = {"nobody": (1, 1), "1": (2, 2), "2 to 3": (3, 4), "4 to 9": (5, 10), "10 or more": (11, np.inf)}
 
 
@@ -61,35 +73,124 @@ def contrasts(people: People) -> dict[str, tuple[People, Indices]]:
 
 
 def warnings(people: People) -> list[str]:
-    """What :func:`warning` says of each contrast; of two scales, winsorised and the table's own, by the worse one."""
-    said = {}
-    for name, (view, _) in contrasts(people).items():
+    """What is to be said of poor overlap in each contrast: by a model of treatment, and where an arm has nearly nobody.
+
+    Of two scales, winsorised and the table's own, the model is the worse one.
+    """
+    said, every = {}, contrasts(people)
+    for name, (view, _) in every.items():
         if not len(view):
             continue  # nobody of the two arms may be asked
-        scores = propensity(view), propensity(view, _encoded(view, standardised))
-        said[name] = warning(max(scores, key=lambda score: _extreme(score, view.weights)), view.weights)
+        x, t, weights = _encoded(view, standardised), view.problem.pool.t, view.weights
+        scores = [sober(score, t, x.shape[1], weights) for score in (propensity(view), propensity(view, x))]
+        said[name] = warning(max(scores, key=lambda score: _poor(score, weights)[0]), weights, holes(view, len(every)))
     return [f"{name}: {words}" if name else words for name, words in said.items() if words]
 
 
-def _extreme(score: Outcomes, weights: Outcomes | None = None) -> float:
-    return float(np.average((score < EXTREME) | (score > 1 - EXTREME), weights=weights))
+def sober(score: Outcomes, t: Arms, d: int, weights: Outcomes) -> Outcomes:
+    """A model's chances of treatment, drawn together as far as d covariates of no use may draw them apart, (n,).
+
+    Entirely where an arm has no more than d people, whom as many covariates always tell from all others.
+    """
+    share = np.average(t, weights=weights)
+    if share in (0, 1):
+        return score
+    score, weights = np.clip(score, 1e-9, 1 - 1e-9), weights / weights.mean()
+    gain = 2 * weights @ (np.log(np.where(t, score, 1 - score)) - np.log(np.where(t, share, 1 - share)))
+    noise = chdtri(d, 0.05)  # gain by such covariates, exceeded with a chance of 5 %
+    kept = 1 - noise / gain if noise < gain and d < np.bincount(t).min() else 0.0
+    return expit(logit(share) + kept * (logit(score) - logit(share)))
 
 
-def warning(score: Outcomes, weights: Outcomes | None = None) -> str:
+def _poor(score: Outcomes, weights: Outcomes | None) -> tuple[float, float, float]:
+    """Share of people of whom an arm has a chance near 0, and which chances of treatment are near 0 and 1."""
+    share = float(np.average(score, weights=weights))
+    low, high = min(EXTREME, share / 5), 1 - min(EXTREME, (1 - share) / 5)
+    return float(np.average((score <= low) | (score >= high), weights=weights)), low, high
+
+
+def warning(score: Outcomes, weights: Outcomes | None = None, named: Sequence[str] = ()) -> str:
     """What to say of poor overlap, and what to do; empty where it is not poor.
 
     Args:
-        score: chance of treatment of each unit, (n,).
+        score: chance of treatment of each unit, (n,); near 0 is below 5 %, and below a fifth of the arm's share.
         weights: people whom each unit stands for, (n,); 1 by default.
+        named: what :func:`holes` says.
     """
-    if (share := _extreme(score, weights)) <= MANY:
+    (share, low, high), told = _poor(score, weights), []
+    if share > MANY:
+        told = [
+            f"{share:.0%} of people could hardly have been in the other arm (an estimated chance of treatment below"
+            f" {100 * low:.2g}% or above {100 * high:.4g}%; up to {MANY:.0%} of people is harmless)"
+        ]
+    told += named[:SHOWN]
+    if not told:
         return ""
+    more = f"; and {len(named) - SHOWN:,} more such groups" * (len(named) > SHOWN)
     return (
-        f"overlap is poor: {share:.0%} of people could hardly have been in the other arm (an estimated chance of"
-        f" treatment below {EXTREME:.0%} or above {1 - EXTREME:.0%}; up to {MANY:.0%} of people is harmless), so that"
-        " estimates for them rest on the model alone, and intervals may miss the truth too often; ask the question for"
-        " those who could have been in either arm, exclude the others before planning, and say so"
+        f"overlap is poor: {'; '.join(told)}{more}. Estimates for such people rest on the model alone, and intervals"
+        f" may miss the truth too often: {_EXCLUDE if named else _ASK}, and say so"
     )
+
+
+def holes(people: People, looks: int = 1) -> list[str]:
+    """Where nearly nobody is of an arm, by columns, range or value, and number of people; the largest first.
+
+    Args:
+        people: of two arms.
+        looks: contrasts that are looked at beside each other.
+    """
+    columns = prepared(people.table, people.roles, people.roles.kinds)
+    given = {str(c): numbers(columns[c], str(c)) for c in columns}
+    known = {c: categories(values, c) for c, values in given.items() if not isinstance(values, np.ndarray)}
+    codes = {c: pd.Categorical(given[c].astype(object), names).codes.astype(np.float64) for c, names in known.items()}
+    t, clusters = people.problem.pool.t, people.neighbours()
+    lots = len(np.unique(clusters))
+    drawn = lots / len(people) if len(np.unique(2 * clusters + t)) == lots else 1.0  # by cluster, or by person
+    search = Search(given | codes, frozenset(known), t, people.weights, drawn, looks)
+    return [_named(people, search, hole, known) for hole in search.found()]
+
+
+def _named(people: People, search: Search, hole: Hole, known: Mapping[str, Sequence[Any]]) -> str:
+    inside, other = search.inside(hole), 1 - hole.lacks
+    where = [
+        f"{c} = {known[c][int(low)]}" if c in known else _range(people.table[c], search.values[c], low, high)
+        for c, (low, high) in hole.bounds.items()
+    ]
+    every = people.weights[inside].sum()
+    those = people.weights[inside & (people.problem.pool.t == other)].sum()
+    about = "about " * (people.phase is not None)
+    who = f"all {about}{every:,.0f}" if those == every else f"{those:,.0f} of {about}{every:,.0f}"
+    is_plain = list(people.arms) == [0, 1]
+    arm = ("controls", "treated")[other] if is_plain else f"in arm {people.arms[other]}"
+    return f"{' and '.join(where)}: {who} are {arm}"
+
+
+def _range(column: pd.Series, values: Outcomes, low: float, high: float) -> str:
+    """Values of a column from the least to the largest, as few digits as tell them from all others."""
+    below, above = values[values < low], values[values > high]
+    first = _told(column, values, low, below.max() if below.size else -np.inf)
+    last = _told(column, values, high, above.min() if above.size else np.inf)
+    if low == high:
+        return f"{column.name} = {written(column, values, low)}"
+    if not below.size:
+        return f"{column.name} up to {last}"
+    return f"{column.name} from {first} {f'to {last}' if above.size else 'on'}"
+
+
+def _told(column: pd.Series, values: Outcomes, value: float, other: float) -> str:
+    """A number that parts one value from another, or equals it; of a date the value."""
+    short = (float(f"{value:.{digits}g}") for digits in range(2, 10))
+    is_plain = is_numeric_dtype(column.dtype)
+    fit = (v for v in short if is_plain and (value <= v < other or other < v <= value))
+    return written(column, values, next(fit, value))
+
+
+def written(column: pd.Series, values: Outcomes, value: float) -> str:
+    """One of the values of a column: a number, or a date as it stands there."""
+    if is_numeric_dtype(column.dtype):
+        return f"{value:.10g}"
+    return str(column.iloc[int((values == value).argmax())]).removesuffix(" 00:00:00")
 
 
 def column_names(people: People, said: Mapping[str, str]) -> list[str]:
