@@ -31,7 +31,7 @@ from macal.planner.people import People
 from macal.registry import UnknownName
 from macal.shapes import Indices, Outcomes
 
-_FEW_CARRY = 0.05  # share of the answers that carries half of the variance, at which they are few
+_FEW_CARRY, _SHARE = 5, 0.05  # answers that carry half of the variance are few: so many, and such a share of all
 FEW = 20  # clusters, from which on their variance is known well enough
 WHOM = {"all": "everybody", "treated": "the treated", "overlap": "those who could well have been in either arm"}
 
@@ -139,7 +139,7 @@ def _these(estimate: Effect, alone: str) -> list[str]:
 def _few(estimate: Effect, survey: Survey) -> list[str]:
     """Say where few answers decide how wide the interval is."""
     told = int(np.isfinite(survey.y).sum())
-    if estimate.half > _FEW_CARRY * told:
+    if estimate.half > min(_FEW_CARRY, _SHARE * told):
         return []
     return [
         f"{estimate.half} of {told:,} answers carry half of the interval's variance: it may be too narrow. A quota for"
