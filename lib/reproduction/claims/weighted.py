@@ -7,6 +7,7 @@ import pandas as pd
 from scipy.special import betaincinv
 
 from reproduction.claims.verdict import Word, together
+from reproduction.studies.coverage import CASES
 
 PROMISED, OFF = 0.95, 0.01  # coverage, and how far the measured one may be from it
 
@@ -18,11 +19,12 @@ def coverage(table: pd.DataFrame) -> pd.DataFrame:
         table: rows of blocks; see :func:`reproduction.studies.coverage.block`.
 
     Returns:
-        By case: ``coverage`` among the intervals given, with its exact 99 % interval, ``low`` to ``high``; the share
-        ``given``; widths, the ``mean``, the ``median`` (of blocks' medians) and the ``largest``; the share of the
-        intervals that is ``warned`` of; ``verdict``, "as promised" or "too low".
+        By case, in the study's order: ``coverage`` among the intervals given, with its exact 99 % interval, ``low`` to
+        ``high``; the share ``given``; widths, the ``mean``, the ``median`` (of blocks' medians) and the ``largest``;
+        the share of the intervals that is ``warned`` of; ``verdict``, "as promised" or "too low".
     """
-    by = table.assign(mean=table["mean"] * table["given"]).groupby("case", sort=False)
+    case, total = pd.Categorical(table["case"], list(CASES)), table["mean"] * table["given"]
+    by = table.assign(case=case, mean=total).groupby("case", observed=True)
     n = by[["simulations", "given", "held", "warned", "mean"]].sum()
     found = pd.DataFrame({"coverage": n["held"] / n["given"]})
     found["low"], found["high"] = exact_interval(n["held"], n["given"], 0.01)
