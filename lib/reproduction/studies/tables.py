@@ -301,6 +301,7 @@ _DECLARED = (
     Table("weighted_clusters", "population", "the same where whole clusters are drawn", study="clusters"),
     Table("weighted_one", "population", "the same where one of each cluster is asked", study="one_of_each"),
     Table("weighted_rhc", "tables", "a tenth of the people of a real table, against everybody", study="rhc"),
+    Table("coverage", "population", "coverage and width of what the planner draws, case by case", study="coverage"),
     Table("weighted_villages", "tables", "villages of a real table, against all of them", study="villages"),
     Table("enough_ihdp", "ihdp", "intervals, forecasts and stopping rules on IHDP", study="enough"),
     Table("variation_ihdp", "ihdp", "whether effects are seen to differ, from answers", study="variation"),

@@ -18,10 +18,11 @@ import pandas as pd
 from macal.__main__ import main
 from macal.campaigns.evaluation import Row
 from macal.datasets import files, real
-from macal.inference import Estimate, Survey, target_effect
+from macal.inference import Estimate, Survey, average_effect
 from macal.planner.planner import Planner
 from macal.planner.weights import weighed
 from macal.tables import frames
+from macal.tables.encoding import encoded, with_excess
 from reproduction.studies.jobs import Answer, Job
 from reproduction.studies.tables import Table
 
@@ -43,8 +44,9 @@ def table() -> tuple[pd.DataFrame, pd.Series]:
 def everybody() -> Estimate:
     """The effect from everybody's answers, people of a village counting as alike."""
     people, y = table()
-    x, t = people[list(real.TABLES[NAME].numbers)].to_numpy(np.float64), people.intensive.to_numpy()
-    return target_effect(Survey(x, t, y.to_numpy(), np.ones(len(y)), clusters=pd.factorize(people.village)[0]))
+    columns = {name: people[name].to_numpy(np.float64) for name in real.TABLES[NAME].numbers}
+    x, t = encoded(columns, np.arange(len(y)), with_excess), people.intensive.to_numpy()
+    return average_effect(Survey(x, t, y.to_numpy(), np.ones(len(y)), clusters=pd.factorize(people.village)[0]))
 
 
 def drawn(villages: int, seed: int) -> tuple[Estimate, int]:

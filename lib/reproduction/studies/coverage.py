@@ -1,0 +1,241 @@
+"""Do the intervals of a drawn campaign hold the truth: what the planner draws, and what it says of the answers?
+
+A case is a world whose people are drawn anew in each of 1,000 simulations, in blocks of 100, by the seed (place of the
+case, s). :class:`macal.Planner` plans by its defaults, a draw for the average effect, under the case's budget and
+demands; whoever is asked answers, but for refusals; the interval is that of :func:`macal.planner.weights.weighed`.
+Unless a case says otherwise there are 2,000 people with two standard normal covariates, log odds of treatment x1 and
+outcomes x1 + x2 + t + noise of s.d. 1, which the models hold:
+
+- "confounding" with 200 and with 30 answers; "80 covariates" of 1,000 people, 60 answers; "near-separation": log odds
+  3 x1.
+- "curved", of 1,000 people: exp(x1 / 2 + x3 / 4) + t (1 + (x1^2 - 1) / 2) + noise, log odds x1 - 2.
+- "1% treated", of 10,000, at random: 400 answers, and everybody's.
+- "lognormal confounder": exp(x1), scaled, moves the log odds by 0.7 and the outcome by 1; 400 of 4,000.
+- "rare columns": ten 0/1 columns of five people, each of which adds 1; a fifth refuses.
+- "2% binary", "counts with zeros" (60 answers), "lognormal outcome" (s.d. of its logarithm 2): no effect.
+- "three arms": the effect of the second. "refusals": a third of 300 people, by covariate and arm.
+- "known outcomes": those of 150 people at random, beside 150 answers.
+- "treated", "overlap": the effect on these, where it is 1 + x1. "groups": three, whose intervals are all to hold.
+- "looks": four rounds of 50, until the interval that holds at all four is at most 0.82 wide.
+- "quotas and costs", of 1,000 people: the money of 120 answers; fees by x1, 30 answers of each of three regions, 60 %
+  treated. "reserves": 200 of 1,000, 40 expected answers of either half; who refuses is replaced, as in "refusals".
+- "20 clusters" of 200, of 10 to 20 people alike in covariates and outcomes, asked whole; "12 clusters of one arm" each;
+  "one of each" of 100 clusters.
+- "rare stratum", of 1,000 people: 75 answers; a tenth has an effect of 10, all others none; "the same, quota": 25
+  answers at least are theirs.
+
+*Rule.* Of each case the coverage among the intervals given, with its exact 99 % interval: "as promised" where that
+holds 95 % or lies above, "too low" where it lies below. Told beside it: the share of simulations with an interval,
+mean, median and largest width, and the share of intervals with a warning: that few answers carry half of the variance,
+or that the chances of the arms do not fit.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit, ndtri
+
+from macal import Planner
+from macal.campaigns.evaluation import Row
+from macal.planner.weights import Weighed, weighed
+from macal.shapes import Arms, Covariates, Outcomes
+from reproduction.studies.jobs import Answer, Job
+from reproduction.studies.tables import Table
+
+SIMULATIONS, BLOCK, PEOPLE, CLUSTERS = 1000, 100, 2000, 200
+ON_TREATED = 1.4132419  # 1 + E[e x] / E[e] for log odds x, standard normal
+FEW = 0.05  # share of the answers that carries half of the variance, at which one is warned
+Draws = np.random.Generator
+World = Callable[[Draws], pd.DataFrame]  # columns t, y, covariates x1 and so on, and what options name
+
+
+class Case(NamedTuple):
+    """A world, its budget, options of the planner, and the effect of an arm that the intervals are to hold.
+
+    Attributes:
+        refuses: chance of each of the people to refuse, (n,).
+        width: of an interval at which one stops to ask.
+    """
+
+    world: World
+    budget: float
+    options: Mapping[str, Any] = {}
+    effect: float = 1.0
+    arm: int = 1
+    refuses: Callable[[pd.DataFrame], Outcomes] = lambda people: np.zeros(len(people))
+    width: float = 0.0
+
+
+def normal(n: int, columns: int) -> Callable[[Draws], Covariates]:
+    """Standard normal covariates, (n, columns)."""
+    return lambda rng: rng.normal(size=(n, columns))
+
+
+def skewed(rng: Draws) -> Covariates:
+    """Three covariates of 4,000 people, the first of them lognormal, of mean 0 and s.d. 1."""
+    x = rng.normal(size=(4000, 3))
+    first = np.exp(x[:, 0])
+    x[:, 0] = (first - first.mean()) / first.std()
+    return x
+
+
+def rare_columns(rng: Draws) -> Covariates:
+    """Two normal covariates, and ten 0/1 columns of five people each."""
+    x = np.hstack([rng.normal(size=(PEOPLE, 2)), np.zeros((PEOPLE, 10))])
+    for k in range(2, 12):
+        x[rng.choice(PEOPLE, 5, replace=False), k] = 1
+    return x
+
+
+def named(x: Covariates, t: Arms, y: Outcomes, **more: Outcomes | Arms) -> pd.DataFrame:
+    """People as a table."""
+    return pd.DataFrame(x, columns=[f"x{k + 1}" for k in range(x.shape[1])]).assign(t=t, y=y, **more)
+
+
+def of(
+    mean: Callable[[Covariates, Arms], Outcomes | float] = lambda x, t: x[:, 0] + x[:, 1] + t,
+    x: Callable[[Draws], Covariates] = lambda rng: rng.normal(size=(PEOPLE, 2)),
+    odds: Callable[[Covariates], np.ndarray] = lambda x: x[:, 0],
+    noise: Callable[[Draws, int], Outcomes] = lambda rng, n: rng.normal(size=n),
+    **more: Callable[[pd.DataFrame, Draws], Any],
+) -> World:
+    """A world by mean outcomes, covariates, log odds of the arms but the first, and noise, with further columns."""
+
+    def world(rng: Draws) -> pd.DataFrame:
+        own = x(rng)
+        score = np.column_stack([np.zeros(len(own)), odds(own)])
+        t = (score + rng.gumbel(size=score.shape)).argmax(axis=1)
+        people = named(own, t, mean(own, t) + noise(rng, len(t)))
+        return people.assign(**{name: column(people, rng) for name, column in more.items()})
+
+    return world
+
+
+def clustered(is_of_one_arm: bool) -> World:
+    """A world of clusters, and what a visit of her cluster costs each."""
+
+    def world(rng: Draws) -> pd.DataFrame:
+        home = np.repeat(np.arange(CLUSTERS), rng.integers(10, 21, CLUSTERS))
+        shared, lot = rng.normal(size=CLUSTERS)[home], rng.uniform(size=CLUSTERS)[home]
+        x = rng.normal(size=(len(home), 2)) + shared[:, None] / 2
+        t = (lot < 0.5 if is_of_one_arm else rng.uniform(size=len(home)) < expit(x[:, 0])).astype(np.int64)
+        y = x[:, 0] + 0.7 * shared + t + rng.normal(size=len(home))
+        return named(x, t, y, home=home, visit=1 / np.bincount(home)[home])
+
+    return world
+
+
+def _fee(people: pd.DataFrame, rng: Draws) -> pd.Series:
+    raw = 5 + 20 * expit(people.x1 + rng.normal(size=len(people)))
+    return raw / raw.mean()
+
+
+def _third(people: pd.DataFrame) -> Outcomes:
+    return expit(people.x1 + people.t / 2 - 1.1).to_numpy()
+
+
+def _zeros(rng: Draws, n: int) -> Outcomes:
+    return (rng.uniform(size=n) < 0.25) * rng.poisson(5 * np.exp(rng.normal(size=n))) * 1.0
+
+
+_ONE_PERCENT = of(
+    lambda x, t: x[:, 0] + t, normal(10000, 4), lambda x: np.full(len(x), -4.6), lambda rng, n: 2 * rng.normal(size=n)
+)
+_CURVED = of(
+    lambda x, t: np.exp(x[:, 0] / 2 + x[:, 2] / 4) + t * (1 + (x[:, 0] ** 2 - 1) / 2),
+    normal(1000, 6),
+    lambda x: x[:, 0] - 2,
+)
+_VARYING = of(lambda x, t: x[:, 0] + x[:, 1] + t * (1 + x[:, 0]))
+_RARE = of(
+    lambda x, t: x[:, 0] + x[:, 1] / 2 + 10 * t * (x[:, 3] > ndtri(0.9)),
+    normal(1000, 6),
+    rare=lambda people, rng: people.x4 > ndtri(0.9),
+)
+_FEES = of(x=normal(1000, 3), fee=_fee, region=lambda people, rng: np.digitize(people.x3, [-1.28, 0.0]))
+_HALVES = of(x=normal(1000, 3), half=lambda people, rng: people.x3 > 0)
+_KNOWN = of(known=lambda people, rng: people.y.where(rng.uniform(size=len(people)) < 150 / len(people)))
+_FLAGS = of(lambda x, t: x.sum(axis=1) + t, rare_columns)
+CASES = {
+    "confounding, 200": Case(of(), 200),
+    "confounding, 30": Case(of(), 30),
+    "80 covariates": Case(of(x=normal(1000, 80)), 60),
+    "curved": Case(_CURVED, 200),
+    "1% treated, 400": Case(_ONE_PERCENT, 400),
+    "1% treated, all": Case(_ONE_PERCENT, 10000),
+    "near-separation": Case(of(odds=lambda x: 3 * x[:, 0]), 200),
+    "lognormal confounder": Case(of(x=skewed, odds=lambda x: 0.7 * x[:, 0]), 400),
+    "rare columns": Case(_FLAGS, 200, refuses=lambda people: np.full(len(people), 0.2)),
+    "2% binary": Case(of(lambda x, t: 0.0, noise=lambda rng, n: (rng.uniform(size=n) < 0.02) * 1.0), 200, effect=0.0),
+    "counts with zeros": Case(of(lambda x, t: 0.0, noise=_zeros), 60, effect=0.0),
+    "lognormal outcome": Case(of(lambda x, t: 0.0, noise=lambda r, n: np.exp(2 * r.normal(size=n))), 200, effect=0.0),
+    "three arms": Case(of(odds=lambda x: x), 200, {"reference": 0}, 2.0, 2),
+    "refusals": Case(of(), 300, refuses=_third),
+    "known outcomes": Case(_KNOWN, 150, {"outcome": "known"}),
+    "treated": Case(_VARYING, 200, {"target": "treated"}, ON_TREATED),
+    "overlap": Case(_VARYING, 200, {"target": "overlap"}),
+    "groups": Case(of(group=lambda people, rng: rng.integers(3, size=len(people))), 300, {"by": "group"}),
+    "looks": Case(of(), 200, {"batch_size": 50}, width=0.82),
+    "quotas and costs": Case(_FEES, 120, {"cost": "fee", "quotas": ["region>=30", "t=1>=60%"]}),
+    "reserves": Case(_HALVES, 200, {"quotas": ["half>=40"], "response": 0.7}, refuses=_third),
+    "20 clusters": Case(clustered(False), 20.5, {"cluster": "home", "cost": "visit"}),
+    "12 clusters of one arm": Case(clustered(True), 12.5, {"cluster": "home", "cost": "visit"}),
+    "one of each": Case(clustered(False), 100, {"cluster": "home", "cluster_rule": "one"}),
+    "rare stratum": Case(_RARE, 75),
+    "the same, quota": Case(_RARE, 75, {"quotas": ["rare>=25"]}),
+}
+
+
+def campaign(case: Case, seed: int, rng: Draws) -> tuple[Weighed, int]:
+    """What a campaign says at its end, and by how many answers."""
+    people = case.world(rng)
+    options = {"covariates": list(people.filter(regex=r"^x\d")), "batch_size": None, "seed": seed}
+    planner = Planner("t", case.budget, **options | case.options)
+    plan, found = planner.plan(people.drop(columns="y")), Weighed()
+    told = rng.uniform(size=len(people)) >= case.refuses(people)
+    answers, policy = people.y.where(told).set_axis(planner.people.table.index), planner.campaign.policy
+    for _, asked in plan.groupby("round"):
+        planner.observe(answers[asked.index])
+        if "reserve" in asked:
+            planner.observe(answers[asked["reserve"][answers[asked.index].isna()].dropna().to_list()])
+        about = {"target": policy.target, "by": policy.by, "looks": "rounds" if case.width else "once"}
+        found = weighed(planner.campaign, planner.campaign.outcomes, case.arm, **about)
+        if found.estimate is not None and found.estimate.width <= case.width:
+            break
+    return found, int(np.isfinite(planner.campaign.outcomes).sum())
+
+
+def simulate(name: str, seed: int) -> Row:
+    """One simulation: whether an interval was ``given``, ``held`` and ``warned`` of, and its ``width``.
+
+    Of several intervals, all are to be given and to hold, and the mean width counts.
+    """
+    case = CASES[name]
+    found, answers = campaign(case, seed, np.random.default_rng([list(CASES).index(name), seed]))
+    every = list(found.groups.values()) if "by" in case.options else [found.estimate]
+    if found.estimate is None or len(every) < (3 if "by" in case.options else 1):
+        return {"given": False, "held": False, "warned": False, "width": np.nan}
+    held = all(one.low <= case.effect <= one.high for one in every)
+    warned = found.estimate.half <= FEW * answers or not found.fits
+    return {"given": True, "held": held, "warned": warned, "width": float(np.mean([one.width for one in every]))}
+
+
+def block(name: str, first: int, count: int = BLOCK) -> Job:
+    """A row of so many simulations of a case: numbers ``given``, ``held``, ``warned``, and widths of those given."""
+
+    def work() -> list[Answer]:
+        every = pd.DataFrame([simulate(name, seed) for seed in range(first, first + count)])
+        row = {"simulations": count} | {key: int(every[key].sum()) for key in ("given", "held", "warned")}
+        return [Answer([row | every["width"].agg(["mean", "median", "max"]).to_dict()])]
+
+    about = {"dataset": "population", "protocol": "paper", "study": "coverage", "case": name, "first": first}
+    return Job([about], work)
+
+
+def jobs(table: Table, replications: int | None = None, store: Path | None = None) -> list[Job]:
+    """Return the jobs of ``coverage``, of so many simulations of each case."""
+    whole = replications or SIMULATIONS
+    return [block(name, first, min(BLOCK, whole - first)) for name in CASES for first in range(0, whole, BLOCK)]
