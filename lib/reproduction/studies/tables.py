@@ -293,14 +293,6 @@ _DECLARED = (
         Table(f"bench_{data}", data, f"every criterion under every estimator, {data}", "S1 S2 S3", BENCH, study="bench")
         for data in ("ihdp", SWAP, "ihdp-a", "toy", "acic", "ibm", "cmnist")
     ),
-    Table(
-        "weighted_ate", "population", "labels drawn with known chances: coverage, and labels saved", study="weighted"
-    ),
-    Table("weighted_quotas", "population", "the same under quotas and costs: coverage", study="quotas"),
-    Table("weighted_refusals", "population", "the same under refusals, on targets, over looks", study="refusals"),
-    Table("weighted_clusters", "population", "the same where whole clusters are drawn", study="clusters"),
-    Table("weighted_one", "population", "the same where one of each cluster is asked", study="one_of_each"),
-    Table("weighted_rhc", "tables", "a tenth of the people of a real table, against everybody", study="rhc"),
     Table("coverage", "population", "coverage and width of what the planner draws, case by case", study="coverage"),
     Table("weighted_villages", "tables", "villages of a real table, against all of them", study="villages"),
     Table("enough_ihdp", "ihdp", "intervals, forecasts and stopping rules on IHDP", study="enough"),
