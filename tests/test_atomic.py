@@ -45,3 +45,27 @@ def test_where_one_file_cannot_be_written_none_is(tmp_path, monkeypatch):
     with pytest.raises(OSError, match=f"'{two}'"):
         atomic.write({one: b"1", two: b"2"})
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_file_is_written_where_links_lead(tmp_path, there):
+    """Through a link to a link, to a file in another folder that is there or not, and through a linked folder."""
+    (tmp_path / "far").mkdir()
+    place, link, other = tmp_path / "far" / "one", tmp_path / "link", tmp_path / "other"
+    if there:
+        place.write_bytes(b"old")
+    link.symlink_to("far/one")
+    other.symlink_to(link)
+    (tmp_path / "folder").symlink_to("far")
+    atomic.write({other: b"new", tmp_path / "folder" / "two": b"2"})
+    assert link.is_symlink() and other.is_symlink() and place.read_bytes() == b"new"
+    assert sorted(path.name for path in place.parent.iterdir()) == ["one", "two"]
+    assert atomic.real(other) == atomic.real(place) == place
+
+
+def test_links_in_a_circle_are_refused_by_name(tmp_path):
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.symlink_to(two), two.symlink_to(one)
+    with pytest.raises(OSError, match=f"'{two}'"):
+        atomic.write({tmp_path / "three": b"3", two: b"2"})
+    assert one.is_symlink() and two.is_symlink() and not (tmp_path / "three").exists()

@@ -1,5 +1,6 @@
 """Files that are written whole or not at all, and locks that end with the process that holds them."""
 
+import errno
 import fcntl
 import os
 import time
@@ -13,24 +14,39 @@ from filelock import FileLock, Timeout
 _PAUSE = 0.02  # seconds between two tries
 
 
+def real(path: Path) -> Path:
+    """Where a file is that is named by a symbolic link, or is to be; the path itself, made absolute, of any other.
+
+    Raises:
+        OSError: links lead in a circle.
+    """
+    found = Path(os.path.realpath(path))
+    if found.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    return found
+
+
 def write(contents: Mapping[Path, bytes]) -> None:
     """Write some files, a missing folder too, each to a draft beside it; put them in place in order when all are there.
+
+    A file that is named by a symbolic link is written where the link points.
 
     Raises:
         OSError: a folder cannot be written, or the disk is full; it names the file, and what was there is left.
     """
-    for path in contents:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    places = {path: real(path) for path in contents}
+    for place in places.values():
+        place.parent.mkdir(parents=True, exist_ok=True)
     drafts: dict[Path, Path] = {}
     try:
         for path, content in contents.items():
-            drafts[path] = path.with_name(f".{uuid4().hex}.tmp")
+            drafts[path] = places[path].with_name(f".{uuid4().hex}.tmp")
             with drafts[path].open("xb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
         for path, draft in drafts.items():
-            os.replace(draft, path)
+            os.replace(draft, places[path])
     except OSError as error:  # of a write or a flush it names no file, and of a draft the wrong one
         raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
