@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from cases import exhaustive, part_and_whole
 from test_planner import make_people
 
 from macal import Planner
@@ -116,6 +117,57 @@ def test_a_word_among_numbers_is_refused_by_the_name_of_its_row(folder, capsys):
     assert names[2] in said and "'refused'" in said
 
 
+def put(content, *path):
+    """A copy of JSON with another value, the last of the path, in a place."""
+    content = json.loads(json.dumps(content))
+    node = content
+    for key in path[:-2]:
+        node = node[key]
+    node[path[-2]] = path[-1]
+    return content
+
+
+def edited_one(kind):
+    """A campaign with answers, corrections and, of a sample, an audit."""
+    people = make_people(60)
+    given = {"plan": {"response": "chance", "criterion": "qhte", "quotas": ["region>=1"], "budget": 120, "cost": "fee"}}
+    given["draw"] = {"response": 0.6, "by": "region", "budget": 30}
+    given["sample"] = {"sample": 30, "criterion": "macal", "budget": 20, "identifier": "person"}
+    planner = Planner("free", batch_size=5, **given[kind])
+    people.to_csv("people.csv", index=False)
+    plan = planner.plan(planner.sample("people.csv", workers=1) if kind == "sample" else people)
+    if kind == "sample":
+        planner.audit()
+    names = plan.index
+    planner.observe({names[0]: 1.0, names[1]: None, names[2]: 2.5, names[7]: 3.0})
+    planner.correct(names[2], "never asked", "ann")
+    planner.recount(1, "bo")
+    return planner.campaign
+
+
+ODD = [None, True, -1, 0, 99, 10**30, 1e308, 0.5, "x", "", "p0001", "free", [], {}, [1], {"a": 1}, [[1, 2]]]
+
+
+def mutated(content, rng):
+    """A copy of a file's content with one place deleted, doubled, or of another value; and in which field."""
+    content = json.loads(json.dumps(content))
+    field = list(content)[rng.integers(len(content))]
+    node, key = content, field
+    while isinstance(node[key], (dict, list)) and node[key] and rng.random() < 0.8:
+        node = node[key]
+        key = list(node)[rng.integers(len(node))] if isinstance(node, dict) else int(rng.integers(len(node)))
+    kind = rng.integers(5)
+    if kind == 0:
+        del node[key]
+    elif kind == 1 and isinstance(node, dict):
+        node["new"] = node[key]
+    elif kind == 1:
+        node.append(node[key])
+    else:
+        node[key] = ODD[rng.integers(len(ODD))]
+    return field, content
+
+
 class TestCampaignFile:
     @pytest.fixture
     def planner(self, folder):
@@ -136,12 +188,76 @@ class TestCampaignFile:
     def test_a_file_that_was_changed_is_refused(self, planner, folder):
         planner.save("campaign.json")
         text = (folder / "campaign.json").read_text()
-        changed = [json.loads(text) for _ in range(3)]
-        changed[0]["content"]["asked"], changed[1]["version"], changed[2]["format"] = 3, 2, "other"
-        for text in (*map(json.dumps, changed), "{", "[]", "\x00"):
-            (folder / "campaign.json").write_text(text)
+        changed = [json.loads(text) for _ in range(6)]
+        changed[0]["content"]["asked"], changed[1]["version"], changed[2]["format"] = 3, 3, "other"
+        changed[3]["content"], changed[4]["version"], changed[5]["content"]["revision"] = [], True, 1e400
+        deep = "[" * 200_000 + "]" * 200_000
+        deeper = text.replace("[", deep, 1)
+        for wrong in (*map(json.dumps, changed), "{", "[]", "\x00", "1" * 5000, deep, deeper):
+            (folder / "campaign.json").write_text(wrong)
             with pytest.raises(record.Damaged):
                 Planner.load("campaign.json", make_people())
+
+    def test_files_of_the_version_before_are_read(self, planner, folder):
+        planner.observe({planner.planned.index[0]: 1.0})
+        planner.save("campaign.json")
+        text = (folder / "campaign.json").read_text().replace('"version": 2', '"version": 1')
+        (folder / "campaign.json").write_text(text)
+        again = Planner.load("campaign.json", make_people())
+        assert again.answers == planner.answers and again.asked == 1
+
+    @pytest.mark.parametrize(
+        ("field", "change"),
+        [
+            ("asked", lambda content: content | {"asked": 99}),
+            ("asked", lambda content: content | {"asked": True}),
+            ("p9999", lambda content: put(content, "plan", "unit", 0, "p9999")),
+            ("p9999", lambda content: put(content, "plan", "reserve", 0, "p9999")),
+            ("round", lambda content: put(content, "plan", "round", 0, 1.0)),
+            ("cost", lambda content: put(content, "plan", "cost", 0, 0.5)),
+            ("cost", lambda content: put(content, "plan", "cost", [1.0])),
+            ("weight", lambda content: put(content, "plan", "weight", content["plan"]["cost"])),
+            ("round", lambda content: content | {"plan": {"unit": []}}),
+            ("p9999", lambda content: content | {"answers": [["p9999", 1.0]]}),
+            ("answers", lambda content: content | {"answers": [[content["plan"]["unit"][0], "many"]]}),
+            ("answers", lambda content: content | {"answers": [[content["plan"]["unit"][0], 1.0]] * 2}),
+            ("seed", lambda content: put(content, "policy", "seed", "one")),
+            ("policy", lambda content: put(content, "policy", "budget", -1)),
+            ("covariates", lambda content: put(content, "columns", "covariates", "age")),
+            ("who", lambda content: content | {"journal": [{"who": "ann"}]}),
+            ("revision", lambda content: content | {"revision": "2"}),
+            ("told since", lambda content: content | {"told since": 1}),
+            ("notes", lambda content: content | {"notes": "mine"}),
+        ],
+    )
+    def test_a_field_that_cannot_be_is_named(self, planner, folder, field, change):
+        content = json.loads(record.packed(record.content_of(planner.campaign)))["content"]
+        (folder / "campaign.json").write_bytes(record.packed(change(content)))
+        with pytest.raises(record.Damaged, match=field):
+            Planner.load("campaign.json", make_people())
+
+    @part_and_whole("n", 60, 600)
+    @pytest.mark.parametrize("kind", ["plan", "draw", "sample"])
+    def test_a_file_that_anybody_has_edited_is_read_or_damaged(self, folder, unchecked, kind, n):
+        """What is read can be written and read again; of a table that is not the file's, either may be wrong."""
+        campaign, table, edited, read = edited_one(kind), make_people(60), 0, 0
+        whole = json.loads(record.packed(record.content_of(campaign)))["content"]
+        for seed in range(n):
+            field, content = mutated(whole, np.random.default_rng(seed))
+            edited += content != whole
+            (folder / "c.json").write_bytes(record.packed(content))
+            try:
+                planner = Planner.load("c.json", None if kind == "sample" else table)
+            except ValueError as error:
+                of_the_table = field in ("columns", "table", "sample")
+                assert isinstance(error, record.Damaged) or of_the_table, (seed, field, error)
+                continue
+            planner.rounds(), planner.spent(), planner.campaign.stages()
+            before, read = record.packed(record.content_of(planner.campaign) | {"revision": 0}), read + 1
+            planner.save("c.json")
+            again = Planner.load("c.json", None if kind == "sample" else table)
+            assert record.packed(record.content_of(again.campaign) | {"revision": 0}) == before, seed
+        assert edited > 0.8 * n and 0.05 * n < read < 0.5 * n
 
     def test_rounds_that_learned_go_on_by_the_default_rule(self, planner, folder):
         content = record.content_of(planner.campaign)

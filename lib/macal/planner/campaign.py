@@ -37,8 +37,8 @@ class Correction:
     """What was corrected.
 
     Attributes:
-        name: of the unit.
-        was: what the campaign said of her: "an outcome of 3", "a refusal", "no answer".
+        name: of the unit; None where rounds were counted wrong.
+        was: what the campaign said of her, "an outcome of 3", "a refusal", "no answer"; or "3 rounds asked".
         now: what it says, or :data:`NEVER`.
         by: who says so, a name or a pseudonym.
         when: ISO 8601, UTC.

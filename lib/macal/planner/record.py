@@ -3,11 +3,12 @@
 import hashlib
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -15,21 +16,28 @@ import pandas as pd
 from macal.acquisition import DEFAULT
 from macal.campaigns import provenance
 from macal.campaigns.records import sha256
-from macal.planner.audit import Audit
-from macal.planner.campaign import CampaignState, Correction
+from macal.planner import checked
+from macal.planner.campaign import CampaignState
+from macal.planner.checked import Damaged
 from macal.planner.people import Columns
 from macal.planner.policy import Policy
 from macal.storage import atomic
-from macal.tables.roles import Roles
+from macal.tables.roles import USED, Roles
 from macal.tables.sample import Phase, Sample
 
-FORMAT, VERSION = "macal campaign", 1
+FORMAT, VERSION = "macal campaign", 2
+OLDEST = 1  # version that is read: its rounds count as asked up to the last of which anybody had answered
 LEARNED = "alc-learned"  # a criterion of earlier files
 WAIT = 60.0  # seconds for whoever else writes a file
-
-
-class Damaged(ValueError):
-    """A file that is no campaign, or not as it was written."""
+_SAMPLE: Mapping[str, Any] = {
+    "columns": Mapping[str, Mapping[str, Any]],
+    "chances": Sequence[float],
+    "cells": Sequence[int],
+    "rows": int,
+    "roles": Mapping[str, Any],
+}
+_COLUMN: Mapping[str, Any] = {"type": str, "values": Sequence[Any]}
+_UNREADABLE = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)  # what a wrong sample may end in
 
 
 class Stale(ValueError):
@@ -46,32 +54,52 @@ def packed(content: dict[str, Any]) -> bytes:
     return (json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def saved(campaign: CampaignState, path: Path, others: Mapping[Path, bytes] | None = None) -> CampaignState:
+def saved(
+    campaign: CampaignState,
+    path: Path,
+    others: Mapping[Path, bytes] | None = None,
+    may: Callable[[], None] = lambda: None,
+) -> CampaignState:
     """Write a campaign to its file, and others with it, all or none; return it with its new revision.
 
     Args:
         campaign: with a plan.
         path: of its file.
         others: by path.
+        may: raises where the files may not be written; it is asked once nobody else writes there.
 
     Raises:
         OSError: a file cannot be written, or somebody else has been writing it for a minute.
         Stale: the file has another revision than the campaign had when it was read.
         ValueError: see :func:`content_of`.
     """
-    new = campaign.but(revision=campaign.revision + 1)
-    content = packed(content_of(new))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic.alone(path.parent, WAIT) as held:
+    content, place = content_of(campaign), atomic.real(path)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with atomic.alone(place.parent, WAIT) as held:
         if not held:
             raise TimeoutError(f"{path} is being written by another process for more than {WAIT:g} seconds; try again")
-        if path.exists() and campaign.revision and (there := read(path).get("revision", 0)) != campaign.revision:
+        may()
+        there = _revision(place, campaign.revision)
+        if campaign.revision not in (0, there):
             raise Stale(
                 f"{path} has been written since it was read (revision {there}, read {campaign.revision}); nothing of it"
                 " was replaced: load it again, and repeat the step"
             )
-        atomic.write({path: content, **(others or {})})
+        new = campaign.but(revision=there + 1)
+        atomic.write({path: packed(content | {"revision": new.revision}), **(others or {})})
     return new
+
+
+def _revision(path: Path, before: int) -> int:
+    """Revision of a campaign's file, which whoever replaces it continues; ``before`` where there is no file."""
+    if not path.exists():
+        return before
+    try:
+        return read(path).get("revision", 0)
+    except Damaged:
+        if before:
+            raise
+        return 0
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -82,16 +110,25 @@ def read(path: Path) -> dict[str, Any]:
         Damaged: the file is no campaign, of a version that is not known here, or not as it was written.
     """
     try:
-        whole = json.loads(path.read_bytes())
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        whole = json.loads(path.read_bytes(), parse_constant=_no_number)
+        content = whole.get("content") if isinstance(whole, dict) else None
+        found = _checksum(content) if isinstance(content, dict) else None
+    except (ValueError, RecursionError) as error:
         raise Damaged(f"{path} is no campaign: it is not JSON ({error}); take an earlier copy of it") from error
     if not isinstance(whole, dict) or whole.get("format") != FORMAT:
         raise Damaged(f"{path} is no campaign: its format is not {FORMAT!r}")
-    if whole.get("version") != VERSION:
-        raise Damaged(f"{path} has version {whole.get('version')!r}, and this package reads {VERSION}; update it")
-    if not isinstance(whole.get("content"), dict) or whole.get("sha256") != _checksum(whole["content"]):
+    version = whole.get("version")
+    if not checked.fits(version, int) or not OLDEST <= version <= VERSION:
+        newer = "; update it" * (checked.fits(version, int) and version > VERSION)
+        raise Damaged(f"{path} has version {version!r}, and this package reads {OLDEST} to {VERSION}{newer}")
+    if found is None or whole.get("sha256") != found:
         raise Damaged(f"{path} is not as it was written: its checksum differs; take an earlier copy of it")
-    return whole["content"]
+    checked.check_fields(content)
+    return content
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no number")
 
 
 def fingerprint(table: pd.DataFrame) -> str:
@@ -101,14 +138,14 @@ def fingerprint(table: pd.DataFrame) -> str:
     return hashlib.sha256(names.encode() + rows.astype("<u8").tobytes()).hexdigest()
 
 
-def name_of(unit: Any) -> str | int:
-    """The name of a unit as JSON can hold it.
+def name_of(unit: Any) -> str | int | None:
+    """The name of a unit, None for nobody, as JSON can hold it.
 
     Raises:
         ValueError: neither text nor a whole number.
     """
     unit = unit.item() if isinstance(unit, np.generic) else unit
-    if isinstance(unit, bool) or not isinstance(unit, (str, int)):
+    if isinstance(unit, bool) or not isinstance(unit, (str, int, NoneType)):
         raise ValueError(f"a unit's name must be text or a whole number to be kept in a file, got {unit!r}")
     return unit
 
@@ -122,7 +159,7 @@ def content_of(campaign: CampaignState) -> dict[str, Any]:
     rows = campaign.planned.rename_axis("unit").reset_index()
     rows = {c: [None if v is None or v != v else v for v in values.tolist()] for c, values in rows.items()}
     if "reserve" in rows:
-        rows["reserve"] = [name if name is None else name_of(name) for name in rows["reserve"]]
+        rows["reserve"] = [name_of(name) for name in rows["reserve"]]
     return {
         "columns": asdict(campaign.columns),
         "policy": asdict(campaign.policy),
@@ -149,34 +186,48 @@ def campaign_of(content: dict[str, Any], table: Any) -> CampaignState:
         table: that it was planned on, in any order of its rows; a campaign that was planned on a sample holds that.
 
     Raises:
-        Damaged: the content lacks a field, or has one that this package does not know.
-        ValueError: another table.
+        Damaged: a field is missing, unknown, or cannot be; it names which.
+        ValueError: another table, or one without the columns that the campaign names.
     """
+    checked.check_fields(content)
+    if table is None and content.get("sample") is None:
+        raise ValueError("the campaign holds no sample: it needs the table that it was planned on")
+    table = table if content.get("sample") is None else _sample_of(content["sample"])
+    columns = checked.made(Columns, content["columns"], "columns")
+    campaign = CampaignState(columns, _policy_of(content["policy"]), table, asked=content["asked"])
+    _check_table(campaign, content["table"])
+    campaign = campaign.but(
+        plan=checked.plan_of(content["plan"], campaign),
+        answers=checked.answers_of(content["answers"], campaign),
+        audit=checked.audit_of(content.get("audit")),
+        journal=checked.journal_of(content.get("journal", []), campaign),
+        revision=content.get("revision", 0),
+        told_in=content.get("told in"),
+        searched=content.get("searched"),
+        told_since=content.get("told since", bool(content["answers"])),
+    )
+    checked.check_asked(campaign)
+    return campaign
+
+
+def _check_table(campaign: CampaignState, was: str) -> None:
+    """Check that the table, whose fingerprint is known, is as it was, and has the columns that the policy names."""
     try:
-        return _campaign_of(content, table)
-    except (KeyError, TypeError) as error:
-        raise Damaged(
-            f"the campaign's file lacks a field, or has an unknown one ({error}); take an earlier copy of it"
-        ) from error
-
-
-def _campaign_of(content: dict[str, Any], table: Any) -> CampaignState:
-    table = _sample_of(content["sample"]) if content.get("sample") else table
-    columns, policy = Columns(**content["columns"]), _policy_of(content["policy"])
-    campaign = CampaignState(columns, policy, table, asked=content["asked"])
-    if (now := fingerprint(campaign.people.table)) != content["table"]:
+        now = fingerprint(campaign.people.table)
+    except _UNREADABLE as error:
+        if campaign.is_sample:
+            raise checked.damaged(f"field 'sample' or 'columns' is wrong ({error})") from error
+        raise
+    if now != was and campaign.is_sample:
+        raise checked.damaged("field 'table' is not of the sample")
+    if now != was:
         raise ValueError(
-            f"the table has changed since the campaign was planned: its fingerprint was {content['table'][:12]} and is"
-            f" {now[:12]}; take the table as it was, and give answers to observe"
+            f"the table has changed since the campaign was planned: its fingerprint was {was[:12]} and is {now[:12]};"
+            " take the table as it was, and give answers to observe"
         )
-    plan = {c: pd.Series(v, dtype=object if c == "reserve" else None) for c, v in content["plan"].items()}
-    planned = pd.DataFrame(plan).set_index("unit").rename_axis(campaign.people.table.index.name)
-    audit = Audit(**content["audit"]) if content.get("audit") else None
-    journal = tuple(Correction(**one) for one in content.get("journal", []))
-    later = {"revision": content.get("revision", 0), "journal": journal, "told_in": content.get("told in")}
-    later["searched"] = content.get("searched")
-    later["told_since"] = content.get("told since", bool(content["answers"]))
-    return campaign.but(plan=planned, answers=dict(content["answers"]), audit=audit, **later)
+    named = [*(quota.column for quota in campaign.policy.parsed), *filter(None, [campaign.policy.by])]
+    if lacking := [name for name in named if name not in campaign.people.table]:
+        raise checked.damaged(f"field 'policy' names a column {lacking[0]!r}, which the table does not have")
 
 
 @cache  # a command reads its file twice
@@ -184,14 +235,14 @@ def _tell_of_learned() -> None:
     warnings.warn(f"{LEARNED!r} is no longer a rule: new rounds go by {DEFAULT!r}", stacklevel=4)
 
 
-def _policy_of(settings: dict[str, Any]) -> Policy:
+def _policy_of(settings: Mapping[str, Any]) -> Policy:
     """The settings; rounds that learned, which are no longer planned, go on by the default rule."""
-    if settings["criterion"] == LEARNED:
-        if settings["draw"] is None:  # a draw stands as it was drawn
+    if settings.get("criterion") == LEARNED:
+        if settings.get("draw") is None:  # a draw stands as it was drawn
             _tell_of_learned()
-        kept = {name: value for name, value in settings["parameters"].items() if name != "threshold"}
-        settings = settings | {"criterion": DEFAULT, "parameters": kept}
-    return Policy(**settings)
+        kept = {name: value for name, value in settings.get("parameters", {}).items() if name != "threshold"}
+        settings = {**settings, "criterion": DEFAULT, "parameters": kept}
+    return checked.made(Policy, settings, "policy")
 
 
 def _sample_content(sample: Sample) -> dict[str, Any]:
@@ -212,12 +263,26 @@ def _plain(column: pd.Series) -> list[Any]:
     return [None if v is None or v != v else v for v in column.tolist()]
 
 
-def _sample_of(content: dict[str, Any]) -> Sample:
-    """A sample from the content of a campaign's file; without the second one."""
-    columns = {c: pd.Series(v["values"], dtype=_type(v["type"])) for c, v in content["columns"].items()}
-    table = pd.DataFrame(columns).set_index(next(iter(columns)))
+def _sample_of(content: Mapping[str, Any]) -> Sample:
+    """A sample from the content of a campaign's file, every field checked; without the second one."""
+    checked.as_hinted("sample", content, _SAMPLE, _SAMPLE)
+    for name, column in content["columns"].items():
+        checked.as_hinted(f"column {name!r} of sample", column, _COLUMN, _COLUMN)
+    roles, n = checked.made(Roles, content["roles"], "roles"), len(content["chances"])
+    lengths = {len(column["values"]) for column in content["columns"].values()} | {len(content["cells"])}
+    if lengths != {n} or not n or content["rows"] < n:
+        raise checked.damaged("fields 'columns', 'chances', 'cells' and 'rows' of sample are not of one sample")
+    if not all(0 < chance <= 1 for chance in content["chances"]) or min(content["cells"]) < -1:
+        raise checked.damaged("field 'chances' or 'cells' of sample holds what it cannot")
+    if not set(roles.kinds) <= set(content["columns"]) or not set(roles.kinds.values()) <= set(USED):
+        raise checked.damaged("field 'kinds' of roles is not of the sample")
+    try:
+        columns = {c: pd.Series(v["values"], dtype=_type(v["type"])) for c, v in content["columns"].items()}
+        table = pd.DataFrame(columns).set_index(next(iter(columns)))
+    except _UNREADABLE as error:
+        raise checked.damaged(f"field 'columns' of sample is wrong ({error})") from error
     phase = Phase(np.array(content["chances"]), np.array(content["cells"], np.int64), content["rows"])
-    return Sample(table, table[:0], phase, Roles(**content["roles"]))
+    return Sample(table, table[:0], phase, roles)
 
 
 def _type(name: str) -> str:
