@@ -137,6 +137,76 @@ def test_who_read_an_older_campaign_reads_again(folder, monkeypatch):
     assert names[5] in Planner.load("c.json", PEOPLE).answers
 
 
+def meanwhile(monkeypatch, *steps):
+    """Take steps of somebody else, one before each time that a campaign is written."""
+    plain, steps = record.saved, list(steps)
+
+    def late(*given, **named):
+        if steps:
+            steps.pop(0)()
+        return plain(*given, **named)
+
+    monkeypatch.setattr(record, "saved", late)
+
+
+def files(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def test_whether_a_file_may_be_replaced_is_asked_when_it_is_written(folder, monkeypatch, capsys):
+    """An answer that comes while a plan is made, another's new campaign, and another's plan: who is late is refused."""
+    assert plan() == 0
+    names = answered(slice(0, 3))
+    after = {}
+
+    def observed():
+        assert run("observe", "c.json", "people.csv", "answers.csv") == 0
+        after.update(files(folder))
+
+    meanwhile(monkeypatch, observed)
+    assert plan("--replace") == 1 and files(folder) == after and "--discard-answers" in told(capsys)[-1]
+    assert set(Planner.load("c.json", PEOPLE).answers) == set(names)
+
+    def planned():
+        assert plan("--campaign", "new.json", "-o", "new.csv", "--seed", 1) == 0
+        after.update(files(folder))
+
+    meanwhile(monkeypatch, planned)
+    assert plan("--campaign", "new.json", "-o", "other.csv") == 1 and files(folder) == after
+    meanwhile(monkeypatch, planned)
+    assert plan("--campaign", "other.json", "-o", "new.csv") == 1 and files(folder) == after
+
+
+def test_who_answers_a_plan_that_was_replaced_answers_the_new_one(folder, monkeypatch):
+    assert plan() == 0
+    names = answered(slice(0, 10))
+    meanwhile(monkeypatch, lambda: plan("--replace", "--budget", 5))
+    assert run("observe", "c.json", "people.csv", "answers.csv") == 1  # five of them are to be asked no more
+    planner = Planner.load("c.json", PEOPLE)
+    assert planner.campaign.policy.budget == 5 and not planner.answers and planner.campaign.revision == 2
+    answered(slice(0, 5))
+    assert run("observe", "c.json", "people.csv", "answers.csv") == 0
+    assert set(Planner.load("c.json", PEOPLE).answers) == set(names[:5])
+
+
+def test_a_campaign_reached_through_a_link_is_one(folder):
+    """Two people, one of them through a link, go on with one campaign; a link that is the plan's stays one, too."""
+    assert plan() == 0
+    (folder / "far").mkdir()
+    (folder / "far" / "c.json").symlink_to("../c.json"), (folder / "next.csv").symlink_to("far/plan.csv")
+    names = answered(slice(0, 4), "a.csv") + answered(slice(4, 8), "b.csv")
+    with atomic.alone(folder, 0.0), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(record, "WAIT", 0.05)
+        assert run("observe", "far/c.json", "people.csv", "a.csv") == 1
+    for campaign, answers in (("far/c.json", "a.csv"), ("c.json", "b.csv")):
+        assert run("observe", campaign, "people.csv", answers) == 0
+    assert run("replan", "far/c.json", "people.csv", "-o", "next.csv", "--replace") == 0
+    assert (folder / "far" / "c.json").is_symlink() and (folder / "next.csv").is_symlink()
+    assert set(Planner.load("c.json", PEOPLE).answers) == set(names) and (folder / "far" / "plan.csv").exists()
+    before = files(folder)
+    assert run("replan", "c.json", "people.csv", "-o", "far/c.json", "--replace") == 1 and files(folder) == before
+
+
 def test_who_waits_too_long_gives_up(folder, monkeypatch):
     assert plan() == 0
     answered(slice(0, 2))

@@ -4,6 +4,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -230,8 +231,7 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
 def plan(options: argparse.Namespace) -> None:
     """Plan from a table; print the columns' roles and the rounds."""
     _apart([options.output, options.campaign, options.report], [options.table])
-    _holds_nothing(options)
-    _not_there([options.output, options.campaign, options.report], options.replace)
+    _may_be_written(options)
     _can_be_made(options)
     fields = [*Columns.__dataclass_fields__, *Policy.__dataclass_fields__]
     given = {k: v for k, v in vars(options).items() if k in fields and v is not None}
@@ -248,7 +248,8 @@ def plan(options: argparse.Namespace) -> None:
         print(*planner.audit().told(), sep="\n", end="\n\n")
     contents = _outputs(planner, options)
     if options.campaign:
-        planner.campaign = record.saved(planner.campaign, options.campaign, contents)
+        may = partial(_may_be_written, options)
+        planner.campaign = record.saved(planner.campaign, options.campaign, contents, may)
     else:
         atomic.write(contents)
     _tell_plan(planner, options.output)
@@ -289,13 +290,14 @@ def _saved(
     options: argparse.Namespace,
     step: Callable[[Planner], Any],
     files: Callable[[Planner], Mapping[Path, bytes]] = lambda _: {},
+    may: Callable[[], None] = lambda: None,
 ) -> Planner:
     """Take a step of a campaign, and write it with other files; whenever somebody else has written, read again."""
     while True:
         planner = _loaded(options)
         step(planner)
         try:
-            planner.campaign = record.saved(planner.campaign, options.campaign, files(planner))
+            planner.campaign = record.saved(planner.campaign, options.campaign, files(planner), may)
         except record.Stale:
             continue
         return planner
@@ -386,7 +388,8 @@ def _outcome(options: argparse.Namespace, planner: Planner, columns: Sequence[st
 def replan(options: argparse.Namespace) -> None:
     """Plan the rounds that are to come anew; say which demands have changed."""
     _apart([options.output, options.report], [options.campaign, options.table])
-    _not_there([options.output, options.report], options.replace)
+    may = partial(_not_there, [options.output, options.report], options.replace)
+    may()
     _can_be_made(options)
     given = {"budget": options.budget, "quotas": [] if options.no_quotas else options.quotas}
     before: dict[str, Any] = {}
@@ -395,7 +398,7 @@ def replan(options: argparse.Namespace) -> None:
         before.update((name, getattr(planner.campaign.policy, name)) for name in given)
         planner.replan(**given)
 
-    planner = _saved(options, step, lambda planner: _outputs(planner, options))
+    planner = _saved(options, step, lambda planner: _outputs(planner, options), may)
     _tell_plan(planner, options.output)
     for name, old in before.items():
         if old != (new := getattr(planner.campaign.policy, name)):
@@ -460,20 +463,21 @@ def _warn_of_money(planner: Planner) -> None:
 
 def _apart(outputs: Sequence[Path | None], inputs: Sequence[Path]) -> None:
     """Refuse to write over what is read, or two things to one file."""
-    seen = {path.resolve(): "is read" for path in inputs}
+    seen = {atomic.real(path): "is read" for path in inputs}
     for path in outputs:
         if path is None:
             continue
-        if (what := seen.get(path.resolve())) is not None:
+        if (what := seen.get(place := atomic.real(path))) is not None:
             raise ValueError(f"{path} {what}, and would be overwritten; give another name")
-        seen[path.resolve()] = "is written already"
+        seen[place] = "is written already"
 
 
-def _holds_nothing(options: argparse.Namespace) -> None:
-    """Refuse to replace a campaign that holds answers, unless they are to be thrown away."""
+def _may_be_written(options: argparse.Namespace) -> None:
+    """Refuse to replace files unasked, and a campaign that holds answers, unless they are to be thrown away."""
+    _not_there([options.output, options.campaign, options.report], options.replace)
     if options.campaign is None or not options.campaign.exists() or options.discard_answers:
         return
-    if options.replace and (n := len(record.read(options.campaign)["answers"])):
+    if n := len(record.read(options.campaign)["answers"]):
         raise ValueError(
             f"{options.campaign} holds {n} answers, which a new plan would throw away; `macal replan` keeps them,"
             " --discard-answers throws them away"
