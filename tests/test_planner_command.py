@@ -1,7 +1,10 @@
 """The planner's commands and its campaign file: tables in and out, answers, stops, and files that are wrong."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -302,3 +305,18 @@ def test_what_cannot_be_an_answer():
     with pytest.raises(ValueError):
         planner.observe({}, through=-1)
     assert planner.answers == {name: 1.0}
+
+
+@pytest.mark.parametrize("which", ["stdout", exhaustive("both"), exhaustive("unbuffered")])
+def test_who_does_not_read_on_loses_no_file(folder, which):
+    """As ``macal plan ... | head -1`` does, or ``2>&1 | head -1``."""
+    words = ["-u"] * (which == "unbuffered") + ["-m", "macal", "plan", "people.csv", "--treatment", "free"]
+    words += ["--budget", "300", "-o", "plan.csv", "--campaign", "campaign.json", "--cost", "fee", "--report", "r.html"]
+    make_people().assign(income=lambda d: d.income.where(d.index != 3, -1e9)).to_csv("people.csv", index=False)
+    reads, writes = os.pipe()
+    os.close(reads)
+    stderr = writes if which == "both" else subprocess.PIPE
+    process = subprocess.run([sys.executable, *words], stdout=writes, stderr=stderr, timeout=120)
+    os.close(writes)
+    assert process.returncode == 0 and {"plan.csv", "campaign.json", "r.html"} <= {p.name for p in folder.iterdir()}
+    assert not process.stderr or b"Broken" not in process.stderr

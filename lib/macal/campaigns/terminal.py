@@ -1,6 +1,7 @@
 """What the commands of the package share: an error is one line, and a signal ends them at once."""
 
 import os
+import select
 import signal
 import sys
 import threading
@@ -13,13 +14,34 @@ GRACE = 1.0  # seconds from a signal to the end, whatever is under way
 
 
 def guarded(command: Callable[[], int | None]) -> int:
-    """Run a command and return its exit status; where its input is wrong, say so in one line on stderr and return 1."""
+    """Run a command and return its exit status; where its input is wrong, say so in one line on stderr and return 1.
+
+    Nothing is wrong where whoever reads what it says has gone, as ``head`` goes: commands write their files first.
+    """
+    status = 0
     try:
-        return command() or 0
+        status = command() or 0
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError as error:
+        if _nobody_reads():
+            return status
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
     except (OSError, ValueError, ImportError, BrokenExecutor) as error:
         lines = [line.strip() for line in str(error).splitlines()]
         print(f"{type(error).__name__}: {' '.join(lines)}", file=sys.stderr)
         return 1
+
+
+def _nobody_reads() -> bool:
+    """Whether whoever read the standard output or error has gone; what is left to be said is thrown away then."""
+    asked = select.poll()
+    asked.register(1, select.POLLOUT), asked.register(2, select.POLLOUT)
+    gone = [handle for handle, event in asked.poll(0) if event & (select.POLLERR | select.POLLHUP)]
+    for handle in gone:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), handle)
+    return bool(gone)
 
 
 def start(command: Callable[[], int | None]) -> NoReturn:

@@ -26,6 +26,7 @@ from macal.planner.report import document, doubts, drawings
 from macal.registry import UnknownName
 from macal.storage import atomic
 from macal.tables import frames
+from macal.tables.blocks import PartedTable
 from macal.tables.roles import KINDS, Said, read_as
 from macal.tables.sample import Sample
 from macal.tables.summary import summarised, typed
@@ -239,19 +240,21 @@ def plan(options: argparse.Namespace) -> None:
     if "batch_cost" in given:
         given.setdefault("batch_size", None)
     planner = Planner(**given)
-    people = _people(options, planner)
+    source = frames.opened(options.table)
+    people = _people(options, planner, source)
     planner.plan(people)
-    print(doubts.columns(planner.campaign).to_string(), end="\n\n")
+    said = [source.told] * bool(source.told) + [doubts.columns(planner.campaign).to_string()]
     audit = isinstance(people, Sample) if options.audit is None else options.audit
     made = planner.campaign.made
     if audit and made is not None and made.people.phase is not None:
-        print(*planner.audit().told(), sep="\n", end="\n\n")
+        said.append("\n".join(planner.audit().told()))
     contents = _outputs(planner, options)
     if options.campaign:
         may = partial(_may_be_written, options)
         planner.campaign = record.saved(planner.campaign, options.campaign, contents, may)
     else:
         atomic.write(contents)
+    print(*said, sep="\n\n", end="\n\n")  # nobody may be listening, and all is written
     _tell_plan(planner, options.output)
     if options.width is not None:
         print(
@@ -259,12 +262,10 @@ def plan(options: argparse.Namespace) -> None:
         )
 
 
-def _people(options: argparse.Namespace, planner: Planner) -> pd.DataFrame | Sample:
+def _people(options: argparse.Namespace, planner: Planner, source: PartedTable) -> pd.DataFrame | Sample:
     """Read a table whole, or draw a sample of one that is larger than memory, or that is to be passed over."""
     how = {name: getattr(options, name) for name in ("memory", "scheduler", "workers")}
     how = {name: value for name, value in how.items() if value is not None}
-    source = frames.opened(options.table)
-    print(source.told, end="\n\n" * bool(source.told))
     large = options.sample != "all" and _COPIES * source.size > MEMORY
     return planner.sample(options.table, **how) if how or large else frames.read(options.table)
 
