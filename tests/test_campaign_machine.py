@@ -7,7 +7,10 @@ import re
 import signal
 import threading
 import time
+from argparse import Namespace
 from collections import Counter
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,11 +19,12 @@ from cases import part_and_whole
 from tqdm import tqdm
 
 from macal.__main__ import main
-from macal.planner import Planner, record
+from macal.planner import Planner, command, record
 
 RULES = ["qhte", "macal", "random-balanced", "alc-fixed", "random"]
 ARMS = ["none", "call", "letter", "visit"]
 STEPS = ["observe"] * 5 + ["replan"] * 3 + ["correct", "correct", "load", "wrong", "wrong", "estimate", "estimate"]
+STEPS += ["early", "early", "late", "late", "recount", "second"]
 
 
 def table_of(rng):
@@ -84,6 +88,18 @@ class Book:
         given = self.said.get("response", 1.0)
         return float(self.people.chance[name]) if given == "chance" else float(given)
 
+    def told_of(self, plan, new, through=None):
+        """Take answers: each round after those asked counts, up to the first of which nobody answers anew."""
+        rounds = {int(plan["round"][name]) for name in new if name in plan.index and name not in self.told}
+        while through is None and self.asked + 1 in rounds:
+            self.asked += 1
+        self.asked, self.told = max(self.asked, through or 0), self.told | new
+
+    def called(self, plan):
+        """Reserves who are being asked: somebody refused in a round that was asked."""
+        pairs = plan["reserve"][plan["round"] <= self.asked].dropna().items() if "reserve" in plan else ()
+        return {other for name, other in pairs if self.told.get(name, 0) is None and other not in self.told}
+
     def spent(self, plan):
         names = {*plan.index[plan["round"] <= self.asked], *self.told}
         free = {name for name, y in self.told.items() if y is None} if self.said.get("pay") == "answered" else set()
@@ -126,14 +142,17 @@ class Book:
                 assert plan["reserve_weight"].ge(1 - 1e-9).eq(plan["reserve"].notna()).all()
         pd.testing.assert_frame_equal(mine, self.drawn, check_dtype=False)
 
-    def check_new(self, planner):
+    def check_new(self, planner, called=frozenset()):
         """After a plan: whoever was asked or has answered is not asked again, money is kept to, quotas are right."""
         is_old = self.drawn is not None
         plan, later = planner.planned, self.check(planner)
+        assert called == self.called(plan)
         if is_old:  # a draw is not made anew
             return
         before = {*plan.index[plan["round"] <= self.asked], *self.told}
-        assert not set(later) & before
+        assert not set(later) & (before | called)
+        if "reserve" in plan:
+            assert not set(plan["reserve"][later].dropna()) & (before | called)
         assert self.spent(plan) + sum(map(self.cost, later)) <= max(self.said["budget"], self.spent(plan)) + 1e-6
         weigh = self.weight if self.drawn is None else self.mean_chances(planner)
         labels = {name: weigh(name) for name in [*before, *later] if self.told.get(name, 0.0) is not None}
@@ -173,6 +192,8 @@ class Campaign:
         self.rng = np.random.default_rng(seed)
         people, self.said = table_of(self.rng)
         self.table, self.book, self.path = people, Book(people, self.said), folder / f"{seed}.json"
+        self.link = folder / f"{seed}.link"
+        self.link.symlink_to(self.path.name)
         self.planner, self.steps = Planner("free", **self.said), Counter()
         self.is_passed = "sample" in self.said and self.rng.random() < 0.5
 
@@ -190,6 +211,7 @@ class Campaign:
         for _ in range(int(self.rng.integers(3, 12))):
             name = STEPS[self.rng.integers(len(STEPS))]
             before, content = self.path.read_bytes(), record.content_of(self.planner.campaign)
+            called = self.book.called(self.planner.planned)
             try:
                 done = getattr(self, name)()
             except ValueError as error:
@@ -199,7 +221,11 @@ class Campaign:
                 continue
             self.steps[name] += 1
             self.saved()
-            (self.book.check_new if done == "new" else self.book.check)(self.planner)
+            if done == "new":
+                self.book.check_new(self.planner, called if name == "replan" else set())
+            else:
+                self.book.check(self.planner)
+        assert self.link.is_symlink() and not self.path.is_symlink()
         again = Planner.load(self.path, None if self.is_passed else self.table)
         assert record.packed(record.content_of(again.campaign)) == self.path.read_bytes()
         return self.steps
@@ -211,7 +237,7 @@ class Campaign:
         return self.planner.sample(path, workers=1)
 
     def saved(self):
-        self.planner.save(self.path)
+        self.planner.save(self.path if self.rng.random() < 0.5 else self.link)
 
     def one(self, names):
         names = sorted(names, key=str)
@@ -229,9 +255,45 @@ class Campaign:
                     new[name] = round(float(rng.normal()), 3)
         through = None if rng.random() < 0.7 else int(rng.integers(0, self.book.asked + 2))
         self.planner.observe(new if rng.random() < 0.5 else pd.Series(new, dtype=float), through)
-        rounds = [int(plan["round"][name]) for name in new if name in plan.index]
-        self.book.asked = max(self.book.asked, max(rounds, default=0) if through is None else through)
-        self.book.told |= new
+        self.book.told_of(plan, new, through)
+
+    def early(self):
+        """People of later rounds, and reserves of anybody, answer before they are asked."""
+        plan, rng = self.planner.planned, self.rng
+        ahead = [*plan.index[plan["round"] > self.book.asked], *plan.get("reserve", pd.Series()).dropna()]
+        some = [name for name in ahead if name not in self.book.told and rng.random() < 0.2]
+        self.answer({name: None if rng.random() < 0.3 else round(float(rng.normal()), 3) for name in some})
+
+    def late(self):
+        """Reserves answer who were called before, with all answers so far once more."""
+        rng, called = self.rng, sorted(self.book.called(self.planner.planned), key=str)
+        new = {name: None if rng.random() < 0.3 else round(float(rng.normal()), 3) for name in called}
+        self.answer({**self.book.told, **new} if rng.random() < 0.5 else new)
+
+    def answer(self, new):
+        if not new:
+            raise ValueError("nobody answers")
+        self.planner.observe(new)
+        self.book.told_of(self.planner.planned, new)
+
+    def recount(self):
+        rounds = int(self.rng.integers(0, self.planner.planned["round"].max() + 1))
+        self.planner.recount(rounds, "ann")
+        self.book.asked = rounds
+
+    def second(self):
+        """Somebody else plans into the same file: refused if it holds answers; else whoever had read it is refused."""
+        other = Planner("free", **self.said)
+        other.plan(self.table if not self.is_passed else self.passed())
+        path = self.path if self.rng.random() < 0.5 else self.link
+        options = Namespace(output=None, report=None, campaign=path, replace=True, discard_answers=False)
+        record.saved(other.campaign, path, may=partial(command._may_be_written, options))
+        assert not self.book.told
+        with pytest.raises(record.Stale):
+            self.saved()
+        self.load()
+        self.book = Book(self.table, self.said)
+        return "new"
 
     def wrong(self):
         """Answers that cannot be taken: of nobody who is asked, no number, another one than before, of later rounds."""
@@ -246,6 +308,8 @@ class Campaign:
             answers = {name: told[name] + 1}
         elif case == 2:
             answers, through = {first: self.book.told.get(first, 1.0)}, int(plan["round"].max()) + 1
+            with pytest.raises(ValueError):
+                self.planner.recount(through, "ann")
         elif case == 3:
             self.planner.correct("nobody", "withdrawn", "a")
         else:
@@ -316,17 +380,34 @@ def written(words):
     return process
 
 
+def one_of_two(*plans):
+    """Two plans for one new file at once: one of them is made, the other is refused, and leaves nothing."""
+    processes = [written(words) for words in plans]
+    for process in processes:
+        process.join()
+    assert sorted(process.exitcode for process in processes) == [0, 1]
+    (made,), (left,) = ([w for w, p in zip(plans, processes, strict=True) if p.exitcode == k] for k in (0, 1))
+    content = record.read(Path(made[made.index("--campaign") + 1]))
+    there = pd.read_csv(made[-1], dtype={"who": str})
+    assert there["who"].tolist() == list(map(str, content["plan"]["unit"])) and not os.path.exists(left[-1])
+
+
 def contested(seed, folder):
-    """A campaign with two writers, one of whom may be killed: what was acknowledged is there, what was not is whole."""
+    """A campaign with writers, one of whom may be killed: what was acknowledged is there, what was not is whole.
+
+    One comes through a link, and one would replace the campaign: not any more once it holds answers.
+    """
     rng = np.random.default_rng(seed)
     people, demands = table_of(rng)
-    names = ("people.csv", ".json", "plan.csv", "a.csv", "b.csv", "next.csv")
+    names = ("people.csv", ".json", "link", "plan.csv", "other.csv", "a.csv", "b.csv", "next.csv")
     files = {name: folder / f"{seed}{name}" for name in names}
     people.to_csv(files["people.csv"], index=False)
-    read, campaign = str(files["people.csv"]), str(files[".json"])
+    files["link"].symlink_to(files[".json"].name)
+    read, campaign, link = (str(files[name]) for name in ("people.csv", ".json", "link"))
     said = ["--treatment", "free", "--id", "who", "--budget", "12", "--batch-size", "4", "--criterion", "qhte"]
-    said += ["--reference", "none"] if "reference" in demands else []
-    assert main(["plan", read, *said, "--campaign", campaign, "-o", str(files["plan.csv"])]) == 0
+    first = ["plan", read, *said, *["--reference", "none"] * ("reference" in demands), "--campaign"]
+    one_of_two([*first, campaign, "-o", str(files["plan.csv"])], [*first, link, "-o", str(files["other.csv"])])
+    again = [*first, link, "--replace", "-o", str(files["plan.csv"])]
     told, killed = {}, 0
     for _ in range(3):
         planner = Planner.load(campaign, pd.read_csv(read, dtype={"who": str}))
@@ -337,9 +418,11 @@ def contested(seed, folder):
         for name, part in zip("ab", parts, strict=True):
             files[f"{name}.csv"].write_text("who,y\n" + "".join(f"{who},{k}\n" for k, who in enumerate(part)))
         observe = {
-            name: ["observe", campaign, read, str(files[f"{name}.csv"])] for name in "ab" if len(parts[name == "b"])
+            name: ["observe", path, read, str(files[f"{name}.csv"])]
+            for name, path, part in zip("ab", (campaign, link), parts, strict=True)
+            if len(part)
         }
-        jobs = list(observe.values()) + [["replan", campaign, read, "-o", str(files["next.csv"]), "--replace"]]
+        jobs = [*observe.values(), ["replan", campaign, read, "-o", str(files["next.csv"]), "--replace"], again]
         while jobs:
             processes = [(words, written(words)) for words in jobs]
             if rng.random() < 0.7:
@@ -349,7 +432,9 @@ def contested(seed, folder):
                 process.join()
             jobs = [words for words, process in processes if process.exitcode == -signal.SIGKILL]
             killed += len(jobs)
-            assert all(process.exitcode in (0, -signal.SIGKILL) or words[0] == "replan" for words, process in processes)
+            ended = [(words[0], process.exitcode) for words, process in processes]
+            assert all(code in (0, -signal.SIGKILL) for word, code in ended if word == "observe")
+            assert ("plan", 0) not in ended or not told
             there = dict(map(tuple, record.read(files[".json"])["answers"]))
             for (_, part), words in zip(zip("ab", parts, strict=True), observe.values(), strict=False):
                 found = {who for who in map(str, part) if who in map(str, there)}
@@ -357,6 +442,7 @@ def contested(seed, folder):
         told |= {str(who): float(k) for part in parts for k, who in enumerate(part)}
         assert {str(name): y for name, y in record.read(files[".json"])["answers"]} == told
     content = json.loads(files[".json"].read_text())["content"]
+    assert files["link"].is_symlink() and not files[".json"].is_symlink()
     assert content["revision"] >= 7 and len(set(content["plan"]["unit"])) == len(content["plan"]["unit"])
     return killed
 

@@ -287,6 +287,75 @@ def test_rounds_that_come_back_empty_were_not_asked(folder):
         assert planner.asked == asked and set(planner.answers) == set(table.person[table["round"] <= asked])
 
 
+class TestEarlyAnswers:
+    """Whoever answers before her round is asked counts alone: paid, not asked again, and nobody else with her."""
+
+    def test_rounds_between_are_planned_again(self, folder, capsys):
+        assert plan() == 0
+        table = pd.read_csv("plan.csv")
+        first, early = table.person[:10].tolist(), table.person[[25, 36]].tolist()
+        table.assign(y=np.where(table.person.isin(first + early), 1.0, np.nan)).to_csv("answers.csv", index=False)
+        assert run("observe", "c.json", "people.csv", "answers.csv") == 0
+        planner = Planner.load("c.json", PEOPLE)
+        assert planner.asked == 1 and planner.spent() == 12 and set(planner.answers) == {*first, *early}
+        assert "2 people of 2 rounds" in capsys.readouterr().out
+        again = planner.replan(quotas=["region=south>=5"])
+        assert planner.spent() == 12 and len(again) == 38 and not set(early) & set(again.index)
+        planner.observe(dict.fromkeys([*first, *early], 1.0))  # all answers so far, once more
+        assert planner.asked == 1 and planner.rounds()["asked"].tolist() == [12, 10, 10, 8]
+
+    def test_a_wrong_count_is_set_right_and_stays_so(self, folder, capsys):
+        assert plan() == 0
+        names = answered(slice(0, 30))
+        assert run("observe", "c.json", "people.csv", "answers.csv", "--through", 4) == 0
+        assert run("recount", "c.json", "people.csv", 2, "--by", "ann") == 0
+        assert numbers(capsys.readouterr().out.splitlines()[-1]) == [4, 2]
+        planner = Planner.load("c.json", PEOPLE)
+        assert planner.asked == 2 and planner.spent() == 30 and len(planner.answers) == 30
+        last = planner.campaign.journal[-1]
+        assert (last.name, last.by) == (None, "ann") and settings(planner.campaign)["rounds recounted"] == "1"
+        assert run("observe", "c.json", "people.csv", "answers.csv") == 0  # the same answers say nothing anew
+        planner = Planner.load("c.json", PEOPLE)
+        assert planner.asked == 2 and not set(names) & set(planner.replan().index[20:])
+        before = files(folder)
+        for words in ([5, "--by", "ann"], [-1, "--by", "ann"], [1, "--by", ""]):
+            assert run("recount", "c.json", "people.csv", *words) == 1 and files(folder) == before
+
+    def test_a_reserve_who_was_called_keeps_her_place(self, tmp_path):
+        """She is not planned in a later round, nor somebody else's reserve, and her answer is taken when it comes."""
+        people = make_people(30, 2)
+        planner, plan = make(people, budget=20, response=0.6, covariates=["age"], batch_size=6, criterion="qhte")
+        first = plan[(plan["round"] == 1) & plan["reserve"].notna()]
+        planner.observe(dict.fromkeys(plan.index[plan["round"] == 1]))
+        for _ in range(2):
+            again = planner.replan(budget=planner.campaign.policy.budget + 6)
+            later = again[again["round"] > 1]
+            assert not set(first["reserve"]) & {*later.index, *later["reserve"].dropna()}
+        spent = planner.spent()
+        planner.observe(dict.fromkeys(first["reserve"], 1.0))
+        assert planner.asked == 1 and planner.spent() == spent + len(first) and len(first) > 2
+
+    def test_the_weights_wait_for_the_round(self):
+        """Of a draw the rounds stand; an early answer, a reserve's too, counts with them once they are asked."""
+        people = make_people(400)
+        given = {"budget": 160, "batch_size": 40, "response": 0.6, "pay": "answered", "draw": "effect"}
+        planner, plan = make(people, **given)
+        y = pd.Series(np.arange(400) % 7 + 1.0, people.person)
+        planner.observe(y[plan.index[plan["round"] == 1]])
+        before = planner.estimate("exact-gp").weighted
+        later = plan[plan["round"] == 3]
+        pair = later[later["reserve"].notna()].iloc[0]
+        early = [name for name in later.index if name != pair.name][:5]
+        planner.observe({**y[early], pair["reserve"]: y[pair["reserve"]], pair.name: None})
+        assert planner.asked == 1 and planner.estimate("exact-gp").weighted == before
+        assert planner.replan().index.tolist() == plan.index.tolist()
+        planner.observe(y[plan.index[plan["round"] == 2]])
+        assert planner.asked == 2
+        planner.observe({}, through=3)
+        said = " ".join(planner.estimate("exact-gp").weighed.told)
+        assert f"({len(later) - 6} of them" in said and "leave out" not in said
+
+
 class TestNotes:
     """What the table of rounds does not show is said, by the command and in the report."""
 

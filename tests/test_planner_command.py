@@ -302,8 +302,12 @@ def test_what_cannot_be_an_answer():
     ]:
         with pytest.raises(ValueError, match=said):
             planner.observe(answer)
-    with pytest.raises(ValueError):
-        planner.observe({}, through=-1)
+    for rounds in (-1, 1.5, True, int(plan["round"].max()) + 1):
+        for count in (lambda k: planner.observe({}, through=k), lambda k: planner.recount(k, "ann")):
+            with pytest.raises(ValueError):
+                count(rounds)
+    planner.observe({}, through=np.int64(1))
+    assert type(planner.asked) is int
     assert planner.answers == {name: 1.0}
 
 

@@ -61,7 +61,7 @@ class CampaignState:
         table: the people: a frame, or a sample of a larger table; None where nothing is planned yet.
         plan: one row per unit to be asked, by name; None where nothing is planned yet.
         answers: outcome of each unit who has answered, by name; None for one who will not.
-        asked: rounds that have been asked.
+        asked: rounds that have been asked; of later ones an answer counts for whoever gave it alone.
         audit: what planning from a sample may have cost, where that was asked.
         made: how the rounds to come were planned; None of a campaign from a file.
         chosen: by what people were drawn; None of a campaign from a file, or without draw.
@@ -173,6 +173,14 @@ class CampaignState:
             return {}
         rounds = zip(self.planned["reserve"], self.planned["round"], strict=True)
         return {name: int(k) for name, k in rounds if name in self.answers and name not in self.planned.index}
+
+    @property
+    def called(self) -> list[Any]:
+        """Names of reserves of people who refused in rounds that were asked: they are being asked, and not heard of."""
+        if self.out is None or "reserve" not in self.out:
+            return []
+        pairs = self.out["reserve"].dropna().items()
+        return [other for name, other in pairs if self.answers.get(name, 0) is None and other not in self.answers]
 
     @property
     def apart(self) -> dict[Any, int]:

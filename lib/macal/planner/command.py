@@ -1,4 +1,4 @@
-"""The commands of the planner: roles, plan, observe, correct, replan, estimate."""
+"""The commands of the planner: roles, plan, observe, correct, recount, replan, estimate."""
 
 import argparse
 import re
@@ -23,6 +23,7 @@ from macal.planner.people import CLUSTER_RULES, Columns
 from macal.planner.planner import MEMORY, Planner
 from macal.planner.policy import DRAWS, PAY, UNIFORM, Policy
 from macal.planner.report import document, doubts, drawings
+from macal.planner.steps import reached
 from macal.registry import UnknownName
 from macal.storage import atomic
 from macal.tables import frames
@@ -98,7 +99,8 @@ def add_to(commands: Any) -> None:
     _files(command)
     command.add_argument("answers", type=Path, help="CSV or Parquet: the identifier, and the outcome")
     command.add_argument("--outcome", help="column of the outcomes (default: that of the plan, or the one that is new)")
-    command.add_argument("--through", type=int, help="rounds that were asked (default: to the last with an answer)")
+    text = "rounds that were asked (default: those before, and on to the first of which nobody answers here)"
+    command.add_argument("--through", type=int, help=text)
     text = "correct what is known of a person; the campaign keeps what it was, and who says so"
     command = commands.add_parser("correct", help=text, description=text)
     _files(command)
@@ -108,7 +110,12 @@ def add_to(commands: Any) -> None:
     text = "her answer may not be used: she counts as a refusal, but as paid"
     change.add_argument("--withdrawn", action="store_true", help=text)
     change.add_argument("--never-asked", action="store_true", help="she was left out, and may be asked later")
-    command.add_argument("--by", required=True, help="who says so: a name or a pseudonym")
+    _said_by(command)
+    text = "say how many rounds were asked, if they were counted wrong; the campaign keeps what it was, and who says so"
+    command = commands.add_parser("recount", help=text, description=text)
+    _files(command)
+    command.add_argument("rounds", type=int, help="that were asked; in later ones answers count for themselves alone")
+    _said_by(command)
     _add_estimate(commands)
     text = "keep the rounds that were asked, plan the others anew by the answers"
     command = commands.add_parser("replan", help=text, description=text)
@@ -152,6 +159,10 @@ def _targeted(command: argparse.ArgumentParser, what: str, default: str) -> None
 def _files(command: argparse.ArgumentParser) -> None:
     command.add_argument("campaign", type=Path, help="JSON file that plan --campaign has written")
     command.add_argument("table", type=Path, help="the table that it was planned on")
+
+
+def _said_by(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--by", required=True, help="who says so: a name or a pseudonym")
 
 
 def _into(command: argparse.ArgumentParser, what: str = "of the plan") -> None:
@@ -331,6 +342,13 @@ def observe(options: argparse.Namespace) -> None:
             f"{len(later)} people of {counted(later.nunique(), 'round')} without any outcome count as not asked yet;"
             f" --through {later.max()} says that they were, and will not answer"
         )
+    ahead = _rounds_of(planner, given[given.notna()])
+    ahead = ahead[ahead > planner.asked]
+    if len(ahead):
+        print(
+            f"{len(ahead)} people of {counted(ahead.nunique(), 'round')} that count as not asked yet have answered, and"
+            f" count alone; --through {ahead.max()} says that the others were asked, too"
+        )
     told = sum(outcome is not None for outcome in planner.answers.values())
     have = "has" if planner.asked == 1 else "have"
     came = f"{counted(told, 'answer')} and {counted(len(planner.answers) - told, 'refusal')} so far"
@@ -338,14 +356,18 @@ def observe(options: argparse.Namespace) -> None:
     _warn_of_money(planner)
 
 
+def _rounds_of(planner: Planner, given: pd.Series) -> pd.Series:
+    """Round of each person of a series who is in the plan, by name."""
+    return planner.planned["round"].reindex(given.index).dropna().astype(int)
+
+
 def _not_asked(planner: Planner, given: pd.Series, through: int | None) -> pd.Series:
     """Rounds, by name, of people whose outcome is missing like everybody's in rounds not asked before.
 
     So a plan may come back whole, with the outcomes of its first rounds.
     """
-    rounds = planner.planned["round"].reindex(given.index).dropna().astype(int)
-    told = rounds[given[rounds.index].notna()]
-    return rounds[rounds > max(planner.asked, through or 0, told.max() if len(told) else 0)]
+    silent, told = _rounds_of(planner, given[given.isna()]), given.index[given.notna()]
+    return silent[silent > reached(planner.campaign, told, through)]
 
 
 def correct(options: argparse.Namespace) -> None:
@@ -362,6 +384,13 @@ def correct(options: argparse.Namespace) -> None:
     print(f"{last.name}: {last.was} before, {last.now} now, says {last.by}")
     if last.now == NEVER and campaign.policy.draw is not None and last.name in campaign.planned.index:
         print(f"the draw keeps her, in round {campaign.planned['round'][last.name]}; macal replan writes the plan")
+
+
+def recount(options: argparse.Namespace) -> None:
+    """Say how many rounds have been asked, where they were counted wrong."""
+    campaign = _saved(options, lambda planner: planner.recount(options.rounds, options.by)).campaign
+    last = campaign.journal[-1]
+    print(f"{last.was} before, {last.now} now, says {last.by}; macal replan plans the others anew")
 
 
 def _outcome(options: argparse.Namespace, planner: Planner, columns: Sequence[str]) -> str:
@@ -524,6 +553,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "plan": plan,
     "observe": observe,
     "correct": correct,
+    "recount": recount,
     "replan": replan,
     "estimate": estimate,
 }

@@ -183,7 +183,9 @@ class Planner:
 
         Args:
             answers: name of a unit -> outcome, missing where she will not answer: a mapping or a pandas Series.
-            through: rounds that have been asked; by default up to the last in which somebody has an answer.
+            through: rounds that have been asked; by default those before, and each one after them of which somebody
+                answers anew, up to the first of which nobody does. Of a round after that an answer counts for whoever
+                gave it alone.
 
         Raises:
             ValueError: nothing is planned; a unit who was not to be asked, or whose outcome was another one before; an
@@ -195,10 +197,15 @@ class Planner:
         """Correct what is known of a unit; see :func:`macal.planner.steps.corrected`."""
         self.campaign = steps.corrected(self.campaign, name, change, by, outcome)
 
+    def recount(self, rounds: int, by: str) -> None:
+        """Say how many rounds have been asked; see :func:`macal.planner.steps.recounted`."""
+        self.campaign = steps.recounted(self.campaign, rounds, by)
+
     def replan(self, *, budget: float | int | None = None, quotas: Sequence[str] | None = None) -> Any:
         """Keep the rounds that have been asked, and plan the others anew with the money that is left.
 
         Whoever has been asked and has not answered is waited for: she counts by her chance to answer, an answer as one.
+        A reserve of somebody who has refused keeps that place, and is not planned anew.
         A draw keeps its later rounds as they were drawn.
 
         Args:

@@ -1,6 +1,6 @@
 """Steps of a campaign: planned, answered, planned anew, audited. Each returns another campaign, or changes nothing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -14,7 +14,7 @@ from macal.acquisition import PoolState
 from macal.acquisition.plans import check_arms
 from macal.planner.answers import outcome_of
 from macal.planner.audit import Made, audited
-from macal.planner.campaign import NEVER, OUTCOME, CampaignState, Correction
+from macal.planner.campaign import NEVER, OUTCOME, CampaignState, Correction, counted
 from macal.planner.drawn import Lots, Lottery, drawn, lottery, stand_ins
 from macal.planner.forecast import budget_for
 from macal.planner.greedy import GreedyPlan
@@ -54,19 +54,34 @@ def begun(campaign: CampaignState, table: Any) -> CampaignState:
 def observed(campaign: CampaignState, answers: Mapping[Any, Any], through: int | None = None) -> CampaignState:
     """Take answers; see :meth:`macal.planner.planner.Planner.observe`."""
     plan = campaign.planned
-    rounds = dict(zip(plan.index, plan["round"], strict=True))
-    stand_ins = set(plan["reserve"].dropna()) if "reserve" in plan else set()
+    wanted = {*plan.index, *(plan["reserve"].dropna() if "reserve" in plan else ()), *campaign.answers}
     new: dict[Any, float | None] = {}
     for name, outcome in answers.items():
-        if name not in rounds and name not in stand_ins:
-            raise ValueError(f"{name} was not to be asked; the plan has {len(rounds)} people, and she is none")
+        if name not in wanted:
+            raise ValueError(f"{name} was not to be asked; the plan has {len(plan)} people, and she is none")
         new[name] = outcome_of(name, outcome, campaign.answers.get(name))
-    most = int(plan["round"].max())
-    if through is not None and not 0 <= through <= most:
-        raise ValueError(f"through must be a number of rounds from 0 to the plan's {most}, got {through}")
-    last = max((int(rounds[name]) for name in new if name in rounds), default=0)
-    asked = max(campaign.asked, last if through is None else through)
+    asked = reached(campaign, new, through)
     return campaign.but(answers={**campaign.answers, **new}, asked=asked, told_since=True)
+
+
+def reached(campaign: CampaignState, names: Iterable[Any], through: int | None = None) -> int:
+    """Rounds that count as asked once some people have answered; see :meth:`macal.planner.planner.Planner.observe`."""
+    if through is not None:
+        return max(campaign.asked, _count(campaign, through, "through"))
+    rounds, last = campaign.planned["round"], campaign.asked
+    new = set(rounds[rounds.index.isin([name for name in names if name not in campaign.answers])])
+    while last + 1 in new:
+        last += 1
+    return last
+
+
+def _count(campaign: CampaignState, rounds: int, what: str) -> int:
+    """A number of rounds that the plan has, or ValueError."""
+    most = int(campaign.planned["round"].max()) if len(campaign.planned) else 0
+    is_whole = isinstance(rounds, (int, np.integer)) and not isinstance(rounds, bool)
+    if not is_whole or not 0 <= rounds <= most:
+        raise ValueError(f"{what} must be a number of rounds from 0 to the plan's {most}, got {rounds}")
+    return int(rounds)
 
 
 def replanned(
@@ -85,11 +100,13 @@ def replanned(
     some, rows = _searched(campaign, np.concatenate([known, refused]))
     place = np.full(len(people), -1)
     place[rows] = np.arange(len(rows))
-    task = _task(policy, campaign.asked, some, place[known], place[refused], money)
+    out = np.union1d(refused, _called(campaign))
+    out = place[out][place[out] >= 0]
+    task = _task(policy, campaign.asked, some, place[known], out, money)
     made, chosen = None, None
     if policy.draw is None:
         rounds = task.rounds()
-        batches, made = rounds.filled, Made(some, place[known], place[refused], money, rounds.purchases)
+        batches, made = rounds.filled, Made(some, place[known], out, money, rounds.purchases)
     elif campaign.plan is None:
         chosen = lottery(people, policy, task)
         batches = drawn(people, policy, chosen)
@@ -109,6 +126,14 @@ def replanned(
     plan = new if old is None else pd.concat([old, new])
     kept = {} if chosen is None else {"chosen": chosen}
     return campaign.but(plan=plan, made=made, audit=None, searched=among, told_since=False, **kept)
+
+
+def _called(campaign: CampaignState) -> Indices:
+    """Whoever is being asked in the place of others, and her neighbours who may be asked: nobody asks them anew."""
+    people = campaign.people
+    lots = people.neighbours()
+    called = np.flatnonzero(np.isin(lots, lots[people.places(campaign.called, "the plan")]))
+    return np.setdiff1d(called, np.concatenate([campaign.known, people.included]))
 
 
 def _lottery(people: People, policy: Policy, lots: Lots) -> Lottery:
@@ -136,8 +161,6 @@ def corrected(campaign: CampaignState, name: Any, change: str, by: str, outcome:
     """
     if change not in CHANGES:
         raise UnknownName("correction", change, CHANGES)
-    if not by:
-        raise ValueError("a correction needs a name or a pseudonym of whoever makes it (--by)")
     out = campaign.out
     was_asked = out is not None and name in out.index
     if not was_asked and name not in campaign.answers:
@@ -155,9 +178,27 @@ def corrected(campaign: CampaignState, name: Any, change: str, by: str, outcome:
         if change == "outcome" and answers[name] is None:
             raise ValueError(f"the outcome of {name} must be a finite number; a refusal is 'withdrawn'")
     now = NEVER if change == NEVER else _said(answers[name])
-    when = datetime.now(UTC).isoformat(timespec="seconds")
-    journal = (*campaign.journal, Correction(name, was, now, by, when))
-    return campaign.but(answers=answers, plan=plan, journal=journal, told_since=True)
+    return _noted(campaign, name, was, now, by).but(answers=answers, plan=plan)
+
+
+def recounted(campaign: CampaignState, rounds: int, by: str) -> CampaignState:
+    """Say how many rounds have been asked, where they were counted wrong; the journal keeps it, and who says so.
+
+    Answers in other rounds count for whoever gave them alone.
+
+    Raises:
+        ValueError: not a number of rounds of the plan, or nobody says so.
+    """
+    asked = _count(campaign, rounds, "rounds")
+    was, now = (f"{counted(k, 'round')} asked" for k in (campaign.asked, asked))
+    return _noted(campaign, None, was, now, by).but(asked=asked)
+
+
+def _noted(campaign: CampaignState, name: Any, was: str, now: str, by: str) -> CampaignState:
+    if not by:
+        raise ValueError("a correction needs a name or a pseudonym of whoever makes it (--by)")
+    one = Correction(name, was, now, by, datetime.now(UTC).isoformat(timespec="seconds"))
+    return campaign.but(journal=(*campaign.journal, one), told_since=True)
 
 
 def _nothing_to_correct(campaign: CampaignState, name: Any) -> str:

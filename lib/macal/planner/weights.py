@@ -108,7 +108,7 @@ def weighed(
     told += [*_few(estimate, survey), *_clipped(people, survey), *_misfit(people, misfits)]
     groups, said = _groups(survey, by, None if by is None else groups_of(people, by)[rows], arm, target, alone)
     doubt, doubted = _doubt(survey, estimate, arm, target, bounds, alone)
-    told += [*widened, *said, *_modelled(campaign, survey), *doubted]
+    told += [*widened, *said, *_modelled(survey, int(np.isin(rows[survey.asked], campaign.refused).sum())), *doubted]
     return Weighed(estimate, groups, doubt, tuple(told), not misfits)
 
 
@@ -173,13 +173,14 @@ def _survey(campaign: CampaignState, y: Outcomes, rows: Indices) -> Survey:
     people, plan, heads = campaign.people, campaign.planned, heads_of(campaign.people, campaign.policy)
     lots, share = heads[people.places(plan.index, "the plan")], (_shares(campaign) or [1.0])[-1]
     out = plan[np.isin(lots, lots[plan["round"] <= campaign.asked])]  # clusters of which somebody was asked
-    units, instead = (people.places(names, "the plan") for names in (out.index, campaign.instead))
+    stood = [name for name, k in campaign.instead.items() if k <= campaign.asked]
+    units, instead = (people.places(names, "the plan") for names in (out.index, stood))
     asked, sure = np.isin(heads, heads[[*units, *instead]]), np.isin(np.arange(len(people)), people.problem.start)
     chances = np.ones(len(people))
     # the rounds are in random order: of the draw, those asked are a random part
     chances[units] = share / out["weight"].to_numpy()
     if instead.size:  # and so are the reserves who were asked, given how many of their stratum were
-        given = campaign.planned.set_index("reserve")["reserve_weight"].loc[list(campaign.instead)]
+        given = campaign.planned.set_index("reserve")["reserve_weight"].loc[stood]
         chances[instead] = share / given.to_numpy()
         strata = strata_of(people, campaign.policy)
         first, more = (np.bincount(strata[some], minlength=strata.max() + 1) for some in (units, instead))
@@ -242,12 +243,12 @@ def _rests_on(clusters: int) -> str:
     return f"The interval by the weights rests on {clusters} clusters, whose people count as alike{few}."
 
 
-def _modelled(campaign: CampaignState, survey: Survey) -> list[str]:
-    """Say that refusals were modelled, where somebody has not answered."""
+def _modelled(survey: Survey, refused: int) -> list[str]:
+    """Say that refusals were modelled, where somebody has not answered; of those who were asked, so many refused."""
     silent, asked = int(survey.refused.sum()), int(survey.asked.sum())
     if not silent:
         return []
-    waited = silent - len(campaign.refused)
+    waited = silent - refused
     have = "has" if silent == 1 else "have"
     still = f" ({waited} of them are still waited for)" if waited > 0 else ""
     return [

@@ -14,6 +14,8 @@ def settings(campaign: CampaignState) -> dict[str, str]:
     among = campaign.searched if people.phase is None else len(people)
     marked, more, known = excluded(campaign)
     size, reserves = int(plan["round"].value_counts().max()), plan["reserve"].count() if "reserve" in plan else 0
+    mended = sum(one.name is not None for one in campaign.journal)
+    recounted = len(campaign.journal) - mended
     counts = {"marked": marked, "with them, of the same cluster": more, "more had an outcome, and count": known}
     told = {
         "people selected": f"{len(plan):,} of {people.population:,}",
@@ -35,7 +37,8 @@ def settings(campaign: CampaignState) -> dict[str, str]:
         "selected beforehand": f"{len(people.included):,}" if len(people.included) else "",
         "chance to answer": f"{columns.response}" if campaign.is_uncertain else "",
         "reserves": f"{reserves:,}" if reserves else "",
-        "answers corrected": f"{len(campaign.journal):,}" if campaign.journal else "",
+        "answers corrected": f"{mended:,}" if mended else "",
+        "rounds recounted": f"{recounted:,}" if recounted else "",
         "effects to be estimated by": "weights (1 / chance to be drawn)" if policy.draw else "a model of outcomes",
     }
     return {what: words for what, words in told.items() if words}
