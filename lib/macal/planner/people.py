@@ -264,7 +264,7 @@ class People:
             rule: "whole" or "one", of clusters.
             spend: money per round, None for any sum.
             known: units whose label is bought.
-            refused: units who will not answer.
+            refused: units who will not answer, and reserves who are being asked.
         """
         n, free = len(self), ~np.isin(np.arange(len(self)), known)
         demands = [at_most(f"a budget of {budget:g}", np.where(free, self.cost, 0.0), budget)]
@@ -282,7 +282,7 @@ class People:
         if out.size:
             demands.append(left_out(f"{out.size} excluded", out, n))
         if refused.size:
-            demands.append(left_out(f"{refused.size} who did not answer", refused, n))
+            demands.append(left_out(f"{refused.size} who refused or stand in for others", refused, n))
         if spend is not None and (dear := np.flatnonzero(free & (price > spend * (1 + 1e-9)))).size:
             demands.append(left_out(f"at most {spend:g} a round, less than each of {dear.size} costs", dear, n))
         if must.size:
