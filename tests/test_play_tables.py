@@ -119,7 +119,26 @@ DATES = ["2020-01-01", "2020-02-29", "2019-12-31 12:30", "2021-05-06T07:08:09", 
 DATES += ["2020-01-01 12:30:15.5+05:30", "0001-01-01", "9999-12-31", "2020-01-01T00:30+02", "2020-01-01T23:30-0230"]
 NO_DATES = ["2020-02-30", "2020-1-1", "2020-01-01T25", "20200101", "01/02/2020", "2020-01-01 ", "2020-01-01T1"]
 WORDS = ["north", "south", "Éire", "west, far", 'a "b"', "x\ny", " lead", "NA ", "None!", "\u00a0", "ẞ", "𝔘", "ﬀ", "Z"]
-LIKE = ["$5", "5%", "1,000", "10-20", "<5", "5+", "1/2/2020", "3 May 2020", "12:30", "a1", "18-30", "€ 7", "1e5x"]
+LIKE = [
+    "5 kg",
+    "1 000",
+    "1/2",
+    "5 €",
+    "1.422,00 €",
+    "$5",
+    "5%",
+    "1,000",
+    "10-20",
+    "<5",
+    "5+",
+    "1/2/2020",
+    "3 May 2020",
+    "12:30",
+    "a1",
+    "18-30",
+    "€ 7",
+    "1e5x",
+]
 GONE = ["", "NA", "nan", "N/A", "null", "None", "<NA>", "#N/A", "-nan", "n/a"]
 TRUTH = ["True", "False", "TRUE", "false"]
 FORMS = ["u{}", "a b {}", "{}", "{}.0", "-{}", "+{}", "{:06d}", "{:023d}"]
@@ -143,7 +162,7 @@ def cells(rng, n):
         lambda: some(DATES[: rng.integers(1, 12)]),
         lambda: with_one(DATES, NO_DATES),
         lambda: some(WORDS[: rng.integers(1, 15)]),
-        lambda: some(LIKE[rng.integers(9) :]),
+        lambda: some(LIKE[rng.integers(14) :]),
         lambda: some([LIKE[k] for k in rng.permutation(len(LIKE))[:4]]),
         lambda: some(TRUTH[: rng.integers(1, 5)]),
         lambda: [repr(v) for v in (rng.normal(size=n) * 10.0 ** rng.integers(-320, 308)).tolist()],
@@ -154,6 +173,10 @@ def cells(rng, n):
         lambda: with_one(WORDS, GONE),
         lambda: some([f"w{k}" for k in range(rng.integers(1, 130))]),
         lambda: rng.integers(0, 50, n).astype(str).tolist(),
+        lambda: [f"{k:05d}" for k in rng.integers(0, 30000, n).tolist()],
+        lambda: some(["1.200", "950", "12.000"]),
+        lambda: some(["1,200", "950", "12,000"]),
+        lambda: some(["2,5", "10,25", "1.200"]),
     ]
     return kinds[rng.integers(len(kinds))]()
 

@@ -64,6 +64,8 @@ def as_people_write(rng, n):
     kinds = [
         [f"{v:.{rng.integers(1, 4)}f}".replace(".", ",") for v in values],
         [f"{int(v):,}" for v in values],
+        [f"{int(v):,}".replace(",", ".") for v in values],
+        [f"{int(v):05d}" for v in values],
         [f"{v:,.1f}" for v in values],
         [f"{v:.1f}%" for v in values],
         [f"{day}.{month}.{1950 + day}" for day, month in days.T],

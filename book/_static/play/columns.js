@@ -6,18 +6,20 @@ const MISSING = new Set(
 const TRUTH = new Map(["False", "FALSE", "false", "True", "TRUE", "true"].map((text, k) => [text, Number(k > 2)]));
 const NUMBER = /^[\t-\r ]*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?[\t-\r ]*$|^[-+]?inf(inity)?$/i;
 const CANONICAL = /^(0|-?[1-9]\d{0,17})$/; // a whole number as it is written, within 64 bits
-const CODE = /^(0\d+|\d{19,})$/; // digits that are no number
+const LED = /^(0\d+|\d{19,})$/; // digits that are no number
 const PLAIN = "[-+]?(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][-+]?[0-9]+)?",
   DATE = ["(?:0?[1-9]|[12][0-9]|3[01])", "(?:0?[1-9]|1[0-2])"];
 const iso = (year, month, day) => `${year}-${month.padStart(2, "0")}-${day.padStart(2, "0")}`;
 /** Ways in which people write numbers and dates: a pattern, what a text is then, and how the page says it. */
 const WAYS = [
   {
+    mark: "comma",
     pattern: /^[-+]?(?:[1-9][0-9]{0,2}(?:\.[0-9]{3})+|[0-9]+)(?:,[0-9]+)?$/,
     plain: (text) => text.replaceAll(".", "").replace(",", "."),
     shown: "decimal commas",
   },
   {
+    mark: "point",
     pattern: new RegExp(`^(?:[-+]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\\.[0-9]*)?|${PLAIN})$`),
     plain: (text) => text.replaceAll(",", ""),
     shown: "thousands with commas",
@@ -40,7 +42,7 @@ const WAYS = [
   },
 ];
 const NUMBER_TEXT =
-  /^\s*[-+]?[$€£]?\s*(\p{Nd}{1,3}([,.' ]\p{Nd}{3})+|\p{Nd}+)?([.,]?\p{Nd}*)([eE][-+]?\p{Nd}+)?\s*[%+]?\s*$/u;
+  /^\s*[-+]?[$€£]?\s*(\p{Nd}{1,3}([,.' \u00a0\u202f]\p{Nd}{3})+|\p{Nd}+\/(?=\p{Nd})|\p{Nd}+)?([.,]?\p{Nd}*)([eE][-+]?\p{Nd}+)?\s*([%+$€£]|EUR|USD|GBP|CHF|kg|mg|g|lb|cm|mm|km|m|ml|l|h|min|years?)?\s*$/u;
 const DATE_TEXT = new RegExp(
   "^(\\p{Nd}{1,4}([-/.])\\p{Nd}{1,2}\\2\\p{Nd}{1,4}([ T][^\\n]*)?|\\p{Nd}{1,2}\\.? [A-Za-z]{3,9}\\.? \\p{Nd}{2,4}" +
     "|[A-Za-z]{3,9}\\.? \\p{Nd}{1,2},? \\p{Nd}{4}|\\p{Nd}{1,2}:\\p{Nd}{2}(:\\p{Nd}{2})?[^\\n]*)$",
@@ -86,6 +88,13 @@ function time(text) {
 
 const KNOWN = new WeakMap();
 
+/** Say of each column what a comma and a dot are in the numbers of some others: "comma", "point", "both" or nothing. */
+export function mark(columns, deciding) {
+  const marks = new Set(deciding.map((column) => held(column, "").mark).filter(Boolean)),
+    found = marks.size > 1 ? "both" : ([...marks][0] ?? "");
+  for (const column of columns) column.mark = found;
+}
+
 /**
  * What a column holds.
  *
@@ -94,14 +103,23 @@ const KNOWN = new WeakMap();
  *     spaced: boolean, cells: (number | string | null)[]}} missing cells; "nothing", "truth", "integer", "number",
  *     "date" or "text"; different texts, missing ones as one; whether all are whole numbers as they are written, or
  *     digits that are no number; whether a text has white space; cells as what they write, null where missing; how
- *     numbers and dates are written (shown), or what is to be asked of them (question), where one of both is to be said
+ *     numbers and dates are written (shown), or what is to be asked of them (question), where one of both is to be said;
+ *     what the texts decide of commas and dots (mark)
  */
-export function held(column) {
-  if (!KNOWN.has(column)) KNOWN.set(column, summarised(column.values));
-  return KNOWN.get(column);
+export function held(column, mark = column.mark ?? "") {
+  if (!KNOWN.has(column)) KNOWN.set(column, {});
+  return (KNOWN.get(column)[mark] ??= summarised(column.values, mark));
 }
 
-function summarised(values) {
+/** What a column holds as a covariate: digits that begin with a zero are text. */
+export function asCovariate(column) {
+  const found = held(column);
+  if (!found.code) return found;
+  const cells = column.values.map((v) => (isMissing(v) ? null : v));
+  return { ...found, family: "text", constant: found.different === 1, cells };
+}
+
+function summarised(values, mark) {
   const texts = [...new Set(values)].filter((v) => !isMissing(v)),
     gaps = values.filter(isMissing).length,
     every = (pattern) => texts.every((v) => pattern.test(v));
@@ -113,16 +131,21 @@ function summarised(values) {
   const itself = (v) => v;
   if (!texts.length) return as("nothing", itself);
   if (texts.every((v) => TRUTH.has(v))) return as("truth", gaps ? itself : (v) => TRUTH.get(v));
+  const ways = WAYS.filter(({ pattern, date }) => every(pattern) && !(date && texts.some((v) => !time(date(v)))));
+  const able = ways.filter((way) => way.mark);
+  about.mark = able.length === 1 ? able[0].mark : "";
   if (every(NUMBER)) {
     const numbers = texts.map(number),
       constant = !gaps && numbers.every((v) => v === numbers[0]);
-    const more = { constant, canonical: every(CANONICAL), code: every(CODE) };
+    const more = { constant, canonical: every(CANONICAL), code: every(/^\d+$/) && texts.some((v) => LED.test(v)) };
+    const [open] = constant || more.canonical || more.code ? [] : able.filter((way) => way.mark === "comma");
+    if (open && mark === "comma") return as("number", (v) => Number(open.plain(v)), { shown: open.shown });
+    if (open && mark === "both") return as("text", itself, { question: "can be read in more than one way" });
     return as(numbers.every(Number.isInteger) ? "integer" : "number", number, more);
   }
   if (texts.every(time)) return as("date", itself);
-  const ways = WAYS.filter(({ pattern, date }) => every(pattern) && !(date && texts.some((v) => !time(date(v))))),
-    spaced = texts.some((v) => SPACE.test(v));
-  const [{ plain, date, divisor = 1, shown }] = ways.length === 1 ? ways : [{}];
+  const spaced = texts.some((v) => SPACE.test(v));
+  const [{ plain, date, divisor = 1, shown } = {}] = ways.length === 1 ? ways : able.filter((way) => way.mark === mark);
   if (date) return as("date", date, { shown });
   if (plain) return as("number", (v) => Number(plain(v)) / divisor, { shown });
   return as("text", itself, { spaced, ...doubt(values, texts, ways) });
@@ -150,7 +173,8 @@ export function byCodePoints(a, b) {
   return k < 0 ? p.length - q.length : p[k] - (q[k] ?? -1);
 }
 
-export const isNumeric = (column) => ["integer", "number"].includes(held(column).family);
+const NUMERIC = ["integer", "number"];
+export const isNumeric = (column) => NUMERIC.includes(held(column).family);
 
 /** Whether a number lost digits as a float, as whole numbers beyond 2^53 may. */
 export function losesDigits(column) {
@@ -160,7 +184,7 @@ export function losesDigits(column) {
 
 /** Whether two columns hold the same, cell by cell. */
 export function areAlike(one, other) {
-  const [a, b] = [held(one), held(other)];
+  const [a, b] = [asCovariate(one), asCovariate(other)];
   if (a.family !== b.family) return false;
   const written = a.canonical && b.canonical && !a.gaps && !b.gaps; // whole numbers, to the last digit
   const [p, q] = written ? [one.values, other.values] : [a.cells, b.cells];
@@ -178,12 +202,12 @@ export function days(column) {
 
 /** "number", "category" or "date" of what may be a covariate; else why it may not. */
 export function kind(column) {
-  const { family, constant, different, question } = held(column),
+  const { family, constant, different, question } = asCovariate(column),
     n = column.values.length;
   if (question) return question;
   if (constant) return "constant";
   if (family === "truth") return "category";
-  if (isNumeric(column)) return "number";
+  if (NUMERIC.includes(family)) return "number";
   if (family === "date") return "date";
   if ((different <= FEW && n > FEW) || (different <= MANY && different <= n / 5)) return "category";
   return `free text (${different > MANY ? `more than ${MANY}` : different} different values)`;

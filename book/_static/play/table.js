@@ -1,6 +1,6 @@
 /** From columns to covariates: roles guessed, checked, and encoded as `macal.Planner` does. */
 
-import { MANY, areAlike, byCodePoints, days, held, isMissing, isNumber, isNumeric, kind, losesDigits } from "./columns.js";
+import { MANY, areAlike, asCovariate, byCodePoints, days, held, isMissing, isNumber, isNumeric, kind, losesDigits, mark } from "./columns.js";
 import { BadTable } from "./csv.js";
 
 const NAMED = /^(([^\n]*[_ .-])?(id|uuid|person|unit|name|key|index|row)|[^\n]*(?<!pa)id|unnamed: 0)$/i;
@@ -11,8 +11,8 @@ const REACH = 5, // median distances from the median within which numbers count 
   GAP = 1.5; // times the range of the others, across which a value lies far from them
 export const ROLES = ["covariate", "treatment", "identifier", "outcome", "cost", "left out"];
 export const OPEN = "identifier?"; // of two columns that both may be: the reader says which
-const PLAN = ["round", "cost", "response", "reserve"]; // its columns
-const OWN = { treatment: PLAN, identifier: PLAN, outcome: ["round"] }; // what these may not be called
+const PLAN = ["round", "cost", "response", "reserve", "reserve_weight", "weight"]; // its columns
+const OWN = { treatment: PLAN, identifier: PLAN, outcome: PLAN }; // what these may not be called
 
 const only = (columns, roles, role) => columns.filter((_, k) => roles[k] === role);
 
@@ -24,12 +24,12 @@ function arms(column) {
 
 /** Whether a column may name people: no value is there twice, and its name or its content says so. */
 function mayName(column) {
-  const { gaps, different, family, canonical, code, spaced, question, shown } = held(column),
+  const { gaps, different, family, canonical, code, spaced, question, shown } = held(column, ""),
     n = column.values.length;
   if (gaps || different < n || n < 2) return false;
   const called = NAMED.test(column.name);
   if (shown || question) return called; // numbers or dates, however they are written
-  if (isNumeric(column)) return code || (called && (family === "integer" || !canonical));
+  if (["integer", "number"].includes(family)) return code || (called && (family === "integer" || !canonical));
   return family === "text" && (called || !spaced);
 }
 
@@ -76,6 +76,11 @@ export function guess(columns, told = []) {
       .map((c) => [c, UNNAMED.test(c.name) ? "has no name" : "names the units too"]),
   );
   spare.forEach((_, c) => give(c, "left out"));
+  const names = (c, k) => roles[k] === "identifier" || able.includes(c);
+  mark(
+    columns,
+    columns.filter((c, k) => told[k] !== "left out" && !names(c, k)),
+  );
   const rest = kinds(columns.filter((_, k) => !roles[k] || roles[k] === "covariate"));
   return columns.map((c, k) => {
     const what = spare.get(c) ?? rest.get(c) ?? kind(c);
@@ -173,7 +178,7 @@ function standardised(values) {
 /** A covariate as columns of numbers: one of a number or a date, 0/1 columns of a category. */
 function covariate(column, what) {
   const { name, values } = column,
-    { gaps, family, different, cells, question } = held(column);
+    { gaps, family, different, cells, question } = asCovariate(column);
   if (question)
     throw new BadTable(`"${name}" ${question}; write them as 1234.5 or 2024-12-31, or leave the column out.`);
   if (what.startsWith("free text"))

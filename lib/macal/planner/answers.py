@@ -1,9 +1,28 @@
-"""One answer: what it may be, and the chance that it comes."""
+"""Answers: whose they are, what one may be, and the chance that it comes."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
+
+from macal.planner.people import People
+
+
+def by_name(people: People, answers: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+    """Outcomes by the table's names of the units; an answer that is there twice is one.
+
+    Raises:
+        UnknownName: the table has no such unit.
+        ValueError: two answers of one unit.
+    """
+    names, outcomes = zip(*pairs, strict=True) if (pairs := list(answers)) else ((), ())
+    found: dict[Any, Any] = {}
+    for name, outcome in zip(people.table.index[people.places(names, "the answers")].tolist(), outcomes, strict=True):
+        before = found.setdefault(name, outcome)
+        if before is not outcome and before != outcome and not (pd.isna(before) and pd.isna(outcome)):
+            raise ValueError(f"{name} has two answers, {before} and {outcome}; keep one of them")
+    return found
 
 
 def chance(outcome: float | None, response: float) -> float:

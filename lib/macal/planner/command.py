@@ -15,11 +15,12 @@ from macal.inference import StoppingRule
 from macal.inference.looks import LOOKS
 from macal.inference.targets import TARGETS
 from macal.planner import record
+from macal.planner.answers import by_name, outcome_of
 from macal.planner.campaign import NEVER, counted
 from macal.planner.estimates import MODELLED, Findings, left_out
 from macal.planner.forecast import expected
 from macal.planner.notes import assumed, notes
-from macal.planner.people import CLUSTER_RULES, Columns
+from macal.planner.people import CLUSTER_RULES, Columns, People
 from macal.planner.planner import MEMORY, Planner
 from macal.planner.policy import DRAWS, PAY, UNIFORM, Policy
 from macal.planner.report import document, doubts, drawings
@@ -28,7 +29,8 @@ from macal.registry import UnknownName
 from macal.storage import atomic
 from macal.tables import frames
 from macal.tables.blocks import PartedTable
-from macal.tables.roles import KINDS, Said, read_as
+from macal.tables.encoding import is_like_number_or_date
+from macal.tables.roles import KINDS, Said, check_names, read_as
 from macal.tables.sample import Sample
 from macal.tables.summary import summarised, typed
 
@@ -99,6 +101,7 @@ def add_to(commands: Any) -> None:
     _files(command)
     command.add_argument("answers", type=Path, help="CSV or Parquet: the identifier, and the outcome")
     command.add_argument("--outcome", help="column of the outcomes (default: that of the plan, or the one that is new)")
+    command.add_argument("--kind", dest="kinds", type=_pair, action="append", help=_KIND)
     text = "rounds that were asked (default: those before, and on to the first of which nobody answers here)"
     command.add_argument("--through", type=int, help=text)
     text = "correct what is known of a person; the campaign keeps what it was, and who says so"
@@ -320,15 +323,10 @@ def observe(options: argparse.Namespace) -> None:
     planner = _loaded(options)
     name = planner.people.table.index.name
     answers = frames.read(options.answers)
-    answers = pd.DataFrame({c: typed(answers[c], summarised(answers[c]).read(), c == name) for c in answers})
     if name not in answers:
         raise ValueError(f"{options.answers} has no column {name!r}, which names the units in the table")
     outcome = _outcome(options, planner, list(answers))
-    if (again := answers[name][answers[name].duplicated()]).size:
-        raise ValueError(f"{options.answers} has {again.iloc[0]} more than once; keep one answer of each")
-    given, later = answers.set_index(name)[outcome], pd.Series(dtype=int)
-    # one word among numbers makes all of them text
-    given = given.map(lambda told: _number_or_column(told) if isinstance(told, str) else told)
+    given, later = _outcomes(options, planner.people, answers, outcome), pd.Series(dtype=int)
 
     def step(planner: Planner) -> None:
         nonlocal later
@@ -361,6 +359,23 @@ def _rounds_of(planner: Planner, given: pd.Series) -> pd.Series:
     return planner.planned["round"].reindex(given.index).dropna().astype(int)
 
 
+def _outcomes(options: argparse.Namespace, people: People, answers: pd.DataFrame, outcome: str) -> pd.Series:
+    """Outcomes of a file of answers, by the table's names of the people, as numbers."""
+    name = people.table.index.name
+    said = Said(frozenset([outcome]), kinds=dict(options.kinds or ()), numeric=frozenset([outcome]))
+    said.check(answers)
+    found = said.as_read({c: summarised(answers[c]) for c in answers}, [name])[outcome]
+    answers = answers.dropna(subset=[name, outcome], how="all")
+    if answers[name].isna().any():
+        check_names(answers[name])
+    given = by_name(people, zip(answers[name], typed(answers[outcome], found, False), strict=True))
+    for who, told in given.items():
+        if isinstance(told, str) and not is_like_number_or_date(told):
+            outcome_of(who, told, None)
+    said.check_read({outcome: found})
+    return pd.Series(given, dtype=object)
+
+
 def _not_asked(planner: Planner, given: pd.Series, through: int | None) -> pd.Series:
     """Rounds, by name, of people whose outcome is missing like everybody's in rounds not asked before.
 
@@ -376,8 +391,7 @@ def correct(options: argparse.Namespace) -> None:
     change = next((way for way, chosen in ways.items() if chosen), "outcome")
 
     def step(planner: Planner) -> None:
-        (place,) = planner.people.places([options.name], "the table")
-        planner.correct(planner.people.table.index[place], change, options.by, options.outcome)
+        planner.correct(options.name, change, options.by, options.outcome)
 
     campaign = _saved(options, step).campaign
     last = campaign.journal[-1]

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ import pandas as pd
 
 from macal.datasets import from_table
 from macal.datasets.table import arm_names
-from macal.hashing import CANONICAL
 from macal.planner.demands import Demand, Money, Quota, at_most, left_out, must_be_in, one_of_each, whole
 from macal.problem import Problem
 from macal.registry import UnknownName
@@ -21,7 +21,10 @@ from macal.tables.roles import Roles, Said, prepared, read_as
 from macal.tables.sample import Phase, Sample
 from macal.tables.summary import NUMBERS, Summary
 
+PLAN = ("round", "cost", "response", "reserve", "reserve_weight", "weight")  # its columns
 CLUSTER_RULES = ("whole", "one")
+_WHOLE = r"-?\d+(?:\.0*)?"
+_ROUNDED = r"\d(?:[.,]\d+)?E\+\d+"
 _FEW = 20  # values of a treatment, more of which are a number that was taken for one
 
 
@@ -57,7 +60,8 @@ class Columns:
         """What that says to whoever guesses what the columns are."""
         others = frozenset(column for role, column in self.named().items() if role != "identifier")
         covariates = None if self.covariates is None else tuple(self.covariates)
-        return Said(others, self.identifier, covariates, self.kinds)
+        numeric = (self.outcome, self.cost, self.response, self.propensity)
+        return Said(others, self.identifier, covariates, self.kinds, others & set(numeric))
 
     def check_ranges(self, columns: Mapping[str, Summary]) -> None:
         """Refuse costs and chances that a plan cannot work with, by summaries of a whole table's columns.
@@ -84,8 +88,12 @@ class Columns:
             ValueError: which.
         """
         named = self.named()
-        if "round" in named.values() or self.treatment in ("cost", "response", "reserve"):
-            raise ValueError("'round', 'cost', 'response' and 'reserve' are columns of the plan; rename yours")
+        for what in ("cost", "response", "propensity"):
+            if not isinstance(given := getattr(self, what), (str, Real, type(None))):
+                raise ValueError(f"{what} must be the name of a column, or one number, got {type(given).__name__}")
+        own = [named[role] for role in ("treatment", "outcome", "identifier") if role in named]
+        if taken := [c for c in [*own, *named.values()] if c == "round" or c in PLAN and c in own]:
+            raise ValueError(f"{taken[0]!r} is a column of the plan, too; rename yours")
         if twice := {c for c in named.values() if list(named.values()).count(c) > 1}:
             raise ValueError(f"column {min(twice)!r} has two roles: {', '.join(r for r in named if named[r] in twice)}")
 
@@ -145,7 +153,7 @@ class People:
         cls, table: pd.DataFrame, columns: Columns, roles: Roles, phase: Phase | None = None, scale: Rows | None = None
     ) -> "People":
         """Read a table by its units' names; scales are those of all rows, or of some."""
-        if table.index.name in ("round", "cost", "response", "reserve", "reserve_weight", "weight"):
+        if table.index.name in PLAN:
             raise ValueError(f"{table.index.name!r}, which names the people, is a column of the plan; rename yours")
         if not roles.kinds:
             raise ValueError("no column is left to compare people by; name covariates, or say what the columns are")
@@ -232,20 +240,36 @@ class People:
         return replace(view, problem=problem, arms=(self.arms[0], self.arms[arm])), rows
 
     def places(self, names: Iterable[Any], what: str) -> Indices:
-        """Positions of units by their names, (k,).
+        """Positions of units by their names, (k,), as the table has them, or as a spreadsheet makes of them.
 
         Raises:
-            UnknownName: the table has no such unit.
+            UnknownName: the table has no such unit, or several.
+            ValueError: a number whose digits a spreadsheet has taken away.
         """
         names = list(names)
-        if pd.api.types.is_string_dtype(self.table.index.dtype):
-            names = [str(name) if isinstance(name, (int, np.integer)) else name for name in names]
-        elif pd.api.types.is_integer_dtype(self.table.index.dtype):
-            names = [int(name) if isinstance(name, str) and re.fullmatch(CANONICAL, name) else name for name in names]
-        places = self.table.index.get_indexer(pd.Index(names, dtype=object if not names else None))
-        if (places < 0).any():
-            raise UnknownName(f"unit in {what}", names[int(places.argmin())], map(str, self.table.index[:20]))
-        return places.astype(np.int64)
+        places = self.table.index.get_indexer(pd.Index(names, dtype=object)).astype(np.int64)
+        for k in np.flatnonzero(places < 0):
+            places[k] = self._place(names[k], what)
+        return places
+
+    def _place(self, name: Any, what: str) -> int:
+        found = self._spelt.get(_spelling(name), [])
+        if len(found) == 1:
+            return found[0]
+        if re.fullmatch(_ROUNDED, str(name)):
+            raise ValueError(
+                f"{name} in {what} is a long number as a spreadsheet shortens it, and its digits are lost; take the"
+                " names from the plan, and read that column as text"
+            )
+        raise UnknownName(f"unit in {what}", name, map(str, self.table.index[found or slice(20)]))
+
+    @cached_property
+    def _spelt(self) -> dict[str, list[int]]:
+        """Places of the units by the :func:`_spelling` of their names."""
+        found: dict[str, list[int]] = {}
+        for place, name in enumerate(self.table.index):
+            found.setdefault(_spelling(name), []).append(place)
+        return found
 
     def demands(
         self,
@@ -306,6 +330,15 @@ class People:
         return np.where(clusters < 0, values, np.bincount(clusters + 1, values)[clusters + 1])
 
 
+def _spelling(name: Any) -> str:
+    """A name without what a spreadsheet adds or takes away: white space, zeros before and after a whole number.
+
+    >>> [_spelling(name) for name in ("00041", 24171.0, " p0043 ")]
+    ['41', '24171', 'p0043']
+    """
+    return re.sub(r"(-?)0*(\d+)(?:\.0*)?", r"\1\2", text) if re.fullmatch(_WHOLE, text := str(name).strip()) else text
+
+
 def _by_name(names: pd.Index) -> Arms:
     """Rows by their units' names ascending, whole numbers by size and all else as text, (n,)."""
     keys = names if pd.api.types.is_integer_dtype(names.dtype) else names.astype(str)
@@ -329,6 +362,8 @@ def _numbers(table: pd.DataFrame, given: str | float | int, what: str) -> Money:
     """A column, or one number for all, as numbers above 0, (n,)."""
     where = f"column {given!r} of a {what}" if isinstance(given, str) else f"the {what}"
     column = table[given] if isinstance(given, str) else pd.Series(given, table.index)
+    if column.name is None and given != 1 and (same := [c for c in table if _is_number(c, given)]):
+        raise ValueError(f"the {what} {given:g} is a number, and column {same[0]!r} is called so; rename that column")
     values = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan).copy()
     wrong = np.flatnonzero(~((values > 0) & np.isfinite(values)))
     if wrong.size:
@@ -337,6 +372,10 @@ def _numbers(table: pd.DataFrame, given: str | float | int, what: str) -> Money:
             f" {wrong.size - 1} more such; mend them, or exclude those people from the table"
         )
     return values
+
+
+def _is_number(name: Any, number: float) -> bool:
+    return re.fullmatch(r"[\d.]+", str(name)) is not None and pd.to_numeric(str(name), errors="coerce") == number
 
 
 def _propensity(table: pd.DataFrame, given: str | float, arms: int) -> Outcomes:

@@ -9,6 +9,7 @@ import pandas as pd
 from macal import models
 from macal.inference import StoppingRule
 from macal.planner import record, steps
+from macal.planner.answers import by_name
 from macal.planner.audit import Audit
 from macal.planner.campaign import CampaignState
 from macal.planner.estimates import Findings, estimated
@@ -191,11 +192,13 @@ class Planner:
             ValueError: nothing is planned; a unit who was not to be asked, or whose outcome was another one before; an
                 outcome that is no finite number.
         """
-        self.campaign = steps.observed(self.campaign, dict(answers.items()), through)
+        told = by_name(self.people, answers.items())
+        self.campaign = steps.observed(self.campaign, told, through)
 
     def correct(self, name: Any, change: str, by: str, outcome: Any = None) -> None:
         """Correct what is known of a unit; see :func:`macal.planner.steps.corrected`."""
-        self.campaign = steps.corrected(self.campaign, name, change, by, outcome)
+        (own,) = self.people.table.index[self.people.places([name], "the table")].tolist()
+        self.campaign = steps.corrected(self.campaign, own, change, by, outcome)
 
     def recount(self, rounds: int, by: str) -> None:
         """Say how many rounds have been asked; see :func:`macal.planner.steps.recounted`."""

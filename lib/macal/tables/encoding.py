@@ -26,7 +26,10 @@ REACH = 5.0  # median distances from the median within which numbers count as th
 _GAP = 1.5  # times the range of the others, across which a value lies far from them
 Scaling = Callable[[Outcomes, Rows], np.ndarray]  # (n,), or (n, columns)
 _TIMES = (datetime.date, datetime.time, datetime.timedelta, pd.Period, np.datetime64, np.timedelta64)
-_NUMBER = re.compile(r"\s*[-+]?[$€£]?\s*(\d{1,3}([,.' ]\d{3})+|\d+)?([.,]?\d*)([eE][-+]?\d+)?\s*[%+]?\s*")
+_UNIT = "[%+$€£]|EUR|USD|GBP|CHF|kg|mg|g|lb|cm|mm|km|m|ml|l|h|min|years?"  # after a number
+_NUMBER = re.compile(
+    rf"\s*[-+]?[$€£]?\s*(\d{{1,3}}([,.'   ]\d{{3}})+|\d+/(?=\d)|\d+)?([.,]?\d*)([eE][-+]?\d+)?\s*({_UNIT})?\s*"
+)
 _DATE = re.compile(
     r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?|\d{1,2}\.? [A-Za-z]{3,9}\.? \d{2,4}|[A-Za-z]{3,9}\.? \d{1,2},? \d{4}"
     r"|\d{1,2}:\d{2}(:\d{2})?.*"

@@ -14,7 +14,7 @@ from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 
 from macal.registry import UnknownName
 from macal.tables.encoding import MAX_CATEGORIES
-from macal.tables.summary import NUMBERS, Summary, alike, summarised, typed
+from macal.tables.summary import MARKS, NUMBERS, Summary, alike, summarised, typed
 from macal.tables.writing import WAYS
 
 KINDS = ("number", "category", "date", "ignore", *WAYS)  # what a caller may say of a column
@@ -59,12 +59,14 @@ class Said:
         identifier: column that names the units.
         covariates: columns to compare units by; all that are fit for it by default.
         kinds: column -> "number", "category", "date", "ignore", or one of :data:`~macal.tables.writing.WAYS`.
+        numeric: of the named columns those that must hold numbers.
     """
 
     named: frozenset[str] = frozenset()
     identifier: str | None = None
     covariates: tuple[str, ...] | None = None
     kinds: Mapping[str, str] | None = None
+    numeric: frozenset[str] = frozenset()
 
     def check(self, columns: Iterable[Any]) -> None:
         """Refuse what a table does not have: UnknownName for a column or kind, ValueError for a name twice."""
@@ -80,14 +82,30 @@ class Said:
                 raise UnknownName("kind of column", kind, KINDS)
 
     def as_read(self, columns: Mapping[str, Summary], naming: Iterable[str]) -> dict[str, Summary]:
-        """Columns as their texts are read, names as they are written; ValueError where they are not as said."""
+        """Columns as their texts are read, names as they are written; ValueError where they are not as said.
+
+        Where some columns decide what a comma and a dot are in numbers, others that do not go by them.
+        """
         kinds, names, told = self.kinds or {}, set(naming), {}
-        for column, found in columns.items():
+        others = {c: found for c, found in columns.items() if c not in names}
+        said = {c: kinds.get(c, found.mark) for c, found in others.items()}
+        marks = {way for way in said.values() if way in MARKS}
+        mark = marks.pop() if len(marks) == 1 else ""
+        for column, found in others.items():
+            if len(marks) > 1 and found.is_open and column not in kinds:
+                raise ValueError(_asked(column, f"can be read in more than one way ({', '.join(MARKS)})", MARKS))
+            as_number = column in self.named and found.code and column not in kinds
             try:
-                told[column] = found if column in names else found.read(kinds.get(column))
+                told[column] = found.read("number" if as_number else kinds.get(column), mark)
             except ValueError as error:
                 raise ValueError(f"column {column!r} is said to be {kinds[column]}, but {error}") from error
-        return told
+        return dict(columns) | told
+
+    def check_read(self, columns: Mapping[str, Summary]) -> None:
+        """Refuse columns of numbers or dates that are not read as such: ValueError with what may be said of them."""
+        for column, found in columns.items():
+            if found.question and column not in (self.kinds or {}):
+                raise ValueError(_asked(column, found.question, found.ways))
 
     def may_name(self, columns: Mapping[str, Summary], whole: bool = True) -> list[str]:
         """Columns that may name the units as far as name and content of all rows say, or of some; said ones first."""
@@ -161,12 +179,7 @@ def roles_of(columns: Mapping[str, Summary], same: list[int], naming: list[str],
     others = [c for c in columns if c not in said.named and c != identifier]
     asked = [c for c in others if c not in spare] if said.covariates is None else list(said.covariates)
     found = {c: _said(kinds.get(c)) or _kind(columns[c]) for c in asked}
-    if doubts := [c for c in asked if c not in kinds and columns[c].question]:
-        column, ways = doubts[0], ", ".join(columns[doubts[0]].ways) or "category"
-        raise ValueError(
-            f"column {column!r} {columns[column].question}; mend the table, or say what it is, {ways} or ignore:"
-            f" --kind {column}=... on the command line, kinds={{{column!r}: ...}} in Python"
-        )
+    said.check_read({c: columns[c] for c in columns if c in said.numeric or c in asked})
     places, first = list(columns), dict[tuple[int, str], str]()
     for column in [c for c, kind in found.items() if kind in USED]:
         original = first.setdefault((same[places.index(column)], columns[column].family), column)
@@ -182,6 +195,13 @@ def roles_of(columns: Mapping[str, Summary], same: list[int], naming: list[str],
         )
     used = {c: kind for c, kind in found.items() if kind in USED}
     return Roles(identifier, used, out, {c: WAYS[way].shown for c in used if (way := columns[c].way)})
+
+
+def _asked(column: str, question: str, ways: Iterable[str]) -> str:
+    return (
+        f"column {column!r} {question}; mend the table, or say what it is, {', '.join(ways) or 'category'} or ignore:"
+        f" --kind {column}=... on the command line, kinds={{{column!r}: ...}} in Python"
+    )
 
 
 def _said(kind: str | None) -> str | None:

@@ -20,7 +20,9 @@ from macal.tables.writing import WAYS, ways_of
 NUMBERS = {"integer", "number"}
 _SHOWN = 100  # values of a part that are looked at before all are
 _DAY = r"\d{4}-\d{2}-\d{2}"
-_CODE = r"0\d+|\d{19,}"  # digits that are no number
+_DIGITS, _LED = r"\d+", r"0\d+|\d{19,}"  # digits, and such as are no number
+MARKS = ("decimal-comma", "thousands-comma")  # ways that differ in what a comma and a dot are
+_ANY = dict.fromkeys(WAYS, (np.inf, -np.inf))
 _TRUTH = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}  # as pandas reads
 
 
@@ -38,7 +40,8 @@ class Summary:
         values: different ones, missing among them as None, up to ``MAX_CATEGORIES`` + 1; of more, so many.
         spaced: whether a text has white space.
         canonical: whether all are whole numbers, and texts write them as Python does.
-        code: whether all are texts of digits that are no number as it is written: ``00041``, or more than 18 digits.
+        digits: whether all are texts of digits.
+        led: whether one of these is no number as it is written: ``00041``, or more than 18 digits.
         ways: each of :data:`~macal.tables.writing.WAYS` in which all texts can be read -> least and largest number.
         way: of these, the one in which the column is read; empty where texts are as Python writes them.
         like: rows whose text looks like a number or a date.
@@ -54,8 +57,9 @@ class Summary:
     values: frozenset[Any] = frozenset()
     spaced: bool = False
     canonical: bool = True
-    code: bool = True
-    ways: Mapping[str, tuple[float, float]] = field(default_factory=lambda: dict.fromkeys(WAYS, (np.inf, -np.inf)))
+    digits: bool = False
+    led: bool = False
+    ways: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     way: str = ""
     like: int = 0
     unread: str | None = None
@@ -84,36 +88,72 @@ class Summary:
             _limited(self.values | other.values),
             self.spaced or other.spaced,
             self.canonical and other.canonical,
-            self.code and other.code,
+            self.digits and other.digits,
+            self.led or other.led,
             {w: _wider(self.ways[w], other.ways[w]) for w in self.ways if w in other.ways},
             like=self.like + other.like,
             unread=_first(self.unread, other.unread),
             odd=_first(self.odd, other.odd),
         )
 
-    def read(self, kind: str | None = None) -> "Summary":
-        """The column as it is read: in the one way that its texts allow, or as ``kind`` says, else ValueError."""
+    @property
+    def code(self) -> bool:
+        """Whether these are digits, and no numbers: postcodes, of which some begin with a zero."""
+        return self.digits and self.led
+
+    @property
+    def mark(self) -> str:
+        """The way to write numbers that the texts decide, of those that differ in what a comma and a dot are."""
+        able = [way for way in MARKS if way in self.ways]
+        return able[0] if len(able) == 1 else ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether all texts are numbers as Python writes them, and others with decimal commas."""
+        return (
+            self.family in NUMBERS
+            and not self.canonical
+            and not self.code
+            and MARKS[0] in self.ways
+            and not self.is_constant
+        )
+
+    def read(self, kind: str | None = None, mark: str = "") -> "Summary":
+        """The column as it is read: as ``kind`` says, in the one way that its texts allow, or the table's ``mark``.
+
+        ValueError where its texts cannot be read as said.
+        """
         if kind in WAYS and kind not in self.ways:
-            text = self.odd if self.odd is not None else self.unread
-            raise ValueError(f"not every text can be read so: {text!r}; mend it, or say something else of the column")
-        if self.family != "text" or kind in ("category", "ignore"):
+            text = next((text for text in (self.odd, self.unread) if text is not None), None)
+            what = "it holds no texts" if text is None else f"not every text can be read so: {text!r}"
+            raise ValueError(f"{what}; mend it, or say something else of the column")
+        if self.code and kind in (None, "category"):
+            return replace(self, family="text", canonical=False)
+        if kind in ("category", "ignore"):
             return self
-        way = kind if kind in WAYS else next(iter(self.ways)) if len(self.ways) == 1 else ""
+        if kind in WAYS:
+            way = kind
+        elif self.family == "text" and len(self.ways) == 1:
+            (way,) = self.ways
+        else:
+            way = mark if mark in self.ways and (self.family == "text" or (self.is_open and mark == MARKS[0])) else ""
         if not way:
             return self
         low, high = self.ways[way]
         family = "time" if WAYS[way].is_date else "number"
-        return replace(self, family=family, low=low, high=high, way=way, canonical=False, code=False)
+        return replace(self, family=family, low=low, high=high, way=way, canonical=False, digits=False)
 
     @property
     def question(self) -> str:
         """What is to be asked of texts most of which look like numbers or dates, and that are not read; else empty."""
+        if self.family != "text" or self.is_constant or self.code:
+            return ""
         given = self.rows - self.gaps
         like = self.like
         if self.different <= MAX_CATEGORIES:  # of what may be a category, values count, and not how many have them
             texts = [value for value in self.values if isinstance(value, str)]
             given, like = self.different - bool(self.gaps), sum(map(is_like_number_or_date, texts))
-        if self.family != "text" or self.is_constant or 2 * like <= given:
+        if 2 * like <= given:
             return ""
         if self.odd is not None:
             return f"holds numbers or dates, but also {self.odd!r}"
@@ -133,7 +173,7 @@ def summarised(column: pd.Series) -> Summary:
     rows, gaps, missing = len(column), int(gone.sum()), ([None] if gone.any() else [])
     given = column[~gone] if gaps else column
     if gaps == rows:
-        return Summary(rows, gaps, "nothing", values=frozenset(missing))
+        return Summary(rows, gaps, "nothing", values=frozenset(missing), digits=True, ways=_ANY)
     kind = column.dtype
     if is_numeric_dtype(kind) and not is_bool_dtype(kind):
         plain, whole = isinstance(kind, np.dtype) and kind.kind in "iuf", kind.kind in "iu"
@@ -141,11 +181,11 @@ def summarised(column: pd.Series) -> Summary:
         family = "integer" if whole or _is_whole(known) else "number"
         values = _limited([*_distinct(known), *missing])
         low, high = float(known.min()), float(known.max())
-        return Summary(rows, gaps, family, low, high, values, canonical=family == "integer", code=False)
+        return Summary(rows, gaps, family, low, high, values, canonical=family == "integer")
     if is_bool_dtype(kind) or isinstance(kind, pd.CategoricalDtype) or is_datetime64_any_dtype(kind):
         family = "truth" if is_bool_dtype(kind) else "time" if is_datetime64_any_dtype(kind) else "category"
         values = _limited([*given.astype(object).unique(), *missing])
-        return Summary(rows, gaps, family, values=values, canonical=False, code=False)
+        return Summary(rows, gaps, family, values=values, canonical=False)
     return _of_texts(given, rows, gaps, missing)
 
 
@@ -153,17 +193,18 @@ def _of_texts(given: pd.Series, rows: int, gaps: int, missing: list[None]) -> Su
     texts = _unique(given)
     values = _limited([*texts, *missing])
     if len(texts) <= len(_TRUTH) and all(str(text) in _TRUTH for text in texts):
-        return Summary(rows, gaps, "truth", values=_limited(map(str, values)), canonical=False, code=False)
+        return Summary(rows, gaps, "truth", values=_limited(map(str, values)), canonical=False)
     if not all(isinstance(text, str) for text in texts):
-        return Summary(rows, gaps, "text", values=values, spaced=True, canonical=False, code=False)
+        return Summary(rows, gaps, "text", values=values, spaced=True, canonical=False)
     texts = pd.Series(texts, dtype="str")
     found, ways = _numbers(texts), ways_of(texts)
+    digits, led = bool(texts.str.fullmatch(_DIGITS).all()), bool(texts.str.fullmatch(_LED).any())
     if found is not None:
-        canonical, code = (bool(texts.str.fullmatch(pattern).all()) for pattern in (CANONICAL, _CODE))
+        canonical = bool(texts.str.fullmatch(CANONICAL).all())
         bounds, family = (float(found.min()), float(found.max())), "integer" if _is_whole(found) else "number"
-        return Summary(rows, gaps, family, *bounds, values, False, canonical, code, ways, like=rows - gaps)
+        return Summary(rows, gaps, family, *bounds, values, False, canonical, digits, led, ways, like=rows - gaps)
     spaced, is_date = bool(texts.str.contains(r"\s").any()), _is_date(texts)
-    about = {"values": values, "spaced": spaced, "canonical": False, "code": False, "ways": ways}
+    about = {"values": values, "spaced": spaced, "canonical": False, "digits": digits, "led": led, "ways": ways}
     if is_date:
         return Summary(rows, gaps, "date", **about, like=rows - gaps, unread=min(texts))
     is_like = texts.map(is_like_number_or_date).to_numpy(bool)
