@@ -1,5 +1,7 @@
 /** CSV files, read as `macal` reads them: every cell is text as it is written, but for the marks of a missing one. */
 
+import { isMissing } from "./columns.js";
+
 /** What is wrong with a table, in a sentence for the person who brought it. */
 export class BadTable extends Error {}
 
@@ -74,7 +76,9 @@ export function read(text) {
     throw new BadTable(
       `Line ${ragged + 2} has ${rows[ragged].length} fields, the line of names ${names.length}; mend that line, or put quotation marks around what holds a "${separator}".`,
     );
-  return title.map((name, k) => ({ name, values: rows.map((row) => row[k]) }));
+  const people = rows.filter((row) => !row.every(isMissing) && row.some((v, k) => v !== title[k]));
+  if (!people.length) throw new BadTable("There are no rows; each holds nothing, or the names of the columns.");
+  return title.map((name, k) => ({ name, values: people.map((row) => row[k]) }));
 }
 
 /** A CSV file of rows of fields. */

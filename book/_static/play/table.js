@@ -3,7 +3,7 @@
 import { MANY, areAlike, asCovariate, byCodePoints, days, held, isMissing, isNumber, isNumeric, kind, losesDigits, mark } from "./columns.js";
 import { BadTable } from "./csv.js";
 
-const NAMED = /^(([^\n]*[_ .-])?(id|uuid|person|unit|name|key|index|row)|[^\n]*(?<!pa)id|unnamed: 0)$/i;
+const NAMED = /^(([^\n]*[_ .-])?(id|uuid|person|unit|name|key|index|row|seqn|respondent|subject|patient|case|record)|[^\n]*(?<!pa)id|unnamed: 0)$/i;
 const UNNAMED = /^unnamed: 0$/i; // R and pandas write names or numbers of rows there
 const TREATMENT = /treat|^t$|^w$|^arm$|free|expos|interven/i;
 const OUTCOME = /^(y|outcome|answer|response)$/i;
@@ -31,6 +31,15 @@ function mayName(column) {
   if (shown || question) return called; // numbers or dates, however they are written
   if (["integer", "number"].includes(family)) return code || (called && (family === "integer" || !canonical));
   return family === "text" && (called || !spaced);
+}
+
+/** Whether a column is called as if it named people, and most of its values are there once. */
+function isDoubtful(column) {
+  const { name, values } = column,
+    given = values.filter((v) => !isMissing(v)),
+    different = new Set(given).size;
+  if (!NAMED.test(name) || UNNAMED.test(name)) return false;
+  return ["integer", "text"].includes(held(column, "").family) && 2 * different > values.length;
 }
 
 /** What each of some columns would be as a covariate: "number", "category" or "date", or why it cannot be one. */
@@ -70,6 +79,8 @@ export function guess(columns, told = []) {
     named = able.filter(({ name }) => !UNNAMED.test(name));
   const naming = told.includes("identifier") ? [] : named.length ? named : able;
   naming.forEach((c) => give(c, naming.length > 1 ? OPEN : "identifier"));
+  if (!named.length && !told.includes("identifier"))
+    for (const c of open().filter(isDoubtful)) give(c, OPEN);
   const spare = new Map(
     open()
       .filter((c) => able.includes(c) || UNNAMED.test(c.name))
@@ -93,6 +104,8 @@ export function guess(columns, told = []) {
 /** Ask which of the open columns names people. */
 export function ask(columns, roles) {
   const [one, other] = only(columns, roles, OPEN);
+  if (!other)
+    return `"${one.name}" is called as if it named people, and not everybody has a name of their own there; mend the file, or choose another role for that column.`;
   return `"${one.name}" and "${other.name}" both may name people; choose the role identifier for the one that does, or another role for the other.`;
 }
 

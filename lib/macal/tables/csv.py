@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from macal.compat import override
@@ -42,6 +43,16 @@ def _strict() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         yield
+
+
+def _is_nobody(part: pd.DataFrame) -> np.ndarray:
+    """Which rows hold nothing but separators, or the names of the columns once more, (rows,)."""
+    first = part.iloc[:, 0]
+    rows = np.flatnonzero(first.isna() | (first == part.columns[0]))
+    some = part.iloc[rows]
+    nobody = np.zeros(len(part), bool)
+    nobody[rows] = (some.isna().all(axis=1) | (some == part.columns).all(axis=1)).to_numpy()
+    return nobody
 
 
 def encoding_of(path: Path) -> str:
@@ -129,7 +140,9 @@ class CsvTable(PartedTable):
                     ) from error
                 if part is None:
                     return
-                yield start, part[wanted].reset_index(drop=True)
+                part = part[~_is_nobody(part)]
+                if len(part) or not start:
+                    yield start, part[wanted].reset_index(drop=True)
                 start += len(part)
 
     @override

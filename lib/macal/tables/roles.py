@@ -19,8 +19,10 @@ from macal.tables.writing import WAYS
 
 KINDS = ("number", "category", "date", "ignore", *WAYS)  # what a caller may say of a column
 USED = ("number", "category", "date")
-NAMED = re.compile(r"(.*[_ .-])?(id|uuid|person|unit|name|key|index|row)|.*(?<!pa)id|unnamed: 0", re.IGNORECASE)
+_NAMES = "id|uuid|person|unit|name|key|index|row|seqn|respondent|subject|patient|case|record"
+NAMED = re.compile(rf"(.*[_ .-])?({_NAMES})|.*(?<!pa)id|unnamed: 0", re.IGNORECASE)
 UNNAMED = "unnamed: 0"  # the first column where it has no name: R and pandas write names or numbers of rows there
+_OTHERWISE = "; or name another column (--id), or say what this one is, number, category or ignore (--kind {}=...)"
 _FEW = 20  # values of a text that are categories however few the rows
 
 
@@ -133,6 +135,24 @@ def _may_name(found: Summary, name: str, whole: bool) -> bool:
     return found.family == "text" and found.rows > 1 and (called or not (found.spaced or read))
 
 
+def doubtful(columns: Mapping[str, Summary], naming: Iterable[str], said: Said) -> list[str]:
+    """Columns that are called as if they named the units and have many values, where no column does."""
+    taken = said.named | set(said.kinds or {}) | {*(said.covariates or ())}
+    if said.identifier is not None or any(str(c).lower() != UNNAMED for c in naming):
+        return []
+    called = {
+        c: columns[c] for c in columns if c not in taken and str(c).lower() != UNNAMED and NAMED.fullmatch(str(c))
+    }
+    called = {c: f for c, f in called.items() if f.family == "integer" or (f.family == "text" and f.read() is f)}
+    return [c for c, found in called.items() if 2 * found.different > min(found.rows, 2 * MAX_CATEGORIES)]
+
+
+def check_doubtful(names: pd.Series) -> None:
+    """Refuse a column most of whose values are there once and that does not name each unit: ValueError."""
+    if 2 * names.dropna().astype(str).nunique() > len(names):
+        check_names(names)
+
+
 def without_repetition(columns: Mapping[str, Summary], said: Said, table: pd.DataFrame) -> list[str]:
     """Columns of a table in memory that may name its units."""
     return [c for c in said.may_name(columns) if c == said.identifier or not table[c].duplicated().any()]
@@ -148,6 +168,8 @@ def read_as(table: pd.DataFrame, said: Said) -> tuple[pd.DataFrame, Roles]:
     said.check(table.columns)
     columns = {c: summarised(table[c]) for c in table}
     naming = without_repetition(columns, said, table)
+    for column in doubtful(columns, naming, said) if is_unnamed(table) else ():
+        check_doubtful(table[column])
     columns = said.as_read(columns, naming)
     table = pd.DataFrame({c: typed(table[c], columns[c], c in naming) for c in table}, table.index)
     roles = roles_of(columns, alike(table), naming, said)
@@ -251,10 +273,15 @@ def named_by(table: pd.DataFrame, identifier: str | None) -> pd.DataFrame:
     ValueError for a unit without a name, or a name that is there twice.
     """
     if identifier is None:
-        unnamed = isinstance(table.index, pd.RangeIndex) and table.index.name is None
-        return table.set_axis(pd.RangeIndex(1, len(table) + 1, name=row_name(table.columns))) if unnamed else table
+        rows = pd.RangeIndex(1, len(table) + 1, name=row_name(table.columns))
+        return table.set_axis(rows) if is_unnamed(table) else table
     check_names(table[identifier])
     return table.set_index(identifier)
+
+
+def is_unnamed(table: pd.DataFrame) -> bool:
+    """Whether the index of a table is nobody's choice."""
+    return isinstance(table.index, pd.RangeIndex) and table.index.name is None
 
 
 def check_names(names: pd.Series) -> None:
@@ -263,14 +290,14 @@ def check_names(names: pd.Series) -> None:
     if gone.any():
         raise ValueError(
             f"column {names.name!r} must name each unit, and {int(gone.sum())} have no name, the first in row"
-            f" {int(gone.argmax()) + 1}"
+            f" {int(gone.argmax()) + 1}{_OTHERWISE.format(names.name)}"
         )
     if names.duplicated().any():
         again = names[names.duplicated()].iloc[0]
         first, second = np.flatnonzero(names == again)[:2] + 1
         raise ValueError(
             f"column {names.name!r} names {again} more than once, in rows {first} and {second}; a unit must have one"
-            " row: remove the others, or name a column that tells them apart"
+            f" row: remove the others{_OTHERWISE.format(names.name)}"
         )
 
 

@@ -25,7 +25,7 @@ from macal.shapes import Indices, Outcomes, Rows
 from macal.storage.workers import Executor, processors
 from macal.tables.blocks import PartedTable
 from macal.tables.encoding import check_complete
-from macal.tables.roles import Roles, Said, check_names, identifiers, roles_of, row_name
+from macal.tables.roles import Roles, Said, check_doubtful, check_names, doubtful, identifiers, roles_of, row_name
 from macal.tables.summary import NUMBERS, Summary, alike, refined, summarised, typed
 
 FLOOR = 0.1  # share of the size asked for that each cell has at least, as far as it has people
@@ -366,6 +366,8 @@ def sampled(table: PartedTable, said: Said, wanted: Wanted, executor: Executor, 
         naming = tuple(c for c in able if once[c])
         if identifier is not None and identifier not in naming and identifier != said.identifier:
             continue  # it did not name the units after all
+        for column in doubtful(found.columns, naming, said):
+            check_doubtful(pd.concat([part[column] for _, part in table.parts([column])], ignore_index=True))
         if wanted.cluster is None or found.whole <= whole:
             return _sample(found, naming, identifier, said, wanted)
         whole |= found.whole
