@@ -212,7 +212,7 @@ class TestNumbers:
     def test_differences(self, planner):
         people, table = planner.people, planner.people.table
         units = people.places(planner.planned.index, "the plan")
-        gaps = overlap.differences(people, units, overlap.column_names(people, {}))
+        gaps = overlap.differences(people, units, overlap.column_names(people))
         arms = [table.income[table.free == arm] for arm in (0, 1)]
         spread = np.sqrt((arms[0].var(ddof=0) + arms[1].var(ddof=0)) / 2)
         assert gaps.everybody["income"] == pytest.approx((arms[1].mean() - arms[0].mean()) / spread)

@@ -335,3 +335,96 @@ def test_people_are_not_named_by_a_column_of_the_plan():
     table = pd.DataFrame({"round": [f"p{k}" for k in range(9)], "age": np.arange(9.0), "free": np.arange(9) % 2})
     with pytest.raises(ValueError, match="'round'"):
         Planner("free", 4).plan(table)
+
+
+def decimal_commas(**columns):
+    """A file of 60 people with decimal commas, in which one column says so."""
+    table = pd.DataFrame({"free": np.arange(60) % 2, "age": np.arange(60) % 7})
+    return table.assign(wage=[f"{k},{k % 9}" for k in range(60)], **{c: texts * 20 for c, texts in columns.items()})
+
+
+@pytest.mark.parametrize("how", ["memory", "pass"])
+def test_one_column_decides_what_a_dot_is_in_all(how, tmp_path):
+    decimal_commas(fee=["1.200", "950", "1.450"], rent=["2.000", "700", "9"]).to_csv(tmp_path / "t.csv", index=False)
+
+    def planned(**said):
+        planner = Planner("free", 1e6, cost="fee", **said)
+        planner.plan(passed(planner, tmp_path / "t.csv") if how == "pass" else frames.read(tmp_path / "t.csv"))
+        return planner.people
+
+    people = planned()
+    assert sorted(set(people.cost)) == [950, 1200, 1450] and set(people.table.rent) == {2000, 700, 9}
+    assert set(planned(kinds={"wage": "ignore"}).cost) == {1.2, 950, 1.45}  # nothing says otherwise
+    said = planned(kinds={"wage": "ignore", "fee": "decimal-comma"})
+    assert set(said.cost) == {1200, 950, 1450} and set(said.table.rent) == {2000, 700, 9}
+
+
+@pytest.mark.parametrize(
+    ("columns", "said", "named"),
+    [
+        ({"fee": ["1.200", "950", "1.450"], "height": ["1.5", "1.75", "2"]}, {}, "fee"),  # the file has both
+        ({"fee": ["1,5", "x", "2,5"]}, {"cost": "fee"}, "'fee'.*'x'.*--kind fee"),
+        ({"fee": ["3 EUR", "5 EUR", "7 EUR"]}, {"cost": "fee"}, "'fee'.*--kind fee"),
+        ({"fee": [1, 2, 3]}, {"kinds": {"fee": "percent"}}, "'fee'.*percent"),
+        *(
+            ({"fee": texts}, {}, "'fee'.*--kind fee")
+            for texts in (["1.422,00 €"], ["1\u00a0422", "5"], ["5 kg"], ["1/2"])
+        ),
+    ],
+)
+def test_numbers_are_never_text_without_a_word(columns, said, named, tmp_path):
+    columns = {c: ([*texts, "8 kg", "9 kg"] * 3)[:3] if len(texts) < 3 else texts for c, texts in columns.items()}
+    decimal_commas(**columns).to_csv(tmp_path / "t.csv", index=False)
+    for make in (lambda _: frames.read(tmp_path / "t.csv"), lambda planner: passed(planner, tmp_path / "t.csv")):
+        planner = Planner("free", 8, **said)
+        with pytest.raises(ValueError, match=named):
+            planner.plan(make(planner))
+
+
+def test_the_table_decides_between_two_ways(tmp_path):
+    table = pd.DataFrame({"free": np.arange(60) % 2, "age": np.arange(60) / 8, "fee": ["1,200", "950", "2,450"] * 20})
+    table.to_csv(tmp_path / "t.csv", index=False)  # 0.125 is a number with a decimal point
+    for make in (lambda _: frames.read(tmp_path / "t.csv"), lambda planner: passed(planner, tmp_path / "t.csv")):
+        planner = Planner("free", 1e5, cost="fee")
+        planner.plan(make(planner))
+        assert set(planner.people.cost) == {1200, 950, 2450}
+
+
+def test_digits_that_begin_with_a_zero_are_no_number(tmp_path):
+    codes = ["00017", "10450", "01045"]
+    table = pd.DataFrame({"free": np.arange(60) % 2, "age": np.arange(60) % 7, "post": codes * 20})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    for make in (lambda _: frames.read(tmp_path / "t.csv"), lambda planner: passed(planner, tmp_path / "t.csv")):
+        planner = Planner("free", 8, quotas=["post=00017<=1"], criterion="qhte")
+        plan = planner.plan(make(planner))
+        assert planner.people.roles.kinds["post"] == "category"
+        assert (planner.people.table.post[plan.index] == "00017").sum() <= 1
+        numbers = Planner("free", 8, kinds={"post": "number"})
+        numbers.plan(make(numbers))
+        assert set(numbers.people.table.post) == {17, 10450, 1045}
+
+
+@pytest.mark.parametrize("fault", ["twice", "gap"])
+@pytest.mark.parametrize("form", ["{}", "p{}", "{:04d}"])
+def test_names_that_do_not_name_everybody_are_asked_about(form, fault, tmp_path):
+    names = [form.format(k + 7) for k in range(150)]
+    names[40] = names[90] if fault == "twice" else ""
+    table = pd.DataFrame({"id": names, "free": np.arange(150) % 2, "age": np.arange(150) % 7})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    for make in (lambda _: frames.read(tmp_path / "t.csv"), lambda planner: passed(planner, tmp_path / "t.csv")):
+        planner = Planner("free", 8)
+        with pytest.raises(ValueError, match=f"'id'.*({names[90]} more than once|row 41).*--kind id="):
+            planner.plan(make(planner))
+        planner = Planner("free", 8, kinds={"id": "ignore"})
+        assert planner.plan(make(planner)).index.name == "row"
+
+
+def test_rows_of_separators_and_repeated_names_are_nobody(tmp_path):
+    table = pd.DataFrame({"person": [f"p{k}" for k in range(40)], "free": np.arange(40) % 2, "age": np.arange(40) % 7})
+    head, *rows = table.to_csv(index=False, sep=";").splitlines()
+    (tmp_path / "t.csv").write_text("\n".join([head, *rows[:20], head, ";;", *rows[20:], ";;", ";;"]))
+    found = frames.read(tmp_path / "t.csv")
+    assert found.person.tolist() == table.person.tolist() and found.age.astype(int).tolist() == table.age.tolist()
+    planner = Planner("free", 8)
+    planner.plan(passed(planner, tmp_path / "t.csv"))
+    assert len(planner.people) == 40

@@ -51,5 +51,6 @@ def outcome_of(name: Any, outcome: Any, before: float | None) -> float | None:
             f"the outcome of {name} must be a finite number, or missing for no answer, got {outcome!r}{how}"
         )
     if before is not None and value != before:
-        raise ValueError(f"{name} has answered {before:g} before, and now {'nothing' if value is None else value}")
+        now = "nothing" if value is None else f"{value:g}"
+        raise ValueError(f"{name} has answered {before:g} before, and now {now}; macal correct takes another answer")
     return value

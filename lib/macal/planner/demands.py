@@ -19,7 +19,8 @@ from macal.shapes import Arms, Indices
 Money = Float[np.ndarray, "n"]
 Limits = Float[np.ndarray, "r"]
 
-_QUOTA = re.compile(r"\s*(?P<column>.+?)\s*(?:=\s*(?P<value>[^<>=]+?)\s*)?(?P<sign>>=|<=)\s*(?P<number>.+?)\s*")
+_VALUE = r"(?P<value>(?:[<>]=?)?[^<>=]+?)"  # as >50K
+_QUOTA = re.compile(rf"\s*(?P<column>.+?)\s*(?:=\s*{_VALUE}\s*)?(?P<sign>>=|<=)\s*(?P<number>.+?)\s*")
 
 
 @dataclass(frozen=True, eq=False)

@@ -157,7 +157,7 @@ class People:
             raise ValueError(f"{table.index.name!r}, which names the people, is a column of the plan; rename yours")
         if not roles.kinds:
             raise ValueError("no column is left to compare people by; name covariates, or say what the columns are")
-        covariates = prepared(table, roles, columns.kinds or {})
+        covariates = prepared(table, roles)
         given = covariates.assign(**{c: table[c] for c in (columns.treatment, columns.outcome) if c is not None})
         known = columns.outcome is not None and table[columns.outcome].notna().any()
         if known and table[columns.outcome].notna().all():
@@ -197,7 +197,7 @@ class People:
     @cached_property
     def confounders(self) -> Covariates:
         """The covariates as models of treatment, answers and outcomes have them, (n, columns)."""
-        columns = prepared(self.table, self.roles, self.roles.kinds)
+        columns = prepared(self.table, self.roles)
         named = {str(c): numbers(columns[c], str(c)) for c in columns}
         return encoded(named, np.arange(len(self)), with_excess).astype(np.float64)
 
@@ -347,6 +347,13 @@ def _by_name(names: pd.Index) -> Arms:
 
 def _arms(treatment: pd.Series, columns: Columns) -> list[Any]:
     """Value of the treatment in each arm, the reference first."""
+    alike: dict[str, str] = {}
+    for value in sorted(map(str, treatment.dropna().unique())):
+        if (other := alike.setdefault(value.strip().casefold(), value)) != value:
+            raise ValueError(
+                f"column {columns.treatment!r} of the treatment holds {other!r} and {value!r}, which differ in spaces"
+                " or capitals alone; make them one"
+            )
     if columns.reference is not None:
         return arm_names(treatment, columns.reference)
     known = sorted(map(str, treatment.dropna().unique()))

@@ -34,7 +34,7 @@ class Roles:
         identifier: column that names the units; None where rows are numbered.
         kinds: "number", "category" or "date" of each covariate.
         left_out: why each other column is not used.
-        written: how the texts of some covariates are read, such as "decimal commas".
+        written: how the texts of some columns are read, such as "decimal commas".
     """
 
     identifier: str | None
@@ -44,9 +44,9 @@ class Roles:
 
     def shown(self, named: Mapping[str, str]) -> pd.DataFrame:
         """One row per column: its role, and what is to be said of it; ``named`` holds the columns of given roles."""
-        given = {column: (role, "as you say") for role, column in named.items()}
-        given |= {} if self.identifier in (None, *given) else {self.identifier: ("identifier", "guessed")}
         written = {column: f" ({how})" for column, how in self.written.items()}
+        given = {column: (role, f"as you say{written.get(column, '')}") for role, column in named.items()}
+        given |= {} if self.identifier in (None, *given) else {self.identifier: ("identifier", "guessed")}
         used = {column: ("covariate", f"{kind}{written.get(column, '')}") for column, kind in self.kinds.items()}
         out = {column: ("left out", why) for column, why in self.left_out.items()}
         return pd.DataFrame((given | used | out), index=["role", "what"]).T.rename_axis("column")
@@ -216,7 +216,7 @@ def roles_of(columns: Mapping[str, Summary], same: list[int], naming: list[str],
             f"column {column!r} cannot be a covariate: {why}; leave it out, or say what it is: {', '.join(USED)}"
         )
     used = {c: kind for c, kind in found.items() if kind in USED}
-    return Roles(identifier, used, out, {c: WAYS[way].shown for c in used if (way := columns[c].way)})
+    return Roles(identifier, used, out, {c: WAYS[way].shown for c in columns if (way := columns[c].way)})
 
 
 def _asked(column: str, question: str, ways: Iterable[str]) -> str:
@@ -247,10 +247,9 @@ def _kind(found: Summary) -> str:
     return f"free text ({f'more than {MAX_CATEGORIES}' if many else different} different values)"
 
 
-def prepared(table: pd.DataFrame, roles: Roles, said: Mapping[str, str]) -> pd.DataFrame:
-    """The covariates, dates as days since the first one, said categories as such; ValueError where one is not."""
+def prepared(table: pd.DataFrame, roles: Roles) -> pd.DataFrame:
+    """The covariates, dates as days since the first one, categories as such; ValueError where one is not."""
     columns = {c: _prepared(table[c], kind) for c, kind in roles.kinds.items()}
-    columns |= {c: columns[c].astype("category") for c in columns if said.get(c) == "category"}
     return pd.DataFrame(columns, index=table.index)
 
 
@@ -262,6 +261,8 @@ def _prepared(column: pd.Series, kind: str) -> pd.Series:
             return (times - times.min()) / pd.Timedelta(days=1)
         if kind == "number" and not is_numeric_dtype(column.dtype):
             return pd.to_numeric(column)
+        if kind == "category":
+            return column.astype("category")
     except (ValueError, TypeError) as error:
         raise ValueError(f"column {column.name!r} is not a {kind} throughout: {error}; mend it or ignore it") from error
     return column

@@ -184,7 +184,7 @@ class Report:
         everybody, place = np.arange(len(people)), np.full(len(self.people), -1)
         place[rows] = everybody
         labelled = place[self.labelled][place[self.labelled] >= 0]
-        names = overlap.column_names(people, self.campaign.columns.kinds or {})
+        names = overlap.column_names(people)
         gaps = overlap.differences(people, labelled, names)
         most = gaps.abs().max(axis=1).sort_values(ascending=False, kind="stable").index[:_COVARIATES]
         some, t, score = overlap.some_of(people), people.problem.pool.t, overlap.propensity(people)

@@ -140,7 +140,7 @@ def holes(people: People, looks: int = 1) -> list[str]:
         people: of two arms.
         looks: contrasts that are looked at beside each other.
     """
-    columns = prepared(people.table, people.roles, people.roles.kinds)
+    columns = prepared(people.table, people.roles)
     given = {str(c): numbers(columns[c], str(c)) for c in columns}
     known = {c: categories(values, c) for c, values in given.items() if not isinstance(values, np.ndarray)}
     codes = {c: pd.Categorical(given[c].astype(object), names).codes.astype(np.float64) for c, names in known.items()}
@@ -193,15 +193,10 @@ def written(column: pd.Series, values: Outcomes, value: float) -> str:
     return str(column.iloc[int((values == value).argmax())]).removesuffix(" 00:00:00")
 
 
-def column_names(people: People, said: Mapping[str, str]) -> list[str]:
-    """Names of the d encoded covariates, as :func:`macal.datasets.from_table` makes them: numbers, then categories.
-
-    Args:
-        people: the table.
-        said: kinds of columns that the caller gave.
-    """
+def column_names(people: People) -> list[str]:
+    """Names of the d encoded covariates, as :func:`macal.datasets.from_table` makes them: numbers, then categories."""
     plain, dummies = [], []
-    for name, column in prepared(people.table, people.roles, said).items():
+    for name, column in prepared(people.table, people.roles).items():
         values = numbers(column, str(name))
         if isinstance(values, np.ndarray):
             plain.append(str(name))
@@ -310,7 +305,7 @@ def alike(people: People, asked: Indices) -> pd.DataFrame:
 
 def _encoded(people: People, scaled: Scaling) -> Covariates:
     """The covariates with numbers scaled in another way than the model's, (n, d)."""
-    columns = prepared(people.table, people.roles, people.roles.kinds)
+    columns = prepared(people.table, people.roles)
     return encoded({str(c): numbers(columns[c], str(c)) for c in columns}, np.arange(len(people)), scaled)
 
 
