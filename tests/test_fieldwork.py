@@ -18,7 +18,7 @@ from macal.planner import Conflict, Planner, record
 from macal.planner.notes import notes
 from macal.planner.report.protocol import settings
 from macal.storage import atomic
-from macal.tables import encoding
+from macal.tables import encoding, frames
 
 PEOPLE = make_people()
 
@@ -645,3 +645,106 @@ def test_how_far_a_value_lies_beyond_the_others_is_a_column_of_its_own():
     assert ((beyond > 0) == (values > encoding.limits(values)[1])).all() and (np.diff(beyond) >= 0).all()
     np.testing.assert_allclose(encoding.with_excess(-values, everybody)[:, 1], -beyond)
     assert encoding.with_excess(everybody.astype(float), everybody).shape == (400, 1)
+
+
+NAMES = {"00{:03d}": ["{}", "{}.0", " 00{:03d} ", "00{:03d}"], "{}": ["00{:03d}", "{}.0", " {} ", "{}"]}
+NAMES |= {"p{:03d}": [" p{:03d}", "p{:03d}"]}
+
+
+@pytest.mark.parametrize("form", NAMES)
+def test_answers_come_by_names_as_spreadsheets_leave_them(tmp_path, monkeypatch, form):
+    monkeypatch.chdir(tmp_path)
+    PEOPLE.assign(person=[form.format(k) for k in range(1, 201)]).to_csv("people.csv", index=False)
+    assert plan("--id", "person") == 0
+    table = pd.read_csv("plan.csv", dtype={"person": str})
+    given = dict(zip(table.person, np.arange(len(table)) + 0.5, strict=True))
+    for k, other in enumerate(NAMES[form]):
+        rows = [f"{other.format(int(re.sub('p', '', name)))},{y}" for name, y in list(given.items())[4 * k : 4 * k + 4]]
+        (tmp_path / "answers.csv").write_text("\n".join(["person,y", *rows, ""]))
+        assert run("observe", "c.json", "people.csv", "answers.csv") == 0
+    kept = {str(name): y for name, y in record.read(tmp_path / "c.json")["answers"]}
+    assert kept == dict(list(given.items())[: 4 * len(NAMES[form])])
+    planner, name = Planner.load("c.json", frames.read(tmp_path / "people.csv")), table.person[20]
+    planner.observe({f" {name}" if "p" in form else float(name): 9.0})
+    planner.correct(f"{name} ", "withdrawn", "ann")
+    assert len(planner.answers) == len(kept) + 1 and None in planner.answers.values()
+
+
+@pytest.mark.parametrize(
+    ("names", "line", "named"),
+    [
+        ("p{}", "Total,30", "'Total'"),
+        ("{}", "Total,30", "'Total'"),
+        ("{}", "100042,30", "100042"),
+        ("1{:018d}", "1.00E+18,30", "spreadsheet"),
+        ("p{}", ",30", "'person'"),
+    ],
+)
+def test_a_line_that_is_nobodys_is_blamed_itself(tmp_path, monkeypatch, capsys, names, line, named):
+    monkeypatch.chdir(tmp_path)
+    PEOPLE.assign(person=[names.format(k) for k in range(1, 201)]).to_csv("people.csv", index=False)
+    assert plan("--id", "person") == 0
+    table = pd.read_csv("plan.csv", dtype=str)
+    before = (tmp_path / "c.json").read_bytes()
+    (tmp_path / "answers.csv").write_text("\n".join(["person,y", *(f"{name},1" for name in table.person[:3]), line]))
+    assert run("observe", "c.json", "people.csv", "answers.csv") == 1
+    assert named in told(capsys)[-1] and (tmp_path / "c.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "words", "found"),
+    [
+        (["2,5", "950", "1.200"], [], [2.5, 950, 1200]),
+        (["1,200", "950", "1,450"], [], "--kind y="),
+        (["1,200", "950", "1,450"], ["--kind", "y=thousands-comma"], [1200, 950, 1450]),
+        (["1,200", "950", "1,450"], ["--kind", "y=decimal-comma"], [1.2, 950, 1.45]),
+        (["2,5", "3,5", "refused"], [], "'refused'"),
+        (["5 kg", "6 kg", "7 kg"], [], "--kind y="),
+        (["0012", "0010", "3"], [], [12, 10, 3]),
+    ],
+)
+def test_outcomes_are_read_in_one_way(folder, capsys, outcomes, words, found):
+    assert plan() == 0
+    names = pd.read_csv("plan.csv").person[:3]
+    rows = [f"{name};{y}" for name, y in zip(names, outcomes, strict=True)]
+    (folder / "answers.csv").write_text("\n".join(["person;y", *rows, rows[0], ";", ""]))
+    code = run("observe", "c.json", "people.csv", "answers.csv", *words)
+    if isinstance(found, str):
+        assert code == 1 and found in told(capsys)[-1]
+    else:
+        assert code == 0 and Planner.load("c.json", PEOPLE).answers == dict(zip(names, found, strict=True))
+
+
+def test_two_answers_of_one_person_are_refused():
+    planner, plan = make()
+    one, two = plan.index[:2]
+    with pytest.raises(ValueError, match=str(one)):
+        planner.observe(pd.Series([1.0, 2.0, 3.0], [one, two, one]))
+    assert not planner.answers
+    planner.observe(pd.Series([1.0, 2.0, 1.0], [one, two, one]))
+    assert planner.answers == {one: 1.0, two: 2.0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said", "named"),
+    [
+        ({}, {"cost": PEOPLE.fee.to_numpy()}, "cost"),
+        ({}, {"response": [0.5] * 200}, "response"),
+        ({"2020": 7}, {"cost": 2020}, "'2020'"),
+        ({"0.5": 7}, {"response": 0.5}, "'0.5'"),
+        ({"weight": PEOPLE.free}, {"treatment": "weight"}, "'weight'"),
+        ({"weight": PEOPLE.income.where(PEOPLE.age > 50)}, {"outcome": "weight"}, "'weight'"),
+        ({"arm": ["Yes", " yes", "No", "No"] * 50}, {"treatment": "arm", "reference": "No"}, "' yes'.*'Yes'"),
+    ],
+)
+def test_money_and_arms_are_nobody_elses(changes, said, named):
+    given = {"treatment": "free", "budget": 40, "identifier": "person"} | said
+    with pytest.raises(ValueError, match=named):
+        Planner(**given).plan(PEOPLE.assign(**changes))
+
+
+def test_a_quota_may_be_on_a_value_with_signs():
+    people = PEOPLE.assign(**{"band": np.where(PEOPLE.age > 40, ">50K", "<=50K"), "a=b": PEOPLE.region})
+    for column, value in (("band", ">50K"), ("band", "<=50K"), ("a=b", "south")):
+        planner, plan = make(people, quotas=[f"{column}={value}<=3"], criterion="qhte", budget=20)
+        assert (planner.people.table[column][plan.index] == value).sum() <= 3
