@@ -295,7 +295,7 @@ def test_what_cannot_be_an_answer():
     for answer, said in [
         ({other: 1.0}, other),
         ({"nobody": 1.0}, "nobody"),
-        ({name: 2.0}, f"{name} has answered 1 before, and now 2.0"),
+        ({name: 2.0}, f"{name} has answered 1 before, and now 2"),
         ({name: None}, name),
         ({name: "yes"}, "'yes'"),
         ({name: np.inf}, name),

@@ -165,12 +165,11 @@ class TestPass:
         with pytest.raises(ValueError, match=f"'{column}'"):
             Planner("free", 40, cost="fee", sample=100).sample(path, workers=1)
 
-    def test_a_column_that_names_nobody_after_all_is_a_number(self):
+    def test_a_column_that_names_somebody_twice_is_asked_about(self):
         table = people()
         table.loc[2999, "person"] = table.loc[0, "person"]
-        found = drawn(in_parts(table), jobs=3)
-        assert found.roles.identifier is None and found.roles.kinds["person"] == "number"
-        assert found.table.index.name == "row" and found.table.index.max() <= 3000
+        with pytest.raises(ValueError, match="'person' .*--kind person"):
+            drawn(in_parts(table), jobs=3)
 
     def test_a_damaged_row_group_is_named_and_a_large_one_refused(self, tmp_path):
         path = written(people(), tmp_path / "people.parquet")
