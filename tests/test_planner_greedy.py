@@ -15,8 +15,8 @@ from scipy.spatial.distance import cdist
 import macal
 from macal.acquisition import PoolState, plan_batches
 from macal.planner import feasible
+from macal.planner.conflicts import Conflict
 from macal.planner.demands import Quota, at_most, left_out, must_be_in, one_of_each, whole
-from macal.planner.feasible import Conflict
 from macal.planner.greedy import GreedyPlan
 from macal.planner.purchases import Purchases
 from macal.planner.stratum_counts import StratumCounts

@@ -4,9 +4,9 @@ A *unit* is who can be asked, at a *cost*. *Demands* bound who may be in a plan.
 a criterion's gain per cost, takes the answers, and plans anew; the campaign is one file.
 """
 
+from macal.planner.conflicts import Conflict
 from macal.planner.demands import Quota
 from macal.planner.estimates import Findings
-from macal.planner.feasible import Conflict
 from macal.planner.planner import Planner
 
 __all__ = ["Conflict", "Findings", "Planner", "Quota"]

@@ -6,11 +6,11 @@ can be checked, searched for a plan that meets them, and dropped one by one to s
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from scipy.sparse import coo_array, csr_array
 
 from macal.registry import UnknownName
@@ -18,6 +18,7 @@ from macal.shapes import Arms, Indices
 
 Money = Float[np.ndarray, "n"]
 Limits = Float[np.ndarray, "r"]
+Members = Bool[np.ndarray, "n"]
 
 _VALUE = r"(?P<value>(?:[<>]=?)?[^<>=]+?)"  # as >50K
 _QUOTA = re.compile(rf"\s*(?P<column>.+?)\s*(?:=\s*{_VALUE}\s*)?(?P<sign>>=|<=)\s*(?P<number>.+?)\s*")
@@ -32,12 +33,14 @@ class Demand:
         matrix: one row per bound, one column per unit, (r, n).
         low: lower bounds, (r,); minus infinity where there is none.
         high: upper bounds, (r,); infinity where there is none.
+        group: whose quota it is, where it is one.
     """
 
     name: str
     matrix: csr_array
     low: Limits
     high: Limits
+    group: "Group | None" = None
 
 
 def _demand(name: str, rows: object, low: float = -np.inf, high: float = np.inf) -> Demand:
@@ -82,6 +85,12 @@ def one_of_each(name: str, clusters: Arms, known: Indices) -> Demand:
     demand = _demand(name, coo_array((np.ones(len(units)), (clusters[units], units)), shape), high=1.0)
     demand.high[used[used >= 0]] = 0.0
     return demand
+
+
+def some_of_each(strata: Arms) -> Demand:
+    """At least one unit of each stratum is labelled; ``strata`` are their numbers, (n,), -1 for a unit in none."""
+    units, shape = np.flatnonzero(strata >= 0), (int(strata.max(initial=-1)) + 1, len(strata))
+    return _demand("some of each", coo_array((np.ones(len(units)), (strata[units], units)), shape), low=1.0)
 
 
 def whole(name: str, clusters: Arms) -> Demand:
@@ -135,12 +144,13 @@ class Quota:
             raise ValueError(f"the quota {text!r} must end in a number of at least 0, or in a share from 0% to 100%")
         return cls(found["column"], found["value"], found["sign"] == ">=", number / 100 if share else number, share)
 
-    def demands(self, column: pd.Series, weights: Money) -> Iterable[Demand]:
+    def demands(self, column: pd.Series, weights: Money, heads: Money | None = None) -> Iterable[Demand]:
         """One demand for the value, or for each value of the column.
 
         Args:
             column: of the pool, n values.
             weights: what each unit counts towards a lower bound, (n,): her probability to answer.
+            heads: people whom each unit stands for, (n,); 1 by default.
 
         Raises:
             ValueError: the column has missing values.
@@ -152,22 +162,59 @@ class Quota:
                 " with 'unknown'"
             )
         texts = column.map({value: _text(value) for value in column.unique()})
-        known = sorted(set(texts))
+        known, heads = sorted(set(texts)), np.ones(len(column)) if heads is None else heads
         if self.value is not None and self.value not in known:
             raise UnknownName(f"value of column {self.column!r} in a quota", self.value, known[:20])
         for value in known if self.value is None else [self.value]:
-            yield self._demand(value, (texts == value).to_numpy(), weights)
+            members = (texts == value).to_numpy()
+            yield Group(replace(self, value=value), members, weights, round(float(heads @ members))).demand()
 
-    def _demand(self, value: str, members: np.ndarray, weights: Money) -> Demand:
-        number = f"{100 * self.number:g} %" if self.share else f"{self.number:g}"
-        name = f"at {'least' if self.least else 'most'} {number} with {self.column} = {value}"
-        row = np.where(members, 1.0, 0.0)
-        if self.share:  # members' labels - share x all labels, in expectation
-            row = (row - self.number) * weights
-            return _demand(name, row[None], *((0.0, np.inf) if self.least else (-np.inf, 0.0)))
-        if self.least:
-            return _demand(name, (row * weights)[None], low=self.number)
-        return _demand(name, row[None], high=self.number)  # if all of them answer
+    @property
+    def amount(self) -> str:
+        """The number, as a reader would say it."""
+        return f"{100 * self.number:.10g} %" if self.share else f"{self.number:.10g}"
+
+    def said(self, values: str) -> str:
+        """What is demanded of people with these values."""
+        return f"at {'least' if self.least else 'most'} {self.amount} with {self.column} = {values}"
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Whom a quota counts.
+
+    Attributes:
+        quota: on one value.
+        members: who has it, (n,).
+        weights: what each unit counts towards a lower bound or a share, (n,).
+        there: people of the table who have it.
+    """
+
+    quota: Quota
+    members: Members
+    weights: Money
+    there: int
+
+    def demand(self) -> Demand:
+        """What the quota demands."""
+        quota, row = self.quota, np.where(self.members, 1.0, 0.0)
+        if quota.share:  # members' labels - share x all labels, in expectation
+            low, high = (0.0, np.inf) if quota.least else (-np.inf, 0.0)
+            row = (row - quota.number) * self.weights
+        elif quota.least:
+            low, high, row = quota.number, np.inf, row * self.weights
+        else:
+            low, high = -np.inf, quota.number  # if all of them answer
+        return replace(_demand(quota.said(str(quota.value)), row[None], low, high), group=self)
+
+    def eased(self, plan: Money) -> "Group":
+        """The quota that a plan meets, (n,): its number is the nearest whole one, or per mille, on the far side."""
+        quota = self.quota
+        reached = plan @ (self.members * (self.weights if quota.share or quota.least else 1))
+        reached /= max(plan @ self.weights, 1e-300) if quota.share else 1
+        scale = 1000 if quota.share else 1
+        number = np.floor(scale * reached + 1e-6) if quota.least else np.ceil(scale * reached - 1e-6)
+        return replace(self, quota=replace(quota, number=float(number / scale)))
 
 
 def _text(value: object) -> str:

@@ -31,6 +31,7 @@ Reference: W. G. Cochran, *Sampling Techniques*, Wiley, 1977, Section 5.5 (alloc
 with unequal chances).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -41,8 +42,8 @@ from macal.inference import crossed_propensity, draw, draw_balanced, inclusion, 
 from macal.inference.balanced import Few
 from macal.inference.weighted import of_each_arm
 from macal.logistic import PerArmChance
+from macal.planner.conflicts import Conflict
 from macal.planner.demands import Money
-from macal.planner.feasible import Conflict
 from macal.planner.greedy import GreedyPlan
 from macal.planner.people import People
 from macal.planner.policy import Policy
@@ -260,14 +261,17 @@ def _numbers(
     try:
         numbers = _nothing_bought(people, rules, strata, each, money)
     except Conflict as found:
-        # an error of its own where no plan without draw meets the demands either
-        Purchases(ranked.demands, ranked.cost, ranked.state.labelled, ranked.clusters)
-        raise Conflict(found.names, "draw", f", or {_WITHOUT}") from found
+        try:
+            Purchases(ranked.demands, ranked.cost, ranked.state.labelled, ranked.clusters)
+        except Conflict as also:  # no plan without draw meets the demands either
+            raise Conflict(replace(also.found, nearest=found.found.nearest)) from found
+        raise Conflict(found.found, "draw", f", or {_WITHOUT}") from found
     for k in range(len(each)):
         if not numbers.buy(k):
             is_small = each.sum() > money < rules.budget
             one = int(np.flatnonzero(strata == k)[0])
-            raise ValueError(_too_small(rules, rules.budget - money) if is_small else _no_chance(people, rules, one))
+            kept = rules.budget - money
+            raise ValueError(_too_small(rules, kept) if is_small else _no_chance(people, rules, one, numbers.nearest()))
     while (left := np.flatnonzero(numbers.open)).size:
         # s weighted / n - s weighted / (n + 1), by cost
         gain = s * weighted / (numbers.bought * (numbers.bought + 1)) / each
@@ -342,14 +346,12 @@ def _too_small(rules: Policy, kept: float) -> str:
     )
 
 
-def _no_chance(people: People, rules: Policy, unit: int) -> str:
+def _no_chance(people: People, rules: Policy, unit: int, nearest: Sequence[str]) -> str:
     named = dict.fromkeys(quota.column for quota in rules.parsed)
     values = " and ".join(f"{column} = {people.table[column].iloc[unit]}" for column in named)
     who = f" with {values}" if values else ""
-    return (
-        f"the demands leave nobody{who} a chance to be drawn, and no weight could speak for such people; exclude"
-        f" them, loosen a quota, raise the budget, or {_WITHOUT}"
-    )
+    ways = "; or ".join([*(f"plan with {way}" for way in nearest), "exclude them", _WITHOUT])
+    return f"the demands leave nobody{who} a chance to be drawn, and no weight could speak for such people; {ways}"
 
 
 def _refuse(people: People, rules: Policy) -> None:

@@ -1,44 +1,96 @@
-"""Whether demands can be met together, and which of them conflict: two small integer programs.
+"""Whether demands can be met together: small integer programs, each of which ends.
 
-References:
-    Q. Huangfu and J. A. J. Hall, "Parallelizing the Dual Revised Simplex Method", Mathematical Programming Computation
-    10, 2018 (HiGHS, which solves the programs).
-    A. Ignatiev, A. Previti, M. Liffiton and J. Marques-Silva, "Smallest MUS Extraction with Minimal Hitting Set
-    Dualization", Principles and Practice of Constraint Programming, 2015 (the smallest conflict).
+Reference: Q. Huangfu and J. A. J. Hall, "Parallelizing the Dual Revised Simplex Method", Mathematical Programming
+Computation 10, 2018 (HiGHS, which solves the programs).
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import ctypes
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
+from threading import Lock
 
 import numpy as np
-from jaxtyping import Bool
 from scipy.optimize import LinearConstraint, linprog, milp
-from scipy.sparse import csc_array, vstack
+from scipy.sparse import csc_array, hstack, vstack
 from scipy.sparse.csgraph import connected_components
 
-from macal.planner.demands import Demand, Limits, Money
+from macal.planner.demands import Demand, Limits, Members, Money
 from macal.shapes import Arms, Indices, Rows
 
-Members = Bool[np.ndarray, "n"]
 _EXACT = 1e-9  # of a bound: rounding of a sum of costs
 _GAP = 0.05  # a completion may cost so much more than the cheapest
 _MANY = 1000  # columns, of which some are tried first
 _SOME = 100  # columns tried first for each bound, at least
+_LEAST = 1e-4  # likewise, where the cheapest is asked for
+_ANY = 1e6
+_FAR = 20_000  # columns, of which some are looked through for the nearest demands
+_LITTLE = 1e-3  # of a person
+_NODES = 500  # of a search tree: about half a second
+_OUTPUT = Lock()
 
 
-class Conflict(ValueError):
-    """Demands that no plan can meet together.
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Nothing reaches standard output: HiGHS writes there, past Python, whatever it is told."""
+    with _OUTPUT:
+        try:
+            kept = os.dup(1)
+        except OSError:  # it is closed
+            yield
+            return
+        written, nowhere = ctypes.CDLL(None).fflush, os.open(os.devnull, os.O_WRONLY)
+        try:
+            written(None)
+            os.dup2(nowhere, 1)
+            yield
+        finally:
+            written(None)
+            os.dup2(kept, 1)
+            os.close(kept)
+            os.close(nowhere)
+
+
+@dataclass
+class Effort:
+    """How far programs are searched: each that needs more leaves half as much to the next, so that all of them end.
 
     Attributes:
-        names: the smallest set of demands that conflict.
+        nodes: of the search tree of a program, at most.
+        is_spent: whether a program had no solution within them, and might have one.
     """
 
-    def __init__(self, names: Sequence[str], who: str = "plan", instead: str = "") -> None:
-        """Name the demands, who cannot meet them, and what may."""
-        self.names = list(names)
-        what = "this demand" if len(self.names) == 1 else f"these {len(self.names)} demands together"
-        super().__init__(f"no {who} can meet {what}: {'; '.join(self.names)}; loosen or leave out one of them{instead}")
+    nodes: int = _NODES
+    is_spent: bool = False
+
+    def solved(
+        self,
+        cost: Money,
+        most: Limits,
+        limits: LinearConstraint,
+        least: Limits | int = 0,
+        whole: int | Limits = 1,
+        gap: float = 1e-4,
+    ) -> Limits | None:
+        """Numbers from ``least`` to ``most``, (n,), that meet limits at a low cost; None if none are found.
+
+        Args:
+            cost: of one of each, (n,).
+            most: (n,).
+            limits: on sums of the numbers.
+            least: (n,), or one for all.
+            whole: 1 where numbers must be, (n,), or for all; else 0.
+            gap: share by which they may cost more than the cheapest; where effort is short, any share.
+        """
+        options = {"mip_rel_gap": gap if self.nodes == _NODES else _ANY, "node_limit": self.nodes}
+        with _silent():
+            found = milp(cost, integrality=whole, bounds=(least, most), constraints=limits, options=options)
+        if "limit reached" in found.message:
+            self.nodes = max(self.nodes // 2, 1)
+            self.is_spent |= found.x is None
+        return found.x
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +101,13 @@ class Bounded:
         matrix: A, (r, n).
         low: (r,).
         high: (r,).
+        effort: to look for a solution.
     """
 
     matrix: csc_array
     low: Limits
     high: Limits
+    effort: Effort = field(default_factory=Effort)
 
     @classmethod
     def of(cls, demands: Sequence[Demand], n: int) -> "Bounded":
@@ -64,7 +118,11 @@ class Bounded:
 
     def met(self, total: Limits) -> bool:
         """Whether A z = ``total`` (r,) is within the bounds, but for rounding."""
-        return bool((total >= self.low - self.rounding(self.low)).all() and (total <= self.top).all())
+        return not self.missed(total).any()
+
+    def missed(self, total: Limits) -> np.ndarray:
+        """Which bounds A z = ``total`` (r,) misses, but for rounding, (r,)."""
+        return (total < self.low - self.rounding(self.low)) | (total > self.top)
 
     @cached_property
     def top(self) -> Limits:
@@ -108,9 +166,42 @@ class Bounded:
         """What is missing to a total as a system of groups, the group of each unit (k,), and the cost of each group."""
         groups = np.unique(self._together[units], return_inverse=True)[1]
         members = csc_array((np.ones(len(units)), (np.arange(len(units)), groups)))  # (k, groups)
-        missing = Bounded(csc_array(self.matrix[:, units] @ members), self.low - total, self.high - total)
+        matrix = csc_array(self.matrix[:, units] @ members)
+        missing = Bounded(matrix, self.low - total, self.high - total, self.effort)
         missing.matrix.eliminate_zeros()
         return missing, groups, members.T @ cost[units]
+
+    def nearest(self, inside: Members, cost: Money, loose: Sequence[Indices]) -> Money | None:
+        """A plan, (n,), that misses some rows by the least sum and, among such, evenly; None if none is found.
+
+        Args:
+            inside: units that are in it.
+            cost: of each unit, (n,).
+            loose: lists of rows that may be missed; of each list the largest miss counts a little, too.
+        """
+        units, rows = np.flatnonzero(~inside), np.concatenate(loose)
+        missing, groups, price = self._missing(self.matrix @ inside.astype(float), units, cost)
+        columns = missing._useful(price)
+        columns = missing._helpful(columns, price) if columns.size > _FAR else columns
+        first, group, count = missing._merged(columns, price)
+        k, lists, every = len(rows), len(loose), np.arange(len(rows))
+        sign = np.where(np.isfinite(self.low[rows]), 1.0, -1.0)
+        slack = csc_array((sign, (rows, every)), (len(self.low), k))
+        most = csc_array((np.ones(k), (every, np.repeat(np.arange(lists), [len(own) for own in loose]))), (k, lists))
+        each = hstack([csc_array((k, len(first))), -csc_array((np.ones(k), (every, every))), most])
+        matrix = hstack([missing.matrix[:, columns[first]], slack, csc_array((len(self.low), lists))])
+        low, high = np.append(missing.low, np.zeros(k)), np.append(missing.high, np.full(k, np.inf))
+        price_of_miss = np.repeat([0.0, 1.0, _LITTLE], [len(first), k, lists])
+        price_of_miss[len(first) + np.flatnonzero(rows == 0)] = 1.0 if k == 1 else _LITTLE / (1 + self.high[0])
+        whole, unbounded = np.repeat([1, 0], [len(first), k + lists]), np.append(count, np.full(k + lists, np.inf))
+        limits = LinearConstraint(vstack([matrix, each]), low, high)
+        found = self.effort.solved(price_of_miss, unbounded, limits, whole=whole)
+        if found is None:
+            return None
+        chosen = columns[_rank(price[columns], group) < found.round()[group]]
+        plan = inside.astype(float)
+        plan[units[np.isin(groups, chosen)]] = 1
+        return plan
 
     def multipliers(self, total: Limits, free: Members, cost: Money) -> Limits:
         """Multipliers of the demands but the budget, (r,): from 0 up of lower bounds, from 0 down of upper ones.
@@ -150,14 +241,20 @@ class Bounded:
         rows = np.flatnonzero((np.diff(matrix.indptr) > 0) & ~(np.isinf(self.low) & np.isinf(self.high)))
         if not rows.size:
             return None
-        # columns that do the same at the same cost are one whole number: apart, they would be tried one for another
+        first, group, count = self._merged(columns, cost)
+        limits = LinearConstraint(matrix[rows][:, first], self.low[rows], self.high[rows])
+        found = self.effort.solved(cost[columns[first]], count, limits, gap=_GAP)
+        return None if found is None else columns[_rank(cost[columns], group) < found.round()[group]]
+
+    def _merged(self, columns: Rows, cost: Money) -> tuple[Indices, Indices, Indices]:
+        """Columns that do the same at the same cost are one whole number: apart, they would be tried one for another.
+
+        Returns:
+            Place of the first of each such group among the columns, (g,); group of each column; columns of each group.
+        """
         # (3, k), a column for each of k columns
         same = np.stack([self.kinds[columns], self.matrix[[0]][:, columns].toarray()[0], cost[columns]])
-        _, first, group, count = np.unique(same, axis=1, return_index=True, return_inverse=True, return_counts=True)
-        limits = LinearConstraint(matrix[rows][:, first], self.low[rows], self.high[rows])
-        options = {"mip_rel_gap": _GAP}
-        found = milp(cost[columns[first]], integrality=1, bounds=(0, count), constraints=limits, options=options)
-        return None if found.x is None else columns[_rank(cost[columns], group) < found.x.round()[group]]
+        return np.unique(same, axis=1, return_index=True, return_inverse=True, return_counts=True)[1:]
 
     def _useful(self, cost: Money) -> Rows:
         """Without negative weights nobody is needed but the cheapest of each kind, as many as could all be missing."""
@@ -186,48 +283,3 @@ def _rank(values: Money, groups: Arms) -> Indices:
     ordered, rank = groups[order], np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order)) - np.searchsorted(ordered, ordered)
     return rank
-
-
-def smallest_conflict(demands: Sequence[Demand], cost: Money, known: Indices) -> list[str]:
-    """Name the fewest demands that cannot be met together; they must not all be met together.
-
-    Whatever demands must go so that the others can be met hold one of every conflict. So the smallest set that hits all
-    such sets seen so far is no larger than the smallest conflict, and is it once it conflicts itself.
-
-    Args:
-        demands: of n units, the budget first.
-        cost: of each unit, (n,).
-        known: units that are labelled already.
-    """
-    inside = np.zeros(len(cost), bool)
-    inside[known] = True
-
-    system = Bounded.of(demands, len(cost))
-    owner = np.repeat(np.arange(len(demands)), [len(d.low) for d in demands])  # of each row, (r,)
-
-    def met(chosen: Iterable[int]) -> set[int]:
-        """Demands that a plan meets which meets the chosen ones; none where these conflict."""
-        counts = np.isin(owner, list(chosen))
-        low, high = np.where(counts, system.low, -np.inf), np.where(counts, system.high, np.inf)
-        found = Bounded(system.matrix, low, high).completion(inside, ~inside, cost)
-        if found is None:
-            return set()
-        total = system.matrix @ (inside + np.bincount(found, minlength=len(cost)))
-        missed = (total < system.low - system.rounding(system.low)) | (total > system.top)
-        return set(range(len(demands))) - set(owner[missed].tolist()) | set(chosen)
-
-    corrections: list[set[int]] = []
-    while kept := met(core := _hitting(corrections, len(demands))):
-        for k in range(len(demands)):
-            kept |= set() if k in kept else met([*kept, k])
-        corrections.append(set(range(len(demands))) - kept)
-    return [demands[k].name for k in sorted(core)]
-
-
-def _hitting(sets: Sequence[set[int]], n: int) -> list[int]:
-    """The fewest of n things of which each set holds one."""
-    if not sets:
-        return []
-    rows = np.array([[k in one for k in range(n)] for one in sets], float)
-    found = milp(np.ones(n), integrality=1, bounds=(0, 1), constraints=LinearConstraint(rows, 1, np.inf))
-    return np.flatnonzero(found.x > 0.5).tolist()

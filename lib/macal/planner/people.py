@@ -295,7 +295,7 @@ class People:
         for quota in quotas:
             if quota.column not in self.table:
                 raise UnknownName("column in a quota", quota.column, map(str, self.table.columns))
-            demands += quota.demands(self.table[quota.column], self.response)
+            demands += quota.demands(self.table[quota.column], self.response, self.weights)
         bought = self.bought_with(rule, known, refused)
         out, must = np.setdiff1d(self.excluded, known), np.setdiff1d(self.included, np.append(known, refused))
         if (self.clusters >= 0).any():

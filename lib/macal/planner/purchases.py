@@ -22,8 +22,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.sparse import csc_array
 
-from macal.planner.demands import Demand, Limits, Money
-from macal.planner.feasible import Bounded, Conflict, Members, smallest_conflict
+from macal.planner.conflicts import conflict_of
+from macal.planner.demands import Demand, Limits, Members, Money
+from macal.planner.feasible import Bounded
 from macal.shapes import Arms, Indices, Rows
 
 _SWAPS = 20  # units that are tried one by one before an integer program is asked
@@ -60,7 +61,7 @@ class Purchases:
         self._total = self._system.matrix @ self._inside.astype(float)
         rest = self._system.completion(self._inside, self.open, cost)
         if rest is None:
-            raise Conflict(smallest_conflict(demands, cost, known))
+            raise conflict_of(demands, cost, known, is_proven=not self._system.effort.is_spent)
         self._rest, self._refused = rest, {}
         self._y, self._is_priced = np.zeros(len(self._total)), False
         self._weigh()

@@ -12,10 +12,11 @@ from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.optimize import LinearConstraint, milp
+from scipy.optimize import LinearConstraint
 
-from macal.planner.demands import Demand, Money
-from macal.planner.feasible import Bounded, Conflict, smallest_conflict
+from macal.planner.conflicts import conflict_of, nearest
+from macal.planner.demands import Demand, Money, some_of_each
+from macal.planner.feasible import Bounded
 from macal.shapes import Arms, Indices
 
 PerStratum = Float[np.ndarray, "h"]
@@ -54,10 +55,16 @@ class StratumCounts:
         self._moves = np.vstack([0 * each[:1], each, 2 * each, -each])  # (moves, h)
         self.bought = np.zeros(len(one), np.int64)
         self.open = np.ones(len(one), bool)
+        self._asked = [*demands, some_of_each(strata)], cost, known
         aim = self._cheapest(self.bought)
         if aim is None:
-            raise Conflict(smallest_conflict(demands, cost, known))
+            some = self._asked[0][-1:]
+            raise conflict_of(demands, cost, known, is_proven=not self._system.effort.is_spent, beside=some)
         self._aim = aim
+
+    def nearest(self) -> list[str]:
+        """Ways to meet all demands with a label of each stratum."""
+        return nearest(*self._asked)
 
     def buy(self, k: int) -> bool:
         """Buy a label of a stratum; where that cannot be, return False, and the stratum is closed."""
@@ -88,10 +95,10 @@ class StratumCounts:
         """
         limits = LinearConstraint(self._system.matrix, self._system.low, self._system.high)
         for whole in (0, 1):
-            found = milp(self._cost, integrality=whole, bounds=(least, self._heads), constraints=limits)
-            if found.x is None:
+            found = self._system.effort.solved(self._cost, self._heads, limits, least, whole)
+            if found is None:
                 return None
-            numbers = np.ceil(found.x - _WHOLE).astype(np.int64)
+            numbers = np.ceil(found - _WHOLE).astype(np.int64)
             if self._system.met(self._system.matrix @ numbers):
                 return numbers
         return None

@@ -5,6 +5,7 @@ numbers or dates as people do, ``2,5`` or ``31.12.1990``, and all of them can be
 two ways, or not all, is a question.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -282,21 +283,40 @@ def typed(column: pd.Series, found: Summary, named: bool) -> pd.Series:
 
 def alike(table: pd.DataFrame) -> list[int]:
     """Of each column of a part, the place of the first that holds the same, values by values."""
-    first: list[int] = []
     columns = [table[c].reset_index(drop=True) for c in table]
-    for k, column in enumerate(columns):
-        same = (j for j in range(k) if first[j] == j and _equal(columns[j], column))
-        first.append(next(same, k))
-    return first
+    heads = [_mark(column[:_SHOWN]) for column in columns]
+    shared, first, found = Counter(heads), dict[tuple[int, int], list[int]](), list[int]()
+    for k, (column, head) in enumerate(zip(columns, heads, strict=True)):
+        seen = first.setdefault((head, _mark(column) if shared[head] > 1 else 0), [])
+        found.append(next((j for j in seen if _equal(columns[j], column)), k))
+        seen += [k] * (found[k] == k)
+    return found
+
+
+def _is_plain(column: pd.Series) -> bool:
+    return isinstance(column.dtype, np.dtype) and column.dtype.kind in "iufb"
+
+
+def _mark(column: pd.Series) -> int:
+    """A hash that columns share which hold the same, and hardly any others."""
+    if not _is_plain(column):
+        return hash((str(column.dtype), *map(_token, column)))
+    given = column.to_numpy(np.float64) + 0.0  # -0 is 0
+    return hash(np.where(np.isnan(given), np.nan, given).tobytes())
+
+
+def _token(value: Any) -> int:
+    """A hash of a value; 0 of a missing one, and where there is none."""
+    try:
+        return hash(value) if value is not None and value == value else 0
+    except (TypeError, ValueError):
+        return 0
 
 
 def _equal(one: pd.Series, other: pd.Series) -> bool:
-    numbers = [isinstance(column.dtype, np.dtype) and column.dtype.kind in "iufb" for column in (one, other)]
-    if numbers[0] != numbers[1]:
-        return False
-    if all(numbers):
-        return all(_same(a.to_numpy(), b.to_numpy()) for a, b in ((one[:_SHOWN], other[:_SHOWN]), (one, other)))
-    return one[:_SHOWN].equals(other[:_SHOWN]) and one.equals(other)
+    if _is_plain(one) and _is_plain(other):
+        return _same(one.to_numpy(), other.to_numpy())
+    return one.equals(other)
 
 
 def _same(one: np.ndarray, other: np.ndarray) -> bool:
