@@ -1,5 +1,6 @@
 """Plans under demands: none is ever broken, and every purchase is the best that could be made, by brute force."""
 
+import os
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 
@@ -8,13 +9,13 @@ import pandas as pd
 import pytest
 from cases import drawn, each, exhaustive, part_and_whole
 from hypothesis import strategies as st
-from scipy.optimize import milp
+from scipy.optimize import LinearConstraint, milp
 from scipy.sparse import csc_array
 from scipy.spatial.distance import cdist
 
 import macal
 from macal.acquisition import PoolState, plan_batches
-from macal.planner import feasible
+from macal.planner import conflicts, feasible
 from macal.planner.conflicts import Conflict
 from macal.planner.demands import Quota, at_most, left_out, must_be_in, one_of_each, whole
 from macal.planner.greedy import GreedyPlan
@@ -393,3 +394,98 @@ def test_people_who_do_the_same_at_the_same_cost_are_one_number_to_the_program(m
     found = system.completion(inside, ~inside, np.ones(n))
     assert asked and max(asked) <= 3 and len(found) >= 120
     assert system.met(system.matrix @ (inside + np.bincount(found, minlength=n)))
+
+
+def quota_demands(texts, table, cost, budget, weights=None):
+    demands = [at_most("a budget", cost, budget)]
+    for quota in map(Quota.parse, texts):
+        demands += quota.demands(table[quota.column], np.ones(len(cost)) if weights is None else weights)
+    return demands
+
+
+def eased(demands, cost, known):
+    """The plan behind what is proposed, and the misses of each demand."""
+    system = feasible.Bounded.of(demands, len(cost))
+    inside = np.isin(np.arange(len(cost)), known)
+    plan = system.nearest(inside, cost, [np.array([k]) for k in range(1, len(demands))])
+    if plan is None:
+        return None, np.inf
+    total = system.matrix @ plan
+    assert total[0] <= system.top[0] and (plan[known] == 1).all()
+    groups = [
+        d.group.eased(plan).demand() if miss else d for d, miss in zip(demands, system.missed(total), strict=True)
+    ]
+    assert feasible.Bounded.of(groups, len(cost)).met(feasible.Bounded.of(groups, len(cost)).matrix @ plan)
+    return plan, np.maximum(np.maximum(system.low - total, total - system.high), 0)[1:].sum()
+
+
+@part_and_whole("times", 10, 200)
+def test_the_nearest_demands_can_be_met_and_none_are_nearer(times):
+    found = 0
+    for seed in range(times):
+        rng = np.random.default_rng(seed)
+        table = pd.DataFrame({"a": rng.integers(0, 3, 9), "b": rng.integers(0, 2, 9)})
+        cost, number = rng.integers(1, 5, 9).astype(float), rng.integers(0, 4, 4)
+        texts = [f"a>={number[0] + 1}", f"b=0>={number[1]}", f"b=1<={number[2]}", f"a=0>={20 * number[3]}%"]
+        if not {0, 1} <= set(table.b) or 0 not in set(table.a):
+            continue
+        demands = quota_demands(texts, table, cost, float(rng.integers(3, 12)))
+        plan, missed = eased(demands, cost, np.array([0]) if cost[0] <= 3 else np.empty(0, np.int64))
+        every = plans(demands[:1], 9, [0] if cost[0] <= 3 else [])
+        matrix = np.stack([d.matrix.toarray()[0] for d in demands[1:]])
+        low, high = (np.array([getattr(d, side)[0] for d in demands[1:]]) for side in ("low", "high"))
+        total = every @ matrix.T
+        least = np.maximum(np.maximum(low - total, total - high), 0).sum(axis=1).min()
+        assert missed == pytest.approx(least, abs=0.01)
+        found += least > 0
+    assert found > times // 3
+
+
+@pytest.mark.parametrize("groups", [12, 44, 937])
+def test_a_budget_for_fewer_groups_than_are_asked_is_said_without_a_search(groups, monkeypatch):
+    asked = []
+    solve = feasible.Effort.solved
+    monkeypatch.setattr(feasible.Effort, "solved", lambda *a, **b: (asked.append(1), solve(*a, **b))[1])
+    n, money = 3 * groups, groups // 2
+    table, cost = pd.DataFrame({"site": [f"s{k % groups:03d}" for k in range(n)]}), np.ones(n)
+    with pytest.raises(Conflict) as error:
+        Purchases(quota_demands(["site>=1"], table, cost, money), cost, np.empty(0, np.int64), np.full(n, -1))
+    assert len(error.value.names) == money + 2 and error.value.found.is_smallest and len(asked) <= 4
+    assert len(error.value.found.nearest) == 2
+    assert error.value.found.nearest[0].endswith(str(groups - money))
+
+
+def test_a_search_for_a_small_conflict_ends_and_says_that_fewer_may_conflict(monkeypatch):
+    monkeypatch.setattr(conflicts, "_SECONDS", 0.0)
+    table, cost = pd.DataFrame({"a": np.arange(12) % 4, "b": np.arange(12) % 3}), np.ones(12)
+    demands = quota_demands(["a=0>=40%", "a=1>=40%", "a=2>=40%", "b=0>=2"], table, cost, 12.0)
+    with pytest.raises(Conflict) as error:
+        Purchases(demands, cost, np.empty(0, np.int64), np.full(12, -1))
+    assert not error.value.found.is_smallest and len(error.value.names) == len(demands)
+    monkeypatch.undo()
+    with pytest.raises(Conflict) as error:
+        Purchases(demands, cost, np.empty(0, np.int64), np.full(12, -1))
+    assert error.value.found.is_smallest and len(error.value.names) == 4
+
+
+def test_purchases_that_cannot_be_decided_end(monkeypatch):
+    rng, n = np.random.default_rng(1), 150
+    table = pd.DataFrame({c: rng.integers(0, k, n) for c, k in zip("abc", (3, 2, 4), strict=True)})
+    cost = rng.integers(5, 30, n).astype(float)
+    texts = ["a=0>=50%", "a=1>=50%", "b=0>=55%", "c=0>=30%", "c=1<=20%"]
+    demands = quota_demands(texts, table, cost, 600.0, rng.uniform(0.3, 0.95, n))
+    monkeypatch.setattr(feasible, "_NODES", 8)
+    system = feasible.Bounded.of(demands, n)
+    object.__setattr__(system, "effort", feasible.Effort(8))
+    inside = np.arange(n) < 1
+    assert system.completion(inside, ~inside, cost) is None
+    assert system.effort.nodes < 8 and system.effort.is_spent
+
+
+def test_a_program_writes_nothing(capfd, monkeypatch):
+    noisy = lambda *a, **b: (os.write(1, b"noise"), milp(*a, **b))[1]  # noqa: E731
+    monkeypatch.setattr(feasible, "milp", noisy)
+    feasible.Effort().solved(np.ones(2), np.ones(2), LinearConstraint(np.ones((1, 2)), 1, 2))
+    assert capfd.readouterr().out == ""
+    os.write(1, b"kept")
+    assert capfd.readouterr().out == "kept"

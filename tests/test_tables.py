@@ -13,7 +13,7 @@ from cases import part_and_whole
 import macal
 from macal.planner import Planner
 from macal.storage.workers import executor
-from macal.tables import csv, frames, sample
+from macal.tables import csv, frames, sample, summary
 from macal.tables.summary import summarised
 
 WORDS = ["north", "south", "west", "east", "hill", "dale", "fen", "moor", "wold", "vale", "isle", "ness"]
@@ -428,3 +428,18 @@ def test_rows_of_separators_and_repeated_names_are_nobody(tmp_path):
     planner = Planner("free", 8)
     planner.plan(passed(planner, tmp_path / "t.csv"))
     assert len(planner.people) == 40
+
+
+def test_columns_that_hold_the_same_are_found_by_their_first(monkeypatch):
+    n, compared = 400, []
+    equal = summary._equal
+    monkeypatch.setattr(summary, "_equal", lambda *a: (compared.append(1), equal(*a))[1])
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.integers(0, 2, (150, n)), columns=[f"c{k}" for k in range(n)])
+    table.iloc[:120] = 0  # they differ late
+    table["again"], table["as float"] = table["c7"], table["c9"].astype(float)
+    table["text"] = ["a", None] * 75
+    table["same text"] = ["a", np.nan] * 75
+    found = summary.alike(table)
+    assert [found[table.columns.get_loc(c)] for c in ("again", "as float", "same text")] == [7, 9, n + 2]
+    assert len(set(found)) == n + 1 and len(compared) < 10

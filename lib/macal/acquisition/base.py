@@ -16,6 +16,7 @@ from macal.search.pairs import Contrasts
 from macal.shapes import Arms, Covariates, Features, Indices, Outcomes
 
 Barred = Int[np.ndarray, "_"]
+SEARCHED = 50_000  # of more units in memory a sample is planned; see the page *Exact and fast*
 
 
 @dataclass(frozen=True, eq=False)

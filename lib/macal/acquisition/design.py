@@ -21,7 +21,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.spatial.distance import pdist
 
-from macal.acquisition.base import Planned, PoolState
+from macal.acquisition.base import SEARCHED, Planned, PoolState
 from macal.acquisition.gaussian import GPPosterior, by_rows
 from macal.arguments import arms_of, as_count
 from macal.compat import override
@@ -31,7 +31,6 @@ from macal.search.gains import Gains, least_of_ties
 from macal.shapes import Covariates, Indices, Outcomes
 
 SAMPLE = 1000  # units whose distances make a median
-SEARCHED = 50_000  # of more units in memory a sample is planned; see the page *Exact and fast*
 ROUNDING = 1e-9  # of a gain, relatively: of equal covariates, say, or of whole numbers
 _LEAST = 1e-12  # share of a variance that a label leaves: none would be infinite information
 

@@ -17,7 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from macal.acquisition.base import Planned, PoolState
+from macal.acquisition.base import SEARCHED, Planned, PoolState
 from macal.compat import override
 from macal.registry import UnknownName
 from macal.search.gains import Gains, Nearest
@@ -148,6 +148,7 @@ class Macal(_Pairs):
     reason: ClassVar[str] = (
         "It asks pairs of a treated person and a control who are near each other and far from earlier labels."
     )
+    searched: ClassVar[float] = SEARCHED
 
     alpha: float = 2.5
 

@@ -55,16 +55,19 @@ class Audit:
         who = "clusters" if self.clusters else "people"
         ahead, bounds = np.array(self.ahead), np.array(self.bounds)
         what = "pairs, each with one person replaced," if self.pairs else "picks"
-        said = [
-            f"The plan was made from a sample. {self.rivals:,} {who} drawn apart from it competed with its {what} one"
-            f" after the other: nobody is ahead of {(ahead == 0).mean():.0%} of them."
-        ]
-        if len(bounds):
+        said = ["The plan was made from a sample."]
+        if len(ahead):
+            said.append(
+                f"{self.rivals:,} {who} drawn apart from it competed with its {what} one after the other: nobody is"
+                f" ahead of {(ahead == 0).mean():.0%} of them."
+            )
             said.append(
                 f"With {1 - LEVEL:.0%} confidence, for all at once, at most {bounds.max():.2%} of {who} are ahead of"
                 f" any of them, and at most {np.median(bounds):.2%} of half of them."
             )
-        if self.pairs:
+        else:
+            said.append("Nobody competed with its picks.")
+        if self.pairs and len(ahead):
             said.append("A better pair of two others may exist.")
         if self.halves:
             one, other = self.halves

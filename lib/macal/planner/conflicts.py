@@ -23,7 +23,7 @@ from time import process_time
 import numpy as np
 from scipy.optimize import LinearConstraint
 
-from macal.planner.demands import Demand, Group, Money, Quota
+from macal.planner.demands import Demand, Group, Limits, Money, Quota
 from macal.planner.feasible import Bounded, Effort
 from macal.shapes import Indices
 
@@ -153,7 +153,7 @@ class _Search:
         return float((cost / weight)[order] @ np.clip(need - before, 0, weight[order]))
 
     @cached_property
-    def _held(self) -> Money:
+    def _held(self) -> Limits:
         return self._system.matrix @ self._inside.astype(float)
 
     def _left(self) -> list[int]:
@@ -200,7 +200,7 @@ class _Search:
                 changed.append((demand, demand.group.eased(plan)))
         more = np.ceil(100 * float(total[0] - system.high[0]) - 1e-6) / 100
         said = [f"a budget larger by {more:.10g}"] if more > 0 else []
-        return " and ".join([*said, *_changes(changed)])
+        return _listed([*said, *_changes(changed)], " and ")
 
 
 def _changes(changed: Sequence[tuple[Demand, Group]]) -> list[str]:
@@ -212,7 +212,8 @@ def _changes(changed: Sequence[tuple[Demand, Group]]) -> list[str]:
     said = []
     for (new, old), groups in alike.items():
         values, there = _listed([str(g.quota.value) for g in groups], ", "), [g.there for g in groups]
-        many = f"{there[0]:,}" if len(there) == 1 else f"{min(there):,} to {max(there):,} of each"
+        low, high, each = min(there), max(there), " of each" * (len(there) > 1)
+        many = f"{low:,}{f' to {high:,}' * (high > low)}{each}"
         said.append(f"{new.said(values)} ({old.amount} asked, {many} in the table)")
     return said
 

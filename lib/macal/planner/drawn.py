@@ -203,13 +203,29 @@ def lots_of(people: People, rules: Policy, ranked: GreedyPlan | None = None) -> 
     if rules.cluster_rule == "one":
         rng, free = np.random.default_rng([rules.seed, len(people), 1]), people.clusters >= 0
         free[out] = False
-        for _, units in pd.Series(np.flatnonzero(free)).groupby(people.clusters[free]):
-            mates = units.to_numpy()
-            first[mates] = _within(size[mates], 1, rules.uniform)
-            head[np.setdiff1d(mates, rng.choice(mates, p=first[mates]))] = -1
+        units = np.flatnonzero(free)[people.clusters[free].argsort(kind="stable")]
+        first[units], chosen = _one_of_each(people.clusters[units], size[units], rules.uniform, rng)
+        head[np.setdiff1d(units, units[chosen])] = -1
         size = size / first
     alone, included = np.full(len(people), -1), np.unique(head[people.included])
     return Lots(replace(people, cost=cost, clusters=alone, included=included, excluded=out), size, head, first, e)
+
+
+def _one_of_each(clusters: Arms, size: Outcomes, uniform: float, rng: np.random.Generator) -> tuple[Outcomes, Indices]:
+    """Draw one of each cluster; units lie cluster by cluster.
+
+    Returns:
+        Chance of each to be drawn, (k,); places of those drawn, (clusters,).
+    """
+    start, which, heads = np.unique(clusters, return_index=True, return_inverse=True, return_counts=True)[1:]
+    total = np.bincount(which, size)
+    even = 1 / heads[which]
+    share = np.divide(size, total[which], out=even.copy(), where=total[which] > 0)
+    chances = uniform * even + (1 - uniform) * share
+    # chances of those before each and hers, within her cluster
+    up_to = chances.cumsum() - np.append(0.0, chances.cumsum())[start][which]
+    before = np.bincount(which, up_to <= rng.random(len(start))[which], len(start)).astype(np.int64)
+    return chances, start + np.minimum(before, heads - 1)
 
 
 def arm_chances_of(people: People, rules: Policy) -> PerArmChance:

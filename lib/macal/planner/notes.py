@@ -89,7 +89,8 @@ def _searched(campaign: CampaignState) -> list[str]:
     )
     return [
         f"The plan was made among a sample of {among:,} of {people.population:,} people{more * (among > 1.1 * wanted)}"
-        f"{'; --sample all takes everybody' * is_whole}."
+        f"{'; --sample all takes everybody' * is_whole}.",
+        *["Ties, and whatever is drawn, may come out otherwise than for a table in memory."] * (not is_whole),
     ]
 
 
