@@ -737,7 +737,7 @@ def test_two_answers_of_one_person_are_refused():
         ({"arm": ["Yes", " yes", "No", "No"] * 50}, {"treatment": "arm", "reference": "No"}, "' yes'.*'Yes'"),
     ],
 )
-def test_money_and_arms_are_nobody_elses(changes, said, named):
+def test_money_and_arms_are_nobody_elses(changes, said, named, unchecked):
     given = {"treatment": "free", "budget": 40, "identifier": "person"} | said
     with pytest.raises(ValueError, match=named):
         Planner(**given).plan(PEOPLE.assign(**changes))

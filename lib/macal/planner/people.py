@@ -381,8 +381,8 @@ def _numbers(table: pd.DataFrame, given: str | float | int, what: str) -> Money:
     return values
 
 
-def _is_number(name: Any, number: float) -> bool:
-    return re.fullmatch(r"[\d.]+", str(name)) is not None and pd.to_numeric(str(name), errors="coerce") == number
+def _is_number(name: Any, number: float | int) -> bool:
+    return bool(pd.to_numeric(str(name), errors="coerce") == number)
 
 
 def _propensity(table: pd.DataFrame, given: str | float, arms: int) -> Outcomes:
