@@ -67,7 +67,7 @@ class Conflict(ValueError):
 
 
 def conflict_of(
-    demands: Sequence[Demand], cost: Money, known: Indices, is_proven: bool, beside: Sequence[Demand] = ()
+    demands: Sequence[Demand], cost: Money, known: Indices, is_proven: bool, ways: Sequence[str] | None = None
 ) -> Conflict:
     """Name a few demands that conflict; all together must.
 
@@ -76,23 +76,30 @@ def conflict_of(
         cost: of each unit, (n,).
         known: units that are labelled already.
         is_proven: whether no plan meets all demands; else none was found.
-        beside: what the nearest demands are met with.
+        ways: to meet demands; those of :func:`nearest` by default.
     """
     core, is_smallest = _Search(demands, cost, known).core()
     names = [demands[k].name for k in sorted(core)]
-    return Conflict(Found(names, is_smallest, is_proven, nearest([*demands, *beside], cost, known)))
+    return Conflict(Found(names, is_smallest, is_proven, nearest(demands, cost, known) if ways is None else ways))
 
 
-def nearest(demands: Sequence[Demand], cost: Money, known: Indices) -> list[str]:
-    """Ways to meet all demands: by more money, by other quotas, or, where neither is enough, by both."""
-    return _Search(demands, cost, known).nearest()
+def nearest(demands: Sequence[Demand], cost: Money, known: Indices, by: str = "by") -> list[str]:
+    """Ways to meet all demands: by more money, by other quotas, or, where neither is enough, by both.
+
+    Args:
+        demands: of n units, the budget first.
+        cost: of each unit, (n,).
+        known: units that are labelled already.
+        by: how the sum of money is to be introduced.
+    """
+    return _Search(demands, cost, known, by).nearest()
 
 
 class _Search:
     """A search among demands."""
 
-    def __init__(self, demands: Sequence[Demand], cost: Money, known: Indices) -> None:
-        self._demands, self._cost, self._every = demands, cost, range(len(demands))
+    def __init__(self, demands: Sequence[Demand], cost: Money, known: Indices, by: str = "by") -> None:
+        self._by, self._demands, self._cost, self._every = by, demands, cost, range(len(demands))
         self._inside = np.zeros(len(cost), bool)
         self._inside[known] = True
         self._system = Bounded.of(demands, len(cost))
@@ -187,7 +194,7 @@ class _Search:
         found = [way for loose in ([money], rows) if loose and (way := self._way(loose))]
         return found or [way for way in [self._way([money, *rows])] if way and rows]
 
-    def _way(self, loose: Sequence[Indices]) -> str:
+    def _way(self, loose: Sequence[np.ndarray]) -> str:
         """What is to be changed of some rows so that all can be met; empty where that is not enough."""
         system = replace(self._system, effort=Effort())
         plan = system.nearest(self._inside, self._cost, loose)
@@ -199,7 +206,7 @@ class _Search:
             if demand.group:
                 changed.append((demand, demand.group.eased(plan)))
         more = np.ceil(100 * float(total[0] - system.high[0]) - 1e-6) / 100
-        said = [f"a budget larger by {more:.10g}"] if more > 0 else []
+        said = [f"a budget larger {self._by} {more:.10g}"] if more > 0 else []
         return _listed([*said, *_changes(changed)], " and ")
 
 

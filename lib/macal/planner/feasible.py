@@ -67,13 +67,13 @@ class Effort:
 
     def solved(
         self,
-        cost: Money,
-        most: Limits,
+        cost: np.ndarray,
+        most: np.ndarray,
         limits: LinearConstraint,
-        least: Limits | int = 0,
-        whole: int | Limits = 1,
-        gap: float = 1e-4,
-    ) -> Limits | None:
+        least: np.ndarray | int = 0,
+        whole: np.ndarray | int = 1,
+        gap: float = _LEAST,
+    ) -> np.ndarray | None:
         """Numbers from ``least`` to ``most``, (n,), that meet limits at a low cost; None if none are found.
 
         Args:
@@ -171,7 +171,7 @@ class Bounded:
         missing.matrix.eliminate_zeros()
         return missing, groups, members.T @ cost[units]
 
-    def nearest(self, inside: Members, cost: Money, loose: Sequence[Indices]) -> Money | None:
+    def nearest(self, inside: Members, cost: Money, loose: Sequence[np.ndarray]) -> Money | None:
         """A plan, (n,), that misses some rows by the least sum and, among such, evenly; None if none is found.
 
         Args:
@@ -246,7 +246,7 @@ class Bounded:
         found = self.effort.solved(cost[columns[first]], count, limits, gap=_GAP)
         return None if found is None else columns[_rank(cost[columns], group) < found.round()[group]]
 
-    def _merged(self, columns: Rows, cost: Money) -> tuple[Indices, Indices, Indices]:
+    def _merged(self, columns: Rows, cost: Money) -> tuple[Indices, Rows, Indices]:
         """Columns that do the same at the same cost are one whole number: apart, they would be tried one for another.
 
         Returns:

@@ -61,7 +61,7 @@ class Purchases:
         self._total = self._system.matrix @ self._inside.astype(float)
         rest = self._system.completion(self._inside, self.open, cost)
         if rest is None:
-            raise conflict_of(demands, cost, known, is_proven=not self._system.effort.is_spent)
+            raise conflict_of(demands, cost, known, not self._system.effort.is_spent)
         self._rest, self._refused = rest, {}
         self._y, self._is_priced = np.zeros(len(self._total)), False
         self._weigh()

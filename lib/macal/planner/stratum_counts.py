@@ -55,11 +55,10 @@ class StratumCounts:
         self._moves = np.vstack([0 * each[:1], each, 2 * each, -each])  # (moves, h)
         self.bought = np.zeros(len(one), np.int64)
         self.open = np.ones(len(one), bool)
-        self._asked = [*demands, some_of_each(strata)], cost, known
+        self._asked = [*demands, some_of_each(strata)], cost, known, "by about" if np.ptp(self._cost) else "by"
         aim = self._cheapest(self.bought)
         if aim is None:
-            some = self._asked[0][-1:]
-            raise conflict_of(demands, cost, known, is_proven=not self._system.effort.is_spent, beside=some)
+            raise conflict_of(demands, cost, known, not self._system.effort.is_spent, self.nearest())
         self._aim = aim
 
     def nearest(self) -> list[str]:
