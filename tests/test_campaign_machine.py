@@ -298,11 +298,11 @@ class Campaign:
     def wrong(self):
         """Answers that cannot be taken: of nobody who is asked, no number, another one than before, of later rounds."""
         plan, told = self.planner.planned, {n: y for n, y in self.book.told.items() if y is not None}
-        others = set(self.book.people.index) - set(plan.index) - set(plan.get("reserve", pd.Series()).dropna())
+        others = {*self.book.people.index} - {*plan.index, *plan.get("reserve", pd.Series()).dropna(), *self.book.told}
         first, answers, through = plan.index[0], {}, None
         case = self.rng.integers(5)
-        if case == 0 and others - set(told):
-            answers = {first: self.book.told.get(first, 1.0), self.one(others - set(told)): 1.0}
+        if case == 0 and others:
+            answers = {first: self.book.told.get(first, 1.0), self.one(others): 1.0}
         elif case == 1 and told:
             name = self.one(told)
             answers = {name: told[name] + 1}

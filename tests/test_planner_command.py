@@ -287,7 +287,7 @@ class TestCampaignFile:
             planner.save("campaign.json")
 
 
-def test_what_cannot_be_an_answer():
+def test_what_cannot_be_an_answer(unchecked):
     planner = Planner("free", 300, cost="fee")
     plan, people = planner.plan(make_people()), make_people().person
     name, other = plan.index[0], people[~people.isin(plan.index)].iloc[0]
