@@ -234,3 +234,14 @@ def test_the_command_finds_a_budget_and_says_what_is_expected(tmp_path, monkeypa
     for wrong in ([], ["--width", "1", "--budget", "200"]):
         with pytest.raises(SystemExit):
             main([*command, *wrong])
+
+
+def test_where_chances_do_not_fit_no_width_is_told():
+    people, _ = world()
+    apart = people.assign(t=(people.a > 0).astype(int))
+    for table, options in ((apart, {}), (people, {"propensity": 0.1})):
+        planner = planned(table, **options)
+        assert planner.forecast() is None and any("add up" in words for words in notes(planner.campaign))
+        with pytest.raises(ValueError, match="add up"):
+            planned(table, budget=None, width=1.0, **options)
+    assert planned(apart, target="overlap").forecast() is not None

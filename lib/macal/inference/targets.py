@@ -216,12 +216,7 @@ class Survey:
         The sum is over that of everybody; it is off where it differs from 1 by more than a tenth and three standard
         errors.
         """
-        found = {}
-        for one in (0, arm):
-            value, error = stratified((self.t == one) / self.e[:, one], self.weights, self.strata, self.clusters)
-            if abs(value - 1) > max(_OFF, _ERRORS * error):
-                found[one] = value
-        return found
+        return misfits(self.t, self.e, self.weights, self.strata, self.clusters, (0, arm))
 
     def answers(self, inside: Flags | None = None) -> int:
         """How many answers there are that are not alike, of those inside, (n,): people, or clusters."""
@@ -266,6 +261,18 @@ class Survey:
             found = _responses(z, t, told, everybody[self.asked], everybody)
             responses = self._sure(found.clip(LEAST_ANSWERING, 1.0))
         return Models(e, m, responses)
+
+
+def misfits(
+    t: Arms, e: PerArmChance, weights: Outcomes, strata: Arms, clusters: Arms | None, arms: Sequence[int]
+) -> Mapping[int, float]:
+    """Arms whose people weighted by 1 / e do not add up to everybody; see :meth:`Survey.misfits`."""
+    found = {}
+    for arm in arms:
+        value, error = stratified((t == arm) / e[:, arm], weights, strata, clusters)
+        if abs(value - 1) > max(_OFF, _ERRORS * error):
+            found[arm] = value
+    return found
 
 
 def crossed_responses(

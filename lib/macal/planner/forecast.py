@@ -26,12 +26,15 @@ import pandas as pd
 from jaxtyping import Bool, Float
 from scipy.special import stdtrit
 
+from macal.inference.targets import misfits
 from macal.inference.weighted import FOLDS, LEAST, crossed_outcomes
+from macal.logistic import PerArmChance
 from macal.planner.campaign import CampaignState
 from macal.planner.demands import Money
 from macal.planner.drawn import Lots, Lottery, allowed, arm_chances_of, groups_of, lots_of, strata_of
 from macal.planner.people import People
 from macal.planner.policy import Policy
+from macal.planner.weights import unfit
 from macal.shapes import Arms, Indices, Outcomes
 
 PerArm = Float[np.ndarray, "arms"]
@@ -153,7 +156,7 @@ def forecast(campaign: CampaignState) -> Forecast | None:
         return None
     try:
         crowd, in_sd = _crowd(people, policy, chosen.lots)
-    except ValueError:  # people drawn by a criterion, in an arm too small for chances of treatment
+    except ValueError:  # chances of the arms cannot be estimated, or do not fit
         return None
     chances, clustered = chosen.of(_counted(people, policy, chosen.lots)), crowd.cluster is not None
     money = float((crowd.times * crowd.cost * crowd.free) @ chances)
@@ -173,7 +176,8 @@ def budget_for(people: People, rules: Policy, lottery_of: Callable[[Policy, Lots
 
     Raises:
         Conflict: no plan meets all demands.
-        ValueError: the s.d. that covariates leave open is not known, or no budget suffices.
+        ValueError: the s.d. that covariates leave open is not known, the chances of the arms do not fit, or no budget
+            suffices.
     """
     lots, wanted = lots_of(people, rules), float(rules.width)
     crowd, in_sd = _crowd(people, rules, lots)
@@ -228,6 +232,8 @@ def _crowd(people: People, rules: Policy, lots: Lots) -> tuple[_Crowd, bool]:
     """Those in the average, and whether the s.d. that covariates leave open is not known, and taken as 1."""
     rows, t = _counted(people, rules, lots), people.problem.pool.t
     e, sd = arm_chances_of(people, rules) if lots.e is None else lots.e, _left_open(people, rules)
+    if told := _unfit(people, rules, e):
+        raise ValueError(" ".join(told))
     h = {"all": np.ones(len(t)), "treated": e[:, 1], "overlap": e[:, 0] * e[:, 1]}[rules.target]
     factor = (np.ones(e.shape[1]) if sd is None else sd)[t] * h * people.weights / e[np.arange(len(t)), t]
     times = 1 / lots.first[rows]
@@ -243,6 +249,14 @@ def _crowd(people: People, rules: Policy, lots: Lots) -> tuple[_Crowd, bool]:
         people.neighbours()[rows] if (people.clusters >= 0).any() else None,
     )
     return crowd, sd is None
+
+
+def _unfit(people: People, rules: Policy, e: PerArmChance) -> list[str]:
+    """Say of arms whose people, by these chances, (n, arms), do not stand for everybody: no width can be told."""
+    t, clusters = people.problem.pool.t, people.neighbours() if (people.clusters >= 0).any() else None
+    strata = np.zeros(len(t), np.int64)
+    found = {} if rules.target == "overlap" else misfits(t, e, people.weights, strata, clusters, range(e.shape[1]))
+    return unfit(people, found)
 
 
 def _left_open(people: People, rules: Policy) -> PerArm | None:
@@ -294,7 +308,8 @@ def lacking(campaign: CampaignState) -> list[str]:
     if campaign.policy.draw is None:
         return []
     table = expected(campaign)
-    said = _too_few(table)
+    e = None if campaign.chosen is None else campaign.chosen.lots.e
+    said = _too_few(table) + ([] if e is None else _unfit(campaign.people, campaign.policy, e))
     least = table.drop(index=[_EVERYBODY, _CLUSTERS], errors="ignore").min(axis=1)
     if groups := least[least < LEAST - _ROUNDING].index.tolist():
         others = f" and {len(groups) - _SHOWN:,} more" * (len(groups) > _SHOWN)

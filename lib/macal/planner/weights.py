@@ -103,9 +103,9 @@ def weighed(
     told += _ahead(y, survey)
     estimate, widened = _at_looks(campaign, survey, estimate, "once" if looks is None else looks)
     alone = "" if looks in (None, "once") else " at this look alone"
-    misfits = survey.misfits(arm)
+    misfits = {} if target == "overlap" else survey.misfits(arm)  # whose weights are bounded
     told += [] if misfits else _these(estimate, alone)
-    told += [*_few(estimate, survey), *_clipped(people, survey), *_misfit(people, misfits)]
+    told += [*_few(estimate, survey), *_clipped(people, survey), *unfit(people, misfits)]
     groups, said = _groups(survey, by, None if by is None else groups_of(people, by)[rows], arm, target, alone)
     doubt, doubted = _doubt(survey, estimate, arm, target, bounds, alone)
     told += [*widened, *said, *_modelled(survey, int(np.isin(rows[survey.asked], campaign.refused).sum())), *doubted]
@@ -153,7 +153,7 @@ def _clipped(people: People, survey: Survey) -> list[str]:
     return [f"Estimated chances of an arm were raised to the least one: {', '.join(told)}."] * bool(told)
 
 
-def _misfit(people: People, misfits: Mapping[int, float]) -> list[str]:
+def unfit(people: People, misfits: Mapping[int, float]) -> list[str]:
     """Say of arms whose people, by the chances, do not stand for everybody."""
     return [
         f"The people of {people.arms[arm]}, weighted by 1 over their chance of it, add up to {total:.0%} of everybody:"
