@@ -11,7 +11,7 @@ OTHER = {
     "alpha": {"datasets": "ibm"},
     "bias_variance": {"seed": 3},
     "data": {"seed": 2, "replications": 3},
-    "enough": {"budget": 100, "batch_size": 50, "live_simulations": 20},
+    "enough": {"budget": 100, "batch_size": 50, "price": 12.0},
     "greedy": {"seed": 1},
     "pairing": {"seed": 3},
     "paper_code": {"replications": 3},
