@@ -1,5 +1,6 @@
 """A problem from a table of one's own."""
 
+from collections import Counter
 from collections.abc import Hashable, Iterable
 from math import ceil
 from numbers import Real
@@ -19,8 +20,8 @@ from macal.tables.roles import named_by
 
 def _column(table: pd.DataFrame, name: Hashable) -> pd.Series:
     """The column of that name; True and 1 are two names."""
-    boolean = isinstance(name, bool)
-    places = [k for k, c in enumerate(table.columns) if c == name and isinstance(c, bool) == boolean]
+    equal = table.columns.get_indexer_for(pd.Index([name], dtype=object, tupleize_cols=False))
+    places = [k for k in equal if k >= 0 and isinstance(table.columns[k], bool) == isinstance(name, bool)]
     if not places:
         raise UnknownName("column", name, map(str, table.columns))
     if len(places) > 1:
@@ -29,7 +30,7 @@ def _column(table: pd.DataFrame, name: Hashable) -> pd.Series:
 
 
 def _check_names(table: pd.DataFrame, named: list[Hashable]) -> None:
-    twice = sorted({str(c) for c in named if named.count(c) > 1})
+    twice = sorted(str(c) for c, count in Counter(named).items() if count > 1)
     if twice:
         raise ValueError(
             f"columns must be named once, got more than once: {', '.join(twice)};"
