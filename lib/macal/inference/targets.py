@@ -70,7 +70,7 @@ References:
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -509,13 +509,15 @@ def _estimate(survey: Survey, both: tuple[_Terms, _Terms], inside: Flags, level:
     people, asked, answered = _estimated(survey, at_once, scale, value)
     answered += scale * terms.weight * terms.left
     here = people + asked + answered
-    still, guard = 1 - survey.chances, partial(_guard, survey, terms, inside)
-    errors = [
-        np.hypot(_error(survey, here + scale * (terms.b * (terms.effect - value))), guard(one := np.ones(len(whole)))),
-        np.hypot(_error(survey, here), guard(one)),
-        np.hypot(_error(survey, (asked + answered) * np.sqrt(still)), guard(np.sqrt(still))),
-    ]
-    error, *others = (float(found) for found in errors)
+    still, guard = np.sqrt(np.maximum(1 - survey.chances, 0)), _guard(survey, terms, inside, np.ones(len(whole)))
+    error, *others = (
+        float(np.hypot(_error(survey, phi), rare))
+        for phi, rare in (
+            (here + scale * (terms.b * (terms.effect - value)), guard),
+            (here, guard),
+            ((asked + answered) * still, _guard(survey, terms, inside, still)),
+        )
+    )
     reach = float(stdtrit(survey.answers(inside) - 1, (1 + level) / 2))
     within = [None, None] if np.ptp(whole) else [reach * min(other, error) for other in others]
     parts = np.sort(np.square(whole * answered))[::-1].cumsum()

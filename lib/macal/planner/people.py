@@ -16,7 +16,7 @@ from macal.planner.demands import Demand, Money, Quota, at_most, left_out, must_
 from macal.problem import Problem
 from macal.registry import UnknownName
 from macal.shapes import Arms, Covariates, Indices, Outcomes, Rows
-from macal.tables.encoding import encoded, numbers, with_excess
+from macal.tables.encoding import Scaling, encoded, numbers, with_excess
 from macal.tables.roles import Roles, Said, prepared, read_as
 from macal.tables.sample import Phase, Sample
 from macal.tables.summary import NUMBERS, Summary
@@ -197,9 +197,13 @@ class People:
     @cached_property
     def confounders(self) -> Covariates:
         """The covariates as models of treatment, answers and outcomes have them, (n, columns)."""
+        return self.scaled(with_excess)
+
+    def scaled(self, scaled: Scaling) -> Covariates:
+        """The covariates with numbers scaled in another way than those of distances, (n, columns)."""
         columns = prepared(self.table, self.roles)
         named = {str(c): numbers(columns[c], str(c)) for c in columns}
-        return encoded(named, np.arange(len(self)), with_excess).astype(np.float64)
+        return encoded(named, np.arange(len(self)), scaled).astype(np.float64)
 
     def part(self, rows: Indices, phase: Phase | None = None) -> "People":
         """Some of the units, in the order of the rows given.

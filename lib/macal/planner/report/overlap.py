@@ -28,7 +28,7 @@ from macal.planner.people import People
 from macal.planner.report.holes import EXTREME, Hole, Search
 from macal.search.rows import profiles
 from macal.shapes import Arms, Centres, Covariates, Distances, Indices, Outcomes, Rows
-from macal.tables.encoding import Scaling, categories, encoded, numbers, standardised
+from macal.tables.encoding import categories, numbers, standardised
 from macal.tables.roles import prepared
 
 Round = Int[np.ndarray, "_"]
@@ -81,7 +81,7 @@ def warnings(people: People) -> list[str]:
     for name, (view, _) in every.items():
         if not len(view):
             continue  # nobody of the two arms may be asked
-        x, t, weights = _encoded(view, standardised), view.problem.pool.t, view.weights
+        x, t, weights = view.scaled(standardised), view.problem.pool.t, view.weights
         scores = [sober(score, t, x.shape[1], weights) for score in (propensity(view), propensity(view, x))]
         said[name] = warning(max(scores, key=lambda score: _poor(score, weights)[0]), weights, holes(view, len(every)))
     return [f"{name}: {words}" if name else words for name, words in said.items() if words]
@@ -294,19 +294,13 @@ def alike(people: People, asked: Indices) -> pd.DataFrame:
         One row per class of :data:`SHARED`; columns of two levels.
     """
     # as the table has them: winsorised, the farthest values, which point at people, would be alike
-    x, found = _encoded(people, lambda values, _: values), {}
+    x, found = people.scaled(lambda values, _: values), {}
     for how, rows in {"exactly": x, "in quarters": _quarters(x)}.items():
         which = profiles(rows)[1]
         size = np.bincount(which)[which]
         for who, units in {"everybody": np.arange(len(x)), "asked": asked}.items():
             found[how, who] = [np.mean((size[units] >= a) & (size[units] <= b)) for a, b in SHARED.values()]
     return pd.DataFrame(found, pd.Index(SHARED, name="others alike"))
-
-
-def _encoded(people: People, scaled: Scaling) -> Covariates:
-    """The covariates with numbers scaled in another way than the model's, (n, d)."""
-    columns = prepared(people.table, people.roles)
-    return encoded({str(c): numbers(columns[c], str(c)) for c in columns}, np.arange(len(people)), scaled)
 
 
 def _quarters(x: Covariates) -> Covariates:
