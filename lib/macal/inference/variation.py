@@ -94,9 +94,14 @@ def effect_variation(model: Model, units: Split, seed: int = 0) -> EffectVariati
     return _compared(y - outcome, t - chance, constant, single)
 
 
+def r_losses(left: Outcomes, arm: Outcomes, effects: Outcomes | float) -> Outcomes:
+    """Error (l - a tau)^2 of effects on each unit, (n,), from l = y - m(x) and a = t - e(x)."""
+    return np.square(left - arm * effects)
+
+
 def _compared(left: Outcomes, arm: Outcomes, constant: Outcomes, single: Outcomes) -> EffectVariation | None:
     """Errors of effects against those of a constant, from y - m(x) and t - e(x), (n,) each."""
-    before, after = (left - arm * constant) ** 2, (left - arm * single) ** 2
+    before, after = r_losses(left, arm, constant), r_losses(left, arm, single)
     if not before.mean():
         return None
     gains = before - after

@@ -294,6 +294,7 @@ _DECLARED = (
         for data in ("ihdp", SWAP, "ihdp-a", "toy", "acic", "ibm", "cmnist")
     ),
     Table("average_tables", "tables", "what the draw for the average effect saves on real tables", study="average"),
+    Table("individual", "tables", "individual effects against one average effect on real tables", study="individual"),
     Table("coverage", "population", "coverage and width of what the planner draws, case by case", study="coverage"),
     Table("weighted_villages", "tables", "villages of a real table, against all of them", study="villages"),
     Table("enough_ihdp", "ihdp", "intervals, forecasts and stopping rules on IHDP", study="enough"),
