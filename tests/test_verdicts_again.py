@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from needs import each_dataset
-from scipy import stats
 from scipy.spatial.distance import cdist
 from second_judge import KEYS, READINGS, Judge, compared, lowest, several
 
@@ -194,22 +193,3 @@ def test_recorded_campaigns_label_what_their_picks_say(name, last):
             assert len(set(units)) == len(units)
             assert key not in treated.index or treated[key] == problem.pool.t[units].sum()
         assert len(record["picks"]) <= last
-
-
-def t_bounds(values):
-    return stats.t.interval(0.95, len(values) - 1, values.mean(), values.sem())
-
-
-def test_real_tables():
-    table = pd.read_parquet(FOLDER / "bench_tables.parquet")
-    each = np.log(table.pehe).groupby([table.table, table.replication, table.method]).mean()
-    assert (each.groupby(level=["table", "method"]).size() == 20).all()
-    wide = each.groupby(level=["table", "method"]).mean().unstack()
-    values = wide["alc-fixed"] - wide["macal"]
-    (low, high), rest = t_bounds(values), [t_bounds(values.drop(name))[1] for name in values.index]
-    word = "undecided" if low <= -np.log(1.1) else "does not hold"
-    if high < 0:
-        word = "holds" if max(rest) < 0 else "holds in part"
-    (found,) = verdicts("S4")
-    number = f"log ratio {values.mean():+.3f} [{low:+.3f}, {high:+.3f}] over 6 tables"
-    assert found.verdict == word and found.evidence.startswith(number)

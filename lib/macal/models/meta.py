@@ -1,4 +1,4 @@
-"""Meta-learners over trees or linear regressions, by EconML, for label-free criteria: they have no posterior.
+"""Meta-learners over trees, by EconML, for label-free criteria: they have no posterior.
 
 References:
     S. Kuenzel, J. Sekhon, P. Bickel and B. Yu, "Metalearners for Estimating Heterogeneous Treatment Effects using
@@ -15,14 +15,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from macal.models.base import LATER, Effects, NotFitted, Task
+from macal.models.base import Effects, NotFitted, Task
 from macal.optional import needed
 from macal.registry import UnknownName
 from macal.shapes import Covariates
 
 LEARNERS = ("s", "t", "x", "dr", "forest")
-BASES = ("trees", "ridge", "forest")
-PENALTIES = np.logspace(-1, 4, 11)  # of ridge regressions; leaving one out says which
 TRIMMED = 0.1  # propensities of the DR-learner are at least this much
 
 
@@ -45,25 +43,18 @@ class MetaLearner:
     Attributes:
         provides: of a fitted model to criteria, nothing.
         learner: "s", "t", "x", "dr" or "forest"; the last two fit their nuisances on halves of the labels.
-        base: of the T-learner's regressions: "trees", "ridge" (penalty by leaving one out) or "forest" (random).
 
     Raises:
-        UnknownName: no such learner or base.
-        ValueError: another base than trees for another learner than "t".
+        UnknownName: no such learner.
     """
 
     provides: ClassVar[tuple[str, ...]] = ()
 
     learner: str = "t"
-    base: str = field(default="trees", metadata=LATER)
 
     def __post_init__(self) -> None:
         if self.learner not in LEARNERS:
             raise UnknownName("learner", self.learner, LEARNERS)
-        if self.base not in BASES:
-            raise UnknownName("base", self.base, BASES)
-        if self.base != "trees" and self.learner != "t":
-            raise ValueError(f"base={self.base!r} is for learner='t', got learner={self.learner!r}; leave base out")
 
     def fit(self, tasks: Sequence[Task]) -> list[FittedMetaLearner]:
         """Fit one learner per task, to its labelled units alone.
@@ -102,7 +93,7 @@ class MetaLearner:
         crossed = {"cv": min(2, *arms), "random_state": seed % 2**32}
         return {
             "s": lambda: SLearner(overall_model=trees),
-            "t": lambda: TLearner(models=tuple(self._regression(seed, labels) for labels in arms)),
+            "t": lambda: TLearner(models=trees),
             "x": lambda: XLearner(models=trees, propensity_model=propensity),
             "dr": lambda: DRLearner(
                 model_propensity=propensity,
@@ -115,17 +106,6 @@ class MetaLearner:
                 model_y=trees, model_t=propensity, discrete_treatment=True, n_jobs=1, **crossed
             ),
         }[self.learner]()
-
-    def _regression(self, seed: int, labels: int) -> Any:
-        """The T-learner's unfitted regression on so many labels; on one, a ridge regression is its outcome."""
-        from sklearn.ensemble import RandomForestRegressor
-        from sklearn.linear_model import Ridge, RidgeCV
-
-        return {
-            "trees": lambda: _trees(seed),
-            "ridge": lambda: RidgeCV(alphas=PENALTIES) if labels > 1 else Ridge(),
-            "forest": lambda: RandomForestRegressor(random_state=seed % 2**32),
-        }[self.base]()
 
 
 def _trees(seed: int) -> Any:

@@ -23,7 +23,6 @@ from reproduction.claims import (
     lemmas,
     problem,
     readings,
-    real_tables,
     toy,
     weights,
 )
@@ -52,7 +51,6 @@ __all__ = [
     "lemmas",
     "problem",
     "readings",
-    "real_tables",
     "comparison",
     "toy",
     "verdicts",
@@ -266,13 +264,6 @@ CLAIMS = (
         "instead",
     ),
     Claim("S3", "ours", "One criterion is within 5 % of the best everywhere", bench.judge_regret, "instead"),
-    Claim(
-        "S4",
-        "ours",
-        "The default, ALC, fixed, has a lower error than MACAL on real tables that nothing was tuned to",
-        real_tables.judge_default,
-        "instead",
-    ),
 )
 
 

@@ -62,12 +62,10 @@ FIELDS = {
     "comparison": "ahead or behind: p below the level; no lead: low above -log(1 + margin); else undecided",
     "as_good": "the interval lies within the margin on both sides (E5)",
     "needed": "replications that would detect the log ratio seen with the power; null for more than 1,000",
-    "low, high of F1, S4": "of one comparison at the level, by bootstrap over replications (F1) or Student's t over"
-    " data_sets (S4)",
+    "low, high of F1": "of one comparison at the level, by bootstrap over replications",
     "labels": "mean over replications of the difference in labels that were needed (F1b)",
     "measure, step": "what is compared: distance to the counterpart or covering radius (V1), W1 or variance (F1c); the"
     " query after which",
-    "without": "the table that is left out; empty where none is (S4)",
     "beside": "true where the comparison stands beside the verdict and does not decide it",
     "part": "of MACAL's gain on Random (W1)",
     "predicted_share": "of the error that pairs could save by theory; above 0, weight 2.5 is predicted to help (W2)",

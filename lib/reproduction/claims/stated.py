@@ -149,10 +149,4 @@ STATED = {
         "holds where one criterion's intervals stay within 5 % of every other on all rows, does not hold where each"
         " criterion is surely beyond 5 % on some row; else undecided",
     ),
-    "S4": Stated(
-        "the default with MACAL; the table is the unit",
-        "1",
-        "holds where the interval lies below 0, in part if leaving one table out changes this; does not hold where it"
-        " excludes a lead of 10 %; else undecided",
-    ),
 }

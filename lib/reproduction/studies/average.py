@@ -1,4 +1,4 @@
-"""What the draw for the average effect saves on six real tables, and what is left for any other design to save.
+"""What the draw for the average effect saves on eighteen real tables, and what is left for any other design to save.
 
 The people of each table of :mod:`macal.datasets.real` who have an outcome are a whole population, and what is aimed at
 is the estimate from everybody's answers. Covariates are those that the planner's models have; chances of the arms are

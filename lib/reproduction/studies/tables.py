@@ -301,7 +301,6 @@ _DECLARED = (
     Table("variation_ihdp", "ihdp", "whether effects are seen to differ, from answers", study="variation"),
     Table("variation_ihdp-a", "ihdp-a", "the same where they are all equal", study="variation"),
     Table("bench_toy-starts", "toy", "the toy's rows, its processes fitted from several starts", study="bench"),
-    Table("bench_tables", "tables", "criteria on real tables that nothing was tuned to", "S4", study="real_tables"),
     Table("tuning", "ihdp", "Table 2's search for hyperparameters", "H1", study="tuning"),
 )
 TABLES = {table.name: table for table in _DECLARED}
