@@ -86,6 +86,7 @@ class Layout:
     """Who is in a table, and which columns are what; expressions are those of :meth:`pandas.DataFrame.eval`.
 
     Attributes:
+        title: for figures.
         files: one below the other.
         treated: expression, true for the treated.
         outcome: expression, a number or a truth value.
@@ -97,6 +98,7 @@ class Layout:
         clusters: column of the groups in which people came; "" for none.
     """
 
+    title: str
     files: tuple[str, ...]
     treated: str
     outcome: str
@@ -135,6 +137,7 @@ TABLES: Registry[Layout] = Registry(
     "table",
     {
         "rhc": Layout(
+            "Heart catheter",
             ("rhc.csv",),
             "swang1 != 'No RHC'",
             "t3d30",
@@ -151,9 +154,15 @@ TABLES: Registry[Layout] = Registry(
             zeros=("wtkilo1",),
         ),
         "college": Layout(
-            ("close_college.dta",), "nearc4 == 1", "lwage", ("age", "black", "smsa", "south"), ("married",)
+            "College nearby",
+            ("close_college.dta",),
+            "nearc4 == 1",
+            "lwage",
+            ("age", "black", "smsa", "south"),
+            ("married",),
         ),
         "letters": Layout(
+            "Letters",
             ("black_politicians.csv",),
             "leg_black == 1",
             "responded",
@@ -163,6 +172,7 @@ TABLES: Registry[Layout] = Registry(
             ),
         ),
         "hiv": Layout(
+            "HIV results",
             ("thornton_hiv.dta",),
             "`any` == 1",
             "got",
@@ -173,12 +183,14 @@ TABLES: Registry[Layout] = Registry(
             clusters="villnum",
         ),
         "lalonde": Layout(
+            "Job training",
             ("nsw_mixtape.dta", "cps_mixtape.dta"),
             "treat == 1",
             "re78",
             ("age", "educ", "black", "hisp", "marr", "nodegree", "re74", "re75"),
         ),
         "insurance": Layout(
+            "Crop insurance",
             ("Cai_2015.csv",),
             "intensive == 1",
             "takeup_survey",
@@ -190,6 +202,7 @@ TABLES: Registry[Layout] = Registry(
             clusters="address",
         ),
         "resume": Layout(
+            "Résumés",
             ("resume.csv",),
             "ethnicity == 'afam'",
             "call == 'yes'",
@@ -202,6 +215,7 @@ TABLES: Registry[Layout] = Registry(
             trial=True,
         ),
         "star": Layout(
+            "Small classes",
             ("star.csv",),
             "stark == 'small'",
             "readk + mathk",
@@ -212,6 +226,7 @@ TABLES: Registry[Layout] = Registry(
             clusters="schoolidk",
         ),
         "jobs": Layout(
+            "JOBS II",
             ("jobs.csv",),
             "treat == 1",
             "depress2",
@@ -220,6 +235,7 @@ TABLES: Registry[Layout] = Registry(
             trial=True,
         ),
         "colon": Layout(
+            "Colon cancer",
             ("colon.csv",),
             "rx != 'Obs'",
             "status",
@@ -228,21 +244,24 @@ TABLES: Registry[Layout] = Registry(
             trial=True,
         ),
         "k401ksubs": Layout(
-            ("k401ksubs.csv",), "e401k == 1", "nettfa", ("inc", "marr", "male", "age", "fsize", "pira")
+            "401(k)", ("k401ksubs.csv",), "e401k == 1", "nettfa", ("inc", "marr", "male", "age", "fsize", "pira")
         ),
         "catholic": Layout(
+            "Catholic schools",
             ("catholic.csv",),
             "cathhs == 1",
             "math12",
             ("female", "asian", "hispan", "black", "motheduc", "fatheduc", "lfaminc", "parcath"),
         ),
         "recid": Layout(
+            "Prison work",
             ("recid.csv",),
             "workprg == 1",
             "ldurat",
             ("black", "alcohol", "drugs", "married", "felon", "property", "person", "priors", "educ", "age"),
         ),
         "nmes1988": Layout(
+            "Doctor visits",
             ("nmes1988.csv",),
             "insurance == 'yes'",
             "visits",
@@ -250,6 +269,7 @@ TABLES: Registry[Layout] = Registry(
             ("health", "adl", "region", "afam", "gender", "married", "employed"),
         ),
         "rotterdam": Layout(
+            "Breast cancer",
             ("rotterdam.csv",),
             "hormon == 1",
             "death",
@@ -257,6 +277,7 @@ TABLES: Registry[Layout] = Registry(
             ("size",),
         ),
         "bwght2": Layout(
+            "Birth weight",
             ("bwght2.csv",),
             "cigs > 0",
             "bwght",
@@ -264,6 +285,7 @@ TABLES: Registry[Layout] = Registry(
             keep="cigs.notna()",
         ),
         "hi": Layout(
+            "Wives' hours",
             ("hi.csv",),
             "hhi == 'yes'",
             "whrswk",
@@ -271,7 +293,12 @@ TABLES: Registry[Layout] = Registry(
             ("education", "race", "hispanic", "region"),
         ),
         "smokeban": Layout(
-            ("smokeban.csv",), "ban == 'yes'", "smoker == 'yes'", ("age",), ("education", "afam", "hispanic", "gender")
+            "Smoking bans",
+            ("smokeban.csv",),
+            "ban == 'yes'",
+            "smoker == 'yes'",
+            ("age",),
+            ("education", "afam", "hispanic", "gender"),
         ),
     },
 )
