@@ -12,18 +12,18 @@ NAMES = {"draw": "the draw", "equal": "as many of each arm, at random"}
 
 
 def saved(found: pd.DataFrame, ax: Axes) -> Axes:
-    """Draw the share of answers that designs save, a row for each table and number of answers.
+    """Draw the share of answers that designs save, a row for each table.
 
     Args:
-        found: by table and number of answers, the shares ``equal``, ``draw`` and ``bound``, the most there is to save.
+        found: by table, the shares ``equal``, ``draw`` and ``bound``, an estimate of the most there is to save.
         ax: where to draw.
     """
-    places = -np.arange(len(found)) - 0.5 * (np.arange(len(found)) // 2)
+    places = -np.arange(len(found))
     ax.axvline(0, color="0.5", linewidth=0.8)
-    ax.plot(found["bound"], places, "|", color="black", markersize=12, label="the most that any draw could")
+    ax.plot(found["bound"], places, "|", color="black", markersize=12, label="estimated limit")
     for design in ("equal", "draw"):
         ax.plot(found[design], places, "o", color=COLOURS[design], label=NAMES[design])
-    ax.set_yticks(places, [f"{table}, {size:,}" for table, size in found.index])
+    ax.set_yticks(places, found.index)
     ax.set_xlabel("answers of a simple random sample that are saved, %")
     ax.grid(axis="y", visible=False)
     return ax
