@@ -743,8 +743,27 @@ def test_money_and_arms_are_nobody_elses(changes, said, named, unchecked):
         Planner(**given).plan(PEOPLE.assign(**changes))
 
 
-def test_a_quota_may_be_on_a_value_with_signs():
-    people = PEOPLE.assign(**{"band": np.where(PEOPLE.age > 40, ">50K", "<=50K"), "a=b": PEOPLE.region})
-    for column, value in (("band", ">50K"), ("band", "<=50K"), ("a=b", "south")):
-        planner, plan = make(people, quotas=[f"{column}={value}<=3"], criterion="qhte", budget=20)
-        assert (planner.people.table[column][plan.index] == value).sum() <= 3
+@pytest.mark.parametrize("how", [{"criterion": "qhte"}, {"draw": "effect"}, {"draw": "effect", "response": 0.8}])
+@pytest.mark.parametrize(
+    ("group", "inside"),
+    [
+        ("band=>50K", lambda people: people.band == ">50K"),
+        ("band=<=50K", lambda people: people.band == "<=50K"),
+        ("a=b=south", lambda people: people.region == "south"),
+        ('wish="a=b|c"', lambda people: people.wish == "a=b|c"),
+        ("region=north|west", lambda people: people.region != "south"),
+        ("age=65..", lambda people: people.age >= 65),
+        ("age=..21|40..60|70", lambda people: (people.age <= 21) | people.age.between(40, 60) | (people.age == 70)),
+    ],
+)
+def test_a_quota_may_be_on_values_with_signs_several_values_and_ranges(group, inside, how):
+    added = {"band": np.where(PEOPLE.age > 40, ">50K", "<=50K"), "wish": np.where(PEOPLE.age > 50, "a=b|c", "no")}
+    people = PEOPLE.assign(**added, **{"a=b": PEOPLE.region}, age=PEOPLE.age.astype(float))
+    counted = inside(people.set_index("person"))
+    _, plan = make(people, quotas=[f"{group}<=8"], budget=60, **how)
+    assert counted[plan.index].sum() <= 8
+    if "reserve" in plan:
+        both = plan["reserve"].dropna()
+        assert len(both) and (counted[both.index].to_numpy() == counted[both].to_numpy()).all()
+    _, plan = make(people, quotas=[f"{group}>=30"], budget=60, **how)
+    assert counted[plan.index].sum() * how.get("response", 1) >= 30 - 1e-9 and len(plan) == 60

@@ -10,6 +10,7 @@ import pytest
 import macal
 from macal.acquisition import Criterion
 from macal.planner import Conflict, Planner, Quota
+from macal.planner.demands import Range
 from macal.registry import Entry
 from macal.search.gains import Gains
 
@@ -88,6 +89,11 @@ def test_reserves_are_alike_cost_no_more_and_stand_for_one():
             ["a budget of 5", "at least 4 with region = north"],
         ),
         ({"quotas": ["region=north>=150"], "budget": 1000}, ["at least 150 with region = north"]),
+        (  # north costs nothing beside north or west
+            {"quotas": ["region=north|west>=40", "region=north>=12", "region=south>=10"], "budget": 45},
+            ["a budget of 45", "at least 40 with region = north or west", "at least 10 with region = south"],
+        ),
+        ({"quotas": ["age=70..>=150"], "budget": 1000}, ["at least 150 with age = 70.."]),
         ({"exclude": "no", "include": "yes"}, ["1 excluded", "1 who must be asked"]),
         (  # of one of a home the outcome is known, of her neighbour it is to be asked
             {"outcome": "y", "include": "both", "cluster": "home", "cluster_rule": "one", "budget": 10},
@@ -120,6 +126,11 @@ def test_the_smallest_set_of_demands_in_conflict_is_named(options, names):
         ({"quotas": ["region>=140%"]}, "100%"),
         ({"quotas": ["region=nort>=1"]}, "'nort' .*'north'"),
         ({"quotas": ["regon>=1"]}, "'regon' .*'region'"),
+        ({"quotas": ["age>=65"]}, "'age>=65'"),
+        ({"quotas": ["age<=65"]}, "'age<=65'"),
+        ({"quotas": ["region=1..2>=1"]}, "'region'"),
+        ({"quotas": ["age=90..>=1"]}, "'age' .*'90..'"),
+        ({"quotas": ["age=9..2>=1"]}, "9..2"),
         ({"treatment": "fre"}, "'fre' .*'free'"),
         ({"cost": -1.0}, "cost .*-1.0 for p0"),
         ({"cost": "region"}, "column 'region'"),
@@ -146,9 +157,26 @@ def test_a_conflict_says_how_much_of_the_budget_is_left():
         planner.replan(quotas=["region=south>=70"])
 
 
-def test_a_quota_is_read():
-    assert Quota.parse("region>=10") == Quota("region", None, True, 10.0, False)
-    assert Quota.parse(" sex = f <= 40 % ") == Quota("sex", "f", False, 0.4, True)
+@pytest.mark.parametrize(
+    ("text", "column", "values"),
+    [
+        ("region>=10", "region", ()),
+        (" sex = f >= 10 ", "sex", ("f",)),
+        ("band=<=50K>=10", "band", ("<=50K",)),
+        ("plan=b=b c/d 'e'>=10", "plan=b", ("b c/d 'e'",)),
+        ('band=">=50K"|"a|b=c"| "say ""no""" |d>=10', "band", (">=50K", "a|b=c", 'say "no"', "d")),
+        ("age=65..>=10", "age", (Range(65.0, np.inf),)),
+        (
+            'age=-3..-1.5 | ..-9|".."|18..64>=10',
+            "age",
+            (Range(-3.0, -1.5), Range(-np.inf, -9.0), "..", Range(18.0, 64.0)),
+        ),
+    ],
+)
+def test_a_quota_is_read(text, column, values):
+    assert Quota.parse(text) == Quota(column, values, True, 10.0, False)
+    share = text.replace(">=10", "<=40 %").replace(">= 10", "<=40%")
+    assert Quota.parse(share) == Quota(column, values, False, 0.4, True)
 
 
 def test_nothing_can_be_said_before_there_is_a_plan():

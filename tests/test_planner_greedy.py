@@ -94,7 +94,7 @@ def build(problem):
     demands = [at_most("budget", np.where(roles == 0, 0.0, cost), problem.budget)]
     for bits, share, least, count in problem.quotas:
         column = pd.Series(bits >> np.arange(n) & 1)
-        quota = Quota("group", str(column[0]), least, count / 4 if share else count, share)
+        quota = Quota("group", (str(column[0]),), least, count / 4 if share else count, share)
         demands += quota.demands(column, np.ones(n))
     demands += [left_out("excluded", out, n)] if out.size else []
     demands += [must_be_in("must", first, n)] if first.size else []
@@ -335,7 +335,7 @@ def strata_task(seed):
     for column in ("region", "arm", "region"):
         share = bool(rng.integers(2))
         count = float(rng.integers(1, 9))
-        quota = Quota(column, None, bool(rng.integers(2)), count / 16 if share else count, share)
+        quota = Quota(column, (), bool(rng.integers(2)), count / 16 if share else count, share)
         demands += list(quota.demands(table[column], np.ones(n)))[: rng.integers(4)]
     demands += [left_out("out", out, n), must_be_in("must", must, n)] if len(out) else []
     return demands, cost, known, strata, rng

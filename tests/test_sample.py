@@ -186,7 +186,7 @@ class TestPass:
 
 PLANS = {
     "money": {"cost": "fee", "budget": 400},
-    "quotas": {"budget": 40, "quotas": ["region>=10", "region=south<=40%"]},
+    "quotas": {"budget": 40, "quotas": ["region>=10", "region=south<=40%", "age=75..|25>=12"]},
     "clusters": {"budget": 40, "cluster": "home"},
     "arms": {"budget": 40, "reference": "none", "treatment": "arm"},
     "marks": {"budget": 40, "exclude": "no", "include": "yes", "response": "chance"},
@@ -218,6 +218,7 @@ def test_every_demand_is_kept_at_any_size(tmp_path, unchecked, monkeypatch, name
     assert plan.cost.tolist() == cost.tolist() and plan.cost.sum() <= options["budget"] < plan.cost.sum() + 60
     if name == "quotas":
         assert asked.region.value_counts().min() >= 10 and (asked.region == "south").mean() <= 0.4
+        assert ((asked.age >= 75) | (asked.age == 25)).sum() >= 12
     if name == "clusters":
         assert (asked.home.value_counts() == table.home.value_counts()[asked.home.value_counts().index]).all()
     if name == "marks":

@@ -15,6 +15,7 @@ import pandas as pd
 
 from macal.planner.answers import chance
 from macal.planner.audit import Audit, Made
+from macal.planner.demands import Range
 from macal.planner.drawn import Lottery
 from macal.planner.people import Columns, People
 from macal.planner.policy import Policy
@@ -287,8 +288,10 @@ class CampaignState:
             rivals: units of the second one, which audits the plan.
         """
         columns, policy = self.columns, self.policy
-        by = tuple(dict.fromkeys([columns.treatment, *(quota.column for quota in policy.parsed)]))
+        whole = [quota.column for quota in policy.parsed if not quota.is_ranged]
+        ranges = [(q.column, v.low, v.high) for q in policy.parsed for v in q.values if isinstance(v, Range)]
         cluster = columns.cluster if policy.cluster_rule == "whole" else None
         most = max((int(np.ceil(q.number)) for q in policy.parsed if q.least and not q.share), default=0)
         others = (columns.outcome, columns.exclude, columns.include)
-        return Wanted(size, rivals, policy.seed, by, *others, cluster, 2 * most)
+        by = tuple(dict.fromkeys([columns.treatment, *whole]))
+        return Wanted(size, rivals, policy.seed, by, *others, cluster, 2 * most, tuple(dict.fromkeys(ranges)))

@@ -35,6 +35,10 @@ from macal.tables.sample import Sample
 from macal.tables.summary import summarised, typed
 
 _KIND = f"COLUMN={', '.join(KINDS)}; repeatable"
+_QUOTA = (
+    "'region>=10' (of each), 'sex=f<=40%%', 'region=north|south>=10', 'age=65..>=10', 'age=18..64>=10'; a value that"
+    ' holds one of <>=|" stands in quotes: \'size="5|6">=10\'; repeatable'
+)
 _LABEL_FREE = those(needs_no_model).replace("'", "")
 PLAN = "plan whom to ask under a budget: from a table to a table"
 
@@ -234,7 +238,7 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     add("--cluster-rule", choices=CLUSTER_RULES, help=text)
     add("--exclude", help="column: true for who may not be asked")
     add("--include", help="column: true for who must be asked")
-    add("--quota", dest="quotas", action="append", help="'region>=10', 'region=north>=10', 'sex=f<=40%%'; repeatable")
+    add("--quota", dest="quotas", action="append", help=_QUOTA)
     add("--batch-size", type=int, help="people asked per round (default: 10)")
     add("--batch-cost", type=float, help="money per round, in the place of a number of people")
     add("--pay", choices=PAY, help="the budget pays for whoever is asked (default), or for answers alone")

@@ -127,21 +127,22 @@ class _Search:
         Returns:
             The demands, none where money is not all; whether no fewer conflict.
         """
-        least: dict[str, dict[str | None, tuple[float, int]]] = {}  # column -> value -> what it costs, and the demand
+        # column -> values -> what they cost, and the demand
+        least: dict[tuple[object, ...], dict[object, tuple[float, int]]] = {}
         for k, demand in enumerate(self._demands):
             if demand.group and demand.group.quota.least and not demand.group.quota.share:
                 quota, cost = demand.group.quota, self._least(demand)
                 if np.isinf(cost):
                     return [k], True
-                column = least.setdefault(quota.column, {})
-                column[quota.value] = max(column.get(quota.value, (0.0, k)), (cost, k))
+                column = least.setdefault(quota.key, {})
+                column[quota.values] = max(column.get(quota.values, (0.0, k)), (cost, k))
         money, found = float(self._system.top[0] - self._held[0]), []
         for column in least.values():
             dearest = sorted(column.values(), reverse=True)
             over = np.flatnonzero(np.cumsum([cost for cost, _ in dearest]) > money)
             found += [[0, *(k for _, k in dearest[: over[0] + 1])]] if over.size else []
         core = min(found, key=len, default=[])
-        is_whole = len(least) == 1 and all(d.group and d.group.quota.column in least for d in self._demands[1:])
+        is_whole = len(least) == 1 and all(d.group and d.group.quota.key in least for d in self._demands[1:])
         lower = [d for d in self._demands[1:] if np.isfinite(d.low).all() and (d.matrix.data == 1).all()]
         return core, bool(core) and is_whole and len(lower) == len(self._every) - 1
 
@@ -189,7 +190,7 @@ class _Search:
         quotas: dict[Quota, list[int]] = {}
         for k, demand in enumerate(self._demands):
             if demand.group:
-                quotas.setdefault(replace(demand.group.quota, value=None), []).append(int((self._owner < k).sum()))
+                quotas.setdefault(replace(demand.group.quota, values=()), []).append(int((self._owner < k).sum()))
         money, rows = np.array([0]), [np.array(own) for own in quotas.values()]
         found = [way for loose in ([money], rows) if loose and (way := self._way(loose))]
         return found or [way for way in [self._way([money, *rows])] if way and rows]
@@ -214,11 +215,11 @@ def _changes(changed: Sequence[tuple[Demand, Group]]) -> list[str]:
     """Quotas as they can be met, those of one number together."""
     alike: dict[tuple[Quota, Quota], list[Group]] = {}
     for demand, group in changed:
-        both = replace(group.quota, value=None), replace(demand.group.quota, value=None)
+        both = replace(group.quota, values=()), replace(demand.group.quota, values=())
         alike.setdefault(both, []).append(group)
     said = []
     for (new, old), groups in alike.items():
-        values, there = _listed([str(g.quota.value) for g in groups], ", "), [g.there for g in groups]
+        values, there = _listed([g.quota.shown for g in groups], ", "), [g.there for g in groups]
         low, high, each = min(there), max(there), " of each" * (len(there) > 1)
         many = f"{low:,}{f' to {high:,}' * (high > low)}{each}"
         said.append(f"{new.said(values)} ({old.amount} asked, {many} in the table)")

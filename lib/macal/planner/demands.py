@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from scipy.sparse import coo_array, csr_array
 
 from macal.registry import UnknownName
@@ -20,8 +21,11 @@ Money = Float[np.ndarray, "n"]
 Limits = Float[np.ndarray, "r"]
 Members = Bool[np.ndarray, "n"]
 
-_VALUE = r"(?P<value>(?:[<>]=?)?[^<>=]+?)"  # as >50K
-_QUOTA = re.compile(rf"\s*(?P<column>.+?)\s*(?:=\s*{_VALUE}\s*)?(?P<sign>>=|<=)\s*(?P<number>.+?)\s*")
+_VALUE = r'(?:"(?:[^"]|"")*"|(?![\s"])(?:[<>]=?)?[^<>=|]+?)'  # as >50K, or whatever stands in quotes
+_VALUES = rf"(?P<values>{_VALUE}(?:\s*\|\s*{_VALUE})*)"
+_QUOTA = re.compile(rf"\s*(?P<column>.+?)\s*(?:=\s*{_VALUES}\s*)?(?P<sign>>=|<=)\s*(?P<number>.+?)\s*")
+_RANGE = re.compile(r"(-?\d+(?:\.\d+)?)?\s*\.\.\s*(-?\d+(?:\.\d+)?)?")
+_MANY = 20  # values of a column of numbers, more of which are seldom meant one by one
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,36 +109,53 @@ def whole(name: str, clusters: Arms) -> Demand:
 
 
 @dataclass(frozen=True)
+class Range:
+    """Numbers from one to another, both included; an infinite one is no bound."""
+
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return "..".join("" if np.isinf(end) else f"{end:.10g}" for end in (self.low, self.high))
+
+
+@dataclass(frozen=True)
 class Quota:
-    """At least, or at most, so many labels of those with a value in a column; or so large a share of all labels.
+    """At least, or at most, so many labels of those with some values in a column; or so large a share of all labels.
 
     Attributes:
         column: of the table.
-        value: whose labels are counted; None for each value of the column by itself.
+        values: whose labels are counted, as one number; none for each value of the column by itself.
         least: whether it is a lower bound.
         number: of labels; of all labels, from 0 to 1, where it is a share.
         share: whether it is one.
     """
 
     column: str
-    value: str | None
+    values: tuple[str | Range, ...]
     least: bool
     number: float | int
     share: bool
 
     @classmethod
     def parse(cls, text: str) -> "Quota":
-        """Read ``region>=10`` (of each region), ``region=north>=10``, ``female=1<=40%``.
+        """Read ``region>=10`` (of each region), ``sex=f<=40%``, ``region=north|south>=10``, or ``age=65..>=10``.
+
+        A range is ``18..64``, ``65..`` or ``..17``, its ends included; a value that holds one of the signs, or is
+        written like a range, stands in quotes: ``size="5|6">=10``.
 
         Raises:
-            ValueError: the text is no quota, or its number is out of range.
+            ValueError: the text is no quota, a range runs backwards, or the number is out of range.
 
         >>> Quota.parse("region = north >= 30%")
-        Quota(column='region', value='north', least=True, number=0.3, share=True)
+        Quota(column='region', values=('north',), least=True, number=0.3, share=True)
         """
         found = _QUOTA.fullmatch(text) if isinstance(text, str) else None
         if not found:
-            raise ValueError(f"a quota is written as 'region>=10', 'region=north>=10' or 'sex=f<=40%', got {text!r}")
+            raise ValueError(
+                "a quota is written as 'region>=10', 'sex=f<=40%', 'region=north|south>=10' or 'age=65..>=10', a value"
+                f' that holds one of <>=|" as \'size="5|6">=10\', got {text!r}'
+            )
         share = found["number"].endswith("%")
         try:
             number = float(found["number"].rstrip("% "))
@@ -142,10 +163,11 @@ class Quota:
             number = np.nan
         if not 0 <= number <= (100 if share else np.inf) or number == np.inf:
             raise ValueError(f"the quota {text!r} must end in a number of at least 0, or in a share from 0% to 100%")
-        return cls(found["column"], found["value"], found["sign"] == ">=", number / 100 if share else number, share)
+        values = tuple(_read(one.strip()) for one in re.findall(rf"{_VALUE}(?=\s*(?:\||$))", found["values"] or ""))
+        return cls(found["column"], values, found["sign"] == ">=", number / 100 if share else number, share)
 
     def demands(self, column: pd.Series, weights: Money, heads: Money | None = None) -> Iterable[Demand]:
-        """One demand for the value, or for each value of the column.
+        """One demand for the values, or for each value of the column.
 
         Args:
             column: of the pool, n values.
@@ -153,7 +175,7 @@ class Quota:
             heads: people whom each unit stands for, (n,); 1 by default.
 
         Raises:
-            ValueError: the column has missing values.
+            ValueError: the column has missing values, or a range is asked for and it holds no numbers.
             UnknownName: nobody has the value.
         """
         if column.isna().any():
@@ -161,13 +183,67 @@ class Quota:
                 f"column {self.column!r} of a quota has {int(column.isna().sum())} missing values; fill them in, say"
                 " with 'unknown'"
             )
-        texts = column.map({value: _text(value) for value in column.unique()})
-        known, heads = sorted(set(texts)), np.ones(len(column)) if heads is None else heads
-        if self.value is not None and self.value not in known:
-            raise UnknownName(f"value of column {self.column!r} in a quota", self.value, known[:20])
-        for value in known if self.value is None else [self.value]:
-            members = (texts == value).to_numpy()
-            yield Group(replace(self, value=value), members, weights, round(float(heads @ members))).demand()
+        heads, texts = np.ones(len(column)) if heads is None else heads, _texts(column)
+        every = [self] if self.values else [replace(self, values=(value,)) for value in sorted(set(texts))]
+        for quota in every:
+            members = quota.members(column, texts)
+            yield Group(quota, members, weights, round(float(heads @ members))).demand()
+
+    def members(self, column: pd.Series, texts: pd.Series) -> Members:
+        """Who has one of the values, (n,), in a column or, as quotas write them, in its texts."""
+        inside = np.zeros(len(column), bool)
+        for value in self.values:
+            if isinstance(value, Range):
+                if not is_numeric_dtype(column) or is_bool_dtype(column):
+                    raise ValueError(f"column {self.column!r} holds no numbers, so that a quota cannot be on {value}")
+                some = column.between(value.low, value.high)
+            else:
+                some = texts == value
+            if not some.any():
+                raise UnknownName(f"value of column {self.column!r} in a quota", str(value), sorted(set(texts))[:20])
+            inside |= some.to_numpy()
+        return inside
+
+    def check_counts(self, column: pd.Series) -> None:
+        """Refuse a number that is meant as a bound on the column's own numbers.
+
+        Raises:
+            ValueError: each value is counted, of many numbers among which the number lies, and most have fewer people,
+                or none has more.
+        """
+        if self.values or self.share or not is_numeric_dtype(column) or is_bool_dtype(column):
+            return
+        counts, number = column.value_counts(), f"{self.number:.10g}"
+        is_off = counts.median() < self.number if self.least else counts.max() <= self.number
+        if len(counts) > _MANY and is_off and column.min() <= self.number <= column.max():
+            raise ValueError(
+                f"the quota '{self.column}{'>=' if self.least else '<='}{number}' counts the people of each of the"
+                f" {len(counts)} values of {self.column}; a range is written"
+                f" '{self.column}={Range(*((self.number, np.inf) if self.least else (-np.inf, self.number)))}>=10'"
+            )
+
+    def cells(self, column: pd.Series) -> pd.Series:
+        """What the quota tells people apart by, (n,): the column's values, or who is in a range."""
+        if not self.is_ranged:
+            return column
+        inside = self.members(column, _texts(column))
+        return pd.Series(np.where(inside, self.shown, f"not {self.shown}"), column.index, name=column.name)
+
+    @property
+    def is_ranged(self) -> bool:
+        """Whether a range is among the values."""
+        return any(isinstance(value, Range) for value in self.values)
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """The same for quotas on single values of one column, which count different people."""
+        is_single = len(self.values) == 1 and isinstance(self.values[0], str)
+        return (self.column,) if is_single else (self.column, self.values)
+
+    @property
+    def shown(self) -> str:
+        """The values, as a reader would say them."""
+        return " or ".join(map(str, self.values))
 
     @property
     def amount(self) -> str:
@@ -184,10 +260,10 @@ class Group:
     """Whom a quota counts.
 
     Attributes:
-        quota: on one value.
-        members: who has it, (n,).
+        quota: on some values.
+        members: who has one, (n,).
         weights: what each unit counts towards a lower bound or a share, (n,).
-        there: people of the table who have it.
+        there: people of the table who have one.
     """
 
     quota: Quota
@@ -205,7 +281,7 @@ class Group:
             low, high, row = quota.number, np.inf, row * self.weights
         else:
             low, high = -np.inf, quota.number  # if all of them answer
-        return replace(_demand(quota.said(str(quota.value)), row[None], low, high), group=self)
+        return replace(_demand(quota.said(quota.shown), row[None], low, high), group=self)
 
     def eased(self, plan: Money) -> "Group":
         """The quota that a plan meets, (n,): its number is the nearest whole one, or per mille, on the far side."""
@@ -217,6 +293,23 @@ class Group:
         return replace(self, quota=replace(quota, number=float(number / scale)))
 
 
+def _read(value: str) -> str | Range:
+    """A value as a quota writes it; a range, where it is none in quotes."""
+    if value.startswith('"'):
+        return value[1:-1].replace('""', '"')
+    found = _RANGE.fullmatch(value)
+    if not found or not any(found.groups()):
+        return value
+    low, high = (float(end or inf) for end, inf in zip(found.groups(), ("-inf", "inf"), strict=True))
+    if low > high:
+        raise ValueError(f"the range {value} of a quota must run from a number to a larger one")
+    return Range(low, high)
+
+
+def _texts(column: pd.Series) -> pd.Series:
+    """Values of a column as quotas write them: 1 for 1.0, every digit of a number that has a fraction."""
+    return column.map({value: _text(value) for value in column.unique()})
+
+
 def _text(value: object) -> str:
-    """A value as a quota writes it: 1 for 1.0, every digit of a number that has a fraction."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

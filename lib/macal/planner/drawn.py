@@ -160,8 +160,8 @@ def _within(size: Outcomes, number: int, uniform: float) -> Outcomes:
 
 def strata_of(people: People, rules: Policy, others: Rows = _NOBODY) -> Arms:
     """Number of the stratum in which each unit is drawn, (n,), -1 for whoever is not, and for others."""
-    columns = {q.column: people.table[q.column].to_numpy() for q in rules.parsed if q.column in people.table}
-    strata = pd.DataFrame(columns | {"": 0}, people.table.index).groupby([*columns, ""], dropna=False).ngroup()
+    cells = [np.zeros(len(people)), *(cell.to_numpy() for cell in people.cells(rules.parsed))]
+    strata = pd.DataFrame(dict(enumerate(cells))).groupby(list(range(len(cells))), dropna=False).ngroup()
     strata = strata.to_numpy(np.int64, copy=True)
     strata[people.included] = strata.max(initial=0) + 1 + np.arange(len(people.included))
     strata[people.problem.start] = strata[people.excluded] = strata[others] = -1
@@ -363,8 +363,7 @@ def _too_small(rules: Policy, kept: float) -> str:
 
 
 def _no_chance(people: People, rules: Policy, unit: int, nearest: Sequence[str]) -> str:
-    named = dict.fromkeys(quota.column for quota in rules.parsed)
-    values = " and ".join(f"{column} = {people.table[column].iloc[unit]}" for column in named)
+    values = " and ".join(f"{cell.name} = {cell.iloc[unit]}" for cell in people.cells(rules.parsed))
     who = f" with {values}" if values else ""
     ways = "; or ".join([*(f"plan with {way}" for way in nearest), "exclude them", _WITHOUT])
     return f"the demands leave nobody{who} a chance to be drawn, and no weight could speak for such people; {ways}"

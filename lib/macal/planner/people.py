@@ -299,6 +299,7 @@ class People:
         for quota in quotas:
             if quota.column not in self.table:
                 raise UnknownName("column in a quota", quota.column, map(str, self.table.columns))
+            quota.check_counts(self.table[quota.column])
             demands += quota.demands(self.table[quota.column], self.response, self.weights)
         bought = self.bought_with(rule, known, refused)
         out, must = np.setdiff1d(self.excluded, known), np.setdiff1d(self.included, np.append(known, refused))
@@ -316,6 +317,12 @@ class People:
         if must.size:
             demands.append(must_be_in(f"{must.size} who must be asked", must, n))
         return demands
+
+    def cells(self, quotas: Sequence[Quota]) -> list[pd.Series]:
+        """What quotas tell people apart by, (n,) each, under the names of their columns, as far as there are such."""
+        there = [quota for quota in quotas if quota.column in self.table]
+        told = {(q.column, q.is_ranged and q.values): q.cells(self.table[q.column]) for q in there}
+        return list(told.values())
 
     def bought_with(self, rule: str, known: Indices, refused: Rows) -> Arms:
         """Number of the cluster that each unit is bought with, (n,), -1 where alone: so are known ones and refusals."""

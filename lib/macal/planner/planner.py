@@ -51,7 +51,8 @@ class Planner:
         parameters: of the criterion, say ``{"alpha": 1.0}``.
         batch_size: people asked per round; None for any number.
         batch_cost: money per round; None for any sum.
-        quotas: say ``"region>=10"``, see :meth:`macal.planner.demands.Quota.parse`.
+        quotas: say ``"region>=10"`` (of each), ``"region=north|south>=10"`` or ``"age=65..<=40%"``; see
+            :meth:`macal.planner.demands.Quota.parse`.
         cluster_rule: "whole": all of a cluster are asked or none; "one": at most one of each, and another only
             after a refusal, but never in a draw.
         pay: "asked": whoever is asked costs; "answered": a refusal is free.

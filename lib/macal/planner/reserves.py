@@ -5,13 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from macal.metrics import nearest_distance
+from macal.planner.demands import Quota
 from macal.planner.people import People
 from macal.shapes import Arms, Indices, Rows
 
 NOBODY = -1
 
 
-def reserves(pool: People, quoted: Sequence[str], rule: str, asked: Indices, gone: Rows) -> Indices:
+def reserves(pool: People, quotas: Sequence[Quota], rule: str, asked: Indices, gone: Rows) -> Indices:
     """Choose for each unit asked the nearest that is free, of her arm and her groups, who costs no more.
 
     Nobody is the reserve of two. Where whole clusters are asked, nobody of a cluster has or is one; where one of each
@@ -19,7 +20,7 @@ def reserves(pool: People, quoted: Sequence[str], rule: str, asked: Indices, gon
 
     Args:
         pool: all units.
-        quoted: columns of quotas.
+        quotas: on labels of groups.
         rule: "whole" or "one", of clusters.
         asked: units of the plan, in its order, (k,).
         gone: units whose outcome is known or refused.
@@ -27,7 +28,7 @@ def reserves(pool: People, quoted: Sequence[str], rule: str, asked: Indices, gon
     Returns:
         A unit for each, or -1 where there is none, (k,).
     """
-    groups = _groups(pool, quoted)
+    groups = _groups(pool, quotas)
     free = np.ones(len(pool), bool)
     free[asked] = free[gone] = free[pool.excluded] = False
     taken = np.concatenate([asked, gone])
@@ -48,9 +49,9 @@ def reserves(pool: People, quoted: Sequence[str], rule: str, asked: Indices, gon
     return np.array(found, np.int64)
 
 
-def _groups(pool: People, quoted: Sequence[str]) -> Arms:
+def _groups(pool: People, quotas: Sequence[Quota]) -> Arms:
     """Numbers of the groups that share arm and quotas, (n,)."""
-    by = [pool.problem.pool.t, *(pool.table[column].to_numpy() for column in dict.fromkeys(quoted))]
+    by = [pool.problem.pool.t, *(cell.to_numpy() for cell in pool.cells(quotas))]
     frame = pool.table.index.to_frame(index=False).iloc[:, :0].assign(**{str(k): values for k, values in enumerate(by)})
     return frame.groupby(list(frame.columns), dropna=False).ngroup().to_numpy(np.int64)
 

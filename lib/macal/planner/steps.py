@@ -301,8 +301,8 @@ def _drawn_reserves(campaign: CampaignState, asked: pd.Index, chosen: Lottery) -
 
 def _reserves(campaign: CampaignState, asked: pd.Index, gone: Indices) -> pd.Series:
     """Names of the reserves, missing where there is none."""
-    people, quoted = campaign.people, [quota.column for quota in campaign.policy.parsed]
-    units = reserves(people, quoted, campaign.policy.cluster_rule, people.places(asked, "the plan"), gone)
+    people, policy = campaign.people, campaign.policy
+    units = reserves(people, policy.parsed, policy.cluster_rule, people.places(asked, "the plan"), gone)
     names = people.table.index
     return pd.Series([None if k == NOBODY else names[k] for k in units], asked, dtype=object)
 

@@ -52,6 +52,7 @@ class Wanted:
         included: column that is true for who is in any sample.
         cluster: column of the clusters that are drawn whole.
         most: units of a cell that a quota asks for.
+        ranges: of quotas, column, lowest and highest number, by which cells are parted, too.
     """
 
     size: int
@@ -63,6 +64,7 @@ class Wanted:
     included: str | None = None
     cluster: str | None = None
     most: int = 0
+    ranges: tuple[tuple[str, float, float], ...] = ()
 
     @property
     def floor(self) -> int:
@@ -256,8 +258,9 @@ def _cells(part: pd.DataFrame, wanted: Wanted) -> tuple[pd.Categorical, np.ndarr
     known = part[wanted.known].notna().to_numpy() if wanted.known else np.zeros(n, bool)
     out, sure = (_marked(part, column) & ~known for column in (wanted.excluded, wanted.included))
     codes, names = np.select([known, out], [0, 1], 2), [*_OUT, "free"]
-    for column in wanted.by:
-        own, values = pd.factorize(part[column], use_na_sentinel=False)
+    ranged = (pd.to_numeric(part[c], errors="coerce").between(low, high) for c, low, high in wanted.ranges)
+    for column in (*(part[c] for c in wanted.by), *ranged):
+        own, values = pd.factorize(column, use_na_sentinel=False)
         codes = codes + len(names) * own
         names = [f"{name}\0{text}" for text in map(_value, values) for name in names]
     return pd.Categorical.from_codes(np.where(sure, len(names), codes), [*names, _SURE]), sure
@@ -341,7 +344,7 @@ def sampled(table: PartedTable, said: Said, wanted: Wanted, executor: Executor, 
         ValueError: a column that cannot be what it is said to be; a name that is there twice; a damaged part.
     """
     said.check(table.columns)
-    for column in wanted.by:
+    for column in (*wanted.by, *(c for c, _, _ in wanted.ranges)):
         if column not in table.columns:
             raise UnknownName("column in a quota", column, map(str, table.columns))
     ignored = {c for c, kind in (said.kinds or {}).items() if kind == "ignore"} - said.named - {said.identifier}
