@@ -735,6 +735,11 @@ def test_two_answers_of_one_person_are_refused():
         ({"weight": PEOPLE.free}, {"treatment": "weight"}, "'weight'"),
         ({"weight": PEOPLE.income.where(PEOPLE.age > 50)}, {"outcome": "weight"}, "'weight'"),
         ({"arm": ["Yes", " yes", "No", "No"] * 50}, {"treatment": "arm", "reference": "No"}, "' yes'.*'Yes'"),
+        *(
+            ({"arm": [0.0, 1.0, np.nan, 1.0] * 50}, {"treatment": "arm", "reference": given}, "50 of 200 .*p0002")
+            for given in (None, "0")
+        ),
+        ({"arm": ["no", "yes"] * 99 + ["?"] * 2}, {"treatment": "arm", "reference": "no"}, r"arm \? has 2 .*criterion"),
     ],
 )
 def test_money_and_arms_are_nobody_elses(changes, said, named, unchecked):

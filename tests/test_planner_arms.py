@@ -57,6 +57,10 @@ def test_two_arms_with_names_give_the_plan_of_numbers():
     assert new.arm.tolist() == old.free.map({0: "no", 1: "yes"}).tolist()
 
 
+    numbers = make_people().assign(arm=lambda d: d.free.astype(float)).drop(columns="free")
+    planner, plan = make(numbers, budget=300, cost="fee", batch_size=10, reference="0")
+    assert plan.index.tolist() == old.index.tolist() and planner.people.arms == [0.0, 1.0]
+    assert planner.campaign.number("1") == planner.campaign.number(1) == 1
 def test_each_arm_is_estimated_against_the_reference(answered):
     planner, plan, outcomes = answered
     assert planner.campaign.arms_told == ["call", "sms"]

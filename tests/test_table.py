@@ -295,7 +295,10 @@ def aged(age):
         (aged([1, "one"] * 100), "int, str"),
         (aged(2**53 + np.arange(200)), "'age' .*2.*53"),
         ({"table": make_table().assign(region=[f"person {k}" for k in range(200)])}, "'region' has 200"),
-        ({"table": make_table().assign(treated=pd.array([True, None] * 100))}, r"treated \(100\)"),
+        (
+            {"table": make_table().assign(treated=pd.array([True, None] * 100))},
+            r"'treated' .*100 of 200 .*unit 1, unit 3",
+        ),
         *(
             ({"table": make_table().assign(treated=wrong)}, "treated")
             for wrong in ([0, "1"] * 100, 2, ["yes", "no"] * 100)

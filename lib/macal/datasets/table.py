@@ -1,7 +1,7 @@
 """A problem from a table of one's own."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from math import ceil
 from numbers import Real
 from typing import Any
@@ -16,6 +16,8 @@ from macal.registry import UnknownName
 from macal.shapes import Indices, Outcomes, Rows
 from macal.tables.encoding import check_complete, encoded, numbers
 from macal.tables.roles import named_by
+
+_NAMED = 5  # people
 
 
 def _column(table: pd.DataFrame, name: Hashable) -> pd.Series:
@@ -155,7 +157,8 @@ def from_table(
     labels = [f"covariate {c!r}" for c in covariates]
     columns = {label: numbers(_column(table, c), label) for c, label in zip(covariates, labels, strict=True)}
     arms = _column(table, treatment)
-    _check_gaps(columns | {str(treatment): arms})
+    check_arms(arms)
+    _check_gaps(columns)
     n = len(table)
     known = None if reference is None else arm_names(arms, reference)
     t = as_arms(arms, n, str(treatment)) if known is None else pd.Categorical(arms, known).codes.astype(np.int64)
@@ -175,17 +178,38 @@ def from_table(
     return Problem("own", units[pool], held, place[first], batch_size=batch_size, n_queries=n_queries, seed=seed)
 
 
+def check_arms(arms: pd.Series) -> None:
+    """Refuse people without a treatment; ValueError says how many and which."""
+    if len(gaps := arms.index[arms.isna()]):
+        who = ", ".join([*map(str, gaps[:_NAMED]), *[f"{len(gaps) - _NAMED:,} more"] * (len(gaps) > _NAMED)])
+        raise ValueError(
+            f"column {arms.name!r} of the treatment has no value for {len(gaps):,} of {len(arms):,} people ({who});"
+            " leave them out of the table, for they are in no arm"
+        )
+
+
 def arm_names(arms: pd.Series, reference: Hashable) -> list[Hashable]:
-    """Values of a treatment, the reference, or its text, first, then by alphabet; UnknownName if nobody has it.
+    """Values of a treatment, the reference first (:func:`same`), then by alphabet; UnknownName if nobody has it.
 
     >>> arm_names(pd.Series(["sms", "none", "call", "sms"]), "none")
     ['none', 'call', 'sms']
+    >>> arm_names(pd.Series([0.0, 1.0]), "1")
+    [1.0, 0.0]
     """
     known = sorted(arms.dropna().unique().tolist(), key=str)
-    first = [value for value in known if value == reference or str(value) == str(reference)][:1]
-    if not first:
+    first = same(known, reference)
+    if first is None:
         raise UnknownName("reference arm", reference, map(str, known[:20]))
-    return first + [value for value in known if value != first[0]]
+    return [known[first], *known[:first], *known[first + 1 :]]
+
+
+def same(known: Sequence[Hashable], given: Hashable) -> int | None:
+    """Place of a value that may be given as text, and if a number, as an equal one; None where there is none."""
+    texts = list(map(str, known))
+    if str(given) in texts:
+        return texts.index(str(given))
+    number = pd.to_numeric(str(given), errors="coerce")
+    return next((k for k, value in enumerate(known) if isinstance(value, Real) and value == number), None)
 
 
 def _divide(n: int, test_size: float, seed: int, y: Any) -> tuple[Indices, Rows]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from macal.datasets.table import same
 from macal.planner.answers import chance
 from macal.planner.audit import Audit, Made
 from macal.planner.demands import Range
@@ -236,10 +237,26 @@ class CampaignState:
         """
         known = list(map(str, self.people.arms[1:]))
         if arm is None and len(known) > 1:
-            raise ValueError(f"there are several arms, so arm must be one of {', '.join(known)}")
-        if arm is not None and str(arm) not in known:
-            raise UnknownName("arm", arm, known)
-        return 1 if arm is None else 1 + known.index(str(arm))
+            raise ValueError(f"there are several arms, so arm must be one of {', '.join(map(str, known))}")
+        place = 0 if arm is None else same(known, arm)
+        if place is None:
+            raise UnknownName("arm", arm, map(str, known))
+        return 1 + place
+
+    def against(self, reference: Any) -> "CampaignState":
+        """The campaign with another reference arm, for what its answers say; None for its own.
+
+        Raises:
+            UnknownName: no such arm.
+            ValueError: there are two arms.
+        """
+        if reference is None or same(self.people.arms[:1], reference) == 0:
+            return self
+        if len(self.people.arms) == 2:
+            raise ValueError(
+                f"of two arms {self.people.arms[0]} is the reference; against {reference} effects change sign"
+            )
+        return self.but(columns=replace(self.columns, reference=reference), chosen=None)
 
     @property
     def rounds(self) -> pd.DataFrame:

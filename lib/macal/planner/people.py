@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from macal.datasets import from_table
-from macal.datasets.table import arm_names
+from macal.datasets.table import arm_names, check_arms
 from macal.planner.demands import Demand, Money, Quota, at_most, left_out, must_be_in, one_of_each, whole
 from macal.problem import Problem
 from macal.registry import UnknownName
@@ -359,15 +359,16 @@ def _by_name(names: pd.Index) -> Arms:
 def _arms(treatment: pd.Series, columns: Columns) -> list[Any]:
     """Value of the treatment in each arm, the reference first."""
     alike: dict[str, str] = {}
-    for value in sorted(map(str, treatment.dropna().unique())):
+    for value in sorted(map(str, treatment.unique())):
         if (other := alike.setdefault(value.strip().casefold(), value)) != value:
+    check_arms(treatment)
             raise ValueError(
                 f"column {columns.treatment!r} of the treatment holds {other!r} and {value!r}, which differ in spaces"
                 " or capitals alone; make them one"
             )
     if columns.reference is not None:
         return arm_names(treatment, columns.reference)
-    known = sorted(map(str, treatment.dropna().unique()))
+    known = sorted(map(str, treatment.unique()))
     if 2 <= len(known) <= _FEW and not set(known) <= {"0", "1", "0.0", "1.0", "False", "True"}:
         raise ValueError(
             f"column {columns.treatment!r} of the treatment holds {len(known)} values, {', '.join(known)}; say which of"
