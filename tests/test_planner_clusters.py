@@ -53,6 +53,17 @@ def test_everybody_of_a_drawn_cluster_is_asked_in_one_round_and_has_one_weight(w
     assert (plan.groupby("round").apply(lambda part: home[part.index].nunique()) == 1).all()
 
 
+def test_a_cluster_too_large_for_a_draw_is_named_with_ways_out():
+    people = make_people(200).assign(village=["big"] * 150 + [f"v{k // 5}" for k in range(50)], no=np.arange(200) < 1)
+    given = {"cluster": "village", "draw": "effect", "uniform": 0.3, "budget": 100}
+    with pytest.raises(ValueError, match="village big costs 150 and the cheapest 5"):
+        make(people, **given)
+    for way in ({"cluster_rule": "one", "budget": 8}, {"exclude": "no", "budget": 40}, {"budget": 300}):
+        assert len(make(people, **given | way)[1])
+    with pytest.raises(ValueError, match="p0003 costs 99 "):
+        make(people.assign(fee=np.where(np.arange(200) == 3, 99, 1)), draw="effect", budget=90, cost="fee")
+
+
 def test_a_round_holds_as_many_of_the_largest_clusters_as_there_is_room_for():
     people, _ = clustered()
     largest = int(mates(people).value_counts().max())

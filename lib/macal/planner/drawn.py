@@ -139,7 +139,7 @@ def lottery(people: People, rules: Policy, ranked: GreedyPlan, lots: Lots | None
             return Lottery(chances, strata, spare, lots)
         money = min(money, planned) - over
     if affords:
-        raise ValueError(_too_small(rules, kept))
+        raise ValueError(_too_small(people, rules, strata))
     return Lottery(np.zeros(len(people)), strata, np.zeros(0, np.int64), lots)
 
 
@@ -286,8 +286,8 @@ def _numbers(
         if not numbers.buy(k):
             is_small = each.sum() > money < rules.budget
             one = int(np.flatnonzero(strata == k)[0])
-            kept = rules.budget - money
-            raise ValueError(_too_small(rules, kept) if is_small else _no_chance(people, rules, one, numbers.nearest()))
+            small = _too_small(people, rules, strata)
+            raise ValueError(small if is_small else _no_chance(people, rules, one, numbers.nearest()))
     while (left := np.flatnonzero(numbers.open)).size:
         # s weighted / n - s weighted / (n + 1), by cost
         gain = s * weighted / (numbers.bought * (numbers.bought + 1)) / each
@@ -355,10 +355,19 @@ def _is_one(cost: Money) -> bool:
     return bool((cost == cost[0]).all())
 
 
-def _too_small(rules: Policy, kept: float) -> str:
+def _too_small(people: People, rules: Policy, strata: Arms) -> str:
+    own = pd.Series(people.cost).where(strata >= 0).groupby(strata)
+    low, high = own.transform("min"), own.transform("max")
+    dear = int((people.cost - low).argmax())
+    is_whole = rules.cluster_rule == "whole" and people.cluster is not None
+    who = str(people.table.index[dear])
+    if is_whole and pd.notna(home := people.table[people.cluster].iloc[dear]):
+        who = f"{people.cluster} {home}"
+    one = "ask one of each cluster (--cluster-rule one), " * is_whole
     return (
-        f"a budget of {rules.budget:g} is too small for a draw: {kept:g} of it is kept back, by which one may be"
-        f" dearer than another, so that the money lasts whoever is drawn; raise the budget, or {_WITHOUT}"
+        f"a budget of {rules.budget:g} is too small for a draw: {who} costs {high[dear]:g} and the cheapest"
+        f" {low[dear]:g}, and the {high[dear] - low[dear]:g} between them is kept back, so that the money lasts whoever"
+        f" is drawn; raise the budget, {one}exclude {who}, or {_WITHOUT}"
     )
 
 

@@ -115,6 +115,7 @@ class People:
         phase: how they came into a sample, where they are one.
         rows: place among the units of each row of the caller's table, (n,); None where there is no such table.
         propensity: chance of treatment that is known, (n,); None where it is to be estimated.
+        cluster: column of the clusters; None where there are none.
     """
 
     problem: Problem
@@ -129,6 +130,7 @@ class People:
     phase: Phase | None = None
     rows: Arms | None = None
     propensity: Outcomes | None = None
+    cluster: str | None = None
 
     @classmethod
     def of(cls, table: pd.DataFrame | Sample, columns: Columns) -> "People":
@@ -179,7 +181,8 @@ class People:
         cost, clusters = _numbers(table, columns.cost, "cost"), _codes(table, columns.cluster)
         marked = (_marked(table, column) for column in (columns.exclude, columns.include))
         known = None if columns.propensity is None else _propensity(table, columns.propensity, len(arms))
-        return cls(problem, cost, response, clusters, *marked, table, roles, arms, phase, propensity=known)
+        given = {"propensity": known, "cluster": columns.cluster}
+        return cls(problem, cost, response, clusters, *marked, table, roles, arms, phase, **given)
 
     def __len__(self) -> int:
         return len(self.cost)
@@ -222,7 +225,7 @@ class People:
         problem = replace(self.problem, pool=self.problem.pool[rows], start=start)
         parts = (self.cost[rows], self.response[rows], self.clusters[rows], excluded, included, self.table.iloc[rows])
         known = None if self.propensity is None else self.propensity[rows]
-        return People(problem, *parts, self.roles, self.arms, phase, propensity=known)
+        return People(problem, *parts, self.roles, self.arms, phase, propensity=known, cluster=self.cluster)
 
     def beside(self, others: pd.DataFrame, columns: Columns) -> "People":
         """The units, and after them others of the same population, encoded by the scales of the first.
