@@ -22,7 +22,16 @@ from macal.inference import (
     worth_for_ate,
 )
 from macal.inference.ridge import Ridge
-from macal.inference.targets import TARGETS, _both, _estimated, _guard, _logistic_part, _ridge_part, crossed_responses
+from macal.inference.targets import (
+    NOBODY,
+    TARGETS,
+    _both,
+    _estimated,
+    _guard,
+    _logistic_part,
+    _ridge_part,
+    crossed_responses,
+)
 from macal.inference.weighted import folds
 from macal.logistic import arm_chances
 
@@ -227,6 +236,13 @@ def test_groups_add_up_and_their_intervals_hold_at_once():
         assert one.width == pytest.approx(2 * one.error * student.ppf(1 - 0.05 / 4, told - 1))
     errors = sum((share[name] * one.error) ** 2 for name, one in parts.items())
     assert average_effect(found).error ** 2 == pytest.approx(errors, rel=0.1)
+    few = np.flatnonzero(np.isfinite(found.y))[:5]
+    others = group_effects(found, np.where(np.isin(np.arange(len(region)), few), "a few", region))
+    for name in parts:  # the group without an interval takes nothing from theirs
+        told = (np.isfinite(found.y) & (region == name)).sum() - (region[few] == name).sum()
+        assert others[name].width == pytest.approx(2 * others[name].error * student.ppf(1 - 0.05 / 4, told - 1))
+    silent = group_effects(found, np.where(np.isfinite(found.y), region, "silent"))["silent"]
+    assert isinstance(others["a few"], str) and silent == NOBODY
 
 
 def test_worth_is_the_share_of_the_variance():
@@ -326,8 +342,9 @@ OTHER = np.arange(800) < 20
         ({"propensity": np.ones(800)}, "propensity"),
         ({"clusters": np.arange(5)}, "clusters"),
         ({"clusters": np.arange(800), "strata": np.arange(800) % 2}, "clusters"),
-        ({"clusters": np.arange(800) % 4}, "5 clusters"),
-        ({"y": np.full(800, np.nan)}, "10 answers"),
+        ({"clusters": np.arange(800) % 4}, "arm 0 .*4 clusters"),
+        ({"y": np.full(800, np.nan)}, "arm 0 .*0 answers"),
+        ({"clusters": np.arange(800) % 4, "names": ["no", "yes"]}, "arm no "),
         ({"y": np.ones(800)}, "all 1"),
     ],
 )

@@ -1,6 +1,7 @@
 """A campaign with three arms: planned, drawn, answered, estimated and reported, each arm against the reference arm."""
 
 import re
+from dataclasses import replace
 from html import unescape
 
 import numpy as np
@@ -11,6 +12,7 @@ from test_planner import COVARIATES, make_people
 from macal import Planner, metrics
 from macal.__main__ import main
 from macal.inference import Survey, average_effect, crossed_propensity, worth_for_ate
+from macal.planner import weights
 from macal.planner.report import overlap
 from macal.planner.report.document import Report
 from macal.registry import UnknownName
@@ -25,9 +27,9 @@ def trial(n=300):
     return people, (people.age / 10 + people.arm.map(EFFECTS) + rng.normal(size=n)).set_axis(people.person)
 
 
-def make(people, **options):
+def make(people, treatment_of="arm", **options):
     given = {"budget": 90, "batch_size": 30, "covariates": COVARIATES, "identifier": "person", "reference": "none"}
-    planner = Planner("arm", **given | options)
+    planner = Planner(treatment_of, **given | options)
     return planner, planner.plan(people)
 
 
@@ -55,12 +57,12 @@ def test_two_arms_with_names_give_the_plan_of_numbers():
     new = make(people, budget=300, cost="fee", batch_size=10, reference="no")[1]
     assert new.index.tolist() == old.index.tolist() and new["round"].tolist() == old["round"].tolist()
     assert new.arm.tolist() == old.free.map({0: "no", 1: "yes"}).tolist()
-
-
     numbers = make_people().assign(arm=lambda d: d.free.astype(float)).drop(columns="free")
     planner, plan = make(numbers, budget=300, cost="fee", batch_size=10, reference="0")
     assert plan.index.tolist() == old.index.tolist() and planner.people.arms == [0.0, 1.0]
     assert planner.campaign.number("1") == planner.campaign.number(1) == 1
+
+
 def test_each_arm_is_estimated_against_the_reference(answered):
     planner, plan, outcomes = answered
     assert planner.campaign.arms_told == ["call", "sms"]
@@ -80,6 +82,36 @@ def test_each_arm_is_estimated_against_the_reference(answered):
         planner.estimate()
     with pytest.raises(UnknownName, match="'smss' .*'sms'"):
         planner.estimate(arm="smss")
+
+
+def test_an_arm_with_few_answers_takes_no_interval_from_others(answered):
+    _, plan, outcomes = answered
+    planner, _ = make(trial()[0], draw="effect", uniform=0.3)
+    few = plan.index[plan.arm == "sms"][:9]
+    planner.observe(dict(outcomes[plan.index[plan.arm != "sms"]]) | dict(outcomes[few]), through=3)
+    survey = weights._survey(planner.campaign, planner.campaign.outcomes, np.arange(300))
+    call = planner.estimate(arm="call").weighted
+    assert call.low < EFFECTS["call"] < call.high and call == average_effect(survey, arm=1)
+    other = replace(survey, y=np.where(survey.t == 2, survey.y + 100, survey.y))
+    assert average_effect(other, arm=1) == call
+    for reference, arm in ((None, "sms"), ("call", "sms"), ("sms", "none")):
+        found = planner.estimate(arm=arm, reference=reference).weighed
+        assert found.estimate is None and "arm sms has 9 answers" in found.told[0]
+
+
+def test_any_arm_may_be_the_reference_of_what_is_estimated(answered):
+    planner, _, _ = answered
+    usual, back = planner.estimate(arm="call").weighted, planner.estimate(arm="none", reference="call").weighted
+    assert back.value == pytest.approx(-usual.value, abs=0.1) and back.error == pytest.approx(usual.error, rel=0.1)
+    found = planner.estimate(arm="sms", reference="call")
+    assert found.arm == "sms" and abs(found.average.value + 3) < 0.8 and found.weighted.low < -3 < found.weighted.high
+    assert planner.people.arms == ["none", "call", "sms"]
+    with pytest.raises(UnknownName, match="'cal' .*'call'"):
+        planner.estimate(arm="sms", reference="cal")
+    two, plan = make(make_people(), criterion="alc-fixed", reference=1, budget=20, treatment_of="free")
+    two.observe(dict.fromkeys(plan.index, 1.0))
+    with pytest.raises(ValueError, match="two arms"):
+        two.estimate(reference=0)
 
 
 def test_an_arm_without_answers_is_named(tmp_path, monkeypatch, capsys):
@@ -120,6 +152,14 @@ def test_the_command_takes_three_arms(tmp_path, monkeypatch, capsys):
     assert main(["observe", "campaign.json", "people.csv", "answers.csv"]) == 0
     assert main(["estimate", "campaign.json", "people.csv", "-o", "effects.csv"]) == 0
     assert pd.read_csv("effects.csv").arm.value_counts().to_dict() == {"call": 300, "sms": 300}
+    capsys.readouterr()
+    ask = "estimate campaign.json people.csv -o effects.csv --replace --report r.html --reference sms".split()
+    assert main(ask) == 0
+    said, report = capsys.readouterr().out.splitlines(), (tmp_path / "r.html").read_text()
+    assert pd.read_csv("effects.csv").arm.value_counts().to_dict() == {"none": 300, "call": 300}
+    assert all(f"{arm} against sms" in report for arm in ("none", "call"))
+    assert all(any(words.startswith(f"{arm} against sms: average") for words in said) for arm in ("none", "call"))
+    assert len(said) == len(set(said)) and sum("unconfoundedness" in words for words in said) == 1
 
 
 def test_a_rule_of_two_arms_is_refused():

@@ -277,13 +277,38 @@ def test_no_interval_is_withdrawn_without_a_sentence():
     treated, control = (plan.index[plan.free == k][:5] for k in (1, 0))
     planner.observe(outcomes(people)[[*treated, *control]], through=1)
     (said,), found = planner.estimate().weighed.told, planner.estimate().weighted
-    assert found is None and "10 answers" in said
+    assert found is None and "arm 0 has 5 answers" in said
     assert answered(1, draw=None)[0].estimate().weighted is None  # of a plan that was not drawn nothing was promised
     unasked, _ = answered(2, people)
     unasked.campaign = unasked.campaign.but(asked=0)
     assert unasked.estimate().weighted is None and unasked.estimate().weighed.told
     rare = answered(2, people.assign(spot=["here"] * 5 + ["there"] * 394 + [None]))[0].estimate(by="spot")
     assert list(rare.weighed.groups) == ["there"] and "spot here" in " ".join(rare.weighed.told)
+
+
+def test_of_many_groups_without_interval_some_are_named_in_a_sentence_and_silent_ones_first():
+    planner, plan = answered(3)
+    found, home = planner.estimate(by="age").weighed, planner.people.table.age
+    silent = sorted(set(home) - set(home[plan.index]))
+    told = [words for words in found.told if "age" in words]
+    assert silent and not found.groups and len(told) == 2
+    assert ", ".join(map(str, silent[:5])) in told[0] and f"{home.nunique() - len(silent)} groups" in told[1]
+
+
+@pytest.mark.parametrize(("options", "equal"), [({}, 1), ({}, 0), ({"draw": None, "criterion": "alc-fixed"}, 1)])
+def test_equal_answers_of_an_arm_give_no_interval(tmp_path, options, equal):
+    people = make_people(400)
+    planner, plan = make(people, **DRAWN | options)
+    y = outcomes(people).where(people.free.set_axis(people.person) != equal, 3.0)
+    planner.observe(y[plan.index])
+    found = planner.estimate(rule=StoppingRule(width=9.0, gain=0.5))
+    assert found.people[["low", "high"]].isna().all(axis=None) and found.people.effect.notna().all()
+    assert found.outlook.width.isna().all() and np.isnan(found.average.width) and found.averages == {}
+    assert f"arm {equal} are all 3" in found.withheld and found.verdict.startswith("not enough")
+    planner.report(tmp_path / "report.html")
+    assert found.withheld in (tmp_path / "report.html").read_text()
+    planner.correct(plan.index[plan.free == equal][0], "outcome", "a", 4.0)
+    assert np.isfinite(planner.estimate().people.low).all()
 
 
 def test_intervals_that_hold_at_every_look():

@@ -200,7 +200,9 @@ def test_few_clusters_of_an_arm_are_said():
     by_home = people.assign(home=home, t=home % 2)
     planner = planned(by_home, cluster="home", budget=240)
     (said,) = lacking(planner.campaign)
-    assert "clusters" in said and "t = 0" in said and "t = 1" in said
+    assert "clusters" in said and "4 of t = 0" in said and "2 of t = 1" in said
+    planner.observe({name: float(k % 7) for k, name in enumerate(planner.planned.index)})
+    assert "arm 0 has answers from 4 clusters" in planner.estimate().weighed.told[0]
     assert any("each of one arm" in note for note in notes(planner.campaign))
     planner = planned(people.assign(home=home), cluster="home", budget=320)
     assert lacking(planner.campaign) == [] and planner.forecast().equal is None

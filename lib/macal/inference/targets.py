@@ -48,7 +48,7 @@ the variance is that of the sums (:func:`~macal.inference.weighted.stratified`);
 with answers less one degrees of freedom, and a cluster is in one fold, so that nobody is scored by a model that has
 seen her neighbours. With few clusters that variance is itself uncertain, which makes the interval rough.
 
-*Groups* are told at once by Bonferroni's bound: with k groups each interval has the level 1 - (1 - level) / k.
+*Groups* are told at once by Bonferroni's bound: with k intervals each has the level 1 - (1 - level) / k.
 
 *Which draw.* A label's part of the variance is (s_t h / e_t)^2 / p with e_t the chance of its own arm; so, by Cauchy
 and Schwarz, chances are best where proportional to s_t h / e_t: s / e for everybody, s_1 and s_0 e / (1 - e) for the
@@ -84,6 +84,7 @@ from macal.inference.weighted import (
     Estimate,
     Regressor,
     as_propensity,
+    called,
     checked,
     crossed_outcomes,
     crossed_propensity,
@@ -93,6 +94,7 @@ from macal.inference.weighted import (
     of_each_arm,
     standardised,
     stratified,
+    too_few,
     worth_for_ate,
 )
 from macal.logistic import PerArmChance, arm_chances
@@ -100,6 +102,7 @@ from macal.registry import UnknownName
 from macal.shapes import Arms, Covariates, Indices, Outcomes, Rows
 
 TARGETS = ("all", "treated", "overlap")
+NOBODY = "nobody answered"  # why a group has no interval
 LEAST_ANSWERING = 0.1  # chance to answer, as estimated, at least
 Flags = Bool[np.ndarray, "n"]
 PerSide = Float[np.ndarray, "n 2"]
@@ -158,10 +161,11 @@ class Survey:
         strata: stratum within which each unit came into the sample, (n,); one by default.
         clusters: number of the cluster of each unit, (n,), whose people are alike; each is alone by default.
         sure: whose outcome was known before anybody was asked, (n,); nobody's by default.
+        names: of the arms, for what is said of them; their numbers by default.
 
     Raises:
-        ValueError: arrays that do not fit together, chances out of range, an arm with too few answers, clusters in
-            several strata, or somebody in ``sure`` without an outcome or with a chance below 1.
+        ValueError: arrays that do not fit together, chances out of range, clusters in several strata, or somebody in
+            ``sure`` without an outcome or with a chance below 1.
     """
 
     x: Covariates
@@ -176,6 +180,7 @@ class Survey:
     strata: Arms | None = None
     clusters: Arms | None = None
     sure: Any = None
+    names: Sequence[Any] | None = None
 
     def __post_init__(self) -> None:
         arrays = checked(self.x, self.t, self.y, self.chances, self.weights, self.strata)
@@ -228,11 +233,11 @@ class Survey:
         """Chance of each arm, (n, arms), cross-fitted where it is not known."""
         if self.propensity is not None:
             return of_each_arm(as_propensity(self.propensity, self.t))
-        return of_each_arm(crossed_propensity(self.x, self.t, self.seed, self.weights, self.clusters))
+        return of_each_arm(crossed_propensity(self.x, self.t, self.seed, self.weights, self.clusters, self.names))
 
     @cached_property
     def m(self) -> PerArmChance:
-        """Cross-fitted prediction of the outcome in each arm, (n, arms)."""
+        """Cross-fitted prediction of the outcome in each arm, (n, arms), NaN in one with too few answers."""
         return crossed_outcomes(self.x, self.t, self.y, self.regressor, self.seed, self.clusters)
 
     @cached_property
@@ -254,8 +259,10 @@ class Survey:
         if self.propensity is None:
             e = floored(arm_chances(z, t, z, self.weights / self.weights.mean()), t, self.weights)
         if self.regressor is None:
-            own = [told & (t == arm) for arm in range(arms_of(t))]
-            m = np.stack([Ridge().fit(z[some], self.y[some]).predict(z) for some in own], axis=1)
+            m = m.copy()
+            for arm in np.flatnonzero(np.isfinite(m).all(axis=0)):
+                own = told & (t == arm)
+                m[:, arm] = Ridge().fit(z[own], self.y[own]).predict(z)
         if self.refused.any():
             everybody = np.arange(len(t))
             found = _responses(z, t, told, everybody[self.asked], everybody)
@@ -367,12 +374,9 @@ def group_effects(
         raise ValueError(f"groups must have one value for each of the {len(survey.t)} units, got shape {labels.shape}")
     every = sorted(dict.fromkeys(labels.tolist()), key=lambda value: (str(type(value)), value))
     terms = _both(survey, target, arm)
-    found: dict[Any, Effect | str] = {}
-    for value in every:
-        inside = labels == value
-        why = _lacking(survey, terms[0], inside)
-        found[value] = why or _estimate(survey, terms, inside, 1 - (1 - level) / len(every))
-    return found
+    why = {value: _lacking(survey, terms[0], labels == value) for value in every}
+    each = 1 - (1 - level) / max(list(why.values()).count(""), 1)
+    return {value: why[value] or _estimate(survey, terms, labels == value, each) for value in every}
 
 
 def worth_for(
@@ -418,7 +422,7 @@ class _Terms:
     Attributes:
         num: see the module.
         effect: m_1 - m_0.
-        left: y - m_t of whoever has an outcome, else 0.
+        left: y - m_t of whoever has an outcome and is in one of the two arms, else 0.
         b: who counts.
         b_slope: db / de, e of the treated.
         weight: A R / (p r) times the sign and factor of the residual, h / e.
@@ -459,6 +463,8 @@ def _check_arms(e: PerArmChance, target: str) -> None:
 
 def _both(survey: Survey, target: str, arm: int) -> tuple[_Terms, _Terms]:
     """The terms by cross-fitted models, of which the estimate is made, and by those fitted at once, for its error."""
+    if why := too_few(survey.t, survey.y, (0, arm), survey.clusters, survey.names):
+        raise ValueError(why)
     _check_arms(survey.e, target)
     crossed = _terms(survey, Models(survey.e, survey.m, survey.responses), target, arm)
     return crossed, _terms(survey, survey.at_once, target, arm)
@@ -467,7 +473,7 @@ def _both(survey: Survey, target: str, arm: int) -> tuple[_Terms, _Terms]:
 def _terms(survey: Survey, models: Models, target: str, arm: int) -> _Terms:
     t, (e, m, responses) = survey.t, models
     told, rows = np.isfinite(survey.y), np.arange(len(t))
-    left = np.where(told, survey.y - m[rows, t], 0.0)
+    left = np.where(told & np.isin(t, (0, arm)), survey.y - m[rows, t], 0.0)
     drawn = told / (survey.chances * responses[rows, t])
     slopes, sign = np.zeros_like(e), (t == arm) * 1.0 - (t == 0)
     effect = m[:, arm] - m[:, 0]
@@ -488,16 +494,27 @@ def _lacking(survey: Survey, terms: _Terms, inside: Flags) -> str:
 
     By their weights w, answers of an arm count as (sum w)^2 / sum w^2 of equal weight (Kish).
     """
-    for one, which in ((0, "the reference arm"), (terms.arm, "the other arm")):
-        own = inside & (survey.t == one) & np.isfinite(survey.y)
+    everybody = np.isfinite(survey.y) & inside
+    if not everybody.any():
+        return NOBODY
+    for one in (0, terms.arm):
+        own, which = everybody & (survey.t == one), called(one, survey.names)
         told, weight = survey.y[own], np.abs(survey.weights * terms.weight)[own]
         count = len(told) and weight.sum() ** 2 / np.square(weight).sum()
         if count < LEAST:
-            good = f", by their weights as good as {count:.1f}" * (len(told) >= LEAST)
+            good = f", by their weights as good as {count:.3g}" * (len(told) >= LEAST)
             return f"{which} has {len(told)} answers{good}, and an interval needs {LEAST} of each arm"
-        if (told == told[0]).all():
-            return f"the {len(told)} answers of {which} are all {told[0]:g}, and show nothing of how answers differ"
+        if why := all_equal(told, which):
+            return why
     return "" if survey.answers(inside) > 1 else "an interval needs answers from two clusters at least"
+
+
+def all_equal(told: Outcomes, which: str) -> str:
+    """What to say of an arm whose answers, (k,), are all equal; empty where they are not."""
+    if np.ptp(told):
+        return ""
+    some = f"answer of {which} is" if len(told) == 1 else f"{len(told)} answers of {which} are all"
+    return f"the {some} {told[0]:g}, which shows nothing of how answers differ"
 
 
 def _estimate(survey: Survey, both: tuple[_Terms, _Terms], inside: Flags, level: float) -> Effect:

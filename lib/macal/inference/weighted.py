@@ -10,10 +10,10 @@ Reference: V. Chernozhukov, D. Chetverikov, M. Demirer, E. Duflo, C. Hansen, W. 
 Machine Learning for Treatment and Structural Parameters", Econometrics Journal 21(1), 2018 (cross-fitting).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
@@ -66,7 +66,12 @@ class Estimate:
 
 
 def crossed_propensity(
-    x: Covariates, t: Arms, seed: int = 0, weights: Outcomes | None = None, clusters: Arms | None = None
+    x: Covariates,
+    t: Arms,
+    seed: int = 0,
+    weights: Outcomes | None = None,
+    clusters: Arms | None = None,
+    names: Sequence[Any] | None = None,
 ) -> Outcomes | PerArmChance:
     """Chance of treatment of each unit by logistic regression on the others' folds, (n,); of each of several arms.
 
@@ -76,13 +81,13 @@ def crossed_propensity(
         seed: of the folds.
         weights: people whom each unit stands for, (n,), 1 by default.
         clusters: number of each unit's cluster, (n,), which is in one fold; each is alone by default.
+        names: of the arms, for what is said; their numbers by default.
 
     Raises:
-        ValueError: an arm has fewer units, or is in fewer clusters, than there are folds.
+        ValueError: an arm has fewer units, or is in fewer clusters, than there are folds; which.
     """
-    if (least := np.bincount(t, minlength=2).min()) < FOLDS:
-        raise ValueError(f"each arm needs at least {FOLDS} units to estimate the chance of treatment, got {least}")
-    _check_clusters(t, clusters, "people")
+    if few := fewer(t, range(arms_of(t)), "people", FOLDS, clusters, names):
+        raise ValueError(f"{few}, and to estimate the chance of an arm takes {FOLDS} of each")
     z, chance = standardised(x), np.empty((len(t), arms_of(t)))
     for rest, fold in folds(t, seed, clusters):
         weight = None if weights is None else weights[rest] / weights.mean()
@@ -193,17 +198,16 @@ def stratified(score: Outcomes, weights: Outcomes, strata: Arms, clusters: Arms 
 def crossed_outcomes(
     x: Covariates, t: Arms, y: Outcomes, regressor: Regressor | None, seed: int, clusters: Arms | None = None
 ) -> PerArmChance:
-    """Cross-fitted predictions of the outcome in each arm, (n, arms); a cluster is in one fold."""
+    """Cross-fitted predictions of the outcome in each arm, (n, arms); a cluster is in one fold.
+
+    Of an arm with fewer answers than :data:`LEAST`, or than from :data:`FOLDS` clusters, they are NaN.
+    """
     asked, arms = np.isfinite(y), arms_of(t)
-    told = np.bincount(t[asked], minlength=arms)
-    if told.min() < LEAST:
-        got = f"{told[0]} control and {told[1]} treated" if arms == 2 else f"{told.tolist()}, the reference first"
-        raise ValueError(f"each arm needs at least {LEAST} answers, got {got}")
-    _check_clusters(t[asked], None if clusters is None else clusters[asked], "answers")
     model = Ridge() if regressor is None else regressor
-    z, m = standardised(x), np.empty((len(t), arms))
+    z, m = standardised(x), np.full((len(t), arms), np.nan)
+    able = [arm for arm in range(arms) if not too_few(t, y, [arm], clusters)]
     for rest, fold in folds(t + arms * asked, seed, clusters):
-        for arm in range(arms):
+        for arm in able:
             own = rest[asked[rest] & (t[rest] == arm)]
             m[fold, arm] = deepcopy(model).fit(z[own], y[own]).predict(z[fold])
     return m
@@ -221,13 +225,42 @@ def standardised(x: Covariates) -> Covariates:
     return (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
 
 
-def _check_clusters(t: Arms, clusters: Arms | None, what: str) -> None:
-    """Refuse arms that a fold of whole clusters could leave without anybody to learn from."""
-    if clusters is None:
-        return
-    each = [len(np.unique(clusters[t == arm])) for arm in range(arms_of(t))]
-    if min(each) < FOLDS:
-        raise ValueError(f"each arm needs {what} from at least {FOLDS} clusters, got {each}, the reference first")
+def too_few(
+    t: Arms, y: Outcomes, arms: Iterable[int], clusters: Arms | None = None, names: Sequence[Any] | None = None
+) -> str:
+    """Which of the arms has too few answers, or from too few clusters, for an interval; empty where none has."""
+    told, homes = np.isfinite(y), {LEAST: None} if clusters is None else {LEAST: None, FOLDS: clusters}
+    for least, own in homes.items():
+        if few := fewer(t[told], arms, "answers", least, None if own is None else own[told], names):
+            return f"{few}, and an interval needs {least} of each arm"
+    return ""
+
+
+def fewer(
+    t: Arms,
+    arms: Iterable[int],
+    what: str,
+    least: int,
+    clusters: Arms | None = None,
+    names: Sequence[Any] | None = None,
+) -> str:
+    """Which of the arms has fewer units, or is in fewer clusters; empty where none is.
+
+    A fold could leave nobody of it to learn from.
+    """
+    for arm in arms:
+        own = t == arm
+        count = int(own.sum()) if clusters is None else len(np.unique(clusters[own]))
+        if count < least:
+            return (
+                f"{called(arm, names)} has {f'{count} {what}' if clusters is None else f'{what} from {count} clusters'}"
+            )
+    return ""
+
+
+def called(arm: int, names: Sequence[Any] | None = None) -> str:
+    """An arm as a sentence names it."""
+    return f"arm {arm if names is None else names[arm]}"
 
 
 def folds(group: Arms, seed: int, clusters: Arms | None = None) -> Iterator[tuple[Indices, Indices]]:

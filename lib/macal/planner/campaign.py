@@ -235,7 +235,7 @@ class CampaignState:
             UnknownName: no such arm.
             ValueError: there are several, and none is named.
         """
-        known = list(map(str, self.people.arms[1:]))
+        known = self.people.arms[1:]
         if arm is None and len(known) > 1:
             raise ValueError(f"there are several arms, so arm must be one of {', '.join(map(str, known))}")
         place = 0 if arm is None else same(known, arm)

@@ -17,7 +17,7 @@ from macal.inference.targets import TARGETS
 from macal.planner import record
 from macal.planner.answers import by_name, outcome_of
 from macal.planner.campaign import NEVER, counted
-from macal.planner.estimates import MODELLED, Findings, left_out
+from macal.planner.estimates import MODELLED, Findings, estimated, left_out
 from macal.planner.forecast import expected
 from macal.planner.notes import assumed, notes
 from macal.planner.people import CLUSTER_RULES, Columns, People
@@ -140,6 +140,8 @@ def _add_estimate(commands: Any) -> None:
     _files(command)
     _into(command, "of effects")
     command.add_argument("--model", default="joint-gp", help="a Gaussian process (default: joint-gp)")
+    text = "value of the treatment that all others are compared with, of several arms (default: as planned)"
+    command.add_argument("--reference", help=text)
     _reported(command)
     _targeted(command, "estimated, by weights", "as planned")
     command._negative_number_matcher = _NEGATIVE
@@ -463,38 +465,52 @@ def estimate(options: argparse.Namespace) -> None:
     _not_there([options.output, options.report], options.replace)
     _can_be_made(options)
     planner = _loaded(options)
-    given, several = {name: getattr(options, name) for name in ("width", "gain")}, len(planner.people.arms) > 2
+    given, campaign = {name: getattr(options, name) for name in ("width", "gain")}, planner.campaign
+    campaign = campaign.against(options.reference)
     rule = StoppingRule(**given) if any(value is not None for value in given.values()) else None
-    arms = planner.campaign.arms_told or planner.people.arms[1:]
+    others = campaign.people.arms[1:]
     whose = options.target, options.by, options.bounds, options.looks
-    found = [planner.estimate(options.model, rule, arm, *whose) for arm in arms]
-    effects = pd.concat([one.people.assign(arm=one.arm) for one in found]) if several else found[0].people
+    found = [estimated(campaign, options.model, rule, arm, *whose) for arm in campaign.arms_told or others]
+    effects = found[0].people if len(others) == 1 else pd.concat([one.people.assign(arm=one.arm) for one in found])
     contents = {options.output: frames.written(effects, options.output)}
-    atomic.write(contents | ({options.report: document(planner.campaign, found).encode()} if options.report else {}))
+    atomic.write(contents | ({options.report: document(campaign, found).encode()} if options.report else {}))
     _warn(planner)
-    for one in found:
-        _tell(one, f" of {one.arm} against {planner.people.arms[0]}" * several)
-    for sentence in [*left_out(planner.campaign), *assumed(planner.campaign)]:
+    _tell(found, campaign.people.arms)
+    for sentence in [*left_out(campaign), *assumed(campaign)]:
         print(sentence)
     print(f"{len(effects)} effects: {options.output}")
 
 
-def _tell(found: Findings, which: str) -> None:
-    """Print the average effect, the outlook, and what the rule says."""
-    for by, one in found.averages.items():
-        print(f"average effect{which} by the {by}: {one.value:.4g}, 95% interval {one.low:.4g} to {one.high:.4g}")
-    if not found.drawn:
-        print(MODELLED)
-    for group, one in found.weighed.groups.items():
-        print(f"  {group}: {one.value:.4g}, interval {one.low:.4g} to {one.high:.4g}")
-    for sentence in found.weighed.told:
-        print(sentence)
-    if found.variation:
-        print(found.variation.told())
+def _tell(found: Sequence[Findings], arms: Sequence[Any]) -> None:
+    """Print what was found of each contrast, under its arms' names, and once what is the same of several."""
+    told: dict[str, list[str]] = {}
+    for one in found:
+        for words in _told(one):
+            told.setdefault(words, []).append(str(one.arm))
+    every = len(found) if len(found) > 1 or len(arms) == 2 else 0
+    for words, whose in told.items():
+        if len(whose) != every:
+            print(f"{', '.join(whose)} against {arms[0]}: {words.strip()}")
+    print(*(f"{words}\n" for words, whose in told.items() if len(whose) == every), sep="", end="")
+    if len(found) > 1:
+        print(f"Each interval of the {len(found)} contrasts holds by itself with a chance of 95%, not all at once.")
     print("answers, cost to come, mean width of people's 95% intervals by the model, if all asked answer:")
-    print(found.outlook.to_string(float_format="{:,.6g}".format))
-    if found.verdict:
-        print(found.verdict)
+    outlook = found[0].outlook if len(found) == 1 else pd.concat({one.arm: one.outlook for one in found})
+    print(outlook.to_string(float_format="{:,.6g}".format, na_rep="none"))
+
+
+def _told(found: Findings) -> list[str]:
+    """Sentences on the average effect, on groups, on effects between people, and what the rule says."""
+    ends = "{0.value:.4g}, {1} {0.low:.4g} to {0.high:.4g}".format
+    return [
+        *(f"average effect by the {by}: {ends(one, '95% interval')}" for by, one in found.averages.items()),
+        *([MODELLED] if not found.drawn and found.averages else []),
+        *(f"  {group}: {ends(one, 'interval')}" for group, one in found.weighed.groups.items()),
+        *found.weighed.told,
+        *([f"People's effects have no intervals: {found.withheld}."] if found.withheld else []),
+        *([found.variation.told()] if found.variation else []),
+        *([found.verdict] if found.verdict else []),
+    ]
 
 
 def _warn(planner: Planner) -> None:

@@ -237,9 +237,10 @@ def arm_chances_of(people: People, rules: Policy) -> PerArmChance:
     if people.propensity is not None:
         return of_each_arm(people.propensity)
     try:
-        return of_each_arm(crossed_propensity(people.confounders, people.problem.pool.t, rules.seed, people.weights))
+        t, arms = people.problem.pool.t, people.arms
+        return of_each_arm(crossed_propensity(people.confounders, t, rules.seed, people.weights, names=arms))
     except ValueError as error:
-        raise ValueError(f"{error}; add people, or {_WITHOUT}") from error
+        raise ValueError(f"{error}; add people of that arm, leave it out of the table, or {_WITHOUT}") from error
 
 
 def _size(people: People, rules: Policy, ranked: GreedyPlan | None, e: PerArmChance | None) -> Outcomes:

@@ -16,6 +16,8 @@ from macal.inference import (
     effect_variation,
     posterior_sd,
 )
+from macal.inference.targets import all_equal
+from macal.inference.weighted import called
 from macal.planner.campaign import CampaignState
 from macal.planner.drawn import barred
 from macal.planner.notes import excluded
@@ -39,6 +41,7 @@ class Findings:
         people: a row per unit, by name, in the kind of the planner's table: ``effect``, and its interval ``low`` to
             ``high``, as the model believes.
         average: mean effect of those who may be asked, or have an outcome, and its interval, as the model believes.
+        withheld: why the model's intervals are NaN, for the answers of an arm are all equal; empty where they are not.
         weighed: effects of the same people, of the whole table where people are a sample of it, from drawn labels and
             their weights, and from outcomes that were known before, for whoever has one whatever it is; with what
             refusals could do to them, and why there is no interval where there is none.
@@ -58,6 +61,7 @@ class Findings:
     verdict: str
     variation: EffectVariation | None = None
     drawn: bool = False
+    withheld: str = ""
 
     @property
     def weighted(self) -> Estimate | None:
@@ -68,7 +72,7 @@ class Findings:
     def averages(self) -> dict[str, Estimate]:
         """The average effect by the weights where people were drawn, if it has an interval, else by the model."""
         if not self.drawn:
-            return {"model": self.average}
+            return {} if self.withheld else {"model": self.average}
         return {} if self.weighted is None else {"weights": self.weighted}
 
 
@@ -81,6 +85,7 @@ def estimated(
     by: str | None = None,
     bounds: tuple[float | int, float | int] | None = None,
     looks: str | None = None,
+    reference: Any = None,
 ) -> Findings:
     """Estimate every effect from the answers so far, with 95 % intervals, and forecast what is to come.
 
@@ -100,12 +105,14 @@ def estimated(
             default.
         looks: at which looks the interval by weights holds; see :func:`macal.planner.weights.weighed`. By default
             "rounds" where a rule goes by a width and the plan has several rounds, else "once".
+        reference: value of the treatment with which the arm is compared; see :meth:`CampaignState.against`.
 
     Raises:
         UnknownName: no such model, arm, target, column or kind of looks.
         ValueError: nothing is planned, the model has no posterior, an arm has no answer, or must be named; bounds that
             do not hold the answers.
     """
+    campaign = campaign.against(reference)
     people, plan, k = campaign.people, campaign.stages(), campaign.number(arm)
     pool, y = people.problem.pool, campaign.outcomes
     t, mine, told = (pool.t == k).astype(np.int64), np.isin(pool.t, (0, k)), np.isfinite(y)
@@ -116,6 +123,8 @@ def estimated(
     if not 0 < t[known].sum() < len(known):
         n = int(t[known].sum())
         raise ValueError(f"both arms need answers, got {n} treated and {len(known) - n} control ones so far")
+    equal = (all_equal(y[known][t[known] == one], called(one * k, people.arms)) for one in (0, 1))
+    withheld = next(filter(None, equal), "")
     units = Split(pool.x[known], t[known], y[known])
     (fitted,) = model.fit([models.Task(units, seed=campaign.policy.seed)])
     variation = effect_variation(model, units, campaign.policy.seed)
@@ -126,20 +135,23 @@ def estimated(
     paid = people.places([] if campaign.out is None else campaign.out.index, "the plan")
     costs = {stage: float(people.cost[np.setdiff1d(units, paid)].sum()) for stage, units in plan.items()}
     outlook = pd.DataFrame([_looks(sds[s], len(labels[s]), costs[s], weights) for s in labels], list(labels))
-    effects = pd.DataFrame({"effect": belief.effects}, people.table.index)
-    effects = effects.assign(low=belief.effects - belief.reach, high=belief.effects + belief.reach)
+    found, reach, mean = belief.effects, belief.reach, belief.average
+    if withheld:
+        outlook, reach, mean = outlook.assign(width=np.nan), np.nan, Estimate(mean.value, np.nan, np.nan, np.nan)
+    effects = pd.DataFrame({"effect": found, "low": found - reach, "high": found + reach}, people.table.index)
     target, by = target or campaign.policy.target, by or campaign.policy.by
     effects = effects if people.rows is None else effects.iloc[people.rows]
     if looks is None and rule is not None and rule.width is not None and campaign.planned["round"].nunique() > 1:
         looks = "rounds" if campaign.policy.draw is not None else None
     average, effects = weighed(campaign, y, k, target, by, bounds, looks), frames.like(effects, campaign.table)
-    width = None if all(np.ptp(y[known][t[known] == arm]) for arm in (0, 1)) else np.inf  # equal answers say nothing
-    if campaign.policy.draw is not None:
+    width, is_drawn, ahead = None, campaign.policy.draw is not None, "next" if "next" in sds else "end"
+    if is_drawn:
         width = average.estimate.width if average.estimate is not None and average.fits else np.inf
-    ahead = "next" if "next" in sds else "end"
-    verdict = "" if rule is None else rule.says(belief, sds[ahead], costs[ahead], width, sds.get("asked"))
-    is_drawn = campaign.policy.draw is not None
-    return Findings(people.arms[k], effects, belief.average, average, outlook, verdict, variation, is_drawn)
+    verdict = ""
+    if rule is not None:
+        said = rule.says(belief, sds[ahead], costs[ahead], width, sds.get("asked"))
+        verdict = "not enough: there are no intervals" if withheld else said
+    return Findings(people.arms[k], effects, mean, average, outlook, verdict, variation, is_drawn, withheld)
 
 
 def left_out(campaign: CampaignState) -> list[str]:

@@ -27,7 +27,7 @@ from jaxtyping import Bool, Float
 from scipy.special import stdtrit
 
 from macal.inference.targets import misfits
-from macal.inference.weighted import FOLDS, LEAST, crossed_outcomes
+from macal.inference.weighted import FOLDS, LEAST, crossed_outcomes, too_few
 from macal.logistic import PerArmChance
 from macal.planner.campaign import CampaignState
 from macal.planner.demands import Money
@@ -268,10 +268,9 @@ def _left_open(people: People, rules: Policy) -> PerArm | None:
     if pool.y is not None:
         y[start] = pool.y[start]
     clusters = people.neighbours() if (people.clusters >= 0).any() else None
-    try:
-        m = crossed_outcomes(people.confounders, pool.t, y, None, rules.seed, clusters)
-    except ValueError:  # too few
+    if too_few(pool.t, y, range(len(people.arms)), clusters):
         return None
+    m = crossed_outcomes(people.confounders, pool.t, y, None, rules.seed, clusters)
     left = np.square(y - m[np.arange(len(y)), pool.t])
     sd = np.sqrt([np.nanmean(left[pool.t == arm]) for arm in range(len(people.arms))])
     return sd if (sd > 0).all() else None
@@ -328,7 +327,8 @@ def _too_few(table: pd.DataFrame) -> list[str]:
         few = arms[arms < least - _ROUNDING]
         if len(few):
             numbers = " and ".join(f"{number:.3g} of {arm}" for arm, number in few.items())
+            some = f" for {' and '.join(few.index)}" * (len(arms) > 2 and arms.index[0] not in few)
             said.append(
-                f"No interval is expected: it needs {least} {what} of each arm, and the plan promises {numbers}."
+                f"No interval is expected{some}: it needs {least} {what} of each arm, and the plan promises {numbers}."
             )
     return said

@@ -361,10 +361,10 @@ def _by_name(names: pd.Index) -> Arms:
 
 def _arms(treatment: pd.Series, columns: Columns) -> list[Any]:
     """Value of the treatment in each arm, the reference first."""
+    check_arms(treatment)
     alike: dict[str, str] = {}
     for value in sorted(map(str, treatment.unique())):
         if (other := alike.setdefault(value.strip().casefold(), value)) != value:
-    check_arms(treatment)
             raise ValueError(
                 f"column {columns.treatment!r} of the treatment holds {other!r} and {value!r}, which differ in spaces"
                 " or capitals alone; make them one"

@@ -281,9 +281,10 @@ class Planner:
         by: str | None = None,
         bounds: tuple[float | int, float | int] | None = None,
         looks: str | None = None,
+        reference: Any = None,
     ) -> Findings:
         """Estimate every effect from the answers so far; see :func:`macal.planner.estimates.estimated`."""
-        return estimated(self.campaign, model, rule, arm, target, by, bounds, looks)
+        return estimated(self.campaign, model, rule, arm, target, by, bounds, looks, reference)
 
     def report(self, path: Path | str, found: Sequence[Findings] = ()) -> None:
         """Write a report of the plan, and of the answers: one HTML file that asks nothing of any other machine.

@@ -6,7 +6,7 @@ alike; of one that is asked whole, everybody counts as asked once somebody was. 
 not asked, and speaks for herself alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,13 +24,14 @@ from macal.inference import (
 )
 from macal.inference.looks import LOOKS
 from macal.inference.refusals import outcome_range
-from macal.inference.targets import TARGETS
+from macal.inference.targets import NOBODY, TARGETS
 from macal.planner.campaign import CampaignState
 from macal.planner.drawn import allowed, groups_of, heads_of, strata_of
 from macal.planner.people import People
 from macal.registry import UnknownName
 from macal.shapes import Indices, Outcomes
 
+_SHOWN = 5  # groups that are named
 _FEW_CARRY, _SHARE = 5, 0.05  # answers that carry half of the variance are few: so many, and such a share of all
 FEW = 20  # clusters, from which on their variance is known well enough
 WHOM = {"all": "everybody", "treated": "the treated", "overlap": "those who could well have been in either arm"}
@@ -198,7 +199,7 @@ def _survey(campaign: CampaignState, y: Outcomes, rows: Indices) -> Survey:
         drawn["clusters"] = people.neighbours()[rows]
     told = np.where(asked | sure, y, np.nan)[rows]
     x, t = people.confounders[rows], people.problem.pool.t[rows]
-    return Survey(x, t, told, chances[rows], asked[rows], sure=sure[rows], **drawn)
+    return Survey(x, t, told, chances[rows], asked[rows], sure=sure[rows], names=people.arms, **drawn)
 
 
 def _shares(campaign: CampaignState) -> list[float]:
@@ -233,9 +234,22 @@ def _groups(
         return {}, []
     every = group_effects(survey, groups, target, arm)
     found = {group: one for group, one in every.items() if isinstance(one, Effect)}
-    told = [f"{by} {group} has no interval: {why}." for group, why in every.items() if isinstance(why, str)]
     held = f"The {len(found)} intervals by {by} hold at once with a chance of 95% (Bonferroni){alone}."
-    return found, [held] * bool(found) + told
+    return found, [held] * bool(found) + _without(by, {k: why for k, why in every.items() if isinstance(why, str)})
+
+
+def _without(by: str, why: Mapping[Any, str]) -> list[str]:
+    """Say which groups have no interval, and of a few, why."""
+    silent = [group for group, reason in why.items() if reason == NOBODY]
+    few = {group: reason for group, reason in why.items() if reason != NOBODY}
+    told = [f"Of {by} {_first(silent)} {NOBODY}, so there is no interval."] * bool(silent)
+    if len(few) > _SHOWN:
+        return [*told, f"{len(few):,} groups by {by} have no interval, for too few or equal answers: {_first([*few])}."]
+    return told + [f"{by} {group} has no interval: {reason}." for group, reason in few.items()]
+
+
+def _first(names: Sequence[Any]) -> str:
+    return ", ".join([*map(str, names[:_SHOWN]), *[f"{len(names) - _SHOWN:,} more"] * (len(names) > _SHOWN)])
 
 
 def _rests_on(clusters: int) -> str:

@@ -91,17 +91,22 @@ class Report:
     def _estimate(self, found: Findings) -> list[str]:
         rows = {by: [number(v) for v in (one.value, one.low, one.high)] for by, one in found.averages.items()}
         average = pd.DataFrame.from_dict(rows, "index", columns=["average effect", "from", "to"]).rename_axis("by")
-        effects = frames.as_pandas(found.people)
-        figure = {"Everybody's effect as the model believes, with 95 % intervals.": drawings.effects(effects)}
+        if found.withheld:
+            shown = page.text(f"People's effects have no intervals: {found.withheld}.")
+        else:
+            caption = "Everybody's effect as the model believes, with 95 % intervals."
+            shown = page.figures({caption: drawings.effects(frames.as_pandas(found.people))})
         ahead = found.outlook.map(number).assign(cost=found.outlook["cost"].map(money)).rename_axis("when")
         return [
             self._headed("What the answers say", f"{found.arm} against {self.arms[0]}" * (len(self.arms) > 2)),
             page.table(average, f"Average effect and its 95 % interval, {self._answers(found)}."),
             *self._weighed(found),
-            page.figures(figure),
+            shown,
             *([page.text(_sentence(found.variation.told()))] if found.variation else []),
             page.table(ahead, _OUTLOOK),
-            page.text(f"{_sentence(found.verdict)} {_CAVEAT if found.drawn else MODELLED}".strip()),
+            page.text(
+                f"{_sentence(found.verdict)} {_CAVEAT if found.drawn else MODELLED * bool(found.averages)}".strip()
+            ),
         ]
 
     def _answers(self, found: Findings) -> str:
