@@ -188,6 +188,9 @@ def test_what_will_have_no_interval_is_named():
     (said,) = lacking(planner.campaign)
     assert "of t = 1" in said and "of t = 0" not in said
     assert said in notes(planner.campaign) and planner.forecast() is None
+    few = people.assign(arm=np.where(people.index < 9, "D", people.arm))
+    (said,) = lacking(planned(few, treatment="arm", reference="A", covariates=["a", "b", "c"]).campaign)
+    assert "for arm = D" in said and "arm = A" not in said and "arm = B" not in said
     planner = planned(people.assign(group=np.where(people.index < 5, "tiny", "x")), by="group")
     (said,) = lacking(planner.campaign)
     assert "group = tiny" in said and "group = x" not in said and planner.forecast().width < 2
