@@ -517,10 +517,10 @@ def test_effects_come_back_in_the_kind_of_the_table():
 
 def test_what_cannot_be_estimated_is_said():
     planner, plan = make(make_people(400), **DRAWN)
-    with pytest.raises(ValueError, match="0 treated and 0 control"):
+    with pytest.raises(ValueError, match="0 of arm 1 and 0 of arm 0"):
         planner.estimate()
     planner.observe(dict.fromkeys(plan.index[plan.free == 1][:5], 1.0))
-    with pytest.raises(ValueError, match="5 treated and 0 control"):
+    with pytest.raises(ValueError, match="5 of arm 1 and 0 of arm 0"):
         planner.estimate()
     with pytest.raises(ValueError, match="MetaLearner"):
         answered()[0].estimate("meta-learner")

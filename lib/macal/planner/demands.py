@@ -201,7 +201,7 @@ class Quota:
                 some = texts == value
             if not some.any():
                 raise UnknownName(f"value of column {self.column!r} in a quota", str(value), sorted(set(texts))[:20])
-            inside |= some.to_numpy()
+            inside |= some.to_numpy(bool, na_value=False)
         return inside
 
     def check_counts(self, column: pd.Series) -> None:

@@ -121,8 +121,10 @@ def estimated(
     if "prior" not in model.provides:
         raise ValueError(f"{type(model).__name__} has no posterior with a forecast; take 'joint-gp' or 'exact-gp'")
     if not 0 < t[known].sum() < len(known):
-        n = int(t[known].sum())
-        raise ValueError(f"both arms need answers, got {n} treated and {len(known) - n} control ones so far")
+        n, arms = int(t[known].sum()), people.arms
+        raise ValueError(
+            f"both arms need answers, got {n} of {called(k, arms)} and {len(known) - n} of {called(0, arms)}"
+        )
     equal = (all_equal(y[known][t[known] == one], called(one * k, people.arms)) for one in (0, 1))
     withheld = next(filter(None, equal), "")
     units = Split(pool.x[known], t[known], y[known])
