@@ -113,7 +113,6 @@ def test_the_smallest_set_of_demands_in_conflict_is_named(options, names):
     ("options", "name"),
     [
         ({"budget": 0}, "budget"),
-        ({"budget": "300"}, "budget"),
         ({"uniform": 0}, "uniform"),
         ({"batch_size": 0}, "batch_size"),
         ({"batch_size": 1, "criterion": "macal"}, "at least 2"),
@@ -121,7 +120,6 @@ def test_the_smallest_set_of_demands_in_conflict_is_named(options, names):
         ({"criterion": "mu-bald"}, "model"),
         ({"parameters": {"niose": 1}}, "'niose' .*'noise'"),
         ({"cluster_rule": "half"}, "'half'"),
-        ({"quotas": "region>=1"}, "list"),
         ({"quotas": ["region"]}, "a quota"),
         ({"quotas": ["region>=140%"]}, "100%"),
         ({"quotas": ["region=nort>=1"]}, "'nort' .*'north'"),

@@ -1,16 +1,122 @@
 """What callers pass in, as arrays and counts that the rest can trust; every refusal names the argument and a remedy."""
 
+import math
 import sys
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from decimal import Decimal
+from functools import cache, wraps
+from inspect import signature
 from numbers import Real
-from typing import Any
+from types import NoneType, UnionType
+from typing import Annotated, Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pandas as pd
 
 from macal.shapes import Arms, Covariates, Indices, Outcomes
 
+P, Result = ParamSpec("P"), TypeVar("Result")
+Level = Annotated[float, "a number above 0 and below 1", lambda value: 0 < value < 1]
+Whole = Annotated[int, "a whole number of at least 0", lambda value: value >= 0]
 _EXACT = 2**53  # integers beyond it are not all floats
+_WORDS = {str: "text", int: "a whole number", float: "a finite number", bool: "true or false", NoneType: "None"}
+_WORDS |= {Hashable: "one name"}
+
+
+def hinted(function: Callable[P, Result]) -> Callable[P, Result]:
+    """Make a function refuse, before it begins, what its type hints do not say, and arrays that do not fit together.
+
+    Scalars of NumPy are taken as Python's, and arrays and columns of pandas as lists where the hint is one.
+
+    Raises:
+        ValueError: it names the argument.
+    """
+    known, hints = signature(function), cache(lambda: get_type_hints(function, include_extras=True))
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> Result:
+        given = known.bind(*args, **kwargs)
+        given.arguments.update(as_hinted(given.arguments, hints()))
+        return function(*given.args, **given.kwargs)
+
+    return call
+
+
+def as_hinted(values: Mapping[str, Any], hints: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values as their type hints say; ValueError names the first that is not, or an array of another length."""
+    found = {name: _as_hinted(name, value, hints.get(name, Any)) for name, value in values.items()}
+    lengths: dict[str, tuple[int, str]] = {}
+    for name, value in found.items():
+        axes = _axes(value, hints.get(name, Any))
+        for letter, length in zip(axes, value.shape if axes else (), strict=True):
+            wanted, of = lengths.setdefault(letter, (length, name))
+            if length != wanted:
+                raise ValueError(f"{name} must be as long as {of}, {wanted}, got {length}")
+    return found
+
+
+def _as_hinted(name: str, value: Any, hint: Any) -> Any:
+    plain = value.tolist() if isinstance(value, (np.generic, np.ndarray, pd.Index, pd.Series)) else value
+    for one in (value, plain):
+        if fits(one, hint):
+            return one
+    kinds = " or ".join(_named(hint))
+    one = f"; [{value!r}] is one" * (isinstance(value, str) and "a list of text" in kinds)
+    raise ValueError(f"{name} must be {kinds}, got {short(value)}{one}")
+
+
+def _axes(value: Any, hint: Any) -> list[str]:
+    """Letters, or lengths, of the axes of an array; empty for anything else."""
+    of = next((one for one in get_args(hint) if fits(value, one)), None) if _is_union(hint) else hint
+    return getattr(of, "dim_str", "").split()
+
+
+def _is_union(hint: Any) -> bool:
+    return get_origin(hint) in (Union, UnionType)
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """Whether a value is what a type hint says: numbers such as arrays hold, arrays of whole numbers or of any."""
+    kind, inner = get_origin(hint), get_args(hint)
+    if hint is Any or _is_union(hint):
+        return hint is Any or any(fits(value, one) for one in inner)
+    if kind is Annotated:
+        return fits(value, inner[0]) and inner[2](value)
+    if kind is Mapping:
+        return isinstance(value, Mapping) and all(fits(one, inner[1]) for one in value.values())
+    if kind in (Sequence, tuple):
+        each = inner * len(value) if kind is Sequence and isinstance(value, (list, tuple)) else inner
+        return isinstance(value, (list, tuple)) and len(value) == len(each) and all(map(fits, value, each))
+    if hint in (int, float):
+        is_whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+        return is_whole or (hint is float and isinstance(value, float) and math.isfinite(value))
+    if axes := getattr(hint, "dims", None):
+        kinds = "iub" if "int64" in hint.dtypes else "fiub"
+        return isinstance(value, np.ndarray) and value.dtype.kind in kinds and value.ndim == len(axes)
+    return isinstance(value, hint)
+
+
+def _named(hint: Any) -> list[str]:
+    """What a type hint says, in words."""
+    kind, inner = get_origin(hint), get_args(hint)
+    if _is_union(hint):
+        return [word for one in inner if one is not int or float not in inner for word in _named(one)]
+    if kind is Annotated:
+        return [inner[1]]
+    if kind is Sequence:
+        return [f"a list of {' or '.join(_named(inner[0]))}"]
+    if kind is tuple:
+        return [f"{len(inner)} numbers"]
+    if axes := getattr(hint, "dims", None):
+        whole = "whole " * ("int64" in hint.dtypes)
+        return [f"an array of {whole}numbers with {len(axes)} {'axes' if len(axes) > 1 else 'axis'}"]
+    return ["a mapping" if kind is Mapping else _WORDS.get(hint, f"a {hint.__name__}")]
+
+
+def short(value: Any) -> str:
+    """A value as an error shows it."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def as_array(value: Any, name: str) -> np.ndarray:

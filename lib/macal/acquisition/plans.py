@@ -7,7 +7,7 @@ import pandas as pd
 
 from macal.acquisition.base import Criterion, PoolState
 from macal.acquisition.catalogue import DEFAULT, get, needs_no_model, those
-from macal.arguments import arms_of, as_arms, as_count, as_covariates, as_indices, is_tensor
+from macal.arguments import arms_of, as_arms, as_count, as_covariates, as_indices, hinted, is_tensor
 from macal.progress import progress
 from macal.shapes import Arms, Indices
 from macal.threads import one_thread
@@ -58,13 +58,14 @@ def plan_batches(
     return batches
 
 
+@hinted
 def plan(
     x: Any,
     t: Any,
     labelled: Any,
     n_queries: int = 46,
     batch_size: int = 10,
-    criterion: Any = DEFAULT,
+    criterion: Criterion | str = DEFAULT,
     **parameters: Any,
 ) -> list[Indices]:
     """Plan a whole campaign in advance; it needs no outcome.

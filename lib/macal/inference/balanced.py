@@ -18,7 +18,7 @@ Computational Statistics 21(1), 2006).
 import numpy as np
 from jaxtyping import Float, Int
 
-from macal.arguments import as_outcomes
+from macal.arguments import as_outcomes, hinted
 from macal.inference.sampling import as_chances
 from macal.shapes import Arms, Indices, Outcomes
 
@@ -28,6 +28,7 @@ Few = Int[np.ndarray, "_"]  # units that are open
 Step = Float[np.ndarray, "k"]
 
 
+@hinted
 def draw_balanced(chances: Outcomes, strata: Arms, cost: Outcomes, rng: np.random.Generator) -> Indices:
     """Draw units with these chances, in random order: of each stratum as many as its chances sum to.
 

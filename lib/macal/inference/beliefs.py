@@ -21,6 +21,7 @@ from jaxtyping import Float
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import ndtri
 
+from macal.arguments import hinted
 from macal.inference.weighted import Estimate
 from macal.kernels import JITTER
 from macal.posterior import Prior
@@ -75,6 +76,7 @@ class EffectBelief:
         return Estimate(value, value - reach, value + reach, error)
 
 
+@hinted
 def posterior_sd(
     prior: Prior, x: Covariates, t: Arms, labelled: Indices, weights: Outcomes | None = None
 ) -> PosteriorSd:

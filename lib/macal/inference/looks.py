@@ -41,6 +41,7 @@ from jaxtyping import Float
 from scipy.optimize import brentq
 from scipy.special import lambertw, ndtr, ndtri, stdtrit
 
+from macal.arguments import Level, Whole, hinted
 from macal.inference.weighted import Estimate
 from macal.shapes import Outcomes
 
@@ -51,7 +52,8 @@ _FAR = 8.0  # multiples of the standard error beyond which nothing lies
 _NEVER = 1e-13  # a share of the level that is so small is not spent: the look decides nothing
 
 
-def spent(level: float, share: float) -> float:
+@hinted
+def spent(level: Level, share: float) -> float:
     """Of a level, what may have been spent at a share of what is planned; see the module.
 
     >>> [round(spent(0.05, share), 4) for share in (0.0, 0.25, 0.5, 1.0)]
@@ -60,7 +62,8 @@ def spent(level: float, share: float) -> float:
     return float(2 * ndtr(ndtri(level / 2) / np.sqrt(share))) if share else 0.0
 
 
-def look_multiples(shares: Sequence[float], level: float = 0.95) -> Outcomes:
+@hinted
+def look_multiples(shares: Sequence[float], level: Level = 0.95) -> Outcomes:
     """Multiples of the standard error at looks whose number is fixed, (looks,); infinite where a look comes too early.
 
     Args:
@@ -103,7 +106,8 @@ def _excess(c: float, time: float, places: Grid, mass: Grid, step: float, allowe
     return float(mass @ (ndtr((places - edge) / step) + ndtr(-(places + edge) / step))) - allowed
 
 
-def at_a_look(estimate: Estimate, answers: int, shares: Sequence[float], level: float = 0.95) -> Estimate:
+@hinted
+def at_a_look(estimate: Estimate, answers: Whole, shares: Sequence[float], level: Level = 0.95) -> Estimate:
     """The estimate of the last of several looks, with an interval that holds at all planned looks at once.
 
     Args:
@@ -120,7 +124,8 @@ def at_a_look(estimate: Estimate, answers: int, shares: Sequence[float], level: 
     return replace(estimate, low=estimate.value - reach, high=estimate.value + reach)
 
 
-def at_any_look(estimate: Estimate, share: float, level: float = 0.95) -> Estimate:
+@hinted
+def at_any_look(estimate: Estimate, share: float, level: Level = 0.95) -> Estimate:
     """An estimate with an interval that holds at every look at once, however many there are.
 
     Args:

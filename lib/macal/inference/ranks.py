@@ -25,11 +25,12 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import betainccinv
 
-from macal.arguments import as_array, as_count
+from macal.arguments import as_array, as_count, hinted
 
 Shares = Float[np.ndarray, "k"]
 
 
+@hinted
 def rank_bounds(ahead: Any, m: Any, level: float | int = 0.05) -> Shares:
     """Upper bounds of the share of people who are ahead of each pick, (k,), all true at once with chance 1 - level.
 

@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from macal.arguments import Level, hinted
 from macal.inference.targets import Survey, average_effect
 from macal.inference.weighted import Estimate
 from macal.shapes import Outcomes
@@ -86,12 +87,13 @@ def outcome_range(y: Outcomes, bounds: tuple[float | int, float | int] | None = 
     return low, high
 
 
+@hinted
 def refusal_doubt(
     survey: Survey,
     estimate: Estimate,
     bounds: tuple[float | int, float | int] | None = None,
     arm: int = 1,
-    level: float = 0.95,
+    level: Level = 0.95,
 ) -> RefusalDoubt:
     """Say what refusals could do to the average effect.
 

@@ -23,10 +23,11 @@ References:
 
 import numpy as np
 
-from macal.arguments import as_count
+from macal.arguments import as_count, hinted
 from macal.shapes import Indices, Outcomes
 
 
+@hinted
 def inclusion(worth: Outcomes, size: int, uniform: float = 0.5) -> Outcomes:
     """Chance of each unit to be among ``size`` that are drawn, (n,); their sum is ``size``.
 
@@ -69,6 +70,7 @@ def proportional(worth: Outcomes, size: int) -> Outcomes:
     return np.minimum(1.0, c[certain] * worth)
 
 
+@hinted
 def draw(chances: Outcomes, rng: np.random.Generator) -> Indices:
     """Draw units with these chances, as many as their sum, in random order.
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from macal.arguments import hinted
 from macal.inference.beliefs import EffectBelief, PosteriorSd
 from macal.shapes import Outcomes
 
@@ -99,6 +100,7 @@ class StoppingRule:
         return found
 
 
+@hinted
 def gain_of(now: PosteriorSd, ahead: PosteriorSd, weights: Outcomes | None = None) -> float:
     """Share by which people's intervals become narrower, on average over people, or those they stand for, (n,)."""
     before, after = (float(np.average(sd.effects, weights=weights)) for sd in (now, ahead))

@@ -71,13 +71,13 @@ References:
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 from jaxtyping import Bool, Float
 from scipy.special import stdtrit
 
-from macal.arguments import arms_of
+from macal.arguments import Level, Whole, arms_of, as_hinted, hinted
 from macal.inference.ridge import Ridge
 from macal.inference.weighted import (
     LEAST,
@@ -175,7 +175,7 @@ class Survey:
     asked: Any = None
     propensity: Outcomes | PerArmChance | None = None
     regressor: Regressor | None = None
-    seed: int = 0
+    seed: Whole = 0
     weights: Outcomes | None = None
     strata: Arms | None = None
     clusters: Arms | None = None
@@ -202,6 +202,7 @@ class Survey:
             raise ValueError("whoever is sure must have an outcome, and 1 as her chance")
         object.__setattr__(self, "asked", (asked | told) & ~sure)
         object.__setattr__(self, "sure", sure)
+        as_hinted(vars(self), get_type_hints(Survey, include_extras=True))
 
     @property
     def refused(self) -> Flags:
@@ -330,7 +331,8 @@ def _with_arm(z: Covariates, t: Arms, arms: int) -> Design:
     return np.hstack([z, (t[:, None] == np.arange(1, arms)).astype(np.float64)])
 
 
-def average_effect(survey: Survey, target: str = "all", arm: int = 1, level: float = 0.95) -> Effect:
+@hinted
+def average_effect(survey: Survey, target: str = "all", arm: int = 1, level: Level = 0.95) -> Effect:
     """Estimate the effect of an arm against the reference arm on those whom one asks about.
 
     Args:
@@ -350,8 +352,9 @@ def average_effect(survey: Survey, target: str = "all", arm: int = 1, level: flo
     return _estimate(survey, terms, everybody, level)
 
 
+@hinted
 def group_effects(
-    survey: Survey, groups: Any, target: str = "all", arm: int = 1, level: float = 0.95
+    survey: Survey, groups: Any, target: str = "all", arm: int = 1, level: Level = 0.95
 ) -> Mapping[Any, Effect | str]:
     """Estimate the effect in each group, with intervals that hold all at once (Bonferroni).
 
@@ -369,9 +372,7 @@ def group_effects(
         UnknownName: no such target.
         ValueError: an arm with too few answers among all.
     """
-    labels = np.asarray(groups)
-    if labels.shape != survey.t.shape:
-        raise ValueError(f"groups must have one value for each of the {len(survey.t)} units, got shape {labels.shape}")
+    labels = _labels(groups, len(survey.t))
     every = sorted(dict.fromkeys(labels.tolist()), key=lambda value: (str(type(value)), value))
     terms = _both(survey, target, arm)
     why = {value: _lacking(survey, terms[0], labels == value) for value in every}
@@ -379,6 +380,15 @@ def group_effects(
     return {value: why[value] or _estimate(survey, terms, labels == value, each) for value in every}
 
 
+def _labels(groups: Any, n: int) -> np.ndarray:
+    """A value for each unit, (n,)."""
+    labels = np.asarray(groups)
+    if labels.shape != (n,):
+        raise ValueError(f"groups must have one value for each of the {n} units, got shape {labels.shape}")
+    return labels
+
+
+@hinted
 def worth_for(
     target: str,
     propensity: Outcomes | PerArmChance,
@@ -411,7 +421,7 @@ def worth_for(
         worth = np.asarray(spread, np.float64)[t] * factors[np.arange(len(t)), t]
     if groups is None:
         return worth
-    _, number, size = np.unique(np.asarray(groups), return_inverse=True, return_counts=True)
+    _, number, size = np.unique(_labels(groups, len(t)), return_inverse=True, return_counts=True)
     return worth * (len(t) / size[number])
 
 
@@ -466,6 +476,8 @@ def _both(survey: Survey, target: str, arm: int) -> tuple[_Terms, _Terms]:
     if why := too_few(survey.t, survey.y, (0, arm), survey.clusters, survey.names):
         raise ValueError(why)
     _check_arms(survey.e, target)
+    if not 0 < arm < survey.e.shape[1]:
+        raise ValueError(f"arm must be from 1 to {survey.e.shape[1] - 1}, got {arm}")
     crossed = _terms(survey, Models(survey.e, survey.m, survey.responses), target, arm)
     return crossed, _terms(survey, survey.at_once, target, arm)
 

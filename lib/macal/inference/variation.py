@@ -22,6 +22,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtri
 
+from macal.arguments import Whole, hinted
 from macal.inference.weighted import LEAST, crossed_propensity, folds
 from macal.models import Model, Task
 from macal.problem import Split
@@ -65,7 +66,8 @@ class EffectVariation:
         }[self.verdict]
 
 
-def effect_variation(model: Model, units: Split, seed: int = 0) -> EffectVariation | None:
+@hinted
+def effect_variation(model: Model, units: Split, seed: Whole = 0) -> EffectVariation | None:
     """Compare a model's effects with one effect for everybody, on answers that it was not fitted to.
 
     Args:

@@ -18,7 +18,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float
 
-from macal.arguments import arms_of, as_arms, as_covariates, as_outcomes
+from macal.arguments import Whole, arms_of, as_arms, as_covariates, as_outcomes, hinted
 from macal.inference.ridge import Ridge
 from macal.logistic import PerArmChance, arm_chances
 from macal.shapes import Arms, Covariates, Indices, Outcomes
@@ -65,10 +65,11 @@ class Estimate:
         return self.high - self.low
 
 
+@hinted
 def crossed_propensity(
     x: Covariates,
     t: Arms,
-    seed: int = 0,
+    seed: Whole = 0,
     weights: Outcomes | None = None,
     clusters: Arms | None = None,
     names: Sequence[Any] | None = None,
@@ -112,6 +113,7 @@ def of_each_arm(propensity: Outcomes | PerArmChance) -> PerArmChance:
     return propensity if propensity.ndim == 2 else np.stack([1 - propensity, propensity], axis=1)
 
 
+@hinted
 def worth_for_ate(propensity: Outcomes | PerArmChance, t: Arms, spread: Sequence[float | int] = (1.0, 1.0)) -> Outcomes:
     """What a label of each unit is worth for the average effect, s / e; see :mod:`macal.inference.sampling`, (n,).
 

@@ -1,14 +1,13 @@
 """What the file of a campaign may hold: every field is checked, as anybody may have written it."""
 
-import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from types import UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 import pandas as pd
 
+from macal.arguments import fits, short
 from macal.planner.audit import Audit
 from macal.planner.campaign import NEVER, CampaignState, Correction
 
@@ -45,23 +44,6 @@ def damaged(what: str) -> Damaged:
     return Damaged(f"the campaign's file is not as it was written: {what}; take an earlier copy of it")
 
 
-def fits(value: Any, hint: Any) -> bool:
-    """Whether a value of JSON is what a type hint says; numbers must be such as arrays hold."""
-    kind, inner = get_origin(hint), get_args(hint)
-    if hint is Any:
-        return True
-    if kind in (Union, UnionType):
-        return any(fits(value, one) for one in inner)
-    if kind is Mapping:
-        return isinstance(value, dict) and all(fits(one, inner[1]) for one in value.values())
-    if kind is Sequence:
-        return isinstance(value, (list, tuple)) and all(fits(one, inner[0]) for one in value)
-    if hint in (int, float):
-        is_whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
-        return is_whole or (hint is float and isinstance(value, float) and math.isfinite(value))
-    return isinstance(value, hint)
-
-
 def as_hinted(where: str, content: Mapping[str, Any], hints: Mapping[str, Any], needed: Collection[str] = ()) -> None:
     """Check fields by type hints.
 
@@ -79,7 +61,7 @@ def as_hinted(where: str, content: Mapping[str, Any], hints: Mapping[str, Any], 
         if name not in hints:
             raise damaged(f"field {name!r}{of} is unknown")
         if not fits(value, hints[name]):
-            raise damaged(f"field {name!r}{of} cannot be {_short(value)}")
+            raise damaged(f"field {name!r}{of} cannot be {short(value)}")
     if lacking := [name for name in needed if name not in content]:
         raise damaged(f"field {lacking[0]!r}{of} is missing")
 
@@ -90,7 +72,7 @@ def made(kind: type[Made], content: Mapping[str, Any], where: str) -> Made:
     Raises:
         Damaged: it names the field.
     """
-    as_hinted(where, content, get_type_hints(kind))
+    as_hinted(where, content, get_type_hints(kind, include_extras=True))
     try:
         return kind(**content)
     except (TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -109,7 +91,7 @@ def check_fields(content: Mapping[str, Any]) -> None:
         if value is not None and value < least:
             raise damaged(f"field {name!r} must be at least {least}, got {value}")
     if not re.fullmatch("[0-9a-f]{64}", content["table"]):
-        raise damaged(f"field 'table' cannot be {_short(content['table'])}")
+        raise damaged(f"field 'table' cannot be {short(content['table'])}")
 
 
 def plan_of(content: Mapping[str, Sequence[Any]], campaign: CampaignState) -> pd.DataFrame:
@@ -151,7 +133,7 @@ def plan_of(content: Mapping[str, Sequence[Any]], campaign: CampaignState) -> pd
 def _each(name: str, values: pd.Series, right: Any) -> None:
     wrong = values[~np.asarray(right, bool)]
     if len(wrong):
-        raise damaged(f"column {name!r} of the plan cannot hold {_short(wrong.iloc[0])} in row {wrong.index[0] + 1}")
+        raise damaged(f"column {name!r} of the plan cannot hold {short(wrong.iloc[0])} in row {wrong.index[0] + 1}")
 
 
 def answers_of(content: Sequence[Sequence[Any]], campaign: CampaignState) -> dict[Any, float | None]:
@@ -162,7 +144,7 @@ def answers_of(content: Sequence[Sequence[Any]], campaign: CampaignState) -> dic
     """
     for k, pair in enumerate(content, 1):
         if len(pair) != 2 or not fits(pair[0], NAME) or not fits(pair[1], float | None):
-            raise damaged(f"answer {k} of field 'answers' cannot be {_short(pair)}")
+            raise damaged(f"answer {k} of field 'answers' cannot be {short(pair)}")
     _places(campaign, [name for name, _ in content], "field 'answers'")
     return {name: outcome for name, outcome in content}
 
@@ -176,7 +158,7 @@ def journal_of(content: Sequence[Mapping[str, Any]], campaign: CampaignState) ->
     journal = tuple(made(Correction, one, "journal") for one in content)
     names = [one.name for one in journal if one.name is not None]
     if wrong := [name for name in names if not fits(name, NAME)]:
-        raise damaged(f"field 'name' of journal cannot be {_short(wrong[0])}")
+        raise damaged(f"field 'name' of journal cannot be {short(wrong[0])}")
     _places(campaign, dict.fromkeys(names), "field 'journal'")
     return journal
 
@@ -212,12 +194,7 @@ def _places(campaign: CampaignState, names: Iterable[Any], where: str) -> Any:
     index, names = campaign.people.table.index, list(names)
     places = index.get_indexer(pd.Index(names, dtype=object))
     if (places < 0).any():
-        raise damaged(f"{where} names {_short(names[int(places.argmin())])}, whom the table does not have")
+        raise damaged(f"{where} names {short(names[int(places.argmin())])}, whom the table does not have")
     if (again := pd.Index(places).duplicated()).any():
-        raise damaged(f"{where} names {_short(names[int(again.argmax())])} more than once")
+        raise damaged(f"{where} names {short(names[int(again.argmax())])} more than once")
     return places
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

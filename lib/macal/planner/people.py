@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -48,7 +47,7 @@ class Columns:
     exclude: str | None = None
     include: str | None = None
     kinds: Mapping[str, str] | None = None
-    reference: str | float | int | None = None
+    reference: str | bool | float | int | None = None
     propensity: str | float | None = None
 
     def named(self) -> dict[str, str]:
@@ -88,9 +87,6 @@ class Columns:
             ValueError: which.
         """
         named = self.named()
-        for what in ("cost", "response", "propensity"):
-            if not isinstance(given := getattr(self, what), (str, Real, type(None))):
-                raise ValueError(f"{what} must be the name of a column, or one number, got {type(given).__name__}")
         own = [named[role] for role in ("treatment", "outcome", "identifier") if role in named]
         if taken := [c for c in [*own, *named.values()] if c == "round" or c in PLAN and c in own]:
             raise ValueError(f"{taken[0]!r} is a column of the plan, too; rename yours")
@@ -177,7 +173,7 @@ class People:
         response = _numbers(table, columns.response, "response")
         response[problem.start] = 1.0
         if (response > 1).any():
-            raise ValueError(f"a chance to answer must be at most 1, got {response.max():g} in {columns.response!r}")
+            raise ValueError(f"response, the chance to answer, must be at most 1, got {response.max():g}")
         cost, clusters = _numbers(table, columns.cost, "cost"), _codes(table, columns.cluster)
         marked = (_marked(table, column) for column in (columns.exclude, columns.include))
         known = None if columns.propensity is None else _propensity(table, columns.propensity, len(arms))

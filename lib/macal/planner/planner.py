@@ -1,12 +1,13 @@
 """The planner: a campaign under way, in money, from a table to a plan, to answers, to estimates."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from macal import models
+from macal.arguments import Whole, as_count, hinted
 from macal.inference import StoppingRule
 from macal.planner import record, steps
 from macal.planner.answers import by_name
@@ -89,6 +90,7 @@ class Planner:
     [6, 5, 4, 3]
     """
 
+    @hinted
     def __init__(
         self,
         treatment: str,
@@ -103,7 +105,7 @@ class Planner:
         exclude: str | None = None,
         include: str | None = None,
         kinds: Mapping[str, str] | None = None,
-        reference: str | float | int | None = None,
+        reference: str | bool | float | int | None = None,
         propensity: str | float | None = None,
         criterion: str | None = None,
         parameters: Mapping[str, Any] | None = None,
@@ -112,7 +114,7 @@ class Planner:
         quotas: Sequence[str] = (),
         cluster_rule: str = "whole",
         pay: str = "asked",
-        seed: int = 0,
+        seed: Whole = 0,
         draw: str | None = None,
         uniform: float | int = UNIFORM,
         sample: int | str | None = None,
@@ -158,6 +160,7 @@ class Planner:
         )
         self.campaign = CampaignState(columns, policy)
 
+    @hinted
     def plan(self, table: Any) -> Any:
         """Plan whom to ask.
 
@@ -180,7 +183,8 @@ class Planner:
         self.campaign = steps.begun(self.campaign, table)
         return self._plan()
 
-    def observe(self, answers: Any, through: int | None = None) -> None:
+    @hinted
+    def observe(self, answers: Mapping[Any, Any] | pd.Series, through: int | None = None) -> None:
         """Take answers, in any order and number; who has none yet is waited for.
 
         Args:
@@ -196,15 +200,18 @@ class Planner:
         told = by_name(self.people, answers.items())
         self.campaign = steps.observed(self.campaign, told, through)
 
-    def correct(self, name: Any, change: str, by: str, outcome: Any = None) -> None:
+    @hinted
+    def correct(self, name: Hashable, change: str, by: str, outcome: bool | float | int | None = None) -> None:
         """Correct what is known of a unit; see :func:`macal.planner.steps.corrected`."""
         (own,) = self.people.table.index[self.people.places([name], "the table")].tolist()
         self.campaign = steps.corrected(self.campaign, own, change, by, outcome)
 
+    @hinted
     def recount(self, rounds: int, by: str) -> None:
         """Say how many rounds have been asked; see :func:`macal.planner.steps.recounted`."""
         self.campaign = steps.recounted(self.campaign, rounds, by)
 
+    @hinted
     def replan(self, *, budget: float | int | None = None, quotas: Sequence[str] | None = None) -> Any:
         """Keep the rounds that have been asked, and plan the others anew with the money that is left.
 
@@ -229,6 +236,7 @@ class Planner:
     def _plan(self) -> Any:
         return frames.like(self.planned.copy(), self.campaign.table)
 
+    @hinted
     def sample(
         self, path: Path | str, memory: float = MEMORY, scheduler: str | None = None, workers: int | None = None
     ) -> Sample:
@@ -247,7 +255,7 @@ class Planner:
         """
         campaign = self.campaign
         campaign.columns.check()
-        table, workers = frames.opened(Path(path)), workers or processors()
+        table, workers = frames.opened(Path(path)), as_count(processors() if workers is None else workers, "workers")
         share = memory / (1 + (workers if workers > 1 or scheduler == "local" else 0))
         if share < PROCESS:
             least = PROCESS * memory / share
@@ -272,6 +280,7 @@ class Planner:
         self.campaign = steps.audit_of(self.campaign)
         return self.campaign.audit
 
+    @hinted
     def estimate(
         self,
         model: models.Model | str = "joint-gp",
@@ -286,6 +295,7 @@ class Planner:
         """Estimate every effect from the answers so far; see :func:`macal.planner.estimates.estimated`."""
         return estimated(self.campaign, model, rule, arm, target, by, bounds, looks, reference)
 
+    @hinted
     def report(self, path: Path | str, found: Sequence[Findings] = ()) -> None:
         """Write a report of the plan, and of the answers: one HTML file that asks nothing of any other machine.
 
@@ -302,6 +312,7 @@ class Planner:
         """
         atomic.write({Path(path): document(self.campaign, found).encode()})
 
+    @hinted
     def save(self, path: Path | str) -> None:
         """Write the campaign to a JSON file: its settings, the plan, the answers; of the table a fingerprint.
 
@@ -313,6 +324,7 @@ class Planner:
         self.campaign = record.saved(self.campaign, Path(path))
 
     @classmethod
+    @hinted
     def load(cls, path: Path | str, table: Any = None) -> "Planner":
         """Take up a campaign from its file, here or on another machine.
 

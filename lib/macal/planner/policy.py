@@ -9,7 +9,7 @@ import numpy as np
 
 from macal import acquisition
 from macal.acquisition.catalogue import needs_no_model, those
-from macal.arguments import as_count
+from macal.arguments import Whole, as_count
 from macal.inference.targets import TARGETS
 from macal.planner.demands import Quota
 from macal.planner.people import CLUSTER_RULES
@@ -42,7 +42,7 @@ class Policy:
     quotas: Sequence[str] = ()
     cluster_rule: str = "whole"
     pay: str = "asked"
-    seed: int = 0
+    seed: Whole = 0
     draw: str | None = None
     uniform: float | int = UNIFORM
     sample: int | str | None = None
@@ -55,22 +55,19 @@ class Policy:
         units = {"budget": "the costs", "batch_cost": "the costs", "width": "the outcome", "sd": "the outcome"}
         for name, unit in units.items():
             value = getattr(self, name)
-            number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
             may_lack = name != "budget" or self.width is not None
-            if not (value is None and may_lack) and not (number and 0 < value < np.inf):
+            if not may_lack if value is None else value <= 0:
                 raise ValueError(f"{name} must be a number above 0, in the unit of {unit}, got {value!r}")
         if self.batch_size is not None:
             as_count(self.batch_size, "batch_size")
         if self.sample not in (None, "all"):
             as_count(self.sample, "sample")
-        if isinstance(self.uniform, (bool, str)) or not 0 < self.uniform <= 1:
+        if not 0 < self.uniform <= 1:
             raise ValueError(f"uniform must be a share above 0 and at most 1, got {self.uniform!r}")
         for what, value, known in (("cluster rule", self.cluster_rule, CLUSTER_RULES), ("way to pay", self.pay, PAY)):
             if value not in known:
                 raise UnknownName(what, value, known)
         self._settle_draw()
-        if isinstance(self.quotas, str):
-            raise ValueError(f"quotas must be a list, got the text {self.quotas!r}; [{self.quotas!r}] is one")
         _ = self.parsed  # a quota that cannot be read is refused here
         if acquisition.get(self.criterion, **self.parameters).needs:
             raise ValueError(

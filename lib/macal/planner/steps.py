@@ -78,10 +78,9 @@ def reached(campaign: CampaignState, names: Iterable[Any], through: int | None =
 def _count(campaign: CampaignState, rounds: int, what: str) -> int:
     """A number of rounds that the plan has, or ValueError."""
     most = int(campaign.planned["round"].max()) if len(campaign.planned) else 0
-    is_whole = isinstance(rounds, (int, np.integer)) and not isinstance(rounds, bool)
-    if not is_whole or not 0 <= rounds <= most:
+    if not 0 <= rounds <= most:
         raise ValueError(f"{what} must be a number of rounds from 0 to the plan's {most}, got {rounds}")
-    return int(rounds)
+    return rounds
 
 
 def replanned(

@@ -1,0 +1,126 @@
+"""One check at the door: every public call of the planner and of inference refuses what its hints do not say."""
+
+import inspect
+import json
+from typing import Any, get_type_hints
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_planner import make_people
+
+import macal
+from macal import Planner, inference, models
+from macal.inference import Estimate, PosteriorSd
+from macal.posterior import Prior
+from macal.problem import Split
+
+N = 20
+ONES, ARMS, RNG = np.ones(N), np.arange(N) % 2, np.random.default_rng(0)
+SURVEY = inference.Survey(RNG.normal(size=(N, 2)), ARMS, RNG.normal(size=N), ONES)
+PRIOR, SD, ESTIMATE = Prior(*[(1.0, 1.0)] * 3), PosteriorSd(ONES, 1.0), Estimate(0.0, -1.0, 1.0, 0.5)
+CALLS = {  # with arguments that do
+    Planner: {"treatment": "free", "budget": 300},
+    Planner.plan: {"table": make_people()},
+    Planner.observe: {"answers": {}},
+    Planner.correct: {"name": "p0001", "change": "outcome", "by": "ann", "outcome": 1.0},
+    Planner.recount: {"rounds": 1, "by": "ann"},
+    Planner.replan: {},
+    Planner.sample: {"path": "people.csv"},
+    Planner.estimate: {},
+    Planner.report: {"path": "report.html"},
+    Planner.save: {"path": "c.json"},
+    Planner.load: {"path": "c.json"},
+    macal.plan: {"x": SURVEY.x, "t": ARMS, "labelled": []},
+    inference.Survey: {"x": SURVEY.x, "t": ARMS, "y": SURVEY.y, "chances": ONES},
+    inference.StoppingRule: {"width": 1.0},
+    inference.at_a_look: {"estimate": ESTIMATE, "answers": 30, "shares": [0.5, 1.0]},
+    inference.at_any_look: {"estimate": ESTIMATE, "share": 0.5},
+    inference.average_effect: {"survey": SURVEY},
+    inference.crossed_propensity: {"x": SURVEY.x, "t": ARMS},
+    inference.draw: {"chances": ONES / 2, "rng": RNG},
+    inference.draw_balanced: {"chances": ONES / 2, "strata": ARMS, "cost": ONES, "rng": RNG},
+    inference.effect_variation: {"model": models.get("exact-gp"), "units": Split(SURVEY.x, ARMS, SURVEY.y)},
+    inference.gain_of: {"now": SD, "ahead": SD},
+    inference.group_effects: {"survey": SURVEY, "groups": ARMS},
+    inference.inclusion: {"worth": ONES, "size": 4},
+    inference.look_multiples: {"shares": [0.5, 1.0]},
+    inference.posterior_sd: {"prior": PRIOR, "x": SURVEY.x, "t": ARMS, "labelled": ARMS[:1]},
+    inference.rank_bounds: {"ahead": [0, 3], "m": 10},
+    inference.refusal_doubt: {"survey": SURVEY, "estimate": ESTIMATE},
+    inference.spent: {"level": 0.05, "share": 0.5},
+    inference.worth_for: {"target": "all", "propensity": ONES / 2, "t": ARMS},
+    inference.worth_for_ate: {"propensity": ONES / 2, "t": ARMS},
+}
+
+
+def refused(call, argument, value):
+    own = isinstance(vars(Planner).get(call.__name__), classmethod) or "self" not in inspect.signature(call).parameters
+    with pytest.raises(ValueError, match=rf"\b{argument}\b"):
+        call(*[] if own else [Planner("free", 300)], **CALLS[call] | {argument: value})
+
+
+def test_no_public_call_is_left_out():
+    public = [one for name in inference.__all__ if inspect.isfunction(one := getattr(inference, name))]
+    public += [one for name, one in vars(Planner).items() if inspect.isfunction(one) and name[0] != "_"]
+    without = [call for call in public if not set(inspect.signature(call).parameters) <= {"self"}]
+    assert {call.__qualname__ for call in without} <= {call.__qualname__ for call in CALLS}
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.__qualname__)
+def test_every_argument_of_a_wrong_kind_is_named(call, unchecked):
+    hints = get_type_hints(call if inspect.isroutine(call) else call.__init__)
+    for argument in inspect.signature(call).parameters:
+        if hints.get(argument, Any) is not Any:
+            refused(call, argument, {1.0})
+
+
+@pytest.mark.parametrize(
+    ("call", "argument", "value"),
+    [
+        (Planner, "treatment", 3),
+        (Planner, "quotas", None),
+        (Planner, "quotas", "region>=1"),
+        (Planner, "covariates", "age"),
+        (Planner, "covariates", ["age", 1]),
+        (Planner, "seed", "a"),
+        (Planner, "seed", -1),
+        (Planner, "seed", 1.5),
+        (Planner, "kinds", {"age": 1}),
+        (Planner, "cost", True),
+        (Planner, "cost", np.ones(200)),
+        (Planner, "budget", float("nan")),
+        (Planner, "budget", "300"),
+        (Planner.observe, "answers", [1.0]),
+        (Planner.observe, "through", 1.5),
+        (Planner.recount, "rounds", True),
+        (Planner.sample, "workers", 0),
+        (Planner.estimate, "rule", 3),
+        (Planner.estimate, "bounds", [0]),
+        (macal.plan, "criterion", None),
+        (inference.Survey, "propensity", "a"),
+        (inference.Survey, "regressor", 3),
+        (inference.average_effect, "level", 1.5),
+        (inference.average_effect, "arm", 3),
+        (inference.worth_for, "groups", [1, 2]),
+        (inference.worth_for, "t", ONES / 2),
+        (inference.worth_for_ate, "t", ARMS[:2]),
+        (inference.crossed_propensity, "weights", ONES[:2]),
+    ],
+)
+def test_a_wrong_argument_is_named(call, argument, value, unchecked, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make_people().to_csv("people.csv")
+    refused(call, argument, value)
+
+
+def test_what_numpy_and_pandas_hold_is_taken_as_theirs(unchecked, tmp_path):
+    people = make_people()
+    budget, covariates = np.int64(300), people.columns[1:3]
+    planner = Planner("free", budget, covariates=covariates, quotas=np.array(["region>=1"]), seed=np.int64(2))
+    planner.plan(people)
+    planner.save(tmp_path / "c.json")
+    held = json.loads((tmp_path / "c.json").read_text())["content"]
+    assert held["policy"]["budget"] == 300 and held["columns"]["covariates"] == ["age", "income"]
+    planner.observe(pd.Series({planner.planned.index[0]: 1.0}))
+    assert planner.asked == 1
