@@ -81,9 +81,12 @@ launch:            ## try what a launch button does: clone the last commit, inst
 	"$$folder/env/bin/pip" install -q -r binder/requirements.txt; \
 	"$$folder/env/bin/pytest" --nbval -n 0 notebooks/$(or $(NAME),problem).ipynb; rm -rf "$$folder"
 
-serve:             ## read the book at http://127.0.0.1:8000
+PORT ?= 8000
+serve:             ## read the book at http://127.0.0.1:8000; another port: PORT=8001
 	$(if $(wildcard _build/html/index.html),,$(error nothing is built yet: make book, or make html))
-	$(PYTHON) -m http.server -b 127.0.0.1 -d _build/html 8000
+	@$(PYTHON) -c "import socket; socket.create_server(('127.0.0.1', $(PORT)))" 2>/dev/null || \
+	{ echo "port $(PORT) cannot be had; take another one: make serve PORT=8001" >&2; exit 1; }
+	$(PYTHON) -m http.server -b 127.0.0.1 -d _build/html $(PORT)
 
 clean:             ## remove what was built; chapters' outputs, records in runs/ and .venv stay
 	rm -rf _build runs/*.ipynb .pytest_cache .ruff_cache .hypothesis

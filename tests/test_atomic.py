@@ -63,6 +63,12 @@ def test_a_file_is_written_where_links_lead(tmp_path, there):
     assert atomic.real(other) == atomic.real(place) == place
 
 
+def test_a_lock_that_cannot_be_made_is_named_by_its_folder(tmp_path):
+    (tmp_path / ".lock").mkdir()
+    with pytest.raises(OSError, match=f"'{tmp_path}'"), atomic.locked(tmp_path / ".lock"):
+        pass
+
+
 def test_links_in_a_circle_are_refused_by_name(tmp_path):
     one, two = tmp_path / "one", tmp_path / "two"
     one.symlink_to(two), two.symlink_to(one)

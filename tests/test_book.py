@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -304,6 +305,15 @@ def test_printed_commands_name_parameters_that_the_chapter_has(name, arguments):
     declared = inspect_notebook(book.ROOT / "notebooks" / f"{name}.ipynb")
     passed = re.findall(r"-p (\w+)", arguments)
     assert passed and {*passed} <= {*declared}
+
+
+def test_a_port_that_is_taken_is_named(make, tmp_path):
+    (tmp_path / "_build" / "html").mkdir(parents=True)
+    (tmp_path / "_build" / "html" / "index.html").touch()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        status, said, _ = make("serve", f"PORT={port}")
+    assert status and f"port {port}" in said and "Traceback" not in said
 
 
 @pytest.fixture

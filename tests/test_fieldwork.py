@@ -489,10 +489,10 @@ def test_corrections_are_kept_with_who_made_them(folder):
     assert plan() == 0
     names = answered(slice(0, 12))
     assert run("observe", "c.json", "people.csv", "answers.csv") == 0
-    assert correct(names[0], "--outcome", 7, "--by", "ann") == 0
+    assert correct(names[0], "--outcome", "-1e3", "--by", "ann") == 0
     assert correct(names[1], "--withdrawn", "--by", "bo") == correct(names[2], "--never-asked", "--by", "ann") == 0
     planner = Planner.load("c.json", PEOPLE)
-    assert planner.answers[names[0]] == 7 and planner.answers[names[1]] is None and names[2] not in planner.answers
+    assert planner.answers[names[0]] == -1000 and planner.answers[names[1]] is None and names[2] not in planner.answers
     journal = [(one.name, one.by) for one in planner.campaign.journal]
     assert journal == [(names[0], "ann"), (names[1], "bo"), (names[2], "ann")]
     again = planner.replan()

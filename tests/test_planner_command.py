@@ -69,7 +69,14 @@ def test_the_columns_are_guessed_and_every_guess_can_be_undone():
 @pytest.mark.parametrize(
     ("change", "more", "name"),
     [
-        ({"age": lambda d: d.age.where(d.age > 30)}, [], "covariate 'age'"),
+        ({"age": lambda d: d.age.where(d.index != 3)}, [], "covariate 'age' (1, first of p0003)"),
+        ({}, ["--seed=-1"], "seed"),
+        ({}, ["--workers", "-1"], "workers"),
+        ({}, ["--response", "70"], "0.7"),
+        ({}, ["--propensity", "70"], "propensity"),
+        ({}, ["--uniform", "0.5", "--criterion", "macal"], "uniform"),
+        ({"age": 77}, ["--kind", "age=date"], "77 of p0000"),
+        ({"age": lambda d: d.age.where(d.index != 3, "old")}, ["--kind", "age=number"], "'old'"),
         ({"free": 1}, [], "free"),
         ({"person": "ann"}, ["--id", "person"], "ann more than once, in rows 1 and 2"),
         ({"one": 1}, ["--covariates", "age,one"], "'one'"),
@@ -88,6 +95,14 @@ def test_a_wrong_table_ends_in_one_line_and_no_file(folder, capsys, change, more
     assert plan("--campaign", "campaign.json", *more) == 1
     (line,) = capsys.readouterr().err.strip().splitlines()
     assert name in line and [path.name for path in folder.iterdir()] == ["people.csv"]
+
+
+@pytest.mark.parametrize(("started", "usage"), [("/usr/bin/macal", "macal plan"), ("-m", "python -m macal plan")])
+def test_usage_says_how_it_was_started(monkeypatch, capsys, started, usage):
+    monkeypatch.setattr("sys.argv", [started])
+    with pytest.raises(SystemExit):
+        main(["plan"])
+    assert capsys.readouterr().err.startswith(f"usage: {usage} ")
 
 
 def test_files_that_are_no_tables(folder, capsys):
@@ -196,6 +211,7 @@ class TestCampaignFile:
         changed[3]["content"], changed[4]["version"], changed[5]["content"]["revision"] = [], True, 1e400
         deep = "[" * 200_000 + "]" * 200_000
         deeper = text.replace("[", deep, 1)
+        changed.append(changed[1] | {"version": 0})
         for wrong in (*map(json.dumps, changed), "{", "[]", "\x00", "1" * 5000, deep, deeper):
             (folder / "campaign.json").write_text(wrong)
             with pytest.raises(record.Damaged):

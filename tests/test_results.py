@@ -84,9 +84,10 @@ def test_a_folder_is_read_whole_or_not_at_all(tmp_path):
     (tmp_path / ".half.tmp").write_text("{")
     assert sorted(r.config["replication"] for r in read_all(tmp_path)) == [0, 1, 2]
     first = next(tmp_path.glob("*.json"))
-    first.rename(tmp_path / "renamed.json")
-    with pytest.raises(ForeignRecord):
-        read_all(tmp_path)
+    for name in ("renamed", "0123456789abcdef"):
+        first = first.rename(tmp_path / f"{name}.json")
+        with pytest.raises(ForeignRecord, match=name):
+            read_all(tmp_path)
 
 
 def test_tables_do_not_mix_configurations():

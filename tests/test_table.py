@@ -313,7 +313,7 @@ def aged(age):
         ({"covariates": ["age", "treated"]}, "once: treated"),
         ({"covariates": ["age", "age"]}, "once: age"),
         ({"table": pd.concat([make_table(), make_table()[["age"]]], axis=1)}, "once: age"),
-        ({"table": gaps()}, r"'income' \(4\), covariate 'region' \(7\)"),
+        ({"table": gaps()}, r"'income' \(4, first of unit 0\), covariate 'region' \(7, first of unit 0\)"),
         ({"seed": -1}, "seed"),
         *(({"test_size": wrong}, "test_size") for wrong in ("0.2", -0.1, 1.5)),
         ({"test_size": 0.001}, "0.001"),

@@ -22,7 +22,8 @@ def _shared(*arguments: str, **options: Any) -> argparse.ArgumentParser:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m macal", description=__doc__)
+    installed = Path(sys.argv[0]).name == "macal"
+    parser = terminal.Parser(prog="macal" if installed else "python -m macal", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     planner.add_to(commands)
     spec = _shared("spec", type=Path, help="JSON file with the fields of macal.Spec; results/specs holds examples")

@@ -7,6 +7,7 @@ what it was asked for.
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -130,6 +131,8 @@ def read_all(folder: Path) -> list[Record]:
         raise FileNotFoundError(f"no folder {folder} to read records from")
     records = []
     for path in sorted(folder.glob("[!.]*.json")):
+        if not re.fullmatch("[0-9a-f]{16}", path.stem):
+            raise ForeignRecord(f"{path} is no record; name a store, a folder that a sweep has filled")
         records.append(read(path))
         if path.stem != records[-1].key:
             raise ForeignRecord(f"{path} holds the record {records[-1].key}; it was renamed")

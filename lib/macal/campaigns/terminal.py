@@ -1,6 +1,8 @@
 """What the commands of the package share: an error is one line, and a signal ends them at once."""
 
+import argparse
 import os
+import re
 import select
 import signal
 import sys
@@ -8,9 +10,17 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 GRACE = 1.0  # seconds from a signal to the end, whatever is under way
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser, and those of its commands, to which -10,20 and -1e3 are values, as to Python's from 3.14 on."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._negative_number_matcher = re.compile(r"-\.?\d")
 
 
 def guarded(command: Callable[[], int | None]) -> int:

@@ -47,9 +47,10 @@ def _check_names(table: pd.DataFrame, named: list[Hashable]) -> None:
         )
 
 
-def _check_gaps(columns: dict[str, Outcomes | pd.Series]) -> None:
-    gaps = {name: ~np.isfinite(c) if isinstance(c, np.ndarray) else c.isna() for name, c in columns.items()}
-    check_complete({name: int(gap.sum()) for name, gap in gaps.items()}, len(next(iter(columns.values()))))
+def _check_gaps(columns: dict[str, Outcomes | pd.Series], units: pd.Index) -> None:
+    gaps = {name: np.asarray(~np.isfinite(c) if isinstance(c, np.ndarray) else c.isna()) for name, c in columns.items()}
+    told = {c: f"{gap.sum()}, first of {units[gap.argmax()]}" for c, gap in gaps.items() if gap.any()}
+    check_complete(told, len(units))
 
 
 def _start(start: Any, table: pd.DataFrame, seed: int, pool: Rows, y: Any) -> Indices:
@@ -158,7 +159,7 @@ def from_table(
     columns = {label: numbers(_column(table, c), label) for c, label in zip(covariates, labels, strict=True)}
     arms = _column(table, treatment)
     check_arms(arms)
-    _check_gaps(columns)
+    _check_gaps(columns, table.index)
     n = len(table)
     known = None if reference is None else arm_names(arms, reference)
     t = as_arms(arms, n, str(treatment)) if known is None else pd.Categorical(arms, known).codes.astype(np.int64)

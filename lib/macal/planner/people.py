@@ -173,7 +173,8 @@ class People:
         response = _numbers(table, columns.response, "response")
         response[problem.start] = 1.0
         if (response > 1).any():
-            raise ValueError(f"response, the chance to answer, must be at most 1, got {response.max():g}")
+            where = f" in column {columns.response!r}" * isinstance(columns.response, str)
+            raise ValueError(f"response is a chance, at most 1, got {response.max():g}{where}; write 70 % as 0.7")
         cost, clusters = _numbers(table, columns.cost, "cost"), _codes(table, columns.cluster)
         marked = (_marked(table, column) for column in (columns.exclude, columns.include))
         known = None if columns.propensity is None else _propensity(table, columns.propensity, len(arms))
@@ -401,7 +402,7 @@ def _propensity(table: pd.DataFrame, given: str | float, arms: int) -> Outcomes:
     values = _numbers(table, given, "propensity")
     if arms > 2 or (values >= 1).any():
         got = f"{arms} arms" if arms > 2 else f"{values.max():g}"
-        raise ValueError(f"a propensity is the chance of treatment in one of two arms, between 0 and 1, got {got}")
+        raise ValueError(f"propensity is a chance, of treatment in one of two arms, between 0 and 1, got {got}")
     return values
 
 

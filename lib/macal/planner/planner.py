@@ -158,6 +158,10 @@ class Planner:
             width,
             sd,
         )
+        if policy.draw is None and uniform != UNIFORM:
+            raise ValueError(
+                "uniform is a share of a draw, and nobody is drawn; leave it out, or take draw='criterion' (--draw)"
+            )
         self.campaign = CampaignState(columns, policy)
 
     @hinted

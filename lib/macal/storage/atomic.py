@@ -63,6 +63,8 @@ def locked(path: Path) -> Iterator[bool]:
     except Timeout:
         yield False
         return
+    except OSError as error:  # it names the lock
+        raise OSError(error.errno, error.strerror, str(path.parent)) from error
     with held:
         path.touch()  # says when the work was begun last
         yield True

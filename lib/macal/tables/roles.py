@@ -254,18 +254,24 @@ def prepared(table: pd.DataFrame, roles: Roles) -> pd.DataFrame:
 
 
 def _prepared(column: pd.Series, kind: str) -> pd.Series:
-    try:
-        if kind == "date":
-            text = not is_datetime64_any_dtype(column.dtype)
-            times = pd.to_datetime(column, format="ISO8601" if text else None, utc=True)
-            return (times - times.min()) / pd.Timedelta(days=1)
-        if kind == "number" and not is_numeric_dtype(column.dtype):
-            return pd.to_numeric(column)
-        if kind == "category":
-            return column.astype("category")
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"column {column.name!r} is not a {kind} throughout: {error}; mend it or ignore it") from error
-    return column
+    if kind == "date":
+        form, text = (None, column) if is_datetime64_any_dtype(column.dtype) else ("ISO8601", column.astype("string"))
+        times = pd.to_datetime(text, format=form, utc=True, errors="coerce")
+        return (_whole(times, column, "dates, as 2024-05-31") - times.min()) / pd.Timedelta(days=1)
+    if kind == "number" and not is_numeric_dtype(column.dtype):
+        return _whole(pd.to_numeric(column, errors="coerce"), column, "numbers")
+    return column.astype("category") if kind == "category" else column
+
+
+def _whole(read: pd.Series, column: pd.Series, what: str) -> pd.Series:
+    """A column that was read, or ValueError with the first value that could not be."""
+    odd = column[read.isna() & column.notna()]
+    for who, value in zip(odd.index, odd.tolist(), strict=True):
+        raise ValueError(
+            f"column {column.name!r} is to hold {what}, and {value!r} of {who} is none; mend it, or give the column"
+            f" another kind: --kind {column.name}=category"
+        )
+    return read
 
 
 def named_by(table: pd.DataFrame, identifier: str | None) -> pd.DataFrame:
