@@ -11,14 +11,14 @@ from test_planner import make_people
 
 import macal
 from macal import Planner, inference, models
-from macal.inference import Estimate, PosteriorSd
+from macal.inference import Estimate
 from macal.posterior import Prior
 from macal.problem import Split
 
 N = 20
 ONES, ARMS, RNG = np.ones(N), np.arange(N) % 2, np.random.default_rng(0)
 SURVEY = inference.Survey(RNG.normal(size=(N, 2)), ARMS, RNG.normal(size=N), ONES)
-PRIOR, SD, ESTIMATE = Prior(*[(1.0, 1.0)] * 3), PosteriorSd(ONES, 1.0), Estimate(0.0, -1.0, 1.0, 0.5)
+PRIOR, ESTIMATE = Prior(*[(1.0, 1.0)] * 3), Estimate(0.0, -1.0, 1.0, 0.5)
 CALLS = {  # with arguments that do
     Planner: {"treatment": "free", "budget": 300},
     Planner.plan: {"table": make_people()},
@@ -41,7 +41,6 @@ CALLS = {  # with arguments that do
     inference.draw: {"chances": ONES / 2, "rng": RNG},
     inference.draw_balanced: {"chances": ONES / 2, "strata": ARMS, "cost": ONES, "rng": RNG},
     inference.effect_variation: {"model": models.get("exact-gp"), "units": Split(SURVEY.x, ARMS, SURVEY.y)},
-    inference.gain_of: {"now": SD, "ahead": SD},
     inference.group_effects: {"survey": SURVEY, "groups": ARMS},
     inference.inclusion: {"worth": ONES, "size": 4},
     inference.look_multiples: {"shares": [0.5, 1.0]},
@@ -100,6 +99,7 @@ def test_every_argument_of_a_wrong_kind_is_named(call, unchecked):
         (macal.plan, "criterion", None),
         (inference.Survey, "propensity", "a"),
         (inference.Survey, "regressor", 3),
+        (inference.StoppingRule, "width", 0),
         (inference.average_effect, "level", 1.5),
         (inference.average_effect, "arm", 3),
         (inference.worth_for, "groups", [1, 2]),

@@ -17,6 +17,7 @@ from macal.shapes import Arms, Covariates, Indices, Outcomes
 
 P, Result = ParamSpec("P"), TypeVar("Result")
 Level = Annotated[float, "a number above 0 and below 1", lambda value: 0 < value < 1]
+Positive = Annotated[float, "a number above 0", lambda value: value > 0]
 Whole = Annotated[int, "a whole number of at least 0", lambda value: value >= 0]
 _EXACT = 2**53  # integers beyond it are not all floats
 _WORDS = {str: "text", int: "a whole number", float: "a finite number", bool: "true or false", NoneType: "None"}

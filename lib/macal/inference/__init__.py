@@ -6,7 +6,7 @@ no outcome model to be right, also where some refuse (:func:`average_effect`, :f
 :func:`refusal_doubt` says what refusals could hide.
 Intervals that hold at every look are widened (:func:`at_a_look`, :func:`at_any_look`). A fitted Gaussian
 process gives every effect an interval (:class:`EffectBelief`) and says before a round is bought what it will leave open
-(:func:`posterior_sd`), by which a :class:`StoppingRule` ends a campaign. Whether answers show that effects differ at
+(:func:`posterior_sd`). A :class:`StoppingRule` ends a campaign. Whether answers show that effects differ at
 all, :func:`effect_variation` says.
 """
 
@@ -16,7 +16,7 @@ from macal.inference.looks import at_a_look, at_any_look, look_multiples, spent
 from macal.inference.ranks import rank_bounds
 from macal.inference.refusals import RefusalDoubt, refusal_doubt
 from macal.inference.sampling import draw, inclusion
-from macal.inference.stopping import StoppingRule, gain_of
+from macal.inference.stopping import StoppingRule
 from macal.inference.targets import Effect, Survey, average_effect, group_effects, worth_for
 from macal.inference.variation import EffectVariation, effect_variation
 from macal.inference.weighted import Estimate, crossed_propensity, worth_for_ate
@@ -37,7 +37,6 @@ __all__ = [
     "draw",
     "draw_balanced",
     "effect_variation",
-    "gain_of",
     "group_effects",
     "inclusion",
     "look_multiples",

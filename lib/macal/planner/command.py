@@ -41,9 +41,6 @@ _QUOTA = (
 )
 _LABEL_FREE = those(needs_no_model).replace("'", "")
 PLAN = "plan whom to ask under a budget: from a table to a table"
-
-
-_NEGATIVE = re.compile(r"-\.?\d")  # as argparse takes it from Python 3.14 on; before that -10,20 is an option to it
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 _GROUPS = 24  # of whom answers are shown
 _COPIES = 3  # of a table in memory that a plan needs
@@ -78,8 +75,8 @@ def _number_or_column(text: str) -> float | str:
 
 
 def _pair(text: str) -> tuple[str, Any]:
-    name, sign, value = text.partition("=")
-    if not (name and sign and value):
+    name, _, value = text.partition("=")
+    if not (name and value):
         raise argparse.ArgumentTypeError(f"{text!r} must be written as NAME=VALUE")
     return name, int(value) if value.isdigit() else _number_or_column(value)
 
@@ -144,18 +141,12 @@ def _add_estimate(commands: Any) -> None:
     command.add_argument("--reference", help=text)
     _reported(command)
     _targeted(command, "estimated, by weights", "as planned")
-    command._negative_number_matcher = _NEGATIVE
     text = "LOW,HIGH: outcomes that there can be, for what refusals could do (default: of the answers)"
     command.add_argument("--bounds", type=_bounds, help=text)
-    text = "looks at which the interval by weights holds: this one, one after each round (default with --width), or any"
-    command.add_argument("--looks", choices=LOOKS, help=text)
-    command.add_argument(
-        "--width",
-        type=float,
-        help="enough once the average effect's interval is so narrow: by the weights if people were drawn",
-    )
-    text = "enough once a round, if all answer, narrows intervals by less, per unit of money"
-    command.add_argument("--gain", type=float, help=text)
+    text = "if you look more than once and may stop: after each round (rounds, default with --width), or at any time"
+    command.add_argument("--looks", choices=LOOKS, help=f"{text} (any); the interval by weights holds at all looks")
+    text = "enough once the average effect's interval is so narrow: by the weights if people were drawn"
+    command.add_argument("--width", type=float, help=text)
 
 
 def _targeted(command: argparse.ArgumentParser, what: str, default: str) -> None:
@@ -185,13 +176,12 @@ def _reported(command: argparse.ArgumentParser) -> None:
 
 def _large(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
-    text = "people among whom a plan is made, more if quotas make many groups, or all (default: by rule and table)"
-    add("--sample", type=_sample, help=text)
-    add("--memory", type=bytes_of, help="plan from a sample, by one pass in so much: 8GB")
+    text = "fewer if planning takes too long, or all if the plan of a sample is not enough: people among whom a plan is"
+    add("--sample", type=_sample, help=f"{text} made (default: by rule and table; more if quotas make many groups)")
+    text = "if the table does not fit into memory: plan from a sample, by one pass in so much, as 8GB"
+    add("--memory", type=bytes_of, help=text)
     add("--scheduler", help='of that pass: "local" for a Dask cluster started here, or the address of one')
     add("--workers", type=int, help="of that pass: processes (default: one for each processor)")
-    text = "whether a plan from a sample is audited (default: where the table was not read whole)"
-    add("--audit", action=argparse.BooleanOptionalAction, help=text)
 
 
 def _paid(command: argparse.ArgumentParser) -> None:
@@ -205,14 +195,15 @@ def _paid(command: argparse.ArgumentParser) -> None:
 
 def _chosen(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
-    text = "whom to ask, for individual effects"
+    text = "if effects of single people count, not an interval of the average one"
     add("--criterion", help=f"{text}: {_LABEL_FREE} (default: none, but a draw for the average effect)")
-    add("--parameter", dest="parameters", type=_pair, action="append", help="of the criterion: alpha=1.0; repeatable")
+    text = "if the criterion's defaults do not suit: alpha=1.0, MACAL's weight of similarity; repeatable"
+    add("--parameter", dest="parameters", type=_pair, action="append", help=text)
     add("--seed", type=int, help="of whatever is drawn")
     text = "draw people, or clusters, with known chances, by the criterion or for the average effect; with weights"
     add("--draw", choices=DRAWS, help=f"{text} (default: effect, or no draw where a criterion is named)")
-    text = f"share of drawn people that is spread uniformly, or least share (default: {UNIFORM}: on real tables within"
-    text = f"{text} about 1 %% of the narrowest intervals, and no weight above five times a simple random sample's)"
+    text = "higher if the answers are to serve other questions, too, 1 for equal chances: share of drawn people that is"
+    text = f"{text} spread uniformly (default: {UNIFORM}: on real tables within about 1 %% of the narrowest intervals)"
     add("--uniform", type=float, help=text)
 
 
@@ -222,7 +213,8 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     add("--treatment", required=True, help="column: 0 or 1; of other values --reference names the untreated")
     _paid(command)
     _into(command)
-    add("--discard-answers", action="store_true", help="of a campaign that --replace replaces")
+    text = "if they were a trial run's: let --replace replace a campaign that holds answers"
+    add("--discard-answers", action="store_true", help=text)
     add("--campaign", type=Path, help="JSON file to keep the campaign in, for observe, replan and estimate")
     _reported(command)
     add("--id", dest="identifier", help="column that names the units")
@@ -236,7 +228,8 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     text = "chance to answer: a column or a number; below 1 reserves are named (default: 1)"
     add("--response", type=_number_or_column, help=text)
     add("--cluster", help="column: household, clinic")
-    text = "ask whole ones or none (default), or one of each at most (without draw another one after a refusal)"
+    text = "one if people of a cluster answer alike: of each at most one is asked, without draw another one after a"
+    text = f"{text} refusal; whole if who visits one may ask all: whole ones or none are asked (default)"
     add("--cluster-rule", choices=CLUSTER_RULES, help=text)
     add("--exclude", help="column: true for who may not be asked")
     add("--include", help="column: true for who must be asked")
@@ -264,9 +257,7 @@ def plan(options: argparse.Namespace) -> None:
     people = _people(options, planner, source)
     planner.plan(people)
     said = [source.told] * bool(source.told) + [doubts.columns(planner.campaign).to_string()]
-    audit = isinstance(people, Sample) if options.audit is None else options.audit
-    made = planner.campaign.made
-    if audit and made is not None and made.people.phase is not None:
+    if isinstance(people, Sample) and planner.campaign.made is not None:
         said.append("\n".join(planner.audit().told()))
     contents = _outputs(planner, options)
     if options.campaign:
@@ -465,9 +456,8 @@ def estimate(options: argparse.Namespace) -> None:
     _not_there([options.output, options.report], options.replace)
     _can_be_made(options)
     planner = _loaded(options)
-    given, campaign = {name: getattr(options, name) for name in ("width", "gain")}, planner.campaign
+    rule, campaign = None if options.width is None else StoppingRule(options.width), planner.campaign
     campaign = campaign.against(options.reference)
-    rule = StoppingRule(**given) if any(value is not None for value in given.values()) else None
     others = campaign.people.arms[1:]
     whose = options.target, options.by, options.bounds, options.looks
     found = [estimated(campaign, options.model, rule, arm, *whose) for arm in campaign.arms_told or others]

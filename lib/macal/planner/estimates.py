@@ -143,16 +143,16 @@ def estimated(
     effects = pd.DataFrame({"effect": found, "low": found - reach, "high": found + reach}, people.table.index)
     target, by = target or campaign.policy.target, by or campaign.policy.by
     effects = effects if people.rows is None else effects.iloc[people.rows]
-    if looks is None and rule is not None and rule.width is not None and campaign.planned["round"].nunique() > 1:
+    if looks is None and rule is not None and campaign.planned["round"].nunique() > 1:
         looks = "rounds" if campaign.policy.draw is not None else None
     average, effects = weighed(campaign, y, k, target, by, bounds, looks), frames.like(effects, campaign.table)
-    width, is_drawn, ahead = None, campaign.policy.draw is not None, "next" if "next" in sds else "end"
+    is_drawn, ahead = campaign.policy.draw is not None, "next" if "next" in sds else "end"
+    width = belief.average.width
     if is_drawn:
         width = average.estimate.width if average.estimate is not None and average.fits else np.inf
     verdict = ""
     if rule is not None:
-        said = rule.says(belief, sds[ahead], costs[ahead], width, sds.get("asked"))
-        verdict = "not enough: there are no intervals" if withheld else said
+        verdict = "not enough: there are no intervals" if withheld else rule.says(width, bool(costs[ahead]))
     return Findings(people.arms[k], effects, mean, average, outlook, verdict, variation, is_drawn, withheld)
 
 

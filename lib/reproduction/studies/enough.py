@@ -16,7 +16,7 @@ import numpy as np
 
 from macal import datasets, metrics, models
 from macal.campaigns import begin, evaluation
-from macal.inference import EffectBelief, gain_of, posterior_sd
+from macal.inference import EffectBelief, posterior_sd
 from macal.models.base import settings_of
 from macal.problem import Problem
 from macal.shapes import Indices, Rows
@@ -62,7 +62,7 @@ def look(problem: Problem, labelled: Indices, ahead: Rows, fitted: models.Fitted
         "pehe": metrics.pehe(belief.effects, pool.tau),
         "ahead": float(later.effects.mean()),
         "ahead_average": later.average,
-        "gain": gain_of(now, later),
+        "gain": 1 - float(later.effects.mean() / now.effects.mean()),
     }
 
 
