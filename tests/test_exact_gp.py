@@ -236,7 +236,7 @@ def test_more_starts_never_lower_the_evidence_and_one_is_todays_fit():
     assert (evidence[2] > evidence[1] + 1e-3).any()
     assert settings_of(ExactGP()) == settings_of(ExactGP(starts=1)) and "starts" not in settings_of(ExactGP())
     for model in ("exact-gp", "joint-gp"):
-        with pytest.raises(ValueError, match="starts must be an integer of at least 1, got 0"):
+        with pytest.raises(ValueError, match="starts must be .* got 0"):
             get(model, starts=0)
 
 

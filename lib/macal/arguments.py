@@ -16,9 +16,12 @@ import pandas as pd
 from macal.shapes import Arms, Covariates, Indices, Outcomes
 
 P, Result = ParamSpec("P"), TypeVar("Result")
-Level = Annotated[float, "a number above 0 and below 1", lambda value: 0 < value < 1]
-Positive = Annotated[float, "a number above 0", lambda value: value > 0]
+Level = Annotated[float | int, "a number above 0 and below 1", lambda value: 0 < value < 1]
+Positive = Annotated[float | int, "a number above 0", lambda value: value > 0]
+NotNegative = Annotated[float | int, "a finite number of at least 0", lambda value: value >= 0]
+Share = Annotated[float | int, "a share above 0 and at most 1", lambda value: 0 < value <= 1]
 Whole = Annotated[int, "a whole number of at least 0", lambda value: value >= 0]
+Count = Annotated[int, "a whole number of at least 1", lambda value: value >= 1]
 _EXACT = 2**53  # integers beyond it are not all floats
 _WORDS = {str: "text", int: "a whole number", float: "a finite number", bool: "true or false", NoneType: "None"}
 _WORDS |= {Hashable: "one name"}
@@ -57,10 +60,10 @@ def as_hinted(values: Mapping[str, Any], hints: Mapping[str, Any]) -> dict[str, 
 
 
 def _as_hinted(name: str, value: Any, hint: Any) -> Any:
-    plain = value.tolist() if isinstance(value, (np.generic, np.ndarray, pd.Index, pd.Series)) else value
-    for one in (value, plain):
-        if fits(one, hint):
-            return one
+    if fits(value, hint):
+        return value
+    if isinstance(value, (np.generic, np.ndarray, pd.Index, pd.Series)) and fits(plain := value.tolist(), hint):
+        return plain
     kinds = " or ".join(_named(hint))
     one = f"; [{value!r}] is one" * (isinstance(value, str) and "a list of text" in kinds)
     raise ValueError(f"{name} must be {kinds}, got {short(value)}{one}")
@@ -82,7 +85,7 @@ def fits(value: Any, hint: Any) -> bool:
     if hint is Any or _is_union(hint):
         return hint is Any or any(fits(value, one) for one in inner)
     if kind is Annotated:
-        return fits(value, inner[0]) and inner[2](value)
+        return fits(value, inner[0]) and bool(inner[2](value))
     if kind is Mapping:
         return isinstance(value, Mapping) and all(fits(one, inner[1]) for one in value.values())
     if kind in (Sequence, tuple):
@@ -94,7 +97,7 @@ def fits(value: Any, hint: Any) -> bool:
     if axes := getattr(hint, "dims", None):
         kinds = "iub" if "int64" in hint.dtypes else "fiub"
         return isinstance(value, np.ndarray) and value.dtype.kind in kinds and value.ndim == len(axes)
-    return isinstance(value, hint)
+    return isinstance(value, kind or hint)
 
 
 def _named(hint: Any) -> list[str]:
@@ -261,6 +264,5 @@ def as_indices(labelled: Any, n: int, name: str = "labelled") -> Indices:
 
 def as_count(value: Any, name: str, least: int = 1) -> int:
     """Return ``value`` as an int; ValueError where it is none, or below ``least``."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
-    return int(value)
+    hint = Annotated[int, f"a whole number of at least {least}", lambda whole: whole >= least]
+    return as_hinted({name: value}, {name: hint})[name]

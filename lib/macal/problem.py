@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from macal.arguments import arms_of, as_arms, as_count, as_covariates, as_indices, as_outcomes
+from macal.arguments import Count, arms_of, as_arms, as_covariates, as_hinted, as_indices, as_outcomes
 from macal.shapes import Arms, Covariates, Images, Indices, Levels, Outcomes
 
 
@@ -147,8 +147,7 @@ class Problem:
         if len(widths) > 1:
             raise ValueError(f"pool, valid and test must have the same covariates, got {sorted(widths)} of them")
         object.__setattr__(self, "start", _freeze(as_indices(self.start, len(self.pool), "start")))
-        as_count(self.batch_size, "batch_size")
-        as_count(self.n_queries, "n_queries")
+        as_hinted(vars(self), {"batch_size": Count, "n_queries": Count})
         if not (np.isfinite(self.y_scale).all() and self.y_scale[1] > 0):
             raise ValueError(f"y_scale must be a finite mean and an s.d. above 0, got {self.y_scale}")
 

@@ -22,6 +22,7 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from macal.acquisition.base import Criterion, PoolState
+from macal.arguments import NotNegative, as_hinted
 from macal.compat import override
 from macal.logistic import arm_chances
 from macal.posterior import Posterior
@@ -68,12 +69,7 @@ class _Scored(Criterion):
     temperature: float = 1.0
 
     def __post_init__(self) -> None:
-        if (
-            isinstance(self.temperature, bool)
-            or not isinstance(self.temperature, (int, float))
-            or not 0 <= self.temperature < np.inf
-        ):
-            raise ValueError(f"temperature must be a finite number of at least 0, got {self.temperature!r}")
+        as_hinted({"temperature": self.temperature}, {"temperature": NotNegative})
 
     @abstractmethod
     def log_score(self, state: PoolState) -> Outcomes:

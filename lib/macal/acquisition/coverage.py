@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from macal.acquisition.base import Planned, PoolState
+from macal.arguments import NotNegative, as_hinted
 from macal.compat import override
 from macal.search.gains import Gains
 from macal.shapes import Arms, Covariates, Indices, Outcomes, Rows
@@ -42,8 +43,7 @@ class FCCM(Planned):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "radii", tuple(map(float, self.radii)))
-        if not 0 <= self.alpha < np.inf:
-            raise ValueError(f"alpha must be a finite number of at least 0, got {self.alpha!r}")
+        as_hinted({"alpha": self.alpha}, {"alpha": NotNegative})
         if len(self.radii) != 4 or not all(0 <= radius < np.inf for radius in self.radii):
             raise ValueError(f"radii must be four finite numbers of at least 0, got {self.radii}")
 

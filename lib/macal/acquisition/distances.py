@@ -18,6 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from macal.acquisition.base import SEARCHED, Planned, PoolState
+from macal.arguments import NotNegative, as_hinted
 from macal.compat import override
 from macal.registry import UnknownName
 from macal.search.gains import Gains, Nearest
@@ -154,10 +155,7 @@ class Macal(_Pairs):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.alpha, (np.integer, np.floating)):
-            object.__setattr__(self, "alpha", self.alpha.item())
-        if isinstance(self.alpha, bool) or not isinstance(self.alpha, (int, float)) or not 0 <= self.alpha < np.inf:
-            raise ValueError(f"alpha must be a finite number of at least 0, got {self.alpha!r}")
+        self.__dict__.update(as_hinted({"alpha": self.alpha}, {"alpha": NotNegative}))
 
     @override
     def weights(self) -> tuple[float, float]:

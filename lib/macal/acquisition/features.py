@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from macal.arguments import as_count, as_covariates
+from macal.arguments import NotNegative, as_count, as_covariates, as_hinted
 from macal.registry import Registry
 from macal.shapes import Indices
 
@@ -50,8 +50,7 @@ class _Task:
     noise: float = 0.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.noise < np.inf:
-            raise ValueError(f"noise must be a finite standard deviation of at least 0, got {self.noise!r}")
+        as_hinted({"noise": self.noise}, {"noise": NotNegative})
 
     @property
     def start(self) -> torch.Tensor:

@@ -14,7 +14,7 @@ from scipy.linalg import cholesky, solve_triangular
 
 from macal.acquisition.base import Criterion, PoolState
 from macal.acquisition.distances import Macal
-from macal.arguments import as_count
+from macal.arguments import Count, Positive, as_hinted
 from macal.compat import override
 from macal.kernels import matern32_of, squared_distances
 from macal.search.pairs import Contrasts
@@ -56,11 +56,7 @@ class Rolling(Criterion):
     def __post_init__(self) -> None:
         if not -1 <= self.rho <= 1:
             raise ValueError(f"rho is a correlation, from -1 to 1; got {self.rho!r}")
-        for name in ("lengthscale", "noise"):
-            value = getattr(self, name)
-            if not (value is None and name == "lengthscale") and not 0 < (value or 0) < np.inf:
-                raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
-        as_count(self.block, "block")
+        as_hinted(vars(self), {"lengthscale": Positive | None, "noise": Positive, "block": Count})
         if not len(self.alphas):
             raise ValueError("alphas must hold at least one weight to try")
         for alpha in self.alphas:

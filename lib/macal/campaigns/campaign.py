@@ -10,7 +10,7 @@ from macal import acquisition
 from macal.acquisition import Criterion, PoolState
 from macal.acquisition.catalogue import needs_no_model, those
 from macal.acquisition.plans import as_batch_size
-from macal.arguments import as_count
+from macal.arguments import Count, Whole, hinted
 from macal.campaigns.evaluation import train
 from macal.models import Fitted, Model
 from macal.problem import Problem
@@ -80,13 +80,14 @@ class Campaign:
         self.batches += self.criterion.plan(state, [self.batch_size] * batches)
 
 
+@hinted
 def begin(
     problem: Problem,
-    criterion: Any,
+    criterion: Criterion | str,
     method: str | None = None,
-    n_queries: int | None = None,
+    n_queries: Count | None = None,
     batch_size: int | None = None,
-    seed: int | None = None,
+    seed: Whole | None = None,
 ) -> Campaign:
     """Set up a campaign by the arguments of :func:`macal.run`; what is None is the problem's own.
 
@@ -96,11 +97,9 @@ def begin(
         UnknownName: no such criterion.
         ValueError: a number out of range.
     """
-    if not isinstance(criterion, (str, Criterion)):
-        raise ValueError(f"criterion must be a name, or one of macal.get(name), got {criterion!r}")
     method = method or (criterion if isinstance(criterion, str) else type(criterion).__name__.lower())
     criterion = acquisition.get(criterion) if isinstance(criterion, str) else criterion
-    n_queries = as_count(problem.n_queries if n_queries is None else n_queries, "n_queries")
+    n_queries = n_queries or problem.n_queries
     batch_size = as_batch_size(problem.batch_size if batch_size is None else batch_size, criterion)
     return Campaign(problem, method, criterion, n_queries, batch_size, problem.seed if seed is None else seed)
 

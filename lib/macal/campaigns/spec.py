@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from macal import acquisition, datasets, models
-from macal.arguments import as_count
+from macal.arguments import Count, as_hinted
 from macal.campaigns import loop
 from macal.models.base import settings_of
 from macal.registry import Registry, UnknownName
@@ -66,10 +66,8 @@ class Spec:
             raise ValueError("a sweep needs at least one method and one replication, got none")
         if len(set(self.replications)) < len(self.replications) or min(self.replications) < 0:
             raise ValueError(f"replications must be distinct and not negative, got {reprlib.repr(self.replications)}")
-        for name in ("every", "block", "stage", "threads"):
-            as_count(getattr(self, name), name)
-        if self.n_queries is not None:
-            as_count(self.n_queries, "n_queries")
+        counts = dict.fromkeys(("every", "block", "stage", "threads"), Count)
+        as_hinted(vars(self), counts | {"n_queries": Count | None})
         if self.steps is not None:
             object.__setattr__(self, "steps", _numbers(self.steps, "steps"))
             if not self.steps or list(self.steps) != sorted({*self.steps}) or self.steps[0] < 0:

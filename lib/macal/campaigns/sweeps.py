@@ -18,7 +18,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from macal import datasets
-from macal.arguments import as_count
+from macal.arguments import Count, hinted
 from macal.campaigns import loop, provenance, records
 from macal.campaigns.records import Record
 from macal.campaigns.spec import Spec, read_spec
@@ -178,8 +178,9 @@ def ask(spec: Spec, store: Path) -> None:
     records.note(asdict(spec), [config for chunk in chunks(spec) for config in chunk.configs], store)
 
 
+@hinted
 def sweep(
-    spec: Spec, store: Path | str, scheduler: str | None = None, workers: int = 1, at_most: int | None = None
+    spec: Spec, store: Path | str, scheduler: str | None = None, workers: Count = 1, at_most: Count | None = None
 ) -> pd.DataFrame:
     """Run all chunks of a sweep that are not finished, and return the table of all, the rows of all campaigns.
 
@@ -195,14 +196,14 @@ def sweep(
         ForeignRecord: the store holds a record under a name that is another campaign's.
         OSError: the store is a file, or cannot be written.
     """
-    store, processes, every = Path(store), as_count(workers, "workers"), chunks(spec)
+    store, every = Path(store), chunks(spec)
     _refuse_file(store)
     ask(spec, store)
     todo = [chunk for chunk in every if not chunk.finished(store)]
-    now = todo if at_most is None else todo[: as_count(at_most, "at_most")]
+    now = todo[:at_most]
     outcomes = {}
     with tqdm(total=len(now), desc="chunks", disable=None) as bar:
-        for name, outcome in each(partial(_outcome, store=store), now, processes, scheduler):
+        for name, outcome in each(partial(_outcome, store=store), now, workers, scheduler):
             outcomes[name] = outcome
             bar.update()
     _check_finished(spec, [chunk for chunk in todo if not chunk.finished(store)], outcomes)

@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any
 
+from macal.arguments import Whole, hinted
 from macal.datasets import acic, cmnist, files, ibm, ihdp, real, toy
 from macal.datasets.table import from_table
 from macal.problem import Problem
@@ -32,7 +33,8 @@ def names() -> list[str]:
     return list(DATASETS)
 
 
-def load(name: str, seed: int = 0, protocol: str = "paper", **parameters: Any) -> Problem:
+@hinted
+def load(name: str, seed: Whole = 0, protocol: str = "paper", **parameters: Any) -> Problem:
     """Return one replication of a data set.
 
     Args:
@@ -48,6 +50,4 @@ def load(name: str, seed: int = 0, protocol: str = "paper", **parameters: Any) -
     """
     if protocol not in PROTOCOLS:
         raise UnknownName("protocol", protocol, PROTOCOLS)
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise ValueError(f"seed must be a non-negative integer, got {seed!r}")
     return DATASETS.make(name, parameters, seed, protocol)

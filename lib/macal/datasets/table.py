@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from macal.arguments import as_arms, as_count, as_outcomes
+from macal.arguments import Whole, as_arms, as_count, as_outcomes, hinted
 from macal.datasets.splits import split
 from macal.problem import Problem, Split
 from macal.registry import UnknownName
@@ -105,6 +105,7 @@ def _mask(given: pd.Series, index: pd.Index, aligned: bool) -> np.ndarray:
     return given.to_numpy(bool)
 
 
+@hinted
 def from_table(
     table: Any,
     covariates: Iterable[Hashable],
@@ -112,7 +113,7 @@ def from_table(
     outcome: Hashable | None = None,
     *,
     reference: Hashable | None = None,
-    seed: int = 0,
+    seed: Whole = 0,
     test_size: float = 0.0,
     start: Any = None,
     batch_size: int = 10,
@@ -148,11 +149,6 @@ def from_table(
         )
     if isinstance(covariates, str) or not isinstance(covariates, Iterable) or not (covariates := list(covariates)):
         raise ValueError(f"covariates must be a list of at least one column name, got {covariates!r}")
-    for role, name in (("treatment", treatment), ("outcome", outcome)):
-        if not isinstance(name, Hashable):
-            raise ValueError(f"{role} must be the name of one column, got {name!r}")
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ValueError(f"seed must be an integer of at least 0, got {seed!r}")
     table = named_by(table, None)
     _check_names(table, [*covariates, treatment, *([] if outcome is None else [outcome])])
     labels = [f"covariate {c!r}" for c in covariates]
@@ -215,9 +211,6 @@ def same(known: Sequence[Hashable], given: Hashable) -> int | None:
 
 def _divide(n: int, test_size: float, seed: int, y: Any) -> tuple[Indices, Rows]:
     """Positions of the pool and of the test set."""
-    if isinstance(test_size, bool) or not isinstance(test_size, Real):
-        raise ValueError(f"test_size must be a share of the rows, a number from 0 up to 1, got {test_size!r}")
-    test_size = float(test_size)
     if test_size == 0:
         return np.arange(n), np.arange(0)
     if not 0 < test_size < 1 or not 1 <= round(test_size * n) <= ceil(test_size * n) < n:

@@ -41,7 +41,7 @@ from jaxtyping import Float
 from scipy.optimize import brentq
 from scipy.special import lambertw, ndtr, ndtri, stdtrit
 
-from macal.arguments import Level, Whole, hinted
+from macal.arguments import Level, Positive, Whole, hinted
 from macal.inference.weighted import Estimate
 from macal.shapes import Outcomes
 
@@ -125,7 +125,7 @@ def at_a_look(estimate: Estimate, answers: Whole, shares: Sequence[float], level
 
 
 @hinted
-def at_any_look(estimate: Estimate, share: float, level: Level = 0.95) -> Estimate:
+def at_any_look(estimate: Estimate, share: Positive, level: Level = 0.95) -> Estimate:
     """An estimate with an interval that holds at every look at once, however many there are.
 
     Args:
@@ -139,8 +139,6 @@ def at_any_look(estimate: Estimate, share: float, level: Level = 0.95) -> Estima
     >>> round(at_any_look(Estimate(0.0, -1.96, 1.96, 1.0), share=1.0).high, 2)
     3.04
     """
-    if not 0 < share < np.inf:
-        raise ValueError(f"share must be a number above 0, got {share!r}")
     alpha = 1 - level
     m = share * (float(-lambertw(-(alpha**2) / np.e, k=-1).real) - 1)
     reach = float(estimate.error * np.sqrt(2 * (m + 1) / m * np.log(np.sqrt(m + 1) / alpha)))

@@ -25,13 +25,13 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import betainccinv
 
-from macal.arguments import as_array, as_count, hinted
+from macal.arguments import Count, Level, as_array, hinted
 
 Shares = Float[np.ndarray, "k"]
 
 
 @hinted
-def rank_bounds(ahead: Any, m: Any, level: float | int = 0.05) -> Shares:
+def rank_bounds(ahead: Any, m: Count, level: Level = 0.05) -> Shares:
     """Upper bounds of the share of people who are ahead of each pick, (k,), all true at once with chance 1 - level.
 
     Args:
@@ -45,9 +45,6 @@ def rank_bounds(ahead: Any, m: Any, level: float | int = 0.05) -> Shares:
     >>> rank_bounds([0, 3, 1000], 1000).round(4).tolist()
     [0.0041, 0.0093, 1.0]
     """
-    m = as_count(m, "m")
-    if not 0 < level < 1:
-        raise ValueError(f"level must be a number above 0 and below 1, got {level!r}")
     x = as_array(ahead, "ahead")
     if x.ndim != 1 or (x.size and x.dtype.kind not in "iu"):
         raise ValueError(f"ahead must be a list of whole numbers, got shape {x.shape} and dtype {x.dtype}")

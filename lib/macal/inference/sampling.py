@@ -23,12 +23,12 @@ References:
 
 import numpy as np
 
-from macal.arguments import as_count, hinted
+from macal.arguments import Count, Share, hinted
 from macal.shapes import Indices, Outcomes
 
 
 @hinted
-def inclusion(worth: Outcomes, size: int, uniform: float = 0.5) -> Outcomes:
+def inclusion(worth: Outcomes, size: Count, uniform: Share = 0.5) -> Outcomes:
     """Chance of each unit to be among ``size`` that are drawn, (n,); their sum is ``size``.
 
     Args:
@@ -43,13 +43,8 @@ def inclusion(worth: Outcomes, size: int, uniform: float = 0.5) -> Outcomes:
     >>> inclusion(np.array([1.0, 1.0, 2.0, 4.0]), 2).tolist()
     [0.375, 0.375, 0.5, 0.75]
     """
-    n, size = len(worth), as_count(size, "size")
-    if size > n:
+    if size > (n := len(worth)):
         raise ValueError(f"size must be at most the {n} units that may be drawn, got {size}")
-    if not 0 < uniform <= 1:
-        raise ValueError(
-            f"uniform must be a share above 0 and at most 1, so that everybody has a chance; got {uniform}"
-        )
     if not (np.isfinite(worth).all() and (worth >= 0).all()):
         raise ValueError("worth must be finite and at least 0")
     flat = np.full(n, size / n)

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
+from macal.arguments import Whole, as_hinted
 from macal.models import training
 from macal.models.base import Task
 from macal.models.gradients import sketch
@@ -66,8 +67,7 @@ class Due(Settings):
             raise ValueError(f"encoder 'cnn' needs 784 = 28 x 28 pixels, got {d} covariates; use encoder 'dnn'")
         for units in (task.labelled, task.valid):
             _check_precision(units.x)
-        if isinstance(task.seed, bool) or not isinstance(task.seed, int) or task.seed < 0:
-            raise ValueError(f"seed must be a non-negative integer, got {task.seed!r} in tasks[{i}]")
+        as_hinted({f"seed in tasks[{i}]": task.seed}, {f"seed in tasks[{i}]": Whole})
 
 
 def _check_precision(x: Covariates) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from macal.arguments import as_count
+from macal.arguments import Count, Positive, as_hinted
 from macal.models.base import LATER
 from macal.models.sparse_gp import KERNELS
 from macal.registry import UnknownName
@@ -75,11 +75,8 @@ class Settings:
         for name, known in CHOICES.items():
             if getattr(self, name) not in known:
                 raise UnknownName(name, getattr(self, name), known)
-        for name in COUNTS:
-            as_count(getattr(self, name), name)
-        for name in ("lr", "lr_gp", "treatment_scale"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise ValueError(f"{name} must be a finite number above 0, got {getattr(self, name)}")
+        rates = dict.fromkeys(("lr", "lr_gp", "treatment_scale"), Positive)
+        as_hinted(vars(self), dict.fromkeys(COUNTS, Count) | rates)
         if self.device.split(":")[0] not in ("auto", "cpu", "cuda"):
             raise UnknownName("device", self.device, ("auto", "cpu", "cuda"))
         if not 0 <= self.dropout < 1:

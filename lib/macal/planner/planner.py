@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from macal import models
-from macal.arguments import Whole, as_count, hinted
+from macal.arguments import Count, Positive, Share, Whole, hinted
 from macal.inference import StoppingRule
 from macal.planner import record, steps
 from macal.planner.answers import by_name
@@ -94,7 +94,7 @@ class Planner:
     def __init__(
         self,
         treatment: str,
-        budget: float | int | None = None,
+        budget: Positive | None = None,
         *,
         identifier: str | None = None,
         covariates: Sequence[str] | None = None,
@@ -109,55 +109,25 @@ class Planner:
         propensity: str | float | None = None,
         criterion: str | None = None,
         parameters: Mapping[str, Any] | None = None,
-        batch_size: int | None = 10,
-        batch_cost: float | int | None = None,
+        batch_size: Count | None = 10,
+        batch_cost: Positive | None = None,
         quotas: Sequence[str] = (),
         cluster_rule: str = "whole",
         pay: str = "asked",
         seed: Whole = 0,
         draw: str | None = None,
-        uniform: float | int = UNIFORM,
-        sample: int | str | None = None,
+        uniform: Share = UNIFORM,
+        sample: Count | str | None = None,
         target: str = "all",
         by: str | None = None,
-        width: float | int | None = None,
-        sd: float | int | None = None,
+        width: Positive | None = None,
+        sd: Positive | None = None,
     ) -> None:
+        given = {**locals(), "parameters": parameters or {}}
         if (budget is None) == (width is None):
             got = "neither" if budget is None else "both"
             raise ValueError(f"a plan is made for a budget, or for the width of an interval; got {got}")
-        columns = Columns(
-            treatment,
-            identifier,
-            covariates,
-            outcome,
-            cost,
-            response,
-            cluster,
-            exclude,
-            include,
-            kinds,
-            reference,
-            propensity,
-        )
-        policy = Policy(
-            budget,
-            criterion,
-            parameters or {},
-            batch_size,
-            batch_cost,
-            quotas,
-            cluster_rule,
-            pay,
-            seed,
-            draw,
-            uniform,
-            sample,
-            target,
-            by,
-            width,
-            sd,
-        )
+        columns, policy = (kind(**{k: given[k] for k in kind.__dataclass_fields__}) for kind in (Columns, Policy))
         if policy.draw is None and uniform != UNIFORM:
             raise ValueError(
                 "uniform is a share of a draw, and nobody is drawn; leave it out, or take draw='criterion' (--draw)"
@@ -216,7 +186,7 @@ class Planner:
         self.campaign = steps.recounted(self.campaign, rounds, by)
 
     @hinted
-    def replan(self, *, budget: float | int | None = None, quotas: Sequence[str] | None = None) -> Any:
+    def replan(self, *, budget: Positive | None = None, quotas: Sequence[str] | None = None) -> Any:
         """Keep the rounds that have been asked, and plan the others anew with the money that is left.
 
         Whoever has been asked and has not answered is waited for: she counts by her chance to answer, an answer as one.
@@ -242,7 +212,7 @@ class Planner:
 
     @hinted
     def sample(
-        self, path: Path | str, memory: float = MEMORY, scheduler: str | None = None, workers: int | None = None
+        self, path: Path | str, memory: float = MEMORY, scheduler: str | None = None, workers: Count | None = None
     ) -> Sample:
         """Draw the sample that a plan of a table needs which is larger than memory, by one pass over it.
 
@@ -259,7 +229,7 @@ class Planner:
         """
         campaign = self.campaign
         campaign.columns.check()
-        table, workers = frames.opened(Path(path)), as_count(processors() if workers is None else workers, "workers")
+        table, workers = frames.opened(Path(path)), workers or processors()
         share = memory / (1 + (workers if workers > 1 or scheduler == "local" else 0))
         if share < PROCESS:
             least = PROCESS * memory / share

@@ -9,7 +9,7 @@ import numpy as np
 
 from macal import acquisition
 from macal.acquisition.catalogue import needs_no_model, those
-from macal.arguments import Whole, as_count
+from macal.arguments import Count, Positive, Share, Whole
 from macal.inference.targets import TARGETS
 from macal.planner.demands import Quota
 from macal.planner.people import CLUSTER_RULES
@@ -34,36 +34,28 @@ class Policy:
             quota; a target, groups, a width or an s.d. without a draw for effects; parameters of no criterion.
     """
 
-    budget: float | int | None
+    budget: Positive | None
     criterion: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    batch_size: int | None = 10
-    batch_cost: float | int | None = None
+    batch_size: Count | None = 10
+    batch_cost: Positive | None = None
     quotas: Sequence[str] = ()
     cluster_rule: str = "whole"
     pay: str = "asked"
     seed: Whole = 0
     draw: str | None = None
-    uniform: float | int = UNIFORM
-    sample: int | str | None = None
+    uniform: Share = UNIFORM
+    sample: Count | str | None = None
     target: str = "all"
     by: str | None = None
-    width: float | int | None = None
-    sd: float | int | None = None
+    width: Positive | None = None
+    sd: Positive | None = None
 
     def __post_init__(self) -> None:
-        units = {"budget": "the costs", "batch_cost": "the costs", "width": "the outcome", "sd": "the outcome"}
-        for name, unit in units.items():
-            value = getattr(self, name)
-            may_lack = name != "budget" or self.width is not None
-            if not may_lack if value is None else value <= 0:
-                raise ValueError(f"{name} must be a number above 0, in the unit of {unit}, got {value!r}")
-        if self.batch_size is not None:
-            as_count(self.batch_size, "batch_size")
-        if self.sample not in (None, "all"):
-            as_count(self.sample, "sample")
-        if not 0 < self.uniform <= 1:
-            raise ValueError(f"uniform must be a share above 0 and at most 1, got {self.uniform!r}")
+        if self.budget is None and self.width is None:
+            raise ValueError("budget is missing, and there is no width to find it by")
+        if isinstance(self.sample, str) and self.sample != "all":
+            raise UnknownName("sample", self.sample, ["all"])
         for what, value, known in (("cluster rule", self.cluster_rule, CLUSTER_RULES), ("way to pay", self.pay, PAY)):
             if value not in known:
                 raise UnknownName(what, value, known)

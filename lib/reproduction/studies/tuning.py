@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from macal import datasets, models
-from macal.arguments import as_count
+from macal.arguments import Count, as_count, as_hinted
 from macal.campaigns.evaluation import Row
 from macal.models.due import Due
 from macal.optional import needed
@@ -86,8 +86,7 @@ class Search:
     settings: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        as_count(self.inits, "inits")
-        as_count(self.labelled, "labelled")
+        as_hinted(vars(self), {"inits": Count, "labelled": Count})
         if not self.replications:
             raise ValueError("a search needs at least one replication, got none")
 
