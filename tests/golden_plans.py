@@ -209,7 +209,8 @@ def of_planners(case):
     people = people.drop(columns="person").rename(lambda k: k + 1) if given["numbered"] else named
     options = given["options"] | {"criterion": case["criterion"], "parameters": given["parameters"]}
     if draw == "criterion":  # those drawn depend on the plan that the criterion makes
-        plan = macal.Planner(**options | {"draw": None}).plan(_as_given(people))
+        undrawn = {name: value for name, value in options.items() if name not in ("draw", "uniform")}
+        plan = macal.Planner(**undrawn).plan(_as_given(people))
         yield _planned(case, people, plan)
     planner = macal.Planner(**options)
     plan = planner.plan(_as_given(people))

@@ -388,7 +388,7 @@ def test_a_checkpoint_is_that_of_its_stages():
         ({"methods": {"macal": {"criterion": 3}}}, "'criterion'.*3"),
         ({"model": "due"}, "model .*'due'"),
         ({"model": {"name": 3}}, "'name'.*3"),
-        ({"model": {"name": "due", "lr": "x"}}, "model"),
+        ({"model": {"name": "due", "lr": "x"}}, "lr"),
         ({"methods": {"badge": {}}}, "Badge .*features .*due"),
         ({"model": {"name": "meta-learner"}}, "MuBald .*posterior .*exact-gp or joint-gp or due"),
     ],
