@@ -129,9 +129,7 @@ class Planner:
             raise ValueError(f"a plan is made for a budget, or for the width of an interval; got {got}")
         columns, policy = (kind(**{k: given[k] for k in kind.__dataclass_fields__}) for kind in (Columns, Policy))
         if policy.draw is None and uniform != UNIFORM:
-            raise ValueError(
-                "uniform is a share of a draw, and nobody is drawn; leave it out, or take draw='criterion' (--draw)"
-            )
+            raise ValueError("uniform is a share of a draw, and nobody is drawn; leave it out, or say draw='criterion'")
         self.campaign = CampaignState(columns, policy)
 
     @hinted

@@ -119,8 +119,7 @@ def read(path: Path) -> dict[str, Any]:
         raise Damaged(f"{path} is no campaign: its format is not {FORMAT!r}")
     version = whole.get("version")
     if not checked.fits(version, int) or not OLDEST <= version <= VERSION:
-        newer = checked.fits(version, int) and version > VERSION
-        way = "update macal" if newer else "take an earlier copy of it"
+        way = "update macal" if checked.fits(version, int) and version > VERSION else "take an earlier copy of it"
         raise Damaged(f"{path} has version {version!r}, and macal reads {OLDEST} to {VERSION}; {way}")
     if found is None or whole.get("sha256") != found:
         raise Damaged(f"{path} is not as it was written: its checksum differs; take an earlier copy of it")
