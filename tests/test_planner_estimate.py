@@ -298,13 +298,13 @@ def test_of_many_groups_without_interval_some_are_named_in_a_sentence_and_silent
     assert ", ".join(map(str, silent[:5])) in told[0] and f"{home.nunique() - len(silent)} groups" in told[1]
 
 
-@pytest.mark.parametrize(("options", "equal"), [({}, 1), ({}, 0), ({"draw": None, "criterion": "alc-fixed"}, 1)])
+@pytest.mark.parametrize(("options", "equal"), [({}, 1), ({}, 0), (UNDRAWN | {"criterion": "alc-fixed"}, 1)])
 def test_equal_answers_of_an_arm_give_no_interval(tmp_path, options, equal):
     people = make_people(400)
     planner, plan = make(people, **DRAWN | options)
     y = outcomes(people).where(people.free.set_axis(people.person) != equal, 3.0)
     planner.observe(y[plan.index])
-    found = planner.estimate(rule=StoppingRule(width=9.0, gain=0.5))
+    found = planner.estimate(rule=StoppingRule(width=9.0))
     assert found.people[["low", "high"]].isna().all(axis=None) and found.people.effect.notna().all()
     assert found.outlook.width.isna().all() and np.isnan(found.average.width) and found.averages == {}
     assert f"arm {equal} are all 3" in found.withheld and found.verdict.startswith("not enough")
