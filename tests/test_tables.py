@@ -1,5 +1,6 @@
 """One reading of a table: by CSV, Parquet, pandas, polars, Arrow, whole or by a pass, the same roles, people, names."""
 
+import gzip
 from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
@@ -286,11 +287,46 @@ def test_summaries_do_not_depend_on_the_parts(times):
         assert parts == whole and parts.question == whole.question
 
 
-@pytest.mark.parametrize("text", ["a,b\n1,2\n3,4,5\n", "a,b\n1,2,9\n3,4,5\n"])
-def test_a_row_with_more_fields_than_names_is_no_row(tmp_path, text):
-    (tmp_path / "t.csv").write_text(text)
-    with pytest.raises(ValueError, match="cannot be read as CSV"):
-        frames.read(tmp_path / "t.csv")
+PLAIN = "person;age;y\np1;3;1\np2;4;2\np3;5;3\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("t.csv", "sep=;\n" + PLAIN),
+        ("t.csv", '"sep=|"\r\n' + PLAIN.replace(";", "|")),
+        ("t.csv.gz", PLAIN),
+        ("T.CSV.GZ", "sep=;\n" + PLAIN),
+        ("t.csv", "\n  \n;;\n" + PLAIN),
+        ("t.csv", PLAIN.replace("3;1", "3;1;").replace("5;3", "5;3;;") + ";;;;\n\n"),
+    ],
+)
+def test_what_spreadsheets_write_around_a_table_is_passed_over(tmp_path, name, text):
+    (tmp_path / name).write_bytes(gzip.compress(text.encode()) if name.lower().endswith("gz") else text.encode())
+    found = frames.read(tmp_path / name)
+    assert found.to_csv(index=False, sep=";") == PLAIN and frames.opened(tmp_path / name).size > len(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "named"),
+    [
+        ("t.csv", "a,b\n1,2\n3,4,5\n", "row 2"),
+        ("t.csv", "a,b\n1,2,9\n3,4,5\n", "row 1"),
+        ("t.csv", "Survey, 2026\n" + PLAIN, "line 1 .*'Survey, 2026'.*line 2"),
+        ("t.csv", "Survey 2026\n\n" + PLAIN, "line 1 .*'Survey 2026'.*line 3"),
+        ("t.csv", "sep=;\nSurvey 2026;;\n" + PLAIN, "line 2 .*'Survey 2026'.*line 3"),
+        ("t.csv", "# by Ann, twice\n#\n" + PLAIN, "line 1 .*# by Ann.*line 3"),
+        ("t.csv", PLAIN.replace("y", "age", 1), "once.*age"),
+        ("t.csv", "\n\n", "no line of names"),
+        ("t.csv.gz", PLAIN, "t.csv.gz cannot be unpacked"),
+        ("t.csv.gz", gzip.compress(bytes(range(256)))[:-9], "t.csv.gz cannot be unpacked"),
+        *((name, "x", f"{name}.*save it as CSV") for name in ("t.xlsx", "t.sav", "t.json", "t.txt")),
+    ],
+)
+def test_a_file_that_is_no_table_is_refused_with_the_way_out(tmp_path, name, content, named):
+    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(ValueError, match=named):
+        frames.read(tmp_path / name)
 
 
 @pytest.mark.parametrize(("name", "is_name"), [("ptid", True), ("caseid", True), ("paid", False), ("age", False)])

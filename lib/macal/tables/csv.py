@@ -1,15 +1,21 @@
 """CSV files: every cell is read as text, then columns become what all their cells are.
 
 So an identifier keeps what is written, ``00041``, ``1E5`` or 23 digits. The line of names tells what separates the
-fields. A mark at the beginning tells the encoding, or all bytes do: what is not UTF-8 is taken for Windows-1252.
+fields, or a line ``sep=;`` above it. A mark at the beginning tells the encoding, or all bytes do: what is not UTF-8 is
+taken for Windows-1252. A file whose name ends in ``.gz`` is unpacked.
 """
 
 import codecs
+import csv
+import gzip
+import io
 import re
 import warnings
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +28,12 @@ from macal.tables.blocks import PartedTable
 ROWS = 2**17  # of a part
 _BLOCK = 2**24  # bytes that are looked at together
 _HEAD = 2**20  # characters in which a line of names ends
+_LINES = 20  # among which one of names is looked for
 _MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _ENCODINGS = {"utf-16": "UTF-16", "cp1252": "Windows-1252"}  # to be spoken of
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _GROWTH = 8  # of a file's bytes, as text in memory
+_PACKED = 5  # of a packed file's bytes, unpacked
 
 
 def read_text(path: Path, **options: Any) -> Any:
@@ -45,6 +53,13 @@ def _strict() -> Iterator[None]:
         yield
 
 
+def _rows_of_head(part: pd.DataFrame, names: Sequence[str]) -> int:
+    """How many rows of a file's first part end with the line of names; 0 where none names them."""
+    head = part[list(names)][:_LINES]
+    is_head = (((head == list(names)) | head.isna()).all(axis=1) & head.notna().any(axis=1)).to_numpy()
+    return int(is_head.argmax()) + 1 if is_head.any() else 0
+
+
 def _is_nobody(part: pd.DataFrame) -> np.ndarray:
     """Which rows hold nothing but separators, or the names of the columns once more, (rows,)."""
     first = part.iloc[:, 0]
@@ -55,60 +70,114 @@ def _is_nobody(part: pd.DataFrame) -> np.ndarray:
     return nobody
 
 
+def _opened(path: Path) -> gzip.GzipFile | io.BufferedReader:
+    return gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")
+
+
 def encoding_of(path: Path) -> str:
     """The encoding of a file of text.
 
     Raises:
         OSError: there is no such file.
-        ValueError: it is neither UTF-8 nor UTF-16 nor Windows-1252.
+        ValueError: it is neither UTF-8 nor UTF-16 nor Windows-1252, or packed and damaged.
     """
-    with path.open("rb") as file:
-        start = file.read(4)
-        for mark, name in _MARKS.items():
-            if start.startswith(mark):
-                return name
-        for encoding in ("utf-8", "cp1252"):
-            file.seek(0)
-            decoder = codecs.getincrementaldecoder(encoding)()
-            try:
-                while block := file.read(_BLOCK):
-                    decoder.decode(block)
-                decoder.decode(b"", final=True)
-            except UnicodeDecodeError:
-                continue
-            return encoding
+    try:
+        with _opened(path) as file:
+            start = file.read(4)
+            for mark, name in _MARKS.items():
+                if start.startswith(mark):
+                    return name
+            for encoding in ("utf-8", "cp1252"):
+                file.seek(0)
+                decoder = codecs.getincrementaldecoder(encoding)()
+                try:
+                    while block := file.read(_BLOCK):
+                        decoder.decode(block)
+                    decoder.decode(b"", final=True)
+                except UnicodeDecodeError:
+                    continue
+                return encoding
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"{path} cannot be unpacked: {error}; take the file from its source again") from error
     raise ValueError(f"{path} cannot be read as CSV: it is no text in UTF-8, UTF-16 or Windows-1252; save it as UTF-8")
 
 
-def separator_of(path: Path, encoding: str) -> str:
-    """What separates the fields of a file: of comma, semicolon and tab what the line of names has most often."""
-    with path.open(encoding=encoding, newline="") as file:
-        text = re.sub(r"^\ufeff?(?:[ \t]*[\r\n])*", "", file.read(_HEAD))
-    found = re.match(r'(?:"[^"]*"|[^"\r\n])*', text)
-    head = re.sub(r'"[^"]*"', "", found[0] if found else "")
-    return max(_SEPARATORS, key=head.count)
+@dataclass(frozen=True)
+class _Head:
+    """The first lines of a file: what separates the fields, lines above that of the names, and the fields of each."""
+
+    separator: str
+    skipped: int
+    lines: Sequence[Sequence[str]]
+
+    @classmethod
+    def of(cls, path: Path, encoding: str) -> "_Head":
+        """Read them: fields go by ``sep=``, or of comma, semicolon and tab by what the line of names has most often."""
+        with _opened(path) as file:
+            text = codecs.getincrementaldecoder(encoding)().decode(file.read(_HEAD)).removeprefix("\ufeff")
+        said = re.match(r'"?sep=([^"\r\n])"?[ \t]*(\r\n|\r|\n)', text)
+        text = text[said.end() if said else 0 :]
+        found = re.match(r'(?:[ \t]*(?:#[^\r\n]*)?[\r\n])*((?:"[^"]*"|[^"\r\n])*)(.*)', text, re.DOTALL)
+        names, rest = (re.sub(r'"[^"]*"', "", part) for part in found.groups()) if found else ("", "")
+        separator = said[1] if said else max(_SEPARATORS, key=lambda c: (c in rest, names.count(c), rest.count(c)))
+        lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+        try:
+            return cls(separator, int(said is not None), list(islice(lines, _LINES)))
+        except csv.Error as error:
+            raise ValueError(f"{path} cannot be read as CSV: {error}") from error
+
+    def names(self, path: Path) -> list[str]:
+        """Names of the columns; ValueError for one that is there twice, or a title or comment in their place."""
+        filled = [[field for field in line if field.strip()] for line in self.lines]
+        place = next((k for k, fields in enumerate(filled) if fields), None)
+        if place is None:
+            raise ValueError(f"{path} cannot be read as CSV: it has no line of names")
+        first, alone, most = filled[place], len(self.lines[place]) == 1, max(map(len, filled))
+        is_title = len(first) == 1 and first[0] == self.lines[place][0] and (alone or most > 2)
+        if (is_title or first[0].startswith("#")) and len(first) < most:
+            line = next(k for k, fields in enumerate(filled) if len(fields) == most)
+            raise ValueError(
+                f"line {place + 1 + self.skipped} of {path}, {first[0]!r}, does not name its columns, as line"
+                f" {line + 1 + self.skipped} seems to; remove what stands above the names"
+            )
+        names = self.lines[place]
+        if again := sorted({name for name in names if name and names.count(name) > 1}):
+            raise ValueError(f"columns must be named once, {path} has more than one called {', '.join(again)}")
+        return [name or f"Unnamed: {k}" for k, name in enumerate(names)]
 
 
 @dataclass(frozen=True)
 class CsvTable(PartedTable):
-    """A table in a CSV file, with its encoding, as Python calls it, and what separates the fields."""
+    """A table in a CSV file.
+
+    Attributes:
+        encoding: as Python calls it.
+        separator: of the fields.
+        skipped: lines above the first that has fields.
+        spare: empty fields that a row may have beyond the names.
+    """
 
     encoding: str = "utf-8"
     separator: str = ","
+    skipped: int = 0
+    spare: int = 1
 
     @classmethod
     def of(cls, path: Path) -> "CsvTable":
         """Read the names of the columns: OSError where there is no such file, ValueError where it is no table."""
         encoding = encoding_of(path)
-        separator = separator_of(path, encoding)
-        names = read_text(path, nrows=0, encoding=encoding, sep=separator).columns
-        return cls(str(path), tuple(names), encoding, separator)
+        head = _Head.of(path, encoding)
+        names = head.names(path)
+        spare = max(1, max(map(len, head.lines)) - len(names))
+        return cls(str(path), tuple(names), encoding, head.separator, head.skipped, spare)
 
     @property
     def told(self) -> str:
         """How the file is read, where that had to be found out."""
         how = [f"text in {_ENCODINGS[self.encoding]}"] if self.encoding in _ENCODINGS else []
-        how += [f"fields separated by {_SEPARATORS[self.separator]}"] if self.separator != "," else []
+        how += (
+            [f"fields separated by {_SEPARATORS.get(self.separator, self.separator)}"] if self.separator != "," else []
+        )
         return f"{self.path} is read as {', '.join(how)}" if how else ""
 
     @property
@@ -118,7 +187,8 @@ class CsvTable(PartedTable):
     @property
     def size(self) -> int:
         """See :attr:`PartedTable.size`."""
-        return _GROWTH * Path(self.path).stat().st_size
+        path = Path(self.path)
+        return _GROWTH * path.stat().st_size * (_PACKED if path.suffix.lower() == ".gz" else 1)
 
     @override
     def divided(self, count: int) -> Sequence["CsvTable"]:
@@ -128,8 +198,9 @@ class CsvTable(PartedTable):
     @override
     def parts(self, columns: Sequence[str]) -> Iterator[tuple[int, pd.DataFrame]]:
         start, wanted = 0, list(columns)
-        how = {"encoding": self.encoding, "sep": self.separator}
-        with read_text(Path(self.path), chunksize=ROWS, **how) as chunks:
+        spare = [f"beyond the names {k}" for k in range(self.spare)]
+        how = {"encoding": self.encoding, "sep": self.separator, "skiprows": self.skipped, "header": None}
+        with read_text(Path(self.path), chunksize=ROWS, names=[*self.columns, *spare], **how) as chunks:
             while True:
                 try:
                     with _strict():
@@ -140,6 +211,16 @@ class CsvTable(PartedTable):
                     ) from error
                 if part is None:
                     return
+                if part.index[0] == 0:
+                    if not (above := _rows_of_head(part, self.columns)):
+                        raise ValueError(f"{self.path} cannot be read as CSV: it has no line of names")
+                    part = part[above:]
+                if (more := part[spare].notna().any(axis=1).to_numpy()).any():
+                    row = start + int(more.argmax()) + 1
+                    raise ValueError(
+                        f"{self.path} cannot be read as CSV: row {row} has more fields than there are names"
+                    )
+                part = part[list(self.columns)]
                 part = part[~_is_nobody(part)]
                 if len(part) or not start:
                     yield start, part[wanted].reset_index(drop=True)

@@ -44,7 +44,7 @@ def _of_suffix(path: Path) -> str:
 
 
 def read(path: Path) -> pd.DataFrame:
-    """Read a table from a CSV file, all cells as text, from a Parquet file, or from a Zarr group.
+    """Read a table from a CSV file, packed or not, all cells as text, from a Parquet file, or from a Zarr group.
 
     Raises:
         OSError: there is no such file, or it cannot be read.
@@ -67,9 +67,11 @@ def opened(path: Path) -> PartedTable:
     """
     if is_zarr(path):
         return ZarrTable.of(path)
-    if path.is_dir():
+    if path.is_dir() or path.suffix.lower() == ".parquet":
         return ParquetTable.of(path)
-    return CsvTable.of(path) if _of_suffix(path) == "CSV" else ParquetTable.of(path)
+    if path.name.lower().endswith((".csv", ".csv.gz")):
+        return CsvTable.of(path)
+    raise ValueError(f"{path} cannot be read; save it as CSV (.csv or .csv.gz), or as Parquet (.parquet)")
 
 
 def check_can_write(path: Path) -> None:
