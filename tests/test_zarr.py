@@ -55,6 +55,15 @@ def test_a_damaged_chunk_and_a_missing_one_are_named(tmp_path):
         drawn(frames.opened(path))
 
 
+@pytest.mark.parametrize(("form", "file"), [(2, ".zgroup"), (2, "age/.zarray"), (3, "zarr.json"), (3, "age/zarr.json")])
+@pytest.mark.parametrize("content", ["{", "[]", '{"zarr_format": 4, "node_type": "grp", "shape": ["x"]}'])
+def test_broken_metadata_are_named(tmp_path, form, file, content):
+    path = stored(people(60)[["age", "free"]], tmp_path / "people.zarr", form=form)
+    (path / file).write_text(content)
+    with pytest.raises(ValueError, match=f"people.zarr/{file} cannot be read"):
+        frames.opened(path)
+
+
 def test_what_is_no_table_is_refused(tmp_path):
     path = stored(people(1500), tmp_path / "people.zarr")
     for values, text in ((np.ones((1500, 2)), r"'odd' of .* has shape \(1500, 2\)"), (np.ones(9), r"shape \(9,\)")):

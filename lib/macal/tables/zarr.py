@@ -1,8 +1,8 @@
 """Zarr groups, chunk by chunk: one array for each column, as xarray and Dask write them."""
 
 import math
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,8 @@ import numpy as np
 from macal.compat import override
 from macal.optional import needed
 from macal.tables.blocks import GroupedTable, RowGroup
+
+_METADATA = ("zarr.json", ".zarray", ".zgroup")
 
 
 class ZarrTable(GroupedTable):
@@ -63,10 +65,28 @@ def is_zarr(path: Path) -> bool:
 def _opened(path: Path | str) -> dict[str, Any]:
     with needed("zarr", "Zarr tables"):
         import zarr
+    Path(path).stat()  # OSError where there is no such folder
+    group = _read(Path(path), partial(zarr.open_group, path, mode="r"))
+    folders = sorted(folder for folder in Path(path).iterdir() if any((folder / name).exists() for name in _METADATA))
+    found = {folder.name: _read(folder, partial(_node, group, folder)) for folder in folders}
+    return {name: array for name, array in found.items() if isinstance(array, zarr.Array)}
+
+
+def _node(group: Any, folder: Path) -> Any:
+    node = group[folder.name]
+    if (folder / ".zarray").exists() and not hasattr(node, "shape"):
+        raise ValueError("it describes no array")
+    return node
+
+
+def _read(folder: Path, read: Callable[[], Any]) -> Any:
+    """Read the metadata in a folder; ValueError with the name of the file where they are wrong."""
     try:
-        return dict(sorted(zarr.open_group(path, mode="r").arrays()))
-    except zarr.errors.GroupNotFoundError as error:
-        raise ValueError(f"{path} cannot be read as a Zarr group: {error}") from error
+        return read()
+    except Exception as error:  # zarr has errors of many kinds for them
+        file = next((folder / name for name in _METADATA if (folder / name).exists()), folder)
+        told = " ".join(str(error).split())
+        raise ValueError(f"{file} cannot be read as Zarr: {told}; take the table from its source again") from error
 
 
 def _rows(array: Any) -> int:
