@@ -165,7 +165,7 @@ def test_a_failed_pack_leaves_nothing(tmp_path, monkeypatch, name):
         (b"\xff", "UTF-8"),
         ("[]", "object"),
         ('{"datasets": "ihdp"}', "'dataset'"),
-        (None, "No such file"),
+        (None, "no such file"),
         ('{"dataset": "ihdp"}', "methods"),
     ],
 )

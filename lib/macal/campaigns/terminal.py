@@ -39,9 +39,16 @@ def guarded(command: Callable[[], int | None]) -> int:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1
     except (OSError, ValueError, ImportError, BrokenExecutor) as error:
-        lines = [line.strip() for line in str(error).splitlines()]
-        print(f"{type(error).__name__}: {' '.join(lines)}", file=sys.stderr)
+        print(f"{type(error).__name__}: {_said(error)}", file=sys.stderr)
         return 1
+
+
+def _said(error: BaseException) -> str:
+    """What an error says, in one line; of a file what is wrong with it, and its name."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        what = "no such file" if isinstance(error, FileNotFoundError) else error.strerror.lower()
+        return f"{what}: {error.filename}"
+    return " ".join(line.strip() for line in str(error).splitlines())
 
 
 def _nobody_reads() -> bool:
