@@ -12,7 +12,7 @@ import pytest
 from cases import part_and_whole
 
 import macal
-from macal.planner import Planner
+from macal.planner import Planner, record
 from macal.storage.workers import executor
 from macal.tables import csv, frames, sample, summary
 from macal.tables.summary import summarised
@@ -210,7 +210,9 @@ QUESTIONS = {
     "two dates": (["1/2/2020", "2/1/2020"], "day-first, month-first"),
     "one x": ([*map(str, range(40)), "x"], "'x'"),
     "euros": (["€5", "€7", "€9"], "'€5'"),
-    "no date": (["30.02.2020", "1.1.2020"], "'1.1.2020'"),
+    "no day": (["1.1.2020", "30.02.2020"], "no 30.02.2020"),
+    "no month": (["2020-01-01", "2020-13-01"], "no 2020-13-01"),
+    "no day at noon": (["2020-01-01 12:00", "2019-02-29 12:00"], "no 2019-02-29 12:00"),
 }
 
 
@@ -236,8 +238,23 @@ def test_what_is_said_of_a_way_decides_it():
         planner.plan(table)
         found[kind] = planner.people.table["sum"].iloc[6]
     assert found == {"decimal-comma": 7.007, "thousands-comma": 7007}
-    with pytest.raises(ValueError, match="'sum' .*month-first"):
-        Planner("free", 8, kinds={"sum": "month-first"}).plan(table)
+    for texts, text in ((table["sum"], "1,001"), (["1.12.2020", "31.11.2020"] * 30, "31.11.2020")):
+        with pytest.raises(ValueError, match=f"'sum' .*day-first.*'{text}'"):
+            Planner("free", 8, kinds={"sum": "day-first"}).plan(table.assign(sum=texts))
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_truth_is_read_alike_with_and_without_a_gap(tmp_path, form):
+    table = pd.DataFrame({"free": np.arange(60) % 2, "age": np.arange(60) % 7, "won": [True, False, None] * 20})
+    path = tmp_path / f"t.{form}"
+    table.to_csv(path, index=False) if form == "csv" else table.to_parquet(path)
+    planner = Planner("free", 8, outcome="won")
+    planner.plan(frames.read(path))
+    np.testing.assert_array_equal(planner.campaign.outcomes, [1, 0, np.nan] * 20)
+    again = record.campaign_of(record.content_of(planner.campaign), frames.read(path))
+    assert again.planned.equals(planner.planned)
+    with pytest.raises(ValueError, match="'won' must hold true or false"):
+        Planner("free", 8, exclude="won").plan(frames.read(path))
 
 
 DIALECTS = [(",", "utf-8-sig"), (",", "utf-16"), (",", "latin-1"), (";", "utf-8"), ("\t", "cp1252"), (";", "utf-16-le")]

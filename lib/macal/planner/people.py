@@ -416,6 +416,6 @@ def _marked(table: pd.DataFrame, column: str | None) -> Indices:
     if column is None:
         return np.empty(0, np.int64)
     values = table[column]
-    if odd := [v for v in values.unique().tolist() if v not in (0, 1)]:
+    if odd := [v for v in values.unique().tolist() if v is pd.NA or v not in (0, 1)]:
         raise ValueError(f"column {column!r} must hold true or false, or 1 and 0, got {odd[0]!r}")
     return np.flatnonzero(values.to_numpy(bool))

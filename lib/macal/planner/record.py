@@ -260,7 +260,7 @@ def _sample_content(sample: Sample) -> dict[str, Any]:
 def _plain(column: pd.Series) -> list[Any]:
     if column.dtype.kind not in "iufb":
         column = column.astype(object).map(lambda v: v if isinstance(v, (bool, int, float)) else str(v), "ignore")
-    return [None if v is None or v != v else v for v in column.tolist()]
+    return [None if pd.isna(v) else v for v in column.tolist()]
 
 
 def _sample_of(content: Mapping[str, Any]) -> Sample:

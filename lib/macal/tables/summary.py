@@ -16,7 +16,7 @@ from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_
 
 from macal.hashing import CANONICAL
 from macal.tables.encoding import MAX_CATEGORIES, is_like_number_or_date
-from macal.tables.writing import WAYS, ways_of
+from macal.tables.writing import WAYS, is_no_date, ways_of
 
 NUMBERS = {"integer", "number"}
 _SHOWN = 100  # values of a part that are looked at before all are
@@ -48,6 +48,7 @@ class Summary:
         like: rows whose text looks like a number or a date.
         unread: the first, in alphabetical order, of texts that do, and are none as Python writes them.
         odd: the first of texts that do not.
+        no_date: the first that is written like a date, of which there is no such day.
     """
 
     rows: int
@@ -65,6 +66,7 @@ class Summary:
     like: int = 0
     unread: str | None = None
     odd: str | None = None
+    no_date: str | None = None
 
     @property
     def different(self) -> int:
@@ -95,6 +97,7 @@ class Summary:
             like=self.like + other.like,
             unread=_first(self.unread, other.unread),
             odd=_first(self.odd, other.odd),
+            no_date=_first(self.no_date, other.no_date),
         )
 
     @property
@@ -125,7 +128,7 @@ class Summary:
         ValueError where its texts cannot be read as said.
         """
         if kind in WAYS and kind not in self.ways:
-            text = next((text for text in (self.odd, self.unread) if text is not None), None)
+            text = next((text for text in (self.odd, self.no_date, self.unread) if text is not None), None)
             what = "it holds no texts" if text is None else f"not every text can be read so: {text!r}"
             raise ValueError(f"{what}; mend it, or say something else of the column")
         if self.code and kind in (None, "category"):
@@ -158,6 +161,8 @@ class Summary:
             return ""
         if self.odd is not None:
             return f"holds numbers or dates, but also {self.odd!r}"
+        if self.no_date is not None:
+            return f"holds dates as text, and there is no {self.no_date}"
         ways = f", that can be read in more than one way ({', '.join(self.ways)})" if self.ways else ""
         return f"holds numbers or dates as text, such as {self.unread!r}{ways}"
 
@@ -211,8 +216,8 @@ def _of_texts(given: pd.Series, rows: int, gaps: int, missing: list[None]) -> Su
     is_like = texts.map(is_like_number_or_date).to_numpy(bool)
     is_plain = pd.to_numeric(texts, errors="coerce").notna().to_numpy()
     unread, odd = (min(texts[mask], default=None) for mask in (is_like & ~is_plain, ~is_like))
-    like = int(given.isin(set(texts[is_like])).sum())
-    return Summary(rows, gaps, "text", **about, like=like, unread=unread, odd=odd)
+    like, no_date = int(given.isin(set(texts[is_like])).sum()), min(filter(is_no_date, texts[is_like]), default=None)
+    return Summary(rows, gaps, "text", **about, like=like, unread=unread, odd=odd, no_date=no_date)
 
 
 def _first(one: str | None, other: str | None) -> str | None:
@@ -265,10 +270,12 @@ def typed(column: pd.Series, found: Summary, named: bool) -> pd.Series:
 
     One that names the units stays text where a number would not be written so.
     """
-    if isinstance(column.dtype, pd.CategoricalDtype) or not pd.api.types.is_string_dtype(column.dtype):
+    is_text = pd.api.types.is_string_dtype(column.dtype) and not isinstance(column.dtype, pd.CategoricalDtype)
+    if found.family == "truth" and (is_text or found.gaps):
+        values = column.astype(object).map(lambda value: _TRUTH[str(value)], na_action="ignore")
+        return values.astype("boolean" if found.gaps else bool)
+    if not is_text:
         return column
-    if found.family == "truth" and not found.gaps:
-        return column.astype(object).map(lambda value: _TRUTH[str(value)]).astype(bool)
     if found.family == "nothing":
         return column.astype(np.float64)
     if found.way and not named:

@@ -5,6 +5,7 @@ A way is a pattern that all texts of a column must match, and how they are read 
 """
 
 import re
+from calendar import monthrange
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,7 +13,9 @@ import numpy as np
 import pandas as pd
 
 _PLAIN = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
-_DAY, _MONTH, _YEAR = "(?:0?[1-9]|[12][0-9]|3[01])", "(?:0?[1-9]|1[0-2])", "[1-9][0-9]{3}"
+_DAY, _MONTH = "(?P<day>0?[1-9]|[12][0-9]|3[01])", "(?P<month>0?[1-9]|1[0-2])"
+_YEAR = "(?P<year>[1-9][0-9]{3})"
+_ISO = r"(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})([ T].*)?"
 
 
 @dataclass(frozen=True)
@@ -58,9 +61,24 @@ WAYS = {
         rf"[-+]?[1-9][0-9]{{0,2}}(?:,[0-9]{{3}})+(?:\.[0-9]*)?|{_PLAIN}", _without(",", "."), "thousands with commas"
     ),
     "percent": Way(r"[-+]?[0-9]+(?:\.[0-9]+|,[0-9]{1,2})? ?%", _percent, "per cent"),
-    "day-first": Way(rf"{_DAY}([-./]){_MONTH}\1{_YEAR}", _dates("%d-%m-%Y"), "the day first", True),
-    "month-first": Way(rf"{_MONTH}([-/]){_DAY}\1{_YEAR}", _dates("%m-%d-%Y"), "the month first", True),
+    "day-first": Way(rf"{_DAY}(?P<mark>[-./]){_MONTH}(?P=mark){_YEAR}", _dates("%d-%m-%Y"), "the day first", True),
+    "month-first": Way(rf"{_MONTH}(?P<mark>[-/]){_DAY}(?P=mark){_YEAR}", _dates("%m-%d-%Y"), "the month first", True),
 }
+
+
+def is_no_date(text: str) -> bool:
+    """Whether a text is written like a date, as ISO 8601 does or a way, and there is no such day.
+
+    >>> [is_no_date(text) for text in ("29.02.2024", "29.02.2023", "2023-02-29 12:30", "2023")]
+    [False, True, True, False]
+    """
+    patterns = [_ISO, *(way.pattern for way in WAYS.values() if way.is_date)]
+    found = [match for pattern in patterns if (match := re.fullmatch(pattern, text))]
+    return bool(found) and not any(_is_day(*map(int, match.group("year", "month", "day"))) for match in found)
+
+
+def _is_day(year: int, month: int, day: int) -> bool:
+    return year > 0 and 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]
 
 
 def ways_of(texts: pd.Series) -> dict[str, tuple[float, float]]:
