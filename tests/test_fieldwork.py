@@ -16,6 +16,7 @@ from test_planner import make, make_people
 from macal.__main__ import _parser, main
 from macal.planner import Conflict, Planner, record
 from macal.planner.notes import notes
+from macal.planner.report import doubts
 from macal.planner.report.protocol import settings
 from macal.storage import atomic
 from macal.tables import encoding, frames
@@ -573,6 +574,57 @@ def test_values_that_lie_far_off_are_named_with_their_people(folder, capsys):
     assert plan("--replace", "--discard-answers") == 0 and not told(capsys)
 
 
+def test_outcomes_that_lie_far_off_are_named_with_their_people(folder, capsys):
+    assert plan("--criterion", "random-balanced") == 0
+    table = pd.read_csv("plan.csv").head(20)
+    table["y"] = [float(k % 11) for k in range(20)]
+    table.loc[[4, 15], "y"] = [-99, -999]
+    table.to_csv("answers.csv", index=False)
+    capsys.readouterr()
+    assert run("observe", "c.json", "people.csv", "answers.csv") == 0
+    (said,) = told(capsys)
+    assert run("estimate", "c.json", "people.csv", "-o", "e.csv", "--report", "r.html") == 0
+    assert all(name in said for name in ("'y'", "-99 ", "-999 ", *table.person[[4, 15]], "(0 to 10)", "macal correct"))
+    assert said in told(capsys) and "-999 and -99" in (folder / "r.html").read_text()
+    for name in table.person[[4, 15]]:
+        assert run("correct", "c.json", "people.csv", name, "--withdrawn", "--by", "ann") == 0
+    assert not doubts.warnings(Planner.load("c.json", PEOPLE).campaign)
+
+
+def test_a_whole_table_may_come_back_as_answers(folder, capsys):
+    """Who was not to be asked has no outcome in it, reserves neither; a file of reserves says that they refuse."""
+    assert plan("--response", "chance") == 0
+    table = pd.read_csv("plan.csv").head(10)
+    outcomes = dict(zip(table.person[1:], np.arange(9.0), strict=True))
+    PEOPLE.assign(y=PEOPLE.person.map(outcomes)).to_csv("answers.csv", index=False)
+    for _ in range(2):
+        assert run("observe", "c.json", "people.csv", "answers.csv") == 0
+        planner = Planner.load("c.json", PEOPLE)
+        assert planner.asked == 1 and planner.answers == outcomes | {table.person[0]: None} and planner.spent() == 10
+    assert numbers(capsys.readouterr().out.splitlines()[-3])[0] == 160
+    (folder / "answers.csv").write_text(f"person,y\n{table.reserve[0]},\n")
+    assert run("observe", "c.json", "people.csv", "answers.csv") == 0
+    assert Planner.load("c.json", PEOPLE).answers[table.reserve[0]] is None
+    other = PEOPLE.person[~PEOPLE.person.isin({*planner.planned.index, *planner.planned.reserve})].iloc[0]
+    PEOPLE.assign(y=PEOPLE.person.map(outcomes | {other: 1.0})).to_csv("answers.csv", index=False)
+    assert run("observe", "c.json", "people.csv", "answers.csv") == 1 and other in told(capsys)[-1]
+
+
+@pytest.mark.parametrize("arms", [(0, 1), ("FALSE", "TRUE"), ("none", "sms")])
+def test_a_treatment_beside_the_answers_is_that_of_the_table(folder, capsys, arms):
+    people = PEOPLE.assign(free=np.array(arms)[PEOPLE.free])
+    people.to_csv("people.csv", index=False)
+    assert plan(*(["--reference", "none"] if "none" in arms else [])) == 0
+    back = pd.read_csv("plan.csv").head(10).assign(y=1.0)
+    wrong = back.assign(free=[1 - v if v in (0, 1) else arms[v == arms[0]] for v in back.free])
+    for table, code in ((back.assign(free=wrong.free.where(back.index == 3)), 1), (wrong, 1), (back, 0)):
+        table.to_csv("answers.csv", index=False)
+        assert run("observe", "c.json", "people.csv", "answers.csv") == code
+        assert not code or back.person[3 * (table is not wrong)] in told(capsys)[-1]
+    people.set_index("person").loc[back.person].reset_index().assign(y=1.0).to_csv("answers.csv", index=False)
+    assert run("observe", "c.json", "people.csv", "answers.csv") == 0
+
+
 @pytest.mark.parametrize("criterion", ["qhte", "macal", "coreset", "random-balanced", "alc-fixed", "drawn"])
 def test_plans_and_estimates_do_not_depend_on_the_order_of_the_rows(folder, criterion):
     """Of equals the first by name is asked, and people are drawn by their names' order."""
@@ -701,13 +753,15 @@ def test_a_line_that_is_nobodys_is_blamed_itself(tmp_path, monkeypatch, capsys, 
         (["2,5", "3,5", "refused"], [], "'refused'"),
         (["5 kg", "6 kg", "7 kg"], [], "--kind y="),
         (["0012", "0010", "3"], [], [12, 10, 3]),
+        (["TRUE", "FALSE", "TRUE"], [], [1, 0, 1]),
+        (["True", "", "FALSE"], [], [1, None, 0]),
     ],
 )
 def test_outcomes_are_read_in_one_way(folder, capsys, outcomes, words, found):
     assert plan() == 0
     names = pd.read_csv("plan.csv").person[:3]
     rows = [f"{name};{y}" for name, y in zip(names, outcomes, strict=True)]
-    (folder / "answers.csv").write_text("\n".join(["person;y", *rows, rows[0], ";", ""]))
+    (folder / "answers.csv").write_text("\n".join(["person;y;;", f"{rows[0]};;", *rows[1:], rows[0], ";", ";;;;", ""]))
     code = run("observe", "c.json", "people.csv", "answers.csv", *words)
     if isinstance(found, str):
         assert code == 1 and found in told(capsys)[-1]

@@ -336,11 +336,13 @@ def test_the_command(tmp_path, capsys, unchecked, monkeypatch):
 
 
 def test_roles_are_shown(tmp_path, capsys):
-    people(50).to_csv(tmp_path / "people.csv", index=False)
+    table = people(50)
+    table.assign(age=table.age.where(table.index > 2)).to_csv(tmp_path / "people.csv", index=False)
     assert main(["roles", str(tmp_path / "people.csv"), "--kind", "home=ignore"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["person", "identifier", "guessed"] in lines and ["region", "covariate", "category"] in lines
     assert ["home", "left", "out", "as", "you", "say"] in lines
+    assert {"3", "gaps:", "age=ignore"} <= {*next(line for line in lines if line[:1] == ["age"])}
 
 
 @pytest.mark.exhaustive

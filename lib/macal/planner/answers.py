@@ -20,9 +20,22 @@ def by_name(people: People, answers: Iterable[tuple[Any, Any]]) -> dict[Any, Any
     found: dict[Any, Any] = {}
     for name, outcome in zip(people.table.index[people.places(names, "the answers")].tolist(), outcomes, strict=True):
         before = found.setdefault(name, outcome)
-        if before is not outcome and before != outcome and not (pd.isna(before) and pd.isna(outcome)):
+        if pd.isna(before) != pd.isna(outcome) or not (pd.isna(before) or before == outcome):
             raise ValueError(f"{name} has two answers, {before} and {outcome}; keep one of them")
     return found
+
+
+def check_arms(people: People, treatment: str, told: Iterable[tuple[Any, Any]]) -> None:
+    """Check that treatments beside answers, by the units' names, missing or not, are the table's: ValueError if not."""
+    names, values = zip(*pairs, strict=True) if (pairs := list(told)) else ((), ())
+    places = people.places(names, "the answers")
+    for place, value in zip(places.tolist(), values, strict=True):
+        arm = people.arms[int(people.problem.pool.t[place])]
+        if not (pd.isna(value) or value == arm or str(value).strip() == str(arm)):
+            raise ValueError(
+                f"{people.table.index[place]} has {treatment} = {arm} in the table, and {value} in the answers; mend"
+                " the one that is wrong, or leave that column out of the answers"
+            )
 
 
 def chance(outcome: float | None, response: float) -> float:
@@ -43,7 +56,7 @@ def outcome_of(name: Any, outcome: Any, before: float | None) -> float | None:
     """
     if outcome is None or outcome is pd.NA or outcome != outcome:
         value = None
-    elif isinstance(outcome, (int, float, np.number)) and np.isfinite(outcome):
+    elif isinstance(outcome, (int, float, np.number, np.bool_)) and np.isfinite(outcome):
         value = float(outcome)
     else:
         how = "; write words as numbers, yes and no as 1 and 0" if isinstance(outcome, str) else ""

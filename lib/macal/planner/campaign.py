@@ -4,7 +4,7 @@ Transitions return another campaign (:mod:`macal.planner.steps`); where one fail
 report and the file are functions of a campaign.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -27,11 +27,19 @@ from macal.tables.sample import Sample, Wanted
 
 NOTHING = "nothing is planned yet; plan(table) comes first"
 NEVER, OUTCOME = "never asked", "an outcome of "  # what a correction says
+SHOWN = 3  # people that are named
 
 
 def counted(count: int, what: str) -> str:
     """As "1 answer" or "2 answers"."""
     return f"{count:,} {what}{'s' * (count != 1)}"
+
+
+def named(names: Collection[Any]) -> str:
+    """The first names, and how many others there are, as "a, b and c" or "a, b, c and 2 others"."""
+    words = [str(name) for name in list(names)[:SHOWN]]
+    words += [counted(len(names) - SHOWN, "other")] * (len(names) > SHOWN)
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,12 @@ from macal.inference import StoppingRule
 from macal.inference.looks import LOOKS
 from macal.inference.targets import TARGETS
 from macal.planner import record
-from macal.planner.answers import by_name, outcome_of
+from macal.planner.answers import by_name, check_arms, outcome_of
 from macal.planner.campaign import NEVER, counted
 from macal.planner.estimates import MODELLED, Findings, estimated, left_out
 from macal.planner.forecast import expected
 from macal.planner.notes import assumed, notes
-from macal.planner.people import CLUSTER_RULES, Columns, People
+from macal.planner.people import CLUSTER_RULES, Columns
 from macal.planner.planner import MEMORY, Planner
 from macal.planner.policy import DRAWS, PAY, UNIFORM, Policy
 from macal.planner.report import document, doubts, drawings
@@ -42,6 +42,7 @@ _QUOTA = (
 _LABEL_FREE = those(needs_no_model).replace("'", "")
 PLAN = "plan whom to ask under a budget: from a table to a table"
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
+_UNCALLED = re.compile(r"Unnamed: \d+")  # columns that a file has no name for
 _GROUPS = 24  # of whom answers are shown
 _COPIES = 3  # of a table in memory that a plan needs
 
@@ -287,7 +288,12 @@ def roles(options: argparse.Namespace) -> None:
     named = {"identifier": options.identifier} if options.identifier else {}
     source = frames.opened(options.table)
     print(source.told, end="\n\n" * bool(source.told))
-    print(read_as(frames.read(options.table), said)[1].shown(named).to_string())
+    table, found = read_as(frames.read(options.table), said)
+    shown = found.shown(named)
+    for column in found.kinds:
+        if gaps := int(table[column].isna().sum()):
+            shown.loc[column, "what"] += f"; {counted(gaps, 'gap')}: plan refuses it unless --kind {column}=ignore"
+    print(shown.to_string())
 
 
 def _loaded(options: argparse.Namespace) -> Planner:
@@ -322,16 +328,20 @@ def observe(options: argparse.Namespace) -> None:
     answers = frames.read(options.answers)
     if name not in answers:
         raise ValueError(f"{options.answers} has no column {name!r}, which names the units in the table")
+    answers = answers.drop(columns=[c for c in answers if answers[c].isna().all() and _UNCALLED.fullmatch(str(c))])
     outcome = _outcome(options, planner, list(answers))
-    given, later = _outcomes(options, planner.people, answers, outcome), pd.Series(dtype=int)
+    given = _outcomes(options, planner, answers, outcome)
+    beside, later = [], pd.Series(dtype=int)
 
     def step(planner: Planner) -> None:
-        nonlocal later
-        later = _not_asked(planner, given, options.through)
-        planner.observe(given.drop(later.index), options.through)
+        nonlocal beside, later
+        beside, later = _beside(planner, given), _not_asked(planner, given, options.through)
+        planner.observe(given.drop([*beside, *later.index]), options.through)
         planner.campaign = planner.campaign.but(told_in=outcome)
 
     planner = _saved(options, step)
+    if beside:
+        print(f"{counted(len(beside), 'line')} without an outcome, of people beside the plan, say nothing of them")
     if len(later):
         print(
             f"{len(later)} people of {counted(later.nunique(), 'round')} without any outcome count as not asked yet;"
@@ -349,6 +359,7 @@ def observe(options: argparse.Namespace) -> None:
     came = f"{counted(told, 'answer')} and {counted(len(planner.answers) - told, 'refusal')} so far"
     print(f"{came}; {counted(planner.asked, 'round')} {have} been asked")
     _warn_of_money(planner)
+    _tell_warnings(doubts.far_outcomes(planner.campaign))
 
 
 def _rounds_of(planner: Planner, given: pd.Series) -> pd.Series:
@@ -356,21 +367,37 @@ def _rounds_of(planner: Planner, given: pd.Series) -> pd.Series:
     return planner.planned["round"].reindex(given.index).dropna().astype(int)
 
 
-def _outcomes(options: argparse.Namespace, people: People, answers: pd.DataFrame, outcome: str) -> pd.Series:
+def _outcomes(options: argparse.Namespace, planner: Planner, answers: pd.DataFrame, outcome: str) -> pd.Series:
     """Outcomes of a file of answers, by the table's names of the people, as numbers."""
+    people, treatment = planner.people, planner.campaign.columns.treatment
     name = people.table.index.name
     said = Said(frozenset([outcome]), kinds=dict(options.kinds or ()), numeric=frozenset([outcome]))
     said.check(answers)
-    found = said.as_read({c: summarised(answers[c]) for c in answers}, [name])[outcome]
+    read = said.as_read({c: summarised(answers[c]) for c in answers}, [name])
     answers = answers.dropna(subset=[name, outcome], how="all")
     if answers[name].isna().any():
         check_names(answers[name])
-    given = by_name(people, zip(answers[name], typed(answers[outcome], found, False), strict=True))
+    given = by_name(people, zip(answers[name], typed(answers[outcome], read[outcome], False), strict=True))
     for who, told in given.items():
         if isinstance(told, str) and not is_like_number_or_date(told):
             outcome_of(who, told, None)
-    said.check_read({outcome: found})
+    said.check_read({outcome: read[outcome]})
+    if treatment in answers:
+        check_arms(
+            people, treatment, zip(answers[name], typed(answers[treatment], read[treatment], False), strict=True)
+        )
     return pd.Series(given, dtype=object)
+
+
+def _beside(planner: Planner, given: pd.Series) -> list[Any]:
+    """People without an outcome whom a file names though they are not in the plan, as a whole table does.
+
+    Nothing is said of them, nor of reserves among them; a file that names no others says that reserves refuse.
+    """
+    plan = planner.planned
+    silent = [name for name in given.index[given.isna()] if name not in plan.index and name not in planner.answers]
+    reserves = set(plan["reserve"].dropna()) if "reserve" in plan else set()
+    return silent if set(silent) - reserves else []
 
 
 def _not_asked(planner: Planner, given: pd.Series, through: int | None) -> pd.Series:
@@ -506,13 +533,16 @@ def _told(found: Findings) -> list[str]:
 def _warn(planner: Planner) -> None:
     """Say on the standard error where too much was spent, values lie far off, or overlap is poor."""
     _warn_of_money(planner)
-    for warned in doubts.warnings(planner.campaign):
-        print(f"warning: {warned}", file=sys.stderr)
+    _tell_warnings(doubts.warnings(planner.campaign))
 
 
 def _warn_of_money(planner: Planner) -> None:
-    if planner.campaign.overspent:
-        print(f"warning: {planner.campaign.overspent}", file=sys.stderr)
+    _tell_warnings([planner.campaign.overspent] * bool(planner.campaign.overspent))
+
+
+def _tell_warnings(warnings: Sequence[str]) -> None:
+    for warned in warnings:
+        print(f"warning: {warned}", file=sys.stderr)
 
 
 def _apart(outputs: Sequence[Path | None], inputs: Sequence[Path]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from macal.planner.campaign import CampaignState
+from macal.planner.campaign import CampaignState, named
 from macal.planner.drawn import allowed
 from macal.planner.people import People
 from macal.planner.report import overlap
@@ -15,22 +15,36 @@ from macal.shapes import Outcomes
 from macal.tables.encoding import far_off, limits
 from macal.tables.roles import prepared
 
-SHOWN = 3  # people that are named
+_MISTAKE = "if that is a mistake, or stands for a missing value"
 
 
 def warnings(campaign: CampaignState) -> list[str]:
-    """What is to be said of a table, and what to do about it; nothing where all is well.
+    """What is to be said of a table and of answers, and what to do about it; nothing where all is well.
 
     Overlap is that of whoever may be asked.
     """
     people = campaign.people
-    return [*far_values(people), *overlap.warnings(people.part(allowed(people, campaign.policy)))]
+    poor = overlap.warnings(people.part(allowed(people, campaign.policy)))
+    return [*far_values(people), *far_outcomes(campaign), *poor]
 
 
 def far_values(people: People) -> list[str]:
     """Of each covariate with values that lie far off: the values, the people, and how they count."""
     said = (_far(people.table[c], values) for c, values in _measured(people))
-    return [words for words in said if words]
+    return [
+        f"{words}, and counts as {counts} in distances; {_MISTAKE}, mend the table before people are asked"
+        for words, counts in said
+        if words
+    ]
+
+
+def far_outcomes(campaign: CampaignState) -> list[str]:
+    """Outcomes that lie far off, by the same rule: the values and the people."""
+    values = pd.Series(campaign.outcomes, campaign.people.table.index).dropna()
+    if not len(values):
+        return []
+    words, _ = _far(values.rename(campaign.told_in or campaign.columns.outcome or "outcome"), values.to_numpy())
+    return [f"{words}; {_MISTAKE}, set it right by macal correct before effects are estimated"] * bool(words)
 
 
 def columns(campaign: CampaignState) -> pd.DataFrame:
@@ -60,25 +74,15 @@ def _limits(values: Outcomes) -> tuple[float, float]:
         return limits(values)
 
 
-def _far(column: pd.Series, values: Outcomes) -> str:
-    """What to say of a column, by the units' names."""
+def _far(column: pd.Series, values: Outcomes) -> tuple[str, str]:
+    """What to say of values of a column that lie far off, by the units' names, and what they count as; or nothing."""
     is_far, written = far_off(values), partial(overlap.written, column, values)
     if not is_far.any():
-        return ""
+        return "", ""
     far, others = pd.Series(values, column.index)[is_far], values[~is_far]
     low, high = np.clip([far.min(), far.max()], *_limits(values))
     told = [written(value) for value in far.unique()]
-    whom = [str(unit) for unit in far.index[:SHOWN]] + [f"{len(far) - SHOWN:,} others"] * (len(far) > SHOWN)
     counts = " or ".join(written(value) for value in dict.fromkeys((low, high)))
-    what, lie = listed(told[:SHOWN] + ["more"] * (len(told) > SHOWN)), "lies" if len(told) == 1 else "lie"
-    unit = column.index.name or "unit"
-    return (
-        f"column {str(column.name)!r}: {what} of {unit} {listed(whom)} {lie} far from everybody else"
-        f" ({written(others.min())} to {written(others.max())}), and counts as {counts} in distances; if that is a"
-        " mistake, or stands for a missing value, mend the table before people are asked"
-    )
-
-
-def listed(words: list[str]) -> str:
-    """Name one thing or several, as "a, b and c"; at least one."""
-    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
+    who, lie = f"{column.index.name or 'unit'} {named(far.index)}", "lies" if len(told) == 1 else "lie"
+    around = f"{written(others.min())} to {written(others.max())}"
+    return f"column {str(column.name)!r}: {named(told)} of {who} {lie} far from everybody else ({around})", counts
