@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from macal.arguments import fits, short
+from macal.planner import fingerprints
 from macal.planner.audit import Audit
 from macal.planner.campaign import NEVER, CampaignState, Correction
 
@@ -17,7 +18,7 @@ _LEAST = 1 - 1e-9  # of a weight
 _FIELDS: Mapping[str, Any] = {
     "columns": Mapping[str, Any],
     "policy": Mapping[str, Any],
-    "table": str,
+    "table": str | Mapping[str, Any],
     "plan": Mapping[str, Sequence[Any]],
     "answers": Sequence[Sequence[Any]],
     "asked": int,
@@ -90,8 +91,10 @@ def check_fields(content: Mapping[str, Any]) -> None:
         value = content.get(name)
         if value is not None and value < least:
             raise damaged(f"field {name!r} must be at least {least}, got {value}")
-    if not re.fullmatch("[0-9a-f]{64}", content["table"]):
-        raise damaged(f"field 'table' cannot be {short(content['table'])}")
+    if not isinstance(table := content["table"], str):
+        as_hinted("table", table, fingerprints.FIELDS, fingerprints.FIELDS)
+    elif not re.fullmatch("[0-9a-f]{64}", table):
+        raise damaged(f"field 'table' cannot be {short(table)}")
 
 
 def plan_of(content: Mapping[str, Sequence[Any]], campaign: CampaignState) -> pd.DataFrame:

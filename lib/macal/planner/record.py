@@ -1,6 +1,5 @@
 """The file of a campaign: JSON that says what it is, in which version, and whether it is whole."""
 
-import hashlib
 import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +18,7 @@ from macal.campaigns.records import sha256
 from macal.planner import checked
 from macal.planner.campaign import CampaignState
 from macal.planner.checked import Damaged
+from macal.planner.fingerprints import as_planned, changed, difference, fingerprint
 from macal.planner.people import Columns
 from macal.planner.policy import Policy
 from macal.storage import atomic
@@ -131,13 +131,6 @@ def _no_number(text: str) -> NoReturn:
     raise ValueError(f"{text} is no number")
 
 
-def fingerprint(table: pd.DataFrame) -> str:
-    """SHA-256 of a table, its index and its columns; the order of the rows does not count."""
-    rows = np.sort(pd.util.hash_pandas_object(table, index=True).to_numpy(np.uint64))
-    names = json.dumps([str(table.index.name), *map(str, table.columns)])
-    return hashlib.sha256(names.encode() + rows.astype("<u8").tobytes()).hexdigest()
-
-
 def name_of(unit: Any) -> str | int | None:
     """The name of a unit, None for nobody, as JSON can hold it.
 
@@ -163,7 +156,7 @@ def content_of(campaign: CampaignState) -> dict[str, Any]:
     return {
         "columns": asdict(campaign.columns),
         "policy": asdict(campaign.policy),
-        "table": fingerprint(campaign.people.table),
+        "table": fingerprint(campaign),
         "plan": rows | {"unit": [name_of(unit) for unit in rows["unit"]]},
         "answers": [[name_of(unit), outcome] for unit, outcome in campaign.answers.items()],
         "asked": campaign.asked,
@@ -183,7 +176,8 @@ def campaign_of(content: dict[str, Any], table: Any) -> CampaignState:
 
     Args:
         content: see :func:`content_of`.
-        table: that it was planned on, in any order of its rows; a campaign that was planned on a sample holds that.
+        table: that it was planned on, its rows and columns in any order, with others or without columns that the
+            plan does not use; a campaign that was planned on a sample holds that.
 
     Raises:
         Damaged: a field is missing, unknown, or cannot be; it names which.
@@ -192,10 +186,11 @@ def campaign_of(content: dict[str, Any], table: Any) -> CampaignState:
     checked.check_fields(content)
     if table is None and content.get("sample") is None:
         raise ValueError("the campaign holds no sample: it needs the table that it was planned on")
-    table = table if content.get("sample") is None else _sample_of(content["sample"])
+    is_sample = content.get("sample") is not None
+    table = _sample_of(content["sample"]) if is_sample else as_planned(table, content["table"])
     columns = checked.made(Columns, content["columns"], "columns")
     campaign = CampaignState(columns, _policy_of(content["policy"]), table, asked=content["asked"])
-    _check_table(campaign, content["table"])
+    _check_table(campaign, content)
     campaign = campaign.but(
         plan=checked.plan_of(content["plan"], campaign),
         answers=checked.answers_of(content["answers"], campaign),
@@ -210,21 +205,18 @@ def campaign_of(content: dict[str, Any], table: Any) -> CampaignState:
     return campaign
 
 
-def _check_table(campaign: CampaignState, was: str) -> None:
-    """Check that the table, whose fingerprint is known, is as it was, and has the columns that the policy names."""
+def _check_table(campaign: CampaignState, content: Mapping[str, Any]) -> None:
+    """Check that the table is as it was, by its fingerprint, and has the columns that the policy names."""
     try:
-        now = fingerprint(campaign.people.table)
+        found = difference(campaign, content["table"], content["plan"].get("unit", ()))
     except _UNREADABLE as error:
         if campaign.is_sample:
             raise checked.damaged(f"field 'sample' or 'columns' is wrong ({error})") from error
         raise
-    if now != was and campaign.is_sample:
+    if found and campaign.is_sample:
         raise checked.damaged("field 'table' is not of the sample")
-    if now != was:
-        raise ValueError(
-            f"the table has changed since the campaign was planned: its fingerprint was {was[:12]} and is {now[:12]};"
-            " take the table as it was, and give answers to observe"
-        )
+    if found:
+        raise changed(found)
     named = [*(quota.column for quota in campaign.policy.parsed), *filter(None, [campaign.policy.by])]
     if lacking := [name for name in named if name not in campaign.people.table]:
         raise checked.damaged(f"field 'policy' names a column {lacking[0]!r}, which the table does not have")
