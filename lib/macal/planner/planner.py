@@ -302,8 +302,8 @@ class Planner:
 
         Args:
             path: of the file.
-            table: that it was planned on; the order of its rows does not matter. A campaign that was planned on a
-                sample holds that sample, and needs no table.
+            table: that it was planned on; orders of rows and columns do not matter, nor columns that the plan does not
+                use. A campaign that was planned on a sample holds that sample, and needs no table.
 
         Raises:
             OSError: the file cannot be read.
