@@ -52,7 +52,7 @@ def test_it_says_what_the_plan_is(planner, report):
     for number in (len(plan), len(planner.rounds()), plan.free.sum(), (1 - plan.free).sum(), f"{plan.cost.sum():g}"):
         assert f" {number} " in said
     assert all(words in said for words in [*plan.index[:12], *settings(planner.campaign).values()])
-    assert record.content_of(planner.campaign)["table"] in said.replace(" ", "")
+    assert record.checksum(record.content_of(planner.campaign)["table"]) in said.replace(" ", "")
 
 
 def test_it_is_one_small_file_of_a_table_s_words_escaped(planner, report):

@@ -44,13 +44,14 @@ class Stale(ValueError):
     """A campaign that is older than its file."""
 
 
-def _checksum(content: dict[str, Any]) -> str:
+def checksum(content: dict[str, Any]) -> str:
+    """SHA-256 of what JSON can hold, written in one way."""
     return sha256(json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")))
 
 
 def packed(content: dict[str, Any]) -> bytes:
     """Return the bytes of a campaign's file: its content, and the SHA-256 of that as canonical JSON."""
-    whole = {"format": FORMAT, "version": VERSION, "sha256": _checksum(content), "content": content}
+    whole = {"format": FORMAT, "version": VERSION, "sha256": checksum(content), "content": content}
     return (json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
@@ -112,7 +113,7 @@ def read(path: Path) -> dict[str, Any]:
     try:
         whole = json.loads(path.read_bytes(), parse_constant=_no_number)
         content = whole.get("content") if isinstance(whole, dict) else None
-        found = _checksum(content) if isinstance(content, dict) else None
+        found = checksum(content) if isinstance(content, dict) else None
     except (ValueError, RecursionError) as error:
         raise Damaged(f"{path} is no campaign: it is not JSON ({error}); take an earlier copy of it") from error
     if not isinstance(whole, dict) or whole.get("format") != FORMAT:

@@ -274,9 +274,12 @@ class Report:
         """Versions, seed, fingerprints."""
         content = record.content_of(self.campaign)
         made = {name: str(value) for name, value in content["made by"].items() if value is not None}
-        told = {"table": content["table"], "seed": str(self.campaign.policy.seed), **made}
+        told = {"table": record.checksum(content["table"]), "seed": str(self.campaign.policy.seed), **made}
         shown = pd.Series(told).to_frame("value").rename_axis("what")
-        return [page.heading("Versions and seed"), page.table(shown, "What made this plan; the table by its SHA-256.")]
+        return [
+            page.heading("Versions and seed"),
+            page.table(shown, "What made this plan; the table by a hash of what the plan uses."),
+        ]
 
 
 _OUTLOOK = (
