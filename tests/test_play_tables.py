@@ -199,6 +199,7 @@ def written(seed):
     rows = [[name for name, _ in columns], *([texts[k] for _, texts in columns] for k in range(n))]
     lines = [",".join(field(rng, text) for text in row) for row in rows]
     lines[1:1] = [["", "  ", "\t"][rng.integers(3)]] * int(rng.random() < 0.2)
+    lines[:0] = ["sep=,"] * int(seed % 7 == 3)
     text = "\ufeff" * int(rng.random() < 0.1) + ["\n", "\r\n"][rng.integers(2)].join([*lines, ""])
     names = [name or f"Unnamed: {k}" for k, (name, _) in enumerate(columns)]
     others = [name for name in names if name != "free"]

@@ -52,7 +52,7 @@ function isJson(text) {
 }
 
 /**
- * Read a CSV file, separated by commas, semicolons or tabs.
+ * Read a CSV file, separated by commas, semicolons, tabs, or as a first line `sep=` says.
  *
  * @param {string} text
  * @returns {{name: string, values: string[]}[]} its columns, in order
@@ -62,9 +62,11 @@ export function read(text) {
     throw new BadTable(
       "The file is JSON, as campaigns are kept in, and no table. The page knows no campaigns; go on with this one by macal observe and macal replan.",
     );
-  text = text.replace(/^\ufeff/, "").replace(/^([ \t]*[\r\n])+/, "");
+  text = text.replace(/^\ufeff/, "");
+  const said = text.match(/^"?sep=([^"\r\n])"?[ \t]*(\r\n|\r|\n)/) ?? [""];
+  text = text.slice(said[0].length).replace(/^([ \t]*[\r\n])+/, "");
   const head = text.match(/^("[^"]*"|[^"\r\n])*/)[0].replace(/"[^"]*"/g, "");
-  const separator = [",", ";", "\t"].sort((a, b) => head.split(b).length - head.split(a).length)[0];
+  const separator = said[1] ?? [",", ";", "\t"].sort((a, b) => head.split(b).length - head.split(a).length)[0];
   const [names, ...rows] = records(text, separator);
   if (!names || !rows.length)
     throw new BadTable("There are no rows; the file must have a line of names, then a line for each person.");
