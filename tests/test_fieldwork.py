@@ -610,6 +610,19 @@ def test_a_whole_table_may_come_back_as_answers(folder, capsys):
     assert run("observe", "c.json", "people.csv", "answers.csv") == 1 and other in told(capsys)[-1]
 
 
+def test_outcomes_that_the_table_has_may_come_back_with_the_answers(folder, capsys):
+    people = PEOPLE.assign(visits=PEOPLE.age.where(PEOPLE.index < 30))
+    people.to_csv("people.csv", index=False)
+    assert plan("--outcome", "visits") == 0
+    names = pd.read_csv("plan.csv").person[:10]
+    filled = people.assign(visits=people.visits.mask(people.person.isin(names), 5.0))
+    for table, code in ((filled.assign(visits=filled.visits + (filled.index == 3)), 1), (filled, 0)):
+        table.to_csv("answers.csv", index=False)
+        assert run("observe", "c.json", "people.csv", "answers.csv") == code
+    assert people.person[3] in told(capsys)[0]
+    assert Planner.load("c.json", people).answers == dict.fromkeys(names, 5.0)
+
+
 @pytest.mark.parametrize("arms", [(0, 1), ("FALSE", "TRUE"), ("none", "sms")])
 def test_a_treatment_beside_the_answers_is_that_of_the_table(folder, capsys, arms):
     people = PEOPLE.assign(free=np.array(arms)[PEOPLE.free])
@@ -621,7 +634,9 @@ def test_a_treatment_beside_the_answers_is_that_of_the_table(folder, capsys, arm
         table.to_csv("answers.csv", index=False)
         assert run("observe", "c.json", "people.csv", "answers.csv") == code
         assert not code or back.person[3 * (table is not wrong)] in told(capsys)[-1]
-    people.set_index("person").loc[back.person].reset_index().assign(y=1.0).to_csv("answers.csv", index=False)
+    people.set_index("person").loc[back.person].reset_index().assign(
+        y=1.0, free=lambda t: t.free.map(lambda arm: f"{arm}".upper())
+    ).to_csv("answers.csv", index=False)
     assert run("observe", "c.json", "people.csv", "answers.csv") == 0
 
 

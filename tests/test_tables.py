@@ -476,9 +476,11 @@ def test_names_that_do_not_name_everybody_are_asked_about(form, fault, tmp_path)
 def test_rows_of_separators_and_repeated_names_are_nobody(tmp_path):
     table = pd.DataFrame({"person": [f"p{k}" for k in range(40)], "free": np.arange(40) % 2, "age": np.arange(40) % 7})
     head, *rows = table.to_csv(index=False, sep=";").splitlines()
-    (tmp_path / "t.csv").write_text("\n".join([head, *rows[:20], head, ";;", *rows[20:], ";;", ";;"]))
-    found = frames.read(tmp_path / "t.csv")
-    assert found.person.tolist() == table.person.tolist() and found.age.astype(int).tolist() == table.age.tolist()
+    for end in (";;", ""):
+        lines = [head, *rows[:20], head, ";;", *rows[20:], ";;", ";;"]
+        (tmp_path / "t.csv").write_text("\n".join(line + end for line in lines))
+        found = frames.read(tmp_path / "t.csv")
+        assert found.person.tolist() == table.person.tolist() and found.age.astype(int).tolist() == table.age.tolist()
     planner = Planner("free", 8)
     planner.plan(passed(planner, tmp_path / "t.csv"))
     assert len(planner.people) == 40

@@ -31,7 +31,7 @@ def check_arms(people: People, treatment: str, told: Iterable[tuple[Any, Any]]) 
     places = people.places(names, "the answers")
     for place, value in zip(places.tolist(), values, strict=True):
         arm = people.arms[int(people.problem.pool.t[place])]
-        if not (pd.isna(value) or value == arm or str(value).strip() == str(arm)):
+        if not (pd.isna(value) or value == arm or str(value).strip().casefold() == str(arm).casefold()):
             raise ValueError(
                 f"{people.table.index[place]} has {treatment} = {arm} in the table, and {value} in the answers; mend"
                 " the one that is wrong, or leave that column out of the answers"

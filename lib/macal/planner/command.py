@@ -341,7 +341,7 @@ def observe(options: argparse.Namespace) -> None:
 
     planner = _saved(options, step)
     if beside:
-        print(f"{counted(len(beside), 'line')} without an outcome, of people beside the plan, say nothing of them")
+        print(f"{counted(len(beside), 'line')} of people beside the plan, who have no new outcome, left out")
     if len(later):
         print(
             f"{len(later)} people of {counted(later.nunique(), 'round')} without any outcome count as not asked yet;"
@@ -390,14 +390,16 @@ def _outcomes(options: argparse.Namespace, planner: Planner, answers: pd.DataFra
 
 
 def _beside(planner: Planner, given: pd.Series) -> list[Any]:
-    """People without an outcome whom a file names though they are not in the plan, as a whole table does.
+    """People whom a file names as a whole table does: not in the plan, without an outcome, or with the table's.
 
     Nothing is said of them, nor of reserves among them; a file that names no others says that reserves refuse.
     """
-    plan = planner.planned
-    silent = [name for name in given.index[given.isna()] if name not in plan.index and name not in planner.answers]
+    plan, problem = planner.planned, planner.people.problem
+    known = {} if problem.pool.y is None else dict(zip(planner.people.table.index, problem.pool.y, strict=True))
+    others = given[[name not in plan.index and name not in planner.answers for name in given.index]]
+    beside = [name for name, outcome in others.items() if pd.isna(outcome) or outcome == known.get(name)]
     reserves = set(plan["reserve"].dropna()) if "reserve" in plan else set()
-    return silent if set(silent) - reserves else []
+    return beside if set(beside) - reserves else []
 
 
 def _not_asked(planner: Planner, given: pd.Series, through: int | None) -> pd.Series:

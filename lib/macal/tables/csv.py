@@ -60,13 +60,13 @@ def _rows_of_head(part: pd.DataFrame, names: Sequence[str]) -> int:
     return int(is_head.argmax()) + 1 if is_head.any() else 0
 
 
-def _is_nobody(part: pd.DataFrame) -> np.ndarray:
-    """Which rows hold nothing but separators, or the names of the columns once more, (rows,)."""
+def _is_nobody(part: pd.DataFrame, head: pd.Series) -> np.ndarray:
+    """Which rows hold nothing but separators, or what the line of names does, (rows,)."""
     first = part.iloc[:, 0]
-    rows = np.flatnonzero(first.isna() | (first == part.columns[0]))
+    rows = np.flatnonzero(first.isna() | (first == head.iloc[0]))
     some = part.iloc[rows]
     nobody = np.zeros(len(part), bool)
-    nobody[rows] = (some.isna().all(axis=1) | (some == part.columns).all(axis=1)).to_numpy()
+    nobody[rows] = (some.isna().all(axis=1) | ((some == head) | (some.isna() & head.isna())).all(axis=1)).to_numpy()
     return nobody
 
 
@@ -197,7 +197,7 @@ class CsvTable(PartedTable):
 
     @override
     def parts(self, columns: Sequence[str]) -> Iterator[tuple[int, pd.DataFrame]]:
-        start, wanted = 0, list(columns)
+        start, wanted, head = 0, list(columns), pd.Series(dtype=object)
         spare = [f"beyond the names {k}" for k in range(self.spare)]
         how = {"encoding": self.encoding, "sep": self.separator, "skiprows": self.skipped, "header": None}
         with read_text(Path(self.path), chunksize=ROWS, names=[*self.columns, *spare], **how) as chunks:
@@ -214,14 +214,14 @@ class CsvTable(PartedTable):
                 if part.index[0] == 0:
                     if not (above := _rows_of_head(part, self.columns)):
                         raise ValueError(f"{self.path} cannot be read as CSV: it has no line of names")
-                    part = part[above:]
+                    head, part = part[list(self.columns)].iloc[above - 1], part[above:]
                 if (more := part[spare].notna().any(axis=1).to_numpy()).any():
                     row = start + int(more.argmax()) + 1
                     raise ValueError(
                         f"{self.path} cannot be read as CSV: row {row} has more fields than there are names"
                     )
                 part = part[list(self.columns)]
-                part = part[~_is_nobody(part)]
+                part = part[~_is_nobody(part, head)]
                 if len(part) or not start:
                     yield start, part[wanted].reset_index(drop=True)
                 start += len(part)
