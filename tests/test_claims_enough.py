@@ -4,10 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import macal
 from reproduction.claims import RULES, enough
 from reproduction.studies import enough as study
-from reproduction.studies import tables, variation
+from reproduction.studies import tables
 
 LABELS = [30, 50, 70]
 
@@ -92,35 +91,3 @@ def test_a_campaign_is_looked_at_by_both_models():
     assert len(answer.picks) == 22 and rows.held.between(0, 1).all() and (rows.gain > 0).all()
     np.testing.assert_allclose(rows.gain, 1 - rows.ahead / rows.deviation)
     assert ((rows.average - rows.truth).abs() <= 1.959963984540054 * rows.error).eq(rows.held_average).all()
-
-
-def test_how_often_effects_are_seen_to_differ_and_how_often_wrongly(monkeypatch):
-    rng, keys = np.random.default_rng(0), ["dataset", "columns", "labelled"]
-    rows = [(data, c, n, r) for data in ("ihdp", "ihdp-a") for c in (0, 50) for n in (70, 150) for r in range(30)]
-    found = pd.DataFrame(rows, columns=[*keys, "replication"])
-    found["pehe"], found["constant"] = rng.uniform(size=(2, len(found)))
-    found["verdict"] = rng.choice(["seen", "open", "not seen"], len(found))
-    parts = {f"variation_{name}": part for name, part in found.groupby("dataset")}
-    monkeypatch.setattr(tables, "load", lambda name: parts[name])
-    told = enough.seen(enough.variation())
-    assert (told.looks == 30).all() and told[["seen", "open", "not seen"]].sum(axis=1).to_numpy() == pytest.approx(1)
-    for place, own in found.groupby(keys):
-        better = own.pehe < own.constant
-        assert told.useful[place] == pytest.approx(better.sum() / 30)
-        assert told["seen, useless"][place] == pytest.approx(sum((own.verdict == "seen") & ~better) / 30)
-        assert told["not seen, useful"][place] == pytest.approx(sum((own.verdict == "not seen") & better) / 30)
-
-
-def test_columns_of_noise_stand_beside_the_covariates_and_a_look_is_judged_by_the_truth(monkeypatch):
-    problem = macal.load("ihdp", 3)
-    wide = variation.widened(problem, 50)
-    assert (wide.pool.x[:, :25] == problem.pool.x).all() and wide.pool.x.shape == (len(problem.pool), 75)
-    assert abs(wide.test.x[:, 25:].mean()) < 0.02 and wide.test.x[:, 25:].std() == pytest.approx(1, abs=0.02)
-    assert (wide.start == problem.start).all() and (wide.test.tau == problem.test.tau).all()
-    monkeypatch.setattr(variation, "LOOKS", (3,))
-    (answer,) = variation.campaign("ihdp", 3, 0).work()
-    (row,) = answer.rows
-    labelled = problem.labelled(answer.picks)
-    assert row["labelled"] == len(labelled) == 40 and row["constant"] == pytest.approx(problem.test.tau.std())
-    assert row["pehe"] == pytest.approx(macal.evaluate(problem, [labelled], "joint-gp").pehe[0], rel=0.01)
-    assert row["verdict"] in ("seen", "open", "not seen") and (row["gain"] > 0) == (row["verdict"] != "not seen")

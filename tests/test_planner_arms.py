@@ -121,7 +121,7 @@ def test_an_arm_without_answers_is_named(tmp_path, monkeypatch, capsys):
     planner, plan = make(pd.read_csv("people.csv"), draw="effect", batch_size=60, budget=60)
     planner.observe(outcomes[plan.index[plan.arm != "sms"]], through=1)
     planner.save("campaign.json")
-    assert main(["estimate", "campaign.json", "people.csv", "-o", "effects.csv"]) == 0
+    assert main(["estimate", "campaign.json", "people.csv", "-o", "effects.csv", "--individual"]) == 0
     assert "sms" in capsys.readouterr().out and "sms" in Report(planner.campaign).estimate()[-1]
     assert pd.read_csv("effects.csv").arm.unique().tolist() == ["call"]
 
@@ -150,11 +150,11 @@ def test_the_command_takes_three_arms(tmp_path, monkeypatch, capsys):
     assert set(plan.arm) == set(EFFECTS)
     outcomes[plan.index].rename("visits").rename_axis("person").to_csv("answers.csv")
     assert main(["observe", "campaign.json", "people.csv", "answers.csv"]) == 0
-    assert main(["estimate", "campaign.json", "people.csv", "-o", "effects.csv"]) == 0
+    assert main(["estimate", "campaign.json", "people.csv", "-o", "effects.csv", "--individual"]) == 0
     assert pd.read_csv("effects.csv").arm.value_counts().to_dict() == {"call": 300, "sms": 300}
     capsys.readouterr()
     ask = "estimate campaign.json people.csv -o effects.csv --replace --report r.html --reference sms".split()
-    assert main(ask) == 0
+    assert main([*ask, "--individual"]) == 0
     said, report = capsys.readouterr().out.splitlines(), (tmp_path / "r.html").read_text()
     assert pd.read_csv("effects.csv").arm.value_counts().to_dict() == {"none": 300, "call": 300}
     assert all(f"{arm} against sms" in report for arm in ("none", "call"))

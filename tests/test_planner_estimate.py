@@ -1,6 +1,7 @@
 """A campaign that is drawn, answered, estimated and stopped: in Python and on the command line."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -506,6 +507,26 @@ def test_the_estimate_says_whether_effects_are_seen_to_differ():
     assert found.variation.answers == len(known)
 
 
+@pytest.mark.parametrize("slope", [0.0, 8.0])
+def test_people_s_effects_are_written_where_answers_prefer_them_or_asked_for(tmp_path, monkeypatch, capsys, slope):
+    monkeypatch.chdir(tmp_path)
+    people, rng = make_people(400), np.random.default_rng(0)
+    people.to_csv("people.csv", index=False)
+    planner, plan = make(people, **DRAWN)
+    y = pd.Series(people.free * slope * (people.age > people.age.median()) + rng.normal(size=400)).set_axis(
+        people.person
+    )
+    planner.observe(y[plan.index])
+    planner.save("c.json")
+    ask = ["estimate", "c.json", "people.csv", "-o", "e.csv", "--report", "r.html"]
+    assert main(ask) == 0
+    said, few = capsys.readouterr().out, Path("r.html").read_text()
+    assert Path("e.csv").exists() == planner.estimate().shown == (slope > 0) == ("width" in said)
+    assert main([*ask, "--individual", "--replace"]) == 0
+    assert len(pd.read_csv("e.csv")) == 400 and "width" in capsys.readouterr().out
+    assert (few.count("<svg") < Path("r.html").read_text().count("<svg")) == (slope == 0)
+
+
 def test_effects_come_back_in_the_kind_of_the_table():
     polars, people = pytest.importorskip("polars"), make_people(400)
     planner, plan = make(polars.from_pandas(people), budget=120)
@@ -538,7 +559,7 @@ def test_from_a_csv_to_effects(tmp_path, monkeypatch, capsys):
     assert plan.columns.tolist() == ["round", "free", "cost", "weight"]
     outcomes(people)[plan.index[:80]].rename("visits").rename_axis("person").to_csv("answers.csv")
     observe = "observe campaign.json people.csv answers.csv".split()
-    ask = "estimate campaign.json people.csv -o effects.csv".split()
+    ask = "estimate campaign.json people.csv -o effects.csv --individual".split()
     assert main(observe) == main([*ask, "--width", "9", "--report", "report.html"]) == 0
     weighted = Planner.load("campaign.json", pd.read_csv("people.csv")).estimate().weighted
     said, report = capsys.readouterr().out, (tmp_path / "report.html").read_text()
@@ -548,7 +569,7 @@ def test_from_a_csv_to_effects(tmp_path, monkeypatch, capsys):
     out = pd.read_csv("plan.csv").merge(people, on="person")
     out.assign(visits=None)[["person", "visits"]].iloc[80:90].to_csv("answers.csv", index=False)
     assert main([*observe, "--outcome", "visits", "--through", "3"]) == 0
-    other = [*ask[:-1], "other.csv", "--by", "free"]
+    other = [*ask[:-2], "other.csv", "--by", "free"]
     assert main([*other, "--bounds", "0,20"]) == 0 and "(0 to 20)" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         main([*other, "--bounds", "0"])

@@ -77,7 +77,7 @@ def answered():
 
 class TestEstimate:
     def test_it_says_what_the_answers_say(self, answered, tmp_path):
-        found = answered.estimate(rule=StoppingRule(width=9))
+        found = answered.estimate(rule=StoppingRule(width=9), individual=True)
         answered.report(tmp_path / "plan.html", [found])
         text, said = (tmp_path / "plan.html").read_text(), text_of(tmp_path / "plan.html")
         cells = [page.number(v) for v in (found.average.value, found.average.low, *found.outlook.width)]

@@ -17,7 +17,6 @@ References:
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from scipy.special import ndtri
@@ -28,9 +27,7 @@ from macal.models import Model, Task
 from macal.problem import Split
 from macal.shapes import Outcomes
 
-CHANCE = 0.05  # of calling a variation seen where the model's effects are as good as a constant
-
-Seen = Literal["seen", "open", "not seen"]
+CHANCE = 0.05  # of showing effects where they are as good as a constant
 
 
 @dataclass(frozen=True)
@@ -48,22 +45,17 @@ class EffectVariation:
     answers: int
 
     @property
-    def verdict(self) -> Seen:
-        """Whether it is "seen", for the gain is significant (one-sided), "not seen", for there is none, or "open"."""
-        if self.z > ndtri(1 - CHANCE):
-            return "seen"
-        return "open" if self.gain > 0 else "not seen"
+    def shown(self) -> bool:
+        """Whether the model's effects are shown: their error is significantly lower (one-sided)."""
+        return bool(self.z > ndtri(1 - CHANCE))
 
     def told(self) -> str:
-        """The verdict in a sentence, and what to do."""
+        """What held-out answers say, in a sentence."""
         by = f"{abs(self.gain):.1%} {'lower' if self.gain > 0 else 'higher'}"
-        found = f"with the model's effects the error of {self.answers:,} held-out answers is {by} than with one effect"
-        return {
-            "seen": f"effects are seen to differ between people: {found} for everybody",
-            "open": f"whether effects differ between people is open: {found} for everybody, which chance may do",
-            "not seen": f"effects are not seen to differ between people: {found} for everybody; take the average effect"
-            " rather than single ones",
-        }[self.verdict]
+        found = f"of {self.answers:,} held-out answers their error is {by} than with one effect for everybody"
+        if self.shown:
+            return f"people's effects differ: {found}"
+        return f"people's effects are not seen to differ: {found}" + ", which chance may do" * (self.gain > 0)
 
 
 @hinted

@@ -142,6 +142,8 @@ def _add_estimate(commands: Any) -> None:
     command.add_argument("--reference", help=text)
     _reported(command)
     _targeted(command, "estimated, by weights", "as planned")
+    text = "write people's effects though one effect for everybody predicts held-out answers as well"
+    command.add_argument("--individual", action="store_true", help=text)
     text = "LOW,HIGH: outcomes that there can be, for what refusals could do (default: of the answers)"
     command.add_argument("--bounds", type=_bounds, help=text)
     text = "if you look more than once and may stop: after each round (rounds, default with --width), or at any time"
@@ -489,15 +491,21 @@ def estimate(options: argparse.Namespace) -> None:
     campaign = campaign.against(options.reference)
     others = campaign.people.arms[1:]
     whose = options.target, options.by, options.bounds, options.looks
-    found = [estimated(campaign, options.model, rule, arm, *whose) for arm in campaign.arms_told or others]
-    effects = found[0].people if len(others) == 1 else pd.concat([one.people.assign(arm=one.arm) for one in found])
-    contents = {options.output: frames.written(effects, options.output)}
+    told = campaign.arms_told or others
+    found = [estimated(campaign, options.model, rule, arm, *whose, individual=options.individual) for arm in told]
+    effects = [one.people if len(others) == 1 else one.people.assign(arm=one.arm) for one in found if one.shown]
+    contents = {options.output: frames.written(pd.concat(effects), options.output)} if effects else {}
     atomic.write(contents | ({options.report: document(campaign, found).encode()} if options.report else {}))
     _warn(planner)
     _tell(found, campaign.people.arms)
     for sentence in [*left_out(campaign), *assumed(campaign)]:
         print(sentence)
-    print(f"{len(effects)} effects: {options.output}")
+    if effects:
+        print(f"{sum(map(len, effects))} effects: {options.output}")
+    else:
+        few = any(one.variation is None for one in found)
+        why = "it takes ten answers of each arm" if few else "one effect for everybody predicts as well"
+        print(f"{options.output} is not written: {why}; --individual writes people's effects all the same")
 
 
 def _tell(found: Sequence[Findings], arms: Sequence[Any]) -> None:
@@ -513,8 +521,11 @@ def _tell(found: Sequence[Findings], arms: Sequence[Any]) -> None:
     print(*(f"{words}\n" for words, whose in told.items() if len(whose) == every), sep="", end="")
     if len(found) > 1:
         print(f"Each interval of the {len(found)} contrasts holds by itself with a chance of 95%, not all at once.")
-    print("answers, cost to come, mean width of people's 95% intervals by the model, if all asked answer:")
+    shown = any(one.shown for one in found)
+    width = ", mean width of people's 95% intervals by the model" * shown
+    print(f"answers, cost to come{width}, if all asked answer:")
     outlook = found[0].outlook if len(found) == 1 else pd.concat({one.arm: one.outlook for one in found})
+    outlook = outlook if shown else outlook.drop(columns="width")
     print(outlook.to_string(float_format="{:,.6g}".format, na_rep="none"))
 
 

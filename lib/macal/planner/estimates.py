@@ -39,7 +39,7 @@ class Findings:
     Attributes:
         arm: value of the treatment whose effect it is, against the reference arm.
         people: a row per unit, by name, in the kind of the planner's table: ``effect``, and its interval ``low`` to
-            ``high``, as the model believes.
+            ``high``, as the model believes; to be acted upon where :attr:`shown` alone.
         average: mean effect of those who may be asked, or have an outcome, and its interval, as the model believes.
         withheld: why the model's intervals are NaN, for the answers of an arm are all equal; empty where they are not.
         weighed: effects of the same people, of the whole table where people are a sample of it, from drawn labels and
@@ -51,6 +51,7 @@ class Findings:
         verdict: what the stopping rule says, of a drawn plan by the interval of :attr:`weighted`; empty without one.
         drawn: whether people were drawn, so that averages are the weights' alone.
         variation: whether answers show that effects differ between people; None where an arm has fewer than 10.
+        individual: whether the caller wants people's effects whatever the answers say of them.
     """
 
     arm: Any
@@ -62,6 +63,12 @@ class Findings:
     variation: EffectVariation | None = None
     drawn: bool = False
     withheld: str = ""
+    individual: bool = False
+
+    @property
+    def shown(self) -> bool:
+        """Whether people's effects are shown: asked for, or nearer to held-out answers than one effect."""
+        return self.individual or (self.variation is not None and self.variation.shown and not self.withheld)
 
     @property
     def weighted(self) -> Estimate | None:
@@ -86,6 +93,7 @@ def estimated(
     bounds: tuple[float | int, float | int] | None = None,
     looks: str | None = None,
     reference: Any = None,
+    individual: bool = False,
 ) -> Findings:
     """Estimate every effect from the answers so far, with 95 % intervals, and forecast what is to come.
 
@@ -106,6 +114,7 @@ def estimated(
         looks: at which looks the interval by weights holds; see :func:`macal.planner.weights.weighed`. By default
             "rounds" where a rule goes by a width and the plan has several rounds, else "once".
         reference: value of the treatment with which the arm is compared; see :meth:`CampaignState.against`.
+        individual: show people's effects though one effect for everybody predicts as well.
 
     Raises:
         UnknownName: no such model, arm, target, column or kind of looks.
@@ -153,7 +162,7 @@ def estimated(
     verdict = ""
     if rule is not None:
         verdict = "not enough: there are no intervals" if withheld else rule.says(width, bool(costs[ahead]))
-    return Findings(people.arms[k], effects, mean, average, outlook, verdict, variation, is_drawn, withheld)
+    return Findings(people.arms[k], effects, mean, average, outlook, verdict, variation, is_drawn, withheld, individual)
 
 
 def left_out(campaign: CampaignState) -> list[str]:

@@ -263,9 +263,10 @@ class Planner:
         bounds: tuple[float | int, float | int] | None = None,
         looks: str | None = None,
         reference: Any = None,
+        individual: bool = False,
     ) -> Findings:
         """Estimate every effect from the answers so far; see :func:`macal.planner.estimates.estimated`."""
-        return estimated(self.campaign, model, rule, arm, target, by, bounds, looks, reference)
+        return estimated(self.campaign, model, rule, arm, target, by, bounds, looks, reference, individual)
 
     @hinted
     def report(self, path: Path | str, found: Sequence[Findings] = ()) -> None:

@@ -146,30 +146,3 @@ def judge_stopping(rules: Rules) -> Verdict:
         f" are undecided; worst {found['share'].max():.0%}, at width {worst[0]:g}, {worst[1]}, labels by"
         f" {CRITERIA[worst[2]].label}; rules by gain, before the last look: {gains['early'].mean():.0%}",
     )
-
-
-def variation() -> pd.DataFrame:
-    """The recorded looks at whether effects are seen to differ, of both data sets; see the study of that name."""
-    found = pd.concat([tables.load(name) for name in ("variation_ihdp", "variation_ihdp-a")], ignore_index=True)
-    return found.assign(useful=found["pehe"] < found["constant"])
-
-
-def seen(found: pd.DataFrame) -> pd.DataFrame:
-    """How often effects are called seen to differ, and how often wrongly.
-
-    Args:
-        found: see :func:`variation`.
-
-    Returns:
-        By data set, columns of noise and number of labels: ``looks``; shares of them in which the model's effects are
-        ``useful``, closer to the true ones than the best constant, and of each verdict; ``seen, useless`` and ``not
-        seen, useful``, the shares of all looks at which the statement is wrong.
-    """
-    words = {word: found["verdict"] == word for word in ("seen", "open", "not seen")}
-    wrong = {
-        "seen, useless": words["seen"] & ~found["useful"],
-        "not seen, useful": words["not seen"] & found["useful"],
-    }
-    keys = ["dataset", "columns", "labelled"]
-    by = found[keys].assign(looks=1, useful=found["useful"], **words, **wrong).groupby(keys, sort=False)
-    return by.mean().assign(looks=by["looks"].sum())

@@ -298,8 +298,6 @@ _DECLARED = (
     Table("coverage", "population", "coverage and width of what the planner draws, case by case", study="coverage"),
     Table("weighted_villages", "tables", "villages of a real table, against all of them", study="villages"),
     Table("enough_ihdp", "ihdp", "intervals, forecasts and stopping rules on IHDP", study="enough"),
-    Table("variation_ihdp", "ihdp", "whether effects are seen to differ, from answers", study="variation"),
-    Table("variation_ihdp-a", "ihdp-a", "the same where they are all equal", study="variation"),
     Table("bench_toy-starts", "toy", "the toy's rows, its processes fitted from several starts", study="bench"),
     Table("tuning", "ihdp", "Table 2's search for hyperparameters", "H1", study="tuning"),
 )

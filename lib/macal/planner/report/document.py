@@ -91,19 +91,19 @@ class Report:
     def _estimate(self, found: Findings) -> list[str]:
         rows = {by: [number(v) for v in (one.value, one.low, one.high)] for by, one in found.averages.items()}
         average = pd.DataFrame.from_dict(rows, "index", columns=["average effect", "from", "to"]).rename_axis("by")
-        if found.withheld:
-            shown = page.text(f"People's effects have no intervals: {found.withheld}.")
-        else:
+        shown = page.text(f"People's effects have no intervals: {found.withheld}." if found.withheld else "")
+        if found.shown and not found.withheld:
             caption = "Everybody's effect as the model believes, with 95 % intervals."
             shown = page.figures({caption: drawings.effects(frames.as_pandas(found.people))})
         ahead = found.outlook.map(number).assign(cost=found.outlook["cost"].map(money)).rename_axis("when")
+        ahead = ahead if found.shown else ahead.drop(columns="width")
         return [
             self._headed("What the answers say", f"{found.arm} against {self.arms[0]}" * (len(self.arms) > 2)),
             page.table(average, f"Average effect and its 95 % interval, {self._answers(found)}."),
             *self._weighed(found),
             shown,
             *([page.text(_sentence(found.variation.told()))] if found.variation else []),
-            page.table(ahead, _OUTLOOK),
+            page.table(ahead, _OUTLOOK + ", mean width of people's intervals" * found.shown + "."),
             page.text(
                 f"{_sentence(found.verdict)} {_CAVEAT if found.drawn else MODELLED * bool(found.averages)}".strip()
             ),
@@ -284,7 +284,7 @@ class Report:
 
 _OUTLOOK = (
     "What each stage of the plan knows, if all who are asked answer: answers, money still to be spent until then (none"
-    " on whoever is waited for), mean width of people's intervals."
+    " on whoever is waited for)"
 )
 _ANSWERS = "Answers of each arm that have come or are expected, those of reserves apart."
 _CAVEAT = (
