@@ -12,7 +12,7 @@ from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, Word
 from reproduction.claims.weighted import OFF, PROMISED, exact_interval, of_all
 from reproduction.studies import tables
-from reproduction.studies.enough import GAINS, METHODS, REPLICATIONS, WIDTHS
+from reproduction.studies.enough import METHODS, REPLICATIONS, WIDTHS
 
 TOO_EARLY = 0.05  # of the campaigns that a rule stops
 KEYS = ["model", "method"]
@@ -64,27 +64,22 @@ def forecasts(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def stops(table: pd.DataFrame) -> pd.DataFrame:
-    """Where each rule stops each campaign, and whether that is too early; see :mod:`reproduction.studies.enough`.
+    """Where each rule by width stops each campaign, and whether that is too early; see the study of that name.
 
     Returns:
-        A row per rule ("width" or "gain" and its ``limit``), model, method and replication: ``labelled``, NaN where the
-        rule has not stopped, and ``early``, False there.
+        A row per ``width``, model, method and replication: ``labelled``, NaN where the rule has not stopped, and
+        ``early``, False there.
     """
     rows = []
     for (model, method, replication), own in table.groupby([*KEYS, "replication"], sort=False):
         looks = {name: column.to_numpy() for name, column in own.sort_values("labelled").items()}
-        about = {"model": model, "method": method, "replication": replication}
-        off, rounds = np.abs(looks["average"] - looks["truth"]), np.arange(len(own))[::-1]
-        for kind, limits in (("width", WIDTHS), ("gain", GAINS)):
-            for limit in limits:
-                if kind == "width":
-                    met, early = 2 * float(ndtri((1 + PROMISED) / 2)) * looks["error"] <= limit, off > limit / 2
-                else:
-                    met, early = looks["gain"] < limit, looks["pehe"][-1] < looks["pehe"] * (1 - limit) ** rounds
-                at = int(met.argmax())
-                stopped = {"labelled": looks["labelled"][at], "early": bool(early[at])}
-                none = {"labelled": np.nan, "early": False}
-                rows.append({"rule": kind, "limit": limit} | about | (stopped if met.any() else none))
+        off = np.abs(looks["average"] - looks["truth"])
+        for width in WIDTHS:
+            met = 2 * float(ndtri((1 + PROMISED) / 2)) * looks["error"] <= width
+            at = int(met.argmax())
+            stopped = {"labelled": looks["labelled"][at], "early": bool(off[at] > width / 2)}
+            about = {"width": width, "model": model, "method": method, "replication": replication}
+            rows.append(about | (stopped if met.any() else {"labelled": np.nan, "early": False}))
     return pd.DataFrame(rows)
 
 
@@ -94,15 +89,13 @@ def too_early(found: pd.DataFrame, rules: Rules) -> pd.DataFrame:
     ``found``: see :func:`stops`.
 
     Returns:
-        By rule, limit, model and method: ``stopped`` campaigns, at how many labels (``median``), ``early`` ones and
-        their ``share`` of those stopped with its exact interval, ``low`` to ``high`` (all rows of a kind of rule
-        together).
+        By width, model and method: ``stopped`` campaigns, at how many labels (``median``), ``early`` ones and their
+        ``share`` of those stopped with its exact interval, ``low`` to ``high`` (all rows together).
     """
-    groups = found.groupby(["rule", "limit", *KEYS], sort=False)
+    groups = found.groupby(["width", *KEYS], sort=False)
     told = groups.agg(stopped=("labelled", "count"), median=("labelled", "median"), early=("early", "sum"))
     told["share"] = told["early"] / told["stopped"]
-    family = told.groupby(level="rule", sort=False)["stopped"].transform("size")
-    told["low"], told["high"] = exact_interval(told["early"], told["stopped"], rules.level / family)
+    told["low"], told["high"] = exact_interval(told["early"], told["stopped"], rules.level / len(told))
     return told
 
 
@@ -129,11 +122,8 @@ def judge_stopping(rules: Rules) -> Verdict:
     table = load()
     if table.empty:
         return Verdict("not tested", "the table enough_ihdp is not recorded")
-    stopped = stops(table)
-    found = too_early(stopped, rules).loc["width"]
+    found = too_early(stops(table), rules)
     found = found[found["stopped"] >= rules.minimum]
-    # at the last look there is nothing to go on to
-    gains = stopped[(stopped["rule"] == "gain") & (stopped["labelled"] < table["labelled"].max())]
     words: list[Word] = [
         "does not hold" if row.low > TOO_EARLY else "holds" if row.share <= TOO_EARLY else "undecided"
         for row in found.itertuples()
@@ -144,5 +134,5 @@ def judge_stopping(rules: Rules) -> Verdict:
         f"of {len(words)} rules by width that stop at least {rules.minimum} campaigns, {words.count('holds')} stop too"
         f" early in at most {TOO_EARLY:.0%}, {words.count('does not hold')} surely in more, {words.count('undecided')}"
         f" are undecided; worst {found['share'].max():.0%}, at width {worst[0]:g}, {worst[1]}, labels by"
-        f" {CRITERIA[worst[2]].label}; rules by gain, before the last look: {gains['early'].mean():.0%}",
+        f" {CRITERIA[worst[2]].label}",
     )

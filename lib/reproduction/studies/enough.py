@@ -31,7 +31,7 @@ MODELS = Estimators(
 )
 METHODS = ("macal", "random")
 REPLICATIONS, ROUND, LOOKS = 100, 2, range(1, 11)  # of a round, queries of 10 labels; rounds that are looked at
-WIDTHS, GAINS = (2.0, 1.0, 0.5), (0.1, 0.05, 0.02)
+WIDTHS = (2.0, 1.0, 0.5)  # at which rules stop
 
 
 def look(problem: Problem, labelled: Indices, ahead: Rows, fitted: models.Fitted) -> evaluation.Row:
