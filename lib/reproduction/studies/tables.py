@@ -154,7 +154,7 @@ _DECLARED = (
         AS_WRITTEN,
         before=("ibm_due-free", "ibm_due-bald-first", "ibm_due-general-first"),
         sweeps=("ibm_due-general", "ibm_due-bald"),
-        planned=_free(10) | {"bald": Plan(9, (6,)), "general": Plan(9, (3,)), "weight": Plan(10)},
+        planned=_free(10) | {"bald": Plan(6), "general": Plan(9, (3,)), "weight": Plan(10)},
     ),
     Table(
         "cmnist_due",
@@ -182,8 +182,8 @@ _DECLARED = (
         "Figure 3, IBM, by the code's reading",
         f"E2 {CAMPAIGNS} W2",
         AS_CODE,
-        sweeps=("ibm_code", "ibm_code-based"),
-        planned=_free(10, 3) | dict.fromkeys(("bald", "general"), Plan(9)) | {"weight": Plan(10, (3,))},
+        sweeps=("ibm_code", "ibm_code-bald", "ibm_code-general"),
+        planned=_free(10, 3) | {"bald": Plan(6), "general": Plan(9), "weight": Plan(10, (3,))},
     ),
     Table(
         "cmnist_code",
