@@ -311,6 +311,9 @@ FILES = {  # CSV files, which are no records
     "sample_plans": "what plans from a sample leave open, and their seconds, by benchmarks/sample.py",
     "paper_fig1": "Figure 1, read off the vector graphics that the authors published",
     "public_code_toy": "Figure 1 by the public code, five seeds",
+    "published_curves": "mean errors on IHDP and CMNIST, read off pictures in result notebooks that the public code's"
+    " history holds (drafts of May 2024, half a year before the paper)",
+    "public_code_campaigns": "the public code's IHDP program, run with seven seeds; trained at four sizes alone",
 }
 
 
