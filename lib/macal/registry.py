@@ -1,7 +1,7 @@
 """Named things of one kind, and errors that name the nearest known one."""
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -13,9 +13,9 @@ from macal.optional import needed
 T = TypeVar("T")
 
 
-def nearest(name: object, known: Iterable[str]) -> str:
+def nearest(name: object, known: Iterable[object]) -> str:
     """Say an unknown name, the nearest known one and all known ones."""
-    known = list(known)
+    known = list(map(str, known))
     near = difflib.get_close_matches(str(name), known, 1)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
     return f"{name!r}{hint}; known: {', '.join(known) or 'none'}"
@@ -24,8 +24,15 @@ def nearest(name: object, known: Iterable[str]) -> str:
 class UnknownName(ValueError):
     """A name that no dataset, criterion, model or parameter has."""
 
-    def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: object, known: Iterable[object]) -> None:
         super().__init__(f"unknown {kind} {nearest(name, known)}")
+
+
+def check_known(kind: str, known: Collection[Any], *names: object) -> None:
+    """Raise :class:`UnknownName` for the first of some names that is not known."""
+    for name in names:
+        if name not in known:
+            raise UnknownName(kind, name, known)
 
 
 class Registry(dict[str, T], Generic[T]):
@@ -80,9 +87,7 @@ class Catalogue(Registry[Entry]):
         """Make the thing of that name from ``first`` and its own ``parameters``; UnknownName for either."""
         factory = self[name].factory
         known = _parameters(factory)[len(first) :]
-        for parameter in parameters:
-            if parameter not in known:
-                raise UnknownName(f"parameter of {name!r}", parameter, known)
+        check_known(f"parameter of {name!r}", known, *parameters)
         return factory(*first, **parameters)
 
 

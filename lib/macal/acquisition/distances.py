@@ -20,7 +20,7 @@ import numpy as np
 from macal.acquisition.base import SEARCHED, Planned, PoolState
 from macal.arguments import NotNegative, as_hinted
 from macal.compat import override
-from macal.registry import UnknownName
+from macal.registry import check_known
 from macal.search.gains import Gains, Nearest
 from macal.search.nearest import farthest_first, split_arms
 from macal.search.pairs import Contrasts
@@ -100,8 +100,7 @@ class _Pairs(_Distances):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.metric not in METRICS:
-            raise UnknownName("metric", self.metric, METRICS)
+        check_known("metric", METRICS, self.metric)
 
     @abstractmethod
     def weights(self) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from macal import acquisition, datasets, models
 from macal.arguments import Count, as_hinted
 from macal.campaigns import loop
 from macal.models.base import settings_of
-from macal.registry import Registry, UnknownName
+from macal.registry import Registry, check_known
 
 MOST = 100_000  # numbers in a range of a file
 
@@ -57,10 +57,8 @@ class Spec:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "replications", _numbers(self.replications, "replications"))
-        if self.dataset not in datasets.names():
-            raise UnknownName("dataset", self.dataset, datasets.names())
-        if self.protocol not in datasets.PROTOCOLS:
-            raise UnknownName("protocol", self.protocol, datasets.PROTOCOLS)
+        check_known("dataset", datasets.names(), self.dataset)
+        check_known("protocol", datasets.PROTOCOLS, self.protocol)
         _as_object(self.methods, "methods", '{"macal": {"alpha": 2.5}}')
         if not self.methods or not self.replications:
             raise ValueError("a sweep needs at least one method and one replication, got none")
@@ -157,9 +155,7 @@ def read_spec(path: Path) -> Spec:
         raise ValueError(f"{path} is not JSON in UTF-8 ({error}); results/specs holds examples of specs") from error
     try:
         _as_object(given, "a spec", '{"dataset": "toy", "methods": {"macal": {}}, "replications": [0, 1]}')
-        for name in given:
-            if name not in known:
-                raise UnknownName("field", name, known)
+        check_known("field", known, *given)
         if missing := [name for name, required in known.items() if required and name not in given]:
             raise ValueError(f"a spec needs the fields dataset, methods and replications, got no {', '.join(missing)}")
         written = {name: given[name] for name in ("replications", "steps") if isinstance(given.get(name), str)}

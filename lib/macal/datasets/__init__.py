@@ -7,7 +7,7 @@ from macal.arguments import Whole, hinted
 from macal.datasets import acic, cmnist, files, ibm, ihdp, real, toy
 from macal.datasets.table import from_table
 from macal.problem import Problem
-from macal.registry import Catalogue, Entry, UnknownName
+from macal.registry import Catalogue, Entry, check_known
 
 PROTOCOLS = ("paper", "code")
 DATASETS = Catalogue(
@@ -48,6 +48,5 @@ def load(name: str, seed: Whole = 0, protocol: str = "paper", **parameters: Any)
         ValueError: a seed that is not a non-negative integer.
         DataUnavailable: raw files are not on this machine and could not be downloaded.
     """
-    if protocol not in PROTOCOLS:
-        raise UnknownName("protocol", protocol, PROTOCOLS)
+    check_known("protocol", PROTOCOLS, protocol)
     return DATASETS.make(name, parameters, seed, protocol)

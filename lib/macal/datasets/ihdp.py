@@ -14,7 +14,7 @@ from macal.datasets import files
 from macal.datasets.rounding import rounded
 from macal.datasets.splits import split
 from macal.problem import Problem, Split
-from macal.registry import UnknownName
+from macal.registry import check_known
 from macal.shapes import Arms, Covariates, Outcomes
 
 START, BATCH, QUERIES = 10, 10, 46  # Table 1 of the paper
@@ -110,8 +110,7 @@ def load(seed: int, protocol: str, exchanged: bool = False, surface: str = "b") 
     """
     x, t = covariates()
     rng = np.random.default_rng(seed)
-    if surface not in SURFACES:
-        raise UnknownName("surface", surface, SURFACES)
+    check_known("surface", SURFACES, surface)
     mu0, mu1 = SURFACES[surface](x, t, rng)[:: -1 if exchanged else 1]
     y = np.where(t == 1, mu1, mu0) + rng.normal(size=t.size)
     units = Split(x.astype(np.float32), t, y, mu0, mu1)

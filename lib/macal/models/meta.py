@@ -17,7 +17,7 @@ import numpy as np
 
 from macal.models.base import Effects, NotFitted, Task
 from macal.optional import needed
-from macal.registry import UnknownName
+from macal.registry import check_known
 from macal.shapes import Covariates
 
 LEARNERS = ("s", "t", "x", "dr", "forest")
@@ -53,8 +53,7 @@ class MetaLearner:
     learner: str = "t"
 
     def __post_init__(self) -> None:
-        if self.learner not in LEARNERS:
-            raise UnknownName("learner", self.learner, LEARNERS)
+        check_known("learner", LEARNERS, self.learner)
 
     def fit(self, tasks: Sequence[Task]) -> list[FittedMetaLearner]:
         """Fit one learner per task, to its labelled units alone.

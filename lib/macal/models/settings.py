@@ -7,7 +7,7 @@ import torch
 from macal.arguments import Count, Positive, as_hinted
 from macal.models.base import LATER
 from macal.models.sparse_gp import KERNELS
-from macal.registry import UnknownName
+from macal.registry import UnknownName, check_known
 
 CHOICES = {
     "encoder": ("dnn", "cnn"),
@@ -73,8 +73,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name, known in CHOICES.items():
-            if getattr(self, name) not in known:
-                raise UnknownName(name, getattr(self, name), known)
+            check_known(name, known, getattr(self, name))
         rates = dict.fromkeys(("lr", "lr_gp", "treatment_scale"), Positive)
         as_hinted(vars(self), dict.fromkeys(COUNTS, Count) | rates)
         if self.device.split(":")[0] not in ("auto", "cpu", "cuda"):

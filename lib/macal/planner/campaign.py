@@ -248,7 +248,7 @@ class CampaignState:
             raise ValueError(f"there are several arms, so arm must be one of {', '.join(map(str, known))}")
         place = 0 if arm is None else same(known, arm)
         if place is None:
-            raise UnknownName("arm", arm, map(str, known))
+            raise UnknownName("arm", arm, known)
         return 1 + place
 
     def against(self, reference: Any) -> "CampaignState":

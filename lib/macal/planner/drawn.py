@@ -49,7 +49,7 @@ from macal.planner.people import People
 from macal.planner.policy import Policy
 from macal.planner.purchases import Purchases
 from macal.planner.stratum_counts import Counts, PerStratum, StratumCounts
-from macal.registry import UnknownName
+from macal.registry import check_known
 from macal.shapes import Arms, Indices, Outcomes, Rows
 
 MISSING = "missing"  # group of whoever has no value
@@ -258,8 +258,7 @@ def groups_of(people: People, by: str) -> np.ndarray:
     Raises:
         UnknownName: no such column.
     """
-    if by not in people.table:
-        raise UnknownName("column of groups", by, map(str, people.table.columns))
+    check_known("column of groups", people.table.columns, by)
     column = people.table[by]
     return column.astype(object).where(column.notna(), MISSING).to_numpy()
 

@@ -13,7 +13,7 @@ from macal.datasets import from_table
 from macal.datasets.table import arm_names, check_arms
 from macal.planner.demands import Demand, Money, Quota, at_most, left_out, must_be_in, one_of_each, whole
 from macal.problem import Problem
-from macal.registry import UnknownName
+from macal.registry import UnknownName, check_known
 from macal.shapes import Arms, Covariates, Indices, Outcomes, Rows
 from macal.tables.encoding import Scaling, encoded, numbers, with_excess
 from macal.tables.roles import Roles, Said, prepared, read_as
@@ -265,7 +265,7 @@ class People:
                 f"{name} in {what} is a long number as a spreadsheet shortens it, and its digits are lost; take the"
                 " names from the plan, and read that column as text"
             )
-        raise UnknownName(f"unit in {what}", name, map(str, self.table.index[found or slice(20)]))
+        raise UnknownName(f"unit in {what}", name, self.table.index[found or slice(20)])
 
     @cached_property
     def _spelt(self) -> dict[str, list[int]]:
@@ -296,9 +296,8 @@ class People:
         """
         n, free = len(self), ~np.isin(np.arange(len(self)), known)
         demands = [at_most(f"a budget of {budget:g}", np.where(free, self.cost, 0.0), budget)]
+        check_known("column in a quota", self.table.columns, *(quota.column for quota in quotas))
         for quota in quotas:
-            if quota.column not in self.table:
-                raise UnknownName("column in a quota", quota.column, map(str, self.table.columns))
             quota.check_counts(self.table[quota.column])
             demands += quota.demands(self.table[quota.column], self.response, self.weights)
         bought = self.bought_with(rule, known, refused)

@@ -13,7 +13,7 @@ from macal.arguments import Count, Positive, Share, Whole
 from macal.inference.targets import TARGETS
 from macal.planner.demands import Quota
 from macal.planner.people import CLUSTER_RULES
-from macal.registry import UnknownName
+from macal.registry import check_known
 
 SAMPLE = 50_000  # people of a sample of a table that is larger than memory; see the page *Exact and fast*
 PAY = ("asked", "answered")
@@ -54,11 +54,10 @@ class Policy:
     def __post_init__(self) -> None:
         if self.budget is None and self.width is None:
             raise ValueError("budget is missing, and there is no width to find it by")
-        if isinstance(self.sample, str) and self.sample != "all":
-            raise UnknownName("sample", self.sample, ["all"])
-        for what, value, known in (("cluster rule", self.cluster_rule, CLUSTER_RULES), ("way to pay", self.pay, PAY)):
-            if value not in known:
-                raise UnknownName(what, value, known)
+        if isinstance(self.sample, str):
+            check_known("sample", ["all"], self.sample)
+        check_known("cluster rule", CLUSTER_RULES, self.cluster_rule)
+        check_known("way to pay", PAY, self.pay)
         self._settle_draw()
         _ = self.parsed  # a quota that cannot be read is refused here
         if acquisition.get(self.criterion, **self.parameters).needs:
@@ -73,10 +72,9 @@ class Policy:
             if draw == "effect" and self.parameters:
                 raise ValueError(f"parameters {dict(self.parameters)} are of a criterion, and none is named")
             self.__dict__.update(draw=draw, criterion=acquisition.DEFAULT)
-        if self.draw is not None and self.draw not in DRAWS:
-            raise UnknownName("way to draw", self.draw, DRAWS)
-        if self.target not in TARGETS:
-            raise UnknownName("target", self.target, TARGETS)
+        if self.draw is not None:
+            check_known("way to draw", DRAWS, self.draw)
+        check_known("target", TARGETS, self.target)
         given = {"target": self.target if self.target != "all" else None, "by": self.by}
         given |= {"width": self.width, "sd": self.sd}
         used = [name for name, value in given.items() if value is not None]

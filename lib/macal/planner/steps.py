@@ -21,7 +21,7 @@ from macal.planner.greedy import GreedyPlan
 from macal.planner.people import People
 from macal.planner.policy import Policy
 from macal.planner.reserves import NOBODY, reserves
-from macal.registry import UnknownName
+from macal.registry import check_known
 from macal.shapes import Indices, Outcomes, Rows
 from macal.tables.sample import rivals_of, searched
 
@@ -158,8 +158,7 @@ def corrected(campaign: CampaignState, name: Any, change: str, by: str, outcome:
         ValueError: she was not asked, her outcome is part of the table, nobody says so, or the outcome is no finite
             number.
     """
-    if change not in CHANGES:
-        raise UnknownName("correction", change, CHANGES)
+    check_known("correction", CHANGES, change)
     out = campaign.out
     was_asked = out is not None and name in out.index
     if not was_asked and name not in campaign.answers:

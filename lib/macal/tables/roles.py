@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 
-from macal.registry import UnknownName
+from macal.registry import check_known
 from macal.tables.encoding import MAX_CATEGORIES
 from macal.tables.summary import MARKS, NUMBERS, Summary, alike, summarised, typed
 from macal.tables.writing import WAYS
@@ -76,12 +76,8 @@ class Said:
         if again := sorted({str(c) for c in known if known.count(c) > 1}):
             raise ValueError(f"columns must be named once, got more than once: {', '.join(again)}")
         mine = [] if self.identifier is None else [self.identifier]
-        for column in [*sorted(self.named), *kinds, *(self.covariates or ()), *mine]:
-            if column not in known:
-                raise UnknownName("column", column, map(str, known))
-        for kind in kinds.values():
-            if kind not in KINDS:
-                raise UnknownName("kind of column", kind, KINDS)
+        check_known("column", known, *sorted(self.named), *kinds, *(self.covariates or ()), *mine)
+        check_known("kind of column", KINDS, *kinds.values())
 
     def as_read(self, columns: Mapping[str, Summary], naming: Iterable[str]) -> dict[str, Summary]:
         """Columns as their texts are read, names as they are written; ValueError where they are not as said.

@@ -20,7 +20,7 @@ from pandas.api.types import union_categoricals
 
 from macal import hashing
 from macal.hashing import Hashes
-from macal.registry import UnknownName
+from macal.registry import check_known
 from macal.shapes import Indices, Outcomes, Rows
 from macal.storage.workers import Executor, processors
 from macal.tables.blocks import PartedTable
@@ -344,9 +344,7 @@ def sampled(table: PartedTable, said: Said, wanted: Wanted, executor: Executor, 
         ValueError: a column that cannot be what it is said to be; a name that is there twice; a damaged part.
     """
     said.check(table.columns)
-    for column in (*wanted.by, *(c for c, _, _ in wanted.ranges)):
-        if column not in table.columns:
-            raise UnknownName("column in a quota", column, map(str, table.columns))
+    check_known("column in a quota", table.columns, *wanted.by, *(c for c, _, _ in wanted.ranges))
     ignored = {c for c, kind in (said.kinds or {}).items() if kind == "ignore"} - said.named - {said.identifier}
     columns = tuple(c for c in table.columns if c not in ignored)
     naming = _naming(table, said, columns)
