@@ -29,19 +29,7 @@ PEOPLE = {  # and how many are treated
 }
 # outcomes, what follows from the treatment or is it, names of people and places, dates
 NEVER = {
-    "rhc": {
-        "swang1",
-        "t3d30",
-        "dth30",
-        "death",
-        "surv2md1",
-        "ptid",
-        "sadmdte",
-        "dschdte",
-        "dthdte",
-        "lstctdte",
-        "Unnamed: 0",
-    },
+    "rhc": {"Unnamed: 0", *"swang1 t3d30 dth30 death surv2md1 ptid sadmdte dschdte dthdte lstctdte".split()},
     "college": {"nearc4", "lwage", "educ", "exper"},
     "letters": {"leg_black", "responded"},
     "hiv": {"any", "got", "tinc", "villnum"},
@@ -68,7 +56,7 @@ def test_outcomes_and_treatments_are_no_covariates(name):
     table, about = real.people(name), real.TABLES[name]
     assert (len(table.t), table.t.sum()) == PEOPLE[name]
     own = {column.removesuffix(" missing") for column in table.columns}
-    assert own == {*about.numbers, *about.categories} and not own & NEVER[name]
+    assert own == {*about.numbers.split(), *about.categories.split()} and not own & NEVER[name]
     x = table.covariates(np.arange(len(table.t)))
     assert len(x) == len(table.t) and np.isfinite(x).all()
     assert not any(np.array_equal(np.unique(column), [0, 1]) and (column == table.t).all() for column in x.T)

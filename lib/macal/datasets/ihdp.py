@@ -19,20 +19,7 @@ from macal.shapes import Arms, Covariates, Outcomes
 
 START, BATCH, QUERIES = 10, 10, 46  # Table 1 of the paper
 CONTINUOUS = ("bw", "b.head", "preterm", "birth.o", "nnhealth", "momage")
-BINARY = (
-    "sex",
-    "twin",
-    "b.marr",
-    "mom.lths",
-    "mom.hs",
-    "mom.scoll",
-    "cig",
-    "first",
-    "booze",
-    "drugs",
-    "work.dur",
-    "prenatal",
-)
+BINARY = tuple("sex twin b.marr mom.lths mom.hs mom.scoll cig first booze drugs work.dur prenatal".split())
 SITES = tuple(f"site{k}" for k in range(1, 8))  # ark, ein, har, mia, pen, tex, was; the eighth is the reference
 SOURCES = {"econml/data/ihdp/sim.csv": "f00fc75f44f66f8afc52686943a65fbf651593bdb5756b0ac14b4d70c0b81a32"}
 COVARIATES = CONTINUOUS + BINARY + SITES

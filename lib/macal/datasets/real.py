@@ -11,7 +11,6 @@ the median of those known, and a 0/1 column says for whom; a category that is mi
 Sources: ``data/tables/README.md``.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from io import BytesIO
@@ -36,7 +35,7 @@ _FROM_CAUSALDATA = {  # path there -> SHA-256
     "social_insure/Cai_2015.csv": "3bf0c66e5e83a399972ba35fc24bda0b93e4f5ffd1c796398067a0fdff691dbe",
 }
 _SOURCES = {  # file -> repository and commit, path there, SHA-256
-    "rhc.csv": (*_RHC, "data/rhc.csv", "9ef4ab578be4b40ad5d97d3a7e08ffdc1f9f76aeeefee51b4996e4221556f8e8"),
+    "rhc.csv": (*_RHC, "data/rhc.csv", "9ef4ab578be4b40ad5d97d3a7e08ffdc1f9f76aeeefee51b4996e4221556f8e8")
 } | {
     path.split("/")[1]: (*_CAUSALDATA, f"Python/causaldata/{path}", sha256) for path, sha256 in _FROM_CAUSALDATA.items()
 }
@@ -70,7 +69,7 @@ class Layout:
         files: one below the other.
         treated: expression, true for the treated.
         outcome: expression, a number or a truth value.
-        numbers: covariates that are numbers.
+        numbers: covariates that are numbers, as all names of columns apart by spaces.
         categories: covariates that are not.
         zeros: of the numbers, those in which a 0 stands for a missing value.
         keep: expression, true for the people of the table; all by default.
@@ -82,9 +81,9 @@ class Layout:
     files: tuple[str, ...]
     treated: str
     outcome: str
-    numbers: tuple[str, ...]
-    categories: tuple[str, ...] = ()
-    zeros: tuple[str, ...] = ()
+    numbers: str
+    categories: str = ""
+    zeros: str = ""
     keep: str = ""
     trial: bool = False
     clusters: str = ""
@@ -121,43 +120,30 @@ TABLES: Registry[Layout] = Registry(
             ("rhc.csv",),
             "swang1 != 'No RHC'",
             "t3d30",
-            (
-                *("cardiohx", "chfhx", "dementhx", "psychhx", "chrpulhx", "renalhx", "liverhx", "gibledhx", "malighx"),
-                *("immunhx", "transhx", "amihx", "age", "edu", "das2d3pc", "aps1", "scoma1", "meanbp1", "wblc1"),
-                *("hrt1", "resp1", "temp1", "pafi1", "alb1", "hema1", "bili1", "crea1", "sod1", "pot1", "paco21"),
-                *("ph1", "wtkilo1", "adld3p", "urin1"),
-            ),
-            (
-                *("cat1", "cat2", "ca", "sex", "dnr1", "ninsclas", "resp", "card", "neuro", "gastr", "renal", "meta"),
-                *("hema", "seps", "trauma", "ortho", "race", "income"),
-            ),
-            zeros=("wtkilo1",),
+            "cardiohx chfhx dementhx psychhx chrpulhx renalhx liverhx gibledhx malighx immunhx transhx amihx age "
+            "edu das2d3pc aps1 scoma1 meanbp1 wblc1 hrt1 resp1 temp1 pafi1 alb1 hema1 bili1 crea1 sod1 pot1 "
+            "paco21 ph1 wtkilo1 adld3p urin1",
+            "cat1 cat2 ca sex dnr1 ninsclas resp card neuro gastr renal meta hema seps trauma ortho race income",
+            zeros="wtkilo1",
         ),
         "college": Layout(
-            "College nearby",
-            ("close_college.dta",),
-            "nearc4 == 1",
-            "lwage",
-            ("age", "black", "smsa", "south"),
-            ("married",),
+            "College nearby", ("close_college.dta",), "nearc4 == 1", "lwage", "age black smsa south", "married"
         ),
         "letters": Layout(
             "Letters",
             ("black_politicians.csv",),
             "leg_black == 1",
             "responded",
-            (
-                *("treat_out", "totalpop", "medianhhincom", "black_medianhh", "white_medianhh", "blackpercent"),
-                *("statessquireindex", "nonblacknonwhite", "urbanpercent", "leg_senator", "leg_democrat", "south"),
-            ),
+            "treat_out totalpop medianhhincom black_medianhh white_medianhh blackpercent statessquireindex "
+            "nonblacknonwhite urbanpercent leg_senator leg_democrat south",
         ),
         "hiv": Layout(
             "HIV results",
             ("thornton_hiv.dta",),
             "`any` == 1",
             "got",
-            ("distvct", "age"),
-            ("hiv2004",),
+            "distvct age",
+            "hiv2004",
             keep="`any`.notna()",
             trial=True,
             clusters="villnum",
@@ -167,17 +153,14 @@ TABLES: Registry[Layout] = Registry(
             ("nsw_mixtape.dta", "cps_mixtape.dta"),
             "treat == 1",
             "re78",
-            ("age", "educ", "black", "hisp", "marr", "nodegree", "re74", "re75"),
+            "age educ black hisp marr nodegree re74 re75",
         ),
         "insurance": Layout(
             "Crop insurance",
             ("Cai_2015.csv",),
             "intensive == 1",
             "takeup_survey",
-            (
-                *("age", "agpop", "ricearea_2010", "disaster_prob", "male", "default", "risk_averse", "literacy"),
-                "pre_takeup_rate",
-            ),
+            "age agpop ricearea_2010 disaster_prob male default risk_averse literacy pre_takeup_rate",
             trial=True,
             clusters="address",
         ),
@@ -186,12 +169,9 @@ TABLES: Registry[Layout] = Registry(
             ("resume.csv",),
             "ethnicity == 'afam'",
             "call == 'yes'",
-            ("jobs", "experience"),
-            (
-                *("gender", "quality", "city", "honors", "volunteer", "military", "holes", "school", "email"),
-                *("computer", "special", "college", "minimum", "equal", "wanted", "requirements", "reqexp"),
-                *("reqcomm", "reqeduc", "reqcomp", "reqorg", "industry"),
-            ),
+            "jobs experience",
+            "gender quality city honors volunteer military holes school email computer special college minimum "
+            "equal wanted requirements reqexp reqcomm reqeduc reqcomp reqorg industry",
             trial=True,
         ),
         "star": Layout(
@@ -199,8 +179,8 @@ TABLES: Registry[Layout] = Registry(
             ("star.csv",),
             "stark == 'small'",
             "readk + mathk",
-            ("experiencek",),
-            ("gender", "ethnicity", "birth", "lunchk", "schoolk", "degreek", "ladderk", "tethnicityk"),
+            "experiencek",
+            "gender ethnicity birth lunchk schoolk degreek ladderk tethnicityk",
             keep="stark.notna() and readk.notna() and mathk.notna()",
             trial=True,
             clusters="schoolidk",
@@ -210,8 +190,8 @@ TABLES: Registry[Layout] = Registry(
             ("jobs.csv",),
             "treat == 1",
             "depress2",
-            ("econ_hard", "depress1", "sex", "age"),
-            ("occp", "marital", "nonwhite", "educ", "income"),
+            "econ_hard depress1 sex age",
+            "occp marital nonwhite educ income",
             trial=True,
         ),
         "colon": Layout(
@@ -219,49 +199,42 @@ TABLES: Registry[Layout] = Registry(
             ("colon.csv",),
             "rx != 'Obs'",
             "status",
-            ("sex", "age", "obstruct", "perfor", "adhere", "nodes", "differ", "extent", "surg"),
+            "sex age obstruct perfor adhere nodes differ extent surg",
             keep="etype == 2",
             trial=True,
         ),
-        "k401ksubs": Layout(
-            "401(k)", ("k401ksubs.csv",), "e401k == 1", "nettfa", ("inc", "marr", "male", "age", "fsize", "pira")
-        ),
+        "k401ksubs": Layout("401(k)", ("k401ksubs.csv",), "e401k == 1", "nettfa", "inc marr male age fsize pira"),
         "catholic": Layout(
             "Catholic schools",
             ("catholic.csv",),
             "cathhs == 1",
             "math12",
-            ("female", "asian", "hispan", "black", "motheduc", "fatheduc", "lfaminc", "parcath"),
+            "female asian hispan black motheduc fatheduc lfaminc parcath",
         ),
         "recid": Layout(
             "Prison work",
             ("recid.csv",),
             "workprg == 1",
             "ldurat",
-            ("black", "alcohol", "drugs", "married", "felon", "property", "person", "priors", "educ", "age"),
+            "black alcohol drugs married felon property person priors educ age",
         ),
         "nmes1988": Layout(
             "Doctor visits",
             ("nmes1988.csv",),
             "insurance == 'yes'",
             "visits",
-            ("chronic", "age", "school", "income"),
-            ("health", "adl", "region", "afam", "gender", "married", "employed"),
+            "chronic age school income",
+            "health adl region afam gender married employed",
         ),
         "rotterdam": Layout(
-            "Breast cancer",
-            ("rotterdam.csv",),
-            "hormon == 1",
-            "death",
-            ("year", "age", "meno", "grade", "nodes", "pgr", "er"),
-            ("size",),
+            "Breast cancer", ("rotterdam.csv",), "hormon == 1", "death", "year age meno grade nodes pgr er", "size"
         ),
         "bwght2": Layout(
             "Birth weight",
             ("bwght2.csv",),
             "cigs > 0",
             "bwght",
-            ("mage", "meduc", "fage", "feduc", "male", "mwhte", "mblck", "fwhte", "fblck"),
+            "mage meduc fage feduc male mwhte mblck fwhte fblck",
             keep="cigs.notna()",
         ),
         "hi": Layout(
@@ -269,16 +242,16 @@ TABLES: Registry[Layout] = Registry(
             ("hi.csv",),
             "hhi == 'yes'",
             "whrswk",
-            ("experience", "kidslt6", "kids618", "husby"),
-            ("education", "race", "hispanic", "region"),
+            "experience kidslt6 kids618 husby",
+            "education race hispanic region",
         ),
         "smokeban": Layout(
             "Smoking bans",
             ("smokeban.csv",),
             "ban == 'yes'",
             "smoker == 'yes'",
-            ("age",),
-            ("education", "afam", "hispanic", "gender"),
+            "age",
+            "education afam hispanic gender",
         ),
     },
 )
@@ -293,7 +266,7 @@ def people(name: str) -> RealTable:
         rows = rows[rows.eval(about.keep, engine="python")].reset_index(drop=True)
     if name == "college":
         rows["age"] = rows["exper"].astype(float) + rows["educ"] + 6
-    columns = {**_numbers(rows, about.numbers, about.zeros), **{c: _category(rows[c]) for c in about.categories}}
+    columns = {**_numbers(rows, about), **{c: _category(rows[c]) for c in about.categories.split()}}
     t, y = (rows.eval(told, engine="python") for told in (about.treated, about.outcome))
     clusters = pd.factorize(rows[about.clusters], use_na_sentinel=False)[0].astype(np.int64) if about.clusters else None
     sources = {f"tables/{file}": files.FILES[f"tables/{file}"].sha256 for file in about.files}
@@ -305,12 +278,12 @@ def _read(file: str) -> pd.DataFrame:
     return pd.read_stata(content) if file.endswith(".dta") else pd.read_csv(content)
 
 
-def _numbers(rows: pd.DataFrame, names: Sequence[str], zeros: Sequence[str]) -> dict[str, Outcomes | pd.Series]:
+def _numbers(rows: pd.DataFrame, about: Layout) -> dict[str, Outcomes | pd.Series]:
     """Numbers without gaps, and truth values that say who had one."""
     found: dict[str, Outcomes | pd.Series] = {}
-    for name in names:
+    for name in about.numbers.split():
         values = rows[name].to_numpy(np.float64)
-        gaps = np.isnan(values) | ((values == 0) & (name in zeros))
+        gaps = np.isnan(values) | ((values == 0) & (name in about.zeros.split()))
         found[name] = np.where(gaps, np.median(values[~gaps]), values)
         if gaps.any():
             found[f"{name} {MISSING}"] = pd.Series(gaps)
