@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist, pdist
 
 import macal
 from macal.acquisition import PoolState
-from macal.acquisition.rolling import expected_error, rms_distance
+from macal.acquisition.rolling import expected_errors, rms_distance
 
 CLOSE = 1e-9  # relative difference of gains that is rounding
 
@@ -120,7 +120,7 @@ class Judge:
     def _left(self, done):
         rule = self.criterion
         length = rule.lengthscale or rms_distance(self.x)
-        value = expected_error(self.x, self.t, done, rule.rho, length, rule.noise)
+        value = expected_errors(self.x, self.t, done, [done[:0]], rule.rho, length, rule.noise)[0]
         return Gain(0, value, value)
 
 

@@ -10,9 +10,13 @@ from scipy.spatial.distance import pdist
 
 import macal
 from macal.acquisition import PoolState, plan_batches, rolling
-from macal.acquisition.rolling import Rolling, expected_error, rms_distance
+from macal.acquisition.rolling import Rolling, expected_errors, rms_distance
 from macal.search.pairs import Contrasts
 from reproduction.theory import examples, pairing
+
+
+def expected_error(x, t, labelled, *more):
+    return expected_errors(x, t, labelled, [labelled[:0]], *more)[0]
 
 
 def by_hand(x, t, labelled, rho, length, noise):

@@ -96,11 +96,6 @@ def rms_distance(x: Covariates) -> float:
     return float(np.sqrt(2 * total)) if total > 0 else 1.0
 
 
-def expected_error(x: Covariates, t: Arms, labelled: Indices, rho: float, length: float, noise: float) -> float:
-    """Expected squared error of the effect, averaged over the pool; see :func:`expected_errors`."""
-    return expected_errors(x, t, labelled, [labelled[:0]], rho, length, noise)[0]
-
-
 @one_thread()
 def expected_errors(
     x: Covariates, t: Arms, labelled: Indices, plans: Sequence[SomeUnits], rho: float, length: float, noise: float
