@@ -59,15 +59,6 @@ def test_the_variance_of_the_effect_is_that_of_samples():
     assert found == pytest.approx((draws[:, 1] - draws[:, 0]).var(), rel=0.02)
 
 
-def test_the_first_draw_is_proportional_to_the_score(unchecked):
-    v = np.array([1.0, 2, 3, 4])
-    state = a_state(np.zeros((4, 2)), [cov(1, k) for k in v], [1] * 4)
-    n, criterion = 20_000, macal.get("mu-bald")
-    counts = np.bincount([criterion.select(state, 1)[0] for _ in range(n)], minlength=4)
-    p = v / v.sum()
-    assert (abs(counts - n * p) < 4.5 * np.sqrt(n * p * (1 - p))).all()
-
-
 def test_later_draws_are_proportional_among_those_left(unchecked):
     v = np.array([1.0, 2, 5])
     state = a_state(np.zeros((3, 2)), [cov(1, k) for k in v], [1] * 3)

@@ -98,16 +98,6 @@ def test_a_plan_is_one_long_batch():
     assert np.array_equal(np.concatenate(batches), criterion.select(state, 103))
 
 
-def test_correlated_surfaces_make_a_label_of_one_arm_tell_of_the_other():
-    x = np.linspace(-1, 1, 9)[:, None]
-    t = np.array([0, 1, 0, 1, 0, 1, 0, 1, 0])
-    state = PoolState(x, t, np.array([0, 1]), prior=Prior((1, 1), (0.5, 0.5), (0.1, 0.1), 0.9))
-    posterior = macal.get("alc").posterior(state)
-    before = posterior.target[1, 1].copy()
-    posterior.label(4)  # a control
-    assert (posterior.target[1, 1] < before).all()
-
-
 @dataclass(frozen=True)
 class _Golden(ABC3):
     """ABC3 with the length scales and the noise of a golden pool."""
@@ -145,15 +135,6 @@ def test_picks_of_abc3_under_the_arms_that_were_given(name):
     t[start] = GOLDEN[f"{name}_start_arm"]
     state = PoolState(GOLDEN[f"{name}_x_raw"].astype(float), t, start)
     assert _Golden(name=name).select(state, len(picks)).tolist() == picks.tolist()
-
-
-def test_a_fitted_process_hands_its_hyperparameters_on():
-    problem = macal.load("ihdp", 0)
-    gp = macal.models.get("exact-gp", optimiser="lbfgs")
-    history = macal.run(problem, "alc", gp, chooser=gp, n_queries=3)
-    assert history["labelled"].tolist() == [10, 20, 30, 40]
-    with pytest.raises(ValueError, match="ALC .*prior .*exact-gp"):
-        macal.run(problem, "alc", "due", chooser="due", n_queries=1)
 
 
 def test_the_prior_of_a_fit_reproduces_its_posterior():

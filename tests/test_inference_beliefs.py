@@ -15,14 +15,13 @@ MODELS = {"exact": models.get("exact-gp", optimiser="lbfgs"), "joint": models.ge
 
 def dense(prior, x, t, labelled):
     """Covariance of all effects, from that of both surfaces at all units, (n, n)."""
-    n, both, arms = len(x), np.concatenate([x, x]), np.repeat([0, 1], len(x))
+    n = len(x)
     rows = [np.concatenate([prior.covariance(x, r, x, s) for s in (0, 1)], axis=1) for r in (0, 1)]
     k = np.concatenate(rows)
     own = labelled + n * t[labelled]
     gram = k[np.ix_(own, own)] + np.diag(prior.noise[t[labelled]])
     k = k - k[:, own] @ np.linalg.solve(gram, k[own])
     effect = np.hstack([-np.eye(n), np.eye(n)])
-    assert len(both) == len(arms)
     return effect @ k @ effect.T
 
 
@@ -52,14 +51,6 @@ def test_a_belief_is_the_fitted_model_s(name):
     np.testing.assert_allclose(belief.reach, 1.95996 * found.effects, rtol=1e-5)
     # a mean of effects is never less certain than the effects are on average
     assert found.average <= np.sqrt(np.mean(found.effects**2))
-
-
-def test_a_forecast_needs_no_outcomes_and_more_labels_leave_less_open():
-    problem = macal.load("toy", 0)
-    pool = problem.pool
-    prior = Prior([1.0, 1.0], [0.5, 0.5], [0.1, 0.1], 0.3)
-    now, later = (posterior_sd(prior, pool.x, pool.t, np.arange(k)) for k in (20, 40))
-    assert (later.effects <= now.effects + 1e-12).all() and later.average <= now.average
 
 
 def test_many_targets_stand_for_more(monkeypatch):

@@ -55,6 +55,11 @@ def survey(seed, answers=lambda x, t: 1.2 + x[:, 1] - t / 2, size=200, target="a
     return Survey(x, t, np.where(told, y, np.nan), chances, asked, seed=seed)
 
 
+def certain(x, t):
+    """Log odds at which everybody answers."""
+    return np.full(len(t), 50.0)
+
+
 def curved_odds(x, t):
     """Log odds to answer that no logistic regression has."""
     return 2 - 1.6 * np.abs(x[:, 0]) - t / 2
@@ -197,7 +202,7 @@ def with_rare(seed, carriers=(3, 6, 10, 20), **options):
 def test_rare_columns_do_not_blow_up_the_error():
     ratios = []
     for seed in range(5):
-        rare, plain = with_rare(seed, answers=lambda x, t: np.full(len(t), 50.0), size=500, curved=2.0)
+        rare, plain = with_rare(seed, answers=certain, size=500, curved=2.0)
         found, error = average_effect(rare), average_effect(plain).error
         ratios.append(found.error / error)
     assert max(ratios) < 1.5 and 0.9 < np.median(ratios) < 1.2
@@ -214,11 +219,17 @@ def held(n, target="all", **options):
 
 @pytest.mark.parametrize(
     "case",
-    [{}, {"answers": curved_odds}, {"curved": 2.0}, *({"target": target} for target in TARGETS[1:])],
-    ids=["right", "responses wrong", "outcomes wrong", *TARGETS[1:]],
+    [
+        {},
+        {"answers": certain},
+        {"answers": curved_odds},
+        {"curved": 2.0},
+        *({"target": target} for target in TARGETS[1:]),
+    ],
+    ids=["right", "nobody refuses", "responses wrong", "outcomes wrong", *TARGETS[1:]],
 )
 @part_and_whole("n", 3, 200)
-def test_intervals_hold_where_some_refuse(n, case):
+def test_intervals_hold(n, case):
     hits, (low, _) = held(n, **case)
     assert hits >= low
 
@@ -346,6 +357,7 @@ OTHER = np.arange(800) < 20
         ({"y": np.full(800, np.nan)}, "arm 0 .*0 answers"),
         ({"clusters": np.arange(800) % 4, "names": ["no", "yes"]}, "arm no "),
         ({"y": np.ones(800)}, "all 1"),
+        ({"t": np.zeros(800, int)}, "arm 1 .*0 answers"),
     ],
 )
 def test_what_cannot_be_estimated_is_said(unchecked, change, named):

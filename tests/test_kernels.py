@@ -17,11 +17,7 @@ A[0] = B[0]
 
 @pytest.mark.parametrize(
     ("ours", "theirs"),
-    [
-        (kernels.rbf, RBF(0.7)),
-        (kernels.matern12, Matern(0.7, nu=0.5)),
-        (kernels.matern32, Matern(0.7, nu=1.5)),
-    ],
+    [(kernels.rbf, RBF(0.7)), (kernels.matern12, Matern(0.7, nu=0.5)), (kernels.matern32, Matern(0.7, nu=1.5))],
 )
 def test_kernels_of_points(ours, theirs):
     np.testing.assert_allclose(ours(A, B, 0.7), theirs(A, B), rtol=1e-13)

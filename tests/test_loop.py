@@ -115,7 +115,7 @@ def test_a_sweep_keeps_the_model_that_it_names(problem, tmp_path):
 
 
 def test_a_chooser_must_provide_what_the_criterion_needs():
-    with pytest.raises(ValueError, match="ALC .*prior .*MetaLearner"):
+    with pytest.raises(ValueError, match="ALC .*prior .*MetaLearner.*exact-gp"):
         macal.run(macal.load("ihdp", 0), "alc", "exact-gp", chooser="meta-learner", n_queries=1)
 
 

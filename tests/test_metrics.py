@@ -47,13 +47,6 @@ def test_wasserstein_equals_the_linear_programme(seed, n1, n0, d):
     assert metrics.wasserstein(x, t) == pytest.approx(oracle, rel=1e-7, abs=1e-9)
 
 
-def test_wasserstein_of_equal_samples_is_zero_and_of_a_shift_its_length():
-    x = np.random.default_rng(0).normal(size=(40, 3))
-    t = np.repeat([1, 0], 40)
-    assert metrics.wasserstein(np.r_[x, x], t) == 0
-    assert metrics.wasserstein(np.r_[x, x + [3, 0, 4]], t) == pytest.approx(5, rel=1e-12)
-
-
 @given(seeds, st.integers(1, 8), st.integers(1, 8))
 def test_counterparts_and_cover_equal_enumeration(seed, n1, n0):
     x, t = arms(np.random.default_rng(seed), n1, n0, 2)

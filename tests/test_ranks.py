@@ -61,7 +61,6 @@ def test_it_is_too_low_no_more_often_where_people_are_drawn_without_replacement(
         ([11], 10, 0.05, r"0\.\.10"),
         ([0], 0, 0.05, r"\bm\b"),
         ([0], 10.0, 0.05, r"\bm\b"),
-        ([0], 10, 0, "level"),
         ([0], 10, 1.0, "level"),
         ([0], 10, float("nan"), "level"),
     ],
