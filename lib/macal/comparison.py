@@ -44,14 +44,8 @@ def interval(values: ArrayLike, coverage: float = 0.95, n_resamples: int = 2000)
         raise ValueError(f"an interval needs at least two replications, got shape {values.shape}")
     from scipy.stats import bootstrap
 
-    found = bootstrap(
-        (values,),
-        np.mean,
-        confidence_level=coverage,
-        n_resamples=n_resamples,
-        method="percentile",
-        rng=np.random.default_rng(0),
-    )
+    how = {"confidence_level": coverage, "n_resamples": n_resamples, "method": "percentile"}
+    found = bootstrap((values,), np.mean, **how, rng=np.random.default_rng(0))
     return float(found.confidence_interval.low), float(found.confidence_interval.high)
 
 

@@ -151,13 +151,7 @@ def picks(x: Covariates, t: Arms, labelled: np.ndarray, batch: np.ndarray, ax: A
     ):
         for arm in (1, 0):
             own = units[t[units] == arm]
-            look = {
-                "marker": ARM_MARKERS[arm],
-                "color": ARM_COLOURS[arm],
-                "edgecolor": edge,
-                "alpha": shade,
-                "s": size,
-            }
+            look = {"marker": ARM_MARKERS[arm], "color": ARM_COLOURS[arm], "edgecolor": edge, "alpha": shade, "s": size}
             label = f"{'treated' if arm else 'control'}, {name}"
             ax.scatter(*x[own].T, linewidth=0.9, zorder=2, label=label, **look)
     ax.set(xticks=[], yticks=[], aspect="equal")

@@ -52,13 +52,7 @@ class Prior:
         ValueError: a parameter out of range; surfaces that are correlated and of different length scales.
     """
 
-    def __init__(
-        self,
-        variance: PerArm,
-        lengthscale: PerArm,
-        noise: PerArm,
-        rho: float = 0.0,
-    ) -> None:
+    def __init__(self, variance: PerArm, lengthscale: PerArm, noise: PerArm, rho: float = 0.0) -> None:
         self.variance, self.lengthscale, self.noise = (np.array(v, float) for v in (variance, lengthscale, noise))
         self.rho = rho
         if not all((0 < v).all() and np.isfinite(v).all() for v in (self.variance, self.lengthscale, self.noise)):

@@ -88,11 +88,7 @@ def versions(*names: str) -> dict[str, str]:
 
 
 def manifest(
-    sources: Mapping[str, str],
-    seconds: float,
-    device: str,
-    threads: int,
-    earlier: Iterable[Mapping[str, Any]] = (),
+    sources: Mapping[str, str], seconds: float, device: str, threads: int, earlier: Iterable[Mapping[str, Any]] = ()
 ) -> dict[str, Any]:
     """Say where a record comes from; ``compiled`` in it is whether this process fuses its training steps.
 

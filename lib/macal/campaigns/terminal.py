@@ -33,12 +33,9 @@ def guarded(command: Callable[[], int | None]) -> int:
         status = command() or 0
         sys.stdout.flush()
         return status
-    except BrokenPipeError as error:
-        if _nobody_reads():
-            return status
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
-        return 1
     except (OSError, ValueError, ImportError, BrokenExecutor) as error:
+        if isinstance(error, BrokenPipeError) and _nobody_reads():
+            return status
         print(f"{type(error).__name__}: {_said(error)}", file=sys.stderr)
         return 1
 

@@ -108,8 +108,6 @@ Flags = Bool[np.ndarray, "n"]
 PerSide = Float[np.ndarray, "n 2"]
 Design = Float[np.ndarray, "n p"]
 Answering = Float[np.ndarray, "p arms"]
-
-
 _RARE = 98  # percentile of the residuals' sizes that one answer more is thought to have
 _OFF, _ERRORS = 0.1, 3  # how far weights may be from adding up to everybody, in shares of them and in standard errors
 
@@ -539,7 +537,7 @@ def _estimate(survey: Survey, both: tuple[_Terms, _Terms], inside: Flags, level:
     here = people + asked + answered
     still, guard = np.sqrt(np.maximum(1 - survey.chances, 0)), _guard(survey, terms, inside, np.ones(len(whole)))
     error, *others = (
-        float(np.hypot(_error(survey, phi), rare))
+        float(np.hypot(stratified(phi, whole, survey.strata, survey.clusters)[1], rare))
         for phi, rare in (
             (here + scale * (terms.b * (terms.effect - value)), guard),
             (here, guard),
@@ -551,10 +549,6 @@ def _estimate(survey: Survey, both: tuple[_Terms, _Terms], inside: Flags, level:
     parts = np.sort(np.square(whole * answered))[::-1].cumsum()
     half = 1 + int(np.searchsorted(parts, parts[-1] / 2))
     return Effect(value, value - reach * error, value + reach * error, error, *within, half)
-
-
-def _error(survey: Survey, phi: Outcomes) -> float:
-    return stratified(phi, survey.weights, survey.strata, survey.clusters)[1]
 
 
 def _guard(survey: Survey, terms: _Terms, inside: Flags, factor: Outcomes) -> float:

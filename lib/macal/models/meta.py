@@ -85,10 +85,10 @@ class MetaLearner:
             from econml.dml import CausalForestDML
             from econml.dr import DRLearner
             from econml.metalearners import SLearner, TLearner, XLearner
+        from sklearn.ensemble import GradientBoostingRegressor
         from sklearn.linear_model import LogisticRegression
 
-        trees = _trees(seed)
-        propensity = LogisticRegression(max_iter=1000)
+        trees, propensity = GradientBoostingRegressor(random_state=seed % 2**32), LogisticRegression(max_iter=1000)
         crossed = {"cv": min(2, *arms), "random_state": seed % 2**32}
         return {
             "s": lambda: SLearner(overall_model=trees),
@@ -105,9 +105,3 @@ class MetaLearner:
                 model_y=trees, model_t=propensity, discrete_treatment=True, n_jobs=1, **crossed
             ),
         }[self.learner]()
-
-
-def _trees(seed: int) -> Any:
-    from sklearn.ensemble import GradientBoostingRegressor
-
-    return GradientBoostingRegressor(random_state=seed % 2**32)

@@ -32,11 +32,8 @@ def padded(channels: int, dtype: torch.dtype | None) -> int:
     return channels if channels == 1 or dtype != torch.bfloat16 else -(-channels // 32) * 32
 
 
-def _bfloat16_is_fast() -> bool:
-    return torch.backends.mkldnn.is_available() and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
-
-
-BFLOAT16_IS_FAST = _bfloat16_is_fast()  # elsewhere PyTorch's own convolution takes 13 times float32's time
+# elsewhere PyTorch's own convolution takes 13 times float32's time
+BFLOAT16_IS_FAST = torch.backends.mkldnn.is_available() and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
 def _convolution(

@@ -17,13 +17,12 @@ References:
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from time import process_time
 
 import numpy as np
 from scipy.optimize import LinearConstraint
 
-from macal.planner.demands import Demand, Group, Limits, Money, Quota
+from macal.planner.demands import Demand, Group, Money, Quota
 from macal.planner.feasible import Bounded, Effort
 from macal.shapes import Indices
 
@@ -136,7 +135,7 @@ class _Search:
                     return [k], True
                 column = least.setdefault(quota.key, {})
                 column[quota.values] = max(column.get(quota.values, (0.0, k)), (cost, k))
-        money, found = float(self._system.top[0] - self._held[0]), []
+        money, found = float(self._system.top[0] - (self._system.matrix @ self._inside.astype(float))[0]), []
         for column in least.values():
             dearest = sorted(column.values(), reverse=True)
             over = np.flatnonzero(np.cumsum([cost for cost, _ in dearest]) > money)
@@ -159,10 +158,6 @@ class _Search:
         order = np.argsort(cost / weight)
         before = np.cumsum(weight[order]) - weight[order]
         return float((cost / weight)[order] @ np.clip(need - before, 0, weight[order]))
-
-    @cached_property
-    def _held(self) -> Limits:
-        return self._system.matrix @ self._inside.astype(float)
 
     def _left(self) -> list[int]:
         """What is left of all demands once many have been left out, as far as time allows."""

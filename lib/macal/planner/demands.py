@@ -308,8 +308,4 @@ def _read(value: str) -> str | Range:
 
 def _texts(column: pd.Series) -> pd.Series:
     """Values of a column as quotas write them: 1 for 1.0, every digit of a number that has a fraction."""
-    return column.map({value: _text(value) for value in column.unique()})
-
-
-def _text(value: object) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return column.map({v: str(int(v)) if isinstance(v, float) and v.is_integer() else str(v) for v in column.unique()})

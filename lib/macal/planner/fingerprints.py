@@ -7,6 +7,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Collection, Mapping
+from functools import reduce
 from typing import Any
 
 import narwhals as nw
@@ -15,13 +16,7 @@ import pandas as pd
 
 from macal.planner.campaign import CampaignState, counted, named
 
-FIELDS: Mapping[str, Any] = {
-    "columns": Mapping[str, str | None],
-    "name": str,
-    "names": str,
-    "people": int,
-    "rows": str,
-}
+FIELDS: Mapping[str, Any] = {"columns": Mapping[str, str | None], "name": str, "names": str, "people": int, "rows": str}
 MOST = 100_000  # people of whom each has a hash of her own
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -38,9 +33,7 @@ def fingerprint(campaign: CampaignState) -> dict[str, Any]:
     used = [c for c in table if c in asked or c not in campaign.people.roles.left_out]
     names = pd.util.hash_array(table.index.astype(str).to_numpy(object))
     cells = {str(c): _mixed(names, _hashes(table[c])) for c in used}
-    rows = names
-    for name in sorted(cells):
-        rows = _mixed(rows, cells[name])
+    rows = reduce(_mixed, (cells[name] for name in sorted(cells)), names)
     return {
         "columns": {str(c): _digest(cells[str(c)]) if str(c) in cells else None for c in table},
         "name": str(table.index.name),

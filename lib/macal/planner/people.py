@@ -175,7 +175,8 @@ class People:
         if (response > 1).any():
             where = f" in column {columns.response!r}" * isinstance(columns.response, str)
             raise ValueError(f"response is a chance, at most 1, got {response.max():g}{where}; write 70 % as 0.7")
-        cost, clusters = _numbers(table, columns.cost, "cost"), _codes(table, columns.cluster)
+        homes = pd.Series(np.nan, table.index) if columns.cluster is None else table[columns.cluster]
+        cost, clusters = _numbers(table, columns.cost, "cost"), pd.factorize(homes)[0].astype(np.int64)
         marked = (_marked(table, column) for column in (columns.exclude, columns.include))
         known = None if columns.propensity is None else _propensity(table, columns.propensity, len(arms))
         given = {"propensity": known, "cluster": columns.cluster}
@@ -380,7 +381,8 @@ def _numbers(table: pd.DataFrame, given: str | float | int, what: str) -> Money:
     """A column, or one number for all, as numbers above 0, (n,)."""
     where = f"column {given!r} of a {what}" if isinstance(given, str) else f"the {what}"
     column = table[given] if isinstance(given, str) else pd.Series(given, table.index)
-    if column.name is None and given != 1 and (same := [c for c in table if _is_number(c, given)]):
+    same = [c for c in table if pd.to_numeric(str(c), errors="coerce") == given]
+    if column.name is None and given != 1 and same:
         raise ValueError(f"the {what} {given:g} is a number, and column {same[0]!r} is called so; rename that column")
     values = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan).copy()
     wrong = np.flatnonzero(~((values > 0) & np.isfinite(values)))
@@ -392,10 +394,6 @@ def _numbers(table: pd.DataFrame, given: str | float | int, what: str) -> Money:
     return values
 
 
-def _is_number(name: Any, number: float | int) -> bool:
-    return bool(pd.to_numeric(str(name), errors="coerce") == number)
-
-
 def _propensity(table: pd.DataFrame, given: str | float, arms: int) -> Outcomes:
     """Known chances of treatment, (n,)."""
     values = _numbers(table, given, "propensity")
@@ -403,11 +401,6 @@ def _propensity(table: pd.DataFrame, given: str | float, arms: int) -> Outcomes:
         got = f"{arms} arms" if arms > 2 else f"{values.max():g}"
         raise ValueError(f"propensity is a chance, of treatment in one of two arms, between 0 and 1, got {got}")
     return values
-
-
-def _codes(table: pd.DataFrame, column: str | None) -> Arms:
-    """Numbers of the clusters, (n,), -1 for a unit in none."""
-    return np.full(len(table), -1) if column is None else pd.factorize(table[column])[0].astype(np.int64)
 
 
 def _marked(table: pd.DataFrame, column: str | None) -> Indices:

@@ -37,6 +37,7 @@ _SAMPLE: Mapping[str, Any] = {
     "roles": Mapping[str, Any],
 }
 _COLUMN: Mapping[str, Any] = {"type": str, "values": Sequence[Any]}
+_TYPES = ("int", "uint", "float", "bool", "datetime", "category", "str")  # of a sample's columns; others are objects
 _UNREADABLE = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)  # what a wrong sample may end in
 
 
@@ -270,13 +271,10 @@ def _sample_of(content: Mapping[str, Any]) -> Sample:
     if not set(roles.kinds) <= set(content["columns"]) or not set(roles.kinds.values()) <= set(USED):
         raise checked.damaged("field 'kinds' of roles is not of the sample")
     try:
-        columns = {c: pd.Series(v["values"], dtype=_type(v["type"])) for c, v in content["columns"].items()}
+        kinds = {c: v["type"] if v["type"].startswith(_TYPES) else "object" for c, v in content["columns"].items()}
+        columns = {c: pd.Series(v["values"], dtype=kinds[c]) for c, v in content["columns"].items()}
         table = pd.DataFrame(columns).set_index(next(iter(columns)))
     except _UNREADABLE as error:
         raise checked.damaged(f"field 'columns' of sample is wrong ({error})") from error
     phase = Phase(np.array(content["chances"]), np.array(content["cells"], np.int64), content["rows"])
     return Sample(table, table[:0], phase, roles)
-
-
-def _type(name: str) -> str:
-    return name if name.startswith(("int", "uint", "float", "bool", "datetime", "category", "str")) else "object"

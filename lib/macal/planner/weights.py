@@ -273,12 +273,7 @@ def _modelled(survey: Survey, refused: int) -> list[str]:
 
 
 def _doubt(
-    survey: Survey,
-    estimate: Effect,
-    arm: int,
-    target: str,
-    bounds: tuple[float | int, float | int] | None,
-    alone: str,
+    survey: Survey, estimate: Effect, arm: int, target: str, bounds: tuple[float | int, float | int] | None, alone: str
 ) -> tuple[RefusalDoubt | None, list[str]]:
     """What refusals could do to the average effect of everybody; of other targets nothing is said."""
     if not survey.refused.any():

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from itertools import pairwise
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -10,10 +11,7 @@ from typing import NoReturn
 
 def is_command() -> bool:
     """Whether this process is the command line: ``macal``, or ``python -m macal``."""
-    given = sys.orig_argv
-    return Path(sys.argv[0]).stem == "macal" or "macal" in [
-        b for a, b in zip(given, given[1:], strict=False) if a == "-m"
-    ]
+    return Path(sys.argv[0]).stem == "macal" or ("-m", "macal") in pairwise(sys.orig_argv)
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:

@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -36,21 +35,15 @@ _GROWTH = 8  # of a file's bytes, as text in memory
 _PACKED = 5  # of a packed file's bytes, unpacked
 
 
-def read_text(path: Path, **options: Any) -> Any:
-    """Read a CSV file with text in every cell, missing where pandas takes it for that; ValueError for no table."""
-    try:
-        with _strict():
-            return pd.read_csv(path, dtype=str, index_col=False, **options)
-    except (ValueError, pd.errors.ParserError) as error:
-        raise ValueError(f"{path} cannot be read as CSV: {' '.join(str(error).split())}") from error
-
-
 @contextmanager
-def _strict() -> Iterator[None]:
-    """Make an error of what pandas only warns of: rows with more fields than there are names."""
+def _strict(where: str) -> Iterator[None]:
+    """Say where pandas cannot read, or only warns, of rows with more fields than there are names: ValueError."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
-        yield
+        try:
+            yield
+        except (ValueError, pd.errors.ParserWarning) as error:
+            raise ValueError(f"{where}: {' '.join(str(error).split())}") from error
 
 
 def _rows_of_head(part: pd.DataFrame, names: Sequence[str]) -> int:
@@ -175,9 +168,8 @@ class CsvTable(PartedTable):
     def told(self) -> str:
         """How the file is read, where that had to be found out."""
         how = [f"text in {_ENCODINGS[self.encoding]}"] if self.encoding in _ENCODINGS else []
-        how += (
-            [f"fields separated by {_SEPARATORS.get(self.separator, self.separator)}"] if self.separator != "," else []
-        )
+        mark = _SEPARATORS.get(self.separator, self.separator)
+        how += [f"fields separated by {mark}"] * (self.separator != ",")
         return f"{self.path} is read as {', '.join(how)}" if how else ""
 
     @property
@@ -200,26 +192,23 @@ class CsvTable(PartedTable):
         start, wanted, head = 0, list(columns), pd.Series(dtype=object)
         spare = [f"beyond the names {k}" for k in range(self.spare)]
         how = {"encoding": self.encoding, "sep": self.separator, "skiprows": self.skipped, "header": None}
-        with read_text(Path(self.path), chunksize=ROWS, names=[*self.columns, *spare], **how) as chunks:
+        how |= {"dtype": str, "index_col": False, "chunksize": ROWS, "names": [*self.columns, *spare]}
+        wrong = f"{self.path} cannot be read as CSV"
+        with _strict(wrong):
+            opened = pd.read_csv(self.path, **how)
+        with opened as chunks:
             while True:
-                try:
-                    with _strict():
-                        part = next(chunks, None)
-                except (ValueError, pd.errors.ParserError, pd.errors.ParserWarning) as error:
-                    raise ValueError(
-                        f"{self.path} cannot be read as CSV after row {start}: {' '.join(str(error).split())}"
-                    ) from error
+                with _strict(f"{wrong} after row {start}"):
+                    part = next(chunks, None)
                 if part is None:
                     return
                 if part.index[0] == 0:
                     if not (above := _rows_of_head(part, self.columns)):
-                        raise ValueError(f"{self.path} cannot be read as CSV: it has no line of names")
+                        raise ValueError(f"{wrong}: it has no line of names")
                     head, part = part[list(self.columns)].iloc[above - 1], part[above:]
                 if (more := part[spare].notna().any(axis=1).to_numpy()).any():
                     row = start + int(more.argmax()) + 1
-                    raise ValueError(
-                        f"{self.path} cannot be read as CSV: row {row} has more fields than there are names"
-                    )
+                    raise ValueError(f"{wrong}: row {row} has more fields than there are names")
                 part = part[list(self.columns)]
                 part = part[~_is_nobody(part, head)]
                 if len(part) or not start:

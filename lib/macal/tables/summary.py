@@ -114,13 +114,8 @@ class Summary:
     @property
     def is_open(self) -> bool:
         """Whether all texts are numbers as Python writes them, and others with decimal commas."""
-        return (
-            self.family in NUMBERS
-            and not self.canonical
-            and not self.code
-            and MARKS[0] in self.ways
-            and not self.is_constant
-        )
+        is_clear = self.canonical or self.code or self.is_constant
+        return self.family in NUMBERS and not is_clear and MARKS[0] in self.ways
 
     def read(self, kind: str | None = None, mark: str = "") -> "Summary":
         """The column as it is read: as ``kind`` says, in the one way that its texts allow, or the table's ``mark``.
@@ -322,12 +317,8 @@ def _token(value: Any) -> int:
 
 def _equal(one: pd.Series, other: pd.Series) -> bool:
     if _is_plain(one) and _is_plain(other):
-        return _same(one.to_numpy(), other.to_numpy())
+        return bool(((one == other) | ((one != one) & (other != other))).all())
     return one.equals(other)
-
-
-def _same(one: np.ndarray, other: np.ndarray) -> bool:
-    return bool(((one == other) | ((one != one) & (other != other))).all())
 
 
 def refined(one: list[int], other: list[int]) -> list[int]:

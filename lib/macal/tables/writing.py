@@ -42,10 +42,6 @@ def _without(mark: str, decimal: str) -> Callable[[pd.Series], pd.Series]:
     return read
 
 
-def _percent(texts: pd.Series) -> pd.Series:
-    return texts.str.rstrip("% ").str.replace(",", ".", regex=False).astype(np.float64) / 100
-
-
 def _dates(form: str) -> Callable[[pd.Series], pd.Series]:
     def read(texts: pd.Series) -> pd.Series:
         return pd.to_datetime(texts.str.replace("[./]", "-", regex=True), format=form)
@@ -60,7 +56,9 @@ WAYS = {
     "thousands-comma": Way(
         rf"[-+]?[1-9][0-9]{{0,2}}(?:,[0-9]{{3}})+(?:\.[0-9]*)?|{_PLAIN}", _without(",", "."), "thousands with commas"
     ),
-    "percent": Way(r"[-+]?[0-9]+(?:\.[0-9]+|,[0-9]{1,2})? ?%", _percent, "per cent"),
+    "percent": Way(
+        r"[-+]?[0-9]+(?:\.[0-9]+|,[0-9]{1,2})? ?%", lambda t: _without("%", ",")(t.str.rstrip("% ")) / 100, "per cent"
+    ),
     "day-first": Way(rf"{_DAY}(?P<mark>[-./]){_MONTH}(?P=mark){_YEAR}", _dates("%d-%m-%Y"), "the day first", True),
     "month-first": Way(rf"{_MONTH}(?P<mark>[-/]){_DAY}(?P=mark){_YEAR}", _dates("%m-%d-%Y"), "the month first", True),
 }

@@ -305,9 +305,6 @@ def alike(people: People, asked: Indices) -> pd.DataFrame:
 
 def _quarters(x: Covariates) -> Covariates:
     """Covariates with more than four values, each in four groups of about the same size."""
-    columns = [_quarter(column) if len(np.unique(column)) > 4 else column for column in x.T]
-    return np.stack(columns, axis=1)
-
-
-def _quarter(values: Outcomes) -> Outcomes:
-    return np.searchsorted(np.quantile(values, [0.25, 0.5, 0.75]), values).astype(np.float64)
+    parted = [np.searchsorted(np.quantile(values, [0.25, 0.5, 0.75]), values) for values in x.T]
+    columns = [part if len(np.unique(values)) > 4 else values for part, values in zip(parted, x.T, strict=True)]
+    return np.stack(columns, axis=1, dtype=np.float64)
