@@ -50,15 +50,6 @@ def test_scores_by_hand(state, name, score):
     assert top.tolist() == np.argsort(-np.asarray(score)).tolist()
 
 
-def test_the_variance_of_the_effect_is_that_of_samples():
-    rng = np.random.default_rng(0)
-    sigma = np.array(cov(2, 3, 1.2))
-    draws = rng.multivariate_normal([0, 0], sigma, 200_000)
-    state = a_state([[0, 0]], [sigma], [1])
-    found = np.exp(macal.get("tau-bald").log_score(state))[0]
-    assert found == pytest.approx((draws[:, 1] - draws[:, 0]).var(), rel=0.02)
-
-
 def test_later_draws_are_proportional_among_those_left(unchecked):
     v = np.array([1.0, 2, 5])
     state = a_state(np.zeros((3, 2)), [cov(1, k) for k in v], [1] * 3)
