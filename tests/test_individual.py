@@ -6,7 +6,9 @@ import pytest
 from needs import needs_data
 
 from macal.datasets import real
+from macal.planner.notes import NEARER
 from reproduction.studies import individual as study
+from reproduction.studies import tables
 
 
 def people(n, seed, *, trial, slope):
@@ -123,3 +125,11 @@ def test_rules_are_compared_with_random_labels_with_tables_as_units():
     told = study.by_rule(study.chosen(found))
     assert told.loc[(150, "macal"), "difference"] == pytest.approx(2) and told.loc[(150, "qhte"), "tables"] == 6
     assert told.loc[(150, "qhte"), "difference"] == pytest.approx(0)
+
+
+def test_plans_without_draw_tell_what_the_recorded_tables_say():
+    told = study.by_table(study.chosen(tables.load("individual"))).said
+    counts = told.groupby(level="size").value_counts().unstack(fill_value=0)
+    for size, found in NEARER.items():
+        row = counts.loc[str(size)]
+        assert found == (row.get("useful", 0), row.get("harmful", 0), row.sum())

@@ -325,9 +325,9 @@ def by_table(rows: pd.DataFrame) -> pd.DataFrame:
         By ``table`` and ``size``, "half" last: ``excess``, ``low`` and ``high``, simultaneous over the size's tables,
         the number of ``splits``, ``said``: "useful", "harmful" or "level".
     """
-    own = rows[rows["design"] == "random"].copy()
+    own, half = rows[rows["design"] == "random"].copy(), rows["replication"].nunique() / 2
     own["size"] = np.where(own["half"], "half", own["labelled"].astype(str))
-    groups = {key: part for key, part in own.groupby(["size", "table"], sort=False) if len(part) > SPLITS / 2}
+    groups = {key: part for key, part in own.groupby(["size", "table"], sort=False) if len(part) > half}
     family = pd.Series([size for size, _ in groups]).value_counts()
     found = {}
     for size, name in sorted(groups, key=lambda key: (_place(key[0]), list(real.TABLES).index(key[1]))):
@@ -355,7 +355,7 @@ def by_rule(rows: pd.DataFrame) -> pd.DataFrame:
     for size, of_size in wide.groupby(level="labelled"):
         for rule in DESIGNS[1:]:
             gaps = (of_size[rule] - of_size["random"]).dropna().groupby(level="table")
-            means = gaps.mean()[gaps.size() > SPLITS / 2]
+            means = gaps.mean()[gaps.size() > rows["replication"].nunique() / 2]
             bounds = student(means, 1 - LEVEL / (len(DESIGNS) - 1))
             found[size, rule] = {"difference": means.mean(), "low": bounds["low"], "high": bounds["high"]}
             found[size, rule]["tables"] = len(means)
