@@ -515,6 +515,12 @@ def test_bounds_may_be_negative():
         assert _parser().parse_args([*given, *words]).bounds == (-10, 20)
 
 
+def test_decimal_points_are_asked_for(capsys):
+    with pytest.raises(SystemExit):
+        _parser().parse_args(["replan", "c.json", "people.csv", "-o", "next.csv", "--budget", "40,5"])
+    assert "'40,5'" in told(capsys)[-1]
+
+
 def test_codes_of_quotas_are_compared_exactly():
     people = PEOPLE.assign(code=np.where(np.arange(200) % 2, 1.0000001, 1.0000002), zone=np.arange(200) % 3 * 1.0)
     _, asked = make(people, budget=40, quotas=["code=1.0000001>=30", "zone=2>=5"])
@@ -575,9 +581,10 @@ def test_outcomes_that_lie_far_off_are_named_with_their_people(folder, capsys):
     assert not doubts.warnings(Planner.load("c.json", PEOPLE).campaign)
 
 
-def test_a_whole_table_may_come_back_as_answers(folder, capsys):
+@pytest.mark.parametrize(("sample", "beside"), [((), [160]), (("--sample", 100, "--workers", 1), [100, 60])])
+def test_a_whole_table_may_come_back_as_answers(folder, capsys, sample, beside):
     """Who was not to be asked has no outcome in it, reserves neither; a file of reserves says that they refuse."""
-    assert plan("--response", "chance") == 0
+    assert plan("--response", "chance", *sample) == 0
     table = pd.read_csv("plan.csv").head(10)
     outcomes = dict(zip(table.person[1:], np.arange(9.0), strict=True))
     PEOPLE.assign(y=PEOPLE.person.map(outcomes)).to_csv("answers.csv", index=False)
@@ -585,7 +592,7 @@ def test_a_whole_table_may_come_back_as_answers(folder, capsys):
         assert run("observe", "c.json", "people.csv", "answers.csv") == 0
         planner = Planner.load("c.json", PEOPLE)
         assert planner.asked == 1 and planner.answers == outcomes | {table.person[0]: None} and planner.spent() == 10
-    assert numbers(capsys.readouterr().out.splitlines()[-3])[0] == 160
+    assert [numbers(line)[0] for line in capsys.readouterr().out.splitlines()[-2 - len(beside) : -2]] == beside
     (folder / "answers.csv").write_text(f"person,y\n{table.reserve[0]},\n")
     assert run("observe", "c.json", "people.csv", "answers.csv") == 0
     assert Planner.load("c.json", PEOPLE).answers[table.reserve[0]] is None

@@ -30,7 +30,7 @@ from macal.storage import atomic
 from macal.tables import frames
 from macal.tables.blocks import PartedTable
 from macal.tables.encoding import is_like_number_or_date
-from macal.tables.roles import KINDS, Said, check_names, read_as
+from macal.tables.roles import KINDS, Said, read_as
 from macal.tables.sample import Sample
 from macal.tables.summary import summarised, typed
 
@@ -66,6 +66,13 @@ def _sample(text: str) -> int | str:
     if text != "all" and not text.isdigit():
         raise argparse.ArgumentTypeError(f"a sample is a number of people, or all, got {text!r}")
     return text if text == "all" else int(text)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"a number is written as 1234.5, got {text!r}") from None
 
 
 def _number_or_column(text: str) -> float | str:
@@ -111,7 +118,7 @@ def add_to(commands: Any) -> None:
     _files(command)
     command.add_argument("name", help="of the person")
     change = command.add_mutually_exclusive_group(required=True)
-    change.add_argument("--outcome", type=float, help="she has answered this")
+    change.add_argument("--outcome", type=_number, help="she has answered this")
     text = "her answer may not be used: she counts as a refusal, but as paid"
     change.add_argument("--withdrawn", action="store_true", help=text)
     change.add_argument("--never-asked", action="store_true", help="she was left out, and may be asked later")
@@ -127,7 +134,7 @@ def add_to(commands: Any) -> None:
     _files(command)
     _into(command)
     _reported(command)
-    command.add_argument("--budget", type=float, help="for a whole plan without draw, in place of the one before")
+    command.add_argument("--budget", type=_number, help="for a whole plan without draw, in place of the one before")
     command.add_argument("--quota", dest="quotas", action="append", help="in the place of those before; repeatable")
     command.add_argument("--no-quotas", action="store_true", help="drop all quotas")
 
@@ -149,7 +156,7 @@ def _add_estimate(commands: Any) -> None:
     text = "if you look more than once and may stop: after each round (rounds, default with --width), or at any time"
     command.add_argument("--looks", choices=LOOKS, help=f"{text} (any); the interval by weights holds at all looks")
     text = "enough once the average effect's interval is so narrow: by the weights if people were drawn"
-    command.add_argument("--width", type=float, help=text)
+    command.add_argument("--width", type=_number, help=text)
 
 
 def _targeted(command: argparse.ArgumentParser, what: str, default: str) -> None:
@@ -189,11 +196,11 @@ def _large(command: argparse.ArgumentParser) -> None:
 
 def _paid(command: argparse.ArgumentParser) -> None:
     money = command.add_mutually_exclusive_group(required=True)
-    money.add_argument("--budget", type=float, help="money, in the unit of the costs")
+    money.add_argument("--budget", type=_number, help="money, in the unit of the costs")
     text = "of the average effect's 95%% interval: the least budget whose draw is expected to give it is taken"
-    money.add_argument("--width", type=float, help=text)
+    money.add_argument("--width", type=_number, help=text)
     text = "of the outcomes that covariates leave open (default: by known outcomes)"
-    command.add_argument("--sd", type=float, help=text)
+    command.add_argument("--sd", type=_number, help=text)
 
 
 def _chosen(command: argparse.ArgumentParser) -> None:
@@ -207,7 +214,7 @@ def _chosen(command: argparse.ArgumentParser) -> None:
     add("--draw", choices=DRAWS, help=f"{text} (default: effect, or no draw where a criterion is named)")
     text = "higher if the answers are to serve other questions, too, 1 for equal chances: share of drawn people that is"
     text = f"{text} spread uniformly (default: {UNIFORM}: on real tables within about 1 %% of the narrowest intervals)"
-    add("--uniform", type=float, help=text)
+    add("--uniform", type=_number, help=text)
 
 
 def _add_plan(command: argparse.ArgumentParser) -> None:
@@ -238,7 +245,7 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     add("--include", help="column: true for who must be asked")
     add("--quota", dest="quotas", action="append", help=_QUOTA)
     add("--batch-size", type=int, help="people asked per round (default: 10)")
-    add("--batch-cost", type=float, help="money per round, in the place of a number of people")
+    add("--batch-cost", type=_number, help="money per round, in the place of a number of people")
     add("--pay", choices=PAY, help="the budget pays for whoever is asked (default), or for answers alone")
     _chosen(command)
     _targeted(command, "drawn for", "all")
@@ -377,8 +384,14 @@ def _outcomes(options: argparse.Namespace, planner: Planner, answers: pd.DataFra
     said.check(answers)
     read = said.as_read({c: summarised(answers[c]) for c in answers}, [name])
     answers = answers.dropna(subset=[name, outcome], how="all")
-    if answers[name].isna().any():
-        check_names(answers[name])
+    if (unnamed := answers.loc[answers[name].isna(), outcome]).size:
+        raise ValueError(
+            f"{options.answers} has an outcome of nobody, {unnamed.iloc[0]}: column {name!r} is empty there; name whose"
+            " it is, or remove the line"
+        )
+    if planner.campaign.is_sample and not (told := answers[outcome].notna() | people.has(answers[name])).all():
+        print(f"{counted(int((~told).sum()), 'line')} of people beside the sample, who have no outcome, left out")
+        answers = answers[told]
     given = by_name(people, zip(answers[name], typed(answers[outcome], read[outcome], False), strict=True))
     for who, told in given.items():
         if isinstance(told, str) and not is_like_number_or_date(told):

@@ -257,6 +257,10 @@ class People:
             places[k] = self._place(names[k], what)
         return places
 
+    def has(self, names: Iterable[Any]) -> Rows:
+        """Which names are a unit's, (k,), as the table has them, or as a spreadsheet makes of them."""
+        return np.array([_spelling(name) in self._spelt for name in names], dtype=bool)
+
     def _place(self, name: Any, what: str) -> int:
         found = self._spelt.get(_spelling(name), [])
         if len(found) == 1:
