@@ -24,7 +24,7 @@ from macal.planner import Planner, command, record
 RULES = ["qhte", "macal", "random-balanced", "alc-fixed", "random"]
 ARMS = ["none", "call", "letter", "visit"]
 STEPS = ["observe"] * 5 + ["replan"] * 3 + ["correct", "correct", "load", "wrong", "wrong", "estimate", "estimate"]
-STEPS += ["early", "early", "late", "late", "recount", "second"]
+STEPS += ["early", "early", "late", "late", "recount", "second", "filed", "filed", "filed"]
 
 
 def table_of(rng):
@@ -72,6 +72,11 @@ def quotas_of(rng):
     north, each, west = rng.integers(1, 4), rng.integers(1, 3), rng.integers(1, 5)
     every = [f"region=north>={north}", f"region>={each}", f"region=west<={west}"]
     return [quota for quota in every if rng.random() < 0.5] or every[:1]
+
+
+def outcome_of(rng):
+    """An answer; a few are a code that stands for none, which is a number like others."""
+    return -99.0 if rng.random() < 0.05 else round(float(rng.normal()), 3)
 
 
 class Book:
@@ -233,7 +238,7 @@ class Campaign:
     def passed(self):
         """The sample that one pass over the table's file draws."""
         path = self.path.with_suffix(".csv")
-        self.table.sample(frac=1, random_state=int(self.rng.integers(100))).to_csv(path, index=False)
+        self.people_in(path)
         return self.planner.sample(path, workers=1)
 
     def saved(self):
@@ -248,11 +253,11 @@ class Campaign:
         now = plan.index[(plan["round"] <= self.book.asked + 1) & ~plan.index.isin(list(self.book.told))]
         for name in rng.permutation(now.to_numpy(object)).tolist():
             if rng.random() < 0.6:
-                new[name] = None if rng.random() > self.book.chance(name) else round(float(rng.normal()), 3)
+                new[name] = None if rng.random() > self.book.chance(name) else outcome_of(rng)
         if "reserve" in plan:
             for name in plan["reserve"][plan.index.isin([n for n, y in new.items() if y is None])].dropna():
                 if rng.random() < 0.7 and name not in self.book.told:
-                    new[name] = round(float(rng.normal()), 3)
+                    new[name] = outcome_of(rng)
         through = None if rng.random() < 0.7 else int(rng.integers(0, self.book.asked + 2))
         self.planner.observe(new if rng.random() < 0.5 else pd.Series(new, dtype=float), through)
         self.book.told_of(plan, new, through)
@@ -262,13 +267,43 @@ class Campaign:
         plan, rng = self.planner.planned, self.rng
         ahead = [*plan.index[plan["round"] > self.book.asked], *plan.get("reserve", pd.Series()).dropna()]
         some = [name for name in ahead if name not in self.book.told and rng.random() < 0.2]
-        self.answer({name: None if rng.random() < 0.3 else round(float(rng.normal()), 3) for name in some})
+        self.answer({name: None if rng.random() < 0.3 else outcome_of(rng) for name in some})
 
     def late(self):
         """Reserves answer who were called before, with all answers so far once more."""
         rng, called = self.rng, sorted(self.book.called(self.planner.planned), key=str)
-        new = {name: None if rng.random() < 0.3 else round(float(rng.normal()), 3) for name in called}
+        new = {name: None if rng.random() < 0.3 else outcome_of(rng) for name in called}
         self.answer({**self.book.told, **new} if rng.random() < 0.5 else new)
+
+    def filed(self):
+        """The command line takes a file as spreadsheets leave it: of the plan or the whole table, with all so far."""
+        plan, rng, told = self.planner.planned, self.rng, dict(self.book.told)
+        now = plan.index[(plan["round"] <= self.book.asked + 1) & ~plan.index.isin(list(told))]
+        new = {name: outcome_of(rng) for name in now if rng.random() < 0.6}
+        people = self.table.set_index("who").assign(y=pd.Series({**told, **new}, dtype=float))
+        lines = people if rng.random() < 0.5 else people[people.index.isin([*plan.index, *told])]
+        lines = lines.sample(frac=1, random_state=int(rng.integers(9)))
+        lines = lines.reset_index()[rng.permutation(["who", "y", *["free", "income"] * bool(rng.integers(2))])]
+        lines = pd.concat([lines, lines.sample(int(rng.integers(3)), random_state=1)])  # lines that are there twice
+        table, path = self.path.with_suffix(".csv"), self.path.with_suffix(".answers.csv")
+        semicolons = {"sep": ";", "decimal": ","} if rng.random() < 0.5 else {"sep": ","}
+        text = lines.to_csv(index=False, **semicolons)
+        head, sep = text[: text.index("\n") + 1], semicolons["sep"]
+        text += head * (rng.random() < 0.3) + f"{sep * (len(lines.columns) - 1)}\n" * int(rng.integers(3))
+        if is_wrong := rng.random() < 0.2:
+            text += sep.join({"who": "Total", "y": "30"}.get(c, "") for c in lines) + "\n"
+        path.write_text(text)
+        self.people_in(table)
+        code = main(["observe", str(self.path if rng.random() < 0.5 else self.link), str(table), str(path)])
+        assert code == is_wrong, text
+        if is_wrong:
+            raise ValueError("a footer")
+        self.load()
+        self.book.told_of(plan, new)
+        self.book.told |= {n: None for n in plan.index[plan["round"] <= self.book.asked] if n not in self.book.told}
+
+    def people_in(self, path):
+        self.table.sample(frac=1, random_state=int(self.rng.integers(100))).to_csv(path, index=False)
 
     def answer(self, new):
         if not new:
@@ -347,10 +382,11 @@ class Campaign:
         self.planner = Planner.load(self.path, None if self.is_passed else self.table)
 
     def estimate(self):
-        """Everybody has a finite effect; the weights give an interval, or say why they do not."""
+        """Everybody has a finite effect; an interval that is missing, people's or of the weights, has its reason."""
         arms, is_drawn = self.planner.people.arms, "draw" in self.said
         found = self.planner.estimate("exact-gp", arm=arms[self.rng.integers(1, len(arms))])
-        assert len(found.people) == len(self.planner.people) and np.isfinite(found.people.to_numpy()).all()
+        assert len(found.people) == len(self.planner.people) and np.isfinite(found.people["effect"]).all()
+        assert found.withheld or np.isfinite(found.people.to_numpy()).all()
         assert found.weighed.told or found.weighed.estimate or not is_drawn
 
 
