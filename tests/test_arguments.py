@@ -86,6 +86,7 @@ def test_every_argument_of_a_wrong_kind_is_named(call, unchecked):
         (Planner, "cost", True),
         (Planner, "cost", np.ones(200)),
         (Planner, "budget", float("nan")),
+        (Planner.plan, "table", make_people().set_index(["person", "age"])),
         (Planner.observe, "through", 1.5),
         (Planner.recount, "rounds", True),
         (Planner.sample, "workers", 0),

@@ -18,8 +18,10 @@ FORMATS = {".csv": "CSV", ".parquet": "Parquet"}
 
 
 def as_pandas(table: Any) -> pd.DataFrame:
-    """Return a table as a pandas DataFrame; ValueError where narwhals does not know it, or it is not in memory."""
+    """Return a table as a pandas DataFrame; ValueError where it is none, of several levels, or not in memory."""
     if isinstance(table, pd.DataFrame):
+        if table.index.nlevels > 1 or table.columns.nlevels > 1:
+            raise ValueError("the table must have an index and columns of one level; reset_index() takes others out")
         return table
     try:
         return nw.from_native(table, eager_only=True).to_pandas()
