@@ -801,13 +801,15 @@ def test_money_and_arms_are_nobody_elses(changes, said, named, unchecked):
         ("a=b=south", lambda people: people.region == "south"),
         ('wish="a=b|c"', lambda people: people.wish == "a=b|c"),
         ("region=north|west", lambda people: people.region != "south"),
+        (f"town={'|'.join(map(str, range(50)))}", lambda people: people.town < 50),
         ("age=65..", lambda people: people.age >= 65),
         ("age=..21|40..60|70", lambda people: (people.age <= 21) | people.age.between(40, 60) | (people.age == 70)),
     ],
 )
 def test_a_quota_may_be_on_values_with_signs_several_values_and_ranges(group, inside, how):
     added = {"band": np.where(PEOPLE.age > 40, ">50K", "<=50K"), "wish": np.where(PEOPLE.age > 50, "a=b|c", "no")}
-    people = PEOPLE.assign(**added, **{"a=b": PEOPLE.region}, age=PEOPLE.age.astype(float))
+    added |= {"a=b": PEOPLE.region, "town": PEOPLE.index % 100}
+    people = PEOPLE.assign(**added, age=PEOPLE.age.astype(float))
     counted = inside(people.set_index("person"))
     _, plan = make(people, quotas=[f"{group}<=8"], budget=60, **how)
     assert counted[plan.index].sum() <= 8
@@ -816,3 +818,10 @@ def test_a_quota_may_be_on_values_with_signs_several_values_and_ranges(group, in
         assert len(both) and (counted[both.index].to_numpy() == counted[both].to_numpy()).all()
     _, plan = make(people, quotas=[f"{group}>=30"], budget=60, **how)
     assert counted[plan.index].sum() * how.get("response", 1) >= 30 - 1e-9 and len(plan) == 60
+
+
+def test_a_quota_on_one_of_many_values_leaves_the_others_to_the_draw():
+    people = PEOPLE.assign(town=PEOPLE.index % 100)
+    for quota, met in (("town=5>=2", {2}), ("town=5<=1", {0, 1})):
+        _, plan = make(people, quotas=[quota], budget=60, draw="effect")
+        assert (people.set_index("person").town[plan.index] == 5).sum() in met and len(plan) == 60

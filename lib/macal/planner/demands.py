@@ -5,7 +5,7 @@ can be checked, searched for a plan that meets them, and dropped one by one to s
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,6 +25,7 @@ _VALUE = r'(?:"(?:[^"]|"")*"|(?![\s"])(?:[<>]=?)?[^<>=|]+?)'  # as >50K, or what
 _VALUES = rf"(?P<values>{_VALUE}(?:\s*\|\s*{_VALUE})*)"
 _QUOTA = re.compile(rf"\s*(?P<column>.+?)\s*(?:=\s*{_VALUES}\s*)?(?P<sign>>=|<=)\s*(?P<number>.+?)\s*")
 _RANGE = re.compile(r"(-?\d+(?:\.\d+)?)?\s*\.\.\s*(-?\d+(?:\.\d+)?)?")
+_SHOWN = 6  # values of a quota that are named
 _MANY = 20  # values of a column of numbers, more of which are seldom meant one by one
 
 
@@ -222,13 +223,6 @@ class Quota:
                 f" '{self.column}={Range(*((self.number, np.inf) if self.least else (-np.inf, self.number)))}>=10'"
             )
 
-    def cells(self, column: pd.Series) -> pd.Series:
-        """What the quota tells people apart by, (n,): the column's values, or who is in a range."""
-        if not self.is_ranged:
-            return column
-        inside = self.members(column, _texts(column))
-        return pd.Series(np.where(inside, self.shown, f"not {self.shown}"), column.index, name=column.name)
-
     @property
     def is_ranged(self) -> bool:
         """Whether a range is among the values."""
@@ -243,7 +237,8 @@ class Quota:
     @property
     def shown(self) -> str:
         """The values, as a reader would say them."""
-        return " or ".join(map(str, self.values))
+        more = [f"{len(self.values) - _SHOWN:,} more"] * (len(self.values) > _SHOWN)
+        return " or ".join([*map(str, self.values[:_SHOWN]), *more])
 
     @property
     def amount(self) -> str:
@@ -253,6 +248,16 @@ class Quota:
     def said(self, values: str) -> str:
         """What is demanded of people with these values."""
         return f"at {'least' if self.least else 'most'} {self.amount} with {self.column} = {values}"
+
+
+def cells(quotas: Sequence[Quota], column: pd.Series) -> pd.Series:
+    """What quotas of one key tell people apart by, (n,): the column's values, or which of the quotas counts them."""
+    if not quotas[0].values:
+        return column
+    told, texts = pd.Series(f"not {' or '.join(quota.shown for quota in quotas)}", column.index, object), _texts(column)
+    for quota in quotas:
+        told[quota.members(column, texts)] = quota.shown
+    return told.rename(column.name)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from macal.datasets import from_table
 from macal.datasets.table import arm_names, check_arms
-from macal.planner.demands import Demand, Money, Quota, at_most, left_out, must_be_in, one_of_each, whole
+from macal.planner.demands import Demand, Money, Quota, at_most, cells, left_out, must_be_in, one_of_each, whole
 from macal.problem import Problem
 from macal.registry import UnknownName, check_known
 from macal.shapes import Arms, Covariates, Indices, Outcomes, Rows
@@ -324,9 +324,10 @@ class People:
 
     def cells(self, quotas: Sequence[Quota]) -> list[pd.Series]:
         """What quotas tell people apart by, (n,) each, under the names of their columns, as far as there are such."""
-        there = [quota for quota in quotas if quota.column in self.table]
-        told = {(q.column, q.is_ranged and q.values): q.cells(self.table[q.column]) for q in there}
-        return list(told.values())
+        by_key: dict[tuple[object, ...], list[Quota]] = {}
+        for quota in quotas:
+            by_key.setdefault(quota.key, []).append(quota)
+        return [cells(same, self.table[key[0]]) for key, same in by_key.items() if key[0] in self.table]
 
     def bought_with(self, rule: str, known: Indices, refused: Rows) -> Arms:
         """Number of the cluster that each unit is bought with, (n,), -1 where alone: so are known ones and refusals."""
