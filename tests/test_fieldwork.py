@@ -581,8 +581,8 @@ def test_outcomes_that_lie_far_off_are_named_with_their_people(folder, capsys):
     assert not doubts.warnings(Planner.load("c.json", PEOPLE).campaign)
 
 
-@pytest.mark.parametrize(("sample", "beside"), [((), [160]), (("--sample", 100, "--workers", 1), [100, 60])])
-def test_a_whole_table_may_come_back_as_answers(folder, capsys, sample, beside):
+@pytest.mark.parametrize("sample", [(), ("--sample", 100, "--workers", 1), ("--sample", 50, "--workers", 1)])
+def test_a_whole_table_may_come_back_as_answers(folder, capsys, sample):
     """Who was not to be asked has no outcome in it, reserves neither; a file of reserves says that they refuse."""
     assert plan("--response", "chance", *sample) == 0
     table = pd.read_csv("plan.csv").head(10)
@@ -592,7 +592,7 @@ def test_a_whole_table_may_come_back_as_answers(folder, capsys, sample, beside):
         assert run("observe", "c.json", "people.csv", "answers.csv") == 0
         planner = Planner.load("c.json", PEOPLE)
         assert planner.asked == 1 and planner.answers == outcomes | {table.person[0]: None} and planner.spent() == 10
-    assert [numbers(line)[0] for line in capsys.readouterr().out.splitlines()[-2 - len(beside) : -2]] == beside
+    assert numbers(capsys.readouterr().out.splitlines()[-3])[0] == 160
     (folder / "answers.csv").write_text(f"person,y\n{table.reserve[0]},\n")
     assert run("observe", "c.json", "people.csv", "answers.csv") == 0
     assert Planner.load("c.json", PEOPLE).answers[table.reserve[0]] is None

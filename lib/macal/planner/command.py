@@ -339,18 +339,18 @@ def observe(options: argparse.Namespace) -> None:
         raise ValueError(f"{options.answers} has no column {name!r}, which names the units in the table")
     answers = answers.drop(columns=[c for c in answers if answers[c].isna().all() and _UNCALLED.fullmatch(str(c))])
     outcome = _outcome(options, planner, list(answers))
-    given = _outcomes(options, planner, answers, outcome)
+    given, others = _outcomes(options, planner, answers, outcome)
     beside, later = [], pd.Series(dtype=int)
 
     def step(planner: Planner) -> None:
         nonlocal beside, later
-        beside, later = _beside(planner, given), _not_asked(planner, given, options.through)
+        beside, later = _beside(planner, given, others), _not_asked(planner, given, options.through)
         planner.observe(given.drop([*beside, *later.index]), options.through)
         planner.campaign = planner.campaign.but(told_in=outcome)
 
     planner = _saved(options, step)
-    if beside:
-        print(f"{counted(len(beside), 'line')} of people beside the plan, who have no new outcome, left out")
+    if left := len(beside) + others:
+        print(f"{counted(left, 'line')} of people beside the plan, who have no new outcome, left out")
     if len(later):
         print(
             f"{len(later)} people of {counted(later.nunique(), 'round')} without any outcome count as not asked yet;"
@@ -376,8 +376,13 @@ def _rounds_of(planner: Planner, given: pd.Series) -> pd.Series:
     return planner.planned["round"].reindex(given.index).dropna().astype(int)
 
 
-def _outcomes(options: argparse.Namespace, planner: Planner, answers: pd.DataFrame, outcome: str) -> pd.Series:
-    """Outcomes of a file of answers, by the table's names of the people, as numbers."""
+def _outcomes(
+    options: argparse.Namespace, planner: Planner, answers: pd.DataFrame, outcome: str
+) -> tuple[pd.Series, int]:
+    """Outcomes of a file of answers, by the table's names of the people, as numbers; lines of others beside a sample.
+
+    Who is beside the sample that was planned on has no outcome.
+    """
     people, treatment = planner.people, planner.campaign.columns.treatment
     name = people.table.index.name
     said = Said(frozenset([outcome]), kinds=dict(options.kinds or ()), numeric=frozenset([outcome]))
@@ -389,9 +394,9 @@ def _outcomes(options: argparse.Namespace, planner: Planner, answers: pd.DataFra
             f"{options.answers} has an outcome of nobody, {unnamed.iloc[0]}: column {name!r} is empty there; name whose"
             " it is, or remove the line"
         )
-    if planner.campaign.is_sample and not (told := answers[outcome].notna() | people.has(answers[name])).all():
-        print(f"{counted(int((~told).sum()), 'line')} of people beside the sample, who have no outcome, left out")
-        answers = answers[told]
+    lines = len(answers)
+    if planner.campaign.is_sample:
+        answers = answers[answers[outcome].notna() | people.has(answers[name])]
     given = by_name(people, zip(answers[name], typed(answers[outcome], read[outcome], False), strict=True))
     for who, told in given.items():
         if isinstance(told, str) and not is_like_number_or_date(told):
@@ -401,20 +406,21 @@ def _outcomes(options: argparse.Namespace, planner: Planner, answers: pd.DataFra
         check_arms(
             people, treatment, zip(answers[name], typed(answers[treatment], read[treatment], False), strict=True)
         )
-    return pd.Series(given, dtype=object)
+    return pd.Series(given, dtype=object), lines - len(answers)
 
 
-def _beside(planner: Planner, given: pd.Series) -> list[Any]:
+def _beside(planner: Planner, given: pd.Series, elsewhere: int) -> list[Any]:
     """People whom a file names as a whole table does: not in the plan, without an outcome, or with the table's.
 
-    Nothing is said of them, nor of reserves among them; a file that names no others says that reserves refuse.
+    Nothing is said of them, nor of reserves among them; a file that names no others, nor the whole table, says that
+    reserves refuse. ``elsewhere`` are lines of people beside a sample.
     """
     plan, problem = planner.planned, planner.people.problem
     known = {} if problem.pool.y is None else dict(zip(planner.people.table.index, problem.pool.y, strict=True))
     others = given[[name not in plan.index and name not in planner.answers for name in given.index]]
     beside = [name for name, outcome in others.items() if pd.isna(outcome) or outcome == known.get(name)]
     reserves = set(plan["reserve"].dropna()) if "reserve" in plan else set()
-    return beside if set(beside) - reserves else []
+    return beside if elsewhere or set(beside) - reserves or len(given) == len(planner.people) else []
 
 
 def _not_asked(planner: Planner, given: pd.Series, through: int | None) -> pd.Series:
