@@ -390,7 +390,7 @@ class Campaign:
         assert found.weighed.told or found.weighed.estimate or not is_drawn
 
 
-@part_and_whole("seeds", range(12), range(200))
+@part_and_whole("seeds", range(16), range(200))
 def test_random_campaigns_keep_their_books(tmp_path, unchecked, seeds):
     steps = Counter()
     for seed in seeds:
