@@ -301,7 +301,7 @@ def roles(options: argparse.Namespace) -> None:
     shown = found.shown(named)
     for column in found.kinds:
         if gaps := int(table[column].isna().sum()):
-            shown.loc[column, "what"] += f"; {counted(gaps, 'gap')}: plan refuses it unless --kind {column}=ignore"
+            shown.loc[column, "what"] += f"; {counted(gaps, 'gap')}, which plan refuses"
     print(shown.to_string())
 
 

@@ -70,7 +70,7 @@ def _drawn(campaign: CampaignState) -> list[str]:
     (drawn, alone), (every, single) = (_lots(people.clusters[units]) for units in (mine, free))
     beside = f" and {alone:,} of {single:,} people in none" * bool(single)
     arms = pd.Series(people.problem.pool.t).groupby(people.clusters).nunique().drop(-1, errors="ignore")
-    of_one = ", each of one arm" * bool(single + every < len(free) and arms.max() == 1)
+    of_one = ", each of one arm," * bool(single + every < len(free) and arms.max() == 1)
     few = f"; fewer than about {FEW} make an interval rough" * (drawn + alone < FEW)
     return [
         f"{drawn:,} of {every:,} clusters by {campaign.columns.cluster!r}{of_one}{beside} were drawn,"
