@@ -154,7 +154,7 @@ _DECLARED = (
         AS_WRITTEN,
         before=("ibm_due-free", "ibm_due-bald-first", "ibm_due-general-first"),
         sweeps=("ibm_due-general", "ibm_due-bald"),
-        planned=_free(10) | {"bald": Plan(6), "general": Plan(9, (3,)), "weight": Plan(10)},
+        planned=_free(10) | {"bald": Plan(9, (6,)), "general": Plan(9, (3,)), "weight": Plan(10)},
     ),
     Table(
         "cmnist_due",

@@ -34,7 +34,7 @@ def table() -> tuple[pd.DataFrame, pd.Series]:
     """The farmers, with what a visit of their village costs each, and their outcomes, by name."""
     found = real.people(NAME)
     village = pd.read_csv(BytesIO(files.read(f"tables/{real.TABLES[NAME].files[0]}")))["address"]
-    people = pd.DataFrame({name: found.columns[name] for name in real.TABLES[NAME].numbers})
+    people = pd.DataFrame({name: found.columns[name] for name in real.TABLES[NAME].numbers.split()})
     people = people.assign(intensive=found.t, village=village, visit=1 / village.groupby(village).transform("size"))
     people.insert(0, NAMED, [f"f{k:04d}" for k in range(len(people))])
     return people, pd.Series(found.y).set_axis(people[NAMED])
@@ -44,7 +44,7 @@ def table() -> tuple[pd.DataFrame, pd.Series]:
 def everybody() -> Estimate:
     """The effect from everybody's answers, people of a village counting as alike."""
     people, y = table()
-    columns = {name: people[name].to_numpy(np.float64) for name in real.TABLES[NAME].numbers}
+    columns = {name: people[name].to_numpy(np.float64) for name in real.TABLES[NAME].numbers.split()}
     x, t = encoded(columns, np.arange(len(y)), with_excess), people.intensive.to_numpy()
     return average_effect(Survey(x, t, y.to_numpy(), np.ones(len(y)), clusters=pd.factorize(people.village)[0]))
 
@@ -53,7 +53,9 @@ def drawn(villages: int, seed: int) -> tuple[Estimate, int]:
     """What one draw tells, and how many farmers were asked."""
     people, y = table()
     said = f"--treatment intensive --budget {villages + 0.5} --cost visit --cluster village --draw effect"
-    said += f" --uniform {UNIFORM} --seed {seed} --id {NAMED} --covariates {','.join(real.TABLES[NAME].numbers)}"
+    said += (
+        f" --uniform {UNIFORM} --seed {seed} --id {NAMED} --covariates {','.join(real.TABLES[NAME].numbers.split())}"
+    )
     with TemporaryDirectory() as folder, redirect_stdout(StringIO()), redirect_stderr(StringIO()):
         at = {name: str(Path(folder, name)) for name in ("people.csv", "plan.csv", "campaign.json")}
         people.to_csv(at["people.csv"], index=False)
