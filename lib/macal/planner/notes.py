@@ -19,7 +19,7 @@ UNSEEN = (
 
 
 # labels at random -> real tables on which individual effects are nearer than one average effect, further, and in all
-NEARER = {150: (0, 0, 18), 300: (0, 0, 18), 600: (0, 0, 18), 1200: (0, 0, 18)}  # by the book's table "individual"
+NEARER = {150: (0, 0, 17), 300: (0, 1, 17), 600: (0, 0, 15), 1200: (0, 0, 13)}  # by the book's table "individual"
 
 
 def notes(campaign: CampaignState) -> list[str]:
