@@ -67,7 +67,7 @@ STEPS = [
     "plan people.csv --treatment free --budget 300 --cost fee --quota region>=5 -o plan.csv --campaign campaign.json",
     "observe campaign.json people.csv answers.csv",
     "replan campaign.json people.csv -o next.csv",
-    "estimate campaign.json people.csv -o effects.csv --width 0.5",
+    "estimate campaign.json people.csv -o effects.csv --width 0.5 --individual",
     "correct campaign.json people.csv {first} --outcome 3.5 --by clerk",
     "plan people.csv --treatment free --budget 300 --cost fee --criterion alc-fixed -o greedy.csv",
     "plan people.csv --treatment free --budget 300 --criterion macal --sample 60 --memory 2GB -o sampled.csv",

@@ -11,7 +11,18 @@ import pandas as pd
 
 from macal.datasets import from_table
 from macal.datasets.table import arm_names, check_arms
-from macal.planner.demands import Demand, Money, Quota, at_most, cells, left_out, must_be_in, one_of_each, whole
+from macal.planner.demands import (
+    Demand,
+    Members,
+    Money,
+    Quota,
+    at_most,
+    cells,
+    left_out,
+    must_be_in,
+    one_of_each,
+    whole,
+)
 from macal.problem import Problem
 from macal.registry import UnknownName, check_known
 from macal.shapes import Arms, Covariates, Indices, Outcomes, Rows
@@ -257,7 +268,7 @@ class People:
             places[k] = self._place(names[k], what)
         return places
 
-    def has(self, names: Iterable[Any]) -> Rows:
+    def has(self, names: Iterable[Any]) -> Members:
         """Which names are a unit's, (k,), as the table has them, or as a spreadsheet makes of them."""
         return np.array([_spelling(name) in self._spelt for name in names], dtype=bool)
 
