@@ -223,14 +223,15 @@ def split(name: str, k: int) -> tuple[Labelled, Labelled]:
     table, told = population(name)
     rng = np.random.default_rng([SEED, list(real.TABLES).index(name), k])
     rows, half = rng.permutation(told), min(len(told) // 2, HALF)
-    if table.clusters is not None:
+    if table.clusters is None:
+        rows, clusters = rows[: 2 * half], None
+    else:
         place = rng.permutation(table.clusters.max() + 1)
         rows = rows[np.argsort(place[table.clusters[rows]], kind="stable")]
         # where the cluster of whoever is in the middle begins
-        half = int(np.argmax(table.clusters[rows] == table.clusters[rows[half]]))
-    rows = rows[: None if table.clusters is not None else 2 * half]
+        clusters = table.clusters[rows]
+        half = int(np.argmax(clusters == clusters[half]))
     x = table.covariates(rows)[rows].astype(np.float64)
-    clusters = None if table.clusters is None else table.clusters[rows]
     both = Labelled(
         standardised(x[:, np.ptp(x, axis=0) > 0]), table.t[rows], table.y[rows], np.ones(len(rows)), clusters
     )
