@@ -1,15 +1,14 @@
 """A second judge of the claims about errors, given ``results/claims.json`` and the recorded tables alone.
 
 ``python tests/second_judge.py [FOLDER]`` prints its verdict on each beside the ledger's, and fails where they differ.
-Nothing of this project is imported: a plain path of pandas and SciPy. Which tables are read as one, their planned
-replications and the looks taken are those of the JSON file, whose digests are checked; stretches, tests and the rules
-of each verdict are typed again, as *The plan of evidence* and the ledger state them. Whoever wrote this had read the
-first judge, so that it guards against errors of code, not against a misreading that both share.
+Nothing of this project is imported: a plain path of pandas and SciPy. Which tables are read as one, where the paper's
+data sets start and end and the rules in words are those of the JSON file, whose digests are checked; tests and verdicts
+are typed again. Whoever wrote this had read the first judge, so that it guards against errors of code, not against a
+misreading that both share.
 """
 
 import hashlib
 import json
-import re
 import sys
 from functools import cached_property
 from pathlib import Path
@@ -21,9 +20,7 @@ from scipy import stats
 
 BALD, GENERAL = ["mu-bald", "rho-bald", "mu-rho-bald"], ["badge", "bait", "lcmd"]
 NINE = ["random", "qhte", *BALD, *GENERAL]
-READINGS = {"as written": ("due", "macal"), "as the code runs": ("code", "macal-squared")}
-UNTIL = {"ihdp": 160, "ibm": None, "cmnist": None}  # labels up to which a data set decides
-FIRST = {"ihdp": 10, "ibm": 50, "cmnist": 50}  # labels that all methods share
+VERSIONS = {"code version": ("code", "macal-squared"), "text version": ("due", "macal")}
 LEARNERS = ["gp", "s", "t", "x"]
 LIMIT = np.log(1.1)  # a lead of the margin
 KEYS = ["E1", "E2", "E3", "E4", "E5", "E6", "E7", "E8", "E9", "A1", "M1", "B1"]
@@ -51,13 +48,13 @@ class Judge:
 
     # ------------------------------------------------------------ tables
 
-    def planned(self, name, method):
-        """What is planned of a method: replications and looks; None where its table is complete as it stands."""
-        plans = self.book["tables"][name]["planned"]
-        return plans.get(method, plans.get(kind(method)))
+    @cached_property
+    def until(self):
+        """Labels up to which each data set decides; None for the whole campaign."""
+        return {name: about["until"] for name, about in self.book["datasets"].items()}
 
     def read(self, name):
-        """All files of a table as one, up to the planned replications, without the start and IHDP's end, or None."""
+        """All files of a table as one, without the start and IHDP's end, or None."""
         if name not in self.tables:
             self.tables[name] = self._read(name)
         return self.tables[name]
@@ -72,26 +69,12 @@ class Judge:
             assert hashlib.sha256(path.read_bytes()).hexdigest() == said["sha256"], path
             parts.append(pd.read_parquet(path))
         table = pd.concat(parts).drop_duplicates(["method", "replication", "labelled"])
-        plans = {method: self.planned(name, method) for method in table.method.unique()}
-        last = table.method.map({m: plan["replications"] if plan else np.inf for m, plan in plans.items()})
-        table = table[table.replication < table.replication.min() + last]
-        dataset = about["dataset"].split("-")[0]
-        keep = table.labelled > FIRST.get(dataset, 0)
-        return table[keep & (table.labelled < 470) if dataset == "ihdp" else keep]
-
-    def level(self, name, method, n):
-        """What may be spent of 0.05 on this look."""
-        plan = self.planned(name, method)
-        if plan is None:
-            return 0.05
-        before = max([k for k in plan["looks"] if k < n], default=0)
-        share = [min(k / plan["replications"], 1) for k in (n, before)]
-        now, then = (2 - 2 * stats.norm.cdf(1.959963984540054 / np.sqrt(s)) if s else 0.0 for s in share)
-        return now - then
+        about = self.book["datasets"].get(about["dataset"].split("-")[0])
+        return table[~table.labelled.isin([about["start"], about["exhausted"]])] if about else table
 
     # ------------------------------------------------------------ comparisons
 
-    def against(self, name, method, others, until=None, family=None, after=0):
+    def against(self, name, method, others, until=None, after=0):
         """One method against others, replication by replication, at the sizes that both have."""
         table = self.read(name)
         if table is None:
@@ -105,9 +88,7 @@ class Judge:
                 gap = np.log(both[method] / both[other]).groupby("replication").mean()
                 if len(gap) >= 3:
                     gaps[other] = gap
-        own = method if method in self.book["tables"][name]["planned"] else None  # MACAL's own plan goes first
-        levels = {other: self.level(name, own or other, len(gap)) for other, gap in gaps.items()}
-        return compared(gaps, levels, family or len(others)) if gaps else None
+        return compared(gaps, len(others)) if gaps else None
 
     def common(self, name, methods, until=None):
         """Log PEHE where all methods have a training; None below three replications."""
@@ -119,22 +100,18 @@ class Judge:
         wide = np.log(table.pehe.unstack().dropna())
         return wide if wide.index.get_level_values(0).nunique() >= 3 else None
 
-    def spent(self, name, methods, n):
-        """The least that may be spent on a comparison that needs all of these methods."""
-        return min(self.level(name, method, n) for method in methods)
-
     def shared(self, model, methods, early=True):
-        """Data set, table and :meth:`common` of each data set where all of these methods are recorded."""
-        for dataset, until in UNTIL.items():
+        """Data set and :meth:`common` of each data set where all of these methods are recorded."""
+        for dataset, until in self.until.items():
             logs = self.common(f"{dataset}_{model}", methods, until if early else None)
             if logs is not None:
-                yield dataset, f"{dataset}_{model}", logs
+                yield dataset, logs
 
     # ------------------------------------------------------------ verdicts
 
-    def verdict(self, key, reading):
-        """Judge a claim in a reading."""
-        model, method = READINGS[reading]
+    def verdict(self, key, version):
+        """Judge a claim in a version."""
+        model, method = VERSIONS[version]
         if key in ("E1", "E2", "E3"):
             return self._lowest({"E1": "ihdp", "E2": "ibm", "E3": "cmnist"}[key], model, method)
         names = {"E4": "consistent", "E5": "random", "E6": "causal", "E7": "winner", "E8": "qhte", "E9": "stability",
@@ -143,37 +120,34 @@ class Judge:
 
     def _lowest(self, dataset, model, method):
         """Ahead of every baseline; on IHDP up to 160 labels, then about as good as those that need no model."""
-        found = self.against(f"{dataset}_{model}", method, NINE, UNTIL[dataset])
+        found = self.against(f"{dataset}_{model}", method, NINE, self.until[dataset])
         word, shown = lowest(found, len(NINE)), [found]
         if dataset == "ihdp":
-            late = self.against(f"{dataset}_{model}", method, ["random", "qhte"], after=160)
+            late = self.against(f"{dataset}_{model}", method, NINE, after=160)
+            late = late.loc[["random", "qhte"]]
             shown.append(late)
             if word == "holds":
                 word = tied(late)
-        if model == "due":
-            shown.append(self.against(f"{dataset}_gp", "macal", NINE[:5], UNTIL[dataset]))
         return Judged(word, [frame for frame in shown if frame is not None])
 
     def _consistent(self, model, method):
-        words = [self._lowest(dataset, model, method).word for dataset in UNTIL]
-        order = ["does not hold", "undecided", "tested in part", "not tested", "holds in part", "holds"]
-        word = min(words, key=order.index)
-        said = [f"{dataset}: {found}" for dataset, found in zip(UNTIL, words, strict=True)]
-        return Judged("tested in part" if word == "not tested" and {*words} != {word} else word, [], said)
+        words = [self._lowest(dataset, model, method).word for dataset in self.until]
+        word = min(words, key=["fails", "open", "holds in part", "holds"].index)
+        return Judged(word, [], [", ".join(f"{name} {said}" for name, said in zip(self.until, words, strict=True))])
 
     def _random(self, model, method):
         """Random within 10 % of general active learning."""
         shown, words = [], []
-        for dataset, until in UNTIL.items():
+        for dataset, until in self.until.items():
             found = self.against(f"{dataset}_{model}", "random", GENERAL, until)
             if found is None:
                 continue
             near = (found.low > -LIMIT) & (found.high < LIMIT)
             far = found.word.isin(["ahead", "behind"]) & ~near
-            word = "holds" if near.all() else "does not hold" if far.all() else "holds in part"
-            word = word if (near | far).all() or near.any() and far.any() else "undecided"
+            word = "holds" if near.all() else "fails" if far.all() else "holds in part"
+            word = word if (near | far).all() or near.any() and far.any() else "open"
             if len(found) < 3:
-                word = "tested in part" if len(found) < 2 else "holds in part" if word == "holds" else word
+                word = "open" if len(found) < 2 else "holds in part" if word == "holds" else word
             words.append(word)
             shown.append(found)
         return Judged(several(words, 3), shown)
@@ -181,51 +155,50 @@ class Judge:
     def _causal(self, model, method):
         """Mean log PEHE of MACAL and BALD below that of BADGE, BAIT and LCMD."""
         shown, needed = [], [method, *BALD, *GENERAL]
-        for _, name, logs in self.shared(model, needed):
+        for _, logs in self.shared(model, needed):
             gap = (logs[[method, *BALD]].mean(axis=1) - logs[GENERAL].mean(axis=1)).groupby("replication").mean()
-            shown.append(compared({"general": gap}, {"general": self.spent(name, needed, len(gap))}, 1))
+            shown.append(compared({"general": gap}, 1))
         return Judged(several([sign(found) for found in shown], 3), shown)
 
-    def _place(self, logs, method, name, needed):
+    def _place(self, logs, method):
         """First and last place that a method may have among these."""
         gaps = {m: (logs[method] - logs[m]).groupby("replication").mean() for m in logs if m != method}
-        spent = self.spent(name, needed, len(next(iter(gaps.values()))))
-        words = compared(gaps, dict.fromkeys(gaps, spent), len(gaps)).word
+        words = compared(gaps, len(gaps)).word
         return 1 + (words == "behind").sum(), 1 + (words != "ahead").sum()
 
     def _winner(self, model, method):
         """No other method may be first on all data sets."""
         found = {}
-        for dataset, name, logs in self.shared(model, [method, *NINE]):
-            found[dataset] = {m: self._place(logs[NINE], m, name, NINE) for m in NINE}
+        for dataset, logs in self.shared(model, [method, *NINE]):
+            found[dataset] = {m: self._place(logs[NINE], m) for m in NINE}
         if len(found) < 2:
-            return Judged("tested in part" if found else "not tested", [], [*found])
+            return Judged("open", [], [*found])
         may = {dataset: [m for m in NINE if places[m][0] == 1] for dataset, places in found.items()}
         surely = [m for m in NINE if all(places[m] == (1, 1) for places in found.values())]
-        word = "holds" if not set.intersection(*map(set, may.values())) else "does not hold" if surely else "undecided"
+        word = "holds" if not set.intersection(*map(set, may.values())) else "fails" if surely else "open"
         said = {dataset: "each" if methods == [*NINE] else ", ".join(methods) for dataset, methods in may.items()}
         return Judged(word, [], [f"on {dataset} {methods}" for dataset, methods in said.items()])
 
     def _qhte(self, model, method):
         """QHTE surely among the last three of nine on most data sets."""
         places, said = [], []
-        for dataset, name, logs in self.shared(model, [method, *NINE]):
-            places.append(self._place(logs[[method, *NINE]], "qhte", name, [method, *NINE]))
+        for dataset, logs in self.shared(model, [method, *NINE]):
+            places.append(self._place(logs[[method, *NINE]], "qhte"))
             said.append("place {} to {} of 9 on {}".format(*places[-1], dataset))
         if not places:
-            return Judged("not tested", [])
+            return Judged("open", [])
         first, last = np.array(places).T
         if (first > 6).mean() > 0.5:
             return Judged("holds", [], said)
         if (last <= 4).all():
-            return Judged("does not hold", [], said)
+            return Judged("fails", [], said)
         low = (first > 4).any() and (last > 6).mean() <= 0.5
-        return Judged("holds in part" if low else "undecided", [], said)
+        return Judged("holds in part" if low else "open", [], said)
 
     def _stability(self, model, method):
         """MACAL's curve smoother than those of BALD's two ratios."""
         shown, ratios = [], ["rho-bald", "mu-rho-bald"]
-        for _, name, logs in self.shared(model, [method, *ratios]):
+        for _, logs in self.shared(model, [method, *ratios]):
             rough = {}
             for r, rows in logs.groupby("replication"):
                 y = rows.sort_index().to_numpy()
@@ -233,35 +206,31 @@ class Judge:
             rough = pd.DataFrame(rough, index=logs.columns).T.dropna()
             if len(rough) >= 3:
                 gaps = {m: rough[method] - rough[m] for m in ratios}
-                levels = dict.fromkeys(gaps, self.spent(name, [method, *ratios], len(rough)))
-                shown.append(compared(gaps, levels, 2))
+                shown.append(compared(gaps, 2))
         return Judged(several([ahead_of_all(found) for found in shown], 3), shown)
 
     def _alpha(self, model, method):
-        words, shown = self._shifts(model, method)
-        exact = self._shifts("gp", "macal")[1] if model == "due" else []
-        return Judged(several(words, 3), shown + exact)
-
-    def _shifts(self, model, method):
         """Lead of the weights 5 and 10 over 0 and 1, in the last stretch less in the first."""
         weights = [f"{method}-0", f"{method}-1", method, f"{method}-5", f"{method}-10"]
-        first, ends = {"ihdp": 60, "ibm": 500, "cmnist": 700}, {"ihdp": 160, "ibm": 1300, "cmnist": 1350}
         shown = []
-        for dataset, name, logs in self.shared(model, weights, early=False):
+        for dataset, logs in self.shared(model, weights, early=False):
             lead = (logs[weights[0]] + logs[weights[1]]) / 2 - (logs[weights[3]] + logs[weights[4]]) / 2
-            size = lead.index.get_level_values("labelled")
-            last = max(end for end in (first[dataset], ends[dataset]) if (size > end).any())
-            early, late = (lead[part].groupby("replication").mean() for part in (size <= first[dataset], size > last))
+            size, (first, second, _) = (
+                lead.index.get_level_values("labelled"),
+                self.book["datasets"][dataset]["stretches"],
+            )
+            last = max(end for end in (first, second) if (size > end).any())
+            early, late = (lead[part].groupby("replication").mean() for part in (size <= first, size > last))
             gap = (late - early).dropna()
             if len(gap) >= 3:
-                shown.append(compared({"shift": gap}, {"shift": self.spent(name, weights, len(gap))}, 1))
-        return [sign(found) for found in shown], shown
+                shown.append(compared({"shift": gap}, 1))
+        return Judged(several([sign(found) for found in shown], 3), shown)
 
     def _transfer(self, model, method):
-        """Ahead of Random under every other estimator; adjusted for the balanced labels and QHTE too."""
+        """Ahead of Random under every other estimator."""
         shown = []
-        for name in (f"{dataset}_{other}" for other in LEARNERS for dataset in UNTIL):
-            found = self.against(name, method, ["random", "random-balanced", "qhte"], UNTIL[name.split("_")[0]])
+        for name in (f"{dataset}_{other}" for other in LEARNERS for dataset in self.until):
+            found = self.against(name, method, NINE, self.until[name.split("_")[0]])
             if found is not None and "random" in found.index:
                 shown.append(found.loc[["random"]])
         return Judged(several([lowest(found, 1) for found in shown]), shown)
@@ -269,36 +238,31 @@ class Judge:
     def _balance(self, model, method):
         """Ahead of Random and of balanced random labels."""
         shown = []
-        for name in (f"{d}_{other}" for other in ([model, *LEARNERS] if model == "due" else [model]) for d in UNTIL):
-            found = self.against(name, method, ["random", "random-balanced"], UNTIL[name.split("_")[0]])
-            if found is not None:
-                shown.append(found)
+        for name in (
+            f"{d}_{other}" for other in ([model, *LEARNERS] if model == "due" else [model]) for d in self.until
+        ):
+            until = self.until[name.split("_")[0]]
+            found = [self.against(name, method, family, until) for family in (NINE, ["random-balanced"])]
+            if found[0] is not None:
+                shown.append(pd.concat([found[0].loc[found[0].index == "random"], found[1]]))
         return Judged(several([lowest(found, 2) for found in shown]), shown)
 
 
-def kind(method):
-    """Kind of a method in a plan."""
-    if method in BALD:
-        return "bald"
-    return "general" if method in GENERAL else "weight" if re.fullmatch(r"macal.*-\d+", method) else "free"
-
-
-def compared(gaps, levels, family):
+def compared(gaps, family):
     """Mean, interval and word of each comparison: t, Holm, Bonferroni."""
     rows = {}
     for other, values in gaps.items():
-        n, half = len(values), stats.t.ppf(1 - levels[other] / family / 2, len(values) - 1)
+        n, half = len(values), stats.t.ppf(1 - 0.05 / family / 2, len(values) - 1)
         error = values.std(ddof=1) / np.sqrt(n)
         p = 2 * stats.t.sf(abs(values.mean()) / error, n - 1)
-        rows[other] = [n, values.mean(), values.mean() - half * error, values.mean() + half * error,
-                       min(1, p * 0.05 / levels[other])]  # fmt: skip
+        rows[other] = [n, values.mean(), values.mean() - half * error, values.mean() + half * error, p]
     found = pd.DataFrame(rows, index=["n", "mean", "low", "high", "p"]).T
     p = found.p.sort_values()  # Holm: the k-th smallest times those left, never below an earlier one
     found["p"] = (p * (family - np.arange(len(p)))).cummax().clip(upper=1)
     clear, better, close = found.p < 0.05, found["mean"] < 0, found.low > -LIMIT
     found["low"] = np.where(clear & ~better, np.maximum(found.low, 0), found.low)  # they end where Holm has decided
     found["high"] = np.where(clear & better, np.minimum(found.high, 0), found.high)
-    found["word"] = np.where(clear, np.where(better, "ahead", "behind"), np.where(close, "no lead", "undecided"))
+    found["word"] = np.where(clear, np.where(better, "ahead", "behind"), np.where(close, "no lead", "open"))
     return found
 
 
@@ -306,32 +270,32 @@ def lowest(found, family):
     """The verdict on 'ahead of all of a family'."""
     words = set(found.word) if found is not None else set()
     if not words:
-        return "not tested"
+        return "open"
     if "behind" in words:
-        return "does not hold"
-    if len(found) < family / 2:
-        return "tested in part"
+        return "fails"
+    if len(found) <= family / 2 and len(found) < family:
+        return "open"
     if words >= {"ahead", "no lead"}:
         return "holds in part"
-    if "undecided" in words:
-        return "undecided"
+    if "open" in words:
+        return "open"
     if words == {"no lead"}:
-        return "does not hold"
+        return "fails"
     return "holds" if len(found) == family else "holds in part"
 
 
 def tied(found):
     """The verdict on a lead that ends in a tie."""
     if found is None:
-        return "not tested"
+        return "open"
     if found.word.isin(["ahead", "behind"]).any():
         return "holds in part"
-    return "holds" if ((found.low > -LIMIT) & (found.high < LIMIT)).all() else "undecided"
+    return "holds" if ((found.low > -LIMIT) & (found.high < LIMIT)).all() else "open"
 
 
 def sign(found):
     """The verdict on a single comparison."""
-    return {"ahead": "holds", "undecided": "undecided"}.get(found.word.iloc[0], "does not hold")
+    return {"ahead": "holds", "open": "open"}.get(found.word.iloc[0], "fails")
 
 
 def ahead_of_all(found):
@@ -340,32 +304,27 @@ def ahead_of_all(found):
     if words == {"ahead"}:
         return "holds"
     if words <= {"no lead", "behind"}:
-        return "does not hold"
-    return "holds in part" if "ahead" in words and words & {"no lead", "behind"} else "undecided"
+        return "fails"
+    return "holds in part" if "ahead" in words and words & {"no lead", "behind"} else "open"
 
 
 def several(words, cases=0):
     """The verdict on several cases; where fewer are judged than the claim is about, it holds in part at best."""
-    words = list(words)
-    judged = [word for word in words if "tested" not in word]
-    if not judged:
-        return "tested in part" if "tested in part" in words else "not tested"
-    words = set(judged)
-    if len(words) < 2:
+    judged, words = list(words), set(words)
+    if len(words) == 1:
         return "holds in part" if words == {"holds"} and len(judged) < cases else judged[0]
-    good, bad = words & {"holds", "holds in part"}, words & {"does not hold", "holds in part"}
-    return "holds in part" if good and bad else "undecided"
+    return "holds in part" if words & {"holds", "holds in part"} and words & {"fails", "holds in part"} else "open"
 
 
 def main(folder):
     """Print both verdicts on each claim; return how many differ."""
     judge, differ = Judge(folder), 0
-    ledger = {claim["key"]: claim["readings"] for claim in judge.book["claims"]}
+    ledger = {claim["key"]: claim["versions"] for claim in judge.book["claims"]}
     for key in KEYS:
-        for reading in ledger[key]:
-            word = judge.verdict(key, reading["reading"]).word
-            differ += word != reading["verdict"]
-            print(f"{key}, {reading['reading']}: {word}; the ledger: {reading['verdict']}")
+        for version in ledger[key]:
+            word = judge.verdict(key, version["version"]).word
+            differ += word != version["verdict"]
+            print(f"{key}, {version['version']}: {word}; the ledger: {version['verdict']}")
     print(f"{differ} verdicts differ")
     return differ
 

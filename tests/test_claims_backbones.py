@@ -11,7 +11,7 @@ from reproduction.claims.rules import Rules
 
 def test_h1_on_the_recorded_search():
     recorded = (backbones.recorded_search()["stage"] == "held out").any()
-    assert (backbones.judge_tuning().verdict != "not tested") == recorded
+    assert (backbones.judge_tuning().verdict != "open") == recorded
 
 
 def tuning_table(loss, log_ratio, noise=0.05):
@@ -36,8 +36,8 @@ def tuning_table(loss, log_ratio, noise=0.05):
         (0.5, 0.5, 0.05, "holds"),
         (-0.5, 0.0, 0.05, "holds in part"),
         (0.0, -0.5, 0.05, "holds in part"),
-        (-0.5, -0.5, 0.05, "does not hold"),
-        (-0.05, -0.05, 1.0, "undecided"),
+        (-0.5, -0.5, 0.05, "fails"),
+        (-0.05, -0.05, 1.0, "open"),
     ],
 )
 def test_h1_can_go_any_way(monkeypatch, loss, log_ratio, noise, verdict):
@@ -58,10 +58,10 @@ def test_without_evidence_nothing_is_judged(monkeypatch):
         raise FileNotFoundError(f"no recorded table {name!r}")
 
     monkeypatch.setattr(results, "load", missing)
-    assert backbones.judge_tuning().verdict == backbones.judge_code().verdict == "not tested"
+    assert backbones.judge_tuning().verdict == backbones.judge_code().verdict == "open"
     table = tuning_table(0, 0)
     monkeypatch.setattr(results, "load", lambda name: table[table.point != "found 1"])
-    assert backbones.judge_tuning().verdict == "not tested"
+    assert backbones.judge_tuning().verdict == "open"
 
 
 def test_code_on_the_recorded_variants():
@@ -91,9 +91,9 @@ def variants_table(shifts, noise=0.001, replications=8):
     ("shifts", "noise", "verdict"),
     [
         ({"treatment": 0.0, "kernel": 0.0}, 0.01, "holds"),
-        ({"treatment": 0.5, "kernel": -0.5}, 0.01, "does not hold"),
+        ({"treatment": 0.5, "kernel": -0.5}, 0.01, "fails"),
         ({"treatment": 0.5, "kernel": 0.0}, 0.01, "holds in part"),
-        ({"treatment": 0.0, "kernel": 0.0}, 1.0, "undecided"),
+        ({"treatment": 0.0, "kernel": 0.0}, 1.0, "open"),
     ],
 )
 def test_code_can_go_any_way(monkeypatch, shifts, noise, verdict):

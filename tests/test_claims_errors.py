@@ -6,18 +6,18 @@ import pytest
 from cases import each
 
 from reproduction import claims
-from reproduction.claims import comparison, estimators, families, leads, readings, weights
-from reproduction.claims.readings import BALD, BASELINES, CODE, GENERAL, WRITTEN
+from reproduction.benchmarks import BALD, BASELINES, GENERAL, IBM
+from reproduction.claims import comparison, estimators, families, leads, versions, weights
 from reproduction.claims.rules import RULES, Rules
+from reproduction.claims.versions import CODE, TEXT
 from reproduction.studies import tables
-from reproduction.studies.tables import AS_CODE, AS_WRITTEN
 
-METHODS = ("macal", "random-balanced", *BASELINES, *WRITTEN.weights)
+METHODS = ("macal", "random-balanced", *BASELINES, *TEXT.weights)
 SIZES = {"ihdp": (10, 30, 50, 70, 90, 110, 130, 150, 210, 290, 370, 470), "ibm": tuple(range(50, 2551, 250))}
 SIZES["cmnist"] = SIZES["ibm"]
 JUDGES = {
     "E1": leads.judge_ihdp,
-    "E2": lambda rules, reading: leads.judge_lowest(rules, reading, "ibm"),
+    "E2": lambda rules, version: leads.judge_lowest(rules, version, IBM),
     "E4": leads.judge_consistent,
     "E5": families.judge_random,
     "E6": families.judge_causal,
@@ -29,15 +29,15 @@ JUDGES = {
 }
 
 
-def judged(key, reading=WRITTEN, rules=RULES):
-    return JUDGES[key](rules, reading).verdict
+def judged(key, version=TEXT, rules=RULES):
+    return JUDGES[key](rules, version).verdict
 
 
 @pytest.fixture
 def campaigns(monkeypatch):
     """Make campaigns whose log PEHE is ``effect(dataset, method, labelled)`` plus noise."""
 
-    def make(effect, datasets=tuple(SIZES), replications=8, noise=0.02, rough=None, line=AS_WRITTEN, lacks=()):
+    def make(effect, datasets=tuple(SIZES), replications=8, noise=0.02, rough=None, line=tables.TEXT, lacks=()):
         rng = np.random.default_rng(0)
 
         def load(name):
@@ -51,11 +51,11 @@ def campaigns(monkeypatch):
                 for r in range(replications) for k, n in enumerate(SIZES[dataset])
             ]  # fmt: skip
             table = pd.DataFrame(rows)
-            if line == AS_CODE:
+            if line == tables.CODE:
                 table["method"] = table["method"].str.replace("^macal", "macal-squared", regex=True)
             return table
 
-        monkeypatch.setattr(readings, "load", load)
+        monkeypatch.setattr(versions, "load", load)
 
     return make
 
@@ -69,48 +69,47 @@ def macal_until(end, lead=-0.3):
 
 
 @each("key", JUDGES)
-@each("reading", [WRITTEN, CODE])
-def test_nothing_recorded_is_not_tested(campaigns, key, reading):
+@each("version", [TEXT, CODE])
+def test_nothing_recorded_is_open(campaigns, key, version):
     campaigns(flat, datasets=())
-    assert judged(key, reading) == "not tested"
+    assert judged(key, version) == "open"
 
 
 @each("key", JUDGES)
 def test_two_replications_decide_nothing(campaigns, key):
     campaigns(macal_until(160), replications=2)
-    assert judged(key) == "not tested"
-    assert judged(key, rules=Rules(minimum=2)) != "not tested"
+    assert judged(key) == "open"
+    few, enough = (JUDGES[key](rules, TEXT) for rules in (RULES, Rules(minimum=2)))
+    assert few != enough
 
 
 @each("key", ["E1", "E2", "E5", "E6", "E7", "E8", "E9", "A1", "B1"])
 def test_noise_leaves_a_claim_undecided(campaigns, key):
     campaigns(flat, noise=1.0)
-    found = JUDGES[key](RULES, WRITTEN)
-    assert found.verdict == "undecided"
-    assert key in ("E7", "E8") or "replications would give 80% power" in found.evidence
+    assert judged(key) == "open"
 
 
 @pytest.mark.parametrize("key", ["E1", "E2", "E5", "E6", "E9", "B1"])
 def test_the_code_is_judged_on_its_own_tables(campaigns, key):
     better = {"E5": (), "E6": ("macal", *BALD)}.get(key, ("macal",))
-    campaigns(lambda d, m, n: -0.3 * (m in better and (n <= 160 or d != "ihdp")), line=AS_CODE,
+    campaigns(lambda d, m, n: -0.3 * (m in better and (n <= 160 or d != "ihdp")), line=tables.CODE,
               rough={"rho-bald": 1.0, "mu-rho-bald": 1.0} if key == "E9" else {})  # fmt: skip
-    assert judged(key, CODE) == "holds" and judged(key) == "not tested"
+    assert judged(key, CODE) == "holds" and judged(key) == "open"
 
 
 @pytest.mark.parametrize(
     ("effect", "few", "half"),
     [
-        (macal_until(5000), "tested in part", "holds in part"),  # BALD could still win
-        (macal_until(5000, lead=0.3), "does not hold", "does not hold"),  # nothing recorded later can mend it
-        (lambda d, m, n: -0.3 * (m in ("macal", "random")), "tested in part", "holds in part"),
-        (flat, "tested in part", "does not hold"),  # no lead, where one was claimed
+        (macal_until(5000), "open", "holds in part"),  # BALD could still win
+        (macal_until(5000, lead=0.3), "fails", "fails"),  # nothing recorded later can mend it
+        (lambda d, m, n: -0.3 * (m in ("macal", "random")), "open", "holds in part"),
+        (flat, "open", "fails"),  # no lead, where one was claimed
     ],
 )
 def test_some_baselines_not_recorded(campaigns, effect, few, half):
     for lacks, methods, verdict in ((BALD, 5, half), ((*BALD, *GENERAL), 2, few)):
         campaigns(effect, lacks=lacks)
-        found = leads.judge_lowest(RULES, WRITTEN, "ibm")
+        found = leads.judge_lowest(RULES, TEXT, IBM)
         assert found.verdict == verdict and found.evidence.startswith(f"{methods} of 8 methods")
 
 
@@ -120,23 +119,23 @@ def claim(key):
 
 def test_a_claim_says_how_much_of_it_is_recorded(campaigns):
     campaigns(flat, lacks=("bait", *BALD), replications=7)
-    ((scale,), _) = claim("E2").scales()
+    (_, (scale,)) = claim("E2").scales()
     assert str(scale) == "ibm: 7 of 10 replications, 4 of 8 methods, 10 of 50 sizes"
     assert scale.methods == ("random", "qhte", "badge", "lcmd") and scale.of_methods == BASELINES
-    ((early,), (code,)) = claim("E1").scales()
+    ((code,), (early,)) = claim("E1").scales()
     assert str(early) == "ihdp: 7 of 100 replications, 4 of 8 methods, 7 of 15 sizes" and "nothing" in str(code)
-    whole = claim("A1").scales()[0][0]
+    whole = claim("A1").scales()[1][0]
     assert (whole.sizes, whole.of_sizes, len(whole.methods)) == ((10, 10), 45, 5)
-    assert len(claim("E5").scales()[0][0].methods) == 2 and claim("T1").scales() == [()]
-    assert [scale.dataset for scale in claim("E4").scales()[0]] == ["ihdp", "ibm", "cmnist"]
+    assert len(claim("E5").scales()[1][0].methods) == 2 and claim("T1").scales() == [()]
+    assert [scale.dataset for scale in claim("E4").scales()[1]] == ["ihdp", "ibm", "cmnist"]
 
 
 def test_sizes_count_where_both_methods_have_them(monkeypatch):
     rows = [("macal", r, n) for r in range(3) for n in (50, 250, 450)]
     rows += [("random", r, n) for r in range(2) for n in (50, 250, 300, 450)] + [("qhte", 4, 250), ("lcmd", 2, 450)]
     table = pd.DataFrame(rows, columns=["method", "replication", "labelled"])
-    monkeypatch.setattr(readings, "load", lambda name: table)
-    ((scale,), _) = claim("E2").scales()
+    monkeypatch.setattr(versions, "load", lambda name: table)
+    (_, (scale,)) = claim("E2").scales()
     assert (scale.replications, scale.sizes, scale.methods) == ((1, 2), (1, 2), ("random", "lcmd"))
 
 
@@ -144,21 +143,21 @@ def test_methods_that_count_together_count_where_all_have_a_row(monkeypatch):
     rows = [(m, r, n) for m, most in (("macal", 5), ("rho-bald", 5), ("mu-rho-bald", 4)) for r in range(most)
             for n in (250, 450)]  # fmt: skip
     table = pd.DataFrame([*rows, ("rho-bald", 0, 650)], columns=["method", "replication", "labelled"])
-    monkeypatch.setattr(readings, "load", lambda name: table)
-    assert str(claim("E9").scales()[0][1]) == "ibm: 4 of 10 replications, 2 of 2 methods, 2 of 50 sizes"
-    monkeypatch.setattr(readings, "load", lambda name: table[table.method != "rho-bald"])
-    assert "1 of 2 methods" in str(claim("E9").scales()[0][1])
+    monkeypatch.setattr(versions, "load", lambda name: table)
+    assert str(claim("E9").scales()[1][1]) == "ibm: 4 of 10 replications, 2 of 2 methods, 2 of 50 sizes"
+    monkeypatch.setattr(versions, "load", lambda name: table[table.method != "rho-bald"])
+    assert "1 of 2 methods" in str(claim("E9").scales()[1][1])
 
 
 def test_comparisons_are_the_numbers_of_the_evidence(campaigns):
     campaigns(macal_until(5000), lacks=GENERAL)
     for key in ("E1", "E2", "E6", "E9", "A1", "B1"):
-        found = JUDGES[key](RULES, WRITTEN)
-        assert found.comparisons or found.verdict == "not tested"
+        found = JUDGES[key](RULES, TEXT)
+        assert found.comparisons or found.verdict == "open"
         for row in found.comparisons:
             assert f"{row['log_ratio']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]" in found.evidence
-            assert row["comparison"] in comparison.WORDS and 0 < row["spent"] <= 1
-    assert len(leads.judge_ihdp(RULES, WRITTEN).comparisons) == 7
+            assert row["comparison"] in comparison.WORDS
+    assert len(leads.judge_ihdp(RULES, TEXT).comparisons) == 7
 
 
 OTHERS = ("macal", "random", "badge", "bait", "lcmd")
@@ -169,31 +168,31 @@ OTHERS = ("macal", "random", "badge", "bait", "lcmd")
     [
         ("E1", macal_until(160), "holds"),
         ("E1", macal_until(1000), "holds in part"),  # ahead for longer than stated
-        ("E1", lambda d, m, n: -0.3 * (m in ("macal", "bait") and n <= 160), "holds in part"),
-        ("E1", macal_until(160, lead=0.3), "does not hold"),
-        ("E1", flat, "does not hold"),
+        ("E1", lambda d, m, n: -(0.3 * (m == "macal") + 0.295 * (m == "bait")) * (n <= 160), "holds in part"),
+        ("E1", macal_until(160, lead=0.3), "fails"),
+        ("E1", flat, "fails"),
         # at the ends nothing counts
         ("E1", lambda d, m, n: (m == "macal") * (5.0 * (n in (10, 470)) - 0.3 * (n <= 160)), "holds"),
         ("E2", macal_until(5000), "holds"),
-        ("E2", lambda d, m, n: -0.3 * (m == "macal" and d == "ihdp" and n <= 160), "does not hold"),
+        ("E2", lambda d, m, n: -0.3 * (m == "macal" and d == "ihdp" and n <= 160), "fails"),
         ("E4", macal_until(5000), "holds in part"),  # IHDP should tie in the end
         ("E4", lambda d, m, n: -0.3 * (m == "macal" and (n <= 160 or d != "ihdp")), "holds"),
-        ("E4", lambda d, m, n: -0.3 * (m == "macal" and d == "ihdp" and n <= 160), "does not hold"),
+        ("E4", lambda d, m, n: -0.3 * (m == "macal" and d == "ihdp" and n <= 160), "fails"),
         ("E5", flat, "holds"),
-        ("E5", lambda d, m, n: -0.3 * (m in GENERAL), "does not hold"),
+        ("E5", lambda d, m, n: -0.3 * (m in GENERAL), "fails"),
         ("E5", lambda d, m, n: -0.3 * (m == "badge"), "holds in part"),
         ("E6", lambda d, m, n: 0.3 * (m in GENERAL), "holds"),
-        ("E6", lambda d, m, n: -0.3 * (m in GENERAL), "does not hold"),
-        ("E6", flat, "does not hold"),
+        ("E6", lambda d, m, n: -0.3 * (m in GENERAL), "fails"),
+        ("E6", flat, "fails"),
         ("E6", lambda d, m, n: (0.3 if d == "ihdp" else -0.3) * (m in GENERAL), "holds in part"),
-        ("E7", lambda d, m, n: -0.5 * (m == "bait"), "does not hold"),
+        ("E7", lambda d, m, n: -0.5 * (m == "bait"), "fails"),
         ("E7", lambda d, m, n: -0.5 * (m == {"ihdp": "bait", "ibm": "lcmd", "cmnist": "badge"}[d]), "holds"),
         ("E8", lambda d, m, n: 0.5 * (m == "qhte"), "holds"),
-        ("E8", lambda d, m, n: -0.5 * (m == "qhte"), "does not hold"),
+        ("E8", lambda d, m, n: -0.5 * (m == "qhte"), "fails"),
         ("E8", lambda d, m, n: -0.5 * (m in OTHERS) + 0.5 * (m in BALD), "holds in part"),
         ("B1", lambda d, m, n: -0.3 * (m == "macal"), "holds"),
         ("B1", lambda d, m, n: -0.3 * (m in ("macal", "random-balanced")), "holds in part"),
-        ("B1", lambda d, m, n: 0.3 * (m == "macal"), "does not hold"),
+        ("B1", lambda d, m, n: 0.3 * (m == "macal"), "fails"),
         ("B1", lambda d, m, n: (0.3 if d == "ihdp" else -0.3) * (m == "macal"), "holds in part"),
     ],
 )
@@ -205,35 +204,35 @@ def test_a_verdict_can_go_every_way(campaigns, key, effect, verdict):
 @pytest.mark.parametrize(("key", "datasets"), [("E4", ("ihdp", "ibm")), ("E7", ("ibm",))])
 def test_some_data_sets_test_a_claim_in_part(campaigns, key, datasets):
     campaigns(lambda d, m, n: -0.3 * (m == "macal" and (n <= 160 or d != "ihdp")) * (key == "E4"), datasets=datasets)
-    assert judged(key) == "tested in part"
+    assert judged(key) == "open"
 
 
 def test_a_tie_has_to_be_shown(campaigns):
     rng = np.random.default_rng(0)
     campaigns(lambda d, m, n: macal_until(160)(d, m, n) + 0.5 * rng.normal() * (n > 160))
-    assert judged("E1") == "undecided"
+    assert judged("E1") == "open"
 
 
 def test_the_second_line_stands_beside_the_verdict(campaigns, monkeypatch):
     campaigns(macal_until(160))
-    alone, whole = leads.judge_ihdp(RULES, WRITTEN), readings.load
-    monkeypatch.setattr(readings, "load", lambda name: whole("ihdp_due" if name == "ihdp_gp" else name))
-    found = leads.judge_ihdp(RULES, WRITTEN)
+    alone, whole = leads.judge_ihdp(RULES, TEXT), versions.load
+    monkeypatch.setattr(versions, "load", lambda name: whole("ihdp_due" if name == "ihdp_gp" else name))
+    found = leads.judge_ihdp(RULES, TEXT)
     assert found.verdict == alone.verdict == "holds" and found.evidence != alone.evidence
-    assert leads.judge_ihdp(RULES, CODE).verdict == "not tested"
+    assert leads.judge_ihdp(RULES, CODE).verdict == "open"
 
 
 def test_e5_is_judged_per_data_set(campaigns):
     campaigns(lambda d, m, n: -0.3 * (m in GENERAL and d == "ibm"))
-    found = families.judge_random(RULES, WRITTEN)
+    found = families.judge_random(RULES, TEXT)
     assert found.verdict == "holds in part"
-    assert "ihdp holds" in found.evidence and "ibm does not hold" in found.evidence
+    assert "ihdp holds" in found.evidence and "ibm fails" in found.evidence
 
 
 def test_places_by_hand(campaigns):
     ahead = {"macal": -0.5, "random": -0.3, "qhte": 0.3}
     campaigns(lambda d, m, n: ahead.get(m, 0.0))
-    table = families.common(WRITTEN, ("macal", "random", "bait", "lcmd", "qhte"), RULES)["ibm"]
+    table = families.common(TEXT, ("macal", "random", "bait", "lcmd", "qhte"), RULES)["ibm"]
     found = {m: families.places(families.rivals(table, m, RULES)) for m in table["method"].unique()}
     assert found == {"macal": (1, 1), "random": (2, 2), "bait": (3, 4), "lcmd": (3, 4), "qhte": (5, 5)}
 
@@ -242,9 +241,9 @@ def test_places_by_hand(campaigns):
     ("rough", "verdict"),
     [
         ({"rho-bald": 1.0, "mu-rho-bald": 1.0}, "holds"),
-        ({"rho-bald": 1.0}, "undecided"),  # the other ratio is alike, but not surely within 10 %
+        ({"rho-bald": 1.0}, "open"),  # the other ratio is alike, but not surely within 10 %
         ({"macal": 0.2, "rho-bald": 4.0}, "holds in part"),
-        ({"macal": 1.0}, "does not hold"),
+        ({"macal": 1.0}, "fails"),
     ],
 )
 def test_e9(campaigns, rough, verdict):
@@ -264,7 +263,7 @@ def test_a_steady_fall_is_not_rough():
 def best_alpha(early, late):
     def effect(dataset, method, labelled):
         share = labelled / SIZES[dataset][-1]
-        alpha = WRITTEN.weights.get(method)
+        alpha = TEXT.weights.get(method)
         return 0.0 if alpha is None else 0.1 * abs(np.log1p(alpha) - np.log1p(early if share < 0.3 else late))
 
     return effect
@@ -274,30 +273,30 @@ def test_a1(campaigns):
     campaigns(best_alpha(10, 1))
     assert judged("A1") == "holds"
     campaigns(best_alpha(5, 5))
-    assert judged("A1") == "does not hold"
+    assert judged("A1") == "fails"
     campaigns(lambda d, m, n: best_alpha(*((10, 0) if d == "ibm" else (0, 10)))(d, m, n))
     assert judged("A1") == "holds in part"
     campaigns(best_alpha(10, 1), lacks=["macal-5"])
-    assert judged("A1") == "not tested"
+    assert judged("A1") == "open"
 
 
 def test_shift_by_hand(campaigns):
     campaigns(lambda d, m, n: -0.4 * (m in ("macal-5", "macal-10") and n <= 60) - 0.1 * (m == "macal-1"), noise=0.001)
-    found = weights.shifts(WRITTEN, RULES)["ihdp"].loc["shift"]
+    found = weights.shifts(TEXT, RULES)["ihdp"].loc["shift"]
     assert found.low < found.log_ratio < found.high
     np.testing.assert_allclose([found.low, found.log_ratio, found.high], -0.4, atol=0.02)
 
 
 def test_gain_is_over_a_weight_of_zero(campaigns):
     campaigns(lambda d, m, n: np.log(2.0) * (m == "macal-0"), noise=0.0)
-    found = weights.gains(WRITTEN, "ihdp", weights.campaigns(WRITTEN, "ihdp"))
+    found = weights.gains(TEXT, "ihdp", weights.campaigns(TEXT, "ihdp"))
     assert found.columns.tolist() == [1, 2.5, 5, 10]
     np.testing.assert_allclose(found, np.log(2.0))
 
 
 def test_b1_is_judged_on_all_data_sets(campaigns):
     campaigns(flat)
-    evidence = estimators.judge_balance(RULES, WRITTEN).evidence
+    evidence = estimators.judge_balance(RULES, TEXT).evidence
     assert all(f" on {d}, 8 replications" in evidence for d in SIZES)
 
 
@@ -306,7 +305,7 @@ def test_b1_is_judged_on_all_data_sets(campaigns):
 def test_campaigns_that_end_early(campaigns, monkeypatch, key, last):
     """A table may grow: whatever is recorded of a campaign, a judge says something."""
     campaigns(macal_until(160), datasets=["ihdp"])
-    tables = {name: readings.load(name) for name in ("ihdp_due", "ihdp_gp")}
+    tables = {name: versions.load(name) for name in ("ihdp_due", "ihdp_gp")}
     cut = {n: t[(t["labelled"] <= last) | (t["method"] == "qhte")] for n, t in tables.items() if t is not None}
-    monkeypatch.setattr(readings, "load", cut.get)
-    assert judged(key) == "not tested" if key in ("E1", "E2") else judged(key)  # after 160 labels nothing is known
+    monkeypatch.setattr(versions, "load", cut.get)
+    assert judged(key) == "open" if key in ("E1", "E2") else judged(key)  # after 160 labels nothing is known

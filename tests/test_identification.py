@@ -34,7 +34,7 @@ def test_counterexamples():
 
 def test_the_verdict_follows_its_numbers(monkeypatch):
     assert claims.problem.judge_identifiability().verdict == "holds in part"
-    assert claims.problem.judge_identifiability(tolerance=0.0).verdict == "does not hold"
+    assert claims.problem.judge_identifiability(tolerance=0.0).verdict == "fails"
     monkeypatch.setattr(idn, "adjusted_contrast", lambda p, v, plain=idn.effect: plain(p, v) + 1e-13)
     monkeypatch.setattr(idn, "spread_by_treatment", lambda: idn.unconfounded_population(np.random.default_rng(0)))
     monkeypatch.setattr(idn, "front_door", lambda: {"truth": 0.0, "front_door": 1.0})

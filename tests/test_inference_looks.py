@@ -7,14 +7,12 @@ from scipy.stats import binom, multivariate_normal, norm
 from scipy.stats import t as student
 
 from macal.inference import Estimate, at_a_look, at_any_look, look_multiples, spent
-from reproduction.claims import RULES
 
 
 def test_the_level_is_spent_by_lan_and_demets():
     assert [spent(0.05, share) for share in (0.0, 1.0)] == pytest.approx([0.0, 0.05])
     for share in (0.2, 0.5, 0.9):
         assert spent(0.05, share) == pytest.approx(2 - 2 * norm.cdf(1.959964 / np.sqrt(share)), rel=1e-5)
-        assert RULES.spent(share) == spent(RULES.level, share)
 
 
 @pytest.mark.parametrize("shares", [[1.0], [0.5, 1.0], [0.3, 0.55, 1.0], [0.25, 0.5, 0.75, 1.0]])

@@ -96,7 +96,7 @@ def test_method_grid_names_panels_and_drops_spare_ones():
 
 def test_comparisons_fill_what_is_clear(ax):
     found = pd.DataFrame(
-        {"log_ratio": [-0.2, 0.1], "low": [-0.3, -0.1], "high": [-0.1, 0.3], "comparison": ["ahead", "undecided"]},
+        {"log_ratio": [-0.2, 0.1], "low": [-0.3, -0.1], "high": [-0.1, 0.3], "comparison": ["ahead", "open"]},
         index=["random", "qhte"],
     )
     plots.comparisons(found, ax)

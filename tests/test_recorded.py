@@ -6,11 +6,11 @@ from needs import needs_data
 import macal
 from macal import campaigns
 from reproduction.claims import gain
-from reproduction.claims.readings import CODE, EXACT, LEARNERS, WRITTEN, load
+from reproduction.claims.versions import CODE, EXACT, LEARNERS, TEXT, load
 from reproduction.studies import tables
 
-RECORDED = [(reading, name) for reading in (WRITTEN, CODE, EXACT, *LEARNERS) for name in reading.tables]
-each_table = pytest.mark.parametrize(("reading", "name"), RECORDED, ids=[f"{r.name}, {n}" for r, n in RECORDED])
+RECORDED = [(version, name) for version in (TEXT, CODE, EXACT, *LEARNERS) for name in version.tables]
+each_table = pytest.mark.parametrize(("version", "name"), RECORDED, ids=[f"{r.name}, {n}" for r, n in RECORDED])
 
 
 def same_labels(table, size):
@@ -19,8 +19,8 @@ def same_labels(table, size):
 
 
 @each_table
-def test_all_methods_start_from_the_same_labels(reading, name):
-    if (table := reading.load(name)) is None:
+def test_all_methods_start_from_the_same_labels(version, name):
+    if (table := version.load(name)) is None:
         pytest.skip("not recorded")
     start = same_labels(table, table.labelled.min())
     assert (start.treated.nunique() == 1).all()
@@ -29,7 +29,7 @@ def test_all_methods_start_from_the_same_labels(reading, name):
 
 
 def test_methods_that_exhaust_the_pool_end_alike():
-    end = same_labels(WRITTEN.load("ihdp"), 470)
+    end = same_labels(TEXT.load("ihdp"), 470)
     assert (end.treated.nunique() == 1).all() and (end.pehe.max() / end.pehe.min() < 1.5).all()
 
 

@@ -5,6 +5,7 @@ import shutil
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,7 +21,7 @@ from macal.campaigns.records import Record, sha256
 from macal.storage import atomic
 from reproduction import __main__ as command
 from reproduction import site
-from reproduction.claims import CLAIMS, RULES, readings
+from reproduction.claims import CLAIMS, RULES, versions
 from reproduction.studies import jobs, recording, tables, toy
 from reproduction.studies.jobs import Answer, Job
 
@@ -49,10 +50,10 @@ def recorded(name, without=()):
 
 
 def test_every_table_says_what_makes_it():
-    named = [name for t in tables.TABLES.values() for name in (*t.before, *t.sweeps)]
+    named = [name for t in tables.TABLES.values() for name in t.sweeps]
     assert len(named) == len(set(named)) and not {*tables.INTERIM} & {*tables.TABLES}
     for table in tables.TABLES.values():
-        assert bool(table.study) != bool(table.before or table.sweeps), table.name
+        assert bool(table.study) != bool(table.sweeps), table.name
         assert {spec.dataset for spec in table.specs().values()} <= {table.dataset}, table.name
         assert not table.line or tables.by_dataset(table.line)[table.dataset] == table.name, "two tables on one line"
 
@@ -87,7 +88,7 @@ def put(name, as_name, folder):
 
 def test_a_file_that_is_not_declared_is_not_read(elsewhere):
     def read():
-        found = [readings.load(name) for name in ("ihdp_s", "ihdp_gp", "ibm_gp")]
+        found = [versions.load(name) for name in ("ihdp_s", "ihdp_gp", "ibm_gp")]
         return [None if t is None else t.to_csv() for t in found], tables.files(), said("ihdp_s* ihdp_s-squared")
 
     before = read()
@@ -96,7 +97,7 @@ def test_a_file_that_is_not_declared_is_not_read(elsewhere):
     (elsewhere / "mine.csv").write_text("a,b")
     assert read() == before and before[2] == ["ihdp_s", "ihdp_s-squared", "ihdp_s-squared"]
     assert said("mine") == said("ihdp_s-mine") == said("ihdp_gp") == []
-    for load in (tables.load, readings.load):
+    for load in (tables.load, versions.load):
         with pytest.raises(ValueError, match="unknown table 'ihdp_gp-mine'"):
             load("ihdp_gp-mine")
 
@@ -112,7 +113,7 @@ def said(text):
 def test_a_declared_table_that_is_missing_says_so(elsewhere, monkeypatch):
     with pytest.raises(FileNotFoundError, match="'ihdp_gp'"):
         tables.load("ihdp_gp")
-    assert readings.load("ihdp_gp") is None
+    assert versions.load("ihdp_gp") is None
     monkeypatch.setattr(tables, "SPECS", elsewhere)
     with pytest.raises(FileNotFoundError, match="ihdp_gp-free.json"):
         tables.get("ihdp_gp").specs()
@@ -125,8 +126,6 @@ def test_each_record_of_a_sweep_is_answered_by_one_spec(name):
     asked = {spec: keys(found) for spec, found in table.specs().items()}
     assert len(have) == len(set(have))
     assert [k for k in have if sum(k in found for found in asked.values()) != 1] == []
-    for spec in table.before:
-        assert asked[spec] <= set(have), f"{spec} has asked for what {name} lacks"
     for spec in table.sweeps:  # a chunk is there whole or not at all
         for chunk in sweeps.chunks(table.specs()[spec]):
             assert {key(c) in have for c in chunk.configs} in ({True}, {False})
@@ -139,7 +138,7 @@ def test_each_record_of_a_study_is_asked_for(name):
     assert len(asked) == len(set(asked)) and set(recorded(name, GONE)) <= set(asked)
 
 
-def test_claims_rest_on_the_tables_that_the_catalogue_names(monkeypatch):
+def test_claims_rest_on_the_tables_that_they_name(monkeypatch):
     asked = []
 
     def none(name, *more):
@@ -148,18 +147,17 @@ def test_claims_rest_on_the_tables_that_the_catalogue_names(monkeypatch):
 
     monkeypatch.setattr(results, "load", none)
     monkeypatch.setattr(tables.Table, "recorded", property(lambda table: asked.extend(table.parts) or []))
-    listed = {k: {t.name for t in tables.TABLES.values() if k in t.claims.split()} for k in (c.key for c in CLAIMS)}
-    assert set().union(*(t.claims.split() for t in tables.TABLES.values())) <= set(listed)
-    for claim in (c for c in CLAIMS if listed[c.key]):
+    for claim in (claim for claim in CLAIMS if claim.tables):
         asked.clear()
         with suppress(FileNotFoundError):
             claim.verdicts(RULES)
-        assert set(asked) - set(tables.INTERIM) == listed[claim.key], claim.key
+        named = {*chain.from_iterable(claim.tables)} if claim.versions else {*claim.tables}
+        assert set(asked) - set(tables.INTERIM) == named, claim.key
 
 
 def test_lines_of_evidence():
-    for reading, end in ((readings.WRITTEN, "due"), (readings.CODE, "code"), (readings.EXACT, "gp")):
-        assert reading.tables == {name: f"{name}_{end}" for name in ("ihdp", "ibm", "cmnist")}
+    for version, end in ((versions.TEXT, "due"), (versions.CODE, "code"), (versions.EXACT, "gp")):
+        assert version.tables == {name: f"{name}_{end}" for name in ("ihdp", "ibm", "cmnist")}
     with pytest.raises(ValueError, match=r"unknown table 'ihdp_deu' \(did you mean 'ihdp_due'"):
         tables.load("ihdp_deu")
 
@@ -216,7 +214,7 @@ def tiny(monkeypatch):
     """Make the catalogue hold two tables that are quickly made: ``swept`` and ``toy``."""
     part = toy.Part({"symmetry": toy.FIGURE["symmetry"], "macal": toy.FIGURE["macal"]}, "lbfgs", centre=3.0, every=24)
     monkeypatch.setitem(toy.RECORDED, "toy", (part,))
-    swept = tables.Table("ihdp_quick", "ihdp", "a sweep", before=("one", "two"))
+    swept = tables.Table("ihdp_quick", "ihdp", "a sweep", sweeps=("one", "two"))
     specs = {"one": SPEC, "two": replace(SPEC, methods={"macal": {}})}
     monkeypatch.setattr(tables.Table, "specs", lambda self: specs)
     return {"swept": swept, "toy": tables.get("toy"), "part": part}

@@ -20,7 +20,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     text = "run or resume what makes a table, and publish it; without a name, list the tables"
     command = commands.add_parser("record", help=text, description=text)
-    command.add_argument("name", nargs="?", metavar="NAME", help="of the table, or of a planned sweep alone")
+    command.add_argument("name", nargs="?", metavar="NAME", help="of the table, or of a sweep alone")
     command.add_argument("--store", type=Path, help="folder of the records (default: runs/NAME)")
     command.add_argument("--jobs", type=int, help="run only so many jobs now, or chunks of a sweep (default: all)")
     command.add_argument("--workers", type=int, default=1, help="processes, where sweeps make the table")
@@ -43,9 +43,9 @@ def _ledger(options: argparse.Namespace) -> None:
             raise UnknownName("claim", key, known)
     found = ledger.as_data(keys=options.keys)
     for claim in found["claims"]:
-        for reading in claim["readings"]:
-            name = " ".join(filter(None, (claim["key"], reading["reading"])))
-            print(f"{name}: {reading['verdict']}" + f" ({reading['evidence']})" * bool(options.keys))
+        for version in claim["versions"]:
+            name = " ".join(filter(None, (claim["key"], version["version"])))
+            print(f"{name}: {version['verdict']}" + f" ({version['evidence']})" * bool(options.keys))
     if not options.keys:
         print(f"{options.into} {'written' if ledger.write(found, options.into) else 'agrees and is left as it is'}")
 

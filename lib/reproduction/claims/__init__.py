@@ -1,12 +1,15 @@
-"""The ledger: every claim of the paper, what decides it, and the verdict that its numbers give."""
+"""The ledger: every claim of the paper, what decides it, and the verdict that its numbers give.
+
+A claim is declared here, once; ``results/claims.json``, the ledger and the rules in words come from its declaration.
+"""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import partial
 
 import pandas as pd
 
 from macal.campaigns import results
+from reproduction.benchmarks import BALD, BASELINES, CMNIST, GENERAL, IBM, IHDP, PAPER, TOY
 from reproduction.claims import (
     absolute_errors,
     algorithm,
@@ -22,14 +25,14 @@ from reproduction.claims import (
     leads,
     lemmas,
     problem,
-    readings,
     toy,
+    versions,
     weights,
 )
-from reproduction.claims.readings import BALD, BASELINES, CODE, GENERAL, WRITTEN
 from reproduction.claims.rules import RULES, Rules
 from reproduction.claims.scale import Compared, Scale
-from reproduction.claims.verdict import Claim, Verdict, regardless
+from reproduction.claims.verdict import Claim, Rule, Verdict, regardless
+from reproduction.claims.versions import CODE, EXACT, LEARNERS, TEXT
 
 __all__ = [
     "CLAIMS",
@@ -42,6 +45,7 @@ __all__ = [
     "backbones",
     "bench",
     "bounds",
+    "comparison",
     "data",
     "estimators",
     "families",
@@ -50,19 +54,36 @@ __all__ = [
     "leads",
     "lemmas",
     "problem",
-    "readings",
-    "comparison",
     "toy",
     "verdicts",
+    "versions",
     "weights",
 ]
 
-BOTH = (WRITTEN, CODE)
-ALL = tuple(WRITTEN.tables)
-TOY = Compared(("toy",), lambda _: toy.PAPER)
-BASELINES_ON = {name: Compared((name,), lambda _: BASELINES) for name in ALL}
-EVERYWHERE = Compared(ALL, lambda _: BASELINES)
-TOGETHER = replace(EVERYWHERE, together=True)
+BOTH = (CODE, TEXT)
+EVERYWHERE = tuple(tuple(version.tables.values()) for version in BOTH)
+ESTIMATORS = tuple(name for version in (EXACT, *LEARNERS) for name in version.tables.values())
+COMPARED = Compared((TOY,), lambda _: toy.PAPER)
+TOGETHER = Compared(tuple(PAPER.values()), lambda _: BASELINES, together=True)
+SEVERAL = (
+    "fails where one baseline is ahead of MACAL; else open while half of them or more have not been run; else in part"
+    " where MACAL is ahead of some and has no lead on others; open where a comparison is open; fails where MACAL is"
+    " ahead of none; holds where it is ahead of all, in part if some baseline has not been run"
+)
+MIXED = (
+    "cases that agree have their word; in part where some support and others refute it, or where one holds in part; any"
+    " other mixture is open"
+)
+CASES = f"{MIXED}; in part at best until all three data sets are judged"
+ONE = f"a case holds where ahead, is open where open, else fails; {CASES}"
+TOY_FAMILY = "1; bootstrap intervals"
+LESS = "a case holds where all its intervals lie below 0, fails where one excludes a lead of 10 %"
+
+
+def on(dataset: str) -> tuple[tuple[str, ...], ...]:
+    """Names of a data set's table in either version."""
+    return tuple((version.tables[dataset],) for version in BOTH)
+
 
 CLAIMS = (
     Claim(
@@ -129,19 +150,60 @@ CLAIMS = (
         "wasserstein_lemma",
     ),
     Claim(
-        "F1a", "Figure 1a", "Toy: Symmetry falls fastest first, then saturates", toy.judge_symmetry, "toy", compares=TOY
+        "F1a",
+        "Figure 1a",
+        "Toy: Symmetry falls fastest first, then saturates",
+        toy.judge_symmetry,
+        "toy",
+        ("toy",),
+        Rule(
+            "PEHE on the toy, mean log ratios: Symmetry with Random and Uncertainty at 35 to 65 labels, Uncertainty"
+            " with Symmetry at 165 to 265",
+            TOY_FAMILY,
+            LESS,
+        ),
+        compares=COMPARED,
     ),
-    Claim("F1b", "Figure 1a", "Toy: MACAL is the quickest to the lowest PEHE", toy.judge_quickest, "toy", compares=TOY),
+    Claim(
+        "F1b",
+        "Figure 1a",
+        "Toy: MACAL is the quickest to the lowest PEHE",
+        toy.judge_quickest,
+        "toy",
+        ("toy",),
+        Rule(
+            "MACAL with each other method by the labels at which a method first comes within 10 % of the replication's"
+            " lowest final PEHE among the paper's four methods (never: one step beyond the last size)",
+            TOY_FAMILY,
+            "holds where the difference is surely below 0 for every other method, in part where it is for the figure's"
+            " three; fails where an interval of these lies above 0",
+        ),
+        compares=COMPARED,
+    ),
     Claim(
         "F1c",
         "Figures 1b, 1c",
         "Toy: Symmetry reduces the distance fastest, Uncertainty the variance",
         toy.judge_reductions,
         "toy",
-        compares=TOY,
+        ("toy",),
+        Rule(
+            "mean log ratios over all sizes after the start: Symmetry's distance W1 and Uncertainty's variance with"
+            " those of the other two simple methods",
+            TOY_FAMILY,
+            LESS,
+        ),
+        compares=COMPARED,
     ),
-    Claim("F1d", "Figure 1", "Toy: the published curves", toy.judge_curves, "toy", compares=TOY),
-    Claim("D1", "Table 1", "Sizes of pools, validation and test sets", regardless(data.judge_sizes), "data"),
+    Claim("F1d", "Figure 1", "Toy: the published curves", toy.judge_curves, "toy", ("toy",), compares=COMPARED),
+    Claim(
+        "D1",
+        "Table 1",
+        "Sizes of pools, validation and test sets",
+        regardless(data.judge_sizes),
+        "data",
+        tuple(f"replications_{name}" for name in PAPER),
+    ),
     Claim(
         "D2",
         "Section 5.1, Appendix B.1",
@@ -155,26 +217,37 @@ CLAIMS = (
         "IHDP: MACAL is ahead until about 160 labels, then ties",
         leads.judge_ihdp,
         "ihdp",
+        on("ihdp"),
+        Rule(
+            "MACAL with the eight baselines up to 160 labels; later with Random and QHTE",
+            "8",
+            f"{SEVERAL}; where it would hold, in part if one of the later two differs, open if an interval of theirs"
+            " reaches beyond 10 %",
+        ),
         BOTH,
-        BASELINES_ON["ihdp"],
+        Compared((IHDP,), lambda _: BASELINES),
     ),
     Claim(
         "E2",
         "Figures 3c, 3d",
         "IBM: MACAL is lowest",
-        partial(leads.judge_lowest, dataset="ibm"),
+        partial(leads.judge_lowest, dataset=IBM),
         "larger",
+        on("ibm"),
+        Rule("MACAL with the eight baselines over the whole campaign", "8", SEVERAL),
         BOTH,
-        BASELINES_ON["ibm"],
+        Compared((IBM,), lambda _: BASELINES),
     ),
     Claim(
         "E3",
         "Figures 3e, 3f",
         "CMNIST: MACAL is lowest by a remarkable gap",
-        partial(leads.judge_lowest, dataset="cmnist"),
+        partial(leads.judge_lowest, dataset=CMNIST),
         "larger",
+        on("cmnist"),
+        Rule("MACAL with the eight baselines over the whole campaign", "8", SEVERAL),
         BOTH,
-        BASELINES_ON["cmnist"],
+        Compared((CMNIST,), lambda _: BASELINES),
     ),
     Claim(
         "E4",
@@ -182,8 +255,14 @@ CLAIMS = (
         "MACAL consistently outperforms every baseline on every data set",
         leads.judge_consistent,
         "ledger",
-        BOTH,
         EVERYWHERE,
+        Rule(
+            "E1 to E3",
+            "8",
+            "the first word in this list that E1, E2 or E3 has: fails, open, holds in part, holds",
+        ),
+        BOTH,
+        Compared(tuple(PAPER.values()), lambda _: BASELINES),
     ),
     Claim(
         "E5",
@@ -191,8 +270,16 @@ CLAIMS = (
         "Random is about as good as general active learning",
         families.judge_random,
         "ledger",
+        EVERYWHERE,
+        Rule(
+            "Random with BADGE, BAIT and LCMD; by data set",
+            "3",
+            "as good: the interval lies within 10 %; different: ahead or behind, and not as good. A case is open with"
+            " one of the three; holds where all are as good, in part where only two were run; fails where all differ;"
+            f" in part where both occur; else open; {CASES}",
+        ),
         BOTH,
-        Compared(ALL, lambda _: GENERAL, lambda _: "random"),
+        Compared(tuple(PAPER.values()), lambda _: GENERAL, lambda _: "random"),
     ),
     Claim(
         "E6",
@@ -200,21 +287,65 @@ CLAIMS = (
         "Causal methods beat general ones overall",
         families.judge_causal,
         "ledger",
+        EVERYWHERE,
+        Rule(
+            "mean log PEHE of MACAL and the three BALD (the causal methods) less the mean of BADGE, BAIT and LCMD, at"
+            " replications and sizes that all seven share, at least three replications; by data set",
+            "1",
+            ONE,
+        ),
         BOTH,
-        Compared(ALL, lambda _: (*BALD, *GENERAL), together=True),
+        Compared(tuple(PAPER.values()), lambda _: (*BALD, *GENERAL), together=True),
     ),
     Claim(
-        "E7", "Section 5.1", "No other method wins on all data sets", families.judge_winner, "ledger", BOTH, TOGETHER
+        "E7",
+        "Section 5.1",
+        "No other method wins on all data sets",
+        families.judge_winner,
+        "ledger",
+        EVERYWHERE,
+        Rule(
+            "each of the eight others with the other seven, where all nine share three replications; by data set",
+            "7",
+            "holds where every method is behind another on some data set, fails where one is ahead of all others on"
+            " every data set; open else, and on fewer than two data sets",
+        ),
+        BOTH,
+        TOGETHER,
     ),
-    Claim("E8", "Section 5.1", "QHTE mostly underperforms", families.judge_qhte, "ledger", BOTH, TOGETHER),
+    Claim(
+        "E8",
+        "Section 5.1",
+        "QHTE mostly underperforms",
+        families.judge_qhte,
+        "ledger",
+        EVERYWHERE,
+        Rule(
+            "QHTE with the eight others, where all nine share three replications; by data set",
+            "8",
+            "its place is at best 1 plus the number ahead of it, at worst 9 less the number behind it. Holds where it"
+            " is surely 7th or worse on most data sets; fails where it is surely 4th or better on all; in part where it"
+            " is surely 5th or worse on at least one, and possibly 7th or worse on at most half; else open",
+        ),
+        BOTH,
+        TOGETHER,
+    ),
     Claim(
         "E9",
         "Section 5.1",
         "BALD's ratios are unstable, MACAL is markedly more stable",
         families.judge_stability,
         "ledger",
+        EVERYWHERE,
+        Rule(
+            "MACAL with rho-BALD and mu-rho-BALD by roughness, the mean distance of log PEHE from the mean of its two"
+            " neighbours in size, at replications and sizes that all three share; by data set",
+            "2",
+            "a case holds where ahead of both, fails where behind or without a lead on both, in part where ahead of one"
+            f" only, neither open; else open; {CASES}",
+        ),
         BOTH,
-        Compared(ALL, lambda _: families.RATIOS, together=True),
+        Compared(tuple(PAPER.values()), lambda _: families.RATIOS, together=True),
     ),
     Claim(
         "V1",
@@ -222,6 +353,13 @@ CLAIMS = (
         "MACAL's labelled sets pair up and spread out, the others' do not",
         labelled_sets.judge_labelled_sets,
         "acquired",
+        tuple(tuple(labelled_sets.TABLES[version].values()) for version in BOTH),
+        Rule(
+            "MACAL with each other method of Figures 4 and 6 to 8, by the distance to the counterpart and by the"
+            " covering radius; by data set and step",
+            "4",
+            f"{SEVERAL}, of those recorded; then steps, data sets and measures as cases: {MIXED}",
+        ),
         BOTH,
     ),
     Claim(
@@ -230,8 +368,15 @@ CLAIMS = (
         "Large alpha is best early, smaller alpha later",
         weights.judge_alpha,
         "alpha",
+        EVERYWHERE,
+        Rule(
+            "lead of the weights 5 and 10 over 0 and 1 in mean log PEHE: last stretch minus first; stretches end at 60,"
+            " 160 and 460 labels on IHDP, 500, 1,300 and 2,550 on IBM, 700, 1,350 and 2,550 on CMNIST; by data set",
+            "1",
+            ONE,
+        ),
         BOTH,
-        Compared(ALL, lambda reading: tuple(reading.weights), whole=True, together=True),
+        Compared(tuple(PAPER.values()), lambda version: tuple(version.weights), whole=True, together=True),
     ),
     Claim(
         "H1",
@@ -239,31 +384,121 @@ CLAIMS = (
         "The tuned hyperparameters are the best of their space",
         backbones.judge_tuning,
         "backbones",
+        ("tuning",),
     ),
     Claim(
-        "M1", "Section 3.2", "The gain carries over to other estimators", estimators.judge_transfer, "estimators", BOTH
+        "M1",
+        "Section 3.2",
+        "The gain carries over to other estimators",
+        estimators.judge_transfer,
+        "estimators",
+        (ESTIMATORS, ESTIMATORS),
+        Rule(
+            "MACAL with Random; by estimator (exact processes, S-, T-, X-learner) and data set, up to 160 labels on"
+            " IHDP",
+            "8",
+            f"a case holds where ahead, is open where open, else fails; {MIXED}",
+        ),
+        BOTH,
     ),
     Claim(
-        "B1", "ours", "MACAL's gain is more than the balance of the arms' sizes", estimators.judge_balance, "ihdp", BOTH
+        "B1",
+        "ours",
+        "MACAL's gain is more than the balance of the arms' sizes",
+        estimators.judge_balance,
+        "ihdp",
+        (EVERYWHERE[0], (*EVERYWHERE[1], *ESTIMATORS)),
+        Rule(
+            "MACAL with Random and with balanced labels; by data set, up to 160 labels on IHDP, and estimator: the"
+            " version's own, in the text version M1's, too",
+            "8 with Random, as in E1 to E3; 1 with balanced labels",
+            f"{SEVERAL}, of the two; {MIXED}",
+        ),
+        BOTH,
     ),
-    Claim("W1", "ours", "IHDP: allocation to arms sets the sign of MACAL's gain", gain.judge_allocation, "gain"),
+    Claim(
+        "W1",
+        "ours",
+        "IHDP: allocation to arms sets the sign of MACAL's gain",
+        gain.judge_allocation,
+        "gain",
+        tuple(name for pair in gain.ESTIMATORS.values() for name in pair),
+        Rule(
+            "allocation, placement and gain, on IHDP and with its surfaces exchanged; by estimator",
+            "6: within a surface Holm takes the smallest p times 6, the next times 5, the last times 4",
+            "open unless allocation and gain have clear signs on both surfaces; then holds where their signs agree on"
+            " each and turn from one to the other, else fails",
+        ),
+    ),
     Claim(
         "W2",
         "ours",
         "The weight of similarity does the opposite of what the surfaces' correlation and sizes predict",
         gain.judge_similarity,
         "gain",
+        tuple(name for version in (*BOTH, EXACT) for name in version.tables.values())
+        + tuple(f"replications_{name}" for name in PAPER),
+        Rule(
+            "weight 2.5 of similarity with 0; by model and data set",
+            "3, one for each data set",
+            "a case with a clear sign holds where that contradicts the prediction, else fails; others do not count",
+        ),
     ),
-    Claim("W3", "ours", "The code's lead on IHDP is an escape from a collapsed model", gain.judge_escape, "gain"),
-    Claim("S1", "Wen et al. 2025b", "FCCM has a lower error than MACAL", bench.judge_fccm, "instead"),
+    Claim(
+        "W3",
+        "ours",
+        "The code's lead on IHDP is an escape from a collapsed model",
+        gain.judge_escape,
+        "gain",
+        tuple(gain.SCALES.values()),
+        Rule(
+            "MACAL with Random under the code's model: the treatment as it is, times 10, and the first less the second",
+            "3",
+            "where ahead in the first and the third: holds if behind or without a lead in the second, else in part;"
+            " where behind or without a lead in the first or the third: fails; else open",
+        ),
+    ),
+    Claim(
+        "S1",
+        "Wen et al. 2025b",
+        "FCCM has a lower error than MACAL",
+        bench.judge_fccm,
+        "instead",
+        tuple(bench.TABLES.values()),
+        Rule(
+            "FCCM with MACAL; by row of the bench, a data set under an estimator",
+            "40, all rows",
+            "rows ahead hold, rows behind or without a lead fail, open ones do not count",
+        ),
+    ),
     Claim(
         "S2",
         "Gao et al. 2025",
         "The estimator decides which of Causal-EPIG's two targets is better",
         bench.judge_targets,
         "instead",
+        tuple(bench.TABLES.values()),
+        Rule(
+            "EPIG-mu with EPIG-tau; by row of the bench",
+            "40, all rows",
+            "holds where on one data set it is ahead under one estimator and behind under another; fails where all rows"
+            " are ahead, or all behind; else open",
+        ),
     ),
-    Claim("S3", "ours", "One criterion is within 5 % of the best everywhere", bench.judge_regret, "instead"),
+    Claim(
+        "S3",
+        "ours",
+        "One criterion is within 5 % of the best everywhere",
+        bench.judge_regret,
+        "instead",
+        tuple(bench.TABLES.values()),
+        Rule(
+            "each criterion with each other; by row of the bench",
+            "720, all rows and rivals",
+            "holds where one criterion's intervals stay within 5 % of every other on all rows, fails where each"
+            " criterion is surely beyond 5 % on some row; else open",
+        ),
+    ),
 )
 
 
@@ -271,10 +506,10 @@ def verdicts(rules: Rules = RULES) -> pd.DataFrame:
     """The ledger, a row per claim; the call computes every verdict.
 
     Returns:
-        By ``key``: ``source``, ``claim``, ``verdict``, ``evidence`` and ``scale`` (as written), ``verdict_code``,
-        ``evidence_code`` and ``scale_code`` (as the published code runs; empty where a claim has no such reading),
-        ``chapter``. A scale says what is recorded of the paper's replications, methods and sizes; it is empty where a
-        claim compares none of the paper's methods.
+        By ``key``: ``source``, ``claim``, ``verdict``, ``evidence`` and ``scale`` (of the code version, or of a claim
+        without versions), ``verdict_text``, ``evidence_text`` and ``scale_text`` (of the text version; empty where a
+        claim has none), ``chapter``. A scale says what is recorded of the paper's replications, methods and sizes; it
+        is empty where a claim compares none of the paper's methods.
 
     Raises:
         FileNotFoundError: the package is installed without the book's recorded tables.
@@ -283,12 +518,11 @@ def verdicts(rules: Rules = RULES) -> pd.DataFrame:
     rows = []
     for claim in CLAIMS:
         judged, scales = claim.verdicts(rules), [join_scales(scales) for scales in claim.scales()]
-        written, code = [*((v.verdict, v.evidence, scale) for v, scale in zip(judged, scales, strict=True)), ("",) * 3][
-            :2
-        ]
-        rows.append((claim.key, claim.source, claim.text, *written, *code, claim.chapter))
+        found = [(v.verdict, v.evidence, scale) for v, scale in zip(judged, scales, strict=True)]
+        first, second = [*found, ("",) * 3][:2]
+        rows.append((claim.key, claim.source, claim.text, *first, *second, claim.chapter))
     parts = ["verdict", "evidence", "scale"]
-    columns = ["key", "source", "claim", *parts, *(f"{part}_code" for part in parts), "chapter"]
+    columns = ["key", "source", "claim", *parts, *(f"{part}_text" for part in parts), "chapter"]
     return pd.DataFrame(rows, columns=columns).set_index("key")
 
 

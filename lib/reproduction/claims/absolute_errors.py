@@ -7,7 +7,7 @@ import pandas as pd
 
 from macal import datasets
 from macal.comparison import labels_to_reach
-from reproduction.claims.readings import by_stretch
+from reproduction.claims.versions import by_stretch
 
 
 @cache

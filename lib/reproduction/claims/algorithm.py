@@ -59,7 +59,7 @@ def judge_cost(n_pools: int = 20, tolerance: float = 0.1) -> Verdict:
     grows = {name: np.log(costs[name].iloc[-1] / costs[name].iloc[0]) / np.log(costs.index[-1] / costs.index[0])
              for name in ("literal", "literal, growing batch")}  # fmt: skip
     quadratic = grows["literal"] <= 2 + tolerance
-    verdict = "holds in part" if quadratic != (missed == 0) else "holds" if quadratic else "does not hold"
+    verdict = "holds in part" if quadratic != (missed == 0) else "holds" if quadratic else "fails"
     lazy = costs["lazy"].iloc[-1] / costs["literal"].iloc[-1]
     return Verdict(
         verdict,

@@ -21,7 +21,7 @@ def published(name: str, call: Callable[[pd.DataFrame, Rules], Verdict], rules: 
     try:
         table = results.load(name)
     except FileNotFoundError:
-        return Verdict("not tested", f"results/{name} has not been recorded yet")
+        return Verdict("open", f"results/{name} has not been recorded yet")
     return call(table, rules)
 
 
@@ -58,7 +58,7 @@ def tuned(table: pd.DataFrame, rules: Rules = RULES) -> pd.DataFrame:
 def judge_tuning(rules: Rules = RULES) -> Verdict:
     """H1: does a search over the same space find anything better than Table 2's point by more than noise?
 
-    'Does not hold' where a point found is better both in validation loss, by which the paper selects, and in test PEHE;
+    'Fails' where a point found is better both in validation loss, by which the paper selects, and in test PEHE;
     'in part' where one is in either; 'holds' where a gain of the margin in PEHE is ruled out for all of them.
     """
     return published("tuning", _tuning, rules)
@@ -68,11 +68,11 @@ def _tuning(table: pd.DataFrame, rules: Rules) -> Verdict:
     search, all_points = table[table["stage"] == "search"], tuned(table, rules)
     found = all_points[all_points.index.str.startswith("found")]
     if found.empty or found["pairs"].min() < rules.minimum:
-        return Verdict("not tested", f"no point found was judged on {rules.minimum} fresh replications")
+        return Verdict("open", f"no point found was judged on {rules.minimum} fresh replications")
     loss, pehe = found["loss_high"] < 0, found["log_ratio_high"] < 0
-    verdict = "holds" if (found["log_ratio_low"] > -rules.alike).all() else "undecided"
+    verdict = "holds" if (found["log_ratio_low"] > -rules.alike).all() else "open"
     if (loss | pehe).any():
-        verdict = "does not hold" if (loss & pehe).any() else "holds in part"
+        verdict = "fails" if (loss & pehe).any() else "holds in part"
     means = search.groupby("trial")["valid_loss"].mean().sort_values()
     rank = 1 + int((means < means[search.loc[search["point"] == "paper", "trial"].iloc[0]]).sum())
     best, losses = found.sort_values("loss").iloc[0], int(loss.sum())
@@ -123,7 +123,7 @@ def differences(table: pd.DataFrame, rules: Rules = RULES) -> pd.DataFrame:
 def judge_code(rules: Rules = RULES) -> Verdict:
     """Paper's words and public code give the same errors: 'holds' where no difference matters, by :func:`differences`.
 
-    'In part' where some matter but not all, 'does not hold' where all do, 'undecided' where too little is shown.
+    'In part' where some matter but not all, 'fails' where all do, 'open' where too little is shown.
     """
     return published("backbones", _code, rules)
 
@@ -132,9 +132,7 @@ def _code(table: pd.DataFrame, rules: Rules) -> Verdict:
     found = differences(table, rules)
     answers = found["does it matter?"]
     yes, no = set(answers) == {"yes"}, set(answers) == {"no"}
-    verdict = (
-        "does not hold" if yes else "holds" if no else "holds in part" if (answers == "yes").any() else "undecided"
-    )
+    verdict = "fails" if yes else "holds" if no else "holds in part" if (answers == "yes").any() else "open"
     replications = complete(table)["replication"].nunique()
     shown = "; ".join(
         f"{name}: {row['log_ratio']:+.3f} ({row['low']:+.3f} to {row['high']:+.3f}), matters: {row['does it matter?']}"

@@ -153,10 +153,10 @@ def beyond(logs: pd.DataFrame, rules: Rules, goal: float = GOAL) -> pd.DataFrame
 
     Returns:
         By row, a column per criterion: "within" where no interval reaches beyond the goal, "beyond" where one excludes
-        it, else "undecided"; see :func:`ends`.
+        it, else "open"; see :func:`ends`.
     """
     found, limit = ends(logs, rules), np.log1p(goal)
-    words = np.select([found["low"] > limit, found["high"] <= limit], ["beyond", "within"], "undecided")
+    words = np.select([found["low"] > limit, found["high"] <= limit], ["beyond", "within"], "open")
     return pd.Series(words, found.index).unstack("method", sort=False)
 
 
@@ -195,7 +195,7 @@ def _values(found: pd.DataFrame, one: str, other: str) -> tuple[dict[str, Any], 
 
 
 def _untested(logs: pd.DataFrame) -> Verdict | None:
-    return None if len(logs) else Verdict("not tested", "no table of the bench is complete and large enough")
+    return None if len(logs) else Verdict("open", "no table of the bench is complete and large enough")
 
 
 def judge_fccm(rules: Rules) -> Verdict:
@@ -204,9 +204,9 @@ def judge_fccm(rules: Rules) -> Verdict:
     if missing := _untested(logs):
         return missing
     found = duel(logs, "fccm", "macal", rules)
-    words: dict[str, Word] = {"ahead": "holds", "behind": "does not hold", "no lead": "does not hold"}
+    words: dict[str, Word] = {"ahead": "holds", "behind": "fails", "no lead": "fails"}
     decided = [words[comparison] for comparison in found["comparison"] if comparison in words]
-    word = together(decided) if decided else "undecided"
+    word = together(decided) if decided else "open"
     return Verdict(word, _told(found, "FCCM", "MACAL"), _values(found, "fccm", "macal"))
 
 
@@ -220,7 +220,7 @@ def judge_targets(rules: Rules) -> Verdict:
     turns = [name for name, words in signs.items() if {"ahead", "behind"} <= words]
     decided = found["comparison"].isin(["ahead", "behind"])
     one_sided = decided.any() and found.loc[decided, "comparison"].nunique() == 1
-    word: Word = "holds" if turns else "does not hold" if decided.all() and one_sided else "undecided"
+    word: Word = "holds" if turns else "fails" if decided.all() and one_sided else "open"
     return Verdict(word, _told(found, "EPIG-μ", "EPIG-τ"), _values(found, "epig-mu", "epig-tau"))
 
 
@@ -235,7 +235,7 @@ def judge_regret(rules: Rules) -> Verdict:
         return missing
     places = beyond(logs, rules)
     rows, good, bad = len(places), (places == "within").all(), (places == "beyond").any()
-    word: Word = "holds" if good.any() and rows == ROWS else "does not hold" if bad.all() else "undecided"
+    word: Word = "holds" if good.any() and rows == ROWS else "fails" if bad.all() else "open"
     best, about = largest(logs).iloc[0], ends(logs, rules)
     shown = tuple(
         {"dataset": data, "estimator": model, "method": method, "against": "every criterion", **row}
@@ -254,5 +254,5 @@ def judge_regret(rules: Rules) -> Verdict:
 def _told(found: pd.DataFrame, one: str, other: str) -> str:
     counts = found["comparison"].value_counts()
     spread = f"log ratio {found['log_ratio'].min():+.2f} to {found['log_ratio'].max():+.2f}"
-    words = ", ".join(f"{counts.get(word, 0)} {word}" for word in ("ahead", "behind", "no lead", "undecided"))
+    words = ", ".join(f"{counts.get(word, 0)} {word}" for word in ("ahead", "behind", "no lead", "open"))
     return f"{one} against {other} on {len(found)} of {ROWS} rows: {words}; {spread}"

@@ -51,7 +51,7 @@ def judge_decomposition(limit: float = 4.0) -> Verdict:
     found = decomposition()
     checks = [abs(found[name]) < limit for name in ("fixed design", "random designs")]
     return Verdict(
-        "holds" if all(checks) else "holds in part" if any(checks) else "does not hold",
+        "holds" if all(checks) else "holds in part" if any(checks) else "fails",
         f"simulated risk and sum of parts differ by {abs(found['fixed design']):.1f} s.e. on a fixed design and, at "
         f"one place, by {abs(found['random designs']):.1f} s.e. over random designs, for outcomes that were not "
         f"fitted; on the fitted labels themselves {found['own labels']:.0%} of the sum is missing",
@@ -129,7 +129,7 @@ def judge_bound(negligible: float = 0.1) -> Verdict:
     checks = [gap < 1e-12, max(ratio.max() for ratio in ratios.values()) < negligible]
     cluster, c = acquired_arms(np.linspace(-1.5, -0.5, 12)), ladder["constant"]
     return Verdict(
-        "holds" if all(checks) else "holds in part" if any(checks) else "does not hold",
+        "holds" if all(checks) else "holds in part" if any(checks) else "fails",
         f"dropping the noise term costs {gap:.2f}; squared bias moves {median[0.04]:.3g} times as much as variance at "
         f"noise 0.04, {median[1e-6]:.1e} times at 1e-6 (medians of {ratios[0.04].size} random starts; only noise "
         f"cancels, being constant by assumption); C falls by a factor of {c.max() / c.iloc[-1]:.1f} with noiseless "
@@ -177,7 +177,7 @@ def judge_greedy(tolerance: float = 1e-9) -> Verdict:
     optimal = variance >= 1 - tolerance and not missed
     guarantee = "kept" if (kept >= 1 - 1 / np.e).all(axis=None) else "broken"
     return Verdict(
-        "holds" if optimal else "does not hold",
+        "holds" if optimal else "fails",
         f"greedy reaches {variance:.1%} of the best reduction of variance on five places, and misses the best "
         f"reduction of the two-term bound in {missed} of {bound.size} random pools (at worst {bound.min():.1%}); the "
         f"guarantee of 1 - 1/e for the anchored bound is {guarantee} (at worst {kept.min(axis=None):.1%})",

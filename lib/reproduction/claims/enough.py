@@ -33,8 +33,8 @@ def calibration(table: pd.DataFrame, rules: Rules) -> pd.DataFrame:
     Returns:
         By model and method: ``effects``, the share of units whose interval holds their effect, with Student's interval
         over replications, ``low`` to ``high`` (all rows together); ``average``, the share of looks whose interval holds
-        the mean effect; ``verdict``: "holds" where ``effects`` is within a point of 95 %, "does not hold" where its
-        whole interval is beyond that, else "undecided".
+        the mean effect; ``verdict``: "holds" where ``effects`` is within a point of 95 %, "fails" where its
+        whole interval is beyond that, else "open".
     """
     own = table.groupby([*KEYS, "replication"], sort=False)[["held", "held_average"]].mean()
     rows = {}
@@ -45,7 +45,7 @@ def calibration(table: pd.DataFrame, rules: Rules) -> pd.DataFrame:
     found = pd.DataFrame.from_dict(rows, "index").rename_axis(KEYS)
     near = (found["effects"] - PROMISED).abs() <= OFF
     far = (found["low"] > PROMISED + OFF) | (found["high"] < PROMISED - OFF)
-    return found.assign(verdict=np.select([near, far], ["holds", "does not hold"], "undecided"))
+    return found.assign(verdict=np.select([near, far], ["holds", "fails"], "open"))
 
 
 def forecasts(table: pd.DataFrame) -> pd.DataFrame:
@@ -103,7 +103,7 @@ def judge_calibration(rules: Rules) -> Verdict:
     """Do the models' 95 % intervals hold 95 % of IHDP's effects, to a point?"""
     table = load()
     if table.empty:
-        return Verdict("not tested", "the table enough_ihdp is not recorded")
+        return Verdict("open", "the table enough_ihdp is not recorded")
     found = calibration(table, rules)
     told = ", ".join(
         f"{model}, labels by {CRITERIA[method].label} {row.effects:.1%}" for (model, method), row in found.iterrows()
@@ -116,23 +116,22 @@ def judge_calibration(rules: Rules) -> Verdict:
 def judge_stopping(rules: Rules) -> Verdict:
     """Is stopping at a width too early in at most 5 % of the campaigns?
 
-    A rule on which that is not so for sure, and not refuted, is undecided. Rules that stop fewer campaigns than the
+    A rule on which that is not so for sure, and not refuted, is open. Rules that stop fewer campaigns than the
     minimum do not count.
     """
     table = load()
     if table.empty:
-        return Verdict("not tested", "the table enough_ihdp is not recorded")
+        return Verdict("open", "the table enough_ihdp is not recorded")
     found = too_early(stops(table), rules)
     found = found[found["stopped"] >= rules.minimum]
     words: list[Word] = [
-        "does not hold" if row.low > TOO_EARLY else "holds" if row.share <= TOO_EARLY else "undecided"
-        for row in found.itertuples()
+        "fails" if row.low > TOO_EARLY else "holds" if row.share <= TOO_EARLY else "open" for row in found.itertuples()
     ]
     worst = found["share"].idxmax()
     return Verdict(
         of_all(words),
         f"of {len(words)} rules by width that stop at least {rules.minimum} campaigns, {words.count('holds')} stop too"
-        f" early in at most {TOO_EARLY:.0%}, {words.count('does not hold')} surely in more, {words.count('undecided')}"
-        f" are undecided; worst {found['share'].max():.0%}, at width {worst[0]:g}, {worst[1]}, labels by"
+        f" early in at most {TOO_EARLY:.0%}, {words.count('fails')} surely in more, {words.count('open')}"
+        f" are open; worst {found['share'].max():.0%}, at width {worst[0]:g}, {worst[1]}, labels by"
         f" {CRITERIA[worst[2]].label}",
     )

@@ -6,24 +6,24 @@ import numpy as np
 import pandas as pd
 
 from macal.comparison import shared
-from reproduction.claims.comparison import Share, against, close, compare, span, told, values
-from reproduction.claims.readings import BALD, BASELINES, GENERAL, Reading, deciding
+from reproduction.benchmarks import BALD, BASELINES, GENERAL, PAPER
+from reproduction.claims.comparison import against, close, compare, span, told, values
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, Word, together
+from reproduction.claims.versions import Version
 
 RATIOS = ("rho-bald", "mu-rho-bald")
-CASES = 3  # data sets that these claims are about
 
 
-def common(reading: Reading, methods: Sequence[str], rules: Rules) -> dict[str, pd.DataFrame]:
+def common(version: Version, methods: Sequence[str], rules: Rules) -> dict[str, pd.DataFrame]:
     """Data set -> rows of the stretch that decides, at the replications and sizes that all of these methods have."""
     found = {}
-    for name in reading.tables:
-        table = reading.load(name)
+    for name in version.tables:
+        table = version.load(name)
         if table is None:
             continue
         try:
-            table = shared(deciding(table, name), methods)
+            table = shared(PAPER[name].deciding(table), methods)
         except ValueError:  # nothing that all have
             continue
         if table["replication"].nunique() >= rules.minimum:
@@ -32,63 +32,62 @@ def common(reading: Reading, methods: Sequence[str], rules: Rules) -> dict[str, 
 
 
 def _untested(rules: Rules, methods: str) -> Verdict:
-    return Verdict("not tested", f"fewer than {rules.minimum} recorded replications of {methods} on any data set")
+    return Verdict("open", f"fewer than {rules.minimum} recorded replications of {methods} on any data set")
 
 
-def judge_random(rules: Rules, reading: Reading) -> Verdict:
+def judge_random(rules: Rules, version: Version) -> Verdict:
     """E5, per data set: Random is as good as a method of general active learning where the interval lies within 10 %.
 
     It holds on a data set where it is as good as all three, does not where it differs from all; decided sets count.
     """
     words, shown, rows = {}, [], []
-    for name in reading.tables:
-        table = reading.load(name)
+    for name in version.tables:
+        table = version.load(name)
         if table is None:
             continue
-        share = reading.share(name, rules)
-        found = compare(deciding(table, name), "random", GENERAL, rules, share)
+        found = compare(PAPER[name].deciding(table), "random", GENERAL, rules).assign(table=version.tables[name])
         if found.empty:
             continue
         found = found.assign(as_good=close(found, rules))
         words[name] = _as_good(found)
-        shown.append(f"{name} {words[name]} ({told(found, rules)})")
-        rows += values(found, "random", dataset=name, estimator=reading.name)
+        shown.append(f"{name} {words[name]} ({told(found)})")
+        rows += values(found, "random", dataset=name, estimator=version.name)
     if not words:
         return _untested(rules, "Random, BADGE, BAIT and LCMD")
     measure = "log ratio of random's PEHE to each other's"
-    return Verdict(together(words.values(), CASES), f"{measure}, {'; '.join(shown)}", tuple(rows))
+    return Verdict(together(words.values(), len(PAPER)), f"{measure}, {'; '.join(shown)}", tuple(rows))
 
 
 def _as_good(found: pd.DataFrame) -> Word:
-    if 2 * len(found) < len(GENERAL):
-        return "tested in part"
+    if 2 * len(found) <= len(GENERAL):
+        return "open"
     near = found["as_good"]
     far = found["comparison"].isin(["ahead", "behind"]) & ~near
     if near.any() and far.any():
         return "holds in part"
     if not (near | far).all():
-        return "undecided"
+        return "open"
     if far.all():
-        return "does not hold"
+        return "fails"
     return "holds" if len(found) == len(GENERAL) else "holds in part"
 
 
-def judge_causal(rules: Rules, reading: Reading) -> Verdict:
+def judge_causal(rules: Rules, version: Version) -> Verdict:
     """E6, per data set: mean log PEHE of the causal methods (BALD, MACAL) minus that of the general ones."""
-    methods = (reading.macal, *BALD, *GENERAL)
+    methods = (version.macal, *BALD, *GENERAL)
     words, shown, rows = [], [], []
-    for name, table in common(reading, methods, rules).items():
+    for name, table in common(version, methods, rules).items():
         logs = np.log(table.pivot(index=["replication", "labelled"], columns="method", values="pehe"))
-        gap = logs[[reading.macal, *BALD]].mean(axis=1) - logs[list(GENERAL)].mean(axis=1)
+        gap = logs[[version.macal, *BALD]].mean(axis=1) - logs[list(GENERAL)].mean(axis=1)
         gap = gap.groupby("replication").mean().to_frame("general")
-        found = against(gap, rules, reading.share(name, rules, methods)).assign(**span(table))
+        found = against(gap, rules).assign(table=version.tables[name], **span(table))
         words.append(ahead(found["comparison"]))
-        shown.append(f"{name}: {told(found, rules)}")
-        rows += values(found, "causal methods", dataset=name, estimator=reading.name, methods=list(methods))
+        shown.append(f"{name}: {told(found)}")
+        rows += values(found, "causal methods", dataset=name, estimator=version.name, methods=list(methods))
     if not words:
         return _untested(rules, "MACAL, BALD, BADGE, BAIT and LCMD")
     said = f"log ratio of causal methods' PEHE to general ones', {'; '.join(shown)}"
-    return Verdict(together(words, CASES), said, tuple(rows))
+    return Verdict(together(words, len(PAPER)), said, tuple(rows))
 
 
 def ahead(words_of_rows: Iterable[str]) -> Word:
@@ -97,13 +96,13 @@ def ahead(words_of_rows: Iterable[str]) -> Word:
     if words == {"ahead"}:
         return "holds"
     if words <= {"no lead", "behind"}:
-        return "does not hold"
-    return "holds in part" if words & {"no lead", "behind"} and "ahead" in words else "undecided"
+        return "fails"
+    return "holds in part" if words & {"no lead", "behind"} and "ahead" in words else "open"
 
 
-def rivals(table: pd.DataFrame, method: str, rules: Rules, share: Share | None = None) -> pd.DataFrame:
+def rivals(table: pd.DataFrame, method: str, rules: Rules) -> pd.DataFrame:
     """Set a method against every other of a table: see :func:`reproduction.claims.comparison.compare`."""
-    return compare(table, method, [m for m in table["method"].unique() if m != method], rules, share)
+    return compare(table, method, [m for m in table["method"].unique() if m != method], rules)
 
 
 def places(found: pd.DataFrame) -> tuple[int, int]:
@@ -115,46 +114,45 @@ def places(found: pd.DataFrame) -> tuple[int, int]:
     return 1 + int((words == "behind").sum()), 1 + int((words != "ahead").sum())
 
 
-def judge_winner(rules: Rules, reading: Reading) -> Verdict:
+def judge_winner(rules: Rules, version: Version) -> Verdict:
     """E7: no method but MACAL may be first of the others on all data sets; needs two. One that surely is refutes."""
-    tables = common(reading, (reading.macal, *BASELINES), rules)
+    tables = common(version, (version.macal, *BASELINES), rules)
     if len(tables) < 2:
-        word = "tested in part" if tables else "not tested"
-        return Verdict(word, f"needs two data sets with all methods; recorded: {', '.join(tables) or 'none'}")
+        return Verdict("open", f"needs two data sets with all methods; recorded: {', '.join(tables) or 'none'}")
     found, rows = {}, []
     for name, table in tables.items():
-        rest, share = table[table["method"] != reading.macal], reading.share(name, rules, BASELINES)
-        judged = {m: rivals(rest, m, rules, share) for m in BASELINES}
+        rest = table[table["method"] != version.macal]
+        judged = {m: rivals(rest, m, rules).assign(table=version.tables[name]) for m in BASELINES}
         found[name] = {m: places(one) for m, one in judged.items()}
-        about = {"dataset": name, "estimator": reading.name, "methods": [reading.macal, *BASELINES]}
+        about = {"dataset": name, "estimator": version.name, "methods": [version.macal, *BASELINES]}
         rows += [row for m, one in judged.items() for row in values(one, m, **about)]
     may = {name: [m for m, (first, _) in sets.items() if first == 1] for name, sets in found.items()}
-    verdict = "undecided"
+    verdict = "open"
     if not set.intersection(*map(set, may.values())):
         verdict = "holds"
     elif any(all(sets[m] == (1, 1) for sets in found.values()) for m in BASELINES):
-        verdict = "does not hold"
+        verdict = "fails"
     said = {name: ", ".join(some) if len(some) < len(BASELINES) else "each" for name, some in may.items()}
     shown = "; ".join(f"on {name} {some}" for name, some in said.items())
     return Verdict(verdict, f"of the eight others may be first: {shown}", tuple(rows))
 
 
-def judge_qhte(rules: Rules, reading: Reading) -> Verdict:
+def judge_qhte(rules: Rules, version: Version) -> Verdict:
     """E8: surely among the three last of nine on most data sets; 'in part' where at least in the lower half on one."""
-    methods = (reading.macal, *BASELINES)
-    tables = common(reading, methods, rules)
+    methods = (version.macal, *BASELINES)
+    tables = common(version, methods, rules)
     if not tables:
         return _untested(rules, "all nine methods")
-    judged = {name: rivals(table, "qhte", rules, reading.share(name, rules, methods)) for name, table in tables.items()}
+    judged = {n: rivals(table, "qhte", rules).assign(table=version.tables[n]) for n, table in tables.items()}
     found = {name: places(one) for name, one in judged.items()}
     first, last = np.array(list(found.values())).T
     if (first > 6).mean() > 0.5:
         verdict = "holds"
     elif (last <= 4).all():
-        verdict = "does not hold"
+        verdict = "fails"
     else:
-        verdict = "holds in part" if (first > 4).any() and (last > 6).mean() <= 0.5 else "undecided"
-    about = {"estimator": reading.name, "methods": list(methods)}
+        verdict = "holds in part" if (first > 4).any() and (last > 6).mean() <= 0.5 else "open"
+    about = {"estimator": version.name, "methods": list(methods)}
     rows = [row for name, one in judged.items() for row in values(one, "qhte", dataset=name, **about)]
     said = ", ".join(f"place {low} to {high} of 9 on {name}" for name, (low, high) in found.items())
     return Verdict(verdict, said, tuple(rows))
@@ -174,24 +172,24 @@ def roughness(table: pd.DataFrame) -> pd.DataFrame:
     return table.groupby("replication")[["labelled", "method", "pehe"]].apply(of_one)
 
 
-def judge_stability(rules: Rules, reading: Reading) -> Verdict:
+def judge_stability(rules: Rules, version: Version) -> Verdict:
     """E9, per data set: MACAL's curve is smoother than those of both BALD ratios, by the log ratio of roughness."""
-    methods, words, shown, rows = (reading.macal, *RATIOS), [], [], []
-    for name, table in common(reading, methods, rules).items():
+    methods, words, shown, rows = (version.macal, *RATIOS), [], [], []
+    for name, table in common(version, methods, rules).items():
         rough = np.log(roughness(table))
-        gap = -rough[list(RATIOS)].sub(rough[reading.macal], axis=0)
-        found = against(gap, rules, reading.share(name, rules, methods), len(RATIOS)).assign(**span(table))
+        gap = -rough[list(RATIOS)].sub(rough[version.macal], axis=0)
+        found = against(gap, rules, len(RATIOS)).assign(table=version.tables[name], **span(table))
         if found.empty:  # too few sizes for a neighbour on either side
             continue
         words.append(ahead(found["comparison"]))
-        shown.append(f"{name}: {told(found, rules)}")
+        shown.append(f"{name}: {told(found)}")
         about = {
             "dataset": name,
-            "estimator": reading.name,
+            "estimator": version.name,
             "measure": "distance of log PEHE from its neighbours' mean",
         }
-        rows += values(found, reading.macal, **about, methods=list(methods))
+        rows += values(found, version.macal, **about, methods=list(methods))
     if not words:
         return _untested(rules, "MACAL and BALD's ratios")
     measure = "log ratio of MACAL's roughness (log PEHE's mean distance from its neighbours' mean) to each other's"
-    return Verdict(together(words, CASES), f"{measure}, {'; '.join(shown)}", tuple(rows))
+    return Verdict(together(words, len(PAPER)), f"{measure}, {'; '.join(shown)}", tuple(rows))

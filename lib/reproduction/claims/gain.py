@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 
 from macal.comparison import gaps, shared
-from macal.datasets import ihdp
-from reproduction.claims import data, readings
+from reproduction.benchmarks import IHDP, PAPER
+from reproduction.claims import data, versions
 from reproduction.claims.absolute_errors import best_constants
 from reproduction.claims.comparison import against, number, scope, span, told, values
 from reproduction.claims.estimators import CONTROLS
-from reproduction.claims.readings import CODE, EXACT, TURNING_POINT, WRITTEN, Reading, deciding
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, Word, together
+from reproduction.claims.versions import CODE, EXACT, TEXT, Version
 from reproduction.theory.pairing import value_share
 
 ESTIMATORS = {  # tables of IHDP as it is, and with its surfaces exchanged; of these six W1 is judged
@@ -27,8 +27,8 @@ ESTIMATORS = {  # tables of IHDP as it is, and with its surfaces exchanged; of t
     "causal forest": ("ihdp_forest", "ihdp-exchanged_forest"),
 }
 DEEP = {
-    WRITTEN: ("ihdp_due", "ihdp-early_due", "ihdp-exchanged_due"),
     CODE: ("ihdp_code", "ihdp-early_code", "ihdp-exchanged_code"),
+    TEXT: ("ihdp_due", "ihdp-early_due", "ihdp-exchanged_due"),
 }
 SURFACES = ("ihdp", "ihdp-exchanged")
 PARTS = {  # whose error over whose each part of the gain is
@@ -68,7 +68,7 @@ def swap(names: tuple[str, ...], rules: Rules, macal: str = "macal") -> pd.DataF
         Rows of :func:`reproduction.claims.comparison.against`, by surface and part. Intervals are adjusted for all six;
         Holm's steps go over the three of a surface and count six there, too: the smallest p times 6, then 5 and 4.
     """
-    tables = [readings.load(name) for name in names]
+    tables = [versions.load(name) for name in names]
     if any(table is None or not {macal, *CONTROLS} <= {*table["method"].unique()} for table in tables):
         return None
     *here, there = tables
@@ -78,8 +78,8 @@ def swap(names: tuple[str, ...], rules: Rules, macal: str = "macal") -> pd.DataF
     found = {}
     for surface, name, table in zip(SURFACES, (names[0], names[-1]), tables, strict=True):
         # the start is left out; exchanged tables have none
-        early = table[table["labelled"].between(ihdp.START + 1, TURNING_POINT)]
-        rows = against(parts(early, macal), rules, readings.Spending(name, rules), family=6)
+        early = IHDP.deciding(table)
+        rows = against(parts(early, macal), rules, family=6).assign(table=name)
         found[surface] = rows.assign(**span(shared(early, [macal, *CONTROLS])))
     rows = pd.concat(found, names=["surface"])
     return rows if len(rows) == 6 else None
@@ -90,16 +90,16 @@ def turned(found: pd.DataFrame) -> Word:
     word = found["comparison"].unstack(0)
     signs = word.loc[["allocation", "gain"], list(SURFACES)]
     if not signs.isin(CLEAR).all(axis=None):
-        return "undecided"
+        return "open"
     same = (signs.loc["allocation"] == signs.loc["gain"]).all()
-    return "holds" if same and signs.loc["gain"].nunique() == 2 else "does not hold"
+    return "holds" if same and signs.loc["gain"].nunique() == 2 else "fails"
 
 
 def judge_allocation(rules: Rules) -> Verdict:
     """W1: exchanging IHDP's surfaces turns the sign of the allocation, and with it that of MACAL's gain."""
     found = {name: rows for name, tables in ESTIMATORS.items() if (rows := swap(tables, rules)) is not None}
     if not found:
-        return Verdict("not tested", f"fewer than {rules.minimum} recorded replications on one of the two surfaces")
+        return Verdict("open", f"fewer than {rules.minimum} recorded replications on one of the two surfaces")
     words = {name: turned(rows) for name, rows in found.items()}
     shown = [f"{name}, {words[name]}, {scope(rows)}: {_swapped(rows)}" for name, rows in found.items()]
     said = tuple(
@@ -132,7 +132,7 @@ def predicted_share(dataset: str) -> float | None:
 
 
 def similarity(
-    reading: Reading, dataset: str, rules: Rules, stretch: tuple[int, int] | None = None
+    version: Version, dataset: str, rules: Rules, stretch: tuple[int, int] | None = None
 ) -> pd.DataFrame | None:
     """What weight 2.5 of the similarity does against weight 0, beside what is predicted; None where not recorded.
 
@@ -140,65 +140,66 @@ def similarity(
         A row of :func:`reproduction.claims.comparison.against` with ``predicted``, see :func:`predicted_share`, and the
         mean covering radius at either weight, ``radius`` and ``radius_at_0``.
     """
-    table, methods, said = reading.load(dataset), [reading.macal, f"{reading.macal}-0"], predicted_share(dataset)
+    table, methods, said = version.load(dataset), [version.macal, f"{version.macal}-0"], predicted_share(dataset)
     if table is None or said is None or not {*methods} <= {*table["method"].unique()}:
         return None
-    rows = shared(deciding(table, dataset), methods)
+    rows = shared(PAPER[dataset].deciding(table), methods)
     rows = rows[rows["labelled"].between(*stretch)] if stretch else rows
-    share = reading.share(dataset, rules, methods)
-    found = against(gaps(rows, reading.macal)[methods[1:]], rules, share, family=len(EXACT.tables))
+    found = against(gaps(rows, version.macal)[methods[1:]], rules, family=len(PAPER))
     if found.empty:
         return None
     radius = rows.groupby("method")["radius"].mean()
-    return found.assign(**span(rows), predicted=said, radius=radius[methods[0]], radius_at_0=radius[methods[1]])
+    return found.assign(
+        table=version.tables[dataset],
+        **span(rows),
+        predicted=said,
+        radius=radius[methods[0]],
+        radius_at_0=radius[methods[1]],
+    )
 
 
 def similarities(rules: Rules) -> pd.DataFrame:
     """:func:`similarity` of all lines of evidence on every data set, by line and data set; may have no row.
 
-    With ``came``: "as predicted" or "against the prediction" by the sign, where it is clear, else "undecided".
+    With ``came``: "as predicted" or "against the prediction" by the sign, where it is clear, else "open".
     """
-    cells = {
-        (line.name, name): similarity(line, name, rules) for line in (EXACT, WRITTEN, CODE) for name in line.tables
-    }
+    cells = {(line.name, name): similarity(line, name, rules) for line in (CODE, TEXT, EXACT) for name in line.tables}
     found = pd.DataFrame({key: rows.iloc[0] for key, rows in cells.items() if rows is not None}).T.infer_objects()
     if found.empty:
         return found
     same = (found["log_ratio"] < 0) == (found["predicted"] > 0)
     came = np.where(same, AS_PREDICTED, CONTRARY)
-    return found.assign(came=np.where(found["comparison"].isin(CLEAR), came, "undecided"))
+    return found.assign(came=np.where(found["comparison"].isin(CLEAR), came, "open"))
 
 
 def controls(rules: Rules) -> pd.DataFrame:
-    """The rare arm without pairs, and pairs without coverage, against Random on CMNIST, and MACAL beside them.
-
-    All four go by the plan of the controls, whose replications are the fewest.
-    """
-    table, more = EXACT.load("cmnist"), readings.load("cmnist_controls")
+    """The rare arm without pairs, and pairs without coverage, against Random on CMNIST, and MACAL beside them."""
+    table, more = EXACT.load("cmnist"), versions.load("cmnist_controls")
     if table is None or more is None:
         return against(pd.DataFrame(), rules)
-    rows = shared(deciding(pd.concat([table, more]), "cmnist"), ["random", "random-balanced", "macal", RARE, PAIRS])
+    rows = shared(
+        PAPER["cmnist"].deciding(pd.concat([table, more])), ["random", "random-balanced", "macal", RARE, PAIRS]
+    )
     found = -gaps(rows, "random")[["random-balanced", RARE, PAIRS, "macal"]]
-    return against(found, rules, readings.Spending("cmnist_controls", rules)).assign(**span(rows))
+    return against(found, rules).assign(**span(rows))
 
 
 def judge_similarity(rules: Rules) -> Verdict:
     """W2: the similarity term does the opposite of what rho and r alone predict, wherever its sign is clear.
 
-    'In part' where some of the clear signs are as predicted; it does not hold where all are.
+    'In part' where some of the clear signs are as predicted; it fails where all are.
     """
-    found, beside = similarities(rules), controls(rules)
+    found = similarities(rules)
     if found.empty:
-        return Verdict("not tested", f"fewer than {rules.minimum} recorded replications of weights 0 and 2.5")
-    words: dict[str, Word] = {AS_PREDICTED: "does not hold", CONTRARY: "holds"}
+        return Verdict("open", f"fewer than {rules.minimum} recorded replications of weights 0 and 2.5")
+    words: dict[str, Word] = {AS_PREDICTED: "fails", CONTRARY: "holds"}
     clear = [words[came] for came in found["came"] if came in words]
     shown = "; ".join(
         f"{name}, {line}, {row['replications']:.0f} replications: predicted share {row['predicted']:+.2f},"
         f" log ratio of weight 2.5 to 0 {number(row)}, {row['came']}"
         for (line, name), row in found.iterrows()
     )
-    more = f". CMNIST against Random: {told(beside, rules)}" if len(beside) else ""
-    macal = {reading.name: reading.macal for reading in (EXACT, WRITTEN, CODE)}
+    macal = {version.name: version.macal for version in (CODE, TEXT, EXACT)}
     rows = tuple(
         row
         for (line, name), said in found["predicted"].items()
@@ -210,11 +211,7 @@ def judge_similarity(rules: Rules) -> Verdict:
             predicted_share=said,
         )
     )
-    rows += tuple(
-        row | {"method": row["against"], "against": "random"}
-        for row in values(beside, "", dataset="cmnist", estimator=EXACT.name, beside=True)
-    )
-    return Verdict(together(clear) if clear else "undecided", shown + more, rows)
+    return Verdict(together(clear) if clear else "open", shown, rows)
 
 
 SCALES = {"as it is": "ihdp_input-1", "times 10": "ihdp_input-10"}
@@ -225,7 +222,7 @@ def collapse() -> dict[str, pd.DataFrame]:
 
     None at all where a scale is not recorded.
     """
-    tables = {scale: readings.load(name) for scale, name in SCALES.items()}
+    tables = {scale: versions.load(name) for scale, name in SCALES.items()}
     if any(table is None for table in tables.values()):
         return {}
     return {k: t.assign(worse=t["pehe"] > t["replication"].map(best_constants(t))) for k, t in tables.items()}
@@ -235,8 +232,9 @@ def escape(tables: dict[str, pd.DataFrame], rules: Rules) -> pd.DataFrame:
     """MACAL's lead over Random at either scale, and the first less the second."""
     leads = pd.DataFrame({scale: gaps(table)["random"] for scale, table in tables.items()})
     leads = leads.assign(difference=leads["as it is"] - leads["times 10"])
-    found = against(leads, rules, readings.Spending(SCALES["as it is"], rules))
-    return found.assign(**span(shared(tables["as it is"], ["macal", "random"])))
+    return against(leads, rules).assign(
+        table=SCALES["as it is"], **span(shared(tables["as it is"], ["macal", "random"]))
+    )
 
 
 def judge_escape(rules: Rules) -> Verdict:
@@ -244,14 +242,14 @@ def judge_escape(rules: Rules) -> Verdict:
     tables = collapse()
     found = escape(tables, rules) if tables else pd.DataFrame()
     if found.empty:
-        return Verdict("not tested", f"fewer than {rules.minimum} recorded replications at either scale")
+        return Verdict("open", f"fewer than {rules.minimum} recorded replications at either scale")
     before, after, difference = found["comparison"]
-    word: Word = "undecided"
+    word: Word = "open"
     if before == "ahead" and difference == "ahead":
         word = "holds" if after in ("behind", "no lead") else "holds in part"
     elif before in ("behind", "no lead") or difference in ("behind", "no lead"):
-        word = "does not hold"
+        word = "fails"
     worse = {scale: table.groupby("method")["worse"].mean() for scale, table in tables.items()}
     shares = "; ".join(f"{k}: {', '.join(f'{m} {v:.0%}' for m, v in s.items())}" for k, s in worse.items())
-    said = f"MACAL against Random, {scope(found)}, {told(found, rules)}; worse than a constant, {shares}"
+    said = f"MACAL against Random, {scope(found)}, {told(found)}; worse than a constant, {shares}"
     return Verdict(word, said, values(found, "macal, the treatment scaled", dataset="ihdp", estimator=CODE.name))

@@ -4,27 +4,27 @@ import numpy as np
 import pandas as pd
 
 from macal.comparison import gaps
-from reproduction.claims import readings
+from reproduction.claims import versions
 from reproduction.claims.comparison import against, lowest, values
-from reproduction.claims.readings import CODE, WRITTEN, Reading, absent
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, Word, together
+from reproduction.claims.versions import CODE, TEXT, Version, absent
 from reproduction.studies import tables
 from reproduction.studies.labelled_sets import STEPS
 
 PAIRED, SPREAD = "counterpart", "radius"  # mean distance to the nearest of the other arm; worst distance to a label
 MEASURES = (PAIRED, "w1", SPREAD)  # better where smaller
-TABLES = {WRITTEN: tables.by_dataset(tables.SETS), CODE: tables.by_dataset(tables.SETS_AS_CODE)}
+TABLES = {CODE: tables.by_dataset(tables.SETS_CODE), TEXT: tables.by_dataset(tables.SETS)}
 OTHERS = ("random", "lcmd", "qhte", "mu-rho-bald")  # beside MACAL in Figures 4 and 6 to 8
 
 
-def measured(dataset: str, rules: Rules, reading: Reading = WRITTEN) -> pd.DataFrame | None:
+def measured(dataset: str, rules: Rules, version: Version = TEXT) -> pd.DataFrame | None:
     """The recorded measures of methods with enough replications, or None."""
-    table = readings.load(TABLES[reading][dataset], keys=("method", "replication", "step"))
+    table = versions.load(TABLES[version][dataset], keys=("method", "replication", "step"))
     if table is None:
         return None
     table = table[table.groupby("method")["replication"].transform("nunique") >= rules.minimum]
-    return table if {reading.macal, "random"} <= {*table["method"].unique()} else None
+    return table if {version.macal, "random"} <= {*table["method"].unique()} else None
 
 
 def means(table: pd.DataFrame) -> pd.DataFrame:
@@ -54,7 +54,7 @@ def word(found: pd.DataFrame) -> Word:
     return together(lowest(rows.droplevel("step"), len(rows)) for _, rows in steps)
 
 
-def judge_labelled_sets(rules: Rules, reading: Reading) -> Verdict:
+def judge_labelled_sets(rules: Rules, version: Version) -> Verdict:
     """V1: MACAL's labels lie closer to a counterpart (paired), and closer to the whole pool (spread), than the others'.
 
     Judged apart, paired by replication, at the steps that the paper shows; 'holds' where both hold on all data sets.
@@ -62,17 +62,17 @@ def judge_labelled_sets(rules: Rules, reading: Reading) -> Verdict:
     words: dict[str, list[Word]] = {PAIRED: [], SPREAD: []}
     shown, rows = [], ()
     for dataset in STEPS:
-        table = measured(dataset, rules, reading)
+        table = measured(dataset, rules, version)
         if table is None:
             continue
-        found = compared(table, rules, reading.macal)
+        found = compared(table, rules, version.macal)
         for measure in words:
             words[measure].append(word(found.loc[measure]))
-            for step, part in found.loc[measure].assign(table=TABLES[reading][dataset]).groupby(level="step"):
-                rows += values(part.droplevel("step"), reading.macal, dataset=dataset, measure=measure, step=step)
+            for step, part in found.loc[measure].assign(table=TABLES[version][dataset]).groupby(level="step"):
+                rows += values(part.droplevel("step"), version.macal, dataset=dataset, measure=measure, step=step)
         shown.append(f"{dataset}: {_said(found)}{absent(table['method'].unique(), OTHERS)}")
     if not shown:
-        return Verdict("not tested", f"fewer than {rules.minimum} recorded replications on any data set")
+        return Verdict("open", f"fewer than {rules.minimum} recorded replications on any data set")
     paired, spread = (together(words[measure]) for measure in (PAIRED, SPREAD))
     said = f"pair up: {paired}; spread out: {spread}; {'; '.join(shown)}"
     return Verdict(together([paired, spread]), said, rows)

@@ -4,98 +4,94 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from reproduction.benchmarks import IHDP, PAPER, Benchmark
 from reproduction.claims.comparison import close, compare, lowest, scope, share_run, told, values
-from reproduction.claims.readings import EXACT, POOL, TURNING_POINT, WRITTEN, Reading, absent, inner, key_of
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, Word
+from reproduction.claims.versions import CODE, TEXT, Version, absent
 
 FREE = ("random", "qhte")  # baselines that need no model, and are run to the end of IHDP
-DATASETS = ("ihdp", "ibm", "cmnist")
-EARLY, LATE = (1, TURNING_POINT), (TURNING_POINT + 1, POOL)  # IHDP, labels
 
 
 def lead(
-    reading: Reading, dataset: str, rules: Rules, stretch: tuple[int, int] | None = None, others: Sequence[str] = ()
+    version: Version, dataset: Benchmark, rules: Rules, others: Sequence[str] = (), after: bool = False
 ) -> pd.DataFrame:
-    """MACAL against others on a data set, without the start: in a stretch of labels, or over the whole campaign.
+    """MACAL against others on a data set: the one estimate and interval of a pair.
+
+    Args:
+        version: of the paper, or another estimator.
+        dataset: whose rows that claims compare are taken, on the replications and sizes that a pair shares.
+        rules: level, minimum of replications, margin.
+        others: methods; the data set's baselines by default, over all of which intervals hold together, run or not.
+            Any others are a family of their own.
+        after: take the rows after ``until`` instead.
 
     Returns:
-        Rows of :func:`reproduction.claims.comparison.compare`; none where too little is recorded.
+        Rows of :func:`reproduction.claims.comparison.compare` with their ``table``; none where too little is recorded.
     """
-    table = reading.load(dataset)
+    table = version.load(dataset.name)
     if table is None:
         return pd.DataFrame(columns=["replications", "comparison"])
-    table = inner(table, dataset)
-    table = table[table["labelled"].between(*stretch)] if stretch else table
-    has_own_plan = key_of(reading.tables[dataset], reading.macal) == reading.macal
-    share = reading.share(dataset, rules, [reading.macal] if has_own_plan else ())
-    return compare(table, reading.macal, others or reading.others, rules, share)
+    inner = dataset.inner(table)
+    rows = inner[inner["labelled"] > dataset.until] if after else dataset.deciding(table)
+    others = others or dataset.baselines
+    families = dataset.baselines, [name for name in others if name not in dataset.baselines]
+    found = pd.concat([compare(rows, version.macal, own, rules) for own in families if own])
+    return found.loc[found.index.intersection(others, sort=False)].assign(table=version.tables[dataset.name])
 
 
-def _said(found: pd.DataFrame, reading: Reading, rules: Rules) -> str:
+def _said(found: pd.DataFrame, version: Version, rules: Rules) -> str:
     if found.empty:
         return f"fewer than {rules.minimum} recorded replications"
-    run = share_run(found, reading.others) + scope(found) + absent(found.index, reading.others)
-    return f"{run}; log ratio of {reading.macal}'s PEHE to each other's, {told(found, rules)}"
+    run = share_run(found, version.others) + scope(found) + absent(found.index, version.others)
+    return f"{run}; log ratio of {version.macal}'s PEHE to each other's, {told(found)}"
 
 
-def _verdict(
-    word: Word,
-    shown: str,
-    judged: dict[str, pd.DataFrame],
-    rules: Rules,
-    reading: Reading,
-    dataset: str,
-    stretch: tuple[int, int] | None = None,
-) -> Verdict:
-    """Make the verdict; beside the paper's words, what exact Gaussian processes say on more replications."""
-    about = {"dataset": dataset, "estimator": reading.name}
-    rows = [row for part, found in judged.items() for row in values(found, reading.macal, **about, stretch=part)]
-    exact = lead(EXACT, dataset, rules, stretch) if reading is WRITTEN else pd.DataFrame()
-    if len(exact):
-        shown += f". Exact Gaussian processes: {_said(exact, EXACT, rules)}"
-        beside = {"dataset": dataset, "estimator": EXACT.name, "stretch": next(iter(judged)), "beside": True}
-        rows += values(exact, EXACT.macal, **beside)
-    return Verdict(word, shown, tuple(rows))
+def _values(found: pd.DataFrame, version: Version, dataset: Benchmark, stretch: str) -> tuple[dict[str, object], ...]:
+    return values(found, version.macal, dataset=dataset.name, estimator=version.name, stretch=stretch)
 
 
 def tied(found: pd.DataFrame, rules: Rules) -> Word:
     """The verdict on 'about as good as all of these'."""
-    if found.empty:
-        return "not tested"
     if found["comparison"].isin(["ahead", "behind"]).any():
-        return "does not hold"
-    return "holds" if close(found, rules).all() else "undecided"
+        return "fails"
+    return "holds" if len(found) and close(found, rules).all() else "open"
 
 
-def judge_ihdp(rules: Rules, reading: Reading) -> Verdict:
+def judge_ihdp(rules: Rules, version: Version) -> Verdict:
     """E1: ahead of every baseline up to the turning point; then about as good as those that need no model."""
-    early, late = lead(reading, "ihdp", rules, EARLY), lead(reading, "ihdp", rules, LATE, FREE)
-    verdict = lowest(early, len(reading.others))
-    shown = f"up to {TURNING_POINT} labels {_said(early, reading, rules)}"
+    early, late = lead(version, IHDP, rules), lead(version, IHDP, rules, FREE, after=True)
+    verdict = lowest(early, len(IHDP.baselines))
+    shown = f"up to {IHDP.until} labels {_said(early, version, rules)}"
     if verdict == "holds":
-        verdict = "holds in part" if tied(late, rules) == "does not hold" else tied(late, rules)
+        verdict = "holds in part" if tied(late, rules) == "fails" else tied(late, rules)
     if len(late):
-        shown += f"; later, against those that need no model, {told(late, rules)}"
-    judged = {f"up to {TURNING_POINT} labels": early, "later": late}
-    return _verdict(verdict, shown, judged, rules, reading, "ihdp", EARLY)
+        shown += f"; later, against those that need no model, {told(late)}"
+    rows = _values(early, version, IHDP, f"up to {IHDP.until} labels") + _values(late, version, IHDP, "later")
+    return Verdict(verdict, shown, rows)
 
 
-def judge_lowest(rules: Rules, reading: Reading, dataset: str) -> Verdict:
+def judge_lowest(rules: Rules, version: Version, dataset: Benchmark) -> Verdict:
     """E2 and E3: ahead of every baseline over the whole campaign."""
-    found = lead(reading, dataset, rules)
-    word = lowest(found, len(reading.others))
-    return _verdict(word, _said(found, reading, rules), {"whole campaign": found}, rules, reading, dataset)
+    found = lead(version, dataset, rules)
+    word = lowest(found, len(dataset.baselines))
+    return Verdict(word, _said(found, version, rules), _values(found, version, dataset, "whole campaign"))
 
 
-def judge_consistent(rules: Rules, reading: Reading) -> Verdict:
-    """E4: E1 to E3 together; refuted by one data set, upheld by all three only."""
-    found = {"ihdp": judge_ihdp(rules, reading)}
-    found |= {name: judge_lowest(rules, reading, name) for name in DATASETS[1:]}
-    words = {name: verdict.verdict for name, verdict in found.items()}
-    order: tuple[Word, ...] = ("does not hold", "undecided", "tested in part", "not tested", "holds in part", "holds")
-    word = next(word for word in order if word in words.values())
-    if word == "not tested" and {*words.values()} != {word}:  # not on all data sets
-        word = "tested in part"
-    rows = tuple(row for verdict in found.values() for row in verdict.comparisons)
-    return Verdict(word, "; ".join(f"{name}: {said}" for name, said in words.items()), rows)
+def judge_consistent(rules: Rules, version: Version) -> Verdict:
+    """E4: E1 to E3 together; refuted by one data set, upheld by all three only. The other version is named beside."""
+    versions = (version, TEXT if version is CODE else CODE)
+    found = {one.name: _everywhere(rules, one) for one in versions}
+    order: tuple[Word, ...] = ("fails", "open", "holds in part", "holds")
+    own = found[version.name].values()
+    word = next(word for word in order if word in {verdict.verdict for verdict in own})
+    said = [
+        f"{name}: {', '.join(f'{data} {verdict.verdict}' for data, verdict in judged.items())}"
+        for name, judged in found.items()
+    ]
+    return Verdict(word, "; ".join(said), tuple(row for verdict in own for row in verdict.comparisons))
+
+
+def _everywhere(rules: Rules, version: Version) -> dict[str, Verdict]:
+    judged = {"ihdp": judge_ihdp(rules, version)}
+    return judged | {n: judge_lowest(rules, version, data) for n, data in PAPER.items() if data is not IHDP}

@@ -57,7 +57,7 @@ def judge_variance_lemma(noise: float = 0.25) -> Verdict:
     kept, kept_noisy = (sum(map(below_geometric, runs.values())) for runs in (quiet, noisy))
     short = [step for run in quiet.values() if (step := first_short_drop(run))]
     if kept < len(quiet):
-        verdict = "does not hold"
+        verdict = "fails"
     else:
         verdict = "holds" if kept_noisy == len(noisy) and not short else "holds in part"
     return Verdict(
@@ -123,7 +123,7 @@ def judge_monotonicity(cases: int = 200) -> Verdict:
     """T7: random designs with fixed hyperparameters, and one example in which they are fitted anew."""
     violations, example = monotone_violations(cases), refit(QUARTERS)
     rises = example["after"] > example["before"] + 1e-8
-    verdict = "does not hold" if violations else "holds in part" if rises else "holds"
+    verdict = "fails" if violations else "holds in part" if rises else "holds"
     return Verdict(
         verdict,
         f"with fixed hyperparameters variance rises in {violations} of {cases} random cases; where the length scale is "
@@ -158,7 +158,7 @@ def judge_wasserstein_lemma(starts: int = 50) -> Verdict:
     equal = error <= 1e-9
     slower = sum(bool((p > wasserstein.lemma(p[0], 8, np.arange(len(p))) + 1e-9).any()) for p in paths)
     rises = sum(bool(p.max() > p[0] + 1e-9) for p in paths)
-    verdict = "holds" if equal and not slower else "holds in part" if equal or not slower else "does not hold"
+    verdict = "holds" if equal and not slower else "holds in part" if equal or not slower else "fails"
     return Verdict(
         verdict,
         f"identical pairs and equal arms: the rate is exact to {error:.0e}; arms of 2 and 8, identical pairs drawn "
@@ -187,7 +187,7 @@ def judge_representation() -> Verdict:
     identical = error <= 1e-9
     (a, a_image), (b, b_image) = found["A"], found["B"]
     reversed_ = (a - b) * (a_image - b_image) < 0
-    verdict = "does not hold" if not identical else "holds in part" if reversed_ else "holds"
+    verdict = "fails" if not identical else "holds in part" if reversed_ else "holds"
     return Verdict(
         verdict,
         f"identical pairs keep the rate in any representation (to {error:.0e}); similar ones need not stay similar: a "

@@ -22,7 +22,7 @@ def judge_identifiability(tolerance: float = 1e-12, n_populations: int = 200) ->
     }
     if sufficient > tolerance:
         return Verdict(
-            "does not hold",
+            "fails",
             f"'if' fails: largest error {sufficient:.1e} on {n_populations} populations that meet the assumptions",
         )
     refuted = [name for name, gap in gaps.items() if gap <= tolerance]

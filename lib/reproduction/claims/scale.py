@@ -6,12 +6,9 @@ from dataclasses import dataclass
 import pandas as pd
 
 from macal.comparison import beside
-from macal.datasets import cmnist, ibm, ihdp, toy
-from reproduction.claims.readings import Reading, deciding, inner
+from reproduction.benchmarks import Benchmark
+from reproduction.claims.versions import Version
 from reproduction.studies import tables
-
-PAPER = {"toy": 20, "ihdp": 100, "ibm": 10, "cmnist": 10}  # replications: Figure 1, Table 1
-CAMPAIGNS = {"toy": toy, "ihdp": ihdp, "ibm": ibm, "cmnist": cmnist}  # START, BATCH and QUERIES of each
 
 
 @dataclass(frozen=True)
@@ -60,37 +57,33 @@ class Compared:
 
     Attributes:
         datasets: that the claim is about.
-        methods: reading -> the methods that are counted; the toy study has no reading.
-        reference: reading -> the method that they are set against, at whose replications and sizes alone they count; ""
+        methods: version -> the methods that are counted; the toy study has no version.
+        reference: version -> the method that they are set against, at whose replications and sizes alone they count; ""
             for none.
         whole: the whole campaign counts, on IHDP too, where it is otherwise the part that decides.
         together: only replications and sizes count that the reference and all methods share.
     """
 
-    datasets: tuple[str, ...]
-    methods: Callable[[Reading | None], tuple[str, ...]]
-    reference: Callable[[Reading | None], str] = lambda reading: reading.macal if reading else ""
+    datasets: tuple[Benchmark, ...]
+    methods: Callable[[Version | None], tuple[str, ...]]
+    reference: Callable[[Version | None], str] = lambda version: version.macal if version else ""
     whole: bool = False
     together: bool = False
 
-    def scales(self, reading: Reading | None = None) -> tuple[Scale, ...]:
-        """What is recorded in a reading, by data set."""
-        return tuple(self._scale(name, reading) for name in self.datasets)
+    def scales(self, version: Version | None = None) -> tuple[Scale, ...]:
+        """What is recorded in a version, by data set."""
+        return tuple(self._scale(name, version) for name in self.datasets)
 
-    def _cut(self, table: pd.DataFrame, dataset: str) -> pd.DataFrame:
-        if dataset == "toy":
-            return table
-        return inner(table, dataset) if self.whole else deciding(table, dataset)
+    def _cut(self, table: pd.DataFrame, dataset: Benchmark) -> pd.DataFrame:
+        return dataset.inner(table) if self.whole else dataset.deciding(table)
 
-    def _scale(self, dataset: str, reading: Reading | None) -> Scale:
-        asked, against = self.methods(reading), self.reference(reading)
-        campaign = CAMPAIGNS[dataset]
-        last = campaign.START + campaign.BATCH * campaign.QUERIES
-        paper = pd.DataFrame({"labelled": range(campaign.START, last + 1, campaign.BATCH)})
-        about = PAPER[dataset], len(self._cut(paper, dataset))
-        found = reading.load(dataset) if reading else tables.load(dataset)
+    def _scale(self, dataset: Benchmark, version: Version | None) -> Scale:
+        asked, against = self.methods(version), self.reference(version)
+        paper = pd.DataFrame({"labelled": dataset.sizes()})
+        about = dataset.replications, len(self._cut(paper, dataset))
+        found = version.load(dataset.name) if version else tables.load(dataset.name)
         if found is None:
-            return Scale(dataset, (0, 0), about[0], (), asked, (0, 0), about[1])
+            return Scale(dataset.name, (0, 0), about[0], (), asked, (0, 0), about[1])
         table = self._cut(found, dataset)
         table = beside(table, against) if against else table
         table = table[table["method"].isin(asked)]
@@ -99,4 +92,4 @@ class Compared:
             table = table[table.groupby(["replication", "labelled"])["method"].transform("nunique") == len(asked)]
         counts = table.groupby("method")[["replication", "labelled"]].nunique()
         replications, sizes = ((int(c.min()), int(c.max())) if len(c) else (0, 0) for _, c in counts.items())
-        return Scale(dataset, replications, about[0], have, asked, sizes, about[1])
+        return Scale(dataset.name, replications, about[0], have, asked, sizes, about[1])

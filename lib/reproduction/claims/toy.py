@@ -11,11 +11,11 @@ from macal import metrics
 from macal.campaigns import results
 from macal.comparison import interval, labels_to_reach
 from macal.datasets import toy
+from reproduction.benchmarks import SIMPLE
 from reproduction.claims.comparison import placed
 from reproduction.claims.rules import RULES, Rules
 from reproduction.claims.verdict import Verdict, Word, together
 
-SIMPLE = ("random", "uncertainty", "symmetry")  # the paper's 'three naive methods'
 PAPER = (*SIMPLE, "macal")
 SAID = {"pehe": "error", "wass": "distance", "var": "variance"}
 COLUMNS = {"pehe": "pehe", "wass": "surrogate", "var": "variance"}  # the published quantities, and our columns
@@ -83,10 +83,10 @@ def less(rows: Iterable[Mapping[str, Any]], margin: float) -> Word:
     """Whether a method's means are all surely below the others'."""
     rows = list(rows)
     if not rows:
-        return "not tested"
+        return "open"
     if all(row["high"] < 0 for row in rows):
         return "holds"
-    return "does not hold" if any(row["low"] > -margin for row in rows) else "undecided"
+    return "fails" if any(row["low"] > -margin for row in rows) else "open"
 
 
 def target(table: pd.DataFrame, within: float = 0.1) -> pd.Series:
@@ -194,14 +194,14 @@ def judge_curves(rules: Rules = RULES, table: pd.DataFrame | None = None, sizes:
     """F1d: our mean within the published mean +- 2 s.d. at 20 or more of 25 sizes, for each of the twelve curves."""
     table = results.load("toy") if table is None else table
     if table["replication"].nunique() < rules.minimum:
-        return Verdict("not tested", f"fewer than {rules.minimum} recorded replications")
+        return Verdict("open", f"fewer than {rules.minimum} recorded replications")
     counts = inside(table).rename(columns=SAID)
     good = counts >= sizes
     by_quantity = "; ".join(
         f"{quantity}: " + ", ".join(f"{method} {n}" for method, n in counts[quantity].items()) for quantity in counts
     )
     return Verdict(
-        "holds" if good.all(axis=None) else "holds in part" if good.any(axis=None) else "does not hold",
+        "holds" if good.all(axis=None) else "holds in part" if good.any(axis=None) else "fails",
         f"{int(good.to_numpy().sum())} of {good.size} curves lie within 2 published s.d.s at {sizes} or more of 25 "
         f"sizes; sizes inside, {by_quantity}",
     )

@@ -2,27 +2,22 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
-from reproduction.claims.readings import Reading
 from reproduction.claims.rules import Rules
 from reproduction.claims.scale import Compared, Scale
+from reproduction.claims.versions import Version
 
-Word = Literal["holds", "holds in part", "does not hold", "undecided", "tested in part", "not tested"]
+Word = Literal["holds", "holds in part", "fails", "open"]
 WORDS: tuple[Word, ...] = get_args(Word)
-UNJUDGED = {"tested in part", "not tested"}
 
 
 @dataclass(frozen=True)
 class Verdict:
     """What the numbers say of a claim.
 
-    "undecided" was run, and the numbers allow both; "tested in part" was run against fewer than half of the methods
-    that the claim is about, none of which refutes it, or, where it needs two data sets, on one; "not tested" was not
-    run. The evidence says what it would take.
-
     Attributes:
-        verdict: the word.
+        verdict: the word; "open" where the numbers allow both answers, or where too little was run.
         evidence: the numbers, in words.
         comparisons: the same as values, where methods are compared: one dictionary per comparison, see
             :func:`reproduction.claims.comparison.values`.
@@ -33,17 +28,33 @@ class Verdict:
     comparisons: tuple[dict[str, Any], ...] = field(default=(), hash=False)
 
 
+class Rule(NamedTuple):
+    """How a claim about errors is judged, in words: for whoever judges again by the tables.
+
+    Attributes:
+        compared: what is set against what, and in which cases.
+        family: number of comparisons that are adjusted for together.
+        verdict: what makes it hold, and what refutes it.
+    """
+
+    compared: str
+    family: str
+    verdict: str
+
+
 @dataclass(frozen=True)
 class Claim:
-    """One claim.
+    """One claim, declared once: the ledger, ``claims.json`` and the rules in words come from it.
 
     Attributes:
         key: its name in the ledger.
-        source: where the paper makes it.
+        source: where the paper makes it; "ours", or another paper.
         text: what it says, in our words.
-        judge: gives the verdict by the rules, and in the readings where there are any.
+        judge: gives the verdict by the rules, and in the versions where there are any.
         chapter: of the book, where the numbers are shown.
-        readings: of the paper, in which it is judged apart: first as written.
+        tables: that decide it: names, or a tuple of names per version.
+        rule: how it is judged; None where no comparison of errors decides.
+        versions: of the paper, in which it is judged apart: first the code's.
         compares: the paper's methods and data sets that it is about; None where it compares none of them.
     """
 
@@ -52,18 +63,20 @@ class Claim:
     text: str
     judge: Callable[..., Verdict]
     chapter: str
-    readings: tuple[Reading, ...] = ()
+    tables: tuple[str, ...] | tuple[tuple[str, ...], ...] = ()
+    rule: Rule | None = None
+    versions: tuple[Version, ...] = ()
     compares: Compared | None = None
 
     def verdicts(self, rules: Rules) -> list[Verdict]:
-        """Judge it: one verdict per reading, one in all where it has none."""
-        return [self.judge(rules, reading) for reading in self.readings] or [self.judge(rules)]
+        """Judge it: one verdict per version, one in all where it has none."""
+        return [self.judge(rules, version) for version in self.versions] or [self.judge(rules)]
 
     def scales(self) -> list[tuple[Scale, ...]]:
         """What is recorded for it, of how much in the paper: by data set, in the order of its verdicts."""
         if self.compares is None:
-            return [() for _ in self.readings or (None,)]
-        return [self.compares.scales(reading) for reading in self.readings or (None,)]
+            return [() for _ in self.versions or (None,)]
+        return [self.compares.scales(version) for version in self.versions or (None,)]
 
 
 def regardless(judge: Callable[[], Verdict]) -> Callable[[Rules], Verdict]:
@@ -72,20 +85,15 @@ def regardless(judge: Callable[[], Verdict]) -> Callable[[Rules], Verdict]:
 
 
 def together(words: Iterable[Word], cases: int = 0) -> Word:
-    """Verdict on a claim about several cases from those on each: what was not run, or in part alone, does not count.
+    """Verdict on a claim about several cases from those on each; open where there is none.
 
     Args:
-        words: of the cases.
-        cases: that the claim is about; where fewer are judged, it holds in part at best.
+        words: of the cases that were run.
+        cases: that the claim is about; where fewer were run, it holds in part at best.
     """
     every = list(words)
-    judged = [word for word in every if word not in UNJUDGED]
-    if not judged:
-        return "tested in part" if "tested in part" in every else "not tested"
-    words = {*judged}
-    if len(words) == 1:
-        return "holds in part" if words == {"holds"} and len(judged) < cases else judged[0]
-    supported = words & {"holds", "holds in part"}
-    if supported and words & {"does not hold", "holds in part"}:
-        return "holds in part"
-    return "undecided"
+    found = {*every}
+    if len(found) == 1:
+        return "holds in part" if found == {"holds"} and len(every) < cases else every[0]
+    supported = found & {"holds", "holds in part"}
+    return "holds in part" if supported and found & {"fails", "holds in part"} else "open"

@@ -36,7 +36,7 @@ def coverage(table: pd.DataFrame) -> pd.DataFrame:
 def of_all(words: Iterable[Word]) -> Word:
     """Verdict on a claim about every case: where one is refuted, those that are open do not make it open."""
     words = list(words)
-    return together([word for word in words if word != "undecided"] if "does not hold" in words else words)
+    return together([word for word in words if word != "open"] if "fails" in words else words)
 
 
 def exact_interval(held: pd.Series, of: pd.Series, level: float | pd.Series) -> tuple[np.ndarray, np.ndarray]:

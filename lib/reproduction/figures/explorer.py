@@ -14,11 +14,11 @@ from macal.acquisition import DEFAULT
 from macal.comparison import beside, log_ratio
 from macal.datasets import DATASETS
 from macal.plots import style
-from reproduction.claims import bench, readings
+from reproduction.claims import bench, versions
 from reproduction.figures.bench import label
 from reproduction.studies import tables as catalogue
 
-DEEP = (catalogue.AS_WRITTEN, catalogue.AS_CODE)
+DEEP = (catalogue.TEXT, catalogue.CODE)
 ESTIMATORS = (*DEEP, catalogue.EXACT, *catalogue.LEARNERS, catalogue.DR, catalogue.FOREST)  # lines of evidence
 
 
@@ -30,7 +30,7 @@ def tables() -> Iterator[tuple[str, str, str, pd.DataFrame]]:
     for dataset in DATASETS:
         for estimator in ESTIMATORS:
             name = catalogue.by_dataset(estimator).get(dataset)
-            table = None if name is None else readings.load(name)
+            table = None if name is None else versions.load(name)
             if table is not None:
                 yield dataset, estimator, name, table
     yield "toy", "exact GP per arm, Figure 1", "toy", catalogue.load("toy")

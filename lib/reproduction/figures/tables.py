@@ -78,7 +78,7 @@ def intervals(found: pd.DataFrame, digits: int = 2) -> pd.DataFrame:
 
 
 def verdicts(judged: Mapping[tuple[str, str], Verdict], name: str, caption: str) -> Styler:
-    """Verdicts with their evidence, a row per claim and reading; methods by their labels."""
+    """Verdicts with their evidence, a row per claim and version; methods by their labels."""
     table = pd.DataFrame({key: {"verdict": v.verdict, "evidence": plain(v.evidence)} for key, v in judged.items()}).T
     return shown(table, name, caption).set_table_styles(LEFT)
 
@@ -91,10 +91,10 @@ def plain(evidence: str) -> str:
 
 
 def replication(claims: Iterable[Claim], rules: Rules, against: Sequence[str] = ("random", "qhte")) -> pd.DataFrame:
-    """Whether the paper's results come out again: a row per claim and reading, by data set and reading.
+    """Whether the paper's results come out again: a row per claim and version, by data set and version.
 
     Args:
-        claims: about errors, each with its readings and what it compares.
+        claims: about errors, each with its versions and what it compares.
         rules: by which they are judged.
         against: methods whose comparison is shown, in per cent with its interval, of claims about one data set: of the
             first stretch of the campaign that is judged.
@@ -104,7 +104,7 @@ def replication(claims: Iterable[Claim], rules: Rules, against: Sequence[str] = 
     """
     rows = {}
     for claim in claims:
-        for reading, verdict, scales in zip(claim.readings, claim.verdicts(rules), claim.scales(), strict=True):
+        for version, verdict, scales in zip(claim.versions, claim.verdicts(rules), claim.scales(), strict=True):
             alone = len(scales) == 1
             found = {c["against"]: c for c in reversed(verdict.comparisons) if alone and not c.get("beside")}
             row = {"verdict": verdict.verdict} | {name: _per_cent(found.get(name)) for name in against}
@@ -114,7 +114,7 @@ def replication(claims: Iterable[Claim], rules: Rules, against: Sequence[str] = 
                 row["methods"] = f"{len(scale.methods)} of {len(scale.of_methods)}"
                 row["sizes"] = f"{range_of(scale.sizes)} of {scale.of_sizes}"
             place = datasets.DATASETS[scales[0].dataset].label if alone else "all data sets"
-            rows[place, reading.name] = row
+            rows[place, version.name] = row
     return pd.DataFrame.from_dict(rows, "index").fillna("–")
 
 

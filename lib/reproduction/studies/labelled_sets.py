@@ -16,9 +16,9 @@ from reproduction.studies.jobs import Answer, Job
 STEPS = {"ihdp": (5, 15), "ibm": (10, 30), "cmnist": (10, 30)}  # queries done, as in the paper's figures
 PLANNED = ("random", "random-balanced", "qhte")  # and MACAL
 PICKED = ("mu-rho-bald", "lcmd")  # by a trained model: from recorded sweeps
-READINGS = {  # line of evidence -> protocol, MACAL's name, line of the sweeps
-    tables.SETS: ("paper", "macal", tables.AS_WRITTEN),
-    tables.SETS_AS_CODE: ("code", "macal-squared", tables.AS_CODE),
+VERSIONS = {  # line of evidence -> protocol, MACAL's name, line of the sweeps
+    tables.SETS: ("paper", "macal", tables.TEXT),
+    tables.SETS_CODE: ("code", "macal-squared", tables.CODE),
 }
 REPLICATIONS = {"ihdp": 10, "ibm": 10, "cmnist": 5}
 
@@ -61,7 +61,7 @@ def swept(dataset: str, replication: int) -> dict[str, Sequence[Sequence[int]]]:
     return {method: picks for (k, method), picks in _swept(dataset).items() if k == replication}
 
 
-def _swept(dataset: str, line: str = tables.AS_WRITTEN) -> dict[tuple[int, str], Sequence[Sequence[int]]]:
+def _swept(dataset: str, line: str = tables.TEXT) -> dict[tuple[int, str], Sequence[Sequence[int]]]:
     """Batches of the methods of ``PICKED``, by replication and method."""
     try:
         found = tables.load(tables.by_dataset(line)[dataset]).attrs["records"]
@@ -72,7 +72,7 @@ def _swept(dataset: str, line: str = tables.AS_WRITTEN) -> dict[tuple[int, str],
 
 
 def job(
-    dataset: str, replication: int, batches: Mapping[str, Sequence[Sequence[int]]], reading: str = tables.SETS
+    dataset: str, replication: int, batches: Mapping[str, Sequence[Sequence[int]]], version: str = tables.SETS
 ) -> Job:
     """Make the job that measures the labelled sets of one replication.
 
@@ -80,9 +80,9 @@ def job(
         dataset: a name of ``STEPS``.
         replication: of the data.
         batches: of the methods that were swept; MACAL and those of ``PLANNED`` are planned.
-        reading: a name of ``READINGS``.
+        version: a name of ``VERSIONS``.
     """
-    protocol, macal, _ = READINGS[reading]
+    protocol, macal, _ = VERSIONS[version]
     methods = (*PLANNED, macal, *batches)
     shared = {"dataset": dataset, "protocol": protocol, "replication": replication}
     asked = [{**shared, "method": m, "criterion": asdict(criterion(m))} for m in methods]
@@ -99,7 +99,7 @@ def job(
 
 def jobs(table: tables.Table, replications: int | None = None, store: Path | None = None) -> list[Job]:
     """Return the jobs of a table, for so many replications; see :meth:`.tables.Table.jobs`."""
-    reading, dataset = table.line, table.dataset
+    version, dataset = table.line, table.dataset
     chosen = range(REPLICATIONS[dataset] if replications is None else replications)
-    found = _swept(dataset, READINGS[reading][2])
-    return [job(dataset, k, {m: found[k, m] for m in PICKED if (k, m) in found}, reading) for k in chosen]
+    found = _swept(dataset, VERSIONS[version][2])
+    return [job(dataset, k, {m: found[k, m] for m in PICKED if (k, m) in found}, version) for k in chosen]

@@ -1,4 +1,4 @@
-"""The catalogue of recorded tables: each says what it is, what makes it, what is planned of it, and what rests on it.
+"""The catalogue of recorded tables: each says what it is, and what makes it.
 
 Nothing is told by a table's name: its data set, its sweeps and the tables that are read as one stand in its
 declaration, and a file of ``results`` that is not declared is not read.
@@ -6,8 +6,8 @@ declaration, and a file of ``results`` that is not declared is not read.
 ``python -m reproduction record`` lists it with its progress, ``python -m reproduction record NAME`` makes a table.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
@@ -24,17 +24,6 @@ UNDERWAY = results.FOLDER / "underway"  # sweeps that were saved before their en
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Replications planned of some methods, and those at which they were looked at, as on *The plan of evidence*.
-
-    Whoever publishes a table before it is complete adds a look.
-    """
-
-    replications: int
-    looks: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
 class Table:
     """A recorded table and its origin: sweeps, or a study.
 
@@ -42,28 +31,26 @@ class Table:
         name: under which it is published.
         dataset: of all its records.
         about: what it is for.
-        claims: keys of the claims that are judged by it; "" where it is shown and decides none.
         line: of evidence, the same for tables that differ in the data set alone; "" where there is but one.
-        before: names of its sweeps in ``results/specs``, finished before the plan of evidence was made.
-        sweeps: names of its sweeps in the plan of evidence, there too.
-        planned: replications and looks by kind of method, see :func:`reproduction.claims.readings.kind`, or by a
-            method's name where it has a plan of its own; what is not named is complete as it stands.
+        sweeps: names of its sweeps in ``results/specs``; one that has its own name by default.
         study: module of this package that makes it instead; see :meth:`jobs`.
     """
 
     name: str
     dataset: str
     about: str
-    claims: str = ""
     line: str = ""
-    before: tuple[str, ...] = ()
     sweeps: tuple[str, ...] = ()
-    planned: Mapping[str, Plan] = field(default_factory=dict, hash=False)
     study: str = ""
+
+    def __post_init__(self) -> None:
+        """Without sweeps and study it is one sweep of its own name."""
+        if not self.sweeps and not self.study:
+            object.__setattr__(self, "sweeps", (self.name,))
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Names of the tables that are read as one: its own, and those of planned sweeps until they are merged."""
+        """Names of the tables that are read as one: its own, and those of its sweeps until they are merged."""
         return self.name, *sorted({*self.sweeps} - {self.name})
 
     @property
@@ -77,7 +64,7 @@ class Table:
         Raises:
             FileNotFoundError: a sweep has no file in ``results/specs``.
         """
-        return {name: read_spec(SPECS / f"{name}.json") for name in (*self.before, *self.sweeps)}
+        return {name: read_spec(SPECS / f"{name}.json") for name in self.sweeps}
 
     def jobs(self, replications: int | None = None, store: Path | None = None) -> Iterable[Job]:
         """Jobs of its study.
@@ -100,197 +87,114 @@ class Table:
         return {Record(config, [], []).key for config in configs}
 
 
-def _free(replications: int, *looks: int) -> dict[str, Plan]:
-    """What is planned where no method needs a model."""
-    return {"free": Plan(replications, looks)}
-
-
-def _swept(
-    name: str, dataset: str, about: str, claims: str = "", line: str = "", *, planned: Mapping[str, Plan]
-) -> Table:
-    """A table of one planned sweep, which has its name."""
-    return Table(name, dataset, about, claims, line, sweeps=(name,), planned=planned)
-
-
-AS_WRITTEN, AS_CODE, EXACT = "deep kernel, as written", "deep kernel, as the code runs", "exact GP per arm"
+CODE, TEXT, EXACT = "code version", "text version", "exact GP per arm"
 LEARNERS = S, T, X = "S-learner", "T-learner", "X-learner"
 DR, FOREST = "DR-learner", "causal forest"
 BENCH, CURVES, SHARES = "every criterion under every estimator", "place on the dial", "random labels at given shares"
-SETS, SETS_AS_CODE = "labelled sets", f"labelled sets, {AS_CODE}"
+SETS_CODE, SETS = f"labelled sets, {CODE}", f"labelled sets, {TEXT}"
 REPLICATIONS = "sizes and surfaces of the replications"
-CAMPAIGNS = "E4 E5 E6 E7 E8 E9 A1 B1"  # claims judged on every data set
 LABELS = "other estimators on the same labels"
 EARLY = "IHDP up to 130 labels"
 SWAPPED = "IHDP with its surfaces exchanged"
 SWAP = "ihdp-exchanged"
+_DATASETS = {"ihdp": "IHDP", "ibm": "IBM", "cmnist": "CMNIST"}
 _DECLARED = (
-    Table("toy", "toy", "Figure 1: six criteria on the paper's toy data", "F1a F1b F1c F1d", study="toy"),
+    Table("toy", "toy", "Figure 1: six criteria on the paper's toy data", study="toy"),
     Table("toy_lbfgs", "toy", "the same, with an optimiser that converges", study="toy"),
     Table("toy_far", "toy", "the same, with the arms twice as far apart", study="toy"),
     Table("toy_code", "toy", "the same, on the public code's split", study="toy"),
     Table("toy_macal", "toy", "MACAL's other weights and its squared distance on the toy data", study="toy"),
     Table(
+        "ihdp_code",
+        "ihdp",
+        f"Figure 3, IHDP, {CODE}",
+        CODE,
+        ("ihdp_code-free-first", "ihdp_code-between", "ihdp_code-free", "ihdp_code-based", "ihdp_code-based-more"),
+    ),
+    Table("ibm_code", "ibm", f"Figure 3, IBM, {CODE}", CODE, ("ibm_code", "ibm_code-bald", "ibm_code-general")),
+    Table("cmnist_code", "cmnist", f"Figure 3, CMNIST, {CODE}", CODE, ("cmnist_code", "cmnist_code-bald")),
+    Table(
         "ihdp_due",
         "ihdp",
-        "Figure 3, IHDP",
-        f"E1 {CAMPAIGNS} W2",
-        AS_WRITTEN,
-        before=("ihdp_due-free-first", "ihdp_due-weights", "ihdp_due-based-first"),
-        sweeps=(
-            "ihdp_due-balance",
-            "ihdp_due-between",
-            "ihdp_due-rest",
-            "ihdp_due-qhte",
-            "ihdp_due-free",
-            "ihdp_due-based",
-        ),
-        planned=_free(20, 7, 12) | dict.fromkeys(("bald", "general", "weight"), Plan(20, (5,))),
+        f"Figure 3, IHDP, {TEXT}",
+        TEXT,
+        ("ihdp_due-free-first", "ihdp_due-weights", "ihdp_due-based-first", "ihdp_due-balance"),
     ),
     Table(
         "ibm_due",
         "ibm",
-        "Figure 3, IBM",
-        f"E2 {CAMPAIGNS} W2",
-        AS_WRITTEN,
-        before=("ibm_due-free", "ibm_due-bald-first", "ibm_due-general-first"),
-        sweeps=("ibm_due-general", "ibm_due-bald"),
-        planned=_free(10) | {"bald": Plan(9, (6,)), "general": Plan(9, (3,)), "weight": Plan(10)},
+        f"Figure 3, IBM, {TEXT}",
+        TEXT,
+        ("ibm_due-free", "ibm_due-bald-first", "ibm_due-general-first"),
     ),
-    Table(
-        "cmnist_due",
-        "cmnist",
-        "Figure 3, CMNIST",
-        f"E3 {CAMPAIGNS} W2",
-        AS_WRITTEN,
-        before=("cmnist_due-first",),
-        sweeps=("cmnist_due-more",),
-        planned=_free(5, 1),
-    ),
-    Table(
-        "ihdp_code",
-        "ihdp",
-        "Figure 3, IHDP, by the code's reading",
-        f"E1 {CAMPAIGNS} W2",
-        AS_CODE,
-        before=("ihdp_code-free-first",),
-        sweeps=("ihdp_code-between", "ihdp_code-free", "ihdp_code-based", "ihdp_code-based-more", "ihdp_code-weights"),
-        planned=_free(20, 6, 12) | dict.fromkeys(("bald", "general"), Plan(20, (12,))) | {"weight": Plan(20)},
-    ),
-    Table(
-        "ibm_code",
-        "ibm",
-        "Figure 3, IBM, by the code's reading",
-        f"E2 {CAMPAIGNS} W2",
-        AS_CODE,
-        sweeps=("ibm_code", "ibm_code-bald", "ibm_code-general"),
-        planned=_free(10, 3) | {"bald": Plan(6), "general": Plan(9), "weight": Plan(10, (3,))},
-    ),
-    Table(
-        "cmnist_code",
-        "cmnist",
-        "Figure 3, CMNIST, by the code's reading",
-        f"E3 {CAMPAIGNS} W2",
-        AS_CODE,
-        sweeps=("cmnist_code", "cmnist_code-bald"),
-        planned=_free(5) | {"bald": Plan(5)},
-    ),
-    Table(
-        "ihdp_gp",
-        "ihdp",
-        "a second line of evidence, IHDP",
-        "E1 E4 A1 B1 M1 W1 W2",
-        EXACT,
-        before=("ihdp_gp-free", "ihdp_gp-bald"),
-    ),
+    Table("cmnist_due", "cmnist", f"Figure 3, CMNIST, {TEXT}", TEXT, ("cmnist_due-first", "cmnist_due-more")),
+    Table("ihdp_gp", "ihdp", "a second line of evidence, IHDP", EXACT, ("ihdp_gp-free", "ihdp_gp-bald")),
     Table(
         "ibm_gp",
         "ibm",
         "a second line of evidence, IBM",
-        "E2 E4 A1 B1 M1 W2",
         EXACT,
-        before=("ibm_gp-free", "ibm_gp-weights-first"),
-        sweeps=("ibm_gp-weights", "ibm_gp-squared"),
-        planned=_free(10) | {"weight": Plan(10, (4,)), "macal-squared": Plan(10, (4,))},
+        ("ibm_gp-free", "ibm_gp-weights-first", "ibm_gp-squared"),
     ),
-    Table(
-        "cmnist_gp",
-        "cmnist",
-        "a second line of evidence, CMNIST",
-        "E3 E4 A1 B1 M1 W2",
-        EXACT,
-        before=("cmnist_gp-first",),
-        sweeps=("cmnist_gp-more", "cmnist_gp-bald"),
-        planned=_free(10, 5) | {"bald": Plan(3), "weight": Plan(10, (5,))},
+    Table("cmnist_gp", "cmnist", "a second line of evidence, CMNIST", EXACT, ("cmnist_gp-first",)),
+    Table("cmnist_controls", "cmnist", "the rare arm without pairs, and pairs without coverage"),
+    *(
+        Table(f"ihdp_{end}", "ihdp", LABELS, line, (f"ihdp_{end}", f"ihdp_{end}-squared"))
+        for end, line in zip("stx", LEARNERS, strict=True)
     ),
-    _swept(
-        "cmnist_controls", "cmnist", "the rare arm without pairs, and pairs without coverage", "W2", planned=_free(5, 3)
+    *(
+        Table(f"ihdp-early_{end}", "ihdp", f"{EARLY}, {line}")
+        for end, line in zip(("s", "t", "x", "due", "code"), (*LEARNERS, TEXT, CODE), strict=True)
     ),
+    *(
+        Table(f"ihdp-exchanged_{end}", SWAP, f"{SWAPPED}, {line}", line)
+        for end, line in zip(
+            ("gp", "s", "t", "x", "dr", "forest", "due", "code"),
+            (EXACT, *LEARNERS, DR, FOREST, TEXT, CODE),
+            strict=True,
+        )
+    ),
+    Table("ihdp_dr", "ihdp", LABELS, DR),
+    Table("ihdp_forest", "ihdp", LABELS, FOREST),
+    Table("ihdp_shares", "ihdp", "random labels at given shares of treated", SHARES),
+    Table("ihdp-exchanged_shares", SWAP, f"the same, {SWAPPED}", SHARES),
+    Table("ihdp_input-1", "ihdp", "the code's model, the treatment as it is"),
+    Table("ihdp_input-10", "ihdp", "the code's model, the treatment times 10"),
+    Table("cmnist_code-cpu", "cmnist", "the code version's image model on a CPU, where a GPU's is recorded"),
+    Table("cmnist_due-gpu", "cmnist", "the text version's image model on a GPU, where a CPU's is recorded"),
+    Table("ihdp_quick", "ihdp", "the small sweep that the page Run it yourself runs live"),
     *(
         Table(
-            f"ihdp_{end}",
-            "ihdp",
-            LABELS,
-            "B1 M1",
+            f"{name}_{data}",
+            data,
+            f"what {said}'s labelled sets look like, {line.split(', ')[1]}",
             line,
-            before=(f"ihdp_{end}",),
-            sweeps=(f"ihdp_{end}-squared",),
-            planned=_free(20),
+            study="labelled_sets",
         )
-        for end, line in zip("stx", LEARNERS, strict=True)
-    ),
-    *(  # looked at before in ihdp_s, ihdp_t, ihdp_x
-        _swept(f"ihdp-early_{end}", "ihdp", f"{EARLY}, {line}", "W1", planned=_free(100, 20))
-        for end, line in zip("stx", LEARNERS, strict=True)
-    ),
-    _swept("ihdp-early_due", "ihdp", f"{EARLY}, {AS_WRITTEN}", planned=_free(8)),
-    _swept("ihdp-early_code", "ihdp", f"{EARLY}, {AS_CODE}", planned=_free(8)),
-    _swept("ihdp-exchanged_gp", SWAP, f"{SWAPPED}, exact processes", "W1", EXACT, planned=_free(100)),
-    _swept("ihdp-exchanged_s", SWAP, f"{SWAPPED}, {S}", "W1", S, planned=_free(100)),
-    _swept("ihdp-exchanged_t", SWAP, f"{SWAPPED}, {T}", "W1", T, planned=_free(100, 20)),
-    _swept("ihdp-exchanged_x", SWAP, f"{SWAPPED}, {X}", "W1", X, planned=_free(100)),
-    _swept("ihdp_dr", "ihdp", LABELS, "W1", DR, planned=_free(100, 10, 20)),
-    _swept("ihdp_forest", "ihdp", LABELS, "W1", FOREST, planned=_free(100, 10, 20)),
-    _swept("ihdp-exchanged_dr", SWAP, f"{SWAPPED}, {DR}", "W1", DR, planned=_free(100, 10, 20)),
-    _swept("ihdp-exchanged_forest", SWAP, f"{SWAPPED}, {FOREST}", "W1", FOREST, planned=_free(100, 10, 20)),
-    _swept("ihdp-exchanged_due", SWAP, f"{SWAPPED}, {AS_WRITTEN}", "", AS_WRITTEN, planned=_free(20)),
-    _swept("ihdp-exchanged_code", SWAP, f"{SWAPPED}, {AS_CODE}", "", AS_CODE, planned=_free(20)),
-    _swept("ihdp_shares", "ihdp", "random labels at given shares of treated", "", SHARES, planned=_free(100)),
-    _swept("ihdp-exchanged_shares", SWAP, f"the same, {SWAPPED}", "", SHARES, planned=_free(100)),
-    _swept("ihdp_input-1", "ihdp", "the code's model, the treatment as it is", "W3", planned=_free(6, 3)),
-    _swept("ihdp_input-10", "ihdp", "the code's model, the treatment times 10", "W3", planned=_free(6, 3)),
-    _swept("cmnist_code-cpu", "cmnist", "the code's image model on a CPU, where a GPU's is recorded", planned=_free(3)),
-    _swept("cmnist_due-gpu", "cmnist", "the written image model on a GPU, where a CPU's is recorded", planned=_free(5)),
-    Table("ihdp_quick", "ihdp", "the small sweep that the page Run it yourself runs live", before=("ihdp_quick",)),
-    *(
-        Table(f"acquired_{data}", data, f"what {said}'s labelled sets look like", "V1", SETS, study="labelled_sets")
-        for data, said in (("ihdp", "IHDP"), ("ibm", "IBM"), ("cmnist", "CMNIST"))
-    ),
-    *(
-        Table(f"acquired-code_{data}", data, f"the same, {AS_CODE}", "V1", SETS_AS_CODE, study="labelled_sets")
-        for data in ("ihdp", "ibm", "cmnist")
+        for name, line in (("acquired-code", SETS_CODE), ("acquired", SETS))
+        for data, said in _DATASETS.items()
     ),
     *(
         Table(
             f"replications_{data}",
             data,
-            f"sizes and surfaces of {data}'s replications",
-            "D1 W2",
+            f"sizes and surfaces of {said}'s replications",
             REPLICATIONS,
             study="replications",
         )
-        for data in ("ihdp", "ibm", "cmnist")
+        for data, said in _DATASETS.items()
     ),
     Table("backbones", "ihdp", "what the public code does otherwise than the paper's words", study="backbones"),
     Table("backbones_batching", "ihdp", "the same trainings in one batch, in another order, alone", study="backbones"),
     Table("cmnist_falling", "cmnist", "the image network on growing random sets", study="backbones"),
     Table("dial_curves", "dial", "what is known of each world of the dial before any label is bought", study="dial"),
     Table("dial", "dial", "campaigns in worlds whose gain can be dialled", study="dial"),
-    Table("ihdp_curves", "ihdp", "IHDP's place on the dial", "", CURVES, study="dial"),
-    Table("ihdp-exchanged_curves", SWAP, "the place of IHDP with its surfaces exchanged", "", CURVES, study="dial"),
-    Table("ibm_curves", "ibm", "IBM's place on the dial", "", CURVES, study="dial"),
-    Table("cmnist_curves", "cmnist", "CMNIST's place on the dial", "", CURVES, study="dial"),
+    Table("ihdp_curves", "ihdp", "IHDP's place on the dial", CURVES, study="dial"),
+    Table("ihdp-exchanged_curves", SWAP, "the place of IHDP with its surfaces exchanged", CURVES, study="dial"),
+    Table("ibm_curves", "ibm", "IBM's place on the dial", CURVES, study="dial"),
+    Table("cmnist_curves", "cmnist", "CMNIST's place on the dial", CURVES, study="dial"),
     *(
-        Table(f"bench_{data}", data, f"every criterion under every estimator, {data}", "S1 S2 S3", BENCH, study="bench")
+        Table(f"bench_{data}", data, f"every criterion under every estimator, {data}", BENCH, study="bench")
         for data in ("ihdp", SWAP, "ihdp-a", "toy", "acic", "ibm", "cmnist")
     ),
     Table("average_tables", "tables", "what the draw for the average effect saves on real tables", study="average"),
@@ -299,11 +203,11 @@ _DECLARED = (
     Table("weighted_villages", "tables", "villages of a real table, against all of them", study="villages"),
     Table("enough_ihdp", "ihdp", "intervals, forecasts and stopping rules on IHDP", study="enough"),
     Table("bench_toy-starts", "toy", "the toy's rows, its processes fitted from several starts", study="bench"),
-    Table("tuning", "ihdp", "Table 2's search for hyperparameters", "H1", study="tuning"),
+    Table("tuning", "ihdp", "Table 2's search for hyperparameters", study="tuning"),
 )
 TABLES = {table.name: table for table in _DECLARED}
-INTERIM = {  # a planned sweep may stand in a table of its own, until it is merged into the one that it is for
-    name: Table(name, table.dataset, f"a planned sweep of {table.name}", sweeps=(name,))
+INTERIM = {  # a sweep may stand in a table of its own, until it is merged into the one that it is for
+    name: Table(name, table.dataset, f"a sweep of {table.name}")
     for table in TABLES.values()
     for name in table.parts[1:]
 }
@@ -318,7 +222,7 @@ FILES = {  # CSV files, which are no records
 
 
 def get(name: str) -> Table:
-    """Return a table of the catalogue, or one of a planned sweep alone.
+    """Return a table of the catalogue, or one of a sweep alone.
 
     Raises:
         UnknownName: no such table.
@@ -357,15 +261,15 @@ def files() -> dict[str, Path]:
 
 
 def progress() -> pd.DataFrame:
-    """List the catalogue, and planned sweeps that stand in tables of their own.
+    """List the catalogue, and sweeps that stand in tables of their own.
 
     Returns:
         One row per table: ``asked`` and ``recorded`` campaigns, ``commits`` that made them (their first digits, "+"
-        where code differed from its commit, "unknown" where records do not say), ``claims``, ``about``.
+        where code differed from its commit, "unknown" where records do not say), ``about``.
     """
     own = {name: INTERIM[name] for name in files() if name in INTERIM}
-    rows = {name: (*_progress(table), table.claims, table.about) for name, table in (TABLES | own).items()}
-    columns = ["asked", "recorded", "commits", "claims", "about"]
+    rows = {name: (*_progress(table), table.about) for name, table in (TABLES | own).items()}
+    columns = ["asked", "recorded", "commits", "about"]
     return pd.DataFrame.from_dict(rows, "index", columns=columns).rename_axis("table")
 
 
@@ -383,12 +287,3 @@ def _progress(table: Table) -> tuple[str, int, str]:
 
 def _keys(found: pd.DataFrame) -> set[str]:
     return {Record(record["config"], [], []).key for record in found.attrs["records"]}
-
-
-def share_recorded(sweep: str) -> float:
-    """Share of a planned sweep's campaigns that are recorded: merged, in a table of its own, or saved under way."""
-    (table,) = (table for table in TABLES.values() if sweep in table.sweeps)
-    places = [(name, folder) for name in {sweep, table.name} for folder in (results.FOLDER, UNDERWAY)]
-    kept = [results.load(name, folder) for name, folder in places if (folder / f"{name}.parquet").is_file()]
-    asked = Table(sweep, table.dataset, "", sweeps=(sweep,)).asked()
-    return len(asked & set().union(*map(_keys, kept))) / len(asked)
