@@ -35,7 +35,7 @@ class Style(NamedTuple):
 
 
 VARIANTS = {  # of a registered criterion, under names of their own
-    "macal-squared": Style("#CC3377", ":", "MACAL, squared"),
+    "macal-squared": Style("#0072B2", ":", "MACAL, squared"),
     "macal-0": Style("#4D004B", ":", "MACAL, α = 0"),
     "macal-1": Style("#88419D", "--", "MACAL, α = 1"),
     "macal-5": Style("#8C96C6", "-.", "MACAL, α = 5"),

@@ -295,6 +295,29 @@ def glue(values: Mapping[str, Any]) -> None:
         myst_nb.glue(name, value.item() if hasattr(value, "item") else value, display=False)
 
 
+def compare(claim: str, version: str, *others: str) -> None:
+    """Glue MACAL's comparisons with others in a claim: the one way in which a page's prose takes them.
+
+    Under "E2-code-qhte": MACAL's error over the other's in per cent; under "E2-code-qhte-low" and "-high" its interval.
+
+    Args:
+        claim: its key.
+        version: "code version" or "text version".
+        others: methods.
+
+    Raises:
+        KeyError: the claim has no such comparison.
+    """
+    # an import that takes seconds
+    from reproduction.claims import ledger
+
+    found = ledger.pairs(claim).xs((claim, version, version)).droplevel("dataset")
+    for other in others:
+        name = f"{claim}-{version.split()[0]}-{other}"
+        row = found.loc[other]
+        glue({name: row["change"], f"{name}-low": row["low"], f"{name}-high": row["high"]})
+
+
 def _nearest(name: str, known: Iterable[str]) -> str:
     # an import that takes seconds
     from macal.registry import nearest

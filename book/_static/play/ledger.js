@@ -1,22 +1,18 @@
 /** The table of claims: sorted by any column, filtered by words and verdicts, a link to each claim. */
 
-const VERDICTS = ["holds", "holds in part", "does not hold", "undecided", "tested in part", "not tested"];
-const LONG = 110,
-  SUMMARY = 70; // characters of a cell that is folded, and of what stays in sight
+const VERDICTS = ["holds", "holds in part", "fails", "open"];
 const table = document.querySelector("a[id^='claim-']").closest("table");
 const heads = [...table.tHead.rows[0].cells],
   body = table.tBodies[0],
   rows = [...body.rows];
 const text = (row, k) => row.cells[k].textContent.trim();
-const verdict = (cell) =>
-  VERDICTS.find((word) => cell === word || cell.startsWith(`${word} (`) || cell.startsWith(`${word} [`));
-const judged = heads.flatMap((head, k) => (rows.some((row) => VERDICTS.includes(verdict(text(row, k)))) ? [k] : []));
+const judged = heads.flatMap((head, k) => (rows.some((row) => VERDICTS.includes(text(row, k))) ? [k] : []));
 const place = new Map(rows.map((row, k) => [row, k]));
 
 /** What a row is sorted by: its place for the key, the order of the words for verdicts, else the text. */
 function order(row, k) {
   if (k === 0) return place.get(row);
-  const at = VERDICTS.indexOf(verdict(text(row, k)));
+  const at = VERDICTS.indexOf(text(row, k));
   return judged.includes(k) ? (at < 0 ? VERDICTS.length : at) : text(row, k).toLowerCase();
 }
 
@@ -49,7 +45,7 @@ function filter() {
     const said = row.textContent.toLowerCase();
     row.hidden = !(
       wanted.every((word) => said.includes(word)) &&
-      selects.every((s) => !s.selectedIndex || verdict(text(row, s.dataset.column)) === s.value)
+      selects.every((s) => !s.selectedIndex || text(row, s.dataset.column) === s.value)
     );
   }
   box.querySelector("output").textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length} claims`;
@@ -82,14 +78,6 @@ for (const row of rows) {
     "afterend",
     ` <a class="permalink" href="#${key.id}" aria-label="link to claim ${key.textContent}">#</a>`,
   );
-}
-for (const cell of rows.flatMap((row) => [...row.cells])) {
-  if (cell.textContent.length < LONG) continue;
-  const fold = document.createElement("details");
-  fold.innerHTML = "<summary></summary><div></div>";
-  fold.firstChild.textContent = `${cell.textContent.slice(0, SUMMARY).replace(/\s\S*$/, "")} …`;
-  fold.lastChild.append(...cell.childNodes);
-  cell.append(fold);
 }
 window.addEventListener("beforeprint", () => table.querySelectorAll("details").forEach((fold) => (fold.open = true)));
 table.classList.add("ledger-table");

@@ -34,6 +34,7 @@ TEST = (
     " two-sided, against 0; p by Holm, low and high by Bonferroni in the family, ended at 0 where p finds a sign; below"
     " 0 and p below the level: ahead, above: behind; else no lead where low is above -log(1 + margin), else open"
 )
+PER_CENT = {"change": "log_ratio", "low": "low", "high": "high"}
 SOURCE = {  # whose claims they are
     "title": "Progressive Generalization Risk Reduction for Data-Efficient Causal Effect Estimation",
     "venue": "KDD 2025",
@@ -156,6 +157,32 @@ def recorded(file: Path = FILE) -> pd.DataFrame:
             row[f"scale{end}"] = claims.join_scales(scales)
         rows[claim["key"]] = row | {"chapter": Path(claim["page"]).stem}
     return pd.DataFrame.from_dict(rows, "index").rename_axis("key")
+
+
+def pairs(*keys: str, file: Path = FILE) -> pd.DataFrame:
+    """MACAL against other methods, as the file has them: where pages and figures take a comparison from.
+
+    Args:
+        keys: of claims; E1 to E3 by default, MACAL against the paper's baselines in either version.
+        file: written by :func:`write`.
+
+    Returns:
+        By ``claim``, ``version``, ``estimator``, ``dataset`` and ``against``: ``change``, the error over the other
+        method's in per cent, with its interval ``low``, ``high``; ``log_ratio``; ``comparison``; ``replications``;
+        without the rows that E1 has for later labels.
+    """
+    found = json.loads(file.read_text(encoding="utf-8"))["claims"]
+    rows = [
+        {"claim": claim["key"], "version": version["version"], **row}
+        for claim in found
+        if claim["key"] in (keys or ("E1", "E2", "E3"))
+        for version in claim["versions"]
+        for row in version["comparisons"]
+        if row.get("stretch") != "later"
+    ]
+    table = pd.DataFrame(rows).set_index(["claim", "version", "estimator", "dataset", "against"])
+    ends = {name: 100 * np.expm1(table[of].astype(float)) for name, of in PER_CENT.items()}
+    return table[["log_ratio", "comparison", "replications"]].assign(**ends)
 
 
 def text(found: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The figure of the front page: MACAL's error beside Random's and QHTE's, on every data set and model recorded."""
+"""Forests: MACAL's error over another method's, with intervals, a line for each comparison."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,39 +6,73 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-PER_CENT = (-40, 0, 100)  # marks of the axis
-COLOURS = {"ahead": "#0072B2", "behind": "#D55E00"}
-OPEN = "#767676"
+LESS, MORE, OPEN = "#0072B2", "#D55E00", "#767676"
+TOUCHES = 0.5  # per cent: an interval that ends nearer to none than this touches it
 
 
-def forest(cells: Mapping[tuple[str, str], pd.DataFrame], others: Sequence[str], axes: Sequence[Axes]) -> None:
-    """Draw MACAL's error over that of others, with intervals; markers are filled where the comparison is decided.
+def forest(rows: pd.DataFrame, places: Sequence[float], ax: Axes, size: float = 10) -> None:
+    """Draw a line for each row, its change beside it: blue below 0, orange above, grey and hollow where open.
+
+    A marker is half filled where a significant interval touches 0.
 
     Args:
-        cells: (model, data set) -> log ratios, as :func:`reproduction.claims.estimators.cells` gives them.
-        others: methods, a column of the figure each.
-        axes: as many, which share their rows.
+        rows: of :func:`reproduction.claims.ledger.pairs`.
+        places: heights, one per row.
+        ax: where to draw; its axis is logarithmic in the ratio of errors.
+        size: of the text, in points.
     """
-    places = np.arange(len(cells))[::-1]
-    for other, ax in zip(others, axes, strict=True):
-        rows = pd.DataFrame([found.loc[other] for found in cells.values()])
-        for place, row in zip(places, rows.itertuples(), strict=True):
-            colour = COLOURS.get(row.comparison, OPEN)
-            ax.plot([row.low, row.high], [place, place], color=colour, linewidth=1.6)
-            face = colour if row.comparison in COLOURS else "white"
-            ax.plot(row.log_ratio, place, "o", color=colour, markerfacecolor=face, markersize=7)
-        ax.axvline(0, color="#767676", linewidth=0.8)
-        names = [f"{value:+d} %" if value else "0" for value in PER_CENT]
-        ax.set_xticks([np.log1p(value / 100) for value in PER_CENT], names)
-        ax.set_xlim(np.log(0.43), np.log(2.4))
-        ax.grid(visible=False)
-    axes[0].set_yticks(places, [f"{data}, {model}" for model, data in cells])
-    axes[0].set_ylim(-0.6, len(cells) - 0.4)
+    for place, row in zip(places, rows.itertuples(), strict=True):
+        colour = {"ahead": LESS, "behind": MORE}.get(row.comparison, OPEN)
+        low, change, high = (np.log1p(value / 100) for value in (row.low, row.change, row.high))
+        touches = min(abs(row.low), abs(row.high)) < TOUCHES
+        fill = "none" if colour == OPEN else "left" if touches else "full"
+        ax.plot([low, high], [place, place], color=colour, linewidth=2, solid_capstyle="butt")
+        look = {"markersize": 8, "fillstyle": fill, "markerfacecoloralt": "white", "markeredgecolor": colour}
+        ax.plot(change, place, "o", color=colour, **look)
+        said = f"{row.change:+.0f} %".replace("-", "\N{MINUS SIGN}")
+        ax.annotate(said, (change, place), (0, 6), textcoords="offset points", ha="center", color=colour, fontsize=size)
 
 
-def beside(values: Sequence[str], heading: str, x: float, ax: Axes) -> None:
-    """Print a column of text to the right of a figure, a line for each of its rows, the first on top."""
+def scale(marks: Sequence[int], limits: tuple[float, float], ax: Axes, size: float = 10, middle: str = "0") -> None:
+    """Mark per cent on an axis of log ratios, with a line at 0 that ``middle`` names."""
+    ax.axvline(0, color=OPEN, linewidth=0.9, zorder=0)
+    names = [f"{mark:+d} %".replace("-", "\N{MINUS SIGN}") if mark else middle for mark in marks]
+    ax.set_xticks([np.log1p(mark / 100) for mark in marks], names, fontsize=size)
+    ax.set_xlim(*(np.log1p(limit / 100) for limit in limits))
+    ax.set_yticks([])
+    ax.grid(visible=False)
+    ax.spines[["left", "right", "top"]].set_visible(False)
+
+
+def front(pairs: pd.DataFrame, names: Mapping[str, tuple[str, str]], ax: Axes, narrow: bool = False) -> None:
+    """The front page's forest: MACAL against Random, a data set after another, the code version above the text version.
+
+    Args:
+        pairs: of :func:`reproduction.claims.ledger.pairs`.
+        names: data set -> its name, and what it is of.
+        ax: where to draw.
+        narrow: for a phone.
+    """
+    rows = pairs.xs("random", level="against").droplevel(["claim", "estimator"]).swaplevel().loc[list(names)]
+    gap = 2.6
+    places = [-gap * k - 1.05 * v for k in range(len(names)) for v in range(2)]
+    rows = rows.reindex([(name, version) for name in names for version in ("code version", "text version")])
+    size = 11 if narrow else 10
+    forest(rows, places, ax, size)
+    scale((-40, -20, 0, 20) if narrow else (-40, -20, 0, 20, 40), (-52, 75), ax, size, "random")
     across = ax.get_yaxis_transform()
-    ax.text(x, len(values) - 0.3, heading, transform=across, ha="right", va="bottom")
-    for place, value in enumerate(reversed(values)):
-        ax.text(x, place, value, transform=across, ha="right", va="center")
+    for k, (label, said) in enumerate(names.values()):
+        top = -gap * k
+        if narrow:
+            ax.text(-0.6, top + 0.62, f"{label}, {said}", transform=across, weight="bold", fontsize=size)
+        else:
+            ax.text(-0.55, top, label, transform=across, weight="bold", va="center", fontsize=size + 1)
+            ax.text(-0.55, top - 1.05, said, transform=across, color=OPEN, va="center", fontsize=size - 1)
+    for place, (_, version) in zip(places, rows.index, strict=True):
+        said = version.split()[0] if narrow else version
+        ax.text(-0.02, place, said, transform=across, ha="right", va="center", fontsize=size)
+    ax.set_ylim(places[-1] - 0.6, 1.5)
+    for said, side, colour in (("MACAL errs less", "right", LESS), ("errs more", "left", MORE)):
+        shift = (-6 if side == "right" else 6, 0)
+        place = ax.get_xaxis_transform()
+        ax.annotate(said, (0, 0.97), shift, place, "offset points", ha=side, color=colour, fontsize=size)

@@ -1,21 +1,20 @@
 """Tables of pages: methods and columns by their names in words, few digits, a dash where there is nothing."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from html import escape
 
 import numpy as np
 import pandas as pd
 from pandas.io.formats.style import Styler
 
 from macal import datasets, plots
-from reproduction.claims.rules import Rules
-from reproduction.claims.scale import range_of
-from reproduction.claims.verdict import Claim, Verdict
+from reproduction.claims import ledger
+from reproduction.claims.verdict import WORDS as WORDS_OF
+from reproduction.claims.verdict import Verdict
 
 WORDS = {
     "log_ratio": "log ratio",
-    "p_flips": "p, sign flips",
     "pehe": "error of the effect",
     "w1": "distance of the arms",
     "counterpart": "distance to the nearest counterpart",
@@ -90,37 +89,66 @@ def plain(evidence: str) -> str:
     return re.sub(ends, lambda m: str(words(m[0])), evidence)
 
 
-def replication(claims: Iterable[Claim], rules: Rules, against: Sequence[str] = ("random", "qhte")) -> pd.DataFrame:
-    """Whether the paper's results come out again: a row per claim and version, by data set and version.
+def strip(found: pd.DataFrame) -> str:
+    """The claims as a strip of squares by verdict, each a link to its row of the ledger: HTML.
 
     Args:
-        claims: about errors, each with its versions and what it compares.
-        rules: by which they are judged.
-        against: methods whose comparison is shown, in per cent with its interval, of claims about one data set: of the
-            first stretch of the campaign that is judged.
-
-    Returns:
-        ``verdict``; a column per method; ``replications``, ``methods`` and ``sizes``: recorded, of the paper's.
+        found: rows of :func:`reproduction.claims.verdicts`.
     """
-    rows = {}
-    for claim in claims:
-        for version, verdict, scales in zip(claim.versions, claim.verdicts(rules), claim.scales(), strict=True):
-            alone = len(scales) == 1
-            found = {c["against"]: c for c in reversed(verdict.comparisons) if alone and not c.get("beside")}
-            row = {"verdict": verdict.verdict} | {name: _per_cent(found.get(name)) for name in against}
-            if alone:
-                (scale,) = scales
-                row["replications"] = f"{range_of(scale.replications)} of {scale.of_replications}"
-                row["methods"] = f"{len(scale.methods)} of {len(scale.of_methods)}"
-                row["sizes"] = f"{range_of(scale.sizes)} of {scale.of_sizes}"
-            place = datasets.DATASETS[scales[0].dataset].label if alone else "all data sets"
-            rows[place, version.name] = row
-    return pd.DataFrame.from_dict(rows, "index").fillna("–")
+    ordered = found.iloc[np.argsort([WORDS_OF.index(word) for word in found["verdict"]], kind="stable")]
+    squares = [
+        f'<a class="{row.verdict.replace(" ", "-")}" href="ledger.html#claim-{key}" title="{escape(row.claim)}">'
+        f'<span class="sr-only">{key}, {row.verdict}</span></a>'
+        for key, row in zip(ordered.index, ordered.itertuples(), strict=True)
+    ]
+    return f'<p class="strip">{"".join(squares)}</p>'
 
 
-def _per_cent(comparison: Mapping[str, Any] | None) -> str:
-    """A log ratio with its interval in per cent; a dash where there is none."""
-    if comparison is None:
-        return "–"
-    value, low, high = (100 * float(np.expm1(comparison[end])) for end in ("log_ratio", "low", "high"))
-    return f"{value:+.0f} [{low:+,.0f}, {high:+,.0f}]"
+def claims(found: pd.DataFrame, version: str = "") -> str:
+    """The claims as a table that a script sorts and filters, their numbers folded: HTML.
+
+    Args:
+        found: rows of :func:`reproduction.claims.verdicts`.
+        version: "text" for that version's numbers and scale; by default those of the verdict that counts.
+    """
+    end = f"_{version}" if version else ""
+    rows = []
+    for key, row in zip(found.index, found.to_dict("records"), strict=True):
+        said = ". ".join(filter(None, (row[f"scale{end}"], row[f"evidence{end}"])))
+        place = f'id="claim-{key}" ' if not version else ""
+        cells = (
+            f'<a {place}href="{row["chapter"]}.html">{key}</a>',
+            *map(escape, (row["claim"], row["source"], row["verdict"], row["verdict_text"])),
+            f"<details><summary>numbers</summary>{escape(plain(said))}</details>",
+        )
+        rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
+    heads = ("key", "claim", "place", "verdict", "text version", "evidence")
+    head = "".join(f"<th>{name}</th>" for name in heads)
+    return f'<table class="claims"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+
+
+def box(*keys: str) -> str:
+    """What a page judges: claims with their place in the paper and their verdicts, each a link to the ledger: HTML."""
+    said = []
+    for key, row in ledger.recorded().loc[list(keys)].iterrows():
+        beside = f"; text version: {row['verdict_text']}" if row["verdict_text"] else ""
+        link = f'<a href="ledger.html#claim-{key}">{key}</a>'
+        said.append(f"<li>{link}, {row['source']}: {escape(row['claim'])}. <b>{row['verdict']}</b>{beside}</li>")
+    return f'<ul class="judged">{"".join(said)}</ul>'
+
+
+def cards(table: pd.DataFrame, name: str) -> str:
+    """A table of words that a phone shows as cards: HTML.
+
+    Args:
+        table: at most three columns.
+        name: of the rows.
+    """
+    head = "".join(f"<th>{escape(str(column))}</th>" for column in (name, *table.columns))
+    rows = "".join(
+        f"<tr><th>{escape(str(key))}</th>"
+        + "".join(f'<td data-name="{escape(c)}">{escape(str(v))}</td>' for c, v in row.items())
+        + "</tr>"
+        for key, row in table.iterrows()
+    )
+    return f'<table class="cards"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
