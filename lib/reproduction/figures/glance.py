@@ -10,7 +10,7 @@ from macal.plots import style
 
 
 def beside(
-    published: pd.DataFrame,
+    published: pd.DataFrame | None,
     own: pd.DataFrame,
     ax: Axes,
     levels: Mapping[str, float] = MappingProxyType({}),
@@ -24,8 +24,8 @@ def beside(
     A mean is drawn at the sizes that all replications of its method have.
 
     Args:
-        published: ``method``, ``labelled`` and the value; one row per method and size.
-        own: recorded rows of the same methods; others are left out.
+        published: ``method``, ``labelled`` and the value; one row per method and size; None where nothing is.
+        own: recorded rows; of methods that are published alone, where some are.
         ax: where to draw.
         levels: what a dashed line is called -> its height.
         said: where a method's name is written, labels and height.
@@ -33,13 +33,16 @@ def beside(
         size: of the text, in points.
         thin: draw the replications, too.
     """
-    for method, circles in published.groupby("method", sort=False):
+    for method in (own if published is None else published)["method"].unique():
         colour, _, label = style(method)
         wide = own[own["method"] == method].pivot_table(value, "labelled", "replication")
         for replication in wide if thin else ():
             ax.plot(wide[replication].dropna(), color=colour, linewidth=0.5, alpha=0.2)
         ax.plot(wide.dropna().mean(axis="columns"), "-", color=colour, linewidth=2.2)
-        ax.plot(circles["labelled"], circles[value], "o", markersize=4, markerfacecolor="white", markeredgecolor=colour)
+        if published is not None:
+            circles = published[published["method"] == method]
+            look = {"markersize": 4, "markerfacecolor": "white", "markeredgecolor": colour}
+            ax.plot(circles["labelled"], circles[value], "o", **look)
         if method in said:
             ax.text(*said[method], label, color=colour, va="center", weight="bold", fontsize=size)
     for name, height in levels.items():
