@@ -14,6 +14,8 @@ from reproduction.theory import wasserstein as ws
 from reproduction.theory.variance import VarianceCampaign
 
 LEMMA = "paper's Lemma 3"
+WALK = (4.8, 3.1)  # inches: text of 12 points stays readable where a phone shrinks it
+LESS, MORE = "#0072B2", "#D55E00"
 
 
 def refit(scales: Mapping[str, float], axes: Sequence[Axes]) -> None:
@@ -130,15 +132,34 @@ def equal_arms(measured: Mapping[str, np.ndarray], ax: Axes) -> None:
     ax.legend(fontsize=8)
 
 
-def walk(distances: np.ndarray, bounds: np.ndarray, n: int, step: int, ax: Axes) -> None:
-    """Draw the distance between the arms pair by pair, up to a step in full colour."""
-    k = np.arange(len(distances))
-    ax.fill_between(k[1:], *bounds.T, color="0.85", linewidth=0, label="what is possible")
-    ax.plot(k, ws.lemma(distances[0], n, k), "--", color="black", linewidth=1.2, label=LEMMA)
-    ax.plot(k, distances, color="#0072B2", alpha=0.3)
-    ax.plot(k[: step + 1], distances[: step + 1], "o-", color="#0072B2", label="distance")
-    ax.set(xlabel="identical pairs", ylabel="$W_1$", ylim=(0, 4.2))
-    ax.legend(fontsize=8, loc="upper right")
+def walk(shares: np.ndarray, n: int, step: int, ax: Axes) -> None:
+    """Draw the distance between the arms, as a share of its start, pair by pair, beside the paper's rate.
+
+    Args:
+        shares: after 0, 1, ... identical pairs, (k + 1,).
+        n: labels of the larger arm at the start.
+        step: where the dot stands.
+        ax: of a figure of the size :data:`WALK`.
+    """
+    k = np.arange(len(shares))
+    claimed = ws.lemma(1.0, n, k)
+    exact = np.allclose(shares, claimed)
+    colour, top = LESS if exact else MORE, int(shares.argmax())
+    said = "exactly as claimed" if exact else f"{100 * (shares[top] - 1):+.0f} %"
+    ax.axhline(1, color="0.85", linewidth=1)
+    ax.plot(k, claimed, "--", color="0.35", linewidth=1.5)
+    ax.plot(k, shares, color=colour, linewidth=2.5)
+    ax.plot(step, shares[step], "o", color=colour, markersize=9)
+    ax.text(top + (1 if exact else 0), shares[top] + 0.1, said, color=colour, fontsize=13, fontweight="bold")
+    ax.text(k[-1] + 0.2, claimed[-1], "Lemma 3", color="0.35", fontsize=12, va="center")
+    if not exact:
+        ax.text(k[-1] + 0.2, shares[-1], "measured", color=colour, fontsize=12, va="center")
+    ax.set(
+        ylim=(0, 2.7), xlim=(-0.3, k[-1] + 2.6), xticks=k[::5], yticks=(0, 1, 2), yticklabels=("0", "100 %", "200 %")
+    )
+    ax.tick_params(labelsize=12)
+    ax.set_xlabel("identical pairs labelled", fontsize=12)
+    ax.set_title("distance between the arms, start = 100 %", fontsize=12, loc="left")
 
 
 def unequal_arms(shares: np.ndarray, rate: np.ndarray, ax: Axes) -> None:

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 _MAX_BYTES = 2_000_000
 _PAGE = """<div class="stepper" id="{uid}" role="group" aria-label="{label}">
-<style>#{uid} .frame{{display:none}}#{uid} .frame.on{{display:block}}#{uid} svg{{max-width:100%;height:auto}}
+<style>#{uid} .frame{{display:none}}#{uid} .frame.on{{display:block}}#{uid} svg{{max-width:100%;{least}height:auto}}
 #{uid} .bar{{display:flex;flex-wrap:wrap;gap:.4em .8em;align-items:center;margin:.3em 0}}
 #{uid} .bar label{{white-space:nowrap}}#{uid} input[type=range]{{flex:1;min-width:8em}}
 #{uid} output{{display:block;min-height:1.6em}}@media print{{#{uid} .bar{{display:none}}}}
@@ -58,7 +58,7 @@ def stepper(
         text: what is said of a frame, in words: shown above it, and read aloud.
         choice_name: what is chosen.
         step_name: what is stepped through.
-        figsize: of a frame, in inches.
+        figsize: of a frame, in inches; one narrower than five is drawn for a phone and shrinks to its width.
 
     Raises:
         ValueError: nothing to show, or frames that together weigh more than two megabytes.
@@ -80,6 +80,7 @@ def stepper(
         for k, c in enumerate(choices)
     )
     names = {"choice_name": escape(choice_name), "step_name": escape(step_name), "first": escape(drawn[0][0])}
+    names["least"] = "min-width:0;" if figsize[0] < 5 else ""
     label = escape(f"{step_name} by {step_name}, for each {choice_name}")
     return HTML(_PAGE.format(uid=uid, label=label, radios=radios, frames=frames, last=steps - 1, steps=steps, **names))
 
