@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from macal.comparison import gaps, shared
-from reproduction.benchmarks import IHDP, PAPER
+from reproduction.benchmarks import IHDP, PAPER, Benchmark
 from reproduction.claims import data, versions
 from reproduction.claims.absolute_errors import best_constants
 from reproduction.claims.comparison import against, number, scope, span, told, values
@@ -53,6 +53,14 @@ def parts(table: pd.DataFrame, macal: str = "macal") -> pd.DataFrame:
     allocation, placement = logs["random-balanced"] - logs["random"], logs[macal] - logs["random-balanced"]
     found = pd.DataFrame({"allocation": allocation, "placement": placement, "gain": allocation + placement})
     return found.groupby("replication").mean()
+
+
+def anatomy(version: Version, dataset: Benchmark, rules: Rules) -> pd.DataFrame | None:
+    """Gain and parts of a version on a data set, adjusted for the three; None where one of the methods is lacking."""
+    table = version.load(dataset.name)
+    if table is None or not {version.macal, *CONTROLS} <= {*table["method"].unique()}:
+        return None
+    return against(parts(dataset.deciding(table), version.macal), rules)
 
 
 def swap(names: tuple[str, ...], rules: Rules, macal: str = "macal") -> pd.DataFrame | None:

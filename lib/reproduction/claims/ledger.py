@@ -181,8 +181,12 @@ def pairs(*keys: str, file: Path = FILE) -> pd.DataFrame:
         if row.get("stretch") != "later"
     ]
     table = pd.DataFrame(rows).set_index(["claim", "version", "estimator", "dataset", "against"])
-    ends = {name: 100 * np.expm1(table[of].astype(float)) for name, of in PER_CENT.items()}
-    return table[["log_ratio", "comparison", "replications"]].assign(**ends)
+    return in_per_cent(table[["log_ratio", "low", "high", "comparison", "replications"]])
+
+
+def in_per_cent(found: pd.DataFrame) -> pd.DataFrame:
+    """Comparisons with ``change``, the log ratio in per cent, and their ends ``low``, ``high`` in per cent, too."""
+    return found.assign(**{name: 100 * np.expm1(found[of].astype(float)) for name, of in PER_CENT.items()})
 
 
 def text(found: dict[str, Any]) -> str:
