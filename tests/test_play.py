@@ -503,7 +503,7 @@ def test_errors_and_picks_of_a_world_are_the_packages(tab, seed, rho):
 @pytest.mark.exhaustive
 def test_labels_are_bought_by_click_and_by_key(visit):
     tab = visit("algorithm")
-    answer, units, pressed = (tab.locator(name) for name in (".answer", "[data-unit]", "[aria-pressed=true]"))
+    answer, units, pressed = (tab.locator(name) for name in (".play .answer", "[data-unit]", "[aria-pressed=true]"))
     expect(units).to_have_count(80)
     for k in range(3):
         tab.locator(f"[data-unit='{k}']").click(force=True)

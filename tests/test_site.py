@@ -234,7 +234,7 @@ def test_the_sidebar_shows_at_most_24_entries_and_unfolds_to_every_page(site, vi
     hidden = next(entry for entry in entries.all() if not entry.is_visible())
     tab.locator(".bd-sidebar-primary summary[aria-label^='pages below 1. '] .toctree-toggle").click()
     hidden.click()
-    tab.wait_for_url("**/budget.html")
+    tab.wait_for_url("**/problem.html")
     assert not troubles, "\n".join(troubles)
 
 
@@ -263,16 +263,16 @@ def test_stepper_obeys_mouse_and_keys(visitor, device):
         assert said.startswith(beginning), said
         assert stepper.locator(".frame:visible").get_attribute("data-text") == said
 
-    shows("alpha 0: the start")
-    assert stepper.get_by_label("previous pair").is_disabled()
-    stepper.get_by_label("next pair").click()
-    shows("alpha 0, pair 1:")
+    shows("MACAL, purchase 1:")
+    assert stepper.get_by_label("previous purchase").is_disabled()
+    stepper.get_by_label("next purchase").click()
+    shows("MACAL, purchase 2:")
     stepper.locator("input[type=range]").press("ArrowRight")
-    shows("alpha 0, pair 2:")
+    shows("MACAL, purchase 3:")
     stepper.locator("input[type=radio]").first.press("ArrowDown")
-    shows("alpha 1, pair 2:")
+    shows("QHTE, purchase 3:")
     stepper.locator("input[type=range]").press("End")
-    assert stepper.get_by_label("next pair").is_disabled()
+    assert stepper.get_by_label("next purchase").is_disabled()
     assert not troubles, "\n".join(troubles)
 
 

@@ -25,6 +25,8 @@ MOVED = {  # pages that are gone, and where their matter is
     "notebooks/exercises": "book/appendix.html#sec-exercises",
     "book/glossary": "book/notation.html#sec-glossary",
     "book/references": "book/cite.html#sec-references",
+    "notebooks/ten_minutes": "notebooks/algorithm.html#sec-ten-minutes",
+    "notebooks/budget": "notebooks/toy.html#sec-budget",
     "notebooks/weight": "notebooks/alpha.html#sec-alpha",
     "book/pairs_pay": "notebooks/pairing.html#sec-pairs-pay",
     "book/label_it_yourself": "notebooks/algorithm.html#sec-label-it-yourself",

@@ -10,6 +10,7 @@ from macal import plots
 
 RHO = r"correlation $\rho$ of the surfaces"
 PAIRED, OTHER = "#CC3377", "0.35"
+BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 1}  # of text on lines
 
 
 def leakage(
@@ -41,6 +42,34 @@ def leakage(
     right.plot(targets, effect, ":", color="black", label="true effect")
     right.set(xlabel="x", ylabel="effect", xlim=(-4.5, 4.5), ylim=(-1.3, 4.4))
     right.legend(ncols=2, loc="upper left")
+
+
+def purchase(x: np.ndarray, t: np.ndarray, asked: np.ndarray, new: np.ndarray, paired: bool, ax: Axes) -> None:
+    """Draw two people who are asked next, and how far each is from whoever of the same arm was asked before.
+
+    Args:
+        x: everybody's two covariates, (n, 2).
+        t: arms, (n,).
+        asked: rows of those asked before.
+        new: rows of the two.
+        paired: whether they were chosen as a pair, whose distance is drawn too.
+        ax: where to draw.
+    """
+    for arm in (0, 1):
+        look, own = {"marker": plots.ARM_MARKERS[arm]}, asked[t[asked] == arm]
+        ax.scatter(*x[t == arm].T, s=30, facecolors="white", edgecolors="#8a8a8a", linewidths=0.9, **look)
+        ax.scatter(*x[own].T, s=46, color="#333333", **look)
+        for unit in new[t[new] == arm]:
+            near = x[own[np.linalg.norm(x[own] - x[unit], axis=1).argmin()]]
+            ax.plot(*np.array([x[unit], near]).T, "--", color="#767676", linewidth=1, zorder=0)
+            if paired:
+                ax.text(*(x[unit] + near) / 2, "far", ha="center", va="center", color="#555555", bbox=BEHIND)
+            ax.scatter(*x[unit], s=80, color="#0072B2", **look)
+    if paired:
+        ax.plot(*x[new].T, color="#0072B2", linewidth=2)
+        ax.annotate("alike", x[new].mean(axis=0), (0, -17), textcoords="offset points",
+                    ha="center", va="center", color="#0072B2", weight="bold")  # fmt: skip
+    ax.set(xticks=[], yticks=[], xlabel="age", ylabel="income")
 
 
 def near_pairs(gaps: np.ndarray, worst: np.ndarray, one_wave: np.ndarray, ax: Axes) -> None:

@@ -16,8 +16,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 _MAX_BYTES = 2_000_000
+LEAST = 0.65  # of its size to which a frame shrinks on a narrow screen, before it scrolls
 _PAGE = """<div class="stepper" id="{uid}" role="group" aria-label="{label}">
-<style>#{uid} .frame{{display:none}}#{uid} .frame.on{{display:block}}#{uid} svg{{max-width:100%;{least}height:auto}}
+<style>#{uid} .frame{{display:none}}#{uid} .frame.on{{display:block}}
+#{uid} svg{{max-width:100%;min-width:min(28rem,{least}in);height:auto}}
 #{uid} .bar{{display:flex;flex-wrap:wrap;gap:.4em .8em;align-items:center;margin:.3em 0}}
 #{uid} .bar label{{white-space:nowrap}}#{uid} input[type=range]{{flex:1;min-width:8em}}
 #{uid} output{{display:block;min-height:1.6em}}@media print{{#{uid} .bar{{display:none}}}}
@@ -80,9 +82,9 @@ def stepper(
         for k, c in enumerate(choices)
     )
     names = {"choice_name": escape(choice_name), "step_name": escape(step_name), "first": escape(drawn[0][0])}
-    names["least"] = "min-width:0;" if figsize[0] < 5 else ""
     label = escape(f"{step_name} by {step_name}, for each {choice_name}")
-    return HTML(_PAGE.format(uid=uid, label=label, radios=radios, frames=frames, last=steps - 1, steps=steps, **names))
+    numbers = {"steps": steps, "last": steps - 1, "least": f"{LEAST * figsize[0] if figsize[0] > 5 else 0:g}"}
+    return HTML(_PAGE.format(uid=uid, label=label, radios=radios, frames=frames, **names, **numbers))
 
 
 def _frame(draw: Callable[[Axes, Any, int], Any], choice: Any, step: int, figsize: tuple[float, float]) -> str:
