@@ -13,7 +13,7 @@ const WAVES = 12,
   RANDOMS = 20; // cosines of a surface; random plans whose errors are averaged
 const METHODS = {
   you: { name: "you", colour: "#008060" },
-  macal: { name: "MACAL", colour: "#CC3377" },
+  macal: { name: "MACAL", colour: "#0072B2" },
   qhte: { name: "QHTE", colour: "#E69F00", dash: "9 3 2 3" },
   random: { name: "Random, mean", colour: "#7f7f7f", dash: "7 4" },
 };
