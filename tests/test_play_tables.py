@@ -231,3 +231,72 @@ def test_answers_to_a_plan_are_taken_into_a_campaign(tab, tmp_path, monkeypatch,
     (tmp_path / "answers.csv").write_text("\n".join(answers))
     assert main(["observe", "campaign.json", "people.csv", "answers.csv"]) == 0
     assert len(record.read(tmp_path / "campaign.json")["answers"]) == 3
+
+
+# ---------------------------------------------------------------- a draw for the average effect
+
+DRAW = """async asked => {
+    const {drawn, forecast} = await import("/play/draw.js"), {BadTable, read} = await import("/play/csv.js");
+    const {encode, guess, planned} = await import("/play/table.js");
+    return asked.map(({csv, told, ...plan}) => {
+        const columns = read(csv), roles = guess(columns, columns.map(({name}) => told[name])).map(({role}) => role);
+        try {
+            const table = encode(columns, roles), work = drawn(table, plan);
+            for (;;) {
+                const {done, value} = work.next();
+                if (!done) continue;
+                const rows = planned(table, value.batches, value.chances);
+                return {chances: [...value.chances], rows, ...forecast(table, value)};
+            }
+        } catch (error) {
+            if (!(error instanceof BadTable)) throw error;
+            return {refused: error.message};
+        }
+    });
+}"""
+
+
+def confounded(seed):
+    """A table whose arms differ, with numbers far off, categories, costs, known outcomes; and a budget."""
+    rng = np.random.default_rng([seed, 7])
+    n = int(rng.integers(30, 500))
+    table = pd.DataFrame({"id": rng.permutation(n), "age": rng.integers(18, 90, n), "income": rng.lognormal(8, 2, n)})
+    table["region"], table["rare"] = rng.choice(["north", "south", "west"], n), (rng.random(n) < 0.03).astype(int)
+    score = rng.normal(0, 3, 2) @ [table["age"] / 90, table["region"] == "north"] + rng.normal(-1, 1)
+    table["free"] = (rng.random(n) < 1 / (1 + np.exp(-score))).astype(int)
+    table["fee"] = [np.ones(n), rng.integers(2, 9, n), rng.uniform(1, 5, n).round(2)][seed % 3]
+    if seed % 4 == 1:
+        table["y"] = np.where(rng.random(n) < 0.2, rng.normal(size=n), np.nan)
+    return table, float(np.round(rng.uniform(0.05, 0.9) * table["fee"].sum(), 1))
+
+
+@part_and_whole("seeds", range(8), range(300))
+def test_a_draw_has_the_packages_chances_and_people(tab, unchecked, tmp_path, seeds):
+    questions, answers = [], []
+    for seed in seeds:
+        table, budget = confounded(seed)
+        roles = {"fee": "cost", "free": "treatment", "id": "identifier"} | ({"y": "outcome"} if "y" in table else {})
+        table.to_csv(tmp_path / "people.csv", index=False)
+        given = {"outcome": "y"} if "y" in table else {}
+        planner = Planner("free", budget, cost="fee", identifier="id", seed=seed, batch_size=7, **given)
+        try:
+            plan = planner.plan(frames.read(tmp_path / "people.csv"))
+            expected = None if "y" in table else planner.forecast()  # of known outcomes s.d. are taken, not 1
+            answers.append((planner.campaign.chosen.chances, plan.reset_index(), expected))
+        except ValueError as error:
+            answers.append(str(error))
+        question = {"csv": (tmp_path / "people.csv").read_text(), "told": roles, "budget": budget}
+        questions.append(question | {"size": 7, "seed": seed})
+    found, drawn = tab.evaluate(DRAW, questions), 0
+    for theirs, ours in zip(found, answers, strict=True):
+        assert ("refused" in theirs) == isinstance(ours, str), (theirs, ours)
+        if isinstance(ours, str):
+            continue
+        chances, plan, expected = ours
+        np.testing.assert_allclose(theirs["chances"], chances, rtol=0, atol=1e-9)
+        heads, *rows = theirs["rows"]
+        pd.testing.assert_frame_equal(pd.DataFrame(rows, columns=heads).astype(float), plan.astype(float), rtol=1e-9)
+        if expected is not None:
+            assert theirs["width"] == pytest.approx(expected.width, rel=1e-3)
+            drawn += 1
+    assert drawn >= len(seeds) / 3

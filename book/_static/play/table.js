@@ -139,7 +139,7 @@ function exponent(value) {
 /** A number times a power of two; in two steps where that power is no number itself. */
 const shifted = (value, power) => (power > 1000 ? value * 2 ** 1000 * 2 ** (power - 1000) : value * 2 ** power);
 
-const middleOf = (values) => {
+export const middleOf = (values) => {
   const ordered = Float64Array.from(values).sort(),
     k = ordered.length >> 1;
   return ordered.length % 2 ? ordered[k] : (ordered[k - 1] + ordered[k]) / 2;
@@ -175,11 +175,25 @@ function shrunk(values) {
   return values.map((v) => shifted(v, -largest)); // so that no square over- or underflows
 }
 
+/** Numbers brought within their limits. */
+function winsorised(wide) {
+  const [low, high] = limits(wide);
+  return wide.map((v) => Math.min(Math.max(v, low), high));
+}
+
+/** By how much numbers lie beyond their limits, for models of treatment: log(1 + s.d.s), signed; none where none does. */
+function excess(values) {
+  const wide = shrunk(values),
+    inside = winsorised(wide),
+    mean = total(inside) / inside.length,
+    spread = Math.sqrt(total(inside.map((v) => (v - mean) * (v - mean))) / inside.length);
+  const beyond = wide.map((v, k) => (Math.sign(v - inside[k]) * Math.log1p(Math.abs(v - inside[k]) / spread)));
+  return beyond.some((v) => v) ? [beyond] : [];
+}
+
 /** What is left of the mean, over the standard deviation, of numbers that are brought within their limits. */
 function standardised(values) {
-  const wide = shrunk(values),
-    [low, high] = limits(wide);
-  const scaled = shrunk(wide.map((v) => Math.min(Math.max(v, low), high)));
+  const scaled = shrunk(winsorised(shrunk(values)));
   const ordered = scaled.toSorted(); // so that sums do not depend on the order of the rows
   const mean = total(ordered) / values.length;
   const centred = ordered.map((v) => v - mean);
@@ -217,7 +231,7 @@ function covariate(column, what) {
     throw new BadTable(
       `"${name}" holds whole numbers beyond 9007199254740992, which lose digits; if they are identifiers, leave the column out.`,
     );
-  return [{ name, values: standardised(numbers), plain: true, far: what === "number" ? farOff(numbers) : [] }];
+  return [{ name, values: standardised(numbers), plain: true, excess: excess(numbers), far: what === "number" ? farOff(numbers) : [] }];
 }
 
 function treatment(columns, roles) {
@@ -311,9 +325,9 @@ function known(columns, roles) {
  * @param {string[]} roles one of ROLES for each
  * @param {number} each what a person costs where no column says so
  * @returns {{x: Float64Array, t: Uint8Array, arm: string, ids: string[], idName: string, cost: Float64Array, order: number[],
- *     labelled: number[], names: string[], far: Object<string, number[]>}} of people by name: covariates (n rows of d, one
+ *     labelled: number[], names: string[], models: Float64Array[], far: Object<string, number[]>}} of people by name: covariates (n rows of d, one
  *     after the other), arms, what the treatment is called, people's names and what these are called, costs, the row of each,
- *     those whose outcome is known, names of the d, and by column the people whose value lies far from everybody else's
+ *     those whose outcome is known, names of the d, the columns that models of treatment have, and by column the people whose value lies far from everybody else's
  * @throws {BadTable} a role given twice or not at all, a missing value, free text, an arm that is empty
  */
 export function encode(columns, roles, each = 1) {
@@ -326,7 +340,8 @@ export function encode(columns, roles, each = 1) {
     labelled = known(columns, roles);
   const parts = [...kinds(only(columns, roles, "covariate"))].flatMap(([column, what]) => covariate(column, what));
   if (!parts.length) throw new BadTable("No column is left to compare people by; make at least one a covariate.");
-  const encoded = [...parts.filter((c) => c.plain), ...parts.filter((c) => !c.plain)];
+  const encoded = [...parts.filter((c) => c.plain), ...parts.filter((c) => !c.plain)],
+    models = encoded.flatMap(({ values, excess = [] }) => [values, ...excess]);
   const order = byName(people.ids, roles.includes("identifier")),
     place = new Map(order.map((row, k) => [row, k]));
   const x = Float64Array.from(
@@ -346,6 +361,7 @@ export function encode(columns, roles, each = 1) {
     order,
     labelled: places(labelled),
     names: encoded.map((c) => c.name),
+    models: models.map((values) => Float64Array.from(order, (row) => values[row])),
     far,
   };
 }
@@ -363,8 +379,10 @@ export function farTold(columns, { ids, idName, order, far }) {
   });
 }
 
-/** Rows of plan.csv, the file that `macal plan` writes: name, round, treatment, cost. */
-export function planned({ t, arm, ids, idName, cost }, batches) {
-  const rows = batches.flatMap((units, k) => units.map((i) => [ids[i], String(k + 1), String(t[i]), written(cost[i])]));
-  return [[idName, "round", arm, "cost"], ...rows];
+/** Rows of plan.csv, the file that `macal plan` writes: name, round, treatment, cost; the weight where chances are known. */
+export function planned({ t, arm, ids, idName, cost }, batches, chances = null) {
+  const weight = (i) => (chances ? [written(1 / chances[i])] : []),
+    row = (i, k) => [ids[i], String(k + 1), String(t[i]), written(cost[i]), ...weight(i)];
+  const rows = batches.flatMap((units, k) => units.map((i) => row(i, k)));
+  return [[idName, "round", arm, "cost", ...(chances ? ["weight"] : [])], ...rows];
 }
