@@ -162,7 +162,7 @@ def barriers(tab):
 
 
 # the way in, text with many formulas, raw HTML; the ledger has a test of its own
-KEY = ["index.html", "notebooks/problem.html", "book/plan_my_survey.html"]
+KEY = ["index.html", "notebooks/problem.html", "notebooks/plan_my_survey.html"]
 
 
 @pytest.mark.parametrize(

@@ -346,7 +346,18 @@ def test_a_file_that_is_no_table_is_refused_with_the_way_out(tmp_path, name, con
         frames.read(tmp_path / name)
 
 
-@pytest.mark.parametrize(("name", "is_name"), [("ptid", True), ("caseid", True), ("paid", False), ("age", False)])
+@pytest.mark.parametrize(
+    ("name", "is_name"),
+    [
+        ("ptid", True),
+        ("caseid", True),
+        ("seqn", True),
+        ("obs", True),
+        ("file_no", True),
+        ("paid", False),
+        ("age", False),
+    ],
+)
 def test_numbers_that_are_called_id_name_people(name, is_name):
     table = pd.DataFrame({name: np.arange(40) * 3 + 1, "free": np.arange(40) % 2, "size": np.arange(40) % 7})
     planner = Planner("free", 4)

@@ -28,6 +28,7 @@ MOVED = {  # pages that are gone, and where their matter is
     "notebooks/ten_minutes": "notebooks/algorithm.html#sec-ten-minutes",
     "notebooks/budget": "notebooks/toy.html#sec-budget",
     "notebooks/weight": "notebooks/alpha.html#sec-alpha",
+    "book/plan_my_survey": "notebooks/plan_my_survey.html#sec-plan-my-survey",
     "book/pairs_pay": "notebooks/pairing.html#sec-pairs-pay",
     "book/label_it_yourself": "notebooks/algorithm.html#sec-label-it-yourself",
 }

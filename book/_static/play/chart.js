@@ -6,12 +6,17 @@ const W = 420,
   RIGHT = 12,
   TOP = 12,
   BOTTOM = 44;
-const FORMAT = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
+const FORMAT = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 }),
+  EXACT = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 
 /** Text that cannot be taken for markup. */
 export const escaped = (text) =>
   String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
-export const said = (value) => (Number.isFinite(value) ? FORMAT.format(value) : "–");
+/** A count or a sum of money, exactly. */
+export const exact = (value) => EXACT.format(value);
+/** A count exactly, any other number to three digits. */
+export const said = (value) =>
+  Number.isFinite(value) ? (Number.isInteger(value) ? EXACT : FORMAT).format(value) : "–";
 
 /** Round numbers from low to high, about five. */
 export function ticks(low, high) {

@@ -11,8 +11,8 @@ import { treatmentChances } from "./logistic.js";
 import { Numpy } from "./random.js";
 import { middleOf } from "./table.js";
 
+export const LEAST = 10; // answers of each arm that an interval needs
 const FOLDS = 5,
-  LEAST = 10, // answers of each arm that an interval needs
   UNIFORM = 0.2, // share of the draw
   TRIMMED = 0.02, // least chance of an arm that is not rare
   SPARSE = 0.3, // of the range, least s.d. of a column most of whose values are alike

@@ -1,12 +1,13 @@
 /** The page *Plan my survey*: file, roles, settings, plan, what it does, download. Nothing is sent anywhere. */
 
-import { escaped, lines, said, shares } from "./chart.js";
+import { escaped, exact, lines, said, shares } from "./chart.js";
 import { BadTable, decoded, read, write } from "./csv.js";
+import { LEAST, drawn, forecast, misfits } from "./draw.js";
 import { counterparts, coverage, distribution, sample, typicalDistance } from "./measures.js";
 import { planMoney } from "./money.js";
 import { Generator } from "./random.js";
 import { CRITERIA, DESIGNED, Pool, inSlices, plan } from "./planner.js";
-import { OPEN, ROLES, ask, encode, farTold, guess, planned } from "./table.js";
+import { OPEN, ROLES, ask, determining, encode, farTold, guess, incomplete, mayBeLater, planned } from "./table.js";
 
 const ARMS = [
   { name: "control", colour: "#D55E00" },
@@ -23,15 +24,21 @@ let columns = null,
   table = null,
   run = 0;
 
+/** Show a problem, where there is one; columns with missing values can be left out at once. */
+function trouble(error) {
+  at("problem").textContent = error?.message ?? "";
+  at("leave").hidden = !error?.columns;
+}
+
 /** Show a problem where everybody notices it; true if there was none. */
 function told(work) {
-  at("problem").textContent = "";
+  trouble();
   try {
     work();
     return true;
   } catch (error) {
     if (!(error instanceof BadTable)) throw error;
-    at("problem").textContent = error.message;
+    trouble(error);
     return false;
   }
 }
@@ -69,14 +76,18 @@ const roles = () => columns.map((_, k) => setting(`role-${k}`).value);
 
 /** Guess what the reader's choices have left open, and ask for what only the reader can tell. */
 function settle() {
-  const now = roles();
-  if (!now.includes(OPEN)) return;
-  const guessed = guess(
-    columns,
-    now.map((role) => (role === OPEN ? undefined : role)),
-  ).map(({ role }) => role);
-  guessed.forEach((role, k) => (setting(`role-${k}`).value = role));
-  at("problem").textContent = guessed.includes(OPEN) ? ask(columns, guessed) : "";
+  let now = roles();
+  const known = now.map((role) => (role === OPEN ? undefined : role));
+  if (now.includes(OPEN)) now = guess(columns, known).map(({ role }) => role);
+  now.forEach((role, k) => (setting(`role-${k}`).value = role));
+  trouble(now.includes(OPEN) ? new BadTable(ask(columns, now)) : incomplete(columns, now));
+}
+
+/** Leave out all columns with missing values. */
+function leave() {
+  for (const column of incomplete(columns, roles()).columns)
+    setting(`role-${columns.indexOf(column)}`).value = "left out";
+  settle();
 }
 
 /** A whole number in the bounds of its field. */
@@ -116,7 +127,28 @@ function settings() {
   if (!setting("alpha").value.trim() || !(alpha >= 0 && alpha <= 1000))
     throw new BadTable(`MACAL's weight must be a number from 0 to 1000; it is "${setting("alpha").value}".`);
   const sizes = Array.from({ length: Math.ceil(labels / size) }, (_, k) => Math.min(size, labels - k * size));
-  return { encoded, sizes, budget, size, alpha, seed: count("seed") };
+  return { encoded, labels, sizes, budget, size, alpha, seed: count("seed") };
+}
+
+/** The plans that are to be made, by name: what is shown of each while it is, and the work. */
+function wanted({ encoded, labels, sizes, budget, size, ...parameters }) {
+  if (setting("aim").value === "average")
+    return { draw: ["the chances", drawn(encoded, { budget: budget ?? labels, size, seed: parameters.seed })] };
+  const isDesigned = encoded.t.length <= DESIGNED,
+    begin = () => new Pool(encoded.x, encoded.t, encoded.labelled);
+  setting("criterion").forEach((one) => (one.disabled = one.value === "alc-fixed" && !isDesigned));
+  if (!isDesigned && setting("criterion").value === "alc-fixed") setting("criterion").value = "macal";
+  const able = Object.entries(CRITERIA).filter(([name]) => name !== "alc-fixed" || isDesigned);
+  return Object.fromEntries(
+    able.map(([name, title]) => {
+      const criterion = { name, ...parameters };
+      const work =
+        budget === null
+          ? plan(begin(), criterion, sizes)
+          : planMoney(begin, criterion, { cost: encoded.cost, budget, size });
+      return [name, [title, work]];
+    }),
+  );
 }
 
 async function planAll() {
@@ -124,30 +156,25 @@ async function planAll() {
   const mine = run;
   let asked;
   if (!told(() => (asked = settings()))) return;
-  const { encoded, sizes, budget, size, ...parameters } = asked,
-    labels = sizes.reduce((a, b) => a + b, 0),
+  const { encoded, budget, labels } = asked,
     made = {};
   at("progress").hidden = false;
-  const isDesigned = encoded.t.length <= DESIGNED;
-  setting("criterion").forEach((one) => (one.disabled = one.value === "alc-fixed" && !isDesigned));
-  if (!isDesigned && setting("criterion").value === "alc-fixed") setting("criterion").value = "macal";
-  for (const [name, title] of Object.entries(CRITERIA)) {
-    if (name === "alc-fixed" && !isDesigned) continue;
-    const begin = () => new Pool(encoded.x, encoded.t, encoded.labelled),
-      criterion = { name, ...parameters };
-    const work =
-      budget === null
-        ? plan(begin(), criterion, sizes)
-        : planMoney(begin, criterion, { cost: encoded.cost, budget, size });
-    at("now").textContent = `planning with ${title}`;
-    const show = (done) => (at("bar").value = budget === null ? done / labels : done);
-    made[name] = await inSlices(work, show, () => run !== mine);
-    if (run !== mine) return;
+  try {
+    for (const [name, [title, work]] of Object.entries(wanted(asked))) {
+      at("now").textContent = `planning: ${title}`;
+      const show = (done) => (at("bar").value = budget === null && name !== "draw" ? done / labels : done);
+      made[name] = await inSlices(work, show, () => run !== mine);
+      if (run !== mine) return;
+    }
+  } catch (error) {
+    if (!(error instanceof BadTable)) throw error;
+    fresh();
+    return trouble(error);
   }
   at("now").textContent = "measuring";
   await new Promise((resume) => setTimeout(resume));
   table = { ...encoded, budget, pool: new Pool(encoded.x, encoded.t) };
-  plans = Object.fromEntries(Object.entries(made).map(([name, batches]) => [name, measured(batches)]));
+  plans = made.draw ?? Object.fromEntries(Object.entries(made).map(([name, batches]) => [name, measured(batches)]));
   at("progress").hidden = true;
   at("results").hidden = false;
   show();
@@ -162,37 +189,94 @@ function measured(batches) {
     known = [...labelled, ...asked];
   const curve = coverage(pool, people, labelled, batches).map(([n, ...far]) => [n, ...far.map((v) => v / unit)]);
   const near = counterparts(pool, known).map((v) => v / unit);
-  return { batches, asked, known, curve, near };
+  return { batches, asked, curve, near };
 }
 
 const arms = (units) => [0, 1].map((arm) => units.filter((i) => table.t[i] === arm).length);
 const spent = (units) =>
   table.budget === null
     ? ""
-    : `, for ${said(units.reduce((sum, i) => sum + table.cost[i], 0))} of the budget of ${said(table.budget)}`;
+    : `, for ${exact(units.reduce((sum, i) => sum + table.cost[i], 0))} of the budget of ${exact(table.budget)}`;
 const middle = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+
+/** The plan that is shown: its rounds and, where people were drawn, the chance of each. */
+const shown = () => (plans.chances ? plans : plans[setting("criterion").value]);
 
 function show() {
   if (!plans) return;
-  const name = setting("criterion").value,
-    made = plans[name],
-    people = sample(table.t.length);
-  const unit = typicalDistance(table.pool),
-    before = counterparts(table.pool, people).map((v) => v / unit);
-  const [control, treated] = arms(made.asked);
+  const { batches, chances } = shown(),
+    asked = batches.flat(),
+    [control, treated] = arms(asked);
+  const who = chances ? "A draw" : CRITERIA[setting("criterion").value];
   at("answer").textContent =
-    `${CRITERIA[name]} asks ${said(made.asked.length)} people in ${said(made.batches.length)} rounds: ${said(treated)} treated and ${said(control)} controls${spent(made.asked)}.`;
-  at("far").textContent = farTold(columns, table).join(" ");
+    `${who} asks ${said(asked.length)} people in ${said(batches.length)} rounds: ${said(treated)} treated and ${said(control)} controls${spent(asked)}.`;
+  at("price").textContent = chances ? price() : "";
+  at("warned").innerHTML = warnings().map((words) => `<li>${escaped(words)}</li>`).join("");
   const known = table.labelled.length ? "known or asked" : "asked";
-  at("charts").innerHTML =
-    shares(
-      "How many are in either arm.",
-      [
-        { name: "everybody", counts: arms([...table.t.keys()]) },
-        { name: known, counts: arms(made.known) },
-      ],
-      ARMS,
-    ) +
+  const counted = shares(
+    "How many are in either arm.",
+    [
+      { name: "everybody", counts: arms([...table.t.keys()]) },
+      { name: known, counts: arms([...table.labelled, ...asked]) },
+    ],
+    ARMS,
+  );
+  at("comparison").hidden = Boolean(chances);
+  at("charts").innerHTML = counted + (chances ? "" : compared(shown(), known));
+  const rows = planned(table, batches, chances);
+  at("head").innerHTML = `<tr>${rows[0].map((v) => `<th scope="col">${escaped(v)}</th>`).join("")}</tr>`;
+  at("first").innerHTML = rows
+    .slice(1, 9)
+    .map((r) => `<tr>${r.map((v) => `<td>${escaped(v)}</td>`).join("")}</tr>`)
+    .join("");
+}
+
+/** How narrow the interval of a draw will be, and what a simple random sample as narrow would cost. */
+function price() {
+  const { width, answers, simple } = forecast(table, plans),
+    asked = plans.batches.flat();
+  if (Math.min(...answers) < LEAST || !simple)
+    return `No interval is expected: it needs ${LEAST} answers of each arm, and the plan promises ${answers.map((n) => said(Math.round(n))).join(" controls and ")} treated.`;
+  const paid = asked.reduce((sum, i) => sum + table.cost[i], 0),
+    money = (simple.money - paid) * (table.budget === null ? Number(setting("each").value) : 1),
+    more = simple.answers > asked.length ? `, ${said(simple.answers - asked.length)} more` : "";
+  return (
+    `A simple random sample as precise takes ${said(simple.answers)} answers${more}${money > 0 ? `, and costs ${exact(Math.round(money))} more` : ""}. ` +
+    `The average effect's 95 % interval is expected to be ${said(width)} wide, in standard deviations of what the columns leave open of answers.`
+  );
+}
+
+/** What is to be said of the table, before money is spent. */
+function warnings() {
+  const later = mayBeLater(columns, roles()),
+    alone = determining(table),
+    list = (names) => names.map((name) => `"${name}"`).join(", ");
+  return [
+    ...farTold(columns, table),
+    ...(later.length
+      ? [`By name, ${list(later)} may have been measured after treatment. What treatment has changed hides part of its effect: leave it out.`]
+      : []),
+    ...alone.map((name) => `Treatment hardly overlaps: "${name}" alone tells nearly everybody's arm. An effect then rests on few people, or on a model alone.`),
+    ...(plans.own ? misfits(table.t, plans.own) : []).map(
+      ({ arm, mean }) =>
+        `The ${arm ? "treated" : "controls"}, weighted by 1 over their chance of treatment or not, add up to ${said(Math.round(100 * mean))} % of everybody: overlap is poor, and the interval is not to be relied on.`,
+    ),
+  ];
+}
+
+/** Charts of a criterion's plan, and the table of all criteria. */
+function compared(made, known) {
+  const name = setting("criterion").value,
+    people = sample(table.t.length),
+    unit = typicalDistance(table.pool),
+    before = counterparts(table.pool, people).map((v) => v / unit);
+  at("compared").innerHTML = Object.entries(plans)
+    .map(([other, p]) => {
+      const cells = [...arms(p.asked).reverse(), middle(p.near), ...p.curve.at(-1).slice(1).reverse()];
+      return `<tr${other === name ? ' class="now"' : ""}><th scope="row">${CRITERIA[other]}</th>${cells.map((v) => `<td>${said(v)}</td>`).join("")}</tr>`;
+    })
+    .join("");
+  return (
     lines(
       "Share of people whose nearest counterpart in the other arm is within a distance.",
       [
@@ -205,25 +289,14 @@ function show() {
       "Mean distance of everybody to the nearest label of the same arm, as labels come.",
       ARMS.map((a, arm) => ({ ...a, dash: arm ? "none" : "5 3", points: made.curve.map((p) => [p[0], p[1 + arm]]) })),
       { xLabel: "people asked", yLabel: "distance to nearest label", zero: 0 },
-    );
-  at("compared").innerHTML = Object.entries(plans)
-    .map(([other, p]) => {
-      const cells = [...arms(p.asked).reverse(), middle(p.near), ...p.curve.at(-1).slice(1).reverse()];
-      return `<tr${other === name ? ' class="now"' : ""}><th scope="row">${CRITERIA[other]}</th>${cells.map((v) => `<td>${said(v)}</td>`).join("")}</tr>`;
-    })
-    .join("");
-  const rows = planned(table, made.batches);
-  at("head").innerHTML = `<tr>${rows[0].map((v) => `<th scope="col">${escaped(v)}</th>`).join("")}</tr>`;
-  at("first").innerHTML = rows
-    .slice(1, 9)
-    .map((r) => `<tr>${r.map((v) => `<td>${escaped(v)}</td>`).join("")}</tr>`)
-    .join("");
+    )
+  );
 }
 
 function download() {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(
-    new Blob([write(planned(table, plans[setting("criterion").value].batches))], { type: "text/csv" }),
+    new Blob([write(planned(table, shown().batches, shown().chances))], { type: "text/csv" }),
   );
   link.download = "plan.csv";
   link.click();
@@ -261,6 +334,7 @@ drop.addEventListener("drop", (event) => {
 });
 setting("file").addEventListener("change", () => take(setting("file").files[0]));
 at("example").addEventListener("click", () => load(example(), "An example"));
+at("leave").addEventListener("click", leave);
 at("stop").addEventListener("click", fresh);
 at("download").addEventListener("click", download);
 form.addEventListener("submit", (event) => {
@@ -268,8 +342,11 @@ form.addEventListener("submit", (event) => {
   planAll();
 });
 form.addEventListener("change", ({ target }) => {
+  if (target.name === "aim") at("individual").hidden = setting("aim").value === "average";
   if (target.name === "criterion") show();
   else if (target.name !== "file") fresh(); // what is shown would no longer be of these settings
   if (target.name.startsWith("role-")) settle();
 });
+load(example(), "An example");
+planAll();
 root.dataset.ready = "";

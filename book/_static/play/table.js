@@ -3,7 +3,8 @@
 import { MANY, areAlike, asCovariate, byCodePoints, days, held, isMissing, isNumber, isNumeric, kind, losesDigits, mark } from "./columns.js";
 import { BadTable } from "./csv.js";
 
-const NAMED = /^(([^\n]*[_ .-])?(id|uuid|person|unit|name|key|index|row|seqn|respondent|subject|patient|case|record)|[^\n]*(?<!pa)id|unnamed: 0)$/i;
+const NAMED =
+  /^(([^\n]*[_ .-])?(id|uuid|person|unit|name|key|index|row|rownames|seqn|seq|sequence|serial|respondent|participant|subject|patient|case|record|obs|observation|number|num|no|nr)|[^\n]*(?<!pa)id|unnamed: 0)$/i;
 const UNNAMED = /^unnamed: 0$/i; // R and pandas write names or numbers of rows there
 const TREATMENT = /treat|^t$|^w$|^arm$|free|expos|interven/i;
 const OUTCOME = /^(y|outcome|answer|response)$/i;
@@ -202,10 +203,47 @@ function standardised(values) {
   return scaled.map((v) => (v - mean) / spread);
 }
 
+/** Covariates with missing values: one question about all of them, or nothing where there are none. */
+export function incomplete(columns, roles) {
+  const names = only(columns, roles, "covariate").filter((c) => asCovariate(c).gaps && isUsed(kind(c))),
+    told = names.map((c) => `"${c.name}" (${c.values.filter(isMissing).length})`).join(", "),
+    all = names.length > 1 ? "these columns" : "the column";
+  if (!names.length) return null;
+  const error = new BadTable(
+    `Values are missing in ${told} of ${columns[0].values.length} rows; fill the gaps, drop those rows, or leave ${all} out; an outcome that is known for some has the role outcome.`,
+  );
+  return Object.assign(error, { columns: names });
+}
+
+const LATER = /(?<![a-z])(death|dead|died|outcome|post(?!al|code)|follow[ _.-]?up|after)/i;
+const YEAR = /(?<!\d)(?:(?:19|20)\d\d|[4-9]\d)(?!\d)/g;
+
+/** Covariates that may have been measured after treatment, by their names: of death or outcome, or of a later year. */
+export function mayBeLater(columns, roles) {
+  const covariates = only(columns, roles, "covariate"),
+    years = (name) => (name.match(YEAR) ?? []).map((year) => Number(year) + (year.length < 4 ? 1900 : 0)),
+    first = Math.min(...covariates.flatMap(({ name }) => years(name)));
+  return covariates.filter(({ name }) => LATER.test(name) || years(name).some((year) => year > first)).map(({ name }) => name);
+}
+
+/** Encoded columns that all but determine the arm: a bound on them tells the arms apart, nine tenths of either. */
+export function determining({ x, t, names }) {
+  const heads = [0, 1].map((arm) => t.filter((v) => v === arm).length);
+  return names.filter((_, k) => {
+    const value = (i) => x[i * names.length + k],
+      order = [...t.keys()].sort((i, j) => value(i) - value(j));
+    let gap = 0;
+    return order.some((i, j) => {
+      gap += t[i] ? 1 / heads[1] : -1 / heads[0];
+      return Math.abs(gap) > 0.9 && (j + 1 === order.length || value(order[j + 1]) > value(i));
+    });
+  });
+}
+
 /** A covariate as columns of numbers: one of a number or a date, 0/1 columns of a category. */
 function covariate(column, what) {
   const { name, values } = column,
-    { gaps, family, different, cells, question } = asCovariate(column);
+    { family, different, cells, question } = asCovariate(column);
   if (question)
     throw new BadTable(`"${name}" ${question}; write them as 1234.5 or 2024-12-31, or leave the column out.`);
   if (what.startsWith("free text"))
@@ -213,10 +251,6 @@ function covariate(column, what) {
       `"${name}" holds text, such as "${values.find((v) => !isMissing(v) && !isNumber(v))}", with ${different} different values; make it a number, group it into fewer categories (at most a fifth of the rows, and at most ${MANY}), or leave the column out.`,
     );
   if (!isUsed(what)) throw new BadTable(`"${name}" cannot be a covariate: ${what}; leave it out.`);
-  if (gaps)
-    throw new BadTable(
-      `"${name}" is missing in ${gaps} of ${values.length} rows, first in row ${values.findIndex(isMissing) + 1}; fill the gaps, drop those rows, or leave the column out; an outcome that is known for some has the role outcome.`,
-    );
   if (what === "category") {
     const known = [...new Set(cells)].sort(family === "truth" ? undefined : byCodePoints);
     const shown = known.length === 2 ? known.slice(1) : known; // of two values, one says all
@@ -338,6 +372,8 @@ export function encode(columns, roles, each = 1) {
     t = treatment(columns, roles),
     people = identifiers(columns, roles, n),
     labelled = known(columns, roles);
+  const gaps = incomplete(columns, roles);
+  if (gaps) throw gaps;
   const parts = [...kinds(only(columns, roles, "covariate"))].flatMap(([column, what]) => covariate(column, what));
   if (!parts.length) throw new BadTable("No column is left to compare people by; make at least one a covariate.");
   const encoded = [...parts.filter((c) => c.plain), ...parts.filter((c) => !c.plain)],

@@ -19,7 +19,10 @@ from macal.tables.writing import WAYS
 
 KINDS = ("number", "category", "date", "ignore", *WAYS)  # what a caller may say of a column
 USED = ("number", "category", "date")
-_NAMES = "id|uuid|person|unit|name|key|index|row|seqn|respondent|subject|patient|case|record"
+_NAMES = (
+    "id|uuid|person|unit|name|key|index|row|rownames|seqn|seq|sequence|serial|respondent|participant|subject|patient"
+    "|case|record|obs|observation|number|num|no|nr"
+)
 NAMED = re.compile(rf"(.*[_ .-])?({_NAMES})|.*(?<!pa)id|unnamed: 0", re.IGNORECASE)
 UNNAMED = "unnamed: 0"  # the first column where it has no name: R and pandas write names or numbers of rows there
 _OTHERWISE = "; or name another column (--id), or say what this one is, number, category or ignore (--kind {}=...)"
