@@ -204,7 +204,7 @@ def downloaded(tab, planner, people, path):
         tab.get_by_role("button", name="Download").click()
     people.to_csv(path / "people.csv")
     expected = planner.plan(frames.read(path / "people.csv"))
-    found = pd.read_csv(download.value.path(), index_col=expected.index.name, dtype={expected.index.name: str})
+    found = pd.read_csv(download.value.path(), index_col=expected.index.name, dtype={expected.index.name: expected.index.dtype})
     pd.testing.assert_frame_equal(found, expected, check_dtype=False, check_index_type=False)
     return expected
 
@@ -212,6 +212,10 @@ def downloaded(tab, planner, people, path):
 def fill(tab, **settings):
     for label, value in settings.items():
         tab.get_by_label(label.replace("_", " ")).fill(value)
+
+
+def individually(tab):
+    tab.get_by_label("each person's effect").check()
 
 
 def ask(tab):
@@ -222,7 +226,12 @@ def test_a_file_becomes_the_plan_of_the_command(visit, people, tmp_path):
     tab = visit("plan_my_survey")
     choose(tab, people.to_csv())
     assert [tab.get_by_label(f"role of {column}").input_value() for column in ["person", *people]] == ROLES
-    fill(tab, people_to_ask="52", per_round="9", weight_of_similarity="0.75", seed="11")
+    fill(tab, people_to_ask="52", per_round="9", seed="11")
+    ask(tab)
+    tab.get_by_role("button", name="Download").wait_for()
+    downloaded(tab, macal.Planner("free", 52, outcome="y", batch_size=9, seed=11), people, tmp_path)
+    individually(tab)
+    fill(tab, weight_of_similarity="0.75")
     ask(tab)
     tab.get_by_role("button", name="Download").wait_for()
     for name, parameters in (("alc-fixed", {}), ("macal", {"alpha": 0.75}), ("qhte", {})):
@@ -234,12 +243,51 @@ def test_a_file_becomes_the_plan_of_the_command(visit, people, tmp_path):
     assert tab.locator(".chart svg[role=img]").count() == 3
 
 
+def test_missing_values_are_one_question_and_what_is_doubtful_is_named(visit, tmp_path):
+    tab, rng, n = visit("plan_my_survey"), np.random.default_rng(0), 1629
+    people = pd.DataFrame({"seqn": np.arange(n) + 40, "free": np.arange(n) % 2, "age": rng.normal(size=n)})
+    people["price"] = 9 * people["free"] + rng.normal(size=n)
+    people["wt71"], people["wt82"], people["died"] = rng.normal(size=(3, n))
+    for name in ("sbp", "dbp"):
+        people[name] = np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n))
+    choose(tab, people.to_csv(index=False))
+    assert "1,629 people" in tab.inner_text("[data-at=file]")
+    question = tab.get_by_role("alert")
+    expect(question).to_contain_text('"sbp"')
+    expect(question).to_contain_text('"dbp"')
+    tab.get_by_role("button", name="leave all out").click()
+    expect(question).to_be_empty()
+    ask(tab)
+    warned = tab.locator("[data-at=warned] li")
+    expect(warned).to_have_count(3)  # of later columns, of one that tells the arms apart, of the chances
+    assert [name for name in people if f'"{name}"' in "".join(warned.all_inner_texts())] == ["price", "wt82", "died"]
+    used = people.drop(columns=["sbp", "dbp"]).set_index("seqn")
+    downloaded(tab, macal.Planner("free", 50), used, tmp_path)
+
+
+def test_a_draw_is_set_against_a_simple_random_sample(visit, tmp_path):
+    tab, rng, n = visit("plan_my_survey"), np.random.default_rng(0), 900
+    people = pd.DataFrame({"age": rng.uniform(size=n)}, pd.RangeIndex(n, name="id"))
+    people["free"] = (rng.random(n) < 0.1 + 0.7 * people["age"]).astype(int)
+    choose(tab, people.to_csv())
+    fill(tab, people_to_ask="150", cost_per_person="7")
+    ask(tab)
+    price = tab.locator("[data-at=price]")
+    expect(price).to_contain_text("simple random sample")
+    draw = macal.Planner("free", 150)
+    draw.plan(people)
+    simple = macal.Planner("free", width=draw.forecast().width, sd=1.0, uniform=1.0)
+    answers, more, money = (int(word) for word in re.findall(r"(\d+) (?:answers|more)", price.inner_text()))
+    assert answers == pytest.approx(len(simple.plan(people)), abs=1) and (more, money) == (answers - 150, 7 * more)
+
+
 @pytest.mark.exhaustive
 def test_money_and_a_column_of_costs_become_the_plan_of_the_command(visit, people, tmp_path):
     tab = visit("plan_my_survey")
     fees = np.random.default_rng(0).integers(4, 30, len(people)) / 4
     people = people.assign(fee=fees).drop(columns="wave")
     choose(tab, people.to_csv())
+    individually(tab)
     tab.get_by_label("role of fee").select_option("cost")
     ask(tab)
     tab.get_by_role("alert").get_by_text("budget").wait_for(timeout=5000)
@@ -279,6 +327,7 @@ def test_two_columns_that_may_name_people_are_asked_about(visit, column, role, t
     roles = {"id": role if column == "id" else "left out", "code": "identifier", "age": "covariate"}
     assert {name: tab.get_by_label(f"role of {name}").input_value() for name in roles} == roles
     fill(tab, people_to_ask="5")
+    individually(tab)
     ask(tab)
     covariates = [name for name in roles if roles[name] == "covariate"]
     downloaded(
@@ -297,8 +346,7 @@ NO_TABLES = [
     ('id,age,free\n1,"30,0\n', "quotation mark"),
 ]
 BAD_TABLES = [  # with the role of a column, and the name of what is wrong
-    (GOOD.replace("40", ""), {}, '"age" is missing in 1 of 4 rows, first in row 2'),
-    (GOOD.replace("40", "NA"), {}, '"age" is missing in 1 of 4 rows'),
+    (GOOD.replace("40", ""), {}, '"age" (1) of 4 rows'),
     (GOOD.replace("40", "forty"), {"age": "covariate"}, '"forty"'),
     (GOOD.replace("1\n", "0\n"), {}, "treatment"),
     (GOOD.replace("40", "1e999"), {}, "too large"),
@@ -342,6 +390,7 @@ def test_what_is_wrong_is_named_and_nothing_is_planned(visit):
         refused(said)
         choose(tab, GOOD)
         expect(tab.get_by_role("alert")).to_be_empty()
+    individually(tab)
     for label, value, said in BAD_SETTINGS:
         fill(tab, people_to_ask="2")
         usual = tab.get_by_label(label).input_value()
@@ -357,6 +406,7 @@ def test_a_long_plan_lives_and_can_be_stopped(visit):
     rng = np.random.default_rng(0)
     many = pd.DataFrame(rng.normal(size=(3000, 20)).round(3), columns=[f"x{k}" for k in range(20)])
     choose(tab, many.assign(treated=np.arange(3000) % 2).to_csv(index=False))
+    individually(tab)
     fill(tab, people_to_ask="1000")
     ask(tab)
     tab.get_by_role("button", name="stop").click(timeout=10_000)

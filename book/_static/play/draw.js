@@ -196,12 +196,12 @@ export function forecast({ t, cost, labelled }, { chances, own }) {
   return { width: wanted, answers: answers(drawn), simple: suffices(many / free) ? { answers: many, money: many * price } : null };
 }
 
-/** How people of an arm, weighted by 1 over their chance of it, add up to everybody: the share, where it is far off. */
+/** Whether people of an arm, weighted by 1 over their chance of it, are far from adding up to everybody. */
 export function misfits(t, own) {
-  return [0, 1].flatMap((arm) => {
+  return [0, 1].some((arm) => {
     const score = own.map((e, i) => (t[i] === arm ? 1 / e : 0)),
       mean = sum(score) / t.length,
       error = Math.sqrt(sum(score.map((v) => (v - mean) ** 2)) / (t.length - 1) / t.length);
-    return Math.abs(mean - 1) > Math.max(0.1, 3 * error) ? [{ arm, mean }] : [];
+    return Math.abs(mean - 1) > Math.max(0.1, 3 * error);
   });
 }

@@ -14,7 +14,8 @@ const ARMS = [
   { name: "treated", colour: "#0072B2" },
 ];
 const EVERYBODY = "#808080",
-  ASKED = "#CC3377";
+  ASKED = "#CC3377",
+  EXAMPLE = "An example";
 const root = document.getElementById("survey");
 const form = root.querySelector("form");
 const at = (name) => root.querySelector(`[data-at="${name}"]`);
@@ -58,6 +59,7 @@ function load(given, name) {
   at("file").textContent = `${name}: ${said(columns[0].values.length)} people, ${said(columns.length)} columns.`;
   at("columns").innerHTML = columns.map((c, k) => row(c, guessed[k], k)).join("");
   at("settings").hidden = false;
+  at("roles").open = name !== EXAMPLE;
   settle();
 }
 
@@ -257,10 +259,9 @@ function warnings() {
       ? [`By name, ${list(later)} may have been measured after treatment. What treatment has changed hides part of its effect: leave it out.`]
       : []),
     ...alone.map((name) => `Treatment hardly overlaps: "${name}" alone tells nearly everybody's arm. An effect then rests on few people, or on a model alone.`),
-    ...(plans.own ? misfits(table.t, plans.own) : []).map(
-      ({ arm, mean }) =>
-        `The ${arm ? "treated" : "controls"}, weighted by 1 over their chance of treatment or not, add up to ${said(Math.round(100 * mean))} % of everybody: overlap is poor, and the interval is not to be relied on.`,
-    ),
+    ...(plans.own && misfits(table.t, plans.own)
+      ? ["Overlap is poor: people of an arm, weighted by 1 over their chance of it, are far from adding up to everybody. The interval is not to be relied on."]
+      : []),
   ];
 }
 
@@ -333,7 +334,7 @@ drop.addEventListener("drop", (event) => {
   take(event.dataTransfer.files[0]);
 });
 setting("file").addEventListener("change", () => take(setting("file").files[0]));
-at("example").addEventListener("click", () => load(example(), "An example"));
+at("example").addEventListener("click", () => load(example(), EXAMPLE));
 at("leave").addEventListener("click", leave);
 at("stop").addEventListener("click", fresh);
 at("download").addEventListener("click", download);
@@ -347,6 +348,6 @@ form.addEventListener("change", ({ target }) => {
   else if (target.name !== "file") fresh(); // what is shown would no longer be of these settings
   if (target.name.startsWith("role-")) settle();
 });
-load(example(), "An example");
+load(example(), EXAMPLE);
 planAll();
 root.dataset.ready = "";
