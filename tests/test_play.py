@@ -204,7 +204,8 @@ def downloaded(tab, planner, people, path):
         tab.get_by_role("button", name="Download").click()
     people.to_csv(path / "people.csv")
     expected = planner.plan(frames.read(path / "people.csv"))
-    found = pd.read_csv(download.value.path(), index_col=expected.index.name, dtype={expected.index.name: expected.index.dtype})
+    name = expected.index.name
+    found = pd.read_csv(download.value.path(), index_col=name, dtype={name: expected.index.dtype})
     pd.testing.assert_frame_equal(found, expected, check_dtype=False, check_index_type=False)
     return expected
 

@@ -225,7 +225,9 @@ function show() {
   );
   at("comparison").hidden = Boolean(chances);
   at("charts").innerHTML = counted + (chances ? "" : compared(shown(), known));
-  const rows = planned(table, batches, chances);
+  const rows = planned(table, batches, chances).map(([id, round, arm, , weight]) =>
+    [id, round, arm, ...(weight ? [Number(weight) ? said(Number(weight)) : weight] : [])],
+  );
   at("head").innerHTML = `<tr>${rows[0].map((v) => `<th scope="col">${escaped(v)}</th>`).join("")}</tr>`;
   at("first").innerHTML = rows
     .slice(1, 9)
