@@ -237,6 +237,7 @@ function show() {
 
 /** How narrow the interval of a draw will be, and what a simple random sample as narrow would cost. */
 function price() {
+  if (misfits(table.t, plans.own)) return "";
   const { width, answers, simple } = forecast(table, plans),
     asked = plans.batches.flat();
   if (Math.min(...answers) < LEAST || !simple)
@@ -246,7 +247,7 @@ function price() {
     more = simple.answers > asked.length ? `, ${said(simple.answers - asked.length)} more` : "";
   return (
     `A simple random sample as precise takes ${said(simple.answers)} answers${more}${money > 0 ? `, and costs ${exact(Math.round(money))} more` : ""}. ` +
-    `The average effect's 95 % interval is expected to be ${said(width)} wide, in standard deviations of what the columns leave open of answers.`
+    `The average effect's 95 % interval is expected to be ${said(width)} wide, in standard deviations of answers of people alike.`
   );
 }
 
