@@ -17,6 +17,7 @@ OTHER = {
     "paper_code": {"replications": 3},
     "problem": {"seed": 3},
     "own_data": {"budget": 1200.0, "missing": 0.5, "n_rounds": 6, "n_starts": 2},  # the money is spent before
+    "plan_my_survey": {"budget": 12000.0, "missing": 0.5},
     "risk_bound": {"seed": 3},
     "round_trips": {"n_labels": 141, "batch_size": 85},
 }
