@@ -246,7 +246,7 @@ def aside(project, capsys):
             status = book.main(["--run", *arguments], root)
         except SystemExit as stopped:
             status = stopped.code
-        return status, capsys.readouterr().err, {p: p.read_text() for p in (root / "runs").rglob("*") if p.is_file()}
+        return status, capsys.readouterr().err, {p: p.read_text() for p in (root / "runs").glob("*.ipynb")}
 
     return call
 
@@ -256,6 +256,7 @@ def test_a_run_aside_takes_literals_and_is_replaced_by_success_alone(aside):
     status, _, first = aside("tiny", "-p", "n_seeds", "20", "-p", "sizes", "[3, 4]", "-p", "optimiser", "lbfgs")
     ((path, text),) = first.items()
     assert status == 0 and path.parts[-2:] == ("runs", "tiny.ipynb") and "20 0.14" in text
+    assert "20 0.14" in (path.parent / "tiny" / "tiny.html").read_text()
     assert aside("tiny", "-p", "n_seeds", "0") == (1, ANY, first)
     status, said, kept = aside("tiny", "-p", "n_seeds", "13")
     assert status == 1 and "ZeroDivisionError" in said and kept == first
@@ -346,7 +347,7 @@ def make(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        exhaustive("run NAME=run_it ARGS='-p seed 1'", "'seeds'"),
+        exhaustive("run NAME=sweeps ARGS='-p seed 1'", "'seeds'"),
         ("pull NAME=tony", "tony"),
         ("serve", "make book"),
         ("launch", "git"),

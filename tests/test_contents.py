@@ -32,13 +32,27 @@ def test_a_page_with_parameters_is_a_notebook_that_papermill_reaches():
 
 
 def test_no_name_stands_for_two_values():
-    """A glued quantity is glued once in the whole book, so that no page shows another value under its name."""
+    """A glued quantity is glued once; a comparison, wherever it is quoted, has one value."""
     pages = defaultdict(list)
     for page in (ROOT / "notebooks").glob("*.ipynb"):
         for output in outputs(page):
             if "scrapbook" in output.get("metadata", {}):
-                pages[output["metadata"]["scrapbook"]["name"]].append(page.stem)
-    assert len(pages) > 500 and not {name: found for name, found in pages.items() if len(found) > 1}
+                pages[output["metadata"]["scrapbook"]["name"]].append(json.dumps(output["data"]))
+    quoted = re.compile(r"[A-Z]\d-(code|text)-")
+    several = {
+        name for name, found in pages.items() if len(found) > 1 and (not quoted.match(name) or len({*found}) > 1)
+    }
+    assert len(pages) > 300 and not several
+
+
+def test_pages_take_comparisons_from_the_ledger_alone():
+    """MACAL against another method: by ``book.compare`` and ``ledger.pairs``, so that a pair has one interval."""
+    other = re.compile(
+        r"\.comparisons\b|leads\.lead\(|estimators\.cells\(|\bcompare_stretches\(|comparison\.(paired|judge)\("
+    )
+    for name in ORDER:
+        cells = re.findall(r"(?ms)^```\{code-cell\}.*?^```", text(name))
+        assert not [found[0] for cell in cells for found in other.finditer(cell)], name
 
 
 def test_no_stored_output_names_the_build_of_a_package():

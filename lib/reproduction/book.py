@@ -10,8 +10,11 @@ import ast
 import base64
 import hashlib
 import inspect
+import json
 import os
 import re
+import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -142,9 +145,53 @@ def rerun(chapter: str, parameters: Mapping[str, Any], root: Path = ROOT) -> Pat
     return target
 
 
+def render(notebook: Path, root: Path = ROOT) -> Path:
+    """Make a page of an executed notebook, in a folder of its name beside it; links to other pages lead nowhere.
+
+    Raises:
+        RuntimeError: the page cannot be made; the message is what Jupyter Book says.
+    """
+    name, static = notebook.stem, root / "book" / "_static"
+    config = {
+        "title": name,
+        "execute": {"execute_notebooks": "off"},
+        "parse": {"myst_enable_extensions": ["amsmath", "colon_fence", "deflist", "dollarmath", "html_image"]},
+        "sphinx": {
+            "extra_extensions": ["sphinx_proof"],
+            "config": {"html_static_path": [str(static)], "html_css_files": ["custom.css"]},
+        },
+    }
+    with tempfile.TemporaryDirectory(prefix=".", dir=notebook.parent) as folder:
+        settings = Path(folder) / "_config.yml"
+        settings.write_text(json.dumps(config), encoding="utf-8")  # JSON is YAML
+        tool = Path(sys.executable).with_name("jupyter-book")
+        command = [str(tool), "build", str(notebook), "--path-output", folder, "--config"]
+        done = subprocess.run([*command, str(settings), "-q"], capture_output=True, text=True)
+        made = Path(folder) / "_build" / "_page" / name / "html"
+        if not (made / f"{name}.html").is_file():
+            raise RuntimeError(done.stdout + done.stderr)
+        shutil.rmtree(notebook.with_suffix(""), ignore_errors=True)
+        shutil.move(made, notebook.with_suffix(""))
+    return notebook.with_suffix("") / f"{name}.html"
+
+
 def path(given: str) -> Path:
     """Where a path leads that a reader gives to a chapter: from the project's folder, wherever the chapter is run."""
     return ROOT / given
+
+
+def parameters(root: Path = ROOT) -> list[dict[str, str]]:
+    """What can be set on each page: ``chapter``, ``parameter``, ``default``, ``range`` and ``meaning``, as written."""
+    found = []
+    for chapter in chapters(root):
+        text = _text(chapter, root)
+        cell = re.search(r"tags: \[[^\]]*\bparameters\b.*?\n\n(.*?)```", text, re.DOTALL)
+        rules = re.search(r"book\.check\(\s*globals\(\),?(.*?)\n?\)\n", text, re.DOTALL)
+        asked = re.findall(r'"([^"]*)"', rules[1]) if rules else []
+        for name, default, meaning in re.findall(r"(\w+): [^=]+= (.+?)  # (.+)", cell[1] if cell else ""):
+            own = "; ".join(rule for rule in asked if re.search(rf"\b{name}\b", rule))
+            found.append({"chapter": chapter, "parameter": name, "default": default, "range": own, "meaning": meaning})
+    return found
 
 
 def missing_data(source: str) -> list[str]:
@@ -198,7 +245,9 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="chapters to run (default: all)")
     text = "write only notebooks whose text has changed, or an output beyond its tolerance"
     parser.add_argument("--keep", action="store_true", help=text)
-    parser.add_argument("--run", metavar="NAME", help="notebooks/NAME.ipynb -> runs/NAME.ipynb, with other parameters")
+    parser.add_argument(
+        "--run", metavar="NAME", help="notebooks/NAME.ipynb -> runs/NAME.ipynb and the page runs/NAME/NAME.html"
+    )
     parser.add_argument("-p", nargs=2, action="append", metavar=("PARAMETER", "VALUE"), help="one of them, for --run")
     options, known = parser.parse_args(arguments), chapters(root)
     if not known:
@@ -235,12 +284,12 @@ def _run_aside(chapter: str, parameters: Mapping[str, Any], root: Path) -> int:
     from papermill import PapermillExecutionError
 
     try:
-        print(rerun(chapter, parameters, root))
+        print(render(rerun(chapter, parameters, root)))
     except PapermillExecutionError as error:
         refused = "book.check(" in error.source
         print(f"{error.ename}: {error.evalue}" if refused else error, file=sys.stderr)
         return 1
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1
     return 0
