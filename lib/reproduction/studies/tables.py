@@ -162,7 +162,7 @@ _DECLARED = (
     Table("ihdp_input-10", "ihdp", "the code's model, the treatment times 10"),
     Table("cmnist_code-cpu", "cmnist", "the code version's image model on a CPU, where a GPU's is recorded"),
     Table("cmnist_due-gpu", "cmnist", "the text version's image model on a GPU, where a CPU's is recorded"),
-    Table("ihdp_quick", "ihdp", "the small sweep that the page Run it yourself runs live"),
+    Table("ihdp_quick", "ihdp", "the small sweep that the page Sweeps, records and machines runs live"),
     *(
         Table(
             f"{name}_{data}",
