@@ -1,12 +1,10 @@
 """Comparing methods on the same replications: paired ratios, intervals, tests adjusted for their number."""
 
-from bisect import bisect_left
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.special import nctdtr, stdtrit
 
 
 def log_ratio(table: pd.DataFrame, baseline: str = "random", value: str = "pehe") -> pd.DataFrame:
@@ -61,32 +59,29 @@ def gaps(table: pd.DataFrame, method: str = "macal", value: str = "pehe") -> pd.
     return -logs.drop(columns=method).sub(logs[method], axis=0).groupby("replication").mean()
 
 
-def judge(gaps: pd.DataFrame, level: float = 0.05, spend: ArrayLike = 1.0, family: int | None = None) -> pd.DataFrame:
+def judge(gaps: pd.DataFrame, level: float = 0.05, family: int | None = None) -> pd.DataFrame:
     """Hold paired differences against a mean of 0, several columns at once.
 
     Args:
         gaps: a row per replication, a column per comparison; NaN where a replication has no say.
         level: chance of a false finding anywhere among the columns.
-        spend: share of the level that may be spent now, one for all or one per column: below 1 where more is to come.
         family: number of comparisons to adjust for; the columns by default.
 
     Returns:
         A row per column: ``replications``, ``log_ratio`` (mean), ``median``, Student's interval ``low``, ``high``
         (Bonferroni; ended at 0 where Holm's test finds a sign that it would leave open), ``p`` (Student's t, Holm over
-        the family) and ``p_flips`` (the same of :func:`sign_flips`). Both p are divided by ``spend``.
+        the family) and ``p_flips`` (the same of :func:`sign_flips`).
 
     Raises:
         ValueError: a column with fewer than two replications.
     """
     family = family or gaps.shape[1]
-    shares = np.broadcast_to(np.asarray(spend, float), gaps.shape[1])
     rows = []
-    for (name, column), share in zip(gaps.items(), shares, strict=True):
+    for name, column in gaps.items():
         values = column.dropna()
-        found = student(values, 1 - level * share / family)
         about = {"replications": len(values), "log_ratio": values.mean(), "median": values.median()}
-        p = {"p": min(found["p"] / share, 1.0), "p_flips": min(sign_flips(values) / share, 1.0)}
-        rows.append({"method": str(name), **about, **found, **p})
+        found = student(values, 1 - level / family)
+        rows.append({"method": str(name), **about, **found, "p_flips": sign_flips(values)})
     found = pd.DataFrame(rows).set_index("method")
     found = found.assign(**{p: holm(found[p], family) for p in ("p", "p_flips")})
     for end, sign in (("low", 1), ("high", -1)):
@@ -154,24 +149,6 @@ def sign_flips(values: ArrayLike, draws: int = 9999) -> float:
     for value in values:
         sums = np.concatenate([sums + value, sums - value])
     return float((np.abs(sums) >= np.abs(values.sum()) - 1e-12).mean())
-
-
-def replications_needed(values: ArrayLike, level: float = 0.05, power: float = 0.8, most: int = 1000) -> int | None:
-    """Replications, at most ``most``, with which Student's t would tell this mean from 0 with that power; else None.
-
-    The true mean and s.d. are taken to be the ones seen; t is then noncentral with ncp sqrt(n) mean / s.d.
-    """
-    values = np.asarray(values, float)
-    spread = values.std(ddof=1)
-    if not spread:
-        return 2 if values.mean() else None
-    effect = np.abs(values.mean()) / spread
-    # the power rises with n; the other tail adds less than level / 2
-    below = bisect_left(
-        range(2, most + 1), power, key=lambda n: 1 - nctdtr(n - 1, n**0.5 * effect, stdtrit(n - 1, 1 - level / 2))
-    )
-    least = 2 + below
-    return least if least <= most else None
 
 
 def shared(table: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
