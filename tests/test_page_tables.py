@@ -1,12 +1,8 @@
 """Tables of pages call things by their names in words."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pandas as pd
 
-from reproduction.claims import RULES, versions
-from reproduction.claims.scale import Scale
 from reproduction.claims.verdict import Verdict
 from reproduction.figures import tables
 
@@ -40,17 +36,15 @@ def test_evidence_names_methods_by_their_labels():
     assert plain in html and "holds" in html and "macal-squared" not in html
 
 
-def test_what_comes_out_again_is_told_by_data_set_and_version(unchecked):
-    scale = Scale("ibm", (3, 10), 10, ("random", "qhte"), ("random", "qhte", "bait"), (13, 13), 50)
-    one = {"against": "random", "log_ratio": np.log(0.9), "low": np.log(0.8), "high": np.log(1.02)}
-    later = one | {"log_ratio": 5.0}
-    verdict = Verdict("open", "", (one, later))
-
-    def claim(scales):
-        return SimpleNamespace(versions=[versions.TEXT], verdicts=lambda rules: [verdict], scales=lambda: [scales])
-
-    found = tables.replication([claim((scale,)), claim((scale, scale))], RULES)
-    assert found.index.tolist() == [("IBM", versions.TEXT.name), ("all data sets", versions.TEXT.name)]
-    row, every = found.iloc[0], found.iloc[1]
-    assert row.to_list() == ["open", "-10 [-20, +2]", "–", "3 to 10 of 10", "2 of 3", "13 of 50"]
-    assert every.to_list() == ["open", "–", "–", "–", "–", "–"]
+def test_claims_and_cards_keep_their_words():
+    found = pd.DataFrame(
+        [("Figure 1", "A < B", "fails", "macal -0.1", "", "open", "", "", "toy")],
+        ["E1"],
+        ["source", "claim", "verdict", "evidence", "scale", "verdict_text", "evidence_text", "scale_text", "chapter"],
+    )
+    assert 'href="ledger.html#claim-E1"' in tables.strip(found) and 'class="fails"' in tables.strip(found)
+    html = tables.claims(found)
+    assert 'id="claim-E1"' in html and "A &lt; B" in html and "MACAL -0.1" in html
+    assert 'id="claim-E1"' not in tables.claims(found, "text")
+    assert '<td data-name="x">1 &lt; 2</td>' in tables.cards(pd.DataFrame({"x": ["1 < 2"]}, ["row"]), "name")
+    assert "E4" in tables.box("E4")
