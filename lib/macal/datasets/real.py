@@ -65,7 +65,7 @@ class Layout:
     """Who is in a table, and which columns are what; expressions are those of :meth:`pandas.DataFrame.eval`.
 
     Attributes:
-        title: for figures.
+        title: treatment and outcome, for figures.
         files: one below the other.
         treated: expression, true for the treated.
         outcome: expression, a number or a truth value.
@@ -116,7 +116,7 @@ TABLES: Registry[Layout] = Registry(
     "table",
     {
         "rhc": Layout(
-            "Heart catheter",
+            "Heart catheter, survival",
             ("rhc.csv",),
             "swang1 != 'No RHC'",
             "t3d30",
@@ -127,10 +127,10 @@ TABLES: Registry[Layout] = Registry(
             zeros="wtkilo1",
         ),
         "college": Layout(
-            "College nearby", ("close_college.dta",), "nearc4 == 1", "lwage", "age black smsa south", "married"
+            "College nearby, wage", ("close_college.dta",), "nearc4 == 1", "lwage", "age black smsa south", "married"
         ),
         "letters": Layout(
-            "Letters",
+            "Black legislator, reply",
             ("black_politicians.csv",),
             "leg_black == 1",
             "responded",
@@ -138,7 +138,7 @@ TABLES: Registry[Layout] = Registry(
             "nonblacknonwhite urbanpercent leg_senator leg_democrat south",
         ),
         "hiv": Layout(
-            "HIV results",
+            "Incentive, HIV result",
             ("thornton_hiv.dta",),
             "`any` == 1",
             "got",
@@ -149,14 +149,14 @@ TABLES: Registry[Layout] = Registry(
             clusters="villnum",
         ),
         "lalonde": Layout(
-            "Job training",
+            "Job training, earnings",
             ("nsw_mixtape.dta", "cps_mixtape.dta"),
             "treat == 1",
             "re78",
             "age educ black hisp marr nodegree re74 re75",
         ),
         "insurance": Layout(
-            "Crop insurance",
+            "Lesson, crop insurance",
             ("Cai_2015.csv",),
             "intensive == 1",
             "takeup_survey",
@@ -165,7 +165,7 @@ TABLES: Registry[Layout] = Registry(
             clusters="address",
         ),
         "resume": Layout(
-            "Résumés",
+            "Black name, call-back",
             ("resume.csv",),
             "ethnicity == 'afam'",
             "call == 'yes'",
@@ -175,7 +175,7 @@ TABLES: Registry[Layout] = Registry(
             trial=True,
         ),
         "star": Layout(
-            "Small classes",
+            "Small class, scores",
             ("star.csv",),
             "stark == 'small'",
             "readk + mathk",
@@ -186,7 +186,7 @@ TABLES: Registry[Layout] = Registry(
             clusters="schoolidk",
         ),
         "jobs": Layout(
-            "JOBS II",
+            "Job seminar, depression",
             ("jobs.csv",),
             "treat == 1",
             "depress2",
@@ -195,7 +195,7 @@ TABLES: Registry[Layout] = Registry(
             trial=True,
         ),
         "colon": Layout(
-            "Colon cancer",
+            "Chemotherapy, death",
             ("colon.csv",),
             "rx != 'Obs'",
             "status",
@@ -203,23 +203,25 @@ TABLES: Registry[Layout] = Registry(
             keep="etype == 2",
             trial=True,
         ),
-        "k401ksubs": Layout("401(k)", ("k401ksubs.csv",), "e401k == 1", "nettfa", "inc marr male age fsize pira"),
+        "k401ksubs": Layout(
+            "401(k), wealth", ("k401ksubs.csv",), "e401k == 1", "nettfa", "inc marr male age fsize pira"
+        ),
         "catholic": Layout(
-            "Catholic schools",
+            "Catholic school, maths",
             ("catholic.csv",),
             "cathhs == 1",
             "math12",
             "female asian hispan black motheduc fatheduc lfaminc parcath",
         ),
         "recid": Layout(
-            "Prison work",
+            "Prison work, relapse",
             ("recid.csv",),
             "workprg == 1",
             "ldurat",
             "black alcohol drugs married felon property person priors educ age",
         ),
         "nmes1988": Layout(
-            "Doctor visits",
+            "Insurance, doctor visits",
             ("nmes1988.csv",),
             "insurance == 'yes'",
             "visits",
@@ -227,10 +229,10 @@ TABLES: Registry[Layout] = Registry(
             "health adl region afam gender married employed",
         ),
         "rotterdam": Layout(
-            "Breast cancer", ("rotterdam.csv",), "hormon == 1", "death", "year age meno grade nodes pgr er", "size"
+            "Hormones, death", ("rotterdam.csv",), "hormon == 1", "death", "year age meno grade nodes pgr er", "size"
         ),
         "bwght2": Layout(
-            "Birth weight",
+            "Smoking, birth weight",
             ("bwght2.csv",),
             "cigs > 0",
             "bwght",
@@ -238,7 +240,7 @@ TABLES: Registry[Layout] = Registry(
             keep="cigs.notna()",
         ),
         "hi": Layout(
-            "Wives' hours",
+            "Insurance, wives' hours",
             ("hi.csv",),
             "hhi == 'yes'",
             "whrswk",
@@ -246,7 +248,7 @@ TABLES: Registry[Layout] = Registry(
             "education race hispanic region",
         ),
         "smokeban": Layout(
-            "Smoking bans",
+            "Smoking ban, smokers",
             ("smokeban.csv",),
             "ban == 'yes'",
             "smoker == 'yes'",
