@@ -132,6 +132,22 @@ def saved(found: pd.DataFrame) -> pd.DataFrame:
     return share.loc[order]
 
 
+def gaps(found: pd.DataFrame, one: str, other: str) -> pd.Series:
+    """Mean width of one design's intervals less another's, in standard errors of the difference.
+
+    Args:
+        found: rows of :func:`row`, with their ``table``.
+        one: a design that is drawn.
+        other: likewise.
+
+    Returns:
+        By ``table`` and ``labelled``; NaN where a design gives no two intervals.
+    """
+    error = found["width_sd"] ** 2 / (DRAWS * found["given"])
+    wide = found.assign(error=error).pivot(index=["table", "labelled"], columns="design", values=["width", "error"])
+    return (wide["width", one] - wide["width", other]) / np.sqrt(wide["error", one] + wide["error", other])
+
+
 def _job(name: str, size: int) -> Job:
     shared = {"dataset": "tables", "protocol": "paper", "study": "average", "table": name, "size": size}
 
