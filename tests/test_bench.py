@@ -52,8 +52,7 @@ def test_advice_is_what_loses_least_of_what_a_situation_allows():
     means = logs.groupby(["dataset", "model"]).mean()
     lost = means.sub(means.min(axis=1), axis=0)
     free = lost[study.PLANNED.split()].mean()
-    assert told.method.tolist() == [free.idxmin(), lost.mean().idxmin(), "random-balanced"]
-    assert told.method.tolist()[:2] == ["alc-fixed", "alc"]
+    assert told.method.tolist() == [free.idxmin(), lost.mean().idxmin()] == ["alc-fixed", "alc"]
     for name, row in told.iterrows():
         assert row.average == pytest.approx(lost[row.method].mean()), name
         assert row.regret == pytest.approx(lost[row.method].max()) and row.rival == "epig-mu"

@@ -119,15 +119,11 @@ def largest(logs: pd.DataFrame) -> pd.DataFrame:
 SITUATIONS = {  # what criteria may need -> those that need no more
     "no answers before the end": tuple(PLANNED.split()),
     "answers between the rounds": tuple(METHODS),
-    "a draw for the average effect": ("random-balanced",),
 }
 
 
 def advice(logs: pd.DataFrame) -> pd.DataFrame:
     """Which criterion to take, and what it costs where it is not the best.
-
-    Drawing by chances for the average effect is not on the bench; balanced random labels, whose arms come out as large,
-    stand for it.
 
     Args:
         logs: see :func:`load`.

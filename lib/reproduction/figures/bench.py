@@ -1,15 +1,14 @@
 """Figures of the bench: pure functions of tables."""
 
+from collections.abc import Collection
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.image import AxesImage
 
 from macal import acquisition
-from reproduction.claims.bench import average
 
-MOST = 0.5  # regret at which the colour is full
-TALL = 20  # rows from which columns are named at both ends
+MOST = 60  # per cent at which the colour is full
 
 
 def label(method: str) -> str:
@@ -20,36 +19,28 @@ def label(method: str) -> str:
     return f"{acquisition.CRITERIA[name].label}, " + ("4 queries ahead" if rest == "ahead" else f"weight {rest}")
 
 
-def regrets(table: pd.DataFrame, ax: Axes) -> AxesImage:
-    """Colour and print the regret of each criterion on each row; below, the largest of each and the data sets' mean.
+def regrets(table: pd.DataFrame, ax: Axes, free: Collection[str]) -> None:
+    """Colour and print how far criteria err above the best, in per cent: a row for each, a column per data set.
 
-    ``table``: :func:`reproduction.claims.bench.regret`, its columns in the order of drawing.
+    Args:
+        table: by data set, mean log ratio of each criterion, its columns in the order of drawing.
+        ax: where to draw.
+        free: criteria that need no answers, in bold.
     """
-    below = {("largest", ""): table.max(), ("mean", ""): average(table)}
-    whole = pd.concat([table, pd.DataFrame(below).T])
-    drawn = ax.imshow(whole, cmap="YlOrRd", vmin=0, vmax=MOST, aspect="auto")
-    for (row, column), value in np.ndenumerate(whole.to_numpy()):
-        dark = value > 0.6 * MOST
-        weight = "bold" if value == 0 else "normal"
-        text = {"fontsize": 6.5, "ha": "center", "va": "center", "fontweight": weight}
-        short = f"{value:.2f}".removeprefix("0")
-        said = short if short.startswith(".") else f"{value:.1f}"
-        ax.text(column, row, said, color="w" if dark else "k", **text)
-    names = [label(method) for method in whole]
-    ax.set_xticks(range(len(names)), names, rotation=70, ha="right", fontsize=8)
-    if len(whole) > TALL:
-        top = ax.secondary_xaxis("top")
-        top.set_xticks(
-            range(len(names)), names, rotation=70, ha="left", va="center", rotation_mode="anchor", fontsize=8
-        )
-        top.tick_params(length=0)
-    ax.set_yticks(range(len(whole)), [", ".join(filter(None, place)) for place in whole.index], fontsize=8)
-    data = [place[0] for place in whole.index]
-    for row in (k for k in range(1, len(data)) if data[k] != data[k - 1]):
-        ax.axhline(row - 0.5, color="k", linewidth=0.8)
+    shares = 100 * np.expm1(table.T.to_numpy())
+    ax.imshow(shares, cmap="Oranges", vmin=0, vmax=MOST, aspect="auto")
+    for (row, column), share in np.ndenumerate(shares):
+        colour = "white" if share > 0.7 * MOST else "black"
+        ax.text(column, row, f"{share:.0f}", color=colour, ha="center", va="center", fontsize=9)
+    ax.set_xticks(range(len(table)), [name.replace(", ", ",\n") for name in table.index], fontsize=9)
+    ax.set_yticks(range(table.shape[1]), [label(name) for name in table], fontsize=9)
+    for name, text in zip(table, ax.get_yticklabels(), strict=True):
+        text.set_fontweight("bold" if name in free else "normal")
+    ax.axvline(len(table) - 1.5, color="white", linewidth=4)
+    ax.xaxis.tick_top()
     ax.grid(visible=False)
+    ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
-    return drawn
 
 
 def forest(table: pd.DataFrame, ax: Axes) -> Axes:
