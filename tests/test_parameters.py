@@ -9,9 +9,10 @@ pytestmark = pytest.mark.exhaustive
 OTHER = {
     "acquired": {"seed": 7, "perplexity": 2.0},  # a replication of which a method is not recorded
     "alpha": {"datasets": "ibm"},
+    "average": {"answers": 500, "price": 12.0, "width": 0.3},
     "bias_variance": {"seed": 3},
     "data": {"seed": 2, "replications": 3},
-    "enough": {"budget": 100, "batch_size": 50, "price": 12.0},
+    "enough": {"budget": 100, "batch_size": 50},
     "greedy": {"seed": 1},
     "pairing": {"seed": 3},
     "paper_code": {"replications": 3},
