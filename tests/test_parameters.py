@@ -9,7 +9,7 @@ pytestmark = pytest.mark.exhaustive
 OTHER = {
     "acquired": {"seed": 7, "perplexity": 2.0},  # a replication of which a method is not recorded
     "alpha": {"datasets": "ibm"},
-    "average": {"answers": 500, "price": 12.0, "width": 0.3},
+    "average": {"answers": 500, "price": 12.0},
     "bias_variance": {"seed": 3},
     "data": {"seed": 2, "replications": 3},
     "enough": {"budget": 100, "batch_size": 50},

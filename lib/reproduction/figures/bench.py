@@ -32,7 +32,7 @@ def regrets(table: pd.DataFrame, ax: Axes, free: Collection[str]) -> None:
     for (row, column), share in np.ndenumerate(shares):
         colour = "white" if share > 0.7 * MOST else "black"
         ax.text(column, row, f"{share:.0f}", color=colour, ha="center", va="center", fontsize=9)
-    ax.set_xticks(range(len(table)), [name.replace(", ", ",\n") for name in table.index], fontsize=9)
+    ax.set_xticks(range(len(table)), [name.replace(" ", "\n") for name in table.index], fontsize=9)
     ax.set_yticks(range(table.shape[1]), [label(name) for name in table], fontsize=9)
     for name, text in zip(table, ax.get_yticklabels(), strict=True):
         text.set_fontweight("bold" if name in free else "normal")
