@@ -294,6 +294,12 @@ def test_gain_is_over_a_weight_of_zero(campaigns):
     np.testing.assert_allclose(found, np.log(2.0))
 
 
+def test_regret_is_measured_from_the_best_weight(campaigns):
+    campaigns(lambda d, m, n: np.log(1.5) * (m == "macal-0"), datasets=["ihdp"], noise=0.0)
+    assert weights.regret(TEXT, "ibm") is None
+    np.testing.assert_allclose(weights.regret(TEXT, "ihdp"), [50, 0, 0, 0, 0], atol=1e-9)
+
+
 def test_b1_is_judged_on_all_data_sets(campaigns):
     campaigns(flat)
     evidence = estimators.judge_balance(RULES, TEXT).evidence

@@ -77,4 +77,4 @@ def test_planned_and_swept_campaigns_are_recorded(monkeypatch, tmp_path):
     wide = found.set_index(["step", "method"])
     assert wide.loc[(15, "lcmd"), "w1"] == wide.loc[(15, "random"), "w1"] > wide.loc[(15, "macal"), "w1"]
     assert all(len(r["picks"]) == 15 for r in found.attrs["records"])
-    assert labelled_sets.swept("ihdp", 0) == {"lcmd": picks} and labelled_sets.swept("ihdp", 1) == {}
+    assert labelled_sets.swept("ihdp", tables.TEXT) == {(0, "lcmd"): picks}

@@ -35,6 +35,16 @@ def gains(version: Version, dataset: str, table: pd.DataFrame) -> pd.DataFrame:
     return -logs.sub(logs[0.0], axis=0).drop(columns=0.0).groupby(["replication", "up to"]).mean()
 
 
+def regret(version: Version, dataset: str) -> pd.Series | None:
+    """Mean error over the whole campaign above that of the best weight, per cent, by weight; None without campaigns."""
+    table = campaigns(version, dataset)
+    if table is None:
+        return None
+    logs = np.log(table.pivot(index=["replication", "labelled"], columns="method", values="pehe")).mean()
+    logs = logs[list(version.weights)].rename(version.weights)
+    return 100 * np.expm1(logs - logs.min())
+
+
 def shift(version: Version, dataset: str, table: pd.DataFrame) -> pd.Series:
     """How much more the weights 5 and 10 gain over 0 and 1 in the first stretch than in the last, by replication."""
     gain = gains(version, dataset, table)

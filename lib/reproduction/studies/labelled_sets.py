@@ -56,13 +56,8 @@ def plan(problem: Problem, method: str, n_queries: int) -> list[list[int]]:
     return [batch.tolist() for batch in campaign.batches]
 
 
-def swept(dataset: str, replication: int) -> dict[str, Sequence[Sequence[int]]]:
-    """Batches that the deep kernel has picked as written, by method; none where nothing is recorded."""
-    return {method: picks for (k, method), picks in _swept(dataset).items() if k == replication}
-
-
-def _swept(dataset: str, line: str = tables.TEXT) -> dict[tuple[int, str], Sequence[Sequence[int]]]:
-    """Batches of the methods of ``PICKED``, by replication and method."""
+def swept(dataset: str, line: str) -> dict[tuple[int, str], Sequence[Sequence[int]]]:
+    """Batches of the methods of ``PICKED`` in a line of evidence, by replication and method; none without a record."""
     try:
         found = tables.load(tables.by_dataset(line)[dataset]).attrs["records"]
     except FileNotFoundError:
@@ -101,5 +96,5 @@ def jobs(table: tables.Table, replications: int | None = None, store: Path | Non
     """Return the jobs of a table, for so many replications; see :meth:`.tables.Table.jobs`."""
     version, dataset = table.line, table.dataset
     chosen = range(REPLICATIONS[dataset] if replications is None else replications)
-    found = _swept(dataset, VERSIONS[version][2])
+    found = swept(dataset, VERSIONS[version][2])
     return [job(dataset, k, {m: found[k, m] for m in PICKED if (k, m) in found}, version) for k in chosen]
