@@ -7,7 +7,7 @@ from cases import each
 
 from reproduction import claims
 from reproduction.benchmarks import BALD, BASELINES, GENERAL, IBM
-from reproduction.claims import comparison, estimators, families, leads, versions, weights
+from reproduction.claims import choices, comparison, estimators, families, leads, versions, weights
 from reproduction.claims.rules import RULES, Rules
 from reproduction.claims.versions import CODE, TEXT
 from reproduction.studies import tables
@@ -298,6 +298,21 @@ def test_regret_is_measured_from_the_best_weight(campaigns):
     campaigns(lambda d, m, n: np.log(1.5) * (m == "macal-0"), datasets=["ihdp"], noise=0.0)
     assert weights.regret(TEXT, "ibm") is None
     np.testing.assert_allclose(weights.regret(TEXT, "ihdp"), [50, 0, 0, 0, 0], atol=1e-9)
+
+
+def test_choices_of_the_code_are_told_apart(monkeypatch):
+    keys = [(m, r, n) for m in ("macal", "macal-squared", "random") for r in range(4) for n in (10, 50, 90, 210)]
+    table = pd.DataFrame(keys, columns=["method", "replication", "labelled"])
+    noise, other = np.random.default_rng(0).normal(0, 0.01, (2, len(table)))
+    text = table.assign(pehe=np.exp(0.1 * (table.method == "macal-squared") + noise), pehe_valid=np.exp(noise))
+    late = 5 * (table.labelled > 160)  # such rows do not count
+    found = {"ihdp_due": text, "ihdp_code": text.assign(pehe=np.exp(0.7 + other + late))}
+    monkeypatch.setattr(versions, "load", found.get)
+    rows = choices.choices(RULES)
+    np.testing.assert_allclose(rows.log_ratio[[choices.DISTANCES, choices.ALL]], [0.1, 0.7], atol=0.02)
+    assert rows.family.tolist() == [2, 2] and {*rows.comparison} == {"behind"}
+    del found["ihdp_code"]
+    assert choices.choices(RULES).empty
 
 
 def test_b1_is_judged_on_all_data_sets(campaigns):
