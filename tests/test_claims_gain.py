@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reproduction.benchmarks import IBM
 from reproduction.claims import gain, versions
 from reproduction.claims.comparison import against
 from reproduction.claims.rules import RULES
@@ -16,12 +15,12 @@ def table(logs, replications=8, noise=0.02, sizes=SIZES, seed=0):
     """A recorded table: method -> mean log PEHE after the start, its replications tenfold apart in scale."""
     rng = np.random.default_rng(seed)
     rows = [
-        (m, r, n, np.exp(r / 3 + effect * (n > sizes[0]) + rng.normal(0, noise)), 10.0 + effect)
+        (m, r, n, np.exp(r / 3 + effect * (n > sizes[0]) + rng.normal(0, noise)))
         for m, effect in logs.items()
         for r in range(replications)
         for n in sizes
     ]
-    return pd.DataFrame(rows, columns=["method", "replication", "labelled", "pehe", "radius"])
+    return pd.DataFrame(rows, columns=["method", "replication", "labelled", "pehe"])
 
 
 @pytest.fixture
@@ -102,16 +101,6 @@ def test_the_codes_line_of_evidence_counts_too(recorded, monkeypatch):
     recorded(written | {"ibm_code": table({"macal-squared": -0.2, "macal-squared-0": 0.0})})
     found = gain.judge_similarity(RULES)
     assert found.verdict == "holds in part"
-
-
-def test_a_stretch_is_judged_by_its_own_sizes(recorded, monkeypatch):
-    monkeypatch.setattr(gain, "predicted_share", lambda dataset: 1.0)
-    own = table({"macal": 0.3, "macal-0": 0.0}, noise=0.001, sizes=(IBM.start, *SIZES[1:]))
-    own.loc[(own.labelled == 140) & (own.method == "macal"), "pehe"] *= np.exp(-1)
-    recorded({"ibm_gp": own})
-    for stretch, expected in (((1, 100), 0.3), ((101, 200), -0.7), (None, 0.3 - 1 / 3)):
-        row = gain.similarity(versions.EXACT, "ibm", RULES, stretch).iloc[0]
-        assert row["log_ratio"] == pytest.approx(expected, abs=0.01)
 
 
 def test_the_predicted_share_by_hand(monkeypatch):

@@ -139,31 +139,20 @@ def predicted_share(dataset: str) -> float | None:
     return float(np.mean([value_share(rho, r) for rho, r in zip(own["correlation"], own["ratio"], strict=True)]))
 
 
-def similarity(
-    version: Version, dataset: str, rules: Rules, stretch: tuple[int, int] | None = None
-) -> pd.DataFrame | None:
-    """What weight 2.5 of the similarity does against weight 0, beside what is predicted; None where not recorded.
+def similarity(version: Version, dataset: str, rules: Rules) -> pd.DataFrame | None:
+    """What weight 2.5 of the similarity does against weight 0, with ``predicted``, see :func:`predicted_share`.
 
     Returns:
-        A row of :func:`reproduction.claims.comparison.against` with ``predicted``, see :func:`predicted_share`, and the
-        mean covering radius at either weight, ``radius`` and ``radius_at_0``.
+        A row of :func:`reproduction.claims.comparison.against`; None where not recorded.
     """
     table, methods, said = version.load(dataset), [version.macal, f"{version.macal}-0"], predicted_share(dataset)
     if table is None or said is None or not {*methods} <= {*table["method"].unique()}:
         return None
     rows = shared(PAPER[dataset].deciding(table), methods)
-    rows = rows[rows["labelled"].between(*stretch)] if stretch else rows
     found = against(gaps(rows, version.macal)[methods[1:]], rules, family=len(PAPER))
     if found.empty:
         return None
-    radius = rows.groupby("method")["radius"].mean()
-    return found.assign(
-        table=version.tables[dataset],
-        **span(rows),
-        predicted=said,
-        radius=radius[methods[0]],
-        radius_at_0=radius[methods[1]],
-    )
+    return found.assign(table=version.tables[dataset], **span(rows), predicted=said)
 
 
 def similarities(rules: Rules) -> pd.DataFrame:
