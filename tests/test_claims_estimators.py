@@ -19,7 +19,7 @@ def tables(monkeypatch):
             return pd.DataFrame(
                 [
                     (m, r, n, np.exp(r / 3 + effects[name] * (m == "macal" and n <= 160) + rng.normal(0, noise)))
-                    for m in ("macal", *estimators.OTHERS)
+                    for m in ("macal", *estimators.CONTROLS)
                     for r in range(replications)
                     for n in (10, 50, 90, 130, 290)
                 ],
@@ -64,5 +64,5 @@ def test_few_replications_decide_nothing(tables):
 
 def test_later_sizes_do_not_count(tables):
     tables({"ihdp_gp": -0.3})
-    found = estimators.cells((versions.EXACT,), estimators.OTHERS, RULES)["exact GP per arm", "ihdp"].loc["random"]
+    found = estimators.cells((versions.EXACT,), estimators.CONTROLS, RULES)["exact GP per arm", "ihdp"].loc["random"]
     assert abs(found.log_ratio + 0.3) < 0.05 and found.replications == 8 and found.comparison == "ahead"

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 
-from reproduction.claims.verdict import Verdict
 from reproduction.figures import tables
 
 
@@ -19,10 +18,9 @@ def test_no_raw_name_and_no_missing_number_is_shown():
 
 
 def test_an_interval_stands_beside_its_mean():
-    found = pd.DataFrame({"log_ratio": [-0.1], "low": [-0.25], "high": [0.054], "comparison": "open",
-                          "replications": [5.0]}, ["qhte"])  # fmt: skip
-    row = tables.intervals(found).loc["qhte"]
-    assert row.to_list() == ["-0.10 [-0.25, +0.05]", "open", 5]
+    found = pd.DataFrame({"log_ratio": [-0.1], "change": [-9.6], "low": [-0.25], "high": [0.054]}, ["qhte"])
+    assert tables.bracketed(found)["qhte"] == "-0.10 [-0.25, +0.05]"
+    assert tables.changes(found.assign(low=-22.1, high=5.5))["qhte"] == "-10 [-22, +6]"
 
 
 def test_evidence_names_methods_by_their_labels():
@@ -32,8 +30,6 @@ def test_evidence_names_methods_by_their_labels():
     assert tables.plain("a random draw, macal's PEHE") == "a random draw, MACAL's PEHE"
     other = tables.plain("that of abc3: 0.6 to qhte (ihdp-a); ibm: no")
     assert other == "that of ABC3: 0.6 to QHTE (IHDP, surface A); IBM: no"
-    html = tables.verdicts({("E1", "text version"): Verdict("holds", said)}, "v", "Verdicts").to_html()
-    assert plain in html and "holds" in html and "macal-squared" not in html
 
 
 def test_claims_and_cards_keep_their_words():

@@ -6,7 +6,6 @@ from functools import cache
 import pandas as pd
 
 from macal import datasets
-from macal.comparison import labels_to_reach
 from reproduction.claims.versions import by_stretch
 
 
@@ -48,15 +47,3 @@ def _described(part: pd.DataFrame) -> pd.DataFrame:
         worse=("worse", "mean"),
     )
     return found.rename(columns={"constant": "best constant", "worse": "worse than constant"})
-
-
-def labels_until_informative(table: pd.DataFrame) -> pd.DataFrame:
-    """Labels until the estimate is better than the best constant effect, for good: an end point that no average hides.
-
-    Returns:
-        A row per method: ``median`` over its replications (infinite where half never get there), ``never`` (share of
-        its replications), ``replications``.
-    """
-    reached = labels_to_reach(table, best_constants(table))
-    never = (reached == float("inf")).sum() / reached.count()
-    return pd.DataFrame({"median": reached.median(), "never": never, "replications": reached.count()})

@@ -13,7 +13,6 @@ from macal.comparison import gaps, judge, shared
 from reproduction.benchmarks import BASELINES
 from reproduction.claims.rules import RULES, Rules
 from reproduction.claims.verdict import Word
-from reproduction.claims.versions import by_stretch
 
 WORDS = ("ahead", "behind", "no lead", "open")
 SPAN = ("sizes", "first", "last")
@@ -65,19 +64,6 @@ def span(rows: pd.DataFrame) -> dict[str, int]:
     """Numbers of labels of recorded rows: how many ``sizes``, the ``first`` and the ``last``."""
     sizes = rows["labelled"].unique()
     return {"sizes": len(sizes), "first": int(sizes.min()), "last": int(sizes.max())}
-
-
-def compare_stretches(
-    table: pd.DataFrame,
-    ends: Sequence[int],
-    method: str,
-    others: Sequence[str] = BASELINES,
-    rules: Rules = RULES,
-) -> pd.DataFrame:
-    """:func:`compare` in each stretch; rows by the stretch's last number of labels and the method."""
-    parts = by_stretch(table, ends)
-    found = {end: compare(part, method, others, rules) for end, part in parts.items()}
-    return pd.concat(found, names=["up to"])
 
 
 def lowest(found: pd.DataFrame, family: int) -> Word:

@@ -6,33 +6,29 @@ from typing import Any
 
 import pandas as pd
 
-from reproduction.benchmarks import IHDP, PAPER, Benchmark
+from reproduction.benchmarks import PAPER
 from reproduction.claims.comparison import lowest, scope, told, values
 from reproduction.claims.leads import lead
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, together
 from reproduction.claims.versions import CODE, EXACT, LEARNERS, TEXT, Version
 
-OTHERS = ("random", "random-balanced", "qhte")
 CONTROLS = ("random", "random-balanced")
 
 
-def cells(
-    versions: Sequence[Version], others: Sequence[str], rules: Rules, ihdp: Benchmark = IHDP
-) -> dict[tuple[str, str], pd.DataFrame]:
+def cells(versions: Sequence[Version], others: Sequence[str], rules: Rules) -> dict[tuple[str, str], pd.DataFrame]:
     """MACAL against others under each estimator on each data set: :func:`reproduction.claims.leads.lead`.
 
     Args:
         versions: the estimators.
         others: methods that MACAL is compared with.
         rules: see :class:`reproduction.claims.rules.Rules`.
-        ihdp: IHDP, with another end where its campaigns were ended earlier.
 
     Returns:
         (estimator, data set) -> its rows, where enough is recorded.
     """
     found = {
-        (version.name, name): lead(version, (PAPER | {"ihdp": ihdp})[name], rules, others)
+        (version.name, name): lead(version, PAPER[name], rules, others)
         for version in versions
         for name in version.tables
     }
@@ -55,7 +51,7 @@ def judge_transfer(rules: Rules, version: Version) -> Verdict:
     In the code version MACAL's distances are squared; the estimators stay the same.
     """
     models = [replace(model, macal=version.macal) for model in (EXACT, *LEARNERS)]
-    found = {key: rows.loc[["random"]] for key, rows in cells(models, OTHERS, rules).items() if "random" in rows.index}
+    found = cells(models, ("random",), rules)
     if not found:
         return Verdict("open", f"fewer than {rules.minimum} recorded replications under any other estimator")
     word = together(lowest(rows, 1) for rows in found.values())

@@ -4,14 +4,12 @@ The code version, the model of the published code, is the reproduction; the text
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pandas as pd
 
 from reproduction.benchmarks import BALD, BASELINES, PAPER
 from reproduction.studies import tables
-
-PANELS = {"made for effects": ("random", "qhte", *BALD), "general": ("random", "badge", "bait", "lcmd")}  # Figure 3's
 
 
 @dataclass(frozen=True)
@@ -50,10 +48,6 @@ TEXT = Version(tables.TEXT, _tables(tables.TEXT))
 # BADGE, BAIT and LCMD need a network's gradients
 EXACT = Version(tables.EXACT, _tables(tables.EXACT), others=("random", "qhte", *BALD))
 LEARNERS = tuple(Version(line, _tables(line), others=("random", "qhte")) for line in tables.LEARNERS)
-# the same estimators on 100 replications of IHDP, at the sizes up to the turning point that those have: W1's tables
-LEARNERS_EARLY = tuple(
-    replace(learner, tables={"ihdp": learner.tables["ihdp"].replace("ihdp_", "ihdp-early_")}) for learner in LEARNERS
-)
 
 
 def load(name: str, keys: Sequence[str] = ("method", "replication", "labelled")) -> pd.DataFrame | None:

@@ -1,7 +1,6 @@
 """Tables of pages: methods and columns by their names in words, few digits, a dash where there is nothing."""
 
 import re
-from collections.abc import Mapping
 from html import escape
 
 import numpy as np
@@ -11,7 +10,6 @@ from pandas.io.formats.style import Styler
 from macal import datasets, plots
 from reproduction.claims import ledger
 from reproduction.claims.verdict import WORDS as WORDS_OF
-from reproduction.claims.verdict import Verdict
 
 WORDS = {
     "log_ratio": "log ratio",
@@ -32,7 +30,6 @@ STYLE = [
     {"selector": "th.col_heading", "props": f"{PAD}; text-align: right"},
     {"selector": "th.row_heading", "props": f"{PAD}; text-align: left; white-space: nowrap"},
 ]
-LEFT = [{"selector": "td, th", "props": "text-align: left; vertical-align: top"}]
 
 
 def words(name: object) -> object:
@@ -65,21 +62,10 @@ def bracketed(found: pd.DataFrame, digits: int = 2) -> pd.Series:
     return pd.Series(said, found.index, dtype=object)
 
 
-def intervals(found: pd.DataFrame, digits: int = 2) -> pd.DataFrame:
-    """Comparisons in words: log ratio with its interval, comparison, replications; a row each, in the order given.
-
-    Args:
-        found: rows of :func:`reproduction.claims.comparison.against`.
-        digits: decimals.
-    """
-    said = {"comparison": found["comparison"], "replications": found["replications"].astype(int)}
-    return pd.DataFrame({"log ratio [interval]": bracketed(found, digits), **said}, found.index)
-
-
-def verdicts(judged: Mapping[tuple[str, str], Verdict], name: str, caption: str) -> Styler:
-    """Verdicts with their evidence, a row per claim and version; methods by their labels."""
-    table = pd.DataFrame({key: {"verdict": v.verdict, "evidence": plain(v.evidence)} for key, v in judged.items()}).T
-    return shown(table, name, caption).set_table_styles(LEFT)
+def changes(found: pd.DataFrame) -> pd.Series:
+    """Each row's ``change`` with ``low`` and ``high`` in brackets, whole per cent, as text."""
+    said = [f"{row.change:+.0f} [{row.low:+.0f}, {row.high:+.0f}]" for row in found.itertuples()]
+    return pd.Series(said, found.index, dtype=object)
 
 
 def plain(evidence: str) -> str:
