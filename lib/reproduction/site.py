@@ -63,6 +63,7 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("config-inited", lambda _, config: setattr(config, "mathjax_path", MATHJAX))
     app.connect("config-inited", offer_binder)
     described: dict[str, str] = {}  # file of an image -> its alternative text
+    app.connect("doctree-read", _describe_narrow)
     app.connect("doctree-read", lambda _, doctree: described.update(_descriptions(doctree)))
     app.connect("doctree-resolved", lambda _, doctree, page: _describe_again(doctree, described))
     app.connect("doctree-read", _name_rows)
@@ -114,6 +115,14 @@ def offer_binder(app: Any, config: Any) -> None:
         options["repository_url"] = url
         options["repository_branch"] = options.get("repository_branch") or "HEAD"
         options["launch_buttons"] = {"binderhub_url": "https://mybinder.org", "notebook_interface": "jupyterlab"}
+
+
+def _describe_narrow(app: Any, doctree: nodes.document) -> None:
+    """A figure's drawing for phones, which stands before it, has its alternative text."""
+    for narrow in doctree.findall(lambda node: isinstance(node, nodes.container) and "narrow" in node["classes"]):
+        (figure,) = narrow.parent[narrow.parent.index(narrow) + 1].findall(nodes.image)
+        for image in narrow.findall(nodes.image):
+            image["alt"] = figure["alt"]
 
 
 def _descriptions(doctree: nodes.document) -> dict[str, str]:

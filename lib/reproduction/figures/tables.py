@@ -123,17 +123,23 @@ def box(*keys: str) -> str:
     return f'<ul class="judged">{"".join(said)}</ul>'
 
 
-def cards(table: pd.DataFrame, name: str) -> str:
+def cards(table: pd.DataFrame, name: str, code: Collection[str] = ()) -> str:
     """A table of words that a phone shows as cards: HTML.
 
     Args:
         table: at most three columns.
         name: of the rows.
+        code: columns that hold code, and ``name`` where the rows' labels do.
     """
+
+    def shown(value: object, column: str) -> str:
+        said = escape(str(value))
+        return f"<code>{said}</code>" if column in code and said else said
+
     head = "".join(f"<th>{escape(str(column))}</th>" for column in (name, *table.columns))
     rows = "".join(
-        f"<tr><th>{escape(str(key))}</th>"
-        + "".join(f'<td data-name="{escape(c)}">{escape(str(v))}</td>' for c, v in row.items())
+        f"<tr><th>{shown(key, name)}</th>"
+        + "".join(f'<td data-name="{escape(c)}">{shown(v, c)}</td>' for c, v in row.items())
         + "</tr>"
         for key, row in table.iterrows()
     )
