@@ -1,6 +1,7 @@
 """Tables of pages: methods and columns by their names in words, few digits, a dash where there is nothing."""
 
 import re
+from collections.abc import Collection
 from html import escape
 
 import numpy as np
