@@ -11,7 +11,6 @@ from macal.comparison import (
     holm,
     interval,
     judge,
-    label_efficiency,
     labels_to_reach,
     log_ratio,
     paired,
@@ -111,24 +110,6 @@ def test_shared_rows():
         shared(table, ["macal", "bait"])
     with pytest.raises(ValueError, match="no replication and number"):
         shared(table[(table.method == "macal") == (table.labelled == 10)], ["macal", "qhte"])
-
-
-def test_labels_to_reach_the_final_value_for_good():
-    table = pd.DataFrame(
-        {
-            "method": ["random"] * 4 + ["macal"] * 4 + ["qhte"] * 4,
-            "replication": 0,
-            "labelled": [10, 20, 30, 40] * 3,
-            "pehe": [4.0, 3, 2, 1, 4, 0.5, 2, 0.9, 4, 4, 4, 4],
-        }
-    )
-    assert label_efficiency(table).loc[0, ["random", "macal"]].tolist() == [40, 40]
-    assert label_efficiency(table).loc[0, "qhte"] == np.inf
-    assert label_efficiency(table.replace({"pehe": {2.0: 0.8}})).loc[0, "macal"] == 20
-    shuffled = label_efficiency(table.sample(frac=1, random_state=0))
-    pd.testing.assert_frame_equal(shuffled, label_efficiency(table), check_like=True)
-    with pytest.raises(ValueError, match="no rows of method 'lcmd'"):
-        label_efficiency(table, "lcmd")
 
 
 def test_methods_are_paired_on_what_both_have():

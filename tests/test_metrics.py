@@ -54,8 +54,6 @@ def test_counterparts_and_cover_equal_enumeration(seed, n1, n0):
         min(np.linalg.norm(a - b) for b, s in zip(x, t, strict=True) if s != u) for a, u in zip(x, t, strict=True)
     ]
     np.testing.assert_allclose(metrics.counterpart_distance(x, t), nearest, rtol=1e-12)
-    radius = float(np.median(nearest)) * (1 + 1e-9)  # no distance lies there, so that no last bit decides
-    assert metrics.share_with_counterpart(x, t, radius) == np.mean(np.array(nearest) <= radius)
     assert metrics.covering_radius(x, x[:n1]) == pytest.approx(
         max(min(np.linalg.norm(a - c) for c in x[:n1]) for a in x), rel=1e-12
     )
@@ -80,15 +78,7 @@ def test_nothing_to_be_near():
     assert metrics.nearest_distance(x[:0], x).shape == (0,) and metrics.covering_radius(x[:0], x) == 0
 
 
-@pytest.mark.parametrize(
-    "measure",
-    [metrics.wasserstein, metrics.counterpart_distance, lambda x, t: metrics.share_with_counterpart(x, t, 1.0)],
-)
+@pytest.mark.parametrize("measure", [metrics.wasserstein, metrics.counterpart_distance])
 def test_an_absent_arm_is_named(measure):
     with pytest.raises(ValueError, match="two arms are needed, got 3 treated and 0 control"):
         measure(np.ones((3, 1)), [1, 1, 1])
-
-
-def test_a_negative_radius_is_refused():
-    with pytest.raises(ValueError, match="radius must be at least 0, got -1"):
-        metrics.share_with_counterpart(np.ones((2, 1)), [0, 1], -1.0)

@@ -50,20 +50,6 @@ def test_a_logarithmic_axis_names_its_ticks_by_plain_numbers(ax):
     assert ax.get_yscale() == "log" and {"1", "2"} <= shown and all(float(text) > 0 for text in shown)
 
 
-def test_against_random_draws_each_group_beside_macal():
-    rows = [(m, n, r, 1.0 + i) for i, m in enumerate(("random", "qhte", "macal")) for n in (10, 20) for r in (0, 1)]
-    table = pd.DataFrame(rows, columns=["method", "labelled", "replication", "pehe"])
-    figure, axes = plt.subplots(2, 2)
-    plots.against_random(table, {"causal": ["random", "qhte"], "own": ["random"]}, axes)
-    labels = [[line.get_label() for line in ax.get_lines()] for ax in axes.flat]
-    assert labels[:2] == [["Random", "QHTE", "MACAL"], ["Random", "MACAL"]]
-    assert labels[2][:2] == ["QHTE", "MACAL"] and labels[3][0] == "MACAL"
-    np.testing.assert_allclose(axes[1, 1].get_lines()[0].get_ydata(), np.log(3))
-    with pytest.raises(ValueError, match="no rows of lcmd"):
-        plots.against_random(table, {"general": ["lcmd"]}, axes[:, :1])
-    plt.close(figure)
-
-
 def test_arms_counts_every_unit(ax):
     x, t = np.linspace(0, 1, 30)[:, None], np.arange(30) % 3 == 0
     plots.arms(x, t.astype(int), ax, bins=7)

@@ -186,19 +186,6 @@ def summary(table: pd.DataFrame, labelled: int, baseline: str = "random", value:
     return values.join(found).sort_values("log_ratio", kind="stable", na_position="last")
 
 
-def label_efficiency(table: pd.DataFrame, baseline: str = "random", value: str = "pehe") -> pd.DataFrame:
-    """Labels that each method needs to reach, and from then on keep, the baseline's final value on each replication.
-
-    See :func:`labels_to_reach`; ValueError where the baseline is not in the table.
-    """
-    final = table[table["method"] == baseline].sort_values("labelled").groupby("replication")[value].last()
-    if final.empty:
-        raise ValueError(
-            f"no rows of method {baseline!r}; the table has: {', '.join(sorted(table['method'].unique()))}"
-        )
-    return labels_to_reach(table, final, value)
-
-
 def labels_to_reach(table: pd.DataFrame, targets: pd.Series, value: str = "pehe") -> pd.DataFrame:
     """Labels that each method needs to reach, and from then on keep, a replication's target.
 

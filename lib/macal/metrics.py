@@ -137,17 +137,6 @@ def counterpart_distance(x: ArrayLike, t: ArrayLike) -> Distances:
     return out
 
 
-def share_with_counterpart(x: ArrayLike, t: ArrayLike, radius: float) -> float:
-    """Share of units with a unit of the other arm within ``radius``; ValueError for an empty arm, a negative radius.
-
-    >>> share_with_counterpart([[0.0], [1.0], [3.0], [9.0]], [1, 1, 0, 0], radius=2.0)
-    0.5
-    """
-    if radius < 0:
-        raise ValueError(f"radius must be at least 0, got {radius!r}")
-    return float(np.mean(counterpart_distance(x, t) <= radius))
-
-
 def covering_radius(x: Covariates, centres: Centres) -> float:
     """Largest distance from a unit, (n, d), to its nearest centre, (m, d), as in k-centre; infinite without any.
 

@@ -3,7 +3,6 @@
 import base64
 import io
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +16,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from PIL import Image
 
 from macal.acquisition import CRITERIA
-from macal.comparison import log_ratio, shared, student
+from macal.comparison import student
 from macal.shapes import Arms, Covariates
 
 STYLE = str(Path(__file__).with_name("house.mplstyle"))
@@ -107,21 +106,6 @@ def curves(table: pd.DataFrame, value: str, ax: Axes, band: bool = True, log: bo
         ax.yaxis.set_major_formatter("{x:g}")
         ax.yaxis.set_minor_formatter(NullFormatter())
     return ax
-
-
-def against_random(table: pd.DataFrame, groups: Mapping[str, Sequence[str]], axes: np.ndarray) -> np.ndarray:
-    """Draw PEHE (log scale) above and its log ratio to Random below, a column per group of methods beside MACAL.
-
-    ``axes`` are (2, groups); each group is drawn at the replications and sizes that all of it and MACAL have.
-    """
-    for (name, methods), (top, bottom) in zip(groups.items(), axes.T, strict=True):
-        rows = shared(table, [*methods, "macal"])
-        curves(rows, "pehe", top, band=False, log=True).set(title=name, xlabel="")
-        curves(log_ratio(rows), "log_ratio", bottom).axhline(0, color="0.5", linestyle="--")
-        top.legend(fontsize=7)
-    axes[0, 0].set_ylabel(r"$\sqrt{\epsilon_{PEHE}}$, mean")
-    axes[1, 0].set_ylabel("log PEHE / PEHE of Random")
-    return axes
 
 
 def arms(x: Covariates, t: Arms, ax: Axes, bins: int = 60) -> Axes:

@@ -20,7 +20,6 @@ from macal.registry import UnknownName
 from reproduction.studies.jobs import Job
 
 SPECS = results.FOLDER / "specs"
-UNDERWAY = results.FOLDER / "underway"  # sweeps that were saved before their end, which no verdict reads
 
 
 @dataclass(frozen=True)
