@@ -43,8 +43,8 @@ def saved(found: pd.DataFrame, ax: Axes, size: float = 10, above: bool = False) 
     ax.plot(found["draw"], places, "o", color=LESS, markersize=7.5)
     for place, row in zip(places, found.itertuples(), strict=True):
         said = f"{row.draw:.0f} %".replace("-", "\N{MINUS SIGN}")
-        at, shift, side = (row.bound, (7, -4), "left") if above else (row.draw, (0, 4), "center")
-        ax.annotate(said, (at, place), shift, textcoords="offset points", ha=side, color=LESS, fontsize=size - 1)
+        where = {"textcoords": "offset points", "ha": "left", "color": LESS, "fontsize": size - 1}
+        ax.annotate(said, (row.bound, place), (7, -4), **where)
     first, up = found.iloc[0], 18 if above else 0
     for column, lift, side, colour in (
         ("equal", 8, "right", "0.4"),
@@ -82,8 +82,8 @@ def covered(found: pd.DataFrame, ax: Axes, promised: float, size: float = 8, nam
     ax.set_yticks([])
     ax.spines[["left", "right", "top"]].set_visible(False)
     for place, (name, row) in zip(places[below], found[below].iterrows(), strict=True):
-        where = {"textcoords": "offset points", "va": "center", "color": MORE, "fontsize": size}
-        ax.annotate(f"{name}, {100 * row['coverage']:.0f} %", (100 * row["high"], place), (6, 0), **where)
+        where = {"textcoords": "offset points", "va": "center", "ha": "right", "color": MORE, "fontsize": size}
+        ax.annotate(f"{name}, {100 * row['coverage']:.0f} %", (100 * row["low"], place), (-6, 0), **where)
     return ax
 
 

@@ -59,7 +59,7 @@ def front(pairs: pd.DataFrame, names: Mapping[str, tuple[str, str]], ax: Axes, n
     rows = rows.reindex([(name, version) for name in names for version in ("code version", "text version")])
     size = 11 if narrow else 10
     forest(rows, places, ax, size)
-    scale((-40, -20, 0, 20) if narrow else (-40, -20, 0, 20, 40), (-52, 75), ax, size, "random")
+    scale((-40, 0, 40) if narrow else (-40, -20, 0, 20, 40), (-52, 75), ax, size, "random")
     across = ax.get_yaxis_transform()
     for k, (label, said) in enumerate(names.values()):
         top = -gap * k

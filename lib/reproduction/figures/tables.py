@@ -10,7 +10,7 @@ from pandas.io.formats.style import Styler
 
 from macal import datasets, plots
 from reproduction.claims import ledger
-from reproduction.claims.verdict import WORDS as WORDS_OF
+from reproduction.claims.verdict import WORDS as VERDICTS
 
 WORDS = {
     "log_ratio": "log ratio",
@@ -77,18 +77,23 @@ def plain(evidence: str) -> str:
 
 
 def strip(found: pd.DataFrame) -> str:
-    """The claims as a strip of squares by verdict, each a link to its row of the ledger: HTML.
+    """The claims as a strip of squares by verdict, each a link to its row of the ledger, with how many of each: HTML.
 
     Args:
         found: rows of :func:`reproduction.claims.verdicts`.
     """
-    ordered = found.iloc[np.argsort([WORDS_OF.index(word) for word in found["verdict"]], kind="stable")]
+    ordered = found.iloc[np.argsort([VERDICTS.index(word) for word in found["verdict"]], kind="stable")]
+    kinds = {word: word.replace(" ", "-") for word in VERDICTS}
     squares = [
-        f'<a class="{row.verdict.replace(" ", "-")}" href="ledger.html#claim-{key}" title="{escape(row.claim)}">'
+        f'<a class="{kinds[row.verdict]}" href="ledger.html#claim-{key}" title="{escape(row.claim)}">'
         f'<span class="sr-only">{key}, {row.verdict}</span></a>'
         for key, row in zip(ordered.index, ordered.itertuples(), strict=True)
     ]
-    return f'<p class="strip">{"".join(squares)}</p>'
+    said = {"holds": "hold", "holds in part": "in part", "fails": "fail", "open": "open"}
+    counts = [
+        f'<span class="{kinds[word]}"></span>{(found["verdict"] == word).sum()} {said[word]}' for word in VERDICTS
+    ]
+    return f'<p class="strip">{"".join(squares)}</p><p class="key">{" ".join(counts)}</p>'
 
 
 def claims(found: pd.DataFrame, version: str = "") -> str:
