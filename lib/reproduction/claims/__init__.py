@@ -419,7 +419,7 @@ CLAIMS = (
     Claim(
         "W1",
         "ours",
-        "IHDP: allocation to arms sets the sign of MACAL's gain",
+        "IHDP, six fast estimators: allocation to arms sets the sign of MACAL's gain",
         gain.judge_allocation,
         "gain",
         tuple(name for pair in gain.ESTIMATORS.values() for name in pair),
@@ -433,7 +433,7 @@ CLAIMS = (
     Claim(
         "W2",
         "ours",
-        "The weight of similarity does the opposite of what the surfaces' correlation and sizes predict",
+        "Similarity helps where the surfaces' correlation predicts harm, and harms where it predicts help",
         gain.judge_similarity,
         "gain",
         tuple(name for version in (*BOTH, EXACT) for name in version.tables.values())

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
 
 LESS, MORE, OPEN = "#0072B2", "#D55E00", "#767676"
 TOUCHES = 0.5  # per cent: an interval that ends nearer to none than this touches it
@@ -30,7 +31,9 @@ def forest(rows: pd.DataFrame, places: Sequence[float], ax: Axes, size: float = 
         look = {"markersize": 8, "fillstyle": fill, "markerfacecoloralt": "white", "markeredgecolor": colour}
         ax.plot(change, place, "o", color=colour, **look)
         said = f"{row.change:+.0f} %".replace("-", "\N{MINUS SIGN}")
-        ax.annotate(said, (change, place), (0, 6), textcoords="offset points", ha="center", color=colour, fontsize=size)
+        where = {"textcoords": "offset points", "ha": "center", "color": colour, "fontsize": size}
+        text = ax.annotate(said, (change, place), (0, 6), **where)
+        text.set_path_effects([withStroke(linewidth=3, foreground="white")])
 
 
 def scale(marks: Sequence[int], limits: tuple[float, float], ax: Axes, size: float = 10, middle: str = "0") -> None:
