@@ -47,8 +47,10 @@ def test_no_name_stands_for_two_values():
 
 def test_pages_take_comparisons_from_the_ledger_alone():
     """MACAL against another method: by ``book.compare`` and ``ledger.pairs``, so that a pair has one interval."""
+    judges = "(compare|against|lead|leads|estimators|families|comparison)"
     other = re.compile(
-        r"\.comparisons\b|leads\.lead\(|estimators\.cells\(|\bcompare_stretches\(|comparison\.(paired|judge)\("
+        rf"\.comparisons\b|from reproduction\.claims\.\w+ import [^\n]*\b{judges}\b"
+        rf"|from reproduction\.claims import [^\n]*\b{judges}\b|\bcomparison\.(paired|judge|compare)\("
     )
     for name in ORDER:
         cells = re.findall(r"(?ms)^```\{code-cell\}.*?^```", text(name))

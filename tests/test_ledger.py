@@ -78,7 +78,9 @@ def test_pages_have_every_claim_once(fresh, once, monkeypatch):
     table = claims.verdicts()
     assert table.index.is_unique and len(table) == len(claims.CLAIMS)
     assert set(table.verdict) <= {*WORDS}
-    assert set(table.verdict_text) <= {*WORDS, ""} and (table.scale_text != "").sum() == 10
+    assert set(table.verdict_text) <= {*WORDS, ""} and (table.scale_text != "").sum() == sum(
+        bool(claim.versions and claim.compares) for claim in claims.CLAIMS
+    )
     assert table.notna().all(axis=None) and (table.evidence != "").all()
     assert ledger.outputs.deviation(ledger.recorded().to_csv(), table.to_csv()) <= ledger.outputs.RTOL
 

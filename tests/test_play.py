@@ -462,7 +462,7 @@ def test_explored_numbers_are_the_recorded_ones(visit):
     tab.get_by_role("radio", name="PEHE").check()
     cells = tab.get_by_role("row", name=re.compile("^MACAL ")).inner_text().split("\t")
     assert float(cells[2]) == float(f"{found.loc['macal', 'pehe']:.3g}")
-    show("IBM", "deep kernel, as written", "850")  # criteria are ranked among those of as many replications
+    show("IBM", "text version", "850")  # criteria are ranked among those of as many replications
     rows = [row.inner_text().split("\t") for row in tab.locator("tbody tr").all()]
     ranked = [(-int(n), float(pehe)) for _, n, pehe, _ in rows]
     assert ranked == sorted(ranked) and len({n for n, _ in ranked}) == 1 + tab.locator("tr.apart").count() > 1

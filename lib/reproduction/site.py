@@ -154,7 +154,7 @@ def _recorded(
 ) -> tuple[list[nodes.Node], list[nodes.system_message]]:
     """What a caption says of its data: {recorded}`ibm_gp* toy` names declared tables and links each to its file.
 
-    With a star, those of its planned sweeps that stand alone, too.
+    With a star, those of its sweeps that stand alone, too.
     """
     from reproduction.studies import tables  # an import that takes seconds
 

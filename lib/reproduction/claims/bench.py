@@ -190,14 +190,14 @@ def _values(found: pd.DataFrame, one: str, other: str) -> tuple[dict[str, Any], 
     return tuple(rows)
 
 
-def _untested(logs: pd.DataFrame) -> Verdict | None:
+def _too_little(logs: pd.DataFrame) -> Verdict | None:
     return None if len(logs) else Verdict("open", "no table of the bench is complete and large enough")
 
 
 def judge_fccm(rules: Rules) -> Verdict:
     """S1: on the rows that are decided, is FCCM's error below MACAL's?"""
     logs = load(rules)
-    if missing := _untested(logs):
+    if missing := _too_little(logs):
         return missing
     found = duel(logs, "fccm", "macal", rules)
     words: dict[str, Word] = {"ahead": "holds", "behind": "fails", "no lead": "fails"}
@@ -209,7 +209,7 @@ def judge_fccm(rules: Rules) -> Verdict:
 def judge_targets(rules: Rules) -> Verdict:
     """S2: it holds where the same labels' data set has EPIG-mu ahead under one estimator and behind under another."""
     logs = load(rules)
-    if missing := _untested(logs):
+    if missing := _too_little(logs):
         return missing
     found = duel(logs, "epig-mu", "epig-tau", rules)
     signs = found["comparison"].groupby([place.split(", ")[0] for place in found.index]).agg(set)
@@ -227,7 +227,7 @@ def judge_regret(rules: Rules) -> Verdict:
     beyond it on some row.
     """
     logs = load(rules)
-    if missing := _untested(logs):
+    if missing := _too_little(logs):
         return missing
     places = beyond(logs, rules)
     rows, good, bad = len(places), (places == "within").all(), (places == "beyond").any()

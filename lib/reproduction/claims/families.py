@@ -31,7 +31,7 @@ def common(version: Version, methods: Sequence[str], rules: Rules) -> dict[str, 
     return found
 
 
-def _untested(rules: Rules, methods: str) -> Verdict:
+def _too_little(rules: Rules, methods: str) -> Verdict:
     return Verdict("open", f"fewer than {rules.minimum} recorded replications of {methods} on any data set")
 
 
@@ -53,7 +53,7 @@ def judge_random(rules: Rules, version: Version) -> Verdict:
         shown.append(f"{name} {words[name]} ({told(found)})")
         rows += values(found, "random", dataset=name, estimator=version.name)
     if not words:
-        return _untested(rules, "Random, BADGE, BAIT and LCMD")
+        return _too_little(rules, "Random, BADGE, BAIT and LCMD")
     measure = "log ratio of random's PEHE to each other's"
     return Verdict(together(words.values(), len(PAPER)), f"{measure}, {'; '.join(shown)}", tuple(rows))
 
@@ -85,7 +85,7 @@ def judge_causal(rules: Rules, version: Version) -> Verdict:
         shown.append(f"{name}: {told(found)}")
         rows += values(found, "causal methods", dataset=name, estimator=version.name, methods=list(methods))
     if not words:
-        return _untested(rules, "MACAL, BALD, BADGE, BAIT and LCMD")
+        return _too_little(rules, "MACAL, BALD, BADGE, BAIT and LCMD")
     said = f"log ratio of causal methods' PEHE to general ones', {'; '.join(shown)}"
     return Verdict(together(words, len(PAPER)), said, tuple(rows))
 
@@ -142,7 +142,7 @@ def judge_qhte(rules: Rules, version: Version) -> Verdict:
     methods = (version.macal, *BASELINES)
     tables = common(version, methods, rules)
     if not tables:
-        return _untested(rules, "all nine methods")
+        return _too_little(rules, "all nine methods")
     judged = {n: rivals(table, "qhte", rules).assign(table=version.tables[n]) for n, table in tables.items()}
     found = {name: places(one) for name, one in judged.items()}
     first, last = np.array(list(found.values())).T
@@ -190,6 +190,6 @@ def judge_stability(rules: Rules, version: Version) -> Verdict:
         }
         rows += values(found, version.macal, **about, methods=list(methods))
     if not words:
-        return _untested(rules, "MACAL and BALD's ratios")
+        return _too_little(rules, "MACAL and BALD's ratios")
     measure = "log ratio of MACAL's roughness (log PEHE's mean distance from its neighbours' mean) to each other's"
     return Verdict(together(words, len(PAPER)), f"{measure}, {'; '.join(shown)}", tuple(rows))
