@@ -9,7 +9,7 @@ from reproduction.studies import tables
 from reproduction.studies.replications import SIZES
 
 TABLE_1 = pd.DataFrame(
-    {name: vars(one) for name, one in PAPER.items()}, [*SIZES, "start", "step", "queries", "replications"]
+    {name: vars(one) for name, one in PAPER.items()}, [*SIZES, "replications"]
 ).T.astype(int)
 TURNING_POINT = 160  # labels, Section 5.1
 
