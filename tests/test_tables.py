@@ -159,7 +159,8 @@ def scheduled(table, criterion, roles, people):
         return  # these a schedule refuses
     named = table if people[0] not in table else table.set_index(people[0])
     if not isinstance(named.index, pd.RangeIndex):  # a planner's people are ordered by their names
-        named = named.iloc[named.index.astype(str).argsort()]
+        numbers = pd.api.types.is_integer_dtype(named.index)
+        named = named.sort_index() if numbers else named.iloc[named.index.astype(str).argsort()]
     problem = macal.datasets.from_table(named, list(what), "free", start=[])
     plan = macal.schedule(problem, criterion, n_queries=2, batch_size=4)
     assert plan.index.name == people[0] and plan.index.map(str).tolist() == people[2]
