@@ -16,12 +16,16 @@ from macal.datasets import DATASETS
 from reproduction import book, paths
 
 NEEDY = {  # pages that are kept as they are, and why
+    "average": "it estimates everybody's chance of treatment in the real tables",
     "data": "it shows the files themselves, and measures every replication anew",
     "larger": "it plays campaigns on IBM anew, and shows CMNIST's images",
     "paper_code": "it looks at the effects of IBM's units",
+    "plan_my_survey": "it plans a survey of a real table's people",
 }
 LOADS = "|".join(name for name, entry in DATASETS.items() if entry.files)
-READS = rf"""macal\.load\(\s*"({LOADS})"|\b(ibm|acic)\.table\(|\bcmnist\.digits\("""
+READS = (
+    rf"""macal\.load\(\s*"({LOADS})"|\b(ibm|acic)\.table\(|\bcmnist\.digits\(|\bfiles\.read\(|\baverage\.population\("""
+)
 DEAD = "http://127.0.0.1:9"  # a port that nothing listens on
 
 
