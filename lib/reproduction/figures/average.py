@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from reproduction.figures.overview import LESS, MORE, OPEN
+from reproduction.figures.overview import LESS, MORE, OPEN, per_cent
 
 EQUAL, NAMES = "0.55", {"equal": "equal arms", "draw": "the draw", "bound": "bound"}
 
@@ -42,9 +42,8 @@ def saved(found: pd.DataFrame, ax: Axes, size: float = 10, above: bool = False) 
     ax.plot(found["equal"], places, "o", color=EQUAL, markersize=6)
     ax.plot(found["draw"], places, "o", color=LESS, markersize=7.5)
     for place, row in zip(places, found.itertuples(), strict=True):
-        said = f"{row.draw:.0f} %".replace("-", "\N{MINUS SIGN}")
         where = {"textcoords": "offset points", "ha": "left", "color": LESS, "fontsize": size - 1}
-        ax.annotate(said, (row.bound, place), (7, -4), **where)
+        ax.annotate(per_cent(row.draw, ".0f"), (row.bound, place), (7, -4), **where)
     first, up = found.iloc[0], 18 if above else 0
     for column, lift, side, colour in (
         ("equal", 8, "right", "0.4"),

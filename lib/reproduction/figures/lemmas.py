@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from macal import plots
 from macal.kernels import rbf
 from reproduction.claims import lemmas
+from reproduction.figures.overview import LESS, MORE
 from reproduction.figures.toy import legend_below
 from reproduction.theory import variance
 from reproduction.theory import wasserstein as ws
@@ -15,7 +16,6 @@ from reproduction.theory.variance import VarianceCampaign
 
 LEMMA = "paper's Lemma 3"
 WALK = (4.8, 3.1)  # inches: text of 12 points stays readable where a phone shrinks it
-LESS, MORE = "#0072B2", "#D55E00"
 
 
 def refit(scales: Mapping[str, float], axes: Sequence[Axes]) -> None:

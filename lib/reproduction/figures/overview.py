@@ -11,6 +11,11 @@ LESS, MORE, OPEN = "#0072B2", "#D55E00", "#767676"
 TOUCHES = 0.5  # per cent: an interval that ends nearer to none than this touches it
 
 
+def per_cent(value: float, form: str) -> str:
+    """A number as figures print it: in a format, with a minus sign, before the per cent."""
+    return f"{value:{form}} %".replace("-", "\N{MINUS SIGN}")
+
+
 def forest(rows: pd.DataFrame, places: Sequence[float], ax: Axes, size: float = 10) -> None:
     """Draw a line for each row, its change beside it: blue below 0, orange above, grey and hollow where open.
 
@@ -30,16 +35,15 @@ def forest(rows: pd.DataFrame, places: Sequence[float], ax: Axes, size: float = 
         ax.plot([low, high], [place, place], color=colour, linewidth=2, solid_capstyle="butt")
         look = {"markersize": 8, "fillstyle": fill, "markerfacecoloralt": "white", "markeredgecolor": colour}
         ax.plot(change, place, "o", color=colour, **look)
-        said = f"{row.change:+.0f} %".replace("-", "\N{MINUS SIGN}")
         where = {"textcoords": "offset points", "ha": "center", "color": colour, "fontsize": size}
-        text = ax.annotate(said, (change, place), (0, 6), **where)
+        text = ax.annotate(per_cent(row.change, "+.0f"), (change, place), (0, 6), **where)
         text.set_path_effects([withStroke(linewidth=3, foreground="white")])
 
 
 def scale(marks: Sequence[int], limits: tuple[float, float], ax: Axes, size: float = 10, middle: str = "0") -> None:
     """Mark per cent on an axis of log ratios, with a line at 0 that ``middle`` names."""
     ax.axvline(0, color=OPEN, linewidth=0.9, zorder=0)
-    names = [f"{mark:+d} %".replace("-", "\N{MINUS SIGN}") if mark else middle for mark in marks]
+    names = [per_cent(mark, "+d") if mark else middle for mark in marks]
     ax.set_xticks([np.log1p(mark / 100) for mark in marks], names, fontsize=size)
     ax.set_xlim(*(np.log1p(limit / 100) for limit in limits))
     ax.set_yticks([])
