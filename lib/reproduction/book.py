@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from pathlib import Path
@@ -342,6 +342,33 @@ def glue(values: Mapping[str, Any]) -> None:
 
     for name, value in values.items():
         myst_nb.glue(name, value.item() if hasattr(value, "item") else value, display=False)
+
+
+PHONE = "application/vnd.macal.phone+png"  # a figure's second drawing, which the site shows on narrow screens
+
+
+def show(draw: Callable[[Any, bool], None], wide: tuple[float, float], narrow: tuple[float, float]) -> None:
+    """Put out a figure that is drawn twice: for a page, and for a phone, whose drawing the site takes.
+
+    Args:
+        draw: draws on an empty ``matplotlib`` figure; its second argument says whether it is the phone's.
+        wide: size of the figure, in inches.
+        narrow: size of the phone's.
+    """
+    import matplotlib.pyplot as plt
+    from IPython.display import display
+
+    from macal import plots
+
+    drawings = []
+    for size, is_phone in ((wide, False), (narrow, True)):
+        figure = plt.figure(figsize=size)
+        draw(figure, is_phone)
+        drawings.append(plots.png(figure))
+        plt.close(figure)
+    (page, pixels), (phone, _) = drawings
+    said = f"<Figure of {wide[0]:g} x {wide[1]:g} inches>"
+    display({"image/png": page, PHONE: phone, "text/plain": said}, metadata={"image/png": pixels}, raw=True)
 
 
 def compare(claim: str, version: str, *others: str) -> None:
