@@ -3,10 +3,9 @@ BIN := .venv/bin
 READY := .venv/.installed
 # yes: every file but torch's must have the hash that is recorded; no: versions alone count
 HASHES ?= yes
-CHAPTERS = $(basename $(notdir $(wildcard notebooks/*.ipynb)))
 
 .DEFAULT_GOAL := help
-.PHONY: help book execute html pdf pull test test-all paths run bench launch serve clean
+.PHONY: help book execute html pdf pull test test-all paths run bench launch lab serve clean
 
 help:              ## list these targets
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / {printf "%-10s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,9 +47,7 @@ pdf: $(READY)      ## the stored book as one PDF, _build/macal-checked.pdf; need
 	$(BIN)/python -m reproduction.pdf
 
 pull: $(READY)     ## carry edits made in Jupyter back to the text: NAME=ihdp_small
-	$(if $(wildcard notebooks/$(NAME).ipynb),,$(error unknown chapter NAME='$(NAME)'; known: $(CHAPTERS)))
-	touch notebooks/$(NAME).ipynb
-	$(BIN)/jupytext --sync notebooks/$(NAME).ipynb
+	$(BIN)/python -m reproduction.book --pull '$(NAME)'
 
 # options stand in pyproject.toml; tests/conftest.py puts the longest files first
 TEST = $(BIN)/python -m pytest --nbval
@@ -80,6 +77,14 @@ launch:            ## try what a launch button does: clone the last commit, inst
 	set -ex; folder=$$(mktemp -d); git clone -q . "$$folder/book"; $(PYTHON) -m venv "$$folder/env"; cd "$$folder/book"; \
 	"$$folder/env/bin/pip" install -q -r binder/requirements.txt; \
 	"$$folder/env/bin/pytest" --nbval -n 0 notebooks/$(or $(NAME),problem).ipynb; rm -rf "$$folder"
+
+LAB := .venv/.lab
+$(LAB): $(READY) requirements-lab.txt
+	$(BIN)/python -m pip install -q -r requirements-lab.txt -c requirements.lock
+	touch $@
+
+lab: $(LAB)        ## the walk in JupyterLab; another page: NAME=toy
+	$(BIN)/jupyter lab notebooks/$(or $(NAME),theory).ipynb
 
 PORT ?= 8000
 serve:             ## read the book at http://127.0.0.1:8000; another port: PORT=8001

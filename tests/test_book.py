@@ -138,6 +138,13 @@ def test_without_a_network_a_chapter_keeps_its_stored_outputs(project, remote, c
 
 
 @pytest.mark.exhaustive
+def test_a_page_with_theorems_figures_and_references_is_rendered_alone(tmp_path):
+    shutil.copy(book.ROOT / "notebooks" / "bias_variance.ipynb", tmp_path)
+    page = book.render(tmp_path / "bias_variance.ipynb").read_text(encoding="utf-8")
+    assert "Theorem 1" in page and "<figure" in page and "glue:text" not in page
+
+
+@pytest.mark.exhaustive
 def test_ctrl_c_ends_running_and_waiting_chapters(tmp_path):
     for folder in ("book", "notebooks", "started"):
         (tmp_path / folder).mkdir()

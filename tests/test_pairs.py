@@ -10,14 +10,20 @@ import jupytext
 import nbformat
 from cases import each
 
+from reproduction import twins
 from reproduction.book import ROOT, chapters
 
 NAMES = [name for name in chapters() if (ROOT / "notebooks" / f"{name}.ipynb").exists()]
 each_chapter = each("name", NAMES)
+VALUES = twins.stored(ROOT / "notebooks")
+
+
+def notebook(name):
+    return nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", 4)
 
 
 def stored(name):
-    return nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", 4).cells
+    return twins.undress(notebook(name)).cells
 
 
 def code(name):
@@ -39,6 +45,15 @@ def test_twins_agree(name):
         f"book/{name}.md and its notebook differ: `make execute NAME={name}` if the text is right, "
         f"`make pull NAME={name}` if the notebook is"
     )
+
+
+@each_chapter
+def test_twins_are_dressed_for_jupyter(name):
+    """Numbers, captions and folds are those of the stored outputs, and come off again."""
+    plain = twins.undress(notebook(name))
+    dressed = twins.dress(twins.undress(notebook(name)), f"{name}.ipynb", VALUES)
+    assert dressed == notebook(name), f"make execute NAME={name}"
+    assert twins.undress(dressed) == plain and "{glue:text}" not in str([c.source for c in notebook(name).cells])
 
 
 @each_chapter

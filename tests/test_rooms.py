@@ -12,7 +12,20 @@ ROOMS = ["vocabulary", "storage", "tables", "datasets", "search", "acquisition",
 ROOMS += ["planner", "plots"]
 VOCABULARY = {"arguments", "comparison", "compat", "hashing", "kernels", "lazy", "logistic", "metrics"}
 VOCABULARY |= {"optional", "posterior", "problem", "progress", "registry", "shapes", "threads"}
-SHELVES = ["outputs", "benchmarks", "theory", "studies", "claims", "figures", "book", "paths", "site", "pdf"]
+SHELVES = [
+    "outputs",
+    "benchmarks",
+    "theory",
+    "studies",
+    "claims",
+    "figures",
+    "twins",
+    "book",
+    "experiments",
+    "paths",
+    "site",
+    "pdf",
+]
 
 
 def modules(package):

@@ -10,6 +10,7 @@ import ast
 import base64
 import hashlib
 import inspect
+import itertools
 import json
 import os
 import re
@@ -25,6 +26,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from reproduction import twins
+
 ROOT = Path(__file__).resolve().parents[2]
 KERNEL = {
     "MPLBACKEND": "module://matplotlib_inline.backend_inline",
@@ -33,12 +36,22 @@ KERNEL = {
 }
 
 PASSED = "# Parameters\n"  # how papermill heads the cell of what it passes in
-PICTURES = {"fig_front": "book/_static/overview.png"}  # glued figures that README shows
+PICTURES = {"fig-front": "book/_static/overview.png"}  # figures that README shows, by name
 
 
 def chapters(root: Path = ROOT) -> list[str]:
     """Names of the pages in ``book/`` that are notebooks: those with a Jupytext header."""
     return sorted(p.stem for p in (root / "book").glob("*.md") if "\njupytext:" in p.read_text(encoding="utf-8")[:500])
+
+
+def walk(root: Path = ROOT) -> list[str]:
+    """Names of the pages of the walk, from theory to experiments: the parts before the verdicts."""
+    import yaml
+
+    parts = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))["parts"]
+    ours = itertools.takewhile(lambda part: part["caption"] != "Verdicts", parts)
+    pages = [page for part in ours for chapter in part["chapters"] for page in (chapter, *chapter.get("sections", ()))]
+    return [page["file"].partition("/")[2] for page in pages]
 
 
 def run(chapter: str, root: Path = ROOT, keep: bool = False) -> str:
@@ -67,7 +80,7 @@ def run(chapter: str, root: Path = ROOT, keep: bool = False) -> str:
     target = root / "notebooks" / f"{chapter}.ipynb"
     notebook = jupytext.read(root / "book" / f"{chapter}.md")
     notebook.metadata.pop("jupytext", None)
-    stored = nbformat.read(target, 4) if target.exists() else nbformat.v4.new_notebook()
+    stored = twins.undress(nbformat.read(target, 4)) if target.exists() else nbformat.v4.new_notebook()
     _name_cells(notebook.cells, stored.cells)
 
     client = NotebookClient(notebook, timeout=1800, kernel_name="python3", record_timing=False, coalesce_streams=True)
@@ -84,9 +97,7 @@ def run(chapter: str, root: Path = ROOT, keep: bool = False) -> str:
 
     change = outputs.changed(stored, notebook) if keep else "as asked for"
     if change:
-        draft = target.with_suffix(".tmp")
-        nbformat.write(notebook, draft)
-        os.replace(draft, target)
+        twins.write(notebook, target)
         for name, drawn in pictures(notebook).items():
             (root / PICTURES[name]).write_bytes(drawn)
     return change
@@ -94,10 +105,8 @@ def run(chapter: str, root: Path = ROOT, keep: bool = False) -> str:
 
 def pictures(notebook: Any) -> dict[str, bytes]:
     """Figures of a notebook that README shows, by name: PNG."""
-    outputs = [output for cell in notebook.cells for output in cell.get("outputs", []) if "metadata" in output]
-    named = {output.metadata.get("scrapbook", {}).get("name"): output for output in outputs}
-    kind = "application/papermill.record/image/png"
-    return {name: base64.b64decode(named[name].data[kind]) for name in PICTURES if name in named}
+    named = {c.metadata.get("mystnb", {}).get("figure", {}).get("name"): c for c in notebook.cells}
+    return {name: base64.b64decode(named[name].outputs[-1].data["image/png"]) for name in PICTURES if name in named}
 
 
 def _name_cells(cells: Sequence[Any], old: Sequence[Any]) -> None:
@@ -128,10 +137,10 @@ def rerun(chapter: str, parameters: Mapping[str, Any], root: Path = ROOT) -> Pat
         UnknownName: The chapter has no such parameter.
         papermill.PapermillExecutionError: A cell failed; the message holds its traceback.
     """
+    import nbformat
     import papermill
 
     from macal.registry import UnknownName
-
     source, target = root / "notebooks" / f"{chapter}.ipynb", root / "runs" / f"{chapter}.ipynb"
     declared = papermill.inspect_notebook(source)
     for name in parameters:
@@ -141,7 +150,10 @@ def rerun(chapter: str, parameters: Mapping[str, Any], root: Path = ROOT) -> Pat
     with tempfile.TemporaryDirectory(prefix=".", dir=target.parent) as folder:
         draft = Path(folder) / target.name
         papermill.execute_notebook(source, draft, dict(parameters), cwd=source.parent)
-        os.replace(draft, target)
+        notebook, values = twins.undress(nbformat.read(draft, 4)), twins.stored(source.parent)
+        own = twins.glued(notebook)
+        twins.dress(notebook, source.name, lambda page, name: own[name] if page == source.name else values(page, name))
+        twins.write(notebook, target)
     return target
 
 
@@ -158,16 +170,19 @@ def render(notebook: Path, root: Path = ROOT) -> Path:
         "parse": {"myst_enable_extensions": ["amsmath", "colon_fence", "deflist", "dollarmath", "html_image"]},
         "sphinx": {
             "extra_extensions": ["sphinx_proof"],
-            "config": {"html_static_path": [str(static)], "html_css_files": ["custom.css"]},
+            "config": {"numfig": True, "html_static_path": [str(static)], "html_css_files": ["custom.css"]},
         },
     }
     with tempfile.TemporaryDirectory(prefix=".", dir=notebook.parent) as folder:
+        alone, output = Path(folder) / "source", Path(folder) / "output"  # else what is built is a source, too
+        alone.mkdir()
+        source = shutil.copy(notebook, alone)
         settings = Path(folder) / "_config.yml"
         settings.write_text(json.dumps(config), encoding="utf-8")  # JSON is YAML
         tool = Path(sys.executable).with_name("jupyter-book")
-        command = [str(tool), "build", str(notebook), "--path-output", folder, "--config"]
+        command = [str(tool), "build", source, "--path-output", str(output), "--config"]
         done = subprocess.run([*command, str(settings), "-q"], capture_output=True, text=True)
-        made = Path(folder) / "_build" / "_page" / name / "html"
+        made = output / "_build" / "_page" / name / "html"
         if not (made / f"{name}.html").is_file():
             raise RuntimeError(done.stdout + done.stderr)
         shutil.rmtree(notebook.with_suffix(""), ignore_errors=True)
@@ -248,14 +263,17 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     parser.add_argument(
         "--run", metavar="NAME", help="notebooks/NAME.ipynb -> runs/NAME.ipynb and the page runs/NAME/NAME.html"
     )
+    parser.add_argument("--pull", metavar="NAME", help="carry edits made in Jupyter back: notebooks/ -> book/")
     parser.add_argument("-p", nargs=2, action="append", metavar=("PARAMETER", "VALUE"), help="one of them, for --run")
     options, known = parser.parse_args(arguments), chapters(root)
     if not known:
         parser.exit(1, f"pages are run from a clone of the repository, and {root} is none\n")
+    if options.pull in known:
+        return _pull(options.pull, root)
     aside = options.run is not None
     if aside and options.names or options.p and not aside:
         parser.error("-p goes with --run, and --run takes one chapter")
-    names = [options.run] if aside else options.names or known
+    names = [one for one in (options.run, options.pull) if one is not None] or options.names or known
     for name in sorted(set(names) - set(known)):
         parser.exit(2, f"{parser.prog}: unknown chapter {_nearest(name, known)}\n")
     if aside:
@@ -277,7 +295,18 @@ def _run_all(names: Sequence[str], root: Path, keep: bool) -> int:
         except KeyboardInterrupt:
             # the pool would wait for the running chapters; their kernels end with this process
             os._exit(130)
+    twins.dress_all(root / "notebooks", names)
     return int(failed)
+
+
+def _pull(chapter: str, root: Path) -> int:
+    import nbformat
+
+    path, tool = root / "notebooks" / f"{chapter}.ipynb", Path(sys.executable).with_name("jupytext")
+    twins.write(twins.undress(nbformat.read(path, 4)), path)  # and so newer than the text
+    done = subprocess.run([str(tool), "--sync", str(path)], cwd=root)
+    twins.dress_all(path.parent, [chapter])
+    return done.returncode
 
 
 def _run_aside(chapter: str, parameters: Mapping[str, Any], root: Path) -> int:
@@ -344,7 +373,7 @@ def glue(values: Mapping[str, Any]) -> None:
         myst_nb.glue(name, value.item() if hasattr(value, "item") else value, display=False)
 
 
-PHONE = "application/vnd.macal.phone+png"  # a figure's second drawing, which the site shows on narrow screens
+PHONE = "phone"  # in an output's metadata: a figure's second drawing, which the site shows on narrow screens
 
 
 def show(draw: Callable[[Any, bool], None], wide: tuple[float, float], narrow: tuple[float, float]) -> None:
@@ -368,7 +397,7 @@ def show(draw: Callable[[Any, bool], None], wide: tuple[float, float], narrow: t
         plt.close(figure)
     (page, pixels), (phone, _) = drawings
     said = f"<Figure of {wide[0]:g} x {wide[1]:g} inches>"
-    display({"image/png": page, PHONE: phone, "text/plain": said}, metadata={"image/png": pixels}, raw=True)
+    display({"image/png": page, "text/plain": said}, metadata={"image/png": pixels, PHONE: phone}, raw=True)
 
 
 def compare(claim: str, version: str, *others: str) -> None:

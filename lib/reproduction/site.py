@@ -5,8 +5,10 @@ import json
 import re
 import shutil
 import subprocess
+from base64 import b64decode
 from collections.abc import Sequence
 from datetime import date
+from hashlib import sha256
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -15,14 +17,16 @@ from docutils import nodes
 from docutils.parsers.rst.states import Inliner
 from sphinx import addnodes
 
-from reproduction.book import ROOT
+from reproduction.book import PHONE, ROOT, walk
 
 MATHJAX = "tex-svg-full.js"
 LEDGER = "notebooks/ledger"
 INDEX = "book/paper_index"
 GLOSSARY = "book/notation"
 MOVED = {  # pages that are gone, and where their matter is
-    "notebooks/exercises": "book/appendix.html#sec-exercises",
+    "notebooks/exercises": "notebooks/theory.html#sec-theory-one-page",
+    "book/appendix": "notebooks/theory.html#sec-theory-one-page",
+    "notebooks/larger": "notebooks/ibm.html#sec-larger",
     "book/glossary": "book/notation.html#sec-glossary",
     "book/references": "book/cite.html#sec-references",
     "notebooks/ten_minutes": "notebooks/algorithm.html#sec-ten-minutes",
@@ -63,11 +67,12 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("config-inited", lambda _, config: setattr(config, "mathjax_path", MATHJAX))
     app.connect("config-inited", offer_binder)
     described: dict[str, str] = {}  # file of an image -> its alternative text
-    app.connect("doctree-read", _describe_narrow)
+    app.connect("doctree-read", _add_phone_drawings, priority=100)  # before images are collected
     app.connect("doctree-read", lambda _, doctree: described.update(_descriptions(doctree)))
     app.connect("doctree-resolved", lambda _, doctree, page: _describe_again(doctree, described))
     app.connect("doctree-read", _name_rows)
-    app.connect("doctree-read", _name_solutions)
+    app.connect("doctree-read", _name_folds)
+    app.connect("doctree-read", _lead_to_commands)
     app.connect("doctree-resolved", _link_claims)
     app.connect("doctree-resolved", _expand_short_names)
     app.connect("html-page-context", _drop_scripts, priority=900)
@@ -117,12 +122,21 @@ def offer_binder(app: Any, config: Any) -> None:
         options["launch_buttons"] = {"binderhub_url": "https://mybinder.org", "notebook_interface": "jupyterlab"}
 
 
-def _describe_narrow(app: Any, doctree: nodes.document) -> None:
-    """A figure's drawing for phones, which stands before it, has its alternative text."""
-    for narrow in doctree.findall(lambda node: isinstance(node, nodes.container) and "narrow" in node["classes"]):
-        (figure,) = narrow.parent[narrow.parent.index(narrow) + 1].findall(nodes.image)
-        for image in narrow.findall(nodes.image):
-            image["alt"] = figure["alt"]
+def _add_phone_drawings(app: Any, doctree: nodes.document) -> None:
+    """Put a figure's drawing for phones, where its cell put one out, beside the other one; the style shows either."""
+    page = Path(app.env.doc2path(app.env.docname))
+    if page.suffix != ".ipynb":
+        return
+    cells = json.loads(page.read_text(encoding="utf-8"))["cells"]
+    outputs = [one for cell in cells for one in cell.get("outputs", []) if PHONE in one.get("metadata", {})]
+    drawn = {sha256(b64decode(o["data"]["image/png"])).hexdigest(): b64decode(o["metadata"][PHONE]) for o in outputs}
+    for image in list(doctree.findall(nodes.image)):
+        if phone := drawn.get(Path(image["uri"]).stem):
+            uri = Path(image["uri"]).with_name(f"{sha256(phone).hexdigest()}.png")
+            Path(app.env.relfn2path(str(uri), app.env.docname)[1]).write_bytes(phone)
+            image["classes"].append("page-drawing")
+            other = nodes.image(uri=str(uri), alt=image.get("alt", ""), classes=["phone-drawing"])
+            image.parent.insert(image.parent.index(image) + 1, other)
 
 
 def _descriptions(doctree: nodes.document) -> dict[str, str]:
@@ -213,12 +227,32 @@ def _name_rows(app: Any, doctree: nodes.document) -> None:
         table.replace_self(nodes.raw("", said, format="html"))
 
 
-def _name_solutions(app: Any, doctree: nodes.document) -> None:
-    """Let the folded cell after an exercise's solution in words say that it is the solution in code."""
-    for cell in doctree.findall(lambda node: isinstance(node, nodes.container) and node.get("hide_mode") == "all"):
+def _name_folds(app: Any, doctree: nodes.document) -> None:
+    """Let a folded cell say what it holds: imports, parameters, an exercise's solution, or the code of a drawing."""
+    for cell in doctree.findall(lambda node: isinstance(node, nodes.container) and "hide_mode" in node):
+        if cell["prompt_show"] != app.config.nb_code_prompt_show:
+            continue
         before = cell.parent[cell.parent.index(cell) - 1]
-        if before.astext().startswith("Solution") and cell["prompt_show"] == app.config.nb_code_prompt_show:
-            cell["prompt_show"], cell["prompt_hide"] = "Show the solution in code", "Hide the solution"
+        if "tag_parameters" in cell["classes"]:
+            said = "the parameters"
+        elif before.astext().startswith("Solution"):
+            said = "the solution in code"
+        elif cell["hide_mode"] == "all" and re.match(r"(import|from) ", cell.astext()):
+            said = "the imports"
+        else:
+            said = "the code of the drawing" if list(cell.findall(nodes.image)) else "the code"
+        cell["prompt_show"], cell["prompt_hide"] = f"Show {said}", f"Hide {said}"
+
+
+def _lead_to_commands(app: Any, doctree: nodes.document) -> None:
+    """Let each figure of the walk lead to the command that makes it again."""
+    folder, _, name = app.env.docname.partition("/")
+    if name not in walk() or app.builder.name != "html":
+        return
+    for caption in doctree.findall(nodes.caption):
+        if isinstance(caption.parent, nodes.figure):
+            place = nodes.reference("", "Make it again", internal=True, refuri=f"run_it.html#make-{name}")
+            caption += [nodes.Text(" "), place, nodes.Text(".")]
 
 
 def _expand_short_names(app: Any, doctree: nodes.document, page: str) -> None:
