@@ -46,7 +46,7 @@ def test_t7():
 
 
 def test_aliasing():
-    edge, inside = lemmas.refit(lemmas.HALVES), lemmas.refit(lemmas.QUARTERS)
+    edge, inside = lemmas.refit(np.array([-0.5, 0.5])), lemmas.refit(lemmas.QUARTERS)
     assert edge["lengthscale before"] == pytest.approx(2.78, abs=0.005) and edge["lengthscale after"] == 0.1
     assert edge["before"] == pytest.approx(1e-4, abs=1e-5) and edge["after"] == pytest.approx(0.98, abs=0.005)
     for example in (edge, inside):

@@ -97,7 +97,7 @@ def test_campaign_labels_the_most_uncertain():
     assert [s.labelled.size for s in states] == [2, 3, 4, 5]
     for before, after in zip(states, states[1:], strict=False):
         assert after.labelled[:-1].tolist() == before.labelled.tolist()
-        assert before.posterior[after.labelled[-1]] == before.posterior.max()
+        assert before.posterior[after.labelled[-1]] >= before.posterior.max() - 1e-12
 
 
 @given(SEEDS)

@@ -85,11 +85,24 @@ def test_claimed_drop():
     assert lemmas.first_short_drop(runs["independent units"]) == 0
 
 
-def test_noise_bound_is_attained_by_independent_units():
-    run = variance.campaign(np.eye(50), np.arange(0), 5, 10, noise=0.25)
-    np.testing.assert_allclose(run.mean, 1 - np.arange(11) / 10 / 1.25, atol=1e-12)
-    np.testing.assert_allclose(run.mean, variance.repaired_bound(run, 0.25), atol=1e-12)
-    assert run.mean[1] > variance.geometric_bound(run)[1] + 0.01
+@pytest.mark.parametrize("prior", [1.0, 3.0, 0.2])
+def test_noise_bound_is_attained_by_independent_units(prior):
+    run = variance.campaign(prior * np.eye(50), np.arange(0), 5, 10, noise=0.25)
+    np.testing.assert_allclose(run.mean, prior - np.arange(11) / 10 * prior**2 / (prior + 0.25), atol=1e-12)
+    np.testing.assert_allclose(run.mean, variance.repaired_bound(run, 0.25, prior), atol=1e-12)
+    assert run.mean[1] > variance.geometric_bound(run)[1]
+    if prior > 1:  # the bound of a smaller prior variance is none
+        assert (run.mean[1:] > variance.repaired_bound(run, 0.25, 1.0)[1:]).all()
+    quiet = variance.campaign(prior * np.eye(50), np.arange(0), 5, 10)
+    np.testing.assert_allclose(-np.diff(quiet.mean), variance.claimed_drop(quiet, prior), atol=1e-12)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.3])
+def test_noise_bound_with_a_prior_variance_that_differs_between_units(noise):
+    x, scale = pool(), np.random.default_rng(1).uniform(0.5, 2, 60)
+    kernel = scale[:, None] * matern12(x, x) * scale  # k(x, x) is scale^2, at most 4
+    run = variance.campaign(kernel, np.array([3, 7]), 4, 14, noise)
+    assert (run.mean <= variance.repaired_bound(run, noise, 4.0) + 1e-9).all()
 
 
 def test_no_design_goes_below_its_floor():
@@ -113,6 +126,11 @@ def test_one_neighbour_bound_and_unit_square(noise):
     for m in (1, 3, 5, 10, 20, 40):
         distance = np.linalg.norm(x[:, None] - x[order[:m]], axis=2).min(axis=1)
         assert (run.variances[m - 1] <= variance.one_neighbour_bound(distance, 0.05**0.5, noise) + 1e-9).all()
+        tripled = variance.campaign(3 * kernel, order[:m], 1, 0, noise).variances[0]
+        most = variance.one_neighbour_bound(distance, 0.05**0.5, noise, prior=3.0)
+        assert (tripled <= most + 1e-9).all()
+        if m == 1:
+            np.testing.assert_allclose(tripled, most, atol=1e-12)
     if noise == 0:
         largest = run.variances[[2, 4, 9, 19, 39]].max(axis=1)
         np.testing.assert_allclose(largest, [0.99977, 0.98031, 0.62123, 0.17498, 0.006588], rtol=1e-3)

@@ -12,7 +12,6 @@ from reproduction.theory.shapes import PerStep
 from reproduction.theory.variance import VarianceCampaign
 
 ALIASED = np.arange(-3, 4.0)  # whole numbers, where a wave of period 1 looks constant
-HALVES = np.array([-0.5, 0.5])
 QUARTERS = np.linspace(-1, 1, 9)
 GRID = np.linspace(0.1, 6, 300)  # length scales
 WIDE = 3.0  # spread of identical pairs over that of unequal arms at the start

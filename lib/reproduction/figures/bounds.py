@@ -12,20 +12,34 @@ from reproduction.theory.risk import State
 PARTS = {"squared bias": ("#D55E00", "-"), "variance": ("#0072B2", "--"), "posterior variance": ("0.35", ":")}
 
 
-def parts(tables: Mapping[float, Sequence[pd.DataFrame]], thick: int, axes: Sequence[Axes]) -> None:
+def repeated_fits(
+    places: np.ndarray, truth: np.ndarray, fits: np.ndarray, mean: np.ndarray, labelled: np.ndarray, ax: Axes
+) -> None:
+    """Draw a curve and a mean prediction, (n,), at places, (n,), single fits, (r, n), and labelled places, (m,)."""
+    ax.plot(places, fits.T, color="#0072B2", alpha=0.25, linewidth=0.7)
+    ax.plot(places, truth, color="black", linewidth=1.4, label="truth")
+    ax.plot(places, mean, "--", color="#D55E00", linewidth=1.6, label="mean of all fits")
+    ax.plot([], [], color="#0072B2", linewidth=0.7, label="single fits")
+    low = fits.min() - 0.25
+    ax.plot(labelled, np.full(len(labelled), low), "|", color="0.3", markersize=9)
+    ax.set(xlabel="x; ticks: labelled places", ylim=(low - 0.15, fits.max() + 0.7))
+    ax.legend(ncols=3, fontsize=8, loc="upper center")
+
+
+def parts(runs: Mapping[float, Sequence[np.ndarray]], thick: int, axes: Sequence[Axes]) -> None:
     """Draw the parts of the error against the number of labels: a panel per noise, a thin line per start.
 
     Args:
-        tables: by noise, one table per start: a column per part, a row per number of labels.
+        runs: by noise, one array per start: labels, squared bias, variance, posterior variance, (steps, 4).
         thick: the start that is drawn in full colour.
         axes: one per noise.
     """
-    for ax, (noise, runs) in zip(axes, tables.items(), strict=True):
-        for k, table in enumerate(runs):
-            for name, (colour, line) in PARTS.items():
+    for ax, (noise, paths) in zip(axes, runs.items(), strict=True):
+        for k, path in enumerate(paths):
+            for column, (name, (colour, line)) in enumerate(PARTS.items(), start=1):
                 thin = {"alpha": 0.25, "linewidth": 0.6} if k != thick else {"label": name}
-                ax.plot(table.index, table[name], line, color=colour, **thin)
-        ax.set(yscale="log", xlabel="labels", title=f"noise {noise:g}, {len(runs)} starts")
+                ax.plot(path[:, 0], path[:, column], line, color=colour, **thin)
+        ax.set(yscale="log", xlabel="labels", title=f"noise {noise:g}, {len(paths)} starts")
     axes[1].set_ylim(1e-5, None)
     axes[0].legend(fontsize=8, loc="upper right")
 

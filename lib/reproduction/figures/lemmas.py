@@ -48,20 +48,16 @@ def drops(runs: Mapping[str, VarianceCampaign], claimed: float, ax: Axes) -> Non
     ax.legend(fontsize=8, loc="lower left", bbox_to_anchor=(1.0, 0.2))
 
 
-def variance_bounds(
-    runs: Mapping[str, VarianceCampaign], drawn: Mapping[str, np.ndarray], axes: Sequence[Axes]
-) -> None:
+def variance_bounds(runs: Mapping[str, Sequence[np.ndarray]], axes: Sequence[Axes]) -> None:
     """Draw mean variances with both bounds: a panel per kernel, one legend below them.
 
     Args:
-        runs: campaigns of the most uncertain units, by kernel.
-        drawn: mean variances of campaigns of random units, (campaigns, steps + 1), by kernel.
+        runs: by kernel, the most uncertain units labelled, random ones, the linear and the geometric bound, (steps,).
         axes: one per kernel, of one figure.
     """
-    for ax, (name, run) in zip(axes, runs.items(), strict=True):
-        linear, geometric = variance.repaired_bound(run), variance.geometric_bound(run)
-        ax.plot(run.mean, color="#0072B2", label="most uncertain")
-        ax.plot(drawn[name].mean(axis=0), ":", color="#D55E00", label="random")
+    for ax, (name, (uncertain, drawn, linear, geometric)) in zip(axes, runs.items(), strict=True):
+        ax.plot(uncertain, color="#0072B2", label="most uncertain")
+        ax.plot(drawn, ":", color="#D55E00", label="random")
         ax.plot(linear, "-.", color="black", linewidth=1.1, label="linear bound")
         ax.plot(geometric, "--", color="0.5", linewidth=1.1, label="paper's bound")
         ax.set_title(name, fontsize=8.5)
@@ -168,8 +164,7 @@ def unequal_arms(shares: np.ndarray, rate: np.ndarray, ax: Axes) -> None:
     ax.plot(np.median(shares, axis=0), color="#0072B2", linewidth=2.4, label="median of the starts")
     ax.plot(rate, "--", color="black", linewidth=1.3, label=LEMMA)
     ax.axhline(1, color="0.6", linewidth=0.8)
-    labels = {"xlabel": "identical pairs", "ylabel": "share of the start"}
-    ax.set(**labels, ylim=(0, 2.6), title=f"{len(shares)} starts")
+    ax.set(xlabel="identical pairs", ylabel="share of the start", ylim=(0, 2.6))
     ax.legend(fontsize=8)
 
 

@@ -115,7 +115,8 @@ def uncertainty_campaign(
     for _ in range(steps):
         states.append(_state(f(pool), kernel, labelled, noise))
         for _ in range(batch):
-            labelled.append(int(_state(f(pool), kernel, labelled, noise).posterior.argmax()))
+            # ties, to 12 decimals, go to the first, so that rounding decides nothing
+            labelled.append(int(_state(f(pool), kernel, labelled, noise).posterior.round(12).argmax()))
     return states
 
 

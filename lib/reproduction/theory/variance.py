@@ -109,25 +109,25 @@ def campaign(
             picks.append(rule(belief.variance, free, batch))
         for unit in picks[-1]:
             belief.label(int(unit))
-        path.append(belief.variance)
-        belief.variance = belief.variance.copy()
+        path.append(belief.variance.copy())
     return VarianceCampaign(picks, np.array(path))
 
 
-def repaired_bound(run: VarianceCampaign, noise: float = 0.0) -> PerStep:
+def repaired_bound(run: VarianceCampaign, noise: float = 0.0, prior: float = 1.0) -> PerStep:
     """Upper bound of the mean variance under Lemma 2's rule, and of its expectation where labels are drawn at random.
 
     (S + T (1 - i b / U) + i b q) / n: S and T are the sums over units labelled and free at the start, U the number of
-    the latter, b the batch size and q = noise / (1 + noise) what one label leaves of a prior variance of 1.
+    the latter, b the batch size and q = s noise / (s + noise) what one label leaves of the prior variance s.
 
     Args:
         run: where S, T and U come from, and the number of steps.
         noise: variance of a label's noise; with 0 the bound is linear in i, and ends at 0 with the last unit.
+        prior: s, the prior variance of every unit, or an upper bound of it.
     """
     first, start = run.variances[0], run.picks[0]
     labels = np.cumsum([0, *map(len, run.picks[1:])])
     known, free = first[start].sum(), np.delete(first, start).sum()
-    left = noise / (1 + noise)
+    left = prior * noise / (prior + noise)
     return (known + free * (1 - labels / (len(first) - len(start))) + labels * left) / len(first)
 
 
@@ -137,14 +137,16 @@ def geometric_bound(run: VarianceCampaign) -> PerStep:
     return run.mean[0] * (1 - batch / run.variances.shape[1]) ** np.arange(len(run.mean))
 
 
-def claimed_drop(run: VarianceCampaign) -> float:
-    """What Lemma 2's proof says that every step takes off the mean variance: b / n times the signal variance, 1."""
-    return len(run.picks[1]) / run.variances.shape[1]
+def claimed_drop(run: VarianceCampaign, prior: float = 1.0) -> float:
+    """What Lemma 2's proof says that every step takes off the mean variance: b / n times the signal variance."""
+    return prior * len(run.picks[1]) / run.variances.shape[1]
 
 
-def one_neighbour_bound(distance: Distances, lengthscale: float = 1.0, noise: float = 0.0) -> Variances:
-    """Largest variance that an RBF process of signal variance 1 can have so far from its nearest label, (n,)."""
-    return 1 - np.exp(-((distance / lengthscale) ** 2)) / (1 + noise)
+def one_neighbour_bound(
+    distance: Distances, lengthscale: float = 1.0, noise: float = 0.0, prior: float = 1.0
+) -> Variances:
+    """Largest variance that an RBF process of this signal variance can have so far from its nearest label, (n,)."""
+    return prior - prior**2 * np.exp(-((distance / lengthscale) ** 2)) / (prior + noise)
 
 
 def floor_of_any_design(kernel: PoolGram, noise: float, labels: np.ndarray) -> np.ndarray:
@@ -154,10 +156,13 @@ def floor_of_any_design(kernel: PoolGram, noise: float, labels: np.ndarray) -> n
 
 
 def relabelled(kernel: PoolGram, labels: int, noise: float) -> PerStep:
-    """Mean variance after each of so many labels, the most uncertain unit every time, as often as it takes."""
+    """Mean variance after each of so many labels, the most uncertain unit every time, as often as it takes.
+
+    Ties, to 12 decimals, go to the first unit.
+    """
     belief, mean = Belief(kernel, noise), []
     for _ in range(labels):
-        belief.label(int(belief.variance.argmax()))
+        belief.label(int(belief.variance.round(12).argmax()))
         mean.append(belief.variance.mean())
     return np.array(mean)
 
