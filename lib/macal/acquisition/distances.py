@@ -1,7 +1,9 @@
 """Criteria made of distances between covariates: Core-Set, QHTE, Symmetry and MACAL.
 
 All four need (x, t, start) alone. ``m[i]`` is the distance from unit i to the nearest labelled unit of its own arm,
-with the picks of the batch under way counted as labelled.
+with the picks of the batch under way counted as labelled. MACAL's next pair maximises m[i] + m[j] - alpha d(i, j) over
+free treated i and free controls j. Label ``sec-algorithm`` of the book computes all these scores in a few lines;
+:mod:`macal.search.pairs` finds the same pair without them.
 
 References:
     H. Wen, T. Chen, G. Ye, L. K. Chai, S. Sadiq and H. Yin, "Progressive Generalization Risk Reduction for
