@@ -18,7 +18,8 @@ from reproduction import book, paths
 NEEDY = {  # pages that are kept as they are, and why
     "average": "it estimates everybody's chance of treatment in the real tables",
     "data": "it shows the files themselves, and measures every replication anew",
-    "larger": "it plays campaigns on IBM anew, and shows CMNIST's images",
+    "ibm": "it plays campaigns on IBM's births",
+    "cmnist": "it shows CMNIST's images, and plays campaigns on them",
     "paper_code": "it looks at the effects of IBM's units",
     "plan_my_survey": "it plans a survey of a real table's people",
 }

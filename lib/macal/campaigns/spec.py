@@ -107,8 +107,8 @@ def _numbers(values: Any, name: str) -> tuple[int, ...]:
     return tuple(map(int, found))
 
 
-def _expanded(text: str, name: str) -> tuple[int, ...]:
-    """Numbers of ranges, see :func:`read_spec`."""
+def numbers(text: str, name: str) -> tuple[int, ...]:
+    """Read numbers and rising ranges, ``"0-11, 15"``; ValueError with the name for anything else."""
     found: list[int] = []
     for part in text.split(","):
         ends = re.fullmatch(r"\s*([0-9]{1,9})(?:-([0-9]{1,9}))?\s*", part)
@@ -159,6 +159,6 @@ def read_spec(path: Path) -> Spec:
         if missing := [name for name, required in known.items() if required and name not in given]:
             raise ValueError(f"a spec needs the fields dataset, methods and replications, got no {', '.join(missing)}")
         written = {name: given[name] for name in ("replications", "steps") if isinstance(given.get(name), str)}
-        return Spec(**given | {name: _expanded(text, name) for name, text in written.items()})
+        return Spec(**given | {name: numbers(text, name) for name, text in written.items()})
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
