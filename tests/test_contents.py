@@ -1,5 +1,6 @@
 """The contents of the book: every page once, every glued name once."""
 
+import itertools
 import json
 import re
 from collections import defaultdict
@@ -20,6 +21,14 @@ def text(name):
 def outputs(page):
     cells = json.loads(page.read_text(encoding="utf-8"))["cells"]
     return [output for cell in cells for output in cell.get("outputs", [])]
+
+
+def test_next_leads_through_the_contents():
+    for name, after in itertools.pairwise(ORDER[1:]):
+        head = text(after)[: re.search(r"(?m)^# ", text(after)).start()]
+        label = re.findall(r"\((sec-[\w-]+)\)=", head)[-1]
+        last = text(name).rstrip().splitlines()[-1]
+        assert last.startswith("**Next:** [") and last.endswith(f"](#{label})"), (name, label)
 
 
 def test_every_page_stands_once_in_the_contents():

@@ -20,7 +20,9 @@ from reproduction.figures import explorer
 from reproduction.site import MATHJAX, MOVED
 
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-MAIN = [TOC["root"], *(chapter["file"] for chapter in TOC["parts"][0]["chapters"])]
+FIRST = [chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]]  # pages that the sidebar shows
+MAIN = [TOC["root"], *(page for page in FIRST if page.startswith("notebooks/"))]
+WIDE_PAGES = {f"notebooks/{name}" for name in ("toy", "backbones", "data", "acquired")}  # small multiples, which scroll
 DEVICES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
 # names of code in running text: methods, columns, what pandas prints for nothing
 RAW = rf"\b({'|'.join(name for name in plots.methods() if '-' in name)}|[a-z]\w*_\w+|NaN)\b"
@@ -173,12 +175,14 @@ FORM = """() => {
     const numbers = text => (text.match(/\\d[\\d.,]*/g) ?? []).length;
     const seen = [...article.querySelectorAll("img, .stepper, .play, .strip, table, pre")]
         .filter(one => one.checkVisibility() && one.getBoundingClientRect().height > 20);
-    const shown = one => one.matches("img, .stepper, .play, .strip, pre");
-    const answer = said(article.querySelector(".answer"));
+    const shown = one => one.matches("img, .stepper, .play, .strip, table.cards, pre");
+    const answer = said(article.querySelector(".answer > p:not(.admonition-title)"));
     const plain = [...article.querySelectorAll("p")].filter(one => !one.closest("figcaption, .strip"))
         .map(said).join(" ");
     return {
         words: words(answer), numbers: numbers(answer), whole: words(plain), all: numbers(plain),
+        phone: [...article.querySelectorAll("img.phone-drawing")].map(one => one.checkVisibility()),
+        page: [...article.querySelectorAll("img.page-drawing")].map(one => one.checkVisibility()),
         top: Math.min(...seen.filter(shown).map(one => one.getBoundingClientRect().top + scrollY)),
         wide: seen.filter(one => one.matches("img, table, .stepper svg"))
             .filter(one => one.getBoundingClientRect().right > column.right + 1)
@@ -226,7 +230,10 @@ def test_a_main_page_says_its_answer_and_shows_its_figure_first(visitor, device)
             bounds |= {"whole": 200, "all": 8}
         troubles += [f"{page}: {key} {found[key]}" for key, most in bounds.items() if found[key] > most]
         troubles += [] if found["words"] else [f"{page}: no answer"]
-        troubles += [f"{page}: wider than its column: {one}" for one in found["wide"]]
+        wrong = [k for k in ("phone", "page") if {*found[k]} - {(k == "phone") == (device == "phone")}]
+        troubles += [f"{page}: a drawing for the other device is shown" for _ in wrong]
+        if device == "desktop" or page not in WIDE_PAGES:
+            troubles += [f"{page}: wider than its column: {one}" for one in found["wide"]]
     assert not troubles, "\n".join(troubles)
 
 
@@ -268,10 +275,10 @@ def test_the_sidebar_shows_the_main_pages_and_unfolds_to_every_page(site, visito
     entries = tab.locator(".bd-sidebar-primary nav.bd-links a")
     entries.first.wait_for()
     shown = [entry for entry in entries.all() if entry.is_visible()]
-    assert len(shown) == len(MAIN) + 1  # the appendix is folded
+    assert len(shown) == len(FIRST) + 1  # the front page; others are folded
     assert entries.count() == len([page for page in pages(site) if page.startswith(("notebooks/", "book/"))])
     hidden = next(entry for entry in entries.all() if not entry.is_visible())
-    tab.locator(".bd-sidebar-primary summary[aria-label^='pages below Appendix'] .toctree-toggle").click()
+    tab.locator(".bd-sidebar-primary summary[aria-label^='pages below The theory on one page'] .toctree-toggle").click()
     hidden.click()
     tab.wait_for_url("**/problem.html")
     assert not troubles, "\n".join(troubles)
