@@ -141,6 +141,7 @@ def rerun(chapter: str, parameters: Mapping[str, Any], root: Path = ROOT) -> Pat
     import papermill
 
     from macal.registry import UnknownName
+
     source, target = root / "notebooks" / f"{chapter}.ipynb", root / "runs" / f"{chapter}.ipynb"
     declared = papermill.inspect_notebook(source)
     for name in parameters:

@@ -163,6 +163,9 @@ def ask(dataset: str, parameters: Mapping[str, Any]) -> Experiment:
     recorded = version.load(dataset)
     known = {"macal": {}} | dict.fromkeys(BASELINES, {})
     known |= {_reader(version, name): own for spec in table.specs().values() for name, own in spec.methods.items()}
+    known = {
+        f"macal-{a:g}": {"criterion": "macal", **known["macal"], "alpha": a} for a in version.weights.values()
+    } | known
     methods = _names(get("methods"))
     check_known("method", known, *methods)
     replications = get("replications")
