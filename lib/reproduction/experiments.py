@@ -113,7 +113,7 @@ class Experiment:
             ax.set_xlabel("labels", fontsize=size)
             ax.tick_params(labelsize=size)
             if ax.lines:
-                ax.legend(fontsize=size - 2)
+                ax.legend(fontsize=size - 2, handlelength=3)
         axes[0].set_ylabel("error of the effect (PEHE)", fontsize=size)
 
     def _curve(self, ax: Axes, rows: pd.DataFrame, method: str, is_new: bool) -> None:

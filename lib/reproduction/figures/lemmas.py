@@ -14,7 +14,7 @@ from reproduction.theory import variance
 from reproduction.theory import wasserstein as ws
 from reproduction.theory.variance import VarianceCampaign
 
-LEMMA = "paper's Lemma 3"
+LEMMA = "Lemma 3, arms of equal size"
 WALK = (4.8, 3.1)  # inches: text of 12 points stays readable where a phone shrinks it
 
 

@@ -205,7 +205,7 @@ def ranks(table: pd.DataFrame, mean: pd.DataFrame, axes: Sequence[Axes]) -> None
         place = part["chosen by"].map({name: -k for k, name in enumerate(mean.index)})
         ax.plot(part["rank"], place, "o", color=PAIRED, alpha=0.25, markeredgewidth=0)
         ax.plot(mean[c], -np.arange(len(mean)), "|", color="black", markersize=14)
-        ax.set(title=f"c = {c:g}", xlim=(-0.03, 1.03), xlabel="rank")
+        ax.set(title=f"c = {c:g}", xlim=(-0.03, 1.03), xlabel="share beaten")
     axes[0].set_yticks(-np.arange(len(mean)), mean.index)
 
 
