@@ -84,6 +84,7 @@ $(LAB): $(READY) requirements-lab.txt
 	touch $@
 
 lab: $(LAB)        ## the walk in JupyterLab; another page: NAME=toy
+	$(BIN)/jupyter trust notebooks/*.ipynb >/dev/null # else figures to step through are not drawn
 	$(BIN)/jupyter lab notebooks/$(or $(NAME),theory).ipynb
 
 PORT ?= 8000
