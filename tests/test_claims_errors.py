@@ -330,3 +330,15 @@ def test_campaigns_that_end_early(campaigns, monkeypatch, key, last):
     cut = {n: t[(t["labelled"] <= last) | (t["method"] == "qhte")] for n, t in tables.items() if t is not None}
     monkeypatch.setattr(versions, "load", cut.get)
     assert judged(key) == "open" if key in ("E1", "E2") else judged(key)  # after 160 labels nothing is known
+
+
+def test_as_good_as_all_needs_every_interval_within_the_margin():
+    def found(*ends):
+        words = ["open" if low < -RULES.alike or high > RULES.alike else "no lead" for low, high in ends]
+        return pd.DataFrame(ends, columns=["low", "high"]).assign(comparison=words)
+
+    near, far = (-0.05, 0.05), (-0.05, 0.3)
+    assert leads.tied(found(near, near), RULES) == "holds"
+    assert leads.tied(found(near, far), RULES) == leads.tied(found(far, near), RULES) == "open"
+    assert leads.tied(found(near, near).assign(comparison=["no lead", "ahead"]), RULES) == "fails"
+    assert leads.tied(found(), RULES) == "open"

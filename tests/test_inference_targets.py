@@ -483,3 +483,12 @@ def test_what_everybodys_answers_would_move(n):
         found = average_effect(Survey(x, t, np.where(asked, y, np.nan), chances))
         held += abs(found.value - whole) <= found.ahead
     assert binom.ppf(1e-4, n, 0.93) <= held
+
+
+def test_the_propensity_is_that_of_the_people_whom_units_stand_for():
+    rng = np.random.default_rng(0)
+    x, t = rng.normal(size=(600, 2)), np.arange(600) % 2
+    for treated, control in ((3.0, 1.0), (1.0, 3.0)):
+        e = crossed_propensity(x, t, 0, np.where(t == 1, treated, control))
+        assert abs(e.mean() - treated / (treated + control)) < 0.02
+    assert abs(crossed_propensity(x, t, 0).mean() - 0.5) < 0.02
