@@ -24,8 +24,8 @@ NATIVE = "native"
 THREADS = (2, 4)  # every other path has one
 # tests of text, files, processes and browsers, which no instruction set decides
 ELSEWHERE = (
-    "atomic book bundle citation contents files launch lean optional origin page_tables paper_index pdf"
-    " play progress recording registry rooms site sweeps wheel without_data"
+    "atomic book bundle citation contents experiments files launch lean optional origin page_tables paper_index pdf"
+    " play progress recording registry rooms site sweeps twins walk wheel without_data"
 ).split()
 FEATURES = np._core._multiarray_umath.__cpu_features__  # of this processor, by NumPy's names
 
