@@ -29,7 +29,7 @@ LOOKS = {  # colour, and how the mark is filled
 @pytest.fixture(scope="module")
 def lines():
     ax = Figure().add_subplot()
-    overview.forest(ROWS, range(len(ROWS)), ax)
+    overview.forest(ROWS, [float(k) for k in range(len(ROWS))], ax)
     return ax.lines
 
 

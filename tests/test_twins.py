@@ -79,7 +79,7 @@ def test_a_number_that_is_not_glued_is_named(folder):
 def test_a_figure_drawn_twice_keeps_the_phones_drawing_aside(monkeypatch):
     shown, sizes = [], []
     monkeypatch.setattr("IPython.display.display", lambda data, metadata, raw: shown.append((data, metadata)))
-    book.show(lambda figure, is_phone: sizes.append((is_phone, *figure.get_size_inches())), (4, 2), (2, 3))
+    book.show(lambda figure, is_phone: sizes.append((is_phone, *figure.get_size_inches())), (4.0, 2.0), (2.0, 3.0))
     assert sizes == [(False, 4, 2), (True, 2, 3)]
     ((data, about),) = shown
     drawings = data["image/png"], about[book.PHONE]
