@@ -9,19 +9,21 @@ from itertools import cycle
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import nbformat
 import pytest
 import yaml
 from cases import exhaustive
 from processes import served
 
 from macal import plots
-from reproduction.book import ROOT
+from reproduction.book import ROOT, walk
 from reproduction.figures import explorer
 from reproduction.site import MATHJAX, MOVED
 
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 FIRST = [chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]]  # pages that the sidebar shows
 MAIN = [TOC["root"], *(page for page in FIRST if page.startswith("notebooks/"))]
+NO_FIGURES = {"theory", "algorithm"}  # but figures to step through
 WIDE_PAGES = {f"notebooks/{name}" for name in ("toy", "backbones", "data", "acquired")}  # small multiples, which scroll
 DEVICES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
 # names of code in running text: methods, columns, what pandas prints for nothing
@@ -386,4 +388,16 @@ def test_a_page_without_formulas_is_light(site):
             size = (site / page).stat().st_size + sum(f.stat().st_size for f in loaded)
             heavy += [f"{page}: {size / 1e6:.2f} MB"] if size > 1.6e6 else []
     assert not heavy and light > 5, "\n".join(heavy)
-    assert not list(site.rglob("_sources")) and not list(site.rglob("fontawesome/*/js/*"))
+    assert not list(site.rglob("fontawesome/*/js/*"))
+
+
+@pytest.mark.exhaustive
+def test_each_page_of_the_walk_can_be_had_as_a_notebook(site, visitor):
+    tab, troubles = visitor("desktop")
+    for name in walk():
+        tab.goto(f"/notebooks/{name}.html", wait_until="load")
+        (link,) = {one.get_attribute("href") for one in tab.locator("a.btn-download-source-button").all()}
+        page = nbformat.read((site / "notebooks" / unquote(link)).resolve(), 4)
+        assert page.cells and "{glue:text}" not in str(page.cells[0]), name
+        assert tab.locator(f"figcaption a[href='run_it.html#make-{name}']").count() or name in NO_FIGURES, name
+    assert not troubles, "\n".join(troubles)
