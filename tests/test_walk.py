@@ -13,7 +13,6 @@ from reproduction.book import ROOT, walk
 
 WALK = walk()
 OPEN = {"numpy", "scipy", "torch", "gpytorch", "ot"}
-OURS = {"macal", "reproduction"}
 LINES = 20
 each_page = each("name", WALK)
 

@@ -1,6 +1,5 @@
 """The paper's experiments as their pages run them: from the record, or as a sweep of a reader's own beside it."""
 
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from macal.comparison import gaps, student
 from macal.models import Task, due
 from macal.plots import style
 from macal.registry import check_known
+from macal.storage.workers import processors
 from reproduction.benchmarks import BALD, BASELINES, GENERAL, PAPER, Benchmark
 from reproduction.book import path
 from reproduction.claims.versions import CODE, TEXT, Version
@@ -39,7 +39,6 @@ class Experiment:
     version: Version
     methods: tuple[str, ...]
     replications: tuple[int, ...]
-    is_run: bool
     spec: Spec
     store: Path
 
@@ -54,9 +53,9 @@ class Experiment:
         trainings = int(left.loc[~left["finished"], "trainings"].sum())
         epochs = min(self.spec.model["epochs"], self.version.load(self.benchmark.name)["epochs"].mean())
         timed = trainings and trainings * epochs * self._seconds_per_epoch() / 3600
-        told = [f"{timed:.2f} hours at {epochs:.0f} epochs a training, by one epoch timed here"]
-        told += [f"{trainings * each / 3600:.2f} hours as recorded on {name}" for name, each in self.seconds().items()]
-        return f"{trainings} trainings on {self.spec.model['device']}: {'; '.join(told)}"
+        parts = [f"{timed:.2f} hours at {epochs:.0f} epochs a training, by one epoch timed here"]
+        parts += [f"{trainings * each / 3600:.2f} hours as recorded on {name}" for name, each in self.seconds().items()]
+        return f"{trainings} trainings on {self.spec.model['device']}: {'; '.join(parts)}"
 
     def trainings(self) -> int:
         """Trainings of all its campaigns, finished or not."""
@@ -71,37 +70,35 @@ class Experiment:
 
     def run(self) -> pd.DataFrame:
         """Run or resume the sweep in its store and return its rows, as :meth:`recorded` does."""
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        return self._renamed(sweeps.sweep(self.spec, self.store, workers=cores if self._is_on_cpu else 1))
+        workers = processors() if self.spec.model["device"] == "cpu" else 1
+        return self._renamed(sweeps.sweep(self.spec, self.store, workers=workers))
 
-    def differences(self, recorded: pd.DataFrame, new: pd.DataFrame | None) -> pd.DataFrame:
+    def differences(self, recorded: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
         """Paired differences of errors in per cent, means over replications of mean log ratios over sizes.
 
         Args:
             recorded: of :meth:`recorded`.
-            new: of :meth:`run`; None in mode "recorded".
+            new: of :meth:`run`.
 
         Returns:
             A row per comparison: ``replications``, ``change``, and Student's 95 % interval ``low``, ``high``, which one
             replication has not.
         """
-        rows = recorded if new is None else new
         found = {}
-        if {"macal", "random"} <= {*rows["method"]}:
-            found["MACAL over Random"] = gaps(rows[rows["method"].isin(["macal", "random"])])["random"]
-        if new is not None:
-            both = new.merge(recorded, on=KEYS, suffixes=("", "_recorded"))
-            logs = np.log(both["pehe"] / both["pehe_recorded"])
-            found["this run over the record"] = logs.groupby(both["replication"]).mean()
-        told = {}
+        if {"macal", "random"} <= {*new["method"]}:
+            found["MACAL over Random"] = gaps(new[new["method"].isin(["macal", "random"])])["random"]
+        both = new.merge(recorded, on=KEYS, suffixes=("", "_recorded"))
+        logs = np.log(both["pehe"] / both["pehe_recorded"])
+        found["this run over the record"] = logs.groupby(both["replication"]).mean()
+        rows = {}
         for name, values in found.items():
             ends = student(values) if len(values) > 1 else {"low": np.nan, "high": np.nan}
             logs = pd.Series({"change": values.mean(), "low": ends["low"], "high": ends["high"]})
-            told[name] = {"replications": len(values)} | (100 * np.expm1(logs)).to_dict()
-        return pd.DataFrame(told, ["replications", "change", "low", "high"]).T
+            rows[name] = {"replications": len(values)} | (100 * np.expm1(logs)).to_dict()
+        return pd.DataFrame(rows, ["replications", "change", "low", "high"]).T
 
     def draw(self, axes: np.ndarray, recorded: pd.DataFrame, new: pd.DataFrame | None, size: float) -> None:
-        """Draw the two columns of Figure 3: recorded means as lines, new ones as circles on dashed lines."""
+        """Draw the two columns of Figure 3: recorded means as thick lines, new ones as circles."""
         grouped = {name for group in GROUPS.values() for name in group}
         for ax, (title, group) in zip(axes, GROUPS.items(), strict=True):
             for method in self.methods:
@@ -129,10 +126,6 @@ class Experiment:
         assert rows is not None, "each of the paper's data sets is recorded in both versions"
         rows = rows.assign(method=[_reader(self.version, name) for name in rows["method"]])
         return rows[rows["labelled"] > self.benchmark.start]
-
-    @property
-    def _is_on_cpu(self) -> bool:
-        return self.spec.model["device"] == "cpu"
 
     def _seconds_per_epoch(self) -> float:
         problem = macal.load(self.benchmark.name, self.replications[0], protocol=self.spec.protocol)
@@ -163,9 +156,8 @@ def ask(dataset: str, parameters: Mapping[str, Any]) -> Experiment:
     recorded = version.load(dataset)
     known = {"macal": {}} | dict.fromkeys(BASELINES, {})
     known |= {_reader(version, name): own for spec in table.specs().values() for name, own in spec.methods.items()}
-    known = {
-        f"macal-{a:g}": {"criterion": "macal", **known["macal"], "alpha": a} for a in version.weights.values()
-    } | known
+    weighted = {_reader(version, name): a for name, a in version.weights.items()}  # where not all are recorded
+    known = {name: {"criterion": "macal", **known["macal"], "alpha": a} for name, a in weighted.items()} | known
     methods = _names(get("methods"))
     check_known("method", known, *methods)
     replications = get("replications")
@@ -195,7 +187,7 @@ def ask(dataset: str, parameters: Mapping[str, Any]) -> Experiment:
         steps=steps,
     )
     store = path(get("store") or f"runs/{dataset}_{get('version')}-page")
-    return Experiment(benchmark, version, methods, tuple(spec.replications), get("mode") == "run", spec, store)
+    return Experiment(benchmark, version, methods, tuple(spec.replications), spec, store)
 
 
 def _names(given: Any) -> tuple[str, ...]:

@@ -246,8 +246,8 @@ def _name_folds(app: Any, doctree: nodes.document) -> None:
 
 def _lead_to_commands(app: Any, doctree: nodes.document) -> None:
     """Let each figure of the walk lead to the command that makes it again."""
-    folder, _, name = app.env.docname.partition("/")
-    if name not in walk() or app.builder.name != "html":
+    name = app.env.docname.rpartition("/")[2]
+    if app.builder.name != "html" or name not in walk():
         return
     for caption in doctree.findall(nodes.caption):
         if isinstance(caption.parent, nodes.figure):
