@@ -1,6 +1,7 @@
 """A second judge of the claims about errors, given ``results/claims.json`` and the recorded tables alone.
 
-``python tests/second_judge.py [FOLDER]`` prints its verdict on each beside the ledger's, and fails where they differ.
+``python tests/second_judge.py [FOLDER]`` prints its verdict on each beside the ledger's, on both scales, and fails
+where they differ.
 Nothing of this project is imported: a plain path of pandas and SciPy. Which tables are read as one, where the paper's
 data sets start and end and the rules in words are those of the JSON file, whose digests are checked; tests and verdicts
 are typed again. Whoever wrote this had read the first judge, so that it guards against errors of code, not against a
@@ -23,7 +24,7 @@ NINE = ["random", "qhte", *BALD, *GENERAL]
 VERSIONS = {"code version": ("code", "macal-squared"), "text version": ("due", "macal")}
 LEARNERS = ["gp", "s", "t", "x"]
 LIMIT = np.log(1.1)  # a lead of the margin
-KEYS = ["E1", "E2", "E3", "E4", "E5", "E6", "E7", "E8", "E9", "A1", "M1", "B1"]
+KEYS = ["E1", "E2", "E3", "E4", "E5", "E6", "E7", "E8", "E9", "A1", "A2", "A3", "M1", "B1"]
 
 
 class Judged(NamedTuple):
@@ -37,9 +38,9 @@ class Judged(NamedTuple):
 class Judge:
     """Verdicts from a JSON file and the tables in its folder."""
 
-    def __init__(self, folder):
-        """Take the folder of the recorded tables."""
-        self.folder, self.tables = Path(folder), {}
+    def __init__(self, folder, mean="geometric"):
+        """Take the folder of the recorded tables, and the mean of errors over sizes."""
+        self.folder, self.tables, self.mean = Path(folder), {}, mean
 
     @cached_property
     def book(self):
@@ -74,7 +75,12 @@ class Judge:
 
     # ------------------------------------------------------------ comparisons
 
-    def against(self, name, method, others, until=None, after=0):
+    def level(self, errors):
+        """Log of the mean error over sizes, by replication."""
+        by = (np.log(errors) if self.mean == "geometric" else errors).groupby("replication").mean()
+        return by if self.mean == "geometric" else np.log(by)
+
+    def against(self, name, method, others, until=None, after=0, family=0):
         """One method against others, replication by replication, at the sizes that both have."""
         table = self.read(name)
         if table is None:
@@ -84,28 +90,27 @@ class Judge:
         gaps = {}
         for other in others:
             if method in wide and other in wide:
-                both = wide[[method, other]].dropna()
-                gap = np.log(both[method] / both[other]).groupby("replication").mean()
-                if len(gap) >= 3:
-                    gaps[other] = gap
-        return compared(gaps, len(others)) if gaps else None
+                both = self.level(wide[[method, other]].dropna())
+                if len(both) >= 3:
+                    gaps[other] = both[method] - both[other]
+        return compared(gaps, family or len(others)) if gaps else None
 
     def common(self, name, methods, until=None):
-        """Log PEHE where all methods have a training; None below three replications."""
+        """PEHE where all methods have a training; None below three replications."""
         table = self.read(name)
         if table is None or not set(methods) <= set(table.method):
             return None
         table = table if until is None else table[table.labelled <= until]
         table = table[table.method.isin(methods)].set_index(["replication", "labelled", "method"])
-        wide = np.log(table.pehe.unstack().dropna())
+        wide = table.pehe.unstack().dropna()
         return wide if wide.index.get_level_values(0).nunique() >= 3 else None
 
     def shared(self, model, methods, early=True):
         """Data set and :meth:`common` of each data set where all of these methods are recorded."""
         for dataset, until in self.until.items():
-            logs = self.common(f"{dataset}_{model}", methods, until if early else None)
-            if logs is not None:
-                yield dataset, logs
+            errors = self.common(f"{dataset}_{model}", methods, until if early else None)
+            if errors is not None:
+                yield dataset, errors
 
     # ------------------------------------------------------------ verdicts
 
@@ -115,23 +120,22 @@ class Judge:
         if key in ("E1", "E2", "E3"):
             return self._lowest({"E1": "ihdp", "E2": "ibm", "E3": "cmnist"}[key], model, method)
         names = {"E4": "consistent", "E5": "random", "E6": "causal", "E7": "winner", "E8": "qhte", "E9": "stability",
-                 "A1": "alpha", "M1": "transfer", "B1": "balance"}  # fmt: skip
+                 "A1": "alpha", "A2": "benefit", "A3": "single", "M1": "transfer", "B1": "balance"}  # fmt: skip
         return getattr(self, f"_{names[key]}")(model, method)
 
     def _lowest(self, dataset, model, method):
-        """Ahead of every baseline; on IHDP up to 160 labels, then about as good as those that need no model."""
+        """Ahead of every baseline; on IHDP up to 160 labels, and then about as good as each."""
         found = self.against(f"{dataset}_{model}", method, NINE, self.until[dataset])
         word, shown = lowest(found, len(NINE)), [found]
         if dataset == "ihdp":
             late = self.against(f"{dataset}_{model}", method, NINE, after=160)
-            late = late.loc[["random", "qhte"]]
             shown.append(late)
-            if word == "holds":
-                word = tied(late)
+            word = several([word, tied(late)])
         return Judged(word, [frame for frame in shown if frame is not None])
 
     def _consistent(self, model, method):
-        words = [self._lowest(dataset, model, method).word for dataset in self.until]
+        found = [self.against(f"{dataset}_{model}", method, NINE, until) for dataset, until in self.until.items()]
+        words = [lowest(one, len(NINE)) for one in found]
         word = min(words, key=["fails", "open", "holds in part", "holds"].index)
         return Judged(word, [], [", ".join(f"{name} {said}" for name, said in zip(self.until, words, strict=True))])
 
@@ -155,35 +159,37 @@ class Judge:
     def _causal(self, model, method):
         """Mean log PEHE of MACAL and BALD below that of BADGE, BAIT and LCMD."""
         shown, needed = [], [method, *BALD, *GENERAL]
-        for _, logs in self.shared(model, needed):
-            gap = (logs[[method, *BALD]].mean(axis=1) - logs[GENERAL].mean(axis=1)).groupby("replication").mean()
+        for _, errors in self.shared(model, needed):
+            logs = self.level(errors)
+            gap = logs[[method, *BALD]].mean(axis=1) - logs[GENERAL].mean(axis=1)
             shown.append(compared({"general": gap}, 1))
         return Judged(several([sign(found) for found in shown], 3), shown)
 
-    def _place(self, logs, method):
+    def _place(self, errors, method):
         """First and last place that a method may have among these."""
-        gaps = {m: (logs[method] - logs[m]).groupby("replication").mean() for m in logs if m != method}
+        logs = self.level(errors)
+        gaps = {m: logs[method] - logs[m] for m in logs if m != method}
         words = compared(gaps, len(gaps)).word
         return 1 + (words == "behind").sum(), 1 + (words != "ahead").sum()
 
     def _winner(self, model, method):
-        """No other method may be first on all data sets."""
-        found = {}
-        for dataset, logs in self.shared(model, [method, *NINE]):
-            found[dataset] = {m: self._place(logs[NINE], m) for m in NINE}
-        if len(found) < 2:
-            return Judged("open", [], [*found])
-        may = {dataset: [m for m in NINE if places[m][0] == 1] for dataset, places in found.items()}
-        surely = [m for m in NINE if all(places[m] == (1, 1) for places in found.values())]
-        word = "holds" if not set.intersection(*map(set, may.values())) else "fails" if surely else "open"
-        said = {dataset: "each" if methods == [*NINE] else ", ".join(methods) for dataset, methods in may.items()}
-        return Judged(word, [], [f"on {dataset} {methods}" for dataset, methods in said.items()])
+        """Each causal baseline without a lead on a general one, on some data set."""
+        lost, won = {m: [] for m in NINE[1:5]}, dict.fromkeys(NINE[1:5], 0)
+        for dataset, until in self.until.items():
+            for m in lost:
+                found = self.against(f"{dataset}_{model}", m, GENERAL, until, family=12)
+                if found is not None:
+                    names = found.index[found.word.isin(["behind", "no lead"])]
+                    lost[m] += [f"{', '.join(names)} on {dataset}"] if len(names) else []
+                    won[m] += list(found.word) == ["ahead"] * 3
+        word = "holds" if all(lost.values()) else "fails" if 3 in won.values() else "open"
+        return Judged(word, [], [f"{m}: without a lead on {', '.join(own) or 'none'}" for m, own in lost.items()])
 
     def _qhte(self, model, method):
         """QHTE surely among the last three of nine on most data sets."""
         places, said = [], []
-        for dataset, logs in self.shared(model, [method, *NINE]):
-            places.append(self._place(logs[[method, *NINE]], "qhte"))
+        for dataset, errors in self.shared(model, [method, *NINE]):
+            places.append(self._place(errors[[method, *NINE]], "qhte"))
             said.append("place {} to {} of 9 on {}".format(*places[-1], dataset))
         if not places:
             return Judged("open", [])
@@ -198,12 +204,12 @@ class Judge:
     def _stability(self, model, method):
         """MACAL's curve smoother than those of BALD's two ratios."""
         shown, ratios = [], ["rho-bald", "mu-rho-bald"]
-        for _, logs in self.shared(model, [method, *ratios]):
+        for _, errors in self.shared(model, [method, *ratios]):
             rough = {}
-            for r, rows in logs.groupby("replication"):
+            for r, rows in (np.log(errors) if self.mean == "geometric" else errors).groupby("replication"):
                 y = rows.sort_index().to_numpy()
                 rough[r] = np.log(np.abs(y[1:-1] - (y[:-2] + y[2:]) / 2).mean(axis=0))
-            rough = pd.DataFrame(rough, index=logs.columns).T.dropna()
+            rough = pd.DataFrame(rough, index=errors.columns).T.dropna()
             if len(rough) >= 3:
                 gaps = {m: rough[method] - rough[m] for m in ratios}
                 shown.append(compared(gaps, 2))
@@ -213,18 +219,51 @@ class Judge:
         """Lead of the weights 5 and 10 over 0 and 1, in the last stretch less in the first."""
         weights = [f"{method}-0", f"{method}-1", method, f"{method}-5", f"{method}-10"]
         shown = []
-        for dataset, logs in self.shared(model, weights, early=False):
-            lead = (logs[weights[0]] + logs[weights[1]]) / 2 - (logs[weights[3]] + logs[weights[4]]) / 2
-            size, (first, second, _) = (
-                lead.index.get_level_values("labelled"),
-                self.book["datasets"][dataset]["stretches"],
-            )
+        for dataset, errors in self.shared(model, weights, early=False):
+            size = errors.index.get_level_values("labelled")
+            first, second, _ = self.book["datasets"][dataset]["stretches"]
             last = max(end for end in (first, second) if (size > end).any())
-            early, late = (lead[part].groupby("replication").mean() for part in (size <= first, size > last))
-            gap = (late - early).dropna()
+            leads = []
+            for part in (size <= first, size > last):
+                logs = self.level(errors[part])[weights]
+                leads.append(logs.iloc[:, :2].mean(axis=1) - logs.iloc[:, 3:].mean(axis=1))
+            gap = (leads[1] - leads[0]).dropna()
             if len(gap) >= 3:
                 shown.append(compared({"shift": gap}, 1))
         return Judged(several([sign(found) for found in shown], 3), shown)
+
+    def _benefit(self, model, method):
+        """Some weight ahead of weight 0."""
+        weights, words, shown = [f"{method}-1", method, f"{method}-5", f"{method}-10"], [], []
+        for _, errors in self.shared(model, [f"{method}-0", *weights], early=False):
+            logs = self.level(errors)
+            found = compared({m: logs[m] - logs[f"{method}-0"] for m in weights}, 4)
+            have = set(found.word)
+            words.append("open" if "open" in have else "fails")
+            if "ahead" in have:
+                words[-1] = "holds in part" if "behind" in have else "holds"
+            shown.append(found.set_axis(["1.0", "2.5", "5.0", "10.0"]))
+        return Judged(several(words, 3), shown)
+
+    def _single(self, model, method):
+        """Each weight without a lead on another one in some stretch."""
+        weights, words, said = [f"{method}-0", f"{method}-1", method, f"{method}-5", f"{method}-10"], [], []
+        for dataset, errors in self.shared(model, weights, early=False):
+            size, begin, found = errors.index.get_level_values("labelled"), 0, {m: set() for m in weights}
+            parts = []
+            for end in self.book["datasets"][dataset]["stretches"]:
+                parts.append(errors[(size > begin) & (size <= end)])
+                begin = end
+            parts = [part for part in parts if len(part)]
+            for logs in map(self.level, parts):
+                for m in weights:
+                    gaps = {o: logs[m] - logs[o] for o in weights if o != m}
+                    found[m] |= set(compared(gaps, 10 * len(parts)).word)
+            lost = [m for m in weights if found[m] & {"behind", "no lead"}]
+            won = [m for m in weights if found[m] == {"ahead"}]
+            words.append("holds" if len(lost) == len(weights) else "fails" if won else "open")
+            said.append(f"{dataset} {words[-1]}")
+        return Judged(several(words, 3), [], said)
 
     def _transfer(self, model, method):
         """Ahead of Random under every other estimator."""
@@ -285,12 +324,14 @@ def lowest(found, family):
 
 
 def tied(found):
-    """The verdict on a lead that ends in a tie."""
+    """The verdict on a tie with all eight."""
     if found is None:
         return "open"
     if found.word.isin(["ahead", "behind"]).any():
-        return "holds in part"
-    return "holds" if ((found.low > -LIMIT) & (found.high < LIMIT)).all() else "open"
+        return "fails"
+    if not ((found.low > -LIMIT) & (found.high < LIMIT)).all():
+        return "open"
+    return "holds" if len(found) == len(NINE) else "holds in part"
 
 
 def sign(found):
@@ -318,13 +359,16 @@ def several(words, cases=0):
 
 def main(folder):
     """Print both verdicts on each claim; return how many differ."""
-    judge, differ = Judge(folder), 0
-    ledger = {claim["key"]: claim["versions"] for claim in judge.book["claims"]}
+    judges, differ = {mean: Judge(folder, mean) for mean in ("geometric", "arithmetic")}, 0
+    ledger = {claim["key"]: claim["versions"] for claim in judges["geometric"].book["claims"]}
     for key in KEYS:
         for version in ledger[key]:
-            word = judge.verdict(key, version["version"]).word
-            differ += word != version["verdict"]
-            print(f"{key}, {version['version']}: {word}; the ledger: {version['verdict']}")
+            for mean, judge in judges.items():
+                word, said = judge.verdict(key, version["version"]).word, version
+                if mean == "arithmetic":
+                    said = version["arithmetic"]
+                differ += word != said["verdict"]
+                print(f"{key}, {version['version']}, {mean} means: {word}; the ledger: {said['verdict']}")
     print(f"{differ} verdicts differ")
     return differ
 

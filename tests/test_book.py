@@ -218,6 +218,12 @@ def test_check_lists_what_is_wrong(injected, message):
         book.check(namespace, "1 <= n_seeds <= 100", "optimiser in ('adam', 'lbfgs')", "n_seeds >= len(sizes)")
 
 
+def test_check_names_the_values_that_are_allowed():
+    namespace = history("n_seeds = 300") | {"SIZES": (200, 500)}
+    with pytest.raises(ValueError, match=r"n_seeds=300: needs n_seeds in \(200, 500\)"):
+        book.check(namespace, "n_seeds in SIZES")
+
+
 def test_check_accepts_right_values_and_other_histories():
     book.check(history("n_seeds = 3\nlr = 1\nsizes = []"), "1 <= n_seeds <= 100")
     cells = ["1 +", PARAMETERS, "c: int +", "# Parameters\nn_seeds = 3", "# Parameters of a fit\nb = 3"]

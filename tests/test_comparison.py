@@ -12,6 +12,7 @@ from macal.comparison import (
     interval,
     judge,
     labels_to_reach,
+    levels,
     log_ratio,
     paired,
     shared,
@@ -157,6 +158,18 @@ def test_gaps_are_over_the_sizes_that_both_have():
         gaps(table, "bait")
     with pytest.raises(ValueError, match="duplicate"):
         gaps(pd.concat([table, table]))
+
+
+def test_gaps_of_arithmetic_means_by_hand():
+    errors = {"macal": [1.0, 3.0, np.nan], "random": [4.0, 4.0, 9.0], "qhte": [1.0, np.nan, 5.0]}
+    rows = [(m, 0, n, e) for m, own in errors.items() for n, e in zip((10, 20, 30), own, strict=True) if e == e]
+    table = pd.DataFrame(rows, columns=["method", "replication", "labelled", "pehe"])
+    found = gaps(table, mean="arithmetic")
+    np.testing.assert_allclose(found[["random", "qhte"]], [[np.log(4 / 8), 0]])
+    both = table[table["method"].isin(["macal", "random"]) & (table["labelled"] < 30)]
+    np.testing.assert_allclose(gaps(both, mean="arithmetic")["random"], np.log(4 / 8))
+    for mean, value in (("arithmetic", np.log(2)), ("geometric", np.log(3) / 2)):
+        np.testing.assert_allclose(levels(both, mean=mean)["macal"], value)
 
 
 def test_a_larger_family_widens():

@@ -32,9 +32,9 @@ def once():
     plain, known = claims.Claim.verdicts, {}
 
     def verdicts(claim, rules):
-        if claim.key not in known:
-            known[claim.key] = plain(claim, rules)
-        return known[claim.key]
+        if (claim.key, rules) not in known:
+            known[claim.key, rules] = plain(claim, rules)
+        return known[claim.key, rules]
 
     return verdicts
 
@@ -141,6 +141,21 @@ def test_rules_are_stated_of_every_claim_with_comparisons_and_name_its_families(
         assert {row["family"] for row in rows} <= said, claim["key"]
 
 
+def test_verdicts_on_errors_are_judged_by_arithmetic_means_too(fresh):
+    """Both stand in the file; E1 to E3 keep their words, and where MACAL meets Random on IBM one does not."""
+    for claim, declared in zip(fresh["claims"], claims.CLAIMS, strict=True):
+        for version in claim["versions"]:
+            judged = declared.rule is not None and declared.on_errors
+            assert (version["arithmetic"] is not None) == judged, claim["key"]
+            if judged:
+                assert version["arithmetic"]["verdict"] in WORDS
+                assert len(version["arithmetic"]["comparisons"]) == len(version["comparisons"])
+    words = {key: [(v["verdict"], v["arithmetic"]["verdict"]) for c in fresh["claims"] if c["key"] == key
+                   for v in c["versions"]] for key in ("E1", "E2", "E3", "E6")}  # fmt: skip
+    assert all(a == b for key in ("E1", "E2", "E3") for a, b in words[key])
+    assert words["E6"] == [("open", "holds in part")] * 2
+
+
 def test_a_pair_has_one_estimate_and_one_interval(fresh):
     """MACAL with another method in a version on a data set, wherever a claim about errors quotes it."""
     found = {}
@@ -172,8 +187,8 @@ def test_verdicts_on_the_toy_and_on_sets_follow_from_the_rows_of_the_file(fresh)
     for key in ("F1a", "F1c"):
         assert of[key][0]["verdict"] == "holds" and (rows[key][0].high < 0).all()
     (quick,) = rows["F1b"]
-    figure = quick.against.isin(["random", "uncertainty", "symmetry"])
-    assert of["F1b"][0]["verdict"] == "holds in part" and (quick.high[figure] < 0).all() and (quick.high > 0).any()
+    assert [*quick.against] == ["random", "uncertainty", "symmetry"]
+    assert of["F1b"][0]["verdict"] == "holds" and (quick.high < 0).all()
     for version, table in zip(of["V1"], rows["V1"], strict=True):
         case = table.groupby(["measure", "dataset", "step"]).comparison.agg(set)
         assert version["verdict"] == "holds in part"

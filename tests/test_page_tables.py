@@ -34,13 +34,16 @@ def test_evidence_names_methods_by_their_labels():
 
 def test_claims_and_cards_keep_their_words():
     found = pd.DataFrame(
-        [("Figure 1", "A < B", "fails", "macal -0.1", "", "open", "", "", "toy")],
+        [("Figure 1", "A < B", *("fails", "macal -0.1", "open", ""), *("open", "", "open", ""), "toy")],
         ["E1"],
-        ["source", "claim", "verdict", "evidence", "scale", "verdict_text", "evidence_text", "scale_text", "chapter"],
-    )
+        ["source", "claim", *(f"{part}{end}" for end in ("", "_text") for part in
+                              ("verdict", "evidence", "on_means", "scale")), "chapter"],
+    )  # fmt: skip
     assert 'href="ledger.html#claim-E1"' in tables.strip(found) and 'class="fails"' in tables.strip(found)
     html = tables.claims(found)
     assert 'id="claim-E1"' in html and "A &lt; B" in html and "MACAL -0.1" in html
-    assert 'id="claim-E1"' not in tables.claims(found, "text")
+    assert "numbers, by arithmetic means open<" in html and "By arithmetic means: open." in html
+    text = tables.claims(found, "text")
+    assert 'id="claim-E1"' not in text and "numbers<" in text
     assert '<td data-name="x">1 &lt; 2</td>' in tables.cards(pd.DataFrame({"x": ["1 < 2"]}, ["row"]), "name")
     assert "E4" in tables.box("E4")

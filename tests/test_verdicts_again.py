@@ -19,17 +19,18 @@ from macal import results
 from reproduction import claims
 
 FOLDER = Path(__file__).parents[1] / "results"
-JUDGE = Judge(FOLDER)
-common = JUDGE.common
+MEANS = ("geometric", "arithmetic")
+JUDGES = {mean: Judge(FOLDER, mean) for mean in MEANS}
+common = JUDGES["geometric"].common
 LEDGER = {}
 
 
-def verdicts(key):
+def verdicts(key, mean="geometric"):
     """Of the code version, and of the text version; judged once."""
-    if key not in LEDGER:
+    if (key, mean) not in LEDGER:
         claim = next(claim for claim in claims.CLAIMS if claim.key == key)
-        LEDGER[key] = claim.verdicts(claims.RULES)
-    return LEDGER[key]
+        LEDGER[key, mean] = claim.verdicts(claims.Rules(mean=mean))
+    return LEDGER[key, mean]
 
 
 def check(found, evidence):
@@ -44,10 +45,11 @@ def check(found, evidence):
 @pytest.mark.parametrize(
     "version", [pytest.param(0, id="code"), pytest.param(1, marks=pytest.mark.exhaustive, id="text")]
 )
+@pytest.mark.parametrize("mean", MEANS)
 @pytest.mark.parametrize("key", KEYS)
-def test_a_second_judge_agrees(key, version):
+def test_a_second_judge_agrees(key, version, mean):
     """On the verdict, and on every number that its evidence names."""
-    verdict, judged = verdicts(key)[version], JUDGE.verdict(key, [*VERSIONS][version])
+    verdict, judged = verdicts(key, mean)[version], JUDGES[mean].verdict(key, [*VERSIONS][version])
     assert verdict.verdict == judged.word
     for found in judged.found:
         check(found, verdict.evidence)
@@ -55,23 +57,24 @@ def test_a_second_judge_agrees(key, version):
     assert judged.found or judged.said or judged.word == "open"
 
 
-def split_gain(name):
-    """Mean log of MACAL, Random and balanced at 50 to 160 labels, and the three differences by replication."""
-    logs = common(name, ["macal", "random", "random-balanced"], 160)
-    if logs is None:
+def split_gain(name, mean):
+    """Mean of MACAL, Random and balanced at 50 to 160 labels, and the three differences of logs by replication."""
+    errors = common(name, ["macal", "random", "random-balanced"], 160)
+    if errors is None:
         return None
+    logs = JUDGES[mean].level(errors)
     pairs = {"allocation": ("random-balanced", "random"), "placement": ("macal", "random-balanced"),
              "gain": ("macal", "random")}  # fmt: skip
-    gaps = {part: (logs[a] - logs[b]).groupby("replication").mean() for part, (a, b) in pairs.items()}
-    return compared(gaps, 6)
+    return compared({part: logs[a] - logs[b] for part, (a, b) in pairs.items()}, 6)
 
 
 @pytest.mark.exhaustive
-def test_allocation_and_the_swap():
-    verdict, words = verdicts("W1")[0], []
+@pytest.mark.parametrize("mean", MEANS)
+def test_allocation_and_the_swap(mean):
+    verdict, words = verdicts("W1", mean)[0], []
     for model in ("gp", "s", "t", "x", "dr", "forest"):
         first = "ihdp-early" if model in "stx" else "ihdp"
-        here, there = (split_gain(f"{name}_{model}") for name in (first, "ihdp-exchanged"))
+        here, there = (split_gain(f"{name}_{model}", mean) for name in (first, "ihdp-exchanged"))
         if here is None or there is None:
             continue
         for part in here.index:
@@ -86,9 +89,10 @@ def test_allocation_and_the_swap():
 
 
 @pytest.mark.exhaustive
+@pytest.mark.parametrize("mean", MEANS)
 @pytest.mark.parametrize("dataset", each_dataset("ihdp", "ibm", "cmnist"))
-def test_what_similarity_is_worth(dataset):
-    verdict, shares = verdicts("W2")[0], []
+def test_what_similarity_is_worth(dataset, mean):
+    verdict, shares = verdicts("W2", mean)[0], []
     for r in range(10):
         pool = macal.load(dataset, r).pool
         one, zero = pool.mu1 - pool.mu1.mean(), pool.mu0 - pool.mu0.mean()
@@ -96,11 +100,11 @@ def test_what_similarity_is_worth(dataset):
     seen = set()
     for model, method in (("gp", "macal"), *VERSIONS.values()):
         name, pair = f"{dataset}_{model}", (method, f"{method}-0")
-        logs = common(name, pair, 160 if dataset == "ihdp" else None)
-        if logs is None:
+        errors = common(name, pair, 160 if dataset == "ihdp" else None)
+        if errors is None:
             continue
-        gap = (logs[pair[0]] - logs[pair[1]]).groupby("replication").mean()
-        row = compared({"": gap}, 3).iloc[0]
+        logs = JUDGES[mean].level(errors)
+        row = compared({"": logs[pair[0]] - logs[pair[1]]}, 3).iloc[0]
         number = f"{row['mean']:+.3f} [{row.low:+.3f}, {row.high:+.3f}]"
         assert f"predicted share {np.mean(shares):+.2f}, log ratio of weight 2.5 to 0 {number}" in verdict.evidence
         if row.word in ("ahead", "behind"):
@@ -112,15 +116,16 @@ def test_what_similarity_is_worth(dataset):
         assert verdict.verdict in ("holds in part", {"as predicted": "fails"}.get(*seen, "holds"))
 
 
-def test_the_escape_from_collapse():
-    verdict, leads = verdicts("W3")[0], {}
+@pytest.mark.parametrize("mean", MEANS)
+def test_the_escape_from_collapse(mean):
+    verdict, leads = verdicts("W3", mean)[0], {}
     if not all((FOLDER / f"ihdp_input-{scale}.parquet").is_file() for scale in (1, 10)):
         assert verdict.verdict == "open"
         return
     for scale in (1, 10):
         table = pd.read_parquet(FOLDER / f"ihdp_input-{scale}.parquet")
-        wide = np.log(table.set_index(["replication", "labelled", "method"]).pehe.unstack())
-        leads[scale] = (wide["macal"] - wide["random"]).groupby("replication").mean()
+        logs = JUDGES[mean].level(table.set_index(["replication", "labelled", "method"]).pehe.unstack().dropna())
+        leads[scale] = logs["macal"] - logs["random"]
         constant = {r: macal.load("ihdp", int(r)).test.tau.std() for r in table.replication.unique()}
         share = (table.pehe > table.replication.map(constant)).groupby(table.method).mean()
         for method, value in share.items():
@@ -152,6 +157,21 @@ def test_labelled_sets_pair_up_and_spread_out():
     paired, spread = several(words["counterpart"]), several(words["radius"])
     assert f"pair up: {paired}; spread out: {spread};" in verdict.evidence
     assert verdict.verdict == several([paired, spread])
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("version", [0, 1])
+def test_mu_rho_bald_spreads_out(version):
+    verdict, words = verdicts("V2")[version], []
+    for dataset in ("ihdp", "ibm", "cmnist"):
+        table = pd.read_parquet(FOLDER / f"acquired{'-code' * (version == 0)}_{dataset}.parquet")
+        for step in sorted(table.step.unique()):
+            wide = np.log(table[table.step == step].pivot(index="replication", columns="method", values="radius"))
+            if "mu-rho-bald" in wide and wide["mu-rho-bald"].count() >= 3:
+                found = compared({"random": (wide["mu-rho-bald"] - wide["random"]).dropna()}, 1)
+                check(found, verdict.evidence.split(f"{dataset}, step {step}: ")[1].split("]")[0] + "]")
+                words.append(lowest(found, 1))
+    assert len(words) >= 4 and verdict.verdict == several(words)
 
 
 @pytest.mark.exhaustive

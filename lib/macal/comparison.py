@@ -1,10 +1,13 @@
 """Comparing methods on the same replications: paired ratios, intervals, tests adjusted for their number."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+
+Mean = Literal["geometric", "arithmetic"]  # of errors over numbers of labels
 
 
 def log_ratio(table: pd.DataFrame, baseline: str = "random", value: str = "pehe") -> pd.DataFrame:
@@ -47,16 +50,29 @@ def interval(values: ArrayLike, coverage: float = 0.95, n_resamples: int = 2000)
     return float(found.confidence_interval.low), float(found.confidence_interval.high)
 
 
-def gaps(table: pd.DataFrame, method: str = "macal", value: str = "pehe") -> pd.DataFrame:
+def gaps(table: pd.DataFrame, method: str = "macal", value: str = "pehe", mean: Mean = "geometric") -> pd.DataFrame:
     """Log ratio of a method's value to every other's, one number per replication: what :func:`judge` is given.
 
-    A row per replication, a column per other method: the mean over the numbers of labels that both have, or NaN.
-    ValueError where the method is not in the table, or a training is there twice.
+    A row per replication, a column per other method: the log of the ratio of their means over the numbers of labels
+    that both have, or NaN; of geometric means this is the mean log ratio. ValueError where the method is not in the
+    table, or a training is there twice.
     """
-    logs = np.log(table.pivot(index=["replication", "labelled"], columns="method", values=value))
-    if method not in logs:
-        raise ValueError(f"no rows of method {method!r}; the table has: {', '.join(logs.columns)}")
-    return -logs.drop(columns=method).sub(logs[method], axis=0).groupby("replication").mean()
+    wide = table.pivot(index=["replication", "labelled"], columns="method", values=value)
+    if method not in wide:
+        raise ValueError(f"no rows of method {method!r}; the table has: {', '.join(wide.columns)}")
+    others = wide.drop(columns=method)
+    if mean == "geometric":
+        return -np.log(others).sub(np.log(wide[method]), axis=0).groupby("replication").mean()
+    own = (0 * others).add(wide[method], axis=0)  # NaN where either has none
+    theirs = others.add(0 * wide[method], axis=0)
+    return np.log(own.groupby("replication").mean() / theirs.groupby("replication").mean())
+
+
+def levels(rows: pd.DataFrame, value: str = "pehe", mean: Mean = "geometric", by: Sequence[str] = ()) -> pd.DataFrame:
+    """Log of each method's mean over numbers of labels: a row per replication (and ``by``), a column per method."""
+    wide = rows.pivot(index=["replication", *by, "labelled"], columns="method", values=value)
+    keys = ["replication", *by]
+    return np.log(wide).groupby(keys).mean() if mean == "geometric" else np.log(wide.groupby(keys).mean())
 
 
 def judge(gaps: pd.DataFrame, level: float = 0.05, family: int | None = None) -> pd.DataFrame:

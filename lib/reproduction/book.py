@@ -333,6 +333,15 @@ def _value(text: str) -> Any:
         return text
 
 
+def _spelt(rule: str, namespace: Mapping[str, Any]) -> str:
+    """A rule with the values of the list that it names: "answers in (200, 500)"."""
+    node = ast.parse(rule, mode="eval").body
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In):
+        allowed = eval(ast.unparse(node.comparators[0]), dict(namespace))
+        return f"{ast.unparse(node.left)} in {(*allowed,)}"
+    return rule
+
+
 def check(namespace: Mapping[str, Any], *rules: str) -> None:
     """Refuse unknown, mistyped or forbidden parameters, in the cell after the one tagged ``parameters``.
 
@@ -356,7 +365,7 @@ def check(namespace: Mapping[str, Any], *rules: str) -> None:
         names = sorted({n.id for n in ast.walk(ast.parse(rule)) if isinstance(n, ast.Name)} & declared.keys())
         if not {*mistyped} & {*names} and not eval(rule, dict(namespace)):
             found = ", ".join(f"{name}={namespace[name]!r}" for name in names)
-            problems.append(f"{found}: needs {rule}")
+            problems.append(f"{found}: needs {_spelt(rule, namespace)}")
     if problems:
         raise ValueError("bad parameters\n  " + "\n  ".join(problems))
 
@@ -401,15 +410,17 @@ def show(draw: Callable[[Any, bool], None], wide: tuple[float, float], narrow: t
     display({"image/png": page, "text/plain": said}, metadata={"image/png": pixels, PHONE: phone}, raw=True)
 
 
-def compare(claim: str, version: str, *others: str) -> None:
+def compare(claim: str, version: str, *others: str, mean: str = "geometric") -> None:
     """Glue MACAL's comparisons with others in a claim: the one way in which a page's prose takes them.
 
     Under "E2-code-qhte": MACAL's error over the other's in per cent; under "E2-code-qhte-low" and "-high" its interval.
+    By arithmetic means under "E2-code-qhte-arithmetic".
 
     Args:
         claim: its key.
         version: "code version" or "text version".
         others: methods.
+        mean: of errors over sizes; "arithmetic" is the paper's scale.
 
     Raises:
         KeyError: the claim has no such comparison.
@@ -417,9 +428,9 @@ def compare(claim: str, version: str, *others: str) -> None:
     # an import that takes seconds
     from reproduction.claims import ledger
 
-    found = ledger.pairs(claim).xs((claim, version, version)).droplevel("dataset")
+    found = ledger.pairs(claim, mean=mean).xs((claim, version, version)).droplevel("dataset")
     for other in others:
-        name = f"{claim}-{version.split()[0]}-{other}"
+        name = f"{claim}-{version.split()[0]}-{other}" + f"-{mean}" * (mean != "geometric")
         row = found.loc[other]
         glue({name: row["change"], f"{name}-low": row["low"], f"{name}-high": row["high"]})
 

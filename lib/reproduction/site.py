@@ -17,6 +17,7 @@ from docutils import nodes
 from docutils.parsers.rst.states import Inliner
 from sphinx import addnodes
 
+from reproduction import twins
 from reproduction.book import PHONE, ROOT, walk
 
 MATHJAX = "tex-svg-full.js"
@@ -67,6 +68,7 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("config-inited", lambda _, config: setattr(config, "mathjax_path", MATHJAX))
     app.connect("config-inited", offer_binder)
     described: dict[str, str] = {}  # file of an image -> its alternative text
+    app.connect("doctree-read", _fill_descriptions, priority=90)
     app.connect("doctree-read", _add_phone_drawings, priority=100)  # before images are collected
     app.connect("doctree-read", lambda _, doctree: described.update(_descriptions(doctree)))
     app.connect("doctree-resolved", lambda _, doctree, page: _describe_again(doctree, described))
@@ -137,6 +139,14 @@ def _add_phone_drawings(app: Any, doctree: nodes.document) -> None:
             image["classes"].append("page-drawing")
             other = nodes.image(uri=str(uri), alt=image.get("alt", ""), classes=["phone-drawing"])
             image.parent.insert(image.parent.index(image) + 1, other)
+
+
+def _fill_descriptions(app: Any, doctree: nodes.document) -> None:
+    """Fill the page's glued numbers into alternative texts."""
+    page = Path(app.env.doc2path(app.env.docname))
+    for image in doctree.findall(nodes.image):
+        if page.suffix == ".ipynb" and twins.ROLE.search(image.get("alt", "")):
+            image["alt"] = twins.filled(image["alt"], page.name, twins.stored(page.parent))
 
 
 def _descriptions(doctree: nodes.document) -> dict[str, str]:

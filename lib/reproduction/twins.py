@@ -78,7 +78,7 @@ def dress(notebook: Any, page: str, values: Values) -> Any:
             cell["metadata"].setdefault("jupyter", {})["outputs_hidden"] = True
         caption = cell["metadata"].get("mystnb", {}).get("figure", {}).get("caption", "")
         if caption:
-            text = ROLE.sub(lambda found: _formatted(found[1], page, values), caption)
+            text = filled(caption, page, values)
             text = RECORDED.sub(lambda found: f"Data: {', '.join(f'`{name}`' for name in found[1].split())}.", text)
             own = new_markdown_cell(f"**Figure.** {text}", metadata={"tags": [CAPTION, "remove-cell"]})
             own["id"] = f"{cell['id'][:56]}-caption"
@@ -120,6 +120,11 @@ def write(notebook: Any, target: Path) -> None:
     draft = target.with_suffix(".tmp")
     nbformat.write(notebook, draft)
     os.replace(draft, target)
+
+
+def filled(text: str, page: str, values: Values) -> str:
+    """Fill a page's glued numbers into a text."""
+    return ROLE.sub(lambda found: _formatted(found[1], page, values), text)
 
 
 def _formatted(name: str, page: str, values: Values) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t
 
-from macal.comparison import student
+from macal.comparison import Mean, student
 from reproduction.claims.comparison import against, values
 from reproduction.claims.rules import RULES, Rules
 from reproduction.claims.verdict import Verdict, Word, together
@@ -29,7 +29,7 @@ def load(rules: Rules = RULES) -> pd.DataFrame:
     """Read the complete tables of no fewer replications than the minimum.
 
     Returns:
-        Log PEHE, mean over sizes: by ``dataset``, ``model`` and ``replication``, a column per criterion.
+        Log of PEHE's mean over sizes: by ``dataset``, ``model`` and ``replication``, a column per criterion.
     """
     found = []
     for name, terms in DATA.items():
@@ -37,7 +37,7 @@ def load(rules: Rules = RULES) -> pd.DataFrame:
             continue
         with suppress(FileNotFoundError):
             table = tables.load(TABLES[name])
-            wide = by_method(table)
+            wide = by_method(table, rules.mean)
             if len(wide) == terms.replications * len(terms.estimators) and not wide.isna().any(axis=None):
                 found.append(wide)
     return pd.concat(found) if found else pd.DataFrame(columns=METHODS)
@@ -55,11 +55,12 @@ def repaired(rules: Rules = RULES) -> pd.DataFrame:
     return logs
 
 
-def by_method(table: pd.DataFrame) -> pd.DataFrame:
-    """Log PEHE of a bench table, mean over sizes, in the shape of :func:`load`; NaN where a campaign is missing."""
-    logs = table.assign(error=np.log(table["pehe"]))
+def by_method(table: pd.DataFrame, mean: Mean = "geometric") -> pd.DataFrame:
+    """Log of PEHE's mean over sizes, in the shape of :func:`load`; NaN where a campaign is missing."""
     keys = ["dataset", "model", "replication"]
-    return logs.pivot_table("error", keys, "method", aggfunc="mean", sort=False).reindex(columns=METHODS)
+    table = table.assign(error=np.log(table["pehe"])) if mean == "geometric" else table.assign(error=table["pehe"])
+    wide = table.pivot_table("error", keys, "method", aggfunc="mean", sort=False).reindex(columns=METHODS)
+    return wide if mean == "geometric" else np.log(wide)
 
 
 def regret(logs: pd.DataFrame) -> pd.DataFrame:

@@ -46,16 +46,18 @@ def placed(low: float, high: float, margin: float) -> str:
     return WORDS[0] if high < 0 else WORDS[1] if low > 0 else WORDS[2] if low > -margin else WORDS[3]
 
 
-def compare(table: pd.DataFrame, method: str, others: Sequence[str] = BASELINES, rules: Rules = RULES) -> pd.DataFrame:
-    """Set a method against others: :func:`against`, adjusted for all of them, run or not.
+def compare(
+    table: pd.DataFrame, method: str, others: Sequence[str] = BASELINES, rules: Rules = RULES, family: int = 0
+) -> pd.DataFrame:
+    """Set a method against others: :func:`against`, adjusted for all of them, run or not, or for a larger family.
 
     Returns:
         Its rows with the sizes that both methods have, see :func:`span`.
     """
     if method not in table["method"].unique():
         return against(pd.DataFrame(), rules)
-    differences = gaps(table[table["method"].isin([method, *others])], method)
-    found = against(differences.reindex(columns=list(others)), rules, len(others))
+    differences = gaps(table[table["method"].isin([method, *others])], method, mean=rules.mean)
+    found = against(differences.reindex(columns=list(others)), rules, family or len(others))
     own = {other: span(shared(table, [method, other])) for other in found.index}
     return found.join(pd.DataFrame.from_dict(own, "index", columns=list(SPAN)))
 

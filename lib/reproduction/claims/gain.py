@@ -7,7 +7,7 @@ With random labels of equal arms, "balanced", between the two, the gain is *allo
 import numpy as np
 import pandas as pd
 
-from macal.comparison import gaps, shared
+from macal.comparison import Mean, gaps, levels, shared
 from reproduction.benchmarks import IHDP, PAPER, Benchmark
 from reproduction.claims import data, versions
 from reproduction.claims.absolute_errors import best_constants
@@ -41,18 +41,17 @@ CLEAR = ("ahead", "behind")
 AS_PREDICTED, CONTRARY = "as predicted", "against the prediction"
 
 
-def parts(table: pd.DataFrame, macal: str = "macal") -> pd.DataFrame:
+def parts(table: pd.DataFrame, macal: str = "macal", mean: Mean = "geometric") -> pd.DataFrame:
     """The gain and its two parts as log ratios, (replications, 3); below 0 is better.
 
     Args:
         table: recorded rows; those at which MACAL, Random and random-balanced were all trained are used.
         macal: the name that MACAL has in it.
+        mean: of errors over sizes.
     """
-    rows = shared(table, [macal, *CONTROLS])
-    logs = np.log(rows.pivot(index=["replication", "labelled"], columns="method", values="pehe"))
+    logs = levels(shared(table, [macal, *CONTROLS]), mean=mean)
     allocation, placement = logs["random-balanced"] - logs["random"], logs[macal] - logs["random-balanced"]
-    found = pd.DataFrame({"allocation": allocation, "placement": placement, "gain": allocation + placement})
-    return found.groupby("replication").mean()
+    return pd.DataFrame({"allocation": allocation, "placement": placement, "gain": allocation + placement})
 
 
 def anatomy(version: Version, dataset: Benchmark, rules: Rules) -> pd.DataFrame | None:
@@ -60,7 +59,7 @@ def anatomy(version: Version, dataset: Benchmark, rules: Rules) -> pd.DataFrame 
     table = version.load(dataset.name)
     if table is None or not {version.macal, *CONTROLS} <= {*table["method"].unique()}:
         return None
-    return against(parts(dataset.deciding(table), version.macal), rules)
+    return against(parts(dataset.deciding(table), version.macal, rules.mean), rules)
 
 
 def swap(names: tuple[str, ...], rules: Rules, macal: str = "macal") -> pd.DataFrame | None:
@@ -87,7 +86,7 @@ def swap(names: tuple[str, ...], rules: Rules, macal: str = "macal") -> pd.DataF
     for surface, name, table in zip(SURFACES, (names[0], names[-1]), tables, strict=True):
         # the start is left out; exchanged tables have none
         early = IHDP.deciding(table)
-        rows = against(parts(early, macal), rules, family=6).assign(table=name)
+        rows = against(parts(early, macal, rules.mean), rules, family=6).assign(table=name)
         found[surface] = rows.assign(**span(shared(early, [macal, *CONTROLS])))
     rows = pd.concat(found, names=["surface"])
     return rows if len(rows) == 6 else None
@@ -149,7 +148,7 @@ def similarity(version: Version, dataset: str, rules: Rules) -> pd.DataFrame | N
     if table is None or said is None or not {*methods} <= {*table["method"].unique()}:
         return None
     rows = shared(PAPER[dataset].deciding(table), methods)
-    found = against(gaps(rows, version.macal)[methods[1:]], rules, family=len(PAPER))
+    found = against(gaps(rows, version.macal, mean=rules.mean)[methods[1:]], rules, family=len(PAPER))
     if found.empty:
         return None
     return found.assign(table=version.tables[dataset], **span(rows), predicted=said)
@@ -227,7 +226,7 @@ def collapse() -> dict[str, pd.DataFrame]:
 
 def escape(tables: dict[str, pd.DataFrame], rules: Rules) -> pd.DataFrame:
     """MACAL's lead over Random at either scale, and the first less the second."""
-    leads = pd.DataFrame({scale: gaps(table)["random"] for scale, table in tables.items()})
+    leads = pd.DataFrame({scale: gaps(table, mean=rules.mean)["random"] for scale, table in tables.items()})
     leads = leads.assign(difference=leads["as it is"] - leads["times 10"])
     return against(leads, rules).assign(
         table=SCALES["as it is"], **span(shared(tables["as it is"], ["macal", "random"]))

@@ -1,11 +1,11 @@
-"""Verdict V1: what the labelled sets look like."""
+"""Verdicts V1 and V2: what the labelled sets look like."""
 
 import numpy as np
 import pandas as pd
 
 from macal.comparison import gaps
 from reproduction.claims import versions
-from reproduction.claims.comparison import against, lowest, values
+from reproduction.claims.comparison import against, lowest, told, values
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, Word, together
 from reproduction.claims.versions import CODE, TEXT, Version, absent
@@ -15,7 +15,8 @@ from reproduction.studies.labelled_sets import STEPS
 PAIRED, SPREAD = "counterpart", "radius"  # mean distance to the nearest of the other arm; worst distance to a label
 MEASURES = (PAIRED, "w1", SPREAD)  # better where smaller
 TABLES = {CODE: tables.by_dataset(tables.SETS_CODE), TEXT: tables.by_dataset(tables.SETS)}
-OTHERS = ("random", "lcmd", "qhte", "mu-rho-bald")  # beside MACAL in Figures 4 and 6 to 8
+BEST = "mu-rho-bald"  # "the most representative method" of Causal-BALD
+OTHERS = ("random", "lcmd", "qhte", BEST)  # beside MACAL in Figures 4 and 6 to 8
 
 
 def measured(dataset: str, rules: Rules, version: Version = TEXT) -> pd.DataFrame | None:
@@ -76,6 +77,25 @@ def judge_labelled_sets(rules: Rules, version: Version) -> Verdict:
     paired, spread = (together(words[measure]) for measure in (PAIRED, SPREAD))
     said = f"pair up: {paired}; spread out: {spread}; {'; '.join(shown)}"
     return Verdict(together([paired, spread]), said, rows)
+
+
+def judge_spread(rules: Rules, version: Version) -> Verdict:
+    """V2: mu-rho-BALD's labels leave a smaller covering radius than Random's, by data set and step."""
+    words, shown, rows = [], [], ()
+    for dataset in STEPS:
+        table = measured(dataset, rules, version)
+        if table is None or BEST not in table["method"].unique():
+            continue
+        for step, part in table[table["method"].isin([BEST, "random"])].groupby("step"):
+            found = against(gaps(part.rename(columns={"step": "labelled"}), BEST, SPREAD), rules)
+            if len(found):
+                words.append(lowest(found, 1))
+                shown.append(f"{dataset}, step {step}: {told(found)}")
+                own = found.assign(table=TABLES[version][dataset])
+                rows += values(own, BEST, dataset=dataset, measure=SPREAD, step=step)
+    if not words:
+        return Verdict("open", f"fewer than {rules.minimum} recorded replications of both on any data set")
+    return Verdict(together(words), f"log ratio of covering radii, {'; '.join(shown)}", rows)
 
 
 def _said(found: pd.DataFrame) -> str:

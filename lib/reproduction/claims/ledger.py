@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from macal.campaigns import results
+from macal.comparison import Mean
 from macal.storage import atomic
 from reproduction import claims, outputs
 from reproduction.benchmarks import PAPER
@@ -28,11 +29,12 @@ from reproduction.studies import tables
 from reproduction.studies.tables import Table
 
 FILE = results.FOLDER / "claims.json"
-SCHEMA = 3
+SCHEMA = 4
 TEST = (
-    "log_ratio: mean over replications of the natural log of the ratio of errors, averaged over sizes; Student's t,"
-    " two-sided, against 0; p by Holm, low and high by Bonferroni in the family, ended at 0 where p finds a sign; below"
-    " 0 and p below the level: ahead, above: behind; else no lead where low is above -log(1 + margin), else open"
+    "log_ratio: mean over replications of the natural log of the ratio of errors' geometric means over sizes (under"
+    " arithmetic: of arithmetic means, which do not decide); Student's t, two-sided, against 0; p by Holm, low and"
+    " high by Bonferroni in the family, ended at 0 where p finds a sign; below 0 and p below the level: ahead, above:"
+    " behind; else no lead where low is above -log(1 + margin), else open"
 )
 PER_CENT = {"change": "log_ratio", "low": "low", "high": "high"}
 SOURCE = {  # whose claims they are
@@ -77,7 +79,7 @@ def _claim(claim: Claim, rules: Rules) -> dict[str, Any]:
     """A claim: its key, the paper's place, text, the book's page, rule in words, and one entry per version."""
     versions: tuple[Version | None, ...] = claim.versions or (None,)
     named = claim.tables if claim.versions else (claim.tables,)
-    parts = zip(versions, claim.verdicts(rules), claim.scales(), named, strict=True)
+    parts = zip(versions, claim.verdicts(rules), claim.on_means(rules), claim.scales(), named, strict=True)
     return {
         "key": claim.key,
         "place": claim.source,
@@ -90,15 +92,18 @@ def _claim(claim: Claim, rules: Rules) -> dict[str, Any]:
 
 
 def _version(
-    version: Version | None, verdict: Verdict, scales: tuple[Scale, ...], named: tuple[str, ...]
+    version: Version | None,
+    verdict: Verdict,
+    on_means: Verdict | None,
+    scales: tuple[Scale, ...],
+    named: tuple[str, ...],
 ) -> dict[str, Any]:
     return {
         "version": version.name if version else "",
         "method": version.macal if version else "",
-        "verdict": verdict.verdict,
-        "evidence": verdict.evidence,
+        **asdict(verdict),
+        "arithmetic": asdict(on_means) if on_means else None,
         "scale": [asdict(scale) for scale in scales],
-        "comparisons": list(verdict.comparisons),
         "tables": [name for name in named if tables.get(name).recorded],
     }
 
@@ -154,16 +159,19 @@ def recorded(file: Path = FILE) -> pd.DataFrame:
             lists = version["scale"] if version else []
             scales = [Scale(**{k: tuple(v) if isinstance(v, list) else v for k, v in one.items()}) for one in lists]
             row |= {f"{part}{end}": version[part] if version else "" for part in ("verdict", "evidence")}
+            means = version and version["arithmetic"]
+            row[f"on_means{end}"] = means["verdict"] if means else ""
             row[f"scale{end}"] = claims.join_scales(scales)
         rows[claim["key"]] = row | {"chapter": Path(claim["page"]).stem}
     return pd.DataFrame.from_dict(rows, "index").rename_axis("key")
 
 
-def pairs(*keys: str, file: Path = FILE) -> pd.DataFrame:
+def pairs(*keys: str, mean: Mean = "geometric", file: Path = FILE) -> pd.DataFrame:
     """MACAL against other methods, as the file has them: where pages and figures take a comparison from.
 
     Args:
         keys: of claims; E1 to E3 by default, MACAL against the paper's baselines in either version.
+        mean: of errors over sizes; the geometric mean decides.
         file: written by :func:`write`.
 
     Returns:
@@ -177,7 +185,7 @@ def pairs(*keys: str, file: Path = FILE) -> pd.DataFrame:
         for claim in found
         if claim["key"] in (keys or ("E1", "E2", "E3"))
         for version in claim["versions"]
-        for row in version["comparisons"]
+        for row in (version if mean == "geometric" else version["arithmetic"])["comparisons"]
         if row.get("stretch") != "later"
     ]
     table = pd.DataFrame(rows).set_index(["claim", "version", "estimator", "dataset", "against"])

@@ -1,7 +1,7 @@
 """What a claim is, and what the numbers may say of it."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, get_args
 
 from reproduction.claims.rules import Rules
@@ -56,6 +56,7 @@ class Claim:
         rule: how it is judged; None where no comparison of errors decides.
         versions: of the paper, in which it is judged apart: first the code's.
         compares: the paper's methods and data sets that it is about; None where it compares none of them.
+        on_errors: whether means of errors decide it, which are then judged on the paper's scale, too.
     """
 
     key: str
@@ -67,10 +68,17 @@ class Claim:
     rule: Rule | None = None
     versions: tuple[Version, ...] = ()
     compares: Compared | None = None
+    on_errors: bool = True
 
     def verdicts(self, rules: Rules) -> list[Verdict]:
         """Judge it: one verdict per version, one in all where it has none."""
         return [self.judge(rules, version) for version in self.versions] or [self.judge(rules)]
+
+    def on_means(self, rules: Rules) -> list[Verdict | None]:
+        """Judge it by arithmetic means of errors, as the paper plots them; None where no mean of errors decides it."""
+        if self.rule and self.on_errors:
+            return [*self.verdicts(replace(rules, mean="arithmetic"))]
+        return [None for _ in self.versions or (None,)]
 
     def scales(self) -> list[tuple[Scale, ...]]:
         """What is recorded for it, of how much in the paper: by data set, in the order of its verdicts."""

@@ -72,7 +72,7 @@ def changes(found: pd.DataFrame) -> pd.Series:
 def plain(evidence: str) -> str:
     """Call the methods and data sets in a piece of evidence by their labels."""
     methods, data = ("|".join(sorted(names, key=len, reverse=True)) for names in (plots.methods(), datasets.DATASETS))
-    ends = rf"(?<![\w-])({methods})(?= [-+]?\d|'s |, | to | \(|[;:]|$)|\b({data})\b"
+    ends = rf"(?<![\w-])({methods})(?= [-+]?\d|'s |, | to | on | \(|[;:]|$)|\b({data})\b"
     return re.sub(ends, lambda m: str(words(m[0])), evidence)
 
 
@@ -106,12 +106,15 @@ def claims(found: pd.DataFrame, version: str = "") -> str:
     end = f"_{version}" if version else ""
     rows = []
     for key, row in zip(found.index, found.to_dict("records"), strict=True):
-        said = ". ".join(filter(None, (row[f"scale{end}"], row[f"evidence{end}"])))
+        word, means = row[f"verdict{end}"], row[f"on_means{end}"]
+        by_means = f"By arithmetic means: {means}" if means else ""
+        said = ". ".join(filter(None, (row[f"scale{end}"], by_means, row[f"evidence{end}"])))
+        differs = f", by arithmetic means {means}" if means not in ("", word) else ""
         place = f'id="claim-{key}" ' if not version else ""
         cells = (
             f'<a {place}href="{row["chapter"]}.html">{key}</a>',
             *map(escape, (row["claim"], row["source"], row["verdict"], row["verdict_text"])),
-            f"<details><summary>numbers</summary>{escape(plain(said))}</details>",
+            f"<details><summary>numbers{differs}</summary>{escape(plain(said))}</details>",
         )
         rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
     heads = ("key", "claim", "place", "verdict", "text version", "evidence")
@@ -124,6 +127,7 @@ def box(*keys: str) -> str:
     said = []
     for key, row in ledger.recorded().loc[list(keys)].iterrows():
         beside = f"; text version: {row['verdict_text']}" if row["verdict_text"] else ""
+        beside += f"; by arithmetic means: {row['on_means']}" if row["on_means"] not in ("", row["verdict"]) else ""
         link = f'<a href="ledger.html#claim-{key}">{key}</a>'
         said.append(f"<li>{link}, {row['source']}: {escape(row['claim'])}. <b>{row['verdict']}</b>{beside}</li>")
     return f'<ul class="judged">{"".join(said)}</ul>'

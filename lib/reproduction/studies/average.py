@@ -12,7 +12,7 @@ the seed (64, j, k), in three ways:
 "bound" is no draw: the outcome models of everybody's answers are taken as known, and the chances are those that would
 be best if the s.d. of what these models leave of each outcome were known, too (a ridge regression of its size on the
 covariates, crosswise, at least a fifth of the arm's mean). The width is that of the variance
-var(m_1 - m_0) / N + sum of (r_i / e_i)^2 / p_i / N^2.
+var(m_1 - m_0) / N + sum of (r_i / e_i)^2 / p_i / N^2, which :func:`known` gives of any design.
 
 End points: mean width of the 95 % intervals, over those that are given; the share given; the share of these that hold
 the estimate from everybody; the share that is within what "asking everybody would move". Answers saved are 1 - (width /
@@ -85,8 +85,9 @@ def drawn(name: str, design: str, size: int, seed: int) -> Effect | None:
         return None
 
 
-def bound(name: str, size: int) -> float:
-    """Width of the interval of the best draw if everything but who is asked were known; see the module."""
+@cache
+def _left(name: str) -> tuple[Outcomes, Outcomes, float]:
+    """What known outcome models leave of each outcome, over the chance of its arm; the best chances; var(m_1 - m_0)."""
     x, t, y, e = population(name)
     m, z, own = crossed_outcomes(x, t, y, None, 0), standardised(x), of_each_arm(e)[np.arange(len(t)), t]
     left = np.abs(y - m[np.arange(len(t)), t])
@@ -95,8 +96,14 @@ def bound(name: str, size: int) -> float:
         for arm in (0, 1):
             known, at = rest[t[rest] == arm], fold[t[fold] == arm]
             sd[at] = np.maximum(Ridge().fit(z[known], left[known]).predict(z[at]), LEAST_LEFT * left[known].mean())
-    variance = np.var(m[:, 1] - m[:, 0]) / len(t)
-    variance += np.sum((left / own) ** 2 / proportional(sd / own, size)) / len(t) ** 2
+    return left / own, sd / own, float(np.var(m[:, 1] - m[:, 0]))
+
+
+def known(name: str, design: str, size: int) -> float:
+    """Width of a design's interval if everything but who is asked were known; "bound" is the best; see the module."""
+    left, best, spread = _left(name)
+    p = proportional(best, size) if design == "bound" else chances(name, design, size)
+    variance = spread / len(left) + np.sum(left**2 / p) / len(left) ** 2
     return float(2 * stdtrit(size - 1, 0.975) * np.sqrt(variance))
 
 
@@ -156,7 +163,7 @@ def _job(name: str, size: int) -> Job:
         whole = everybody(name)
         other = {"labelled": size, "given": 1.0, "held": np.nan, "within": np.nan}
         other |= {"width_sd": np.nan, "width_most": np.nan}
-        rows.append({"design": "bound", "width": bound(name, size)} | other)
+        rows.append({"design": "bound", "width": known(name, "bound", size)} | other)
         rows.append({"design": "everybody", "width": whole.width} | other)
         return [Answer([one | {"table": name, "people": len(population(name)[1])} for one in rows])]
 
