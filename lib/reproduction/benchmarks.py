@@ -27,6 +27,7 @@ class Benchmark:
         exhausted: labels at which all methods hold the same units again; None where none does.
         baselines: MACAL's.
         metric: of the errors.
+        about: what limits the public instances.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Benchmark:
     exhausted: int | None = None
     baselines: tuple[str, ...] = BASELINES
     metric: str = "pehe"
+    about: str = ""
 
     def sizes(self) -> range:
         """Numbers of labels after each query, the start included."""
@@ -58,7 +60,8 @@ class Benchmark:
 
 
 IHDP = Benchmark("ihdp", 10, 10, 46, 470, 75, 202, 100, (60, 160, 470), until=160, exhausted=470)
-IBM = Benchmark("ibm", 50, 50, 50, 9540, 3180, 6250, 10, (500, 1300, 2550))
+CONSTANT = "public instances, whose effect is constant"
+IBM = Benchmark("ibm", 50, 50, 50, 9540, 3180, 6250, 10, (500, 1300, 2550), about=CONSTANT)
 CMNIST = Benchmark("cmnist", 50, 50, 50, 31500, 10500, 18000, 10, (700, 1350, 2550))
 PAPER = {one.name: one for one in (IHDP, IBM, CMNIST)}  # Table 1
 SIMPLE = ("random", "uncertainty", "symmetry")  # the toy's "three naive methods"

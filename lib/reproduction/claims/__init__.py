@@ -494,12 +494,12 @@ CLAIMS = (
     Claim(
         "W3",
         "ours",
-        "The code's lead on IHDP is an escape from a collapsed model",
+        "The code version's lead on IHDP is an escape from a collapsed model",
         gain.judge_escape,
         "gain",
         tuple(gain.SCALES.values()),
         Rule(
-            "MACAL with Random under the code's model: the treatment as it is, times 10, and the first less the second",
+            "MACAL with Random in the code version: the treatment as it is, times 10, and the first less the second",
             "3",
             "where ahead in the first and the third: holds if behind or without a lead in the second, else in part;"
             " where behind or without a lead in the first or the third: fails; else open",

@@ -73,7 +73,8 @@ def judge_lowest(rules: Rules, version: Version, dataset: Benchmark) -> Verdict:
     found = lead(version, dataset, rules)
     stretch = f"up to {dataset.until} labels" if dataset.until else "whole campaign"
     word = lowest(found, len(dataset.baselines))
-    return Verdict(word, _said(found, version, rules), _values(found, version, dataset, stretch))
+    said = "; ".join(filter(None, (_said(found, version, rules), dataset.about)))
+    return Verdict(word, said, _values(found, version, dataset, stretch))
 
 
 def judge_consistent(rules: Rules, version: Version) -> Verdict:
