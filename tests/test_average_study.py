@@ -13,7 +13,7 @@ def made(widths, given=1.0, table="rhc", sd=0.1):
     return pd.DataFrame(rows).assign(table=table, labelled=200)
 
 
-WIDTHS = {"simple": 2.0, "equal": 1.8, "draw": 1.0, "bound": 0.9}
+WIDTHS = {"simple": 2.0, "equal": 1.8, "draw": 1.0, "regression": 1.1, "bound": 0.9}
 
 
 def test_an_interval_half_as_wide_saves_three_quarters_of_the_answers():

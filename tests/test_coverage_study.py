@@ -16,7 +16,7 @@ def test_a_row_is_what_a_plain_loop_gives():
     rows = pd.DataFrame([coverage.simulate("confounding, 30", seed) for seed in range(40, 48)])
     (row,) = answer.rows
     assert row["simulations"] == 8 > rows.given.sum() == rows.width.notna().sum() > 0  # in some an arm has too few
-    assert [row["given"], row["held"], row["warned"]] == rows[["given", "held", "warned"]].sum().tolist()
+    assert [row["given"], row["held"], row["withheld"]] == rows[["given", "held", "withheld"]].sum().tolist()
     widths = np.sort(rows.width.dropna())
     expected = widths.mean(), np.median(widths), widths[-1]
     assert (row["mean"], row["median"], row["max"]) == pytest.approx(expected)
@@ -47,12 +47,14 @@ def test_truths_are_those_of_large_worlds():
     ("held", "word"), [(95, "as promised"), (100, "as promised"), (93.4, "as promised"), (92, "too low")]
 )
 def test_coverage_is_judged_by_the_declared_rule(held, word):
-    about = {"simulations": 125, "given": 100, "held": held, "warned": 5, "median": 1.0, "max": 2.0}
+    about = {"simulations": 125, "given": 100, "held": held, "withheld": 5, "median": 1.0, "max": 2.0}
     rows = [{"case": case, "mean": width} | about for case in ("looks", "curved") for width in np.linspace(1, 2, 10)]
     found = weighted.coverage(pd.DataFrame(rows))
     assert found.verdict.to_dict() == {"curved": word, "looks": word} and found.index[0] == "curved"
     assert found.coverage["looks"] == pytest.approx(held / 100)
-    assert found.loc["curved", ["given", "warned", "mean", "largest"]].tolist() == pytest.approx([0.8, 0.05, 1.5, 2.0])
+    assert found.loc["curved", ["given", "withheld", "mean", "largest"]].tolist() == pytest.approx(
+        [0.8, 0.04, 1.5, 2.0]
+    )
 
 
 def test_open_cases_do_not_open_what_others_refute():

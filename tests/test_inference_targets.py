@@ -10,7 +10,7 @@ from scipy.stats import binom
 from scipy.stats import t as student
 
 from macal.inference import (
-    Effect,
+    Estimate,
     Survey,
     average_effect,
     crossed_propensity,
@@ -32,7 +32,7 @@ from macal.inference.targets import (
     _ridge_part,
     crossed_responses,
 )
-from macal.inference.weighted import folds
+from macal.inference.weighted import fitted_propensity, folds, unpredicted
 from macal.logistic import arm_chances
 
 
@@ -387,7 +387,7 @@ def test_what_cannot_be_told_is_said():
     everybody = replace(found, y=np.where(np.isfinite(found.y), found.y, 0.0), chances=np.ones(len(found.t)))
     groups = np.repeat(["a", "b"], [36, 684])
     told = group_effects(replace(everybody, clusters=np.maximum(found.clusters, 2)), groups)
-    assert "two clusters" in told["a"] and isinstance(told["b"], Effect)
+    assert "two clusters" in told["a"] and isinstance(told["b"], Estimate)
 
 
 def test_another_regressor_has_no_terms_of_its_own():
@@ -424,7 +424,7 @@ def test_the_variance_is_that_of_the_sums_over_clusters(target):
     n, mean = len(found.t), terms.b.mean()
     phi = (terms.num - one.value * terms.b) / mean + sum(_estimated(found, at_once, np.ones(n) / mean, one.value))
     totals = np.array([phi[found.clusters == c].sum() for c in range(60)])
-    guard = _guard(found, terms, np.ones(n, bool), np.ones(n))
+    guard = _guard(found, terms, np.ones(n, bool))
     assert one.error == pytest.approx(np.hypot(np.sqrt(60 * totals.var(ddof=1)) / n, guard))
     clusters = len(np.unique(found.clusters[np.isfinite(found.y)]))
     assert found.answers() == clusters == 25
@@ -466,25 +466,6 @@ def test_people_whose_chances_do_not_stand_for_everybody_are_told():
     assert not even.misfits(1) and even.clipped == [0, 0]
 
 
-def test_everybodys_answers_would_move_nothing_more():
-    found = average_effect(survey(3))
-    everybody = average_effect(Survey(*world(3)[:3], np.ones(800)))
-    assert 0 < found.ahead < found.here <= found.high - found.value
-    assert everybody.ahead == 0 < everybody.here
-
-
-@part_and_whole("n", 20, 300)
-def test_what_everybodys_answers_would_move(n):
-    x, t, y, _, _ = world(0)
-    whole, chances = average_effect(Survey(x, t, y, np.ones(800))).value, np.full(800, 0.25)
-    held = 0
-    for seed in range(n):
-        asked = np.isin(np.arange(800), draw(chances, np.random.default_rng(seed)))
-        found = average_effect(Survey(x, t, np.where(asked, y, np.nan), chances))
-        held += abs(found.value - whole) <= found.ahead
-    assert binom.ppf(1e-4, n, 0.93) <= held
-
-
 def test_the_propensity_is_that_of_the_people_whom_units_stand_for():
     rng = np.random.default_rng(0)
     x, t = rng.normal(size=(600, 2)), np.arange(600) % 2
@@ -492,3 +473,43 @@ def test_the_propensity_is_that_of_the_people_whom_units_stand_for():
         e = crossed_propensity(x, t, 0, np.where(t == 1, treated, control))
         assert abs(e.mean() - treated / (treated + control)) < 0.02
     assert abs(crossed_propensity(x, t, 0).mean() - 0.5) < 0.02
+
+
+@pytest.mark.parametrize("kind", ["square", "product"])
+def test_a_curve_that_both_models_miss_is_seen(kind):
+    """Where only the outcome or nothing is curved the interval holds, and nothing is said."""
+    seen = {"both": 0, "outcome": 0, "neither": 0}
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=(1500, 4))
+        bend = x[:, 0] ** 2 - 1 if kind == "square" else x[:, 0] * x[:, 1]
+        for case in seen:
+            t = (rng.uniform(size=1500) < expit(1.5 * bend if case == "both" else 0.7 * x[:, 0])).astype(int)
+            y = x[:, 1] + t + 1.5 * bend * (case != "neither") + rng.normal(size=1500)
+            p = inclusion(worth_for_ate(crossed_propensity(x, t), t), 300, 0.2)
+            asked = np.isin(np.arange(1500), draw(p, rng))
+            seen[case] += bool(Survey(x, t, np.where(asked, y, np.nan), p).curved(1))
+    assert seen["both"] >= 11 and seen["outcome"] <= 2 and seen["neither"] == 0
+
+
+def test_noise_does_not_pass_for_confounding_in_a_trial():
+    widths = {None: [], 1.0: [], "known": []}
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        x, t = rng.normal(size=(600, 40)), rng.integers(0, 2, 600)
+        y = np.where(np.arange(600) < 200, x[:, 0] + t + rng.normal(size=600), np.nan)
+        for strength, found in widths.items():
+            e = np.full(600, 0.5) if strength == "known" else crossed_propensity(x, t, seed, strength=strength)
+            found.append(average_effect(Survey(x, t, y, np.full(600, 1 / 3), propensity=e)).width)
+        e, penalty = fitted_propensity(x, t, seed)
+        assert penalty >= 100 and unpredicted(e, t)
+    own, fixed, known = (np.mean(found) for found in widths.values())
+    assert own < 1.03 * known < fixed
+
+
+def test_a_cause_of_treatment_keeps_its_penalty_light():
+    for seed in range(4):
+        x, t, _, e, _ = world(seed)
+        found, penalty = fitted_propensity(x, t, seed)
+        assert penalty <= 10 and not unpredicted(found, t)
+        assert np.corrcoef(found[:, 1], e)[0, 1] > 0.95

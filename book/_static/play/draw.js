@@ -15,6 +15,7 @@ export const LEAST = 10; // answers of each arm that an interval needs
 const FOLDS = 5,
   UNIFORM = 0.2, // share of the draw
   TRIMMED = 0.02, // least chance of an arm that is not rare
+  PENALTIES = [1, 10, 100, 1000, 1e9], // of the regression of the treatment
   SPARSE = 0.3, // of the range, least s.d. of a column most of whose values are alike
   EXACT = 1e-9,
   LARGE = 2.33; // s.d. that 2 % of normal residuals exceed
@@ -34,26 +35,40 @@ function scaled(column) {
   return column.map((v) => (v - mean) / (by || 1));
 }
 
-/** Chance of each person's own arm, by those in other folds. */
+/**
+ * Chance of each person's own arm, by those in other folds: with the weakest penalty whose loss is within a standard error
+ * of the least, as `macal.inference.weighted` has it.
+ */
 function* ownArm({ t, models, arm }, seed) {
   const count = [t.length - sum(t), sum(t)],
     floor = count.map((k) => Math.min(TRIMMED, k / t.length / 5));
   if (least(count) < FOLDS)
     throw new BadTable(`A draw needs ${FOLDS} people of each arm, and "${arm}" has ${least(count)} of one; add people, or choose each person's effect.`);
   const z = models.map(scaled),
-    chance = new Float64Array(t.length),
-    order = new Numpy(seed).shuffled(t.keys()).sort((i, j) => t[i] - t[j]);
-  for (let k = 0; k < FOLDS; k++) {
-    const fold = order.filter((_, j) => j % FOLDS === k).sort((i, j) => i - j),
-      inside = new Set(fold);
-    const found = treatmentChances(z, t, places(t, () => true).filter((i) => !inside.has(i)), fold);
-    fold.forEach((i, j) => {
-      const treated = Math.min(Math.max(found[j], floor[1]), 1 - floor[0]);
-      chance[i] = t[i] ? treated : 1 - treated;
-    });
-    yield;
+    order = new Numpy(seed).shuffled(t.keys()).sort((i, j) => t[i] - t[j]),
+    tried = [];
+  for (const strength of PENALTIES) {
+    const chance = new Float64Array(t.length);
+    for (let k = 0; k < FOLDS; k++) {
+      const fold = order.filter((_, j) => j % FOLDS === k).sort((i, j) => i - j),
+        inside = new Set(fold);
+      const found = treatmentChances(z, t, places(t, () => true).filter((i) => !inside.has(i)), fold, strength);
+      fold.forEach((i, j) => {
+        const treated = Math.min(Math.max(found[j], floor[1]), 1 - floor[0]);
+        chance[i] = t[i] ? treated : 1 - treated;
+      });
+      yield;
+    }
+    const loss = chance.map((p) => -Math.log(p));
+    tried.push({ chance, loss, total: sum(loss) });
+    if (tried.length > 1 && tried.at(-1).total > tried.at(-2).total) break;
   }
-  return chance;
+  const best = tried.reduce((a, b) => (b.total < a.total ? b : a));
+  return tried.find(({ loss }) => {
+    const more = loss.map((v, i) => v - best.loss[i]),
+      mean = sum(more) / more.length;
+    return mean <= Math.sqrt(sum(more.map((v) => (v - mean) ** 2))) / more.length;
+  }).chance;
 }
 
 /** Chances to be among `size`, proportional to the worth but for the uniform share, and at most 1. */
@@ -202,6 +217,6 @@ export function misfits(t, own) {
     const score = own.map((e, i) => (t[i] === arm ? 1 / e : 0)),
       mean = sum(score) / t.length,
       error = Math.sqrt(sum(score.map((v) => (v - mean) ** 2)) / (t.length - 1) / t.length);
-    return Math.abs(mean - 1) > Math.max(0.1, 3 * error);
+    return Math.abs(mean - 1) > Math.max(0.3, 3 * error);
   });
 }

@@ -113,9 +113,10 @@ function direction(gradient, past) {
  * @param {number[]} t arms of everybody
  * @param {number[]} known whose arms are learnt from
  * @param {number[]} asked whose chances are wanted
+ * @param {number} strength of the penalty
  * @returns {number[]} of each of these
  */
-export function treatmentChances(z, t, known, asked) {
+export function treatmentChances(z, t, known, asked, strength) {
   const n = known.length,
     d = z.length;
   const scores = (at, units) => units.map((i) => z.reduce((sum, column, k) => sum + column[i] * at[k], at[d]));
@@ -127,9 +128,9 @@ export function treatmentChances(z, t, known, asked) {
       return [(treated ? s - top : -top) - log, (Math.exp(s - top - log) - treated) / n];
     });
     const slopes = at.slice(0, d);
-    const gradient = z.map((column, k) => known.reduce((sum, i, j) => sum + pull[j][1] * column[i], slopes[k] / n));
+    const gradient = z.map((column, k) => known.reduce((sum, i, j) => sum + pull[j][1] * column[i], (strength * slopes[k]) / n));
     gradient.push(pull.reduce((sum, [, p]) => sum + p, 0));
-    return { f: dot(slopes, slopes) / (2 * n) - pull.reduce((sum, [v]) => sum + v / n, 0), gradient };
+    return { f: (strength * dot(slopes, slopes)) / (2 * n) - pull.reduce((sum, [v]) => sum + v / n, 0), gradient };
   };
   return scores(minimum(loss, d + 1), asked).map((s) => 1 / (1 + Math.exp(-s)));
 }

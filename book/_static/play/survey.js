@@ -263,7 +263,7 @@ function warnings() {
       : []),
     ...alone.map((name) => `Treatment hardly overlaps: "${name}" alone tells nearly everybody's arm. An effect then rests on few people, or on a model alone.`),
     ...(plans.own && misfits(table.t, plans.own)
-      ? ["Overlap is poor: people of an arm, weighted by 1 over their chance of it, are far from adding up to everybody. The interval is not to be relied on."]
+      ? ["Overlap is poor: people of an arm, weighted by 1 over their chance of it, are far from adding up to everybody. No interval will be given."]
       : []),
   ];
 }

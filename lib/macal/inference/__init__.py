@@ -17,12 +17,11 @@ from macal.inference.ranks import rank_bounds
 from macal.inference.refusals import RefusalDoubt, refusal_doubt
 from macal.inference.sampling import draw, inclusion
 from macal.inference.stopping import StoppingRule
-from macal.inference.targets import Effect, Survey, average_effect, group_effects, worth_for
+from macal.inference.targets import Survey, average_effect, group_effects, worth_for
 from macal.inference.variation import EffectVariation, effect_variation
 from macal.inference.weighted import Estimate, crossed_propensity, worth_for_ate
 
 __all__ = [
-    "Effect",
     "EffectBelief",
     "EffectVariation",
     "Estimate",

@@ -38,10 +38,10 @@ t-quantile of the number of answers less one times the root of the variance of p
 to the variance (q a / sum b)^2, with q the 98th percentile of the sizes of its residuals and a the mean of A R h / (p r
 e) over its answers: what one more answer with such a residual would.
 
-*These people.* Without the spread of effects between people, that is with num - b (m_1 - m_0) in the place of num -
-theta b, the error is that of the effect on the very people of the table. Each answer's part of it (the second term of
-num, and those of the models of answers), with the factor (1 - p)^(1/2), gives the error of the
-estimate against the one that everybody's answers would give.
+*Curves that both models miss.* With u = 1[arm] / e - 1 and q a product of two covariates, or a square, centred, an
+arm's mean is off by mean(u q) times the slope of its residuals on q, where neither model has q. So an arm is curved if
+some q has both mean(u q) over everybody and mean((y - m) q) over its answers farther from 0 than normal noise would be
+at 5 % among all q (Bonferroni). Covariates count to three s.d.
 
 *Clusters.* Where whole clusters were drawn, or people of one are alike for another reason, phi is summed over each, and
 the variance is that of the sums (:func:`~macal.inference.weighted.stratified`); the quantile has the number of clusters
@@ -75,7 +75,7 @@ from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 from jaxtyping import Bool, Float
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 
 from macal.arguments import Level, Whole, arms_of, as_hinted, hinted
 from macal.inference.ridge import Ridge
@@ -87,7 +87,7 @@ from macal.inference.weighted import (
     called,
     checked,
     crossed_outcomes,
-    crossed_propensity,
+    fitted_propensity,
     floored,
     folds,
     least_chances,
@@ -106,25 +106,13 @@ NOBODY = "nobody answered"  # why a group has no interval
 LEAST_ANSWERING = 0.1  # chance to answer, as estimated, at least
 Flags = Bool[np.ndarray, "n"]
 PerSide = Float[np.ndarray, "n 2"]
+PerArm = Float[np.ndarray, "k"]
 Design = Float[np.ndarray, "n p"]
 Answering = Float[np.ndarray, "p arms"]
 _RARE = 98  # percentile of the residuals' sizes that one answer more is thought to have
-_OFF, _ERRORS = 0.1, 3  # how far weights may be from adding up to everybody, in shares of them and in standard errors
-
-
-@dataclass(frozen=True)
-class Effect(Estimate):
-    """An average effect on people like those of the table, with its interval, in the outcome's unit.
-
-    Attributes:
-        here: half the width of an interval for the effect on these very people; None where they are a sample.
-        ahead: by how much everybody's answers would move the estimate at most, at the same level; None likewise.
-        half: how many answers carry half of the variance that answers add.
-    """
-
-    here: float | None = None
-    ahead: float | None = None
-    half: int = 0
+_PEOPLE, _ANSWERS = 10, 1.5  # of an arm for each covariate, of which either is enough
+_CURVED, _WINSORISED = 0.05, 3.0  # level of the search for curves; s.d. to which covariates count there
+_OFF, _ERRORS = 0.3, 3  # how far weights may be from adding up to everybody, in shares of them and in standard errors
 
 
 class Models(NamedTuple):
@@ -217,10 +205,30 @@ class Survey:
     def misfits(self, arm: int) -> Mapping[int, float]:
         """Arms, of the reference and another, whose people weighted by 1 / e do not add up to everybody -> the sum.
 
-        The sum is over that of everybody; it is off where it differs from 1 by more than a tenth and three standard
-        errors.
+        The sum is over that of everybody; it is off where it differs from 1 by more than 0.3 and three standard errors.
         """
         return misfits(self.t, self.e, self.weights, self.strata, self.clusters, (0, arm))
+
+    def crowded(self, arm: int) -> Sequence[int]:
+        """Arms, of the reference and another, with too few people and answers for this number of covariates."""
+        if self.propensity is not None:
+            return []
+        people, answers = (np.bincount(self.t, some)[[0, arm]] for some in (np.ones(len(self.t)), np.isfinite(self.y)))
+        return crowded(self.x, people, answers, (0, arm))
+
+    def curved(self, arm: int) -> Sequence[int]:
+        """Arms, of the reference and another, in which both models miss a curve; see the module."""
+        z, told = standardised(self.x).clip(-_WINSORISED, _WINSORISED), np.isfinite(self.y)
+        limit = -ndtri(_CURVED / (z.shape[1] * (z.shape[1] + 1)))
+        found = []
+        for one in (0, arm):
+            own = self.t == one
+            seen = own & told & np.isfinite(self.m[:, one])
+            if seen.any():
+                far = np.abs(_moments(z, self.weights * (own / self.e[:, one] - 1))) > limit
+                far &= np.abs(_moments(z[seen], (self.y - self.m[:, one])[seen])) > limit
+                found += [one] * bool(far.any())
+        return found
 
     def answers(self, inside: Flags | None = None) -> int:
         """How many answers there are that are not alike, of those inside, (n,): people, or clusters."""
@@ -232,7 +240,11 @@ class Survey:
         """Chance of each arm, (n, arms), cross-fitted where it is not known."""
         if self.propensity is not None:
             return of_each_arm(as_propensity(self.propensity, self.t))
-        return of_each_arm(crossed_propensity(self.x, self.t, self.seed, self.weights, self.clusters, self.names))
+        return self._propensity[0]
+
+    @cached_property
+    def _propensity(self) -> tuple[PerArmChance, float]:
+        return fitted_propensity(self.x, self.t, self.seed, self.weights, self.clusters, self.names)
 
     @cached_property
     def m(self) -> PerArmChance:
@@ -256,7 +268,8 @@ class Survey:
         t, z, told = self.t, standardised(self.x), np.isfinite(self.y)
         e, m, responses = self.e, self.m, self.responses
         if self.propensity is None:
-            e = floored(arm_chances(z, t, z, self.weights / self.weights.mean()), t, self.weights)
+            e = arm_chances(z, t, z, self.weights / self.weights.mean(), self._propensity[1])
+            e = floored(e, t, self.weights)
         if self.regressor is None:
             m = m.copy()
             for arm in np.flatnonzero(np.isfinite(m).all(axis=0)):
@@ -267,6 +280,22 @@ class Survey:
             found = _responses(z, t, told, everybody[self.asked], everybody)
             responses = self._sure(found.clip(LEAST_ANSWERING, 1.0))
         return Models(e, m, responses)
+
+
+def crowded(x: Covariates, people: PerArm, answers: PerArm, arms: Sequence[int]) -> list[int]:
+    """Those of some arms that have too few people and answers, (k,) each, for covariates, (n, d)."""
+    columns = int((np.ptp(x, axis=0) > 0).sum())
+    few = (people < _PEOPLE * columns) & (answers < _ANSWERS * columns)
+    return [arm for arm, is_few in zip(arms, few, strict=True) if is_few]
+
+
+def _moments(z: Covariates, u: Outcomes) -> Float[np.ndarray, "d d"]:
+    """Mean of u (z_j z_k - mean z_j z_k) over its standard error, (d, d)."""
+    n, mean = len(z), z.T @ z / len(z)
+    value = (z.T * u) @ z / n - mean * u.mean()
+    square = (np.square(z.T) * u**2) @ np.square(z) / n - 2 * mean * ((z.T * u**2) @ z) / n + mean**2 * np.mean(u**2)
+    error = np.sqrt(np.maximum(square - value**2, 0) / n)
+    return np.divide(value, error, out=np.zeros_like(value), where=error > 0)
 
 
 def misfits(
@@ -330,7 +359,7 @@ def _with_arm(z: Covariates, t: Arms, arms: int) -> Design:
 
 
 @hinted
-def average_effect(survey: Survey, target: str = "all", arm: int = 1, level: Level = 0.95) -> Effect:
+def average_effect(survey: Survey, target: str = "all", arm: int = 1, level: Level = 0.95) -> Estimate:
     """Estimate the effect of an arm against the reference arm on those whom one asks about.
 
     Args:
@@ -353,7 +382,7 @@ def average_effect(survey: Survey, target: str = "all", arm: int = 1, level: Lev
 @hinted
 def group_effects(
     survey: Survey, groups: Any, target: str = "all", arm: int = 1, level: Level = 0.95
-) -> Mapping[Any, Effect | str]:
+) -> Mapping[Any, Estimate | str]:
     """Estimate the effect in each group, with intervals that hold all at once (Bonferroni).
 
     Args:
@@ -526,38 +555,26 @@ def all_equal(told: Outcomes, which: str) -> str:
     return f"the {some} {told[0]:g}, which shows nothing of how answers differ"
 
 
-def _estimate(survey: Survey, both: tuple[_Terms, _Terms], inside: Flags, level: float) -> Effect:
+def _estimate(survey: Survey, both: tuple[_Terms, _Terms], inside: Flags, level: float) -> Estimate:
     """The effect of those inside, (n,), by the terms of all."""
     terms, at_once = both
     whole = survey.weights
     at = whole * inside
     scale, value = inside * (whole.sum() / (at @ terms.b)), float(at @ terms.num / (at @ terms.b))
     people, asked, answered = _estimated(survey, at_once, scale, value)
-    answered += scale * terms.weight * terms.left
-    here = people + asked + answered
-    still, guard = np.sqrt(np.maximum(1 - survey.chances, 0)), _guard(survey, terms, inside, np.ones(len(whole)))
-    error, *others = (
-        float(np.hypot(stratified(phi, whole, survey.strata, survey.clusters)[1], rare))
-        for phi, rare in (
-            (here + scale * (terms.b * (terms.effect - value)), guard),
-            (here, guard),
-            ((asked + answered) * still, _guard(survey, terms, inside, still)),
-        )
-    )
+    phi = people + asked + answered + scale * (terms.num - value * terms.b)
+    error = float(np.hypot(stratified(phi, whole, survey.strata, survey.clusters)[1], _guard(survey, terms, inside)))
     reach = float(stdtrit(survey.answers(inside) - 1, (1 + level) / 2))
-    within = [None, None] if np.ptp(whole) else [reach * min(other, error) for other in others]
-    parts = np.sort(np.square(whole * answered))[::-1].cumsum()
-    half = 1 + int(np.searchsorted(parts, parts[-1] / 2))
-    return Effect(value, value - reach * error, value + reach * error, error, *within, half)
+    return Estimate(value, value - reach * error, value + reach * error, error)
 
 
-def _guard(survey: Survey, terms: _Terms, inside: Flags, factor: Outcomes) -> float:
+def _guard(survey: Survey, terms: _Terms, inside: Flags) -> float:
     """What one more answer of each arm with a rare large residual would add to the error; see the module."""
     total, at = 0.0, survey.weights * inside
     for arm in (0, terms.arm):
         own = inside & (survey.t == arm) & np.isfinite(survey.y)
         size = np.percentile(np.abs(terms.left[own]), _RARE)
-        total += float(size * np.mean(np.abs(at * terms.weight * factor)[own]) / (at @ terms.b)) ** 2
+        total += float(size * np.mean(np.abs(at * terms.weight)[own]) / (at @ terms.b)) ** 2
     return float(np.sqrt(total))
 
 
@@ -571,7 +588,7 @@ def _estimated(survey: Survey, terms: _Terms, scale: Outcomes, value: float) -> 
         slopes[:, 1] -= value * terms.b_slope
         inner = e > least_chances(t, survey.weights)
         slopes *= (scale * share)[:, None] * (inner.all(axis=1, keepdims=True) if e.shape[1] == 2 else inner)
-        people += _logistic_part(z, e, t, slopes, share) / share
+        people += _logistic_part(z, e, t, slopes, share, survey._propensity[1]) / share
     if survey.refused.any():
         r = responses[np.arange(len(t)), t]
         slope = scale * share * -terms.weight * terms.left / r * (r > LEAST_ANSWERING)

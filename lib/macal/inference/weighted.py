@@ -3,6 +3,10 @@
 Chances and outcomes are cross-fitted: no unit is scored by a model that has seen their outcome or their treatment. The
 estimate is that of :mod:`macal.inference.targets`.
 
+The penalty of the regression of the treatment goes by the loss on held-out folds: where covariates do not predict the
+arm, as in a trial, noise would else pass for confounding. It is the weakest whose loss is within a standard error of
+the least: to leave out a cause does more harm than to keep noise. The strongest one leaves the arms' shares.
+
 Estimated chances of an arm are at least the smaller of :data:`TRIMMED` and a fifth of the arm's share: of a rare arm
 the true chances lie below any floor that does not depend on it.
 
@@ -27,6 +31,8 @@ Chances = Float[np.ndarray, "arms"]
 FOLDS = 5
 LEAST = 2 * FOLDS  # answers of each arm
 TRIMMED = 0.02  # least estimated chance of an arm that is not rare
+PENALTIES = (1.0, 10.0, 100.0, 1000.0, 1e9)  # of the regression of the treatment; the last one leaves its shares
+_GAIN = 2  # standard errors of the held-out loss, by which covariates predict the arms if they do
 _SPARSE = 0.3  # of the range of a column most of whose values are alike: the least s.d. that it is divided by
 
 
@@ -73,6 +79,7 @@ def crossed_propensity(
     weights: Outcomes | None = None,
     clusters: Arms | None = None,
     names: Sequence[Any] | None = None,
+    strength: float | int | None = None,
 ) -> Outcomes | PerArmChance:
     """Chance of treatment of each unit by logistic regression on the others' folds, (n,); of each of several arms.
 
@@ -83,17 +90,48 @@ def crossed_propensity(
         weights: people whom each unit stands for, (n,), 1 by default.
         clusters: number of each unit's cluster, (n,), which is in one fold; each is alone by default.
         names: of the arms, for what is said; their numbers by default.
+        strength: of the penalty; of :data:`PENALTIES` by held-out loss by default.
 
     Raises:
         ValueError: an arm has fewer units, or is in fewer clusters, than there are folds; which.
     """
+    chance = fitted_propensity(x, t, seed, weights, clusters, names, strength)[0]
+    return chance if arms_of(t) > 2 else chance[:, 1]
+
+
+def fitted_propensity(
+    x: Covariates,
+    t: Arms,
+    seed: int = 0,
+    weights: Outcomes | None = None,
+    clusters: Arms | None = None,
+    names: Sequence[Any] | None = None,
+    strength: float | int | None = None,
+) -> tuple[PerArmChance, float]:
+    """Chance of each arm, (n, arms), as :func:`crossed_propensity` estimates it, and the penalty's strength."""
     if few := fewer(t, range(arms_of(t)), "people", FOLDS, clusters, names):
         raise ValueError(f"{few}, and to estimate the chance of an arm takes {FOLDS} of each")
-    z, chance = standardised(x), np.empty((len(t), arms_of(t)))
-    for rest, fold in folds(t, seed, clusters):
-        weight = None if weights is None else weights[rest] / weights.mean()
-        chance[fold] = arm_chances(z[rest], t[rest], z[fold], weight)
-    return floored(chance, t, weights) if arms_of(t) > 2 else floored(chance, t, weights)[:, 1]
+    z, parts, weight = standardised(x), [*folds(t, seed, clusters)], np.ones(len(t))
+    if weights is not None:
+        weight = weights / weights.mean()
+    tried: list[tuple[PerArmChance, Outcomes, float]] = []
+    for penalty in PENALTIES if strength is None else (float(strength),):
+        chance = np.empty((len(t), arms_of(t)))
+        for rest, fold in parts:
+            chance[fold] = arm_chances(z[rest], t[rest], z[fold], None if weights is None else weight[rest], penalty)
+        chance = floored(chance, t, weights)
+        tried.append((chance, -weight * np.log(chance[np.arange(len(t)), t]), penalty))
+        if len(tried) > 1 and tried[-1][1].sum() > tried[-2][1].sum():
+            break
+    least = min((loss for _, loss, _ in tried), key=np.sum)
+    near = ((loss - least).mean() <= (loss - least).std() / np.sqrt(len(t)) for _, loss, _ in tried)
+    return next((chance, penalty) for (chance, _, penalty), is_near in zip(tried, near, strict=True) if is_near)
+
+
+def unpredicted(e: PerArmChance, t: Arms) -> bool:
+    """Whether cross-fitted chances of the arms, (n, arms), predict these hardly better than their shares do."""
+    gain = np.log(e[np.arange(len(t)), t] * len(t) / np.bincount(t)[t])
+    return bool(gain.mean() <= _GAIN * gain.std() / np.sqrt(len(t)))
 
 
 def least_chances(t: Arms, weights: Outcomes | None = None) -> Chances:

@@ -523,7 +523,11 @@ def estimate(options: argparse.Namespace) -> None:
         print(f"{sum(map(len, effects))} effects: {options.output}")
     else:
         few = any(one.variation is None for one in found)
-        why = "it takes ten answers of each arm" if few else "one effect for everybody predicts as well"
+        why = (
+            "it takes ten answers of each arm"
+            if few
+            else "effects that differ were not shown to predict better than one for all"
+        )
         print(f"{options.output} is not written: {why}; --individual writes people's effects all the same")
 
 

@@ -114,7 +114,7 @@ def estimated(
         looks: at which looks the interval by weights holds; see :func:`macal.planner.weights.weighed`. By default
             "rounds" where a rule goes by a width and the plan has several rounds, else "once".
         reference: value of the treatment with which the arm is compared; see :meth:`CampaignState.against`.
-        individual: show people's effects though one effect for everybody predicts as well.
+        individual: show people's effects though they were not shown to predict better than one for all.
 
     Raises:
         UnknownName: no such model, arm, target, column or kind of looks.
@@ -158,7 +158,7 @@ def estimated(
     is_drawn, ahead = campaign.policy.draw is not None, "next" if "next" in sds else "end"
     width = belief.average.width
     if is_drawn:
-        width = average.estimate.width if average.estimate is not None and average.fits else np.inf
+        width = average.estimate.width if average.estimate is not None else np.inf
     verdict = ""
     if rule is not None:
         verdict = "not enough: there are no intervals" if withheld else rule.says(width, bool(costs[ahead]))

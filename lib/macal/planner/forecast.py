@@ -26,7 +26,7 @@ import pandas as pd
 from jaxtyping import Bool, Float
 from scipy.special import stdtrit
 
-from macal.inference.targets import misfits
+from macal.inference.targets import crowded, misfits
 from macal.inference.weighted import FOLDS, LEAST, crossed_outcomes, too_few
 from macal.logistic import PerArmChance
 from macal.planner.campaign import CampaignState
@@ -34,7 +34,7 @@ from macal.planner.demands import Money
 from macal.planner.drawn import Lots, Lottery, allowed, arm_chances_of, groups_of, lots_of, strata_of
 from macal.planner.people import People
 from macal.planner.policy import Policy
-from macal.planner.weights import unfit
+from macal.planner.weights import too_many, unfit
 from macal.shapes import Arms, Indices, Outcomes
 
 PerArm = Float[np.ndarray, "arms"]
@@ -152,7 +152,7 @@ class _Crowd:
 def forecast(campaign: CampaignState) -> Forecast | None:
     """What was expected of a draw when it was made; None of a plan from a file, and where there will be no interval."""
     people, policy, chosen, answers = campaign.people, campaign.policy, campaign.chosen, expected(campaign)
-    if chosen is None or _too_few(answers):
+    if chosen is None or _too_few(answers) or _too_many(people, answers):
         return None
     try:
         crowd, in_sd = _crowd(people, policy, chosen.lots)
@@ -308,7 +308,8 @@ def lacking(campaign: CampaignState) -> list[str]:
         return []
     table = expected(campaign)
     e = None if campaign.chosen is None else campaign.chosen.lots.e
-    said = _too_few(table) + ([] if e is None else _unfit(campaign.people, campaign.policy, e))
+    said = _too_few(table) or _too_many(campaign.people, table)
+    said += [] if e is None else _unfit(campaign.people, campaign.policy, e)
     least = table.drop(index=[_EVERYBODY, _CLUSTERS], errors="ignore").min(axis=1)
     if groups := least[least < LEAST - _ROUNDING].index.tolist():
         others = f" and {len(groups) - _SHOWN:,} more" * (len(groups) > _SHOWN)
@@ -317,6 +318,15 @@ def lacking(campaign: CampaignState) -> list[str]:
             f"No interval is expected for {names}: the plan promises fewer than {LEAST} answers of an arm there."
         )
     return said
+
+
+def _too_many(people: People, table: pd.DataFrame) -> list[str]:
+    """Say of arms with too few people and expected answers for the covariates, where chances are estimated."""
+    if people.propensity is not None:
+        return []
+    arms = range(len(people.arms))
+    number = np.bincount(people.problem.pool.t, minlength=len(people.arms)).astype(float)
+    return too_many(people, crowded(people.confounders, number, table.loc[_EVERYBODY].to_numpy(float), arms))
 
 
 def _too_few(table: pd.DataFrame) -> list[str]:

@@ -6,6 +6,7 @@ The command prints these sentences, and the report has them.
 import numpy as np
 import pandas as pd
 
+from macal.inference.weighted import unpredicted
 from macal.planner.campaign import CampaignState
 from macal.planner.drawn import allowed, barred
 from macal.planner.forecast import lacking
@@ -57,7 +58,20 @@ def _not_drawn(campaign: CampaignState) -> list[str]:
 
 def assumed(campaign: CampaignState) -> list[str]:
     """What effects rest on and data cannot show; nothing where the chance of treatment is known."""
-    return [] if campaign.columns.propensity is not None else [UNSEEN]
+    return [] if campaign.columns.propensity is not None else [UNSEEN, *_unpredicted(campaign)]
+
+
+def _unpredicted(campaign: CampaignState) -> list[str]:
+    """Ask whether treatment was randomised, where covariates do not predict it."""
+    chosen = campaign.chosen
+    if chosen is None or chosen.lots.e is None or len(campaign.people.arms) > 2:
+        return []
+    if not unpredicted(chosen.lots.e, campaign.people.problem.pool.t):
+        return []
+    return [
+        f"The covariates do not predict {campaign.columns.treatment!r}. If it was randomised, say so: --propensity"
+        f" {chosen.lots.e[:, 1].mean():.2g}, or the probability by design."
+    ]
 
 
 def _drawn(campaign: CampaignState) -> list[str]:

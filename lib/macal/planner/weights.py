@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from macal.inference import (
-    Effect,
+    Estimate,
     RefusalDoubt,
     Survey,
     at_a_look,
@@ -32,7 +32,6 @@ from macal.registry import UnknownName
 from macal.shapes import Indices, Outcomes
 
 _SHOWN = 5  # groups that are named
-_FEW_CARRY, _SHARE = 5, 0.05  # answers that carry half of the variance are few: so many, and such a share of all
 FEW = 20  # clusters, from which on their variance is known well enough
 WHOM = {"all": "everybody", "treated": "the treated", "overlap": "those who could well have been in either arm"}
 
@@ -48,15 +47,12 @@ class Weighed:
             tipping point is that of ``estimate``. None where nobody refused.
         told: sentences on what was modelled, on refusals, on any interval that is not given, and on arguments without
             use.
-        fits: whether people weighted by their chances of an arm add up to everybody; the interval is not to be trusted
-            where they do not.
     """
 
-    estimate: Effect | None = None
-    groups: Mapping[Any, Effect] = field(default_factory=dict)
+    estimate: Estimate | None = None
+    groups: Mapping[Any, Estimate] = field(default_factory=dict)
     doubt: RefusalDoubt | None = None
     told: tuple[str, ...] = ()
-    fits: bool = True
 
 
 def weighed(
@@ -99,18 +95,18 @@ def weighed(
         estimate = average_effect(survey, target, arm)
     except ValueError as error:
         return Weighed(told=(f"The weights give no interval: {error}.",))
+    if said := _untrusted(people, survey, arm, target):
+        return Weighed(told=tuple(said))
     told = [] if target == "all" else [f"The weights speak for {WHOM[target]}."]
     told += [] if survey.clusters is None else [_rests_on(survey.answers())]
     told += _ahead(y, survey)
     estimate, widened = _at_looks(campaign, survey, estimate, "once" if looks is None else looks)
     alone = "" if looks in (None, "once") else " at this look alone"
-    misfits = {} if target == "overlap" else survey.misfits(arm)  # whose weights are bounded
-    told += [] if misfits else _these(estimate, alone)
-    told += [*_few(estimate, survey), *_clipped(people, survey), *unfit(people, misfits)]
+    told += _clipped(people, survey)
     groups, said = _groups(survey, by, None if by is None else groups_of(people, by)[rows], arm, target, alone)
     doubt, doubted = _doubt(survey, estimate, arm, target, bounds, alone)
     told += [*widened, *said, *_modelled(survey, int(np.isin(rows[survey.asked], campaign.refused).sum())), *doubted]
-    return Weighed(estimate, groups, doubt, tuple(told), not misfits)
+    return Weighed(estimate, groups, doubt, tuple(told))
 
 
 def _check(people: People, y: Outcomes, target: str | None, by: str | None, bounds: Any, looks: str | None) -> None:
@@ -125,40 +121,40 @@ def _check(people: People, y: Outcomes, target: str | None, by: str | None, boun
         outcome_range(y, bounds)
 
 
-def _these(estimate: Effect, alone: str) -> list[str]:
-    """What the answers say of the very people of the table, beside people like them."""
-    if estimate.here is None or estimate.ahead is None:
-        return []
-    value, here = estimate.value, estimate.here
-    return [
-        "That is the effect for people like these. For these people alone it lies from"
-        f" {value - here:.4g} to {value + here:.4g} (95%{alone}).",
-        f"Asking everybody would move this estimate by at most {estimate.ahead:.3g} (95%{alone}).",
-    ]
-
-
-def _few(estimate: Effect, survey: Survey) -> list[str]:
-    """Say where few answers decide how wide the interval is."""
-    told = int(np.isfinite(survey.y).sum())
-    if estimate.half > min(_FEW_CARRY, _SHARE * told):
-        return []
-    return [
-        f"{estimate.half} of {told:,} answers carry half of the interval's variance: it may be too narrow. A quota for"
-        " people like them would help."
-    ]
-
-
 def _clipped(people: People, survey: Survey) -> list[str]:
     """Say of how many people the estimated chance of an arm was raised."""
     told = [f"{n:,} people's of {arm}" for arm, n in zip(people.arms, survey.clipped, strict=True) if n]
     return [f"Estimated chances of an arm were raised to the least one: {', '.join(told)}."] * bool(told)
 
 
+def _untrusted(people: People, survey: Survey, arm: int, target: str) -> list[str]:
+    """Why an interval is not to be relied on, and what would give one that is; nothing where it is."""
+    misfits = {} if target == "overlap" else survey.misfits(arm)  # whose weights are bounded
+    said = [*too_many(people, survey.crowded(arm)), *unfit(people, misfits)]
+    if curved := survey.curved(arm):
+        said.append(
+            f"No interval: squares or products of covariates predict both the treatment and the outcomes of"
+            f" {' and '.join(str(people.arms[one]) for one in curved)}, and neither model has them. Add such columns to"
+            " the table, and estimate again."
+        )
+    return said
+
+
+def too_many(people: People, arms: Sequence[int]) -> list[str]:
+    """Say of arms that have too few people and answers for the covariates."""
+    names = " and ".join(str(people.arms[arm]) for arm in arms)
+    return [
+        f"No interval: {names} has too few people and answers for {people.confounders.shape[1]} covariates. Name fewer"
+        " (--covariates), ask more people, or say how treatment was randomised (--propensity)."
+    ] * bool(arms)
+
+
 def unfit(people: People, misfits: Mapping[int, float]) -> list[str]:
     """Say of arms whose people, by the chances, do not stand for everybody."""
     return [
-        f"The people of {people.arms[arm]}, weighted by 1 over their chance of it, add up to {total:.0%} of everybody:"
-        " the chances are wrong, or many had none. The interval is not to be relied on."
+        f"No interval: the people of {people.arms[arm]}, weighted by 1 over their chance of it, add up to {total:.0%}"
+        " of everybody, so the chances are wrong, or many had none. --target overlap speaks for those who could have"
+        " been in either arm."
         for arm, total in misfits.items()
     ]
 
@@ -211,7 +207,7 @@ def _shares(campaign: CampaignState) -> list[float]:
     return (sizes[sizes.index <= campaign.asked] / sizes.iloc[-1]).tolist()
 
 
-def _at_looks(campaign: CampaignState, survey: Survey, estimate: Effect, looks: str) -> tuple[Effect, list[str]]:
+def _at_looks(campaign: CampaignState, survey: Survey, estimate: Estimate, looks: str) -> tuple[Estimate, list[str]]:
     """An estimate whose interval holds at all looks at once, and what is to be said of that."""
     if looks == "once":
         return estimate, []
@@ -229,11 +225,11 @@ def _at_looks(campaign: CampaignState, survey: Survey, estimate: Effect, looks: 
 
 def _groups(
     survey: Survey, by: str | None, groups: Any, arm: int, target: str, alone: str
-) -> tuple[Mapping[Any, Effect], list[str]]:
+) -> tuple[Mapping[Any, Estimate], list[str]]:
     if by is None:
         return {}, []
     every = group_effects(survey, groups, target, arm)
-    found = {group: one for group, one in every.items() if isinstance(one, Effect)}
+    found = {group: one for group, one in every.items() if isinstance(one, Estimate)}
     held = f"The {len(found)} intervals by {by} hold at once with a chance of 95% (Bonferroni){alone}."
     return found, [held] * bool(found) + _without(by, {k: why for k, why in every.items() if isinstance(why, str)})
 
@@ -273,7 +269,12 @@ def _modelled(survey: Survey, refused: int) -> list[str]:
 
 
 def _doubt(
-    survey: Survey, estimate: Effect, arm: int, target: str, bounds: tuple[float | int, float | int] | None, alone: str
+    survey: Survey,
+    estimate: Estimate,
+    arm: int,
+    target: str,
+    bounds: tuple[float | int, float | int] | None,
+    alone: str,
 ) -> tuple[RefusalDoubt | None, list[str]]:
     """What refusals could do to the average effect of everybody; of other targets nothing is said."""
     if not survey.refused.any():

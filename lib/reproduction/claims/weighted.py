@@ -21,16 +21,18 @@ def coverage(table: pd.DataFrame) -> pd.DataFrame:
     Returns:
         By case, in the study's order: ``coverage`` among the intervals given, with its exact 99 % interval, ``low`` to
         ``high``; the share ``given``; widths, the ``mean``, the ``median`` (of blocks' medians) and the ``largest``;
-        the share of the intervals that is ``warned`` of; ``verdict``, "as promised" or "too low".
+        the share of simulations ``withheld`` as unreliable; ``verdict``, "as promised", "too low" or "withheld".
     """
     case, total = pd.Categorical(table["case"], list(CASES)), table["mean"] * table["given"]
     by = table.assign(case=case, mean=total).groupby("case", observed=True)
-    n = by[["simulations", "given", "held", "warned", "mean"]].sum()
+    n = by[["simulations", "given", "held", "withheld", "mean"]].sum()
     found = pd.DataFrame({"coverage": n["held"] / n["given"]})
     found["low"], found["high"] = exact_interval(n["held"], n["given"], 0.01)
     found = found.assign(given=n["given"] / n["simulations"], mean=n["mean"] / n["given"])
-    found = found.assign(median=by["median"].median(), largest=by["max"].max(), warned=n["warned"] / n["given"])
-    return found.assign(verdict=np.where(found["high"] < PROMISED, "too low", "as promised"))
+    withheld = n["withheld"] / n["simulations"]
+    found = found.assign(median=by["median"].median(), largest=by["max"].max(), withheld=withheld)
+    words = np.select([withheld > 0.5, found["high"] < PROMISED], ["withheld", "too low"], "as promised")
+    return found.assign(verdict=words)
 
 
 def of_all(words: Iterable[Word]) -> Word:

@@ -30,7 +30,8 @@ def saved(found: pd.DataFrame, ax: Axes, size: float = 10, above: bool = False) 
     """Draw the share of answers that designs save, a row for each table, the draw's in per cent beside it.
 
     Args:
-        found: by table, per cent ``equal``, ``draw`` and ``bound``, an estimate of the most there is to save.
+        found: by table, per cent ``equal``, ``draw``, ``regression`` and ``bound``, an estimate of the most there is to
+            save.
         ax: where to draw.
         size: of the text, in points.
         above: names stand above their rows, for a phone.
@@ -40,6 +41,7 @@ def saved(found: pd.DataFrame, ax: Axes, size: float = 10, above: bool = False) 
     ax.hlines(places, np.minimum(found.min(axis=1), 0), found.max(axis=1), color="0.85", linewidth=1)
     ax.plot(found["bound"], places, "|", color="black", markersize=11, markeredgewidth=1.8)
     ax.plot(found["equal"], places, "o", color=EQUAL, markersize=6)
+    ax.plot(found["regression"], places, "x", color=MORE, markersize=6)
     ax.plot(found["draw"], places, "o", color=LESS, markersize=7.5)
     for place, row in zip(places, found.itertuples(), strict=True):
         where = {"textcoords": "offset points", "ha": "left", "color": LESS, "fontsize": size - 1}

@@ -9,6 +9,7 @@ outcomes x1 + x2 + t + noise of s.d. 1, which the models hold:
 - "confounding" with 200 and with 30 answers; "80 covariates" of 1,000 people, 60 answers; "near-separation": log odds
   3 x1.
 - "curved", of 1,000 people: exp(x1 / 2 + x3 / 4) + t (1 + (x1^2 - 1) / 2) + noise, log odds x1 - 2.
+- "curved twice": x1^2 moves the log odds by 1.2 and the outcome by 1, which neither model has.
 - "1% treated", of 10,000, at random: 400 answers, and everybody's.
 - "lognormal confounder": exp(x1), scaled, moves the log odds by 0.7 and the outcome by 1; 400 of 4,000.
 - "rare columns": ten 0/1 columns of five people, each of which adds 1; a fifth refuses.
@@ -26,8 +27,8 @@ outcomes x1 + x2 + t + noise of s.d. 1, which the models hold:
 
 *Rule.* Of each case the coverage among the intervals given, with its exact 99 % interval: "as promised" where that
 holds 95 % or lies above, "too low" where it lies below. Told beside it: the share of simulations with an interval,
-mean, median and largest width, and the share of intervals with a warning: that few answers carry half of the variance,
-or that the chances of the arms do not fit.
+mean, median and largest width, and the share whose interval is withheld as not to be relied on. At most a tenth may be,
+but for "80 covariates" and "curved twice", whose intervals would cover too little.
 """
 
 from collections.abc import Callable, Mapping
@@ -186,11 +187,14 @@ CASES = {
     "one of each": Case(clustered(False), 100, {"cluster": "home", "cluster_rule": "one"}),
     "rare stratum": Case(_RARE, 75),
     "the same, quota": Case(_RARE, 75, {"quotas": ["rare>=25"]}),
+    "curved twice": Case(
+        of(lambda x, t: x[:, 0] + x[:, 1] + x[:, 0] ** 2 + t, odds=lambda x: 1.2 * (x[:, 0] ** 2 - 1)), 200
+    ),
 }
 
 
-def campaign(case: Case, seed: int, rng: Draws) -> tuple[Weighed, int]:
-    """What a campaign says at its end, and by how many answers."""
+def campaign(case: Case, seed: int, rng: Draws) -> Weighed:
+    """What a campaign says at its end."""
     people = case.world(rng)
     options = {"covariates": list(people.filter(regex=r"^x\d")), "batch_size": None, "seed": seed}
     planner = Planner("t", case.budget, **options | case.options)
@@ -205,30 +209,30 @@ def campaign(case: Case, seed: int, rng: Draws) -> tuple[Weighed, int]:
         found = weighed(planner.campaign, planner.campaign.outcomes, case.arm, **about)
         if found.estimate is not None and found.estimate.width <= case.width:
             break
-    return found, int(np.isfinite(planner.campaign.outcomes).sum())
+    return found
 
 
 def simulate(name: str, seed: int) -> Row:
-    """One simulation: whether an interval was ``given``, ``held`` and ``warned`` of, and its ``width``.
+    """One simulation: whether an interval was ``given``, ``held`` and ``withheld`` as unreliable, and its ``width``.
 
     Of several intervals, all are to be given and to hold, and the mean width counts.
     """
     case = CASES[name]
-    found, answers = campaign(case, seed, np.random.default_rng([list(CASES).index(name), seed]))
+    found = campaign(case, seed, np.random.default_rng([list(CASES).index(name), seed]))
     every = list(found.groups.values()) if "by" in case.options else [found.estimate]
     if found.estimate is None or len(every) < (3 if "by" in case.options else 1):
-        return {"given": False, "held": False, "warned": False, "width": np.nan}
+        withheld = any(said.startswith("No interval:") for said in found.told)
+        return {"given": False, "held": False, "withheld": withheld, "width": np.nan}
     held = all(one.low <= case.effect <= one.high for one in every)
-    warned = found.estimate.half <= FEW * answers or not found.fits
-    return {"given": True, "held": held, "warned": warned, "width": float(np.mean([one.width for one in every]))}
+    return {"given": True, "held": held, "withheld": False, "width": float(np.mean([one.width for one in every]))}
 
 
 def block(name: str, first: int, count: int = BLOCK) -> Job:
-    """A row of so many simulations of a case: numbers ``given``, ``held``, ``warned``, and widths of those given."""
+    """A row of so many simulations of a case: numbers ``given``, ``held``, ``withheld``, and widths of those given."""
 
     def work() -> list[Answer]:
         every = pd.DataFrame([simulate(name, seed) for seed in range(first, first + count)])
-        row = {"simulations": count} | {key: int(every[key].sum()) for key in ("given", "held", "warned")}
+        row = {"simulations": count} | {key: int(every[key].sum()) for key in ("given", "held", "withheld")}
         return [Answer([row | every["width"].agg(["mean", "median", "max"]).to_dict()])]
 
     about = {"dataset": "population", "protocol": "paper", "study": "coverage", "case": name, "first": first}

@@ -254,7 +254,7 @@ def labels(pool: Labelled, k: int) -> Iterator[tuple[str, int, Labelled]]:
         played = begin(Problem("pool", units, units, start, None, BATCH, queries, k), rule)
         played.plan()
         yield from ((rule, size, pool[played.labelled((size - START) // BATCH)]) for size in sizes)
-    worth = worth_for_ate(crossed_propensity(pool.x, pool.t), pool.t)
+    worth = worth_for_ate(crossed_propensity(pool.x, pool.t, strength=1.0), pool.t)
     for size in sizes:
         p = inclusion(worth, size, UNIFORM)
         rows = draw(p, rng)
