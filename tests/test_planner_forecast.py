@@ -197,6 +197,18 @@ def test_what_will_have_no_interval_is_named():
     assert planned(people, criterion="alc-fixed", sd=None).forecast() is None
 
 
+def test_an_interval_is_promised_where_it_is_given():
+    people, y = world(300)
+    promised, given = [], []
+    for seed in range(16):
+        planner = planned(people, seed=seed, budget=22, sd=None)
+        promised.append(not lacking(planner.campaign))
+        assert promised[-1] == (planner.forecast() is not None)
+        planner.observe(y[planner.planned.index])
+        given.append(weighed(planner.campaign, planner.campaign.outcomes, 1).estimate is not None)
+    assert promised == given and 2 < sum(given) < 15
+
+
 def test_few_clusters_of_an_arm_are_said():
     people, _ = world(400)
     home = people.index // 40  # ten of forty

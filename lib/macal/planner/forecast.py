@@ -26,7 +26,7 @@ import pandas as pd
 from jaxtyping import Bool, Float
 from scipy.special import stdtrit
 
-from macal.inference.targets import crowded, misfits
+from macal.inference.targets import crowded, misfits, worth_for
 from macal.inference.weighted import FOLDS, LEAST, crossed_outcomes, too_few
 from macal.logistic import PerArmChance
 from macal.planner.campaign import CampaignState
@@ -152,7 +152,7 @@ class _Crowd:
 def forecast(campaign: CampaignState) -> Forecast | None:
     """What was expected of a draw when it was made; None of a plan from a file, and where there will be no interval."""
     people, policy, chosen, answers = campaign.people, campaign.policy, campaign.chosen, expected(campaign)
-    if chosen is None or _too_few(answers) or _too_many(people, answers):
+    if chosen is None or _too_few(answers) or _too_many(people, answers) or _too_unequal(campaign):
         return None
     try:
         crowd, in_sd = _crowd(people, policy, chosen.lots)
@@ -308,7 +308,7 @@ def lacking(campaign: CampaignState) -> list[str]:
         return []
     table = expected(campaign)
     e = None if campaign.chosen is None else campaign.chosen.lots.e
-    said = _too_few(table) or _too_many(campaign.people, table)
+    said = _too_few(table) or _too_many(campaign.people, table) or _too_unequal(campaign)
     said += [] if e is None else _unfit(campaign.people, campaign.policy, e)
     least = table.drop(index=[_EVERYBODY, _CLUSTERS], errors="ignore").min(axis=1)
     if groups := least[least < LEAST - _ROUNDING].index.tolist():
@@ -318,6 +318,29 @@ def lacking(campaign: CampaignState) -> list[str]:
             f"No interval is expected for {names}: the plan promises fewer than {LEAST} answers of an arm there."
         )
     return said
+
+
+def _too_unequal(campaign: CampaignState) -> list[str]:
+    """Say of arms whose answers, by the plan's weights, will count as fewer than an interval needs (Kish)."""
+    people, policy, chosen, plan = campaign.people, campaign.policy, campaign.chosen, campaign.planned
+    if chosen is None or chosen.lots.e is None:
+        return []
+    t, e, units = people.problem.pool.t, chosen.lots.e, people.places(plan.index, "the plan")
+    inside = np.isin(units, allowed(people, policy))
+    weight, found = np.zeros((2, len(people)))
+    weight[units[inside]], found[units[inside]] = plan["weight"].to_numpy()[inside], people.response[units[inside]]
+    known = people.problem.start
+    weight[known], found[known] = people.weights[known], 1.0
+    # an answer stands for weight h / e people, over the chance to answer
+    weight *= worth_for(policy.target, e, t) / np.where(found > 0, found, 1.0)
+    arms = len(people.arms)
+    total, square = (np.bincount(t, found * weight**power, arms) for power in (1, 2))
+    count = np.divide(total**2, square, out=np.zeros(arms), where=square > 0)
+    few = " and ".join(f"{count[arm]:.3g} of {people.arms[arm]}" for arm in np.flatnonzero(count < LEAST - _ROUNDING))
+    return [
+        f"No interval is expected: it needs {LEAST} answers of each arm, and by unequal weights those planned count"
+        f" as {few}."
+    ] * bool(few)
 
 
 def _too_many(people: People, table: pd.DataFrame) -> list[str]:

@@ -195,6 +195,7 @@ def _survey(campaign: CampaignState, y: Outcomes, rows: Indices) -> Survey:
         drawn["clusters"] = people.neighbours()[rows]
     told = np.where(asked | sure, y, np.nan)[rows]
     x, t = people.confounders[rows], people.problem.pool.t[rows]
+    drawn["seed"] = campaign.policy.seed  # of the folds, as when it was planned
     return Survey(x, t, told, chances[rows], asked[rows], sure=sure[rows], names=people.arms, **drawn)
 
 
