@@ -131,7 +131,7 @@ def _untrusted(people: People, survey: Survey, arm: int, target: str) -> list[st
     """Why an interval is not to be relied on, and what would give one that is; nothing where it is."""
     misfits = {} if target == "overlap" else survey.misfits(arm)  # whose weights are bounded
     said = [*too_many(people, survey.crowded(arm)), *unfit(people, misfits)]
-    if curved := survey.curved(arm):
+    if not said and (curved := survey.curved(arm)):
         said.append(
             f"No interval: squares or products of covariates predict both the treatment and the outcomes of"
             f" {' and '.join(str(people.arms[one]) for one in curved)}, and neither model has them. Add such columns to"
