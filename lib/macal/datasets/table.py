@@ -22,6 +22,8 @@ _NAMED = 5  # people
 
 def _column(table: pd.DataFrame, name: Hashable) -> pd.Series:
     """The column of that name; True and 1 are two names."""
+    if isinstance(name, str) and type(table.columns) is pd.Index and table.columns.is_unique and name in table.columns:
+        return table[name]
     equal = table.columns.get_indexer_for(pd.Index([name], dtype=object, tupleize_cols=False))
     places = [k for k in equal if k >= 0 and isinstance(table.columns[k], bool) == isinstance(name, bool)]
     if not places:

@@ -16,16 +16,12 @@ Computational Statistics 21(1), 2006).
 """
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from macal.arguments import as_outcomes, hinted
 from macal.inference.sampling import as_chances
 from macal.shapes import Arms, Indices, Outcomes
 
-_NOBODY = np.empty(0, np.int64)
 _SETTLED = 1e-9  # a chance so near 0 or 1 is 0 or 1
-Few = Int[np.ndarray, "_"]  # units that are open
-Step = Float[np.ndarray, "k"]
 
 
 @hinted
@@ -49,53 +45,55 @@ def draw_balanced(chances: Outcomes, strata: Arms, cost: Outcomes, rng: np.rando
     >>> [(len(units), cost[units].sum().item()) for units in draws]
     [(3, 11.0), (3, 11.0), (3, 10.0), (3, 10.0)]
     """
-    cost, p, last = as_outcomes(cost, len(chances), "cost"), chances.astype(np.float64), _NOBODY
+    # lists, for a step moves a few units, and there are as many steps as units
+    price, p, last = as_outcomes(cost, len(chances), "cost").tolist(), chances.astype(float).tolist(), list[int]()
     for stratum in np.unique(strata):
         units = np.flatnonzero(strata == stratum)
         as_chances(chances[units])
-        last = _settle_pairs(p, last, _settle_all(p, rng.permutation(units), cost, rng), cost, rng)
-    _walk(p, last, np.array([1.0, -1.0])[: len(last)], rng)
-    return rng.permutation(np.flatnonzero(p > 0.5))
+        last = _settle_pairs(p, last, _settle_all(p, rng.permutation(units).tolist(), price, rng), price, rng)
+    _walk(p, last, [1.0, -1.0][: len(last)], rng)
+    return rng.permutation(np.flatnonzero(np.array(p) > 0.5))
 
 
-def _settle_all(p: Outcomes, units: Indices, cost: Outcomes, rng: np.random.Generator) -> Few:
+def _settle_all(p: list[float], units: list[int], cost: list[float], rng: np.random.Generator) -> list[int]:
     """Let the chances of a stratum walk until at most two are open, and return these."""
-    some = _NOBODY
+    some = list[int]()
     for unit in units:
-        some = _open(p, np.append(some, unit))
+        some = _open(p, [*some, unit])
         while len(some) > 2:
-            a, b, c = cost[some]
-            direction = np.array([b - c, c - a, a - b]) if a != b or b != c else np.array([1.0, -1.0, 0.0])
-            _walk(p, some, direction, rng)
+            a, b, c = (cost[k] for k in some)
+            _walk(p, some, [b - c, c - a, a - b] if a != b or b != c else [1.0, -1.0, 0.0], rng)
             some = _open(p, some)
     return some
 
 
-def _settle_pairs(p: Outcomes, one: Few, other: Few, cost: Outcomes, rng: np.random.Generator) -> Few:
+def _settle_pairs(
+    p: list[float], one: list[int], other: list[int], cost: list[float], rng: np.random.Generator
+) -> list[int]:
     """Let one of two open pairs be settled, and return the other; either may be empty."""
     if len(one) < 2 or len(other) < 2:
-        return np.append(one, other)[:2]
-    g, h = cost[one] @ [1, -1], cost[other] @ [1, -1]
-    direction = np.array([h, -h, -g, g]) if g or h else np.array([1.0, -1.0, 0.0, 0.0])
-    _walk(p, both := np.append(one, other), direction, rng)
+        return [*one, *other][:2]
+    g, h = (cost[a] - cost[b] for a, b in (one, other))
+    _walk(p, both := [*one, *other], [h, -h, -g, g] if g or h else [1.0, -1.0, 0.0, 0.0], rng)
     return _open(p, both)
 
 
-def _open(p: Outcomes, units: Few) -> Few:
-    return units[(p[units] > _SETTLED) & (p[units] < 1 - _SETTLED)]
+def _open(p: list[float], units: list[int]) -> list[int]:
+    return [k for k in units if _SETTLED < p[k] < 1 - _SETTLED]
 
 
-def _walk(p: Outcomes, units: Indices, direction: Step, rng: np.random.Generator) -> None:
+def _walk(p: list[float], units: list[int], direction: list[float], rng: np.random.Generator) -> None:
     """Move chances forth or back along a direction, with mean 0, until one of them is 0 or 1."""
-    moving = direction != 0
-    units, d = units[moving], direction[moving]
-    if not len(units):
+    steps = [(k, d) for k, d in zip(units, direction, strict=True) if d]
+    if not steps:
         return
     # how far each unit may go: to 1 where d > 0 and to 0 where d < 0; back the other way
-    forth = np.where(d > 0, 1 - p[units], p[units]) / np.abs(d)
-    back = np.where(d > 0, p[units], 1 - p[units]) / np.abs(d)
-    goes_forth = rng.uniform() < back.min() / (forth.min() + back.min())
-    p[units] += d * (forth.min() if goes_forth else -back.min())
+    forth = [(1 - p[k] if d > 0 else p[k]) / abs(d) for k, d in steps]
+    back = [(p[k] if d > 0 else 1 - p[k]) / abs(d) for k, d in steps]
+    goes_forth = rng.uniform() < min(back) / (min(forth) + min(back))
+    room = forth if goes_forth else back
+    for k, d in steps:
+        p[k] += d * (min(room) if goes_forth else -min(room))
     # the unit that ends the step is at its end exactly, whatever rounding says
-    end = int((forth if goes_forth else back).argmin())
-    p[units[end]] = float((d[end] > 0) == goes_forth)
+    end, d = steps[room.index(min(room))]
+    p[end] = float((d > 0) == goes_forth)

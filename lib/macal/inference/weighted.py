@@ -5,7 +5,8 @@ estimate is that of :mod:`macal.inference.targets`.
 
 The penalty of the regression of the treatment goes by the loss on held-out folds: where covariates do not predict the
 arm, as in a trial, noise would else pass for confounding. It is the weakest whose loss is within a standard error of
-the least: to leave out a cause does more harm than to keep noise. The strongest one leaves the arms' shares.
+the least: to leave out a cause does more harm than to keep noise. The strongest one leaves the arms' shares. Of a
+hundred thousand people and more noise costs next to nothing, and the weakest is taken.
 
 Estimated chances of an arm are at least the smaller of :data:`TRIMMED` and a fifth of the arm's share: of a rare arm
 the true chances lie below any floor that does not depend on it.
@@ -32,6 +33,7 @@ FOLDS = 5
 LEAST = 2 * FOLDS  # answers of each arm
 TRIMMED = 0.02  # least estimated chance of an arm that is not rare
 PENALTIES = (1.0, 10.0, 100.0, 1000.0, 1e9)  # of the regression of the treatment; the last one leaves its shares
+_MANY = 100_000  # people, from which on noise in the covariates costs next to nothing
 _GAIN = 2  # standard errors of the held-out loss, by which covariates predict the arms if they do
 _SPARSE = 0.3  # of the range of a column most of whose values are alike: the least s.d. that it is divided by
 
@@ -111,11 +113,11 @@ def fitted_propensity(
     """Chance of each arm, (n, arms), as :func:`crossed_propensity` estimates it, and the penalty's strength."""
     if few := fewer(t, range(arms_of(t)), "people", FOLDS, clusters, names):
         raise ValueError(f"{few}, and to estimate the chance of an arm takes {FOLDS} of each")
-    z, parts, weight = standardised(x), [*folds(t, seed, clusters)], np.ones(len(t))
+    z, parts, weight = _turned(standardised(x)), [*folds(t, seed, clusters)], np.ones(len(t))
     if weights is not None:
         weight = weights / weights.mean()
     tried: list[tuple[PerArmChance, Outcomes, float]] = []
-    for penalty in PENALTIES if strength is None else (float(strength),):
+    for penalty in PENALTIES[: None if len(t) < _MANY else 1] if strength is None else (float(strength),):
         chance = np.empty((len(t), arms_of(t)))
         for rest, fold in parts:
             chance[fold] = arm_chances(z[rest], t[rest], z[fold], None if weights is None else weight[rest], penalty)
@@ -126,6 +128,11 @@ def fitted_propensity(
     least = min((loss for _, loss, _ in tried), key=np.sum)
     near = ((loss - least).mean() <= (loss - least).std() / np.sqrt(len(t)) for _, loss, _ in tried)
     return next((chance, penalty) for (chance, _, penalty), is_near in zip(tried, near, strict=True) if is_near)
+
+
+def _turned(z: Covariates) -> Covariates:
+    """Covariates, (n, d), turned into n columns where these are fewer: a penalised regression is the same."""
+    return z if z.shape[1] <= len(z) else np.linalg.qr(z.T, mode="r").T
 
 
 def unpredicted(e: PerArmChance, t: Arms) -> bool:

@@ -33,13 +33,13 @@ with unequal chances).
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
 from macal.acquisition import DEFAULT
 from macal.inference import crossed_propensity, draw, draw_balanced, inclusion, worth_for
-from macal.inference.balanced import Few
 from macal.inference.weighted import of_each_arm
 from macal.logistic import PerArmChance
 from macal.planner.conflicts import Conflict
@@ -97,6 +97,12 @@ class Lots:
     first: Outcomes
     e: PerArmChance | None = None
 
+    @cached_property
+    def _in_order(self) -> tuple[Indices, Indices]:
+        """Units lot after lot, and which each of them is in."""
+        order = self.head.argsort(kind="stable")
+        return order, self.head[order]
+
     @property
     def others(self) -> Indices:
         """Units that represent no lot, (k,)."""
@@ -104,8 +110,8 @@ class Lots:
 
     def members(self, heads: Indices) -> Rows:
         """Units of these lots, lot after lot."""
-        order = self.head.argsort(kind="stable")
-        first, last = (np.searchsorted(self.head[order], heads, side) for side in ("left", "right"))
+        order, lots = self._in_order
+        first, last = (np.searchsorted(lots, heads, side) for side in ("left", "right"))
         return np.concatenate([order[a:b] for a, b in zip(first, last, strict=True)])
 
 
@@ -340,7 +346,7 @@ def stand_ins(rules: Policy, chosen: Lottery) -> dict[int, int]:
     return {unit: other for pair in pairs for unit, other in pair}
 
 
-def _ordered(chosen: Lottery, free: Indices, rng: np.random.Generator) -> list[tuple[Few, int]]:
+def _ordered(chosen: Lottery, free: Indices, rng: np.random.Generator) -> list[tuple[Rows, int]]:
     """Units drawn of each stratum, reserves last, and how many of them are asked at first."""
     parts = []
     for k in np.unique(chosen.strata[free]):
