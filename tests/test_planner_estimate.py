@@ -26,6 +26,7 @@ from macal.inference import (
 )
 from macal.planner import Conflict, drawn, steps, weights
 from macal.planner.estimates import estimated, left_out
+from macal.planner.notes import notes
 from macal.planner.policy import UNIFORM
 from macal.planner.report.protocol import settings
 from macal.problem import Split
@@ -103,6 +104,36 @@ def test_a_draw_keeps_to_quotas_and_money(way):
     assert 1500 - 60 <= plan.cost.sum() <= 1500 and plan.cost.tolist() == asked.fee.tolist()
     assert asked.region.value_counts().min() >= 20 and asked.free.mean() <= 0.4
     assert plan.weight["p0003"] == pytest.approx(1) and not asked.no.any() and plan.index.is_unique
+
+
+@part_and_whole("seeds", range(8), range(250))
+def test_more_money_gives_nobody_a_smaller_chance_and_little_is_left(seeds):
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        people = make_people(n := int(rng.integers(60, 200)), seed)
+        dear = [rng.lognormal(0, 1.5, n), rng.choice([1.0, 60.0], n, p=[0.2, 0.8]), rng.choice([0.1, 1.1, 19.99], n)]
+        cost = people.fee = np.round(dear[seed % 3] + 0.01, 2)
+        quotas, before = ["region>=2"] * (seed % 2), np.zeros(n)
+        for budget in np.sort(np.ptp(cost) + rng.uniform(20 * cost.mean(), cost.sum(), 4)):
+            planner, plan = make(people, budget=budget, cost="fee", criterion=None, quotas=quotas, batch_size=None)
+            chosen = planner.campaign.chosen
+            assert plan.cost.sum() <= budget and (chosen.chances >= before - 1e-9).all()
+            kept = pd.Series(cost).groupby(chosen.strata).agg(np.ptp).max()
+            assert len(plan) == n or budget - chosen.chances @ cost < kept + cost.max()
+            before = chosen.chances
+
+
+def test_a_few_dear_people_are_named_with_what_they_take_and_the_free_can_be_asked():
+    people = make_people(400).assign(fee=lambda d: np.where(np.arange(400) % 50 == 0, 100.0, 1.0))
+    few = {"budget": 300, "cost": "fee", "criterion": None}
+    planner, _ = make(people, **few)
+    assert any("8 people cost 100" in said for said in notes(planner.campaign))
+    cheap, _ = make(people.assign(no=people.fee > 1), **few, exclude="no")
+    said = next(said for said in notes(planner.campaign) if "8 people" in said)
+    assert f"{1 - cheap.forecast().width / planner.forecast().width:.0%}" in said
+    assert not any("--exclude" in said for said in notes(cheap.campaign))
+    with pytest.raises(ValueError, match="--include"):
+        make(people.assign(fee=people.fee - 1), **few)
 
 
 @part_and_whole("n", 10, 2000)

@@ -93,7 +93,10 @@ def test_the_width_is_that_of_the_formula():
     answers = 0.8 * 200 / n
     # one more answer with a residual of 2.33 s.d., of the mean weight of its arm
     rare = [2.33 * worth[pool.t == arm].sum() / (answers * (pool.t == arm).sum()) for arm in (0, 1)]
-    width = 2 * 1.9749 * np.sqrt((worth**2 / answers).sum() + np.square(rare).sum())  # t of 159 degrees of freedom
+    left = [(worth**2 / answers)[pool.t == arm].sum() + rare[arm] ** 2 for arm in (0, 1)]
+    d = planner.people.confounders.shape[1]
+    lost = [1.06 + 0.2 * d / (d + answers * (pool.t == arm).sum()) for arm in (0, 1)]
+    width = 2 * 1.9749 * np.sqrt(np.square(lost) @ left)  # t of 159 degrees of freedom
     found = planner.forecast()
     assert found.width == pytest.approx(width, rel=1e-4) and found.simple == pytest.approx(width, rel=1e-4)
     assert not found.in_sd

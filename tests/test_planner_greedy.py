@@ -346,14 +346,16 @@ def test_numbers_of_strata_may_be_bought_where_people_may(n):
     met = sold_out = 0
     for seed in range(n):
         demands, cost, known, strata, rng = strata_task(seed)
+        own = (np.flatnonzero(strata == k) for k in range(strata.max() + 1))
+        totals = [cost[units[0]] * np.arange(len(units) + 1) for units in own]
         try:
             purchases = Purchases(demands, cost, known, np.full(len(cost), -1))
         except Conflict as conflict:
             with pytest.raises(Conflict) as ours:
-                StratumCounts(demands, cost, known, strata)
+                StratumCounts(demands, cost, known, strata, totals)
             assert ours.value.names == conflict.names
             continue
-        numbers, met = StratumCounts(demands, cost, known, strata), met + 1
+        numbers, met = StratumCounts(demands, cost, known, strata, totals), met + 1
         while numbers.open.any():
             k = int(rng.choice(np.flatnonzero(numbers.open)))
             units = np.flatnonzero(purchases.open & (strata == k))[:1]

@@ -18,7 +18,8 @@ const FOLDS = 5,
   PENALTIES = [1, 10, 100, 1000, 1e9], // of the regression of the treatment
   SPARSE = 0.3, // of the range, least s.d. of a column most of whose values are alike
   EXACT = 1e-9,
-  LARGE = 2.33; // s.d. that 2 % of normal residuals exceed
+  LARGE = 2.33, // s.d. that 2 % of normal residuals exceed
+  [MORE, LEARNT] = [0.06, 0.2]; // what models fitted to few answers add to the error
 
 const sum = (values) => values.reduce((total, v) => total + v, 0);
 const least = (values) => values.reduce((a, b) => Math.min(a, b), Infinity);
@@ -84,17 +85,14 @@ function inclusion(worth, size) {
 
 /** Chance of each of some people, of these worths and costs, such that no draw exceeds the budget. */
 function lottery(worth, cost, budget) {
-  const n = cost.length,
-    top = budget - (most(cost) - least(cost)), // a draw may be dearer than its mean by less than that
-    each = (UNIFORM * sum(cost)) / n + ((1 - UNIFORM) * sum(cost.map((c, k) => c * worth[k]))) / sum(worth);
-  for (let money = top; money > 0; ) {
-    const size = Math.min(n, Math.floor((money + EXACT * (1 + money)) / each));
-    if (!size) break;
-    const chances = inclusion(worth, size),
-      over = sum(cost.map((c, k) => c * chances[k])) - top;
-    if (over <= EXACT * budget) return chances;
-    money = Math.min(money, size * each) - over;
+  const top = budget - (most(cost) - least(cost)); // a draw may be dearer than its mean by less than that
+  const bears = (size) => sum(inclusion(worth, size).map((p, k) => p * cost[k])) <= top + EXACT * (1 + top);
+  let [few, many] = [0, cost.length + 1];
+  while (many - few > 1) {
+    const middle = Math.floor((few + many) / 2);
+    [few, many] = bears(middle) ? [middle, many] : [few, middle];
   }
+  if (few) return inclusion(worth, few);
   throw new BadTable(
     `A budget of ${budget} is too small for a draw: costs differ by up to ${most(cost) - least(cost)}, which is kept back, so that the money lasts whoever is drawn; raise it, or choose each person's effect.`,
   );
@@ -183,7 +181,7 @@ function quantile(df) {
  *     controls and treated; how many a simple random sample needs for that width, and what it costs: null where even
  *     everybody's answers are too few
  */
-export function forecast({ t, cost, labelled }, { chances, own }) {
+export function forecast({ t, cost, labelled, models }, { chances, own }) {
   const n = t.length,
     known = new Set(labelled),
     of = (values, arm) => sum(values.map((v, i) => (t[i] === arm ? v : 0)));
@@ -192,7 +190,10 @@ export function forecast({ t, cost, labelled }, { chances, own }) {
   const width = (p) => {
     const count = answers(p),
       inverse = own.map((e) => 1 / e / n);
-    const left = [0, 1].map((arm) => of(inverse.map((f, i) => f * f / p[i]), arm) + ((LARGE * of(inverse, arm)) / count[arm]) ** 2);
+    const left = [0, 1].map((arm) => {
+      const exact = of(inverse.map((f, i) => f * f / p[i]), arm) + ((LARGE * of(inverse, arm)) / count[arm]) ** 2;
+      return exact * (1 + MORE + (LEARNT * models.length) / (models.length + count[arm])) ** 2;
+    });
     return 2 * quantile(Math.max(sum(count) - 1, 1)) * Math.sqrt(left[0] + left[1]);
   };
   const drawn = found((i) => chances[i]),

@@ -7,7 +7,8 @@ a chance, so each stratum has a label at least; where demands leave it none, tha
 *Costs.* For the average effect the chance is proportional to s_i = worth_i / root of cost_i: the sum of
 worth_i^2 / chance_i is then the least that the money allows (Neyman's allocation with costs). The criterion's own plan
 goes by gain per cost already. The budget holds in every draw: the mean cost is below it by the most that a draw may be
-dearer than the mean; see :mod:`macal.inference.balanced`.
+dearer than the mean; see :mod:`macal.inference.balanced`. Labels go in one order whatever the budget, up to the first
+that it does not bear; so more money gives nobody a smaller chance, but for what quotas need.
 
 *Numbers.* n labels of a stratum leave (sum of s_i) (sum of s_i cost_i) / n of that variance. So labels go one by one to
 the stratum where the fall, by the mean cost of a label, is largest, as far as all demands can still be met
@@ -48,7 +49,7 @@ from macal.planner.greedy import GreedyPlan
 from macal.planner.people import People
 from macal.planner.policy import Policy
 from macal.planner.purchases import Purchases
-from macal.planner.stratum_counts import Counts, PerStratum, StratumCounts
+from macal.planner.stratum_counts import Counts, PerStratum, StratumCounts, Totals
 from macal.registry import check_known
 from macal.shapes import Arms, Indices, Outcomes, Rows
 
@@ -132,21 +133,16 @@ def lottery(people: People, rules: Policy, ranked: GreedyPlan, lots: Lots | None
     people, size, strata = lots.people, lots.size, strata_of(lots.people, rules, lots.others)
     own, range_ = strata >= 0, pd.Series(people.cost).groupby(strata)
     kept = float((range_.max() - range_.min()).drop(-1, errors="ignore").max()) if own.any() else 0.0
-    money = most = rules.budget - kept
-    affords = own.any() and rules.budget >= people.cost[own].min()
-    while affords and money > 0:
-        numbers, planned = _numbers(people, rules, strata, size, money, ranked)
-        chances, spare = np.zeros(len(people)), _spare(lots, strata, numbers)
-        for k in np.flatnonzero(numbers):
-            whole = int(numbers[k] + spare[k])
-            chances[strata == k] = _within(size[strata == k], whole, rules.uniform) * (numbers[k] / whole)
-        over = float(chances @ people.cost) - most
-        if over <= 1e-9 * rules.budget:
-            return Lottery(chances, strata, spare, lots)
-        money = min(money, planned) - over
-    if affords:
+    if not own.any() or rules.budget < people.cost[own].min():
+        return Lottery(np.zeros(len(people)), strata, np.zeros(0, np.int64), lots)
+    if rules.budget <= kept:
         raise ValueError(_too_small(people, rules, strata))
-    return Lottery(np.zeros(len(people)), strata, np.zeros(0, np.int64), lots)
+    numbers = _numbers(people, rules, strata, size, rules.budget - kept, ranked)
+    chances, spare = np.zeros(len(people)), _spare(lots, strata, numbers)
+    for k in np.flatnonzero(numbers):
+        whole = int(numbers[k] + spare[k])
+        chances[strata == k] = _within(size[strata == k], whole, rules.uniform) * (numbers[k] / whole)
+    return Lottery(chances, strata, spare, lots)
 
 
 def _spare(lots: Lots, strata: Arms, numbers: Counts) -> Counts:
@@ -271,8 +267,8 @@ def groups_of(people: People, by: str) -> np.ndarray:
 
 def _numbers(
     people: People, rules: Policy, strata: Arms, size: Outcomes, money: float, ranked: GreedyPlan
-) -> tuple[Counts, float]:
-    """Labels of each stratum, (strata,), and what they cost on average."""
+) -> Counts:
+    """Labels of each stratum, (strata,)."""
     own = strata >= 0
     label, c = strata[own], people.cost[own]
     # (strata,) each
@@ -280,8 +276,10 @@ def _numbers(
     mean /= heads
     # mean cost of a label of each stratum
     each = rules.uniform * mean + (1 - rules.uniform) * np.divide(weighted, s, out=mean.copy(), where=s > 0)
+    inside = [strata == k for k in range(len(each))]
+    totals = [mean_costs(size[k], people.cost[k], rules.uniform) for k in inside]
     try:
-        numbers = _nothing_bought(people, rules, strata, each, money)
+        numbers = _nothing_bought(people, rules, strata, each, money, totals)
     except Conflict as found:
         try:
             Purchases(ranked.demands, ranked.cost, ranked.state.labelled, ranked.clusters)
@@ -290,18 +288,37 @@ def _numbers(
         raise Conflict(found.found, "draw", f", or {_WITHOUT}") from found
     for k in range(len(each)):
         if not numbers.buy(k):
-            is_small = each.sum() > money < rules.budget
+            is_small = numbers.is_short and money < rules.budget
             one = int(np.flatnonzero(strata == k)[0])
             small = _too_small(people, rules, strata)
             raise ValueError(small if is_small else _no_chance(people, rules, one, numbers.nearest()))
     while (left := np.flatnonzero(numbers.open)).size:
         # s weighted / n - s weighted / (n + 1), by cost
         gain = s * weighted / (numbers.bought * (numbers.bought + 1)) / each
-        numbers.buy(int(left[gain[left].argmax()]))
-    return numbers.bought, float(numbers.bought @ each)
+        k = int(left[gain[left].argmax()])
+        some = int(heads[k]) if left.size == 1 else 1
+        while not numbers.buy(k, some) and some > 1:
+            some //= 2
+        if numbers.is_short:
+            break
+    numbers.fill()
+    return numbers.bought
 
 
-def _nothing_bought(people: People, rules: Policy, strata: Arms, each: PerStratum, money: float) -> StratumCounts:
+def mean_costs(size: Outcomes, cost: Money, uniform: float) -> Totals:
+    """What 0, 1, 2 and so on labels of a stratum of k people cost on average, (k + 1,), by :func:`_within`."""
+    order = np.maximum(size, _FAINT * (size.max() or 1.0)).argsort()[::-1]
+    s, c, number = np.maximum(size, _FAINT * (size.max() or 1.0))[order], cost[order], np.arange(1, len(size) + 1)
+    rest, of_rest = s[::-1].cumsum()[::-1], (s * c)[::-1].cumsum()[::-1]
+    # n labels leave j certain, the first for which (n - j) s_j / rest_j is at most 1
+    j = np.searchsorted(np.arange(len(s)) + rest / s, number - 1e-9).clip(max=len(s) - 1)
+    by_size = np.append(0.0, c.cumsum())[j] + (number - j) / rest[j] * of_rest[j]
+    return np.append(0.0, uniform * number * cost.mean() + (1 - uniform) * by_size)
+
+
+def _nothing_bought(
+    people: People, rules: Policy, strata: Arms, each: PerStratum, money: float, totals: Sequence[Totals]
+) -> StratumCounts:
     """Counts of labels, each of which costs what one of its stratum costs on average."""
     known = people.problem.start
     own = strata >= 0
@@ -311,7 +328,7 @@ def _nothing_bought(people: People, rules: Policy, strata: Arms, each: PerStratu
     demands = alike.demands(max(money, 0.0), rules.parsed, rules.cluster_rule, None, known, _NOBODY)
     kept = f" ({rules.budget:g}, less what a draw may be dearer than the mean)" if money != rules.budget else ""
     demands[0] = replace(demands[0], name=demands[0].name + kept)
-    return StratumCounts(demands, alike.cost, known, strata)
+    return StratumCounts(demands, alike.cost, known, strata, totals)
 
 
 def drawn(people: People, rules: Policy, chosen: Lottery) -> list[Indices]:

@@ -6,16 +6,19 @@ With s the s.d. of the outcomes of an arm that covariates leave open, and h that
 
     sum over people of the two arms of (s h_i / (e_i sum h))^2 / (p_i r_i),
 
-and what the interval adds for a rare large residual; its width is twice the root times the t-quantile. The spread of
-effects between people, which adds its own variance over N, and how alike people of a cluster are, are not known
-beforehand, and left out; so is what outcome models lose while answers are few: about a tenth of the width where an arm
-has 50, more where covariates are many or the arm has less. Where one person of each cluster may be drawn, those who
-represent theirs speak for all, weighted by 1 over the chance to.
+and what the interval adds for a rare large residual; its width is twice the root times the t-quantile. Models fitted to
+n answers of an arm leave more than s: with d columns of covariates the arm's part of the error is multiplied by
+
+    1.06 + 0.2 d / (d + n),
+
+which the study ``widths`` judges. The spread of effects between people, which adds its own variance over N, and how
+alike people of a cluster are, are not known beforehand, and left out. Where one person of each cluster may be drawn,
+those who represent theirs speak for all, weighted by 1 over the chance to.
 
 *For the same money*: a simple random sample, and as many people of each arm, as far as there are so many.
 
 *Known outcomes*, a pilot say, have p = r = 1, and tell s where there are 10 of each arm, by what cross-fitted models
-leave. Else s is a guess (``sd``); without one, widths are in units of s.
+leave, over 1 + 0.2 d / (d + n) with their n. Else s is a guess (``sd``); without one, widths are in units of s.
 """
 
 from collections.abc import Callable
@@ -42,8 +45,9 @@ Flags = Bool[np.ndarray, "n"]
 _LARGE = 2.33  # s.d. that 2 % of normal residuals exceed in size
 _FIRST = 1024  # part of everybody's cost that is tried first as a budget
 _ROUNDING = 1e-9
-_MANY = 50  # answers of an arm, from which on outcome models lose little
+_MORE, _LEARNT = 0.06, 0.2  # what models fitted to few answers add to the error; see the module
 _SHOWN = 5  # groups that are named
+_FEW = 0.05  # share of the people, at most, whose cost is thought an exception
 _EVERYBODY, _CLUSTERS = "everybody", "clusters"
 
 
@@ -57,7 +61,6 @@ class Forecast:
         equal: by as many people of each arm for the same money; None likewise, and where people are in clusters.
         in_sd: whether widths are in s.d. of the outcomes that covariates leave open, for these are not known.
         clustered: whether people are in clusters, and taken as if these were not alike.
-        rough: whether an arm has so few answers that the interval may well come out wider.
     """
 
     width: float
@@ -65,7 +68,6 @@ class Forecast:
     equal: float | None
     in_sd: bool
     clustered: bool
-    rough: bool
 
     def told(self) -> str:
         """Say it in a sentence."""
@@ -74,10 +76,9 @@ class Forecast:
         other = [f"{'no interval' if width is None else f'{width:,.4g}'} with {how}" for how, width in others.items()]
         alike = ", if people of a cluster are not alike" * self.clustered
         unit = " Widths are in s.d. of the outcomes that the covariates leave open; --sd says how large one is."
-        rough = f" It may well come out wider, as an arm has fewer than {_MANY} answers."
         return (
             f"The average effect's 95% interval is expected to be {self.width:,.4g} wide{alike}; for the same money"
-            f" {' and '.join(other)}.{rough * self.rough}{unit * self.in_sd}"
+            f" {' and '.join(other)}.{unit * self.in_sd}"
         )
 
 
@@ -95,6 +96,7 @@ class _Crowd:
         times: people of the crowd whom each stands for.
         factor: s h / (e sum h).
         cluster: number of each one's; None where there are none.
+        columns: of covariates.
     """
 
     arms: int
@@ -106,6 +108,7 @@ class _Crowd:
     times: Outcomes
     factor: Outcomes
     cluster: Arms | None
+    columns: int
 
     def width(self, chances: Outcomes) -> float:
         """Of the interval, where people are asked by these chances, (n,); without end where somebody has none."""
@@ -114,6 +117,7 @@ class _Crowd:
             return np.inf
         answers = self._by_arm(found)
         left = self._by_arm(self.factor**2 / found) + (_LARGE * self._by_arm(self.factor) / answers) ** 2
+        left *= (1 + _MORE + _learnt(self.columns, answers)) ** 2
         alike = answers.sum() if self.cluster is None else self._clusters(found, found > 0)
         return float(2 * stdtrit(max(alike - 1, 1), 0.975) * np.sqrt(left[0] + left[1:].max()))
 
@@ -162,8 +166,40 @@ def forecast(campaign: CampaignState) -> Forecast | None:
     money = float((crowd.times * crowd.cost * crowd.free) @ chances)
     others = crowd.simple(money), crowd.equal(money)
     simple, equal = (None if crowd.lacks(other, 0.0) else crowd.width(other) for other in others)
-    rough = bool(answers.loc[_EVERYBODY].min() < _MANY)
-    return Forecast(crowd.width(chances), simple, None if clustered else equal, in_sd, clustered, rough)
+    return Forecast(crowd.width(chances), simple, None if clustered else equal, in_sd, clustered)
+
+
+def without_dear(campaign: CampaignState, lottery_of: Callable[[Lots], Lottery]) -> tuple[int, float, float] | None:
+    """How much narrower the interval would be without a few who cost far more than the others, of a draw for effects.
+
+    Args:
+        campaign: with a plan.
+        lottery_of: chances under the same budget.
+
+    Returns:
+        How many they are, at most a twentieth; the least that one of them costs; the width without them over that with
+        them. None where nobody is so dear that more than a tenth of the budget is kept back.
+    """
+    people, policy, chosen = campaign.people, campaign.policy, campaign.chosen
+    if chosen is None or chosen.lots.e is None:
+        return None
+    own, cost = chosen.strata >= 0, chosen.lots.people.cost
+    dear = np.flatnonzero(own & (cost > np.quantile(cost[own], 1 - _FEW)))
+    ranges = pd.Series(cost[own]).groupby(chosen.strata[own]).agg(np.ptp)
+    if not dear.size or ranges.max() <= 0.1 * float(policy.budget):
+        return None
+    out = np.union1d(chosen.lots.people.excluded, dear)
+    lots = replace(chosen.lots, people=replace(chosen.lots.people, excluded=out))
+    units = chosen.lots.members(dear)
+    rest = replace(people, excluded=np.union1d(people.excluded, units))
+    try:
+        one, other = (
+            _crowd(who, policy, drawn.lots)[0].width(drawn.of(_counted(who, policy, drawn.lots)))
+            for who, drawn in ((people, chosen), (rest, lottery_of(lots)))
+        )
+    except ValueError:  # demands that cannot be met without them, or no width can be told
+        return None
+    return len(units), float(cost[dear].min()), other / one
 
 
 def budget_for(people: People, rules: Policy, lottery_of: Callable[[Policy, Lots], Lottery]) -> float:
@@ -247,8 +283,14 @@ def _crowd(people: People, rules: Policy, lots: Lots) -> tuple[_Crowd, bool]:
         times,
         factor[rows] / (times @ (people.weights * h)[rows]),
         people.neighbours()[rows] if (people.clusters >= 0).any() else None,
+        people.confounders.shape[1],
     )
     return crowd, sd is None
+
+
+def _learnt(columns: int, answers: PerArm) -> PerArm:
+    """Share that models of so many columns, fitted to so many answers of each arm, add to an s.d., (arms,)."""
+    return _LEARNT * columns / (columns + answers)
 
 
 def _unfit(people: People, rules: Policy, e: PerArmChance) -> list[str]:
@@ -273,6 +315,7 @@ def _left_open(people: People, rules: Policy) -> PerArm | None:
     m = crossed_outcomes(people.confounders, pool.t, y, None, rules.seed, clusters)
     left = np.square(y - m[np.arange(len(y)), pool.t])
     sd = np.sqrt([np.nanmean(left[pool.t == arm]) for arm in range(len(people.arms))])
+    sd /= 1 + _learnt(people.confounders.shape[1], np.bincount(pool.t[np.isfinite(y)], minlength=len(sd)).astype(float))
     return sd if (sd > 0).all() else None
 
 

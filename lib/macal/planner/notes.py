@@ -3,13 +3,16 @@
 The command prints these sentences, and the report has them.
 """
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 
 from macal.inference.weighted import unpredicted
 from macal.planner.campaign import CampaignState
 from macal.planner.drawn import allowed, barred
-from macal.planner.forecast import lacking
+from macal.planner.forecast import lacking, without_dear
+from macal.planner.steps import lottery_under
 from macal.planner.weights import FEW
 from macal.shapes import Arms, Rows
 
@@ -17,7 +20,7 @@ UNSEEN = (
     "The effect is right only if no cause of both treatment and outcome is missing from the columns (unconfoundedness);"
     " data cannot show that."
 )
-
+_WORTH_IT = 0.95  # of the width, above which a narrower interval is not worth a sentence
 
 # labels at random -> real tables on which individual effects are nearer than one average effect, further, and in all
 NEARER = {150: (0, 0, 17), 300: (0, 1, 17), 600: (0, 0, 15), 1200: (0, 0, 13)}  # by the book's table "individual"
@@ -37,6 +40,7 @@ def notes(campaign: CampaignState) -> list[str]:
         *_large_rounds(campaign),
         *_small_rounds(campaign, rounds),
         *about_others,
+        *_dear(campaign),
         *_short(campaign, rounds),
         *_unmet(campaign),
         *_beside(campaign),
@@ -208,6 +212,18 @@ def _left(campaign: CampaignState, rounds: pd.DataFrame, price: np.ndarray) -> l
     demands = demands or ["all that is demanded"]
     among = " of the sample" * (campaign.searched is not None or campaign.people.phase is not None)
     return [f"{left:,.10g} of the budget is left, and nobody else{among} can be asked under {', '.join(demands)}."]
+
+
+def _dear(campaign: CampaignState) -> list[str]:
+    """What a few who cost far more than the others take from the precision."""
+    found = without_dear(campaign, partial(lottery_under, campaign.people, campaign.policy))
+    if found is None or found[2] > _WORTH_IT:
+        return []
+    number, least, ratio = found
+    return [
+        f"{number:,} people cost {least:,.10g} or more, and money is kept back for them. Without them the interval"
+        f" would be {1 - ratio:.0%} narrower, of the effect on the others: --exclude."
+    ]
 
 
 def _short(campaign: CampaignState, rounds: pd.DataFrame) -> list[str]:

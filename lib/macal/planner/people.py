@@ -35,6 +35,7 @@ PLAN = ("round", "cost", "response", "reserve", "reserve_weight", "weight")  # i
 CLUSTER_RULES = ("whole", "one")
 _WHOLE = r"-?\d+(?:\.0*)?"
 _ROUNDED = r"\d(?:[.,]\d+)?E\+\d+"
+_FREE = "; people who cost nothing can all be asked: write a small cost, and mark them in a column for --include"
 _FEW = 20  # values of a treatment, more of which are a number that was taken for one
 
 
@@ -89,6 +90,7 @@ class Columns:
                 raise ValueError(
                     f"column {name!r} of a {what} must hold numbers above 0{' and up to 1' * (most == 1)}, got"
                     f" {found.low:g} to {found.high:g} and {found.gaps} missing; mend them, or take those people out"
+                    f"{_FREE * (what == 'cost' and found.low == 0)}"
                 )
 
     def check(self) -> None:
@@ -406,6 +408,7 @@ def _numbers(table: pd.DataFrame, given: str | float | int, what: str) -> Money:
         raise ValueError(
             f"{where} must hold numbers above 0, got {column.iloc[wrong[0]]} for {table.index[wrong[0]]} and"
             f" {wrong.size - 1} more such; mend them, or exclude those people from the table"
+            f"{_FREE * (what == 'cost' and bool((values == 0).any()))}"
         )
     return values
 

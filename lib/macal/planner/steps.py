@@ -34,7 +34,7 @@ def begun(campaign: CampaignState, table: Any) -> CampaignState:
     """Plan whom to ask of a table; see :meth:`macal.planner.planner.Planner.plan`."""
     campaign = campaign.but(table=table, plan=None, answers={}, asked=0, audit=None, made=None, chosen=None)
     if campaign.policy.width is not None:
-        budget = budget_for(campaign.people, campaign.policy, partial(_lottery, campaign.people))
+        budget = budget_for(campaign.people, campaign.policy, partial(lottery_under, campaign.people))
         campaign = campaign.but(policy=replace(campaign.policy, budget=budget))
     new = replanned(campaign)
     if not len(new.planned):
@@ -135,7 +135,7 @@ def _called(campaign: CampaignState) -> Indices:
     return np.setdiff1d(called, np.concatenate([campaign.known, people.included]))
 
 
-def _lottery(people: People, policy: Policy, lots: Lots) -> Lottery:
+def lottery_under(people: People, policy: Policy, lots: Lots) -> Lottery:
     """Chances to be drawn under a budget."""
     nobody = np.empty(0, np.int64)
     return lottery(people, policy, _task(policy, 0, people, people.problem.start, nobody, float(policy.budget)), lots)
