@@ -205,6 +205,7 @@ _DECLARED = (
     Table("average_tables", "tables", "what the draw for the average effect saves on real tables", study="average"),
     Table("individual", "tables", "individual effects against one average effect on real tables", study="individual"),
     Table("coverage", "population", "coverage and width of what the planner draws, case by case", study="coverage"),
+    Table("widths", "tables", "intervals against the width that was asked for, on real tables", study="widths"),
     Table("weighted_villages", "tables", "villages of a real table, against all of them", study="villages"),
     Table("enough_ihdp", "ihdp", "intervals, forecasts and stopping rules on IHDP", study="enough"),
     Table("bench_toy-starts", "toy", "the toy's rows, its processes fitted from several starts", study="bench"),

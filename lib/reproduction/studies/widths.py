@@ -1,0 +1,90 @@
+"""Whether ``macal plan --width`` keeps its word: widths of intervals against those that were asked for.
+
+Real tables of which the planner forecasts a width, their outcomes withheld. ``--sd`` is what cross-fitted models of all
+outcomes leave, its root mean square over both arms. Asked is what ``SIZES`` answers are expected to give, rounded up to
+two digits; then ``--width`` finds the budget, and each of ``DRAWS`` seeds draws, observes and estimates.
+
+End points, by table and size: the median of realised over asked; the share of campaigns that reach the width, and that
+are within 5 % of it. Right: half reach it, nine of ten come within 5 %, and the median is at least 0.93.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from macal.datasets import real
+from macal.inference.weighted import crossed_outcomes
+from macal.planner.planner import Planner
+from macal.planner.weights import weighed
+from reproduction.studies.jobs import Answer, Job
+from reproduction.studies.tables import Table
+
+DRAWS, SIZES = 20, (150, 300)
+NEAR, LEAST = 1.05, 0.93  # of realised over asked: within 5 %; of its median
+LARGEST = 6000  # people of a table
+
+
+def table(name: str) -> tuple[pd.DataFrame, pd.Series]:
+    """The people of a real table whose outcomes are known, and these."""
+    found = real.people(name)
+    names = [f"p{k:05d}" for k in range(len(found.t))]
+    columns = {name: pd.Series(np.asarray(column), names) for name, column in found.columns.items()}
+    people, y = pd.DataFrame(columns | {"treated": pd.Series(found.t, names)}), pd.Series(found.y, names).dropna()
+    people = people.loc[y.index]
+    return people.loc[:, people.nunique() > 1], y
+
+
+def sd_of(planner: Planner, y: pd.Series) -> float:
+    """What models of everybody's outcomes leave, root mean square over both arms."""
+    t = planner.people.problem.pool.t
+    told = y[planner.people.table.index].to_numpy(np.float64)
+    left = told - crossed_outcomes(planner.people.confounders, t, told, None, 0)[np.arange(len(t)), t]
+    return float(np.sqrt(np.square(left).mean()))
+
+
+def rows(name: str, size: int, draws: int = DRAWS) -> list[dict[str, object]]:
+    """A row of each campaign; one without a campaign, where no width can be told."""
+    people, y = table(name)
+    columns = real.people(name).columns
+    kinds = {c: "number" if isinstance(columns[c], np.ndarray) else "category" for c in people if c in columns}
+    first = Planner("treated", size, kinds=kinds)
+    first.plan(people)
+    sd, ahead = sd_of(first, y), first.forecast()
+    about = {"table": name, "people": len(people), "size": size}
+    if ahead is None:
+        return [about | {"sd": sd}]
+    step = 10.0 ** np.floor(np.log10(ahead.width * sd) - 1)
+    asked, found = float(np.ceil(ahead.width * sd / step) * step), []
+    for seed in range(draws):
+        planner = Planner("treated", width=asked, sd=sd, seed=seed, kinds=kinds)
+        plan = planner.plan(people)
+        planner.observe(y[plan.index])
+        one = weighed(planner.campaign, planner.campaign.outcomes, 1).estimate
+        realised = np.nan if one is None else one.width
+        found.append(about | {"sd": sd, "seed": seed, "asked": asked, "planned": len(plan), "realised": realised})
+    return found
+
+
+def judged(found: pd.DataFrame) -> pd.DataFrame:
+    """End points, by table and size, of rows of :func:`rows` with campaigns."""
+    ratio = (found.realised / found.asked).groupby([found.table, found["size"]])
+    return pd.DataFrame(
+        {
+            "planned": found.groupby(["table", "size"]).planned.median(),
+            "median": ratio.median(),
+            "reached": ratio.agg(lambda of: (of <= 1).mean()),
+            "near": ratio.agg(lambda of: (of <= NEAR).mean()),
+        }
+    )
+
+
+def jobs(table: Table, replications: int | None = None, store: Path | None = None) -> list[Job]:
+    """Return the jobs of ``widths``, on so many tables."""
+    names = [name for name in real.TABLES if len(real.people(name).t) <= LARGEST][:replications]
+
+    def job(name: str, size: int) -> Job:
+        about = {"dataset": "tables", "protocol": "paper", "study": "widths", "table": name, "size": size}
+        return Job([about], lambda: [Answer(rows(name, size))], sources=lambda: real.people(name).sources)
+
+    return [job(name, size) for name in names for size in SIZES]
