@@ -1,6 +1,7 @@
 """Files are written whole or not at all, with the permissions of any file, and a full disk is said by name."""
 
 import errno
+import fcntl
 import os
 
 import pytest
@@ -45,6 +46,76 @@ def test_where_one_file_cannot_be_written_none_is(tmp_path, monkeypatch):
     with pytest.raises(OSError, match=f"'{two}'"):
         atomic.write({one: b"1", two: b"2"})
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EBUSY, "busy"), SystemExit(143)])
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_where_one_file_cannot_be_replaced_none_is(tmp_path, monkeypatch, error, which):
+    """An error, or a signal, at each of three files: one that was there, one that was not, and the last."""
+    there, new, last = (tmp_path / name for name in ("there", "new", "last"))
+    there.write_bytes(b"old"), last.write_bytes(b"old"), there.chmod(0o640)
+    plain, calls = os.replace, []
+
+    def replace(draft, place):
+        calls.append(place)
+        if len(calls) == which + 1:
+            raise error
+        plain(draft, place)
+
+    monkeypatch.setattr(os, "replace", replace)
+    with pytest.raises(type(error)):
+        atomic.write({there: b"1", new: b"2", last: b"3"})
+    assert there.read_bytes() == last.read_bytes() == b"old" and there.stat().st_mode & 0o777 == 0o640
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["last", "there"]
+
+
+def test_a_signal_after_the_last_file_undoes_nothing(tmp_path, monkeypatch):
+    one, two, plain = tmp_path / "one", tmp_path / "two", os.replace
+
+    def replace(draft, place):
+        plain(draft, place)
+        if place == two:
+            raise SystemExit(143)
+
+    monkeypatch.setattr(os, "replace", replace)
+    with pytest.raises(SystemExit):
+        atomic.write({one: b"1", two: b"2"})
+    assert one.read_bytes() == b"1" and two.read_bytes() == b"2"
+
+
+def test_what_a_file_cannot_replace_is_refused_before_any_is_written(tmp_path):
+    one, folder, link, pipe = (tmp_path / name for name in ("one", "folder", "link", "pipe"))
+    one.write_bytes(b"old"), folder.mkdir(), os.link(one, link), os.mkfifo(pipe)
+    for wrong in (folder, link, one, pipe):
+        with pytest.raises(OSError, match=f"'{wrong}'"):
+            atomic.write({tmp_path / "new": b"1", wrong: b"2"})
+    assert not (tmp_path / "new").exists() and link.read_bytes() == b"old"
+    link.unlink()
+    atomic.write({one: b"new"})
+
+
+def test_drafts_that_nobody_holds_are_cleared(tmp_path):
+    left, held, other = (tmp_path / name for name in (f".{'a' * 32}.tmp", f".{'b' * 32}.tmp", ".mine.tmp"))
+    for path in (left, held, other):
+        path.write_bytes(b"half")
+    with held.open("r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        atomic.write_step({tmp_path / "one": b"1"})
+    assert {path.name for path in tmp_path.iterdir()} == {"one", held.name, other.name}
+
+
+def test_a_draft_that_was_cleared_before_it_was_held_is_made_anew(tmp_path, monkeypatch):
+    plain, cleared = fcntl.flock, []
+
+    def late(handle, how):
+        if not cleared:
+            cleared.extend(tmp_path.glob(".*.tmp"))
+            cleared[0].unlink()
+        plain(handle, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    atomic.write({tmp_path / "one": b"1"})
+    assert cleared and [path.name for path in tmp_path.iterdir()] == ["one"]
 
 
 @pytest.mark.parametrize("there", [True, False])

@@ -1,6 +1,7 @@
 """A campaign in the field: no answer lost, no money unaccounted for, whoever else writes and whatever goes wrong."""
 
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -229,6 +230,36 @@ def test_what_is_read_is_not_written_over(folder):
     ):
         assert run(*words) == 1
     assert files(folder) == before
+
+
+def test_a_step_that_fails_changes_nothing(folder, capsys):
+    """Outputs and campaigns that no file can replace, into the table itself, and a name that is blank."""
+    (folder / "table").mkdir(), (folder / "out").mkdir()
+    PEOPLE.to_parquet("table/part.parquet")
+    given = ["--treatment", "free", "--budget", 40, "--criterion", "qhte", "--campaign"]
+    assert run("plan", "table", *given, "c.json", "-o", "plan.csv", "--report", "r.html") == 0
+    for name in ("plan.csv", "r.html", "c.json"):
+        (folder / f"of-{name}").hardlink_to(folder / shutil.copy(name, f"linked-{name}"))
+    answered(slice(0, 12))
+    assert run("observe", "c.json", "table", "answers.csv") == 0
+    shutil.copy("c.json", "linked.json"), (folder / "link.json").hardlink_to("linked.json")
+    outputs = [("out", None), ("n.csv", "out"), ("linked-plan.csv", None), ("n.csv", "linked-r.html")]
+    outputs += [("table/n.parquet", None), ("n.csv", "table/deep/n.html"), ("no.csv/n.csv", None)]
+    (folder / "no.csv").write_text("")
+    others = ["replan", "c.json", "table"], ["estimate", "c.json", "table", "--individual"]
+    steps = [
+        [*words, "--replace", "-o", output, *(["--report", report] if report else [])]
+        for output, report in outputs
+        for words in (*others, ["plan", "table", *given[:-1]])
+    ]
+    steps += [["plan", "table", *given, name, "-o", "n.csv"] for name in ("out", "table/c.json", "linked-c.json")]
+    steps += [["replan", "linked.json", "table", "-o", "n.csv"], ["observe", "link.json", "table", "answers.csv"]]
+    steps += [["correct", "c.json", "table", answered(slice(0, 1))[0], "--withdrawn", "--by", " "]]
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    for words in steps:
+        capsys.readouterr()
+        assert run(*words) == 1 and len(told(capsys)) == 1, words
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
 
 @pytest.mark.parametrize("form", ["plan and a new column", "named", "only two", "ambiguous", "none"])

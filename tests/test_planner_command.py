@@ -380,6 +380,15 @@ def test_what_cannot_be_an_answer(unchecked):
     assert planner.answers == {name: 1.0}
 
 
+def test_names_that_a_terminal_cannot_show_do_not_end_a_step(folder):
+    make_people().rename(columns={"region": "région"}).to_csv("people.csv", index=False)
+    words = ["people.csv", "--treatment", "free", "--budget", "40", "-o", "plän.csv", "--campaign", "c.json"]
+    environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "1"}
+    command = [sys.executable, "-m", "macal", "plan", *words]
+    process = subprocess.run(command, capture_output=True, env=environment, timeout=120)
+    assert process.returncode == 0 and rb"r\xe9gion" in process.stdout and (folder / "plän.csv").exists()
+
+
 @pytest.mark.parametrize("which", ["stdout", exhaustive("both"), exhaustive("unbuffered")])
 def test_who_does_not_read_on_loses_no_file(folder, which):
     """As ``macal plan ... | head -1`` does, or ``2>&1 | head -1``."""

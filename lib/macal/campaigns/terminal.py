@@ -1,6 +1,7 @@
 """What the commands of the package share: an error is one line, and a signal ends them at once."""
 
 import argparse
+import io
 import os
 import re
 import select
@@ -31,7 +32,8 @@ def guarded(command: Callable[[], int | None]) -> int:
     status = 0
     try:
         status = command() or 0
-        sys.stdout.flush()
+        if sys.stdout is not None:  # as where it is closed
+            sys.stdout.flush()
         return status
     except (OSError, ValueError, ImportError, BrokenExecutor) as error:
         if isinstance(error, BrokenPipeError) and _nobody_reads():
@@ -59,7 +61,12 @@ def _nobody_reads() -> bool:
 
 
 def start(command: Callable[[], int | None]) -> NoReturn:
-    """Run a command as this process, which Ctrl-C ends with 130 and SIGTERM with 143, with one line on stderr."""
+    """Run a command as this process, which Ctrl-C ends with 130 and SIGTERM with 143, with one line on stderr.
+
+    What the encoding of the standard output does not have, as an umlaut in a terminal of ASCII, is written as its code.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) != signal.SIG_IGN:  # as a shell starts what runs in the background
             signal.signal(number, _end)

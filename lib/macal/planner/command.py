@@ -274,7 +274,7 @@ def plan(options: argparse.Namespace) -> None:
         may = partial(_may_be_written, options)
         planner.campaign = record.saved(planner.campaign, options.campaign, contents, may)
     else:
-        atomic.write(contents)
+        atomic.write_step(contents)
     print(*said, sep="\n\n", end="\n\n")  # nobody may be listening, and all is written
     _tell_plan(planner, options.output)
     if options.width is not None:
@@ -480,6 +480,7 @@ def replan(options: argparse.Namespace) -> None:
     """Plan the rounds that are to come anew; say which demands have changed."""
     _apart([options.output, options.report], [options.campaign, options.table])
     may = partial(_not_there, [options.output, options.report], options.replace)
+    atomic.check(options.campaign)
     may()
     _can_be_made(options)
     given = {"budget": options.budget, "quotas": [] if options.no_quotas else options.quotas}
@@ -514,7 +515,7 @@ def estimate(options: argparse.Namespace) -> None:
     found = [estimated(campaign, options.model, rule, arm, *whose, individual=options.individual) for arm in told]
     effects = [one.people if len(others) == 1 else one.people.assign(arm=one.arm) for one in found if one.shown]
     contents = {options.output: frames.written(pd.concat(effects), options.output)} if effects else {}
-    atomic.write(contents | ({options.report: document(campaign, found).encode()} if options.report else {}))
+    atomic.write_step(contents | ({options.report: document(campaign, found).encode()} if options.report else {}))
     _warn(planner)
     _tell(found, campaign.people.arms)
     for sentence in [*left_out(campaign), *assumed(campaign)]:
@@ -582,13 +583,16 @@ def _tell_warnings(warnings: Sequence[str]) -> None:
 
 
 def _apart(outputs: Sequence[Path | None], inputs: Sequence[Path]) -> None:
-    """Refuse to write over what is read, or two things to one file."""
+    """Refuse to write over what is read or into a table that is a folder, or two things to one file."""
     seen = {atomic.real(path): "is read" for path in inputs}
+    folders = {place: path for path in inputs if (place := atomic.real(path)).is_dir()}
     for path in outputs:
         if path is None:
             continue
         if (what := seen.get(place := atomic.real(path))) is not None:
             raise ValueError(f"{path} {what}, and would be overwritten; give another name")
+        if inside := [folders[folder] for folder in place.parents if folder in folders]:
+            raise ValueError(f"{path} would be read as a part of the table {inside[0]}; write it to another folder")
         seen[place] = "is written already"
 
 
@@ -612,8 +616,10 @@ def _can_be_made(options: argparse.Namespace) -> None:
 
 
 def _not_there(paths: Sequence[Path | None], replace: bool) -> None:
-    for path in paths:
-        if path is not None and path.exists() and not replace:
+    """Refuse to replace files unasked, and what no file can replace."""
+    for path in filter(None, paths):
+        atomic.check(path)
+        if path.exists() and not replace:
             raise ValueError(f"{path} is there already; --replace replaces it")
 
 

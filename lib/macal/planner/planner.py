@@ -283,7 +283,7 @@ class Planner:
             OSError: the file cannot be written.
             ValueError: nothing is planned yet.
         """
-        atomic.write({Path(path): document(self.campaign, found).encode()})
+        atomic.write_step({Path(path): document(self.campaign, found).encode()})
 
     @hinted
     def save(self, path: Path | str) -> None:

@@ -62,7 +62,7 @@ def saved(
     others: Mapping[Path, bytes] | None = None,
     may: Callable[[], None] = lambda: None,
 ) -> CampaignState:
-    """Write a campaign to its file, and others with it, all or none; return it with its new revision.
+    """Write a campaign to its file, and others before it, all or none; return it with its new revision.
 
     Args:
         campaign: with a plan.
@@ -75,6 +75,7 @@ def saved(
         Stale: the file has another revision than the campaign had when it was read.
         ValueError: see :func:`content_of`.
     """
+    atomic.check(path)
     content, place = content_of(campaign), atomic.real(path)
     place.parent.mkdir(parents=True, exist_ok=True)
     with atomic.alone(place.parent, WAIT) as held:
@@ -88,7 +89,7 @@ def saved(
                 " was replaced: load it again, and repeat the step"
             )
         new = campaign.but(revision=there + 1)
-        atomic.write({path: packed(content | {"revision": new.revision}), **(others or {})})
+        atomic.write_step({**(others or {}), path: packed(content | {"revision": new.revision})})
     return new
 
 

@@ -193,7 +193,7 @@ def recounted(campaign: CampaignState, rounds: int, by: str) -> CampaignState:
 
 
 def _noted(campaign: CampaignState, name: Any, was: str, now: str, by: str) -> CampaignState:
-    if not by:
+    if not by.strip():
         raise ValueError("a correction needs a name or a pseudonym of whoever makes it (--by)")
     one = Correction(name, was, now, by, datetime.now(UTC).isoformat(timespec="seconds"))
     return campaign.but(journal=(*campaign.journal, one), told_since=True)
