@@ -7,6 +7,7 @@ from typing import Any, get_type_hints
 import numpy as np
 import pandas as pd
 import pytest
+from cases import each
 from test_planner import make_people
 
 import macal
@@ -104,6 +105,64 @@ def test_a_wrong_argument_is_named(call, argument, value, unchecked, tmp_path, m
     monkeypatch.chdir(tmp_path)
     make_people().to_csv("people.csv")
     refused(call, argument, value)
+
+
+LISTS, COMPLEX, TINY = [[0], [1]] * 100, np.arange(200) * 1j, 1e-320
+SCALARS = "cost", "response", "propensity"
+UNNAMED = make_people().drop(columns="person").set_index(pd.Index([None, *range(199)], dtype=object))
+
+
+@each(
+    "column, values, said",
+    [
+        *((role, LISTS, {role: "odd"}) for role in ("cluster", "exclude", "include", "outcome", "by", *SCALARS)),
+        *((role, COMPLEX, {role: "odd"}) for role in ("cluster", "identifier", *SCALARS)),
+        *((role, TINY, {role: "odd"}) for role in SCALARS),
+        ("cost", 1e101, {"cost": "odd"}),
+        ("treatment", LISTS, {"treatment": "odd"}),
+        ("treatment", LISTS, {"treatment": "odd", "reference": 0}),
+        ("quota", LISTS, {"quotas": ["odd>=1"]}),
+        ("covariate", LISTS, {"covariates": ["age", "odd"]}),
+        ("covariate", LISTS, {"covariates": None}),
+    ],
+)
+def test_a_column_whose_cells_cannot_be_is_named(column, values, said, unchecked):
+    with pytest.raises(ValueError, match="'odd'"):
+        given = {"treatment": "free", "budget": 300, "covariates": ["age", "income"]} | said
+        Planner(**given).plan(make_people().assign(odd=values))
+
+
+@each(
+    "call, named",
+    [
+        (lambda: Planner("free", 300).plan(None), "table"),
+        (lambda: Planner("free", 300, covariates=["age"]).plan(UNNAMED), "index"),
+        (lambda: Planner("free", 300, covariates=["age", "age"]).plan(make_people()), "'age'"),
+        *((lambda what=what: Planner("free", 300, **{what: TINY}).plan(make_people()), what) for what in SCALARS),
+        (lambda: macal.get([]), "name"),
+        (lambda: models.get({}), "name"),
+        (lambda: macal.run_all(3, {"random": "random"}), "problems"),
+        (lambda: macal.run_all([], {"random": "random"}), "problems"),
+        (lambda: macal.run_all([3], {}), "criteria"),
+        (lambda: macal.run_all([3], {"random": "random"}), "problem"),
+        (lambda: macal.evaluate(None, None), "problem"),
+        (lambda: macal.metrics.pehe("a", [1]), "tau_hat"),
+        (lambda: macal.metrics.pehe([1.0], [1j]), "tau"),
+        (lambda: macal.metrics.pehe([[1], [1, 2]], [1, 1]), "tau_hat"),
+    ],
+)
+def test_what_is_no_table_name_or_number_is_refused_by_its_name(call, named, unchecked):
+    with pytest.raises(ValueError, match=rf"\b{named}\b" if named[0] != "'" else named):
+        call()
+
+
+@pytest.mark.parametrize("outcome", [10**30, 1j, np.complex128(1), [1.0], np.array([1.0, 2.0]), {}, "1"])
+def test_an_outcome_that_is_no_number_is_refused_by_whose_it_is(outcome, unchecked):
+    planner = Planner("free", 300)
+    name = planner.plan(make_people()).index[0]
+    with pytest.raises(ValueError, match=name):
+        planner.observe({name: outcome})
+    assert not planner.answers
 
 
 def test_what_numpy_and_pandas_hold_is_taken_as_theirs(unchecked, tmp_path):

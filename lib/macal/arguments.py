@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import cache, wraps
 from inspect import signature
@@ -109,6 +109,8 @@ def _named(hint: Any) -> list[str]:
         return [inner[1]]
     if kind is Sequence:
         return [f"a list of {' or '.join(_named(inner[0]))}"]
+    if kind is Iterable:
+        return ["a list"]
     if kind is tuple:
         return [f"{len(inner)} numbers"]
     if axes := getattr(hint, "dims", None):
@@ -140,7 +142,10 @@ def as_array(value: Any, name: str) -> np.ndarray:
         raise ValueError(
             f"{name} must have no masked entries, got {np.ma.count_masked(value)}; fill them or drop their rows"
         )
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError as error:  # rows of different lengths
+        raise ValueError(f"{name} must be an array of numbers, got {short(value)}") from error
     if array.dtype.kind in "iu" and array.size and max(int(array.max()), -int(array.min())) > _EXACT:
         raise ValueError(
             f"{name} holds integers beyond 2**53, which lose digits as floats; if they are identifiers, leave them out"

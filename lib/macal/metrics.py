@@ -13,7 +13,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
-from macal.arguments import as_arms, as_covariates
+from macal.arguments import as_arms, as_array, as_covariates, short
 from macal.optional import needed
 from macal.shapes import Centres, Covariates, Distances
 
@@ -33,7 +33,7 @@ def pehe(tau_hat: ArrayLike, tau: ArrayLike) -> float | Errors:
     >>> pehe([[1.0, 2.0], [1.0, 0.0]], [[1.0, 2.0], [1.0, 2.0]]).round(3)
     array([0.   , 1.414])
     """
-    tau_hat, tau = np.asarray(tau_hat, float), np.asarray(tau, float)
+    tau_hat, tau = _numeric(tau_hat, "tau_hat"), _numeric(tau, "tau")
     if tau_hat.shape != tau.shape or tau.ndim not in (1, 2) or not tau.size:
         raise ValueError(
             "tau_hat and tau must be two vectors of the same length, or a column per contrast, with at least 1 unit;"
@@ -43,6 +43,13 @@ def pehe(tau_hat: ArrayLike, tau: ArrayLike) -> float | Errors:
         raise ValueError("tau_hat and tau must be finite")
     errors = np.sqrt(np.mean((tau_hat - tau) ** 2, axis=0))
     return float(errors) if tau.ndim == 1 else errors
+
+
+def _numeric(values: ArrayLike, name: str) -> np.ndarray:
+    array = as_array(values, name)
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must be numbers, got {short(values)}")
+    return array.astype(np.float64)
 
 
 def nearest_distance(x: Covariates, others: Centres, metric: str = "euclidean") -> Distances:

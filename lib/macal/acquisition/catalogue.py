@@ -13,6 +13,7 @@ from macal.acquisition.random import Random, RandomBalanced, RandomShare
 from macal.acquisition.reference_criteria import RandomPairs, RandomRare
 from macal.acquisition.rolling import Rolling
 from macal.acquisition.shares import MacalNeyman, Neyman
+from macal.arguments import hinted
 from macal.registry import Catalogue, Entry
 
 CRITERIA = Catalogue(
@@ -58,6 +59,7 @@ def names() -> list[str]:
     return list(CRITERIA)
 
 
+@hinted
 def get(name: str, **parameters: Any) -> Criterion:
     """Return a criterion by name, e.g. ``get("macal", alpha=1.0, metric="sqeuclidean")``.
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from macal import metrics, models
-from macal.arguments import as_indices
+from macal.arguments import as_indices, hinted
 from macal.campaigns import provenance
 from macal.models import Fitted, Model
 from macal.problem import Problem
@@ -95,6 +95,7 @@ def judge(problem: Problem, labelled: Indices, fitted: Fitted, measures: Measure
     }
 
 
+@hinted
 def evaluate(problem: Problem, labelled_sets: Iterable[Any], model: Model | str = "exact-gp") -> pd.DataFrame:
     """Fit the model on given labelled sets, as one batch, and judge each on the test set.
 

@@ -8,7 +8,7 @@ from tqdm import tqdm
 
 from macal import models
 from macal.acquisition import Criterion
-from macal.arguments import as_count
+from macal.arguments import as_count, hinted
 from macal.campaigns.campaign import Campaign, begin
 from macal.campaigns.evaluation import Measures, Row, judge, require_effects, train
 from macal.models import Fitted, Model
@@ -146,6 +146,7 @@ def run(
     return table
 
 
+@hinted
 def run_all(
     problems: Iterable[Problem],
     criteria: Mapping[str, Any],
@@ -176,6 +177,8 @@ def run_all(
     model = models.as_model(model)
     chooser = None if chooser is None else models.as_model(chooser)
     problems = list(problems)
+    if not (problems and criteria):
+        raise ValueError(f"{'criteria' if problems else 'problems'} must hold at least one, got none")
     campaigns = [begin(p, c, name, n_queries, batch_size, seed) for p in problems for name, c in criteria.items()]
     for problem in problems:
         require_effects(problem)

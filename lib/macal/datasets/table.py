@@ -40,10 +40,15 @@ def _check_names(table: pd.DataFrame, named: list[Hashable]) -> None:
             f"columns must be named once, got more than once: {', '.join(twice)};"
             " treatment and outcome are no covariates"
         )
-    if table.index.hasnans:
-        raise ValueError(f"the table's index must name each unit, and {table.index.isna().sum()} have no name")
-    if not table.index.is_unique:
-        again = table.index[table.index.duplicated()][0]
+    check_index(table.index)
+
+
+def check_index(names: pd.Index) -> None:
+    """Refuse an index that does not name every unit, or two alike: ValueError."""
+    if names.hasnans:
+        raise ValueError(f"the table's index must name each unit, and {names.isna().sum()} have no name")
+    if not names.is_unique:
+        again = names[names.duplicated()][0]
         raise ValueError(
             f"the table's index must name each unit once, got {again} more than once; reset_index() numbers the rows"
         )

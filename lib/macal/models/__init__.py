@@ -3,6 +3,7 @@
 from typing import Any
 
 from macal import lazy
+from macal.arguments import hinted
 from macal.models.base import Fitted, Model, NotFitted, Task
 from macal.models.joint_gp import JointGP
 from macal.models.meta import MetaLearner
@@ -38,6 +39,7 @@ def names() -> list[str]:
     return list(MODELS)
 
 
+@hinted
 def get(name: str, **parameters: Any) -> Model:
     """Return a model by name, e.g. ``get("exact-gp", optimiser="lbfgs")``; UnknownName where it is unknown."""
     return MODELS.make(name, parameters)

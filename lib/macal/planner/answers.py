@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_scalar
 
+from macal.arguments import fits
 from macal.planner.people import People
 
 
@@ -19,6 +21,8 @@ def by_name(people: People, answers: Iterable[tuple[Any, Any]]) -> dict[Any, Any
     names, outcomes = zip(*pairs, strict=True) if (pairs := list(answers)) else ((), ())
     found: dict[Any, Any] = {}
     for name, outcome in zip(people.table.index[people.places(names, "the answers")].tolist(), outcomes, strict=True):
+        if not is_scalar(outcome):
+            outcome_of(name, outcome, None)
         before = found.setdefault(name, outcome)
         if pd.isna(before) != pd.isna(outcome) or not (pd.isna(before) or before == outcome):
             raise ValueError(f"{name} has two answers, {before} and {outcome}; keep one of them")
@@ -54,10 +58,11 @@ def outcome_of(name: Any, outcome: Any, before: float | None) -> float | None:
     Raises:
         ValueError: no finite number, or another one than before.
     """
-    if outcome is None or outcome is pd.NA or outcome != outcome:
+    plain = outcome.item() if isinstance(outcome, np.generic) else outcome
+    if is_scalar(outcome) and pd.isna(outcome):
         value = None
-    elif isinstance(outcome, (int, float, np.number, np.bool_)) and np.isfinite(outcome):
-        value = float(outcome)
+    elif isinstance(plain, bool) or fits(plain, float):
+        value = float(plain)
     else:
         how = "; write words as numbers, yes and no as 1 and 0" if isinstance(outcome, str) else ""
         raise ValueError(

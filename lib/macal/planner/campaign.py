@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_scalar
 
+from macal.arguments import short
 from macal.datasets.table import same
 from macal.planner.answers import chance
 from macal.planner.audit import Audit, Made
@@ -40,6 +42,17 @@ def named(names: Collection[Any]) -> str:
     words = [str(name) for name in list(names)[:SHOWN]]
     words += [counted(len(names) - SHOWN, "other")] * (len(names) > SHOWN)
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
+
+
+def _check_cells(table: pd.DataFrame, used: Collection[Any]) -> None:
+    """Refuse columns whose cells hold lists, other values of several parts, or complex numbers: ValueError."""
+    for name in dict.fromkeys(used):
+        column = table[name] if name in table else pd.Series()
+        if column.ndim > 1 or column.dtype.kind not in "Oc":
+            continue
+        for value in column:
+            if isinstance(value, (complex, np.complexfloating)) or not (is_scalar(value) or isinstance(value, tuple)):
+                raise ValueError(f"column {name!r} must hold one number, date or word in each cell, got {short(value)}")
 
 
 @dataclass(frozen=True)
@@ -115,7 +128,12 @@ class CampaignState:
         """
         if self.table is None:
             raise ValueError(NOTHING)
-        return People.of(self.table if self.is_sample else frames.as_pandas(self.table), self.columns)
+        if self.is_sample:
+            return People.of(self.table, self.columns)
+        table, covariates = frames.as_pandas(self.table), self.columns.covariates
+        used = [*self.columns.named().values(), self.policy.by, *(quota.column for quota in self.policy.parsed)]
+        _check_cells(table, [*used, *(table.columns if covariates is None else covariates)])
+        return People.of(table, self.columns)
 
     @property
     def is_sample(self) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from macal.datasets import from_table
-from macal.datasets.table import arm_names, check_arms
+from macal.datasets.table import arm_names, check_arms, check_index
 from macal.planner.demands import (
     Demand,
     Members,
@@ -31,6 +31,7 @@ from macal.tables.roles import Roles, Said, prepared, read_as
 from macal.tables.sample import Phase, Sample
 from macal.tables.summary import NUMBERS, Summary
 
+LEAST, MOST = 1e-100, 1e100  # of costs and chances: products of two neither vanish nor overflow
 PLAN = ("round", "cost", "response", "reserve", "reserve_weight", "weight")  # its columns
 CLUSTER_RULES = ("whole", "one")
 _WHOLE = r"-?\d+(?:\.0*)?"
@@ -80,15 +81,15 @@ class Columns:
         Raises:
             ValueError: which column.
         """
-        for what, most in (("cost", np.inf), ("response", 1.0), ("propensity", 1.0)):
+        for what, most in (("cost", MOST), ("response", 1.0), ("propensity", 1.0)):
             name = getattr(self, what)
             if not isinstance(name, str):
                 continue
             found = columns[name]
-            fits = found.family in NUMBERS and not found.gaps and 0 < found.low and found.high <= most
-            if not fits or found.high == np.inf:
+            fits = found.family in NUMBERS and not found.gaps and found.low >= LEAST and found.high <= most
+            if not fits:
                 raise ValueError(
-                    f"column {name!r} of a {what} must hold numbers above 0{' and up to 1' * (most == 1)}, got"
+                    f"column {name!r} of a {what} must hold numbers of {LEAST:g} to {most:g}, got"
                     f" {found.low:g} to {found.high:g} and {found.gaps} missing; mend them, or take those people out"
                     f"{_FREE * (what == 'cost' and found.low == 0)}"
                 )
@@ -103,6 +104,9 @@ class Columns:
         own = [named[role] for role in ("treatment", "outcome", "identifier") if role in named]
         if taken := [c for c in [*own, *named.values()] if c == "round" or c in PLAN and c in own]:
             raise ValueError(f"{taken[0]!r} is a column of the plan, too; rename yours")
+        for c in (given := list(self.covariates or ())):
+            if given.count(c) > 1:
+                raise ValueError(f"covariates must name each column once, got {c!r} more than once")
         if twice := {c for c in named.values() if list(named.values()).count(c) > 1}:
             raise ValueError(f"column {min(twice)!r} has two roles: {', '.join(r for r in named if named[r] in twice)}")
 
@@ -156,6 +160,7 @@ class People:
         if isinstance(table, Sample):
             return cls._read(table.table, columns, table.roles, table.phase)
         table, roles = read_as(table, columns.said())
+        check_index(table.index)
         order = _by_name(table.index)
         return replace(cls._read(table.iloc[order], columns, roles), rows=order.argsort())
 
@@ -403,12 +408,12 @@ def _numbers(table: pd.DataFrame, given: str | float | int, what: str) -> Money:
     if column.name is None and given != 1 and same:
         raise ValueError(f"the {what} {given:g} is a number, and column {same[0]!r} is called so; rename that column")
     values = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan).copy()
-    wrong = np.flatnonzero(~((values > 0) & np.isfinite(values)))
+    wrong = np.flatnonzero(~((values >= LEAST) & (values <= MOST)))
     if wrong.size:
         raise ValueError(
-            f"{where} must hold numbers above 0, got {column.iloc[wrong[0]]} for {table.index[wrong[0]]} and"
-            f" {wrong.size - 1} more such; mend them, or exclude those people from the table"
-            f"{_FREE * (what == 'cost' and bool((values == 0).any()))}"
+            f"{where} must hold numbers above 0 ({LEAST:g} to {MOST:g}), got {column.iloc[wrong[0]]} for"
+            f" {table.index[wrong[0]]} and {wrong.size - 1} more such; mend them, or exclude those people from the"
+            f" table{_FREE * (what == 'cost' and bool((values == 0).any()))}"
         )
     return values
 

@@ -32,6 +32,8 @@ CHANGES = ("outcome", "withdrawn", NEVER)
 
 def begun(campaign: CampaignState, table: Any) -> CampaignState:
     """Plan whom to ask of a table; see :meth:`macal.planner.planner.Planner.plan`."""
+    if table is None:
+        raise ValueError("the table must be a DataFrame of pandas, polars or Arrow, or a sample, got None")
     campaign = campaign.but(table=table, plan=None, answers={}, asked=0, audit=None, made=None, chosen=None)
     if campaign.policy.width is not None:
         budget = budget_for(campaign.people, campaign.policy, partial(lottery_under, campaign.people))
