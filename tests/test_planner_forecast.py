@@ -60,6 +60,48 @@ def widths(people, y, draws, **options):
     "options",
     [
         {},
+        {"cost": "fee", "response": "chance", "by": "group"},
+        {"cluster": "home", "cluster_rule": "one"},
+        {"draw": "criterion", "criterion": "qhte", "sd": None},
+    ],
+)
+def test_what_is_expected_is_known_of_a_campaign_from_a_file(tmp_path, options):
+    people, _ = world(400)
+    planner = planned(people, **{"budget": 120} | options)
+    planner.save(tmp_path / "c.json")
+    again = Planner.load(tmp_path / "c.json", people.sample(frac=1, random_state=1))
+    assert again.forecast() == planner.forecast() is not None
+    again.replan()
+    assert again.forecast() == planner.forecast() and notes(again.campaign) == notes(planner.campaign)
+
+
+def test_chances_that_are_not_the_plan_s_are_not_taken_for_them(tmp_path):
+    people, _ = world(400)
+    planner = planned(people)
+    planner.campaign = planner.campaign.but(plan=planner.planned.assign(weight=2.0), chosen=None)
+    assert planner.forecast() is None
+
+
+def test_refusals_make_the_interval_that_is_expected_wider():
+    """As if so many fewer of the arm had been asked; and no interval is expected where too few are left."""
+    people, y = world(2000)
+    planner = planned(people, budget=400)
+    plan, before = planner.planned, planner.forecast().width
+    planner.observe(y[plan.index[:10]])
+    assert planner.forecast().width == pytest.approx(before)
+    arms = [plan.index[10:][plan.t[10:] == arm] for arm in (0, 1)]
+    planner.observe({name: None for arm in arms for name in arm[: len(arm) // 2]})
+    half = planned(people, budget=400, response=0.5)
+    half.campaign = half.campaign.but(plan=planner.planned.assign(response=0.5), chosen=planner.campaign.chosen)
+    assert 1.3 * before < planner.forecast().width == pytest.approx(half.forecast().width, rel=0.05)
+    planner.observe({name: None for name in arms[1][len(arms[1]) // 2 :]})
+    assert planner.forecast() is None
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
         {"cost": "fee", "budget": 400},
         {"response": "chance", "budget": 300},
         {"target": "treated"},

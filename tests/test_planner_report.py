@@ -13,7 +13,7 @@ from test_site import DEVICES
 from macal import Planner, metrics
 from macal.__main__ import main
 from macal.inference import StoppingRule
-from macal.planner import record
+from macal.planner import Doubt, record
 from macal.planner.notes import UNSEEN
 from macal.planner.report import document, doubts, overlap, page
 from macal.planner.report.document import Report
@@ -152,6 +152,12 @@ class TestOverlap:
         people.to_csv("people.csv", index=False)
         ask = "plan people.csv --treatment free --budget 20 -o plan.csv --report plan.html".split()
         assert main(ask) == 0 and "overlap" in capsys.readouterr().err
+        with pytest.warns(Doubt, match="overlap") as told:
+            planner = Planner("free", 20)
+            planner.plan(people)
+        with pytest.warns(Doubt, match="overlap") as again:
+            planner.replan()
+        assert len(told) == len(again) == len(doubts.warnings(planner.campaign))
         assert '<p class="warning">Overlap' in (tmp_path / "plan.html").read_text()
         (tmp_path / "plan.csv").unlink()  # both are written, or none
         assert main(ask) == 1 and not (tmp_path / "plan.csv").exists()

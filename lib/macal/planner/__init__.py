@@ -7,6 +7,6 @@ a criterion's gain per cost, takes the answers, and plans anew; the campaign is 
 from macal.planner.conflicts import Conflict
 from macal.planner.demands import Quota
 from macal.planner.estimates import Findings
-from macal.planner.planner import Planner
+from macal.planner.planner import Doubt, Planner
 
-__all__ = ["Conflict", "Findings", "Planner", "Quota"]
+__all__ = ["Conflict", "Doubt", "Findings", "Planner", "Quota"]

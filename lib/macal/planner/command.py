@@ -14,17 +14,16 @@ from macal.acquisition.catalogue import needs_no_model, those
 from macal.inference import StoppingRule
 from macal.inference.looks import LOOKS
 from macal.inference.targets import TARGETS
-from macal.planner import record
+from macal.planner import record, steps
 from macal.planner.answers import by_name, check_arms, outcome_of
 from macal.planner.campaign import NEVER, counted
 from macal.planner.estimates import MODELLED, Findings, estimated, left_out
 from macal.planner.forecast import expected
 from macal.planner.notes import assumed, notes
 from macal.planner.people import CLUSTER_RULES, Columns
-from macal.planner.planner import MEMORY, Planner
+from macal.planner.planner import MEMORY, Planner, doubted
 from macal.planner.policy import DRAWS, PAY, UNIFORM, Policy
 from macal.planner.report import document, doubts, drawings
-from macal.planner.steps import reached
 from macal.registry import UnknownName
 from macal.storage import atomic
 from macal.tables import frames
@@ -265,7 +264,7 @@ def plan(options: argparse.Namespace) -> None:
     planner = Planner(**given)
     source = frames.opened(options.table)
     people = _people(options, planner, source)
-    planner.plan(people)
+    planner.campaign = steps.begun(planner.campaign, people)
     said = [source.told] * bool(source.told) + [doubts.columns(planner.campaign).to_string()]
     if isinstance(people, Sample) and planner.campaign.made is not None:
         said.append("\n".join(planner.audit().told()))
@@ -429,7 +428,7 @@ def _not_asked(planner: Planner, given: pd.Series, through: int | None) -> pd.Se
     So a plan may come back whole, with the outcomes of its first rounds.
     """
     silent, told = _rounds_of(planner, given[given.isna()]), given.index[given.notna()]
-    return silent[silent > reached(planner.campaign, told, through)]
+    return silent[silent > steps.reached(planner.campaign, told, through)]
 
 
 def correct(options: argparse.Namespace) -> None:
@@ -488,7 +487,7 @@ def replan(options: argparse.Namespace) -> None:
 
     def step(planner: Planner) -> None:
         before.update((name, getattr(planner.campaign.policy, name)) for name in given)
-        planner.replan(**given)
+        planner.campaign = steps.replanned(planner.campaign, **given)
 
     planner = _saved(options, step, lambda planner: _outputs(planner, options), may)
     _tell_plan(planner, options.output)
@@ -569,8 +568,7 @@ def _told(found: Findings) -> list[str]:
 
 def _warn(planner: Planner) -> None:
     """Say on the standard error where too much was spent, values lie far off, or overlap is poor."""
-    _warn_of_money(planner)
-    _tell_warnings(doubts.warnings(planner.campaign))
+    _tell_warnings(doubted(planner.campaign))
 
 
 def _warn_of_money(planner: Planner) -> None:

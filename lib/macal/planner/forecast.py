@@ -154,7 +154,7 @@ class _Crowd:
 
 
 def forecast(campaign: CampaignState) -> Forecast | None:
-    """What was expected of a draw when it was made; None of a plan from a file, and where there will be no interval."""
+    """What is expected of a draw by the answers and refusals so far; None where there will be no interval."""
     people, policy, chosen, answers = campaign.people, campaign.policy, campaign.chosen, expected(campaign)
     if chosen is None or _too_few(answers) or _too_many(people, answers) or _too_unequal(campaign):
         return None
@@ -162,7 +162,8 @@ def forecast(campaign: CampaignState) -> Forecast | None:
         crowd, in_sd = _crowd(people, policy, chosen.lots)
     except ValueError:  # chances of the arms cannot be estimated, or do not fit
         return None
-    chances, clustered = chosen.of(_counted(people, policy, chosen.lots)), crowd.cluster is not None
+    rows, clustered = _counted(people, policy, chosen.lots), crowd.cluster is not None
+    crowd, chances = replace(crowd, response=_heard(campaign)[rows]), chosen.of(rows)
     money = float((crowd.times * crowd.cost * crowd.free) @ chances)
     others = crowd.simple(money), crowd.equal(money)
     simple, equal = (None if crowd.lacks(other, 0.0) else crowd.width(other) for other in others)
@@ -319,6 +320,28 @@ def _left_open(people: People, rules: Policy) -> PerArm | None:
     return sd if (sd > 0).all() else None
 
 
+def _heard(campaign: CampaignState) -> Outcomes:
+    """Chance of each to answer, (n,), times how many of her arm have answered or still may, of those once expected."""
+    people, rows, t = campaign.people, allowed(campaign.people, campaign.policy), campaign.people.problem.pool.t
+    planned, start = people.places(campaign.planned.index, "the plan"), people.problem.start
+    once, now, response = np.zeros(len(people)), _answering(campaign), people.response.copy()
+    once[planned], now[start] = response[planned], 0.0
+    hoped, left = (np.bincount(t[rows], chances[rows], len(people.arms)) for chances in (once, now))
+    response *= np.divide(left, hoped, out=np.ones_like(left), where=hoped > 0)[t]
+    response[start] = 1.0
+    return np.minimum(response, 1.0)
+
+
+def _answering(campaign: CampaignState) -> Outcomes:
+    """Chance that there is, or will be, an answer of each, by the plan, reserves who have not answered apart, (n,)."""
+    people, found = campaign.people, np.zeros(len(campaign.people))
+    units = people.places(campaign.planned.index, "the plan")
+    found[units] = people.response[units]
+    found[campaign.refused] = 0.0
+    found[np.isfinite(campaign.outcomes)] = 1.0
+    return found
+
+
 def expected(campaign: CampaignState) -> pd.DataFrame:
     """Answers of each arm that have come or are expected of the plan, reserves apart: a column each.
 
@@ -326,12 +349,7 @@ def expected(campaign: CampaignState) -> pd.DataFrame:
     for the number of clusters that these answers come from.
     """
     people, by, rows = campaign.people, campaign.policy.by, allowed(campaign.people, campaign.policy)
-    found = np.zeros(len(people))
-    units = people.places(campaign.planned.index, "the plan")
-    found[units] = people.response[units]
-    found[campaign.refused] = 0.0
-    found[np.isfinite(campaign.outcomes)] = 1.0
-    t, found = people.problem.pool.t[rows], found[rows]
+    t, found = people.problem.pool.t[rows], _answering(campaign)[rows]
     arms = [f"{campaign.columns.treatment} = {arm}" for arm in people.arms]
     parts = {_EVERYBODY: np.ones(len(rows), bool)}
     if by is not None:

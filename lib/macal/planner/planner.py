@@ -1,5 +1,6 @@
 """The planner: a campaign under way, in money, from a table to a plan, to answers, to estimates."""
 
+import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from macal.planner.forecast import Forecast, forecast
 from macal.planner.people import Columns, People
 from macal.planner.policy import UNIFORM, Policy
 from macal.planner.report import document
+from macal.planner.report.doubts import warnings as doubts_of
 from macal.storage import atomic
 from macal.storage.workers import executor, processors
 from macal.tables import frames
@@ -26,6 +28,10 @@ from macal.tables.sample import Sample, sampled
 MEMORY = 8e9  # bytes that a plan may take
 PROCESS = 5e8  # bytes of a process that has done nothing yet
 JOBS = 4  # of each worker
+
+
+class Doubt(UserWarning):
+    """What is doubtful of a table, of a plan or of answers: values that lie far off, poor overlap, too much spent."""
 
 
 class Planner:
@@ -147,6 +153,9 @@ class Planner:
             ``weight``, 1 over the chance to be, and with reserves ``reserve_weight``, theirs if they were asked at
             first, 0 where there is none.
 
+        Warns:
+            Doubt: values of the table lie far off, or overlap is poor.
+
         Raises:
             Conflict: no plan meets all demands; it names the smallest set that conflicts.
             UnknownName: a column that the table does not have.
@@ -198,6 +207,9 @@ class Planner:
         Returns:
             See :meth:`plan`: the rounds that have been asked, and after them the new ones.
 
+        Warns:
+            Doubt: see :meth:`plan`; too much was spent, or outcomes lie far off.
+
         Raises:
             Conflict: no plan meets all demands any more.
             ValueError: nothing is planned yet, or all the money is spent.
@@ -206,6 +218,8 @@ class Planner:
         return self._plan()
 
     def _plan(self) -> Any:
+        for words in doubted(self.campaign):
+            warnings.warn(words, Doubt, stacklevel=4)
         return frames.like(self.planned.copy(), self.campaign.table)
 
     @hinted
@@ -240,7 +254,8 @@ class Planner:
         return found
 
     def forecast(self) -> Forecast | None:
-        """What the draw that was made here is expected to give; see :func:`macal.planner.forecast.forecast`."""
+        """What the draw is expected to give, by the answers so far; see :func:`macal.planner.forecast.forecast`."""
+        self.campaign = steps.redrawn(self.campaign)
         return forecast(self.campaign)
 
     def audit(self) -> Audit:
@@ -345,3 +360,8 @@ class Planner:
     def spent(self) -> float:
         """Money for whoever was asked; not for refusals, where only answers are paid."""
         return self.campaign.spent
+
+
+def doubted(campaign: CampaignState) -> list[str]:
+    """What is doubtful of a campaign's money, table and answers; nothing where all is well."""
+    return [campaign.overspent] * bool(campaign.overspent) + doubts_of(campaign)

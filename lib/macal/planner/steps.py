@@ -12,6 +12,7 @@ import pandas as pd
 from macal import acquisition
 from macal.acquisition import PoolState
 from macal.acquisition.plans import check_arms
+from macal.arguments import Positive, hinted
 from macal.planner.answers import outcome_of
 from macal.planner.audit import Made, audited
 from macal.planner.campaign import NEVER, OUTCOME, CampaignState, Correction, counted
@@ -85,8 +86,9 @@ def _count(campaign: CampaignState, rounds: int, what: str) -> int:
     return rounds
 
 
+@hinted
 def replanned(
-    campaign: CampaignState, budget: float | int | None = None, quotas: Sequence[str] | None = None
+    campaign: CampaignState, budget: Positive | None = None, quotas: Sequence[str] | None = None
 ) -> CampaignState:
     """Plan the rounds to come anew; see :meth:`macal.planner.planner.Planner.replan`."""
     changed = {name: value for name, value in (("budget", budget), ("quotas", quotas)) if value is not None}
@@ -125,8 +127,27 @@ def replanned(
         old = None if old is None else _still_reserves(campaign, old, new.index)
     among = len(some) if len(some) < len(people) else None
     plan = new if old is None else pd.concat([old, new])
-    kept = {} if chosen is None else {"chosen": chosen}
-    return campaign.but(plan=plan, made=made, audit=None, searched=among, told_since=False, **kept)
+    chosen = redrawn(campaign).chosen if chosen is None else chosen
+    return campaign.but(plan=plan, made=made, audit=None, searched=among, told_since=False, chosen=chosen)
+
+
+def redrawn(campaign: CampaignState) -> CampaignState:
+    """A campaign with the chances by which its people were drawn, found anew where it comes from a file.
+
+    As it is where nobody was drawn, or where other versions drew otherwise, and the plan's weights are not these.
+    """
+    people, policy = campaign.people, campaign.policy
+    if policy.draw is None or campaign.plan is None or campaign.chosen is not None:
+        return campaign
+    nobody = np.empty(0, np.int64)
+    try:
+        chosen = lottery(people, policy, _task(policy, 0, people, people.problem.start, nobody, float(policy.budget)))
+    except ValueError:
+        return campaign
+    units = people.places(campaign.plan.index, "the plan")
+    weights = 1.0 if people.phase is None else people.phase.weights[units]
+    same = np.allclose(chosen.of(units) * campaign.plan["weight"].to_numpy(), weights)
+    return campaign.but(chosen=chosen) if same else campaign
 
 
 def _called(campaign: CampaignState) -> Indices:
