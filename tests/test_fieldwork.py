@@ -283,6 +283,36 @@ def test_a_plan_that_comes_back_with_outcomes_is_read(folder, capsys, form):
         assert Planner.load("c.json", PEOPLE).answers == dict(zip(table.person, np.arange(10.0), strict=True))
 
 
+@pytest.mark.parametrize("column", ["weight", "cost", "income"])
+def test_outcomes_in_a_column_that_the_plan_or_the_table_has_are_asked_about(folder, capsys, column):
+    assert plan("--draw", "criterion") == 0
+    table = pd.read_csv("plan.csv").head(10)[["person"]].assign(**{column: np.arange(10.0)})
+    table.to_csv("answers.csv", index=False)
+    words = ["observe", "c.json", "people.csv", "answers.csv"]
+    assert run(*words) == 1 and f"'{column}'" in (said := told(capsys)[-1]) and "none" not in said
+    capsys.readouterr()
+    assert run("replan", "c.json", "people.csv", "-o", "next.csv") == 0
+    assert "no answers are in" in capsys.readouterr().out
+    assert run(*words, "--outcome", column) == 0
+    assert list(Planner.load("c.json", PEOPLE).answers.values()) == list(range(10))
+
+
+def test_refusals_that_the_plan_did_not_expect_are_told_by_replan(folder, capsys):
+    """With the width that is expected now, and the share of answers that a new plan would count on."""
+    words = ["--treatment", "free", "--budget", 100, "--batch-size", 50, "--sd", 1, "--campaign", "c.json"]
+    assert run("plan", "people.csv", *words, "-o", "plan.csv") == 0
+    widths = [float(re.search(r"expected to be ([\d.]+) wide", capsys.readouterr().out)[1])]
+    names = answered(slice(0, 50))
+    pd.Series(1.0, names, name="y").where(np.arange(50) % 5 > 0).rename_axis("person").to_csv("answers.csv")
+    assert run("observe", "c.json", "people.csv", "answers.csv") == 0
+    capsys.readouterr()
+    assert run("replan", "c.json", "people.csv", "-o", "next.csv") == 0
+    said = capsys.readouterr().out
+    widths.append(float(re.search(r"expected to be ([\d.]+) wide", said)[1]))
+    assert widths[1] > widths[0] and "--response 0.8 " in said
+    assert not [words for words in notes(make(PEOPLE, response=0.8)[0].campaign) if "--response" in words]
+
+
 def test_answers_of_another_column_are_asked_about(folder):
     assert plan() == 0
     table = pd.read_csv("plan.csv")[["person"]]

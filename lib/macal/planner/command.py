@@ -17,7 +17,7 @@ from macal.inference.targets import TARGETS
 from macal.planner import record, steps
 from macal.planner.answers import by_name, check_arms, outcome_of
 from macal.planner.campaign import NEVER, counted
-from macal.planner.estimates import MODELLED, Findings, estimated, left_out
+from macal.planner.estimates import MODELLED, Findings, estimated, left_out, meant
 from macal.planner.forecast import expected
 from macal.planner.notes import assumed, notes
 from macal.planner.people import CLUSTER_RULES, Columns
@@ -142,7 +142,7 @@ def _add_estimate(commands: Any) -> None:
     text = "estimate every effect from the answers so far, and say what the next round will add"
     command = commands.add_parser("estimate", help=text, description=text)
     _files(command)
-    _into(command, "of effects")
+    _into(command, "of people's effects, where answers show that they differ, or with --individual", False)
     command.add_argument("--model", default="joint-gp", help="a Gaussian process (default: joint-gp)")
     text = "value of the treatment that all others are compared with, of several arms (default: as planned)"
     command.add_argument("--reference", help=text)
@@ -174,8 +174,8 @@ def _said_by(command: argparse.ArgumentParser) -> None:
     command.add_argument("--by", required=True, help="who says so: a name or a pseudonym")
 
 
-def _into(command: argparse.ArgumentParser, what: str = "of the plan") -> None:
-    command.add_argument("-o", "--output", type=Path, required=True, help=f"CSV or Parquet file {what}")
+def _into(command: argparse.ArgumentParser, what: str = "of the plan", required: bool = True) -> None:
+    command.add_argument("-o", "--output", type=Path, required=required, help=f"CSV or Parquet file {what}")
     command.add_argument("--replace", action="store_true", help="replace files that are there")
 
 
@@ -362,12 +362,18 @@ def observe(options: argparse.Namespace) -> None:
             f"{len(ahead)} people of {counted(ahead.nunique(), 'round')} that count as not asked yet have answered, and"
             f" count alone; --through {ahead.max()} says that the others were asked, too"
         )
-    told = sum(outcome is not None for outcome in planner.answers.values())
-    have = "has" if planner.asked == 1 else "have"
-    came = f"{counted(told, 'answer')} and {counted(len(planner.answers) - told, 'refusal')} so far"
-    print(f"{came}; {counted(planner.asked, 'round')} {have} been asked")
+    print(_came(planner))
     _warn_of_money(planner)
     _tell_warnings(doubts.far_outcomes(planner.campaign))
+
+
+def _came(planner: Planner) -> str:
+    """How many answers and refusals there are, and rounds that were asked."""
+    told = sum(outcome is not None for outcome in planner.answers.values())
+    came = f"{counted(told, 'answer')} and {counted(len(planner.answers) - told, 'refusal')} so far"
+    have = "has" if planner.asked == 1 else "have"
+    none = "no answers are in: "
+    return f"{none * (not told)}{came}; {counted(planner.asked, 'round')} {have} been asked"
 
 
 def _rounds_of(planner: Planner, given: pd.Series) -> pd.Series:
@@ -462,10 +468,15 @@ def _outcome(options: argparse.Namespace, planner: Planner, columns: Sequence[st
     new = [column for column in columns if column not in known]
     said = (options.outcome, before, planner.campaign.columns.outcome)
     found = [column for column in said if column in columns][:1] or new
+    if not found and (taken := [column for column in columns if column != people.index.name]):
+        raise ValueError(
+            f"{options.answers} has no new column: the plan or the table has {', '.join(map(repr, taken))}, too; if one"
+            " of them holds the answers, say which (--outcome), or rename it"
+        )
     if len(found) > 1 or not found:
         raise ValueError(
             f"{options.answers} must have one column of outcomes beside {people.index.name!r} and what the plan and the"
-            f" table have, got {', '.join(found) or 'none'}; say which it is: --outcome"
+            f" table have, got {', '.join(found) or 'no other column'}; say which it is: --outcome"
         )
     if options.outcome is None and before not in (None, found[0]):
         raise ValueError(
@@ -490,6 +501,7 @@ def replan(options: argparse.Namespace) -> None:
         planner.campaign = steps.replanned(planner.campaign, **given)
 
     planner = _saved(options, step, lambda planner: _outputs(planner, options), may)
+    print(_came(planner))
     _tell_plan(planner, options.output)
     for name, old in before.items():
         if old != (new := getattr(planner.campaign.policy, name)):
@@ -513,22 +525,24 @@ def estimate(options: argparse.Namespace) -> None:
     told = campaign.arms_told or others
     found = [estimated(campaign, options.model, rule, arm, *whose, individual=options.individual) for arm in told]
     effects = [one.people if len(others) == 1 else one.people.assign(arm=one.arm) for one in found if one.shown]
-    contents = {options.output: frames.written(pd.concat(effects), options.output)} if effects else {}
+    is_written = bool(effects and options.output)
+    contents = {options.output: frames.written(pd.concat(effects), options.output)} if is_written else {}
     atomic.write_step(contents | ({options.report: document(campaign, found).encode()} if options.report else {}))
     _warn(planner)
+    print(meant(campaign, told))
     _tell(found, campaign.people.arms)
     for sentence in [*left_out(campaign), *assumed(campaign)]:
         print(sentence)
-    if effects:
+    if is_written:
         print(f"{sum(map(len, effects))} effects: {options.output}")
-    else:
+    elif options.output:
         few = any(one.variation is None for one in found)
         why = (
             "it takes ten answers of each arm"
             if few
             else "effects that differ were not shown to predict better than one for all"
         )
-        print(f"{options.output} is not written: {why}; --individual writes people's effects all the same")
+        _tell_warnings([f"{options.output} is not written: {why}; --individual writes people's effects all the same"])
 
 
 def _tell(found: Sequence[Findings], arms: Sequence[Any]) -> None:
@@ -608,7 +622,8 @@ def _may_be_written(options: argparse.Namespace) -> None:
 
 def _can_be_made(options: argparse.Namespace) -> None:
     """Name, before anything is planned or estimated, a package that the outputs need and that is not installed."""
-    frames.check_can_write(options.output)
+    if options.output:
+        frames.check_can_write(options.output)
     if options.report:
         drawings.check()
 

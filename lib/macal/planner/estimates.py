@@ -1,5 +1,6 @@
 """Is it enough? What the answers of a campaign say so far, and what its next round is expected to add."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,7 @@ from macal.problem import Split
 from macal.shapes import Outcomes
 from macal.tables import frames
 
+_FEW = 20  # values of a covariate that make groups
 MODELLED = (
     "That interval takes the model of outcomes as right: on surfaces learnt from real outcomes, about three of four"
     " such intervals held the truth."
@@ -165,15 +167,48 @@ def estimated(
     return Findings(people.arms[k], effects, mean, average, outlook, verdict, variation, is_drawn, withheld, individual)
 
 
+def meant(campaign: CampaignState, arms: Sequence[Any]) -> str:
+    """Say which arm is compared with which, the other way round than which, and on what outcome."""
+    contrasts = ", ".join(f"{arm} minus {campaign.people.arms[0]}" for arm in arms)
+    outcome = campaign.told_in or campaign.columns.outcome
+    where = "in the outcome's unit" if outcome is None else f"on {outcome!r}, in its unit"
+    return f"Effects of {campaign.columns.treatment!r} {where}: {contrasts}."
+
+
 def left_out(campaign: CampaignState) -> list[str]:
-    """Say of whom there is no effect, where there are answers: people who may not be asked, arms without answers."""
+    """Say of whom there is no effect, where there are answers: people who may not be asked, arms without answers.
+
+    And which groups answers say nothing of, as everybody there who was asked refused.
+    """
     people, told = campaign.people, campaign.arms_told
     said = [f"{arm} has no answers yet, so it has no effects here." for arm in people.arms[1:] if arm not in told]
     if out := barred(people, campaign.policy).size:
         sample = " of the sample" * (people.phase is not None)
         said.append(f"Averages leave out who may not be asked: {out:,} of {len(people):,} people{sample}.")
     *_, known = excluded(campaign)
-    return said + [f"{known:,} marked as excluded had an outcome before, and count in averages."] * bool(known)
+    said += [f"{known:,} marked as excluded had an outcome before, and count in averages."] * bool(known)
+    return said + silent(campaign)
+
+
+def silent(campaign: CampaignState) -> list[str]:
+    """Groups by a covariate of few values whose people, all who were heard of, refused: more than chance would make.
+
+    Chance is that of refusals among all others; of all groups together it makes such a sentence in one of 20 cases.
+    """
+    people, refused = campaign.people, campaign.refused
+    heard = people.places(campaign.answers, "the answers")
+    columns = {c: people.table[c].iloc[heard] for c in people.roles.kinds if people.table[c].nunique() <= _FEW}
+    groups = [(c, value) for c, values in columns.items() for value in pd.unique(values)]
+    said = []
+    for column, value in groups:
+        inside = (columns[column] == value).to_numpy()
+        others = np.isin(heard[~inside], refused)
+        if others.size and np.isin(heard[inside], refused).all() and len(groups) * others.mean() ** inside.sum() < 0.05:
+            said.append(
+                f"Nobody of {column} {value} answered, of {inside.sum():,} who were asked: effects are taken to be as"
+                " among people like them elsewhere, and no answer shows it."
+            )
+    return said
 
 
 def _looks(found: PosteriorSd, answers: int, cost: float, weights: Outcomes) -> dict[str, float | int]:

@@ -36,6 +36,7 @@ def notes(campaign: CampaignState) -> list[str]:
         *_drawn(campaign),
         *_searched(campaign),
         *_out_with(campaign),
+        *_refusing(campaign),
         *_no_reserves(campaign),
         *_large_rounds(campaign),
         *_small_rounds(campaign, rounds),
@@ -135,6 +136,21 @@ def excluded(campaign: CampaignState) -> tuple[int, int, int]:
     people = campaign.people
     marked = len(np.setdiff1d(people.excluded, people.problem.start))
     return marked, len(barred(people, campaign.policy)) - marked, len(people.excluded) - marked
+
+
+def _refusing(campaign: CampaignState) -> list[str]:
+    """Say that more refuse than the plan expects, by two s.d. of their number and more."""
+    people, refused = campaign.people, len(campaign.refused)
+    chances = people.response[people.places(campaign.answers, "the answers")]
+    more = refused - float((1 - chances).sum())
+    if more <= 2 * float(np.sqrt((chances * (1 - chances)).sum())) + 1e-9:
+        return []
+    share = 1 - refused / len(chances)
+    written = f" {share:.2g}" * (share > 0)
+    return [
+        f"{refused:,} of {len(chances):,} people who were heard of refused, more than the plan expects; a new plan with"
+        f" --response{written} allows for that, and names reserves."
+    ]
 
 
 def _no_reserves(campaign: CampaignState) -> list[str]:
