@@ -25,7 +25,7 @@ from macal.inference import (
     worth_for,
 )
 from macal.planner import Conflict, drawn, steps, weights
-from macal.planner.estimates import estimated, left_out
+from macal.planner.estimates import estimated, left_out, silent
 from macal.planner.notes import notes
 from macal.planner.policy import UNIFORM
 from macal.planner.report.protocol import settings
@@ -556,6 +556,42 @@ def test_people_s_effects_are_written_where_answers_prefer_them_or_asked_for(tmp
     assert main([*ask, "--individual", "--replace"]) == 0
     assert len(pd.read_csv("e.csv")) == 400 and "width" in capsys.readouterr().out
     assert (few.count("<svg") < Path("r.html").read_text().count("<svg")) == (slope == 0)
+
+
+def test_a_group_that_refused_altogether_is_named_unasked():
+    """Of twenty; not of two, whom chance would leave silent, nor of a group of whom one answered, or of all of them."""
+    people = make_people(400)
+    planner, plan = make(people, **DRAWN, covariates=["age", "region"])
+    region, y = people.set_index("person").region[plan.index], outcomes(people)[plan.index]
+    north = region == "north"
+    planner.observe(y.where(~north & (np.arange(len(y)) % 10 > 0)), through=3)
+    (said,) = (words for words in silent(planner.campaign) if "north" in words)
+    assert f" {north.sum()} " in said and not any("south" in words for words in silent(planner.campaign))
+    planner.correct(y.index[north][0], "outcome", "ann", 1.0)
+    assert not silent(planner.campaign)
+    for answers in (y.where(~north)[:3], y.where(y > np.inf)):
+        planner, _ = make(people, **DRAWN, covariates=["age", "region"])
+        planner.observe(answers)
+        assert not silent(planner.campaign)
+
+
+def test_which_arm_less_which_on_what_is_said(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    people = make_people(400).assign(free=lambda t: np.array(["no", "sms", "visit"])[t.index % 3])
+    people.to_csv("people.csv", index=False)
+    planner, plan = make(people, **DRAWN | {"budget": 200}, reference="sms")
+    rng = np.random.default_rng(0)
+    pd.Series(rng.normal(size=len(plan)), plan.index, name="pain").to_csv("answers.csv")
+    planner.save("c.json")
+    assert main(["observe", "c.json", "people.csv", "answers.csv"]) == 0
+    capsys.readouterr()
+    assert main(["estimate", "c.json", "people.csv", "--report", "r.html"]) == 0
+    said, report = capsys.readouterr(), Path("r.html").read_text()
+    for which in ("no minus sms", "visit minus sms", "'pain'"):
+        assert which in said.out and which.replace("'", "&#x27;") in report.replace("&#39;", "&#x27;")
+    assert not said.err and sorted(path.name for path in tmp_path.iterdir() if "effect" in path.name) == []
+    assert main(["estimate", "c.json", "people.csv", "-o", "e.csv"]) == 0
+    assert not Path("e.csv").exists() and "e.csv" in capsys.readouterr().err
 
 
 def test_effects_come_back_in_the_kind_of_the_table():

@@ -163,6 +163,16 @@ class TestOverlap:
         assert main(ask) == 1 and not (tmp_path / "plan.csv").exists()
 
 
+def test_what_was_asked_is_told_as_what_was():
+    planner, plan = make(make_people(200), budget=40, batch_size=20)
+    told = []
+    for rounds in (0, 1, 2):
+        planner.observe({name: 1.0 + k for k, name in enumerate(plan.index[plan["round"] <= rounds])})
+        told.append(" ".join(Report(planner.campaign).answer()))
+    assert ["are to be asked" in words for words in told] == [True, False, False]
+    assert ["were asked" in words for words in told] == [False, False, True]
+
+
 def test_what_no_data_show_is_said_in_the_same_words(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     make_people().to_csv("people.csv", index=False)

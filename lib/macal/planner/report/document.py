@@ -7,8 +7,8 @@ import pandas as pd
 
 from macal.acquisition import CRITERIA
 from macal.planner import record
-from macal.planner.campaign import CampaignState
-from macal.planner.estimates import MODELLED, Findings, estimated, left_out
+from macal.planner.campaign import CampaignState, counted
+from macal.planner.estimates import MODELLED, Findings, estimated, left_out, meant
 from macal.planner.forecast import expected, forecast
 from macal.planner.notes import assumed, notes
 from macal.planner.people import People
@@ -46,6 +46,7 @@ class Report:
         self.labelled = np.concatenate([self.told, self.open])
         self.found = found or [estimated(campaign, arm=arm) for arm in campaign.arms_told]
         self.arms = overlap.names_of(self.people)
+        self.is_over = campaign.asked >= self.plan["round"].max()  # whoever is to be asked has been
 
     def parts(self) -> list[str]:
         """The sections, one after the other."""
@@ -59,10 +60,12 @@ class Report:
         each = np.bincount(self.people.problem.pool.t[self.places], minlength=len(self.arms))
         counts = [f"{n:,} {name}" for n, name in zip(each, self.arms, strict=True)]
         beside = f" Asked beside them: {self.campaign.beside}." * bool(self.campaign.beside)
+        which = "were" if self.is_over else "are" if self.campaign.asked else "are to be"
         told = [
-            f"{asked:,} of {self.people.population:,} people are to be asked in {len(self.rounds)} rounds:"
+            f"{asked:,} of {self.people.population:,} people {which} asked in {counted(len(self.rounds), 'round')}:"
             f" {', '.join(counts[2:] + counts[1:2])} and {counts[0]}{'s' * (self.arms[0] == 'control')}."
-            f"{beside} That costs {spent:,.10g} of {policy.budget:,.10g}{if_all(self.campaign)}."
+            f"{beside} That cost{'s' * (not self.is_over)} {spent:,.10g} of"
+            f" {policy.budget:,.10g}{if_all(self.campaign)}."
         ]
         if self.campaign.asked or self.campaign.answers:
             came = sum(outcome is not None for outcome in self.campaign.answers.values())
@@ -99,6 +102,7 @@ class Report:
         ahead = ahead if found.shown else ahead.drop(columns="width")
         return [
             self._headed("What the answers say", f"{found.arm} against {self.arms[0]}" * (len(self.arms) > 2)),
+            page.text(meant(self.campaign, [found.arm])),
             page.table(average, f"Average effect and its 95 % interval, {self._answers(found)}."),
             *self._weighed(found),
             shown,
@@ -132,8 +136,12 @@ class Report:
             **{c: [money(v) for v in self.rounds[c]] for c in ("cost", "so far")},
         )
         by_chance = ", each person who has not answered yet by her chance" * is_unsure(self.campaign)
-        costs = f"what it costs{if_all(self.campaign)}"
-        caption = f"What each round asks, {costs}, and the answers that came or are expected{by_chance}."
+        caption = (
+            "Whom each round asked, what it cost, and the answers that came."
+            if self.is_over and not len(self.open)
+            else f"What each round asks, what it costs{if_all(self.campaign)}, and the answers that came or are"
+            f" expected{by_chance}."
+        )
         figure = {"Cost of each round, and so far.": drawings.costs(self.rounds)}
         return [page.heading("Cost by round"), *_long(shown, caption), *self._expected(), page.figures(figure)]
 
@@ -150,7 +158,7 @@ class Report:
         new = dict(zip(self.open.tolist(), overlap.novelty(self.people, self.told, self.open), strict=True))
         later = self.places[self.plan["round"] > self.campaign.asked]
         units = later[np.isin(later, self.open)][:_PEOPLE]  # some may have answered ahead
-        told = [page.heading("Who is asked, and why")]
+        told = [page.heading("Who was asked, and why" if self.is_over else "Who is asked, and why")]
         told += [page.text(" ".join(self._rule()))]
         if self.campaign.audit is not None:
             told += [page.text(" ".join(self.campaign.audit.told()))]
