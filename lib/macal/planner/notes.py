@@ -139,11 +139,11 @@ def excluded(campaign: CampaignState) -> tuple[int, int, int]:
 
 
 def _refusing(campaign: CampaignState) -> list[str]:
-    """Say that more refuse than the plan expects, by two s.d. of their number and more."""
+    """Say that more refuse than the plan expects, by three s.d. of their number and more."""
     people, refused = campaign.people, len(campaign.refused)
     chances = people.response[people.places(campaign.answers, "the answers")]
     more = refused - float((1 - chances).sum())
-    if more <= 2 * float(np.sqrt((chances * (1 - chances)).sum())) + 1e-9:
+    if more <= 3 * float(np.sqrt((chances * (1 - chances)).sum())) + 1e-9:
         return []
     share = 1 - refused / len(chances)
     written = f" {share:.2g}" * (share > 0)
