@@ -477,6 +477,8 @@ def contested(seed, folder):
                 assert found in (set(), set(map(str, part))) and (found or words in jobs or not len(part))
         told |= {str(who): float(k) for part in parts for k, who in enumerate(part)}
         assert {str(name): y for name, y in record.read(files[".json"])["answers"]} == told
+    Planner.load(campaign, pd.read_csv(read, dtype={"who": str})).save(campaign)
+    assert not list(folder.glob(".*.tmp"))  # drafts of the killed are cleared by whoever writes next
     content = json.loads(files[".json"].read_text())["content"]
     assert files["link"].is_symlink() and not files[".json"].is_symlink()
     assert content["revision"] >= 7 and len(set(content["plan"]["unit"])) == len(content["plan"]["unit"])

@@ -95,7 +95,20 @@ def test_refusals_make_the_interval_that_is_expected_wider():
     half.campaign = half.campaign.but(plan=planner.planned.assign(response=0.5), chosen=planner.campaign.chosen)
     assert 1.3 * before < planner.forecast().width == pytest.approx(half.forecast().width, rel=0.05)
     planner.observe({name: None for name in arms[1][len(arms[1]) // 2 :]})
-    assert planner.forecast() is None
+    assert planner.forecast() is None and lacking(planner.campaign)
+
+
+def test_an_interval_is_expected_where_reserves_stand_in_for_refusals(tmp_path):
+    people, _ = world(600)
+    planner = planned(people, budget=60, response=0.9, seed=1)
+    plan, before = planner.planned, planner.forecast()
+    few = plan.index[plan.t == plan.t.value_counts().idxmin()]
+    planner.observe({name: None for name in few[:-8]} | {name: 1.0 for name in few[-8:]}, through=1)
+    assert before is not None and planner.forecast() is None
+    planner.observe({name: 1.0 for name in plan.reserve[few[:-8]]})
+    planner.save(tmp_path / "c.json")
+    again = Planner.load(tmp_path / "c.json", people)
+    assert planner.forecast() == again.forecast() and again.forecast() is not None
 
 
 @pytest.mark.parametrize(

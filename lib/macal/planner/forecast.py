@@ -382,18 +382,22 @@ def lacking(campaign: CampaignState) -> list[str]:
 
 
 def _too_unequal(campaign: CampaignState) -> list[str]:
-    """Say of arms whose answers, by the plan's weights, will count as fewer than an interval needs (Kish)."""
+    """Say of arms whose answers, by the plan's weights, will count as fewer than an interval needs (Kish).
+
+    Refusals so far bring none; reserves who have answered count by weights of their own.
+    """
     people, policy, chosen, plan = campaign.people, campaign.policy, campaign.chosen, campaign.planned
     if chosen is None or chosen.lots.e is None:
         return []
     t, e, units = people.problem.pool.t, chosen.lots.e, people.places(plan.index, "the plan")
-    inside = np.isin(units, allowed(people, policy))
-    weight, found = np.zeros((2, len(people)))
-    weight[units[inside]], found[units[inside]] = plan["weight"].to_numpy()[inside], people.response[units[inside]]
-    known = people.problem.start
-    weight[known], found[known] = people.weights[known], 1.0
+    weight, known, found = np.zeros(len(people)), people.problem.start, _answering(campaign)
+    weight[units], weight[known] = plan["weight"].to_numpy(), people.weights[known]
+    if stood := list(campaign.instead):
+        instead = plan.dropna(subset="reserve").set_index("reserve")["reserve_weight"]
+        weight[people.places(stood, "the plan")] = instead.loc[stood].to_numpy()
+    weight[np.setdiff1d(np.arange(len(people)), allowed(people, policy))] = 0.0
     # an answer stands for weight h / e people, over the chance to answer
-    weight *= worth_for(policy.target, e, t) / np.where(found > 0, found, 1.0)
+    weight *= worth_for(policy.target, e, t) / people.response
     arms = len(people.arms)
     total, square = (np.bincount(t, found * weight**power, arms) for power in (1, 2))
     count = np.divide(total**2, square, out=np.zeros(arms), where=square > 0)
