@@ -177,6 +177,8 @@ def cells(rng, n):
         lambda: some(["1.200", "950", "12.000"]),
         lambda: some(["1,200", "950", "12,000"]),
         lambda: some(["2,5", "10,25", "1.200"]),
+        lambda: some(["None", "primary", "1-2 years", "NA"]),
+        lambda: some(["NA", "ZA", "BW", "None"][: rng.integers(2, 5)]),
     ]
     return kinds[rng.integers(len(kinds))]()
 

@@ -258,6 +258,43 @@ def test_truth_is_read_alike_with_and_without_a_gap(tmp_path, form):
         Planner("free", 8, exclude="won").plan(frames.read(path))
 
 
+@pytest.mark.parametrize(
+    ("texts", "values"),
+    [
+        (["None", "primary", "secondary"], {"None", "primary", "secondary"}),
+        (["None", "1-2 drinks", "daily"], {"None", "1-2 drinks", "daily"}),
+        (["NA", "ZA", "BW"], {"NA", "ZA", "BW"}),
+        (["NA", "north", "south"], {None, "north", "south"}),  # as R writes a gap
+        (["None", "True", "False"], {None, "True", "False"}),
+        (["None", "1.5", "2"], {None, "1.5", "2"}),
+        (["NA", "None", "3"], {None, "3"}),
+        (["NA", "", "NA"], {None}),
+    ],
+)
+def test_none_and_na_beside_words_are_values_and_gaps_else(texts, values, tmp_path, monkeypatch):
+    table = pd.DataFrame({"free": np.arange(120) % 2, "age": np.arange(120) % 7, "what": texts * 40})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    monkeypatch.setattr(csv, "ROWS", 37)
+    read = frames.read(tmp_path / "t.csv")
+    assert set(read.what.astype(object).where(read.what.notna(), None)) == values
+    for make in (lambda _: read, lambda planner: passed(planner, tmp_path / "t.csv")):
+        planner = Planner("free", 8)
+        if None in values:
+            planner = Planner("free", 8, kinds={"what": "ignore"})
+        planner.plan(make(planner))
+        word = values & {"None", "NA"}
+        assert not word or f"{word.pop()} is a value" in planner.people.roles.shown({}).what["what"]
+
+
+def test_the_untreated_may_be_called_none(tmp_path):
+    table = pd.DataFrame({"drug": ["A", "None"] * 30, "age": np.arange(60) % 7, "land": ["NA", "ZA", "BW"] * 20})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    planner = Planner("drug", 20, reference="None", quotas=["land=NA>=5"])
+    plan = planner.plan(frames.read(tmp_path / "t.csv"))
+    assert planner.people.arms == ["None", "A"] and len(planner.people) == 60
+    assert (planner.people.table.land[plan.index] == "NA").sum() >= 5
+
+
 DIALECTS = [(",", "utf-8-sig"), (",", "utf-16"), (",", "latin-1"), (";", "utf-8"), ("\t", "cp1252"), (";", "utf-16-le")]
 
 

@@ -1,8 +1,9 @@
 /** What a column holds, as `macal.tables` sees it: texts count as what they write. */
 
 const MISSING = new Set(
-  "|#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|<NA>|N/A|NA|NULL|NaN|None|n/a|nan|null".split("|"),
-); // what pandas takes for it
+  "|#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|<NA>|N/A|NULL|NaN|n/a|nan|null".split("|"),
+); // what pandas takes for it, but for words
+const WORDS = ["None", "NA"]; // of gaps, that can be values
 const TRUTH = new Map(["False", "FALSE", "false", "True", "TRUE", "true"].map((text, k) => [text, Number(k > 2)]));
 const NUMBER = /^[\t-\r ]*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?[\t-\r ]*$|^[-+]?inf(inity)?$/i;
 const CANONICAL = /^(0|-?[1-9]\d{0,17})$/; // a whole number as it is written, within 64 bits
@@ -60,6 +61,17 @@ export const FEW = 20, // values of a text that are categories however few the r
 export const isMissing = (text) => MISSING.has(text);
 export const isNumber = (text) => NUMBER.test(text);
 
+/** Whether a text looks like a number or a date, in whatever way. */
+const isLike = (text) => /\p{Nd}/u.test(text) && (NUMBER_TEXT.test(text) || DATE_TEXT.test(text));
+
+/** Texts of a column, empty where None or NA is no value: None is one among few other words, NA among codes of two capitals. */
+export function withoutWords(values, name) {
+  const others = [...new Set(values)].filter((v) => !isMissing(v) && ![...WORDS, name].includes(v)),
+    isWord = others.length && others.length <= FEW && !others.some((v) => TRUTH.has(v) || isLike(v)),
+    isCode = others.length && others.every((v) => /^[A-Z]{2}$/.test(v));
+  return values.map((v) => ((v === "None" && !isWord) || (v === "NA" && !isCode) ? "" : v));
+}
+
 /** The number that a text writes. */
 function number(text) {
   return /i/i.test(text) ? (text[0] === "-" ? -Infinity : Infinity) : Number(text);
@@ -103,7 +115,7 @@ export function mark(columns, deciding) {
  *     spaced: boolean, cells: (number | string | null)[]}} missing cells; "nothing", "truth", "integer", "number",
  *     "date" or "text"; different texts, missing ones as one; whether all are whole numbers as they are written, or
  *     digits that are no number; whether a text has white space; cells as what they write, null where missing; how
- *     numbers and dates are written (shown), or what is to be asked of them (question), where one of both is to be said;
+ *     numbers and dates are written (shown), which words are values that may be gaps (words), or what is to be asked of them (question), where one of both is to be said;
  *     what the texts decide of commas and dots (mark)
  */
 export function held(column, mark = column.mark ?? "") {
@@ -130,6 +142,8 @@ function summarised(values, mark) {
   };
   const itself = (v) => v;
   if (!texts.length) return as("nothing", itself);
+  const words = WORDS.filter((word) => texts.includes(word)),
+    told = words.length ? { words: `${words.join(" and ")} ${words.length > 1 ? "are values" : "is a value"}, and no gap` } : {};
   if (texts.every((v) => TRUTH.has(v))) return as("truth", gaps ? itself : (v) => TRUTH.get(v));
   const ways = WAYS.filter(({ pattern, date }) => every(pattern) && !(date && texts.some((v) => !time(date(v)))));
   const able = ways.filter((way) => way.mark);
@@ -148,16 +162,15 @@ function summarised(values, mark) {
   const [{ plain, date, divisor = 1, shown } = {}] = ways.length === 1 ? ways : able.filter((way) => way.mark === mark);
   if (date) return as("date", date, { shown });
   if (plain) return as("number", (v) => Number(plain(v)) / divisor, { shown });
-  return as("text", itself, { spaced, ...doubt(values, texts, ways) });
+  return as("text", itself, { spaced, ...told, ...doubt(values, texts, ways) });
 }
 
 /** What is to be asked of texts most of which look like numbers or dates, and that are not read. */
 function doubt(values, texts, ways) {
   if (texts.length + values.some(isMissing) === 1) return {};
-  const like = (v) => /\p{Nd}/u.test(v) && (NUMBER_TEXT.test(v) || DATE_TEXT.test(v)),
-    counted = texts.length + values.some(isMissing) > MANY ? values.filter((v) => !isMissing(v)) : texts;
-  if (2 * counted.filter(like).length <= counted.length) return {};
-  const odd = texts.filter((v) => !like(v)).sort(byCodePoints)[0];
+  const counted = texts.length + values.some(isMissing) > MANY ? values.filter((v) => !isMissing(v)) : texts;
+  if (2 * counted.filter(isLike).length <= counted.length) return {};
+  const odd = texts.filter((v) => !isLike(v)).sort(byCodePoints)[0];
   if (odd !== undefined) return { question: `holds numbers or dates, but also "${odd}"` };
   const unread = texts.filter((v) => !NUMBER.test(v)).sort(byCodePoints)[0],
     shown = ways.map((way) => way.shown).join(", ");

@@ -1,6 +1,6 @@
 /** CSV files, read as `macal` reads them: every cell is text as it is written, but for the marks of a missing one. */
 
-import { isMissing } from "./columns.js";
+import { isMissing, withoutWords } from "./columns.js";
 
 /** What is wrong with a table, in a sentence for the person who brought it. */
 export class BadTable extends Error {}
@@ -78,9 +78,10 @@ export function read(text) {
     throw new BadTable(
       `Line ${ragged + 2} has ${rows[ragged].length} fields, the line of names ${names.length}; mend that line, or put quotation marks around what holds a "${separator}".`,
     );
-  const people = rows.filter((row) => !row.every(isMissing) && row.some((v, k) => v !== title[k]));
-  if (!people.length) throw new BadTable("There are no rows; each holds nothing, or the names of the columns.");
-  return title.map((name, k) => ({ name, values: people.map((row) => row[k]) }));
+  const columns = title.map((name, k) => ({ name, values: withoutWords(rows.map((row) => row[k]), name) })),
+    people = rows.map((row, i) => columns.some(({ values }) => !isMissing(values[i])) && row.some((v, k) => v !== title[k]));
+  if (!people.some((is) => is)) throw new BadTable("There are no rows; each holds nothing, or the names of the columns.");
+  return columns.map(({ name, values }) => ({ name, values: values.filter((_, i) => people[i]) }));
 }
 
 /** A CSV file of rows of fields. */

@@ -96,7 +96,7 @@ export function guess(columns, told = []) {
   const rest = kinds(columns.filter((_, k) => !roles[k] || roles[k] === "covariate"));
   return columns.map((c, k) => {
     const what = spare.get(c) ?? rest.get(c) ?? kind(c);
-    const { shown, question } = held(c);
+    const { words, shown = words, question } = held(c);
     const role = roles[k] ?? (isUsed(what) || question ? "covariate" : "left out"); // what is asked is not left out
     return { role, what: isUsed(what) && shown ? `${what} (${shown})` : what };
   });

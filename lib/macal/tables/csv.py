@@ -2,7 +2,8 @@
 
 So an identifier keeps what is written, ``00041``, ``1E5`` or 23 digits. The line of names tells what separates the
 fields, or a line ``sep=;`` above it. A mark at the beginning tells the encoding, or all bytes do: what is not UTF-8 is
-taken for Windows-1252. A file whose name ends in ``.gz`` is unpacked.
+taken for Windows-1252. A file whose name ends in ``.gz`` is unpacked. What pandas takes for a gap is one, but for the
+words None and NA where a column's other texts make them values.
 """
 
 import codecs
@@ -12,7 +13,7 @@ import io
 import re
 import warnings
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -23,6 +24,8 @@ import pandas as pd
 
 from macal.compat import override
 from macal.tables.blocks import PartedTable
+from macal.tables.encoding import FEW, is_like_number_or_date
+from macal.tables.summary import TRUTH, WORDS
 
 ROWS = 2**17  # of a part
 _BLOCK = 2**24  # bytes that are looked at together
@@ -31,6 +34,8 @@ _LINES = 20  # among which one of names is looked for
 _MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _ENCODINGS = {"utf-16": "UTF-16", "cp1252": "Windows-1252"}  # to be spoken of
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
+_GONE = "#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|<NA>|N/A|NULL|NaN|n/a|nan|null".split("|")
+_SHOWN = 1000  # cells of a part that are looked at before all are
 _GROWTH = 8  # of a file's bytes, as text in memory
 _PACKED = 5  # of a packed file's bytes, unpacked
 
@@ -61,6 +66,26 @@ def _is_nobody(part: pd.DataFrame, head: pd.Series) -> np.ndarray:
     nobody = np.zeros(len(part), bool)
     nobody[rows] = (some.isna().all(axis=1) | ((some == head) | (some.isna() & head.isna())).all(axis=1)).to_numpy()
     return nobody
+
+
+def _words(column: pd.Series) -> list[str]:
+    """Of None and NA those that are values of a column: None among few other words, NA among codes of two capitals."""
+    for cells in (column.head(_SHOWN), column):
+        others = [text for text in cells.dropna().unique() if text not in (*WORDS, column.name)]
+        is_word = 0 < len(others) <= FEW and not any(map(_is_no_word, others))
+        found = {"None": is_word, "NA": bool(others) and all(re.fullmatch("[A-Z]{2}", text) for text in others)}
+        if others and not any(found.values()):
+            break
+    return [word for word in WORDS if found[word]]
+
+
+def _is_no_word(text: str) -> bool:
+    return text in TRUTH or is_like_number_or_date(text)
+
+
+def _without_words(part: pd.DataFrame, words: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """A part in which None and NA are gaps where they are no values."""
+    return pd.DataFrame({c: part[c].mask(part[c].isin(set(WORDS).difference(words[c]))) for c in words})
 
 
 def _opened(path: Path) -> gzip.GzipFile | io.BufferedReader:
@@ -190,9 +215,11 @@ class CsvTable(PartedTable):
     @override
     def parts(self, columns: Sequence[str]) -> Iterator[tuple[int, pd.DataFrame]]:
         start, wanted, head = 0, list(columns), pd.Series(dtype=object)
+        words: dict[str, list[str]] = {}
         spare = [f"beyond the names {k}" for k in range(self.spare)]
         how = {"encoding": self.encoding, "sep": self.separator, "skiprows": self.skipped, "header": None}
         how |= {"dtype": str, "index_col": False, "chunksize": ROWS, "names": [*self.columns, *spare]}
+        how |= {"keep_default_na": False, "na_values": ["", *_GONE]}
         wrong = f"{self.path} cannot be read as CSV"
         with _strict(wrong):
             opened = pd.read_csv(self.path, **how)
@@ -205,11 +232,13 @@ class CsvTable(PartedTable):
                 if part.index[0] == 0:
                     if not (above := _rows_of_head(part, self.columns)):
                         raise ValueError(f"{wrong}: it has no line of names")
-                    head, part = part[list(self.columns)].iloc[above - 1], part[above:]
+                    head = part[list(self.columns)].iloc[above - 1]
+                    part = part[above:]
+                    words = {c: _words(part[c]) for c in self.columns}
                 if (more := part[spare].notna().any(axis=1).to_numpy()).any():
                     row = start + int(more.argmax()) + 1
                     raise ValueError(f"{wrong}: row {row} has more fields than there are names")
-                part = part[list(self.columns)]
+                part = _without_words(part, words)
                 part = part[~_is_nobody(part, head)]
                 if len(part) or not start:
                     yield start, part[wanted].reset_index(drop=True)

@@ -22,6 +22,7 @@ from macal.arguments import as_array
 from macal.shapes import Outcomes, Rows
 
 MAX_CATEGORIES = 100
+FEW = 20  # values of a text that are categories however few the rows
 REACH = 5.0  # median distances from the median within which numbers count as they are
 _GAP = 1.5  # times the range of the others, across which a value lies far from them
 Scaling = Callable[[Outcomes, Rows], np.ndarray]  # (n,), or (n, columns)

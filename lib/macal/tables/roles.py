@@ -13,8 +13,8 @@ import pandas as pd
 from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 
 from macal.registry import check_known
-from macal.tables.encoding import MAX_CATEGORIES
-from macal.tables.summary import MARKS, NUMBERS, Summary, alike, summarised, typed
+from macal.tables.encoding import FEW, MAX_CATEGORIES
+from macal.tables.summary import MARKS, NUMBERS, WORDS, Summary, alike, summarised, typed
 from macal.tables.writing import WAYS
 
 KINDS = ("number", "category", "date", "ignore", *WAYS)  # what a caller may say of a column
@@ -26,7 +26,6 @@ _NAMES = (
 NAMED = re.compile(rf"(.*[_ .-])?({_NAMES})|.*(?<!pa)id|unnamed: 0", re.IGNORECASE)
 UNNAMED = "unnamed: 0"  # the first column where it has no name: R and pandas write names or numbers of rows there
 _OTHERWISE = "; or name another column (--id), or say what this one is, number, category or ignore (--kind {}=...)"
-_FEW = 20  # values of a text that are categories however few the rows
 
 
 @dataclass(frozen=True)
@@ -215,7 +214,15 @@ def roles_of(columns: Mapping[str, Summary], same: list[int], naming: list[str],
             f"column {column!r} cannot be a covariate: {why}; leave it out, or say what it is: {', '.join(USED)}"
         )
     used = {c: kind for c, kind in found.items() if kind in USED}
-    return Roles(identifier, used, out, {c: WAYS[way].shown for c in columns if (way := columns[c].way)})
+    return Roles(identifier, used, out, {c: how for c, found in columns.items() if (how := _written(found))})
+
+
+def _written(found: Summary) -> str:
+    """What is to be said of how a column's texts are read."""
+    if found.way:
+        return WAYS[found.way].shown
+    words = [word for word in WORDS if word in found.values]
+    return f"{' and '.join(words)} {'is a value' if len(words) == 1 else 'are values'}, and no gap" if words else ""
 
 
 def _asked(column: str, question: str, ways: Iterable[str]) -> str:
@@ -241,7 +248,7 @@ def _kind(found: Summary) -> str:
     if found.family in ("date", "time"):
         return "date"
     many = different > MAX_CATEGORIES
-    if different <= _FEW < n or (not many and different <= n / 5):
+    if different <= FEW < n or (not many and different <= n / 5):
         return "category"
     return f"free text ({f'more than {MAX_CATEGORIES}' if many else different} different values)"
 

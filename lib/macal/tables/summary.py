@@ -24,7 +24,8 @@ _DAY = r"\d{4}-\d{2}-\d{2}"
 _DIGITS, _LED = r"\d+", r"0\d+|\d{19,}"  # digits, and such as are no number
 MARKS = ("decimal-comma", "thousands-comma")  # ways that differ in what a comma and a dot are
 _ANY = dict.fromkeys(WAYS, (np.inf, -np.inf))
-_TRUTH = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}  # as pandas reads
+WORDS = ("None", "NA")  # of gaps, that can be values
+TRUTH = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}  # as pandas reads
 
 
 @dataclass(frozen=True)
@@ -193,7 +194,7 @@ def summarised(column: pd.Series) -> Summary:
 def _of_texts(given: pd.Series, rows: int, gaps: int, missing: list[None]) -> Summary:
     texts = _unique(given)
     values = _limited([*texts, *missing])
-    if len(texts) <= len(_TRUTH) and all(str(text) in _TRUTH for text in texts):
+    if len(texts) <= len(TRUTH) and all(str(text) in TRUTH for text in texts):
         return Summary(rows, gaps, "truth", values=_limited(map(str, values)), canonical=False)
     if not all(isinstance(text, str) for text in texts):
         return Summary(rows, gaps, "text", values=values, spaced=True, canonical=False)
@@ -267,7 +268,7 @@ def typed(column: pd.Series, found: Summary, named: bool) -> pd.Series:
     """
     is_text = pd.api.types.is_string_dtype(column.dtype) and not isinstance(column.dtype, pd.CategoricalDtype)
     if found.family == "truth" and (is_text or found.gaps):
-        values = column.astype(object).map(lambda value: _TRUTH[str(value)], na_action="ignore")
+        values = column.astype(object).map(lambda value: TRUTH[str(value)], na_action="ignore")
         return values.astype("boolean" if found.gaps else bool)
     if not is_text:
         return column
