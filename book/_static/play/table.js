@@ -205,14 +205,25 @@ function standardised(values) {
 
 /** Covariates with missing values: one question about all of them, or nothing where there are none. */
 export function incomplete(columns, roles) {
-  const names = only(columns, roles, "covariate").filter((c) => asCovariate(c).gaps && isUsed(kind(c))),
-    told = names.map((c) => `"${c.name}" (${c.values.filter(isMissing).length})`).join(", "),
-    all = names.length > 1 ? "these columns" : "the column";
-  if (!names.length) return null;
-  const error = new BadTable(
-    `Values are missing in ${told} of ${columns[0].values.length} rows; fill the gaps, drop those rows, or leave ${all} out; an outcome that is known for some has the role outcome.`,
-  );
-  return Object.assign(error, { columns: names });
+  const gappy = only(columns, roles, "covariate").filter((c) => asCovariate(c).gaps && isUsed(kind(c))),
+    lacking = gappy.filter((c) => isLacking(c, only(columns, roles, "treatment")[0])),
+    others = gappy.filter((c) => !lacking.includes(c)),
+    list = (some) => some.map((c) => `"${c.name}" (${c.values.filter(isMissing).length})`).join(", ");
+  if (!gappy.length) return null;
+  const told = [
+    others.length &&
+      `Values are missing in ${list(others)} of ${columns[0].values.length} rows; fill the gaps, drop those rows, or leave ${others.length > 1 ? "these columns" : "the column"} out; an outcome that is known for some has the role outcome.`,
+    lacking.length &&
+      `One arm alone lacks values of ${list(lacking)}, which tell the arms apart; do not fill these gaps, but leave the columns out.`,
+  ];
+  return Object.assign(new BadTable(told.filter((words) => words).join(" ")), { columns: gappy });
+}
+
+/** Whether all people of an arm have a gap, and not everybody has. */
+function isLacking({ values }, treatment) {
+  const gap = values.map(isMissing),
+    of = (arm) => gap.filter((_, k) => treatment.values[k] === arm);
+  return Boolean(treatment) && gap.includes(false) && [...new Set(treatment.values)].some((arm) => !of(arm).includes(false));
 }
 
 const LATER = /(?<![a-z])(death|dead|died|outcome|post(?!al|code)|follow[ _.-]?up|after)/i;

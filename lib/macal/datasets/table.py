@@ -1,7 +1,8 @@
 """A problem from a table of one's own."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import partial
 from math import ceil
 from numbers import Real
 from typing import Any
@@ -14,7 +15,7 @@ from macal.datasets.splits import split
 from macal.problem import Problem, Split
 from macal.registry import UnknownName
 from macal.shapes import Indices, Outcomes, Rows
-from macal.tables.encoding import check_complete, encoded, numbers
+from macal.tables.encoding import check_complete, encoded, is_lacking, numbers
 from macal.tables.roles import named_by
 
 _NAMED = 5  # people
@@ -54,10 +55,19 @@ def check_index(names: pd.Index) -> None:
         )
 
 
-def _check_gaps(columns: dict[str, Outcomes | pd.Series], units: pd.Index) -> None:
+def check_gaps(arms: pd.Series, columns: Mapping[str, Outcomes | pd.Series]) -> None:
+    """Refuse people without a treatment, and missing or infinite values in other columns: ValueError names them all."""
     gaps = {name: np.asarray(~np.isfinite(c) if isinstance(c, np.ndarray) else c.isna()) for name, c in columns.items()}
-    told = {c: f"{gap.sum()}, first of {units[gap.argmax()]}" for c, gap in gaps.items() if gap.any()}
-    check_complete(told, len(units))
+    told = {c: f"{gap.sum()}, first of {arms.index[gap.argmax()]}" for c, gap in gaps.items() if gap.any()}
+    lacking = [c for c in told if is_lacking(gaps[c], arms)]
+    wrong = []
+    for check in (partial(_check_arms, arms), partial(check_complete, told, len(arms), lacking)):
+        try:
+            check()
+        except ValueError as error:
+            wrong.append(str(error))
+    if wrong:
+        raise ValueError(". And ".join(wrong))
 
 
 def _start(start: Any, table: pd.DataFrame, seed: int, pool: Rows, y: Any) -> Indices:
@@ -161,8 +171,7 @@ def from_table(
     labels = [f"covariate {c!r}" for c in covariates]
     columns = {label: numbers(_column(table, c), label) for c, label in zip(covariates, labels, strict=True)}
     arms = _column(table, treatment)
-    check_arms(arms)
-    _check_gaps(columns, table.index)
+    check_gaps(arms, columns)
     n = len(table)
     known = None if reference is None else arm_names(arms, reference)
     t = as_arms(arms, n, str(treatment)) if known is None else pd.Categorical(arms, known).codes.astype(np.int64)
@@ -182,7 +191,7 @@ def from_table(
     return Problem("own", units[pool], held, place[first], batch_size=batch_size, n_queries=n_queries, seed=seed)
 
 
-def check_arms(arms: pd.Series) -> None:
+def _check_arms(arms: pd.Series) -> None:
     """Refuse people without a treatment; ValueError says how many and which."""
     if len(gaps := arms.index[arms.isna()]):
         who = ", ".join([*map(str, gaps[:_NAMED]), *[f"{len(gaps) - _NAMED:,} more"] * (len(gaps) > _NAMED)])

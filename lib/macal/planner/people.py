@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from macal.datasets import from_table
-from macal.datasets.table import arm_names, check_arms, check_index
+from macal.datasets.table import arm_names, check_gaps, check_index
 from macal.planner.demands import (
     Demand,
     Members,
@@ -37,6 +37,12 @@ CLUSTER_RULES = ("whole", "one")
 _WHOLE = r"-?\d+(?:\.0*)?"
 _ROUNDED = r"\d(?:[.,]\d+)?E\+\d+"
 _FREE = "; people who cost nothing can all be asked: write a small cost, and mark them in a column for --include"
+_UNKNOWN = re.compile(
+    r"(do|did|does|is|was)?( ?n[o'’]?t) (know|answer|say|respond|report|record|state|specif)\w*|unknown|unsure|unclear"
+    r"|dk|no (answer|response|data|information)|refus(ed|al)|declined|missing|prefer not to \w+|n/?a|\?+",
+    re.IGNORECASE,
+)
+_CODES = {7, 8, 9, 77, 88, 97, 98, 99, 777, 888, 997, 998, 999, 9999}  # of an answer that is missing
 _FEW = 20  # values of a treatment, more of which are a number that was taken for one
 
 
@@ -175,6 +181,7 @@ class People:
             raise ValueError("no column is left to compare people by; name covariates, or say what the columns are")
         covariates = prepared(table, roles)
         given = covariates.assign(**{c: table[c] for c in (columns.treatment, columns.outcome) if c is not None})
+        _check_gaps(table, columns, covariates)
         known = columns.outcome is not None and table[columns.outcome].notna().any()
         if known and table[columns.outcome].notna().all():
             raise ValueError(
@@ -379,9 +386,33 @@ def _by_name(names: pd.Index) -> Arms:
     return keys.to_numpy().argsort(kind="stable")
 
 
+def _check_gaps(table: pd.DataFrame, columns: Columns, covariates: pd.DataFrame) -> None:
+    """Refuse all that is missing at once: ValueError with the columns, and whose it is."""
+    given = {f"covariate {c!r}": numbers(covariates[c], f"covariate {c!r}") for c in covariates}
+    named = {role: name for role, name in columns.named().items() if role in ("cost", "response", "propensity")}
+    given |= {f"column {name!r} of a {role}": table[name] for role, name in named.items()}
+    check_gaps(table[columns.treatment], given)
+
+
+def _check_unknown(treatment: pd.Series) -> None:
+    """Refuse people of whom a treatment says that it is not known, in words or by a code: ValueError with how many."""
+    counts = treatment.value_counts().head(_FEW)
+    codes = {value: pd.to_numeric(str(value), errors="coerce") for value in counts.index}
+    for value, count in counts.items():
+        others = sorted(code for other, code in codes.items() if other != value and code == code)
+        is_run = len(others) > 1 and others == [others[0] + k for k in range(len(others))] and others[0] in (0, 1)
+        is_code = is_run and (codes[value] < 0 or codes[value] in _CODES - {others[-1] + 1})
+        if is_code or _UNKNOWN.fullmatch(str(value).strip()):
+            raise ValueError(
+                f"column {treatment.name!r} of the treatment holds {str(value)!r} for {count:,} of {len(treatment):,}"
+                " people, which seems to say that theirs is not known; leave them out of the table, or, if it is an"
+                " arm, write another word"
+            )
+
+
 def _arms(treatment: pd.Series, columns: Columns) -> list[Any]:
     """Value of the treatment in each arm, the reference first."""
-    check_arms(treatment)
+    _check_unknown(treatment)
     alike: dict[str, str] = {}
     for value in sorted(map(str, treatment.unique())):
         if (other := alike.setdefault(value.strip().casefold(), value)) != value:

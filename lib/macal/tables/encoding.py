@@ -9,7 +9,7 @@ Reference: P. J. Huber and E. M. Ronchetti, "Robust Statistics", 2nd ed., Wiley,
 
 import datetime
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -37,13 +37,30 @@ _DATE = re.compile(
 )
 
 
-def check_complete(gaps: Mapping[str, int | str], rows: int) -> None:
-    """Refuse columns with missing or infinite values: ValueError with how many or which of each column."""
-    if told := ", ".join(f"{name} ({count})" for name, count in gaps.items() if count):
-        raise ValueError(
-            f"missing or infinite values in {told} of {rows} rows; impute them or drop the rows first, or leave those"
+def check_complete(gaps: Mapping[str, int | str], rows: int, lacking: Collection[str] = ()) -> None:
+    """Refuse columns with missing or infinite values: ValueError with how many or which of each column.
+
+    Those that ``lacking`` names are missing for one arm alone.
+    """
+    given = {name: f"{name} ({count})" for name, count in gaps.items() if count}
+    told = []
+    if some := ", ".join(words for name, words in given.items() if name not in lacking):
+        told.append(
+            f"missing or infinite values in {some} of {rows} rows; impute them or drop the rows first, or leave those"
             " columns out (--kind COLUMN=ignore on the command line)"
         )
+    if alone := ", ".join(words for name, words in given.items() if name in lacking):
+        told.append(
+            f"columns that one arm alone lacks, {alone} of {rows} rows, tell the arms apart, and people cannot be"
+            " compared by them; do not impute them, but leave them out (--kind COLUMN=ignore on the command line)"
+        )
+    if told:
+        raise ValueError(". And ".join(told))
+
+
+def is_lacking(gap: np.ndarray, arms: pd.Series) -> bool:
+    """Whether all people of an arm have a gap, (n,), and not everybody has."""
+    return bool(gap.any() and not gap.all() and pd.Series(gap).groupby(arms.to_numpy()).all().any())
 
 
 def numbers(column: pd.Series, name: str) -> Outcomes | pd.Series:

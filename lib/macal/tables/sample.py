@@ -24,7 +24,7 @@ from macal.registry import check_known
 from macal.shapes import Indices, Outcomes, Rows
 from macal.storage.workers import Executor, processors
 from macal.tables.blocks import PartedTable
-from macal.tables.encoding import check_complete
+from macal.tables.encoding import check_complete, is_lacking
 from macal.tables.roles import Roles, Said, check_doubtful, check_names, doubtful, identifiers, roles_of, row_name
 from macal.tables.summary import NUMBERS, Summary, alike, refined, summarised, typed
 
@@ -399,7 +399,8 @@ def _sample(found: _Seen, naming: tuple[str, ...], identifier: str | None, said:
     roles = roles_of(columns, found.same, list(naming), said)
     rows = int(found.counts.sum())
     names = {c: f"covariate {c!r}" for c in roles.kinds} | {c: str(c) for c in wanted.by[:1]}
-    check_complete({name: _unusable(columns[c]) for c, name in names.items()}, rows)
+    lacking = [n for c, n in names.items() if is_lacking(found.kept[c].isna().to_numpy(), found.kept[wanted.by[0]])]
+    check_complete({name: _unusable(columns[c]) for c, name in names.items()}, rows, lacking)
     kept = found.kept.iloc[np.lexsort((found.kept[_UNIT], found.kept[_HASH]))]
     mine, chances, cells = _selected(kept, found.counts, len(found.clusters) - len(found.whole), wanted)
     rivals = kept[_is_rival(kept, wanted)].sort_values([_RIVAL, _UNIT])
