@@ -61,3 +61,35 @@ def test_arms_are_whatever_else_they_are_called(arms):
     planner = Planner("free", 100, reference=str(arms[0]))
     planner.plan(table)
     assert len(planner.people.arms) == len(arms)
+
+
+def visits(name, n=60, times=2, **more):
+    """People who have a row a visit, in no order."""
+    table = people(n).rename(columns={"person": name})
+    table[name] = np.arange(1, n + 1)
+    table = pd.concat([table.assign(visit=f"visit {k}") for k in range(times)]).assign(**more)
+    return table.sample(frac=1, random_state=1).reset_index(drop=True)
+
+
+@pytest.mark.parametrize("name", ["record_id", "ID", "patient", "participant_no"])
+@pytest.mark.parametrize(("n", "times"), [(60, 2), (60, 3), (8, 6), (300, 4)])
+def test_people_with_a_row_a_visit_are_counted_and_refused(name, n, times, tmp_path):
+    table = visits(name, n, times).drop(columns=["visit"]).assign(pulse=np.arange(n * times) % 37)
+    refused(table, tmp_path, f"'{name}'", f"{n * times:,} rows are of {n}", "one row")
+    refused(table, tmp_path, f"'{name}'", f"{n * times:,} rows are of {n}", "one row", identifier=name)
+    Planner("free", 20, kinds={name: "ignore"}).plan(table)
+    Planner("free", n // 2 * times, cluster=name).plan(table)
+
+
+def test_visits_are_seen_by_what_a_column_tells(tmp_path):
+    table = visits("pt", times=3)
+    refused(table, tmp_path, "'pt'", "60 in 180 rows", by_pass=False)
+    Planner("free", 20).plan(table.assign(score=np.random.default_rng(0).normal(size=180)))  # a class, say
+
+
+@pytest.mark.parametrize(
+    ("name", "each"), [("subject", 30), ("wealth index", 3), ("children_number", 40), ("school_id", 40)]
+)
+def test_columns_that_are_called_like_names_may_be_others(name, each):
+    table = people().drop(columns="person").assign(**{name: np.arange(120) // each})
+    Planner("free", 20).plan(table)

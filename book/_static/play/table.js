@@ -1,10 +1,14 @@
 /** From columns to covariates: roles guessed, checked, and encoded as `macal.Planner` does. */
 
-import { MANY, areAlike, asCovariate, byCodePoints, days, held, isMissing, isNumber, isNumeric, kind, losesDigits, mark } from "./columns.js";
+import { FEW, MANY, areAlike, asCovariate, byCodePoints, days, held, isMissing, isNumber, isNumeric, kind, losesDigits, mark } from "./columns.js";
 import { BadTable } from "./csv.js";
 
 const NAMED =
   /^(([^\n]*[_ .-])?(id|uuid|person|unit|name|key|index|row|rownames|seqn|seq|sequence|serial|respondent|participant|subject|patient|case|record|obs|observation|number|num|no|nr)|[^\n]*(?<!pa)id|unnamed: 0)$/i;
+const PEOPLE =
+  /^(([^\n]*[_ .-])?(record|person|participant|respondent|subject|patient|pupil|student|client|member)s?([_ .-]?(id|no|nr|num|number|code|key|name))?|(case|study|subj|pat|pt|p|uu)?[_ .-]?id)$/i;
+const VISITS = 20, // rows of a person, on average, up to which a column may name people
+  LEAST = 5; // of them
 const UNNAMED = /^unnamed: 0$/i; // R and pandas write names or numbers of rows there
 const TREATMENT = /treat|^t$|^w$|^arm$|free|expos|interven/i;
 const OUTCOME = /^(y|outcome|answer|response)$/i;
@@ -34,13 +38,37 @@ function mayName(column) {
   return family === "text" && (called || !spaced);
 }
 
-/** Whether a column is called as if it named people, and most of its values are there once. */
+/** Whether a column is called as if it named people, and most of its values are there once, or a few times. */
 function isDoubtful(column) {
   const { name, values } = column,
-    given = values.filter((v) => !isMissing(v)),
-    different = new Set(given).size;
-  if (!NAMED.test(name) || UNNAMED.test(name)) return false;
-  return ["integer", "text"].includes(held(column, "").family) && 2 * different > values.length;
+    { family, different } = held(column, ""),
+    given = new Set(values.filter((v) => !isMissing(v))).size;
+  if (!isOpen(column) || !NAMED.test(name)) return false;
+  const many = different > (family === "integer" ? LEAST : FEW);
+  return 2 * given > values.length || (many && PEOPLE.test(name) && VISITS * given >= values.length);
+}
+
+const isOpen = (column) => !UNNAMED.test(column.name) && ["integer", "text"].includes(held(column, "").family);
+
+/** Whether people have a row a visit, told by a column of whose values each has one of all numbers and one treatment. */
+function isOfVisits(column, columns, treatment) {
+  const { different, constant } = held(column),
+    n = column.values.length,
+    numeric = columns.filter((c) => c !== column && isNumeric(c) && held(c).different > FEW),
+    told = (c) => isTold(column, c);
+  if (!isOpen(column) || different <= LEAST || constant || 1.5 * different > n || n > VISITS * different) return false;
+  const rest = columns.filter((c) => c !== column && !numeric.includes(c) && c !== treatment);
+  return numeric.length > 0 && [...numeric, treatment].every(told) && rest.filter((c) => !told(c)).length < 2;
+}
+
+/** Whether values of a column tell those of another. */
+function isTold(column, other) {
+  const first = new Map();
+  return column.values.every((v, k) => {
+    const own = other.values[k];
+    if (!first.has(v) && !isMissing(own)) first.set(v, own);
+    return isMissing(own) || first.get(v) === own;
+  });
 }
 
 /** What each of some columns would be as a covariate: "number", "category" or "date", or why it cannot be one. */
@@ -80,8 +108,10 @@ export function guess(columns, told = []) {
     named = able.filter(({ name }) => !UNNAMED.test(name));
   const naming = told.includes("identifier") ? [] : named.length ? named : able;
   naming.forEach((c) => give(c, naming.length > 1 ? OPEN : "identifier"));
-  if (!named.length && !told.includes("identifier"))
-    for (const c of open().filter(isDoubtful)) give(c, OPEN);
+  if (!named.length && !told.includes("identifier")) {
+    const treatment = columns[roles.indexOf("treatment")];
+    for (const c of open().filter((c) => isDoubtful(c) || (treatment && isOfVisits(c, columns, treatment)))) give(c, OPEN);
+  }
   const spare = new Map(
     open()
       .filter((c) => able.includes(c) || UNNAMED.test(c.name))
@@ -106,7 +136,7 @@ export function guess(columns, told = []) {
 export function ask(columns, roles) {
   const [one, other] = only(columns, roles, OPEN);
   if (!other)
-    return `"${one.name}" is called as if it named people, and not everybody has a name of their own there; mend the file, or choose another role for that column.`;
+    return `"${one.name}" seems to name people, and not everybody has a name of their own there, once; keep one row of each person, or choose another role for that column.`;
   return `"${one.name}" and "${other.name}" both may name people; choose the role identifier for the one that does, or another role for the other.`;
 }
 

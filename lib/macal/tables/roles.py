@@ -24,8 +24,18 @@ _NAMES = (
     "|case|record|obs|observation|number|num|no|nr"
 )
 NAMED = re.compile(rf"(.*[_ .-])?({_NAMES})|.*(?<!pa)id|unnamed: 0", re.IGNORECASE)
+_PEOPLE = re.compile(
+    r"(.*[_ .-])?(record|person|participant|respondent|subject|patient|pupil|student|client|member)s?"
+    r"([_ .-]?(id|no|nr|num|number|code|key|name))?|(case|study|subj|pat|pt|p|uu)?[_ .-]?id",
+    re.IGNORECASE,
+)
+_VISITS = 20  # rows of a person, on average, up to which a column may name people
+_LEAST = 5  # of them
 UNNAMED = "unnamed: 0"  # the first column where it has no name: R and pandas write names or numbers of rows there
-_OTHERWISE = "; or name another column (--id), or say what this one is, number, category or ignore (--kind {}=...)"
+_OTHERWISE = (
+    "; or name another column (--id), or say what this one is, number, category or ignore (--kind {0}=...), or a"
+    " cluster (--cluster {0})"
+)
 
 
 @dataclass(frozen=True)
@@ -135,20 +145,67 @@ def _may_name(found: Summary, name: str, whole: bool) -> bool:
 
 def doubtful(columns: Mapping[str, Summary], naming: Iterable[str], said: Said) -> list[str]:
     """Columns that are called as if they named the units and have many values, where no column does."""
+    called = {c: found for c, found in _open(columns, naming, said).items() if NAMED.fullmatch(str(c))}
+    return [c for c, f in called.items() if 2 * f.different > min(f.rows, 2 * MAX_CATEGORIES) or _may_repeat(c, f)]
+
+
+def _open(columns: Mapping[str, Summary], naming: Iterable[str], said: Said) -> dict[str, Summary]:
+    """Columns of whole numbers or text of which nobody spoke, where no column names the units."""
     taken = said.named | set(said.kinds or {}) | {*(said.covariates or ())}
     if said.identifier is not None or any(str(c).lower() != UNNAMED for c in naming):
-        return []
-    called = {
-        c: columns[c] for c in columns if c not in taken and str(c).lower() != UNNAMED and NAMED.fullmatch(str(c))
-    }
-    called = {c: f for c, f in called.items() if f.family == "integer" or (f.family == "text" and f.read() is f)}
-    return [c for c, found in called.items() if 2 * found.different > min(found.rows, 2 * MAX_CATEGORIES)]
+        return {}
+    others = {c: found for c, found in columns.items() if c not in taken and str(c).lower() != UNNAMED}
+    return {c: f for c, f in others.items() if f.family == "integer" or (f.family == "text" and f.read() is f)}
+
+
+def _may_repeat(name: str, found: Summary) -> bool:
+    """Whether a column is called as people's names are, and has a few rows of each, as far as a summary tells."""
+    many = found.different > (_LEAST if found.family == "integer" else FEW)
+    few = found.different > MAX_CATEGORIES or _VISITS * found.different >= found.rows
+    return many and few and _PEOPLE.fullmatch(str(name)) is not None
 
 
 def check_doubtful(names: pd.Series) -> None:
-    """Refuse a column most of whose values are there once and that does not name each unit: ValueError."""
-    if 2 * names.dropna().astype(str).nunique() > len(names):
+    """Refuse a column that does not name each unit, most of whose values are there once, or a few times: ValueError."""
+    different = names.dropna().astype(str).nunique()
+    is_people = _PEOPLE.fullmatch(str(names.name)) is not None
+    if 2 * different > len(names) or (is_people and _VISITS * different >= len(names)):
         check_names(names)
+
+
+def check_visits(table: pd.DataFrame, columns: Mapping[str, Summary], naming: Iterable[str], said: Said) -> None:
+    """Refuse a table in which people have a row a visit, told by a column of whose values each has one of all numbers.
+
+    ValueError with the column.
+    """
+    numeric = [c for c, found in columns.items() if found.family in NUMBERS and found.different > FEW]
+    for column, found in _open(columns, naming, said).items():
+        others = [c for c in [*numeric, *said.named] if c != column]
+        if found.different <= _LEAST or found.is_constant or not any(c in numeric for c in others):
+            continue
+        is_same = all(_is_told(part[column], part[c]) for part in (table.head(1000), table) for c in others)
+        different = table[column].nunique()
+        if is_same and 1.5 * different <= len(table) <= _VISITS * different and _rest(table, column, others) < 2:
+            raise ValueError(
+                f"column {column!r} seems to name people, {different:,} in {len(table):,} rows: all rows of one have"
+                f" the same {', '.join(map(repr, others))}; a unit must have one row: keep one of each"
+                f"{_OTHERWISE.format(column)}"
+            )
+
+
+def _rest(table: pd.DataFrame, column: str, others: list[str]) -> int:
+    """Columns beside some others that differ among rows of one value."""
+    return sum(not _is_told(table[column], table[c]) for c in table if c not in (column, *others))
+
+
+def _is_told(column: pd.Series, other: pd.Series) -> bool:
+    """Whether values of a column tell those of another."""
+    codes, values = pd.factorize(column, use_na_sentinel=False)
+    own, _ = pd.factorize(other)
+    first = np.full(len(values), -1)
+    given = own >= 0
+    first[codes[given]] = own[given]
+    return bool((own == first[codes])[given].all())
 
 
 def without_repetition(columns: Mapping[str, Summary], said: Said, table: pd.DataFrame) -> list[str]:
@@ -168,6 +225,8 @@ def read_as(table: pd.DataFrame, said: Said) -> tuple[pd.DataFrame, Roles]:
     naming = without_repetition(columns, said, table)
     for column in doubtful(columns, naming, said) if is_unnamed(table) else ():
         check_doubtful(table[column])
+    if is_unnamed(table):
+        check_visits(table, columns, naming, said)
     columns = said.as_read(columns, naming)
     table = pd.DataFrame({c: typed(table[c], columns[c], c in naming) for c in table}, table.index)
     roles = roles_of(columns, alike(table), naming, said)
@@ -305,12 +364,14 @@ def check_names(names: pd.Series) -> None:
             f"column {names.name!r} must name each unit, and {int(gone.sum())} have no name, the first in row"
             f" {int(gone.argmax()) + 1}{_OTHERWISE.format(names.name)}"
         )
-    if names.duplicated().any():
-        again = names[names.duplicated()].iloc[0]
-        first, second = np.flatnonzero(names == again)[:2] + 1
+    if (again := names.duplicated(keep=False).to_numpy()).any():
+        twice = names[again]
+        first, second = np.flatnonzero(names == twice.iloc[0])[:2] + 1
+        more = f", and {twice.nunique() - 1:,} others" * (twice.nunique() > 1)
         raise ValueError(
-            f"column {names.name!r} names {again} more than once, in rows {first} and {second}; a unit must have one"
-            f" row: remove the others{_OTHERWISE.format(names.name)}"
+            f"column {names.name!r} names {twice.iloc[0]} more than once, in rows {first} and {second}{more}:"
+            f" {len(names):,} rows are of {names.nunique():,}; a unit must have one row: keep one of each"
+            f"{_OTHERWISE.format(names.name)}"
         )
 
 
