@@ -43,6 +43,13 @@ _UNKNOWN = re.compile(
     re.IGNORECASE,
 )
 _CODES = {7, 8, 9, 77, 88, 97, 98, 99, 777, 888, 997, 998, 999, 9999}  # of an answer that is missing
+_HOMES = re.compile(r"(.*[_ .-])?(households?|houses?|home|hh|famil(y|ies)|fam|dwelling|compound|class(room)?)"
+                    r"([_ .-]?(id|no|nr|num|number|code|key|name))?", re.IGNORECASE)  # fmt: skip
+_PLACES = re.compile(
+    r"(.*[_ .-])?(village|hamlet|town|city|municipality|commune|parish|district|ward|psu|ea|site|school|block|segment"
+    r"|community|settlement|camp)s?([_ .-]?(id|no|nr|num|number|code|key|name))?",
+    re.IGNORECASE,
+)
 _FEW = 20  # values of a treatment, more of which are a number that was taken for one
 
 
@@ -201,6 +208,7 @@ class People:
             where = f" in column {columns.response!r}" * isinstance(columns.response, str)
             raise ValueError(f"response is a chance, at most 1, got {response.max():g}{where}; write 70 % as 0.7")
         homes = pd.Series(np.nan, table.index) if columns.cluster is None else table[columns.cluster]
+        _check_restart(table, columns)
         cost, clusters = _numbers(table, columns.cost, "cost"), pd.factorize(homes)[0].astype(np.int64)
         marked = (_marked(table, column) for column in (columns.exclude, columns.include))
         known = None if columns.propensity is None else _propensity(table, columns.propensity, len(arms))
@@ -429,6 +437,23 @@ def _arms(treatment: pd.Series, columns: Columns) -> list[Any]:
             " them the others are compared with: the reference (--reference on the command line)"
         )
     return [0, 1]
+
+
+def _check_restart(table: pd.DataFrame, columns: Columns) -> None:
+    """Refuse households by numbers that begin anew in each village, as they are called: ValueError with how many."""
+    name, kinds = columns.cluster, columns.kinds or {}
+    if name is None or not _HOMES.fullmatch(name):
+        return
+    places = [c for c in table if c != name and _PLACES.fullmatch(str(c)) and kinds.get(c) != "ignore"]
+    for place in sorted(places, key=lambda c: -table[c].nunique()):
+        several = table.groupby(name)[place].nunique() > 1
+        if several.mean() > 0.5:
+            pasted = f"{table[place].iloc[0]}-{table[name].iloc[0]}"
+            raise ValueError(
+                f"column {name!r} of the clusters seems to begin anew in each {place!r}: {several.sum():,} of its"
+                f" {len(several):,} values have people of several; paste both together, as {pasted}, in a column of its"
+                f" own, or, if clusters do lie in several, say so: --kind {place}=ignore"
+            )
 
 
 def _numbers(table: pd.DataFrame, given: str | float | int, what: str) -> Money:
