@@ -7,7 +7,8 @@ const WORDS = ["None", "NA"]; // of gaps, that can be values
 const TRUTH = new Map(["False", "FALSE", "false", "True", "TRUE", "true"].map((text, k) => [text, Number(k > 2)]));
 const NUMBER = /^[\t-\r ]*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?[\t-\r ]*$|^[-+]?inf(inity)?$/i;
 const CANONICAL = /^(0|-?[1-9]\d{0,17})$/; // a whole number as it is written, within 64 bits
-const LED = /^(0\d+|\d{19,})$/; // digits that are no number
+const DIGITS = /^\+?\d+$/,
+  LED = /^(0\d+|\d{19,}|\+\d{7,})$/; // digits that are no number
 const PLAIN = "[-+]?(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][-+]?[0-9]+)?",
   DATE = ["(?:0?[1-9]|[12][0-9]|3[01])", "(?:0?[1-9]|1[0-2])"];
 const iso = (year, month, day) => `${year}-${month.padStart(2, "0")}-${day.padStart(2, "0")}`;
@@ -49,6 +50,7 @@ const DATE_TEXT = new RegExp(
     "|[A-Za-z]{3,9}\\.? \\p{Nd}{1,2},? \\p{Nd}{4}|\\p{Nd}{1,2}:\\p{Nd}{2}(:\\p{Nd}{2})?[^\\n]*)$",
   "u",
 );
+const TELEPHONE = /^\+\p{Nd}[\p{Nd} ()/-]{6,}$/u;
 const SPACE = /[^\S\ufeff]|[\x1c-\x1f\x85]/; // white space as Python has it
 const DAY = /^(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)(?:[T ](?<rest>.+))?$/s;
 const HOURS =
@@ -62,7 +64,7 @@ export const isMissing = (text) => MISSING.has(text);
 export const isNumber = (text) => NUMBER.test(text);
 
 /** Whether a text looks like a number or a date, in whatever way. */
-const isLike = (text) => /\p{Nd}/u.test(text) && (NUMBER_TEXT.test(text) || DATE_TEXT.test(text));
+const isLike = (text) => /\p{Nd}/u.test(text) && !TELEPHONE.test(text) && (NUMBER_TEXT.test(text) || DATE_TEXT.test(text));
 
 /** Texts of a column, empty where None or NA is no value: None is one among few other words, NA among codes of two capitals. */
 export function withoutWords(values, name) {
@@ -151,7 +153,7 @@ function summarised(values, mark) {
   if (every(NUMBER)) {
     const numbers = texts.map(number),
       constant = !gaps && numbers.every((v) => v === numbers[0]);
-    const more = { constant, canonical: every(CANONICAL), code: every(/^\d+$/) && texts.some((v) => LED.test(v)) };
+    const more = { constant, canonical: every(CANONICAL), code: every(DIGITS) && texts.some((v) => LED.test(v)) };
     const [open] = constant || more.canonical || more.code ? [] : able.filter((way) => way.mark === "comma");
     if (open && mark === "comma") return as("number", (v) => Number(open.plain(v)), { shown: open.shown });
     if (open && mark === "both") return as("text", itself, { question: "can be read in more than one way" });

@@ -37,6 +37,9 @@ _DATE = re.compile(
 )
 
 
+_TELEPHONE = re.compile(r"\+\d[\d ()/-]{6,}")
+
+
 def check_complete(gaps: Mapping[str, int | str], rows: int, lacking: Collection[str] = ()) -> None:
     """Refuse columns with missing or infinite values: ValueError with how many or which of each column.
 
@@ -109,10 +112,12 @@ def categories(column: pd.Series, name: str) -> list[Any]:
 def is_like_number_or_date(text: str) -> bool:
     """Whether a text looks like a number or a date, in whatever way.
 
-    >>> [is_like_number_or_date(text) for text in ("€ 2.500", "3 May 2020", "18-30")]
-    [True, True, False]
+    >>> [is_like_number_or_date(text) for text in ("€ 2.500", "3 May 2020", "18-30", "+49 151 234 567")]
+    [True, True, False, False]
     """
-    return any(c.isdigit() for c in text) and any(pattern.fullmatch(text) for pattern in (_NUMBER, _DATE))
+    if not any(c.isdigit() for c in text) or _TELEPHONE.fullmatch(text):
+        return False
+    return any(pattern.fullmatch(text) for pattern in (_NUMBER, _DATE))
 
 
 def _check_text(values: list[Any], name: str) -> None:

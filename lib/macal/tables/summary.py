@@ -21,7 +21,7 @@ from macal.tables.writing import WAYS, is_no_date, ways_of
 NUMBERS = {"integer", "number"}
 _SHOWN = 100  # values of a part that are looked at before all are
 _DAY = r"\d{4}-\d{2}-\d{2}"
-_DIGITS, _LED = r"\d+", r"0\d+|\d{19,}"  # digits, and such as are no number
+_DIGITS, _LED = r"\+?\d+", r"0\d+|\d{19,}|\+\d{7,}"  # digits, and such as are no number
 MARKS = ("decimal-comma", "thousands-comma")  # ways that differ in what a comma and a dot are
 _ANY = dict.fromkeys(WAYS, (np.inf, -np.inf))
 WORDS = ("None", "NA")  # of gaps, that can be values
@@ -42,8 +42,8 @@ class Summary:
         values: different ones, missing among them as None, up to ``MAX_CATEGORIES`` + 1; of more, so many.
         spaced: whether a text has white space.
         canonical: whether all are whole numbers, and texts write them as Python does.
-        digits: whether all are texts of digits.
-        led: whether one of these is no number as it is written: ``00041``, or more than 18 digits.
+        digits: whether all are texts of digits, a plus before them or not.
+        led: whether one of these is no number as it is written: ``00041``, ``+4915112345``, or more than 18 digits.
         ways: each of :data:`~macal.tables.writing.WAYS` in which all texts can be read -> least and largest number.
         way: of these, the one in which the column is read; empty where texts are as Python writes them.
         like: rows whose text looks like a number or a date.
@@ -103,7 +103,7 @@ class Summary:
 
     @property
     def code(self) -> bool:
-        """Whether these are digits, and no numbers: postcodes, of which some begin with a zero."""
+        """Whether these are digits, and no numbers: postcodes, some of which begin with a zero, telephone numbers."""
         return self.digits and self.led
 
     @property
