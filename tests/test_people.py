@@ -6,7 +6,8 @@ import pytest
 from test_tables import passed
 
 from macal.planner import Planner
-from macal.tables import frames
+from macal.planner.report import doubts
+from macal.tables import frames, suspects
 
 
 def people(n=120, **more):
@@ -93,3 +94,58 @@ def test_visits_are_seen_by_what_a_column_tells(tmp_path):
 def test_columns_that_are_called_like_names_may_be_others(name, each):
     table = people().drop(columns="person").assign(**{name: np.arange(120) // each})
     Planner("free", 20).plan(table)
+
+
+def homes(n=12, **names):
+    """Households that are numbered anew in each village."""
+    rng = np.random.default_rng(0)
+    rows = [(f"v{v:02d}", h + 1) for v in range(n) for h in range(15) for _ in range(rng.integers(1, 5))]
+    return people(len(rows), village=[v for v, _ in rows], household=[h for _, h in rows]).rename(columns=names)
+
+
+@pytest.mark.parametrize(
+    "names", [{}, {"household": "hh_no", "village": "school"}, {"household": "Class", "village": "school id"}]
+)
+def test_household_numbers_that_begin_anew_in_each_village_are_refused(names, tmp_path):
+    table = homes(**names)
+    own, place = (names.get(c, c) for c in ("household", "village"))
+    refused(table, tmp_path, f"'{own}'", f"'{place}'", "15 of its 15", budget=120, cluster=own)
+    Planner("free", 120, cluster=own, kinds={place: "ignore"}).plan(table)
+    Planner("free", 120, cluster=own).plan(table.assign(**{own: table[place] + "-" + table[own].astype(str)}))
+
+
+def test_a_clinic_has_people_of_several_villages():
+    Planner("free", 120, cluster="clinic").plan(homes(household="clinic"))
+
+
+def test_telephone_numbers_are_no_numbers(tmp_path):
+    calls = [f"+49151{k * 7919 % 10**7:07d}" for k in range(120)]
+    for texts in (calls, [f"{text[:3]} {text[3:6]} {text[6:9]} {text[9:]}" for text in calls]):
+        table = people(phone=texts).drop(columns="person")
+        table.to_csv(tmp_path / "t.csv", index=False)
+        for make in (lambda _: frames.read(tmp_path / "t.csv"), lambda planner: passed(planner, tmp_path / "t.csv")):
+            planner = Planner("free", 20)
+            planner.plan(make(planner))
+            assert "phone" not in planner.people.roles.kinds
+
+
+LATER = {"died": True, "score_post": True, "postcode": False, "Outcome 2": True, "after": True, "rafter": False}
+LATER |= {"follow-up visits": True, "re74": False, "re78": True, "death_rate": True, "age": False}
+WEIGHTS = {"pweight": True, "design_weight": True, "hhwt": True, "FNLWGT": True, "survey weights": True, "wgt": True}
+WEIGHTS |= {"birth_weight": False, "weight_kg": False, "bwt": False, "lwt": False, "weighted": False}
+
+
+def test_names_give_away_what_is_later_and_what_weighs():
+    assert {name: name in suspects.later(LATER) for name in LATER} == LATER
+    table = people(**dict.fromkeys(WEIGHTS, 70.0) | {"weight": np.arange(120) / 60})
+    assert {name: name in suspects.weights(table, WEIGHTS) for name in WEIGHTS} == WEIGHTS
+    assert suspects.weights(table, ["weight"]) and not suspects.weights(table.assign(weight=70.0), ["weight"])
+
+
+def test_a_plan_warns_of_what_is_later_and_of_weights():
+    rng = np.random.default_rng(0)
+    planner = Planner("free", 20)
+    planner.plan(people(died=np.arange(120) % 3 // 2, pweight=rng.uniform(1, 9, 120)))
+    told = " ".join(doubts.warnings(planner.campaign))
+    assert "'died' may" in told and "--kind died=ignore" in told
+    assert "'pweight' may be weights" in told and "each row counts as one" in told

@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import part_and_whole
+from test_people import LATER, WEIGHTS
 from test_tables import random_table
 
 from macal.__main__ import main
 from macal.planner import Planner, record
-from macal.tables import frames
+from macal.tables import frames, suspects
 from macal.tables.encoding import far_off
 from macal.tables.roles import read_as
 
@@ -213,6 +214,20 @@ def written(seed):
 @part_and_whole("seeds", range(14), range(500))
 def test_whatever_is_written_is_read_alike(tab, unchecked, tmp_path, seeds):
     assert compare(tab, [written(seed) for seed in seeds], tmp_path / "people.csv") > 0.2
+
+
+def test_names_give_away_the_same(tab):
+    heads = [*LATER, *WEIGHTS, "weight", "Weight"]
+    columns = [{"name": name, "values": ["1", "2", "3"]} for name in heads]
+    later, weights = tab.evaluate(
+        """async columns => {
+            const {mayBeLater, mayBeWeights} = await import("/play/table.js"), roles = columns.map(() => "covariate");
+            return [mayBeLater(columns, roles), mayBeWeights(columns, roles)];
+        }""",
+        columns,
+    )
+    assert later == suspects.later(heads)
+    assert weights == suspects.weights(pd.DataFrame(dict.fromkeys(heads, [1.0, 2, 3])), heads)
 
 
 # ---------------------------------------------------------------- the plan's file

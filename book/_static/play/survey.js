@@ -7,7 +7,7 @@ import { counterparts, coverage, distribution, sample, typicalDistance } from ".
 import { planMoney } from "./money.js";
 import { Generator } from "./random.js";
 import { CRITERIA, DESIGNED, Pool, inSlices, plan } from "./planner.js";
-import { OPEN, ROLES, ask, determining, encode, farTold, guess, incomplete, mayBeLater, planned } from "./table.js";
+import { OPEN, ROLES, ask, determining, encode, farTold, guess, incomplete, mayBeLater, mayBeWeights, planned } from "./table.js";
 
 const ARMS = [
   { name: "control", colour: "#D55E00" },
@@ -254,12 +254,16 @@ function price() {
 /** What is to be said of the table, before money is spent. */
 function warnings() {
   const later = mayBeLater(columns, roles()),
+    weights = mayBeWeights(columns, roles()),
     alone = determining(table),
     list = (names) => names.map((name) => `"${name}"`).join(", ");
   return [
     ...farTold(columns, table),
     ...(later.length
       ? [`By name, ${list(later)} may have been measured after treatment. What treatment has changed hides part of its effect: leave it out.`]
+      : []),
+    ...(weights.length
+      ? [`By name, ${list(weights)} may be weights of a survey. Here each row counts as one person, and a covariate weighs nobody: leave it out.`]
       : []),
     ...alone.map((name) => `Treatment hardly overlaps: "${name}" alone tells nearly everybody's arm. An effect then rests on few people, or on a model alone.`),
     ...(plans.own && misfits(table.t, plans.own)

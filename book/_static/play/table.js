@@ -267,6 +267,16 @@ export function mayBeLater(columns, roles) {
   return covariates.filter(({ name }) => LATER.test(name) || years(name).some((year) => year > first)).map(({ name }) => name);
 }
 
+const WEIGHTS =
+  /^(([^\n]*[_ .-])?(survey|svy|sampl(e|ing)|design|prob(ability)?|final|calibrat(ed|ion)|rak(ed|ing)|strat\w*|person|per|household|hh|pop(ulation)?|analytic|inverse|base|non[ _.-]?response)[ _.-]?(weight|wgt|wt)s?|[psf]weights?|fnlwgt|wgt|weights)$/i;
+
+/** Covariates that may be weights of a survey, by their names, or, if just called weight, about 1. */
+export function mayBeWeights(columns, roles) {
+  const mean = (c) => held(c).cells.reduce((sum, v) => sum + v, 0) / c.values.length,
+    isOne = (c) => c.name.toLowerCase() === "weight" && mean(c) > 0.5 && mean(c) < 2;
+  return only(columns, roles, "covariate").filter((c) => isNumeric(c) && (WEIGHTS.test(c.name) || isOne(c))).map(({ name }) => name);
+}
+
 /** Encoded columns that all but determine the arm: a bound on them tells the arms apart, nine tenths of either. */
 export function determining({ x, t, names }) {
   const heads = [0, 1].map((arm) => t.filter((v) => v === arm).length);

@@ -26,7 +26,7 @@ from macal.planner.policy import DRAWS, PAY, UNIFORM, Policy
 from macal.planner.report import document, doubts, drawings
 from macal.registry import UnknownName
 from macal.storage import atomic
-from macal.tables import frames
+from macal.tables import frames, suspects
 from macal.tables.blocks import PartedTable
 from macal.tables.encoding import is_like_number_or_date
 from macal.tables.roles import KINDS, Said, read_as
@@ -302,6 +302,7 @@ def roles(options: argparse.Namespace) -> None:
         if gaps := int(table[column].isna().sum()):
             shown.loc[column, "what"] += f"; {counted(gaps, 'gap')}, which plan refuses"
     print(shown.to_string())
+    _tell_warnings(suspects.told(table, found))
 
 
 def _loaded(options: argparse.Namespace) -> Planner:

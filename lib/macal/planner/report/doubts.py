@@ -12,6 +12,7 @@ from macal.planner.drawn import allowed
 from macal.planner.people import People
 from macal.planner.report import overlap
 from macal.shapes import Outcomes
+from macal.tables import suspects
 from macal.tables.encoding import far_off, limits
 from macal.tables.roles import prepared
 
@@ -25,7 +26,8 @@ def warnings(campaign: CampaignState) -> list[str]:
     """
     people = campaign.people
     poor = overlap.warnings(people.part(allowed(people, campaign.policy)))
-    return [*far_values(people), *far_outcomes(campaign), *poor]
+    suspect = suspects.told(people.table, people.roles)
+    return [*suspect, *far_values(people), *far_outcomes(campaign), *poor]
 
 
 def far_values(people: People) -> list[str]:

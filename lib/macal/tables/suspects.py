@@ -1,0 +1,59 @@
+"""Covariates that their names give away: what treatment may have changed, and weights of a survey."""
+
+import re
+from collections.abc import Iterable
+
+import pandas as pd
+
+from macal.tables.roles import Roles
+
+_LATER = re.compile(r"(?<![a-z])(death|dead|died|outcome|post(?!al|code)|follow[ _.-]?up|after)", re.IGNORECASE)
+_YEAR = re.compile(r"(?<![0-9])(?:(?:19|20)[0-9]{2}|[4-9][0-9])(?![0-9])")
+_WEIGHTS = re.compile(
+    r"(.*[_ .-])?(survey|svy|sampl(e|ing)|design|prob(ability)?|final|calibrat(ed|ion)|rak(ed|ing)|strat\w*|person|per"
+    r"|household|hh|pop(ulation)?|analytic|inverse|base|non[ _.-]?response)[ _.-]?(weight|wgt|wt)s?"
+    r"|[psf]weights?|fnlwgt|wgt|weights",
+    re.IGNORECASE,
+)
+
+
+def later(names: Iterable[str]) -> list[str]:
+    """Names of what may have been measured after treatment: of death or outcome, or of a later year than others.
+
+    >>> later(["age", "died", "postcode", "score_post", "re74", "re78"])
+    ['died', 'score_post', 're78']
+    """
+    years = {name: [int(year) + 1900 * (len(year) < 4) for year in _YEAR.findall(name)] for name in names}
+    first = min((year for found in years.values() for year in found), default=0)
+    return [name for name, found in years.items() if _LATER.search(name) or any(year > first for year in found)]
+
+
+def weights(table: pd.DataFrame, names: Iterable[str]) -> list[str]:
+    """Names of what may be weights of a survey, among columns of numbers; ``weight`` where they are about 1.
+
+    >>> weights(pd.DataFrame({"birth weight": [3100.0], "weight": [74.5], "pweight": [212.5]}), ["weight", "pweight"])
+    ['pweight']
+    """
+    return [c for c in names if _WEIGHTS.fullmatch(c) or (c.lower() == "weight" and 0.5 < table[c].mean() < 2)]
+
+
+def told(table: pd.DataFrame, roles: Roles) -> list[str]:
+    """What is to be said of a table's covariates by their names, and what to do about it; nothing where all is well."""
+    after = later([str(c) for c in roles.kinds])
+    mine = weights(table, [str(c) for c, kind in roles.kinds.items() if kind == "number"])
+    words = []
+    if after:
+        words.append(
+            f"by name, {_named(after)} may have been measured after treatment; what treatment has changed hides part of"
+            f" its effect: leave it out (--kind {after[0]}=ignore)"
+        )
+    if mine:
+        words.append(
+            f"by name, {_named(mine)} may be weights of a survey; here each row counts as one person, and a covariate"
+            f" weighs nobody: leave it out (--kind {mine[0]}=ignore), and estimates are of the people of the table"
+        )
+    return words
+
+
+def _named(names: list[str]) -> str:
+    return ", ".join(map(repr, names))
