@@ -139,6 +139,16 @@ LIKE = [
     "18-30",
     "€ 7",
     "1e5x",
+    "4434475 kr",
+    "Rs 500",
+    "1,23,456",
+    "12,34,567",
+    "1'234.50",
+    "1\u2019234",
+    "1\u202f234,5",
+    "\u22125",
+    "(1,234)",
+    "+49 151 2345678",
 ]
 GONE = ["", "NA", "nan", "N/A", "null", "None", "<NA>", "#N/A", "-nan", "n/a"]
 TRUTH = ["True", "False", "TRUE", "false"]
@@ -178,6 +188,9 @@ def cells(rng, n):
         lambda: some(["1.200", "950", "12.000"]),
         lambda: some(["1,200", "950", "12,000"]),
         lambda: some(["2,5", "10,25", "1.200"]),
+        lambda: some(["1'234.50", "12", "1'234'567", "\u22125"][: rng.integers(2, 5)]),
+        lambda: some(["1,23,456", "12,345", "950"]),
+        lambda: [f"+49151{k:07d}" for k in rng.integers(0, 10**7, n).tolist()],
         lambda: some(["None", "primary", "1-2 years", "NA"]),
         lambda: some(["NA", "ZA", "BW", "None"][: rng.integers(2, 5)]),
     ]

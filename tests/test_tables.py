@@ -196,6 +196,59 @@ def test_numbers_as_people_write_them_are_numbers(way, tmp_path):
     assert np.allclose(planner.people.table["sum"] * (100 if way == "per cent" else 1), expected)
 
 
+def lakhs(value):
+    """1,23,456 as in India."""
+    head, tail = str(value)[:-3], str(value)[-3:]
+    pairs = [head[max(k - 2, 0) : k] for k in range(len(head), 0, -2)][::-1]
+    return ",".join([*pairs, tail])
+
+
+AMOUNTS = {  # the way, and how a value is written
+    "lakhs": ("thousands with commas", lakhs, 1),
+    "swiss": ("blanks, apostrophes or other minus signs", lambda v: f"{v:,}.50".replace(",", "'"), 1),
+    "typeset": ("blanks, apostrophes or other minus signs", lambda v: f"{v:,}".replace(",", "\u2019"), 1),
+    "french": ("blanks, apostrophes or other minus signs", lambda v: f"{v:,},5".replace(",", "\u202f", 2), 1),
+    "minus": ("blanks, apostrophes or other minus signs", lambda v: f"\u2212{v}", -1),
+}
+
+
+@pytest.mark.parametrize("case", AMOUNTS)
+def test_amounts_of_the_world_are_read(case, tmp_path):
+    way, written, sign = AMOUNTS[case]
+    values = np.random.default_rng(0).integers(1_000_000, 9_999_999, 60)
+    table = pd.DataFrame(
+        {"free": np.arange(60) % 2, "age": np.arange(60) % 7, "sum": [written(int(v)) for v in values]}
+    )
+    table["person"] = [f"p{k}" for k in range(60)]
+    table.to_csv(tmp_path / "t.csv", index=False)
+    for make in (lambda _: frames.read(tmp_path / "t.csv"), lambda planner: passed(planner, tmp_path / "t.csv")):
+        planner = Planner("free", 8)
+        planner.plan(make(planner))
+        assert planner.people.roles.shown({}).what["sum"] == f"number ({way})"
+        found = planner.people.table["sum"].loc[table.person]
+        assert (np.abs(found - sign * values) <= 0.5).all()
+
+
+ASKED = ["{} kr", "Rs {}", "Rs. {}/-", "USD {}", "{}k", "\u20b9{}", "({})", "-${}", "{}CFA"]
+
+
+@pytest.mark.parametrize("form", ASKED)
+def test_amounts_of_money_are_asked_about_and_name_nobody(form, tmp_path):
+    texts = [form.format(1000 + 7 * k) for k in range(60)]
+    table = pd.DataFrame({"person": [f"p{k}" for k in range(60)], "free": np.arange(60) % 2, "sum": texts})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    for make in (lambda _: table, lambda planner: passed(planner, tmp_path / "t.csv")):
+        for said in ({}, {"cost": "sum"}):
+            planner = Planner("free", 8000, **said)
+            with pytest.raises(ValueError, match="column 'sum' .*--kind sum="):
+                planner.plan(make(planner))
+
+
+def test_codes_are_no_amounts():
+    codes = ["p0001", "E11.9", "A1", "5a", "18-30", "R5", "v00", "10-20", "a (5)"]
+    assert summarised(pd.Series(codes, dtype="str")).question == ""
+
+
 def test_dates_as_people_write_them_are_dates():
     days = pd.date_range("1990-12-01", periods=60, freq="5D")
     for form, way in (("%d.%m.%Y", "the day first"), ("%d/%m/%Y", "the day first"), ("%m/%d/%Y", "the month first")):

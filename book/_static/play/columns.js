@@ -22,9 +22,17 @@ const WAYS = [
   },
   {
     mark: "point",
-    pattern: new RegExp(`^(?:[-+]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\\.[0-9]*)?|${PLAIN})$`),
+    pattern: new RegExp(
+      `^(?:[-+]?(?:[1-9][0-9]{0,2}(?:,[0-9]{3})+|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3})(?:\\.[0-9]*)?|${PLAIN})$`,
+    ),
     plain: (text) => text.replaceAll(",", ""),
     shown: "thousands with commas",
+  },
+  {
+    isGrouped: true, // commas and dots are for certain
+    pattern: /^[-+\u2212]?(?:[0-9]+|[1-9][0-9]{0,2}(?:['\u2019\u00a0\u2009\u202f][0-9]{3})+)(?:[.,](?:[0-9]{1,2}|[0-9]{4,}))?$/,
+    plain: (text) => text.replace(/['\u2019\u00a0\u2009\u202f]/g, "").replace("\u2212", "-").replace(",", "."),
+    shown: "blanks, apostrophes or other minus signs",
   },
   {
     pattern: /^[-+]?[0-9]+(?:\.[0-9]+|,[0-9]{1,2})? ?%$/,
@@ -43,8 +51,16 @@ const WAYS = [
     shown: "the month first",
   },
 ];
-const NUMBER_TEXT =
-  /^\s*[-+]?[$€£]?\s*(\p{Nd}{1,3}([,.' \u00a0\u202f]\p{Nd}{3})+|\p{Nd}+\/(?=\p{Nd})|\p{Nd}+)?([.,]?\p{Nd}*)([eE][-+]?\p{Nd}+)?\s*([%+$€£]|EUR|USD|GBP|CHF|kg|mg|g|lb|cm|mm|km|m|ml|l|h|min|years?)?\s*$/u;
+const WORDS_OF_MONEY =
+  "US[$] C[$] A[$] NZ[$] S[$] HK[$] NT[$] R[$] kr[.]? Rs[.]? Rp K[Ss]h TSh USh Tk F?CFA TL z\u0142 K\u010d Ft RMB EUR USD GBP CHF SEK NOK DKK ISK JPY CNY INR BRL ZAR KES NGN GHS UGX TZS RWF ETB XOF XAF PLN CZK HUF TRY RUB UAH KRW THB VND IDR PHP MXN AUD CAD NZD SGD HKD ILS EGP PKR BDT LKR NPR AED SAR MYR TWD";
+const SIGN = "[\\-+\u2212\u2013]",
+  MONEY = `[$\u00a2-\u00a5\u20a0-\u20c0]|${WORDS_OF_MONEY.replaceAll(" ", "|")}`,
+  UNIT = `[%+]|[\\/,.]-|${MONEY}|k|million|mio|lakhs?|lac|crores?|kg|mg|g|lb|cm|mm|km|m|ml|l|h|min|(?:year|month|week|day|hour)s?`,
+  GROUPS = "\\p{Nd}{1,3}([,.'\u2019 \u00a0\u2009\u202f]\\p{Nd}{3})+|\\p{Nd}{1,2}(,\\p{Nd}{2})+,\\p{Nd}{3}";
+const NUMBER_TEXT = new RegExp(
+  `^\\s*\\(?${SIGN}?(?:${MONEY})?\\s*${SIGN}?(${GROUPS}|\\p{Nd}+\\/(?=\\p{Nd})|\\p{Nd}+)?([.,]?\\p{Nd}*)([eE][\\-+]?\\p{Nd}+)?\\s*(${UNIT})?\\)?\\s*$`,
+  "u",
+);
 const DATE_TEXT = new RegExp(
   "^(\\p{Nd}{1,4}([-/.])\\p{Nd}{1,2}\\2\\p{Nd}{1,4}([ T][^\\n]*)?|\\p{Nd}{1,2}\\.? [A-Za-z]{3,9}\\.? \\p{Nd}{2,4}" +
     "|[A-Za-z]{3,9}\\.? \\p{Nd}{1,2},? \\p{Nd}{4}|\\p{Nd}{1,2}:\\p{Nd}{2}(:\\p{Nd}{2})?[^\\n]*)$",
@@ -161,7 +177,10 @@ function summarised(values, mark) {
   }
   if (texts.every(time)) return as("date", itself);
   const spaced = texts.some((v) => SPACE.test(v));
-  const [{ plain, date, divisor = 1, shown } = {}] = ways.length === 1 ? ways : able.filter((way) => way.mark === mark);
+  const grouped = ways.filter((way) => way.isGrouped),
+    others = ways.filter((way) => !way.isGrouped),
+    certain = others.length === 1 ? others : grouped;
+  const [{ plain, date, divisor = 1, shown } = {}] = certain.length ? certain : able.filter((way) => way.mark === mark);
   if (date) return as("date", date, { shown });
   if (plain) return as("number", (v) => Number(plain(v)) / divisor, { shown });
   return as("text", itself, { spaced, ...told, ...doubt(values, texts, ways) });

@@ -27,9 +27,20 @@ REACH = 5.0  # median distances from the median within which numbers count as th
 _GAP = 1.5  # times the range of the others, across which a value lies far from them
 Scaling = Callable[[Outcomes, Rows], np.ndarray]  # (n,), or (n, columns)
 _TIMES = (datetime.date, datetime.time, datetime.timedelta, pd.Period, np.datetime64, np.timedelta64)
-_UNIT = "[%+$€£]|EUR|USD|GBP|CHF|kg|mg|g|lb|cm|mm|km|m|ml|l|h|min|years?"  # after a number
+_SIGN = "[-+\u2212\u2013]"  # and how typesetters write a minus
+_WORDS = (
+    "US[$] C[$] A[$] NZ[$] S[$] HK[$] NT[$] R[$] kr[.]? Rs[.]? Rp K[Ss]h TSh USh Tk F?CFA TL z\u0142 K\u010d Ft RMB EUR"
+    " USD GBP CHF SEK NOK DKK ISK JPY CNY INR BRL ZAR KES NGN GHS UGX TZS RWF ETB XOF XAF PLN CZK HUF TRY RUB UAH KRW"
+    " THB VND IDR PHP MXN AUD CAD NZD SGD HKD ILS EGP PKR BDT LKR NPR AED SAR MYR TWD"
+)
+_MONEY = f"[$\u00a2-\u00a5\u20a0-\u20c0]|{_WORDS.replace(' ', '|')}"  # before or after a number
+_UNIT = (
+    f"[%+]|[/,.]-|{_MONEY}|k|million|mio|lakhs?|lac|crores?|kg|mg|g|lb|cm|mm|km|m|ml|l|h|min"
+    "|(?:year|month|week|day|hour)s?"
+)
+_GROUPS = r"\d{1,3}([,.'\u2019 \u00a0\u2009\u202f]\d{3})+|\d{1,2}(,\d{2})+,\d{3}"
 _NUMBER = re.compile(
-    rf"\s*[-+]?[$€£]?\s*(\d{{1,3}}([,.'   ]\d{{3}})+|\d+/(?=\d)|\d+)?([.,]?\d*)([eE][-+]?\d+)?\s*({_UNIT})?\s*"
+    rf"\s*\(?{_SIGN}?(?:{_MONEY})?\s*{_SIGN}?({_GROUPS}|\d+/(?=\d)|\d+)?([.,]?\d*)([eE][-+]?\d+)?\s*({_UNIT})?\)?\s*"
 )
 _DATE = re.compile(
     r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?|\d{1,2}\.? [A-Za-z]{3,9}\.? \d{2,4}|[A-Za-z]{3,9}\.? \d{1,2},? \d{4}"

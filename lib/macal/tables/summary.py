@@ -16,7 +16,7 @@ from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_
 
 from macal.hashing import CANONICAL
 from macal.tables.encoding import MAX_CATEGORIES, is_like_number_or_date
-from macal.tables.writing import WAYS, is_no_date, ways_of
+from macal.tables.writing import GROUPED, WAYS, is_no_date, ways_of
 
 NUMBERS = {"integer", "number"}
 _SHOWN = 100  # values of a part that are looked at before all are
@@ -113,6 +113,12 @@ class Summary:
         return able[0] if len(able) == 1 else ""
 
     @property
+    def _certain(self) -> str:
+        """The one way in which the texts can be read, or that in which commas and dots are for certain; else empty."""
+        others = [way for way in self.ways if way != GROUPED]
+        return others[0] if len(others) == 1 else GROUPED if GROUPED in self.ways else ""
+
+    @property
     def is_open(self) -> bool:
         """Whether all texts are numbers as Python writes them, and others with decimal commas."""
         is_clear = self.canonical or self.code or self.is_constant
@@ -133,8 +139,8 @@ class Summary:
             return self
         if kind in WAYS:
             way = kind
-        elif self.family == "text" and len(self.ways) == 1:
-            (way,) = self.ways
+        elif self.family == "text" and self._certain:
+            way = self._certain
         else:
             way = mark if mark in self.ways and (self.family == "text" or (self.is_open and mark == MARKS[0])) else ""
         if not way:

@@ -1,5 +1,7 @@
 """Ways in which people write numbers and dates, and spreadsheets with them: ``2,5``, ``1,000``, ``5%``, ``31.12.1990``.
 
+Thousands are also grouped as ``1,23,456`` or ``1'234``, or with a blank that breaks no line.
+
 A way is a pattern that all texts of a column must match, and how they are read then. A text may match several:
 ``1,000`` is a thousand, or one with three decimals, and ``1/2/2020`` a day of January or of February.
 """
@@ -12,7 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+GROUPED = "grouped"
 _PLAIN = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+_LAKHS = r"[-+]?[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}(?:\.[0-9]*)?"
+_GAP = "['\u2019\u00a0\u2009\u202f]"  # between thousands: apostrophes, and blanks that break no line
+_GROUPED = rf"(?:[0-9]+|[1-9][0-9]{{0,2}}(?:{_GAP}[0-9]{{3}})+)(?:[.,](?:[0-9]{{1,2}}|[0-9]{{4,}}))?"
 _DAY, _MONTH = "(?P<day>0?[1-9]|[12][0-9]|3[01])", "(?P<month>0?[1-9]|1[0-2])"
 _YEAR = "(?P<year>[1-9][0-9]{3})"
 _ISO = r"(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})([ T].*)?"
@@ -42,6 +48,10 @@ def _without(mark: str, decimal: str) -> Callable[[pd.Series], pd.Series]:
     return read
 
 
+def _grouped(texts: pd.Series) -> pd.Series:
+    return _without(",", ".")(texts.str.replace(_GAP, "", regex=True).str.replace("\u2212", "-").str.replace(",", "."))
+
+
 def _dates(form: str) -> Callable[[pd.Series], pd.Series]:
     def read(texts: pd.Series) -> pd.Series:
         return pd.to_datetime(texts.str.replace("[./]", "-", regex=True), format=form)
@@ -54,8 +64,11 @@ WAYS = {
         r"[-+]?(?:[1-9][0-9]{0,2}(?:\.[0-9]{3})+|[0-9]+)(?:,[0-9]+)?", _without(".", ","), "decimal commas"
     ),
     "thousands-comma": Way(
-        rf"[-+]?[1-9][0-9]{{0,2}}(?:,[0-9]{{3}})+(?:\.[0-9]*)?|{_PLAIN}", _without(",", "."), "thousands with commas"
+        rf"[-+]?[1-9][0-9]{{0,2}}(?:,[0-9]{{3}})+(?:\.[0-9]*)?|{_LAKHS}|{_PLAIN}",
+        _without(",", "."),
+        "thousands with commas",
     ),
+    GROUPED: Way(rf"[-+\u2212]?{_GROUPED}", _grouped, "blanks, apostrophes or other minus signs"),
     "percent": Way(
         r"[-+]?[0-9]+(?:\.[0-9]+|,[0-9]{1,2})? ?%", lambda t: _without("%", ",")(t.str.rstrip("% ")) / 100, "per cent"
     ),
