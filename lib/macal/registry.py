@@ -13,10 +13,10 @@ from macal.optional import needed
 T = TypeVar("T")
 
 
-def nearest(name: object, known: Iterable[object]) -> str:
-    """Say an unknown name, the nearest known one and all known ones."""
+def nearest(name: object, known: Iterable[object], guess: bool = True) -> str:
+    """Say an unknown name, the nearest known one, where that may be guessed, and all known ones."""
     known = list(map(str, known))
-    near = difflib.get_close_matches(str(name), known, 1)
+    near = difflib.get_close_matches(str(name), known, 1) if guess else []
     hint = f" (did you mean {near[0]!r}?)" if near else ""
     return f"{name!r}{hint}; known: {', '.join(known) or 'none'}"
 
@@ -24,8 +24,8 @@ def nearest(name: object, known: Iterable[object]) -> str:
 class UnknownName(ValueError):
     """A name that no dataset, criterion, model or parameter has."""
 
-    def __init__(self, kind: str, name: object, known: Iterable[object]) -> None:
-        super().__init__(f"unknown {kind} {nearest(name, known)}")
+    def __init__(self, kind: str, name: object, known: Iterable[object], guess: bool = True) -> None:
+        super().__init__(f"unknown {kind} {nearest(name, known, guess)}")
 
 
 def check_known(kind: str, known: Collection[Any], *names: object) -> None:
