@@ -149,3 +149,72 @@ def test_a_plan_warns_of_what_is_later_and_of_weights():
     told = " ".join(doubts.warnings(planner.campaign))
     assert "'died' may" in told and "--kind died=ignore" in told
     assert "'pweight' may be weights" in told and "each row counts as one" in told
+
+
+SPELLINGS = ["north", "North", "north ", "south"]
+
+
+@pytest.mark.parametrize(
+    "said", [{"quotas": ["region=north>=5"]}, {"quotas": ["region<=15"]}, {"cluster": "region"}, {"by": "region"}]
+)
+def test_spellings_of_one_value_are_made_one_before_anybody_counts_them(said, tmp_path):
+    table = people(region=np.resize(SPELLINGS, 120))
+    refused(table, tmp_path, "'region'", "'North', 'north', 'north '", budget=60, **said)
+    table["region"] = np.resize(["north", "south"] + [f"v{k}" for k in range(8)], 120)
+    Planner("free", 60, **{c: v for c, v in said.items() if v != ["region<=15"]}).plan(table)
+
+
+def test_spellings_of_one_value_among_covariates_are_warned_of():
+    planner = Planner("free", 20)
+    planner.plan(people(region=np.resize(SPELLINGS, 120)))
+    assert any("'region' holds 'North', 'north', 'north '" in words for words in doubts.warnings(planner.campaign))
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"a": ["1.200", "950", "1.450"], "b": ["1.5", "1.75", "2"], "c": ["1,5", "2", "3,25"]}, {}),
+        ({"a": ["5 kg", "7 kg", "9 kg"]}, {}),
+        ({"room number": [*range(100), *range(20)]}, {}),
+        ({"id": [*range(100), *range(20)]}, {"identifier": "person"}),
+    ],
+)
+def test_columns_that_play_no_part_stop_nothing(columns, said, tmp_path):
+    table = people(**{c: np.resize(values, 120) for c, values in columns.items()})
+    table = table if said else table.drop(columns="person")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    for make in (lambda _: frames.read(tmp_path / "t.csv"), lambda planner: passed(planner, tmp_path / "t.csv")):
+        planner = Planner("free", 20, covariates=["age", "income"], **said)
+        planner.plan(make(planner))
+        assert list(planner.people.roles.kinds) == ["age", "income"]
+
+
+def test_nobody_else_is_proposed_for_an_unknown_person():
+    names = [str(12345678901234567 + 10 * k) for k in range(60)]
+    planner = Planner("free", 20, identifier="person")
+    plan = planner.plan(people(60, person=names))
+    first = str(plan.index[0])
+    for name in (first[:-1] + "9", first[:15] + "00", f"{float(first):.5E}"):
+        with pytest.raises(ValueError) as error:
+            planner.observe({name: 1.0})
+        assert name in str(error.value) and "did you mean" not in str(error.value)
+
+
+def test_people_who_must_and_must_not_be_asked_are_named(tmp_path):
+    marks = np.arange(120)
+    table = people(must=(marks < 15).astype(int), never=((marks >= 10) & (marks < 40)).astype(int))
+    named = "5 in all", "'must'", "'never'", *(f"p{k:04d}" for k in range(10, 15))
+    refused(table, tmp_path, *named, include="must", exclude="never", covariates=["age"])
+    many = table.assign(never=(marks < 60).astype(int))
+    refused(many, tmp_path, "15 in all", "5 more", include="must", exclude="never", covariates=["age"])
+    known = people(y=np.where(marks < 15, 1.0, np.nan), must=table["must"], never=table["never"])
+    Planner("free", 20, include="must", exclude="never", covariates=["age"], outcome="y").plan(known)
+
+
+def test_an_arm_that_is_excluded_whole_is_refused(tmp_path):
+    table = people(never=np.arange(120) % 2)
+    refused(table, tmp_path, "'never'", "free = 1", exclude="never", covariates=["age"])
+    arms = people(free=np.resize(["none", "sms", "call"], 120), never=np.resize([0, 0, 1], 120))
+    refused(arms, tmp_path, "'never'", "free = call", exclude="never", reference="none", covariates=["age"])
+    known = table.assign(y=np.where(np.arange(120) < 40, 1.0, np.nan))  # the arm has outcomes already
+    Planner("free", 20, exclude="never", covariates=["age"], outcome="y").plan(known)

@@ -52,6 +52,7 @@ from macal.planner.purchases import Purchases
 from macal.planner.stratum_counts import Counts, PerStratum, StratumCounts, Totals
 from macal.registry import check_known
 from macal.shapes import Arms, Indices, Outcomes, Rows
+from macal.tables.encoding import check_spellings
 
 MISSING = "missing"  # group of whoever has no value
 _WITHOUT = f"plan without draw: --criterion {DEFAULT}"
@@ -262,6 +263,7 @@ def groups_of(people: People, by: str) -> np.ndarray:
     """
     check_known("column of groups", people.table.columns, by)
     column = people.table[by]
+    check_spellings(column, "groups")
     return column.astype(object).where(column.notna(), MISSING).to_numpy()
 
 

@@ -26,7 +26,7 @@ from macal.planner.demands import (
 from macal.problem import Problem
 from macal.registry import UnknownName, check_known
 from macal.shapes import Arms, Covariates, Indices, Outcomes, Rows
-from macal.tables.encoding import Scaling, encoded, numbers, with_excess
+from macal.tables.encoding import Scaling, check_spellings, encoded, numbers, with_excess
 from macal.tables.roles import Roles, Said, prepared, read_as
 from macal.tables.sample import Phase, Sample
 from macal.tables.summary import NUMBERS, Summary
@@ -35,7 +35,7 @@ LEAST, MOST = 1e-100, 1e100  # of costs and chances: products of two neither van
 PLAN = ("round", "cost", "response", "reserve", "reserve_weight", "weight")  # its columns
 CLUSTER_RULES = ("whole", "one")
 _WHOLE = r"-?\d+(?:\.0*)?"
-_ROUNDED = r"\d(?:[.,]\d+)?E\+\d+"
+_ROUNDED = r"\d(?:[.,]\d+)?E\+\d+|[1-9]\d{14}0+(?:\.0*)?"
 _FREE = "; people who cost nothing can all be asked: write a small cost, and mark them in a column for --include"
 _UNKNOWN = re.compile(
     r"(do|did|does|is|was)?( ?n[o'’]?t) (know|answer|say|respond|report|record|state|specif)\w*|unknown|unsure|unclear"
@@ -50,6 +50,7 @@ _PLACES = re.compile(
     r"|community|settlement|camp)s?([_ .-]?(id|no|nr|num|number|code|key|name))?",
     re.IGNORECASE,
 )
+_NAMED = 10  # people
 _FEW = 20  # values of a treatment, more of which are a number that was taken for one
 
 
@@ -208,9 +209,12 @@ class People:
             where = f" in column {columns.response!r}" * isinstance(columns.response, str)
             raise ValueError(f"response is a chance, at most 1, got {response.max():g}{where}; write 70 % as 0.7")
         homes = pd.Series(np.nan, table.index) if columns.cluster is None else table[columns.cluster]
-        _check_restart(table, columns)
+        if columns.cluster is not None:
+            check_spellings(homes, "the clusters")
+            _check_restart(table, columns.cluster, columns.kinds or {})
         cost, clusters = _numbers(table, columns.cost, "cost"), pd.factorize(homes)[0].astype(np.int64)
-        marked = (_marked(table, column) for column in (columns.exclude, columns.include))
+        marked = [_marked(table, column) for column in (columns.exclude, columns.include)]
+        _check_marked(problem, *marked, table.index, columns, arms)
         known = None if columns.propensity is None else _propensity(table, columns.propensity, len(arms))
         given = {"propensity": known, "cluster": columns.cluster}
         return cls(problem, cost, response, clusters, *marked, table, roles, arms, phase, **given)
@@ -303,7 +307,7 @@ class People:
                 f"{name} in {what} is a long number as a spreadsheet shortens it, and its digits are lost; take the"
                 " names from the plan, and read that column as text"
             )
-        raise UnknownName(f"unit in {what}", name, self.table.index[found or slice(20)])
+        raise UnknownName(f"unit in {what}", name, self.table.index[found or slice(20)], guess=False)  # of others
 
     @cached_property
     def _spelt(self) -> dict[str, list[int]]:
@@ -336,6 +340,7 @@ class People:
         demands = [at_most(f"a budget of {budget:g}", np.where(free, self.cost, 0.0), budget)]
         check_known("column in a quota", self.table.columns, *(quota.column for quota in quotas))
         for quota in quotas:
+            check_spellings(self.table[quota.column], "a quota")
             quota.check_counts(self.table[quota.column])
             demands += quota.demands(self.table[quota.column], self.response, self.weights)
         bought = self.bought_with(rule, known, refused)
@@ -421,13 +426,7 @@ def _check_unknown(treatment: pd.Series) -> None:
 def _arms(treatment: pd.Series, columns: Columns) -> list[Any]:
     """Value of the treatment in each arm, the reference first."""
     _check_unknown(treatment)
-    alike: dict[str, str] = {}
-    for value in sorted(map(str, treatment.unique())):
-        if (other := alike.setdefault(value.strip().casefold(), value)) != value:
-            raise ValueError(
-                f"column {columns.treatment!r} of the treatment holds {other!r} and {value!r}, which differ in spaces"
-                " or capitals alone; make them one"
-            )
+    check_spellings(pd.Series(map(str, treatment.unique()), name=treatment.name), "the treatment")
     if columns.reference is not None:
         return arm_names(treatment, columns.reference)
     known = sorted(map(str, treatment.unique()))
@@ -439,10 +438,9 @@ def _arms(treatment: pd.Series, columns: Columns) -> list[Any]:
     return [0, 1]
 
 
-def _check_restart(table: pd.DataFrame, columns: Columns) -> None:
+def _check_restart(table: pd.DataFrame, name: str, kinds: Mapping[str, str]) -> None:
     """Refuse households by numbers that begin anew in each village, as they are called: ValueError with how many."""
-    name, kinds = columns.cluster, columns.kinds or {}
-    if name is None or not _HOMES.fullmatch(name):
+    if not _HOMES.fullmatch(name):
         return
     places = [c for c in table if c != name and _PLACES.fullmatch(str(c)) and kinds.get(c) != "ignore"]
     for place in sorted(places, key=lambda c: -table[c].nunique()):
@@ -481,6 +479,25 @@ def _propensity(table: pd.DataFrame, given: str | float, arms: int) -> Outcomes:
         got = f"{arms} arms" if arms > 2 else f"{values.max():g}"
         raise ValueError(f"propensity is a chance, of treatment in one of two arms, between 0 and 1, got {got}")
     return values
+
+
+def _check_marked(
+    problem: Problem, excluded: Indices, included: Rows, names: pd.Index, columns: Columns, arms: Sequence[Any]
+) -> None:
+    """Refuse people who both must be asked and must not, and arms that nobody is left of: ValueError with them."""
+    free = np.setdiff1d(np.arange(len(names)), problem.start)
+    if both := names[np.intersect1d(np.intersect1d(excluded, included), free)].tolist():
+        who = f"{', '.join(map(str, both[:_NAMED]))}{f' and {len(both) - _NAMED:,} more' * (len(both) > _NAMED)}"
+        raise ValueError(
+            f"who must be asked by {columns.include!r} may not be by {columns.exclude!r}: {who}, {len(both):,} in all;"
+            " mend one of the columns"
+        )
+    left = np.bincount(np.delete(problem.pool.t, np.setdiff1d(excluded, problem.start)), minlength=len(arms))
+    if not left.all():
+        raise ValueError(
+            f"column {columns.exclude!r} excludes everybody with {columns.treatment} = {arms[int(left.argmin())]}, and"
+            " an effect takes somebody of every arm; exclude fewer, or take all of that arm out of the table"
+        )
 
 
 def _marked(table: pd.DataFrame, column: str | None) -> Indices:

@@ -9,7 +9,7 @@ Reference: P. J. Huber and E. M. Ronchetti, "Robust Statistics", 2nd ed., Wiley,
 
 import datetime
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -118,6 +118,27 @@ def categories(column: pd.Series, name: str) -> list[Any]:
         found = ", ".join(sorted({type(value).__name__ for value in values}))
         raise ValueError(f"{name} holds values of several kinds ({found}); make them one")
     return sorted(values)
+
+
+def spellings(values: Iterable[Any]) -> list[str]:
+    """Texts among some values that differ in blanks or capitals alone, the first such ones by alphabet; else none.
+
+    >>> spellings(["south", "north ", "North", "north"])
+    ['North', 'north', 'north ']
+    """
+    alike: dict[str, list[str]] = {}
+    for text in sorted({value for value in values if isinstance(value, str)}):
+        alike.setdefault(" ".join(text.split()).casefold(), []).append(text)
+    return next((texts for texts in alike.values() if len(texts) > 1), [])
+
+
+def check_spellings(column: pd.Series, what: str) -> None:
+    """Refuse a column of groups whose values differ in blanks or capitals alone: ValueError with the values."""
+    if texts := spellings(column.dropna().unique()):
+        raise ValueError(
+            f"column {column.name!r} of {what} holds {', '.join(map(repr, texts))}, which differ in spaces or capitals"
+            " alone; make them one"
+        )
 
 
 def is_like_number_or_date(text: str) -> bool:

@@ -94,15 +94,15 @@ class Said:
     def as_read(self, columns: Mapping[str, Summary], naming: Iterable[str]) -> dict[str, Summary]:
         """Columns as their texts are read, names as they are written; ValueError where they are not as said.
 
-        Where some columns decide what a comma and a dot are in numbers, others that do not go by them.
+        Where some columns that play a part decide what a comma and a dot are in numbers, others that do not go by them.
         """
         kinds, names, told = self.kinds or {}, set(naming), {}
         others = {c: found for c, found in columns.items() if c not in names}
-        said = {c: kinds.get(c, found.mark) for c, found in others.items()}
-        marks = {way for way in said.values() if way in MARKS}
+        part = [c for c in others if self.covariates is None or c in {*self.covariates, *self.named, *kinds}]
+        marks = {way for c in part if (way := kinds.get(c, others[c].mark)) in MARKS}
         mark = marks.pop() if len(marks) == 1 else ""
         for column, found in others.items():
-            if len(marks) > 1 and found.is_open and column not in kinds:
+            if len(marks) > 1 and found.is_open and column in part and column not in kinds:
                 raise ValueError(_asked(column, f"can be read in more than one way ({', '.join(MARKS)})", MARKS))
             as_number = column in self.named and found.code and column not in kinds
             try:
@@ -146,6 +146,8 @@ def _may_name(found: Summary, name: str, whole: bool) -> bool:
 def doubtful(columns: Mapping[str, Summary], naming: Iterable[str], said: Said) -> list[str]:
     """Columns that are called as if they named the units and have many values, where no column does."""
     called = {c: found for c, found in _open(columns, naming, said).items() if NAMED.fullmatch(str(c))}
+    if said.covariates is not None:  # what is called a number or a key plays no part
+        called = {c: found for c, found in called.items() if _PEOPLE.fullmatch(str(c))}
     return [c for c, f in called.items() if 2 * f.different > min(f.rows, 2 * MAX_CATEGORIES) or _may_repeat(c, f)]
 
 

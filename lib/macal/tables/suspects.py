@@ -1,10 +1,11 @@
-"""Covariates that their names give away: what treatment may have changed, and weights of a survey."""
+"""Covariates to be doubted: what treatment may have changed and weights, by their names, and spellings of one value."""
 
 import re
 from collections.abc import Iterable
 
 import pandas as pd
 
+from macal.tables.encoding import spellings
 from macal.tables.roles import Roles
 
 _LATER = re.compile(r"(?<![a-z])(death|dead|died|outcome|post(?!al|code)|follow[ _.-]?up|after)", re.IGNORECASE)
@@ -38,7 +39,7 @@ def weights(table: pd.DataFrame, names: Iterable[str]) -> list[str]:
 
 
 def told(table: pd.DataFrame, roles: Roles) -> list[str]:
-    """What is to be said of a table's covariates by their names, and what to do about it; nothing where all is well."""
+    """What is to be said of a table's covariates, and what to do about it; nothing where all is well."""
     after = later([str(c) for c in roles.kinds])
     mine = weights(table, [str(c) for c, kind in roles.kinds.items() if kind == "number"])
     words = []
@@ -52,6 +53,12 @@ def told(table: pd.DataFrame, roles: Roles) -> list[str]:
             f"by name, {_named(mine)} may be weights of a survey; here each row counts as one person, and a covariate"
             f" weighs nobody: leave it out (--kind {mine[0]}=ignore), and estimates are of the people of the table"
         )
+    for column in [c for c, kind in roles.kinds.items() if kind == "category"]:
+        if texts := spellings(table[column].dropna().unique()):
+            words.append(
+                f"column {column!r} holds {_named(texts)}, which differ in spaces or capitals alone, and counts them as"
+                " different; make them one"
+            )
     return words
 
 
