@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import part_and_whole
-from test_people import LATER, WEIGHTS
+from test_people import LATER, WEIGHTS, people, visits
 from test_tables import random_table
 
 from macal.__main__ import main
@@ -52,10 +52,11 @@ def asked(text, treatment, said):
 
 def made(path, treatment, said):
     """The same by the package."""
-    found, table = {}, frames.read(path)
+    found = {}
     given = {"batch_size": SIZE} | said
     planners = [Planner(treatment, BUDGET, criterion=name, parameters=p, **given) for name, p in CRITERIA.items()]
     try:
+        table = frames.read(path)
         columns = planners[0].campaign.columns
         roles = read_as(table, columns.said())[1].shown(columns.named())
         found["roles"] = [[column, *roles.loc[column]] for column in table]
@@ -227,6 +228,42 @@ def written(seed):
 @part_and_whole("seeds", range(14), range(500))
 def test_whatever_is_written_is_read_alike(tab, unchecked, tmp_path, seeds):
     assert compare(tab, [written(seed) for seed in seeds], tmp_path / "people.csv") > 0.2
+
+
+def doubtful():
+    """Files that are refused, by what is wrong with them, and what words of the page say it."""
+    table, pt = people(), visits("pt", times=3)
+    body = table.to_csv(index=False)
+    late = table.assign(enrolled=np.where(table["free"] == 1, "2024-01-05", ""))
+    ids = ",".join(f'"{{""ImportId"":""Q{k}""}}"' for k in range(5))
+    return {
+        "two heads": (body.replace("\n", f"\nWho?,In?,Age?,Income?,Region\n{ids}\n", 1), "two lines"),
+        "units": (body.replace("\n", "\ncode,0/1,years,EUR,name\n", 1).replace("0/1", "yes or no"), "line below"),
+        "visits": (visits("record_id").to_csv(index=False), "one row of each"),
+        "pt": (pt.to_csv(index=False), "one row of each"),
+        "one arm": (late.to_csv(index=False), "One arm alone lacks"),
+        "money": (table.assign(income=[f"{k} kr" for k in range(1000, 1120)]).to_csv(index=False), "kr"),
+    }
+
+
+@pytest.mark.parametrize("case", doubtful())
+def test_what_is_doubtful_in_a_file_is_refused_by_both(tab, tmp_path, case):
+    text, words = doubtful()[case]
+    assert compare(tab, [(text, "free", {})], tmp_path / "people.csv") == 0
+    (found,) = json.loads(tab.evaluate(READ, json.dumps([asked(text, "free", {})])))
+    assert words in found["refused"]
+
+
+def test_spellings_of_one_value_are_seen(tab):
+    values = [*(["north", "North ", "NORTH", "south"] * 9), "", "South"]
+    found = tab.evaluate(
+        """async values => {
+            const {spelt} = await import("/play/table.js"), numbers = values.map((_, k) => String(k));
+            return spelt([{name: "region", values}, {name: "age", values: numbers}], ["covariate", "covariate"]);
+        }""",
+        values,
+    )
+    assert found == [["region", ["NORTH", "North ", "north"]]]
 
 
 def test_names_give_away_the_same(tab):

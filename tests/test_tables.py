@@ -395,6 +395,7 @@ def test_summaries_do_not_depend_on_the_parts(times):
         assert parts == whole and parts.question == whole.question
 
 
+MORE = "person,age,fee\n" + "".join(f"p{k},{20 + k},{k}\n" for k in range(30))
 PLAIN = "person;age;y\np1;3;1\np2;4;2\np3;5;3\n"
 
 
@@ -425,6 +426,13 @@ def test_what_spreadsheets_write_around_a_table_is_passed_over(tmp_path, name, t
         ("t.csv", "sep=;\nSurvey 2026;;\n" + PLAIN, "line 2 .*'Survey 2026'.*line 3"),
         ("t.csv", "# by Ann, twice\n#\n" + PLAIN, "line 1 .*# by Ann.*line 3"),
         ("t.csv", PLAIN.replace("y", "age", 1), "once.*age"),
+        ("t.csv", MORE.replace("\n", "\nResponse ID,Your age?,Paid\n", 1), "'Response ID'.*remove line 2,"),
+        ("t.csv", MORE.replace("\n", "\nCode,years,EUR\nx,Q1,Q2\n", 1), "remove line 2 and line 3,"),
+        (
+            "t.csv",
+            "\n" + PLAIN.replace("\n", '\nWho?;How old?;\n{"ImportId":"a"};{"ImportId":"b"};\n', 1),
+            "remove line 3 and line 4",
+        ),
         ("t.csv", "\n\n", "no line of names"),
         ("t.csv.gz", PLAIN, "t.csv.gz cannot be unpacked"),
         ("t.csv.gz", gzip.compress(bytes(range(256)))[:-9], "t.csv.gz cannot be unpacked"),
@@ -435,6 +443,12 @@ def test_a_file_that_is_no_table_is_refused_with_the_way_out(tmp_path, name, con
     (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(ValueError, match=named):
         frames.read(tmp_path / name)
+
+
+@pytest.mark.parametrize("first", ["p,NA,None", "p,refused,refused", "p,x,5", "p,.,.", "p,1,2", "person,age,fee"])
+def test_a_first_person_who_lacks_numbers_is_no_line_of_names(first, tmp_path):
+    (tmp_path / "t.csv").write_text(MORE.replace("\n", f"\n{first}\n", 1))
+    assert len(frames.read(tmp_path / "t.csv")) == 30 + (first != "person,age,fee")
 
 
 @pytest.mark.parametrize(

@@ -77,10 +77,11 @@ export const FEW = 20, // values of a text that are categories however few the r
   MANY = 100; // and at most
 
 export const isMissing = (text) => MISSING.has(text);
+export const isWord = (text) => WORDS.includes(text);
 export const isNumber = (text) => NUMBER.test(text);
 
 /** Whether a text looks like a number or a date, in whatever way. */
-const isLike = (text) => /\p{Nd}/u.test(text) && !TELEPHONE.test(text) && (NUMBER_TEXT.test(text) || DATE_TEXT.test(text));
+export const isLike = (text) => /\p{Nd}/u.test(text) && !TELEPHONE.test(text) && (NUMBER_TEXT.test(text) || DATE_TEXT.test(text));
 
 /** Texts of a column, empty where None or NA is no value: None is one among few other words, NA among codes of two capitals. */
 export function withoutWords(values, name) {

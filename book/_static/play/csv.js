@@ -1,6 +1,6 @@
 /** CSV files, read as `macal` reads them: every cell is text as it is written, but for the marks of a missing one. */
 
-import { isMissing, withoutWords } from "./columns.js";
+import { isLike, isMissing, isWord, withoutWords } from "./columns.js";
 
 /** What is wrong with a table, in a sentence for the person who brought it. */
 export class BadTable extends Error {}
@@ -51,6 +51,24 @@ function isJson(text) {
   }
 }
 
+const HEADS = 2; // lines after that of the names that may name the columns again
+
+/** How many of the first rows have words where all further ones have numbers, or ids of questions. */
+function moreHeads(title, rows) {
+  const [first, rest] = [rows.slice(0, HEADS), rows.slice(HEADS, 20)],
+    ids = first.findIndex((row) => row.some((v) => v) && row.every((v) => !v || v.startsWith('{"ImportId"')));
+  if (ids >= 0) return ids + 1;
+  const isNumeric = (texts) => texts.length > 2 && texts.every(isLike),
+    numeric = [...title.keys()].filter((k) => isNumeric(rest.map((row) => row[k]).filter((v) => v)));
+  const isHead = (row) => {
+    const cells = numeric.map((k) => row[k]);
+    const areWords = cells.every((v) => !isMissing(v) && !isWord(v) && !isLike(v));
+    return areWords && new Set(cells).size > 1 && row.some((v, k) => v !== title[k]);
+  };
+  if (numeric.length < 2) return 0;
+  return first.every(isHead) ? first.length : first.findIndex((row) => !isHead(row));
+}
+
 /**
  * Read a CSV file, separated by commas, semicolons, tabs, or as a first line `sep=` says.
  *
@@ -77,6 +95,11 @@ export function read(text) {
   if (ragged >= 0)
     throw new BadTable(
       `Line ${ragged + 2} has ${rows[ragged].length} fields, the line of names ${names.length}; mend that line, or put quotation marks around what holds a "${separator}".`,
+    );
+  const more = moreHeads(title, rows);
+  if (more)
+    throw new BadTable(
+      `The file names its columns more than once, also by "${rows[0].find((v) => v)}", which is nobody; remove the ${more > 1 ? "two lines" : "line"} below the names.`,
     );
   const columns = title.map((name, k) => ({ name, values: withoutWords(rows.map((row) => row[k]), name) })),
     people = rows.map((row, i) => columns.some(({ values }) => !isMissing(values[i])) && row.some((v, k) => v !== title[k]));

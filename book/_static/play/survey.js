@@ -7,7 +7,7 @@ import { counterparts, coverage, distribution, sample, typicalDistance } from ".
 import { planMoney } from "./money.js";
 import { Generator } from "./random.js";
 import { CRITERIA, DESIGNED, Pool, inSlices, plan } from "./planner.js";
-import { OPEN, ROLES, ask, determining, encode, farTold, guess, incomplete, mayBeLater, mayBeWeights, planned } from "./table.js";
+import { OPEN, ROLES, ask, determining, encode, farTold, guess, incomplete, mayBeLater, mayBeWeights, planned, spelt } from "./table.js";
 
 const ARMS = [
   { name: "control", colour: "#D55E00" },
@@ -265,6 +265,7 @@ function warnings() {
     ...(weights.length
       ? [`By name, ${list(weights)} may be weights of a survey. Here each row counts as one person, and a covariate weighs nobody: leave it out.`]
       : []),
+    ...spelt(columns, roles()).map(([name, texts]) => `"${name}" holds ${list(texts)}, which differ in spaces or capitals alone, and count as different: make them one.`),
     ...alone.map((name) => `Treatment hardly overlaps: "${name}" alone tells nearly everybody's arm. An effect then rests on few people, or on a model alone.`),
     ...(plans.own && misfits(table.t, plans.own)
       ? ["Overlap is poor: people of an arm, weighted by 1 over their chance of it, are far from adding up to everybody. No interval will be given."]

@@ -277,6 +277,19 @@ export function mayBeWeights(columns, roles) {
   return only(columns, roles, "covariate").filter((c) => isNumeric(c) && (WEIGHTS.test(c.name) || isOne(c))).map(({ name }) => name);
 }
 
+/** Categories that hold spellings of one value, which differ in blanks or capitals alone: of each the name and those. */
+export function spelt(columns, roles) {
+  const key = (text) => text.trim().split(/\s+/).join(" ").toLowerCase();
+  return only(columns, roles, "covariate")
+    .filter((c) => kind(c) === "category")
+    .map((c) => {
+      const texts = [...new Set(c.values.filter((v) => !isMissing(v)))].sort(byCodePoints),
+        first = texts.find((text) => texts.some((other) => other !== text && key(other) === key(text)));
+      return [c.name, texts.filter((text) => first !== undefined && key(text) === key(first))];
+    })
+    .filter(([, texts]) => texts.length);
+}
+
 /** Encoded columns that all but determine the arm: a bound on them tells the arms apart, nine tenths of either. */
 export function determining({ x, t, names }) {
   const heads = [0, 1].map((arm) => t.filter((v) => v === arm).length);

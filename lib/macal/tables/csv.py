@@ -30,6 +30,7 @@ from macal.tables.summary import TRUTH, WORDS
 ROWS = 2**17  # of a part
 _BLOCK = 2**24  # bytes that are looked at together
 _HEAD = 2**20  # characters in which a line of names ends
+_HEADS = 2  # lines after that of the names that may name the columns again
 _LINES = 20  # among which one of names is looked for
 _MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _ENCODINGS = {"utf-16": "UTF-16", "cp1252": "Windows-1252"}  # to be spoken of
@@ -86,6 +87,28 @@ def _is_no_word(text: str) -> bool:
 def _without_words(part: pd.DataFrame, words: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """A part in which None and NA are gaps where they are no values."""
     return pd.DataFrame({c: part[c].mask(part[c].isin(set(WORDS).difference(words[c]))) for c in words})
+
+
+def _more_heads(names: Sequence[str], lines: Sequence[Sequence[str]]) -> int:
+    """How many lines after that of the names have words where all further ones have numbers, or ids of questions."""
+    rows = [line for line in lines if any(line)]
+    ids = [
+        k for k, row in enumerate(rows[:_HEADS]) if all(text.startswith('{"ImportId"') for text in filter(None, row))
+    ]
+    if ids:
+        return ids[0] + 1
+    people = [dict(enumerate(row)) for row in rows[_HEADS:]]
+    given = {k: [row[k] for row in people if row.get(k)] for k in range(len(names))}
+    numeric = [k for k, texts in given.items() if len(texts) > 2 and all(map(is_like_number_or_date, texts))]
+    if len(numeric) < 2:
+        return 0
+
+    def is_head(row: Sequence[str]) -> bool:
+        cells = [row[k] if k < len(row) else "" for k in numeric]
+        are_words = not any(text in (*_GONE, *WORDS) or is_like_number_or_date(text) for text in cells)
+        return all(cells) and are_words and len(set(cells)) > 1 and list(row[: len(names)]) != list(names)
+
+    return next((k for k, row in enumerate(rows[:_HEADS]) if not is_head(row)), _HEADS)
 
 
 def _opened(path: Path) -> gzip.GzipFile | io.BufferedReader:
@@ -159,6 +182,13 @@ class _Head:
                 f" {line + 1 + self.skipped} seems to; remove what stands above the names"
             )
         names = self.lines[place]
+        if more := _more_heads(names, self.lines[place + 1 :]):
+            lines = " and ".join(f"line {place + k + 2 + self.skipped}" for k in range(more))
+            text = next(filter(None, self.lines[place + 1]), "")
+            raise ValueError(
+                f"{path} names its columns more than once, also by {text!r}, which is nobody; remove {lines}, and keep"
+                " one line of names above the people"
+            )
         if again := sorted({name for name in names if name and names.count(name) > 1}):
             raise ValueError(f"columns must be named once, {path} has more than one called {', '.join(again)}")
         return [name or f"Unnamed: {k}" for k, name in enumerate(names)]
