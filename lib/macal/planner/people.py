@@ -36,6 +36,7 @@ PLAN = ("round", "cost", "response", "reserve", "reserve_weight", "weight")  # i
 CLUSTER_RULES = ("whole", "one")
 _WHOLE = r"-?\d+(?:\.0*)?"
 _ROUNDED = r"\d(?:[.,]\d+)?E\+\d+|[1-9]\d{14}0+(?:\.0*)?"
+_MARKS = dict.fromkeys("1 1.0 true yes y x".split(), True) | dict.fromkeys("0 0.0 false no n".split(), False)
 _FREE = "; people who cost nothing can all be asked: write a small cost, and mark them in a column for --include"
 _UNKNOWN = re.compile(
     r"(do|did|does|is|was)?( ?n[o'’]?t) (know|answer|say|respond|report|record|state|specif)\w*|unknown|unsure|unclear"
@@ -501,10 +502,10 @@ def _check_marked(
 
 
 def _marked(table: pd.DataFrame, column: str | None) -> Indices:
-    """Units whose value in a column is true, or 1, (k,)."""
+    """Units whose value in a column is true, 1, yes or x, (k,); those of whom it says nothing are not."""
     if column is None:
         return np.empty(0, np.int64)
-    values = table[column]
-    if odd := [v for v in values.unique().tolist() if v is pd.NA or v not in (0, 1)]:
-        raise ValueError(f"column {column!r} must hold true or false, or 1 and 0, got {odd[0]!r}")
-    return np.flatnonzero(values.to_numpy(bool))
+    said = table[column].map(lambda value: _MARKS.get(str(value).strip().casefold()), na_action="ignore")
+    if odd := table.loc[said.isna() & table[column].notna(), column].tolist():
+        raise ValueError(f"column {column!r} must hold yes and no, true and false, or 1 and 0, got {odd[0]!r}")
+    return np.flatnonzero(said.fillna(False).to_numpy(bool))
