@@ -88,10 +88,12 @@ def test_what_a_file_cannot_replace_is_refused_before_any_is_written(tmp_path):
     one.write_bytes(b"old"), folder.mkdir(), os.link(one, link), os.mkfifo(pipe)
     for wrong in (folder, link, one, pipe):
         with pytest.raises(OSError, match=f"'{wrong}'"):
-            atomic.write({tmp_path / "new": b"1", wrong: b"2"})
+            atomic.write_step({tmp_path / "new": b"1", wrong: b"2"})
+    with pytest.raises(IsADirectoryError, match=f"'{folder}'"):
+        atomic.write({tmp_path / "new": b"1", folder: b"2"})
     assert not (tmp_path / "new").exists() and link.read_bytes() == b"old"
     link.unlink()
-    atomic.write({one: b"new"})
+    atomic.write_step({one: b"new"})
 
 
 def test_drafts_that_nobody_holds_are_cleared(tmp_path):

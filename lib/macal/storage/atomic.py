@@ -53,12 +53,9 @@ def write(contents: Mapping[Path, bytes]) -> None:
     have been, and where one cannot be, those before it are what they were.
 
     Raises:
-        OSError: a path cannot be replaced (:func:`check`), a folder cannot be written, or the disk is full; it names
-            the file, and what was there is left.
+        OSError: a folder cannot be written, or the disk is full; it names the file, and what was there is left.
     """
     places = {path: real(path) for path in contents}
-    for path in contents:
-        check(path)
     for place in places.values():
         place.parent.mkdir(parents=True, exist_ok=True)
     with ExitStack() as held:
@@ -114,7 +111,13 @@ def _held(handle: int, wait: bool) -> bool:
 
 
 def write_step(contents: Mapping[Path, bytes]) -> None:
-    """Write some files as :func:`write` does, and clear their folders of drafts that killed processes have left."""
+    """Write some files as :func:`write` does, and clear their folders of drafts that killed processes have left.
+
+    Raises:
+        OSError: see :func:`check`, before anything is written, and :func:`write`.
+    """
+    for path in contents:
+        check(path)
     for folder in {real(path).parent for path in contents}:
         for path in folder.glob(".*.tmp"):
             if _DRAFT.fullmatch(path.name):
