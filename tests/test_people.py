@@ -218,3 +218,17 @@ def test_an_arm_that_is_excluded_whole_is_refused(tmp_path):
     refused(arms, tmp_path, "'never'", "free = call", exclude="never", reference="none", covariates=["age"])
     known = table.assign(y=np.where(np.arange(120) < 40, 1.0, np.nan))  # the arm has outcomes already
     Planner("free", 20, exclude="never", covariates=["age"], outcome="y").plan(known)
+
+
+@pytest.mark.parametrize(
+    ("marks", "named"), [(["yes", "no"], "got '"), ([1, None], "60 of 120"), ([True, None], "60 of 120")]
+)
+def test_marks_of_who_must_be_asked_are_clear(marks, named, tmp_path):
+    refused(
+        people(must=np.resize(np.array(marks, object), 120)),
+        tmp_path,
+        "'must'",
+        named,
+        include="must",
+        covariates=["age"],
+    )

@@ -47,8 +47,9 @@ _CODES = {7, 8, 9, 77, 88, 97, 98, 99, 777, 888, 997, 998, 999, 9999}  # of an a
 _HOMES = re.compile(r"(.*[_ .-])?(households?|houses?|home|hh|famil(y|ies)|fam|dwelling|compound|class(room)?)"
                     r"([_ .-]?(id|no|nr|num|number|code|key|name))?", re.IGNORECASE)  # fmt: skip
 _PLACES = re.compile(
-    r"(.*[_ .-])?(village|hamlet|town|city|municipality|commune|parish|district|ward|psu|ea|site|school|block|segment"
-    r"|community|settlement|camp)s?([_ .-]?(id|no|nr|num|number|code|key|name))?",
+    r"(.*[_ .-])?(village|hamlet|town|city|municipality|commune|parish|(sub)?district|ward|county|zone|locality|psu|ea"
+    r"|cluster|site|school|block|segment|community|neighbou?rhood|settlement|camp)s?"
+    r"([_ .-]?(id|no|nr|num|number|code|key|name))?",
     re.IGNORECASE,
 )
 _NAMED = 10  # people
