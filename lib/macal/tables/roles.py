@@ -185,9 +185,10 @@ def check_visits(table: pd.DataFrame, columns: Mapping[str, Summary], naming: It
         others = [c for c in [*numeric, *said.named] if c != column]
         if found.different <= _LEAST or found.is_constant or not any(c in numeric for c in others):
             continue
-        is_same = all(_is_told(part[column], part[c]) for part in (table.head(1000), table) for c in others)
+        if not all(_is_told(part[column], part[c]) for part in (table.head(1000), table) for c in others):
+            continue
         different = table[column].nunique()
-        if is_same and 1.5 * different <= len(table) <= _VISITS * different and _rest(table, column, others) < 2:
+        if 1.5 * different <= len(table) <= _VISITS * different and _rest(table, column, others) < 2:
             raise ValueError(
                 f"column {column!r} seems to name people, {different:,} in {len(table):,} rows: all rows of one have"
                 f" the same {', '.join(map(repr, others))}; a unit must have one row: keep one of each"
