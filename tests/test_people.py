@@ -220,15 +220,12 @@ def test_an_arm_that_is_excluded_whole_is_refused(tmp_path):
     Planner("free", 20, exclude="never", covariates=["age"], outcome="y").plan(known)
 
 
-@pytest.mark.parametrize(
-    ("marks", "named"), [(["yes", "no"], "got '"), ([1, None], "60 of 120"), ([True, None], "60 of 120")]
-)
-def test_marks_of_who_must_be_asked_are_clear(marks, named, tmp_path):
-    refused(
-        people(must=np.resize(np.array(marks, object), 120)),
-        tmp_path,
-        "'must'",
-        named,
-        include="must",
-        covariates=["age"],
-    )
+@pytest.mark.parametrize("marks", [["yes", "no"], ["x", None], [1, None], [True, None], [1, 0], ["TRUE", "False"]])
+def test_marks_of_who_must_be_asked_are_read_alike(marks, tmp_path):
+    table = people(must=np.resize(np.array([marks[0], *[marks[1]] * 9], object), 120))
+    table.to_csv(tmp_path / "people.csv")
+    for given in (table, frames.read(tmp_path / "people.csv")):
+        plan = Planner("free", 40, include="must", covariates=["age"]).plan(given)
+        assert plan.weight.iloc[plan.weight.argsort()[:12]].tolist() == [1.0] * 12
+    odd = table.assign(must=table.must.replace(marks[0], "perhaps"))
+    refused(odd, tmp_path, "'must'", "perhaps", include="must", covariates=["age"])
