@@ -139,9 +139,8 @@ def redrawn(campaign: CampaignState) -> CampaignState:
     people, policy = campaign.people, campaign.policy
     if policy.draw is None or campaign.plan is None or campaign.chosen is not None:
         return campaign
-    nobody = np.empty(0, np.int64)
     try:
-        chosen = lottery(people, policy, _task(policy, 0, people, people.problem.start, nobody, float(policy.budget)))
+        chosen = lottery_under(people, policy)
     except ValueError:
         return campaign
     units = people.places(campaign.plan.index, "the plan")
@@ -158,7 +157,7 @@ def _called(campaign: CampaignState) -> Indices:
     return np.setdiff1d(called, np.concatenate([campaign.known, people.included]))
 
 
-def lottery_under(people: People, policy: Policy, lots: Lots) -> Lottery:
+def lottery_under(people: People, policy: Policy, lots: Lots | None = None) -> Lottery:
     """Chances to be drawn under a budget."""
     nobody = np.empty(0, np.int64)
     return lottery(people, policy, _task(policy, 0, people, people.problem.start, nobody, float(policy.budget)), lots)
