@@ -187,15 +187,17 @@ def test_a_full_disk_leaves_the_old_table(published, monkeypatch, call):
 def test_a_stop_between_table_and_manifest_shows(published, monkeypatch):
     store, out, _ = published
     write(record(3), store)
-    plain = os.replace
+    plain, stopped = os.replace, []
 
-    def stop(draft, path):
-        if path.suffix == ".parquet":
+    def stop(draft, path):  # nothing can be put back either, as after a kill
+        if stopped or path.suffix == ".parquet":
+            stopped.append(path)
             raise KeyboardInterrupt
         plain(draft, path)
 
     monkeypatch.setattr(os, "replace", stop)
     for name in ("toy", "other"):
+        stopped.clear()
         with pytest.raises(KeyboardInterrupt):
             results.publish(store, name, out, replace=True)
     with pytest.raises(DamagedRecord, match="publish it again"):
