@@ -345,6 +345,8 @@ def test_a_draw_has_the_packages_chances_and_people(tab, unchecked, tmp_path, se
         roles = {"fee": "cost", "free": "treatment", "id": "identifier"} | ({"y": "outcome"} if "y" in table else {})
         table.to_csv(tmp_path / "people.csv", index=False)
         given = {"outcome": "y"} if "y" in table else {}
+        if seed % 4 == 2:
+            given, roles = given | {"proxies": ["region"]}, roles | {"region": "proxy"}
         planner = Planner("free", budget, cost="fee", identifier="id", seed=seed, batch_size=7, **given)
         try:
             plan = planner.plan(frames.read(tmp_path / "people.csv"))

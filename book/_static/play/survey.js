@@ -260,7 +260,7 @@ function warnings() {
   return [
     ...farTold(columns, table),
     ...(later.length
-      ? [`By name, ${list(later)} may have been measured after treatment. What treatment has changed hides part of its effect: leave it out.`]
+      ? [`By name, ${list(later)} may have been measured after treatment. What treatment has changed hides part of its effect: if it predicts the outcome, choose the role proxy, else leave it out.`]
       : []),
     ...(weights.length
       ? [`By name, ${list(weights)} may be weights of a survey. Here each row counts as one person, and a covariate weighs nobody: leave it out.`]

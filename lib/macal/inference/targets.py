@@ -77,16 +77,17 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.special import ndtri, stdtrit
 
-from macal.arguments import Level, Whole, arms_of, as_hinted, hinted
+from macal.arguments import Level, Whole, arms_of, as_covariates, as_hinted, hinted
 from macal.inference.ridge import Ridge
 from macal.inference.weighted import (
     LEAST,
     Estimate,
+    Proxies,
     Regressor,
     as_propensity,
     called,
     checked,
-    crossed_outcomes,
+    crossed_with_proxies,
     fitted_propensity,
     floored,
     folds,
@@ -122,11 +123,13 @@ class Models(NamedTuple):
         e: chance of each arm.
         m: prediction of the outcome in each arm.
         responses: chance to answer if asked, in each arm.
+        seen: prediction of the outcome in each arm by covariates and proxies; m where there are no proxies.
     """
 
     e: PerArmChance
     m: PerArmChance
     responses: PerArmChance
+    seen: PerArmChance
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +151,7 @@ class Survey:
         clusters: number of the cluster of each unit, (n,), whose people are alike; each is alone by default.
         sure: whose outcome was known before anybody was asked, (n,); nobody's by default.
         names: of the arms, for what is said of them; their numbers by default.
+        proxies: what else is known of everybody and predicts outcomes, measured before treatment or after it, (n, k).
 
     Raises:
         ValueError: arrays that do not fit together, chances out of range, clusters in several strata, or somebody in
@@ -167,11 +171,15 @@ class Survey:
     clusters: Arms | None = None
     sure: Any = None
     names: Sequence[Any] | None = None
+    proxies: Proxies | None = None
 
     def __post_init__(self) -> None:
         arrays = checked(self.x, self.t, self.y, self.chances, self.weights, self.strata)
         for name, array in zip(("x", "t", "y", "chances", "weights", "strata"), arrays, strict=True):
             object.__setattr__(self, name, array)
+        is_given = self.proxies is not None and np.size(self.proxies)
+        proxies = as_covariates(self.proxies, len(self.t)) if is_given else np.empty((len(self.t), 0))
+        object.__setattr__(self, "proxies", proxies.astype(np.float64))
         if self.clusters is not None:
             object.__setattr__(self, "clusters", np.asarray(self.clusters))
             if self.clusters.shape != self.t.shape or len(np.unique(self.strata)) > 1:
@@ -249,7 +257,14 @@ class Survey:
     @cached_property
     def m(self) -> PerArmChance:
         """Cross-fitted prediction of the outcome in each arm, (n, arms), NaN in one with too few answers."""
-        return crossed_outcomes(self.x, self.t, self.y, self.regressor, self.seed, self.clusters)
+        return self._outcomes[0]
+
+    @cached_property
+    def _outcomes(self) -> tuple[PerArmChance, PerArmChance]:
+        """Predictions by covariates, and by these and proxies, (n, arms) each."""
+        return crossed_with_proxies(
+            self.x, self.proxies, self.t, self.y, self.regressor, self.seed, self.clusters
+        )
 
     @cached_property
     def responses(self) -> PerArmChance:
@@ -266,20 +281,23 @@ class Survey:
     def at_once(self) -> Models:
         """The same models, each fitted once to everybody it may learn from, but for what is known or not linear."""
         t, z, told = self.t, standardised(self.x), np.isfinite(self.y)
-        e, m, responses = self.e, self.m, self.responses
+        e, (m, seen), responses = self.e, self._outcomes, self.responses
+        both = standardised(np.hstack([self.x, self.proxies]))
         if self.propensity is None:
             e = arm_chances(z, t, z, self.weights / self.weights.mean(), self._propensity[1])
             e = floored(e, t, self.weights)
         if self.regressor is None:
-            m = m.copy()
+            m, seen = m.copy(), seen.copy()
             for arm in np.flatnonzero(np.isfinite(m).all(axis=0)):
                 own = told & (t == arm)
-                m[:, arm] = Ridge().fit(z[own], self.y[own]).predict(z)
+                m[:, arm] = seen[:, arm] = Ridge().fit(both[own], self.y[own]).predict(both)
+                if self.proxies.shape[1]:
+                    m[:, arm] = Ridge().fit(z[t == arm], seen[t == arm, arm]).predict(z)
         if self.refused.any():
             everybody = np.arange(len(t))
             found = _responses(z, t, told, everybody[self.asked], everybody)
             responses = self._sure(found.clip(LEAST_ANSWERING, 1.0))
-        return Models(e, m, responses)
+        return Models(e, m, responses, seen)
 
 
 def crowded(x: Covariates, people: PerArm, answers: PerArm, arms: Sequence[int]) -> list[int]:
@@ -459,10 +477,11 @@ class _Terms:
     Attributes:
         num: see the module.
         effect: m_1 - m_0.
-        left: y - m_t of whoever has an outcome and is in one of the two arms, else 0.
+        left: y - m~_t of whoever has an outcome and is in one of the two arms, else 0.
         b: who counts.
         b_slope: db / de, e of the treated.
-        weight: A R / (p r) times the sign and factor of the residual, h / e.
+        factor: sign and factor of the residual, h / e.
+        weight: A R / (p r) times that.
         slopes: dnum / d chance of each arm, (n, arms).
         arm: that is compared.
         models: by which all of these are.
@@ -473,6 +492,7 @@ class _Terms:
     left: Outcomes
     b: Outcomes
     b_slope: Outcomes
+    factor: Outcomes
     weight: Outcomes
     slopes: PerArmChance
     arm: int
@@ -504,27 +524,30 @@ def _both(survey: Survey, target: str, arm: int) -> tuple[_Terms, _Terms]:
     _check_arms(survey.e, target)
     if not 0 < arm < survey.e.shape[1]:
         raise ValueError(f"arm must be from 1 to {survey.e.shape[1] - 1}, got {arm}")
-    crossed = _terms(survey, Models(survey.e, survey.m, survey.responses), target, arm)
+    m, seen = survey._outcomes
+    crossed = _terms(survey, Models(survey.e, m, survey.responses, seen), target, arm)
     return crossed, _terms(survey, survey.at_once, target, arm)
 
 
 def _terms(survey: Survey, models: Models, target: str, arm: int) -> _Terms:
-    t, (e, m, responses) = survey.t, models
-    told, rows = np.isfinite(survey.y), np.arange(len(t))
-    left = np.where(told & np.isin(t, (0, arm)), survey.y - m[rows, t], 0.0)
+    t, (e, m, responses, seen) = survey.t, models
+    told, rows, compared = np.isfinite(survey.y), np.arange(len(t)), np.isin(survey.t, (0, arm))
+    left = np.where(told & compared, survey.y - seen[rows, t], 0.0)
     drawn = told / (survey.chances * responses[rows, t])
+    # what proxies and answers correct of m_t
+    more = np.where(compared, seen[rows, t] - m[rows, t], 0.0) + drawn * left
     slopes, sign = np.zeros_like(e), (t == arm) * 1.0 - (t == 0)
     effect = m[:, arm] - m[:, 0]
     if e.shape[1] > 2:  # each arm by its own chance
         b, b_slope = np.ones(len(t)), np.zeros(len(t))
         factor = 1 / e[rows, t]
-        slopes[rows, t] = -drawn * left * sign * factor**2
+        slopes[rows, t] = -more * sign * factor**2
     else:
         b, b_slope, factors, changes = _target(target, e[:, 1], t)
         factor = factors[rows, t]
-        slopes[:, 1] = b_slope * effect + drawn * left * sign * changes[rows, t]
-    weight = drawn * sign * factor
-    return _Terms(b * effect + weight * left, effect, left, b, b_slope, weight, slopes, arm, models)
+        slopes[:, 1] = b_slope * effect + more * sign * changes[rows, t]
+    factor = sign * factor
+    return _Terms(b * effect + factor * more, effect, left, b, b_slope, factor, drawn * factor, slopes, arm, models)
 
 
 def _lacking(survey: Survey, terms: _Terms, inside: Flags) -> str:
@@ -580,7 +603,7 @@ def _guard(survey: Survey, terms: _Terms, inside: Flags) -> float:
 
 def _estimated(survey: Survey, terms: _Terms, scale: Outcomes, value: float) -> tuple[Outcomes, Outcomes, Outcomes]:
     """D' H^-1 g_i of the models of arms, of who answers, and of outcomes, (n,) each, in the scale of the estimate."""
-    t, z, (e, m, responses) = survey.t, standardised(survey.x), terms.models
+    t, z, (e, m, responses, seen) = survey.t, standardised(survey.x), terms.models
     told, share = np.isfinite(survey.y), survey.weights / survey.weights.mean()
     people, asked, answered = np.zeros((3, len(t)))
     if survey.propensity is None:
@@ -597,10 +620,19 @@ def _estimated(survey: Survey, terms: _Terms, scale: Outcomes, value: float) -> 
         part = _logistic_part(design, chance, told.astype(int), slopes, survey.asked * 1.0, design.shape[1])
         asked += part / share
     if survey.regressor is None:
+        both = standardised(np.hstack([survey.x, survey.proxies]))
         for arm, sign in ((terms.arm, 1.0), (0, -1.0)):
-            own = told & (t == arm)
-            slope = scale * share * (sign * terms.b - terms.weight * own)
-            answered += _ridge_part(z, survey.y, m[:, arm], own, slope) / share
+            own, through = t == arm, np.zeros(len(t))
+            if survey.proxies.shape[1]:
+                slope = scale * share * (sign * terms.b - terms.factor * own)
+                through = _ridge_slope(z, seen[:, arm], own, slope)
+                answered += np.where(own, seen[:, arm] - m[:, arm], 0.0) * through / share
+                slope = np.where(own, scale * share * (terms.factor - terms.weight * told) + through, 0.0)
+            else:
+                slope = scale * share * (sign * terms.b - terms.weight * (told & own))
+            own &= told
+            through = _ridge_slope(both, survey.y, own, slope)
+            answered += np.where(own, survey.y - seen[:, arm], 0.0) * through / share
     return people, asked, answered
 
 
@@ -628,10 +660,12 @@ def _logistic_part(
     return share * sum(((label == b) - chance[:, b]) * (design @ solved[k]) for k, b in enumerate(free))
 
 
-def _ridge_part(z: Covariates, y: Outcomes, m: Outcomes, own: Flags, slope: Outcomes) -> Outcomes:
-    """D' H^-1 g_i of the ridge regression of an arm, (n,): ``slope`` is that of the estimate in its predictions."""
+def _ridge_slope(z: Covariates, y: Outcomes, own: Flags, slope: Outcomes) -> Outcomes:
+    """Slope of the estimate in the outcomes, (n,), that an arm's ridge regression has learnt from.
+
+    It is D' H^-1 g_i over the residual; ``slope`` is that of the estimate in the regression's predictions.
+    """
     design, penalty = _with_intercept(z)
     penalty *= Ridge().fit(z[own], y[own]).penalty
     hessian = ((design.T * own) @ design + penalty) / len(z)
-    solved = np.linalg.lstsq(hessian, design.T @ slope / len(z), rcond=None)[0]
-    return np.where(own, y - m, 0.0) * (design @ solved)
+    return design @ np.linalg.lstsq(hessian, design.T @ slope / len(z), rcond=None)[0]

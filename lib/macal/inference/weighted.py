@@ -29,6 +29,7 @@ from macal.logistic import PerArmChance, arm_chances
 from macal.shapes import Arms, Covariates, Indices, Outcomes
 
 Chances = Float[np.ndarray, "arms"]
+Proxies = Float[np.ndarray, "n s"]
 FOLDS = 5
 LEAST = 2 * FOLDS  # answers of each arm
 TRIMMED = 0.02  # least estimated chance of an arm that is not rare
@@ -249,15 +250,36 @@ def crossed_outcomes(
 
     Of an arm with fewer answers than :data:`LEAST`, or than from :data:`FOLDS` clusters, they are NaN.
     """
+    return crossed_with_proxies(x, x[:, :0], t, y, regressor, seed, clusters)[0]
+
+
+def crossed_with_proxies(
+    x: Covariates,
+    proxies: Proxies,
+    t: Arms,
+    y: Outcomes,
+    regressor: Regressor | None,
+    seed: int,
+    clusters: Arms | None = None,
+) -> tuple[PerArmChance, PerArmChance]:
+    """Cross-fitted predictions of the outcome in each arm by covariates, and by these and proxies, (n, arms) each.
+
+    Those by covariates are fitted to what both predict of all people of the arm, who need no answer.
+    """
     asked, arms = np.isfinite(y), arms_of(t)
     model = Ridge() if regressor is None else regressor
-    z, m = standardised(x), np.full((len(t), arms), np.nan)
+    z, both = standardised(x), standardised(np.hstack([x, proxies]))
+    m, seen = np.full((2, len(t), arms), np.nan)
     able = [arm for arm in range(arms) if not too_few(t, y, [arm], clusters)]
     for rest, fold in folds(t + arms * asked, seed, clusters):
         for arm in able:
-            own = rest[asked[rest] & (t[rest] == arm)]
-            m[fold, arm] = deepcopy(model).fit(z[own], y[own]).predict(z[fold])
-    return m
+            people = rest[t[rest] == arm]
+            own = people[asked[people]]
+            by_both = deepcopy(model).fit(both[own], y[own])
+            m[fold, arm] = seen[fold, arm] = by_both.predict(both[fold])
+            if proxies.shape[1]:
+                m[fold, arm] = deepcopy(model).fit(z[people], by_both.predict(both[people])).predict(z[fold])
+    return m, seen
 
 
 def standardised(x: Covariates) -> Covariates:

@@ -200,6 +200,8 @@ def _paid(command: argparse.ArgumentParser) -> None:
     money.add_argument("--width", type=_number, help=text)
     text = "of the outcomes that covariates leave open (default: by known outcomes)"
     command.add_argument("--sd", type=_number, help=text)
+    text = "share of that variance that the proxies explain within an arm, as 0.4 (default: by known outcomes)"
+    command.add_argument("--r2", type=_number, help=text)
 
 
 def _chosen(command: argparse.ArgumentParser) -> None:
@@ -232,6 +234,9 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     add("--reference", help="value of the treatment that others are compared with; it may then have two and more")
     text = "chance of treatment where it is known, as a trial's: a column or a number (default: estimated)"
     add("--propensity", type=_number_or_column, help=text)
+    text = "columns known of everybody that predict the outcome, even if measured after treatment, A,B: earlier or"
+    text = f"{text} cheaper ratings, registers; never covariates (default: none)"
+    add("--proxy", dest="proxies", type=lambda text: text.split(","), help=text)
     add("--outcome", help="column: outcomes that are known already, others missing")
     add("--cost", type=_number_or_column, help="of asking a unit: a column or a number (default: 1)")
     text = "chance to answer: a column or a number; below 1 reserves are named (default: 1)"

@@ -11,14 +11,16 @@ n answers of an arm leave more than s: with d columns of covariates the arm's pa
 
     1.06 + 0.2 d / (d + n),
 
-which the study ``widths`` judges. The spread of effects between people, which adds its own variance over N, and how
-alike people of a cluster are, are not known beforehand, and left out. Where one person of each cluster may be drawn,
-those who represent theirs speak for all, weighted by 1 over the chance to.
+which the study ``widths`` judges. Of the part R^2 of s^2 that proxies explain, known of everybody, no answers are
+needed: then (1 - R^2) / (p_i r_i) + R^2 stands for 1 / (p_i r_i). The spread of effects between people, which adds its
+own variance over N, and how alike people of a cluster are, are not known beforehand, and left out. Where one person of
+each cluster may be drawn, those who represent theirs speak for all, weighted by 1 over the chance to.
 
 *For the same money*: a simple random sample, and as many people of each arm, as far as there are so many.
 
 *Known outcomes*, a pilot say, have p = r = 1, and tell s where there are 10 of each arm, by what cross-fitted models
-leave, over 1 + 0.2 d / (d + n) with their n. Else s is a guess (``sd``); without one, widths are in units of s.
+leave, over 1 + 0.2 d / (d + n) with their n, and R^2 by what is left with proxies. Else both are guesses (``sd``,
+``r2``); without one, widths are in units of s, and proxies count for nothing.
 """
 
 from collections.abc import Callable
@@ -30,7 +32,7 @@ from jaxtyping import Bool, Float
 from scipy.special import stdtrit
 
 from macal.inference.targets import crowded, misfits, worth_for
-from macal.inference.weighted import FOLDS, LEAST, crossed_outcomes, too_few
+from macal.inference.weighted import FOLDS, LEAST, crossed_with_proxies, too_few
 from macal.logistic import PerArmChance
 from macal.planner.campaign import CampaignState
 from macal.planner.demands import Money
@@ -57,6 +59,7 @@ class Forecast:
 
     Attributes:
         width: by the draw.
+        without: the same without proxies; None where there are none, or what they explain is not known.
         simple: by a simple random sample for the same money; None where that would bring too few answers of an arm.
         equal: by as many people of each arm for the same money; None likewise, and where people are in clusters.
         in_sd: whether widths are in s.d. of the outcomes that covariates leave open, for these are not known.
@@ -64,6 +67,7 @@ class Forecast:
     """
 
     width: float
+    without: float | None
     simple: float | None
     equal: float | None
     in_sd: bool
@@ -75,10 +79,11 @@ class Forecast:
         others |= {} if self.clustered else {"as many people of each arm": self.equal}
         other = [f"{'no interval' if width is None else f'{width:,.4g}'} with {how}" for how, width in others.items()]
         alike = ", if people of a cluster are not alike" * self.clustered
+        without = "" if self.without is None else f" ({self.without:,.4g} without the proxies)"
         unit = " Widths are in s.d. of the outcomes that the covariates leave open; --sd says how large one is."
         return (
-            f"The average effect's 95% interval is expected to be {self.width:,.4g} wide{alike}; for the same money"
-            f" {' and '.join(other)}.{unit * self.in_sd}"
+            f"The average effect's 95% interval is expected to be {self.width:,.4g} wide{alike}{without}; for the same"
+            f" money {' and '.join(other)}.{unit * self.in_sd}"
         )
 
 
@@ -97,6 +102,7 @@ class _Crowd:
         factor: s h / (e sum h).
         cluster: number of each one's; None where there are none.
         columns: of covariates.
+        explained: share of the variance in each arm that proxies explain, (arms,).
     """
 
     arms: int
@@ -109,6 +115,7 @@ class _Crowd:
     factor: Outcomes
     cluster: Arms | None
     columns: int
+    explained: PerArm
 
     def width(self, chances: Outcomes) -> float:
         """Of the interval, where people are asked by these chances, (n,); without end where somebody has none."""
@@ -117,6 +124,7 @@ class _Crowd:
             return np.inf
         answers = self._by_arm(found)
         left = self._by_arm(self.factor**2 / found) + (_LARGE * self._by_arm(self.factor) / answers) ** 2
+        left = (1 - self.explained) * left + self.explained * self._by_arm(self.factor**2)
         left *= (1 + _MORE + _learnt(self.columns, answers)) ** 2
         alike = answers.sum() if self.cluster is None else self._clusters(found, found > 0)
         return float(2 * stdtrit(max(alike - 1, 1), 0.975) * np.sqrt(left[0] + left[1:].max()))
@@ -167,7 +175,9 @@ def forecast(campaign: CampaignState) -> Forecast | None:
     money = float((crowd.times * crowd.cost * crowd.free) @ chances)
     others = crowd.simple(money), crowd.equal(money)
     simple, equal = (None if crowd.lacks(other, 0.0) else crowd.width(other) for other in others)
-    return Forecast(crowd.width(chances), simple, None if clustered else equal, in_sd, clustered)
+    alone = replace(crowd, explained=np.zeros(crowd.arms))
+    without = alone.width(chances) if crowd.explained.any() else None
+    return Forecast(crowd.width(chances), without, simple, None if clustered else equal, in_sd, clustered)
 
 
 def without_dear(campaign: CampaignState, lottery_of: Callable[[Lots], Lottery]) -> tuple[int, float, float] | None:
@@ -268,7 +278,8 @@ def _counted(people: People, rules: Policy, lots: Lots) -> Indices:
 def _crowd(people: People, rules: Policy, lots: Lots) -> tuple[_Crowd, bool]:
     """Those in the average, and whether the s.d. that covariates leave open is not known, and taken as 1."""
     rows, t = _counted(people, rules, lots), people.problem.pool.t
-    e, sd = arm_chances_of(people, rules) if lots.e is None else lots.e, _left_open(people, rules)
+    e = arm_chances_of(people, rules) if lots.e is None else lots.e
+    sd, explained = _left_open(people, rules)
     if told := _unfit(people, rules, e):
         raise ValueError(" ".join(told))
     h = {"all": np.ones(len(t)), "treated": e[:, 1], "overlap": e[:, 0] * e[:, 1]}[rules.target]
@@ -285,6 +296,7 @@ def _crowd(people: People, rules: Policy, lots: Lots) -> tuple[_Crowd, bool]:
         factor[rows] / (times @ (people.weights * h)[rows]),
         people.neighbours()[rows] if (people.clusters >= 0).any() else None,
         people.confounders.shape[1],
+        explained,
     )
     return crowd, sd is None
 
@@ -302,22 +314,32 @@ def _unfit(people: People, rules: Policy, e: PerArmChance) -> list[str]:
     return unfit(people, found)
 
 
-def _left_open(people: People, rules: Policy) -> PerArm | None:
-    """S.d. of the outcomes that covariates leave open, (arms,): a guess, or by known outcomes; None without either."""
-    pool, start = people.problem.pool, people.problem.start
-    if rules.sd is not None:
-        return np.full(len(people.arms), float(rules.sd))
+def _left_open(people: People, rules: Policy) -> tuple[PerArm | None, PerArm]:
+    """S.d. of the outcomes that covariates leave open, and the share of its square that proxies explain, (arms,) each.
+
+    Guesses, or by known outcomes; without either None, and 0.
+    """
+    pool, start, arms = people.problem.pool, people.problem.start, len(people.arms)
+    sd = None if rules.sd is None else np.full(arms, float(rules.sd))
+    explained = np.full(arms, 0.0 if rules.r2 is None else float(rules.r2))
     y = np.full(len(people), np.nan)
     if pool.y is not None:
         y[start] = pool.y[start]
     clusters = people.neighbours() if (people.clusters >= 0).any() else None
-    if too_few(pool.t, y, range(len(people.arms)), clusters):
-        return None
-    m = crossed_outcomes(people.confounders, pool.t, y, None, rules.seed, clusters)
-    left = np.square(y - m[np.arange(len(y)), pool.t])
-    sd = np.sqrt([np.nanmean(left[pool.t == arm]) for arm in range(len(people.arms))])
+    is_known = rules.sd is not None and (rules.r2 is not None or not people.roles.proxies)
+    if is_known or too_few(pool.t, y, range(arms), clusters):
+        return sd, explained
+    both = crossed_with_proxies(people.confounders, people.proxies, pool.t, y, None, rules.seed, clusters)
+    # (2, arms): what covariates leave, and what these and proxies do
+    left = np.square([y - m[np.arange(len(y)), pool.t] for m in both])
+    left = np.array([np.nanmean(left[:, pool.t == arm], axis=1) for arm in range(arms)]).T
+    if rules.r2 is None:
+        explained = 1 - np.divide(left[1], left[0], out=np.ones(arms), where=left[0] > 0).clip(max=1)
+    if sd is not None:
+        return sd, explained
+    sd = np.sqrt(left[0])
     sd /= 1 + _learnt(people.confounders.shape[1], np.bincount(pool.t[np.isfinite(y)], minlength=len(sd)).astype(float))
-    return sd if (sd > 0).all() else None
+    return sd if (sd > 0).all() else None, explained
 
 
 def _heard(campaign: CampaignState) -> Outcomes:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from macal.datasets import from_table
 from macal.datasets.table import arm_names, check_gaps, check_index
+from macal.inference.ridge import Ridge
 from macal.planner.demands import (
     Demand,
     Members,
@@ -78,6 +79,7 @@ class Columns:
     kinds: Mapping[str, str] | None = None
     reference: str | bool | float | int | None = None
     propensity: str | float | None = None
+    proxies: Sequence[str] = ()
 
     def named(self) -> dict[str, str]:
         """Roles that are taken by a column -> the column."""
@@ -89,7 +91,7 @@ class Columns:
         others = frozenset(column for role, column in self.named().items() if role != "identifier")
         covariates = None if self.covariates is None else tuple(self.covariates)
         numeric = (self.outcome, self.cost, self.response, self.propensity)
-        return Said(others, self.identifier, covariates, self.kinds, others & set(numeric))
+        return Said(others, self.identifier, covariates, self.kinds, others & set(numeric), tuple(self.proxies))
 
     def check_ranges(self, columns: Mapping[str, Summary]) -> None:
         """Refuse costs and chances that a plan cannot work with, by summaries of a whole table's columns.
@@ -120,11 +122,15 @@ class Columns:
         own = [named[role] for role in ("treatment", "outcome", "identifier") if role in named]
         if taken := [c for c in [*own, *named.values()] if c == "round" or c in PLAN and c in own]:
             raise ValueError(f"{taken[0]!r} is a column of the plan, too; rename yours")
-        for c in (given := list(self.covariates or ())):
-            if given.count(c) > 1:
-                raise ValueError(f"covariates must name each column once, got {c!r} more than once")
-        if twice := {c for c in named.values() if list(named.values()).count(c) > 1}:
-            raise ValueError(f"column {min(twice)!r} has two roles: {', '.join(r for r in named if named[r] in twice)}")
+        for what in ("covariates", "proxies"):
+            for c in (given := list(getattr(self, what) or ())):
+                if given.count(c) > 1:
+                    raise ValueError(f"{what} must name each column once, got {c!r} more than once")
+        taken = [*named.items(), *(("proxy", c) for c in self.proxies)]
+        taken += [("covariate", c) for c in self.covariates or () if c in self.proxies]
+        if twice := [c for _, c in taken if sum(c == other for _, other in taken) > 1]:
+            both = ", ".join(role for role, c in taken if c == twice[0])
+            raise ValueError(f"column {twice[0]!r} has two roles: {both}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +195,7 @@ class People:
             raise ValueError(f"{table.index.name!r}, which names the people, is a column of the plan; rename yours")
         if not roles.kinds:
             raise ValueError("no column is left to compare people by; name covariates, or say what the columns are")
-        covariates = prepared(table, roles)
+        covariates = prepared(table, roles.kinds)
         given = covariates.assign(**{c: table[c] for c in (columns.treatment, columns.outcome) if c is not None})
         _check_gaps(table, columns, covariates)
         known = columns.outcome is not None and table[columns.outcome].notna().any()
@@ -241,9 +247,29 @@ class People:
 
     def scaled(self, scaled: Scaling) -> Covariates:
         """The covariates with numbers scaled in another way than those of distances, (n, columns)."""
-        columns = prepared(self.table, self.roles)
+        columns = prepared(self.table, self.roles.kinds)
         named = {str(c): numbers(columns[c], str(c)) for c in columns}
         return encoded(named, np.arange(len(self)), scaled).astype(np.float64)
+
+    @cached_property
+    def proxies(self) -> Covariates:
+        """The proxies as models of outcomes have them, (n, columns).
+
+        Who has none gets what covariates predict in their arm, by those who have one, and an indicator.
+        """
+        parts = [np.empty((len(self), 0))]
+        for name, column in prepared(self.table, self.roles.proxies).items():
+            gap = column.isna().to_numpy()
+            whole = column.where(~gap, column[~gap].iloc[0])
+            part = encoded({str(name): numbers(whole, str(name))}, np.flatnonzero(~gap), with_excess).astype(np.float64)
+            for arm in np.unique(self.problem.pool.t[gap]):
+                own = self.problem.pool.t == arm
+                if (known := own & ~gap).sum() > 1:
+                    for k in range(part.shape[1]):
+                        model = Ridge().fit(self.confounders[known], part[known, k])
+                        part[own & gap, k] = model.predict(self.confounders[own & gap])
+            parts += [part, gap[:, None] * 1.0] if gap.any() else [part]
+        return np.hstack(parts)
 
     def part(self, rows: Indices, phase: Phase | None = None) -> "People":
         """Some of the units, in the order of the rows given.

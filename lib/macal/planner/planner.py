@@ -54,6 +54,8 @@ class Planner:
         kinds: column -> one of :data:`macal.tables.roles.KINDS`, where the guess is to be overruled.
         reference: value of the treatment that the others are compared with.
         propensity: chance of treatment in one of two arms where it is known, as a trial's: a column, or one number.
+        proxies: columns known of everybody that predict the outcome and are no covariates, as they may have been
+            measured after treatment: earlier or cheaper ratings, registers.
         criterion: a name of :func:`macal.names`, one that needs no model, for individual effects; None for a draw.
         parameters: of the criterion, say ``{"alpha": 1.0}``.
         batch_size: people asked per round; None for any number.
@@ -74,6 +76,7 @@ class Planner:
         by: column of whose values each gets an estimate of its own, and a draw that serves them all.
         width: of the average effect's 95 % interval, in the place of a budget; see :mod:`macal.planner.forecast`.
         sd: of the outcomes that covariates leave open, for forecasts; by known outcomes where None.
+        r2: share of the outcomes' variance that covariates leave open, and proxies explain; likewise.
 
     Attributes:
         campaign: as it stands.
@@ -113,6 +116,7 @@ class Planner:
         kinds: Mapping[str, str] | None = None,
         reference: str | bool | float | int | None = None,
         propensity: str | float | None = None,
+        proxies: Sequence[str] = (),
         criterion: str | None = None,
         parameters: Mapping[str, Any] | None = None,
         batch_size: Count | None = 10,
@@ -128,6 +132,7 @@ class Planner:
         by: str | None = None,
         width: Positive | None = None,
         sd: Positive | None = None,
+        r2: Share | None = None,
     ) -> None:
         given = {**locals(), "parameters": parameters or {}}
         if (budget is None) == (width is None):
@@ -136,6 +141,8 @@ class Planner:
         columns, policy = (kind(**{k: given[k] for k in kind.__dataclass_fields__}) for kind in (Columns, Policy))
         if policy.draw is None and uniform != UNIFORM:
             raise ValueError("uniform is a share of a draw, and nobody is drawn; leave it out, or say draw='criterion'")
+        if r2 is not None and not columns.proxies:
+            raise ValueError("r2 is a share that proxies explain, and none is named (proxies, --proxy)")
         self.campaign = CampaignState(columns, policy)
 
     @hinted

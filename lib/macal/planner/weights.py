@@ -7,7 +7,7 @@ not asked, and speaks for herself alone.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from macal.planner.people import People
 from macal.registry import UnknownName
 from macal.shapes import Indices, Outcomes
 
+_NOTHING = 0.01  # of the answers
 _SHOWN = 5  # groups that are named
 FEW = 20  # clusters, from which on their variance is known well enough
 WHOM = {"all": "everybody", "treated": "the treated", "overlap": "those who could well have been in either arm"}
@@ -99,7 +100,7 @@ def weighed(
         return Weighed(told=tuple(said))
     told = [] if target == "all" else [f"The weights speak for {WHOM[target]}."]
     told += [] if survey.clusters is None else [_rests_on(survey.answers())]
-    told += _ahead(y, survey)
+    told += [*_ahead(y, survey), *_saved(survey, estimate, target, arm)]
     estimate, widened = _at_looks(campaign, survey, estimate, "once" if looks is None else looks)
     alone = "" if looks in (None, "once") else " at this look alone"
     told += _clipped(people, survey)
@@ -165,6 +166,16 @@ def _ahead(y: Outcomes, survey: Survey) -> list[str]:
     return [f"The weights leave out answers of people in no round that has been asked: {out:,} of them."] if out else []
 
 
+def _saved(survey: Survey, estimate: Estimate, target: str, arm: int) -> list[str]:
+    """Say what proxies have saved, where there are some."""
+    if not survey.proxies.shape[1]:
+        return []
+    alone = average_effect(replace(survey, proxies=None), target, arm).width
+    saved = 1 - (estimate.width / alone) ** 2
+    worth = f"save {saved:.0%} of the answers" if saved > _NOTHING else "save no answers"
+    return [f"Without the proxies the interval by the weights would be {alone:,.4g} wide: they {worth}."]
+
+
 def _survey(campaign: CampaignState, y: Outcomes, rows: Indices) -> Survey:
     """What was asked and answered of the units that could be, in the order of ``rows``."""
     people, plan, heads = campaign.people, campaign.planned, heads_of(campaign.people, campaign.policy)
@@ -193,6 +204,8 @@ def _survey(campaign: CampaignState, y: Outcomes, rows: Indices) -> Survey:
         drawn["propensity"] = people.propensity[rows]
     if (people.clusters >= 0).any():
         drawn["clusters"] = people.neighbours()[rows]
+    if people.roles.proxies:
+        drawn["proxies"] = people.proxies[rows]
     told = np.where(asked | sure, y, np.nan)[rows]
     x, t = people.confounders[rows], people.problem.pool.t[rows]
     drawn["seed"] = campaign.policy.seed  # of the folds, as when it was planned

@@ -47,19 +47,22 @@ class Roles:
         kinds: "number", "category" or "date" of each covariate.
         left_out: why each other column is not used.
         written: how the texts of some columns are read, such as "decimal commas".
+        proxies: likewise of each proxy, which is no covariate.
     """
 
     identifier: str | None
     kinds: Mapping[str, str]
     left_out: Mapping[str, str]
     written: Mapping[str, str] = field(default_factory=dict)
+    proxies: Mapping[str, str] = field(default_factory=dict)
 
     def shown(self, named: Mapping[str, str]) -> pd.DataFrame:
         """One row per column: its role, and what is to be said of it; ``named`` holds the columns of given roles."""
         written = {column: f" ({how})" for column, how in self.written.items()}
         given = {column: (role, f"as you say{written.get(column, '')}") for role, column in named.items()}
         given |= {} if self.identifier in (None, *given) else {self.identifier: ("identifier", "guessed")}
-        used = {column: ("covariate", f"{kind}{written.get(column, '')}") for column, kind in self.kinds.items()}
+        both = {"covariate": self.kinds, "proxy": self.proxies}
+        used = {c: (role, f"{kind}{written.get(c, '')}") for role, kinds in both.items() for c, kind in kinds.items()}
         out = {column: ("left out", why) for column, why in self.left_out.items()}
         return pd.DataFrame((given | used | out), index=["role", "what"]).T.rename_axis("column")
 
@@ -74,6 +77,7 @@ class Said:
         covariates: columns to compare units by; all that are fit for it by default.
         kinds: column -> "number", "category", "date", "ignore", or one of :data:`~macal.tables.writing.WAYS`.
         numeric: of the named columns those that must hold numbers.
+        proxies: columns that predict outcomes, and are no covariates.
     """
 
     named: frozenset[str] = frozenset()
@@ -81,6 +85,7 @@ class Said:
     covariates: tuple[str, ...] | None = None
     kinds: Mapping[str, str] | None = None
     numeric: frozenset[str] = frozenset()
+    proxies: tuple[str, ...] = ()
 
     def check(self, columns: Iterable[Any]) -> None:
         """Refuse what a table does not have: UnknownName for a column or kind, ValueError for a name twice."""
@@ -88,7 +93,7 @@ class Said:
         if again := sorted({str(c) for c in known if known.count(c) > 1}):
             raise ValueError(f"columns must be named once, got more than once: {', '.join(again)}")
         mine = [] if self.identifier is None else [self.identifier]
-        check_known("column", known, *sorted(self.named), *kinds, *(self.covariates or ()), *mine)
+        check_known("column", known, *sorted(self.named), *kinds, *(self.covariates or ()), *self.proxies, *mine)
         check_known("kind of column", KINDS, *kinds.values())
 
     def as_read(self, columns: Mapping[str, Summary], naming: Iterable[str]) -> dict[str, Summary]:
@@ -98,7 +103,8 @@ class Said:
         """
         kinds, names, told = self.kinds or {}, set(naming), {}
         others = {c: found for c, found in columns.items() if c not in names}
-        part = [c for c in others if self.covariates is None or c in {*self.covariates, *self.named, *kinds}]
+        mine = self.named | {*(self.covariates or others), *self.proxies, *kinds}
+        part = [c for c in others if c in mine]
         marks = {way for c in part if (way := kinds.get(c, others[c].mark)) in MARKS}
         mark = marks.pop() if len(marks) == 1 else ""
         for column, found in others.items():
@@ -120,7 +126,7 @@ class Said:
     def may_name(self, columns: Mapping[str, Summary], whole: bool = True) -> list[str]:
         """Columns that may name the units as far as name and content of all rows say, or of some; said ones first."""
         mine = [] if self.identifier is None else [self.identifier]
-        taken = self.named | set(self.kinds or {}) | {*(self.covariates or ()), *mine}
+        taken = self.named | set(self.kinds or {}) | {*(self.covariates or ()), *self.proxies, *mine}
         return mine + [c for c, found in columns.items() if c not in taken and _may_name(found, str(c), whole)]
 
 
@@ -258,8 +264,9 @@ def roles_of(columns: Mapping[str, Summary], same: list[int], naming: list[str],
     identifier = able[0] if able else None
     spare = {c: "names the units too" for c in naming if c != identifier}
     spare |= {c: "has no name" for c in columns if str(c).lower() == UNNAMED and c not in {identifier, *kinds}}
-    others = [c for c in columns if c not in said.named and c != identifier]
+    others = [c for c in columns if c not in {*said.named, *said.proxies, identifier}]
     asked = [c for c in others if c not in spare] if said.covariates is None else list(said.covariates)
+    asked += said.proxies
     found = {c: _said(kinds.get(c)) or _kind(columns[c]) for c in asked}
     said.check_read({c: columns[c] for c in columns if c in said.numeric or c in asked})
     places, first = list(columns), dict[tuple[int, str], str]()
@@ -270,13 +277,14 @@ def roles_of(columns: Mapping[str, Summary], same: list[int], naming: list[str],
     if said.covariates is None:
         out |= {c: why for c, why in spare.items() if c in others}
         out |= {c: "as you say" for c, kind in kinds.items() if kind == "ignore" and c not in said.named}
-    if said.covariates is not None and (wrong := {c: why for c, why in out.items() if c not in kinds}):
-        column, why = next(iter(wrong.items()))
-        raise ValueError(
-            f"column {column!r} cannot be a covariate: {why}; leave it out, or say what it is: {', '.join(USED)}"
-        )
-    used = {c: kind for c, kind in found.items() if kind in USED}
-    return Roles(identifier, used, out, {c: how for c, found in columns.items() if (how := _written(found))})
+    for what, given in (("covariate", said.covariates), ("proxy", said.proxies)):
+        if wrong := [c for c in given or () if c in out and (c not in kinds or what == "proxy")]:
+            raise ValueError(
+                f"column {wrong[0]!r} cannot be a {what}: {out[wrong[0]]}; leave it out, or say what it is:"
+                f" {', '.join(USED)}"
+            )
+    used, proxies = ({c: k for c, k in found.items() if k in USED and (c in said.proxies) == mine} for mine in (0, 1))
+    return Roles(identifier, used, out, {c: how for c, found in columns.items() if (how := _written(found))}, proxies)
 
 
 def _written(found: Summary) -> str:
@@ -315,9 +323,9 @@ def _kind(found: Summary) -> str:
     return f"free text ({f'more than {MAX_CATEGORIES}' if many else different} different values)"
 
 
-def prepared(table: pd.DataFrame, roles: Roles) -> pd.DataFrame:
-    """The covariates, dates as days since the first one, categories as such; ValueError where one is not."""
-    columns = {c: _prepared(table[c], kind) for c, kind in roles.kinds.items()}
+def prepared(table: pd.DataFrame, kinds: Mapping[str, str]) -> pd.DataFrame:
+    """Columns by their kinds, dates as days since the first one, categories as such; ValueError where one is not."""
+    columns = {c: _prepared(table[c], kind) for c, kind in kinds.items()}
     return pd.DataFrame(columns, index=table.index)
 
 

@@ -46,7 +46,8 @@ def told(table: pd.DataFrame, roles: Roles) -> list[str]:
     if after:
         words.append(
             f"by name, {_named(after)} may have been measured after treatment; what treatment has changed hides part of"
-            f" its effect: leave it out (--kind {after[0]}=ignore)"
+            f" its effect: if it predicts the outcome, make it a proxy (--proxy {after[0]}), else leave it out (--kind"
+            f" {after[0]}=ignore)"
         )
     if mine:
         words.append(

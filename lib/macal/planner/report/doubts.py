@@ -66,7 +66,7 @@ def columns(campaign: CampaignState) -> pd.DataFrame:
 def _measured(people: People) -> Iterator[tuple[Any, Outcomes]]:
     """Covariates that are numbers, or dates as days, each (n,)."""
     kinds = people.roles.kinds
-    for column, values in prepared(people.table, people.roles).items():
+    for column, values in prepared(people.table, people.roles.kinds).items():
         if kinds[column] != "category":
             yield column, values.to_numpy(np.float64)
 

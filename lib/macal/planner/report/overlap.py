@@ -140,7 +140,7 @@ def holes(people: People, looks: int = 1) -> list[str]:
         people: of two arms.
         looks: contrasts that are looked at beside each other.
     """
-    columns = prepared(people.table, people.roles)
+    columns = prepared(people.table, people.roles.kinds)
     given = {str(c): numbers(columns[c], str(c)) for c in columns}
     known = {c: categories(values, c) for c, values in given.items() if not isinstance(values, np.ndarray)}
     codes = {c: pd.Categorical(given[c].astype(object), names).codes.astype(np.float64) for c, names in known.items()}
@@ -196,7 +196,7 @@ def written(column: pd.Series, values: Outcomes, value: float) -> str:
 def column_names(people: People) -> list[str]:
     """Names of the d encoded covariates, as :func:`macal.datasets.from_table` makes them: numbers, then categories."""
     plain, dummies = [], []
-    for name, column in prepared(people.table, people.roles).items():
+    for name, column in prepared(people.table, people.roles.kinds).items():
         values = numbers(column, str(name))
         if isinstance(values, np.ndarray):
             plain.append(str(name))

@@ -1,0 +1,105 @@
+"""Proxies: known of everybody, in no model of treatment, in distances nowhere; what they save, before and after."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from macal.planner import Planner
+from macal.planner.report.protocol import settings
+from macal.planner.weights import weighed
+
+
+def world(n=800, seed=0):
+    """People with a rating of the outcome that treatment has moved, a coarse one, and gaps in the first."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 2))
+    t = (rng.uniform(size=n) < 1 / (1 + np.exp(-x[:, 0]))).astype(int)
+    y = x.sum(axis=1) + t + rng.normal(size=n)
+    people = pd.DataFrame(x, columns=["a", "b"]).assign(t=t, rating=y + 0.75 * rng.normal(size=n))
+    people["grade"] = pd.cut(y + rng.normal(size=n), 4, labels=list("pqrs")).astype(str)
+    people.index = pd.Index([f"p{k:04d}" for k in range(n)], name="person")
+    return people, pd.Series(y, people.index)
+
+
+def planned(people, budget=150, **options):
+    planner = Planner("t", budget, **{"covariates": ["a", "b"], "batch_size": None} | options)
+    return planner, planner.plan(people)
+
+
+def test_proxies_decide_nothing_on_who_is_asked(unchecked):
+    people, _ = world()
+    plain, with_proxies = (planned(people, proxies=proxies)[0] for proxies in ([], ["rating", "grade"]))
+    pd.testing.assert_frame_equal(plain.planned, with_proxies.planned)
+    guessed = planned(people, covariates=None, proxies=["rating", "grade"])[0]
+    assert set(guessed.people.roles.kinds) == {"a", "b"}
+    assert guessed.people.roles.proxies == {"rating": "number", "grade": "category"}
+    assert "rating, grade" in settings(guessed.campaign).values()
+
+
+def test_an_estimate_says_what_proxies_saved(tmp_path):
+    people, y = world()
+    found = {}
+    for name, proxies in {"none": [], "rating": ["rating"], "noise": ["noise"]}.items():
+        noise = np.random.default_rng(1).normal(size=len(people))
+        table = people.assign(noise=noise).sample(frac=1, random_state=0)
+        planner, plan = planned(table, proxies=proxies)
+        planner.observe(y[plan.index])
+        planner.save(tmp_path / "c.json")
+        again = Planner.load(tmp_path / "c.json", table)
+        found[name] = weighed(again.campaign, again.campaign.outcomes, 1)
+        assert any("Without the proxies" in said for said in found[name].told) == bool(proxies)
+    widths = {name: one.estimate.width for name, one in found.items()}
+    assert widths["rating"] < 0.75 * widths["none"] and widths["noise"] < 1.05 * widths["none"]
+    assert any(f"{widths['none']:.4g}" in said for said in found["rating"].told)
+
+
+def test_gaps_of_proxies_are_values_of_their_own():
+    people, y = world()
+    gaps = np.random.default_rng(2).uniform(size=len(people)) < 0.2
+    table = people.assign(rating=people.rating.mask(gaps), grade=people.grade.mask(gaps))
+    planner, plan = planned(table, proxies=["rating", "grade"])
+    assert planner.people.proxies.shape[1] == 2 + 5 and np.isfinite(planner.people.proxies).all()
+    planner.observe(y[plan.index])
+    whole, _ = planned(people)
+    whole.observe(y[plan.index])
+    part, none = (weighed(one.campaign, one.campaign.outcomes, 1).estimate.width for one in (planner, whole))
+    assert part < 0.9 * none
+    with pytest.raises(ValueError, match="rating"):
+        planned(table, covariates=["a", "b", "rating"])
+
+
+def test_a_forecast_counts_what_proxies_explain():
+    people, y = world()
+    guess = {"sd": 1.0, "proxies": ["rating"]}
+    options = {"sd": 1.0}, guess, guess | {"r2": 0.64}
+    plain, useless, known = (planned(people, **more)[0].forecast() for more in options)
+    assert plain.without is None and useless.without is None and useless.width == pytest.approx(plain.width, rel=0.01)
+    assert known.without == pytest.approx(plain.width) and known.width < 0.75 * plain.width
+    planner, plan = planned(people, **guess, r2=0.64)
+    planner.observe(y[plan.index])
+    realised = weighed(planner.campaign, planner.campaign.outcomes, 1).estimate.width
+    assert known.width == pytest.approx(realised, rel=0.2)
+    fewer = planned(people, budget=None, width=plain.width, r2=0.64, **guess)[0]
+    assert len(fewer.planned) < 0.7 * 150
+    pilot = people.assign(y=y.where(np.arange(len(y)) < 200))
+    told = planned(pilot, outcome="y", proxies=["rating"])[0].forecast()
+    assert 0.5 < (told.width / told.without) ** 2 < 0.75
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"proxies": ["a"]}, "'a'.*proxy, covariate"),
+        ({"proxies": ["t"]}, "'t'.*treatment, proxy"),
+        ({"proxies": ["rating", "rating"]}, "'rating'"),
+        ({"proxies": ["rates"]}, "'rates'"),
+        ({"proxies": ["same"]}, "'same'"),
+        ({"r2": 0.5}, "r2"),
+        ({"r2": 1.5, "proxies": ["rating"]}, "r2"),
+        ({"r2": 0.5, "proxies": ["rating"], "criterion": "macal"}, "r2"),
+    ],
+)
+def test_what_cannot_be_a_proxy_is_said(options, named, unchecked):
+    people = world()[0].assign(same=1)
+    with pytest.raises((ValueError, LookupError), match=named):
+        planned(people, **options)
