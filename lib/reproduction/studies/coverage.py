@@ -1,10 +1,10 @@
 """Do the intervals of a drawn campaign hold the truth: what the planner draws, and what it says of the answers?
 
-A case is a world whose people are drawn anew in each of 1,000 simulations, in blocks of 100, by the seed (place of the
-case, s). :class:`macal.Planner` plans by its defaults, a draw for the average effect, under the case's budget and
-demands; whoever is asked answers, but for refusals; the interval is that of :func:`macal.planner.weights.weighed`.
-Unless a case says otherwise there are 2,000 people with two standard normal covariates, log odds of treatment x1 and
-outcomes x1 + x2 + t + noise of s.d. 1, which the models hold:
+A case is a world whose people are drawn anew in each of 1,000 simulations, of a proxy's 300, in blocks of 100, by the
+seed (place of the case, s). :class:`macal.Planner` plans by its defaults, a draw for the average effect, under the
+case's budget and demands; whoever is asked answers, but for refusals; the interval is that of
+:func:`macal.planner.weights.weighed`. Unless a case says otherwise there are 2,000 people with two standard normal
+covariates, log odds of treatment x1 and outcomes x1 + x2 + t + noise of s.d. 1, which the models hold:
 
 - "confounding" with 200 and with 30 answers; "80 covariates" of 1,000 people, 60 answers; "near-separation": log odds
   3 x1.
@@ -24,6 +24,11 @@ outcomes x1 + x2 + t + noise of s.d. 1, which the models hold:
   "one of each" of 100 clusters.
 - "rare stratum", of 1,000 people: 75 answers; a tenth has an effect of 10, all others none; "the same, quota": 25
   answers at least are theirs.
+
+- "proxy": known of everybody is the outcome plus noise of s.d. 0.75, which treatment moves, too; the same with 60
+  answers, of a binary outcome (plus noise of s.d. 0.4), three arms, 20 clusters, and where a fifth refuses.
+  "wrong-signed proxy": measured before treatment, minus what x1, x2 and t leave open, plus that noise. "useless proxy":
+  noise, with 200 and 60 answers.
 
 *Rule.* Of each case the coverage among the intervals given, with its exact 99 % interval: "as promised" where that
 holds 95 % or lies above, "too low" where it lies below. Told beside it: the share of simulations with an interval,
@@ -59,6 +64,7 @@ class Case(NamedTuple):
     Attributes:
         refuses: chance of each of the people to refuse, (n,).
         width: of an interval at which one stops to ask.
+        simulations: how many.
     """
 
     world: World
@@ -68,6 +74,7 @@ class Case(NamedTuple):
     arm: int = 1
     refuses: Callable[[pd.DataFrame], Outcomes] = lambda people: np.zeros(len(people))
     width: float = 0.0
+    simulations: int = SIMULATIONS
 
 
 def normal(n: int, columns: int) -> Callable[[Draws], Covariates]:
@@ -142,6 +149,24 @@ def _zeros(rng: Draws, n: int) -> Outcomes:
     return (rng.uniform(size=n) < 0.25) * rng.poisson(5 * np.exp(rng.normal(size=n))) * 1.0
 
 
+def rated(world: World, rating: Callable[[pd.DataFrame], Outcomes | float], noise: float = 0.75) -> World:
+    """A world in which a rating s, with noise, is known of everybody."""
+
+    def more(rng: Draws) -> pd.DataFrame:
+        people = world(rng)
+        return people.assign(s=rating(people) + noise * rng.normal(size=len(people)))
+
+    return more
+
+
+def _copied(people: pd.DataFrame) -> Outcomes:
+    return people.y.to_numpy()
+
+
+def _turned(people: pd.DataFrame) -> Outcomes:
+    return (people.x1 + people.x2 + people.t - people.y).to_numpy()
+
+
 _ONE_PERCENT = of(
     lambda x, t: x[:, 0] + t, normal(10000, 4), lambda x: np.full(len(x), -4.6), lambda rng, n: 2 * rng.normal(size=n)
 )
@@ -160,6 +185,8 @@ _FEES = of(x=normal(1000, 3), fee=_fee, region=lambda people, rng: np.digitize(p
 _HALVES = of(x=normal(1000, 3), half=lambda people, rng: people.x3 > 0)
 _KNOWN = of(known=lambda people, rng: people.y.where(rng.uniform(size=len(people)) < 150 / len(people)))
 _FLAGS = of(lambda x, t: x.sum(axis=1) + t, rare_columns)
+_BINARY = of(lambda x, t: 0.0, noise=lambda rng, n: (rng.uniform(size=n) < 0.3) * 1.0)
+_RATED, _VISITS = {"proxies": ["s"]}, {"cluster": "home", "cost": "visit"}
 CASES = {
     "confounding, 200": Case(of(), 200),
     "confounding, 30": Case(of(), 30),
@@ -182,8 +209,8 @@ CASES = {
     "looks": Case(of(), 200, {"batch_size": 50}, width=0.82),
     "quotas and costs": Case(_FEES, 120, {"cost": "fee", "quotas": ["region>=30", "t=1>=60%"]}),
     "reserves": Case(_HALVES, 200, {"quotas": ["half>=40"], "response": 0.7}, refuses=_third),
-    "20 clusters": Case(clustered(False), 20.5, {"cluster": "home", "cost": "visit"}),
-    "12 clusters of one arm": Case(clustered(True), 12.5, {"cluster": "home", "cost": "visit"}),
+    "20 clusters": Case(clustered(False), 20.5, _VISITS),
+    "12 clusters of one arm": Case(clustered(True), 12.5, _VISITS),
     "one of each": Case(clustered(False), 100, {"cluster": "home", "cluster_rule": "one"}),
     "rare stratum": Case(_RARE, 75),
     "the same, quota": Case(_RARE, 75, {"quotas": ["rare>=25"]}),
@@ -191,6 +218,18 @@ CASES = {
         of(lambda x, t: x[:, 0] + x[:, 1] + x[:, 0] ** 2 + t, odds=lambda x: 1.2 * (x[:, 0] ** 2 - 1)), 200
     ),
 }
+_PROXIES = {
+    "proxy": Case(rated(of(), _copied), 200, _RATED),
+    "proxy, 60": Case(rated(of(), _copied), 60, _RATED),
+    "proxy, binary": Case(rated(_BINARY, _copied, 0.4), 200, _RATED, effect=0.0),
+    "proxy, three arms": Case(rated(of(odds=lambda x: x), _copied), 200, {"reference": 0} | _RATED, 2.0, 2),
+    "proxy, 20 clusters": Case(rated(clustered(False), _copied), 20.5, _VISITS | _RATED),
+    "proxy, refusals": Case(rated(of(), _copied), 250, _RATED, refuses=lambda people: np.full(len(people), 0.2)),
+    "wrong-signed proxy": Case(rated(of(), _turned), 200, _RATED),
+    "useless proxy": Case(rated(of(), lambda people: 0.0), 200, _RATED),
+    "useless proxy, 60": Case(rated(of(), lambda people: 0.0), 60, _RATED),
+}
+CASES |= {name: case._replace(simulations=300) for name, case in _PROXIES.items()}
 
 
 def campaign(case: Case, seed: int, rng: Draws) -> Weighed:
@@ -241,5 +280,5 @@ def block(name: str, first: int, count: int = BLOCK) -> Job:
 
 def jobs(table: Table, replications: int | None = None, store: Path | None = None) -> list[Job]:
     """Return the jobs of ``coverage``, of so many simulations of each case."""
-    whole = replications or SIMULATIONS
-    return [block(name, first, min(BLOCK, whole - first)) for name in CASES for first in range(0, whole, BLOCK)]
+    sizes = {name: replications or case.simulations for name, case in CASES.items()}
+    return [block(name, k, min(BLOCK, whole - k)) for name, whole in sizes.items() for k in range(0, whole, BLOCK)]
