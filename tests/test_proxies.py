@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from macal.planner import Planner
+from macal.planner.report.doubts import telling
 from macal.planner.report.protocol import settings
 from macal.planner.weights import weighed
 
@@ -103,3 +104,16 @@ def test_what_cannot_be_a_proxy_is_said(options, named, unchecked):
     people = world()[0].assign(same=1)
     with pytest.raises((ValueError, LookupError), match=named):
         planned(people, **options)
+
+
+@pytest.mark.parametrize("copy", [lambda y, t: y, lambda y, t: y > y.median()])
+def test_a_covariate_that_tells_the_answers_is_named_and_a_strong_one_is_not(copy):
+    people, y = world()
+    noise = 0.5 * np.random.default_rng(3).normal(size=len(y))
+    table = people.assign(later=copy(y, people.t) + noise * (copy(y, people.t).dtype == float))
+    for covariates in (["a", "b"], ["a", "later"]):
+        planner, plan = planned(table, covariates=covariates)
+        planner.observe(y[plan.index])
+        said = telling(planner.campaign)
+        assert bool(said) == ("later" in covariates) and all("--proxy later" in words for words in said)
+    assert not telling(planned(table)[0].campaign)

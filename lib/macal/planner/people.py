@@ -245,9 +245,10 @@ class People:
         """The covariates as models of treatment, answers and outcomes have them, (n, columns)."""
         return self.scaled(with_excess)
 
-    def scaled(self, scaled: Scaling) -> Covariates:
-        """The covariates with numbers scaled in another way than those of distances, (n, columns)."""
-        columns = prepared(self.table, self.roles.kinds)
+    def scaled(self, scaled: Scaling, names: Iterable[str] | None = None) -> Covariates:
+        """Covariates, all or some, with numbers scaled in another way than those of distances, (n, columns)."""
+        kinds = self.roles.kinds if names is None else {name: self.roles.kinds[name] for name in names}
+        columns = prepared(self.table, kinds)
         named = {str(c): numbers(columns[c], str(c)) for c in columns}
         return encoded(named, np.arange(len(self)), scaled).astype(np.float64)
 

@@ -7,15 +7,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from macal.inference.weighted import crossed_outcomes
 from macal.planner.campaign import CampaignState, named
+from macal.planner.demands import Members
 from macal.planner.drawn import allowed
 from macal.planner.people import People
 from macal.planner.report import overlap
-from macal.shapes import Outcomes
+from macal.shapes import Covariates, Outcomes
 from macal.tables import suspects
-from macal.tables.encoding import far_off, limits
+from macal.tables.encoding import far_off, limits, with_excess
 from macal.tables.roles import prepared
 
+_ENOUGH, _HALF = 20, 0.5  # answers of an arm, and share of their variance, from which on a covariate may tell them
 _MISTAKE = "if that is a mistake, or stands for a missing value"
 
 
@@ -27,7 +30,7 @@ def warnings(campaign: CampaignState) -> list[str]:
     people = campaign.people
     poor = overlap.warnings(people.part(allowed(people, campaign.policy)))
     suspect = suspects.told(people.table, people.roles)
-    return [*suspect, *far_values(people), *far_outcomes(campaign), *poor]
+    return [*suspect, *far_values(people), *far_outcomes(campaign), *poor, *telling(campaign)]
 
 
 def far_values(people: People) -> list[str]:
@@ -47,6 +50,44 @@ def far_outcomes(campaign: CampaignState) -> list[str]:
         return []
     words, _ = _far(values.rename(campaign.told_in or campaign.columns.outcome or "outcome"), values.to_numpy())
     return [f"{words}; {_MISTAKE}, set it right by macal correct before effects are estimated"] * bool(words)
+
+
+def telling(campaign: CampaignState) -> list[str]:
+    """Covariates that predict answers of every arm better than all others together, and more than half of them.
+
+    By errors on answers left out, of a regression on the covariate alone and of one on all others.
+    """
+    people, y, kinds = campaign.people, campaign.outcomes, list(campaign.people.roles.kinds)
+    t = people.problem.pool.t
+    every = [np.isfinite(y) & (t == arm) for arm in range(len(people.arms))]
+    arms = [own for own in every if own.sum() >= _ENOUGH and np.ptp(y[own])]
+
+    def others(name: str, own: Members) -> float:
+        rest = people.scaled(with_excess, [other for other in kinds if other != name])
+        m = crossed_outcomes(rest, t, np.where(own, y, np.nan), None, 0)
+        return float(1 - np.square(y - m[:, t[own][0]])[own].mean() / y[own].var())
+
+    found = []
+    for name in kinds if arms and len(kinds) > 1 else ():
+        x = people.scaled(with_excess, [name])
+        shares = [_explained(x[own], y[own]) for own in arms]
+        is_one = min(shares) > _HALF and all(share > others(name, own) for share, own in zip(shares, arms, strict=True))
+        found += [str(name)] * is_one
+    what = "predicts" if len(found) == 1 else "predict"
+    if not found:
+        return []
+    return [
+        f"{' and '.join(map(repr, found))} {what} the answers better than all other covariates together; if measured"
+        f" after treatment, plan with it as a proxy (--proxy {found[0]}): as a covariate it hides a part of the effect"
+    ]
+
+
+def _explained(x: Covariates, y: Outcomes) -> float:
+    """Share of the variance of outcomes that a regression on covariates explains in whoever is left out of it."""
+    design = np.column_stack([np.ones(len(y)), x])
+    hat = design @ np.linalg.pinv(design)
+    rest = np.maximum(1 - np.diag(hat), 1e-9)
+    return float(1 - np.square((y - hat @ y) / rest).mean() / y.var())
 
 
 def columns(campaign: CampaignState) -> pd.DataFrame:
