@@ -15,6 +15,7 @@ import macal
 from macal.planner import Planner, record
 from macal.storage.workers import executor
 from macal.tables import csv, frames, sample, summary
+from macal.tables.roles import Said, read_as
 from macal.tables.summary import summarised
 
 WORDS = ["north", "south", "west", "east", "hill", "dale", "fen", "moor", "wold", "vale", "isle", "ness"]
@@ -336,6 +337,13 @@ def test_none_and_na_beside_words_are_values_and_gaps_else(texts, values, tmp_pa
         planner.plan(make(planner))
         word = values & {"None", "NA"}
         assert not word or f"{word.pop()} is a value" in planner.people.roles.shown({}).what["what"]
+
+
+def test_gaps_beside_truth_values_are_not_called_values(tmp_path):
+    table = pd.DataFrame({"free": np.arange(120) % 2, "owner": ["True", "False", None] * 40})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    _, roles = read_as(frames.read(tmp_path / "t.csv"), Said())
+    assert roles.shown({}).what["owner"] == "category"
 
 
 def test_the_untreated_may_be_called_none(tmp_path):

@@ -201,7 +201,7 @@ def _of_texts(given: pd.Series, rows: int, gaps: int, missing: list[None]) -> Su
     texts = _unique(given)
     values = _limited([*texts, *missing])
     if len(texts) <= len(TRUTH) and all(str(text) in TRUTH for text in texts):
-        return Summary(rows, gaps, "truth", values=_limited(map(str, values)), canonical=False)
+        return Summary(rows, gaps, "truth", values=_limited([*map(str, texts), *missing]), canonical=False)
     if not all(isinstance(text, str) for text in texts):
         return Summary(rows, gaps, "text", values=values, spaced=True, canonical=False)
     texts = pd.Series(texts, dtype="str")
