@@ -130,6 +130,8 @@ def test_telephone_numbers_are_no_numbers(tmp_path):
 
 
 LATER = {"died": True, "score_post": True, "postcode": False, "Outcome 2": True, "after": True, "rafter": False}
+LATER |= {"Postleitzahl": False, "postnr": False, "post office": False, "post_code": False, "n_posts": False}
+LATER |= {"postgraduate": False, "post_secondary": False, "post/trust": True, "post-test": True, "posttest": True}
 LATER |= {"follow-up visits": True, "re74": False, "re78": True, "death_rate": True, "age": False}
 WEIGHTS = {"pweight": True, "design_weight": True, "hhwt": True, "FNLWGT": True, "survey weights": True, "wgt": True}
 WEIGHTS |= {"birth_weight": False, "weight_kg": False, "bwt": False, "lwt": False, "weighted": False}

@@ -256,7 +256,7 @@ function isLacking({ values }, treatment) {
   return Boolean(treatment) && gap.includes(false) && [...new Set(treatment.values)].some((arm) => !of(arm).includes(false));
 }
 
-const LATER = /(?<![a-z])(death|dead|died|outcome|post(?!al|code)|follow[ _.-]?up|after)/i;
+const LATER = /(?<![a-z])(death|dead|died|outcome|post(?!al|n[ru]|leitzahl|graduate|[ _.-]?(code|office|secondary)|s(?![a-z]))|follow[ _.-]?up|after)/i;
 const YEAR = /(?<!\d)(?:(?:19|20)\d\d|[4-9]\d)(?!\d)/g;
 
 /** Covariates that may have been measured after treatment, by their names: of death or outcome, or of a later year. */

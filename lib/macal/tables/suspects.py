@@ -8,7 +8,8 @@ import pandas as pd
 from macal.tables.encoding import spellings
 from macal.tables.roles import Roles
 
-_LATER = re.compile(r"(?<![a-z])(death|dead|died|outcome|post(?!al|code)|follow[ _.-]?up|after)", re.IGNORECASE)
+_MAIL = "al|n[ru]|leitzahl|graduate|[ _.-]?(code|office|secondary)|s(?![a-z])"  # post before these is no time
+_LATER = re.compile(rf"(?<![a-z])(death|dead|died|outcome|post(?!{_MAIL})|follow[ _.-]?up|after)", re.IGNORECASE)
 _YEAR = re.compile(r"(?<![0-9])(?:(?:19|20)[0-9]{2}|[4-9][0-9])(?![0-9])")
 _WEIGHTS = re.compile(
     r"(.*[_ .-])?(survey|svy|sampl(e|ing)|design|prob(ability)?|final|calibrat(ed|ion)|rak(ed|ing)|strat\w*|person|per"
