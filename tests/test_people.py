@@ -222,7 +222,10 @@ def test_an_arm_that_is_excluded_whole_is_refused(tmp_path):
     Planner("free", 20, exclude="never", covariates=["age"], outcome="y").plan(known)
 
 
-@pytest.mark.parametrize("marks", [["yes", "no"], ["x", None], [1, None], [True, None], [1, 0], ["TRUE", "False"]])
+@pytest.mark.parametrize(
+    "marks",
+    [["yes", "no"], ["x", None], ["x", ""], ["x", " "], [1, None], [True, None], [1, 0], ["TRUE", "False"]],
+)
 def test_marks_of_who_must_be_asked_are_read_alike(marks, tmp_path):
     table = people(must=np.resize(np.array([marks[0], *[marks[1]] * 9], object), 120))
     table.to_csv(tmp_path / "people.csv")

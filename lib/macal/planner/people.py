@@ -37,7 +37,7 @@ PLAN = ("round", "cost", "response", "reserve", "reserve_weight", "weight")  # i
 CLUSTER_RULES = ("whole", "one")
 _WHOLE = r"-?\d+(?:\.0*)?"
 _ROUNDED = r"\d(?:[.,]\d+)?E\+\d+|[1-9]\d{14}0+(?:\.0*)?"
-_MARKS = dict.fromkeys("1 1.0 true yes y x".split(), True) | dict.fromkeys("0 0.0 false no n".split(), False)
+_MARKS = dict.fromkeys("1 1.0 true yes y x".split(), True) | dict.fromkeys(["", *"0 0.0 false no n".split()], False)
 _FREE = "; people who cost nothing can all be asked: write a small cost, and mark them in a column for --include"
 _UNKNOWN = re.compile(
     r"(do|did|does|is|was)?( ?n[o'’]?t) (know|answer|say|respond|report|record|state|specif)\w*|unknown|unsure|unclear"
