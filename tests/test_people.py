@@ -85,7 +85,16 @@ def test_people_with_a_row_a_visit_are_counted_and_refused(name, n, times, tmp_p
 def test_visits_are_seen_by_what_a_column_tells(tmp_path):
     table = visits("pt", times=3)
     refused(table, tmp_path, "'pt'", "60 in 180 rows", by_pass=False)
-    Planner("free", 20).plan(table.assign(score=np.random.default_rng(0).normal(size=180)))  # a class, say
+    scored = table.assign(score=np.random.default_rng(0).normal(size=180))
+    Planner("free", 20).plan(scored.drop(columns="visit"))  # a class, say
+
+
+@pytest.mark.parametrize(("name", "when"), [("firm", "year"), ("gvkey", "wave")])
+def test_a_panel_is_no_list_of_people(name, when, tmp_path):
+    rng = np.random.default_rng(0)
+    table = people(300).assign(**{name: np.repeat(np.arange(60), 5), when: np.tile(np.arange(2015, 2020), 60)})
+    table = table.assign(sales=rng.lognormal(8, 1, 300), staff=rng.integers(1, 900, 300)).drop(columns="person")
+    refused(table.reset_index(drop=True), tmp_path, f"'{name}'", "60 in 300 rows", f"'{when}'", by_pass=False)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +113,7 @@ def homes(n=12, **names):
 
 
 @pytest.mark.parametrize(
-    "names", [{}, {"household": "hh_no", "village": "school"}, {"household": "Class", "village": "school id"}]
+    "names", [{}, {"household": "hh_no", "village": "psu"}, {"household": "Family", "village": "village id"}]
 )
 def test_household_numbers_that_begin_anew_in_each_village_are_refused(names, tmp_path):
     table = homes(**names)
@@ -112,6 +121,11 @@ def test_household_numbers_that_begin_anew_in_each_village_are_refused(names, tm
     refused(table, tmp_path, f"'{own}'", f"'{place}'", "15 of its 15", budget=120, cluster=own)
     Planner("free", 120, cluster=own, kinds={place: "ignore"}).plan(table)
     Planner("free", 120, cluster=own).plan(table.assign(**{own: table[place] + "-" + table[own].astype(str)}))
+
+
+def test_siblings_may_live_in_several_towns():
+    towns = np.random.default_rng(0).choice(list("abcdef"), 120)
+    Planner("free", 120, cluster="household").plan(people(household=np.repeat(np.arange(40), 3), town=towns))
 
 
 def test_a_clinic_has_people_of_several_villages():

@@ -7,6 +7,7 @@ const NAMED =
   /^(([^\n]*[_ .-])?(id|uuid|person|unit|name|key|index|row|rownames|seqn|seq|sequence|serial|respondent|participant|subject|patient|case|record|obs|observation|number|num|no|nr)|[^\n]*(?<!pa)id|unnamed: 0)$/i;
 const PEOPLE =
   /^(([^\n]*[_ .-])?(record|person|participant|respondent|subject|patient|pupil|student|client|member)s?([_ .-]?(id|no|nr|num|number|code|key|name))?|(case|study|subj|pat|pt|p|uu)?[_ .-]?id)$/i;
+const WHEN = /^(year|wave|round|visit|month|quarter|period|semester|week)([_ .-]?(id|no|nr|num|number))?$/i;
 const VISITS = 20, // rows of a person, on average, up to which a column may name people
   LEAST = 5; // of them
 const UNNAMED = /^unnamed: 0$/i; // R and pandas write names or numbers of rows there
@@ -56,7 +57,10 @@ function isOfVisits(column, columns, treatment) {
     n = column.values.length,
     numeric = columns.filter((c) => c !== column && isNumeric(c) && held(c).different > FEW),
     told = (c) => isTold(column, c);
-  if (!isOpen(column) || different <= LEAST || constant || 1.5 * different > n || n > VISITS * different) return false;
+  if (!isOpen(column) || different <= LEAST || WHEN.test(column.name)) return false;
+  const isOneEach = (c) => new Set(column.values.map((v, k) => `${v}\n${c.values[k]}`)).size === n;
+  if (1.5 * different <= n && columns.some((c) => WHEN.test(c.name) && isOneEach(c))) return true;
+  if (constant || 1.5 * different > n || n > VISITS * different) return false;
   const rest = columns.filter((c) => c !== column && !numeric.includes(c) && c !== treatment);
   return numeric.length > 0 && [...numeric, treatment].every(told) && rest.filter((c) => !told(c)).length < 2;
 }
@@ -257,12 +261,17 @@ function isLacking({ values }, treatment) {
 }
 
 const LATER = /(?<![a-z])(death|dead|died|outcome|post(?!al|n[ru]|leitzahl|graduate|[ _.-]?(code|office|secondary)|s(?![a-z]))|follow[ _.-]?up|after)/i;
-const YEAR = /(?<!\d)(?:(?:19|20)\d\d|[4-9]\d)(?!\d)/g;
+const YEAR = /(?<!\d)(?:19|20)\d\d(?!\d)/g,
+  SERIES = /^([^0-9]{2,})([0-9]+)$/; // as re74 and re78; items of a list begin below 40
 
 /** Covariates that may have been measured after treatment, by their names: of death or outcome, or of a later year. */
 export function mayBeLater(columns, roles) {
   const covariates = only(columns, roles, "covariate"),
-    years = (name) => (name.match(YEAR) ?? []).map((year) => Number(year) + (year.length < 4 ? 1900 : 0)),
+    parts = covariates.map(({ name }) => SERIES.exec(name)).filter(Boolean),
+    series = (stem) => parts.filter((part) => part[1] === stem).map((part) => Number(part[2])),
+    isYears = (numbers) => numbers.length > 1 && Math.min(...numbers) >= 40 && Math.max(...numbers) < 100,
+    short = (part) => (part && isYears(series(part[1])) ? [1900 + Number(part[2])] : []),
+    years = (name) => [...(name.match(YEAR) ?? []).map(Number), ...short(SERIES.exec(name))],
     first = Math.min(...covariates.flatMap(({ name }) => years(name)));
   return covariates.filter(({ name }) => LATER.test(name) || years(name).some((year) => year > first)).map(({ name }) => name);
 }

@@ -201,7 +201,9 @@ class _Search:
             demand = self._demands[self._owner[row]]
             if demand.group:
                 changed.append((demand, demand.group.eased(plan)))
-        more = np.ceil(100 * float(total[0] - system.high[0]) - 1e-6) / 100
+        over = float(total[0] - system.high[0])
+        step = min(0.01, 10.0 ** np.floor(np.log10(over) - 2)) if over > 0 else 0.01  # cents, of tiny sums three digits
+        more = step * np.ceil(over / step - 1e-6)
         said = [f"a budget larger {self._by} {more:.10g}"] if more > 0 else []
         return _listed([*said, *_changes(changed)], " and ")
 

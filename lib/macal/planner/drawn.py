@@ -388,11 +388,12 @@ def _too_small(people: People, rules: Policy, strata: Arms) -> str:
     who = str(people.table.index[dear])
     if is_whole and pd.notna(home := people.table[people.cluster].iloc[dear]):
         who = f"{people.cluster} {home}"
+    enough = float((high - low).max() + own.mean().sum())
     one = "ask one of each cluster (--cluster-rule one), " * is_whole
     return (
         f"a budget of {rules.budget:g} is too small for a draw: {who} costs {high[dear]:g} and the cheapest"
         f" {low[dear]:g}, and the {high[dear] - low[dear]:g} between them is kept back, so that the money lasts whoever"
-        f" is drawn; raise the budget, {one}exclude {who}, or {_WITHOUT}"
+        f" is drawn; raise the budget to about {enough:.4g}, {one}exclude {who}, or {_WITHOUT}"
     )
 
 

@@ -45,14 +45,15 @@ _UNKNOWN = re.compile(
     re.IGNORECASE,
 )
 _CODES = {7, 8, 9, 77, 88, 97, 98, 99, 777, 888, 997, 998, 999, 9999}  # of an answer that is missing
-_HOMES = re.compile(r"(.*[_ .-])?(households?|houses?|home|hh|famil(y|ies)|fam|dwelling|compound|class(room)?)"
+_HOMES = re.compile(r"(.*[_ .-])?(households?|houses?|home|hh|famil(y|ies)|fam|dwelling|compound)"
                     r"([_ .-]?(id|no|nr|num|number|code|key|name))?", re.IGNORECASE)  # fmt: skip
 _PLACES = re.compile(
     r"(.*[_ .-])?(village|hamlet|town|city|municipality|commune|parish|(sub)?district|ward|county|zone|locality|psu|ea"
-    r"|cluster|site|school|block|segment|community|neighbou?rhood|settlement|camp)s?"
+    r"|cluster|block|segment|community|neighbou?rhood|settlement|camp)s?"
     r"([_ .-]?(id|no|nr|num|number|code|key|name))?",
     re.IGNORECASE,
 )
+_ALONE = 1.5  # people, up to which those of a household in one place are alone there
 _NAMED = 10  # people
 _FEW = 20  # values of a treatment, more of which are a number that was taken for one
 
@@ -474,11 +475,12 @@ def _check_restart(table: pd.DataFrame, name: str, kinds: Mapping[str, str]) -> 
     places = [c for c in table if c != name and _PLACES.fullmatch(str(c)) and kinds.get(c) != "ignore"]
     for place in sorted(places, key=lambda c: -table[c].nunique()):
         several = table.groupby(name)[place].nunique() > 1
-        if several.mean() > 0.5:
-            pasted = f"{table[place].iloc[0]}-{table[name].iloc[0]}"
+        pasted = table.groupby([name, place], observed=True).size()  # of siblings in two towns, about 1
+        if several.mean() > 0.5 and pasted.mean() > _ALONE:
+            both = f"{table[place].iloc[0]}-{table[name].iloc[0]}"
             raise ValueError(
                 f"column {name!r} of the clusters seems to begin anew in each {place!r}: {several.sum():,} of its"
-                f" {len(several):,} values have people of several; paste both together, as {pasted}, in a column of its"
+                f" {len(several):,} values have people of several; paste both together, as {both}, in a column of its"
                 f" own, or, if clusters do lie in several, say so: --kind {place}=ignore"
             )
 

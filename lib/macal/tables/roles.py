@@ -29,6 +29,7 @@ _PEOPLE = re.compile(
     r"([_ .-]?(id|no|nr|num|number|code|key|name))?|(case|study|subj|pat|pt|p|uu)?[_ .-]?id",
     re.IGNORECASE,
 )
+_WHEN = re.compile(r"(year|wave|round|visit|month|quarter|period|semester|week)([_ .-]?(id|no|nr|num|number))?", re.I)
 _VISITS = 20  # rows of a person, on average, up to which a column may name people
 _LEAST = 5  # of them
 UNNAMED = "unnamed: 0"  # the first column where it has no name: R and pandas write names or numbers of rows there
@@ -182,10 +183,18 @@ def check_doubtful(names: pd.Series) -> None:
 
 
 def check_visits(table: pd.DataFrame, columns: Mapping[str, Summary], naming: Iterable[str], said: Said) -> None:
-    """Refuse a table in which people have a row a visit, told by a column of whose values each has one of all numbers.
+    """Refuse a table in which people have a row a visit, by a column of whose values each has one of all numbers.
 
-    ValueError with the column.
+    Or one a year, a wave or the like. ValueError with the column.
     """
+    when = [c for c in columns if _WHEN.fullmatch(str(c))]
+    for column, found in _open(columns, naming, said).items():
+        for time in when if found.different > _LEAST and column not in when else ():
+            if 1.5 * table[column].nunique() <= len(table) and not table.duplicated([column, time]).any():
+                raise ValueError(
+                    f"column {column!r} seems to name people, {table[column].nunique():,} in {len(table):,} rows, one"
+                    f" for each {time!r}; a unit must have one row: keep one of each{_OTHERWISE.format(column)}"
+                )
     numeric = [c for c, found in columns.items() if found.family in NUMBERS and found.different > FEW]
     for column, found in _open(columns, naming, said).items():
         others = [c for c in [*numeric, *said.named] if c != column]

@@ -10,7 +10,8 @@ from macal.tables.roles import Roles
 
 _MAIL = "al|n[ru]|leitzahl|graduate|[ _.-]?(code|office|secondary)|s(?![a-z])"  # post before these is no time
 _LATER = re.compile(rf"(?<![a-z])(death|dead|died|outcome|post(?!{_MAIL})|follow[ _.-]?up|after)", re.IGNORECASE)
-_YEAR = re.compile(r"(?<![0-9])(?:(?:19|20)[0-9]{2}|[4-9][0-9])(?![0-9])")
+_YEAR = re.compile(r"(?<![0-9])(?:19|20)[0-9]{2}(?![0-9])")
+_SERIES = re.compile(r"([^0-9]{2,})([0-9]+)")
 _WEIGHTS = re.compile(
     r"(.*[_ .-])?(survey|svy|sampl(e|ing)|design|prob(ability)?|final|calibrat(ed|ion)|rak(ed|ing)|strat\w*|person|per"
     r"|household|hh|pop(ulation)?|analytic|inverse|base|non[ _.-]?response)[ _.-]?(weight|wgt|wt)s?"
@@ -24,8 +25,16 @@ def later(names: Iterable[str]) -> list[str]:
 
     >>> later(["age", "died", "postcode", "score_post", "re74", "re78"])
     ['died', 'score_post', 're78']
+    >>> later(["q39", "q40", "q41", "age_40_49", "age_50_59", "pm_95", "pct_50"])
+    []
     """
-    years = {name: [int(year) + 1900 * (len(year) < 4) for year in _YEAR.findall(name)] for name in names}
+    years = {name: [int(year) for year in _YEAR.findall(name)] for name in names}
+    series: dict[str, dict[str, int]] = {}
+    for match in filter(None, map(_SERIES.fullmatch, years)):
+        series.setdefault(match[1], {})[match[0]] = int(match[2])
+    for numbers in series.values():  # of one stem, as re74 and re78; items of a list begin below 40
+        if len(numbers) > 1 and 40 <= min(numbers.values()) and max(numbers.values()) < 100:
+            years |= {name: [1900 + number] for name, number in numbers.items()}
     first = min((year for found in years.values() for year in found), default=0)
     return [name for name, found in years.items() if _LATER.search(name) or any(year > first for year in found)]
 
@@ -46,9 +55,8 @@ def told(table: pd.DataFrame, roles: Roles) -> list[str]:
     words = []
     if after:
         words.append(
-            f"by name, {_named(after)} may have been measured after treatment; what treatment has changed hides part of"
-            f" its effect: if it predicts the outcome, make it a proxy (--proxy {after[0]}), else leave it out (--kind"
-            f" {after[0]}=ignore)"
+            f"by name, {_named(after)} may have been measured after treatment; what was hides part of its effect: if it"
+            f" predicts the outcome, make it a proxy (--proxy {after[0]}), else leave it out (--kind {after[0]}=ignore)"
         )
     if mine:
         words.append(
