@@ -149,7 +149,7 @@ def test_the_error_counts_what_is_estimated(n):
 
 
 @pytest.mark.parametrize("rated", [False, True])
-@part_and_whole("times", 20, 400)
+@part_and_whole("times", 60, 400)
 def test_the_error_is_that_of_a_bootstrap_that_repeats_every_model(times, rated):
     found = survey(8, size=300, rated=rated)
     rng, values = np.random.default_rng(0), []

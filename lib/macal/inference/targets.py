@@ -178,7 +178,7 @@ class Survey:
         for name, array in zip(("x", "t", "y", "chances", "weights", "strata"), arrays, strict=True):
             object.__setattr__(self, name, array)
         is_given = self.proxies is not None and np.size(self.proxies)
-        proxies = as_covariates(self.proxies, len(self.t)) if is_given else np.empty((len(self.t), 0))
+        proxies = as_covariates(self.proxies, "proxies") if is_given else np.empty((len(self.t), 0))
         object.__setattr__(self, "proxies", proxies.astype(np.float64))
         if self.clusters is not None:
             object.__setattr__(self, "clusters", np.asarray(self.clusters))
