@@ -491,3 +491,12 @@ def test_a_program_writes_nothing(capfd, monkeypatch):
     assert capfd.readouterr().out == ""
     os.write(1, b"kept")
     assert capfd.readouterr().out == "kept"
+
+
+def test_numbers_that_the_mean_cost_affords_and_the_true_one_does_not_are_not_bought():
+    """Quotas need two of each stratum, which by the mean cost of a label are 8, and cost 12."""
+    strata = np.repeat([0, 1], 4)
+    demands = [at_most("a budget", np.full(8, 2.0), 9.0)]
+    demands += [replace(must_be_in("two", np.flatnonzero(strata == k), 8), low=np.array([2.0])) for k in (0, 1)]
+    counts = StratumCounts(demands, np.full(8, 2.0), np.empty(0, np.int64), strata, [np.array([0.0, 3, 6, 9, 12])] * 2)
+    assert not counts.buy(0) and counts.is_short

@@ -77,7 +77,8 @@ class StratumCounts:
         """Buy labels of a stratum; where not even one can be bought, it is closed. Return whether they are bought."""
         least = self.bought + number * (np.arange(len(self.bought)) == k)
         self.is_short = False
-        aim = self._aim if (self._aim >= least).all() else self._raised(k, least)
+        is_kept = (self._aim >= least).all() and self._affords(self._aim)
+        aim = self._aim if is_kept else self._raised(k, least)
         if aim is None or self.is_short:
             self.open[k] &= number > 1
             return False
