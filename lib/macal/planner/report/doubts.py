@@ -85,9 +85,9 @@ def telling(campaign: CampaignState) -> list[str]:
 def _explained(x: Covariates, y: Outcomes) -> float:
     """Share of the variance of outcomes that a regression on covariates explains in whoever is left out of it."""
     design = np.column_stack([np.ones(len(y)), x])
-    hat = design @ np.linalg.pinv(design)
-    rest = np.maximum(1 - np.diag(hat), 1e-9)
-    return float(1 - np.square((y - hat @ y) / rest).mean() / y.var())
+    inverse = np.linalg.pinv(design)
+    rest = np.maximum(1 - (design * inverse.T).sum(axis=1), 1e-9)  # 1 - leverage
+    return float(1 - np.square((y - design @ (inverse @ y)) / rest).mean() / y.var())
 
 
 def columns(campaign: CampaignState) -> pd.DataFrame:
