@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from reproduction.studies import average as study
+from reproduction.studies import tables, widths
 
 
 def made(widths, given=1.0, table="rhc", sd=0.1):
@@ -25,3 +26,13 @@ def test_an_interval_half_as_wide_saves_three_quarters_of_the_answers():
 def test_gaps_are_in_standard_errors_of_both_means():
     found = study.gaps(made(WIDTHS, given=0.5), "draw", "simple")
     assert found["rhc", 200] == pytest.approx(-1 / np.sqrt(0.01 / study.DRAWS + 0.01 / (study.DRAWS / 2)))
+
+
+def test_widths_are_judged_cell_by_cell():
+    ratios = {"good": [0.9, 0.94, 0.96, 1.04], "wide": [0.94, 1.01, 1.02, 1.04], "far": [0.94] * 3 + [1.06]}
+    ratios["idle"] = [0.9, 0.92, 0.93, 0.94]
+    rows = [{"table": k, "size": 150, "asked": 2.0, "realised": 2 * r} for k, own in ratios.items() for r in own]
+    found = widths.judged(pd.DataFrame(rows))
+    assert found.right.xs(150, level="size").to_dict() == {"far": False, "good": True, "idle": False, "wide": False}
+    cells = widths.judged(tables.load("widths").dropna(subset="asked"))
+    assert set(cells.index.get_level_values("size")) == set(widths.SIZES) and 0 < cells.right.sum() < len(cells)

@@ -67,16 +67,11 @@ def rows(name: str, size: int, draws: int = DRAWS) -> list[dict[str, object]]:
 
 
 def judged(found: pd.DataFrame) -> pd.DataFrame:
-    """End points, by table and size, of rows of :func:`rows` with campaigns."""
+    """End points, by table and size, of rows of :func:`rows` with campaigns, and whether all are ``right``."""
     ratio = (found.realised / found.asked).groupby([found.table, found["size"]])
-    return pd.DataFrame(
-        {
-            "planned": found.groupby(["table", "size"]).planned.median(),
-            "median": ratio.median(),
-            "reached": ratio.agg(lambda of: (of <= 1).mean()),
-            "near": ratio.agg(lambda of: (of <= NEAR).mean()),
-        }
-    )
+    reached, near = (ratio.agg(lambda of, most=most: (of <= most).mean()) for most in (1.0, NEAR))
+    judged = pd.DataFrame({"median": ratio.median(), "reached": reached, "near": near})
+    return judged.assign(right=(judged["median"] >= LEAST) & (reached >= 0.5) & (near >= 0.9))
 
 
 def jobs(table: Table, replications: int | None = None, store: Path | None = None) -> list[Job]:
