@@ -10,6 +10,14 @@ outcome models m_0, m_1, A = 1 for whoever was asked (with the known chance p), 
 the estimate is sum num / sum b. b is 1, t and (t - e)^2 for the three. Of several arms, each against the reference,
 the first alone is offered.
 
+*Proxies* are known of everybody and predict outcomes, whenever they were measured. With m~_t a model of covariates and
+proxies, and m_t a regression of it on covariates among all people of the arm, num_i has m~_t in the place of m_t in its
+last factor, and in addition
+
+    h_i [t_i / e_i - (1 - t_i) / (1 - e_i)] (m~_t - m_t),
+
+which needs no answers. Without proxies m~ = m.
+
 *Which models must be right.* Outcomes are missing at random: whether somebody answers depends on covariates and arm,
 not on what the answer would be. E[num] - theta E[b] is then 0 for everybody and for groups if m_0 and m_1 are right,
 whatever e and r are, for the second term has mean 0 given x and t; or if e and r are right, whatever m is, for the mean
@@ -262,9 +270,7 @@ class Survey:
     @cached_property
     def _outcomes(self) -> tuple[PerArmChance, PerArmChance]:
         """Predictions by covariates, and by these and proxies, (n, arms) each."""
-        return crossed_with_proxies(
-            self.x, self.proxies, self.t, self.y, self.regressor, self.seed, self.clusters
-        )
+        return crossed_with_proxies(self.x, self.proxies, self.t, self.y, self.regressor, self.seed, self.clusters)
 
     @cached_property
     def responses(self) -> PerArmChance:

@@ -309,8 +309,9 @@ def _numbers(
 
 def mean_costs(size: Outcomes, cost: Money, uniform: float) -> Totals:
     """What 0, 1, 2 and so on labels of a stratum of k people cost on average, (k + 1,), by :func:`_within`."""
-    order = np.maximum(size, _FAINT * (size.max() or 1.0)).argsort()[::-1]
-    s, c, number = np.maximum(size, _FAINT * (size.max() or 1.0))[order], cost[order], np.arange(1, len(size) + 1)
+    size = np.maximum(size, _FAINT * (size.max() or 1.0))
+    order, number = size.argsort()[::-1], np.arange(1, len(size) + 1)
+    s, c = size[order], cost[order]
     rest, of_rest = s[::-1].cumsum()[::-1], (s * c)[::-1].cumsum()[::-1]
     # n labels leave j certain, the first for which (n - j) s_j / rest_j is at most 1
     j = np.searchsorted(np.arange(len(s)) + rest / s, number - 1e-9).clip(max=len(s) - 1)

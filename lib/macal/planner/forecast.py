@@ -343,7 +343,7 @@ def _left_open(people: People, rules: Policy) -> tuple[PerArm | None, PerArm]:
 
 
 def _heard(campaign: CampaignState) -> Outcomes:
-    """Chance of each to answer, (n,), times how many of her arm have answered or still may, of those once expected."""
+    """Chance of each to answer, (n,), times how many of the arm have answered or still may, of those once expected."""
     people, rows, t = campaign.people, allowed(campaign.people, campaign.policy), campaign.people.problem.pool.t
     planned, start = people.places(campaign.planned.index, "the plan"), people.problem.start
     once, now, response = np.zeros(len(people)), _answering(campaign), people.response.copy()
