@@ -142,7 +142,11 @@ def visitor(browser, address):
                 troubles.append(f"{urlsplit(tab.url).path}: {trouble}")
 
         own = (address, "data:", "blob:")
-        tab.on("console", lambda m: note(f"{m.type}: {m.text}", m.type in ("error", "warning")))
+        # a slow machine uses a font later than Chromium expects
+        tab.on(
+            "console",
+            lambda m: note(f"{m.type}: {m.text}", m.type in ("error", "warning") and "preloaded" not in m.text),
+        )
         tab.on("pageerror", lambda error: note(f"script error: {error}"))
         tab.on("request", lambda request: note(f"foreign: {request.url}", not request.url.startswith(own)))
         tab.on("response", lambda answer: note(f"{answer.status}: {answer.url}", answer.status >= 400))
