@@ -43,7 +43,7 @@ def run(*words):
 
 def plan(*more):
     given = ["--treatment", "free", "--budget", 40, "-o", "plan.csv", "--campaign", "c.json", "--criterion", "qhte"]
-    return run("plan", "people.csv", *given, *more)
+    return run("plan", "people.csv", *given, *([] if "--batch-cost" in more else ["--batch-size", 10]), *more)
 
 
 def told(capsys):

@@ -248,7 +248,8 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     add("--exclude", help="column: true for who may not be asked")
     add("--include", help="column: true for who must be asked")
     add("--quota", dest="quotas", action="append", help=_QUOTA)
-    add("--batch-size", type=int, help="people asked per round (default: 10)")
+    text = "to plan anew, look or stop between rounds: people asked per round (default: all in one round)"
+    add("--batch-size", type=int, help=text)
     add("--batch-cost", type=_number, help="money per round, in the place of a number of people")
     add("--pay", choices=PAY, help="the budget pays for whoever is asked (default), or for answers alone")
     _chosen(command)
@@ -264,8 +265,6 @@ def plan(options: argparse.Namespace) -> None:
     fields = [*Columns.__dataclass_fields__, *Policy.__dataclass_fields__]
     given = {k: v for k, v in vars(options).items() if k in fields and v is not None}
     given |= {k: dict(given[k]) for k in ("kinds", "parameters") if k in given}
-    if "batch_cost" in given:
-        given.setdefault("batch_size", None)
     planner = Planner(**given)
     source = frames.opened(options.table)
     people = _people(options, planner, source)

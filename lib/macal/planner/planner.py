@@ -58,8 +58,8 @@ class Planner:
             measured after treatment: earlier or cheaper ratings, registers.
         criterion: a name of :func:`macal.names`, one that needs no model, for individual effects; None for a draw.
         parameters: of the criterion, say ``{"alpha": 1.0}``.
-        batch_size: people asked per round; None for any number.
-        batch_cost: money per round; None for any sum.
+        batch_size: people asked per round; None for all in one round.
+        batch_cost: money per round, likewise.
         quotas: say ``"region>=10"`` (of each), ``"region=north|south>=10"`` or ``"age=65..<=40%"``; see
             :meth:`macal.planner.demands.Quota.parse`.
         cluster_rule: "whole": all of a cluster are asked or none; "one": at most one of each, and another only
@@ -119,7 +119,7 @@ class Planner:
         proxies: Sequence[str] = (),
         criterion: str | None = None,
         parameters: Mapping[str, Any] | None = None,
-        batch_size: Count | None = 10,
+        batch_size: Count | None = None,
         batch_cost: Positive | None = None,
         quotas: Sequence[str] = (),
         cluster_rule: str = "whole",

@@ -37,7 +37,7 @@ class Policy:
     budget: Positive | None
     criterion: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    batch_size: Count | None = 10
+    batch_size: Count | None = None
     batch_cost: Positive | None = None
     quotas: Sequence[str] = ()
     cluster_rule: str = "whole"
