@@ -198,8 +198,10 @@ def _paid(command: argparse.ArgumentParser) -> None:
     money.add_argument("--budget", type=_number, help="money, in the unit of the costs")
     text = "of the average effect's 95%% interval: the least budget whose draw is expected to give it is taken"
     money.add_argument("--width", type=_number, help=text)
-    text = "of the outcomes that covariates leave open (default: by known outcomes)"
-    command.add_argument("--sd", type=_number, help=text)
+    text = (
+        "of the outcomes that covariates leave open: a column, which the draw goes by, or a number (default: by known"
+    )
+    command.add_argument("--sd", type=_number_or_column, help=f"{text} outcomes)")
     text = "share of that variance that the proxies explain within an arm, as 0.4 (default: by known outcomes)"
     command.add_argument("--r2", type=_number, help=text)
 

@@ -75,7 +75,8 @@ class Planner:
         target: whose average effect people are drawn for: "all", "treated" or "overlap".
         by: column of whose values each gets an estimate of its own, and a draw that serves them all.
         width: of the average effect's 95 % interval, in the place of a budget; see :mod:`macal.planner.forecast`.
-        sd: of the outcomes that covariates leave open, for forecasts; by known outcomes where None.
+        sd: of the outcomes that covariates leave open, as guessed: a column, which the draw goes by, or one number; by
+            known outcomes where None.
         r2: share of the outcomes' variance that covariates leave open, and proxies explain; likewise.
 
     Attributes:
@@ -131,7 +132,7 @@ class Planner:
         target: str = "all",
         by: str | None = None,
         width: Positive | None = None,
-        sd: Positive | None = None,
+        sd: str | Positive | None = None,
         r2: Share | None = None,
     ) -> None:
         given = {**locals(), "parameters": parameters or {}}
@@ -141,6 +142,8 @@ class Planner:
         columns, policy = (kind(**{k: given[k] for k in kind.__dataclass_fields__}) for kind in (Columns, Policy))
         if policy.draw is None and uniform != UNIFORM:
             raise ValueError("uniform is a share of a draw, and nobody is drawn; leave it out, or say draw='criterion'")
+        if sd is not None and policy.draw != "effect":
+            raise ValueError("sd is for a draw for effects; name no criterion, or draw='effect'")
         if r2 is not None and not columns.proxies:
             raise ValueError("r2 is a share that proxies explain, and none is named (proxies, --proxy)")
         self.campaign = CampaignState(columns, policy)
