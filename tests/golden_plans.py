@@ -207,7 +207,8 @@ def of_planners(case):
     people, draw = table(case["seed"], **given["pool"]), given["options"].get("draw")
     named = people.set_index("person").sort_index()
     people = people.drop(columns="person").rename(lambda k: k + 1) if given["numbered"] else named
-    options = given["options"] | {"criterion": case["criterion"], "parameters": given["parameters"]}
+    options = {"batch_size": 10, "criterion": case["criterion"]} | given["options"]
+    options["parameters"] = given["parameters"]
     if draw == "criterion":  # those drawn depend on the plan that the criterion makes
         undrawn = {name: value for name, value in options.items() if name not in ("draw", "uniform")}
         plan = macal.Planner(**undrawn).plan(_as_given(people))

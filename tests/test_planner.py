@@ -36,7 +36,7 @@ COVARIATES = ["age", "income", "region"]
 
 def make(people=None, **options):
     """A planner and its plan: greedy where no draw is given."""
-    given = {"treatment": "free", "budget": 300, "covariates": COVARIATES, "identifier": "person"}
+    given = {"treatment": "free", "budget": 300, "covariates": COVARIATES, "identifier": "person", "batch_size": 10}
     planner = Planner(**given | {"criterion": "alc-fixed"} | options)
     return planner, planner.plan(make_people() if people is None else people)
 

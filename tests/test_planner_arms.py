@@ -54,7 +54,7 @@ def test_a_plan_names_the_arms_and_asks_each():
 def test_two_arms_with_names_give_the_plan_of_numbers():
     people = make_people().assign(arm=lambda d: np.where(d.free == 1, "yes", "no")).drop(columns="free")
     old = Planner("free", 300, covariates=COVARIATES, identifier="person", cost="fee").plan(make_people())
-    new = make(people, budget=300, cost="fee", batch_size=10, reference="no")[1]
+    new = make(people, budget=300, cost="fee", batch_size=None, reference="no")[1]
     assert new.index.tolist() == old.index.tolist() and new["round"].tolist() == old["round"].tolist()
     assert new.arm.tolist() == old.free.map({0: "no", 1: "yes"}).tolist()
     numbers = make_people().assign(arm=lambda d: d.free.astype(float)).drop(columns="free")

@@ -15,7 +15,7 @@ from macal.planner.notes import notes
 from macal.planner.report.protocol import settings
 from macal.planner.reserves import reserves
 
-DRAWN = {"budget": 150, "cluster": "household", "draw": "effect", "uniform": 0.3}
+DRAWN = {"budget": 150, "batch_size": 10, "cluster": "household", "draw": "effect", "uniform": 0.3}
 NOBODY = np.empty(0, np.int64)
 
 

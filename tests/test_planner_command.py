@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -17,6 +18,10 @@ from test_planner import make_people
 from macal import Planner
 from macal.__main__ import main
 from macal.planner import record
+from reproduction.book import ROOT
+
+PAGE = (ROOT / "book" / "plan_my_survey.md").read_text(encoding="utf-8")
+SITUATIONS = re.search(r"\(sec-situations\)=.*?\n```{table}.*?\n```\n", PAGE, re.DOTALL)[0]
 
 
 @pytest.fixture
@@ -45,6 +50,22 @@ def test_from_a_csv_to_a_plan(folder, capsys):
     more = ("--cost", "fee", "--quota", "region>=5", "--batch-size", "6")
     assert plan(*more, table="people.parquet", output="plan.parquet") == 0
     pd.testing.assert_frame_equal(table, pd.read_parquet("plan.parquet"), check_dtype=False)
+
+
+@pytest.mark.parametrize("options", re.findall(r"`(--[^`]+)`", SITUATIONS))
+def test_options_that_the_book_names_for_a_situation_plan(tmp_path, monkeypatch, options):
+    monkeypatch.chdir(tmp_path)
+    people, rng = make_people(600), np.random.default_rng(0)
+    people = people.rename(columns={"free": "treated", "fee": "tracking", "household": "clinic"}).drop(columns="chance")
+    known = dict.fromkeys(("score", "judge"), rng.normal(size=600)) | {"code": rng.integers(0, 2, 600)}
+    own = known | {"followed": people.treated, "prompt": people.clinic}  # columns that the options name
+    people.assign(**{name: own[name] for name in own if name in options.split()}).to_csv("people.csv", index=False)
+    command = re.search(r"`macal (plan [^`]+)`", SITUATIONS)[1]
+    if "--width" in options:
+        command = re.sub(r"--budget \S+", "", command)
+    assert main(shlex.split(f"{command} {options}")) == 0
+    plan = pd.read_csv("plan.csv")
+    assert len(plan) and plan.person.isin(people.person).all() and (plan.weight >= 1).all()  # drawn, with known chances
 
 
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])

@@ -32,6 +32,7 @@ def world(n=1000, seed=0, level=0.0):
         home=rng.integers(0, n // 4, n),
         fee=rng.uniform(1, 3, n).round(1),
         chance=rng.uniform(0.4, 1.0, n).round(2),
+        rate=0.6 + 0.1 * x[:, 1].clip(-3, 3),
     )
     return people, pd.Series(x @ [1, 1, 0.5] + t + 1.5 * rng.normal(size=n), people.person)
 
@@ -117,6 +118,7 @@ def test_an_interval_is_expected_where_reserves_stand_in_for_refusals(tmp_path):
         {},
         {"cost": "fee", "budget": 400},
         {"response": "chance", "budget": 300},
+        {"response": "rate", "budget": 300, "pay": "answered"},
         {"target": "treated"},
         {"target": "overlap"},
         {"quotas": ["group=x>=140"]},
@@ -128,6 +130,37 @@ def test_an_interval_is_expected_where_reserves_stand_in_for_refusals(tmp_path):
 def test_intervals_are_about_as_wide_as_expected(options):
     ahead, found = widths(*world(), 4, **options)
     assert found == pytest.approx(ahead, rel=0.15)
+
+
+@pytest.mark.parametrize(("pay", "power"), [("asked", 0.5), ("answered", 1.0)])
+def test_chances_follow_guesses_costs_and_what_covariates_tell_of_refusals(pay, power):
+    people, _ = world()
+    people = people.assign(guess=np.where(people.group == "x", 3.0, 1.0))
+    planner = planned(people, sd="guess", response="rate", cost="fee", pay=pay, uniform=1e-9, budget=150)
+    chosen = planner.campaign.chosen
+    e = chosen.lots.e[np.arange(len(people)), planner.people.problem.pool.t]
+    best = people.guess / (e * people.rate**power * np.sqrt(people.fee))
+    assert chosen.chances.max() < 1
+    np.testing.assert_allclose(chosen.chances / chosen.chances.mean(), best / best.mean(), rtol=0.02)
+    blind = planned(people, response="chance", budget=150).campaign.chosen  # covariates tell nothing of that chance
+    flat = planned(people, response=0.7, budget=150).campaign.chosen
+    np.testing.assert_allclose(blind.chances, flat.chances, rtol=0.25)
+
+
+def test_a_right_guess_of_each_s_d_makes_intervals_narrower_as_expected():
+    people, _ = world(2000)
+    people = people.assign(guess=np.where(people.group == "x", 3.0, 0.5))
+    noise = np.random.default_rng(1).normal(size=len(people))
+    y = pd.Series((people.a + people.t + people.guess * noise).to_numpy(), people.person)
+    (ahead, told), (_, same) = (widths(people, y, 4, sd=sd) for sd in ("guess", 2.15))
+    assert told < 0.95 * same and told == pytest.approx(ahead, rel=0.25)
+
+
+@pytest.mark.parametrize("guess", [0.0, -1.0, np.nan])
+def test_a_guess_that_is_no_s_d_is_refused(guess):
+    people, _ = world(200)
+    with pytest.raises(ValueError, match="guess.*p0003"):
+        planned(people.assign(guess=np.where(people.person == "p0003", guess, 1.0)), sd="guess", budget=60)
 
 
 def test_a_rare_arm_is_where_a_draw_saves_most():

@@ -124,7 +124,7 @@ function settings() {
   if (budget < cheapest && budget !== null)
     throw new BadTable(`A budget of ${budget} buys nobody: the cheapest person costs ${cheapest}.`);
   const labels = budget === null ? count("labels", free.length) : 0,
-    size = count("size");
+    size = setting("size").value.trim() ? count("size") : Number(setting("size").max);
   const alpha = Number(setting("alpha").value);
   if (!setting("alpha").value.trim() || !(alpha >= 0 && alpha <= 1000))
     throw new BadTable(`MACAL's weight must be a number from 0 to 1000; it is "${setting("alpha").value}".`);

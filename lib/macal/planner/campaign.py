@@ -22,7 +22,7 @@ from macal.planner.demands import Range
 from macal.planner.drawn import Lottery
 from macal.planner.people import Columns, People
 from macal.planner.policy import Policy
-from macal.registry import UnknownName
+from macal.registry import UnknownName, check_known
 from macal.shapes import Indices, Outcomes
 from macal.tables import frames
 from macal.tables.sample import Sample, Wanted
@@ -61,7 +61,8 @@ class Correction:
 
     Attributes:
         name: of the unit; None where rounds were counted wrong.
-        was: what the campaign said of her, "an outcome of 3", "a refusal", "no answer"; or "3 rounds asked".
+        was: what the campaign said of her, "an outcome of 3", "a refusal", "no answer"; or "3 rounds asked". Of
+            several outcomes each is named, "an outcome of 3 (wage)".
         now: what it says, or :data:`NEVER`.
         by: who says so, a name or a pseudonym.
         when: ISO 8601, UTC.
@@ -83,16 +84,19 @@ class CampaignState:
         policy: how a plan is made.
         table: the people: a frame, or a sample of a larger table; None where nothing is planned yet.
         plan: one row per unit to be asked, by name; None where nothing is planned yet.
-        answers: outcome of each unit who has answered, by name; None for one who will not.
+        answers: outcome of each unit who has answered, by name; None for one who will not. Of several outcomes the
+            first that the unit gave.
         asked: rounds that have been asked; of later ones an answer counts for whoever gave it alone.
         audit: what planning from a sample may have cost, where that was asked.
         made: how the rounds to come were planned; None of a campaign from a file.
         chosen: by what people were drawn; None of a campaign from a file, or without draw.
         revision: how often its file has been written.
         journal: corrections, the first one first.
-        told_in: column of the files that the answers have come from; None where they came otherwise.
+        told_in: column of the files that the answers have come from, of several outcomes the first; None where they
+            came otherwise.
         searched: people of a table in memory among whom the rounds to come were planned; None for all.
         told_since: whether anything was observed or corrected since the rounds to come were planned.
+        by_outcome: answers to each outcome, by its name, where there are several; empty where there is one.
     """
 
     columns: Columns
@@ -109,6 +113,7 @@ class CampaignState:
     told_in: str | None = None
     searched: int | None = None
     told_since: bool = False
+    by_outcome: Mapping[str, Mapping[Any, float | None]] = field(default_factory=lambda: MappingProxyType({}))
 
     def but(self, **changes: Any) -> "CampaignState":
         """The campaign with other values; of the same table, it keeps what it has read."""
@@ -118,6 +123,56 @@ class CampaignState:
         if "people" in self.__dict__ and not {"table", "columns"} & set(changes):
             other.__dict__["people"] = self.people
         return other
+
+    @property
+    def told(self) -> dict[str | None, Mapping[Any, float | None]]:
+        """Answers to each outcome, by its name; that of a campaign with one outcome may have none."""
+        return dict(self.by_outcome) or {self.told_in: self.answers}
+
+    @property
+    def outcome(self) -> str | None:
+        """Name of the one outcome, of several that of the first; None where it has none."""
+        return self.told_in or self.columns.outcome
+
+    def with_told(self, told: Mapping[Any, Mapping[Any, float | None]]) -> "CampaignState":
+        """The campaign with other answers to each outcome: units with any have answered, units with none refused."""
+        every = dict.fromkeys(name for answers in told.values() for name in answers)
+        found = {name: [v for one in told.values() if (v := one.get(name)) is not None] for name in every}
+        answers = {name: values[0] if values else None for name, values in found.items()}
+        several = {one: MappingProxyType(dict(mine)) for one, mine in told.items()} if len(told) > 1 else {}
+        return self.but(answers=answers, told_in=next(iter(told)), by_outcome=MappingProxyType(several))
+
+    def seen(self, outcome: str | None = None, by: str = "outcome") -> "CampaignState":
+        """The campaign as one outcome sees it; itself where there is no other.
+
+        Units of rounds that were asked who gave another outcome, and of whom nothing was said of this one, are waited
+        for. Others who were heard of, as reserves, count as asked, and as a refusal.
+
+        Raises:
+            UnknownName: no such outcome.
+            ValueError: there are several, and none is named.
+        """
+        known = [*self.by_outcome] or [one for one in [self.outcome] if one is not None]
+        if outcome is None and len(known) > 1:
+            raise ValueError(f"there are several outcomes, so {by} must be one of {', '.join(known)}")
+        if outcome is not None:
+            check_known("outcome", known, outcome)
+        if not self.by_outcome:
+            return self
+        told, waiting = self.by_outcome[outcome], set(self.planned.index[self.planned["round"] <= self.asked])
+        answers = {name: told.get(name) for name in self.answers if name in told or name not in waiting}
+        return self.but(answers=answers, told_in=outcome, by_outcome={})
+
+    @property
+    def views(self) -> list["CampaignState"]:
+        """The campaign as each outcome sees it."""
+        return [self.seen(outcome) for outcome in self.by_outcome] or [self]
+
+    @property
+    def came(self) -> str:
+        """Answers to each of several outcomes, as " (wage 12, health 9)"; empty where there is one."""
+        counts = {one: sum(v is not None for v in told.values()) for one, told in self.by_outcome.items()}
+        return f" ({', '.join(f'{one} {n:,}' for one, n in counts.items())})" * bool(counts)
 
     @cached_property
     def people(self) -> People:

@@ -31,6 +31,7 @@ _LATER: Mapping[str, Any] = {  # that files of earlier versions may lack
     "journal": Sequence[Mapping[str, Any]],
     "sample": Mapping[str, Any] | None,
     "audit": Mapping[str, Any] | None,
+    "outcomes": Mapping[str, Sequence[Sequence[Any]]],
     "made by": Mapping[str, Any],
 }
 _GONE = ("learned", "order")  # fields of earlier versions
@@ -140,7 +141,7 @@ def _each(name: str, values: pd.Series, right: Any) -> None:
 
 
 def answers_of(content: Sequence[Sequence[Any]], campaign: CampaignState) -> dict[Any, float | None]:
-    """The answers of a campaign's file, pairs of a name and an outcome.
+    """The answers of a campaign's file, of all outcomes or of one, pairs of a name and an outcome.
 
     Raises:
         Damaged: an outcome is no finite number, or a name is unknown or there twice; it names which.

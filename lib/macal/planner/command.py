@@ -4,7 +4,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from macal.inference.looks import LOOKS
 from macal.inference.targets import TARGETS
 from macal.planner import record, steps
 from macal.planner.answers import by_name, check_arms, outcome_of
-from macal.planner.campaign import NEVER, counted
+from macal.planner.campaign import NEVER, counted, named
 from macal.planner.estimates import MODELLED, Findings, estimated, left_out, meant
 from macal.planner.forecast import expected
 from macal.planner.notes import assumed, notes
@@ -24,7 +24,7 @@ from macal.planner.people import CLUSTER_RULES, Columns
 from macal.planner.planner import MEMORY, Planner, doubted
 from macal.planner.policy import DRAWS, PAY, UNIFORM, Policy
 from macal.planner.report import document, doubts, drawings
-from macal.registry import UnknownName
+from macal.registry import check_known
 from macal.storage import atomic
 from macal.tables import frames, suspects
 from macal.tables.blocks import PartedTable
@@ -107,21 +107,14 @@ def add_to(commands: Any) -> None:
     text = "take answers into a campaign: a table of names and outcomes, missing for who will not answer"
     command = commands.add_parser("observe", help=text, description=text)
     _files(command)
-    command.add_argument("answers", type=Path, help="CSV or Parquet: the identifier, and the outcome")
-    command.add_argument("--outcome", help="column of the outcomes (default: that of the plan, or the one that is new)")
+    command.add_argument("answers", type=Path, help="CSV or Parquet: the identifier, and the outcome, or several")
+    text = "columns of outcomes, A,B: one plan serves several, as its inclusion probabilities are the same for all, and"
+    text = f"{text} others may be added later (default: those of the answers before or of the plan, or the new one)"
+    command.add_argument("--outcome", help=text)
     command.add_argument("--kind", dest="kinds", type=_pair, action="append", help=_KIND)
     text = "rounds that were asked (default: those before, and on to the first of which nobody answers here)"
     command.add_argument("--through", type=int, help=text)
-    text = "correct what is known of a person; the campaign keeps what it was, and who says so"
-    command = commands.add_parser("correct", help=text, description=text)
-    _files(command)
-    command.add_argument("name", help="of the person")
-    change = command.add_mutually_exclusive_group(required=True)
-    change.add_argument("--outcome", type=_number, help="she has answered this")
-    text = "her answer may not be used: she counts as a refusal, but as paid"
-    change.add_argument("--withdrawn", action="store_true", help=text)
-    change.add_argument("--never-asked", action="store_true", help="she was left out, and may be asked later")
-    _said_by(command)
+    _add_correct(commands)
     text = "say how many rounds were asked, if they were counted wrong; the campaign keeps what it was, and who says so"
     command = commands.add_parser("recount", help=text, description=text)
     _files(command)
@@ -138,11 +131,28 @@ def add_to(commands: Any) -> None:
     command.add_argument("--no-quotas", action="store_true", help="drop all quotas")
 
 
+def _add_correct(commands: Any) -> None:
+    text = "correct what is known of a person; the campaign keeps what it was, and who says so"
+    command = commands.add_parser("correct", help=text, description=text)
+    _files(command)
+    command.add_argument("name", help="of the person")
+    change = command.add_mutually_exclusive_group(required=True)
+    change.add_argument("--outcome", type=_number, help="she has answered this")
+    text = "her answer may not be used: she counts as a refusal, but as paid"
+    change.add_argument("--withdrawn", action="store_true", help=text)
+    change.add_argument("--never-asked", action="store_true", help="she was left out, and may be asked later")
+    command.add_argument("--of", help="which of several outcomes is meant (default: all, of a withdrawal)")
+    _said_by(command)
+
+
 def _add_estimate(commands: Any) -> None:
     text = "estimate every effect from the answers so far, and say what the next round will add"
     command = commands.add_parser("estimate", help=text, description=text)
     _files(command)
     _into(command, "of people's effects, where answers show that they differ, or with --individual", False)
+    command.add_argument("--outcome", help="which of several outcomes (default: all of them, one after the other)")
+    text = "widen the intervals of several outcomes so that they hold at once (Bonferroni)"
+    command.add_argument("--simultaneous", action="store_true", help=text)
     command.add_argument("--model", default="joint-gp", help="a Gaussian process (default: joint-gp)")
     text = "value of the treatment that all others are compared with, of several arms (default: as planned)"
     command.add_argument("--reference", help=text)
@@ -198,8 +208,10 @@ def _paid(command: argparse.ArgumentParser) -> None:
     money.add_argument("--budget", type=_number, help="money, in the unit of the costs")
     text = "of the average effect's 95%% interval: the least budget whose draw is expected to give it is taken"
     money.add_argument("--width", type=_number, help=text)
-    text = "of the outcomes that covariates leave open (default: by known outcomes)"
-    command.add_argument("--sd", type=_number, help=text)
+    text = (
+        "of the outcomes that covariates leave open: a column, which the draw goes by, or a number (default: by known"
+    )
+    command.add_argument("--sd", type=_number_or_column, help=f"{text} outcomes)")
     text = "share of that variance that the proxies explain within an arm, as 0.4 (default: by known outcomes)"
     command.add_argument("--r2", type=_number, help=text)
 
@@ -248,7 +260,8 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
     add("--exclude", help="column: true for who may not be asked")
     add("--include", help="column: true for who must be asked")
     add("--quota", dest="quotas", action="append", help=_QUOTA)
-    add("--batch-size", type=int, help="people asked per round (default: 10)")
+    text = "to plan anew, look or stop between rounds: people asked per round (default: all in one round)"
+    add("--batch-size", type=int, help=text)
     add("--batch-cost", type=_number, help="money per round, in the place of a number of people")
     add("--pay", choices=PAY, help="the budget pays for whoever is asked (default), or for answers alone")
     _chosen(command)
@@ -264,8 +277,6 @@ def plan(options: argparse.Namespace) -> None:
     fields = [*Columns.__dataclass_fields__, *Policy.__dataclass_fields__]
     given = {k: v for k, v in vars(options).items() if k in fields and v is not None}
     given |= {k: dict(given[k]) for k in ("kinds", "parameters") if k in given}
-    if "batch_cost" in given:
-        given.setdefault("batch_size", None)
     planner = Planner(**given)
     source = frames.opened(options.table)
     people = _people(options, planner, source)
@@ -343,17 +354,20 @@ def observe(options: argparse.Namespace) -> None:
     if name not in answers:
         raise ValueError(f"{options.answers} has no column {name!r}, which names the units in the table")
     answers = answers.drop(columns=[c for c in answers if answers[c].isna().all() and _UNCALLED.fullmatch(str(c))])
-    outcome = _outcome(options, planner, list(answers))
-    given, others = _outcomes(options, planner, answers, outcome)
+    outcomes = _outcome(options, planner, list(answers))
+    steps.by_outcome(planner.campaign, outcomes)  # a wrong column is named rather than its values
+    given, others = _outcomes(options, planner, answers, outcomes)
+    first, before = _first(given), [repr(one) for one in planner.campaign.told if one and planner.campaign.answers]
     beside, later = [], pd.Series(dtype=int)
 
     def step(planner: Planner) -> None:
         nonlocal beside, later
-        beside, later = _beside(planner, given, others), _not_asked(planner, given, options.through)
+        beside, later = _beside(planner, first, others), _not_asked(planner, first, options.through)
         planner.observe(given.drop([*beside, *later.index]), options.through)
-        planner.campaign = planner.campaign.but(told_in=outcome)
 
     planner = _saved(options, step)
+    if before and (new := [repr(one) for one in outcomes if repr(one) not in before]):
+        print(f"{named(new)} {'is another outcome' if len(new) == 1 else 'are other outcomes'} than {named(before)}")
     if left := len(beside) + others:
         print(f"{counted(left, 'line')} of people beside the plan, who have no new outcome, left out")
     if len(later):
@@ -361,7 +375,7 @@ def observe(options: argparse.Namespace) -> None:
             f"{len(later)} people of {counted(later.nunique(), 'round')} without any outcome count as not asked yet;"
             f" --through {later.max()} says that they were, and will not answer"
         )
-    ahead = _rounds_of(planner, given[given.notna()])
+    ahead = _rounds_of(planner, first[first.notna()])
     ahead = ahead[ahead > planner.asked]
     if len(ahead):
         print(
@@ -376,10 +390,16 @@ def observe(options: argparse.Namespace) -> None:
 def _came(planner: Planner) -> str:
     """How many answers and refusals there are, and rounds that were asked."""
     told = sum(outcome is not None for outcome in planner.answers.values())
-    came = f"{counted(told, 'answer')} and {counted(len(planner.answers) - told, 'refusal')} so far"
+    refused = counted(len(planner.answers) - told, "refusal")
+    came = f"{counted(told, 'answer')}{planner.campaign.came} and {refused} so far"
     have = "has" if planner.asked == 1 else "have"
     none = "no answers are in: "
     return f"{none * (not told)}{came}; {counted(planner.asked, 'round')} {have} been asked"
+
+
+def _first(outcomes: pd.DataFrame) -> pd.Series:
+    """The first outcome of each line that is not missing."""
+    return reduce(lambda one, other: one.where(one.notna(), other), (outcomes[one] for one in outcomes))
 
 
 def _rounds_of(planner: Planner, given: pd.Series) -> pd.Series:
@@ -388,36 +408,38 @@ def _rounds_of(planner: Planner, given: pd.Series) -> pd.Series:
 
 
 def _outcomes(
-    options: argparse.Namespace, planner: Planner, answers: pd.DataFrame, outcome: str
-) -> tuple[pd.Series, int]:
+    options: argparse.Namespace, planner: Planner, answers: pd.DataFrame, outcomes: Sequence[str]
+) -> tuple[pd.DataFrame, int]:
     """Outcomes of a file of answers, by the table's names of the people, as numbers; lines of others beside a sample.
 
     Who is beside the sample that was planned on has no outcome.
     """
     people, treatment = planner.people, planner.campaign.columns.treatment
     name = people.table.index.name
-    said = Said(frozenset([outcome]), kinds=dict(options.kinds or ()), numeric=frozenset([outcome]))
+    said = Said(frozenset(outcomes), kinds=dict(options.kinds or ()), numeric=frozenset(outcomes))
     said.check(answers)
     read = said.as_read({c: summarised(answers[c]) for c in answers}, [name])
-    answers = answers.dropna(subset=[name, outcome], how="all")
-    if (unnamed := answers.loc[answers[name].isna(), outcome]).size:
+    answers = answers.dropna(subset=[name, *outcomes], how="all")
+    if (unnamed := _first(answers.loc[answers[name].isna(), outcomes])).size:
         raise ValueError(
             f"{options.answers} has an outcome of nobody, {unnamed.iloc[0]}: column {name!r} is empty there; name whose"
             " it is, or remove the line"
         )
     lines = len(answers)
     if planner.campaign.is_sample:
-        answers = answers[answers[outcome].notna() | people.has(answers[name])]
-    given = by_name(people, zip(answers[name], typed(answers[outcome], read[outcome], False), strict=True))
-    for who, told in given.items():
+        answers = answers[answers[outcomes].notna().any(axis=1) | people.has(answers[name])]
+    given = {
+        one: by_name(people, zip(answers[name], typed(answers[one], read[one], False), strict=True)) for one in outcomes
+    }
+    for who, told in (pair for one in outcomes for pair in given[one].items()):
         if isinstance(told, str) and not is_like_number_or_date(told):
             outcome_of(who, told, None)
-    said.check_read({outcome: read[outcome]})
+    said.check_read({one: read[one] for one in outcomes})
     if treatment in answers:
         check_arms(
             people, treatment, zip(answers[name], typed(answers[treatment], read[treatment], False), strict=True)
         )
-    return pd.Series(given, dtype=object), lines - len(answers)
+    return pd.DataFrame({one: pd.Series(mine, dtype=object) for one, mine in given.items()}), lines - len(answers)
 
 
 def _beside(planner: Planner, given: pd.Series, elsewhere: int) -> list[Any]:
@@ -449,7 +471,7 @@ def correct(options: argparse.Namespace) -> None:
     change = next((way for way, chosen in ways.items() if chosen), "outcome")
 
     def step(planner: Planner) -> None:
-        planner.correct(options.name, change, options.by, options.outcome)
+        planner.correct(options.name, change, options.by, options.outcome, options.of)
 
     campaign = _saved(options, step).campaign
     last = campaign.journal[-1]
@@ -465,31 +487,33 @@ def recount(options: argparse.Namespace) -> None:
     print(f"{last.was} before, {last.now} now, says {last.by}; macal replan plans the others anew")
 
 
-def _outcome(options: argparse.Namespace, planner: Planner, columns: Sequence[str]) -> str:
-    """The column of a file of answers that holds the outcomes: named, that of the answers before, or the new one."""
-    if options.outcome is not None and options.outcome not in columns:
-        raise UnknownName("column", options.outcome, columns)
-    people, before = planner.people.table, planner.campaign.told_in
+def _outcome(options: argparse.Namespace, planner: Planner, columns: Sequence[str]) -> list[str]:
+    """The columns of a file of answers that hold outcomes: named, those of the answers before, or the new one."""
+    if options.outcome is not None:
+        chosen = [options.outcome] if options.outcome in columns else [*dict.fromkeys(options.outcome.split(","))]
+        check_known("column", columns, *chosen)
+        return chosen
+    people, before = planner.people.table, [one for one in planner.campaign.told if one is not None]
     known = {str(people.index.name), *planner.planned.columns, *people.columns} - {planner.campaign.columns.outcome}
     new = [column for column in columns if column not in known]
-    said = (options.outcome, before, planner.campaign.columns.outcome)
-    found = [column for column in said if column in columns][:1] or new
+    own = [column for column in [planner.campaign.columns.outcome] if column in columns]
+    found = [column for column in before if column in columns] or own or new
     if not found and (taken := [column for column in columns if column != people.index.name]):
         raise ValueError(
             f"{options.answers} has no new column: the plan or the table has {', '.join(map(repr, taken))}, too; if one"
             " of them holds the answers, say which (--outcome), or rename it"
         )
-    if len(found) > 1 or not found:
+    if found is new and len(new) != 1:
         raise ValueError(
-            f"{options.answers} must have one column of outcomes beside {people.index.name!r} and what the plan and the"
-            f" table have, got {', '.join(found) or 'no other column'}; say which it is: --outcome"
+            f"{options.answers} has {', '.join(map(repr, new)) or 'no column'} beside {people.index.name!r} and those"
+            f" of the plan and the table; say which hold outcomes: --outcome {','.join(new) or 'NAME'}"
         )
-    if options.outcome is None and before not in (None, found[0]):
+    if before and found[0] not in before:
         raise ValueError(
-            f"answers so far came from a column {before!r}, and {options.answers} has {found[0]!r}; say that it is the"
-            f" same outcome: --outcome {found[0]}"
+            f"answers so far came from {named([*map(repr, before)])}, and {options.answers} has {found[0]!r}; say that"
+            f" it is another outcome (--outcome {found[0]}), or call the column as before"
         )
-    return found[0]
+    return found
 
 
 def replan(options: argparse.Namespace) -> None:
@@ -527,17 +551,29 @@ def estimate(options: argparse.Namespace) -> None:
     rule, campaign = None if options.width is None else StoppingRule(options.width), planner.campaign
     campaign = campaign.against(options.reference)
     others = campaign.people.arms[1:]
-    whose = options.target, options.by, options.bounds, options.looks
-    told = campaign.arms_told or others
-    found = [estimated(campaign, options.model, rule, arm, *whose, individual=options.individual) for arm in told]
-    effects = [one.people if len(others) == 1 else one.people.assign(arm=one.arm) for one in found if one.shown]
+    views = [campaign.seen(options.outcome)] if options.outcome else campaign.views
+    told = [one for one in views if one.arms_told] or views
+    of = options.target, options.by, options.bounds, options.looks
+    how = {"individual": options.individual, "simultaneous": options.simultaneous}
+    arms = {one.outcome: one.arms_told or others for one in told}
+    parts = [
+        [estimated(campaign, options.model, rule, arm, *of, outcome=one, **how) for arm in arms[one]] for one in arms
+    ]
+    found = [one for part in parts for one in part]
+    whose = [name for name, n in {"arm": len(others), "outcome": len(campaign.by_outcome)}.items() if n > 1]
+    effects = [one.people.assign(**{name: getattr(one, name) for name in whose}) for one in found if one.shown]
     is_written = bool(effects and options.output)
     contents = {options.output: frames.written(pd.concat(effects), options.output)} if is_written else {}
     atomic.write_step(contents | ({options.report: document(campaign, found).encode()} if options.report else {}))
     _warn(planner)
-    print(meant(campaign, told))
-    _tell(found, campaign.people.arms)
-    for sentence in [*left_out(campaign), *assumed(campaign)]:
+    beside = [left_out(one) for one in told]
+    of_all = [words for words in beside[0] if all(words in said for said in beside)]
+    for one, part, said in zip(told, parts, beside, strict=True):
+        print(meant(one, arms[one.outcome]))
+        _tell(part, campaign.people.arms)
+        print(*(f"{words}\n" for words in said if words not in of_all), sep="", end="\n" * (len(told) > 1))
+    silent = [f"No effect on {one.outcome!r}: no answers of both arms yet." for one in views if one not in told]
+    for sentence in [*silent, *of_all, *assumed(campaign)]:
         print(sentence)
     if is_written:
         print(f"{sum(map(len, effects))} effects: {options.output}")
@@ -563,7 +599,8 @@ def _tell(found: Sequence[Findings], arms: Sequence[Any]) -> None:
             print(f"{', '.join(whose)} against {arms[0]}: {words.strip()}")
     print(*(f"{words}\n" for words, whose in told.items() if len(whose) == every), sep="", end="")
     if len(found) > 1:
-        print(f"Each interval of the {len(found)} contrasts holds by itself with a chance of 95%, not all at once.")
+        held = f"holds by itself with a chance of {100 * found[0].level:.4g}%, not all at once"
+        print(f"Each interval of the {len(found)} contrasts {held}.")
     shown = any(one.shown for one in found)
     width = ", mean width of people's 95% intervals by the model" * shown
     print(f"answers, cost to come{width}, if all asked answer:")
@@ -574,11 +611,12 @@ def _tell(found: Sequence[Findings], arms: Sequence[Any]) -> None:
 
 def _told(found: Findings) -> list[str]:
     """Sentences on the average effect, on groups, on effects between people, and what the rule says."""
-    ends = "{0.value:.4g}, {1} {0.low:.4g} to {0.high:.4g}".format
+    ends, held = "{0.value:.4g}, {1} {0.low:.4g} to {0.high:.4g}".format, f"{100 * found.level:.4g}% interval"
     return [
-        *(f"average effect by the {by}: {ends(one, '95% interval')}" for by, one in found.averages.items()),
+        *(f"average effect by the {by}: {ends(one, held)}" for by, one in found.averages.items()),
         *([MODELLED] if not found.drawn and found.averages else []),
         *(f"  {group}: {ends(one, 'interval')}" for group, one in found.weighed.groups.items()),
+        *([found.at_once] if found.at_once else []),
         *found.weighed.told,
         *([f"People's effects have no intervals: {found.withheld}."] if found.withheld else []),
         *([found.variation.told()] if found.variation else []),

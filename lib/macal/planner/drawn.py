@@ -4,21 +4,25 @@
 each stratum as many as the quotas allow. Whoever must be asked is a stratum by herself. Everybody who may be asked has
 a chance, so each stratum has a label at least; where demands leave it none, that is an error.
 
-*Costs.* For the average effect the chance is proportional to s_i = worth_i / root of cost_i: the sum of
-worth_i^2 / chance_i is then the least that the money allows (Neyman's allocation with costs). The criterion's own plan
-goes by gain per cost already. The budget holds in every draw: the mean cost is below it by the most that a draw may be
-dearer than the mean; see :mod:`macal.inference.balanced`. Labels go in one order whatever the budget, up to the first
-that it does not bear; so more money gives nobody a smaller chance, but for what quotas need.
+*Costs, refusals.* An answer that comes with chance r_i adds worth_i^2 / (chance_i r_i) to the variance of the average
+effect; r_i is what covariates and arm tell of it, for so estimates model it. With money for everybody asked, chance_i
+proportional to s_i = worth_i / root of (r_i cost_i) makes the sum least; with money for answers, of which r_i cost_i is
+expected, worth_i / (r_i root of cost_i) (Neyman's allocation with costs). The worth counts a guess of each person's
+s.d., where there is one. The criterion's own plan goes by gain per cost already. The budget holds in every draw: the
+mean cost is below it by the most that a draw may be dearer than the mean; see :mod:`macal.inference.balanced`. Labels
+go in one order whatever the budget, up to the first that it does not bear; so more money gives nobody a smaller chance,
+but for what quotas need.
 
-*Numbers.* n labels of a stratum leave (sum of s_i) (sum of s_i cost_i) / n of that variance. So labels go one by one to
-the stratum where the fall, by the mean cost of a label, is largest, as far as all demands can still be met
-(:mod:`macal.planner.stratum_counts`).
+*Numbers.* n labels of a stratum leave (sum of s_i) (sum of s_i price_i) / n of that variance, the price being cost_i,
+or r_i cost_i. So labels go one by one to the stratum where the fall, by the mean cost of a label, is largest, as far as
+all demands can still be met (:mod:`macal.planner.stratum_counts`).
 
 *Reserves.* Where some may not answer and labels cost the same, n + r of a stratum are drawn, in random order, as many
 reserves r as there are labels n, if so many people are left. The first n are asked, and each has one of the others as a
 reserve by that order. Who refuses is settled without looking at reserves; so those of them who are asked are, given
 their number, a random part, and whoever is asked had the chance q a / (n + r): q to be drawn, a of the stratum asked.
-Quotas then hold for the answers that are expected, a stratum's mean chance to answer taken for everybody in it.
+Quotas then hold for the answers that are expected, a stratum's mean chance to answer, of those drawn, taken for
+everybody in it.
 
 *Clusters.* Where clusters are asked whole, they are what is drawn: a cluster costs what its people cost, and is worth
 the sum of what they are worth, as if all of them left the same open; everybody in it has its chance. The same demands
@@ -88,6 +92,7 @@ class Lots:
     Attributes:
         people: as they are drawn, without clusters; whoever represents a cluster costs what it costs.
         size: what chances are proportional to, but for the uniform share, (n,).
+        price: what a label of each is expected to cost, (n,).
         head: unit that represents each one, (n,); -1 for whoever was not drawn to represent her cluster.
         first: chance of each to represent her cluster, where one of each is asked, (n,); else 1.
         e: chance of each arm, (n, arms), where people are drawn for an effect.
@@ -95,6 +100,7 @@ class Lots:
 
     people: People
     size: Outcomes
+    price: Money
     head: Rows
     first: Outcomes
     e: PerArmChance | None = None
@@ -138,7 +144,7 @@ def lottery(people: People, rules: Policy, ranked: GreedyPlan, lots: Lots | None
         return Lottery(np.zeros(len(people)), strata, np.zeros(0, np.int64), lots)
     if rules.budget <= kept:
         raise ValueError(_too_small(people, rules, strata))
-    numbers = _numbers(people, rules, strata, size, rules.budget - kept, ranked)
+    numbers = _numbers(lots, rules, strata, rules.budget - kept, ranked)
     chances, spare = np.zeros(len(people)), _spare(lots, strata, numbers)
     for k in np.flatnonzero(numbers):
         whole = int(numbers[k] + spare[k])
@@ -199,10 +205,12 @@ def lots_of(people: People, rules: Policy, ranked: GreedyPlan | None = None) -> 
     head, first = heads_of(people, rules), np.ones(len(people))
     clusters = people.bought_with(rules.cluster_rule, people.problem.start, _NOBODY)
     cost, out = people.of_clusters(clusters, people.cost), barred(people, rules)
-    e = arm_chances_of(people, rules) if rules.draw == "effect" else None
+    e, price = arm_chances_of(people, rules) if rules.draw == "effect" else None, cost
     size = _size(people, rules, ranked, e)
     if e is not None:
-        size = people.of_clusters(clusters, size) / np.sqrt(cost / cost.min())
+        if rules.pay == "answered":
+            price = people.of_clusters(clusters, people.cost * people.modelled_response)
+        size = people.of_clusters(clusters, size) / np.sqrt(price / price.min())
     if rules.cluster_rule == "one":
         rng, free = np.random.default_rng([rules.seed, len(people), 1]), people.clusters >= 0
         free[out] = False
@@ -211,7 +219,8 @@ def lots_of(people: People, rules: Policy, ranked: GreedyPlan | None = None) -> 
         head[np.setdiff1d(units, units[chosen])] = -1
         size = size / first
     alone, included = np.full(len(people), -1), np.unique(head[people.included])
-    return Lots(replace(people, cost=cost, clusters=alone, included=included, excluded=out), size, head, first, e)
+    people = replace(people, cost=cost, clusters=alone, included=included, excluded=out)
+    return Lots(people, size, price, head, first, e)
 
 
 def _one_of_each(clusters: Arms, size: Outcomes, uniform: float, rng: np.random.Generator) -> tuple[Outcomes, Indices]:
@@ -250,7 +259,8 @@ def _size(people: People, rules: Policy, ranked: GreedyPlan | None, e: PerArmCha
     """What a label of each unit is worth, (n,): for an effect where chances of the arms are given, else by a plan."""
     if e is not None:
         groups = None if rules.by is None else groups_of(people, rules.by)
-        return worth_for(rules.target, e, people.problem.pool.t, groups=groups) * people.weights
+        worth = worth_for(rules.target, e, people.problem.pool.t, groups=groups) * people.weights
+        return worth * (1.0 if people.sd is None else people.sd) / np.sqrt(people.modelled_response)
     picks = np.concatenate([_NOBODY, *ranked.rounds().filled])
     return np.isin(np.arange(len(people)), picks).astype(float)
 
@@ -267,21 +277,26 @@ def groups_of(people: People, by: str) -> np.ndarray:
     return column.astype(object).where(column.notna(), MISSING).to_numpy()
 
 
-def _numbers(
-    people: People, rules: Policy, strata: Arms, size: Outcomes, money: float, ranked: GreedyPlan
-) -> Counts:
+def _numbers(lots: Lots, rules: Policy, strata: Arms, money: float, ranked: GreedyPlan) -> Counts:
     """Labels of each stratum, (strata,)."""
-    own = strata >= 0
-    label, c = strata[own], people.cost[own]
-    # (strata,) each
-    heads, s, mean, weighted = (np.bincount(label, v) for v in (np.ones(len(c)), size[own], c, size[own] * c))
-    mean /= heads
-    # mean cost of a label of each stratum
-    each = rules.uniform * mean + (1 - rules.uniform) * np.divide(weighted, s, out=mean.copy(), where=s > 0)
+    people, size, own = lots.people, lots.size, strata >= 0
+
+    def total(values: Outcomes) -> PerStratum:
+        return np.bincount(strata[own], values[own])
+
+    heads, s, priced = total(np.ones(len(size))), total(size), total(size * lots.price)
+
+    def mean(values: Outcomes) -> PerStratum:
+        """Of a label of each stratum."""
+        flat = total(values) / heads
+        by_size = np.divide(total(size * values), s, out=flat.copy(), where=s > 0)
+        return rules.uniform * flat + (1 - rules.uniform) * by_size
+
+    each, answering = mean(people.cost), mean(people.response)
     inside = [strata == k for k in range(len(each))]
     totals = [mean_costs(size[k], people.cost[k], rules.uniform) for k in inside]
     try:
-        numbers = _nothing_bought(people, rules, strata, each, money, totals)
+        numbers = _nothing_bought(people, rules, strata, each, answering, money, totals)
     except Conflict as found:
         try:
             Purchases(ranked.demands, ranked.cost, ranked.state.labelled, ranked.clusters)
@@ -295,8 +310,8 @@ def _numbers(
             small = _too_small(people, rules, strata)
             raise ValueError(small if is_small else _no_chance(people, rules, one, numbers.nearest()))
     while (left := np.flatnonzero(numbers.open)).size:
-        # s weighted / n - s weighted / (n + 1), by cost
-        gain = s * weighted / (numbers.bought * (numbers.bought + 1)) / each
+        # s priced / n - s priced / (n + 1), by cost
+        gain = s * priced / (numbers.bought * (numbers.bought + 1)) / each
         k = int(left[gain[left].argmax()])
         some = int(heads[k]) if left.size == 1 else 1
         while not numbers.buy(k, some) and some > 1:
@@ -320,14 +335,19 @@ def mean_costs(size: Outcomes, cost: Money, uniform: float) -> Totals:
 
 
 def _nothing_bought(
-    people: People, rules: Policy, strata: Arms, each: PerStratum, money: float, totals: Sequence[Totals]
+    people: People,
+    rules: Policy,
+    strata: Arms,
+    each: PerStratum,
+    answering: PerStratum,
+    money: float,
+    totals: Sequence[Totals],
 ) -> StratumCounts:
-    """Counts of labels, each of which costs what one of its stratum costs on average."""
+    """Counts of labels, each of which costs, and is answered, as one of its stratum is on average."""
     known = people.problem.start
     own = strata >= 0
-    response = people.response.copy()
-    response[own] = (np.bincount(strata[own], response[own]) / np.bincount(strata[own]))[strata[own]]
-    alike = replace(people, cost=np.where(own, each[strata], people.cost), response=response)
+    cost, response = (np.where(own, m[strata], v) for m, v in ((each, people.cost), (answering, people.response)))
+    alike = replace(people, cost=cost, response=response)
     demands = alike.demands(max(money, 0.0), rules.parsed, rules.cluster_rule, None, known, _NOBODY)
     kept = f" ({rules.budget:g}, less what a draw may be dearer than the mean)" if money != rules.budget else ""
     demands[0] = replace(demands[0], name=demands[0].name + kept)

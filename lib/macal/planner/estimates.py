@@ -1,7 +1,7 @@
 """Is it enough? What the answers of a campaign say so far, and what its next round is expected to add."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,8 @@ class Findings:
         drawn: whether people were drawn, so that averages are the weights' alone.
         variation: whether answers show that effects differ between people; None where an arm has fewer than 10.
         individual: whether the caller wants people's effects whatever the answers say of them.
+        outcome: name of the outcome; None where it has none.
+        level: chance of each interval of an average effect to hold by itself.
     """
 
     arm: Any
@@ -66,6 +68,8 @@ class Findings:
     drawn: bool = False
     withheld: str = ""
     individual: bool = False
+    outcome: str | None = None
+    level: float = 0.95
 
     @property
     def shown(self) -> bool:
@@ -84,6 +88,13 @@ class Findings:
             return {} if self.withheld else {"model": self.average}
         return {} if self.weighted is None else {"weights": self.weighted}
 
+    @property
+    def at_once(self) -> str:
+        """What to say of intervals that were widened to hold for all outcomes at once; empty where they were not."""
+        is_one = self.level == 0.95 or not self.averages
+        each = f"The {100 * self.level:.4g}% intervals of a contrast hold for all outcomes at once with a chance of 95%"
+        return "" if is_one else f"{each} (Bonferroni)."
+
 
 def estimated(
     campaign: CampaignState,
@@ -96,6 +107,8 @@ def estimated(
     looks: str | None = None,
     reference: Any = None,
     individual: bool = False,
+    outcome: str | None = None,
+    simultaneous: bool = False,
 ) -> Findings:
     """Estimate every effect from the answers so far, with 95 % intervals, and forecast what is to come.
 
@@ -117,13 +130,16 @@ def estimated(
             "rounds" where a rule goes by a width and the plan has several rounds, else "once".
         reference: value of the treatment with which the arm is compared; see :meth:`CampaignState.against`.
         individual: show people's effects though they were not shown to predict better than one for all.
+        outcome: which one; must be given where there are several.
+        simultaneous: widen the intervals of average effects, and of groups, so that those of an arm hold for all
+            outcomes at once (Bonferroni).
 
     Raises:
-        UnknownName: no such model, arm, target, column or kind of looks.
-        ValueError: nothing is planned, the model has no posterior, an arm has no answer, or must be named; bounds that
-            do not hold the answers.
+        UnknownName: no such model, arm, target, column, outcome or kind of looks.
+        ValueError: nothing is planned, the model has no posterior, an arm has no answer, or must be named, as one of
+            several outcomes; bounds that do not hold the answers.
     """
-    campaign = campaign.against(reference)
+    level, campaign = _level(campaign, simultaneous), campaign.seen(outcome).against(reference)
     people, plan, k = campaign.people, campaign.stages(), campaign.number(arm)
     pool, y = people.problem.pool, campaign.outcomes
     t, mine, told = (pool.t == k).astype(np.int64), np.isin(pool.t, (0, k)), np.isfinite(y)
@@ -148,7 +164,7 @@ def estimated(
     paid = people.places([] if campaign.out is None else campaign.out.index, "the plan")
     costs = {stage: float(people.cost[np.setdiff1d(units, paid)].sum()) for stage, units in plan.items()}
     outlook = pd.DataFrame([_looks(sds[s], len(labels[s]), costs[s], weights) for s in labels], list(labels))
-    found, reach, mean = belief.effects, belief.reach, belief.average
+    found, reach, mean = belief.effects, belief.reach, replace(belief, level=level).average
     if withheld:
         outlook, reach, mean = outlook.assign(width=np.nan), np.nan, Estimate(mean.value, np.nan, np.nan, np.nan)
     effects = pd.DataFrame({"effect": found, "low": found - reach, "high": found + reach}, people.table.index)
@@ -156,22 +172,26 @@ def estimated(
     effects = effects if people.rows is None else effects.iloc[people.rows]
     if looks is None and rule is not None and campaign.planned["round"].nunique() > 1:
         looks = "rounds" if campaign.policy.draw is not None else None
-    average, effects = weighed(campaign, y, k, target, by, bounds, looks), frames.like(effects, campaign.table)
+    average, effects = weighed(campaign, y, k, target, by, bounds, looks, level), frames.like(effects, campaign.table)
     is_drawn, ahead = campaign.policy.draw is not None, "next" if "next" in sds else "end"
-    width = belief.average.width
-    if is_drawn:
-        width = average.estimate.width if average.estimate is not None else np.inf
+    by_weights = average.estimate.width if average.estimate is not None else np.inf
+    width = by_weights if is_drawn else mean.width
     verdict = ""
     if rule is not None:
         verdict = "not enough: there are no intervals" if withheld else rule.says(width, bool(costs[ahead]))
-    return Findings(people.arms[k], effects, mean, average, outlook, verdict, variation, is_drawn, withheld, individual)
+    said = verdict, variation, is_drawn, withheld, individual, campaign.outcome, level
+    return Findings(people.arms[k], effects, mean, average, outlook, *said)
+
+
+def _level(campaign: CampaignState, simultaneous: bool) -> float:
+    """Chance of an interval to hold, so that those of all outcomes hold at once (Bonferroni), or by itself."""
+    return 1 - 0.05 / (len(campaign.views) if simultaneous else 1)
 
 
 def meant(campaign: CampaignState, arms: Sequence[Any]) -> str:
     """Say which arm is compared with which, the other way round than which, and on what outcome."""
     contrasts = ", ".join(f"{arm} minus {campaign.people.arms[0]}" for arm in arms)
-    outcome = campaign.told_in or campaign.columns.outcome
-    where = "in the outcome's unit" if outcome is None else f"on {outcome!r}, in its unit"
+    where = "in the outcome's unit" if campaign.outcome is None else f"on {campaign.outcome!r}, in its unit"
     return f"Effects of {campaign.columns.treatment!r} {where}: {contrasts}."
 
 

@@ -1,7 +1,7 @@
 """What a draw is expected to give, before a cent is spent: the interval's width, answers by arm and group, the budget.
 
-*Width.* Let person i be drawn with the chance p_i, answer with the chance r_i, and be in their arm with the chance e_i.
-With s the s.d. of the outcomes of an arm that covariates leave open, and h that of the target
+*Width.* Let person i be drawn with the chance p_i, answer with the chance r_i, by what covariates tell of it, and be in
+their arm with the chance e_i. With s the s.d. of their outcome that covariates leave open, and h that of the target
 (:mod:`macal.inference.targets`), the effect of an arm against the reference has the variance
 
     sum over people of the two arms of (s h_i / (e_i sum h))^2 / (p_i r_i),
@@ -279,18 +279,19 @@ def _crowd(people: People, rules: Policy, lots: Lots) -> tuple[_Crowd, bool]:
     """Those in the average, and whether the s.d. that covariates leave open is not known, and taken as 1."""
     rows, t = _counted(people, rules, lots), people.problem.pool.t
     e = arm_chances_of(people, rules) if lots.e is None else lots.e
-    sd, explained = _left_open(people, rules)
+    guess, explained = _left_open(people, rules)
+    sd = people.sd if guess is None else guess[t]
     if told := _unfit(people, rules, e):
         raise ValueError(" ".join(told))
     h = {"all": np.ones(len(t)), "treated": e[:, 1], "overlap": e[:, 0] * e[:, 1]}[rules.target]
-    factor = (np.ones(e.shape[1]) if sd is None else sd)[t] * h * people.weights / e[np.arange(len(t)), t]
+    factor = (1.0 if sd is None else sd) * h * people.weights / e[np.arange(len(t)), t]
     times = 1 / lots.first[rows]
     crowd = _Crowd(
         e.shape[1],
         t[rows],
         ~np.isin(rows, people.problem.start),
         people.cost[rows],
-        people.response[rows],
+        people.modelled_response[rows],
         people.weights[rows],
         times,
         factor[rows] / (times @ (people.weights * h)[rows]),
@@ -315,28 +316,27 @@ def _unfit(people: People, rules: Policy, e: PerArmChance) -> list[str]:
 
 
 def _left_open(people: People, rules: Policy) -> tuple[PerArm | None, PerArm]:
-    """S.d. of the outcomes that covariates leave open, and the share of its square that proxies explain, (arms,) each.
+    """S.d. that covariates leave open, by known outcomes; the share of its square that proxies explain; (arms,) each.
 
-    Guesses, or by known outcomes; without either None, and 0.
+    The s.d. is None where it is guessed, or too few outcomes are known; the share is then the guess, or 0.
     """
     pool, start, arms = people.problem.pool, people.problem.start, len(people.arms)
-    sd = None if rules.sd is None else np.full(arms, float(rules.sd))
     explained = np.full(arms, 0.0 if rules.r2 is None else float(rules.r2))
     y = np.full(len(people), np.nan)
     if pool.y is not None:
         y[start] = pool.y[start]
     clusters = people.neighbours() if (people.clusters >= 0).any() else None
-    is_known = rules.sd is not None and (rules.r2 is not None or not people.roles.proxies)
-    if is_known or too_few(pool.t, y, range(arms), clusters):
-        return sd, explained
+    is_guessed = people.sd is not None and (rules.r2 is not None or not people.roles.proxies)
+    if is_guessed or too_few(pool.t, y, range(arms), clusters):
+        return None, explained
     both = crossed_with_proxies(people.confounders, people.proxies, pool.t, y, None, rules.seed, clusters)
     # (2, arms): what covariates leave, and what these and proxies do
     left = np.square([y - m[np.arange(len(y)), pool.t] for m in both])
     left = np.array([np.nanmean(left[:, pool.t == arm], axis=1) for arm in range(arms)]).T
     if rules.r2 is None:
         explained = 1 - np.divide(left[1], left[0], out=np.ones(arms), where=left[0] > 0).clip(max=1)
-    if sd is not None:
-        return sd, explained
+    if people.sd is not None:
+        return None, explained
     sd = np.sqrt(left[0])
     sd /= 1 + _learnt(people.confounders.shape[1], np.bincount(pool.t[np.isfinite(y)], minlength=len(sd)).astype(float))
     return sd if (sd > 0).all() else None, explained
@@ -346,8 +346,8 @@ def _heard(campaign: CampaignState) -> Outcomes:
     """Chance of each to answer, (n,), times how many of the arm have answered or still may, of those once expected."""
     people, rows, t = campaign.people, allowed(campaign.people, campaign.policy), campaign.people.problem.pool.t
     planned, start = people.places(campaign.planned.index, "the plan"), people.problem.start
-    once, now, response = np.zeros(len(people)), _answering(campaign), people.response.copy()
-    once[planned], now[start] = response[planned], 0.0
+    once, now, response = np.zeros(len(people)), _answering(campaign), people.modelled_response.copy()
+    once[planned], now[start] = people.response[planned], 0.0
     hoped, left = (np.bincount(t[rows], chances[rows], len(people.arms)) for chances in (once, now))
     response *= np.divide(left, hoped, out=np.ones_like(left), where=hoped > 0)[t]
     response[start] = 1.0
@@ -419,7 +419,7 @@ def _too_unequal(campaign: CampaignState) -> list[str]:
         weight[people.places(stood, "the plan")] = instead.loc[stood].to_numpy()
     weight[np.setdiff1d(np.arange(len(people)), allowed(people, policy))] = 0.0
     # an answer stands for weight h / e people, over the chance to answer
-    weight *= worth_for(policy.target, e, t) / people.response
+    weight *= worth_for(policy.target, e, t) / people.modelled_response
     arms = len(people.arms)
     total, square = (np.bincount(t, found * weight**power, arms) for power in (1, 2))
     count = np.divide(total**2, square, out=np.zeros(arms), where=square > 0)

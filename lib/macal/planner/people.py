@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from macal.arguments import Positive
 from macal.datasets import from_table
 from macal.datasets.table import arm_names, check_gaps, check_index
 from macal.inference.ridge import Ridge
@@ -81,17 +82,18 @@ class Columns:
     reference: str | bool | float | int | None = None
     propensity: str | float | None = None
     proxies: Sequence[str] = ()
+    sd: str | Positive | None = None
 
     def named(self) -> dict[str, str]:
         """Roles that are taken by a column -> the column."""
-        roles = "treatment identifier outcome cost response cluster exclude include propensity".split()
+        roles = "treatment identifier outcome cost response cluster exclude include propensity sd".split()
         return {role: value for role in roles if isinstance(value := getattr(self, role), str)}
 
     def said(self) -> Said:
         """What that says to whoever guesses what the columns are."""
         others = frozenset(column for role, column in self.named().items() if role != "identifier")
         covariates = None if self.covariates is None else tuple(self.covariates)
-        numeric = (self.outcome, self.cost, self.response, self.propensity)
+        numeric = (self.outcome, self.cost, self.response, self.propensity, self.sd)
         return Said(others, self.identifier, covariates, self.kinds, others & set(numeric), tuple(self.proxies))
 
     def check_ranges(self, columns: Mapping[str, Summary]) -> None:
@@ -100,7 +102,7 @@ class Columns:
         Raises:
             ValueError: which column.
         """
-        for what, most in (("cost", MOST), ("response", 1.0), ("propensity", 1.0)):
+        for what, most in (("cost", MOST), ("response", 1.0), ("propensity", 1.0), ("sd", MOST)):
             name = getattr(self, what)
             if not isinstance(name, str):
                 continue
@@ -151,6 +153,7 @@ class People:
         phase: how they came into a sample, where they are one.
         rows: place among the units of each row of the caller's table, (n,); None where there is no such table.
         propensity: chance of treatment that is known, (n,); None where it is to be estimated.
+        sd: of the outcomes that covariates leave open, as guessed, (n,); None without a guess.
         cluster: column of the clusters; None where there are none.
     """
 
@@ -166,6 +169,7 @@ class People:
     phase: Phase | None = None
     rows: Arms | None = None
     propensity: Outcomes | None = None
+    sd: Outcomes | None = None
     cluster: str | None = None
 
     @classmethod
@@ -225,7 +229,8 @@ class People:
         marked = [_marked(table, column) for column in (columns.exclude, columns.include)]
         _check_marked(problem, *marked, table.index, columns, arms)
         known = None if columns.propensity is None else _propensity(table, columns.propensity, len(arms))
-        given = {"propensity": known, "cluster": columns.cluster}
+        sd = None if columns.sd is None else _numbers(table, columns.sd, "sd")
+        given = {"propensity": known, "sd": sd, "cluster": columns.cluster}
         return cls(problem, cost, response, clusters, *marked, table, roles, arms, phase, **given)
 
     def __len__(self) -> int:
@@ -245,6 +250,18 @@ class People:
     def confounders(self) -> Covariates:
         """The covariates as models of treatment, answers and outcomes have them, (n, columns)."""
         return self.scaled(with_excess)
+
+    @cached_property
+    def modelled_response(self) -> Outcomes:
+        """Chance to answer that covariates predict in each arm, (n,), as estimates model it; 1 of known outcomes."""
+        t, found = self.problem.pool.t, self.response.copy()
+        open_ = np.delete(np.arange(len(self)), self.problem.start)
+        for arm in np.unique(t[open_]):
+            own = open_[t[open_] == arm]
+            if np.ptp(r := found[own]):
+                x = self.confounders[own]
+                found[own] = np.clip(Ridge().fit(x, r).predict(x), r.min(), r.max())
+        return found
 
     def scaled(self, scaled: Scaling, names: Iterable[str] | None = None) -> Covariates:
         """Covariates, all or some, with numbers scaled in another way than those of distances, (n, columns)."""
@@ -289,8 +306,8 @@ class People:
         )
         problem = replace(self.problem, pool=self.problem.pool[rows], start=start)
         parts = (self.cost[rows], self.response[rows], self.clusters[rows], excluded, included, self.table.iloc[rows])
-        known = None if self.propensity is None else self.propensity[rows]
-        return People(problem, *parts, self.roles, self.arms, phase, propensity=known, cluster=self.cluster)
+        known, sd = (None if values is None else values[rows] for values in (self.propensity, self.sd))
+        return People(problem, *parts, self.roles, self.arms, phase, propensity=known, sd=sd, cluster=self.cluster)
 
     def beside(self, others: pd.DataFrame, columns: Columns) -> "People":
         """The units, and after them others of the same population, encoded by the scales of the first.

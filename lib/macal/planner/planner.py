@@ -8,10 +8,9 @@ from typing import Any
 import pandas as pd
 
 from macal import models
-from macal.arguments import Count, Positive, Share, Whole, hinted
+from macal.arguments import Count, Positive, Share, Whole, fits, hinted
 from macal.inference import StoppingRule
 from macal.planner import record, steps
-from macal.planner.answers import by_name
 from macal.planner.audit import Audit
 from macal.planner.campaign import CampaignState
 from macal.planner.estimates import Findings, estimated
@@ -58,8 +57,8 @@ class Planner:
             measured after treatment: earlier or cheaper ratings, registers.
         criterion: a name of :func:`macal.names`, one that needs no model, for individual effects; None for a draw.
         parameters: of the criterion, say ``{"alpha": 1.0}``.
-        batch_size: people asked per round; None for any number.
-        batch_cost: money per round; None for any sum.
+        batch_size: people asked per round; None for all in one round.
+        batch_cost: money per round, likewise.
         quotas: say ``"region>=10"`` (of each), ``"region=north|south>=10"`` or ``"age=65..<=40%"``; see
             :meth:`macal.planner.demands.Quota.parse`.
         cluster_rule: "whole": all of a cluster are asked or none; "one": at most one of each, and another only
@@ -75,7 +74,8 @@ class Planner:
         target: whose average effect people are drawn for: "all", "treated" or "overlap".
         by: column of whose values each gets an estimate of its own, and a draw that serves them all.
         width: of the average effect's 95 % interval, in the place of a budget; see :mod:`macal.planner.forecast`.
-        sd: of the outcomes that covariates leave open, for forecasts; by known outcomes where None.
+        sd: of the outcomes that covariates leave open, as guessed: a column, which the draw goes by, or one number; by
+            known outcomes where None.
         r2: share of the outcomes' variance that covariates leave open, and proxies explain; likewise.
 
     Attributes:
@@ -119,7 +119,7 @@ class Planner:
         proxies: Sequence[str] = (),
         criterion: str | None = None,
         parameters: Mapping[str, Any] | None = None,
-        batch_size: Count | None = 10,
+        batch_size: Count | None = None,
         batch_cost: Positive | None = None,
         quotas: Sequence[str] = (),
         cluster_rule: str = "whole",
@@ -131,7 +131,7 @@ class Planner:
         target: str = "all",
         by: str | None = None,
         width: Positive | None = None,
-        sd: Positive | None = None,
+        sd: str | Positive | None = None,
         r2: Share | None = None,
     ) -> None:
         given = {**locals(), "parameters": parameters or {}}
@@ -141,6 +141,8 @@ class Planner:
         columns, policy = (kind(**{k: given[k] for k in kind.__dataclass_fields__}) for kind in (Columns, Policy))
         if policy.draw is None and uniform != UNIFORM:
             raise ValueError("uniform is a share of a draw, and nobody is drawn; leave it out, or say draw='criterion'")
+        if sd is not None and policy.draw != "effect":
+            raise ValueError("sd is for a draw for effects; name no criterion, or draw='effect'")
         if r2 is not None and not columns.proxies:
             raise ValueError("r2 is a share that proxies explain, and none is named (proxies, --proxy)")
         self.campaign = CampaignState(columns, policy)
@@ -172,27 +174,38 @@ class Planner:
         return self._plan()
 
     @hinted
-    def observe(self, answers: Mapping[Any, Any] | pd.Series, through: int | None = None) -> None:
+    def observe(self, answers: Mapping[Any, Any] | pd.Series | pd.DataFrame, through: int | None = None) -> None:
         """Take answers, in any order and number; who has none yet is waited for.
 
+        One plan serves several outcomes, as its inclusion probabilities are the same for all. Others may be added
+        later, as an endline after a midline: units without a row there are waited for, and a missing value is a refusal
+        of that outcome. Rounds, money and reserves go by whether any outcome came; units without any have refused.
+
         Args:
-            answers: name of a unit -> outcome, missing where she will not answer: a mapping or a pandas Series.
+            answers: name of a unit -> outcome, missing where she will not answer: a mapping or a pandas Series; or a
+                pandas DataFrame, whose columns are the outcomes.
             through: rounds that have been asked; by default those before, and each one after them of which somebody
                 answers anew, up to the first of which nobody does. Of a round after that an answer counts for whoever
                 gave it alone.
 
         Raises:
             ValueError: nothing is planned; a unit who was not to be asked, or whose outcome was another one before; an
-                outcome that is no finite number.
+                outcome that is no finite number, or cannot be told apart from another, or from a column of the table.
         """
-        told = by_name(self.people, answers.items())
-        self.campaign = steps.observed(self.campaign, told, through)
+        given: dict[Any, Any] = dict(answers.items()) if isinstance(answers, pd.DataFrame) else {None: answers}
+        if isinstance(answers, pd.DataFrame) and (
+            [*given] != [*answers] or not given or not fits([*given], Sequence[str])
+        ):
+            raise ValueError(f"answers must have columns with the names of outcomes, each once, got {[*answers]}")
+        self.campaign = steps.observed(self.campaign, given, through)
 
     @hinted
-    def correct(self, name: Hashable, change: str, by: str, outcome: bool | float | int | None = None) -> None:
+    def correct(
+        self, name: Hashable, change: str, by: str, outcome: bool | float | int | None = None, of: str | None = None
+    ) -> None:
         """Correct what is known of a unit; see :func:`macal.planner.steps.corrected`."""
         (own,) = self.people.table.index[self.people.places([name], "the table")].tolist()
-        self.campaign = steps.corrected(self.campaign, own, change, by, outcome)
+        self.campaign = steps.corrected(self.campaign, own, change, by, outcome, of)
 
     @hinted
     def recount(self, rounds: int, by: str) -> None:
@@ -286,9 +299,12 @@ class Planner:
         looks: str | None = None,
         reference: Any = None,
         individual: bool = False,
+        outcome: str | None = None,
+        simultaneous: bool = False,
     ) -> Findings:
         """Estimate every effect from the answers so far; see :func:`macal.planner.estimates.estimated`."""
-        return estimated(self.campaign, model, rule, arm, target, by, bounds, looks, reference, individual)
+        of_whom = target, by, bounds, looks, reference
+        return estimated(self.campaign, model, rule, arm, *of_whom, individual, outcome, simultaneous)
 
     @hinted
     def report(self, path: Path | str, found: Sequence[Findings] = ()) -> None:
@@ -349,7 +365,7 @@ class Planner:
 
     @property
     def answers(self) -> Mapping[Any, float | None]:
-        """Outcome of each unit who has answered, by name; None for one who will not."""
+        """Outcome of each unit who has answered, by name, of several the first that came; None for one who will not."""
         return self.campaign.answers
 
     @property

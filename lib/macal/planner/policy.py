@@ -37,7 +37,7 @@ class Policy:
     budget: Positive | None
     criterion: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    batch_size: Count | None = 10
+    batch_size: Count | None = None
     batch_cost: Positive | None = None
     quotas: Sequence[str] = ()
     cluster_rule: str = "whole"
@@ -49,7 +49,6 @@ class Policy:
     target: str = "all"
     by: str | None = None
     width: Positive | None = None
-    sd: Positive | None = None
     r2: Share | None = None
 
     def __post_init__(self) -> None:
@@ -77,7 +76,7 @@ class Policy:
             check_known("way to draw", DRAWS, self.draw)
         check_known("target", TARGETS, self.target)
         given = {"target": self.target if self.target != "all" else None, "by": self.by}
-        given |= {"width": self.width, "sd": self.sd, "r2": self.r2}
+        given |= {"width": self.width, "r2": self.r2}
         used = [name for name, value in given.items() if value is not None]
         if self.draw != "effect" and used:
             raise ValueError(f"{' and '.join(used)} is for a draw for effects; name no criterion, or draw='effect'")

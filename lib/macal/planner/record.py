@@ -156,12 +156,13 @@ def content_of(campaign: CampaignState) -> dict[str, Any]:
     rows = {c: [None if v is None or v != v else v for v in values.tolist()] for c, values in rows.items()}
     if "reserve" in rows:
         rows["reserve"] = [name_of(name) for name in rows["reserve"]]
+    several = {one: _pairs(told) for one, told in campaign.by_outcome.items()}
     return {
         "columns": asdict(campaign.columns),
         "policy": asdict(campaign.policy),
         "table": fingerprint(campaign),
         "plan": rows | {"unit": [name_of(unit) for unit in rows["unit"]]},
-        "answers": [[name_of(unit), outcome] for unit, outcome in campaign.answers.items()],
+        "answers": _pairs(campaign.answers),
         "asked": campaign.asked,
         "told in": campaign.told_in,
         "searched": campaign.searched,
@@ -170,6 +171,7 @@ def content_of(campaign: CampaignState) -> dict[str, Any]:
         "journal": [asdict(one) | {"name": name_of(one.name)} for one in campaign.journal],
         "sample": _sample_content(campaign.table) if campaign.is_sample else None,
         "audit": asdict(campaign.audit) if campaign.audit else None,
+        **({"outcomes": several} if several else {}),
         "made by": provenance.origin() | provenance.versions("numpy", "pandas", "scipy", "torch"),
     }
 
@@ -205,7 +207,14 @@ def campaign_of(content: dict[str, Any], table: Any) -> CampaignState:
         told_since=content.get("told since", bool(content["answers"])),
     )
     checked.check_asked(campaign)
-    return campaign
+    told = {one: checked.answers_of(answers, campaign) for one, answers in content.get("outcomes", {}).items()}
+    if told and campaign.with_told(told).answers != campaign.answers:
+        raise checked.damaged("fields 'answers' and 'outcomes' are not of one campaign")
+    return campaign.with_told(told) if told else campaign
+
+
+def _pairs(answers: Mapping[Any, float | None]) -> list[list[Any]]:
+    return [[name_of(unit), outcome] for unit, outcome in answers.items()]
 
 
 def _check_table(campaign: CampaignState, content: Mapping[str, Any]) -> None:

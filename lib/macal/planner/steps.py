@@ -13,9 +13,9 @@ from macal import acquisition
 from macal.acquisition import PoolState
 from macal.acquisition.plans import check_arms
 from macal.arguments import Positive, hinted
-from macal.planner.answers import outcome_of
+from macal.planner.answers import by_name, outcome_of
 from macal.planner.audit import Made, audited
-from macal.planner.campaign import NEVER, OUTCOME, CampaignState, Correction, counted
+from macal.planner.campaign import NEVER, OUTCOME, CampaignState, Correction, counted, named
 from macal.planner.drawn import Lots, Lottery, drawn, lottery, stand_ins
 from macal.planner.forecast import budget_for
 from macal.planner.greedy import GreedyPlan
@@ -35,7 +35,8 @@ def begun(campaign: CampaignState, table: Any) -> CampaignState:
     """Plan whom to ask of a table; see :meth:`macal.planner.planner.Planner.plan`."""
     if table is None:
         raise ValueError("the table must be a DataFrame of pandas, polars or Arrow, or a sample, got None")
-    campaign = campaign.but(table=table, plan=None, answers={}, asked=0, audit=None, made=None, chosen=None)
+    none = {"answers": {}, "by_outcome": {}, "asked": 0}
+    campaign = campaign.but(table=table, plan=None, audit=None, made=None, chosen=None, **none)
     if campaign.policy.width is not None:
         budget = budget_for(campaign.people, campaign.policy, partial(lottery_under, campaign.people))
         campaign = campaign.but(policy=replace(campaign.policy, budget=budget))
@@ -54,17 +55,44 @@ def begun(campaign: CampaignState, table: Any) -> CampaignState:
     return new
 
 
-def observed(campaign: CampaignState, answers: Mapping[Any, Any], through: int | None = None) -> CampaignState:
-    """Take answers; see :meth:`macal.planner.planner.Planner.observe`."""
-    plan = campaign.planned
+def observed(campaign: CampaignState, given: Mapping[Any, Any], through: int | None = None) -> CampaignState:
+    """Take answers to each outcome, None for the one there is; see :meth:`macal.planner.planner.Planner.observe`."""
+    plan, told = campaign.planned, by_outcome(campaign, list(given))
     wanted = {*plan.index, *(plan["reserve"].dropna() if "reserve" in plan else ()), *campaign.answers}
-    new: dict[Any, float | None] = {}
-    for name, outcome in answers.items():
-        if name not in wanted:
-            raise ValueError(f"{name} was not to be asked; the plan has {len(plan)} people, and she is none")
-        new[name] = outcome_of(name, outcome, campaign.answers.get(name))
-    asked = reached(campaign, new, through)
-    return campaign.but(answers={**campaign.answers, **new}, asked=asked, told_since=True)
+    new: dict[Any, None] = {}
+    for which, answers in given.items():
+        mine = told[next(iter(told)) if which is None else which]
+        for name, outcome in by_name(campaign.people, answers.items()).items():
+            if name not in wanted:
+                raise ValueError(f"{name} was not to be asked; the plan has {len(plan)} people, and she is none")
+            mine[name] = outcome_of(name if len(told) == 1 else f"{name} ({which})", outcome, mine.get(name))
+            new[name] = None
+    return campaign.with_told(told).but(asked=reached(campaign, new, through), told_since=True)
+
+
+def by_outcome(campaign: CampaignState, given: Sequence[str | None]) -> dict[str | None, dict[Any, float | None]]:
+    """Answers so far to each outcome, and to new ones; a single one without a name takes that of the one given.
+
+    Raises:
+        ValueError: outcomes that cannot be told apart, or that the table's columns, or its outcomes, do not allow.
+    """
+    people, told = campaign.people, {one: dict(answers) for one, answers in campaign.told.items() if answers}
+    roles = {column: role for role, column in campaign.columns.named().items() if role != "outcome"}
+    roles |= {people.table.index.name: "identifier", **dict.fromkeys(people.roles.proxies, "proxy")}
+    if taken := [one for one in given if one is not None and one in roles]:
+        raise ValueError(f"{taken[0]!r} is the table's {roles[taken[0]]}; rename that outcome in the answers")
+    if len(told) < 2 and len(given) == 1 and None in {*told, *given}:
+        return {given[0] or next(iter(told), campaign.told_in): next(iter(told.values()), {})}
+    told |= {one: {} for one in given if one not in told}
+    names = named([repr(one) for one in told if one is not None])
+    if None in told:
+        raise ValueError(f"answers without a name are not told apart from {names}: give each outcome a column")
+    if len(told) > 1 and people.problem.start.size:
+        raise ValueError(
+            f"column {campaign.columns.outcome!r} of the table has outcomes of people who are not asked, and they would"
+            f" lack any other: observe one of {names}, or plan without that column"
+        )
+    return told
 
 
 def reached(campaign: CampaignState, names: Iterable[Any], through: int | None = None) -> int:
@@ -163,7 +191,9 @@ def lottery_under(people: People, policy: Policy, lots: Lots | None = None) -> L
     return lottery(people, policy, _task(policy, 0, people, people.problem.start, nobody, float(policy.budget)), lots)
 
 
-def corrected(campaign: CampaignState, name: Any, change: str, by: str, outcome: Any = None) -> CampaignState:
+def corrected(
+    campaign: CampaignState, name: Any, change: str, by: str, outcome: Any = None, of: str | None = None
+) -> CampaignState:
     """Correct what is known of a unit; the journal keeps what it was, and who says so.
 
     Args:
@@ -174,31 +204,40 @@ def corrected(campaign: CampaignState, name: Any, change: str, by: str, outcome:
             her, with her weight: she is in the next round, or in a new last one.
         by: who says so, a name or a pseudonym.
         outcome: her answer.
+        of: which outcome of several; must be named for an answer, and None withdraws the answers to all.
 
     Raises:
-        UnknownName: no such change.
-        ValueError: she was not asked, her outcome is part of the table, nobody says so, or the outcome is no finite
-            number.
+        UnknownName: no such change or outcome.
+        ValueError: she was not asked, her outcome is part of the table, nobody says so, the outcome is no finite
+            number, one of several must be named, or one is named of which nothing can be said.
     """
     check_known("correction", CHANGES, change)
     out = campaign.out
     was_asked = out is not None and name in out.index
     if not was_asked and name not in campaign.answers:
         raise ValueError(_nothing_to_correct(campaign, name))
-    answers, plan = dict(campaign.answers), campaign.planned
-    was = _said(answers[name]) if name in answers else "no answer"
+    told, plan = {one: dict(answers) for one, answers in campaign.told.items()}, campaign.planned
+    if change == "outcome" or of is not None:
+        of = campaign.seen(of, "of (--of)").outcome
+    if change == NEVER and of is not None:
+        raise ValueError(f"a person who was never asked has no outcome at all; leave {of!r} out (of, --of)")
+    mine = [*told] if of is None or len(told) == 1 else [of]
+    was = _said(name, told, mine)
     if change == NEVER:
-        answers.pop(name, None)
+        for answers in told.values():
+            answers.pop(name, None)
         left_out = (plan.index == name) & (plan["round"] <= campaign.asked)
         later = plan.assign(round=plan["round"].mask(left_out, campaign.asked + 1))
         is_drawn = campaign.policy.draw is not None
         plan = later.sort_values("round", kind="stable") if is_drawn else plan[~left_out]
     else:
-        answers[name] = outcome_of(name, outcome, None) if change == "outcome" else None
-        if change == "outcome" and answers[name] is None:
+        value = outcome_of(name, outcome, None) if change == "outcome" else None
+        if change == "outcome" and value is None:
             raise ValueError(f"the outcome of {name} must be a finite number; a refusal is 'withdrawn'")
-    now = NEVER if change == NEVER else _said(answers[name])
-    return _noted(campaign, name, was, now, by).but(answers=answers, plan=plan)
+        for one in mine:
+            told[one][name] = value
+    now = NEVER if change == NEVER else _said(name, told, mine)
+    return _noted(campaign, name, was, now, by).with_told(told).but(plan=plan)
 
 
 def recounted(campaign: CampaignState, rounds: int, by: str) -> CampaignState:
@@ -232,8 +271,14 @@ def _nothing_to_correct(campaign: CampaignState, name: Any) -> str:
     )
 
 
-def _said(outcome: float | None) -> str:
-    return "a refusal" if outcome is None else f"{OUTCOME}{outcome:.10g}"
+def _said(name: Any, told: Mapping[Any, Mapping[Any, float | None]], mine: Sequence[Any]) -> str:
+    """What a campaign says of a unit and some outcomes, by name where it has several; those that are known first."""
+    if len(mine) == len(told) and all(answers.get(name, 0) is None for answers in told.values()):
+        return "a refusal"
+    found = sorted(((one, told[one][name]) for one in mine if name in told[one]), key=lambda pair: pair[1] is None)
+    said = ("a refusal" if value is None else f"{OUTCOME}{value:.10g}" for _, value in found)
+    which = (f" ({one})" * (len(told) > 1) for one, _ in found)
+    return ", ".join(map(str.__add__, said, which)) or "no answer"
 
 
 def audit_of(campaign: CampaignState) -> CampaignState:

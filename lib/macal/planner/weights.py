@@ -64,6 +64,7 @@ def weighed(
     by: str | None = None,
     bounds: tuple[float | int, float | int] | None = None,
     looks: str | None = None,
+    level: float = 0.95,
 ) -> Weighed:
     """Estimate an effect by weights, from the rounds that have been asked.
 
@@ -76,6 +77,7 @@ def weighed(
         bounds: smallest and largest outcome that there can be; those of the answers by default.
         looks: None or "once": the interval holds at this look alone; "rounds": at all looks, of which there is one
             after each round of the plan at most; "any": however often one looks. All else holds at this look alone.
+        level: chance of the interval to hold, and of those of the groups at once.
 
     Raises:
         UnknownName: no such target, column, or kind of looks.
@@ -93,18 +95,18 @@ def weighed(
     rows = allowed(people, campaign.policy)
     survey = _survey(campaign, y, rows)
     try:
-        estimate = average_effect(survey, target, arm)
+        estimate = average_effect(survey, target, arm, level)
     except ValueError as error:
         return Weighed(told=(f"The weights give no interval: {error}.",))
     if said := _untrusted(people, survey, arm, target):
         return Weighed(told=tuple(said))
     told = [] if target == "all" else [f"The weights speak for {WHOM[target]}."]
     told += [] if survey.clusters is None else [_rests_on(survey.answers())]
-    told += [*_ahead(y, survey), *_saved(survey, estimate, target, arm)]
-    estimate, widened = _at_looks(campaign, survey, estimate, "once" if looks is None else looks)
+    told += [*_ahead(y, survey), *_saved(survey, estimate, target, arm, level)]
+    estimate, widened = _at_looks(campaign, survey, estimate, "once" if looks is None else looks, level)
     alone = "" if looks in (None, "once") else " at this look alone"
     told += _clipped(people, survey)
-    groups, said = _groups(survey, by, None if by is None else groups_of(people, by)[rows], arm, target, alone)
+    groups, said = _groups(survey, by, None if by is None else groups_of(people, by)[rows], arm, target, alone, level)
     doubt, doubted = _doubt(survey, estimate, arm, target, bounds, alone)
     told += [*widened, *said, *_modelled(survey, int(np.isin(rows[survey.asked], campaign.refused).sum())), *doubted]
     return Weighed(estimate, groups, doubt, tuple(told))
@@ -166,11 +168,11 @@ def _ahead(y: Outcomes, survey: Survey) -> list[str]:
     return [f"The weights leave out answers of people in no round that has been asked: {out:,} of them."] if out else []
 
 
-def _saved(survey: Survey, estimate: Estimate, target: str, arm: int) -> list[str]:
+def _saved(survey: Survey, estimate: Estimate, target: str, arm: int, level: float) -> list[str]:
     """Say what proxies have saved, where there are some."""
     if not survey.proxies.shape[1]:
         return []
-    alone = average_effect(replace(survey, proxies=None), target, arm).width
+    alone = average_effect(replace(survey, proxies=None), target, arm, level).width
     saved = 1 - (estimate.width / alone) ** 2
     worth = f"save {saved:.0%} of the answers" if saved > _NOTHING else "save no answers"
     return [f"Without the proxies the interval by the weights would be {alone:,.4g} wide: they {worth}."]
@@ -221,16 +223,18 @@ def _shares(campaign: CampaignState) -> list[float]:
     return (sizes[sizes.index <= campaign.asked] / sizes.iloc[-1]).tolist()
 
 
-def _at_looks(campaign: CampaignState, survey: Survey, estimate: Estimate, looks: str) -> tuple[Estimate, list[str]]:
+def _at_looks(
+    campaign: CampaignState, survey: Survey, estimate: Estimate, looks: str, level: float
+) -> tuple[Estimate, list[str]]:
     """An estimate whose interval holds at all looks at once, and what is to be said of that."""
     if looks == "once":
         return estimate, []
     shares = _shares(campaign)
     if looks == "rounds":
-        wide = at_a_look(estimate, survey.answers(), shares)
+        wide = at_a_look(estimate, survey.answers(), shares, level)
         which = f"all looks, one after each of the {campaign.planned['round'].nunique()} rounds,"
     else:
-        wide, which = at_any_look(estimate, shares[-1]), "every look, however often one looks,"
+        wide, which = at_any_look(estimate, shares[-1], level), "every look, however often one looks,"
     price = wide.width / estimate.width
     if not np.isfinite(price):
         return wide, ["It is too early to look: an interval that holds at all looks is without end now."]
@@ -238,11 +242,11 @@ def _at_looks(campaign: CampaignState, survey: Survey, estimate: Estimate, looks
 
 
 def _groups(
-    survey: Survey, by: str | None, groups: Any, arm: int, target: str, alone: str
+    survey: Survey, by: str | None, groups: Any, arm: int, target: str, alone: str, level: float
 ) -> tuple[Mapping[Any, Estimate], list[str]]:
     if by is None:
         return {}, []
-    every = group_effects(survey, groups, target, arm)
+    every = group_effects(survey, groups, target, arm, level)
     found = {group: one for group, one in every.items() if isinstance(one, Estimate)}
     held = f"The {len(found)} intervals by {by} hold at once with a chance of 95% (Bonferroni){alone}."
     return found, [held] * bool(found) + _without(by, {k: why for k, why in every.items() if isinstance(why, str)})

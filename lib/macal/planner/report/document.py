@@ -44,7 +44,8 @@ class Report:
         self.told = np.flatnonzero(np.isfinite(campaign.outcomes))  # known before, or from any answer
         self.open = self.places[~self.plan.index.isin(list(campaign.answers))]
         self.labelled = np.concatenate([self.told, self.open])
-        self.found = found or [estimated(campaign, arm=arm) for arm in campaign.arms_told]
+        every = ((seen.outcome, arm) for seen in campaign.views for arm in seen.arms_told)
+        self.found = found or [estimated(campaign, arm=arm, outcome=outcome) for outcome, arm in every]
         self.arms = overlap.names_of(self.people)
         self.is_over = campaign.asked >= self.plan["round"].max()  # whoever is to be asked has been
 
@@ -72,7 +73,7 @@ class Report:
             out = len(self.campaign.answers) - came
             told.append(
                 f"{self.campaign.asked} round{'s have' if self.campaign.asked != 1 else ' has'} been asked:"
-                f" {came} answer{'s' * (came != 1)} came, and"
+                f" {came} answer{'s' * (came != 1)} came{self.campaign.came}, and"
                 f" {out} {'person' if out == 1 else 'people'} will not answer."
             )
         if self.campaign.overspent:
@@ -88,7 +89,8 @@ class Report:
 
     def estimate(self) -> list[str]:
         """What the answers say so far of each arm, and what is expected of the next round."""
-        told = " ".join(left_out(self.campaign)) if self.found else ""
+        views = [self.campaign.seen(outcome) for outcome in dict.fromkeys(one.outcome for one in self.found)]
+        told = " ".join(dict.fromkeys(words for seen in views for words in left_out(seen)))
         return [part for found in self.found for part in self._estimate(found)] + [page.text(told)] * bool(told)
 
     def _estimate(self, found: Findings) -> list[str]:
@@ -100,10 +102,13 @@ class Report:
             shown = page.figures({caption: drawings.effects(frames.as_pandas(found.people))})
         ahead = found.outlook.map(number).assign(cost=found.outlook["cost"].map(money)).rename_axis("when")
         ahead = ahead if found.shown else ahead.drop(columns="width")
+        which = [f"{found.arm} against {self.arms[0]}"] * (len(self.arms) > 2)
+        which += [f"{found.outcome}"] * bool(self.campaign.by_outcome)
         return [
-            self._headed("What the answers say", f"{found.arm} against {self.arms[0]}" * (len(self.arms) > 2)),
-            page.text(meant(self.campaign, [found.arm])),
-            page.table(average, f"Average effect and its 95 % interval, {self._answers(found)}."),
+            self._headed("What the answers say", ", on ".join(which)),
+            page.text(meant(self.campaign.seen(found.outcome), [found.arm])),
+            page.table(average, f"Average effect and its {100 * found.level:.4g} % interval, {self._answers(found)}."),
+            *([page.text(found.at_once)] if found.at_once else []),
             *self._weighed(found),
             shown,
             *([page.text(_sentence(found.variation.told()))] if found.variation else []),

@@ -30,7 +30,8 @@ def warnings(campaign: CampaignState) -> list[str]:
     people = campaign.people
     poor = overlap.warnings(people.part(allowed(people, campaign.policy)))
     suspect = suspects.told(people.table, people.roles)
-    return [*suspect, *far_values(people), *far_outcomes(campaign), *poor, *telling(campaign)]
+    said = [words for seen in campaign.views for words in telling(seen)]
+    return [*suspect, *far_values(people), *far_outcomes(campaign), *poor, *dict.fromkeys(said)]
 
 
 def far_values(people: People) -> list[str]:
@@ -45,11 +46,10 @@ def far_values(people: People) -> list[str]:
 
 def far_outcomes(campaign: CampaignState) -> list[str]:
     """Outcomes that lie far off, by the same rule: the values and the people."""
-    values = pd.Series(campaign.outcomes, campaign.people.table.index).dropna()
-    if not len(values):
-        return []
-    words, _ = _far(values.rename(campaign.told_in or campaign.columns.outcome or "outcome"), values.to_numpy())
-    return [f"{words}; {_MISTAKE}, set it right by macal correct before effects are estimated"] * bool(words)
+    every = (pd.Series(seen.outcomes, seen.people.table.index, name=seen.outcome) for seen in campaign.views)
+    told = [values.rename(values.name or "outcome") for one in every if len(values := one.dropna())]
+    said = [words for values in told if (words := _far(values, values.to_numpy())[0])]
+    return [f"{words}; {_MISTAKE}, set it right by macal correct before effects are estimated" for words in said]
 
 
 def telling(campaign: CampaignState) -> list[str]:

@@ -31,7 +31,7 @@ def settings(campaign: CampaignState) -> dict[str, str]:
         "budget": f"{money(float(policy.budget))}; the plan costs {money(campaign.rounds['so far'].iloc[-1])}"
         + if_all(campaign),
         "budget found for an interval of the width": f"{policy.width:g}" if policy.width else "",
-        "s.d. that covariates leave open, as guessed": f"{policy.sd:g}" if policy.sd else "",
+        "s.d. that covariates leave open, as guessed": f"{columns.sd}" if columns.sd else "",
         "share of it that proxies explain, as guessed": f"{policy.r2:g}" if policy.r2 else "",
         "quotas": "; ".join(policy.quotas) + " (in expected answers)" * bool(policy.quotas and campaign.is_uncertain),
         "clusters": f"{columns.cluster}: {_CLUSTERS[policy.cluster_rule]}" if columns.cluster else "",
