@@ -78,9 +78,9 @@ def proxied(found: pd.DataFrame, axes: Sequence[Axes], promised: float, size: fl
     left.scatter(found["saved"], places, 50, np.where(found["help"], LESS, "white"), edgecolors=LESS, zorder=3)
     for place, saved in zip(places, found["saved"], strict=True):
         where = {"textcoords": "offset points", "color": LESS, "fontsize": size - 1}
-        left.annotate(per_cent(saved, ".0f"), (max(saved, 0), place), (8, -4), **where)
-    right.plot(found["held covariate"], places, "x", color=MORE, markersize=6, clip_on=False)
+        left.annotate(per_cent(round(saved), "d"), (max(saved, 0), place), (8, -4), **where)
     right.plot(found["held proxy"], places, "o", color=LESS, markersize=6, clip_on=False)
+    right.plot(found["held covariate"], places, "x", color=MORE, markersize=6, clip_on=False)
     low, high = left.get_xlim()
     left.set_xlim(low, high + 0.25 * (high - low))  # room for the last number
     left.set_xlabel("answers saved, %", fontsize=size)
