@@ -3,9 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from needs import needs_data
 
+from macal.datasets import real
 from reproduction.studies import average as study
-from reproduction.studies import tables, widths
+from reproduction.studies import proxied, tables, widths
 
 
 def made(widths, given=1.0, table="rhc", sd=0.1):
@@ -36,3 +38,66 @@ def test_widths_are_judged_cell_by_cell():
     assert found.right.xs(150, level="size").to_dict() == {"far": False, "good": True, "idle": False, "wide": False}
     cells = widths.judged(tables.load("widths").dropna(subset="asked"))
     assert set(cells.index.get_level_values("size")) == set(widths.SIZES) and 0 < cells.right.sum() < len(cells)
+
+
+def cell(table, width, gap, error=0.01, held=(0.95, 0.95, 0.95), z=5.0, forecast=1.0):
+    """Three rows as of one table whose intervals are 1 wide without proxies, and ``width`` with them."""
+    rows = pd.DataFrame({"way": proxied.WAYS, "width": [1.0, width, 1.0], "held": held})
+    about = {"table": table, "labelled": 200, "draws": 200, "given": 1.0, "misfits": False, "moved": z, "proxies": 4}
+    return rows.assign(gap=gap, gap_error=error, forecast=forecast * rows.width, **about)
+
+
+def test_proxies_are_judged_cell_by_cell():
+    cells = [
+        cell("helps", 0.5, -0.5),
+        cell("may help", 0.985, -0.015),
+        cell("hurts", 1.05, 0.05, forecast=1.2),
+        cell("costs little", 1.005, 0.005, error=0.001),
+        cell("misleads", 0.8, -0.2, held=(0.905, 0.9, 0.3)),  # 180 of 200 are too few, 181 are not
+        cell("stands", 0.8, -0.2, z=2.0),  # the largest of four
+    ]
+    found = proxied.judged(pd.concat(cells)).xs(200, level="labelled")
+    assert found.saved["helps"] == pytest.approx(0.75)
+
+    def those(column):
+        return {*found.index[found[column]]}
+
+    assert those("help") == {"helps", "misleads", "stands"} and those("harm") == {"hurts"}
+    assert those("low proxy") == those("low covariate") == {"misleads"} and not those("low without")
+    assert {*found.index} - those("moved") == {"stands"}
+    assert {*found.index} - those("right proxy") == {"hurts"} and found["ahead proxy"]["hurts"] == pytest.approx(1.2)
+
+
+@needs_data("tables")
+def test_no_proxy_is_a_covariate_a_treatment_or_an_outcome():
+    for name, about in proxied.LAYOUTS.items():
+        named = {*about.proxies.split(), *about.proxy_categories.split()}
+        assert named and not named & {*about.numbers.split(), *about.categories.split()}, name
+        assert not any(one in f"{about.treated} {about.outcome} {about.clusters}" for one in named), name
+    colon = real.people(proxied.LAYOUTS["colon"])
+    relapse = colon.proxies["relapse"]
+    assert np.isin(relapse, [0, 1]).all() and colon.y[relapse == 1].mean() > 0.8 > 0.2 > colon.y[relapse == 0].mean()
+
+
+@needs_data("tables")
+def test_a_row_of_proxies_is_that_of_the_same_draws():
+    draws, size = 3, 200
+    found = pd.DataFrame(proxied.rows("colon", size, draws)).set_index("way")
+    plain = [study.drawn("colon", "draw", size, k) for k in range(draws)]
+    x, t, y, e, relapse = study.population(proxied.LAYOUTS["colon"])
+    assert found.loc["without", ["width", "held"]].tolist() == pytest.approx(
+        [study.ends(plain, study.everybody("colon"))[end] for end in ("width", "held")]
+    )
+    assert found.loc["proxy", "gap"] == pytest.approx(found.width["proxy"] - found.width["without"])
+    assert found.width["proxy"] < 0.9 * found.width["without"]
+    assert (found.forecast[["without", "proxy"]] / found.width).dropna().between(0.7, 1.4).all()
+    effect = study.regression(x, t, relapse[:, 0])
+    assert found.moved["proxy"] == pytest.approx(abs(effect.value) / effect.error) and found.proxies["proxy"] == 1
+    assert np.allclose(study.population(proxied.layout("colon", "covariate"))[0].sum(), x.sum() + relapse.sum())
+
+
+def test_what_is_recorded_without_proxies_is_the_draw_of_the_other_study():
+    by = ["table", "labelled"]
+    alone = tables.load("proxied").query("way == 'without' and table != 'star'").set_index(by)
+    other = tables.load("average_tables").query("design == 'draw'").set_index(by).loc[alone.index]
+    assert len(alone) == 22 and np.allclose(alone[["width", "held"]], other[["width", "held"]], rtol=1e-4)

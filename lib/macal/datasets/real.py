@@ -75,6 +75,8 @@ class Layout:
         keep: expression, true for the people of the table; all by default.
         trial: whether chance decided on the treatment.
         clusters: column of the groups in which people came; "" for none.
+        proxies: other columns that are known of everybody and may predict the outcome, all numbers.
+        proxy_categories: those that are not.
     """
 
     title: str
@@ -87,6 +89,8 @@ class Layout:
     keep: str = ""
     trial: bool = False
     clusters: str = ""
+    proxies: str = ""
+    proxy_categories: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +102,7 @@ class RealTable:
         t: treatment, (n,).
         y: outcome, (n,), NaN where it is missing.
         clusters: number of each person's cluster, (n,); None where they did not come in clusters.
+        proxies: as ``columns``, complete.
         sources: raw files and the SHA-256 of their content.
     """
 
@@ -105,6 +110,7 @@ class RealTable:
     t: Arms
     y: Outcomes
     clusters: Arms | None
+    proxies: dict[str, Outcomes | pd.Series]
     sources: dict[str, str]
 
     def covariates(self, pool: Rows) -> Covariates:
@@ -260,36 +266,47 @@ TABLES: Registry[Layout] = Registry(
 
 
 @cache
-def people(name: str) -> RealTable:
-    """Everybody in a table who was in an arm; UnknownName for no table, else raises as :func:`.files.read`."""
-    about = TABLES[name]
+def people(about: str | Layout) -> RealTable:
+    """Everybody in a table, or in a layout of its files, who was in an arm.
+
+    UnknownName for no table, else raises as :func:`.files.read`.
+    """
+    about = TABLES[about] if isinstance(about, str) else about
     rows = pd.concat([_read(file) for file in about.files], ignore_index=True)
     if about.keep:
         rows = rows[rows.eval(about.keep, engine="python")].reset_index(drop=True)
-    if name == "college":
-        rows["age"] = rows["exper"].astype(float) + rows["educ"] + 6
-    columns = {**_numbers(rows, about), **{c: _category(rows[c]) for c in about.categories.split()}}
     t, y = (rows.eval(told, engine="python") for told in (about.treated, about.outcome))
     clusters = pd.factorize(rows[about.clusters], use_na_sentinel=False)[0].astype(np.int64) if about.clusters else None
-    sources = {f"tables/{file}": files.FILES[f"tables/{file}"].sha256 for file in about.files}
-    return RealTable(columns, t.to_numpy(np.int64), y.to_numpy(np.float64), clusters, sources)
+    return RealTable(
+        _columns(rows, about.numbers, about.categories, about.zeros),
+        t.to_numpy(np.int64),
+        y.to_numpy(np.float64),
+        clusters,
+        _columns(rows, about.proxies, about.proxy_categories),
+        {f"tables/{file}": files.FILES[f"tables/{file}"].sha256 for file in about.files},
+    )
 
 
 def _read(file: str) -> pd.DataFrame:
     content = BytesIO(files.read(f"tables/{file}"))
-    return pd.read_stata(content) if file.endswith(".dta") else pd.read_csv(content)
+    rows = pd.read_stata(content) if file.endswith(".dta") else pd.read_csv(content)
+    if file == "close_college.dta":
+        rows["age"] = rows["exper"].astype(float) + rows["educ"] + 6
+    if file == "colon.csv":  # a row of each person's relapse, and one of their death
+        rows["relapse"] = rows["id"].map(rows[rows["etype"] == 1].set_index("id")["status"])
+    return rows
 
 
-def _numbers(rows: pd.DataFrame, about: Layout) -> dict[str, Outcomes | pd.Series]:
-    """Numbers without gaps, and truth values that say who had one."""
+def _columns(rows: pd.DataFrame, names: str, categories: str, zeros: str = "") -> dict[str, Outcomes | pd.Series]:
+    """Numbers without gaps, truth values that say who had one, and categories."""
     found: dict[str, Outcomes | pd.Series] = {}
-    for name in about.numbers.split():
+    for name in names.split():
         values = rows[name].to_numpy(np.float64)
-        gaps = np.isnan(values) | ((values == 0) & (name in about.zeros.split()))
+        gaps = np.isnan(values) | ((values == 0) & (name in zeros.split()))
         found[name] = np.where(gaps, np.median(values[~gaps]), values)
         if gaps.any():
             found[f"{name} {MISSING}"] = pd.Series(gaps)
-    return found
+    return found | {name: _category(rows[name]) for name in categories.split()}
 
 
 def _category(column: pd.Series) -> pd.Series:

@@ -59,6 +59,44 @@ def saved(found: pd.DataFrame, ax: Axes, size: float = 10, above: bool = False) 
     return ax
 
 
+def proxied(found: pd.DataFrame, axes: Sequence[Axes], promised: float, size: float = 10, above: bool = False) -> None:
+    """Draw the share of answers that proxies save, and coverage with them, a row for each table.
+
+    Args:
+        found: by table ``saved``, and coverage ``held proxy`` and ``held covariate``, per cent; ``help``, whether the
+            first is significant.
+        axes: for what is saved, and for coverage.
+        promised: coverage that was promised, per cent.
+        size: of the text, in points.
+        above: names stand above their rows, for a phone.
+    """
+    places, left, right = -np.arange(len(found)), *axes
+    for ax, zero, columns in ((left, 0, ["saved"]), (right, promised, ["held proxy", "held covariate"])):
+        ax.axvline(zero, color="0.3", linewidth=0.9)
+        ends = found[columns].assign(zero=zero)
+        ax.hlines(places, ends.min(axis=1), ends.max(axis=1), color="0.85", linewidth=1)
+    left.scatter(found["saved"], places, 50, np.where(found["help"], LESS, "white"), edgecolors=LESS, zorder=3)
+    for place, saved in zip(places, found["saved"], strict=True):
+        where = {"textcoords": "offset points", "color": LESS, "fontsize": size - 1}
+        left.annotate(per_cent(round(saved), "d"), (max(saved, 0), place), (8, -4), **where)
+    right.plot(found["held proxy"], places, "o", color=LESS, markersize=6, clip_on=False)
+    right.plot(found["held covariate"], places, "x", color=MORE, markersize=6, clip_on=False)
+    low, high = left.get_xlim()
+    left.set_xlim(low, high + 0.25 * (high - low))  # room for the last number
+    left.set_xlabel("answers saved, %", fontsize=size)
+    right.set_xlabel("coverage, %", fontsize=size)
+    right.set(xlim=(0, 100), xticks=[0, 50, 100])
+    for name, colour, place, side in (("covariate", MORE, 0, "left"), ("proxy", LESS, 100, "right")):
+        where = {"textcoords": "offset points", "ha": side, "color": colour, "fontsize": size, "weight": "bold"}
+        right.annotate(name, (place, 0), (0, 28 if above else 10), annotation_clip=False, **where)
+    _rows(list(found.index), axes, size, above)
+    if above:  # names reach into the other panel, between its rows
+        left.set_zorder(2)
+        left.patch.set_visible(False)
+        for text in left.texts:
+            text.set_in_layout(False)
+
+
 def covered(found: pd.DataFrame, ax: Axes, promised: float, size: float = 8, named: bool = True) -> Axes:
     """Draw the coverage of intervals with its own interval, a row for each case.
 

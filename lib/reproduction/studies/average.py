@@ -24,6 +24,7 @@ number.
 """
 
 import warnings
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -35,10 +36,11 @@ from statsmodels.tools.sm_exceptions import SingularMatrixWarning
 
 from macal.campaigns.evaluation import Row
 from macal.datasets import real
+from macal.datasets.real import Layout
 from macal.inference import Estimate, Survey, average_effect, crossed_propensity, draw, inclusion, worth_for_ate
 from macal.inference.ridge import Ridge
 from macal.inference.sampling import proportional
-from macal.inference.weighted import crossed_outcomes, folds, of_each_arm, standardised
+from macal.inference.weighted import Proxies, crossed_outcomes, folds, of_each_arm, standardised
 from macal.shapes import Arms, Covariates, Outcomes
 from macal.tables.encoding import encoded, with_excess
 from reproduction.studies.jobs import Answer, Job
@@ -50,24 +52,33 @@ LEAST_LEFT = 0.2  # of an arm's mean size of what outcome models leave
 
 
 @cache
-def population(name: str) -> tuple[Covariates, Arms, Outcomes, Outcomes]:
-    """Covariates (n, d), arms, outcomes and chances of treatment, (n,) each, of a table's people with an outcome."""
-    rows = real.people(name)
-    x, told = encoded(rows.columns, np.arange(len(rows.t)), with_excess), np.isfinite(rows.y)
-    x = x[told][:, np.ptp(x[told], axis=0) > 0].astype(np.float64)
-    return x, rows.t[told], rows.y[told].astype(np.float64), crossed_propensity(x, rows.t[told])
+def population(about: str | Layout) -> tuple[Covariates, Arms, Outcomes, Outcomes, Proxies | None]:
+    """Describe the people of a table, or of a layout of one's own, who have an outcome.
+
+    Returns:
+        Covariates (n, d); arms, outcomes and chances of treatment, (n,) each; proxies, (n, k), or None.
+    """
+    rows = real.people(about)
+    told = np.isfinite(rows.y)
+
+    def columns(named: dict[str, Outcomes | pd.Series]) -> Covariates:
+        found = encoded(named, np.arange(len(rows.t)), with_excess)[told]
+        return found[:, np.ptp(found, axis=0) > 0].astype(np.float64)
+
+    x, t, proxies = columns(rows.columns), rows.t[told], columns(rows.proxies) if rows.proxies else None
+    return x, t, rows.y[told].astype(np.float64), crossed_propensity(x, t), proxies
 
 
 @cache
-def everybody(name: str) -> Estimate:
+def everybody(about: str | Layout) -> Estimate:
     """The effect from everybody's answers."""
-    x, t, y, e = population(name)
-    return average_effect(Survey(x, t, y, np.ones(len(t)), propensity=e))
+    x, t, y, e, proxies = population(about)
+    return average_effect(Survey(x, t, y, np.ones(len(t)), propensity=e, proxies=proxies))
 
 
-def chances(name: str, design: str, size: int) -> Outcomes:
+def chances(about: str | Layout, design: str, size: int) -> Outcomes:
     """Chance of each person to be among ``size`` who are asked, (n,)."""
-    _, t, _, e = population(name)
+    _, t, _, e, _ = population(about)
     if design == "simple":
         return np.full(len(t), size / len(t))
     if design == "draw":
@@ -78,22 +89,24 @@ def chances(name: str, design: str, size: int) -> Outcomes:
     return (asked / number)[t]
 
 
-def drawn(name: str, design: str, size: int, seed: int) -> Estimate | None:
+def drawn(about: str | Layout, design: str, size: int, seed: int) -> Estimate | None:
     """What one draw tells; None where its answers give no interval."""
-    x, t, y, e = population(name)
-    rng, p = np.random.default_rng([SEED, list(real.TABLES).index(name), seed]), chances(name, design, size)
+    x, t, y, e, proxies = population(about)
+    files = real.TABLES[about].files if isinstance(about, str) else about.files
+    place = [one.files for one in real.TABLES.values()].index(files)
+    rng, p = np.random.default_rng([SEED, place, seed]), chances(about, design, size)
     # equal arms are drawn one after the other
     parts = [np.arange(len(t))] if design in ("simple", "draw") else [np.flatnonzero(t == arm) for arm in (0, 1)]
     asked = np.isin(np.arange(len(t)), np.concatenate([part[draw(p[part], rng)] for part in parts]))
     if design == "regression":
-        return _regression(x[asked], t[asked], y[asked])
+        return regression(x[asked], t[asked], y[asked])
     try:
-        return average_effect(Survey(x, t, np.where(asked, y, np.nan), p, propensity=e))
+        return average_effect(Survey(x, t, np.where(asked, y, np.nan), p, propensity=e, proxies=proxies))
     except ValueError:
         return None
 
 
-def _regression(x: Covariates, t: Arms, y: Outcomes) -> Estimate:
+def regression(x: Covariates, t: Arms, y: Outcomes) -> Estimate:
     """The coefficient of the treatment in a linear regression, with its interval."""
     x = x[:, np.ptp(x, axis=0) > 0]
     with warnings.catch_warnings():  # of dependent columns, which leave the treatment's coefficient as it is
@@ -106,7 +119,7 @@ def _regression(x: Covariates, t: Arms, y: Outcomes) -> Estimate:
 @cache
 def _left(name: str) -> tuple[Outcomes, Outcomes, float]:
     """What known outcome models leave of each outcome, over the chance of its arm; the best chances; var(m_1 - m_0)."""
-    x, t, y, e = population(name)
+    x, t, y, e, _ = population(name)
     m, z, own = crossed_outcomes(x, t, y, None, 0), standardised(x), of_each_arm(e)[np.arange(len(t)), t]
     left = np.abs(y - m[np.arange(len(t)), t])
     sd = np.empty(len(t))
@@ -127,13 +140,16 @@ def known(name: str, design: str, size: int) -> float:
 
 def row(name: str, design: str, size: int) -> Row:
     """The end points of a design."""
-    whole = everybody(name)
-    found = [one for k in range(DRAWS) if (one := drawn(name, design, size, k)) is not None]
+    found = [drawn(name, design, size, k) for k in range(DRAWS)]
+    return {"design": design, "labelled": size} | ends(found, everybody(name))
+
+
+def ends(draws: Sequence[Estimate | None], whole: Estimate) -> Row:
+    """End points of what draws tell, against the estimate from everybody."""
+    found = [one for one in draws if one is not None]
     width = np.array([one.width for one in found])
     return {
-        "design": design,
-        "labelled": size,
-        "given": len(found) / DRAWS,
+        "given": len(found) / len(draws),
         "held": float(np.mean([one.low <= whole.value <= one.high for one in found])) if found else np.nan,
         "width": float(width.mean()) if found else np.nan,
         "width_sd": float(width.std(ddof=1)) if len(found) > 1 else np.nan,

@@ -203,6 +203,7 @@ _DECLARED = (
         for data in ("ihdp", SWAP, "ihdp-a", "toy", "acic", "ibm", "cmnist")
     ),
     Table("average_tables", "tables", "what the draw for the average effect saves on real tables", study="average"),
+    Table("proxied", "tables", "what columns that predict the outcome save on real tables", study="proxied"),
     Table("individual", "tables", "individual effects against one average effect on real tables", study="individual"),
     Table("coverage", "population", "coverage and width of what the planner draws, case by case", study="coverage"),
     Table("widths", "tables", "intervals against the width that was asked for, on real tables", study="widths"),

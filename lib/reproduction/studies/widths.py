@@ -25,14 +25,17 @@ NEAR, LEAST = 1.05, 0.93  # of realised over asked: within 5 %; of its median
 LARGE = ("lalonde", "k401ksubs", "catholic", "hi", "smokeban")  # over 6,000 people: left out
 
 
-def table(name: str) -> tuple[pd.DataFrame, pd.Series]:
-    """The people of a real table whose outcomes are known, and these."""
-    found = real.people(name)
+def table(about: str | real.Layout) -> tuple[pd.DataFrame, pd.Series, dict[str, str]]:
+    """The people of a real table whose outcomes are known, these, and the kinds of columns."""
+    found = real.people(about)
     names = [f"p{k:05d}" for k in range(len(found.t))]
-    columns = {name: pd.Series(np.asarray(column), names) for name, column in found.columns.items()}
+    every = found.columns | found.proxies
+    columns = {name: pd.Series(np.asarray(column), names) for name, column in every.items()}
     people, y = pd.DataFrame(columns | {"treated": pd.Series(found.t, names)}), pd.Series(found.y, names).dropna()
     people = people.loc[y.index]
-    return people.loc[:, people.nunique() > 1], y
+    people = people.loc[:, people.nunique() > 1]
+    kinds = {c: "number" if isinstance(every[c], np.ndarray) else "category" for c in people if c in every}
+    return people, y, kinds
 
 
 def sd_of(planner: Planner, y: pd.Series) -> float:
@@ -45,9 +48,7 @@ def sd_of(planner: Planner, y: pd.Series) -> float:
 
 def rows(name: str, size: int, draws: int = DRAWS) -> list[dict[str, object]]:
     """A row of each campaign; one without a campaign, where no width can be told."""
-    people, y = table(name)
-    columns = real.people(name).columns
-    kinds = {c: "number" if isinstance(columns[c], np.ndarray) else "category" for c in people if c in columns}
+    people, y, kinds = table(name)
     first = Planner("treated", size, kinds=kinds)
     first.plan(people)
     sd, ahead = sd_of(first, y), first.forecast()
