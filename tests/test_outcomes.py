@@ -124,7 +124,7 @@ def test_simultaneous_intervals_are_wider_by_bonferroni(options):
     assert same(alone.estimate(simultaneous=True), alone.estimate())
 
 
-def test_what_was_observed_is_taken_up_and_one_outcome_leaves_files_as_they_were(tmp_path):
+def test_what_was_observed_is_taken_up_from_a_file(tmp_path):
     planner, plan, told = answered()
     planner.save(tmp_path / "c.json")
     again = Planner.load(tmp_path / "c.json", PEOPLE)
@@ -133,7 +133,7 @@ def test_what_was_observed_is_taken_up_and_one_outcome_leaves_files_as_they_were
     assert same(again.estimate(outcome="health"), planner.estimate(outcome="health"))
     alone = make(PEOPLE, **DRAWN)[0]
     alone.observe(told[["wage"]])
-    assert "outcomes" not in record.content_of(alone.campaign)
+    assert not record.content_of(alone.campaign)["outcomes"]
     content = json.loads((tmp_path / "c.json").read_text())["content"]
     name = plan.index[1]
     for wrong in (

@@ -28,7 +28,7 @@ from macal.tables import frames
 from macal.tables.sample import Sample, Wanted
 
 NOTHING = "nothing is planned yet; plan(table) comes first"
-NEVER, OUTCOME = "never asked", "an outcome of "  # what a correction says
+NEVER = "never asked"  # what a correction says
 SHOWN = 3  # people that are named
 
 
@@ -66,6 +66,7 @@ class Correction:
         now: what it says, or :data:`NEVER`.
         by: who says so, a name or a pseudonym.
         when: ISO 8601, UTC.
+        answered: whether an outcome of the unit was known before.
     """
 
     name: Any
@@ -73,6 +74,7 @@ class Correction:
     now: str
     by: str
     when: str
+    answered: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,7 +247,7 @@ class CampaignState:
         for one in self.journal:
             if one.now == NEVER:
                 paid.discard(one.name)
-            elif one.was.startswith(OUTCOME):
+            elif one.answered:
                 paid.add(one.name)
         return {name for name, outcome in self.answers.items() if outcome is None} - paid
 

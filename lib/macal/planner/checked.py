@@ -1,6 +1,5 @@
 """What the file of a campaign may hold: every field is checked, as anybody may have written it."""
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, get_type_hints
 
@@ -18,12 +17,10 @@ _LEAST = 1 - 1e-9  # of a weight
 _FIELDS: Mapping[str, Any] = {
     "columns": Mapping[str, Any],
     "policy": Mapping[str, Any],
-    "table": str | Mapping[str, Any],
+    "table": Mapping[str, Any],
     "plan": Mapping[str, Sequence[Any]],
     "answers": Sequence[Sequence[Any]],
     "asked": int,
-}
-_LATER: Mapping[str, Any] = {  # that files of earlier versions may lack
     "told in": str | None,
     "searched": int | None,
     "told since": bool,
@@ -34,7 +31,6 @@ _LATER: Mapping[str, Any] = {  # that files of earlier versions may lack
     "outcomes": Mapping[str, Sequence[Sequence[Any]]],
     "made by": Mapping[str, Any],
 }
-_GONE = ("learned", "order")  # fields of earlier versions
 
 
 class Damaged(ValueError):
@@ -87,15 +83,12 @@ def check_fields(content: Mapping[str, Any]) -> None:
     Raises:
         Damaged: it names the field.
     """
-    as_hinted("", content, {**_FIELDS, **_LATER, **dict.fromkeys(_GONE, Any)}, _FIELDS)
+    as_hinted("", content, _FIELDS, _FIELDS)
     for name, least in (("asked", 0), ("revision", 0), ("searched", 1)):
-        value = content.get(name)
+        value = content[name]
         if value is not None and value < least:
             raise damaged(f"field {name!r} must be at least {least}, got {value}")
-    if not isinstance(table := content["table"], str):
-        as_hinted("table", table, fingerprints.FIELDS, fingerprints.FIELDS)
-    elif not re.fullmatch("[0-9a-f]{64}", table):
-        raise damaged(f"field 'table' cannot be {short(table)}")
+    as_hinted("table", content["table"], fingerprints.FIELDS, fingerprints.FIELDS)
 
 
 def plan_of(content: Mapping[str, Sequence[Any]], campaign: CampaignState) -> pd.DataFrame:

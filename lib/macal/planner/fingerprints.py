@@ -4,8 +4,6 @@ Each column that a plan uses has a hash, and each unit: neither orders of rows a
 """
 
 import base64
-import hashlib
-import json
 from collections.abc import Collection, Mapping
 from functools import reduce
 from typing import Any
@@ -59,14 +57,12 @@ def _digest(hashes: np.ndarray) -> str:
     return f"{int(hashes.sum(dtype=np.uint64)):016x}"
 
 
-def as_planned(table: Any, was: str | Mapping[str, Any]) -> Any:
+def as_planned(table: Any, was: Mapping[str, Any]) -> Any:
     """A table with the columns that it had when the campaign was planned, in that order.
 
     Raises:
         ValueError: one that the plan uses is not there.
     """
-    if isinstance(was, str):
-        return table
     frame = nw.from_native(table, eager_only=True, pass_through=True)
     there = {str(c): c for c in getattr(frame, "columns", ())}
     if lacking := [c for c, digest in was["columns"].items() if digest and c not in there]:
@@ -77,7 +73,7 @@ def as_planned(table: Any, was: str | Mapping[str, Any]) -> Any:
     return table[kept] if isinstance(table, pd.DataFrame) else frame.select(kept).to_native()
 
 
-def difference(campaign: CampaignState, was: str | Mapping[str, Any], planned: Collection[Any]) -> str:
+def difference(campaign: CampaignState, was: Mapping[str, Any], planned: Collection[Any]) -> str:
     """In what a campaign's table differs from the one that it was planned on; empty where it does not.
 
     Args:
@@ -88,8 +84,6 @@ def difference(campaign: CampaignState, was: str | Mapping[str, Any], planned: C
     people = campaign.people.table.index
     gone = [name for name in planned if isinstance(name, (str, int)) and name not in people]
     lost = f"; {named(gone)} of the plan {_is(gone)} not there" * bool(gone)
-    if isinstance(was, str):
-        return "" if _of_earlier_files(campaign.people.table) == was else f"its hash is another one{lost}"
     now = fingerprint(campaign)
     columns, before = ({c: v for c, v in one["columns"].items() if v} for one in (now, was))
     if columns == before and now["names"] == was["names"]:
@@ -114,10 +108,3 @@ def changed(what: str) -> ValueError:
 
 def _is(some: Any) -> str:
     return "are" if len(some) > 1 else "is"
-
-
-def _of_earlier_files(table: pd.DataFrame) -> str:
-    """What earlier files hold: SHA-256 of a table, its index and all its columns in their order."""
-    rows = np.sort(pd.util.hash_pandas_object(table, index=True).to_numpy(np.uint64))
-    names = json.dumps([str(table.index.name), *map(str, table.columns)])
-    return hashlib.sha256(names.encode() + rows.astype("<u8").tobytes()).hexdigest()

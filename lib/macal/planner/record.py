@@ -1,10 +1,8 @@
 """The file of a campaign: JSON that says what it is, in which version, and whether it is whole."""
 
 import json
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from functools import cache
 from pathlib import Path
 from types import NoneType
 from typing import Any, NoReturn
@@ -12,7 +10,6 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from macal.acquisition import DEFAULT
 from macal.campaigns import provenance
 from macal.campaigns.records import sha256
 from macal.planner import checked
@@ -26,8 +23,6 @@ from macal.tables.roles import USED, Roles
 from macal.tables.sample import Phase, Sample
 
 FORMAT, VERSION = "macal campaign", 2
-OLDEST = 1  # version that is read: its rounds count as asked up to the last of which anybody had answered
-LEARNED = "alc-learned"  # a criterion of earlier files
 WAIT = 60.0  # seconds for whoever else writes a file
 _SAMPLE: Mapping[str, Any] = {
     "columns": Mapping[str, Mapping[str, Any]],
@@ -98,7 +93,7 @@ def _revision(path: Path, before: int) -> int:
     if not path.exists():
         return before
     try:
-        return read(path).get("revision", 0)
+        return read(path)["revision"]
     except Damaged:
         if before:
             raise
@@ -121,9 +116,9 @@ def read(path: Path) -> dict[str, Any]:
     if not isinstance(whole, dict) or whole.get("format") != FORMAT:
         raise Damaged(f"{path} is no campaign: its format is not {FORMAT!r}")
     version = whole.get("version")
-    if not checked.fits(version, int) or not OLDEST <= version <= VERSION:
-        way = "update macal" if checked.fits(version, int) and version > VERSION else "take an earlier copy of it"
-        raise Damaged(f"{path} has version {version!r}, and macal reads {OLDEST} to {VERSION}; {way}")
+    if version != VERSION:
+        way = "update macal" if checked.fits(version, int) and version > VERSION else "take another copy of it"
+        raise Damaged(f"{path} has version {version!r}, and macal reads {VERSION}; {way}")
     if found is None or whole.get("sha256") != found:
         raise Damaged(f"{path} is not as it was written: its checksum differs; take an earlier copy of it")
     checked.check_fields(content)
@@ -156,7 +151,6 @@ def content_of(campaign: CampaignState) -> dict[str, Any]:
     rows = {c: [None if v is None or v != v else v for v in values.tolist()] for c, values in rows.items()}
     if "reserve" in rows:
         rows["reserve"] = [name_of(name) for name in rows["reserve"]]
-    several = {one: _pairs(told) for one, told in campaign.by_outcome.items()}
     return {
         "columns": asdict(campaign.columns),
         "policy": asdict(campaign.policy),
@@ -171,7 +165,7 @@ def content_of(campaign: CampaignState) -> dict[str, Any]:
         "journal": [asdict(one) | {"name": name_of(one.name)} for one in campaign.journal],
         "sample": _sample_content(campaign.table) if campaign.is_sample else None,
         "audit": asdict(campaign.audit) if campaign.audit else None,
-        **({"outcomes": several} if several else {}),
+        "outcomes": {one: _pairs(told) for one, told in campaign.by_outcome.items()},
         "made by": provenance.origin() | provenance.versions("numpy", "pandas", "scipy", "torch"),
     }
 
@@ -189,25 +183,25 @@ def campaign_of(content: dict[str, Any], table: Any) -> CampaignState:
         ValueError: another table, or one without the columns that the campaign names.
     """
     checked.check_fields(content)
-    if table is None and content.get("sample") is None:
+    is_sample = content["sample"] is not None
+    if table is None and not is_sample:
         raise ValueError("the campaign holds no sample: it needs the table that it was planned on")
-    is_sample = content.get("sample") is not None
     table = _sample_of(content["sample"]) if is_sample else as_planned(table, content["table"])
     columns = checked.made(Columns, content["columns"], "columns")
-    campaign = CampaignState(columns, _policy_of(content["policy"]), table, asked=content["asked"])
+    campaign = CampaignState(columns, checked.made(Policy, content["policy"], "policy"), table, asked=content["asked"])
     _check_table(campaign, content)
     campaign = campaign.but(
         plan=checked.plan_of(content["plan"], campaign),
         answers=checked.answers_of(content["answers"], campaign),
-        audit=checked.audit_of(content.get("audit")),
-        journal=checked.journal_of(content.get("journal", []), campaign),
-        revision=content.get("revision", 0),
-        told_in=content.get("told in"),
-        searched=content.get("searched"),
-        told_since=content.get("told since", bool(content["answers"])),
+        audit=checked.audit_of(content["audit"]),
+        journal=checked.journal_of(content["journal"], campaign),
+        revision=content["revision"],
+        told_in=content["told in"],
+        searched=content["searched"],
+        told_since=content["told since"],
     )
     checked.check_asked(campaign)
-    told = {one: checked.answers_of(answers, campaign) for one, answers in content.get("outcomes", {}).items()}
+    told = {one: checked.answers_of(answers, campaign) for one, answers in content["outcomes"].items()}
     if told and campaign.with_told(told).answers != campaign.answers:
         raise checked.damaged("fields 'answers' and 'outcomes' are not of one campaign")
     return campaign.with_told(told) if told else campaign
@@ -232,21 +226,6 @@ def _check_table(campaign: CampaignState, content: Mapping[str, Any]) -> None:
     named = [*(quota.column for quota in campaign.policy.parsed), *filter(None, [campaign.policy.by])]
     if lacking := [name for name in named if name not in campaign.people.table]:
         raise checked.damaged(f"field 'policy' names a column {lacking[0]!r}, which the table does not have")
-
-
-@cache  # a command reads its file twice
-def _tell_of_learned() -> None:
-    warnings.warn(f"{LEARNED!r} is no longer a rule: new rounds go by {DEFAULT!r}", stacklevel=4)
-
-
-def _policy_of(settings: Mapping[str, Any]) -> Policy:
-    """The settings; rounds that learned, which are no longer planned, go on by the default rule."""
-    if settings.get("criterion") == LEARNED:
-        if settings.get("draw") is None:  # a draw stands as it was drawn
-            _tell_of_learned()
-        kept = {name: value for name, value in settings.get("parameters", {}).items() if name != "threshold"}
-        settings = {**settings, "criterion": DEFAULT, "parameters": kept}
-    return checked.made(Policy, settings, "policy")
 
 
 def _sample_content(sample: Sample) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from macal.acquisition.plans import check_arms
 from macal.arguments import Positive, hinted
 from macal.planner.answers import by_name, outcome_of
 from macal.planner.audit import Made, audited
-from macal.planner.campaign import NEVER, OUTCOME, CampaignState, Correction, counted, named
+from macal.planner.campaign import NEVER, CampaignState, Correction, counted, named
 from macal.planner.drawn import Lots, Lottery, drawn, lottery, stand_ins
 from macal.planner.forecast import budget_for
 from macal.planner.greedy import GreedyPlan
@@ -222,7 +222,7 @@ def corrected(
     if change == NEVER and of is not None:
         raise ValueError(f"a person who was never asked has no outcome at all; leave {of!r} out (of, --of)")
     mine = [*told] if of is None or len(told) == 1 else [of]
-    was = _said(name, told, mine)
+    was, answered = _said(name, told, mine), any(told[one].get(name) is not None for one in mine)
     if change == NEVER:
         for answers in told.values():
             answers.pop(name, None)
@@ -237,7 +237,7 @@ def corrected(
         for one in mine:
             told[one][name] = value
     now = NEVER if change == NEVER else _said(name, told, mine)
-    return _noted(campaign, name, was, now, by).with_told(told).but(plan=plan)
+    return _noted(campaign, name, was, now, by, answered).with_told(told).but(plan=plan)
 
 
 def recounted(campaign: CampaignState, rounds: int, by: str) -> CampaignState:
@@ -253,10 +253,10 @@ def recounted(campaign: CampaignState, rounds: int, by: str) -> CampaignState:
     return _noted(campaign, None, was, now, by).but(asked=asked)
 
 
-def _noted(campaign: CampaignState, name: Any, was: str, now: str, by: str) -> CampaignState:
+def _noted(campaign: CampaignState, name: Any, was: str, now: str, by: str, answered: bool = False) -> CampaignState:
     if not by.strip():
         raise ValueError("a correction needs a name or a pseudonym of whoever makes it (--by)")
-    one = Correction(name, was, now, by, datetime.now(UTC).isoformat(timespec="seconds"))
+    one = Correction(name, was, now, by, datetime.now(UTC).isoformat(timespec="seconds"), answered)
     return campaign.but(journal=(*campaign.journal, one), told_since=True)
 
 
@@ -276,7 +276,7 @@ def _said(name: Any, told: Mapping[Any, Mapping[Any, float | None]], mine: Seque
     if len(mine) == len(told) and all(answers.get(name, 0) is None for answers in told.values()):
         return "a refusal"
     found = sorted(((one, told[one][name]) for one in mine if name in told[one]), key=lambda pair: pair[1] is None)
-    said = ("a refusal" if value is None else f"{OUTCOME}{value:.10g}" for _, value in found)
+    said = ("a refusal" if value is None else f"an outcome of {value:.10g}" for _, value in found)
     which = (f" ({one})" * (len(told) > 1) for one, _ in found)
     return ", ".join(map(str.__add__, said, which)) or "no answer"
 
