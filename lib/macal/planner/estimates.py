@@ -29,8 +29,8 @@ from macal.tables import frames
 
 _FEW = 20  # values of a covariate that make groups
 MODELLED = (
-    "That interval takes the model of outcomes as right: on surfaces learnt from real outcomes, about three of four"
-    " such intervals held the truth."
+    "That interval takes the model of outcomes as right: on surfaces learnt from real outcomes, many such intervals"
+    " missed the truth."
 )
 
 
