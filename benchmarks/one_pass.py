@@ -23,7 +23,7 @@ from pyarrow import parquet
 
 from macal import Planner
 from macal.storage.workers import executor, processors
-from macal.tables import frames
+from macal.survey.tables import frames
 
 GROUP = 500_000
 PLAIN = {"budget": 200}

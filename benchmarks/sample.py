@@ -38,7 +38,7 @@ their time: more than one kind of covariates at a million, more than 200 labels 
 500 of it on ACIC and IBM.
 
 *Balls.* Tables that did not fit into memory were planned by balls in the place of people before (revision 1802258,
-``macal.planner.large``). Their plans of 200 labels on 200,000 people were run by revision e707991 of this file, which
+``macal.survey.large``). Their plans of 200 labels on 200,000 people were run by revision e707991 of this file, which
 still knew them, and stay recorded beside the others; ``bound`` is what the best person of the moment may have removed
 more than the pick, over what the pick removed, median over picks.
 

@@ -18,9 +18,8 @@ from sklearn.model_selection import train_test_split
 import macal
 from macal import acquisition, models
 from macal.acquisition.plans import plan_batches
-from macal.datasets import acic
+from macal.datasets import acic, encoding
 from macal.problem import Split
-from macal.tables import encoding
 
 N = 10  # batches, and labels in each
 

@@ -46,7 +46,7 @@ settings.register_profile("part", settings.get_profile("whole"), max_examples=30
 def pytest_configure(config):
     """In the exhaustive run, draw more problems, and check array shapes and types wherever the library states them."""
     settings.load_profile("part" if config.option.markexpr else "whole")
-    config.addinivalue_line("filterwarnings", "ignore::macal.planner.Doubt")  # small tables have much to doubt
+    config.addinivalue_line("filterwarnings", "ignore::macal.survey.Doubt")  # small tables have much to doubt
     if not config.option.markexpr:
         install_import_hook(["macal", "reproduction"], "beartype.beartype")
 

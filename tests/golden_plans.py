@@ -21,7 +21,7 @@ from golden_gains import GAINS, Gain, Judge
 from threadpoolctl import threadpool_limits
 
 import macal
-from macal.planner import Conflict
+from macal.survey import Conflict
 
 FILE = Path(__file__).parent / "golden" / "plans.json.gz"
 EQUAL, TIE = "equal", "tie"

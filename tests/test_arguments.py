@@ -11,10 +11,11 @@ from cases import each
 from test_planner import make_people
 
 import macal
-from macal import Planner, inference, models
-from macal.inference import Estimate
+from macal import Planner, models
 from macal.posterior import Prior
 from macal.problem import Split
+from macal.survey import inference
+from macal.survey.inference import Estimate
 
 N = 20
 ONES, ARMS, RNG = np.ones(N), np.arange(N) % 2, np.random.default_rng(0)

@@ -19,7 +19,7 @@ from cases import part_and_whole
 from tqdm import tqdm
 
 from macal.__main__ import main
-from macal.planner import Planner, command, record
+from macal.survey import Planner, command, record
 
 RULES = ["qhte", "macal", "random-balanced", "alc-fixed", "random"]
 ARMS = ["none", "call", "letter", "visit"]

@@ -15,12 +15,12 @@ from cases import exhaustive, part_and_whole
 from test_planner import make, make_people
 
 from macal.__main__ import _parser, main
-from macal.planner import Conflict, Planner, record
-from macal.planner.notes import notes
-from macal.planner.report import doubts
-from macal.planner.report.protocol import settings
+from macal.datasets import encoding, frames
 from macal.storage import atomic
-from macal.tables import encoding, frames
+from macal.survey import Conflict, Planner, record
+from macal.survey.notes import notes
+from macal.survey.report import doubts
+from macal.survey.report.protocol import settings
 
 PEOPLE = make_people()
 

@@ -7,8 +7,8 @@ import pytest
 
 import macal
 from macal import models
-from macal.inference import EffectBelief, StoppingRule, beliefs, posterior_sd
 from macal.posterior import Prior
+from macal.survey.inference import EffectBelief, StoppingRule, beliefs, posterior_sd
 
 MODELS = {"exact": models.get("exact-gp", optimiser="lbfgs"), "joint": models.get("joint-gp")}
 

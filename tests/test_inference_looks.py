@@ -6,7 +6,7 @@ from cases import part_and_whole
 from scipy.stats import binom, multivariate_normal, norm
 from scipy.stats import t as student
 
-from macal.inference import Estimate, at_a_look, at_any_look, look_multiples, spent
+from macal.survey.inference import Estimate, at_a_look, at_any_look, look_multiples, spent
 
 
 def test_the_level_is_spent_by_lan_and_demets():

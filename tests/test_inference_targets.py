@@ -9,7 +9,8 @@ from scipy.special import expit
 from scipy.stats import binom
 from scipy.stats import t as student
 
-from macal.inference import (
+from macal.logistic import arm_chances
+from macal.survey.inference import (
     Estimate,
     Survey,
     average_effect,
@@ -21,8 +22,8 @@ from macal.inference import (
     worth_for,
     worth_for_ate,
 )
-from macal.inference.ridge import Ridge
-from macal.inference.targets import (
+from macal.survey.inference.ridge import Ridge
+from macal.survey.inference.targets import (
     NOBODY,
     TARGETS,
     _both,
@@ -32,8 +33,7 @@ from macal.inference.targets import (
     _ridge_slope,
     crossed_responses,
 )
-from macal.inference.weighted import fitted_propensity, folds, unpredicted
-from macal.logistic import arm_chances
+from macal.survey.inference.weighted import fitted_propensity, folds, unpredicted
 
 
 def world(seed, n=800, curved=0.0):

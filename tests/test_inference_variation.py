@@ -5,10 +5,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from macal import models
-from macal.inference import EffectVariation, effect_variation
-from macal.inference.weighted import TRIMMED
 from macal.models import Task
 from macal.problem import Split
+from macal.survey.inference import EffectVariation, effect_variation
+from macal.survey.inference.weighted import TRIMMED
 
 MODEL = models.get("exact-gp", optimiser="lbfgs")
 

@@ -9,10 +9,10 @@ from scipy.optimize import brentq
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import RidgeCV
 
-from macal.inference import Survey, average_effect, draw, draw_balanced, inclusion
-from macal.inference.ridge import PENALTIES, Ridge
-from macal.inference.sampling import proportional
-from macal.inference.weighted import crossed_outcomes, floored, folds, standardised, stratified
+from macal.survey.inference import Survey, average_effect, draw, draw_balanced, inclusion
+from macal.survey.inference.ridge import PENALTIES, Ridge
+from macal.survey.inference.sampling import proportional
+from macal.survey.inference.weighted import crossed_outcomes, floored, folds, standardised, stratified
 
 
 @given(st.lists(st.floats(0.001, 1000), min_size=1, max_size=40), st.floats(0.01, 1), st.data())

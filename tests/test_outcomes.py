@@ -10,8 +10,8 @@ from test_planner import COVARIATES, make, make_people
 from test_planner_estimate import DRAWN
 
 from macal.__main__ import main
-from macal.planner import Planner, record
 from macal.registry import UnknownName
+from macal.survey import Planner, record
 
 PEOPLE = make_people(400)
 CAMPAIGN = ["c.json", "people.csv"]

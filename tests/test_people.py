@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from test_tables import passed
 
-from macal.planner import Planner
-from macal.planner.report import doubts
-from macal.tables import frames, suspects
+from macal.survey import Planner
+from macal.survey.report import doubts
+from macal.survey.tables import frames, suspects
 
 
 def people(n=120, **more):

@@ -9,10 +9,10 @@ import pytest
 
 import macal
 from macal.acquisition import Criterion
-from macal.planner import Conflict, Planner, Quota
-from macal.planner.demands import Range
 from macal.registry import Entry
 from macal.search.gains import Gains
+from macal.survey import Conflict, Planner, Quota
+from macal.survey.demands import Range
 
 
 def make_people(n=200, seed=0):

@@ -11,11 +11,11 @@ from test_planner import COVARIATES, make_people
 
 from macal import Planner, metrics
 from macal.__main__ import main
-from macal.inference import Survey, average_effect, crossed_propensity, worth_for_ate
-from macal.planner import weights
-from macal.planner.report import overlap
-from macal.planner.report.document import Report
 from macal.registry import UnknownName
+from macal.survey import weights
+from macal.survey.inference import Survey, average_effect, crossed_propensity, worth_for_ate
+from macal.survey.report import overlap
+from macal.survey.report.document import Report
 
 EFFECTS = {"none": 0.0, "call": 2.0, "sms": -1.0}
 

@@ -9,11 +9,11 @@ from cases import part_and_whole
 from test_planner import COVARIATES, make, make_people
 
 from macal import Planner
-from macal.inference import crossed_propensity, inclusion, worth_for
-from macal.planner import drawn, steps, weights
-from macal.planner.notes import notes
-from macal.planner.report.protocol import settings
-from macal.planner.reserves import reserves
+from macal.survey import drawn, steps, weights
+from macal.survey.inference import crossed_propensity, inclusion, worth_for
+from macal.survey.notes import notes
+from macal.survey.report.protocol import settings
+from macal.survey.reserves import reserves
 
 DRAWN = {"budget": 150, "batch_size": 10, "cluster": "household", "draw": "effect", "uniform": 0.3}
 NOBODY = np.empty(0, np.int64)

@@ -16,7 +16,7 @@ from test_planner import make_people
 
 from macal import Planner
 from macal.__main__ import main
-from macal.planner import record
+from macal.survey import record
 from reproduction.book import ROOT
 
 PAGE = (ROOT / "book" / "plan_my_survey.md").read_text(encoding="utf-8")

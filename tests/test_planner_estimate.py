@@ -11,7 +11,11 @@ from test_planner import COVARIATES, make, make_people
 
 from macal import Planner, models
 from macal.__main__ import main
-from macal.inference import (
+from macal.problem import Split
+from macal.registry import UnknownName
+from macal.survey import Conflict, drawn, steps, weights
+from macal.survey.estimates import estimated, left_out, silent
+from macal.survey.inference import (
     StoppingRule,
     Survey,
     at_a_look,
@@ -24,14 +28,10 @@ from macal.inference import (
     refusal_doubt,
     worth_for,
 )
-from macal.planner import Conflict, drawn, steps, weights
-from macal.planner.estimates import estimated, left_out, silent
-from macal.planner.notes import notes
-from macal.planner.policy import UNIFORM
-from macal.planner.report.protocol import settings
-from macal.problem import Split
-from macal.registry import UnknownName
-from macal.tables.sample import Phase
+from macal.survey.notes import notes
+from macal.survey.policy import UNIFORM
+from macal.survey.report.protocol import settings
+from macal.survey.tables.sample import Phase
 
 DRAWN = {"budget": 120, "batch_size": 40, "draw": "effect", "uniform": 0.3}
 UNDRAWN = {"draw": None, "uniform": UNIFORM}

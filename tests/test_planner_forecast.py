@@ -9,12 +9,12 @@ import pytest
 
 from macal import Planner
 from macal.__main__ import main
-from macal.inference import crossed_propensity
-from macal.planner import forecast
-from macal.planner.forecast import expected, lacking
-from macal.planner.notes import notes
-from macal.planner.report import document
-from macal.planner.weights import weighed
+from macal.survey import forecast
+from macal.survey.forecast import expected, lacking
+from macal.survey.inference import crossed_propensity
+from macal.survey.notes import notes
+from macal.survey.report import document
+from macal.survey.weights import weighed
 
 GIVEN = {"treatment": "t", "identifier": "person", "covariates": ["a", "b", "c"], "batch_size": None}
 

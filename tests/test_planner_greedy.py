@@ -15,14 +15,14 @@ from scipy.spatial.distance import cdist
 
 import macal
 from macal.acquisition import PoolState, plan_batches
-from macal.planner import conflicts, feasible
-from macal.planner.conflicts import Conflict
-from macal.planner.demands import Quota, at_most, left_out, must_be_in, one_of_each, whole
-from macal.planner.greedy import GreedyPlan
-from macal.planner.purchases import Purchases
-from macal.planner.stratum_counts import StratumCounts
 from macal.search import pairs
 from macal.search.rows import power_of_two
+from macal.survey import conflicts, feasible
+from macal.survey.conflicts import Conflict
+from macal.survey.demands import Quota, at_most, left_out, must_be_in, one_of_each, whole
+from macal.survey.greedy import GreedyPlan
+from macal.survey.purchases import Purchases
+from macal.survey.stratum_counts import StratumCounts
 
 LABEL_FREE = [name for name in macal.names() if not macal.acquisition.CRITERIA[name].factory.needs]
 PLANNED = [name for name in LABEL_FREE if name != "macal-rolling"]

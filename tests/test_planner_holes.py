@@ -8,10 +8,10 @@ import pytest
 from cases import each, part_and_whole
 
 from macal.acquisition.bald import logistic_propensity
-from macal.planner.people import Columns, People
-from macal.planner.report import overlap
-from macal.planner.report.holes import Search
-from macal.tables.sample import Phase
+from macal.survey.people import Columns, People
+from macal.survey.report import overlap
+from macal.survey.report.holes import Search
+from macal.survey.tables.sample import Phase
 
 
 def values_of(rng, n, d=3):

@@ -12,13 +12,13 @@ from test_site import DEVICES
 
 from macal import Planner, metrics
 from macal.__main__ import main
-from macal.inference import StoppingRule
-from macal.planner import Doubt, record
-from macal.planner.notes import UNSEEN
-from macal.planner.report import document, doubts, overlap, page
-from macal.planner.report.document import Report
-from macal.planner.report.protocol import settings
-from macal.tables.sample import Phase
+from macal.survey import Doubt, record
+from macal.survey.inference import StoppingRule
+from macal.survey.notes import UNSEEN
+from macal.survey.report import document, doubts, overlap, page
+from macal.survey.report.document import Report
+from macal.survey.report.protocol import settings
+from macal.survey.tables.sample import Phase
 
 EVIL = "</td><script>alert(1)</script>"
 

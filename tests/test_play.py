@@ -16,10 +16,10 @@ from playwright.sync_api import expect
 import macal
 from macal import comparison, results
 from macal.acquisition import PoolState, get
-from macal.planner.demands import at_most
-from macal.planner.greedy import GreedyPlan
 from macal.plots import style
-from macal.tables import frames
+from macal.survey.demands import at_most
+from macal.survey.greedy import GreedyPlan
+from macal.survey.tables import frames
 from reproduction.book import ROOT
 from reproduction.figures import explorer
 from reproduction.theory import pairing

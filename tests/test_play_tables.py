@@ -10,10 +10,10 @@ from test_people import LATER, WEIGHTS, people, visits
 from test_tables import random_table
 
 from macal.__main__ import main
-from macal.planner import Planner, record
-from macal.tables import frames, suspects
-from macal.tables.encoding import far_off
-from macal.tables.roles import read_as
+from macal.datasets.encoding import far_off
+from macal.survey import Planner, record
+from macal.survey.tables import frames, suspects
+from macal.survey.tables.roles import read_as
 
 CRITERIA = {"macal": {"alpha": 1.0}, "qhte": {}}
 BUDGET, SIZE = 8, 3

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from macal.planner import Planner
-from macal.planner.report.doubts import telling
-from macal.planner.report.protocol import settings
-from macal.planner.weights import weighed
+from macal.survey import Planner
+from macal.survey.report.doubts import telling
+from macal.survey.report.protocol import settings
+from macal.survey.weights import weighed
 
 
 def world(n=800, seed=0):

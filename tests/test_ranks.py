@@ -5,7 +5,7 @@ import pytest
 from cases import each
 from scipy.stats import binom, binomtest, hypergeom
 
-from macal.inference.ranks import rank_bounds
+from macal.survey.inference.ranks import rank_bounds
 
 
 @each("m", [1, 2, 7, 300, 20_000])

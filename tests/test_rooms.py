@@ -8,8 +8,7 @@ from cases import each
 
 LIB = Path(__file__).resolve().parents[1] / "lib"
 # each may use those before it
-ROOMS = ["vocabulary", "storage", "tables", "datasets", "search", "acquisition", "models", "campaigns", "inference"]
-ROOMS += ["planner", "plots"]
+ROOMS = ["vocabulary", "storage", "datasets", "search", "acquisition", "models", "campaigns", "survey", "plots"]
 VOCABULARY = {"arguments", "comparison", "compat", "hashing", "kernels", "lazy", "logistic", "metrics"}
 VOCABULARY |= {"optional", "posterior", "problem", "progress", "registry", "shapes", "threads"}
 SHELVES = [

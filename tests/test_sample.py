@@ -12,15 +12,15 @@ from processes import deadly
 from scipy.stats import binom
 
 from macal.__main__ import main
-from macal.inference import rank_bounds
-from macal.planner import Planner, steps
-from macal.planner.command import bytes_of
-from macal.planner.weights import _survey, weighed
 from macal.storage.workers import executor
-from macal.tables import csv, frames
-from macal.tables.blocks import PartedTable
-from macal.tables.roles import Said
-from macal.tables.sample import Wanted, sampled
+from macal.survey import Planner, steps
+from macal.survey.command import bytes_of
+from macal.survey.inference import rank_bounds
+from macal.survey.tables import csv, frames
+from macal.survey.tables.blocks import PartedTable
+from macal.survey.tables.roles import Said
+from macal.survey.tables.sample import Wanted, sampled
+from macal.survey.weights import _survey, weighed
 
 WANTED = Wanted(400, 100, 0, ("free", "region"))
 SAID = Said(frozenset({"free"}))

@@ -12,11 +12,11 @@ import pytest
 from cases import part_and_whole
 
 import macal
-from macal.planner import Planner, record
 from macal.storage.workers import executor
-from macal.tables import csv, frames, sample, summary
-from macal.tables.roles import Said, read_as
-from macal.tables.summary import summarised
+from macal.survey import Planner, record
+from macal.survey.tables import csv, frames, sample, summary
+from macal.survey.tables.roles import Said, read_as
+from macal.survey.tables.summary import summarised
 
 WORDS = ["north", "south", "west", "east", "hill", "dale", "fen", "moor", "wold", "vale", "isle", "ness"]
 NAMES = ["id", "person", "name", "case key", "code", "unit.uuid", "row", "number"]
@@ -169,7 +169,7 @@ def scheduled(table, criterion, roles, people):
 
 @part_and_whole("seeds", range(2), range(250))
 def test_every_way_to_read_a_table_agrees(seeds, tmp_path, monkeypatch):
-    from macal.tables import csv
+    from macal.survey.tables import csv
 
     monkeypatch.setattr(csv, "ROWS", 37)
     assert np.mean([agree(seed, tmp_path) for seed in seeds]) > 0.3

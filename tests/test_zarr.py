@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from test_sample import drawn, people, same, written
 
-from macal.tables import frames
-from macal.tables.zarr import ZarrTable
+from macal.survey.tables import frames
+from macal.survey.tables.zarr import ZarrTable
 
 zarr = pytest.importorskip("zarr")
 

@@ -2,10 +2,10 @@
 
 A :class:`~macal.problem.Problem` (:func:`load`, :func:`macal.datasets.from_table`) is a pool of units whose outcomes
 cost money. A criterion (:func:`get`) chooses which to label. :func:`schedule` plans a whole campaign in advance, in the
-caller's names for the units, and :func:`plan` does so for arrays; a :class:`~macal.planner.Planner` draws people with
+caller's names for the units, and :func:`plan` does so for arrays; a :class:`~macal.survey.Planner` draws people with
 known chances, or follows a criterion, under costs and quotas, takes the answers, and estimates from them, by
-:mod:`macal.inference`. :func:`run` plays a campaign through, :func:`evaluate` judges given labelled sets, :func:`sweep`
-runs a grid of campaigns that survives interruption, and :mod:`macal.metrics` holds the measures.
+:mod:`macal.survey.inference`. :func:`run` plays a campaign through, :func:`evaluate` judges given labelled sets,
+:func:`sweep` runs a grid of campaigns that survives interruption, and :mod:`macal.metrics` holds the measures.
 
 >>> import tempfile
 >>> import macal
@@ -56,11 +56,11 @@ from macal.storage import interrupt as interrupt  # isort: skip; first, as what 
 from macal import lazy
 
 if TYPE_CHECKING:
-    from macal import acquisition, campaigns, comparison, datasets, inference, metrics, models, planner
+    from macal import acquisition, campaigns, comparison, datasets, metrics, models, survey
     from macal.acquisition import get, names, plan
     from macal.campaigns import Spec, evaluate, loop, results, run, run_all, schedule, sweep, sweeps
     from macal.datasets import files, load
-    from macal.planner import Planner
+    from macal.survey import Planner
 
 __all__ = [
     "Planner",
@@ -72,18 +72,17 @@ __all__ = [
     "evaluate",
     "files",
     "get",
-    "inference",
     "load",
     "loop",
     "metrics",
     "models",
     "names",
     "plan",
-    "planner",
     "results",
     "run",
     "run_all",
     "schedule",
+    "survey",
     "sweep",
     "sweeps",
 ]
@@ -93,7 +92,7 @@ _HOMES = {
     "acquisition": ("get", "names", "plan"),
     "campaigns": ("Spec", "evaluate", "loop", "results", "run", "run_all", "schedule", "sweep", "sweeps"),
     "datasets": ("files", "load"),
-    "planner": ("Planner",),
+    "survey": ("Planner",),
 }
 __getattr__ = lazy.attributes(__name__, {name: f"{__name__}.{home}" for home, some in _HOMES.items() for name in some})
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from macal.campaigns import bundle, provenance, results, sweeps, terminal
-from macal.planner import command as planner
+from macal.survey import command as planner
 
 ELSEWHERE = 3  # exit status of a sweep of which other processes still run a part
 

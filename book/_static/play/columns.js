@@ -1,4 +1,4 @@
-/** What a column holds, as `macal.tables` sees it: texts count as what they write. */
+/** What a column holds, as `macal.survey.tables` sees it: texts count as what they write. */
 
 const MISSING = new Set(
   "|#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|<NA>|N/A|NULL|NaN|n/a|nan|null".split("|"),

@@ -3,7 +3,7 @@
  * known, and the people are those that the package draws from the same seed.
  *
  * Chances are proportional to 1 / (chance of her own arm) / root of her cost, a fifth of the draw uniform; see
- * `macal.inference.sampling`, `macal.inference.balanced`, `macal.planner.drawn` and `macal.planner.forecast`.
+ * `macal.survey.inference.sampling`, `macal.survey.inference.balanced`, `macal.survey.drawn` and `macal.survey.forecast`.
  */
 
 import { BadTable } from "./csv.js";
@@ -38,7 +38,7 @@ function scaled(column) {
 
 /**
  * Chance of each person's own arm, by those in other folds: with the weakest penalty whose loss is within a standard error
- * of the least, as `macal.inference.weighted` has it.
+ * of the least, as `macal.survey.inference.weighted` has it.
  */
 function* ownArm({ t, models, arm }, seed) {
   const count = [t.length - sum(t), sum(t)],

@@ -1,5 +1,5 @@
 /**
- * Plans under a budget where people cost different sums, as `macal.planner.greedy` of the package makes them when money is
+ * Plans under a budget where people cost different sums, as `macal.survey.greedy` of the package makes them when money is
  * all that is demanded: who has the largest gain per cost among those whom the money that is left can buy.
  *
  * One dear person may be worth more than all who are bought so; then she is bought first.

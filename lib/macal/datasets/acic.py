@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 from macal.datasets import files
+from macal.datasets.encoding import encoded, numbers, standardised
 from macal.datasets.splits import split
 from macal.problem import Problem, Split
-from macal.tables.encoding import encoded, numbers, standardised
 
 START, BATCH, QUERIES = 20, 20, 25  # ours
 RESPONSES = 10

@@ -19,9 +19,9 @@ import numpy as np
 import pandas as pd
 
 from macal.datasets import files
+from macal.datasets.encoding import encoded
 from macal.registry import Registry
 from macal.shapes import Arms, Covariates, Outcomes, Rows
-from macal.tables.encoding import encoded
 
 MISSING = "missing"  # what a category is called where there is none
 _CAUSALDATA = "NickCH-K/causaldata", "94e0c05b394597b65fd7b3722b3fbd62f7a6c113"

@@ -11,12 +11,11 @@ import numpy as np
 import pandas as pd
 
 from macal.arguments import Whole, as_arms, as_count, as_outcomes, hinted
+from macal.datasets.encoding import check_complete, encoded, is_lacking, numbers
 from macal.datasets.splits import split
 from macal.problem import Problem, Split
 from macal.registry import UnknownName
 from macal.shapes import Indices, Outcomes, Rows
-from macal.tables.encoding import check_complete, encoded, is_lacking, numbers
-from macal.tables.roles import named_by
 
 _NAMED = 5  # people
 
@@ -42,6 +41,22 @@ def _check_names(table: pd.DataFrame, named: list[Hashable]) -> None:
             " treatment and outcome are no covariates"
         )
     check_index(table.index)
+
+
+def numbered(table: pd.DataFrame) -> pd.DataFrame:
+    """A table by an index of the caller's; rows are numbered from 1 where there is none."""
+    rows = pd.RangeIndex(1, len(table) + 1, name=row_name(table.columns))
+    return table.set_axis(rows) if is_unnamed(table) else table
+
+
+def is_unnamed(table: pd.DataFrame) -> bool:
+    """Whether the index of a table is nobody's choice."""
+    return isinstance(table.index, pd.RangeIndex) and table.index.name is None
+
+
+def row_name(columns: Iterable[Any]) -> str:
+    """What the number of a row is called: ``row``, unless a column has that name."""
+    return "row" if "row" not in list(columns) else "row number"
 
 
 def check_index(names: pd.Index) -> None:
@@ -138,7 +153,7 @@ def from_table(
 ) -> Problem:
     """Make a problem of a table: numbers standardised, categories as 0/1 columns; units keep their names.
 
-    Numbers are winsorised before (:func:`macal.tables.encoding.limits`), by the pool. A category with two values
+    Numbers are winsorised before (:func:`macal.datasets.encoding.limits`), by the pool. A category with two values
     becomes one column, any other one column per value. Where some outcomes are missing, the units whose outcome is
     known are the start; where all are known, the campaign is a rehearsal.
 
@@ -166,7 +181,7 @@ def from_table(
         )
     if isinstance(covariates, str) or not isinstance(covariates, Iterable) or not (covariates := list(covariates)):
         raise ValueError(f"covariates must be a list of at least one column name, got {covariates!r}")
-    table = named_by(table, None)
+    table = numbered(table)
     _check_names(table, [*covariates, treatment, *([] if outcome is None else [outcome])])
     labels = [f"covariate {c!r}" for c in covariates]
     columns = {label: numbers(_column(table, c), label) for c, label in zip(covariates, labels, strict=True)}

@@ -36,13 +36,13 @@ from statsmodels.tools.sm_exceptions import SingularMatrixWarning
 
 from macal.campaigns.evaluation import Row
 from macal.datasets import real
+from macal.datasets.encoding import encoded, with_excess
 from macal.datasets.real import Layout
-from macal.inference import Estimate, Survey, average_effect, crossed_propensity, draw, inclusion, worth_for_ate
-from macal.inference.ridge import Ridge
-from macal.inference.sampling import proportional
-from macal.inference.weighted import Proxies, crossed_outcomes, folds, of_each_arm, standardised
 from macal.shapes import Arms, Covariates, Outcomes
-from macal.tables.encoding import encoded, with_excess
+from macal.survey.inference import Estimate, Survey, average_effect, crossed_propensity, draw, inclusion, worth_for_ate
+from macal.survey.inference.ridge import Ridge
+from macal.survey.inference.sampling import proportional
+from macal.survey.inference.weighted import Proxies, crossed_outcomes, folds, of_each_arm, standardised
 from reproduction.studies.jobs import Answer, Job
 from reproduction.studies.tables import Table
 

@@ -3,7 +3,7 @@
 A case is a world whose people are drawn anew in each of 1,000 simulations, of a proxy's 300, in blocks of 100, by the
 seed (place of the case, s). :class:`macal.Planner` plans by its defaults, a draw for the average effect, under the
 case's budget and demands; whoever is asked answers, but for refusals; the interval is that of
-:func:`macal.planner.weights.weighed`. Unless a case says otherwise there are 2,000 people with two standard normal
+:func:`macal.survey.weights.weighed`. Unless a case says otherwise there are 2,000 people with two standard normal
 covariates, log odds of treatment x1 and outcomes x1 + x2 + t + noise of s.d. 1, which the models hold:
 
 - "confounding" with 200 and with 30 answers; "80 covariates" of 1,000 people, 60 answers; "near-separation": log odds
@@ -46,8 +46,8 @@ from scipy.special import expit, ndtri
 
 from macal import Planner
 from macal.campaigns.evaluation import Row
-from macal.planner.weights import Weighed, weighed
 from macal.shapes import Arms, Covariates, Outcomes
+from macal.survey.weights import Weighed, weighed
 from reproduction.studies.jobs import Answer, Job
 from reproduction.studies.tables import Table
 

@@ -16,10 +16,10 @@ import numpy as np
 
 from macal import datasets, metrics, models
 from macal.campaigns import begin, evaluation
-from macal.inference import EffectBelief, posterior_sd
 from macal.models.base import settings_of
 from macal.problem import Problem
 from macal.shapes import Indices, Rows
+from macal.survey.inference import EffectBelief, posterior_sd
 from reproduction.studies.jobs import Answer, Estimators, Job
 from reproduction.studies.tables import Table
 

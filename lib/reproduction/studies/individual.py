@@ -55,12 +55,12 @@ from macal.campaigns import begin
 from macal.campaigns.evaluation import Row
 from macal.comparison import student
 from macal.datasets import real
-from macal.inference import crossed_propensity, draw, inclusion, worth_for_ate
-from macal.inference.variation import r_losses
-from macal.inference.weighted import LEAST, folds, least_chances, standardised
 from macal.logistic import arm_chances
 from macal.problem import Problem, Split
 from macal.shapes import Arms, Covariates, Indices, Outcomes, Rows
+from macal.survey.inference import crossed_propensity, draw, inclusion, worth_for_ate
+from macal.survey.inference.variation import r_losses
+from macal.survey.inference.weighted import LEAST, folds, least_chances, standardised
 from reproduction.studies.jobs import Answer, Job
 from reproduction.studies.tables import Table
 
@@ -94,7 +94,7 @@ class Labelled:
         return Labelled(self.x[rows], self.t[rows], self.y[rows], self.w[rows], clusters)
 
     def folds(self, seed: int) -> Iterator[tuple[Indices, Indices]]:
-        """Folds for what is fitted crosswise; see :func:`macal.inference.weighted.folds`."""
+        """Folds for what is fitted crosswise; see :func:`macal.survey.inference.weighted.folds`."""
         return folds(self.t, seed, self.clusters)
 
     def can_be_learnt(self, seed: int) -> bool:

@@ -53,9 +53,9 @@ from scipy.stats import binom
 from macal.campaigns.evaluation import Row
 from macal.datasets import real
 from macal.datasets.real import Layout
-from macal.inference import Survey
-from macal.inference.weighted import crossed_with_proxies
-from macal.planner.planner import Planner
+from macal.survey.inference import Survey
+from macal.survey.inference.weighted import crossed_with_proxies
+from macal.survey.planner import Planner
 from reproduction.studies import average, widths
 from reproduction.studies.jobs import Answer, Job
 from reproduction.studies.tables import Table

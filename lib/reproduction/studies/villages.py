@@ -18,11 +18,11 @@ import pandas as pd
 from macal.__main__ import main
 from macal.campaigns.evaluation import Row
 from macal.datasets import files, real
-from macal.inference import Estimate, Survey, average_effect
-from macal.planner.planner import Planner
-from macal.planner.weights import weighed
-from macal.tables import frames
-from macal.tables.encoding import encoded, with_excess
+from macal.datasets.encoding import encoded, with_excess
+from macal.survey.inference import Estimate, Survey, average_effect
+from macal.survey.planner import Planner
+from macal.survey.tables import frames
+from macal.survey.weights import weighed
 from reproduction.studies.jobs import Answer, Job
 from reproduction.studies.tables import Table
 

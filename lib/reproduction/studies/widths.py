@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from macal.datasets import real
-from macal.inference.weighted import crossed_outcomes
-from macal.planner.planner import Planner
-from macal.planner.weights import weighed
+from macal.survey.inference.weighted import crossed_outcomes
+from macal.survey.planner import Planner
+from macal.survey.weights import weighed
 from reproduction.studies.jobs import Answer, Job
 from reproduction.studies.tables import Table
 

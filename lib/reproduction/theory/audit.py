@@ -8,8 +8,8 @@ from jaxtyping import Bool
 
 import macal
 from macal.acquisition.gaussian import GPPosterior
-from macal.inference.ranks import Shares, rank_bounds
 from macal.shapes import Arms, Covariates, Outcomes, Rows
+from macal.survey.inference.ranks import Shares, rank_bounds
 
 Free = Bool[np.ndarray, "n"]
 Ahead = Bool[np.ndarray, "k n"]

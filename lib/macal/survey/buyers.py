@@ -1,0 +1,201 @@
+"""Whom a criterion buys next under demands: whoever has the largest gain per cost."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from macal.acquisition import Criterion, PoolState
+from macal.acquisition.catalogue import says_gains, those
+from macal.compat import override
+from macal.search.gains import Gains, above, best_unit, better, gain_per_cost
+from macal.search.pairs import Contrasts
+from macal.shapes import Arms, Indices, Rows
+from macal.survey.demands import Money
+from macal.survey.purchases import Purchases
+
+
+@dataclass(frozen=True, eq=False)
+class Purchase:
+    """Units that were bought at once: one or a pair, and all that came with them; and the criterion's gain."""
+
+    units: Indices
+    gain: float
+
+
+class Buyer(ABC):
+    """A criterion under way, under demands that :class:`Purchases` keeps."""
+
+    @abstractmethod
+    def buy(self, purchases: Purchases, room: int) -> Purchase | None:
+        """Buy the best that the demands allow, one unit or a pair; None if nothing can be bought any more.
+
+        Args:
+            purchases: say who may be bought, and buy.
+            room: labels that the present round still has room for.
+        """
+
+    @abstractmethod
+    def add(self, units: Indices) -> None:
+        """Count units as labelled that others have bought."""
+
+    @abstractmethod
+    def ahead(self, purchases: Purchases, units: Indices) -> Rows:
+        """Units that may be bought and are worth more than what was bought at once, or one of a pair in its place.
+
+        Args:
+            purchases: say who may be bought.
+            units: not bought yet; whom the rule chose first, then who came with them.
+        """
+
+    @abstractmethod
+    def ceiling(self, purchases: Purchases) -> float:
+        """An upper bound of the gain of any single purchase."""
+
+
+class UnitBuyer(Buyer):
+    """A criterion that chooses one unit at a time.
+
+    Args:
+        gains: of all units.
+        price: of each unit, (n,).
+    """
+
+    def __init__(self, gains: Gains, price: Money) -> None:
+        self._gains, self._price = gains, price
+
+    @override
+    def buy(self, purchases: Purchases, room: int) -> Purchase | None:
+        tier, gain = self._gains.now()
+        while (unit := best_unit(purchases.open, tier, gain, self._price, self._gains.rounding)) is not None:
+            if len(bought := purchases.buy(np.array([unit]))):
+                gain_of_unit = float(gain[unit])  # the array may follow what is added
+                self.add(bought)
+                return Purchase(bought, gain_of_unit)
+        return None
+
+    @override
+    def ahead(self, purchases: Purchases, units: Indices) -> Rows:
+        return better(purchases.open, int(units[0]), *self._gains.now(), self._price)
+
+    @override
+    def add(self, units: Indices) -> None:
+        self._gains.add(units)
+
+    @override
+    def ceiling(self, purchases: Purchases) -> float:
+        return float(self._gains.now()[1][purchases.open].max(initial=0.0))
+
+
+class PairBuyer(UnitBuyer):
+    """A criterion of pairs; one unit, by its distance from the labels, where a pair does not fit or is not to be had.
+
+    Args:
+        pairs: the search.
+        t: arm of each unit, (n,).
+        price: of each unit, (n,).
+    """
+
+    def __init__(self, pairs: Contrasts, t: Arms, price: Money) -> None:
+        super().__init__(pairs.nearest, price)
+        self._pairs, self._t = pairs, t
+
+    @override
+    def buy(self, purchases: Purchases, room: int) -> Purchase | None:
+        for search in self._pairs.turns() if room > 1 else ():
+            while found := search.best(purchases):
+                one, zero, gain = found
+                may = purchases.together(one)[zero]
+                if may and len(bought := purchases.buy(np.array([one, zero]))):
+                    self.add(bought)
+                    return Purchase(bought, gain)
+                search.doubt(one)
+        return super().buy(purchases, room)
+
+    @override
+    def ahead(self, purchases: Purchases, units: Indices) -> Rows:
+        if len(units) < 2 or 0 not in self._t[units[:2]] or self._t[units[0]] == self._t[units[1]]:
+            return super().ahead(purchases, units)
+        found = []
+        for unit, partner in (units[:2], units[1::-1]):
+            mine = np.flatnonzero(self._t == self._t[unit])
+            value = np.full(len(self._t), -np.inf)
+            both = self._price[mine] + self._price[partner]
+            value[mine] = gain_per_cost(self._pairs.beside(int(partner), mine), both)
+            may = purchases.open & purchases.together(int(partner))
+            found.append(np.flatnonzero(may & above(value, value[unit])))
+        return np.unique(np.concatenate(found))
+
+    @override
+    def add(self, units: Indices) -> None:
+        self._pairs.add(units)
+
+    @override
+    def ceiling(self, purchases: Purchases) -> float:
+        """Both novelties, and no distance between; one unit's, where it is finite."""
+        m = self._pairs.novelty()
+        both = sum(m[purchases.open & ((self._t == 0) == is_zero)].max(initial=0.0) for is_zero in (True, False))
+        single = self._gains.now()[1]
+        return float(max(both, single[purchases.open & np.isfinite(single)].max(initial=0.0)))
+
+
+class RandomBuyer(Buyer):
+    """A criterion that draws at random: whoever is drawn and may not be bought is passed over, costs do not count.
+
+    Args:
+        criterion: the rule.
+        state: the pool.
+    """
+
+    def __init__(self, criterion: Criterion, state: PoolState) -> None:
+        self._criterion, self._state, self._drawn = criterion, criterion.begin(state), []
+
+    @override
+    def buy(self, purchases: Purchases, room: int) -> Purchase | None:
+        while purchases.open.any():
+            if not self._drawn:
+                open_or_known = purchases.open.copy()
+                open_or_known[self._state.labelled] = True
+                self._state = replace(self._state, barred=np.flatnonzero(~open_or_known))
+                self._drawn = self._criterion.select(self._state, room).tolist()
+            unit = self._drawn.pop(0)
+            if purchases.open[unit] and len(bought := purchases.buy(np.array([unit]))):
+                self.add(bought)
+                return Purchase(bought, 0.0)
+        return None
+
+    @override
+    def ahead(self, purchases: Purchases, units: Indices) -> Rows:
+        """Where the draw decides, nobody is worth more."""
+        return units[:0]
+
+    @override
+    def add(self, units: Indices) -> None:
+        self._state = replace(self._state, labelled=np.concatenate([self._state.labelled, units]))
+
+    @override
+    def ceiling(self, purchases: Purchases) -> float:
+        return 0.0
+
+
+def buyer(criterion: Criterion, state: PoolState, price: Money) -> Buyer:
+    """Begin to buy by a criterion.
+
+    Args:
+        criterion: the rule, one that needs no model.
+        state: the pool; pairs need both arms.
+        price: what a label of each unit costs, (n,), above 0.
+
+    Raises:
+        ValueError: the criterion does not say what units are worth.
+    """
+    if criterion.stochastic:
+        return RandomBuyer(criterion, state)
+    if (pairs := criterion.pairs(state, price)) is not None:
+        return PairBuyer(pairs, state.t, price)
+    if (gains := criterion.gains(state)) is not None:
+        return UnitBuyer(gains, price)
+    raise ValueError(
+        f"{type(criterion).__name__} does not say what each unit is worth, so it cannot plan under these demands; take"
+        f" one of {those(lambda rule: not rule.needs and (rule.stochastic or says_gains(rule)))}"
+    )

@@ -1,0 +1,712 @@
+"""The commands of the planner: roles, plan, observe, correct, recount, replan, estimate."""
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, reduce
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from macal.acquisition.catalogue import needs_no_model, those
+from macal.datasets.encoding import is_like_number_or_date
+from macal.registry import check_known
+from macal.storage import atomic
+from macal.survey import record, steps
+from macal.survey.answers import by_name, check_arms, outcome_of
+from macal.survey.campaign import NEVER, counted, named
+from macal.survey.estimates import MODELLED, Findings, estimated, left_out, meant
+from macal.survey.forecast import expected
+from macal.survey.inference import StoppingRule
+from macal.survey.inference.looks import LOOKS
+from macal.survey.inference.targets import TARGETS
+from macal.survey.notes import assumed, notes
+from macal.survey.people import CLUSTER_RULES, Columns
+from macal.survey.planner import MEMORY, Planner, doubted
+from macal.survey.policy import DRAWS, PAY, UNIFORM, Policy
+from macal.survey.report import document, doubts, drawings
+from macal.survey.tables import frames, suspects
+from macal.survey.tables.blocks import PartedTable
+from macal.survey.tables.roles import KINDS, Said, read_as
+from macal.survey.tables.sample import Sample
+from macal.survey.tables.summary import summarised, typed
+
+_KIND = f"COLUMN={', '.join(KINDS)}; repeatable"
+_QUOTA = (
+    "'region>=10' (of each), 'sex=f<=40%%', 'region=north|south>=10', 'age=65..>=10', 'age=18..64>=10'; a value that"
+    ' holds one of <>=|" stands in quotes: \'size="5|6">=10\'; repeatable'
+)
+_LABEL_FREE = those(needs_no_model).replace("'", "")
+PLAN = "plan whom to ask under a budget: from a table to a table"
+_MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
+_UNCALLED = re.compile(r"Unnamed: \d+")  # columns that a file has no name for
+_GROUPS = 24  # of whom answers are shown
+_COPIES = 3  # of a table in memory that a plan needs
+
+
+def bytes_of(text: str) -> float:
+    """Read an amount of memory, as ``8GB``.
+
+    Raises:
+        ArgumentTypeError: it is none.
+
+    >>> bytes_of("1.5 GB")
+    1500000000.0
+    """
+    found = _MEMORY.fullmatch(text.strip())
+    if not found or not float(found[1]):
+        raise argparse.ArgumentTypeError(f"memory must be a number of bytes, as 8GB or 500MB, got {text!r}")
+    return float(found[1]) * 1000 ** " kmgt".index(found[2].lower() or " ")
+
+
+def _sample(text: str) -> int | str:
+    if text != "all" and not text.isdigit():
+        raise argparse.ArgumentTypeError(f"a sample is a number of people, or all, got {text!r}")
+    return text if text == "all" else int(text)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"a number is written as 1234.5, got {text!r}") from None
+
+
+def _number_or_column(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _pair(text: str) -> tuple[str, Any]:
+    name, _, value = text.partition("=")
+    if not (name and value):
+        raise argparse.ArgumentTypeError(f"{text!r} must be written as NAME=VALUE")
+    return name, int(value) if value.isdigit() else _number_or_column(value)
+
+
+def _bounds(text: str) -> tuple[float, float]:
+    low, _, high = text.partition(",")
+    try:
+        return float(low), float(high)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"bounds are two numbers, as 0,10, got {text!r}") from None
+
+
+def add_to(commands: Any) -> None:
+    """Add the planner's commands to a parser's."""
+    _add_plan(commands.add_parser("plan", help=PLAN, description=PLAN))
+    text = "show what the columns of a table are taken for"
+    command = commands.add_parser("roles", help=text, description=text)
+    command.add_argument("table", type=Path, help="CSV or Parquet file, or Zarr group, one row per unit")
+    command.add_argument("--id", dest="identifier", help="column that names the units")
+    command.add_argument("--kind", dest="kinds", type=_pair, action="append", help=_KIND)
+    text = "take answers into a campaign: a table of names and outcomes, missing for who will not answer"
+    command = commands.add_parser("observe", help=text, description=text)
+    _files(command)
+    command.add_argument("answers", type=Path, help="CSV or Parquet: the identifier, and the outcome, or several")
+    text = "columns of outcomes, A,B: one plan serves several, as its inclusion probabilities are the same for all, and"
+    text = f"{text} others may be added later (default: those of the answers before or of the plan, or the new one)"
+    command.add_argument("--outcome", help=text)
+    command.add_argument("--kind", dest="kinds", type=_pair, action="append", help=_KIND)
+    text = "rounds that were asked (default: those before, and on to the first of which nobody answers here)"
+    command.add_argument("--through", type=int, help=text)
+    _add_correct(commands)
+    text = "say how many rounds were asked, if they were counted wrong; the campaign keeps what it was, and who says so"
+    command = commands.add_parser("recount", help=text, description=text)
+    _files(command)
+    command.add_argument("rounds", type=int, help="that were asked; in later ones answers count for themselves alone")
+    _said_by(command)
+    _add_estimate(commands)
+    text = "keep the rounds that were asked, plan the others anew by the answers"
+    command = commands.add_parser("replan", help=text, description=text)
+    _files(command)
+    _into(command)
+    _reported(command)
+    command.add_argument("--budget", type=_number, help="for a whole plan without draw, in place of the one before")
+    command.add_argument("--quota", dest="quotas", action="append", help="in the place of those before; repeatable")
+    command.add_argument("--no-quotas", action="store_true", help="drop all quotas")
+
+
+def _add_correct(commands: Any) -> None:
+    text = "correct what is known of a person; the campaign keeps what it was, and who says so"
+    command = commands.add_parser("correct", help=text, description=text)
+    _files(command)
+    command.add_argument("name", help="of the person")
+    change = command.add_mutually_exclusive_group(required=True)
+    change.add_argument("--outcome", type=_number, help="she has answered this")
+    text = "her answer may not be used: she counts as a refusal, but as paid"
+    change.add_argument("--withdrawn", action="store_true", help=text)
+    change.add_argument("--never-asked", action="store_true", help="she was left out, and may be asked later")
+    command.add_argument("--of", help="which of several outcomes is meant (default: all, of a withdrawal)")
+    _said_by(command)
+
+
+def _add_estimate(commands: Any) -> None:
+    text = "estimate every effect from the answers so far, and say what the next round will add"
+    command = commands.add_parser("estimate", help=text, description=text)
+    _files(command)
+    _into(command, "of people's effects, where answers show that they differ, or with --individual", False)
+    command.add_argument("--outcome", help="which of several outcomes (default: all of them, one after the other)")
+    text = "widen the intervals of several outcomes so that they hold at once (Bonferroni)"
+    command.add_argument("--simultaneous", action="store_true", help=text)
+    command.add_argument("--model", default="joint-gp", help="a Gaussian process (default: joint-gp)")
+    text = "value of the treatment that all others are compared with, of several arms (default: as planned)"
+    command.add_argument("--reference", help=text)
+    _reported(command)
+    _targeted(command, "estimated, by weights", "as planned")
+    text = "write people's effects though one effect for everybody predicts held-out answers as well"
+    command.add_argument("--individual", action="store_true", help=text)
+    text = "LOW,HIGH: outcomes that there can be, for what refusals could do (default: of the answers)"
+    command.add_argument("--bounds", type=_bounds, help=text)
+    text = "if you look more than once and may stop: after each round (rounds, default with --width), or at any time"
+    command.add_argument("--looks", choices=LOOKS, help=f"{text} (any); the interval by weights holds at all looks")
+    text = "enough once the average effect's interval is so narrow: by the weights if people were drawn"
+    command.add_argument("--width", type=_number, help=text)
+
+
+def _targeted(command: argparse.ArgumentParser, what: str, default: str) -> None:
+    text = f"whose effect is {what}: of all, of the treated, of those who could be in either arm (default: {default})"
+    command.add_argument("--target", choices=TARGETS, help=text)
+    text = f"column: an effect for each of its values, {what}, with intervals that hold at once"
+    command.add_argument("--by", help=text)
+
+
+def _files(command: argparse.ArgumentParser) -> None:
+    command.add_argument("campaign", type=Path, help="JSON file that plan --campaign has written")
+    command.add_argument("table", type=Path, help="the table that it was planned on")
+
+
+def _said_by(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--by", required=True, help="who says so: a name or a pseudonym")
+
+
+def _into(command: argparse.ArgumentParser, what: str = "of the plan", required: bool = True) -> None:
+    command.add_argument("-o", "--output", type=Path, required=required, help=f"CSV or Parquet file {what}")
+    command.add_argument("--replace", action="store_true", help="replace files that are there")
+
+
+def _reported(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--report", type=Path, help="HTML file: who is asked and why, answers, overlap, cost, privacy")
+
+
+def _large(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    text = "fewer if planning takes too long, or all if the plan of a sample is not enough: people among whom a plan is"
+    add("--sample", type=_sample, help=f"{text} made (default: by rule and table; more if quotas make many groups)")
+    text = "if the table does not fit into memory: plan from a sample, by one pass in so much, as 8GB"
+    add("--memory", type=bytes_of, help=text)
+    add("--scheduler", help='of that pass: "local" for a Dask cluster started here, or the address of one')
+    add("--workers", type=int, help="of that pass: processes (default: one for each processor)")
+
+
+def _paid(command: argparse.ArgumentParser) -> None:
+    money = command.add_mutually_exclusive_group(required=True)
+    money.add_argument("--budget", type=_number, help="money, in the unit of the costs")
+    text = "of the average effect's 95%% interval: the least budget whose draw is expected to give it is taken"
+    money.add_argument("--width", type=_number, help=text)
+    text = (
+        "of the outcomes that covariates leave open: a column, which the draw goes by, or a number (default: by known"
+    )
+    command.add_argument("--sd", type=_number_or_column, help=f"{text} outcomes)")
+    text = "share of that variance that the proxies explain within an arm, as 0.4 (default: by known outcomes)"
+    command.add_argument("--r2", type=_number, help=text)
+
+
+def _chosen(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    text = "if effects of single people count, not an interval of the average one"
+    add("--criterion", help=f"{text}: {_LABEL_FREE} (default: none, but a draw for the average effect)")
+    text = "if the criterion's defaults do not suit: alpha=1.0, MACAL's weight of similarity; repeatable"
+    add("--parameter", dest="parameters", type=_pair, action="append", help=text)
+    add("--seed", type=int, help="of whatever is drawn")
+    text = "draw people, or clusters, with known chances, by the criterion or for the average effect; with weights"
+    add("--draw", choices=DRAWS, help=f"{text} (default: effect, or no draw where a criterion is named)")
+    text = "higher if the answers are to serve other questions, too, 1 for equal chances: share of drawn people that is"
+    text = f"{text} spread uniformly (default: {UNIFORM}: on real tables within about 1 %% of the narrowest intervals)"
+    add("--uniform", type=_number, help=text)
+
+
+def _add_plan(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    add("table", type=Path, help="CSV or Parquet file, or Zarr group, one row per unit")
+    add("--treatment", required=True, help="column: 0 or 1; of other values --reference names the untreated")
+    _paid(command)
+    _into(command)
+    text = "if they were a trial run's: let --replace replace a campaign that holds answers"
+    add("--discard-answers", action="store_true", help=text)
+    add("--campaign", type=Path, help="JSON file to keep the campaign in, for observe, replan and estimate")
+    _reported(command)
+    add("--id", dest="identifier", help="column that names the units")
+    add("--covariates", type=lambda text: text.split(","), help="columns to compare units by, A,B,C (default: guessed)")
+    add("--kind", dest="kinds", type=_pair, action="append", help=_KIND)
+    add("--reference", help="value of the treatment that others are compared with; it may then have two and more")
+    text = "chance of treatment where it is known, as a trial's: a column or a number (default: estimated)"
+    add("--propensity", type=_number_or_column, help=text)
+    text = "columns known of everybody that predict the outcome, even if measured after treatment, A,B: earlier or"
+    text = f"{text} cheaper ratings, registers; never covariates (default: none)"
+    add("--proxy", dest="proxies", type=lambda text: text.split(","), help=text)
+    add("--outcome", help="column: outcomes that are known already, others missing")
+    add("--cost", type=_number_or_column, help="of asking a unit: a column or a number (default: 1)")
+    text = "chance to answer: a column or a number; below 1 reserves are named (default: 1)"
+    add("--response", type=_number_or_column, help=text)
+    add("--cluster", help="column: household, clinic")
+    text = "one if people of a cluster answer alike: of each at most one is asked, without draw another one after a"
+    text = f"{text} refusal; whole if who visits one may ask all: whole ones or none are asked (default)"
+    add("--cluster-rule", choices=CLUSTER_RULES, help=text)
+    add("--exclude", help="column: true for who may not be asked")
+    add("--include", help="column: true for who must be asked")
+    add("--quota", dest="quotas", action="append", help=_QUOTA)
+    text = "to plan anew, look or stop between rounds: people asked per round (default: all in one round)"
+    add("--batch-size", type=int, help=text)
+    add("--batch-cost", type=_number, help="money per round, in the place of a number of people")
+    add("--pay", choices=PAY, help="the budget pays for whoever is asked (default), or for answers alone")
+    _chosen(command)
+    _targeted(command, "drawn for", "all")
+    _large(command)
+
+
+def plan(options: argparse.Namespace) -> None:
+    """Plan from a table; print the columns' roles and the rounds."""
+    _apart([options.output, options.campaign, options.report], [options.table])
+    _may_be_written(options)
+    _can_be_made(options)
+    fields = [*Columns.__dataclass_fields__, *Policy.__dataclass_fields__]
+    given = {k: v for k, v in vars(options).items() if k in fields and v is not None}
+    given |= {k: dict(given[k]) for k in ("kinds", "parameters") if k in given}
+    planner = Planner(**given)
+    source = frames.opened(options.table)
+    people = _people(options, planner, source)
+    planner.campaign = steps.begun(planner.campaign, people)
+    said = [source.told] * bool(source.told) + [doubts.columns(planner.campaign).to_string()]
+    if isinstance(people, Sample) and planner.campaign.made is not None:
+        said.append("\n".join(planner.audit().told()))
+    contents = _outputs(planner, options)
+    if options.campaign:
+        may = partial(_may_be_written, options)
+        planner.campaign = record.saved(planner.campaign, options.campaign, contents, may)
+    else:
+        atomic.write_step(contents)
+    print(*said, sep="\n\n", end="\n\n")  # nobody may be listening, and all is written
+    _tell_plan(planner, options.output)
+    if options.width is not None:
+        print(
+            f"{planner.campaign.policy.budget:,.10g} is the least expected to give an interval {options.width:g} wide"
+        )
+
+
+def _people(options: argparse.Namespace, planner: Planner, source: PartedTable) -> pd.DataFrame | Sample:
+    """Read a table whole, or draw a sample of one that is larger than memory, or that is to be passed over."""
+    how = {name: getattr(options, name) for name in ("memory", "scheduler", "workers")}
+    how = {name: value for name, value in how.items() if value is not None}
+    large = options.sample != "all" and _COPIES * source.size > MEMORY
+    return planner.sample(options.table, **how) if how or large else frames.read(options.table)
+
+
+def roles(options: argparse.Namespace) -> None:
+    """Print what the columns of a table are taken for."""
+    said = Said(identifier=options.identifier, kinds=dict(options.kinds or ()))
+    named = {"identifier": options.identifier} if options.identifier else {}
+    source = frames.opened(options.table)
+    print(source.told, end="\n\n" * bool(source.told))
+    table, found = read_as(frames.read(options.table), said)
+    shown = found.shown(named)
+    for column in found.kinds:
+        if gaps := int(table[column].isna().sum()):
+            shown.loc[column, "what"] += f"; {counted(gaps, 'gap')}, which plan refuses"
+    print(shown.to_string())
+    _tell_warnings(suspects.told(table, found))
+
+
+def _loaded(options: argparse.Namespace) -> Planner:
+    """Take up a campaign; one that was planned on a sample has it in its file."""
+    content = record.read(options.campaign)
+    if content.get("sample"):
+        return Planner.load(options.campaign, None)
+    return Planner.load(options.campaign, frames.read(options.table))
+
+
+def _saved(
+    options: argparse.Namespace,
+    step: Callable[[Planner], Any],
+    files: Callable[[Planner], Mapping[Path, bytes]] = lambda _: {},
+    may: Callable[[], None] = lambda: None,
+) -> Planner:
+    """Take a step of a campaign, and write it with other files; whenever somebody else has written, read again."""
+    while True:
+        planner = _loaded(options)
+        step(planner)
+        try:
+            planner.campaign = record.saved(planner.campaign, options.campaign, files(planner), may)
+        except record.Stale:
+            continue
+        return planner
+
+
+def observe(options: argparse.Namespace) -> None:
+    """Take the answers of a file into a campaign's."""
+    planner = _loaded(options)
+    name = planner.people.table.index.name
+    answers = frames.read(options.answers)
+    if name not in answers:
+        raise ValueError(f"{options.answers} has no column {name!r}, which names the units in the table")
+    answers = answers.drop(columns=[c for c in answers if answers[c].isna().all() and _UNCALLED.fullmatch(str(c))])
+    outcomes = _outcome(options, planner, list(answers))
+    steps.by_outcome(planner.campaign, outcomes)  # a wrong column is named rather than its values
+    given, others = _outcomes(options, planner, answers, outcomes)
+    first, before = _first(given), [repr(one) for one in planner.campaign.told if one and planner.campaign.answers]
+    beside, later = [], pd.Series(dtype=int)
+
+    def step(planner: Planner) -> None:
+        nonlocal beside, later
+        beside, later = _beside(planner, first, others), _not_asked(planner, first, options.through)
+        planner.observe(given.drop([*beside, *later.index]), options.through)
+
+    planner = _saved(options, step)
+    if before and (new := [repr(one) for one in outcomes if repr(one) not in before]):
+        print(f"{named(new)} {'is another outcome' if len(new) == 1 else 'are other outcomes'} than {named(before)}")
+    if left := len(beside) + others:
+        print(f"{counted(left, 'line')} of people beside the plan, who have no new outcome, left out")
+    if len(later):
+        print(
+            f"{len(later)} people of {counted(later.nunique(), 'round')} without any outcome count as not asked yet;"
+            f" --through {later.max()} says that they were, and will not answer"
+        )
+    ahead = _rounds_of(planner, first[first.notna()])
+    ahead = ahead[ahead > planner.asked]
+    if len(ahead):
+        print(
+            f"{len(ahead)} people of {counted(ahead.nunique(), 'round')} that count as not asked yet have answered, and"
+            f" count alone; --through {ahead.max()} says that the others were asked, too"
+        )
+    print(_came(planner))
+    _warn_of_money(planner)
+    _tell_warnings(doubts.far_outcomes(planner.campaign))
+
+
+def _came(planner: Planner) -> str:
+    """How many answers and refusals there are, and rounds that were asked."""
+    told = sum(outcome is not None for outcome in planner.answers.values())
+    refused = counted(len(planner.answers) - told, "refusal")
+    came = f"{counted(told, 'answer')}{planner.campaign.came} and {refused} so far"
+    have = "has" if planner.asked == 1 else "have"
+    none = "no answers are in: "
+    return f"{none * (not told)}{came}; {counted(planner.asked, 'round')} {have} been asked"
+
+
+def _first(outcomes: pd.DataFrame) -> pd.Series:
+    """The first outcome of each line that is not missing."""
+    return reduce(lambda one, other: one.where(one.notna(), other), (outcomes[one] for one in outcomes))
+
+
+def _rounds_of(planner: Planner, given: pd.Series) -> pd.Series:
+    """Round of each person of a series who is in the plan, by name."""
+    return planner.planned["round"].reindex(given.index).dropna().astype(int)
+
+
+def _outcomes(
+    options: argparse.Namespace, planner: Planner, answers: pd.DataFrame, outcomes: Sequence[str]
+) -> tuple[pd.DataFrame, int]:
+    """Outcomes of a file of answers, by the table's names of the people, as numbers; lines of others beside a sample.
+
+    Who is beside the sample that was planned on has no outcome.
+    """
+    people, treatment = planner.people, planner.campaign.columns.treatment
+    name = people.table.index.name
+    said = Said(frozenset(outcomes), kinds=dict(options.kinds or ()), numeric=frozenset(outcomes))
+    said.check(answers)
+    read = said.as_read({c: summarised(answers[c]) for c in answers}, [name])
+    answers = answers.dropna(subset=[name, *outcomes], how="all")
+    if (unnamed := _first(answers.loc[answers[name].isna(), outcomes])).size:
+        raise ValueError(
+            f"{options.answers} has an outcome of nobody, {unnamed.iloc[0]}: column {name!r} is empty there; name whose"
+            " it is, or remove the line"
+        )
+    lines = len(answers)
+    if planner.campaign.is_sample:
+        answers = answers[answers[outcomes].notna().any(axis=1) | people.has(answers[name])]
+    given = {
+        one: by_name(people, zip(answers[name], typed(answers[one], read[one], False), strict=True)) for one in outcomes
+    }
+    for who, told in (pair for one in outcomes for pair in given[one].items()):
+        if isinstance(told, str) and not is_like_number_or_date(told):
+            outcome_of(who, told, None)
+    said.check_read({one: read[one] for one in outcomes})
+    if treatment in answers:
+        check_arms(
+            people, treatment, zip(answers[name], typed(answers[treatment], read[treatment], False), strict=True)
+        )
+    return pd.DataFrame({one: pd.Series(mine, dtype=object) for one, mine in given.items()}), lines - len(answers)
+
+
+def _beside(planner: Planner, given: pd.Series, elsewhere: int) -> list[Any]:
+    """People whom a file names as a whole table does: not in the plan, without an outcome, or with the table's.
+
+    Nothing is said of them, nor of reserves among them; a file that names no others, nor the whole table, says that
+    reserves refuse. ``elsewhere`` are lines of people beside a sample.
+    """
+    plan, problem = planner.planned, planner.people.problem
+    known = {} if problem.pool.y is None else dict(zip(planner.people.table.index, problem.pool.y, strict=True))
+    others = given[[name not in plan.index and name not in planner.answers for name in given.index]]
+    beside = [name for name, outcome in others.items() if pd.isna(outcome) or outcome == known.get(name)]
+    reserves = set(plan["reserve"].dropna()) if "reserve" in plan else set()
+    return beside if elsewhere or set(beside) - reserves or len(given) == len(planner.people) else []
+
+
+def _not_asked(planner: Planner, given: pd.Series, through: int | None) -> pd.Series:
+    """Rounds, by name, of people whose outcome is missing like everybody's in rounds not asked before.
+
+    So a plan may come back whole, with the outcomes of its first rounds.
+    """
+    silent, told = _rounds_of(planner, given[given.isna()]), given.index[given.notna()]
+    return silent[silent > steps.reached(planner.campaign, told, through)]
+
+
+def correct(options: argparse.Namespace) -> None:
+    """Correct what is known of a person."""
+    ways = {"withdrawn": options.withdrawn, "never asked": options.never_asked}
+    change = next((way for way, chosen in ways.items() if chosen), "outcome")
+
+    def step(planner: Planner) -> None:
+        planner.correct(options.name, change, options.by, options.outcome, options.of)
+
+    campaign = _saved(options, step).campaign
+    last = campaign.journal[-1]
+    print(f"{last.name}: {last.was} before, {last.now} now, says {last.by}")
+    if last.now == NEVER and campaign.policy.draw is not None and last.name in campaign.planned.index:
+        print(f"the draw keeps her, in round {campaign.planned['round'][last.name]}; macal replan writes the plan")
+
+
+def recount(options: argparse.Namespace) -> None:
+    """Say how many rounds have been asked, where they were counted wrong."""
+    campaign = _saved(options, lambda planner: planner.recount(options.rounds, options.by)).campaign
+    last = campaign.journal[-1]
+    print(f"{last.was} before, {last.now} now, says {last.by}; macal replan plans the others anew")
+
+
+def _outcome(options: argparse.Namespace, planner: Planner, columns: Sequence[str]) -> list[str]:
+    """The columns of a file of answers that hold outcomes: named, those of the answers before, or the new one."""
+    if options.outcome is not None:
+        chosen = [options.outcome] if options.outcome in columns else [*dict.fromkeys(options.outcome.split(","))]
+        check_known("column", columns, *chosen)
+        return chosen
+    people, before = planner.people.table, [one for one in planner.campaign.told if one is not None]
+    known = {str(people.index.name), *planner.planned.columns, *people.columns} - {planner.campaign.columns.outcome}
+    new = [column for column in columns if column not in known]
+    own = [column for column in [planner.campaign.columns.outcome] if column in columns]
+    found = [column for column in before if column in columns] or own or new
+    if not found and (taken := [column for column in columns if column != people.index.name]):
+        raise ValueError(
+            f"{options.answers} has no new column: the plan or the table has {', '.join(map(repr, taken))}, too; if one"
+            " of them holds the answers, say which (--outcome), or rename it"
+        )
+    if found is new and len(new) != 1:
+        raise ValueError(
+            f"{options.answers} has {', '.join(map(repr, new)) or 'no column'} beside {people.index.name!r} and those"
+            f" of the plan and the table; say which hold outcomes: --outcome {','.join(new) or 'NAME'}"
+        )
+    if before and found[0] not in before:
+        raise ValueError(
+            f"answers so far came from {named([*map(repr, before)])}, and {options.answers} has {found[0]!r}; say that"
+            f" it is another outcome (--outcome {found[0]}), or call the column as before"
+        )
+    return found
+
+
+def replan(options: argparse.Namespace) -> None:
+    """Plan the rounds that are to come anew; say which demands have changed."""
+    _apart([options.output, options.report], [options.campaign, options.table])
+    may = partial(_not_there, [options.output, options.report], options.replace)
+    atomic.check(options.campaign)
+    may()
+    _can_be_made(options)
+    given = {"budget": options.budget, "quotas": [] if options.no_quotas else options.quotas}
+    before: dict[str, Any] = {}
+
+    def step(planner: Planner) -> None:
+        before.update((name, getattr(planner.campaign.policy, name)) for name in given)
+        planner.campaign = steps.replanned(planner.campaign, **given)
+
+    planner = _saved(options, step, lambda planner: _outputs(planner, options), may)
+    print(_came(planner))
+    _tell_plan(planner, options.output)
+    for name, old in before.items():
+        if old != (new := getattr(planner.campaign.policy, name)):
+            print(f"{name}: {_words(old)} before, {_words(new)} now")
+
+
+def _words(value: Any) -> str:
+    return f"{value:,.10g}" if isinstance(value, (int, float)) else "; ".join(value) or "none"
+
+
+def estimate(options: argparse.Namespace) -> None:
+    """Write every estimated effect; print the average, the outlook, and what the rule says."""
+    _apart([options.output, options.report], [options.campaign, options.table])
+    _not_there([options.output, options.report], options.replace)
+    _can_be_made(options)
+    planner = _loaded(options)
+    rule, campaign = None if options.width is None else StoppingRule(options.width), planner.campaign
+    campaign = campaign.against(options.reference)
+    others = campaign.people.arms[1:]
+    views = [campaign.seen(options.outcome)] if options.outcome else campaign.views
+    told = [one for one in views if one.arms_told] or views
+    of = options.target, options.by, options.bounds, options.looks
+    how = {"individual": options.individual, "simultaneous": options.simultaneous}
+    arms = {one.outcome: one.arms_told or others for one in told}
+    parts = [
+        [estimated(campaign, options.model, rule, arm, *of, outcome=one, **how) for arm in arms[one]] for one in arms
+    ]
+    found = [one for part in parts for one in part]
+    whose = [name for name, n in {"arm": len(others), "outcome": len(campaign.by_outcome)}.items() if n > 1]
+    effects = [one.people.assign(**{name: getattr(one, name) for name in whose}) for one in found if one.shown]
+    is_written = bool(effects and options.output)
+    contents = {options.output: frames.written(pd.concat(effects), options.output)} if is_written else {}
+    atomic.write_step(contents | ({options.report: document(campaign, found).encode()} if options.report else {}))
+    _warn(planner)
+    beside = [left_out(one) for one in told]
+    of_all = [words for words in beside[0] if all(words in said for said in beside)]
+    for one, part, said in zip(told, parts, beside, strict=True):
+        print(meant(one, arms[one.outcome]))
+        _tell(part, campaign.people.arms)
+        print(*(f"{words}\n" for words in said if words not in of_all), sep="", end="\n" * (len(told) > 1))
+    silent = [f"No effect on {one.outcome!r}: no answers of both arms yet." for one in views if one not in told]
+    for sentence in [*silent, *of_all, *assumed(campaign)]:
+        print(sentence)
+    if is_written:
+        print(f"{sum(map(len, effects))} effects: {options.output}")
+    elif options.output:
+        few = any(one.variation is None for one in found)
+        why = (
+            "it takes ten answers of each arm"
+            if few
+            else "effects that differ were not shown to predict better than one for all"
+        )
+        _tell_warnings([f"{options.output} is not written: {why}; --individual writes people's effects all the same"])
+
+
+def _tell(found: Sequence[Findings], arms: Sequence[Any]) -> None:
+    """Print what was found of each contrast, under its arms' names, and once what is the same of several."""
+    told: dict[str, list[str]] = {}
+    for one in found:
+        for words in _told(one):
+            told.setdefault(words, []).append(str(one.arm))
+    every = len(found) if len(found) > 1 or len(arms) == 2 else 0
+    for words, whose in told.items():
+        if len(whose) != every:
+            print(f"{', '.join(whose)} against {arms[0]}: {words.strip()}")
+    print(*(f"{words}\n" for words, whose in told.items() if len(whose) == every), sep="", end="")
+    if len(found) > 1:
+        held = f"holds by itself with a chance of {100 * found[0].level:.4g}%, not all at once"
+        print(f"Each interval of the {len(found)} contrasts {held}.")
+    shown = any(one.shown for one in found)
+    width = ", mean width of people's 95% intervals by the model" * shown
+    print(f"answers, cost to come{width}, if all asked answer:")
+    outlook = found[0].outlook if len(found) == 1 else pd.concat({one.arm: one.outlook for one in found})
+    outlook = outlook if shown else outlook.drop(columns="width")
+    print(outlook.to_string(float_format="{:,.6g}".format, na_rep="none"))
+
+
+def _told(found: Findings) -> list[str]:
+    """Sentences on the average effect, on groups, on effects between people, and what the rule says."""
+    ends, held = "{0.value:.4g}, {1} {0.low:.4g} to {0.high:.4g}".format, f"{100 * found.level:.4g}% interval"
+    return [
+        *(f"average effect by the {by}: {ends(one, held)}" for by, one in found.averages.items()),
+        *([MODELLED] if not found.drawn and found.averages else []),
+        *(f"  {group}: {ends(one, 'interval')}" for group, one in found.weighed.groups.items()),
+        *([found.at_once] if found.at_once else []),
+        *found.weighed.told,
+        *([f"People's effects have no intervals: {found.withheld}."] if found.withheld else []),
+        *([found.variation.told()] if found.variation else []),
+        *([found.verdict] if found.verdict else []),
+    ]
+
+
+def _warn(planner: Planner) -> None:
+    """Say on the standard error where too much was spent, values lie far off, or overlap is poor."""
+    _tell_warnings(doubted(planner.campaign))
+
+
+def _warn_of_money(planner: Planner) -> None:
+    _tell_warnings([planner.campaign.overspent] * bool(planner.campaign.overspent))
+
+
+def _tell_warnings(warnings: Sequence[str]) -> None:
+    for warned in warnings:
+        print(f"warning: {warned}", file=sys.stderr)
+
+
+def _apart(outputs: Sequence[Path | None], inputs: Sequence[Path]) -> None:
+    """Refuse to write over what is read or into a table that is a folder, or two things to one file."""
+    seen = {atomic.real(path): "is read" for path in inputs}
+    folders = {place: path for path in inputs if (place := atomic.real(path)).is_dir()}
+    for path in outputs:
+        if path is None:
+            continue
+        if (what := seen.get(place := atomic.real(path))) is not None:
+            raise ValueError(f"{path} {what}, and would be overwritten; give another name")
+        if inside := [folders[folder] for folder in place.parents if folder in folders]:
+            raise ValueError(f"{path} would be read as a part of the table {inside[0]}; write it to another folder")
+        seen[place] = "is written already"
+
+
+def _may_be_written(options: argparse.Namespace) -> None:
+    """Refuse to replace files unasked, and a campaign that holds answers, unless they are to be thrown away."""
+    _not_there([options.output, options.campaign, options.report], options.replace)
+    if options.campaign is None or not options.campaign.exists() or options.discard_answers:
+        return
+    if n := len(record.read(options.campaign)["answers"]):
+        raise ValueError(
+            f"{options.campaign} holds {n} answers, which a new plan would throw away; `macal replan` keeps them,"
+            " --discard-answers throws them away"
+        )
+
+
+def _can_be_made(options: argparse.Namespace) -> None:
+    """Name, before anything is planned or estimated, a package that the outputs need and that is not installed."""
+    if options.output:
+        frames.check_can_write(options.output)
+    if options.report:
+        drawings.check()
+
+
+def _not_there(paths: Sequence[Path | None], replace: bool) -> None:
+    """Refuse to replace files unasked, and what no file can replace."""
+    for path in filter(None, paths):
+        atomic.check(path)
+        if path.exists() and not replace:
+            raise ValueError(f"{path} is there already; --replace replaces it")
+
+
+def _outputs(planner: Planner, options: argparse.Namespace) -> dict[Path, bytes]:
+    """The files of a plan and of its report."""
+    report = {options.report: document(planner.campaign).encode()} if options.report else {}
+    return {options.output: frames.written(planner.planned, options.output)} | report
+
+
+def _tell_plan(planner: Planner, output: Path) -> None:
+    """Say what a plan costs."""
+    _warn(planner)
+    rounds = planner.rounds()
+    print(rounds.to_string(float_format="{:,.6g}".format))
+    if planner.campaign.policy.draw is not None:
+        print(expected(planner.campaign).to_string(float_format="{:,.4g}".format, max_rows=_GROUPS))
+    if (found := planner.forecast()) is not None:
+        print(found.told())
+    spent, budget = rounds["so far"].iloc[-1], planner.campaign.policy.budget
+    print(*(f"note: {words}\n" for words in [*notes(planner.campaign), *assumed(planner.campaign)]), sep="", end="")
+    beside = f" and {planner.campaign.beside}" * bool(planner.campaign.beside)
+    print(f"{len(planner.planned)} people{beside}, {spent:,.10g} of {budget:,.10g}: {output}")
+
+
+COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
+    "roles": roles,
+    "plan": plan,
+    "observe": observe,
+    "correct": correct,
+    "recount": recount,
+    "replan": replan,
+    "estimate": estimate,
+}

@@ -1,0 +1,172 @@
+"""A whole plan: purchases one after the other, by gain per cost, in rounds.
+
+Gain per cost alone may spend the money on many cheap units where one dear unit is worth more than all of them. So the
+unit or pair with the largest gain is compared with all that was bought; where it is worth more, it is bought first, and
+gain per cost spends what is left.
+
+References:
+    S. Khuller, A. Moss and J. Naor, "The Budgeted Maximum Coverage Problem", Information Processing Letters 70(1), 1999
+    (the better of the two is never far from the best).
+    J. Leskovec, A. Krause, C. Guestrin, C. Faloutsos, J. VanBriesen and N. Glance, "Cost-Effective Outbreak Detection
+    in Networks", ACM SIGKDD Conference on Knowledge Discovery and Data Mining, 2007 (the same for any gain that
+    diminishes).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from macal.acquisition import Criterion, PoolState
+from macal.acquisition.plans import as_batch_size
+from macal.progress import progress
+from macal.shapes import Arms, Indices, Rows
+from macal.survey.buyers import Buyer, buyer
+from macal.survey.demands import Demand, Money
+from macal.survey.purchases import Purchases
+
+_NOBODY = np.empty(0, np.int64)
+
+
+@dataclass
+class Rounds:
+    """Purchases, divided into rounds of at most so many labels, or of at most so much money.
+
+    What is bought at once is not divided: where it does not fit, a round is closed, and a cluster that is larger than a
+    round is one by itself.
+
+    Attributes:
+        cost: of each unit, (n,).
+        size: labels per round; None for any number.
+        spend: money per round; None for any sum.
+        batches: units of each round, in the order in which they were bought.
+        purchases: units that were bought at once, and whether the criterion's gain per cost chose them.
+    """
+
+    cost: Money
+    size: int | None
+    spend: float | int | None
+    batches: list[list[int]] = field(default_factory=lambda: [[]])
+    purchases: list[tuple[np.ndarray, bool]] = field(default_factory=list)
+
+    @property
+    def filled(self) -> list[np.ndarray]:
+        """Units of each round in which somebody is bought."""
+        return [np.array(batch, np.int64) for batch in self.batches if batch]
+
+    @property
+    def room(self) -> int:
+        """Labels that fit into the present round, or into the next one where it is full; 2 where any number does."""
+        return 2 if self.size is None else max(self.size - len(self.batches[-1]), 0) or self.size
+
+    def add(self, units: Indices, chosen: bool = True) -> None:
+        """Put what was bought at once into the present round, or into a new one."""
+        self.purchases.append((units, chosen))
+        batch = [*self.batches[-1], *units.tolist()]
+        full = self.size is not None and len(batch) > self.size
+        full |= self.spend is not None and self.cost[batch].sum() > self.spend * (1 + 1e-9)
+        if full and self.batches[-1]:
+            self.batches.append([])
+        self.batches[-1] += units.tolist()
+
+
+@dataclass(frozen=True, eq=False)
+class GreedyPlan:
+    """What is to be planned.
+
+    Attributes:
+        criterion: the rule.
+        state: the pool.
+        demands: on the plan, the budget first.
+        cost: of each unit, (n,), above 0.
+        price: what an answer of each unit costs, (n,), the least being 1: her own cost, that of whoever must come with
+            her, and the chance that she answers, in one number.
+        clusters: number of the cluster that each unit is bought with, (n,), -1 where she is bought alone.
+        first: units that are bought before all others.
+        size: labels per round, or None.
+        spend: money per round, or None.
+    """
+
+    criterion: Criterion
+    state: PoolState
+    demands: Sequence[Demand]
+    cost: Money
+    price: Money
+    clusters: Arms
+    first: Indices
+    size: int | None
+    spend: float | int | None
+
+    def rounds(self) -> Rounds:
+        """Choose the rounds of the plan, each in the order of purchase.
+
+        Raises:
+            Conflict: no plan meets all demands.
+            ValueError: the criterion cannot plan under demands, or not so few labels.
+        """
+        if len(self.demands) == 1 and (self.price == 1).all():
+            return self._plain()
+        chosen, value, ceiling = self.greedy()
+        if ceiling > value:
+            purchases, rounds, rule = self.begin(np.ones_like(self.price))
+            dear = rule.buy(purchases, rounds.room)
+            if dear and dear.gain > value:
+                return self.greedy(dear.units)[0]
+        return chosen
+
+    def begin(self, price: Money, dear: Rows = _NOBODY) -> tuple[Purchases, Rounds, Buyer]:
+        """Begin to buy, those first who must be."""
+        most = np.inf if self.spend is None else self.spend * (1 + 1e-9)
+        purchases = Purchases(self.demands, self.cost, self.state.labelled, self.clusters, most)
+        rounds, rule = Rounds(self.cost, self.size, self.spend), buyer(self.criterion, self.state, price)
+        for unit in dict.fromkeys([*self.first, *dear]):
+            if purchases.open[unit] and len(bought := purchases.buy(np.array([unit]))):
+                rule.add(bought)
+                rounds.add(bought, chosen=False)
+        return purchases, rounds, rule
+
+    def _plain(self) -> Rounds:
+        """Plan as :func:`macal.schedule` does: labels cost the same, and money is all that is demanded."""
+        labels = min(_affordable(self.demands[0].high[0], self.cost[0]), len(self.state.unlabelled))
+        most = [self.size, None if self.spend is None else _affordable(self.spend, self.cost[0])]
+        size = as_batch_size(min((k for k in most if k is not None), default=max(labels, 2)), self.criterion)
+        sizes = [min(size, labels - k) for k in range(0, labels, size)]
+        rounds = Rounds(self.cost, self.size, self.spend, [])
+        with progress(labels, "planning", "label") as bar:
+            for batch in self.criterion.plan(self.state, sizes):
+                rounds.batches.append(batch.tolist())
+                rounds.purchases += [(units, True) for units in self._at_once(batch)]
+                bar.update(len(batch))
+        return rounds
+
+    def _at_once(self, batch: Indices) -> list[np.ndarray]:
+        """A batch as it was bought: pairs of the reference arm and another, where the criterion pairs, else units."""
+        t, k, found = self.state.t, 0, list[np.ndarray]()
+        while k < len(batch):
+            pair = self.criterion.min_batch_size == 2 and k + 1 < len(batch) and 0 in t[batch[k : k + 2]]
+            step = 1 + (pair and t[batch[k]] != t[batch[k + 1]])
+            found.append(batch[k : k + step])
+            k += step
+        return found
+
+    def greedy(self, dear: Rows = _NOBODY) -> tuple[Rounds, float, float]:
+        """Choose the rounds by gain per cost.
+
+        Args:
+            dear: are bought before the others.
+
+        Returns:
+            The rounds; the sum of the gains above 0; a bound of any single gain at the beginning.
+        """
+        purchases, rounds, rule = self.begin(self.price, dear)
+        value, whole, ceiling = 0.0, purchases.left(), rule.ceiling(purchases)
+        with progress(1000, "planning", "per mille") as bar:
+            while purchase := rule.buy(purchases, rounds.room):
+                rounds.add(purchase.units)
+                value += max(purchase.gain, 0.0)
+                bar.update(int(1000 * (1 - purchases.left() / whole)) - bar.n)
+        return rounds, value, ceiling
+
+
+def _affordable(money: float, cost: float) -> int:
+    return int(money / cost * (1 + 1e-9))

@@ -1,0 +1,558 @@
+"""The people of a table, as a plan needs them: covariates, costs, chances to answer, groups; every column checked."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from macal.arguments import Positive
+from macal.datasets import from_table
+from macal.datasets.encoding import Scaling, check_spellings, encoded, numbers, with_excess
+from macal.datasets.table import arm_names, check_gaps, check_index
+from macal.problem import Problem
+from macal.registry import UnknownName, check_known
+from macal.shapes import Arms, Covariates, Indices, Outcomes, Rows
+from macal.survey.demands import (
+    Demand,
+    Members,
+    Money,
+    Quota,
+    at_most,
+    cells,
+    left_out,
+    must_be_in,
+    one_of_each,
+    whole,
+)
+from macal.survey.inference.ridge import Ridge
+from macal.survey.tables.roles import Roles, Said, prepared, read_as
+from macal.survey.tables.sample import Phase, Sample
+from macal.survey.tables.summary import NUMBERS, Summary
+
+LEAST, MOST = 1e-100, 1e100  # of costs and chances: products of two neither vanish nor overflow
+PLAN = ("round", "cost", "response", "reserve", "reserve_weight", "weight")  # its columns
+CLUSTER_RULES = ("whole", "one")
+_WHOLE = r"-?\d+(?:\.0*)?"
+_ROUNDED = r"\d(?:[.,]\d+)?E\+\d+|[1-9]\d{14}0+(?:\.0*)?"
+_MARKS = dict.fromkeys("1 1.0 true yes y x".split(), True) | dict.fromkeys(["", *"0 0.0 false no n".split()], False)
+_FREE = "; people who cost nothing can all be asked: write a small cost, and mark them in a column for --include"
+_UNKNOWN = re.compile(
+    r"(do|did|does|is|was)?( ?n[o'’]?t) (know|answer|say|respond|report|record|state|specif)\w*|unknown|unsure|unclear"
+    r"|dk|no (answer|response|data|information)|refus(ed|al)|declined|missing|prefer not to \w+|n/?a|\?+",
+    re.IGNORECASE,
+)
+_CODES = {7, 8, 9, 77, 88, 97, 98, 99, 777, 888, 997, 998, 999, 9999}  # of an answer that is missing
+_HOMES = re.compile(r"(.*[_ .-])?(households?|houses?|home|hh|famil(y|ies)|fam|dwelling|compound)"
+                    r"([_ .-]?(id|no|nr|num|number|code|key|name))?", re.IGNORECASE)  # fmt: skip
+_PLACES = re.compile(
+    r"(.*[_ .-])?(village|hamlet|town|city|municipality|commune|parish|(sub)?district|ward|county|zone|locality|psu|ea"
+    r"|cluster|block|segment|community|neighbou?rhood|settlement|camp)s?"
+    r"([_ .-]?(id|no|nr|num|number|code|key|name))?",
+    re.IGNORECASE,
+)
+_ALONE = 1.5  # people, up to which those of a household in one place are alone there
+_NAMED = 10  # people
+_FEW = 20  # values of a treatment, more of which are a number that was taken for one
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which column of a table says what.
+
+    Its attributes are arguments of :class:`~macal.survey.planner.Planner`.
+
+    Raises:
+        ValueError: two roles for one column.
+    """
+
+    treatment: str
+    identifier: str | None = None
+    covariates: Sequence[str] | None = None
+    outcome: str | None = None
+    cost: str | float | int = 1.0
+    response: str | float | int = 1.0
+    cluster: str | None = None
+    exclude: str | None = None
+    include: str | None = None
+    kinds: Mapping[str, str] | None = None
+    reference: str | bool | float | int | None = None
+    propensity: str | float | None = None
+    proxies: Sequence[str] = ()
+    sd: str | Positive | None = None
+
+    def named(self) -> dict[str, str]:
+        """Roles that are taken by a column -> the column."""
+        roles = "treatment identifier outcome cost response cluster exclude include propensity sd".split()
+        return {role: value for role in roles if isinstance(value := getattr(self, role), str)}
+
+    def said(self) -> Said:
+        """What that says to whoever guesses what the columns are."""
+        others = frozenset(column for role, column in self.named().items() if role != "identifier")
+        covariates = None if self.covariates is None else tuple(self.covariates)
+        numeric = (self.outcome, self.cost, self.response, self.propensity, self.sd)
+        return Said(others, self.identifier, covariates, self.kinds, others & set(numeric), tuple(self.proxies))
+
+    def check_ranges(self, columns: Mapping[str, Summary]) -> None:
+        """Refuse costs and chances that a plan cannot work with, by summaries of a whole table's columns.
+
+        Raises:
+            ValueError: which column.
+        """
+        for what, most in (("cost", MOST), ("response", 1.0), ("propensity", 1.0), ("sd", MOST)):
+            name = getattr(self, what)
+            if not isinstance(name, str):
+                continue
+            found = columns[name]
+            fits = found.family in NUMBERS and not found.gaps and found.low >= LEAST and found.high <= most
+            if not fits:
+                raise ValueError(
+                    f"column {name!r} of a {what} must hold numbers of {LEAST:g} to {most:g}, got"
+                    f" {found.low:g} to {found.high:g} and {found.gaps} missing; mend them, or take those people out"
+                    f"{_FREE * (what == 'cost' and found.low == 0)}"
+                )
+
+    def check(self) -> None:
+        """Refuse names that the plan needs, and two roles for one column.
+
+        Raises:
+            ValueError: which.
+        """
+        named = self.named()
+        own = [named[role] for role in ("treatment", "outcome", "identifier") if role in named]
+        if taken := [c for c in [*own, *named.values()] if c == "round" or c in PLAN and c in own]:
+            raise ValueError(f"{taken[0]!r} is a column of the plan, too; rename yours")
+        for what in ("covariates", "proxies"):
+            for c in (given := list(getattr(self, what) or ())):
+                if given.count(c) > 1:
+                    raise ValueError(f"{what} must name each column once, got {c!r} more than once")
+        taken = [*named.items(), *(("proxy", c) for c in self.proxies)]
+        taken += [("covariate", c) for c in self.covariates or () if c in self.proxies]
+        if twice := [c for _, c in taken if sum(c == other for _, other in taken) > 1]:
+            both = ", ".join(role for role, c in taken if c == twice[0])
+            raise ValueError(f"column {twice[0]!r} has two roles: {both}")
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """All units of a table.
+
+    Attributes:
+        problem: covariates and arms; its start are the units whose outcome is known.
+        cost: of asking each unit, (n,).
+        response: chance that she answers, (n,), 1 where her outcome is known.
+        clusters: number of her cluster, (n,), -1 where there are none.
+        excluded: who may not be asked.
+        included: who must be.
+        table: the caller's, by the units' names.
+        roles: what its columns are.
+        arms: value of the treatment in each arm, the reference first.
+        phase: how they came into a sample, where they are one.
+        rows: place among the units of each row of the caller's table, (n,); None where there is no such table.
+        propensity: chance of treatment that is known, (n,); None where it is to be estimated.
+        sd: of the outcomes that covariates leave open, as guessed, (n,); None without a guess.
+        cluster: column of the clusters; None where there are none.
+    """
+
+    problem: Problem
+    cost: Money
+    response: Money
+    clusters: Arms
+    excluded: Indices
+    included: Rows
+    table: pd.DataFrame
+    roles: Roles
+    arms: Sequence[Any] = (0, 1)
+    phase: Phase | None = None
+    rows: Arms | None = None
+    propensity: Outcomes | None = None
+    sd: Outcomes | None = None
+    cluster: str | None = None
+
+    @classmethod
+    def of(cls, table: pd.DataFrame | Sample, columns: Columns) -> "People":
+        """Read a table, or a sample of one.
+
+        Units of a table are ordered by their names: a plan does not depend on the order of the rows, not where two are
+        worth the same either, or where people are drawn.
+
+        Raises:
+            UnknownName: a column that it does not have.
+            ValueError: a column that cannot be what it is said to be; which rows, and what to do.
+        """
+        columns.check()
+        if isinstance(table, Sample):
+            return cls._read(table.table, columns, table.roles, table.phase)
+        table, roles = read_as(table, columns.said())
+        check_index(table.index)
+        order = _by_name(table.index)
+        return replace(cls._read(table.iloc[order], columns, roles), rows=order.argsort())
+
+    @classmethod
+    def _read(
+        cls, table: pd.DataFrame, columns: Columns, roles: Roles, phase: Phase | None = None, scale: Rows | None = None
+    ) -> "People":
+        """Read a table by its units' names; scales are those of all rows, or of some."""
+        if table.index.name in PLAN:
+            raise ValueError(f"{table.index.name!r}, which names the people, is a column of the plan; rename yours")
+        if not roles.kinds:
+            raise ValueError("no column is left to compare people by; name covariates, or say what the columns are")
+        covariates = prepared(table, roles.kinds)
+        given = covariates.assign(**{c: table[c] for c in (columns.treatment, columns.outcome) if c is not None})
+        _check_gaps(table, columns, covariates)
+        known = columns.outcome is not None and table[columns.outcome].notna().any()
+        if known and table[columns.outcome].notna().all():
+            raise ValueError(
+                f"every outcome in {columns.outcome!r} is known, so there is nobody to ask; where they are to be bought"
+                f" all the same, leave out the outcome, and the column: --kind {columns.outcome}=ignore"
+            )
+        start = {} if known else {"start": []}
+        arms = _arms(table[columns.treatment], columns)
+        start |= {"reference": columns.reference}
+        problem = from_table(given, list(roles.kinds), columns.treatment, columns.outcome if known else None, **start)
+        if scale is not None:
+            own = {c: numbers(covariates[c], str(c)) for c in covariates}
+            problem = replace(problem, pool=replace(problem.pool, x=encoded(own, scale)))
+        response = _numbers(table, columns.response, "response")
+        response[problem.start] = 1.0
+        if (response > 1).any():
+            where = f" in column {columns.response!r}" * isinstance(columns.response, str)
+            raise ValueError(f"response is a chance, at most 1, got {response.max():g}{where}; write 70 % as 0.7")
+        homes = pd.Series(np.nan, table.index) if columns.cluster is None else table[columns.cluster]
+        if columns.cluster is not None:
+            check_spellings(homes, "the clusters")
+            _check_restart(table, columns.cluster, columns.kinds or {})
+        cost, clusters = _numbers(table, columns.cost, "cost"), pd.factorize(homes)[0].astype(np.int64)
+        marked = [_marked(table, column) for column in (columns.exclude, columns.include)]
+        _check_marked(problem, *marked, table.index, columns, arms)
+        known = None if columns.propensity is None else _propensity(table, columns.propensity, len(arms))
+        sd = None if columns.sd is None else _numbers(table, columns.sd, "sd")
+        given = {"propensity": known, "sd": sd, "cluster": columns.cluster}
+        return cls(problem, cost, response, clusters, *marked, table, roles, arms, phase, **given)
+
+    def __len__(self) -> int:
+        return len(self.cost)
+
+    @property
+    def population(self) -> int:
+        """People of the whole table."""
+        return len(self) if self.phase is None else self.phase.rows
+
+    @property
+    def weights(self) -> Outcomes:
+        """People of the whole table that each unit stands for, (n,)."""
+        return np.ones(len(self)) if self.phase is None else self.phase.weights
+
+    @cached_property
+    def confounders(self) -> Covariates:
+        """The covariates as models of treatment, answers and outcomes have them, (n, columns)."""
+        return self.scaled(with_excess)
+
+    @cached_property
+    def modelled_response(self) -> Outcomes:
+        """Chance to answer that covariates predict in each arm, (n,), as estimates model it; 1 of known outcomes."""
+        t, found = self.problem.pool.t, self.response.copy()
+        open_ = np.delete(np.arange(len(self)), self.problem.start)
+        for arm in np.unique(t[open_]):
+            own = open_[t[open_] == arm]
+            if np.ptp(r := found[own]):
+                x = self.confounders[own]
+                found[own] = np.clip(Ridge().fit(x, r).predict(x), r.min(), r.max())
+        return found
+
+    def scaled(self, scaled: Scaling, names: Iterable[str] | None = None) -> Covariates:
+        """Covariates, all or some, with numbers scaled in another way than those of distances, (n, columns)."""
+        kinds = self.roles.kinds if names is None else {name: self.roles.kinds[name] for name in names}
+        columns = prepared(self.table, kinds)
+        named = {str(c): numbers(columns[c], str(c)) for c in columns}
+        return encoded(named, np.arange(len(self)), scaled).astype(np.float64)
+
+    @cached_property
+    def proxies(self) -> Covariates:
+        """The proxies as models of outcomes have them, (n, columns).
+
+        Who has none gets what covariates predict in their arm, by those who have one, and an indicator.
+        """
+        parts = [np.empty((len(self), 0))]
+        for name, column in prepared(self.table, self.roles.proxies).items():
+            gap = column.isna().to_numpy()
+            whole = column.where(~gap, column[~gap].iloc[0])
+            part = encoded({str(name): numbers(whole, str(name))}, np.flatnonzero(~gap), with_excess).astype(np.float64)
+            for arm in np.unique(self.problem.pool.t[gap]):
+                own = self.problem.pool.t == arm
+                if (known := own & ~gap).sum() > 1:
+                    for k in range(part.shape[1]):
+                        model = Ridge().fit(self.confounders[known], part[known, k])
+                        part[own & gap, k] = model.predict(self.confounders[own & gap])
+            parts += [part, gap[:, None] * 1.0] if gap.any() else [part]
+        return np.hstack(parts)
+
+    def part(self, rows: Indices, phase: Phase | None = None) -> "People":
+        """Some of the units, in the order of the rows given.
+
+        Args:
+            rows: places of the units, (k,).
+            phase: how they came to be chosen, (k,); of units of a sample by default as they came into it.
+        """
+        if phase is None and self.phase is not None:
+            phase = replace(self.phase, chances=self.phase.chances[rows], cells=self.phase.cells[rows])
+        place = np.full(len(self), -1)
+        place[rows] = np.arange(len(rows))
+        start, excluded, included = (
+            place[units][place[units] >= 0] for units in (self.problem.start, self.excluded, self.included)
+        )
+        problem = replace(self.problem, pool=self.problem.pool[rows], start=start)
+        parts = (self.cost[rows], self.response[rows], self.clusters[rows], excluded, included, self.table.iloc[rows])
+        known, sd = (None if values is None else values[rows] for values in (self.propensity, self.sd))
+        return People(problem, *parts, self.roles, self.arms, phase, propensity=known, sd=sd, cluster=self.cluster)
+
+    def beside(self, others: pd.DataFrame, columns: Columns) -> "People":
+        """The units, and after them others of the same population, encoded by the scales of the first.
+
+        Args:
+            others: rows of the same table, by name; whoever is among the units is left out.
+            columns: what the columns are.
+        """
+        others = others[~others.index.isin(self.table.index)]
+        table = pd.concat([self.table, others])
+        return People._read(table, columns, self.roles, None, np.arange(len(self)))
+
+    def contrast(self, arm: int) -> tuple["People", Indices]:
+        """The units of an arm and of the reference arm, as treated and controls, and their places among all, (k,)."""
+        t = self.problem.pool.t
+        rows = np.flatnonzero(np.isin(t, (0, arm)))
+        view, treated = self.part(rows), (t[rows] == arm).astype(np.int64)
+        problem = replace(view.problem, pool=replace(view.problem.pool, t=treated))
+        return replace(view, problem=problem, arms=(self.arms[0], self.arms[arm])), rows
+
+    def places(self, names: Iterable[Any], what: str) -> Indices:
+        """Positions of units by their names, (k,), as the table has them, or as a spreadsheet makes of them.
+
+        Raises:
+            UnknownName: the table has no such unit, or several.
+            ValueError: a number whose digits a spreadsheet has taken away.
+        """
+        names = list(names)
+        places = self.table.index.get_indexer(pd.Index(names, dtype=object)).astype(np.int64)
+        for k in np.flatnonzero(places < 0):
+            places[k] = self._place(names[k], what)
+        return places
+
+    def has(self, names: Iterable[Any]) -> Members:
+        """Which names are a unit's, (k,), as the table has them, or as a spreadsheet makes of them."""
+        return np.array([_spelling(name) in self._spelt for name in names], dtype=bool)
+
+    def _place(self, name: Any, what: str) -> int:
+        found = self._spelt.get(_spelling(name), [])
+        if len(found) == 1:
+            return found[0]
+        if re.fullmatch(_ROUNDED, str(name)):
+            raise ValueError(
+                f"{name} in {what} is a long number as a spreadsheet shortens it, and its digits are lost; take the"
+                " names from the plan, and read that column as text"
+            )
+        raise UnknownName(f"unit in {what}", name, self.table.index[found or slice(20)], guess=False)  # of others
+
+    @cached_property
+    def _spelt(self) -> dict[str, list[int]]:
+        """Places of the units by the :func:`_spelling` of their names."""
+        found: dict[str, list[int]] = {}
+        for place, name in enumerate(self.table.index):
+            found.setdefault(_spelling(name), []).append(place)
+        return found
+
+    def demands(
+        self,
+        budget: float | int,
+        quotas: Sequence[Quota],
+        rule: str,
+        spend: float | int | None,
+        known: Indices,
+        refused: Rows,
+    ) -> list[Demand]:
+        """All that is demanded of a plan, the budget first.
+
+        Args:
+            budget: money for those who are not known.
+            quotas: on the labels of groups.
+            rule: "whole" or "one", of clusters.
+            spend: money per round, None for any sum.
+            known: units whose label is bought.
+            refused: units who will not answer, and reserves who are being asked.
+        """
+        n, free = len(self), ~np.isin(np.arange(len(self)), known)
+        demands = [at_most(f"a budget of {budget:g}", np.where(free, self.cost, 0.0), budget)]
+        check_known("column in a quota", self.table.columns, *(quota.column for quota in quotas))
+        for quota in quotas:
+            check_spellings(self.table[quota.column], "a quota")
+            quota.check_counts(self.table[quota.column])
+            demands += quota.demands(self.table[quota.column], self.response, self.weights)
+        bought = self.bought_with(rule, known, refused)
+        out, must = np.setdiff1d(self.excluded, known), np.setdiff1d(self.included, np.append(known, refused))
+        if (self.clusters >= 0).any():
+            counted = ", whoever has an outcome counted" * bool((self.clusters[known] >= 0).any())
+            one, all_of = f"at most one of each cluster{counted}", "whole clusters or nobody of them"
+            demands.append(one_of_each(one, self.clusters, known) if rule == "one" else whole(all_of, bought))
+        price = self.of_clusters(bought, self.cost)
+        if out.size:
+            demands.append(left_out(f"{out.size} excluded", out, n))
+        if refused.size:
+            demands.append(left_out(f"{refused.size} who refused or stand in for others", refused, n))
+        if spend is not None and (dear := np.flatnonzero(free & (price > spend * (1 + 1e-9)))).size:
+            demands.append(left_out(f"at most {spend:g} a round, less than each of {dear.size} costs", dear, n))
+        if must.size:
+            demands.append(must_be_in(f"{must.size} who must be asked", must, n))
+        return demands
+
+    def cells(self, quotas: Sequence[Quota]) -> list[pd.Series]:
+        """What quotas tell people apart by, (n,) each, under the names of their columns, as far as there are such."""
+        by_key: dict[tuple[object, ...], list[Quota]] = {}
+        for quota in quotas:
+            by_key.setdefault(quota.key, []).append(quota)
+        return [cells(same, self.table[key[0]]) for key, same in by_key.items() if key[0] in self.table]
+
+    def bought_with(self, rule: str, known: Indices, refused: Rows) -> Arms:
+        """Number of the cluster that each unit is bought with, (n,), -1 where alone: so are known ones and refusals."""
+        clusters = self.clusters.copy() if rule == "whole" else np.full(len(self), -1)
+        clusters[known] = clusters[refused] = -1
+        return clusters
+
+    def neighbours(self) -> Arms:
+        """Number of the cluster of each unit, (n,), whoever is in none being one by herself."""
+        alone = self.clusters.max(initial=-1) + 1 + np.arange(len(self))
+        return np.where(self.clusters < 0, alone, self.clusters)
+
+    @staticmethod
+    def of_clusters(clusters: Arms, values: Money) -> Money:
+        """Sum of the values of each unit's cluster, (n,); her own where she is in none."""
+        return np.where(clusters < 0, values, np.bincount(clusters + 1, values)[clusters + 1])
+
+
+def _spelling(name: Any) -> str:
+    """A name without what a spreadsheet adds or takes away: white space, zeros before and after a whole number.
+
+    >>> [_spelling(name) for name in ("00041", 24171.0, " p0043 ")]
+    ['41', '24171', 'p0043']
+    """
+    return re.sub(r"(-?)0*(\d+)(?:\.0*)?", r"\1\2", text) if re.fullmatch(_WHOLE, text := str(name).strip()) else text
+
+
+def _by_name(names: pd.Index) -> Arms:
+    """Rows by their units' names ascending, whole numbers by size and all else as text, (n,)."""
+    keys = names if pd.api.types.is_integer_dtype(names.dtype) else names.astype(str)
+    return keys.to_numpy().argsort(kind="stable")
+
+
+def _check_gaps(table: pd.DataFrame, columns: Columns, covariates: pd.DataFrame) -> None:
+    """Refuse all that is missing at once: ValueError with the columns, and whose it is."""
+    given = {f"covariate {c!r}": numbers(covariates[c], f"covariate {c!r}") for c in covariates}
+    named = {role: name for role, name in columns.named().items() if role in ("cost", "response", "propensity")}
+    given |= {f"column {name!r} of a {role}": table[name] for role, name in named.items()}
+    check_gaps(table[columns.treatment], given)
+
+
+def _check_unknown(treatment: pd.Series) -> None:
+    """Refuse people of whom a treatment says that it is not known, in words or by a code: ValueError with how many."""
+    counts = treatment.value_counts().head(_FEW)
+    codes = {value: pd.to_numeric(str(value), errors="coerce") for value in counts.index}
+    for value, count in counts.items():
+        others = sorted(code for other, code in codes.items() if other != value and code == code)
+        is_run = len(others) > 1 and others == [others[0] + k for k in range(len(others))] and others[0] in (0, 1)
+        is_code = is_run and (codes[value] < 0 or codes[value] in _CODES - {others[-1] + 1})
+        if is_code or _UNKNOWN.fullmatch(str(value).strip()):
+            raise ValueError(
+                f"column {treatment.name!r} of the treatment holds {str(value)!r} for {count:,} of {len(treatment):,}"
+                " people, which seems to say that theirs is not known; leave them out of the table, or, if it is an"
+                " arm, write another word"
+            )
+
+
+def _arms(treatment: pd.Series, columns: Columns) -> list[Any]:
+    """Value of the treatment in each arm, the reference first."""
+    _check_unknown(treatment)
+    check_spellings(pd.Series(map(str, treatment.unique()), name=treatment.name), "the treatment")
+    if columns.reference is not None:
+        return arm_names(treatment, columns.reference)
+    known = sorted(map(str, treatment.unique()))
+    if 2 <= len(known) <= _FEW and not set(known) <= {"0", "1", "0.0", "1.0", "False", "True"}:
+        raise ValueError(
+            f"column {columns.treatment!r} of the treatment holds {len(known)} values, {', '.join(known)}; say which of"
+            " them the others are compared with: the reference (--reference on the command line)"
+        )
+    return [0, 1]
+
+
+def _check_restart(table: pd.DataFrame, name: str, kinds: Mapping[str, str]) -> None:
+    """Refuse households by numbers that begin anew in each village, as they are called: ValueError with how many."""
+    if not _HOMES.fullmatch(name):
+        return
+    places = [c for c in table if c != name and _PLACES.fullmatch(str(c)) and kinds.get(c) != "ignore"]
+    for place in sorted(places, key=lambda c: -table[c].nunique()):
+        several = table.groupby(name)[place].nunique() > 1
+        pasted = table.groupby([name, place], observed=True).size()  # of siblings in two towns, about 1
+        if several.mean() > 0.5 and pasted.mean() > _ALONE:
+            both = f"{table[place].iloc[0]}-{table[name].iloc[0]}"
+            raise ValueError(
+                f"column {name!r} of the clusters seems to begin anew in each {place!r}: {several.sum():,} of its"
+                f" {len(several):,} values have people of several; paste both together, as {both}, in a column of its"
+                f" own, or, if clusters do lie in several, say so: --kind {place}=ignore"
+            )
+
+
+def _numbers(table: pd.DataFrame, given: str | float | int, what: str) -> Money:
+    """A column, or one number for all, as numbers above 0, (n,)."""
+    where = f"column {given!r} of a {what}" if isinstance(given, str) else f"the {what}"
+    column = table[given] if isinstance(given, str) else pd.Series(given, table.index)
+    same = [c for c in table if pd.to_numeric(str(c), errors="coerce") == given]
+    if column.name is None and given != 1 and same:
+        raise ValueError(f"the {what} {given:g} is a number, and column {same[0]!r} is called so; rename that column")
+    values = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan).copy()
+    wrong = np.flatnonzero(~((values >= LEAST) & (values <= MOST)))
+    if wrong.size:
+        raise ValueError(
+            f"{where} must hold numbers above 0 ({LEAST:g} to {MOST:g}), got {column.iloc[wrong[0]]} for"
+            f" {table.index[wrong[0]]} and {wrong.size - 1} more such; mend them, or exclude those people from the"
+            f" table{_FREE * (what == 'cost' and bool((values == 0).any()))}"
+        )
+    return values
+
+
+def _propensity(table: pd.DataFrame, given: str | float, arms: int) -> Outcomes:
+    """Known chances of treatment, (n,)."""
+    values = _numbers(table, given, "propensity")
+    if arms > 2 or (values >= 1).any():
+        got = f"{arms} arms" if arms > 2 else f"{values.max():g}"
+        raise ValueError(f"propensity is a chance, of treatment in one of two arms, between 0 and 1, got {got}")
+    return values
+
+
+def _check_marked(
+    problem: Problem, excluded: Indices, included: Rows, names: pd.Index, columns: Columns, arms: Sequence[Any]
+) -> None:
+    """Refuse people who both must be asked and must not, and arms that nobody is left of: ValueError with them."""
+    free = np.setdiff1d(np.arange(len(names)), problem.start)
+    if both := names[np.intersect1d(np.intersect1d(excluded, included), free)].tolist():
+        who = f"{', '.join(map(str, both[:_NAMED]))}{f' and {len(both) - _NAMED:,} more' * (len(both) > _NAMED)}"
+        raise ValueError(
+            f"who must be asked by {columns.include!r} may not be by {columns.exclude!r}: {who}, {len(both):,} in all;"
+            " mend one of the columns"
+        )
+    left = np.bincount(np.delete(problem.pool.t, np.setdiff1d(excluded, problem.start)), minlength=len(arms))
+    if not left.all():
+        raise ValueError(
+            f"column {columns.exclude!r} excludes everybody with {columns.treatment} = {arms[int(left.argmin())]}, and"
+            " an effect takes somebody of every arm; exclude fewer, or take all of that arm out of the table"
+        )
+
+
+def _marked(table: pd.DataFrame, column: str | None) -> Indices:
+    """Units whose value in a column is true, 1, yes or x, (k,); those of whom it says nothing are not."""
+    if column is None:
+        return np.empty(0, np.int64)
+    said = table[column].map(lambda value: _MARKS.get(str(value).strip().casefold()), na_action="ignore")
+    if odd := table.loc[said.isna() & table[column].notna(), column].tolist():
+        raise ValueError(f"column {column!r} must hold yes and no, true and false, or 1 and 0, got {odd[0]!r}")
+    return np.flatnonzero(said.fillna(False).to_numpy(bool))

@@ -1,0 +1,390 @@
+"""The planner: a campaign under way, in money, from a table to a plan, to answers, to estimates."""
+
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from macal import models
+from macal.arguments import Count, Positive, Share, Whole, fits, hinted
+from macal.storage import atomic
+from macal.storage.workers import executor, processors
+from macal.survey import record, steps
+from macal.survey.audit import Audit
+from macal.survey.campaign import CampaignState
+from macal.survey.estimates import Findings, estimated
+from macal.survey.forecast import Forecast, forecast
+from macal.survey.inference import StoppingRule
+from macal.survey.people import Columns, People
+from macal.survey.policy import UNIFORM, Policy
+from macal.survey.report import document
+from macal.survey.report.doubts import warnings as doubts_of
+from macal.survey.tables import frames
+from macal.survey.tables.sample import Sample, sampled
+
+MEMORY = 8e9  # bytes that a plan may take
+PROCESS = 5e8  # bytes of a process that has done nothing yet
+JOBS = 4  # of each worker
+
+
+class Doubt(UserWarning):
+    """What is doubtful of a table, of a plan or of answers: values that lie far off, poor overlap, too much spent."""
+
+
+class Planner:
+    """Plans whom to ask under a budget and other demands, takes the answers, plans anew, and estimates.
+
+    Where a step fails, nothing has changed: the planner holds a :class:`~macal.survey.campaign.CampaignState`, and
+    takes the next one when it is whole.
+
+    Args:
+        treatment: column that holds 0 (control) and 1 (treated); with ``reference`` any two and more values.
+        budget: money for the whole plan, in the unit of the costs; None for the least that ``width`` needs.
+        identifier: column that names the units; guessed, or rows are numbered from 1, where None.
+        covariates: columns that units are compared by; guessed where None.
+        outcome: column of outcomes, known for some, missing for those who may be asked; None where nobody's is known.
+        cost: of asking a unit: a column, or one number for all.
+        response: the chance that a unit answers if asked, above 0 and up to 1: a column, or one number for all.
+        cluster: column of households, clinics or the like, None where there are none.
+        exclude: column, true, or 1, for whom may not be asked.
+        include: column, true, or 1, for whom must be asked.
+        kinds: column -> one of :data:`macal.survey.tables.roles.KINDS`, where the guess is to be overruled.
+        reference: value of the treatment that the others are compared with.
+        propensity: chance of treatment in one of two arms where it is known, as a trial's: a column, or one number.
+        proxies: columns known of everybody that predict the outcome and are no covariates, as they may have been
+            measured after treatment: earlier or cheaper ratings, registers.
+        criterion: a name of :func:`macal.names`, one that needs no model, for individual effects; None for a draw.
+        parameters: of the criterion, say ``{"alpha": 1.0}``.
+        batch_size: people asked per round; None for all in one round.
+        batch_cost: money per round, likewise.
+        quotas: say ``"region>=10"`` (of each), ``"region=north|south>=10"`` or ``"age=65..<=40%"``; see
+            :meth:`macal.survey.demands.Quota.parse`.
+        cluster_rule: "whole": all of a cluster are asked or none; "one": at most one of each, and another only
+            after a refusal, but never in a draw.
+        pay: "asked": whoever is asked costs; "answered": a refusal is free.
+        seed: of whatever is drawn.
+        draw: of people with known chances, whose weights the plan has: "effect", by worth for the average effect, the
+            default where no criterion is named; "criterion", the plan of the criterion, by default
+            :data:`macal.acquisition.DEFAULT`, mixed with a uniform sample. None with a criterion: its own plan.
+        uniform: share of drawn labels that is spread uniformly, above 0 and at most 1.
+        sample: people among whom the plan is made, or "all"; by default all, or as many as a plan loses little by,
+            where the table is larger than memory or than what the criterion says.
+        target: whose average effect people are drawn for: "all", "treated" or "overlap".
+        by: column of whose values each gets an estimate of its own, and a draw that serves them all.
+        width: of the average effect's 95 % interval, in the place of a budget; see :mod:`macal.survey.forecast`.
+        sd: of the outcomes that covariates leave open, as guessed: a column, which the draw goes by, or one number; by
+            known outcomes where None.
+        r2: share of the outcomes' variance that covariates leave open, and proxies explain; likewise.
+
+    Attributes:
+        campaign: as it stands.
+
+    Raises:
+        UnknownName: an unknown criterion, parameter, rule or way.
+        ValueError: two roles for one column; a number out of range; text that is no quota; both budget and width, or
+            neither.
+
+    >>> people = pd.DataFrame({"age": [30, 31, 50, 52, 70, 71], "free": [0, 1] * 3, "fee": [9, 9, 5, 5, 7, 7]})
+    >>> planner = Planner("free", budget=26, cost="fee", batch_size=2, criterion="macal")
+    >>> planner.plan(people).reset_index()
+       row  round  free  cost
+    0    6      1     1   7.0
+    1    5      1     0   7.0
+    2    4      2     1   5.0
+    3    3      2     0   5.0
+    >>> planner.observe({6: 0.5, 5: None})
+    >>> planner.replan().index.tolist()
+    [6, 5, 4, 3]
+    """
+
+    @hinted
+    def __init__(
+        self,
+        treatment: str,
+        budget: Positive | None = None,
+        *,
+        identifier: str | None = None,
+        covariates: Sequence[str] | None = None,
+        outcome: str | None = None,
+        cost: str | float | int = 1.0,
+        response: str | float | int = 1.0,
+        cluster: str | None = None,
+        exclude: str | None = None,
+        include: str | None = None,
+        kinds: Mapping[str, str] | None = None,
+        reference: str | bool | float | int | None = None,
+        propensity: str | float | None = None,
+        proxies: Sequence[str] = (),
+        criterion: str | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        batch_size: Count | None = None,
+        batch_cost: Positive | None = None,
+        quotas: Sequence[str] = (),
+        cluster_rule: str = "whole",
+        pay: str = "asked",
+        seed: Whole = 0,
+        draw: str | None = None,
+        uniform: Share = UNIFORM,
+        sample: Count | str | None = None,
+        target: str = "all",
+        by: str | None = None,
+        width: Positive | None = None,
+        sd: str | Positive | None = None,
+        r2: Share | None = None,
+    ) -> None:
+        given = {**locals(), "parameters": parameters or {}}
+        if (budget is None) == (width is None):
+            got = "neither" if budget is None else "both"
+            raise ValueError(f"a plan is made for a budget, or for the width of an interval; got {got}")
+        columns, policy = (kind(**{k: given[k] for k in kind.__dataclass_fields__}) for kind in (Columns, Policy))
+        if policy.draw is None and uniform != UNIFORM:
+            raise ValueError("uniform is a share of a draw, and nobody is drawn; leave it out, or say draw='criterion'")
+        if sd is not None and policy.draw != "effect":
+            raise ValueError("sd is for a draw for effects; name no criterion, or draw='effect'")
+        if r2 is not None and not columns.proxies:
+            raise ValueError("r2 is a share that proxies explain, and none is named (proxies, --proxy)")
+        self.campaign = CampaignState(columns, policy)
+
+    @hinted
+    def plan(self, table: Any) -> Any:
+        """Plan whom to ask.
+
+        Args:
+            table: one row per unit: a DataFrame of pandas, polars or Arrow, or a sample of a larger table
+                (:meth:`sample`). Where units have names, the order of the rows does not matter.
+
+        Returns:
+            One row per unit, in the order in which they are to be asked, in the kind of ``table``: her name (the index
+            of a pandas table), ``round`` from 1, the treatment, ``cost``; and, where not everybody answers,
+            ``response``, her chance to, and ``reserve``, who may be asked in her place; where people are drawn,
+            ``weight``, 1 over the chance to be, and with reserves ``reserve_weight``, theirs if they were asked at
+            first, 0 where there is none.
+
+        Warns:
+            Doubt: values of the table lie far off, or overlap is poor.
+
+        Raises:
+            Conflict: no plan meets all demands; it names the smallest set that conflicts.
+            UnknownName: a column that the table does not have.
+            ValueError: a column that cannot be what it is said to be; money that buys nobody.
+        """
+        self.campaign = steps.begun(self.campaign, table)
+        return self._plan()
+
+    @hinted
+    def observe(self, answers: Mapping[Any, Any] | pd.Series | pd.DataFrame, through: int | None = None) -> None:
+        """Take answers, in any order and number; who has none yet is waited for.
+
+        One plan serves several outcomes, as its inclusion probabilities are the same for all. Others may be added
+        later, as an endline after a midline: units without a row there are waited for, and a missing value is a refusal
+        of that outcome. Rounds, money and reserves go by whether any outcome came; units without any have refused.
+
+        Args:
+            answers: name of a unit -> outcome, missing where she will not answer: a mapping or a pandas Series; or a
+                pandas DataFrame, whose columns are the outcomes.
+            through: rounds that have been asked; by default those before, and each one after them of which somebody
+                answers anew, up to the first of which nobody does. Of a round after that an answer counts for whoever
+                gave it alone.
+
+        Raises:
+            ValueError: nothing is planned; a unit who was not to be asked, or whose outcome was another one before; an
+                outcome that is no finite number, or cannot be told apart from another, or from a column of the table.
+        """
+        given: dict[Any, Any] = dict(answers.items()) if isinstance(answers, pd.DataFrame) else {None: answers}
+        if isinstance(answers, pd.DataFrame) and (
+            [*given] != [*answers] or not given or not fits([*given], Sequence[str])
+        ):
+            raise ValueError(f"answers must have columns with the names of outcomes, each once, got {[*answers]}")
+        self.campaign = steps.observed(self.campaign, given, through)
+
+    @hinted
+    def correct(
+        self, name: Hashable, change: str, by: str, outcome: bool | float | int | None = None, of: str | None = None
+    ) -> None:
+        """Correct what is known of a unit; see :func:`macal.survey.steps.corrected`."""
+        (own,) = self.people.table.index[self.people.places([name], "the table")].tolist()
+        self.campaign = steps.corrected(self.campaign, own, change, by, outcome, of)
+
+    @hinted
+    def recount(self, rounds: int, by: str) -> None:
+        """Say how many rounds have been asked; see :func:`macal.survey.steps.recounted`."""
+        self.campaign = steps.recounted(self.campaign, rounds, by)
+
+    @hinted
+    def replan(self, *, budget: Positive | None = None, quotas: Sequence[str] | None = None) -> Any:
+        """Keep the rounds that have been asked, and plan the others anew with the money that is left.
+
+        Whoever has been asked and has not answered is waited for: she counts by her chance to answer, an answer as one.
+        A reserve of somebody who has refused keeps that place, and is not planned anew.
+        A draw keeps its later rounds as they were drawn.
+
+        Args:
+            budget: for the whole plan, in the place of the one before.
+            quotas: in the place of those before; none are left by an empty list.
+
+        Returns:
+            See :meth:`plan`: the rounds that have been asked, and after them the new ones.
+
+        Warns:
+            Doubt: see :meth:`plan`; too much was spent, or outcomes lie far off.
+
+        Raises:
+            Conflict: no plan meets all demands any more.
+            ValueError: nothing is planned yet, or all the money is spent.
+        """
+        self.campaign = steps.replanned(self.campaign, budget, quotas)
+        return self._plan()
+
+    def _plan(self) -> Any:
+        for words in doubted(self.campaign):
+            warnings.warn(words, Doubt, stacklevel=4)
+        return frames.like(self.planned.copy(), self.campaign.table)
+
+    @hinted
+    def sample(
+        self, path: Path | str, memory: float = MEMORY, scheduler: str | None = None, workers: Count | None = None
+    ) -> Sample:
+        """Draw the sample that a plan of a table needs which is larger than memory, by one pass over it.
+
+        Args:
+            path: of a CSV or Parquet file, of a folder of Parquet files, or of a Zarr group.
+            memory: of this process and all that it starts, bytes.
+            scheduler: None for processes of this machine, "local" for a Dask cluster started here, or one's address.
+            workers: processes that are started here; one for each processor by default.
+
+        Raises:
+            OSError: there is no such file.
+            UnknownName: a column that the table does not have.
+            ValueError: a column that cannot be what it is said to be; a part that is damaged, or too large.
+        """
+        campaign = self.campaign
+        campaign.columns.check()
+        table, workers = frames.opened(Path(path)), workers or processors()
+        share = memory / (1 + (workers if workers > 1 or scheduler == "local" else 0))
+        if share < PROCESS:
+            least = PROCESS * memory / share
+            raise ValueError(f"memory must be at least {least / 1e9:g}GB here, got {memory / 1e9:g}GB")
+        table.check_memory(share - PROCESS)
+        with executor(scheduler, workers, share) as calls:
+            wanted = campaign.wanted(campaign.policy.sampled, steps.RIVALS)
+            found = sampled(table, campaign.columns.said(), wanted, calls, JOBS * workers)
+        campaign.columns.check_ranges(found.columns)
+        return found
+
+    def forecast(self) -> Forecast | None:
+        """What the draw is expected to give, by the answers so far; see :func:`macal.survey.forecast.forecast`."""
+        self.campaign = steps.redrawn(self.campaign)
+        return forecast(self.campaign)
+
+    def audit(self) -> Audit:
+        """Audit the plan that was made last, among a sample; see :mod:`macal.survey.audit`.
+
+        Raises:
+            ValueError: nothing was planned among a sample here, or by a rule that does not say what units are worth.
+        """
+        self.campaign = steps.audit_of(self.campaign)
+        return self.campaign.audit
+
+    @hinted
+    def estimate(
+        self,
+        model: models.Model | str = "joint-gp",
+        rule: StoppingRule | None = None,
+        arm: Any = None,
+        target: str | None = None,
+        by: str | None = None,
+        bounds: tuple[float | int, float | int] | None = None,
+        looks: str | None = None,
+        reference: Any = None,
+        individual: bool = False,
+        outcome: str | None = None,
+        simultaneous: bool = False,
+    ) -> Findings:
+        """Estimate every effect from the answers so far; see :func:`macal.survey.estimates.estimated`."""
+        of_whom = target, by, bounds, looks, reference
+        return estimated(self.campaign, model, rule, arm, *of_whom, individual, outcome, simultaneous)
+
+    @hinted
+    def report(self, path: Path | str, found: Sequence[Findings] = ()) -> None:
+        """Write a report of the plan, and of the answers: one HTML file that asks nothing of any other machine.
+
+        Args:
+            path: of the file.
+            found: what :meth:`estimate` has found, of one arm or several; by default it is asked anew of every arm,
+                once that and the reference arm have an answer.
+
+        Raises:
+            ImportError: matplotlib is missing.
+            NotFitted: the model of the answers cannot be fitted.
+            OSError: the file cannot be written.
+            ValueError: nothing is planned yet.
+        """
+        atomic.write_step({Path(path): document(self.campaign, found).encode()})
+
+    @hinted
+    def save(self, path: Path | str) -> None:
+        """Write the campaign to a JSON file: its settings, the plan, the answers; of the table a fingerprint.
+
+        Raises:
+            OSError: the file cannot be written.
+            Stale: the file was written by somebody else since this campaign was read from it.
+            ValueError: nothing is planned yet, or a unit's name is neither text nor a whole number.
+        """
+        self.campaign = record.saved(self.campaign, Path(path))
+
+    @classmethod
+    @hinted
+    def load(cls, path: Path | str, table: Any = None) -> "Planner":
+        """Take up a campaign from its file, here or on another machine.
+
+        Args:
+            path: of the file.
+            table: that it was planned on; orders of rows and columns do not matter, nor columns that the plan does not
+                use. A campaign that was planned on a sample holds that sample, and needs no table.
+
+        Raises:
+            OSError: the file cannot be read.
+            Damaged: the file is no campaign, or not as it was written.
+            ValueError: another table.
+        """
+        planner = cls.__new__(cls)
+        planner.campaign = record.campaign_of(record.read(Path(path)), table)
+        return planner
+
+    @property
+    def people(self) -> People:
+        """The units of the table."""
+        return self.campaign.people
+
+    @property
+    def planned(self) -> pd.DataFrame:
+        """The plan as it stands, by the units' names."""
+        return self.campaign.planned
+
+    @property
+    def answers(self) -> Mapping[Any, float | None]:
+        """Outcome of each unit who has answered, by name, of several the first that came; None for one who will not."""
+        return self.campaign.answers
+
+    @property
+    def asked(self) -> int:
+        """Rounds that have been asked."""
+        return self.campaign.asked
+
+    def rounds(self) -> pd.DataFrame:
+        """What each round asks, spends and is expected to bring.
+
+        See :attr:`macal.survey.campaign.CampaignState.rounds`.
+        """
+        return self.campaign.rounds
+
+    def spent(self) -> float:
+        """Money for whoever was asked; not for refusals, where only answers are paid."""
+        return self.campaign.spent
+
+
+def doubted(campaign: CampaignState) -> list[str]:
+    """What is doubtful of a campaign's money, table and answers; nothing where all is well."""
+    return [campaign.overspent] * bool(campaign.overspent) + doubts_of(campaign)

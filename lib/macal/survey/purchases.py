@@ -1,0 +1,185 @@
+"""The purchases of a plan: what is bought, and what may still be bought so that all demands can be met in the end.
+
+A unit may be bought if some plan that meets all demands holds her and all that is bought. Once she may not, she never
+may again: a later plan with her would be a plan now. Whether there is such a plan is asked in three steps, each only
+where the one before does not decide. Upper bounds alone close most units. The *completion*, units that together with
+those bought meet all demands, is kept from one purchase to the next; it often bears one unit more, or one in the place
+of another. Else an integer program looks for a new completion.
+
+Where it finds none, the money that a completion needs does not leave enough for these units, and perhaps not for many
+others. Multipliers y of the demands tell: whatever they are, a completion costs at least
+
+    y . (what is missing to the bounds) - sum over open units of max(0, y . a - price),
+
+and a unit, which adds ``a`` to what the demands count, leaves it no cheaper than by min(price, y . a). So she is closed
+if the rest of her price is more than what is left beyond that cost.
+
+Reference: A. M. Geoffrion, "Lagrangean Relaxation for Integer Programming", Mathematical Programming Studies 2, 1974.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.sparse import csc_array
+
+from macal.shapes import Arms, Indices, Rows
+from macal.survey.conflicts import conflict_of
+from macal.survey.demands import Demand, Limits, Members, Money
+from macal.survey.feasible import Bounded
+
+_SWAPS = 20  # units that are tried one by one before an integer program is asked
+_NOBODY = np.empty(0, np.int64)
+
+
+class Purchases:
+    """Purchases under demands.
+
+    Args:
+        demands: to be met by those known and those bought, together; the first is the budget.
+        cost: of each unit, (n,), above 0.
+        known: units that are labelled already.
+        clusters: number of the cluster that each unit is bought with, (n,), -1 where she is bought alone.
+        most: that may be bought at once may cost.
+
+    Attributes:
+        open: units that may be bought, as far as is known, (n,).
+        price: what each unit costs with those who must come with her, (n,).
+
+    Raises:
+        Conflict: no plan meets all demands.
+    """
+
+    def __init__(
+        self, demands: Sequence[Demand], cost: Money, known: Indices, clusters: Arms, most: float = np.inf
+    ) -> None:
+        n = len(cost)
+        self._system, self._cost, self._clusters, self._most = Bounded.of(demands, n), cost, clusters.copy(), most
+        self._clusters[known] = -1
+        self._inside = np.zeros(n, bool)
+        self._inside[known] = True
+        self.open = ~self._inside
+        self._total = self._system.matrix @ self._inside.astype(float)
+        rest = self._system.completion(self._inside, self.open, cost)
+        if rest is None:
+            raise conflict_of(demands, cost, known, not self._system.effort.is_spent)
+        self._rest, self._refused = rest, {}
+        self._y, self._is_priced = np.zeros(len(self._total)), False
+        self._weigh()
+        self._price_demands(self._y)
+        self._close()
+
+    def _weigh(self) -> None:
+        """Keep the rows that are upper bounds alone, for each unit and those who come with her."""
+        matrix = self._system.matrix.tocsr()
+        caps = (matrix.min(axis=1).toarray().ravel() >= 0) & np.isfinite(self._system.high)
+        every = np.arange(len(self._clusters))
+        groups = np.unique(np.where(self._clusters < 0, -1 - every, self._clusters), return_inverse=True)[1]
+        members = csc_array((np.ones(len(every)), (every, groups)))  # (n, groups)
+        self._mates = mates = members @ members.T  # (n, n): who comes with whom
+        self._heads = mates.sum(axis=0)
+        self.price = mates.T @ self._cost
+        self._caps = np.flatnonzero(caps)
+        self._weights = (matrix[self._caps] @ mates).tocsr()  # (caps, n)
+        self._entry = self._weights.tocoo()
+
+    def _slack(self) -> Limits:
+        return (self._system.top - self._total)[self._caps]
+
+    def _price_demands(self, y: Limits) -> None:
+        """Take multipliers of the demands."""
+        self._y = y
+        value = self._mates.T @ (self._system.matrix.T @ y)  # y . a, (n,)
+        self._beyond = np.maximum(self.price - value, 0)
+        self._saved = np.maximum(value - self.price, 0) / self._heads
+
+    def _spare(self) -> float:
+        """Money that a completion leaves, at most."""
+        bound = np.where(self._y > 0, self._system.low, self._system.high)
+        missing = np.where(self._y == 0, 0.0, bound - self._total)  # (r,)
+        least = float(self._y @ missing - self._saved[self.open].sum())
+        return self.left() - least + float(self._system.rounding(np.array([least]))[0])
+
+    def _close(self) -> None:
+        self.open[self._entry.coords[1][self._entry.data > self._slack()[self._entry.coords[0]]]] = False
+        self.open &= self._beyond <= self._spare()
+
+    def left(self) -> float:
+        """Money that is not spent."""
+        return float(self._system.top[0] - self._total[0])
+
+    def price_of_pairs(self, units: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """What pairs cost with all who must come with either, of the shape to which the two broadcast."""
+        shared = (self._clusters[others] == self._clusters[units]) & (self._clusters[others] >= 0)
+        return self.price[units] + np.where(shared, 0.0, self.price[others])
+
+    def together(self, unit: int) -> Members:
+        """Units that may be bought at once with this one, as far as is known, (n,)."""
+        may, slack = self.open & (self.price + self.price[unit] <= self._most), self._slack()
+        may &= self._beyond + self._beyond[unit] <= self._spare()
+        mine = self._weights[:, [unit]].tocoo()
+        for row, weight in zip(mine.coords[0], mine.data, strict=True):
+            part = slice(self._weights.indptr[row], self._weights.indptr[row + 1])
+            may[self._weights.indices[part][self._weights.data[part] > slack[row] - weight]] = False
+        if (cluster := self._clusters[unit]) >= 0:  # who comes along anyway is not paid twice
+            may |= self.open & (self._clusters == cluster)
+        for kind, cost in self._refused.get(self._kind(unit), []) if self._refused else []:
+            may &= (self._system.kinds != kind) | (self._cost + self._cost[unit] < cost)
+        return may
+
+    def _kind(self, unit: int) -> int:
+        return int(self._system.kinds[unit])
+
+    def with_mates(self, units: Indices) -> Rows:
+        """These units, and after them all that must be bought with them."""
+        clusters = self._clusters[units]
+        mates = np.isin(self._clusters, clusters[clusters >= 0]) & ~self._inside
+        mates[units] = False
+        return np.concatenate([units, np.flatnonzero(mates)])
+
+    def buy(self, units: Indices) -> Rows:
+        """Buy one unit or a pair, and all that must come with them, and return who is bought.
+
+        Where that cannot be, return nobody; these units, and all that do the same at no less, are then not offered
+        again.
+        """
+        new = self.with_mates(units)
+        total = self._total + self._system.matrix[:, new].sum(axis=1)  # (r,)
+        rest = self._complete(new, total) if (total <= self._system.top)[self._caps].all() else None
+        if rest is None:
+            self._refuse(units)
+            return _NOBODY
+        self._total, self._rest, self._is_priced = total, rest, False
+        self._inside[new] = True
+        self.open[new] = False
+        self._close()
+        return new
+
+    def _complete(self, new: Indices, total: Limits) -> Rows | None:
+        """A completion once these units are bought: the present one, or one unit less, or a new one."""
+        rest = self._rest[~np.isin(self._rest, new)]
+        matrix = self._system.matrix
+        planned = total + matrix[:, rest].sum(axis=1)
+        if self._system.met(planned):
+            return rest
+        over = np.flatnonzero(planned > self._system.top)
+        if over.size:
+            helpful = rest[matrix[:, rest][[over[0]]].toarray()[0] > 0]
+            for unit in helpful[self._cost[helpful].argsort(kind="stable")[::-1]][:_SWAPS]:
+                if self._system.met(planned - matrix[:, [unit]].sum(axis=1)):
+                    return rest[rest != unit]
+        inside = self._inside.copy()
+        inside[new] = True
+        found = self._system.completion(inside, self.open, self._cost)
+        if found is None and not self._is_priced:
+            self._price_demands(self._system.multipliers(self._total, self.open, self._cost))
+            self._is_priced = True
+            self._close()
+        return found
+
+    def _refuse(self, units: Indices) -> None:
+        kinds, cost = self._system.kinds, self._cost[units].sum()
+        if len(units) == 1:
+            self.open &= (kinds != kinds[units[0]]) | (self._cost < cost)
+            return
+        for one, other in (units.tolist(), units.tolist()[::-1]):
+            self._refused.setdefault(self._kind(one), []).append((self._kind(other), cost))

@@ -1,0 +1,310 @@
+"""What a plan does to overlap, coverage and privacy: numbers before and after.
+
+Distances are given in units of the typical one, the root mean squared distance between two people of the table. Where
+people are a sample of a table, each counts as often as she stands for others of it.
+
+References:
+    P. C. Austin, "Balance Diagnostics for Comparing the Distribution of Baseline Covariates Between Treatment Groups in
+    Propensity-Score Matched Samples", Statistics in Medicine 28(25), 2009 (standardised differences).
+    J. C. van Houwelingen and S. le Cessie, "Predictive Value of Statistical Models", Statistics in Medicine 9(11), 1990
+    (a model's scores drawn together).
+    L. Sweeney, "k-Anonymity: A Model for Protecting Privacy", International Journal of Uncertainty, Fuzziness and
+    Knowledge-Based Systems 10(5), 2002 (how many people share a row).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Int
+from pandas.api.types import is_numeric_dtype
+from scipy.special import chdtri, expit, logit
+
+from macal.acquisition.bald import logistic_propensity
+from macal.acquisition.rolling import rms_distance
+from macal.datasets.encoding import categories, numbers, standardised
+from macal.metrics import nearest_distance
+from macal.search.rows import profiles
+from macal.shapes import Arms, Centres, Covariates, Distances, Indices, Outcomes, Rows
+from macal.survey.people import People
+from macal.survey.report.holes import EXTREME, Hole, Search
+from macal.survey.tables.roles import prepared
+
+Round = Int[np.ndarray, "_"]
+
+SAMPLE = 2000  # people whose distances are computed, where there are more
+MANY = 0.05  # share of people of whom an arm has a chance near 0, from which overlap is poor
+SHOWN = 3  # holes that are named
+_ASK = "ask for the effect on those who could well have been in either arm (--target overlap)"
+_EXCLUDE = (
+    "exclude the groups named here before planning (--target overlap, for those who could well have been in either"
+    " arm, helps only as far as a smooth model of treatment finds them)"
+)
+SHARED = {"nobody": (1, 1), "1": (2, 2), "2 to 3": (3, 4), "4 to 9": (5, 10), "10 or more": (11, np.inf)}
+
+
+def sample(n: int) -> Indices:
+    """Places of at most :data:`SAMPLE` of n people, (k,), the same ones every time."""
+    return np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE])
+
+
+def some_of(people: People) -> Indices:
+    """Places of at most :data:`SAMPLE` people, (k,), of a sample as often as they stand for its table."""
+    if people.phase is None:
+        return sample(len(people))
+    ends = np.cumsum(people.weights)
+    return np.searchsorted(ends, (np.arange(SAMPLE) + 0.5) / SAMPLE * ends[-1])
+
+
+def propensity(people: People, x: Covariates | None = None) -> Outcomes:
+    """Chance of treatment of each unit, (n,), of two arms; by the model's covariates if no others are given."""
+    weights = None if people.phase is None else people.weights
+    x = people.problem.pool.x.astype(np.float64) if x is None else x
+    return logistic_propensity(x, people.problem.pool.t, weights)
+
+
+def contrasts(people: People) -> dict[str, tuple[People, Indices]]:
+    """The people of each arm and of the reference arm, and their places; by what is compared, "" where it is plain."""
+    numbers = range(1, len(people.arms))
+    if len(numbers) == 1:
+        return {"": (people, np.arange(len(people)))}
+    return {f"{people.arms[k]} against {people.arms[0]}": people.contrast(k) for k in numbers}
+
+
+def warnings(people: People) -> list[str]:
+    """What is to be said of poor overlap in each contrast: by a model of treatment, and where an arm has nearly nobody.
+
+    Of two scales, winsorised and the table's own, the model is the worse one.
+    """
+    said, every = {}, contrasts(people)
+    for name, (view, _) in every.items():
+        if not len(view):
+            continue  # nobody of the two arms may be asked
+        x, t, weights = view.scaled(standardised), view.problem.pool.t, view.weights
+        scores = [sober(score, t, x.shape[1], weights) for score in (propensity(view), propensity(view, x))]
+        said[name] = warning(max(scores, key=lambda score: _poor(score, weights)[0]), weights, holes(view, len(every)))
+    return [f"{name}: {words}" if name else words for name, words in said.items() if words]
+
+
+def sober(score: Outcomes, t: Arms, d: int, weights: Outcomes) -> Outcomes:
+    """A model's chances of treatment, drawn together as far as d covariates of no use may draw them apart, (n,).
+
+    Entirely where an arm has no more than d people, whom as many covariates always tell from all others.
+    """
+    share = np.average(t, weights=weights)
+    if share in (0, 1):
+        return score
+    score, weights = np.clip(score, 1e-9, 1 - 1e-9), weights / weights.mean()
+    gain = 2 * weights @ (np.log(np.where(t, score, 1 - score)) - np.log(np.where(t, share, 1 - share)))
+    noise = chdtri(d, 0.05)  # gain by such covariates, exceeded with a chance of 5 %
+    kept = 1 - noise / gain if noise < gain and d < np.bincount(t).min() else 0.0
+    return expit(logit(share) + kept * (logit(score) - logit(share)))
+
+
+def _poor(score: Outcomes, weights: Outcomes | None) -> tuple[float, float, float]:
+    """Share of people of whom an arm has a chance near 0, and which chances of treatment are near 0 and 1."""
+    share = float(np.average(score, weights=weights))
+    low, high = min(EXTREME, share / 5), 1 - min(EXTREME, (1 - share) / 5)
+    return float(np.average((score <= low) | (score >= high), weights=weights)), low, high
+
+
+def warning(score: Outcomes, weights: Outcomes | None = None, named: Sequence[str] = ()) -> str:
+    """What to say of poor overlap, and what to do; empty where it is not poor.
+
+    Args:
+        score: chance of treatment of each unit, (n,); near 0 is below 5 %, and below a fifth of the arm's share.
+        weights: people whom each unit stands for, (n,); 1 by default.
+        named: what :func:`holes` says.
+    """
+    (share, low, high), told = _poor(score, weights), []
+    if share > MANY:
+        told = [
+            f"{share:.0%} of people could hardly have been in the other arm (an estimated chance of treatment below"
+            f" {100 * low:.2g}% or above {100 * high:.4g}%; up to {MANY:.0%} of people is harmless)"
+        ]
+    told += named[:SHOWN]
+    if not told:
+        return ""
+    more = f"; and {len(named) - SHOWN:,} more such groups" * (len(named) > SHOWN)
+    return (
+        f"overlap is poor: {'; '.join(told)}{more}. Estimates for such people rest on the model alone, and intervals"
+        f" may miss the truth too often: {_EXCLUDE if named else _ASK}, and say so"
+    )
+
+
+def holes(people: People, looks: int = 1) -> list[str]:
+    """Where nearly nobody is of an arm, by columns, range or value, and number of people; the largest first.
+
+    Args:
+        people: of two arms.
+        looks: contrasts that are looked at beside each other.
+    """
+    columns = prepared(people.table, people.roles.kinds)
+    given = {str(c): numbers(columns[c], str(c)) for c in columns}
+    known = {c: categories(values, c) for c, values in given.items() if not isinstance(values, np.ndarray)}
+    codes = {c: pd.Categorical(given[c].astype(object), names).codes.astype(np.float64) for c, names in known.items()}
+    t, clusters = people.problem.pool.t, people.neighbours()
+    lots = len(np.unique(clusters))
+    drawn = lots / len(people) if len(np.unique(2 * clusters + t)) == lots else 1.0  # by cluster, or by person
+    search = Search(given | codes, frozenset(known), t, people.weights, drawn, looks)
+    return [_named(people, search, hole, known) for hole in search.found()]
+
+
+def _named(people: People, search: Search, hole: Hole, known: Mapping[str, Sequence[Any]]) -> str:
+    inside, other = search.inside(hole), 1 - hole.lacks
+    where = [
+        f"{c} = {known[c][int(low)]}" if c in known else _range(people.table[c], search.values[c], low, high)
+        for c, (low, high) in hole.bounds.items()
+    ]
+    every = people.weights[inside].sum()
+    those = people.weights[inside & (people.problem.pool.t == other)].sum()
+    about = "about " * (people.phase is not None)
+    who = f"all {about}{every:,.0f}" if those == every else f"{those:,.0f} of {about}{every:,.0f}"
+    is_plain = list(people.arms) == [0, 1]
+    arm = ("controls", "treated")[other] if is_plain else f"in arm {people.arms[other]}"
+    return f"{' and '.join(where)}: {who} are {arm}"
+
+
+def _range(column: pd.Series, values: Outcomes, low: float, high: float) -> str:
+    """Values of a column from the least to the largest, as few digits as tell them from all others."""
+    below, above = values[values < low], values[values > high]
+    first = _told(column, values, low, below.max() if below.size else -np.inf)
+    last = _told(column, values, high, above.min() if above.size else np.inf)
+    if low == high:
+        return f"{column.name} = {written(column, values, low)}"
+    if not below.size:
+        return f"{column.name} up to {last}"
+    return f"{column.name} from {first} {f'to {last}' if above.size else 'on'}"
+
+
+def _told(column: pd.Series, values: Outcomes, value: float, other: float) -> str:
+    """A number that parts one value from another, or equals it; of a date the value."""
+    short = (float(f"{value:.{digits}g}") for digits in range(2, 10))
+    is_plain = is_numeric_dtype(column.dtype)
+    fit = (v for v in short if is_plain and (value <= v < other or other < v <= value))
+    return written(column, values, next(fit, value))
+
+
+def written(column: pd.Series, values: Outcomes, value: float) -> str:
+    """One of the values of a column: a number, or a date as it stands there."""
+    if is_numeric_dtype(column.dtype):
+        return f"{value:.10g}"
+    return str(column.iloc[int((values == value).argmax())]).removesuffix(" 00:00:00")
+
+
+def column_names(people: People) -> list[str]:
+    """Names of the d encoded covariates, as :func:`macal.datasets.from_table` makes them: numbers, then categories."""
+    plain, dummies = [], []
+    for name, column in prepared(people.table, people.roles.kinds).items():
+        values = numbers(column, str(name))
+        if isinstance(values, np.ndarray):
+            plain.append(str(name))
+            continue
+        known = categories(values, str(name))
+        dummies += [f"{name} = {value}" for value in known[int(len(known) == 2) :]]
+    return plain + dummies
+
+
+def differences(people: People, labelled: Indices, names: Sequence[str]) -> pd.DataFrame:
+    """Standardised difference of the arms' means, one row per encoded covariate: of everybody, of the labelled.
+
+    (mean treated - mean control) / root of the mean of the two variances, both of everybody, so that the two columns
+    have one unit; missing where an arm is empty, 0 where a covariate does not vary.
+    """
+    x, t, weights = people.problem.pool.x.astype(np.float64), people.problem.pool.t, people.weights
+    means = {"everybody": _means(x, t, weights), "labelled": _means(x[labelled], t[labelled], np.ones(len(labelled)))}
+    spread = np.sqrt(_means(np.square(x - means["everybody"][t]), t, weights).mean(axis=0))
+    gaps = {who: (mean[1] - mean[0]) / np.where(spread > 0, spread, np.inf) for who, mean in means.items()}
+    return pd.DataFrame(gaps, pd.Index(names, name="covariate"))
+
+
+def _means(x: Covariates, t: Arms, weights: Outcomes) -> Centres:
+    """Mean of each arm, (2, d), missing where it is empty."""
+    arms = ((x[t == arm], weights[t == arm]) for arm in (0, 1))
+    return np.stack([np.average(own, 0, w) if len(own) else np.full(x.shape[1], np.nan) for own, w in arms])
+
+
+def counterparts(people: People, units: Indices, among: Rows) -> Distances:
+    """Typical distances from some units (k,) to the nearest of the other arm among others, (k,).
+
+    Of several arms, the other one of the reference is any, and that of any is the reference.
+    """
+    x, treated = people.problem.pool.x.astype(np.float64), people.problem.pool.t > 0
+    out = np.empty(len(units))
+    for arm in (False, True):
+        out[treated[units] == arm] = nearest_distance(x[units[treated[units] == arm]], x[among[treated[among] != arm]])
+    return out / _typical(people)
+
+
+def _typical(people: People) -> float:
+    x = people.problem.pool.x.astype(np.float64)
+    return rms_distance(x if people.phase is None else x[some_of(people)])
+
+
+def coverage(people: People, rounds: Sequence[Round]) -> pd.DataFrame:
+    """Mean typical distance from the people of each arm to the nearest label of their own, after each round.
+
+    Args:
+        people: the table.
+        rounds: labels that each round adds, those known at the beginning first.
+
+    Returns:
+        One row per round from 0, ``control`` and ``treated``, or the arms by name; missing while an arm has no label.
+    """
+    x, t = people.problem.pool.x.astype(np.float64), people.problem.pool.t
+    some, typical, told = some_of(people), _typical(people), []
+    least = np.full(len(some), np.inf)
+    for units in rounds:
+        for arm in range(len(people.arms)):
+            own = t[some] == arm
+            least[own] = np.minimum(least[own], nearest_distance(x[some[own]], x[units[t[units] == arm]]))
+        told.append([least[t[some] == arm].mean() / typical for arm in range(len(people.arms))])
+    table = pd.DataFrame(told, columns=names_of(people)).rename_axis("round")
+    return table.replace(np.inf, np.nan)
+
+
+def names_of(people: People) -> list[str]:
+    """What the arms are called, the reference first."""
+    return ["control", "treated"] if list(people.arms) == [0, 1] else [str(arm) for arm in people.arms]
+
+
+def novelty(people: People, known: Indices, asked: Rows) -> Distances:
+    """Typical distance from each unit asked to the nearest earlier label of her arm, (k,); infinite for the first."""
+    x, t = people.problem.pool.x.astype(np.float64), people.problem.pool.t
+    order = np.concatenate([known, asked])
+    places = range(len(known), len(order))
+    earlier = [order[:k][t[order[:k]] == t[order[k]]] for k in places]
+    return np.array([nearest_distance(x[[order[k]]], x[e])[0] for k, e in zip(places, earlier, strict=True)]) / (
+        _typical(people)
+    )
+
+
+def nearest_counterpart(people: People, unit: int, among: Indices) -> int | None:
+    """The unit of the other arm that is nearest, of some; None where there is none."""
+    x, t = people.problem.pool.x.astype(np.float64), people.problem.pool.t
+    others = among[(t[among] == 0) != (t[unit] == 0)]
+    return int(others[nearest_distance(x[others], x[[unit]]).argmin()]) if len(others) else None
+
+
+def alike(people: People, asked: Indices) -> pd.DataFrame:
+    """Shares of people whose row as many others share: of the table and of those asked; exact, and in four groups.
+
+    Returns:
+        One row per class of :data:`SHARED`; columns of two levels.
+    """
+    # as the table has them: winsorised, the farthest values, which point at people, would be alike
+    x, found = people.scaled(lambda values, _: values), {}
+    for how, rows in {"exactly": x, "in quarters": _quarters(x)}.items():
+        which = profiles(rows)[1]
+        size = np.bincount(which)[which]
+        for who, units in {"everybody": np.arange(len(x)), "asked": asked}.items():
+            found[how, who] = [np.mean((size[units] >= a) & (size[units] <= b)) for a, b in SHARED.values()]
+    return pd.DataFrame(found, pd.Index(SHARED, name="others alike"))
+
+
+def _quarters(x: Covariates) -> Covariates:
+    """Covariates with more than four values, each in four groups of about the same size."""
+    parted = [np.searchsorted(np.quantile(values, [0.25, 0.5, 0.75]), values) for values in x.T]
+    columns = [part if len(np.unique(values)) > 4 else values for part, values in zip(parted, x.T, strict=True)]
+    return np.stack(columns, axis=1, dtype=np.float64)

@@ -1,0 +1,63 @@
+"""Reserves: who may be asked in the place of somebody who does not answer, for no more money each, quotas alike."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from macal.metrics import nearest_distance
+from macal.shapes import Arms, Indices, Rows
+from macal.survey.demands import Quota
+from macal.survey.people import People
+
+NOBODY = -1
+
+
+def reserves(pool: People, quotas: Sequence[Quota], rule: str, asked: Indices, gone: Rows) -> Indices:
+    """Choose for each unit asked the nearest that is free, of her arm and her groups, who costs no more.
+
+    Nobody is the reserve of two. Where whole clusters are asked, nobody of a cluster has or is one; where one of each
+    is asked, a reserve is of a cluster of which nobody else is asked.
+
+    Args:
+        pool: all units.
+        quotas: on labels of groups.
+        rule: "whole" or "one", of clusters.
+        asked: units of the plan, in its order, (k,).
+        gone: units whose outcome is known or refused.
+
+    Returns:
+        A unit for each, or -1 where there is none, (k,).
+    """
+    groups = _groups(pool, quotas)
+    free = np.ones(len(pool), bool)
+    free[asked] = free[gone] = free[pool.excluded] = False
+    taken = np.concatenate([asked, gone])
+    if rule == "whole":
+        free &= pool.clusters < 0
+    found = []
+    for unit in asked.tolist():
+        may = free & (groups == groups[unit]) & (pool.cost <= pool.cost[unit])
+        if rule == "whole":
+            may &= pool.clusters[unit] < 0
+        else:
+            own = pool.clusters == pool.clusters[unit]
+            may &= own | (pool.clusters < 0) | ~np.isin(pool.clusters, pool.clusters[taken])
+        found.append(_nearest(pool, unit, np.flatnonzero(may)))
+        if found[-1] != NOBODY:
+            free[found[-1]] = False
+            taken = np.append(taken, found[-1])
+    return np.array(found, np.int64)
+
+
+def _groups(pool: People, quotas: Sequence[Quota]) -> Arms:
+    """Numbers of the groups that share arm and quotas, (n,)."""
+    by = [pool.problem.pool.t, *(cell.to_numpy() for cell in pool.cells(quotas))]
+    frame = pool.table.index.to_frame(index=False).iloc[:, :0].assign(**{str(k): values for k, values in enumerate(by)})
+    return frame.groupby(list(frame.columns), dropna=False).ngroup().to_numpy(np.int64)
+
+
+def _nearest(pool: People, unit: int, others: Indices) -> int:
+    if not others.size:
+        return NOBODY
+    x = pool.problem.pool.x
+    return int(others[nearest_distance(x[others], x[[unit]]).argmin()])

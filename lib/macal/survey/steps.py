@@ -1,0 +1,380 @@
+"""Steps of a campaign: planned, answered, planned anew, audited. Each returns another campaign, or changes nothing."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from macal import acquisition
+from macal.acquisition import PoolState
+from macal.acquisition.plans import check_arms
+from macal.arguments import Positive, hinted
+from macal.registry import check_known
+from macal.shapes import Indices, Outcomes, Rows
+from macal.survey.answers import by_name, outcome_of
+from macal.survey.audit import Made, audited
+from macal.survey.campaign import NEVER, CampaignState, Correction, counted, named
+from macal.survey.drawn import Lots, Lottery, drawn, lottery, stand_ins
+from macal.survey.forecast import budget_for
+from macal.survey.greedy import GreedyPlan
+from macal.survey.people import People
+from macal.survey.policy import Policy
+from macal.survey.reserves import NOBODY, reserves
+from macal.survey.tables.sample import rivals_of, searched
+
+RIVALS = 10_000
+_OF_RESERVES = ["reserve", "reserve_weight"]
+CHANGES = ("outcome", "withdrawn", NEVER)
+
+
+def begun(campaign: CampaignState, table: Any) -> CampaignState:
+    """Plan whom to ask of a table; see :meth:`macal.survey.planner.Planner.plan`."""
+    if table is None:
+        raise ValueError("the table must be a DataFrame of pandas, polars or Arrow, or a sample, got None")
+    none = {"answers": {}, "by_outcome": {}, "asked": 0}
+    campaign = campaign.but(table=table, plan=None, audit=None, made=None, chosen=None, **none)
+    if campaign.policy.width is not None:
+        budget = budget_for(campaign.people, campaign.policy, partial(lottery_under, campaign.people))
+        campaign = campaign.but(policy=replace(campaign.policy, budget=budget))
+    new = replanned(campaign)
+    if not len(new.planned):
+        people, nobody = new.people, np.empty(0, np.int64)
+        clusters = people.bought_with(new.policy.cluster_rule, people.problem.start, nobody)
+        free = np.setdiff1d(np.arange(len(people)), np.concatenate([people.problem.start, people.excluded]))
+        cheapest = people.of_clusters(clusters, people.cost)[free].min(initial=np.inf)
+        what = "whole cluster" if (clusters >= 0).any() else "person"
+        limits = {"budget": new.policy.budget, "round": new.policy.batch_cost}
+        for limit, money in limits.items():
+            if money is not None and money < cheapest < np.inf:
+                raise ValueError(f"a {limit} of {money:g} buys nobody: the cheapest {what} costs {cheapest:g}")
+        raise ValueError("the demands leave nobody who may be asked; loosen or leave out one of them")
+    return new
+
+
+def observed(campaign: CampaignState, given: Mapping[Any, Any], through: int | None = None) -> CampaignState:
+    """Take answers to each outcome, None for the one there is; see :meth:`macal.survey.planner.Planner.observe`."""
+    plan, told = campaign.planned, by_outcome(campaign, list(given))
+    wanted = {*plan.index, *(plan["reserve"].dropna() if "reserve" in plan else ()), *campaign.answers}
+    new: dict[Any, None] = {}
+    for which, answers in given.items():
+        mine = told[next(iter(told)) if which is None else which]
+        for name, outcome in by_name(campaign.people, answers.items()).items():
+            if name not in wanted:
+                raise ValueError(f"{name} was not to be asked; the plan has {len(plan)} people, and she is none")
+            mine[name] = outcome_of(name if len(told) == 1 else f"{name} ({which})", outcome, mine.get(name))
+            new[name] = None
+    return campaign.with_told(told).but(asked=reached(campaign, new, through), told_since=True)
+
+
+def by_outcome(campaign: CampaignState, given: Sequence[str | None]) -> dict[str | None, dict[Any, float | None]]:
+    """Answers so far to each outcome, and to new ones; a single one without a name takes that of the one given.
+
+    Raises:
+        ValueError: outcomes that cannot be told apart, or that the table's columns, or its outcomes, do not allow.
+    """
+    people, told = campaign.people, {one: dict(answers) for one, answers in campaign.told.items() if answers}
+    roles = {column: role for role, column in campaign.columns.named().items() if role != "outcome"}
+    roles |= {people.table.index.name: "identifier", **dict.fromkeys(people.roles.proxies, "proxy")}
+    if taken := [one for one in given if one is not None and one in roles]:
+        raise ValueError(f"{taken[0]!r} is the table's {roles[taken[0]]}; rename that outcome in the answers")
+    if len(told) < 2 and len(given) == 1 and None in {*told, *given}:
+        return {given[0] or next(iter(told), campaign.told_in): next(iter(told.values()), {})}
+    told |= {one: {} for one in given if one not in told}
+    names = named([repr(one) for one in told if one is not None])
+    if None in told:
+        raise ValueError(f"answers without a name are not told apart from {names}: give each outcome a column")
+    if len(told) > 1 and people.problem.start.size:
+        raise ValueError(
+            f"column {campaign.columns.outcome!r} of the table has outcomes of people who are not asked, and they would"
+            f" lack any other: observe one of {names}, or plan without that column"
+        )
+    return told
+
+
+def reached(campaign: CampaignState, names: Iterable[Any], through: int | None = None) -> int:
+    """Rounds that count as asked once some people have answered; see :meth:`macal.survey.planner.Planner.observe`."""
+    if through is not None:
+        return max(campaign.asked, _count(campaign, through, "through"))
+    rounds, last = campaign.planned["round"], campaign.asked
+    new = set(rounds[rounds.index.isin([name for name in names if name not in campaign.answers])])
+    while last + 1 in new:
+        last += 1
+    return last
+
+
+def _count(campaign: CampaignState, rounds: int, what: str) -> int:
+    """A number of rounds that the plan has, or ValueError."""
+    most = int(campaign.planned["round"].max()) if len(campaign.planned) else 0
+    if not 0 <= rounds <= most:
+        raise ValueError(f"{what} must be a number of rounds from 0 to the plan's {most}, got {rounds}")
+    return rounds
+
+
+@hinted
+def replanned(
+    campaign: CampaignState, budget: Positive | None = None, quotas: Sequence[str] | None = None
+) -> CampaignState:
+    """Plan the rounds to come anew; see :meth:`macal.survey.planner.Planner.replan`."""
+    changed = {name: value for name, value in (("budget", budget), ("quotas", quotas)) if value is not None}
+    if changed and campaign.policy.draw is not None:
+        raise ValueError(
+            "a plan is drawn once: its chances hold under the budget and the quotas it was drawn with; those of a plan"
+            f" without draw can be changed (--criterion {acquisition.DEFAULT})"
+        )
+    campaign = campaign.but(policy=replace(campaign.policy, **changed)) if changed else campaign
+    people, policy, old = campaign.people, campaign.policy, campaign.out
+    known, refused, money = campaign.known, campaign.refused, policy.budget - campaign.spent
+    some, rows = _searched(campaign, np.concatenate([known, refused]))
+    place = np.full(len(people), -1)
+    place[rows] = np.arange(len(rows))
+    out = np.union1d(refused, _called(campaign))
+    out = place[out][place[out] >= 0]
+    task = _task(policy, campaign.asked, some, place[known], out, money)
+    made, chosen = None, None
+    if policy.draw is None:
+        rounds = task.rounds()
+        batches, made = rounds.filled, Made(some, place[known], out, money, rounds.purchases)
+    elif campaign.plan is None:
+        chosen = lottery(people, policy, task)
+        batches = drawn(people, policy, chosen)
+    else:
+        later = campaign.plan[campaign.plan["round"] > campaign.asked]
+        batches = [people.places(part.index, "the plan") for _, part in later.groupby("round")]
+    parts = [_rows(campaign, rows[batch], k, chosen) for k, batch in enumerate(batches, campaign.asked + 1)]
+    new = pd.concat(parts) if parts else _rows(campaign, refused[:0], 0, chosen)
+    if campaign.is_uncertain and policy.draw is not None:
+        new = new.join(campaign.plan[_OF_RESERVES] if chosen is None else _drawn_reserves(campaign, new.index, chosen))
+    elif campaign.is_uncertain:
+        still = [] if old is None else old["reserve"].dropna()
+        gone = np.concatenate([known, refused, people.places(still, "the plan")])
+        new["reserve"] = _reserves(campaign, new.index, gone)
+        old = None if old is None else _still_reserves(campaign, old, new.index)
+    among = len(some) if len(some) < len(people) else None
+    plan = new if old is None else pd.concat([old, new])
+    chosen = redrawn(campaign).chosen if chosen is None else chosen
+    return campaign.but(plan=plan, made=made, audit=None, searched=among, told_since=False, chosen=chosen)
+
+
+def redrawn(campaign: CampaignState) -> CampaignState:
+    """A campaign with the chances by which its people were drawn, found anew where it comes from a file.
+
+    As it is where nobody was drawn, or where other versions drew otherwise, and the plan's weights are not these.
+    """
+    people, policy = campaign.people, campaign.policy
+    if policy.draw is None or campaign.plan is None or campaign.chosen is not None:
+        return campaign
+    try:
+        chosen = lottery_under(people, policy)
+    except ValueError:
+        return campaign
+    units = people.places(campaign.plan.index, "the plan")
+    weights = 1.0 if people.phase is None else people.phase.weights[units]
+    same = np.allclose(chosen.of(units) * campaign.plan["weight"].to_numpy(), weights)
+    return campaign.but(chosen=chosen) if same else campaign
+
+
+def _called(campaign: CampaignState) -> Indices:
+    """Whoever is being asked in the place of others, and her neighbours who may be asked: nobody asks them anew."""
+    people = campaign.people
+    lots = people.neighbours()
+    called = np.flatnonzero(np.isin(lots, lots[people.places(campaign.called, "the plan")]))
+    return np.setdiff1d(called, np.concatenate([campaign.known, people.included]))
+
+
+def lottery_under(people: People, policy: Policy, lots: Lots | None = None) -> Lottery:
+    """Chances to be drawn under a budget."""
+    nobody = np.empty(0, np.int64)
+    return lottery(people, policy, _task(policy, 0, people, people.problem.start, nobody, float(policy.budget)), lots)
+
+
+def corrected(
+    campaign: CampaignState, name: Any, change: str, by: str, outcome: Any = None, of: str | None = None
+) -> CampaignState:
+    """Correct what is known of a unit; the journal keeps what it was, and who says so.
+
+    Args:
+        campaign: with a plan.
+        name: of the unit, who was asked or was a reserve.
+        change: "outcome": she has answered ``outcome``; "withdrawn": her answer may not be used, she counts as a
+            refusal, and stays paid; "never asked": she was left out of her round, and may be asked later. A draw keeps
+            her, with her weight: she is in the next round, or in a new last one.
+        by: who says so, a name or a pseudonym.
+        outcome: her answer.
+        of: which outcome of several; must be named for an answer, and None withdraws the answers to all.
+
+    Raises:
+        UnknownName: no such change or outcome.
+        ValueError: she was not asked, her outcome is part of the table, nobody says so, the outcome is no finite
+            number, one of several must be named, or one is named of which nothing can be said.
+    """
+    check_known("correction", CHANGES, change)
+    out = campaign.out
+    was_asked = out is not None and name in out.index
+    if not was_asked and name not in campaign.answers:
+        raise ValueError(_nothing_to_correct(campaign, name))
+    told, plan = {one: dict(answers) for one, answers in campaign.told.items()}, campaign.planned
+    if change == "outcome" or of is not None:
+        of = campaign.seen(of, "of (--of)").outcome
+    if change == NEVER and of is not None:
+        raise ValueError(f"a person who was never asked has no outcome at all; leave {of!r} out (of, --of)")
+    mine = [*told] if of is None or len(told) == 1 else [of]
+    was, answered = _said(name, told, mine), any(told[one].get(name) is not None for one in mine)
+    if change == NEVER:
+        for answers in told.values():
+            answers.pop(name, None)
+        left_out = (plan.index == name) & (plan["round"] <= campaign.asked)
+        later = plan.assign(round=plan["round"].mask(left_out, campaign.asked + 1))
+        is_drawn = campaign.policy.draw is not None
+        plan = later.sort_values("round", kind="stable") if is_drawn else plan[~left_out]
+    else:
+        value = outcome_of(name, outcome, None) if change == "outcome" else None
+        if change == "outcome" and value is None:
+            raise ValueError(f"the outcome of {name} must be a finite number; a refusal is 'withdrawn'")
+        for one in mine:
+            told[one][name] = value
+    now = NEVER if change == NEVER else _said(name, told, mine)
+    return _noted(campaign, name, was, now, by, answered).with_told(told).but(plan=plan)
+
+
+def recounted(campaign: CampaignState, rounds: int, by: str) -> CampaignState:
+    """Say how many rounds have been asked, where they were counted wrong; the journal keeps it, and who says so.
+
+    Answers in other rounds count for whoever gave them alone.
+
+    Raises:
+        ValueError: not a number of rounds of the plan, or nobody says so.
+    """
+    asked = _count(campaign, rounds, "rounds")
+    was, now = (f"{counted(k, 'round')} asked" for k in (campaign.asked, asked))
+    return _noted(campaign, None, was, now, by).but(asked=asked)
+
+
+def _noted(campaign: CampaignState, name: Any, was: str, now: str, by: str, answered: bool = False) -> CampaignState:
+    if not by.strip():
+        raise ValueError("a correction needs a name or a pseudonym of whoever makes it (--by)")
+    one = Correction(name, was, now, by, datetime.now(UTC).isoformat(timespec="seconds"), answered)
+    return campaign.but(journal=(*campaign.journal, one), told_since=True)
+
+
+def _nothing_to_correct(campaign: CampaignState, name: Any) -> str:
+    people = campaign.people
+    if name not in people.table.index[people.problem.start]:
+        return f"{name} has not been asked, so there is nothing to correct"
+    return (
+        f"the outcome of {name} is part of the table, which a campaign takes as it is: mend it there, in column"
+        f" {campaign.columns.outcome!r} (a withdrawn one is emptied, and she is marked for --exclude), add the answers"
+        " so far, and plan anew"
+    )
+
+
+def _said(name: Any, told: Mapping[Any, Mapping[Any, float | None]], mine: Sequence[Any]) -> str:
+    """What a campaign says of a unit and some outcomes, by name where it has several; those that are known first."""
+    if len(mine) == len(told) and all(answers.get(name, 0) is None for answers in told.values()):
+        return "a refusal"
+    found = sorted(((one, told[one][name]) for one in mine if name in told[one]), key=lambda pair: pair[1] is None)
+    said = ("a refusal" if value is None else f"an outcome of {value:.10g}" for _, value in found)
+    which = (f" ({one})" * (len(told) > 1) for one, _ in found)
+    return ", ".join(map(str.__add__, said, which)) or "no answer"
+
+
+def audit_of(campaign: CampaignState) -> CampaignState:
+    """Audit the plan that was made last, among a sample; see :mod:`macal.survey.audit`.
+
+    Raises:
+        ValueError: nothing was planned among a sample here, or by a rule that does not say what units are worth.
+    """
+    made = campaign.made
+    if made is None or made.people.phase is None:
+        raise ValueError("there is nothing to audit: a plan that is not drawn is made here first, among a sample")
+    own = campaign.is_sample
+    rivals = campaign.table.rivals if own else rivals_of(campaign.people.table, campaign.wanted(1, RIVALS))
+    task = partial(_task, campaign.policy, campaign.asked, money=made.money)
+    if not len(rivals):
+        raise ValueError("there is nobody to compete: the sample has no rivals, as one from a campaign's file has none")
+    return campaign.but(audit=audited(made, made.people.beside(rivals, campaign.columns), task))
+
+
+def _searched(campaign: CampaignState, needed: Rows) -> tuple[People, Indices]:
+    """The people among whom a plan is made, all or a sample that holds whoever is needed; their places, (k,)."""
+    most, response = campaign.policy.searched, campaign.people.response.copy()
+    told = [name for name, outcome in campaign.answers.items() if outcome is not None]
+    response[campaign.people.places(told, "the plan")] = 1.0  # an answer in hand counts as one
+    people = replace(campaign.people, response=response)
+    if people.phase is not None or len(people) <= most:
+        return people, np.arange(len(people))
+    rows, phase = searched(people.table, campaign.wanted(int(most), 0), needed)
+    return people.part(rows, phase), rows
+
+
+def _task(
+    policy: Policy, asked: int, people: People, known: Indices, refused: Rows, money: float, **seen: Any
+) -> GreedyPlan:
+    """What is to be planned; ``seen`` are fields of the state that an audit sets."""
+    spread = np.random.default_rng([policy.seed, asked] if asked else policy.seed)
+    split = people.problem.pool
+    weights = None if people.phase is None else people.phase.weights
+    state = PoolState(split.x.astype(np.float64), split.t, known, spread, **{"weights": weights} | seen)
+    demands = people.demands(max(money, 0.0), policy.parsed, policy.cluster_rule, policy.batch_cost, known, refused)
+    if money != policy.budget:
+        demands[0] = replace(demands[0], name=f"a budget of {policy.budget:g}, of which {max(money, 0.0):g} is left")
+    clusters = people.bought_with(policy.cluster_rule, known, refused)
+    cost, heads = (people.of_clusters(clusters, values) for values in (people.cost, np.ones(len(people))))
+    price = cost / heads / people.response
+    first = np.setdiff1d(people.included, np.concatenate([known, refused]))
+    criterion = acquisition.get(policy.criterion, **policy.parameters)
+    check_arms(criterion, split.t)
+    price /= price.min()
+    return GreedyPlan(
+        criterion, state, demands, people.cost, price, clusters, first, policy.batch_size, policy.batch_cost
+    )
+
+
+def _rows(campaign: CampaignState, units: Indices, number: int, chosen: Lottery | None) -> pd.DataFrame:
+    """A round of a plan."""
+    people, columns = campaign.people, campaign.columns
+    arms = pd.Index(people.arms)[people.problem.pool.t[units]]
+    rows = {"round": number, columns.treatment: arms, "cost": people.cost[units]}
+    rows |= {"response": people.response[units]} if campaign.is_uncertain else {}
+    rows |= {} if campaign.policy.draw is None else {"weight": _weights(campaign, units, chosen)}
+    return pd.DataFrame(rows, index=people.table.index[units])
+
+
+def _weights(campaign: CampaignState, units: Indices, chosen: Lottery | None) -> Outcomes:
+    """1 over the chance of drawn units, that to come into a sample included."""
+    people = campaign.people
+    if chosen is None:
+        return campaign.planned["weight"].loc[people.table.index[units]].to_numpy()
+    return (1 if people.phase is None else people.phase.weights[units]) / chosen.of(units)
+
+
+def _drawn_reserves(campaign: CampaignState, asked: pd.Index, chosen: Lottery) -> pd.DataFrame:
+    """Names and weights of the reserves of a draw; None and 0 where there is none."""
+    names, places = campaign.people.table.index, campaign.people.places(asked, "the plan")
+    found = stand_ins(campaign.policy, chosen)
+    rest = np.array([found.get(unit, NOBODY) for unit in places.tolist()], np.int64)
+    weights = np.zeros(len(rest))
+    weights[rest != NOBODY] = _weights(campaign, rest[rest != NOBODY], chosen)
+    values = [[None if k == NOBODY else names[k] for k in rest], weights]
+    return pd.DataFrame(
+        {name: pd.Series(v, asked, dtype=t) for name, v, t in zip(_OF_RESERVES, values, (object, float), strict=True)}
+    )
+
+
+def _reserves(campaign: CampaignState, asked: pd.Index, gone: Indices) -> pd.Series:
+    """Names of the reserves, missing where there is none."""
+    people, policy = campaign.people, campaign.policy
+    units = reserves(people, policy.parsed, policy.cluster_rule, people.places(asked, "the plan"), gone)
+    names = people.table.index
+    return pd.Series([None if k == NOBODY else names[k] for k in units], asked, dtype=object)
+
+
+def _still_reserves(campaign: CampaignState, old: pd.DataFrame, asked: pd.Index) -> pd.DataFrame:
+    """Rounds before, where whoever is planned now, or has a neighbour who is, stands in for nobody."""
+    people = campaign.people
+    lots = people.neighbours()
+    taken = people.table.index[np.isin(lots, lots[people.places(asked, "the plan")])]
+    return old.assign(reserve=old["reserve"].where(~old["reserve"].isin(list(taken)), None))
