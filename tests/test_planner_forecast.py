@@ -9,7 +9,7 @@ import pytest
 
 from macal import Planner
 from macal.__main__ import main
-from macal.survey import forecast
+from macal.survey import forecast, words
 from macal.survey.forecast import expected, lacking
 from macal.survey.inference import crossed_propensity
 from macal.survey.notes import notes
@@ -353,3 +353,18 @@ def test_where_chances_do_not_fit_no_width_is_told():
         with pytest.raises(ValueError, match="add up"):
             planned(table, budget=None, width=1.0, **options)
     assert planned(apart, target="overlap").forecast() is not None
+
+
+def test_facts_are_sentences_that_say_their_kind_and_values(tmp_path):
+    people, y = world(400)
+    planner = planned(people, budget=30, response=0.9, treatment="arm", reference="A")
+    facts = {fact.kind: fact for fact in planner.facts()}
+    assert facts["too_few_answers"].values["least"] == 10 and "unseen_causes" in facts
+    assert [str(fact) for fact in planner.facts()] == [getattr(words, f.kind)(**f.values) for f in planner.facts()]
+    planner.save(tmp_path / "c.json")
+    assert Planner.load(tmp_path / "c.json", people).facts() == planner.facts()
+    rich = planned(people, budget=200, response=0.9)
+    rich.observe(y[rich.planned.index].where(np.arange(len(rich.planned)) % 10 > 0))
+    told = {fact.kind: fact.values for fact in rich.estimate().weighed.told}
+    assert told["modelled_refusals"] == {"silent": 20, "asked": 200, "waited": 0}
+    assert told["refusals_at_worst"]["low"] < rich.estimate().weighted.value < told["refusals_at_worst"]["high"]

@@ -14,11 +14,11 @@ from macal import Planner, metrics
 from macal.__main__ import main
 from macal.survey import Doubt, record
 from macal.survey.inference import StoppingRule
-from macal.survey.notes import UNSEEN
 from macal.survey.report import document, doubts, overlap, page
 from macal.survey.report.document import Report
 from macal.survey.report.protocol import settings
 from macal.survey.tables.sample import Phase
+from macal.survey.words import unseen_causes
 
 EVIL = "</td><script>alert(1)</script>"
 
@@ -178,11 +178,17 @@ def test_what_no_data_show_is_said_in_the_same_words(tmp_path, monkeypatch, caps
     make_people().to_csv("people.csv", index=False)
     files = "--campaign c.json --report plan.html -o plan.csv"
     assert main(f"plan people.csv --treatment free --draw effect --budget 60 {files}".split()) == 0
-    assert capsys.readouterr().out.count(UNSEEN) == 1 and (tmp_path / "plan.html").read_text().count(UNSEEN) == 1
+    assert (
+        capsys.readouterr().out.count(unseen_causes()) == 1
+        and (tmp_path / "plan.html").read_text().count(unseen_causes()) == 1
+    )
     pd.read_csv("plan.csv")[["person"]].assign(y=np.arange(60.0)).to_csv("answers.csv", index=False)
     assert main("observe c.json people.csv answers.csv".split()) == 0
     assert main("estimate c.json people.csv -o effects.csv --report found.html".split()) == 0
-    assert capsys.readouterr().out.count(UNSEEN) == 1 and (tmp_path / "found.html").read_text().count(UNSEEN) == 1
+    assert (
+        capsys.readouterr().out.count(unseen_causes()) == 1
+        and (tmp_path / "found.html").read_text().count(unseen_causes()) == 1
+    )
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from macal.survey.forecast import expected
 from macal.survey.inference import StoppingRule
 from macal.survey.inference.looks import LOOKS
 from macal.survey.inference.targets import TARGETS
-from macal.survey.notes import assumed, notes
+from macal.survey.notes import assumed
 from macal.survey.people import CLUSTER_RULES, Columns
 from macal.survey.planner import MEMORY, Planner, doubted
 from macal.survey.policy import DRAWS, PAY, UNIFORM, Policy
@@ -696,7 +696,7 @@ def _tell_plan(planner: Planner, output: Path) -> None:
     if (found := planner.forecast()) is not None:
         print(found.told())
     spent, budget = rounds["so far"].iloc[-1], planner.campaign.policy.budget
-    print(*(f"note: {words}\n" for words in [*notes(planner.campaign), *assumed(planner.campaign)]), sep="", end="")
+    print(*(f"note: {words}\n" for words in planner.facts()), sep="", end="")
     beside = f" and {planner.campaign.beside}" * bool(planner.campaign.beside)
     print(f"{len(planner.planned)} people{beside}, {spent:,.10g} of {budget:,.10g}: {output}")
 

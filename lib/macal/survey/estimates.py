@@ -10,8 +10,10 @@ import pandas as pd
 from macal import models
 from macal.problem import Split
 from macal.shapes import Outcomes
+from macal.survey import words
 from macal.survey.campaign import CampaignState
 from macal.survey.drawn import barred
+from macal.survey.facts import Fact
 from macal.survey.inference import (
     EffectBelief,
     EffectVariation,
@@ -195,22 +197,22 @@ def meant(campaign: CampaignState, arms: Sequence[Any]) -> str:
     return f"Effects of {campaign.columns.treatment!r} {where}: {contrasts}."
 
 
-def left_out(campaign: CampaignState) -> list[str]:
-    """Say of whom there is no effect, where there are answers: people who may not be asked, arms without answers.
+def left_out(campaign: CampaignState) -> list[Fact]:
+    """Of whom there is no effect, where there are answers: people who may not be asked, arms without answers.
 
     And which groups answers say nothing of, as everybody there who was asked refused.
     """
     people, told = campaign.people, campaign.arms_told
-    said = [f"{arm} has no answers yet, so it has no effects here." for arm in people.arms[1:] if arm not in told]
+    said = [Fact(words.arm_without_answers, arm=arm) for arm in people.arms[1:] if arm not in told]
     if out := barred(people, campaign.policy).size:
-        sample = " of the sample" * (people.phase is not None)
-        said.append(f"Averages leave out who may not be asked: {out:,} of {len(people):,} people{sample}.")
+        sample = people.phase is not None
+        said.append(Fact(words.averages_leave_out, people=out, of=len(people), sample=sample))
     *_, known = excluded(campaign)
-    said += [f"{known:,} marked as excluded had an outcome before, and count in averages."] * bool(known)
+    said += [Fact(words.excluded_count, people=known)] if known else []
     return said + silent(campaign)
 
 
-def silent(campaign: CampaignState) -> list[str]:
+def silent(campaign: CampaignState) -> list[Fact]:
     """Groups by a covariate of few values whose people, all who were heard of, refused: more than chance would make.
 
     Chance is that of refusals among all others; of all groups together it makes such a sentence in one of 20 cases.
@@ -224,10 +226,7 @@ def silent(campaign: CampaignState) -> list[str]:
         inside = (columns[column] == value).to_numpy()
         others = np.isin(heard[~inside], refused)
         if others.size and np.isin(heard[inside], refused).all() and len(groups) * others.mean() ** inside.sum() < 0.05:
-            said.append(
-                f"Nobody of {column} {value} answered, of {inside.sum():,} who were asked: effects are taken to be as"
-                " among people like them elsewhere, and no answer shows it."
-            )
+            said.append(Fact(words.silent_group, column=column, value=value, asked=int(inside.sum())))
     return said
 
 

@@ -33,9 +33,11 @@ from scipy.special import stdtrit
 
 from macal.logistic import PerArmChance
 from macal.shapes import Arms, Indices, Outcomes
+from macal.survey import words
 from macal.survey.campaign import CampaignState
 from macal.survey.demands import Money
 from macal.survey.drawn import Lots, Lottery, allowed, arm_chances_of, groups_of, lots_of, strata_of
+from macal.survey.facts import Fact
 from macal.survey.inference.targets import crowded, misfits, worth_for
 from macal.survey.inference.weighted import FOLDS, LEAST, crossed_with_proxies, too_few
 from macal.survey.people import People
@@ -48,7 +50,6 @@ _LARGE = 2.33  # s.d. that 2 % of normal residuals exceed in size
 _FIRST = 1024  # part of everybody's cost that is tried first as a budget
 _ROUNDING = 1e-9
 _MORE, _LEARNT = 0.06, 0.2  # what models fitted to few answers add to the error; see the module
-_SHOWN = 5  # groups that are named
 _FEW = 0.05  # share of the people, at most, whose cost is thought an exception
 _EVERYBODY, _CLUSTERS = "everybody", "clusters"
 
@@ -307,8 +308,8 @@ def _learnt(columns: int, answers: PerArm) -> PerArm:
     return _LEARNT * columns / (columns + answers)
 
 
-def _unfit(people: People, rules: Policy, e: PerArmChance) -> list[str]:
-    """Say of arms whose people, by these chances, (n, arms), do not stand for everybody: no width can be told."""
+def _unfit(people: People, rules: Policy, e: PerArmChance) -> list[Fact]:
+    """Arms whose people, by these chances, (n, arms), do not stand for everybody: no width can be told."""
     t, clusters = people.problem.pool.t, people.neighbours() if (people.clusters >= 0).any() else None
     strata = np.zeros(len(t), np.int64)
     found = {} if rules.target == "overlap" else misfits(t, e, people.weights, strata, clusters, range(e.shape[1]))
@@ -385,8 +386,8 @@ def expected(campaign: CampaignState) -> pd.DataFrame:
     return pd.DataFrame.from_dict(table, "index", columns=arms).rename_axis("answers expected")
 
 
-def lacking(campaign: CampaignState) -> list[str]:
-    """Say what will have no interval, and why; nothing of a plan that is not drawn."""
+def lacking(campaign: CampaignState) -> list[Fact]:
+    """What will have no interval, and why; nothing of a plan that is not drawn."""
     if campaign.policy.draw is None:
         return []
     table = expected(campaign)
@@ -395,16 +396,12 @@ def lacking(campaign: CampaignState) -> list[str]:
     said += [] if e is None else _unfit(campaign.people, campaign.policy, e)
     least = table.drop(index=[_EVERYBODY, _CLUSTERS], errors="ignore").min(axis=1)
     if groups := least[least < LEAST - _ROUNDING].index.tolist():
-        others = f" and {len(groups) - _SHOWN:,} more" * (len(groups) > _SHOWN)
-        names = f"{', '.join(groups[:_SHOWN])}{others}"
-        said.append(
-            f"No interval is expected for {names}: the plan promises fewer than {LEAST} answers of an arm there."
-        )
+        said.append(Fact(words.groups_too_small, groups=groups, least=LEAST))
     return said
 
 
-def _too_unequal(campaign: CampaignState) -> list[str]:
-    """Say of arms whose answers, by the plan's weights, will count as fewer than an interval needs (Kish).
+def _too_unequal(campaign: CampaignState) -> list[Fact]:
+    """Arms whose answers, by the plan's weights, will count as fewer than an interval needs (Kish).
 
     Refusals so far bring none; reserves who have answered count by weights of their own.
     """
@@ -423,15 +420,12 @@ def _too_unequal(campaign: CampaignState) -> list[str]:
     arms = len(people.arms)
     total, square = (np.bincount(t, found * weight**power, arms) for power in (1, 2))
     count = np.divide(total**2, square, out=np.zeros(arms), where=square > 0)
-    few = " and ".join(f"{count[arm]:.3g} of {people.arms[arm]}" for arm in np.flatnonzero(count < LEAST - _ROUNDING))
-    return [
-        f"No interval is expected: it needs {LEAST} answers of each arm, and by unequal weights those planned count"
-        f" as {few}."
-    ] * bool(few)
+    few = {people.arms[arm]: count[arm] for arm in np.flatnonzero(count < LEAST - _ROUNDING)}
+    return [Fact(words.too_unequal_weights, least=LEAST, effective=few)] if few else []
 
 
-def _too_many(people: People, table: pd.DataFrame) -> list[str]:
-    """Say of arms with too few people and expected answers for the covariates, where chances are estimated."""
+def _too_many(people: People, table: pd.DataFrame) -> list[Fact]:
+    """Arms with too few people and expected answers for the covariates, where chances are estimated."""
     if people.propensity is not None:
         return []
     arms = range(len(people.arms))
@@ -439,16 +433,13 @@ def _too_many(people: People, table: pd.DataFrame) -> list[str]:
     return too_many(people, crowded(people.confounders, number, table.loc[_EVERYBODY].to_numpy(float), arms))
 
 
-def _too_few(table: pd.DataFrame) -> list[str]:
+def _too_few(table: pd.DataFrame) -> list[Fact]:
     """Why the average effect will have no interval."""
     said = []
     for which, least, what in ((_EVERYBODY, LEAST, "answers"), (_CLUSTERS, FOLDS, "clusters with answers")):
         arms = table.loc[which] if which in table.index else pd.Series(dtype=float)
         few = arms[arms < least - _ROUNDING]
         if len(few):
-            numbers = " and ".join(f"{number:.3g} of {arm}" for arm, number in few.items())
-            some = f" for {' and '.join(few.index)}" * (len(arms) > 2 and arms.index[0] not in few)
-            said.append(
-                f"No interval is expected{some}: it needs {least} {what} of each arm, and the plan promises {numbers}."
-            )
+            some = [*few.index] if len(arms) > 2 and arms.index[0] not in few else []
+            said.append(Fact(words.too_few_answers, least=least, what=what, promised=few.to_dict(), arms=some))
     return said

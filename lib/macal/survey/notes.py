@@ -9,22 +9,19 @@ import numpy as np
 import pandas as pd
 
 from macal.shapes import Arms, Rows
+from macal.survey import words
 from macal.survey.campaign import CampaignState
 from macal.survey.drawn import allowed, barred
+from macal.survey.facts import Fact
 from macal.survey.forecast import lacking, without_dear
 from macal.survey.inference.weighted import unpredicted
 from macal.survey.steps import lottery_under
-from macal.survey.weights import FEW
 
-UNSEEN = (
-    "The effect is right only if no cause of both treatment and outcome is missing from the columns (unconfoundedness);"
-    " data cannot show that."
-)
 _WORTH_IT = 0.95  # of the width, above which a narrower interval is not worth a sentence
 
 
-def notes(campaign: CampaignState) -> list[str]:
-    """Sentences on a plan; none where there is nothing to say."""
+def notes(campaign: CampaignState) -> list[Fact]:
+    """Facts of a plan; none where there is nothing to say."""
     rounds, others, price = campaign.rounds, *_others(campaign)
     about_others = [*_too_dear(campaign, others, price), *_left(campaign, rounds, price)]
     return [
@@ -45,33 +42,27 @@ def notes(campaign: CampaignState) -> list[str]:
     ]
 
 
-def _not_drawn(campaign: CampaignState) -> list[str]:
-    """What is known of the use of a criterion's plan."""
-    return [
-        "On real tables individual effects were hardly ever nearer the truth than one average effect; and a plan"
-        " without draw gives no interval that needs no model."
-    ] * (campaign.policy.draw is None)
+def _not_drawn(campaign: CampaignState) -> list[Fact]:
+    return [Fact(words.not_drawn)] if campaign.policy.draw is None else []
 
 
-def assumed(campaign: CampaignState) -> list[str]:
+def assumed(campaign: CampaignState) -> list[Fact]:
     """What effects rest on and data cannot show; nothing where the chance of treatment is known."""
-    return [] if campaign.columns.propensity is not None else [UNSEEN, *_unpredicted(campaign)]
+    return [] if campaign.columns.propensity is not None else [Fact(words.unseen_causes), *_unpredicted(campaign)]
 
 
-def _unpredicted(campaign: CampaignState) -> list[str]:
+def _unpredicted(campaign: CampaignState) -> list[Fact]:
     """Ask whether treatment was randomised, where covariates do not predict it."""
     chosen = campaign.chosen
     if chosen is None or chosen.lots.e is None or len(campaign.people.arms) > 2:
         return []
     if not unpredicted(chosen.lots.e, campaign.people.problem.pool.t):
         return []
-    return [
-        f"The covariates do not predict {campaign.columns.treatment!r}. If it was randomised, say so: --propensity"
-        f" {chosen.lots.e[:, 1].mean():.2g}, or the probability by design."
-    ]
+    share = float(chosen.lots.e[:, 1].mean())
+    return [Fact(words.unpredicted_treatment, treatment=campaign.columns.treatment, share=share)]
 
 
-def _drawn(campaign: CampaignState) -> list[str]:
+def _drawn(campaign: CampaignState) -> list[Fact]:
     """How clusters were drawn, and whether they are few."""
     people, policy, plan = campaign.people, campaign.policy, campaign.planned
     if policy.draw is None or campaign.columns.cluster is None:
@@ -79,15 +70,11 @@ def _drawn(campaign: CampaignState) -> list[str]:
     mine, chances = people.places(plan.index, "the plan"), 1 / plan["weight"]
     free = np.setdiff1d(allowed(people, policy), people.problem.start)
     (drawn, alone), (every, single) = (_lots(people.clusters[units]) for units in (mine, free))
-    beside = f" and {alone:,} of {single:,} people in none" * bool(single)
     arms = pd.Series(people.problem.pool.t).groupby(people.clusters).nunique().drop(-1, errors="ignore")
-    of_one = ", each of one arm," * bool(single + every < len(free) and arms.max() == 1)
-    few = f"; fewer than about {FEW} make an interval rough" * (drawn + alone < FEW)
-    return [
-        f"{drawn:,} of {every:,} clusters by {campaign.columns.cluster!r}{of_one}{beside} were drawn,"
-        f" {'whole' if policy.cluster_rule == 'whole' else 'one person of each'}; the chances of those drawn were"
-        f" {chances.min():.3g} to {chances.max():.3g} (seed {policy.seed}){few}."
-    ]
+    of_one = bool(single + every < len(free) and arms.max() == 1)
+    how = {"whole": policy.cluster_rule == "whole", "one_arm": of_one, "seed": policy.seed}
+    how |= {"drawn": (drawn, alone), "of": (every, single), "chances": (chances.min(), chances.max())}
+    return [Fact(words.drawn_clusters, column=campaign.columns.cluster, **how)]
 
 
 def _lots(clusters: Arms) -> tuple[int, int]:
@@ -95,32 +82,21 @@ def _lots(clusters: Arms) -> tuple[int, int]:
     return len(np.unique(clusters[clusters >= 0])), int((clusters < 0).sum())
 
 
-def _searched(campaign: CampaignState) -> list[str]:
+def _searched(campaign: CampaignState) -> list[Fact]:
     """How large a sample of the table was looked at, or that a draw looks at none."""
     people, policy, is_whole = campaign.people, campaign.policy, campaign.people.phase is None
     among, wanted = (campaign.searched, policy.searched) if is_whole else (len(people), policy.sampled)
     if among is None:
         unused = policy.draw is not None and isinstance(policy.sample, int)
-        return [f"Everybody could be drawn: --sample {policy.sample} limits a draw with --memory alone."] * unused
-    more = (
-        f", more than the {wanted:,.0f} wanted, so that it has small groups of arm and quotas, and whoever has answered"
-    )
-    return [
-        f"The plan was made among a sample of {among:,} of {people.population:,} people{more * (among > 1.1 * wanted)}"
-        f"{'; --sample all takes everybody' * is_whole}.",
-        *["Ties, and whatever is drawn, may come out otherwise than for a table in memory."] * (not is_whole),
-    ]
+        return [Fact(words.sample_unused, size=policy.sample)] if unused else []
+    size = {"people": among, "population": people.population, "wanted": wanted, "in_memory": is_whole}
+    return [Fact(words.looked_among, **size), *([] if is_whole else [Fact(words.other_ties)])]
 
 
-def _out_with(campaign: CampaignState) -> list[str]:
+def _out_with(campaign: CampaignState) -> list[Fact]:
     """People who cannot be asked because somebody of their whole cluster is excluded."""
     _, more, _ = excluded(campaign)
-    if not more:
-        return []
-    return [
-        f"{more:,} people more cannot be asked: they share a value of {campaign.columns.cluster!r} with somebody who is"
-        " excluded, and whole clusters are asked or nobody of them. Averages leave them out, too."
-    ]
+    return [Fact(words.out_with_others, people=more, cluster=campaign.columns.cluster)] if more else []
 
 
 def excluded(campaign: CampaignState) -> tuple[int, int, int]:
@@ -130,22 +106,17 @@ def excluded(campaign: CampaignState) -> tuple[int, int, int]:
     return marked, len(barred(people, campaign.policy)) - marked, len(people.excluded) - marked
 
 
-def _refusing(campaign: CampaignState) -> list[str]:
-    """Say that more refuse than the plan expects, by three s.d. of their number and more."""
+def _refusing(campaign: CampaignState) -> list[Fact]:
+    """That more refuse than the plan expects, by three s.d. of their number and more."""
     people, refused = campaign.people, len(campaign.refused)
     chances = people.response[people.places(campaign.answers, "the answers")]
     more = refused - float((1 - chances).sum())
     if more <= 3 * float(np.sqrt((chances * (1 - chances)).sum())) + 1e-9:
         return []
-    share = 1 - refused / len(chances)
-    written = f" {share:.2g}" * (share > 0)
-    return [
-        f"{refused:,} of {len(chances):,} people who were heard of refused, more than the plan expects; a new plan with"
-        f" --response{written} allows for that, and names reserves."
-    ]
+    return [Fact(words.more_refuse, refused=refused, heard_of=len(chances))]
 
 
-def _no_reserves(campaign: CampaignState) -> list[str]:
+def _no_reserves(campaign: CampaignState) -> list[Fact]:
     """Why nobody has a reserve although some may not answer."""
     people, policy, plan = campaign.people, campaign.policy, campaign.planned
     free = np.setdiff1d(allowed(people, policy), people.problem.start)
@@ -157,51 +128,40 @@ def _no_reserves(campaign: CampaignState) -> list[str]:
         why = "people are drawn, and costs differ"
     else:
         why = "nobody alike is left to be one"
-    return [f"No reserves are named: {why}."]
+    return [Fact(words.no_reserves, why=why)]
 
 
-def _large_rounds(campaign: CampaignState) -> list[str]:
+def _large_rounds(campaign: CampaignState) -> list[Fact]:
     """Whole clusters that are larger than a round."""
     size = campaign.policy.batch_size
     sizes = campaign.sizes
     large = sizes[(sizes > (size or np.inf)) & (sizes.index > campaign.asked)]
     if not len(large) or campaign.columns.cluster is None or campaign.policy.cluster_rule != "whole":
         return []
-    return [
-        f"{len(large)} of the rounds to come ask more than {size} people, up to {large.max()}: whoever"
-        f" shares a value of {campaign.columns.cluster!r} is asked together; one of each at most is asked by"
-        " --cluster-rule one."
-    ]
+    given = {"rounds": len(large), "size": size, "largest": int(large.max())}
+    return [Fact(words.large_rounds, cluster=campaign.columns.cluster, **given)]
 
 
-def _small_rounds(campaign: CampaignState, rounds: pd.DataFrame) -> list[str]:
+def _small_rounds(campaign: CampaignState, rounds: pd.DataFrame) -> list[Fact]:
     """Drawn clusters so unequal that rounds, which the largest must fit, hold few people."""
     size, is_whole = campaign.policy.batch_size, campaign.policy.cluster_rule == "whole"
     if campaign.policy.draw is None or campaign.columns.cluster is None or not is_whole or size is None:
         return []
     mean = float(rounds["asked"].iloc[:-1].mean())  # the last round has the rest
-    if not 2 * mean <= size:
-        return []
-    return [
-        f"Each round holds as many clusters as fit into {size} people if all are as large as the largest, which makes"
-        f" {len(rounds)} rounds of {mean:.1f} people on average; a larger --batch-size makes fewer."
-    ]
+    return [Fact(words.small_rounds, rounds=len(rounds), size=size, mean=mean)] if 2 * mean <= size else []
 
 
-def _too_dear(campaign: CampaignState, units: Rows, price: np.ndarray) -> list[str]:
+def _too_dear(campaign: CampaignState, units: Rows, price: np.ndarray) -> list[Fact]:
     """People who can never be asked, because they and their cluster cost more than a round may."""
     spend = campaign.policy.batch_cost
     dear = units if spend is None else units[price > spend * (1 + 1e-9)]
     if spend is None or not len(dear):
         return []
     whole = campaign.columns.cluster is not None and campaign.policy.cluster_rule == "whole"
-    return [
-        f"{len(dear):,} people cannot be asked: {'with their cluster they cost' if whole else 'each costs'} more than"
-        f" the {spend:,.10g} of a round; a larger --batch-cost lets them in."
-    ]
+    return [Fact(words.too_dear_for_a_round, people=len(dear), spend=spend, whole=whole)]
 
 
-def _left(campaign: CampaignState, rounds: pd.DataFrame, price: np.ndarray) -> list[str]:
+def _left(campaign: CampaignState, rounds: pd.DataFrame, price: np.ndarray) -> list[Fact]:
     """Money that would buy somebody, if the demands did not forbid it."""
     policy = campaign.policy
     left, is_drawn = policy.budget - float(rounds["so far"].iloc[-1]), policy.draw is not None
@@ -211,75 +171,59 @@ def _left(campaign: CampaignState, rounds: pd.DataFrame, price: np.ndarray) -> l
     demands = ["at most one of each cluster"] * is_one
     demands += [f"a quota ({quota})" for quota in policy.quotas]
     if is_drawn:
-        under = f" under {', '.join(demands)}" if demands else ""
-        kept = ", and keeps back what it may be dearer than on average" * bool(np.ptp(price))
-        return [f"{left:,.10g} of the budget is left: a draw is made once{under}{kept}."]
+        return [Fact(words.left_by_draw, money=left, demands=demands, kept=bool(np.ptp(price)))]
     if campaign.told_since:
-        return [f"{left:,.10g} of the budget is left for the next replan."]
+        return [Fact(words.left_for_replan, money=left)]
     demands += [] if policy.batch_cost is None else [f"at most {policy.batch_cost:,.10g} a round"]
-    demands = demands or ["all that is demanded"]
-    among = " of the sample" * (campaign.searched is not None or campaign.people.phase is not None)
-    return [f"{left:,.10g} of the budget is left, and nobody else{among} can be asked under {', '.join(demands)}."]
+    sample = campaign.searched is not None or campaign.people.phase is not None
+    return [Fact(words.left_over, money=left, demands=demands, sample=sample)]
 
 
-def _dear(campaign: CampaignState) -> list[str]:
+def _dear(campaign: CampaignState) -> list[Fact]:
     """What a few who cost far more than the others take from the precision."""
     found = without_dear(campaign, partial(lottery_under, campaign.people, campaign.policy))
     if found is None or found[2] > _WORTH_IT:
         return []
     number, least, ratio = found
-    return [
-        f"{number:,} people cost {least:,.10g} or more, and money is kept back for them. Without them the interval"
-        f" would be {1 - ratio:.0%} narrower, of the effect on the others: --exclude."
-    ]
+    return [Fact(words.few_dear, people=number, cost=least, narrower=1 - ratio)]
 
 
-def _short(campaign: CampaignState, rounds: pd.DataFrame) -> list[str]:
+def _short(campaign: CampaignState, rounds: pd.DataFrame) -> list[Fact]:
     """Rounds to come that cost more than is left, or are expected to with their reserves."""
     policy, is_drawn = campaign.policy, campaign.policy.draw is not None
     over = rounds.index[rounds["so far"] > policy.budget * (1 + 1e-9)]
     if campaign.overspent:
         return []
     if len(over) and is_drawn:
-        return [
-            f"The money lasts to round {over[0] - 1}: a draw keeps its rounds, and people who were asked in the place"
-            " of others are paid too."
-        ]
+        return [Fact(words.money_ends, round_=int(over[0]) - 1)]
     more = _for_reserves(campaign)
     if not more or rounds["so far"].iloc[-1] + more <= policy.budget * (1 + 1e-9):
         return []
-    last = "" if is_drawn else " in the last round"
-    return [
-        f"Reserves who are asked are paid, too:{last} about {more:,.0f} on top of the cost above; the budget does not"
-        " cover both. A smaller budget leaves money for them; under --pay answered refusals cost nothing."
-    ]
+    return [Fact(words.reserves_cost, money=more, drawn=is_drawn)]
 
 
-def _unmet(campaign: CampaignState) -> list[str]:
+def _unmet(campaign: CampaignState) -> list[Fact]:
     """Quotas that the outcomes do not meet although all rounds have been asked."""
     people, plan = campaign.people, campaign.planned
     if campaign.asked < plan["round"].max():
         return []
-    told, found = np.isfinite(campaign.outcomes), []
+    told, found = np.isfinite(campaign.outcomes), dict[str, int]()
     for quota in campaign.policy.parsed:
         for demand in quota.demands(people.table[quota.column], np.ones(len(people))):
             counted = demand.matrix.toarray()[0][told]
             if not demand.low[0] - 1e-9 <= counted.sum() <= demand.high[0] + 1e-9:
-                found.append(f"{demand.name}, of whom {(counted > 0).sum():,} have an outcome")
-    return [f"All rounds have been asked, and quotas are not met so far: {'; '.join(found)}."] if found else []
+                found[demand.name] = int((counted > 0).sum())
+    return [Fact(words.unmet_quotas, quotas=found)] if found else []
 
 
-def _beside(campaign: CampaignState) -> list[str]:
+def _beside(campaign: CampaignState) -> list[Fact]:
     """Reserves who have answered although those in whose place they were to be asked have, too."""
     instead, answers = campaign.instead, campaign.answers
     if not instead:
         return []
     pairs = campaign.planned["reserve"].items()
     both = [reserve for name, reserve in pairs if reserve in instead and answers.get(name) is not None]
-    if not both:
-        return []
-    who = f"{both[0]}{f' and {len(both) - 1:,} more' * (len(both) > 1)}"
-    return [f"Reserves are asked only where somebody refuses: {who} answered beside the person to be replaced."]
+    return [Fact(words.reserves_beside, reserves=both)] if both else []
 
 
 def _for_reserves(campaign: CampaignState) -> float:

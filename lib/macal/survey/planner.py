@@ -15,8 +15,10 @@ from macal.survey import record, steps
 from macal.survey.audit import Audit
 from macal.survey.campaign import CampaignState
 from macal.survey.estimates import Findings, estimated
+from macal.survey.facts import Fact
 from macal.survey.forecast import Forecast, forecast
 from macal.survey.inference import StoppingRule
+from macal.survey.notes import assumed, notes
 from macal.survey.people import Columns, People
 from macal.survey.policy import UNIFORM, Policy
 from macal.survey.report import document
@@ -277,6 +279,15 @@ class Planner:
         """What the draw is expected to give, by the answers so far; see :func:`macal.survey.forecast.forecast`."""
         self.campaign = steps.redrawn(self.campaign)
         return forecast(self.campaign)
+
+    def facts(self) -> list[Fact]:
+        """What is to be known of the plan as it stands: each a sentence with its ``kind`` and its ``values``.
+
+        Raises:
+            ValueError: nothing is planned yet.
+        """
+        self.campaign = steps.redrawn(self.campaign)
+        return [*notes(self.campaign), *assumed(self.campaign)]
 
     def audit(self) -> Audit:
         """Audit the plan that was made last, among a sample; see :mod:`macal.survey.audit`.

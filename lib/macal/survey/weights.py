@@ -14,8 +14,10 @@ import numpy as np
 
 from macal.registry import UnknownName
 from macal.shapes import Indices, Outcomes
+from macal.survey import words
 from macal.survey.campaign import CampaignState
 from macal.survey.drawn import allowed, groups_of, heads_of, strata_of
+from macal.survey.facts import Fact
 from macal.survey.inference import (
     Estimate,
     RefusalDoubt,
@@ -32,9 +34,7 @@ from macal.survey.inference.targets import NOBODY, TARGETS
 from macal.survey.people import People
 
 _NOTHING = 0.01  # of the answers
-_SHOWN = 5  # groups that are named
-FEW = 20  # clusters, from which on their variance is known well enough
-WHOM = {"all": "everybody", "treated": "the treated", "overlap": "those who could well have been in either arm"}
+_SHOWN = 5  # groups of which each is named with its reason
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,14 +46,14 @@ class Weighed:
         groups: value of the column -> its effect, with intervals that hold at once; empty where none was asked for.
         doubt: what refusals could do to the average effect of everybody, by its interval at this look alone; but its
             tipping point is that of ``estimate``. None where nobody refused.
-        told: sentences on what was modelled, on refusals, on any interval that is not given, and on arguments without
+        told: facts on what was modelled, on refusals, on any interval that is not given, and on arguments without
             use.
     """
 
     estimate: Estimate | None = None
     groups: Mapping[Any, Estimate] = field(default_factory=dict)
     doubt: RefusalDoubt | None = None
-    told: tuple[str, ...] = ()
+    told: tuple[Fact, ...] = ()
 
 
 def weighed(
@@ -87,21 +87,20 @@ def weighed(
     given = {"target": target if target != "all" else None, "by": by, "bounds": bounds, "looks": looks}
     _check(people, y, **given)
     if campaign.policy.draw is None:
-        unused = ", ".join(name for name, value in given.items() if value is not None)
-        said = f"Nobody was drawn with known chances, so there is no effect by weights, and no use for {unused}."
-        return Weighed(told=(said,) if unused else ())
+        unused = [name for name, value in given.items() if value is not None]
+        return Weighed(told=(Fact(words.nobody_drawn, unused=unused),) if unused else ())
     if not campaign.asked:
-        return Weighed(told=("No round has been asked yet, so the weights give no interval.",))
+        return Weighed(told=(Fact(words.nothing_asked),))
     rows = allowed(people, campaign.policy)
     survey = _survey(campaign, y, rows)
     try:
         estimate = average_effect(survey, target, arm, level)
     except ValueError as error:
-        return Weighed(told=(f"The weights give no interval: {error}.",))
+        return Weighed(told=(Fact(words.no_estimate, why=str(error)),))
     if said := _untrusted(people, survey, arm, target):
         return Weighed(told=tuple(said))
-    told = [] if target == "all" else [f"The weights speak for {WHOM[target]}."]
-    told += [] if survey.clusters is None else [_rests_on(survey.answers())]
+    told = [] if target == "all" else [Fact(words.of_target, target=target)]
+    told += [] if survey.clusters is None else [Fact(words.by_clusters, clusters=survey.answers())]
     told += [*_ahead(y, survey), *_saved(survey, estimate, target, arm, level)]
     estimate, widened = _at_looks(campaign, survey, estimate, "once" if looks is None else looks, level)
     alone = "" if looks in (None, "once") else " at this look alone"
@@ -124,58 +123,45 @@ def _check(people: People, y: Outcomes, target: str | None, by: str | None, boun
         outcome_range(y, bounds)
 
 
-def _clipped(people: People, survey: Survey) -> list[str]:
-    """Say of how many people the estimated chance of an arm was raised."""
-    told = [f"{n:,} people's of {arm}" for arm, n in zip(people.arms, survey.clipped, strict=True) if n]
-    return [f"Estimated chances of an arm were raised to the least one: {', '.join(told)}."] * bool(told)
+def _clipped(people: People, survey: Survey) -> list[Fact]:
+    """Of how many people the estimated chance of an arm was raised."""
+    raised = {arm: int(n) for arm, n in zip(people.arms, survey.clipped, strict=True) if n}
+    return [Fact(words.raised_chances, people=raised)] if raised else []
 
 
-def _untrusted(people: People, survey: Survey, arm: int, target: str) -> list[str]:
+def _untrusted(people: People, survey: Survey, arm: int, target: str) -> list[Fact]:
     """Why an interval is not to be relied on, and what would give one that is; nothing where it is."""
     misfits = {} if target == "overlap" else survey.misfits(arm)  # whose weights are bounded
     said = [*too_many(people, survey.crowded(arm)), *unfit(people, misfits)]
     if not said and (curved := survey.curved(arm)):
-        said.append(
-            f"No interval: squares or products of covariates predict both the treatment and the outcomes of"
-            f" {' and '.join(str(people.arms[one]) for one in curved)}, and neither model has them. Add such columns to"
-            " the table, and estimate again."
-        )
+        said.append(Fact(words.curved_confounding, arms=[people.arms[one] for one in curved]))
     return said
 
 
-def too_many(people: People, arms: Sequence[int]) -> list[str]:
-    """Say of arms that have too few people and answers for the covariates."""
-    names = " and ".join(str(people.arms[arm]) for arm in arms)
-    return [
-        f"No interval: {names} has too few people and answers for {people.confounders.shape[1]} covariates. Name fewer"
-        " (--covariates), ask more people, or say how treatment was randomised (--propensity)."
-    ] * bool(arms)
+def too_many(people: People, arms: Sequence[int]) -> list[Fact]:
+    """Which arms have too few people and answers for the covariates."""
+    names, covariates = [people.arms[arm] for arm in arms], people.confounders.shape[1]
+    return [Fact(words.too_many_covariates, arms=names, covariates=covariates)] if names else []
 
 
-def unfit(people: People, misfits: Mapping[int, float]) -> list[str]:
-    """Say of arms whose people, by the chances, do not stand for everybody."""
-    return [
-        f"No interval: the people of {people.arms[arm]}, weighted by 1 over their chance of it, add up to {total:.0%}"
-        " of everybody, so the chances are wrong, or many had none. --target overlap speaks for those who could have"
-        " been in either arm."
-        for arm, total in misfits.items()
-    ]
+def unfit(people: People, misfits: Mapping[int, float]) -> list[Fact]:
+    """Arms whose people, by the chances, do not stand for everybody."""
+    return [Fact(words.unfit_chances, arm=people.arms[arm], total=total) for arm, total in misfits.items()]
 
 
-def _ahead(y: Outcomes, survey: Survey) -> list[str]:
-    """Say of answers that the weights leave out, for whoever gave them was in no round that was asked."""
+def _ahead(y: Outcomes, survey: Survey) -> list[Fact]:
+    """Answers that the weights leave out, for whoever gave them was in no round that was asked."""
     out = int(np.isfinite(y).sum() - np.isfinite(survey.y).sum())
-    return [f"The weights leave out answers of people in no round that has been asked: {out:,} of them."] if out else []
+    return [Fact(words.answers_ahead, people=out)] if out else []
 
 
-def _saved(survey: Survey, estimate: Estimate, target: str, arm: int, level: float) -> list[str]:
-    """Say what proxies have saved, where there are some."""
+def _saved(survey: Survey, estimate: Estimate, target: str, arm: int, level: float) -> list[Fact]:
+    """What proxies have saved, where there are some."""
     if not survey.proxies.shape[1]:
         return []
     alone = average_effect(replace(survey, proxies=None), target, arm, level).width
     saved = 1 - (estimate.width / alone) ** 2
-    worth = f"save {saved:.0%} of the answers" if saved > _NOTHING else "save no answers"
-    return [f"Without the proxies the interval by the weights would be {alone:,.4g} wide: they {worth}."]
+    return [Fact(words.saved_by_proxies, width=alone, share=saved if saved > _NOTHING else 0.0)]
 
 
 def _survey(campaign: CampaignState, y: Outcomes, rows: Indices) -> Survey:
@@ -225,65 +211,46 @@ def _shares(campaign: CampaignState) -> list[float]:
 
 def _at_looks(
     campaign: CampaignState, survey: Survey, estimate: Estimate, looks: str, level: float
-) -> tuple[Estimate, list[str]]:
+) -> tuple[Estimate, list[Fact]]:
     """An estimate whose interval holds at all looks at once, and what is to be said of that."""
     if looks == "once":
         return estimate, []
     shares = _shares(campaign)
     if looks == "rounds":
         wide = at_a_look(estimate, survey.answers(), shares, level)
-        which = f"all looks, one after each of the {campaign.planned['round'].nunique()} rounds,"
     else:
-        wide, which = at_any_look(estimate, shares[-1], level), "every look, however often one looks,"
-    price = wide.width / estimate.width
-    if not np.isfinite(price):
-        return wide, ["It is too early to look: an interval that holds at all looks is without end now."]
-    return wide, [f"The interval by the weights holds at {which} at once; that makes it {price:.2f} times as wide."]
+        wide = at_any_look(estimate, shares[-1], level)
+    times, rounds = wide.width / estimate.width, campaign.planned["round"].nunique()
+    if not np.isfinite(times):
+        return wide, [Fact(words.too_early)]
+    return wide, [Fact(words.holds_at_looks, looks=looks, times=times, rounds=rounds)]
 
 
 def _groups(
     survey: Survey, by: str | None, groups: Any, arm: int, target: str, alone: str, level: float
-) -> tuple[Mapping[Any, Estimate], list[str]]:
+) -> tuple[Mapping[Any, Estimate], list[Fact]]:
     if by is None:
         return {}, []
     every = group_effects(survey, groups, target, arm, level)
     found = {group: one for group, one in every.items() if isinstance(one, Estimate)}
-    held = f"The {len(found)} intervals by {by} hold at once with a chance of 95% (Bonferroni){alone}."
-    return found, [held] * bool(found) + _without(by, {k: why for k, why in every.items() if isinstance(why, str)})
+    held = [Fact(words.groups_at_once, groups=len(found), by=by, alone=alone)] if found else []
+    return found, held + _without(by, {k: why for k, why in every.items() if isinstance(why, str)})
 
 
-def _without(by: str, why: Mapping[Any, str]) -> list[str]:
-    """Say which groups have no interval, and of a few, why."""
+def _without(by: str, why: Mapping[Any, str]) -> list[Fact]:
+    """Which groups have no interval, and of a few, why."""
     silent = [group for group, reason in why.items() if reason == NOBODY]
     few = {group: reason for group, reason in why.items() if reason != NOBODY}
-    told = [f"Of {by} {_first(silent)} {NOBODY}, so there is no interval."] * bool(silent)
+    told = [Fact(words.groups_unasked, by=by, groups=silent, why=NOBODY)] if silent else []
     if len(few) > _SHOWN:
-        return [*told, f"{len(few):,} groups by {by} have no interval, for too few or equal answers: {_first([*few])}."]
-    return told + [f"{by} {group} has no interval: {reason}." for group, reason in few.items()]
+        return [*told, Fact(words.groups_without, by=by, groups=[*few])]
+    return told + [Fact(words.group_without, by=by, group=group, why=reason) for group, reason in few.items()]
 
 
-def _first(names: Sequence[Any]) -> str:
-    return ", ".join([*map(str, names[:_SHOWN]), *[f"{len(names) - _SHOWN:,} more"] * (len(names) > _SHOWN)])
-
-
-def _rests_on(clusters: int) -> str:
-    few = f"; fewer than about {FEW} make it rough" * (clusters < FEW)
-    return f"The interval by the weights rests on {clusters} clusters, whose people count as alike{few}."
-
-
-def _modelled(survey: Survey, refused: int) -> list[str]:
-    """Say that refusals were modelled, where somebody has not answered; of those who were asked, so many refused."""
+def _modelled(survey: Survey, refused: int) -> list[Fact]:
+    """That refusals were modelled, where somebody has not answered; of those who were asked, so many refused."""
     silent, asked = int(survey.refused.sum()), int(survey.asked.sum())
-    if not silent:
-        return []
-    waited = silent - refused
-    have = "has" if silent == 1 else "have"
-    still = f" ({waited} of them are still waited for)" if waited > 0 else ""
-    return [
-        f"{silent} of {asked} people who were asked {have} not answered{still}. The chance to answer was modelled by"
-        " covariates and arm: the interval holds where that model and the one of the treatment are right, or the"
-        " outcome models are, and those who do not answer would have answered like similar people who do."
-    ]
+    return [Fact(words.modelled_refusals, silent=silent, asked=asked, waited=silent - refused)] if silent else []
 
 
 def _doubt(
@@ -293,24 +260,18 @@ def _doubt(
     target: str,
     bounds: tuple[float | int, float | int] | None,
     alone: str,
-) -> tuple[RefusalDoubt | None, list[str]]:
+) -> tuple[RefusalDoubt | None, list[Fact]]:
     """What refusals could do to the average effect of everybody; of other targets nothing is said."""
     if not survey.refused.any():
-        return None, [] if bounds is None else ["Whoever was asked has answered, so there is no use for bounds."]
+        return None, [] if bounds is None else [Fact(words.all_answered)]
     if target != "all":
-        return None, ["What refusals could do to the effect is told only for the target all."]
+        return None, [Fact(words.bounds_of_target)]
     doubt = refusal_doubt(survey, estimate, bounds, arm)
-    seen = "the answers seen" if bounds is None else "the range that was stated"
+    ends = {"outcomes": doubt.range, "low": doubt.low, "high": doubt.high}
     told = [
-        f"Whatever those who did not answer would have said, within {seen} ({doubt.range[0]:.4g} to"
-        f" {doubt.range[1]:.4g}), the effect lies from {doubt.low:.4g} to {doubt.high:.4g}, with a chance of"
-        f" 95%{alone}.",
-        "Were their outcomes 1 higher than those of similar people who answered, among the treated alone the effect"
-        f" would be {doubt.q_treated:.3g} higher, among the others alone {doubt.q_control:.3g} lower.",
+        Fact(words.refusals_at_worst, stated=bounds is not None, alone=alone, **ends),
+        Fact(words.refusals_by_one, treated=doubt.q_treated, control=doubt.q_control),
     ]
     if 0 < doubt.tipping < np.inf:
-        told.append(
-            f"The interval would reach 0 if they differed from similar people who answered by {doubt.tipping:.3g}, in"
-            " opposite directions in the two arms."
-        )
+        told.append(Fact(words.refusals_tipping, difference=doubt.tipping))
     return doubt, told

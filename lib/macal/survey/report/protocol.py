@@ -5,7 +5,7 @@ from macal.survey.campaign import CampaignState
 from macal.survey.notes import excluded
 from macal.survey.policy import Policy
 from macal.survey.report.page import number
-from macal.survey.weights import WHOM
+from macal.survey.words import WHOM
 
 
 def settings(campaign: CampaignState) -> dict[str, str]:
