@@ -310,3 +310,8 @@ def test_a_command_that_fails_leaves_the_file(folder, capsys):
         assert (folder / "c.json").read_bytes() == before
     assert main([*correct, "--outcome", "3", "--of", "health"]) == 0 and "(health)" in capsys.readouterr().out
     assert Planner.load("c.json", PEOPLE).campaign.by_outcome["health"][name] == 3
+
+
+def test_a_response_column_of_ones_says_what_the_number_does():
+    plans = [make(PEOPLE.assign(sure=1.0), **DRAWN | {"response": one})[1] for one in ("sure", 1.0)]
+    pd.testing.assert_frame_equal(*plans)

@@ -216,7 +216,7 @@ class CampaignState:
     @property
     def is_uncertain(self) -> bool:
         """Whether some may not answer."""
-        return self.columns.response != 1
+        return bool((self.people.response < 1).any())
 
     @property
     def known(self) -> Indices:
