@@ -15,12 +15,13 @@ from cases import exhaustive, part_and_whole
 from test_planner import make, make_people
 
 from macal.__main__ import _parser, main
-from macal.datasets import encoding, frames
+from macal.datasets import encoding
 from macal.storage import atomic
 from macal.survey import Conflict, Planner, record
 from macal.survey.notes import notes
 from macal.survey.report import doubts
 from macal.survey.report.protocol import settings
+from macal.survey.tables import frames
 
 PEOPLE = make_people()
 
