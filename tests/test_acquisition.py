@@ -81,6 +81,7 @@ X, T = pool(9)
         ({"criterion": "macal", "alpha": np.nan}, "alpha .*nan"),
         ({"criterion": "macal", "metric": "euclid"}, "'euclid' .*'euclidean'"),
         ({"criterion": "macal", "alhpa": 1.0}, "'alhpa' .*'alpha'"),
+        ({"criterion": "macal", "device": "cuda:0"}, "'device'.* alpha"),
         ({"criterion": "maca"}, "'maca' .*'macal'"),
         ({"alpha": 1.0}, "'alc-fixed' 'alpha'"),
         ({"criterion": "alc"}, "ALC .*prior"),

@@ -11,6 +11,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 from macal.optional import needed
 
 T = TypeVar("T")
+RETIRED = "retired"  # attribute of a class: settings that are none any more, with the value that records still name
 
 
 def nearest(name: object, known: Iterable[object], guess: bool = True) -> str:
@@ -86,6 +87,8 @@ class Catalogue(Registry[Entry]):
     def make(self, name: str, parameters: Mapping[str, Any], *first: Any) -> Any:
         """Make the thing of that name from ``first`` and its own ``parameters``; UnknownName for either."""
         factory = self[name].factory
+        retired = getattr(factory, RETIRED, {}).items()
+        parameters = {key: value for key, value in parameters.items() if (key, value) not in retired}
         known = _parameters(factory)[len(first) :]
         check_known(f"parameter of {name!r}", known, *parameters)
         return factory(*first, **parameters)

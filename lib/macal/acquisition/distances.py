@@ -14,7 +14,7 @@ References:
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -31,15 +31,8 @@ from macal.shapes import Arms, Indices, Outcomes
 METRICS = ("euclidean", "sqeuclidean")
 
 
-@dataclass(frozen=True)
 class _Distances(Planned):
-    """A plan from distances; ``device`` is "cpu", and records of campaigns name it."""
-
-    device: str = field(default="cpu", kw_only=True)
-
-    def __post_init__(self) -> None:
-        if self.device != "cpu":
-            raise ValueError(f"distances are computed on the 'cpu', got device {self.device!r}")
+    retired: ClassVar[dict[str, str]] = {"device": "cpu"}
 
 
 class _FarthestFirst(_Distances):
@@ -101,7 +94,6 @@ class _Pairs(_Distances):
     metric: str = "euclidean"
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         check_known("metric", METRICS, self.metric)
 
     @abstractmethod

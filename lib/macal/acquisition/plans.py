@@ -7,7 +7,7 @@ import pandas as pd
 
 from macal.acquisition.base import Criterion, PoolState
 from macal.acquisition.catalogue import DEFAULT, get, needs_no_model, those
-from macal.arguments import arms_of, as_arms, as_count, as_covariates, as_indices, hinted, is_tensor
+from macal.arguments import arms_of, as_arms, as_count, as_covariates, as_indices, hinted
 from macal.progress import progress
 from macal.shapes import Arms, Indices
 from macal.threads import one_thread
@@ -71,13 +71,13 @@ def plan(
     """Plan a whole campaign in advance; it needs no outcome.
 
     Args:
-        x: covariates of the pool, (n, d): array, tensor or DataFrame; distances are taken as they come.
+        x: covariates of the pool, (n, d): array, tensor on any device, or DataFrame; distances are taken as they come.
         t: treatment, (n,): 0 or 1, or 0, 1, 2, ... where the criterion knows more than two arms.
         labelled: indices labelled before the first query; may be empty, or lack an arm.
         n_queries: number of batches.
         batch_size: labels per batch; of a criterion of pairs, an odd batch ends with one one-sided pick.
         criterion: a name of :func:`names`, or a criterion; one that needs no model.
-        parameters: of the criterion of that name, say ``"macal", alpha=1.0``; MACAL's ``device`` is where x is.
+        parameters: of the criterion of that name, say ``"macal", alpha=1.0``.
 
     Returns:
         One integer array per query, in pick order (of MACAL: treated, control, ...), until the pool is exhausted.
@@ -86,10 +86,6 @@ def plan(
         UnknownName: no such criterion, or it has no such parameter.
         ValueError: an argument is of the wrong shape, type or range; the criterion needs a model.
     """
-    if is_tensor(x):
-        if criterion == "macal":
-            parameters.setdefault("device", str(x.device))
-        x = x.cpu()
     if isinstance(x, pd.DataFrame) and isinstance(t, pd.Series) and not x.index.equals(t.index):
         raise ValueError("x and t must have the same index, in the same order; t.loc[x.index] brings t into that of x")
     chosen = get(criterion, **parameters) if isinstance(criterion, str) else criterion

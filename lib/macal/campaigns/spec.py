@@ -4,7 +4,7 @@ import json
 import re
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +84,7 @@ class Spec:
 
     def config(self, replication: int, method: str) -> dict[str, Any]:
         """Return the configuration that the record of one campaign answers, and that names it."""
-        parameters = asdict(self.criterion(method))
+        parameters = settings_of(self.criterion(method))
         return {
             "dataset": self.dataset,
             "protocol": self.protocol,

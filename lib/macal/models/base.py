@@ -9,15 +9,17 @@ import numpy as np
 from macal.arguments import arms_of
 from macal.posterior import Posterior
 from macal.problem import Split
+from macal.registry import RETIRED
 from macal.shapes import Covariates, Outcomes
 
 LATER = {"later": True}  # metadata of a setting that came after campaigns were recorded
 
 
-def settings_of(model: Any) -> dict[str, Any]:
-    """Settings of a model, a dataclass, by which records name it: without later ones at their default."""
-    left = {f.name for f in fields(model) if f.metadata == LATER and getattr(model, f.name) == f.default}
-    return {name: value for name, value in asdict(model).items() if name not in left}
+def settings_of(thing: Any) -> dict[str, Any]:
+    """Settings of a model or criterion, a dataclass, by which records name it: without later ones at their default."""
+    left = {f.name for f in fields(thing) if f.metadata == LATER and getattr(thing, f.name) == f.default}
+    kept = {name: value for name, value in asdict(thing).items() if name not in left}
+    return {**getattr(thing, RETIRED, {}), **kept}
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ processes that are fitted from several starts; no verdict counts it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -104,7 +104,7 @@ def campaign(dataset: str, replication: int, method: str, terms: Terms | None = 
         "study": "bench",
         "replication": replication,
         "method": method,
-        "criterion": asdict(criterion(method)),
+        "criterion": settings_of(criterion(method)),
         "ahead": AHEAD.get(method, 1),
         "chooser": settings_of(chooser) if criterion(method).is_adaptive else None,
         "steps": list(terms.steps),

@@ -117,7 +117,7 @@ def campaigns(case: Case, share: float) -> Job:
         problems = [case.load(seed) for seed in case.seeds]
         return [Answer(errors(ESTIMATORS[k], bought(problems, criteria, case.steps))) for k, criteria in chosen.items()]
 
-    named = lambda c: {"name": type(c).__name__.lower(), **asdict(c)}  # noqa: E731
+    named = lambda c: {"name": type(c).__name__.lower(), **settings_of(c)}  # noqa: E731
     told = {name: {m: named(c) for m, c in own.items()} for name, own in chosen.items()}
     return Job([_config(case, "campaigns", k, methods=told[k], steps=list(case.steps)) for k in ESTIMATORS], work)
 

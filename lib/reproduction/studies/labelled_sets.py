@@ -1,13 +1,13 @@
 """What the labelled sets of Figures 4 and 6 to 8 look like, in numbers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 
 from macal import acquisition, datasets, metrics
 from macal.campaigns import begin
+from macal.models.base import settings_of
 from macal.problem import Problem
 from macal.shapes import Indices
 from reproduction.studies import tables
@@ -80,7 +80,7 @@ def job(
     protocol, macal, _ = VERSIONS[version]
     methods = (*PLANNED, macal, *batches)
     shared = {"dataset": dataset, "protocol": protocol, "replication": replication}
-    asked = [{**shared, "method": m, "criterion": asdict(criterion(m))} for m in methods]
+    asked = [{**shared, "method": m, "criterion": settings_of(criterion(m))} for m in methods]
 
     def work() -> list[Answer]:
         problem, steps = datasets.load(dataset, replication, protocol), STEPS[dataset]

@@ -1,7 +1,7 @@
 """The toy study of the paper's Figure 1 and its controls: which campaigns, what is measured, how it is recorded."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +132,7 @@ def configs(part: Part, seeds: Iterable[int]) -> list[dict[str, Any]]:
     """Say what the campaigns of a part answer, one configuration each, in the order of their picks."""
     shared = {"dataset": "toy", "protocol": part.protocol, "centre": part.centre}
     fitted = {"name": "exact-gp", **settings_of(model(part.optimiser))}
-    criteria = {name: {"name": type(c).__name__.lower(), **asdict(c)} for name, c in part.criteria.items()}
+    criteria = {name: {"name": type(c).__name__.lower(), **settings_of(c)} for name, c in part.criteria.items()}
     return [
         {**shared, "replication": seed, "method": name, "criterion": criteria[name], "model": fitted}
         for seed in seeds
