@@ -189,7 +189,7 @@ def test_bounds_are_bounds():
 @each("kind", KINDS)
 def test_bounds_of_pairs_are_bounds(kind, metric):
     x, t = draw(kind, 60, 3, np.random.default_rng(0))
-    whole = pairs.Contrasts(x, t, np.arange(4), 2.5, 1.0, metric)
+    whole = pairs.PairSearches(x, t, np.arange(4), 2.5, 1.0, metric)
     (search,) = whole.searches
     for _ in range(5):
         whole.batch(4)

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 import macal
-from macal.acquisition import Criterion
+from macal.acquisition import Criterion, Planned
 from macal.registry import Entry
-from macal.search.gains import Gains
+from macal.search.scores import Ranked
 from macal.survey import Conflict, Planner, Quota
 from macal.survey.demands import Range
 
@@ -197,30 +197,23 @@ def test_what_fails_changes_nothing():
 
 
 @dataclass(frozen=True)
-class Oldest(Criterion):
+class Oldest(Planned):
     """Whoever's first covariate is largest: a criterion of the user's own."""
 
     multi_arm: ClassVar[bool] = True
     reason: ClassVar[str] = "It asks the oldest first."
     searched: ClassVar[float] = 120
 
+    def search(self, state, price=None):
+        ages = state.x[:, 0]
+        return Ranked(state.free, ages - ages.min())
+
+
+class OldestBatch(Criterion):
+    """The same, by whole batches."""
+
     def select(self, state, batch_size):
-        free = state.unlabelled
-        return free[np.argsort(-state.x[free, 0], kind="stable")[:batch_size]]
-
-    def gains(self, state):
-        return _Ages(state.x[:, 0])
-
-
-class _Ages(Gains):
-    def __init__(self, ages):
-        self.ages = ages - ages.min()
-
-    def now(self):
-        return np.zeros(len(self.ages), np.int64), self.ages
-
-    def add(self, units):
-        pass
+        return Oldest().select(state, batch_size)
 
 
 def test_a_criterion_of_ones_own_walks_every_path(monkeypatch, tmp_path):
@@ -251,6 +244,7 @@ def test_a_criterion_of_ones_own_walks_every_path(monkeypatch, tmp_path):
     planner.save(tmp_path / "c.json")
     again = Planner.load(tmp_path / "c.json", arms)
     assert again.replan().equals(planner.replan()) and plan.free.nunique() == 3
-    monkeypatch.setattr(Oldest, "gains", Criterion.gains)  # one that says nothing of gains plans by money alone
-    with pytest.raises(ValueError, match="Oldest .*'alc-fixed'"):
+    # one that has no scores plans by money alone
+    monkeypatch.setitem(macal.acquisition.CRITERIA, "oldest", Entry(OldestBatch, "Oldest", "this test"))
+    with pytest.raises(ValueError, match="OldestBatch .*'alc-fixed'"):
         make(people, cost="fee", **options)

@@ -259,7 +259,7 @@ def test_a_pair_under_demands_is_the_best_of_all(times, monkeypatch, unchecked):
         alpha, novelty = [(2.5, 1.0), (0.0, 1.0), (1.0, 0.0), (10.0, 1.0)][rng.integers(4)]
         labels = rng.permutation(n)[: rng.integers(0, 3)]
         shop.open[labels] = False
-        search = pairs.Contrasts(x, t, labels, alpha, novelty, price=price)
+        search = pairs.PairSearches(x, t, labels, alpha, novelty, price=price)
         (one,) = search.searches
         while True:
             found, truth = one.best(shop), best_bargain(x, t, labels, alpha, novelty, price, shop)
@@ -291,7 +291,7 @@ def test_after_a_refusal_few_rows_are_looked_through(monkeypatch, unchecked):
     refused = np.zeros((3000, 3000), bool)
     shop, looked, look = Shop(price, np.full(3000, -1), refused, np.inf), [], pairs.PairSearch._look_through
     monkeypatch.setattr(pairs.PairSearch, "_look_through", lambda s, r, k: (looked.append(len(r)), look(s, r, k))[1])
-    search = pairs.Contrasts(x, t, np.arange(6), 2.5, price=price)
+    search = pairs.PairSearches(x, t, np.arange(6), 2.5, price=price)
     shop.open[:6] = False
     (one,) = search.searches
     for _ in range(200):

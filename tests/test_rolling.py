@@ -11,7 +11,7 @@ from scipy.spatial.distance import pdist
 import macal
 from macal.acquisition import PoolState, plan_batches, rolling
 from macal.acquisition.rolling import Rolling, expected_errors, rms_distance
-from macal.search.pairs import Contrasts
+from macal.search.pairs import PairSearches
 from reproduction.theory import examples, pairing
 
 
@@ -118,8 +118,8 @@ def test_nothing_to_weigh():
 def test_searches_under_several_weights_do_not_take_each_other_s_units():
     """Where several units have the same covariates, a pick takes the first of them that is free in its own search."""
     x, t = np.repeat(np.arange(4.0), 6)[:, None], np.tile([0, 1], 12)
-    start = Contrasts(x, t, np.arange(2), 0.0)
-    plans = [start.under(alpha).batch(22) for alpha in (1.0, 1.0, 2.0)]
+    start = PairSearches(x, t, np.arange(2), 0.0)
+    plans = [start.under(alpha).batch(22)[0] for alpha in (1.0, 1.0, 2.0)]
     for plan in plans:
         assert np.array_equal(np.sort(plan), np.arange(2, 24))
     assert np.array_equal(*plans[:2])

@@ -21,12 +21,13 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import log_ndtr
 
-from macal.acquisition.base import Criterion, PoolState
+from macal.acquisition.base import Planned, PoolState
 from macal.arguments import NotNegative, as_hinted
 from macal.compat import override
 from macal.logistic import arm_chances
 from macal.posterior import Posterior
-from macal.shapes import Arms, Covariates, Indices, Outcomes
+from macal.search.scores import Ranked
+from macal.shapes import Arms, Covariates, Outcomes
 
 _HUGE = float(np.finfo(np.float64).max)
 _TINY = float(np.finfo(np.float64).tiny)
@@ -61,7 +62,7 @@ def logistic_propensity(x: Covariates, t: Arms, weights: Outcomes | None = None)
 
 
 @dataclass(frozen=True)
-class _Scored(Criterion):
+class _Scored(Planned):
     """Draw units without replacement by a softmax of their log scores over ``temperature``, finite and at least 0."""
 
     stochastic: ClassVar[bool] = True
@@ -76,13 +77,8 @@ class _Scored(Criterion):
         """Log of the score of every unit of the pool, (n,), finite."""
 
     @override
-    def select(self, state: PoolState, batch_size: int) -> Indices:
-        free = state.unlabelled
-        score = self.log_score(state)[free]
-        if self.temperature > 0:
-            # Gumbel-top-k: the top of log scores plus Gumbel noise is a draw without replacement
-            score = score + self.temperature * state.rng.gumbel(size=free.size)
-        return free[np.argsort(-score, kind="stable")[:batch_size]]
+    def search(self, state: PoolState, price: Outcomes | None = None) -> Ranked:
+        return Ranked(state.free, self.log_score(state), self.temperature, state.rng)
 
     def posterior(self, state: PoolState) -> Posterior:
         """The state's posterior; ValueError where there is none, it is not about the pool, or it holds NaN."""

@@ -11,8 +11,7 @@ from jaxtyping import Int
 from macal.compat import override
 from macal.hashing import mixed, of_rows, uniform
 from macal.posterior import Posterior, Prior
-from macal.search.gains import Gains
-from macal.search.pairs import Contrasts
+from macal.search.scores import Mask, Search
 from macal.shapes import Arms, Covariates, Features, Indices, Outcomes
 
 Barred = Int[np.ndarray, "_"]
@@ -50,11 +49,16 @@ class PoolState:
     weights: Outcomes | None = None
 
     @property
-    def unlabelled(self) -> Indices:
-        """Indices that may still be labelled, ascending."""
+    def free(self) -> Mask:
+        """Whether each unit may still be labelled, (n,)."""
         free = np.ones(len(self.t), bool)
         free[self.labelled] = free[self.barred] = False
-        return np.flatnonzero(free)
+        return free
+
+    @property
+    def unlabelled(self) -> Indices:
+        """Indices that may still be labelled, ascending."""
+        return np.flatnonzero(self.free)
 
     def drawn(self, most: int) -> Indices:
         """Places of so many of the units that stand for the population, or of all if fewer, ascending.
@@ -90,7 +94,7 @@ class PoolState:
 
 
 class Criterion(ABC):
-    """A rule that chooses the next batch to be labelled.
+    """A rule that chooses the next batch to be labelled: one by scores is a :class:`Planned`.
 
     Attributes:
         stochastic: whether the choice depends on ``PoolState.rng``.
@@ -123,14 +127,6 @@ class Criterion(ABC):
     def select(self, state: PoolState, batch_size: int) -> Indices:
         """Return the next ``batch_size`` indices to label (or all that are left), distinct and in pick order."""
 
-    def gains(self, state: PoolState) -> Gains | None:
-        """Begin to keep what each unit is worth, so that costs and demands can be planned with; None if unknown."""
-        return None
-
-    def pairs(self, state: PoolState, price: Outcomes) -> Contrasts | None:
-        """Begin to search for pairs by their score per price, (n,); None where the rule buys no pairs."""
-        return None
-
     def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
         """Yield batches of these sizes, each chosen with those before counted as labelled, until the pool is exhausted.
 
@@ -144,13 +140,34 @@ class Criterion(ABC):
             yield batch
             state = replace(state, labelled=np.concatenate([state.labelled, batch]))
 
+    def plan_with_scores(self, state: PoolState, sizes: Iterable[int]) -> Iterator[tuple[Indices, Outcomes]]:
+        """Yield each batch of a plan with the scores of its k picks, (k,); ValueError where the rule has no scores."""
+        raise ValueError(f"{type(self).__name__} chooses whole batches, and its picks have no scores")
+
 
 class Planned(Criterion):
-    """A criterion that plans many batches in one go, and keeps what it computes; one batch is the first of a plan."""
+    """A criterion that scores units, or pairs, and takes the best, again and again: whole plans in one go."""
+
+    @abstractmethod
+    def search(self, state: PoolState, price: Outcomes | None = None) -> Search:
+        """Begin to score the units of a pool.
+
+        Where there are prices, (n,), somebody else says what is taken: by :class:`Scores`, or for pairs by
+        :class:`PairSearches`. Else any :class:`Search` does, which may be faster.
+        """
 
     @override
-    @abstractmethod
-    def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]: ...
+    def plan_with_scores(self, state: PoolState, sizes: Iterable[int]) -> Iterator[tuple[Indices, Outcomes]]:
+        search = self.search(state)
+        for size in sizes:
+            units, scores = search.batch(size)
+            if not len(units):
+                return
+            yield units, scores
+
+    @override
+    def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
+        return (units for units, _ in self.plan_with_scores(state, sizes))
 
     @override
     def select(self, state: PoolState, batch_size: int) -> Indices:

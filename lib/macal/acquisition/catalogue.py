@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from macal.acquisition.bald import MuBald, MuPiBald, MuRhoBald, PiBald, RhoBald, Sundin, TauBald, Uncertainty
-from macal.acquisition.base import Criterion
+from macal.acquisition.base import Criterion, Planned
 from macal.acquisition.coverage import FCCM
 from macal.acquisition.design import ABC3, ALC, EpigMu, EpigTau, FixedALC
 from macal.acquisition.distances import QHTE, CoreSet, Macal, Symmetry
@@ -84,6 +84,6 @@ def needs_no_model(rule: type[Criterion]) -> bool:
     return not rule.needs
 
 
-def says_gains(rule: type[Criterion]) -> bool:
+def has_gains(rule: type[Criterion]) -> bool:
     """Whether a criterion says what a unit or a pair is worth, so that it can plan under demands."""
-    return rule.gains is not Criterion.gains or rule.pairs is not Criterion.pairs
+    return issubclass(rule, Planned)

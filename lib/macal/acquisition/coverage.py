@@ -7,7 +7,6 @@ Reference: H. Wen, T. Chen, M. Gong, L. K. Chai, S. Sadiq and H. Yin, "Enhancing
 Learning: A Counterfactual Covering Perspective", ICML, 2025, and its public code.
 """
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,8 +15,8 @@ from jaxtyping import Bool, Float
 from macal.acquisition.base import Planned, PoolState
 from macal.arguments import NotNegative, as_hinted
 from macal.compat import override
-from macal.search.gains import Gains
-from macal.shapes import Arms, Covariates, Indices, Outcomes, Rows
+from macal.search.scores import Scores
+from macal.shapes import Indices, Outcomes, Rows
 
 _BLOCK = 2048  # units whose distances to all others are held at a time
 
@@ -48,65 +47,44 @@ class FCCM(Planned):
             raise ValueError(f"radii must be four finite numbers of at least 0, got {self.radii}")
 
     @override
-    def gains(self, state: PoolState) -> Gains:
-        return _Covered(self, state)
-
-    @override
-    def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
-        cover = Cover(state.x, state.t, self.radii)
-        cover.add(state.labelled)
-        for size in sizes:
-            picks = [cover.add(unit) for _ in range(size) if (unit := self._best(cover)) is not None]
-            if not picks:
-                return
-            yield np.concatenate(picks)
-
-    def _best(self, cover: "Cover") -> Indices | None:
-        free = np.flatnonzero(cover.free)
-        if not free.size:
-            return None
-        tier, value = self.gain(cover, free)
-        first = np.lexsort([-value, -tier])[0]  # stable: of equal values the lowest index
-        return free[[first]]
-
-    def gain(self, cover: "Cover", units: Indices) -> tuple[Indices, Outcomes]:
-        """Tier of each of k units, 2 before 1 before 0, and its value within the tier, (k,) each."""
-        p, q = cover.own[units], cover.other[units]
-        tier = np.where(q == 0, 0, np.where(p == 0, 1, 2))
-        # r first, as the public code rounds it
-        return tier, (p + self.alpha * q) * np.where(tier == 2, p * q / np.maximum((p + q) ** 2, 1), 1.0)
+    def search(self, state: PoolState, price: Outcomes | None = None) -> "Cover":
+        return Cover(self, state)
 
 
-class Cover:
-    """What each unit would cover, kept up to date while units are labelled.
+class Cover(Scores):
+    """What each unit would cover, kept up to date while units are labelled."""
 
-    Attributes:
-        free: units that are not labelled, (n,).
-        own: p of each unit, (n,), float.
-        other: q of each unit, (n,), float.
-    """
-
-    def __init__(self, x: Covariates, t: Arms, radii: tuple[float, ...]) -> None:
-        self._x, self._arms = x, [np.flatnonzero(t == arm) for arm in (0, 1)]
+    def __init__(self, criterion: FCCM, state: PoolState) -> None:
+        super().__init__(state.free)
+        x, t = state.x, state.t
+        self._alpha, self._x, self._arms = criterion.alpha, x, [np.flatnonzero(t == arm) for arm in (0, 1)]
         self._t, self._squares = t, np.square(x).sum(axis=1)
-        (one, zero, across, back) = np.float32(radii)
+        (one, zero, across, back) = np.float32(criterion.radii)
         self._radius = {(1, 1): one, (0, 0): zero, (1, 0): across, (0, 1): back}
         every = np.arange(len(t))
         self._largest = max(float(self._distances(part, every).max()) for part in _parts(every)) if len(t) else 0.0
-        self.free, self._covered = np.ones(len(t), bool), np.zeros(len(t), bool)
-        self.own, self.other = (self._count(across) for across in (0, 1))
+        self._covered = np.zeros(len(t), bool)
+        self._own, self._other = (self._count(across) for across in (0, 1))
+        self.update(state.labelled)
+
+    @override
+    def now(self) -> Outcomes:
+        p, q = self._own, self._other
+        self.tier = np.where(q == 0, 0, np.where(p == 0, 1, 2))
+        # r first, as the public code rounds it
+        return (p + self._alpha * q) * np.where(self.tier == 2, p * q / np.maximum((p + q) ** 2, 1), 1.0)
 
     def _count(self, across: int) -> Outcomes:
         """Units that each unit reaches in its own arm (0) or in the other one (1), itself aside, (n,)."""
         found = np.zeros(len(self._t))
         for arm, units in enumerate(self._arms):
             for part in _parts(units):
-                found[part] = self._reach(part, self._arms[arm ^ across]).sum(axis=1)
+                found[part] = self._within_radius(part, self._arms[arm ^ across]).sum(axis=1)
         return found
 
-    def add(self, units: Indices) -> Indices:
-        """Label units: they, and those of their own arm that they reach, are covered; return them."""
-        self.free[units] = False
+    @override
+    def update(self, units: Indices) -> None:
+        """Let units, and those of their own arm that they reach, be covered."""
         for arm in (0, 1):
             mine, all_of_arm = units[self._t[units] == arm], self._arms[arm]
             if not mine.size:
@@ -114,14 +92,13 @@ class Cover:
             new = np.zeros(len(self._t), bool)
             new[mine] = True
             for part in _parts(mine):
-                new[all_of_arm] |= self._reach(part, all_of_arm).any(axis=0)
+                new[all_of_arm] |= self._within_radius(part, all_of_arm).any(axis=0)
             new &= ~self._covered
             self._covered |= new
             for part in _parts(np.flatnonzero(new)):  # a newly covered unit counts for nobody any more
-                self.own[all_of_arm] -= self._reach(part, all_of_arm).sum(axis=0)
-        return units
+                self._own[all_of_arm] -= self._within_radius(part, all_of_arm).sum(axis=0)
 
-    def _reach(self, sources: Rows, targets: Indices) -> Bool[np.ndarray, "p k"]:
+    def _within_radius(self, sources: Rows, targets: Indices) -> Bool[np.ndarray, "p k"]:
         """Whether each source, all of one arm, reaches each target, all of one arm."""
         if not len(sources) or not len(targets):
             return np.zeros((len(sources), len(targets)), bool)
@@ -135,19 +112,6 @@ class Cover:
         squared += self._squares[sources, None]
         squared += self._squares[targets]
         return np.sqrt(squared.clip(min=0, out=squared), out=squared)
-
-
-class _Covered(Gains):
-    def __init__(self, criterion: FCCM, state: PoolState) -> None:
-        self._criterion, self._every = criterion, np.arange(len(state.t))
-        self._cover = Cover(state.x, state.t, criterion.radii)
-        self._cover.add(state.labelled)
-
-    def now(self) -> tuple[Indices, Outcomes]:
-        return self._criterion.gain(self._cover, self._every)
-
-    def add(self, units: Indices) -> None:
-        self._cover.add(units)
 
 
 def _parts(units: Indices) -> list[Indices]:

@@ -14,7 +14,7 @@ References:
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -27,7 +27,7 @@ from macal.arguments import arms_of, as_count
 from macal.compat import override
 from macal.kernels import typical
 from macal.posterior import Prior
-from macal.search.gains import Gains, least_of_ties
+from macal.search.scores import Scores
 from macal.shapes import Covariates, Indices, Outcomes
 
 SAMPLE = 1000  # units whose distances make a median
@@ -64,37 +64,13 @@ class _Design(Planned):
         return state.x
 
     @override
-    def gains(self, state: PoolState) -> Gains:
-        return _Designed(self, state)
-
-    @override
-    def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
-        posterior, gains = self.posterior(state), dict[int, np.ndarray]()
-        for size in sizes:
-            picks = [unit for _ in range(size) if (unit := self._pick(posterior, gains)) is not None]
-            if not picks:
-                return
-            yield np.array(picks, np.int64)
+    def search(self, state: PoolState, price: Outcomes | None = None) -> "DesignScores":
+        return DesignScores(self, state)
 
     def posterior(self, state: PoolState) -> GPPosterior:
         """What the labels so far say about all candidates and targets."""
         targets = state.drawn(self.targets)
         return GPPosterior(self.covariates(state), state.t, state.labelled, targets, self.prior(state))
-
-    def _pick(self, posterior: GPPosterior, gains: dict[int, np.ndarray]) -> int | None:
-        """Label the best candidate and return it; what its label leaves as it was stays in ``gains``, arm by arm."""
-        free, found = [np.flatnonzero(of_arm) for of_arm in posterior.free], dict[int, np.ndarray]()
-        for arm in (arm for arm, of_arm in enumerate(free) if of_arm.size):
-            gain = gains[arm] if arm in gains else gains.setdefault(arm, self.gain(posterior, arm))
-            found[arm] = gain[free[arm]]
-        if not found:
-            return None
-        least = least_of_ties(max(float(gain.max()) for gain in found.values()), ROUNDING)
-        first = {arm: int((gain >= least).argmax()) for arm, gain in found.items() if gain.max() >= least}
-        unit, arm = min((int(posterior.units[arm][free[arm][k]]), arm) for arm, k in first.items())
-        for changed in posterior.linked(arm) if self.own else list(gains):
-            gains.pop(changed, None)
-        return posterior.label(unit)
 
 
 @dataclass(frozen=True)
@@ -230,21 +206,30 @@ class ABC3(_Design):
         return posterior.squares(arm) / posterior.variance[arm]
 
 
-class _Designed(Gains):
+class DesignScores(Scores):
+    """Gains under a design's posterior; what a label leaves as it was is kept, arm by arm."""
+
     rounding: ClassVar[float] = ROUNDING
 
     def __init__(self, criterion: _Design, state: PoolState) -> None:
-        self._criterion, self._posterior, self._n = criterion, criterion.posterior(state), len(state.t)
+        super().__init__(state.free)
+        self._criterion, self._posterior, self._gain = criterion, criterion.posterior(state), np.zeros(len(state.t))
+        self._stale = {*range(len(self._posterior.units))}
 
-    def now(self) -> tuple[Indices, Outcomes]:
-        gain = np.zeros(self._n)
-        for arm, units in enumerate(self._posterior.units):
-            gain[units] = self._criterion.gain(self._posterior, arm)
-        return np.zeros(self._n, np.int64), gain
+    @override
+    def now(self) -> Outcomes:
+        for arm in self._stale:
+            if len(units := self._posterior.units[arm]):
+                self._gain[units] = self._criterion.gain(self._posterior, arm)
+        self._stale.clear()
+        return self._gain
 
-    def add(self, units: Indices) -> None:
+    @override
+    def update(self, units: Indices) -> None:
         for unit in units.tolist():
-            self._posterior.label(unit)
+            arm = self._posterior.label(unit)
+            own = self._criterion.own
+            self._stale |= {*(self._posterior.correlated_arms(arm) if own else range(len(self._posterior.units)))}
 
 
 def _by_rows(value: Callable[[slice], Outcomes], posterior: GPPosterior, arm: int) -> Outcomes:

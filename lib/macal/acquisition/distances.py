@@ -13,7 +13,6 @@ References:
 """
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -23,10 +22,10 @@ from macal.acquisition.base import SEARCHED, Planned, PoolState
 from macal.arguments import NotNegative, as_hinted
 from macal.compat import override
 from macal.registry import check_known
-from macal.search.gains import Gains, Nearest
-from macal.search.nearest import farthest_first, split_arms
-from macal.search.pairs import Contrasts
-from macal.shapes import Arms, Indices, Outcomes
+from macal.search.nearest import split_arms
+from macal.search.pairs import PairSearches
+from macal.search.scores import FarthestFirst, Nearest
+from macal.shapes import Arms, Outcomes
 
 METRICS = ("euclidean", "sqeuclidean")
 
@@ -43,17 +42,9 @@ class _FarthestFirst(_Distances):
         """Groups of units within which distances count, (n,)."""
 
     @override
-    def gains(self, state: PoolState) -> Gains:
-        return Nearest(split_arms(state.x, self.groups(state.t), state.labelled, every=True), len(state.t))
-
-    @override
-    def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
-        arms = split_arms(state.x, self.groups(state.t), state.labelled)
-        for size in sizes:
-            picks = farthest_first(arms, size)
-            if not picks:
-                return
-            yield np.array(picks, np.int64)
+    def search(self, state: PoolState, price: Outcomes | None = None) -> Nearest | FarthestFirst:
+        arms = split_arms(state.x, self.groups(state.t), state.labelled, every=price is not None)
+        return FarthestFirst(arms) if price is None else Nearest(arms, state.free)
 
 
 @dataclass(frozen=True)
@@ -100,20 +91,11 @@ class _Pairs(_Distances):
     def weights(self) -> tuple[float, float]:
         """Weights of the distance within a pair and of the distances from the labels."""
 
-    @override
-    def pairs(self, state: PoolState, price: Outcomes) -> Contrasts:
-        return Contrasts(state.x, state.t, state.labelled, *self.weights(), self.metric, price)
-
-    def plan(self, state: PoolState, sizes: Iterable[int]) -> Iterator[Indices]:
-        """See :meth:`Criterion.plan`; ValueError where all units are in one arm."""
+    def search(self, state: PoolState, price: Outcomes | None = None) -> PairSearches:
+        """See :meth:`Planned.search`; ValueError where all units are in one arm."""
         if len(np.unique(state.t)) < 2:
             raise ValueError("pairs need two arms, and all units of this pool are in one; check t")
-        search = Contrasts(state.x, state.t, state.labelled, *self.weights(), self.metric)
-        for size in sizes:
-            batch = search.batch(size)
-            if not len(batch):
-                return
-            yield batch
+        return PairSearches(state.x, state.t, state.labelled, *self.weights(), self.metric, price)
 
 
 @dataclass(frozen=True)

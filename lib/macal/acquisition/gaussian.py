@@ -34,7 +34,6 @@ class GPPosterior:
 
     Attributes:
         units: candidates of each arm, control first, ascending.
-        free: whether they are unlabelled still.
         variance: Var f_t(x) of the candidates of each arm.
         target: (r, s) -> Cov(f_r(z), f_s(z)), (m,).
     """
@@ -45,7 +44,6 @@ class GPPosterior:
         unlabelled[labelled] = False
         arms = range(len(prior.variance))
         self.units: list[Indices] = [np.flatnonzero(unlabelled & (t == arm)) for arm in arms]
-        self.free = [np.ones(len(units), bool) for units in self.units]
         self._x_of = [x[units] for units in self.units]
         self._norms = [np.square(of_arm).sum(axis=1) for of_arm in self._x_of]
         # L^-1 k(labels, .), L L' the labels' covariance, (labels, candidates): whitened; later labels add rows
@@ -53,7 +51,8 @@ class GPPosterior:
         self._rows: list[list[Covariances]] = [[table] for table in whitened]
         self.variance = [prior.variance[arm] - np.square(whitened[arm]).sum(axis=0) for arm in arms]
         self._tables = [
-            {s: without(k, whitened[arm], at_targets[s]) for s, k in self._priors(arm, targets).items()} for arm in arms
+            {s: subtract_product(k, whitened[arm], at_targets[s]) for s, k in self._priors(arm, targets).items()}
+            for arm in arms
         ]
         # by arm, labels that its tables do not count yet: what they tell of the targets, and of the arm's candidates
         self._waiting: list[list[tuple[dict[int, AtTargets], Outcomes]]] = [[] for _ in arms]
@@ -61,10 +60,10 @@ class GPPosterior:
         self.target = {
             (r, s): prior.between(r, s) - np.einsum("nm,nm->m", at_targets[r], at_targets[s])
             for r in arms
-            for s in self.linked(r)
+            for s in self.correlated_arms(r)
         }
 
-    def linked(self, arm: int) -> tuple[int, ...]:
+    def correlated_arms(self, arm: int) -> tuple[int, ...]:
         """Surfaces that a label of this arm says something about."""
         return (0, 1) if self._prior.rho else (arm,)
 
@@ -76,11 +75,11 @@ class GPPosterior:
         """Prior covariances of an arm's candidates with each surface at the targets that it is linked with."""
         own = self._kernel(self.units[arm], arm, targets, arm)
         between = self._prior.between
-        return {s: own if s == arm else own * (between(arm, s) / between(arm, arm)) for s in self.linked(arm)}
+        return {s: own if s == arm else own * (between(arm, s) / between(arm, arm)) for s in self.correlated_arms(arm)}
 
     def _whitened(self, labelled: Indices, targets: Rows, arm: int) -> tuple[Covariances, Covariances]:
         """Whitened covariances of the labels with the arm's candidates, and with its surface at the targets."""
-        known = labelled[np.isin(self._t[labelled], self.linked(arm))]
+        known = labelled[np.isin(self._t[labelled], self.correlated_arms(arm))]
         t = self._t[known]
         tables = self._kernel(known, t, self.units[arm], arm), self._kernel(known, t, targets, arm)
         if not len(known):
@@ -107,7 +106,7 @@ class GPPosterior:
         if waiting:
             new = np.array([row for _, row in waiting])  # (labels, n)
             for s in tables:
-                tables[s] = without(tables[s], new, np.array([at_targets[s] for at_targets, _ in waiting]))
+                tables[s] = subtract_product(tables[s], new, np.array([at_targets[s] for at_targets, _ in waiting]))
             waiting.clear()
         if len(rows) > _WAITING:
             rows[:] = [np.concatenate(rows)]
@@ -128,14 +127,13 @@ class GPPosterior:
         return self.target[0, 0] + self.target[1, 1] - 2 * self.target.get((0, 1), 0.0)
 
     def label(self, unit: int) -> int:
-        """Count a candidate as labelled: all covariances change by rank one; return it."""
+        """Count a candidate as labelled, by which all covariances change by rank one; return its arm."""
         arm = int(self._t[unit])
         i = int(np.searchsorted(self.units[arm], unit))
-        self.free[arm][i] = False
         deviation = np.sqrt(self.query_variance(arm)[i])
         # covariances with the label, divided by its s.d.: a further row of what is whitened
-        at_targets = {s: self._at_targets(arm, i, s) / deviation for s in self.linked(arm)}
-        rows = {b: self._covariance(arm, i, b) / deviation for b in self.linked(arm)}
+        at_targets = {s: self._at_targets(arm, i, s) / deviation for s in self.correlated_arms(arm)}
+        rows = {b: self._covariance(arm, i, b) / deviation for b in self.correlated_arms(arm)}
         for b, row in rows.items():
             if b in self._squares:
                 # |c - row e|^2 = |c|^2 - 2 row (c' e) + row^2 |e|^2, e that of the effect
@@ -150,7 +148,7 @@ class GPPosterior:
         for r, s in self.target:
             if r in at_targets:
                 self.target[r, s] -= at_targets[r] * at_targets[s]
-        return unit
+        return arm
 
     def _at_targets(self, arm: int, i: int, surface: int) -> AtTargets:
         """Covariance of candidate i of an arm with a surface at the targets, given the labels so far, (m,)."""
@@ -169,7 +167,7 @@ class GPPosterior:
         return k - sum(own[:, i] @ rows for own, rows in zip(self._rows[arm], self._rows[other], strict=True))
 
 
-def without(k: Covariances, a: Covariances, b: Covariances) -> Covariances:
+def subtract_product(k: Covariances, a: Covariances, b: Covariances) -> Covariances:
     """Return k - a' b in place of k, (n, m), by one product of matrices: a second table may not fit."""
     if not k.size or not a.size:
         return k

@@ -17,7 +17,7 @@ from macal.acquisition.distances import Macal
 from macal.arguments import Count, Positive, as_hinted
 from macal.compat import override
 from macal.kernels import matern32_of, squared_distances
-from macal.search.pairs import Contrasts
+from macal.search.pairs import PairSearches
 from macal.shapes import Arms, Centres, Covariates, Indices
 from macal.threads import one_thread
 
@@ -72,9 +72,9 @@ class Rolling(Criterion):
         if batch_size < 2 or len(np.unique(state.t[state.unlabelled])) < 2:
             return np.nan, Macal(alpha=self.alphas[0]).select(state, batch_size)
         length = self.lengthscale or rms_distance(state.x)
-        start = Contrasts(state.x, state.t, state.labelled, 0.0)
+        start = PairSearches(state.x, state.t, state.labelled, 0.0)
         searches = (start.under(alpha) for alpha in self.alphas)
-        plans = [[search.batch(batch_size) for _ in range(self.block)] for search in searches]
+        plans = [[search.batch(batch_size)[0] for _ in range(self.block)] for search in searches]
         added = [np.concatenate(plan) for plan in plans]
         errors = expected_errors(state.x, state.t, state.labelled, added, self.rho, length, self.noise)
         best = next(k for k, error in enumerate(errors) if error <= min(errors) * (1 + _TIE))

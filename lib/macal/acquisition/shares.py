@@ -16,7 +16,8 @@ from macal.acquisition.base import Criterion, PoolState
 from macal.acquisition.distances import Macal
 from macal.acquisition.random import by_share
 from macal.compat import override
-from macal.search.nearest import farthest_first, split_arms
+from macal.search.nearest import split_arms
+from macal.search.scores import FarthestFirst
 from macal.shapes import Indices
 
 
@@ -41,7 +42,7 @@ class Neyman(Criterion):
         """Choose so many control and treated units."""
         arms = split_arms(state.x, state.t, state.labelled)
         present = [counts[arm] for arm in np.unique(state.t)]
-        return np.array([u for arm, n in zip(arms, present, strict=True) for u in farthest_first([arm], n)], np.int64)
+        return np.concatenate([FarthestFirst([arm]).batch(n)[0] for arm, n in zip(arms, present, strict=True)])
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,7 @@ class Arm:
         labelled: rows that carry a label, in the order in which they came.
         short: the short list, the only one that is up to date.
         squared: whether distances are squared.
+        unit: of the distances, as the covariates are scaled.
         every: whether every unit is a row of its own, and all are on the short list.
     """
 
@@ -85,6 +86,7 @@ class Arm:
         every: bool = False,
     ) -> None:
         self.units, self.squared, self.every = np.flatnonzero(members), squared, every
+        self.unit = scale**2 if squared else scale
         rows, which = (np.arange(len(self.units)),) * 2 if every else profiles(x[self.units])
         # (p, d), and (p,) for what is of a row
         self.x = x[self.units[rows]] * scale
@@ -276,13 +278,3 @@ def split_arms(
     centre = (x.mean(axis=0, dtype=np.longdouble) * scale).astype(np.float64)  # a sum of doubles may overflow
     squared = metric == "sqeuclidean"
     return [Arm(x, groups == group, labelled, scale, centre, squared, every) for group in np.unique(groups)]
-
-
-def farthest_first(arms: list[Arm], size: int) -> list[int]:
-    """Units picked one by one, each the farthest from the labels of its own arm (Eq. 5), of ties the lowest."""
-    picks: list[int] = []
-    while len(picks) < size and any(arm.n_free for arm in arms):
-        found = [(*arm.farthest(), arm) for arm in arms if arm.n_free]
-        _, k, arm = max(found, key=lambda f: (f[0], -f[2].first[f[2].short.rows[f[1]]]))
-        picks.append(arm.take(k))
-    return picks

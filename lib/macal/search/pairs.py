@@ -21,11 +21,11 @@ controls of like price, whose lowest stands for all in its bound; every unit is 
 *An example.* Six units on a line; the first of either arm is labelled.
 
 >>> x = np.array([[0.0], [1.0], [4.0], [0.0], [3.0], [5.0]])
->>> search = Contrasts(x, np.array([1, 1, 1, 0, 0, 0]), np.array([0, 3]), 2.5)
+>>> search = PairSearches(x, np.array([1, 1, 1, 0, 0, 0]), np.array([0, 3]), 2.5)
 >>> search.batch(2)  # of 1 + 3 - 5, 1 + 5 - 10, 4 + 3 - 2.5 and 4 + 5 - 2.5
-array([2, 5])
+(array([2, 5]), array([6.5, 6.5]))
 >>> search.batch(2)  # 1 + 2 - 5
-array([1, 4])
+(array([1, 4]), array([-2., -2.]))
 
 Until an arm has a label, m is 0 for all its units; as m rises when the first label comes, bounds are then forgotten.
 
@@ -42,9 +42,10 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from macal.search.gains import Nearest, gain_per_cost
-from macal.search.nearest import Arm, ShortList, before, farthest_first, highest, split_arms
+from macal.compat import override
+from macal.search.nearest import Arm, ShortList, before, highest, split_arms
 from macal.search.rows import power_of_two, product
+from macal.search.scores import FarthestFirst, Nearest, Search, per_price
 from macal.shapes import Arms, Covariates, Distances, Indices, Outcomes, Rows
 
 _BLOCKS = 64  # of controls, at most
@@ -145,10 +146,14 @@ class PairSearch:
         self.pairs: PairList | None = None
         self._blank = [not arm.labelled for arm in self.arms]
 
-    def pair(self) -> list[int]:
-        """Pick the best pair; both arms must have a free unit."""
-        i, j = (self.treated.farthest()[1], self.control.farthest()[1]) if self.alpha == 0 else self._best()[:2]
-        return [self.treated.take(i), self.control.take(j)]
+    def pair(self) -> tuple[list[int], float]:
+        """Pick the best pair, and say its score; both arms must have a free unit."""
+        if self.alpha == 0:
+            (one, i), (zero, j) = self.treated.farthest(), self.control.farthest()
+            score = self.novelty * sum(m for m in (one, zero) if np.isfinite(m))
+        else:
+            i, j, score = self._best()
+        return [self.treated.take(i), self.control.take(j)], score / self.scale / self.control.unit
 
     def best(self, available: Available) -> tuple[int, int, float] | None:
         """Find the pair that is worth most among those who may be bought, as units, and its score; None without any."""
@@ -180,7 +185,7 @@ class PairSearch:
         """The best pair of a list, if it comes before the cut."""
         self._drop_taken(pairs)
         score = self._scores(pairs)
-        value = score if pairs.price is None else gain_per_cost(score, pairs.price)
+        value = score if pairs.price is None else per_price(score, pairs.price)
         top = value.max(initial=-np.inf)
         if top == -np.inf:
             return None
@@ -229,7 +234,7 @@ class PairSearch:
             bound = bound + self.highest
         else:  # (n1, 1) + (n1, blocks)
             price = self.price1[:, None] + self.least
-            bound = gain_per_cost(bound[:, None] + self.upper, price).max(axis=1)
+            bound = per_price(bound[:, None] + self.upper, price).max(axis=1)
         bound = np.where(self.treated.free, np.minimum(self.settled, bound), -np.inf)
         rows, (cut, unit) = highest(bound, min(self.size, int(self.treated.free.sum())), self.treated.first)
         limit, i, j = np.full(len(rows), cut), rows[:0], rows[:0]
@@ -265,7 +270,7 @@ class PairSearch:
         self.pairs = PairList(one, zero, *at, d, price, cost, cut)
         score = self._scores(self.pairs)
         best = np.full(len(rows), -np.inf)
-        np.maximum.at(best, place, score if price is None else gain_per_cost(score, price))
+        np.maximum.at(best, place, score if price is None else per_price(score, price))
         return rows, best
 
     def _novelty_bound(self, arm: Arm) -> Distances:
@@ -314,7 +319,7 @@ class PairSearch:
         return i, j
 
 
-class Contrasts:
+class PairSearches(Search):
     """Pairs of the reference arm, which all searches share, with the arm with the fewest labels, by turns.
 
     Args:
@@ -343,10 +348,10 @@ class Contrasts:
         self._weights = alpha, novelty
         self.arms, self._t = split_arms(x, t, labelled, metric, price is not None), t
         self._labels = np.bincount(t[labelled], minlength=int(t.max()) + 1)
-        self.nearest = None if price is None else Nearest(self.arms, len(t))
+        self.nearest = None if price is None else Nearest(self.arms, ~np.isin(np.arange(len(t)), labelled))
         self.searches = [PairSearch((self.arms[0], arm), alpha, novelty, price) for arm in self.arms[1:]]
 
-    def under(self, alpha: float) -> "Contrasts":
+    def under(self, alpha: float) -> "PairSearches":
         """Return another search from the same labels under another weight, without prices."""
         other = copy.copy(self)
         other._weights, other._labels = (alpha, self._weights[1]), self._labels.copy()
@@ -354,15 +359,13 @@ class Contrasts:
         other.searches = [PairSearch((other.arms[0], arm), *other._weights) for arm in other.arms[1:]]
         return other
 
-    def batch(self, size: int) -> Indices:
-        """Pick up to ``size`` units: pairs (treated, control), one-sided if one is left or an arm exhausted."""
-        picks: list[int] = []
-        while len(picks) < size and any(arm.n_free for arm in self.arms):
-            search = self._next() if size - len(picks) > 1 else None
-            new = search.pair() if search else farthest_first(self.arms, 1)
-            self._count(np.array(new))
-            picks += new
-        return np.array(picks, np.int64)
+    @override
+    def take(self, room: int) -> tuple[list[int], float]:
+        """Take a pair (treated, control), or the unit farthest from labels where there is room for one, or no pair."""
+        search = self._next() if room > 1 else None
+        units, score = search.pair() if search else FarthestFirst(self.arms).take(1)
+        self._count(np.array(units, np.int64))
+        return units, score
 
     def _count(self, units: Indices) -> None:
         self._labels += np.bincount(self._t[units], minlength=len(self._labels))
@@ -374,10 +377,10 @@ class Contrasts:
 
     def novelty(self) -> Outcomes:
         """Share of each unit in a pair's score, its distance from the labels times its weight, (n,)."""
-        m = self.nearest.now()[1]
+        m = self.nearest.now()
         return self._weights[1] * np.where(np.isinf(m), 0.0, m)
 
-    def beside(self, partner: int, units: Rows) -> Outcomes:
+    def scores_with(self, partner: int, units: Rows) -> Outcomes:
         """Score of a unit with each of some units of another arm, (p,)."""
         mine, other = self.arms[self._t[partner]], self.arms[self._t[units[0]]]
         d = mine.distance(mine.x[mine.row_of(partner)], other.x[other.units.searchsorted(units)])

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from macal.acquisition import Criterion, PoolState
-from macal.acquisition.catalogue import says_gains, those
+from macal.acquisition.base import Planned
+from macal.acquisition.catalogue import has_gains, those
 from macal.compat import override
-from macal.search.gains import Gains, above, best_unit, better, gain_per_cost
-from macal.search.pairs import Contrasts
+from macal.search.pairs import PairSearches
+from macal.search.scores import Scores, above, per_price
 from macal.shapes import Arms, Indices, Rows
 from macal.survey.demands import Money
 from macal.survey.purchases import Purchases
@@ -57,34 +58,32 @@ class UnitBuyer(Buyer):
     """A criterion that chooses one unit at a time.
 
     Args:
-        gains: of all units.
+        scores: of all units.
         price: of each unit, (n,).
     """
 
-    def __init__(self, gains: Gains, price: Money) -> None:
-        self._gains, self._price = gains, price
+    def __init__(self, scores: Scores, price: Money) -> None:
+        self._scores, self._price = scores, price
 
     @override
     def buy(self, purchases: Purchases, room: int) -> Purchase | None:
-        tier, gain = self._gains.now()
-        while (unit := best_unit(purchases.open, tier, gain, self._price, self._gains.rounding)) is not None:
-            if len(bought := purchases.buy(np.array([unit]))):
-                gain_of_unit = float(gain[unit])  # the array may follow what is added
+        while found := self._scores.best(purchases.open, self._price):
+            if len(bought := purchases.buy(np.array(found[:1]))):
                 self.add(bought)
-                return Purchase(bought, gain_of_unit)
+                return Purchase(bought, found[1])
         return None
 
     @override
     def ahead(self, purchases: Purchases, units: Indices) -> Rows:
-        return better(purchases.open, int(units[0]), *self._gains.now(), self._price)
+        return self._scores.better_units(purchases.open, int(units[0]), self._price)
 
     @override
     def add(self, units: Indices) -> None:
-        self._gains.add(units)
+        self._scores.add(units)
 
     @override
     def ceiling(self, purchases: Purchases) -> float:
-        return float(self._gains.now()[1][purchases.open].max(initial=0.0))
+        return float(self._scores.now()[purchases.open].max(initial=0.0))
 
 
 class PairBuyer(UnitBuyer):
@@ -96,7 +95,7 @@ class PairBuyer(UnitBuyer):
         price: of each unit, (n,).
     """
 
-    def __init__(self, pairs: Contrasts, t: Arms, price: Money) -> None:
+    def __init__(self, pairs: PairSearches, t: Arms, price: Money) -> None:
         super().__init__(pairs.nearest, price)
         self._pairs, self._t = pairs, t
 
@@ -121,7 +120,7 @@ class PairBuyer(UnitBuyer):
             mine = np.flatnonzero(self._t == self._t[unit])
             value = np.full(len(self._t), -np.inf)
             both = self._price[mine] + self._price[partner]
-            value[mine] = gain_per_cost(self._pairs.beside(int(partner), mine), both)
+            value[mine] = per_price(self._pairs.scores_with(int(partner), mine), both)
             may = purchases.open & purchases.together(int(partner))
             found.append(np.flatnonzero(may & above(value, value[unit])))
         return np.unique(np.concatenate(found))
@@ -135,7 +134,7 @@ class PairBuyer(UnitBuyer):
         """Both novelties, and no distance between; one unit's, where it is finite."""
         m = self._pairs.novelty()
         both = sum(m[purchases.open & ((self._t == 0) == is_zero)].max(initial=0.0) for is_zero in (True, False))
-        single = self._gains.now()[1]
+        single = self._scores.now()
         return float(max(both, single[purchases.open & np.isfinite(single)].max(initial=0.0)))
 
 
@@ -191,11 +190,10 @@ def buyer(criterion: Criterion, state: PoolState, price: Money) -> Buyer:
     """
     if criterion.stochastic:
         return RandomBuyer(criterion, state)
-    if (pairs := criterion.pairs(state, price)) is not None:
-        return PairBuyer(pairs, state.t, price)
-    if (gains := criterion.gains(state)) is not None:
-        return UnitBuyer(gains, price)
+    if isinstance(criterion, Planned):
+        search = criterion.search(state, price)
+        return PairBuyer(search, state.t, price) if isinstance(search, PairSearches) else UnitBuyer(search, price)
     raise ValueError(
         f"{type(criterion).__name__} does not say what each unit is worth, so it cannot plan under these demands; take"
-        f" one of {those(lambda rule: not rule.needs and (rule.stochastic or says_gains(rule)))}"
+        f" one of {those(lambda rule: not rule.needs and (rule.stochastic or has_gains(rule)))}"
     )

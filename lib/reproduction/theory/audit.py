@@ -54,7 +54,8 @@ def race(x: Covariates, t: Arms, targets: Rows, choose: Choice, picks: int) -> R
             gains[units] = criterion.gain(posterior, arm)
         pick = choose(gains, ~done)
         ahead.append(gains > gains[pick])
-        done[posterior.label(pick)] = True
+        posterior.label(pick)
+        done[pick] = True
     return Race(np.flatnonzero(done), np.array(ahead) & ~done)
 
 
