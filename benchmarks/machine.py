@@ -14,7 +14,7 @@ from pathlib import Path
 
 THREADS = (1, 2, 16)
 WORK = {
-    "rolling weight, IHDP, 10 queries": "list(macal.get('macal-rolling').steps(state, [10] * 10))",
+    "rolling weight, IHDP, 10 queries": "list(macal.get('macal-rolling').plan(state, [10] * 10))",
     "alc-fixed, IHDP, 200 labels": "macal.plan(pool.x, pool.t, problem.start, 20, 10)",
     "MACAL, IHDP, 200 labels": "macal.plan(pool.x, pool.t, problem.start, 20, 10, 'macal')",
     "exact processes, IHDP, 200 labels": "macal.evaluate(problem, [list(range(200))])",

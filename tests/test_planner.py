@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 import macal
-from macal.acquisition import Criterion, Planned
+from macal.acquisition import Criterion
+from macal.acquisition.base import Planned
 from macal.registry import Entry
 from macal.search.scores import Ranked
 from macal.survey import Conflict, Planner, Quota

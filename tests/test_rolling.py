@@ -74,10 +74,13 @@ def test_the_weight_is_the_best_of_all_that_are_tried(block, rho):
 
 def test_the_weight_moves_and_depends_on_the_correlation():
     x, t, start = examples.two_clouds(0, 200, 400, 2.0)
-    paths = {
-        rho: [a for a, _ in Rolling(rho=rho, lengthscale=1.0).steps(PoolState(x, t, start), [10, 10, 20, 40, 80])]
-        for rho in (0.0, 0.99)
-    }
+    paths = {0.0: [], 0.99: []}
+    for rho, path in paths.items():
+        rule, done = Rolling(rho=rho, lengthscale=1.0), start
+        for size in (10, 10, 20, 40, 80):
+            alpha, batch = rule.choose(PoolState(x, t, done), size)
+            path.append(alpha)
+            done = np.concatenate([done, batch])
     assert paths[0.0][0] >= 2.5 > paths[0.0][-1] and min(paths[0.99]) > max(paths[0.0][2:])
 
 
@@ -110,7 +113,7 @@ def test_nothing_to_weigh():
     controls_left = replace(state, labelled=np.flatnonzero(t == 1))
     alpha, batch = Rolling().choose(controls_left, 5)
     assert np.isnan(alpha) and (t[batch] == 0).all() and len(batch) == 5
-    assert list(Rolling().steps(replace(state, labelled=np.arange(len(t))), [5, 5])) == []
+    assert list(Rolling().plan(replace(state, labelled=np.arange(len(t))), [5, 5])) == []
     with pytest.raises(ValueError, match="two arms"):
         Rolling().select(PoolState(x, np.ones_like(t), start), 4)
 

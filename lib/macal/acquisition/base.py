@@ -11,7 +11,7 @@ from jaxtyping import Int
 from macal.compat import override
 from macal.hashing import mixed, of_rows, uniform
 from macal.posterior import Posterior, Prior
-from macal.search.scores import Mask, Search
+from macal.search.scores import Search
 from macal.shapes import Arms, Covariates, Features, Indices, Outcomes
 
 Barred = Int[np.ndarray, "_"]
@@ -49,7 +49,7 @@ class PoolState:
     weights: Outcomes | None = None
 
     @property
-    def free(self) -> Mask:
+    def free(self) -> np.ndarray:
         """Whether each unit may still be labelled, (n,)."""
         free = np.ones(len(self.t), bool)
         free[self.labelled] = free[self.barred] = False

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from macal.acquisition.bald import MuBald, MuPiBald, MuRhoBald, PiBald, RhoBald, Sundin, TauBald, Uncertainty
-from macal.acquisition.base import Criterion, Planned
+from macal.acquisition.base import Criterion
 from macal.acquisition.coverage import FCCM
 from macal.acquisition.design import ABC3, ALC, EpigMu, EpigTau, FixedALC
 from macal.acquisition.distances import QHTE, CoreSet, Macal, Symmetry
@@ -70,10 +70,10 @@ def get(name: str, **parameters: Any) -> Criterion:
     return CRITERIA.make(name, parameters)
 
 
-def those(can: Callable[[type[Criterion]], bool]) -> str:
+def names_where(can: Callable[[type[Criterion]], bool]) -> str:
     """Names of the criteria that can do something, as an error message lists them.
 
-    >>> those(lambda rule: rule.min_batch_size > 1)
+    >>> names_where(lambda rule: rule.min_batch_size > 1)
     "'symmetry', 'macal', 'macal-rolling'"
     """
     return ", ".join(repr(name) for name, entry in CRITERIA.items() if can(entry.factory))
@@ -82,8 +82,3 @@ def those(can: Callable[[type[Criterion]], bool]) -> str:
 def needs_no_model(rule: type[Criterion]) -> bool:
     """Whether a criterion can plan before any outcome is known."""
     return not rule.needs
-
-
-def has_gains(rule: type[Criterion]) -> bool:
-    """Whether a criterion says what a unit or a pair is worth, so that it can plan under demands."""
-    return issubclass(rule, Planned)

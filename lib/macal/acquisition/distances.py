@@ -28,13 +28,11 @@ from macal.search.scores import FarthestFirst, Nearest
 from macal.shapes import Arms, Outcomes
 
 METRICS = ("euclidean", "sqeuclidean")
+_RETIRED = {"device": "cpu"}  # distances could once be computed elsewhere
 
 
-class _Distances(Planned):
-    retired: ClassVar[dict[str, str]] = {"device": "cpu"}
-
-
-class _FarthestFirst(_Distances):
+class _FarthestFirst(Planned):
+    retired: ClassVar[dict[str, str]] = _RETIRED
     multi_arm: ClassVar[bool] = True
 
     @abstractmethod
@@ -70,7 +68,7 @@ class QHTE(_FarthestFirst):
 
 
 @dataclass(frozen=True)
-class _Pairs(_Distances):
+class _Pairs(Planned):
     """One treated and one control unit at a time; of several arms, the one with the fewest labels pairs up next.
 
     Once an arm is exhausted, and for the last unit of an odd batch, the pick is farthest-first, as in :class:`QHTE`.
@@ -79,6 +77,7 @@ class _Pairs(_Distances):
         metric: "euclidean" as the paper states, "sqeuclidean" as its public code computes; else UnknownName.
     """
 
+    retired: ClassVar[dict[str, str]] = _RETIRED
     min_batch_size: ClassVar[int] = 2
     multi_arm: ClassVar[bool] = True
 

@@ -32,7 +32,7 @@ class _Featured(Criterion):
 
 @dataclass(frozen=True)
 class Badge(_Featured):
-    """k-means++ on the features: :func:`.features.badge`."""
+    """k-means++ on the features: :class:`.features.KMeansDraw`."""
 
     name: ClassVar[str] = "badge"
     stochastic: ClassVar[bool] = True
@@ -40,7 +40,7 @@ class Badge(_Featured):
 
 @dataclass(frozen=True)
 class Lcmd(_Featured):
-    """Largest-cluster maximum distance on the features: :func:`.features.lcmd`."""
+    """Largest-cluster maximum distance on the features: :class:`.features.LargestCluster`."""
 
     name: ClassVar[str] = "lcmd"
 

@@ -22,8 +22,10 @@ import numpy as np
 import torch
 
 from macal.arguments import NotNegative, as_count, as_covariates, as_hinted
+from macal.compat import override
 from macal.registry import Registry
-from macal.shapes import Indices
+from macal.search.scores import Scores
+from macal.shapes import Indices, Outcomes
 
 _EPS = 1e-8  # BAIT's guard against a division by zero
 _TIE = 1e-9  # relative difference of squared norms that is rounding: all are 1 under a stationary kernel
@@ -36,7 +38,7 @@ class _Task:
     Attributes:
         pool: features of the units that may be picked, (n, p).
         train: features of the training units, (m, p).
-        with_train: whether selection starts from the training units.
+        start: features of the units from which selection starts, (k, p).
         size: units to be picked.
         rng: source of randomness.
         noise: standard deviation of the label noise, in the unit of the kernel's root.
@@ -44,7 +46,7 @@ class _Task:
 
     pool: torch.Tensor
     train: torch.Tensor
-    with_train: bool
+    start: torch.Tensor
     size: int
     rng: np.random.Generator
     noise: float = 0.0
@@ -52,100 +54,94 @@ class _Task:
     def __post_init__(self) -> None:
         as_hinted({"noise": self.noise}, {"noise": NotNegative})
 
-    @property
-    def start(self) -> torch.Tensor:
-        """Units from which selection starts."""
-        return self.train if self.with_train else self.train[:0]
 
-
-class _Clusters:
-    """Squared distance from every pool unit to its nearest centre, and which centre that is; the first of equals."""
+class MaxDist(Scores):
+    """Farthest-first: squared distance from every pool unit to its nearest centre, which each pick becomes."""
 
     def __init__(self, task: _Task) -> None:
-        self.pool, self.n = task.pool, 0
-        self.d2 = torch.full((len(task.pool),), torch.inf, dtype=torch.float64)
-        self.centre = torch.zeros(len(task.pool), dtype=torch.long)
-        for row in task.start:
-            self.add(row)
+        super().__init__(np.ones(len(task.pool), bool))
+        self._task, self._n = task, 0
+        self._d2 = torch.full((len(task.pool),), torch.inf, dtype=torch.float64)
+        # which centre is the nearest, the first of equals
+        self._centre = torch.zeros(len(task.pool), dtype=torch.long)
+        self._add_centres(task.start)
 
-    def add(self, row: torch.Tensor) -> None:
-        """Make ``row`` (p,) a centre."""
-        d2 = (self.pool - row).double().square().sum(1)
-        self.centre[d2 < self.d2] = self.n
-        self.d2 = torch.minimum(self.d2, d2)
-        self.n += 1
+    def _add_centres(self, rows: torch.Tensor) -> None:
+        for row in rows:
+            d2 = (self._task.pool - row).double().square().sum(1)
+            self._centre[d2 < self._d2] = self._n
+            self._d2 = torch.minimum(self._d2, d2)
+            self._n += 1
 
+    def score(self) -> torch.Tensor:
+        """Score of each unit, where there is a centre, (n,)."""
+        return self._d2
 
-def _one_by_one(task: _Task, score: Callable[[_Clusters], torch.Tensor]) -> list[int]:
-    """Pick the unit of highest score, make it a centre, and so on."""
-    clusters, picks = _Clusters(task), []
-    while len(picks) < task.size:
-        s = score(clusters) if clusters.n else _largest(task.pool)
-        s = s.index_fill(0, torch.tensor(picks, dtype=torch.long), -torch.inf)
-        picks.append(int(s.argmax()))
-        clusters.add(task.pool[picks[-1]])
-    return picks
+    @override
+    def now(self) -> Outcomes:
+        if self._n:
+            return self.score().numpy()
+        squared = self._task.pool.double().square().sum(1)
+        return (squared >= (1 - _TIE) * squared.max()).double().numpy()
 
-
-def _largest(x: torch.Tensor) -> torch.Tensor:
-    """Mark the rows of ``x`` (n, p) of the largest norm, (n,): the first of them begins."""
-    squared = x.double().square().sum(1)
-    return (squared >= (1 - _TIE) * squared.max()).double()
-
-
-def coreset(task: _Task) -> list[int]:
-    """Farthest-first: the unit farthest from its nearest centre ('MaxDist')."""
-    return _one_by_one(task, lambda clusters: clusters.d2)
+    @override
+    def update(self, units: Indices) -> None:
+        self._add_centres(self._task.pool[units])
 
 
-def lcmd(task: _Task) -> list[int]:
-    """Largest-cluster maximum distance: the farthest unit of the cluster with the largest sum of squared distances."""
+class LargestCluster(MaxDist):
+    """LCMD: the farthest unit of the cluster with the largest sum of squared distances."""
 
-    def score(clusters: _Clusters) -> torch.Tensor:
-        mass = torch.bincount(clusters.centre, clusters.d2, clusters.n)
-        live = torch.isin(clusters.centre, (mass == mass.max()).nonzero()[:, 0])
+    @override
+    def score(self) -> torch.Tensor:
+        mass = torch.bincount(self._centre, self._d2, self._n)
+        live = torch.isin(self._centre, (mass == mass.max()).nonzero()[:, 0])
         # -1 is below any distance: a cluster of copies may have no unit left
-        return torch.where(live, clusters.d2, -1.0)
-
-    return _one_by_one(task, score)
+        return torch.where(live, self._d2, -1.0)
 
 
-def badge(task: _Task) -> list[int]:
-    """k-means++: a unit drawn in proportion to the squared distance to its nearest centre."""
-    clusters, picks = _Clusters(task), []
-    while len(picks) < task.size:
-        free = np.ones(len(task.pool))
-        free[picks] = 0.0
-        weight = clusters.d2.numpy() * free if clusters.n else free
-        weight = weight if weight.sum() > 0 else free  # copies of the centres are all that is left
-        picks.append(int(task.rng.choice(len(weight), p=weight / weight.sum())))
-        clusters.add(task.pool[picks[-1]])
-    return picks
+class KMeansDraw(MaxDist):
+    """BADGE, k-means++: a unit drawn in proportion to the squared distance to its nearest centre."""
+
+    @override
+    def best(self, may: np.ndarray, price: Outcomes | None = None) -> tuple[int, float]:
+        weight = (self._d2.numpy() if self._n else 1.0) * may
+        weight = weight if weight.sum() > 0 else may * 1.0  # copies of the centres are all that is left
+        unit = int(self._task.rng.choice(len(weight), p=weight / weight.sum()))
+        return unit, float(weight[unit])
 
 
-def _eliminate(
-    task: _Task, left: torch.Tensor, score: Callable[[], torch.Tensor], remove: Callable[[int], None]
-) -> list[int]:
-    """Remove the start, then pick the unit of highest score and remove it, and so on, while something is left.
+class _Elimination(Scores):
+    """Scores of pool and start, (n + m,), while units are removed, the start first; norms once nothing is left.
 
     ``left``, (n + m,), is what the picks leave unexplained of pool and start; ``remove`` updates it.
     """
-    n, picks = len(task.pool), []
-    for k in range(n, len(left)):
-        if left[k] > 0:
-            remove(k)
-    while len(picks) < task.size:
-        s = score()[:n].index_fill(0, torch.tensor(picks, dtype=torch.long), -torch.inf)
-        k = int(s.argmax())
-        if not (s[k] > 0 and left[k] > 0):
-            break
-        remove(k)
-        picks.append(k)
-    by_norm = (-(task.pool**2).sum(-1)).argsort(stable=True).tolist()
-    return picks + [k for k in by_norm if k not in picks][: task.size - len(picks)]
+
+    def __init__(
+        self, task: _Task, left: torch.Tensor, score: Callable[[], torch.Tensor], remove: Callable[[int], None]
+    ) -> None:
+        n = len(task.pool)
+        super().__init__(np.ones(n, bool))
+        self._score, self._remove, self._is_spent = score, remove, False
+        self._norm, self._left = (task.pool**2).sum(-1).numpy(), left[:n].numpy()
+        for k in range(n, len(left)):
+            if left[k] > 0:
+                remove(k)
+
+    @override
+    def now(self) -> Outcomes:
+        score = self._score()[: len(self.free)].numpy()
+        k = np.where(self.free, score, -np.inf).argmax()
+        self._is_spent |= not (score[k] > 0 and self._left[k] > 0)
+        return self._norm if self._is_spent else score
+
+    @override
+    def update(self, units: Indices) -> None:
+        for k in () if self._is_spent else units.tolist():
+            self._remove(k)
 
 
-def maxdet(task: _Task) -> list[int]:
+def maxdet(task: _Task) -> Scores:
     """Greedy maximum determinant of the picks' kernel matrix: Cholesky pivoting on the largest residual.
 
     With k the n-th pick, column n of the factor is L[:, n] = (K[:, k] - L[:, :n] L[k, :n]') / sqrt(left_k), K = X X' +
@@ -162,10 +158,10 @@ def maxdet(task: _Task) -> list[int]:
         factor[:, n] = (1 / left[k].sqrt()) * (column - factor[:, :n] @ factor[k, :n])
         left.sub_(factor[:, n] ** 2)
 
-    return _eliminate(task, left, lambda: left, remove)
+    return _Elimination(task, left, lambda: left, remove)
 
 
-def bait(task: _Task) -> list[int]:
+def bait(task: _Task) -> Scores:
     """Greedy reduction of the trace of the posterior covariance, summed over pool and training units.
 
     x holds features of the posterior kernel given the picks so far, f = sum_i x_i x_i' their second moment over all
@@ -194,10 +190,13 @@ def bait(task: _Task) -> list[int]:
         x.sub_(along[:, None] * (shrink * row))
         left.sub_(along**2 / total)
 
-    return _eliminate(task, left, lambda: gain / (left + task.noise**2 + _EPS), remove)
+    return _Elimination(task, left, lambda: gain / (left + task.noise**2 + _EPS), remove)
 
 
-METHODS = Registry("feature method", {"badge": badge, "lcmd": lcmd, "bait": bait, "coreset": coreset, "maxdet": maxdet})
+METHODS = Registry(
+    "feature method",
+    {"badge": KMeansDraw, "lcmd": LargestCluster, "bait": bait, "coreset": MaxDist, "maxdet": maxdet},
+)
 
 
 def from_features(
@@ -233,5 +232,5 @@ def from_features(
     dtype = np.result_type(train, pool, np.float32)
     train, pool = (torch.from_numpy(a.astype(dtype)) for a in (train, pool))
     size = min(as_count(batch_size, "batch_size"), len(pool))
-    task = _Task(pool, train, bool(with_train), size, np.random.default_rng(seed), noise)
-    return np.array(method(task), np.int64)
+    task = _Task(pool, train, train if with_train else train[:0], size, np.random.default_rng(seed), noise)
+    return method(task).batch(size)[0]

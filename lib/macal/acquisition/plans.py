@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from macal.acquisition.base import Criterion, PoolState
-from macal.acquisition.catalogue import DEFAULT, get, needs_no_model, those
+from macal.acquisition.catalogue import DEFAULT, get, names_where, needs_no_model
 from macal.arguments import arms_of, as_arms, as_count, as_covariates, as_indices, hinted
 from macal.progress import progress
 from macal.shapes import Arms, Indices
@@ -24,7 +24,7 @@ def check_arms(criterion: Criterion, t: Arms) -> None:
     if count > 2 and not criterion.multi_arm:
         raise ValueError(
             f"{type(criterion).__name__} compares two arms, and t has {count}; take one of"
-            f" {those(lambda rule: rule.multi_arm)}, or plan for two arms at a time"
+            f" {names_where(lambda rule: rule.multi_arm)}, or plan for two arms at a time"
         )
 
 
@@ -35,7 +35,7 @@ def as_batch_size(batch_size: Any, criterion: Criterion) -> int:
         raise ValueError(
             f"{type(criterion).__name__} buys pairs, so batch_size must be at least {criterion.min_batch_size},"
             f" got {batch_size}; one at a time choose"
-            f" {those(lambda rule: rule.min_batch_size == 1 and needs_no_model(rule))}"
+            f" {names_where(lambda rule: rule.min_batch_size == 1 and needs_no_model(rule))}"
         )
     return batch_size
 

@@ -4,8 +4,8 @@ Reference: E. V. Bonilla, K. M. A. Chai and C. K. I. Williams, "Multi-task Gauss
 (two surfaces, one kernel, a correlation).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -79,15 +79,6 @@ class Rolling(Criterion):
         errors = expected_errors(state.x, state.t, state.labelled, added, self.rho, length, self.noise)
         best = next(k for k, error in enumerate(errors) if error <= min(errors) * (1 + _TIE))
         return self.alphas[best], plans[best][0]
-
-    def steps(self, state: PoolState, sizes: Iterable[int]) -> Iterator[tuple[float, Indices]]:
-        """Yield weight and batch of one query after the other, until the pool is exhausted."""
-        for size in sizes:
-            alpha, batch = self.choose(state, size)
-            if not len(batch):
-                return
-            yield alpha, batch
-            state = replace(state, labelled=np.concatenate([state.labelled, batch]))
 
 
 def rms_distance(x: Covariates) -> float:

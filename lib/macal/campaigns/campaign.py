@@ -8,7 +8,7 @@ import pandas as pd
 
 from macal import acquisition
 from macal.acquisition import Criterion, PoolState
-from macal.acquisition.catalogue import needs_no_model, those
+from macal.acquisition.catalogue import names_where, needs_no_model
 from macal.acquisition.plans import as_batch_size
 from macal.arguments import Count, Whole, hinted
 from macal.campaigns.evaluation import train
@@ -131,7 +131,7 @@ def schedule(
     if campaign.criterion.needs:
         raise ValueError(
             f"{campaign.method!r} needs a model of the answers so far, so its plan cannot be made in advance;"
-            f" take one that needs none: {those(needs_no_model)}"
+            f" take one that needs none: {names_where(needs_no_model)}"
         )
     campaign.plan()
     asked, pool = campaign.labelled(), problem.pool

@@ -362,7 +362,7 @@ class PairSearches(Search):
     @override
     def take(self, room: int) -> tuple[list[int], float]:
         """Take a pair (treated, control), or the unit farthest from labels where there is room for one, or no pair."""
-        search = self._next() if room > 1 else None
+        search = next((search for search in self.turns() if search.has_pairs), None) if room > 1 else None
         units, score = search.pair() if search else FarthestFirst(self.arms).take(1)
         self._count(np.array(units, np.int64))
         return units, score
@@ -390,7 +390,3 @@ class PairSearches(Search):
     def turns(self) -> list[PairSearch]:
         """The searches, that of the arm with the fewest labels first."""
         return [self.searches[k] for k in self._labels[1:].argsort(kind="stable")]
-
-    def _next(self) -> PairSearch | None:
-        """The search whose arm has the fewest labels, of those that have a pair."""
-        return next((search for search in self.turns() if search.has_pairs), None)

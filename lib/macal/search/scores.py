@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from macal.compat import override
 from macal.search.nearest import Arm
@@ -14,7 +14,6 @@ from macal.shapes import Indices, Outcomes, Rows
 _ROUNDING = 1e-9  # of a score per price, relatively
 
 Score = Float[np.ndarray, "*shape"]
-Mask = Bool[np.ndarray, "n"]
 
 
 class Search(ABC):
@@ -29,14 +28,10 @@ class Search(ABC):
 
     def batch(self, size: int) -> tuple[Indices, Outcomes]:
         """Take ``size`` units, or all k that are left: in pick order, (k,), with the score of each pick, (k,)."""
-        picks: list[int] = []
-        scores: list[float] = []
-        while len(picks) < size:
-            units, score = self.take(size - len(picks))
-            if not units:
-                break
-            picks += units
-            scores += [score] * len(units)
+        picks, scores = list[int](), list[float]()
+        while len(picks) < size and (taken := self.take(size - len(picks)))[0]:
+            picks += taken[0]
+            scores += [taken[1]] * len(taken[0])
         return np.array(picks, np.int64), np.array(scores, np.float64)
 
 
@@ -53,7 +48,7 @@ class Scores(Search):
 
     rounding: ClassVar[float] = 0.0
 
-    def __init__(self, free: Mask) -> None:
+    def __init__(self, free: np.ndarray) -> None:
         self.free, self.tier = free.copy(), np.zeros(len(free), np.int64)
 
     @abstractmethod
@@ -69,7 +64,7 @@ class Scores(Search):
         self.free[units] = False
         self.update(units)
 
-    def best(self, may: Mask, price: Outcomes | None = None) -> tuple[int, float] | None:
+    def best(self, may: np.ndarray, price: Outcomes | None = None) -> tuple[int, float] | None:
         """The best of the units that may be taken, and its score; None without any.
 
         The highest tier first, then the highest score, per price where there are prices; of ties the cheapest, then the
@@ -83,7 +78,7 @@ class Scores(Search):
                 units = units[mine >= least_of_ties(float(mine.max()), rounding)]
         return (int(units[0]), float(score[units[0]])) if units.size else None
 
-    def better_units(self, may: Mask, unit: int, price: Outcomes) -> Rows:
+    def better_units(self, may: np.ndarray, unit: int, price: Outcomes) -> Rows:
         """Units that may be taken and that come before a given one, beyond rounding."""
         value, tier = per_price(self.now(), price), self.tier
         return np.flatnonzero(may & ((tier > tier[unit]) | ((tier == tier[unit]) & above(value, value[unit]))))
@@ -97,18 +92,10 @@ class Scores(Search):
 
 
 class Ranked(Scores):
-    """Scores that no label changes.
-
-    Args:
-        free: see :class:`Scores`.
-        scores: of the units, (n,).
-        noise: scale of the Gumbel noise that is added anew for each batch: log scores then make a draw without
-            replacement with probability proportional to exp(score / noise).
-        rng: source of the noise.
-    """
+    """Scores that no label changes, (n,), with Gumbel noise of that scale, drawn again for each batch."""
 
     def __init__(
-        self, free: Mask, scores: Outcomes, noise: float = 0.0, rng: np.random.Generator | None = None
+        self, free: np.ndarray, scores: Outcomes, noise: float = 0.0, rng: np.random.Generator | None = None
     ) -> None:
         super().__init__(free)
         self._scores, self._noise, self._rng = scores, noise, rng
@@ -135,7 +122,7 @@ class Ranked(Scores):
 class Nearest(Scores):
     """Distance from each unit to the nearest label of its own arm, infinite without; every unit is a row of an arm."""
 
-    def __init__(self, arms: Sequence[Arm], free: Mask) -> None:
+    def __init__(self, arms: Sequence[Arm], free: np.ndarray) -> None:
         super().__init__(free)
         self._arms, self._arm = arms, np.empty(len(free), np.int64)
         for k, arm in enumerate(arms):

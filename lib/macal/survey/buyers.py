@@ -7,7 +7,7 @@ import numpy as np
 
 from macal.acquisition import Criterion, PoolState
 from macal.acquisition.base import Planned
-from macal.acquisition.catalogue import has_gains, those
+from macal.acquisition.catalogue import names_where
 from macal.compat import override
 from macal.search.pairs import PairSearches
 from macal.search.scores import Scores, above, per_price
@@ -195,5 +195,5 @@ def buyer(criterion: Criterion, state: PoolState, price: Money) -> Buyer:
         return PairBuyer(search, state.t, price) if isinstance(search, PairSearches) else UnitBuyer(search, price)
     raise ValueError(
         f"{type(criterion).__name__} does not say what each unit is worth, so it cannot plan under these demands; take"
-        f" one of {those(lambda rule: not rule.needs and (rule.stochastic or has_gains(rule)))}"
+        f" one of {names_where(lambda rule: not rule.needs and (rule.stochastic or issubclass(rule, Planned)))}"
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from macal.acquisition.catalogue import needs_no_model, those
+from macal.acquisition.catalogue import names_where, needs_no_model
 from macal.datasets.encoding import is_like_number_or_date
 from macal.registry import check_known
 from macal.storage import atomic
@@ -38,7 +38,7 @@ _QUOTA = (
     "'region>=10' (of each), 'sex=f<=40%%', 'region=north|south>=10', 'age=65..>=10', 'age=18..64>=10'; a value that"
     ' holds one of <>=|" stands in quotes: \'size="5|6">=10\'; repeatable'
 )
-_LABEL_FREE = those(needs_no_model).replace("'", "")
+_LABEL_FREE = names_where(needs_no_model).replace("'", "")
 PLAN = "plan whom to ask under a budget: from a table to a table"
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 _UNCALLED = re.compile(r"Unnamed: \d+")  # columns that a file has no name for

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from macal import acquisition
-from macal.acquisition.catalogue import needs_no_model, those
+from macal.acquisition.catalogue import names_where, needs_no_model
 from macal.arguments import Count, Positive, Share, Whole
 from macal.registry import check_known
 from macal.survey.demands import Quota
@@ -63,7 +63,7 @@ class Policy:
         if acquisition.get(self.criterion, **self.parameters).needs:
             raise ValueError(
                 f"{self.criterion!r} needs a model of the answers so far, and a plan is made before them; take one of"
-                f" {those(needs_no_model)}"
+                f" {names_where(needs_no_model)}"
             )
 
     def _settle_draw(self) -> None:
