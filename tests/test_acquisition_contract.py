@@ -5,9 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from cases import each, part_and_whole
+from golden_gains import GAINS, Judge
 
 import macal
 from macal.acquisition import CRITERIA, Criterion, PoolState
+from macal.acquisition.base import Planned
 from macal.posterior import Posterior, Prior
 
 NAMES = macal.names()
@@ -31,6 +33,9 @@ def a_state(n=40, seed=0, n_labelled=6, treated=0.4, x=None, features=None):
     )  # fmt: skip
 
 
+X, T = a_state().x, a_state().t
+
+
 def check(state, batch, size):
     assert batch.dtype.kind == "i" and batch.ndim == 1
     assert len(batch) == len(set(batch.tolist())) == min(size, len(state.unlabelled))
@@ -40,6 +45,48 @@ def check(state, batch, size):
 def test_every_criterion_says_whose_it_is():
     for entry in CRITERIA.values():
         assert issubclass(entry.factory, Criterion) and entry.label and entry.source
+
+
+def test_what_can_be_planned_under_demands_is_stated_plainly_too():
+    """See the recipe for a criterion in CONTRIBUTING.md."""
+    planned = [name for name in DETERMINISTIC if not CRITERIA[name].factory.needs]
+    assert {*planned} == {*GAINS}
+
+
+@each("name", sorted(GAINS))
+@each("seed", range(3))
+def test_utilities_are_the_gains_of_the_picks(name, seed):
+    state, size = a_state(30, seed), 7
+    args = state.x, state.t, state.labelled, 2, size, name
+    if GAINS[name] is None:
+        with pytest.raises(ValueError, match=CRITERIA[name].factory.__name__):
+            macal.plan(*args, return_utilities=True)
+        return
+    batches, utilities = macal.plan(*args, return_utilities=True)
+    assert [*map(np.shape, batches)] == [*map(np.shape, utilities)] == [(size,)] * 2
+    assert np.array_equal(batches, macal.plan(*args))
+    judge, done = Judge(name, {}, state.x, state.t), state.labelled.tolist()
+    for batch, scores in zip(batches, utilities, strict=True):
+        step = 2 if judge.paired else 1
+        for k in range(0, size, step):
+            heads = batch[k : k + step]
+            value = judge.gain(done, heads).value
+            assert scores[k : k + step] == pytest.approx([value] * len(heads), rel=1e-7)
+            done += heads.tolist()
+
+
+@each_criterion
+def test_utilities_of_whole_batches_are_refused_by_name(name):
+    rule = CRITERIA[name].factory
+    if issubclass(rule, Planned) or rule.needs:
+        return
+    with pytest.raises(ValueError, match=rule.__name__):
+        macal.plan(X, T, [0, 1], 2, 4, name, return_utilities=True)
+
+
+def test_utilities_of_a_draw_by_scores_are_the_log_scores_with_their_noise():
+    _, (scores,) = macal.plan(X, T, [0, 1], 1, 9, "pi-bald", return_utilities=True)
+    assert np.isfinite(scores).all() and (np.diff(scores) <= 0).all()
 
 
 class TestContract:
