@@ -8,7 +8,7 @@ from cases import each, part_and_whole
 from golden_gains import GAINS, Judge
 
 import macal
-from macal.acquisition import CRITERIA, Criterion, PoolState
+from macal.acquisition import CRITERIA, Belief, Criterion, PoolState, Restriction
 from macal.acquisition.base import Planned
 from macal.posterior import Posterior, Prior
 
@@ -26,11 +26,17 @@ def a_state(n=40, seed=0, n_labelled=6, treated=0.4, x=None, features=None):
     root = rng.standard_normal((len(x), 2, 2))
     return PoolState(
         x, t, rng.choice(len(x), n_labelled, replace=False).astype(np.int64), np.random.default_rng(1),
-        Posterior(rng.standard_normal((len(x), 2)), root @ root.transpose(0, 2, 1)),
-        rng.standard_normal((len(x), 8)) if features is None else features,
-        rng.uniform(0.1, 0.9, len(x)),
-        Prior((1.0, 2.0), (1.5, 0.7), (0.1, 0.3)),
+        Belief(
+            Posterior(rng.standard_normal((len(x), 2)), root @ root.transpose(0, 2, 1)),
+            rng.standard_normal((len(x), 8)) if features is None else features,
+            rng.uniform(0.1, 0.9, len(x)),
+            Prior((1.0, 2.0), (1.5, 0.7), (0.1, 0.3)),
+        ),
     )  # fmt: skip
+
+
+def believing(**changes):
+    return replace(a_state(), belief=replace(a_state().belief, **changes))
 
 
 X, T = a_state().x, a_state().t
@@ -146,8 +152,8 @@ class TestContract:
     @each_criterion
     def test_the_state_is_left_alone(self, name):
         state = a_state()
-        own = (state.x, state.t, state.labelled, state.features, state.propensity)
-        for array in (*own, state.posterior.mean, state.posterior.cov):
+        own = (state.x, state.t, state.labelled, state.belief.features, state.belief.propensity)
+        for array in (*own, state.belief.posterior.mean, state.belief.posterior.cov):
             array.flags.writeable = False
         check(state, macal.get(name).select(state, 6), 6)
 
@@ -157,10 +163,13 @@ class TestContract:
 def test_the_order_of_the_pool_does_not_matter(name):
     state = a_state()
     order = np.random.default_rng(5).permutation(40)  # unit order[k] of the old pool is unit k of the new one
+    known = state.belief
     shuffled = PoolState(
         state.x[order], state.t[order], np.flatnonzero(np.isin(order, state.labelled)), np.random.default_rng(1),
-        Posterior(state.posterior.mean[order], state.posterior.cov[order]),
-        state.features[order], state.propensity[order], state.prior,
+        Belief(
+            Posterior(known.posterior.mean[order], known.posterior.cov[order]),
+            known.features[order], known.propensity[order], known.prior,
+        ),
     )  # fmt: skip
     size = 6  # with 8 features, BAIT's last directions are ties
     assert np.array_equal(macal.get(name).select(state, size), order[macal.get(name).select(shuffled, size)])
@@ -176,18 +185,18 @@ def test_draws_differ_from_seed_to_seed(name):
 
 
 @each("name", sorted(set(NAMES) - set(DETERMINISTIC)))
-def test_whoever_is_barred_is_not_drawn(name):
-    state = replace(a_state(), barred=np.arange(10, 35))
+def test_who_is_ineligible_is_not_drawn(name):
+    state = replace(a_state(), restriction=Restriction(np.arange(10, 35)))
     assert set(macal.get(name).select(state, 1000)) == set(a_state().unlabelled) - {*range(10, 35)}
 
 
 @each("name, need", [(name, need) for name in NAMES for need in CRITERIA[name].factory.needs])
 def test_without_what_it_needs_a_criterion_makes_no_choice(name, need):
     with pytest.raises(ValueError, match=f"{CRITERIA[name].factory.__name__} .*{need}"):
-        macal.get(name).select(replace(a_state(), **{need: None}), 3)
+        macal.get(name).select(believing(**{need: None}), 3)
     if need == "posterior":
         with pytest.raises(ValueError, match="40 .* 39"):
-            macal.get(name).select(replace(a_state(), posterior=Posterior(np.zeros((39, 2)), np.zeros((39, 2, 2)))), 3)
+            macal.get(name).select(believing(posterior=Posterior(np.zeros((39, 2)), np.zeros((39, 2, 2)))), 3)
 
 
 @part_and_whole("n", 200, 2000)
@@ -243,7 +252,8 @@ def test_a_share_must_leave_both_arms_labels(share):
 @part_and_whole("n", 4000, 20_000)
 def test_the_locally_rare_arm_is_drawn_by_its_inverse_propensity(n):
     state = a_state(8, n_labelled=0)
-    own = np.where(state.t == 1, state.propensity, 1 - state.propensity)
+    e = state.belief.propensity
+    own = np.where(state.t == 1, e, 1 - e)
     rare = macal.get("random-rare")
     first = np.bincount([rare.select(state, 1)[0] for _ in range(n)], minlength=8) / n
     np.testing.assert_allclose(first, 1 / own / (1 / own).sum(), atol=0.015 * np.sqrt(20_000 / n))
@@ -252,8 +262,8 @@ def test_the_locally_rare_arm_is_drawn_by_its_inverse_propensity(n):
 def test_a_plan_of_the_rare_arm_estimates_the_propensity_once(monkeypatch):
     calls = []
     estimate = lambda x, t: calls.append(0) or np.full(len(t), 0.5)  # noqa: E731
-    monkeypatch.setattr("macal.acquisition.reference_criteria.logistic_propensity", estimate)
-    state = replace(a_state(), propensity=None)
+    monkeypatch.setattr("macal.acquisition.bald.logistic_propensity", estimate)
+    state = believing(propensity=None)
     assert len(list(macal.get("random-rare").plan(state, [5] * 4))) == 4 and len(calls) == 1
 
 

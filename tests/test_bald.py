@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 import macal
-from macal.acquisition import PoolState
+from macal.acquisition import Belief, PoolState
 from macal.acquisition.bald import logistic_propensity
 from macal.posterior import Posterior
 
@@ -19,7 +19,7 @@ def a_state(mean, cov, t, e=None, seed=0):
     e = np.full(n, 0.5) if e is None else np.asarray(e, float)
     posterior = Posterior(np.asarray(mean, float), np.asarray(cov, float))
     rng = np.random.default_rng(seed)
-    return PoolState(np.zeros((n, 1)), np.asarray(t), np.empty(0, np.int64), rng, posterior, propensity=e)
+    return PoolState(np.zeros((n, 1)), np.asarray(t), np.empty(0, np.int64), rng, Belief(posterior, propensity=e))
 
 
 def cov(v0, v1, c=0.0):
@@ -94,7 +94,9 @@ def test_degenerate_variances_give_finite_scores_and_whole_batches(name, tempera
 
 @pytest.mark.parametrize(("mean", "cov"), [(np.nan, 1.0), (1.0, np.nan)])
 def test_a_posterior_of_nan_is_refused(state, mean, cov):
-    broken = replace(state, posterior=Posterior(state.posterior.mean * mean, state.posterior.cov * cov))
+    known = state.belief.posterior
+    belief = replace(state.belief, posterior=Posterior(known.mean * mean, known.cov * cov))
+    broken = replace(state, belief=belief)
     with pytest.raises(ValueError, match="NaN"):
         macal.get("mu-bald").select(broken, 1)
 
@@ -107,7 +109,7 @@ def test_temperature_must_be_a_number(temperature):
 
 def test_a_propensity_is_a_probability(state):
     with pytest.raises(ValueError, match="propensity .*1.5"):
-        macal.get("pi-bald").select(replace(state, propensity=np.array([0.0, 1.5, 0.2])), 1)
+        macal.get("pi-bald").select(replace(state, belief=Belief(propensity=np.array([0.0, 1.5, 0.2]))), 1)
 
 
 def test_the_propensity_is_estimated_where_it_is_missing():

@@ -10,7 +10,7 @@ from cases import each, part_and_whole
 from scipy.spatial.distance import pdist
 
 import macal
-from macal.acquisition import PoolState
+from macal.acquisition import Belief, PoolState
 from macal.acquisition.design import ABC3
 from macal.posterior import Prior
 
@@ -64,7 +64,7 @@ def a_problem(seed):
     lengths = rng.uniform(0.4, 2, 2)
     prior = Prior(rng.uniform(0.3, 3, 2), lengths if rho == 0 else lengths[[0, 0]], rng.uniform(0.02, 1, 2), rho)
     x, t = rng.normal(size=(n, int(rng.integers(1, 4)))), rng.integers(0, 2, n)
-    return PoolState(x, t, rng.permutation(n)[: rng.integers(0, n - 2)], prior=prior)
+    return PoolState(x, t, rng.permutation(n)[: rng.integers(0, n - 2)], belief=Belief(prior=prior))
 
 
 @each("name", WORTH)
@@ -78,7 +78,7 @@ def test_gains_are_those_of_brute_force_also_after_a_pick(name, seed):
     for arm in (0, 1):
         free = posterior.units[arm] != first
         units = posterior.units[arm][free]
-        expected = brute(name, state.x, state.t, done, state.prior, units)
+        expected = brute(name, state.x, state.t, done, state.belief.prior, units)
         # 1e-12 of a surface's variance is added to each label's noise
         assert criterion.gain(posterior, arm)[free] == pytest.approx(expected, rel=1e-8, abs=1e-10)
 
@@ -86,7 +86,7 @@ def test_gains_are_those_of_brute_force_also_after_a_pick(name, seed):
 def test_targets_are_a_fixed_draw_from_the_pool():
     rng = np.random.default_rng(0)
     x, t = rng.normal(size=(40, 2)), rng.integers(0, 2, 40)
-    state = PoolState(x, t, np.arange(5), prior=Prior((1, 1), (1, 1), (0.1, 0.1)))
+    state = PoolState(x, t, np.arange(5), belief=Belief(prior=Prior((1, 1), (1, 1), (0.1, 0.1))))
     some = macal.get("alc", targets=7)
     assert some.posterior(state).target[0, 0].shape == (7,)
     assert np.array_equal(some.select(state, 5), some.select(state, 5))
@@ -175,9 +175,9 @@ def test_fixed_hyperparameters_plan_a_whole_campaign_whatever_the_outcomes_scale
     assert len(plan) == 40
     unit = np.median(pdist(problem.pool.x.astype(float)))  # 470 units: all of them
     known = Prior((7.0, 7.0), (2 * unit,) * 2, (1.4, 1.4))
-    state = PoolState(problem.pool.x.astype(float), problem.pool.t, problem.start, prior=known)
+    state = PoolState(problem.pool.x.astype(float), problem.pool.t, problem.start, belief=Belief(prior=known))
     expected = macal.get("alc").select(state, 20)
-    found = macal.get("alc-fixed", lengthscale=2.0, noise=0.2).select(replace(state, prior=None), 20)
+    found = macal.get("alc-fixed", lengthscale=2.0, noise=0.2).select(replace(state, belief=Belief()), 20)
     assert found.tolist() == expected.tolist()
 
 

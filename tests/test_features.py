@@ -7,7 +7,7 @@ import pytest
 from cases import each, part_and_whole
 
 import macal
-from macal.acquisition import PoolState, from_features
+from macal.acquisition import Belief, PoolState, from_features
 from macal.acquisition.features import METHODS
 
 GOLDEN = np.load(Path(__file__).parent / "golden" / "bmdal_reg.npz", allow_pickle=False)
@@ -159,7 +159,7 @@ def test_degenerate_features_give_a_whole_batch(name, with_train, kind):
 def test_a_criterion_selects_from_the_units_that_are_left(name, with_train):
     _, features = a_case()
     labelled = np.array([3, 50, 7])
-    state = PoolState(features, np.arange(60) % 2, labelled, np.random.default_rng(4), features=features)
+    state = PoolState(features, np.arange(60) % 2, labelled, np.random.default_rng(4), Belief(features=features))
     free = np.setdiff1d(np.arange(60), labelled)
     expected = from_features(name, features[labelled], features[free], 4, with_train, np.random.default_rng(4))
     assert macal.get(name, with_train=with_train).select(state, 4).tolist() == free[expected].tolist()

@@ -38,7 +38,7 @@ sys.exit(status)
 """
 CALL = """
 import numpy as np, macal
-from macal.acquisition import PoolState
+from macal.acquisition import Belief, PoolState
 
 x, t = np.eye(6), np.array([0, 1] * 3)
 try:
@@ -116,7 +116,7 @@ def test_a_campaign_needs_no_more_and_is_the_same(tmp_path, monkeypatch, capsys)
         exhaustive("macal.models.get('exact-gp')", "torch"),
         exhaustive("macal.run(macal.load('toy'), n_queries=1)", "torch"),
         ("macal.Spec('toy', {'random': {}}, (0,), {'name': 'due'})", "torch gpytorch"),
-        ("macal.get('lcmd').select(PoolState(x, t, np.array([0, 1]), features=x), 2)", "torch"),
+        ("macal.get('lcmd').select(PoolState(x, t, np.array([0, 1]), belief=Belief(features=x)), 2)", "torch"),
     ],
 )
 def test_what_needs_pytorch_says_so(call, packages):

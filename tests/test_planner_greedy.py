@@ -129,7 +129,7 @@ def best_pair(task, inside, could_be):
     """The best pair of all that some plan holds, and what it is worth, by all scores."""
     m = [np.zeros(len(task.cost)), np.zeros(len(task.cost))]
     x, t = task.state.x, task.state.t
-    alpha, novelty = task.criterion.weights()
+    alpha, novelty = task.criterion.alpha, task.criterion.novelty
     d = cdist(x, x)
     for arm in (0, 1):
         labels = np.flatnonzero(inside & (t == arm))

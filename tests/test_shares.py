@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import macal
-from macal.acquisition import PoolState
+from macal.acquisition import Belief, PoolState
 from macal.acquisition.random import by_share
 from macal.posterior import Posterior
 
@@ -17,7 +17,7 @@ def state(variance, labels=(4, 8), n=60, seed=0):
     t = np.arange(n) % 2
     labelled = np.concatenate([np.flatnonzero(t == arm)[:k] for arm, k in enumerate(labels)])
     cov = np.tile(np.diag(np.array(variance, float)), (n, 1, 1))
-    return PoolState(rng.normal(size=(n, 3)), t, labelled, rng, Posterior(np.zeros((n, 2)), cov))
+    return PoolState(rng.normal(size=(n, 3)), t, labelled, rng, Belief(Posterior(np.zeros((n, 2)), cov)))
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import log_ndtr
 
-from macal.acquisition.base import Planned, PoolState
+from macal.acquisition.base import Criterion, Planned, PoolState
 from macal.arguments import NotNegative, as_hinted
 from macal.compat import override
 from macal.logistic import arm_chances
@@ -59,6 +59,12 @@ def logistic_propensity(x: Covariates, t: Arms, weights: Outcomes | None = None)
     spread = x.std(axis=0)
     z = (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     return arm_chances(z, t, z, None if weights is None else weights / weights.mean())[:, 1]
+
+
+def propensity_of(state: PoolState, criterion: Criterion) -> Outcomes:
+    """``Belief.propensity``, or :func:`logistic_propensity` of the pool where that is missing, (n,)."""
+    is_given = state.belief.propensity is not None
+    return state.need("propensity", criterion) if is_given else logistic_propensity(state.x, state.t)
 
 
 @dataclass(frozen=True)
@@ -144,16 +150,16 @@ class MuRhoBald(_Scored):
 class PiBald(_Scored):
     """t (1 - e) + (1 - t) e, the probability of the other arm.
 
-    Label-free: e is ``PoolState.propensity``, or :func:`logistic_propensity` of the pool where that is missing.
+    Label-free: e is :func:`propensity_of` the pool.
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
 
     @override
     def log_score(self, state: PoolState) -> Outcomes:
-        e = logistic_propensity(state.x, state.t) if state.propensity is None else state.need("propensity", self)
+        e = propensity_of(state, self)
         if not ((e >= 0) & (e <= 1)).all():
-            raise ValueError(f"PoolState.propensity must lie in 0..1, got {np.min(e)}..{np.max(e)}")
+            raise ValueError(f"Belief.propensity must lie in 0..1, got {np.min(e)}..{np.max(e)}")
         return _log_variance(np.where(state.t == 1, 1 - e, e))
 
 

@@ -6,53 +6,73 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Int
 
 from macal.compat import override
 from macal.hashing import mixed, of_rows, uniform
 from macal.posterior import Posterior, Prior
 from macal.search.scores import Search
-from macal.shapes import Arms, Covariates, Features, Indices, Outcomes
+from macal.shapes import Arms, Covariates, Features, Indices, Outcomes, Rows
 
-Barred = Int[np.ndarray, "_"]
 SEARCHED = 50_000  # of more units in memory a sample is planned; see the page *Exact and fast*
 
 
 @dataclass(frozen=True, eq=False)
+class Belief:
+    """What is believed of the whole pool, n units, most of it by the model fitted last.
+
+    Attributes:
+        posterior: of both potential outcomes.
+        features: under the model, (n, p), e.g. its gradients.
+        propensity: probability of treatment, (n,); estimated from x and t where it is missing and needed.
+        prior: hyperparameters of the model, where it is a Gaussian process of the covariates.
+    """
+
+    posterior: Posterior | None = None
+    features: Features | None = None
+    propensity: Outcomes | None = None
+    prior: Prior | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Restriction:
+    """Which units may be picked, and whom they stand for.
+
+    Attributes:
+        ineligible: indices of units without a label that may not be picked; rules that draw keep to this.
+        population: indices of the units that stand for the population, (k,); all by default.
+        weights: people whom each unit stands for, (n,), where the pool is a sample with unequal chances.
+    """
+
+    ineligible: Rows = field(default_factory=lambda: np.empty(0, np.int64))
+    population: Indices | None = None
+    weights: Outcomes | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class PoolState:
-    """The pool between two queries, as criteria see it; label-free ones need no more than the first four.
+    """The pool between two queries, as criteria see it; label-free ones need no belief.
 
     Attributes:
         x: covariates of the pool, (n, d) float64.
         t: treatment of the pool, (n,).
         labelled: indices that have been labelled, (m,).
         rng: source of randomness for criteria that draw.
-        posterior: belief of the model fitted last about the whole pool, n units.
-        features: of the whole pool under that model, (n, p), e.g. its gradients.
-        propensity: probability of treatment, (n,); estimated from x and t where it is missing and needed.
-        prior: hyperparameters of the model fitted last, where it is a Gaussian process of the covariates.
-        barred: indices of units without a label that may not be picked; rules that draw keep to this.
-        among: indices of the units that stand for the population, where others are looked at beside them, (k,).
-        weights: people whom each unit stands for, (n,), where the pool is a sample with unequal chances.
+        belief: what a fitted model knows.
+        restriction: of a plan.
     """
 
     x: Covariates
     t: Arms
     labelled: Indices
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
-    posterior: Posterior | None = None
-    features: Features | None = None
-    propensity: Outcomes | None = None
-    prior: Prior | None = None
-    barred: Barred = field(default_factory=lambda: np.empty(0, np.int64))
-    among: Barred | None = None
-    weights: Outcomes | None = None
+    belief: Belief = Belief()
+    restriction: Restriction = Restriction()
 
     @property
     def free(self) -> np.ndarray:
         """Whether each unit may still be labelled, (n,)."""
         free = np.ones(len(self.t), bool)
-        free[self.labelled] = free[self.barred] = False
+        free[self.labelled] = free[self.restriction.ineligible] = False
         return free
 
     @property
@@ -65,7 +85,8 @@ class PoolState:
 
         A hash of the covariates draws them, the same in any order of the rows; chances rise with the weights.
         """
-        among = np.arange(len(self.t)) if self.among is None else self.among
+        among, weights = self.restriction.population, self.restriction.weights
+        among = np.arange(len(self.t)) if among is None else among
         if len(among) <= most:
             return among
         hashes = of_rows(self.x[among])
@@ -74,22 +95,22 @@ class PoolState:
         number = np.arange(len(order)) - np.repeat(first, np.diff(np.append(first, len(order))))
         # exponential times with the weights as rates: the first to end are a draw in proportion to the weights
         time = -np.log(uniform(mixed(hashes[order] ^ number.astype(np.uint64))))
-        time /= 1.0 if self.weights is None else self.weights[among[order]]
+        time /= 1.0 if weights is None else weights[among[order]]
         return np.sort(among[order[np.argsort(time, kind="stable")[:most]]])
 
     def need(self, name: str, criterion: object) -> Any:
-        """Return a field that the model provides; ValueError where it is missing, or not about the pool."""
-        value, rule = getattr(self, name), type(criterion).__name__
+        """Return a field of the belief; ValueError where it is missing, or not about the pool."""
+        value, rule = getattr(self.belief, name), type(criterion).__name__
         if value is None:
             raise ValueError(
-                f"{rule} needs PoolState.{name}, which only a fitted model provides:"
+                f"{rule} needs Belief.{name}, which only a fitted model provides:"
                 " advance step by step, or use a label-free criterion"
             )
         if isinstance(value, Prior):
             return value
         n = len(value.mean) if isinstance(value, Posterior) else len(value)
         if n != len(self.t):
-            raise ValueError(f"PoolState.{name} must describe all {len(self.t)} units of the pool for {rule}, got {n}")
+            raise ValueError(f"Belief.{name} must describe all {len(self.t)} units of the pool for {rule}, got {n}")
         return value
 
 
@@ -98,7 +119,7 @@ class Criterion(ABC):
 
     Attributes:
         stochastic: whether the choice depends on ``PoolState.rng``.
-        needs: fields of the state that only a fitted model can provide; label-free criteria need none.
+        needs: fields of the belief that only a fitted model can provide; label-free criteria need none.
         min_batch_size: labels that a batch must have for the rule to mean something.
         multi_arm: whether the rule knows more arms than two, each compared with arm 0.
         reason: whom it asks, in a sentence for a report.
@@ -150,10 +171,9 @@ class Planned(Criterion):
 
     @abstractmethod
     def search(self, state: PoolState, price: Outcomes | None = None) -> Search:
-        """Begin to score the units of a pool.
+        """Begin to score the units of a pool: with prices, (n,), as :class:`Scores` or :class:`PairSearches`.
 
-        Where there are prices, (n,), somebody else says what is taken: by :class:`Scores`, or for pairs by
-        :class:`PairSearches`. Else any :class:`Search` does, which may be faster.
+        Prices say that somebody else decides what is taken; without them it may be any faster :class:`Search`.
         """
 
     @override

@@ -65,7 +65,7 @@ class Cover(Scores):
         self._largest = max(float(self._distances(part, every).max()) for part in _parts(every)) if len(t) else 0.0
         self._covered = np.zeros(len(t), bool)
         self._own, self._other = (self._count(across) for across in (0, 1))
-        self.update(state.labelled)
+        self.add(state.labelled)
 
     @override
     def now(self) -> Outcomes:
@@ -83,8 +83,9 @@ class Cover(Scores):
         return found
 
     @override
-    def update(self, units: Indices) -> None:
-        """Let units, and those of their own arm that they reach, be covered."""
+    def add(self, units: Indices) -> None:
+        """Label units: they, and those of their own arm that they reach, are covered."""
+        super().add(units)
         for arm in (0, 1):
             mine, all_of_arm = units[self._t[units] == arm], self._arms[arm]
             if not mine.size:

@@ -97,7 +97,8 @@ class EpigTau(ALC):
 
     @override
     def gain(self, posterior: GPPosterior, arm: int) -> Outcomes:
-        known, v = posterior.effect_variance(), posterior.query_variance(arm)
+        s, v = posterior.target, posterior.query_variance(arm)
+        known = s[0, 0] + s[1, 1] - 2 * s.get((0, 1), 0.0)  # variance of the effect at each target
         return _by_rows(
             lambda rows: _information(posterior.with_effect(arm, rows) ** 2, known, v[rows]), posterior, arm
         )
@@ -193,7 +194,8 @@ class ABC3(_Design):
 
     @override
     def covariates(self, state: PoolState) -> Covariates:
-        some = state.x if state.among is None else state.x[state.among]
+        population = state.restriction.population
+        some = state.x if population is None else state.x[population]
         spread = some.std(axis=0)
         return (state.x - some.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
 
@@ -225,11 +227,11 @@ class DesignScores(Scores):
         return self._gain
 
     @override
-    def update(self, units: Indices) -> None:
+    def add(self, units: Indices) -> None:
+        super().add(units)
         for unit in units.tolist():
-            arm = self._posterior.label(unit)
-            own = self._criterion.own
-            self._stale |= {*(self._posterior.correlated_arms(arm) if own else range(len(self._posterior.units)))}
+            arms = self._posterior.correlated_arms(self._posterior.label(unit))
+            self._stale |= {*(arms if self._criterion.own else range(len(self._posterior.units)))}
 
 
 def _by_rows(value: Callable[[slice], Outcomes], posterior: GPPosterior, arm: int) -> Outcomes:

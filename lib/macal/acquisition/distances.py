@@ -12,7 +12,6 @@ References:
     O. Sener and S. Savarese, "Active Learning for Convolutional Neural Networks: A Core-Set Approach", ICLR, 2018.
 """
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -25,7 +24,7 @@ from macal.registry import check_known
 from macal.search.nearest import split_arms
 from macal.search.pairs import PairSearches
 from macal.search.scores import FarthestFirst, Nearest
-from macal.shapes import Arms, Outcomes
+from macal.shapes import Outcomes
 
 METRICS = ("euclidean", "sqeuclidean")
 _RETIRED = {"device": "cpu"}  # distances could once be computed elsewhere
@@ -34,14 +33,12 @@ _RETIRED = {"device": "cpu"}  # distances could once be computed elsewhere
 class _FarthestFirst(Planned):
     retired: ClassVar[dict[str, str]] = _RETIRED
     multi_arm: ClassVar[bool] = True
-
-    @abstractmethod
-    def groups(self, t: Arms) -> Arms:
-        """Groups of units within which distances count, (n,)."""
+    within_arms: ClassVar[bool]
 
     @override
     def search(self, state: PoolState, price: Outcomes | None = None) -> Nearest | FarthestFirst:
-        arms = split_arms(state.x, self.groups(state.t), state.labelled, every=price is not None)
+        groups = state.t if self.within_arms else np.zeros_like(state.t)
+        arms = split_arms(state.x, groups, state.labelled, every=price is not None)
         return FarthestFirst(arms) if price is None else Nearest(arms, state.free)
 
 
@@ -50,10 +47,7 @@ class CoreSet(_FarthestFirst):
     """Farthest-first over the whole pool, whatever the arm: greedy k-centre; without labels from the first unit on."""
 
     reason: ClassVar[str] = "It asks the person who is farthest from all labels."
-
-    @override
-    def groups(self, t: Arms) -> Arms:
-        return np.zeros_like(t)
+    within_arms: ClassVar[bool] = False
 
 
 @dataclass(frozen=True)
@@ -61,10 +55,7 @@ class QHTE(_FarthestFirst):
     """Farthest-first within each arm, one at a time; an arm without labels first, then that of the farther unit."""
 
     reason: ClassVar[str] = "It asks the person who is farthest from the labels of their own arm."
-
-    @override
-    def groups(self, t: Arms) -> Arms:
-        return t
+    within_arms: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -74,27 +65,27 @@ class _Pairs(Planned):
     Once an arm is exhausted, and for the last unit of an odd batch, the pick is farthest-first, as in :class:`QHTE`.
 
     Attributes:
+        alpha: weight of the distance within a pair.
+        novelty: weight of the distances from the labels.
         metric: "euclidean" as the paper states, "sqeuclidean" as its public code computes; else UnknownName.
     """
 
     retired: ClassVar[dict[str, str]] = _RETIRED
     min_batch_size: ClassVar[int] = 2
     multi_arm: ClassVar[bool] = True
+    novelty: ClassVar[float] = 1.0
 
     metric: str = "euclidean"
 
     def __post_init__(self) -> None:
         check_known("metric", METRICS, self.metric)
 
-    @abstractmethod
-    def weights(self) -> tuple[float, float]:
-        """Weights of the distance within a pair and of the distances from the labels."""
-
+    @override
     def search(self, state: PoolState, price: Outcomes | None = None) -> PairSearches:
         """See :meth:`Planned.search`; ValueError where all units are in one arm."""
         if len(np.unique(state.t)) < 2:
             raise ValueError("pairs need two arms, and all units of this pool are in one; check t")
-        return PairSearches(state.x, state.t, state.labelled, *self.weights(), self.metric, price)
+        return PairSearches(state.x, state.t, state.labelled, float(self.alpha), self.novelty, self.metric, price)
 
 
 @dataclass(frozen=True)
@@ -102,10 +93,8 @@ class Symmetry(_Pairs):
     """The closest pair of opposite arms (Eq. 6 of the paper)."""
 
     reason: ClassVar[str] = "It asks the treated person and the control who are nearest to each other."
-
-    @override
-    def weights(self) -> tuple[float, float]:
-        return 1.0, 0.0
+    alpha: ClassVar[float] = 1.0
+    novelty: ClassVar[float] = 0.0
 
 
 @dataclass(frozen=True)
@@ -130,7 +119,3 @@ class Macal(_Pairs):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.__dict__.update(as_hinted({"alpha": self.alpha}, {"alpha": NotNegative}))
-
-    @override
-    def weights(self) -> tuple[float, float]:
-        return float(self.alpha), 1.0

@@ -12,7 +12,7 @@ from macal.shapes import Indices
 
 @dataclass(frozen=True)
 class _Featured(Criterion):
-    """Select by ``PoolState.features``, from the labelled units if ``with_train``, else from the pool alone."""
+    """Select by ``Belief.features``, from the labelled units if ``with_train``, else from the pool alone."""
 
     name: ClassVar[str]
     needs: ClassVar[tuple[str, ...]] = ("features",)

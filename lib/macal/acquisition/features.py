@@ -51,9 +51,6 @@ class _Task:
     rng: np.random.Generator
     noise: float = 0.0
 
-    def __post_init__(self) -> None:
-        as_hinted({"noise": self.noise}, {"noise": NotNegative})
-
 
 class MaxDist(Scores):
     """Farthest-first: squared distance from every pool unit to its nearest centre, which each pick becomes."""
@@ -85,7 +82,8 @@ class MaxDist(Scores):
         return (squared >= (1 - _TIE) * squared.max()).double().numpy()
 
     @override
-    def update(self, units: Indices) -> None:
+    def add(self, units: Indices) -> None:
+        super().add(units)
         self._add_centres(self._task.pool[units])
 
 
@@ -136,7 +134,8 @@ class _Elimination(Scores):
         return self._norm if self._is_spent else score
 
     @override
-    def update(self, units: Indices) -> None:
+    def add(self, units: Indices) -> None:
+        super().add(units)
         for k in () if self._is_spent else units.tolist():
             self._remove(k)
 
@@ -229,6 +228,7 @@ def from_features(
         raise ValueError(
             f"x_train and x_pool must have the same features, got {train.shape[1]} and {pool.shape[1]} columns"
         )
+    as_hinted({"noise": noise}, {"noise": NotNegative})
     dtype = np.result_type(train, pool, np.float32)
     train, pool = (torch.from_numpy(a.astype(dtype)) for a in (train, pool))
     size = min(as_count(batch_size, "batch_size"), len(pool))

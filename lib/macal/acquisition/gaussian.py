@@ -122,10 +122,6 @@ class GPPosterior:
             self._squares[arm] = np.concatenate([np.empty(0), *(np.einsum("nm,nm->n", c, c) for c in blocks)])
         return self._squares[arm]
 
-    def effect_variance(self) -> AtTargets:
-        """Variance of the effect at each target, S_00 + S_11 - 2 S_01, (m,)."""
-        return self.target[0, 0] + self.target[1, 1] - 2 * self.target.get((0, 1), 0.0)
-
     def label(self, unit: int) -> int:
         """Count a candidate as labelled, by which all covariances change by rank one; return its arm."""
         arm = int(self._t[unit])

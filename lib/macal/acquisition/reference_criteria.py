@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from macal.acquisition.bald import logistic_propensity
+from macal.acquisition.bald import propensity_of
 from macal.acquisition.base import Criterion, PoolState
 from macal.compat import override
 from macal.shapes import Indices
@@ -28,18 +28,14 @@ class RandomRare(Criterion):
 
     @override
     def begin(self, state: PoolState) -> PoolState:
-        return replace(state, propensity=_propensity(state))
+        return replace(state, belief=replace(state.belief, propensity=propensity_of(state, self)))
 
     @override
     def select(self, state: PoolState, batch_size: int) -> Indices:
-        free, e = state.unlabelled, _propensity(state)
+        free, e = state.unlabelled, propensity_of(state, self)
         chance = np.where(state.t == 1, e, 1 - e)[free].clip(min=LEAST)
         # the least of exponential times at rates 1 / chance comes first with probability proportional to its rate
         return free[(state.rng.exponential(size=free.size) * chance).argsort()[:batch_size]]
-
-
-def _propensity(state: PoolState) -> np.ndarray:
-    return logistic_propensity(state.x, state.t) if state.propensity is None else state.propensity
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from macal import acquisition
-from macal.acquisition import Criterion, PoolState
+from macal.acquisition import Belief, Criterion, PoolState
 from macal.acquisition.catalogue import names_where, needs_no_model
 from macal.acquisition.plans import as_batch_size
 from macal.arguments import Count, Whole, hinted
@@ -72,11 +72,13 @@ class Campaign:
         """Choose the next batch, or so many, by the model that was fitted to the labels so far."""
         pool, needs = self.problem.pool, self.criterion.needs
         x = pool.x
-        posterior = fitted.predict(x) if "posterior" in needs else None
-        features = fitted.gradients(x, pool.t) if "features" in needs else None
-        prior = fitted.prior if "prior" in needs else None
+        belief = Belief(
+            posterior=fitted.predict(x) if "posterior" in needs else None,
+            features=fitted.gradients(x, pool.t) if "features" in needs else None,
+            prior=fitted.prior if "prior" in needs else None,
+        )
         rng = np.random.default_rng([self.seed, len(self.batches)])
-        state = PoolState(x.astype(np.float64), pool.t, self.labelled(), rng, posterior, features, prior=prior)
+        state = PoolState(x.astype(np.float64), pool.t, self.labelled(), rng, belief)
         self.batches += self.criterion.plan(state, [self.batch_size] * batches)
 
 

@@ -142,12 +142,8 @@ class Arm:
 
     def take(self, k: int) -> int:
         """Label the first unit of the k-th row of the short list, whose distances follow now, and return it."""
-        row = int(self.short.rows[k])
+        row = self._count(k)
         unit = int(self.first[row])
-        if not self._carries[row]:
-            self.short.label(k)
-            self.labelled.append(row)
-            self._carries[row] = True
         self._next[row] += 1
         self.n_free -= 1
         if self._next[row] < self._end[row]:
@@ -157,17 +153,22 @@ class Arm:
             self.short.drop(k)
         return unit
 
+    def _count(self, k: int) -> int:
+        """Count the k-th row of the short list as labelled, and return its number."""
+        row = int(self.short.rows[k])
+        if not self._carries[row]:
+            self.short.label(k)
+            self.labelled.append(row)
+            self._carries[row] = True
+        return row
+
     def row_of(self, unit: int) -> int:
         """Row of a unit, where every unit is one."""
         return int(self.units.searchsorted(unit))
 
     def label(self, unit: int) -> None:
         """Count a unit as labelled, where every unit is a row."""
-        row = self.row_of(unit)
-        if not self._carries[row]:
-            self.short.label(row)
-            self.labelled.append(row)
-            self._carries[row] = True
+        self._count(self.row_of(unit))
 
     def keep(self, may: np.ndarray) -> None:
         """Let those alone be free of whom that is said, where every unit is a row; ``may`` is of the pool, (n,)."""

@@ -134,11 +134,6 @@ class PairSearch:
         self._available: Available | None = None
         self._forget()
 
-    @property
-    def has_pairs(self) -> bool:
-        """Whether both arms have a free unit."""
-        return all(arm.n_free for arm in self.arms)
-
     def _forget(self) -> None:
         self.upper.fill(np.inf)
         self.highest.fill(np.inf)  # of each row
@@ -362,7 +357,8 @@ class PairSearches(Search):
     @override
     def take(self, room: int) -> tuple[list[int], float]:
         """Take a pair (treated, control), or the unit farthest from labels where there is room for one, or no pair."""
-        search = next((search for search in self.turns() if search.has_pairs), None) if room > 1 else None
+        both = (search for search in self.turns() if search.control.n_free and search.treated.n_free)
+        search = next(both, None) if room > 1 else None
         units, score = search.pair() if search else FarthestFirst(self.arms).take(1)
         self._count(np.array(units, np.int64))
         return units, score

@@ -21,10 +21,7 @@ class Search(ABC):
 
     @abstractmethod
     def take(self, room: int) -> tuple[list[int], float]:
-        """Label the best unit, or the best pair where there is room for two; return it and its score.
-
-        Where nothing is left, it is no unit.
-        """
+        """Label the best unit, or pair where there is room for two; return it, none if none is left, and its score."""
 
     def batch(self, size: int) -> tuple[Indices, Outcomes]:
         """Take ``size`` units, or all k that are left: in pick order, (k,), with the score of each pick, (k,)."""
@@ -55,14 +52,9 @@ class Scores(Search):
     def now(self) -> Outcomes:
         """Score of each unit within its tier, given the labels so far, (n,); of labelled ones it may be anything."""
 
-    @abstractmethod
-    def update(self, units: Indices) -> None:
-        """Let the scores follow labels of these units."""
-
     def add(self, units: Indices) -> None:
-        """Count units as labelled."""
+        """Count units as labelled, and let the scores follow."""
         self.free[units] = False
-        self.update(units)
 
     def best(self, may: np.ndarray, price: Outcomes | None = None) -> tuple[int, float] | None:
         """The best of the units that may be taken, and its score; None without any.
@@ -75,7 +67,8 @@ class Scores(Search):
         for values, rounding in keys if price is None else [*keys, (-price, 0.0)]:
             if units.size:
                 mine = values[units]
-                units = units[mine >= least_of_ties(float(mine.max()), rounding)]
+                top = mine.max()
+                units = units[mine >= (top - rounding * abs(top) if rounding and np.isfinite(top) else top)]
         return (int(units[0]), float(score[units[0]])) if units.size else None
 
     def better_units(self, may: np.ndarray, unit: int, price: Outcomes) -> Rows:
@@ -105,10 +98,6 @@ class Ranked(Scores):
         return self._scores
 
     @override
-    def update(self, units: Indices) -> None:
-        pass
-
-    @override
     def batch(self, size: int) -> tuple[Indices, Outcomes]:
         units = np.flatnonzero(self.free)
         score = self._scores[units]
@@ -136,7 +125,8 @@ class Nearest(Scores):
         return score
 
     @override
-    def update(self, units: Indices) -> None:
+    def add(self, units: Indices) -> None:
+        super().add(units)
         for unit in units.tolist():
             self._arms[self._arm[unit]].label(unit)
 
@@ -164,8 +154,3 @@ def per_price(score: Score, price: Score) -> Score:
 def above(value: Score, other: Score | float) -> np.ndarray:
     """Whether values are larger than another by more than rounding."""
     return value > other + _ROUNDING * np.abs(other)
-
-
-def least_of_ties(top: float, rounding: float) -> float:
-    """The least value that equals the largest within rounding."""
-    return top - rounding * abs(top) if np.isfinite(top) else top

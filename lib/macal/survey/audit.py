@@ -97,7 +97,7 @@ class Made:
     purchases: Sequence[tuple[np.ndarray, bool]]
 
 
-AsTask = Callable[..., GreedyPlan]  # of people, who is known, who refused, and fields of the state that a rule sees
+AsTask = Callable[..., GreedyPlan]  # of people, who is known, who refused, and fields of the restriction
 
 
 def audited(made: Made, both: People, task: AsTask) -> Audit:
@@ -113,7 +113,7 @@ def audited(made: Made, both: People, task: AsTask) -> Audit:
     """
     people, n = made.people, len(made.people)
     weights = np.append(people.phase.weights, np.ones(len(both) - n))
-    again = task(both, made.known, made.refused, among=np.arange(n), weights=weights)
+    again = task(both, made.known, made.refused, population=np.arange(n), weights=weights)
     if again.criterion.stochastic:
         raise ValueError(f"{type(again.criterion).__name__} draws at random: nobody is ahead of whom it draws")
     clusters = again.clusters if (again.clusters >= 0).any() else None

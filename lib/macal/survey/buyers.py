@@ -155,7 +155,9 @@ class RandomBuyer(Buyer):
             if not self._drawn:
                 open_or_known = purchases.open.copy()
                 open_or_known[self._state.labelled] = True
-                self._state = replace(self._state, barred=np.flatnonzero(~open_or_known))
+                self._state = replace(
+                    self._state, restriction=replace(self._state.restriction, ineligible=np.flatnonzero(~open_or_known))
+                )
                 self._drawn = self._criterion.select(self._state, room).tolist()
             unit = self._drawn.pop(0)
             if purchases.open[unit] and len(bought := purchases.buy(np.array([unit]))):

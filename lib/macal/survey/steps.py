@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from macal import acquisition
-from macal.acquisition import PoolState
+from macal.acquisition import PoolState, Restriction
 from macal.acquisition.plans import check_arms
 from macal.arguments import Positive, hinted
 from macal.registry import check_known
@@ -313,11 +313,13 @@ def _searched(campaign: CampaignState, needed: Rows) -> tuple[People, Indices]:
 def _task(
     policy: Policy, asked: int, people: People, known: Indices, refused: Rows, money: float, **seen: Any
 ) -> GreedyPlan:
-    """What is to be planned; ``seen`` are fields of the state that an audit sets."""
+    """What is to be planned; ``seen`` are fields of the restriction that an audit sets."""
     spread = np.random.default_rng([policy.seed, asked] if asked else policy.seed)
     split = people.problem.pool
     weights = None if people.phase is None else people.phase.weights
-    state = PoolState(split.x.astype(np.float64), split.t, known, spread, **{"weights": weights} | seen)
+    state = PoolState(
+        split.x.astype(np.float64), split.t, known, spread, restriction=Restriction(**{"weights": weights} | seen)
+    )
     demands = people.demands(max(money, 0.0), policy.parsed, policy.cluster_rule, policy.batch_cost, known, refused)
     if money != policy.budget:
         demands[0] = replace(demands[0], name=f"a budget of {policy.budget:g}, of which {max(money, 0.0):g} is left")
