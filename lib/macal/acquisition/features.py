@@ -61,14 +61,14 @@ class MaxDist(Scores):
         self._d2 = torch.full((len(task.pool),), torch.inf, dtype=torch.float64)
         # which centre is the nearest, the first of equals
         self._centre = torch.zeros(len(task.pool), dtype=torch.long)
-        self._add_centres(task.start)
+        for row in task.start:
+            self._add_centre(row)
 
-    def _add_centres(self, rows: torch.Tensor) -> None:
-        for row in rows:
-            d2 = (self._task.pool - row).double().square().sum(1)
-            self._centre[d2 < self._d2] = self._n
-            self._d2 = torch.minimum(self._d2, d2)
-            self._n += 1
+    def _add_centre(self, row: torch.Tensor) -> None:
+        d2 = (self._task.pool - row).double().square().sum(1)
+        self._centre[d2 < self._d2] = self._n
+        self._d2 = torch.minimum(self._d2, d2)
+        self._n += 1
 
     def score(self) -> torch.Tensor:
         """Score of each unit, where there is a centre, (n,)."""
@@ -84,7 +84,8 @@ class MaxDist(Scores):
     @override
     def add(self, units: Indices) -> None:
         super().add(units)
-        self._add_centres(self._task.pool[units])
+        for k in units.tolist():
+            self._add_centre(self._task.pool[k])
 
 
 class LargestCluster(MaxDist):
@@ -193,8 +194,7 @@ def bait(task: _Task) -> Scores:
 
 
 METHODS = Registry(
-    "feature method",
-    {"badge": KMeansDraw, "lcmd": LargestCluster, "bait": bait, "coreset": MaxDist, "maxdet": maxdet},
+    "feature method", {"badge": KMeansDraw, "lcmd": LargestCluster, "bait": bait, "coreset": MaxDist, "maxdet": maxdet}
 )
 
 

@@ -58,9 +58,8 @@ def plan_batches(
     check_arms(criterion, t)
     done = as_indices(labelled, len(x))
     n_queries, batch_size = as_count(n_queries, "n_queries"), as_batch_size(batch_size, criterion)
-    state, sizes = PoolState(x, t, done, np.random.default_rng(seed)), [batch_size] * n_queries
+    state, sizes, found = PoolState(x, t, done, np.random.default_rng(seed)), [batch_size] * n_queries, []
     chosen = criterion.plan_with_scores(state, sizes) if return_utilities else criterion.plan(state, sizes)
-    found = []
     total = min(n_queries * batch_size, len(t) - len(done))
     with one_thread(len(t)), progress(total, "planning", "label") as bar:
         for batch in chosen:

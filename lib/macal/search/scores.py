@@ -35,10 +35,8 @@ class Search(ABC):
 class Scores(Search):
     """Scores of n units, which follow every label.
 
-    Args:
-        free: whether each unit may be taken, (n,).
-
     Attributes:
+        free: whether each unit may be taken, (n,).
         rounding: relative difference of two scores that are equal.
         tier: of each unit, (n,), whatever its score: those of a higher tier come first.
     """
@@ -57,14 +55,11 @@ class Scores(Search):
         self.free[units] = False
 
     def best(self, may: np.ndarray, price: Outcomes | None = None) -> tuple[int, float] | None:
-        """The best of the units that may be taken, and its score; None without any.
-
-        The highest tier first, then the highest score, per price where there are prices; of ties the cheapest, then the
-        lowest.
-        """
+        """The unit of the highest tier and score (per price), of ties the cheapest, then the lowest; and its score."""
         units, score = np.flatnonzero(may), self.now()
-        keys = [(self.tier, 0.0), (score if price is None else per_price(score, price), self.rounding)]
-        for values, rounding in keys if price is None else [*keys, (-price, 0.0)]:
+        keys = [(self.tier, 0.0)] if self.tier.any() else []
+        keys += [(score, self.rounding)] if price is None else [(per_price(score, price), self.rounding), (-price, 0.0)]
+        for values, rounding in keys:
             if units.size:
                 mine = values[units]
                 top = mine.max()
