@@ -135,8 +135,8 @@ def test_many_people_of_few_kinds_are_planned_kind_by_kind(monkeypatch):
     who = rng.integers(0, 30, 20_000)
     t = rng.integers(0, 2, 20_000)
     seen = []
-    make = nearest.Arm.watch
-    monkeypatch.setattr(nearest.Arm, "watch", lambda arm, rows: (seen.append(len(arm.x)), make(arm, rows))[1])
+    make = nearest.Arm.set_short_list
+    monkeypatch.setattr(nearest.Arm, "set_short_list", lambda arm, rows: (seen.append(len(arm.x)), make(arm, rows))[1])
     picks = np.concatenate(macal.plan(kinds[who], t, [], 40, 10, "macal"))
     assert max(seen) == 30
     for kind in range(30):
@@ -181,7 +181,7 @@ def test_bounds_are_bounds():
     size = arm.norm[:, None] + other.norm
     assert (low <= d2).all()
     assert (d2 - low <= 2 * arm.eta * size + 2 * nearest.TINY).all()
-    arm.absorb()
+    arm.update_bounds()
     assert (arm.bound >= arm.nearest(np.arange(150))).all()
 
 
@@ -194,7 +194,7 @@ def test_bounds_of_pairs_are_bounds(kind, metric):
     for _ in range(5):
         whole.batch(4)
         for arm in search.arms:
-            arm.absorb()
+            arm.update_bounds()
         m1, m0 = (arm.metric(arm.nearest(np.arange(len(arm.x)))) for arm in (search.treated, search.control))
         d = search.treated.distance(search.treated.x[:, None], search.control.x)
         best = np.where(search.control.free, search.novelty * m0 - search.alpha * d, -np.inf).max(axis=1)

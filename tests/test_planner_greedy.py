@@ -264,7 +264,7 @@ def test_a_pair_under_demands_is_the_best_of_all(times, monkeypatch, unchecked):
         while True:
             found, truth = one.best(shop), best_bargain(x, t, labels, alpha, novelty, price, shop)
             while found and refused[min(found[:2]), max(found[:2])]:
-                one.doubt(found[0])
+                one.recheck_partners(found[0])
                 found, refusals = one.best(shop), refusals + 1
             if found is None:
                 assert truth is None
@@ -297,7 +297,7 @@ def test_after_a_refusal_few_rows_are_looked_through(monkeypatch, unchecked):
     for _ in range(200):
         i, j, _ = one.best(shop)
         refused[i, j] = refused[j, i] = True
-        one.doubt(i)
+        one.recheck_partners(i)
     assert sum(looked) < 3 * 1500  # as many rows as there are, a few times, where 200 full searches would be 300,000
 
 

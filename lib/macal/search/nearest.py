@@ -117,7 +117,7 @@ class Arm:
 
     def copy(self) -> "Arm":
         """Return the arm of another campaign that goes on from the same labels."""
-        self.absorb()
+        self.update_bounds()
         other = copy.copy(self)
         for name in ("bound", "first", "free", "labelled", "_next", "_carries"):
             setattr(other, name, getattr(self, name).copy())
@@ -140,7 +140,7 @@ class Arm:
         """Distances of squared ones."""
         return d2.copy() if self.squared else np.sqrt(d2)
 
-    def take(self, k: int) -> int:
+    def label_first(self, k: int) -> int:
         """Label the first unit of the k-th row of the short list, whose distances follow now, and return it."""
         row = self._count(k)
         unit = int(self.first[row])
@@ -170,18 +170,18 @@ class Arm:
         """Count a unit as labelled, where every unit is a row."""
         self._count(self.row_of(unit))
 
-    def keep(self, may: np.ndarray) -> None:
+    def restrict_to(self, may: np.ndarray) -> None:
         """Let those alone be free of whom that is said, where every unit is a row; ``may`` is of the pool, (n,)."""
         self.free = may[self.units]
 
-    def reach(self) -> Distances:
+    def distance_bounds(self) -> Distances:
         """Upper bound of each row's distance to the nearest label, (p,): exact where every unit is a row."""
         if self.every:
             return self.short.m
-        self.absorb()
+        self.update_bounds()
         return self.bound
 
-    def absorb(self) -> None:
+    def update_bounds(self) -> None:
         """Bring the bounds up to date with the labels: bound[i] = min over labels j of an upper bound of d(i, j).
 
         high2(i, j) = low2(i, j) + 2 (eta |i|^2 + TINY) + 2 (eta |j|^2 + TINY), low2 being the bound from below.
@@ -205,7 +205,7 @@ class Arm:
 
     def nearest(self, rows: Rows) -> Distances:
         """Squared float64 distance from each row to its nearest label, (k,); infinite without labels."""
-        self.absorb()
+        self.update_bounds()
         out = np.full(len(rows), np.inf)
         if not (len(rows) and self.labelled):
             return out
@@ -225,7 +225,7 @@ class Arm:
                 np.minimum.at(out, i + one, folded(np.square(self.x[part[one]] - self.x[other])))
         return out
 
-    def watch(self, rows: Indices, cut: tuple[float, int] = UNKNOWN) -> ShortList:
+    def set_short_list(self, rows: Indices, cut: tuple[float, int] = UNKNOWN) -> ShortList:
         """Make these rows the short list, in the place of the present one, and return it; all stay where all are."""
         if not self.every:
             self.short = ShortList(self, rows, cut)
@@ -243,19 +243,19 @@ class Arm:
                 m = short.m.max()
                 ties = np.flatnonzero(short.m == m)
                 k = int(ties[self.first[short.rows[ties]].argmin()])
-                if before(float(m), int(self.first[short.rows[k]]), short.cut):
+                if beats_cut(float(m), int(self.first[short.rows[k]]), short.cut):
                     return float(m), k
-            self.absorb()
+            self.update_bounds()
             n_rows = int(self.free.sum())
-            self.watch(*highest(np.where(self.free, self.bound, -np.inf), min(SHORT, n_rows), self.first))
+            self.set_short_list(*top_bounds(np.where(self.free, self.bound, -np.inf), min(SHORT, n_rows), self.first))
 
 
-def before(score: float, first: int, cut: tuple[float, int]) -> bool:
+def beats_cut(score: float, first: int, cut: tuple[float, int]) -> bool:
     """Whether a pick of this score and first unit comes before all that a cut stands for."""
     return score > cut[0] or (score == cut[0] and first < cut[1])
 
 
-def highest(bound: np.ndarray, k: int, first: Rows) -> tuple[Indices, tuple[float, int]]:
+def top_bounds(bound: np.ndarray, k: int, first: Rows) -> tuple[Indices, tuple[float, int]]:
     """Return the places of the k highest bounds, ascending, and the cut: bound and first unit of the next one.
 
     Of equal bounds the lower first unit comes first. The cut is minus infinity where there is no other.

@@ -43,7 +43,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from macal.compat import override
-from macal.search.nearest import Arm, ShortList, before, highest, split_arms
+from macal.search.nearest import Arm, ShortList, beats_cut, split_arms, top_bounds
 from macal.search.rows import power_of_two, product
 from macal.search.scores import FarthestFirst, Nearest, Search, per_price
 from macal.shapes import Arms, Covariates, Distances, Indices, Outcomes, Rows
@@ -148,20 +148,20 @@ class PairSearch:
             score = self.novelty * sum(m for m in (one, zero) if np.isfinite(m))
         else:
             i, j, score = self._best()
-        return [self.treated.take(i), self.control.take(j)], score / self.scale / self.control.unit
+        return [self.treated.label_first(i), self.control.label_first(j)], score / self.scale / self.control.unit
 
     def best(self, available: Available) -> tuple[int, int, float] | None:
         """Find the pair that is worth most among those who may be bought, as units, and its score; None without any."""
         self._available = available
         for arm in self.arms:
-            arm.keep(available.open)
+            arm.restrict_to(available.open)
         found = self._best() if all(arm.free.any() for arm in self.arms) else None
         if found is None:
             return None
         i, j, score = found
         return int(self.treated.units[i]), int(self.control.units[j]), score / self.scale
 
-    def doubt(self, unit: int) -> None:
+    def recheck_partners(self, unit: int) -> None:
         """Ask from now on with whom a treated unit may be bought: somebody who seemed fit may not."""
         self.doubtful.add(self.treated.row_of(unit))
 
@@ -188,7 +188,7 @@ class PairSearch:
         one = self.treated.first[pairs.one.rows[pairs.i[ties]]]
         zero = self.control.first[pairs.zero.rows[pairs.j[ties]]]
         k = ties[np.lexsort([zero, one])[0]]
-        if not before(float(top), int(one.min()), pairs.cut):
+        if not beats_cut(float(top), int(one.min()), pairs.cut):
             return None
         return int(pairs.i[k]), int(pairs.j[k]), float(score[k])
 
@@ -231,7 +231,7 @@ class PairSearch:
             price = self.price1[:, None] + self.least
             bound = per_price(bound[:, None] + self.upper, price).max(axis=1)
         bound = np.where(self.treated.free, np.minimum(self.settled, bound), -np.inf)
-        rows, (cut, unit) = highest(bound, min(self.size, int(self.treated.free.sum())), self.treated.first)
+        rows, (cut, unit) = top_bounds(bound, min(self.size, int(self.treated.free.sum())), self.treated.first)
         limit, i, j = np.full(len(rows), cut), rows[:0], rows[:0]
         # the second time for rows that promised the cut in float32 and do not hold it
         for _ in range(2):
@@ -260,7 +260,7 @@ class PairSearch:
         cost = self._available.price_of_pairs(treated.units[i], control.units[j]) if self._available else 0.0
         rows, place = np.unique(i, return_inverse=True)
         columns, other = np.unique(j, return_inverse=True)
-        one, zero = treated.watch(rows), control.watch(columns)
+        one, zero = treated.set_short_list(rows), control.set_short_list(columns)
         at = (i, j) if treated.every else (place, other)
         self.pairs = PairList(one, zero, *at, d, price, cost, cut)
         score = self._scores(self.pairs)
@@ -269,7 +269,7 @@ class PairSearch:
         return rows, best
 
     def _novelty_bound(self, arm: Arm) -> Distances:
-        return self.novelty * arm.reach() if arm.labelled else np.zeros(len(arm.x))
+        return self.novelty * arm.distance_bounds() if arm.labelled else np.zeros(len(arm.x))
 
     def _look_through(self, rows: Rows, limit: Distances) -> tuple[Indices, Indices] | None:
         """Lower the bounds of some rows (k,) and return all their pairs that may score ``limit``, (k,); None if many.

@@ -138,7 +138,7 @@ class FarthestFirst(Search):
         if not found:
             return [], np.nan
         m, k, arm = max(found, key=lambda f: (f[0], -f[2].first[f[2].short.rows[f[1]]]))
-        return [arm.take(k)], m / arm.unit
+        return [arm.label_first(k)], m / arm.unit
 
 
 def per_price(score: Score, price: Score) -> Score:

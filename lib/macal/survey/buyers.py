@@ -108,7 +108,7 @@ class PairBuyer(UnitBuyer):
                 if may and len(bought := purchases.buy(np.array([one, zero]))):
                     self.add(bought)
                     return Purchase(bought, gain)
-                search.doubt(one)
+                search.recheck_partners(one)
         return super().buy(purchases, room)
 
     @override
