@@ -94,7 +94,8 @@ def plan(
     Returns:
         One integer array per query, in pick order (of MACAL: treated, control, ...), until the pool is exhausted. With
         ``return_utilities`` a tuple: these, and one float array per query, of the same shape: the score of each pick
-        when it was picked. Both units of a pair have the pair's score; a distance is infinite in an arm without labels.
+        when it was picked. Both units of a pair have the pair's score, log scores include the noise of a draw, and a
+        distance is infinite in an arm without labels.
 
     Raises:
         UnknownName: no such criterion, or it has no such parameter.
