@@ -68,17 +68,17 @@ def test_pages_read_what_the_judges_say(monkeypatch):
     read = ledger.recorded()
     assert list(read.index) == [claim.key for claim in claims.CLAIMS]
     monkeypatch.setattr(claims, "CLAIMS", some)
-    judged = claims.verdicts()
+    judged = ledger.verdicts()
     assert len(judged) == 5 and list(read.columns) == list(judged.columns)
     assert ledger.outputs.deviation(read.loc[judged.index].to_csv(), judged.to_csv()) <= ledger.outputs.RTOL
 
 
 def test_pages_have_every_claim_once(fresh, once, monkeypatch):
     monkeypatch.setattr(claims.Claim, "verdicts", once)
-    table = claims.verdicts()
+    table = ledger.verdicts()
     assert table.index.is_unique and len(table) == len(claims.CLAIMS)
     assert set(table.verdict) <= {*WORDS}
-    assert set(table.verdict_text) <= {*WORDS, ""} and (table.scale_text != "").sum() == sum(
+    assert set(table.verdict_text) <= {*WORDS, ""} and table.scale_text.map(bool).sum() == sum(
         bool(claim.versions and claim.compares) for claim in claims.CLAIMS
     )
     assert table.notna().all(axis=None) and (table.evidence != "").all()

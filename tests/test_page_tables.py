@@ -23,25 +23,29 @@ def test_an_interval_stands_beside_its_mean():
     assert tables.changes(found.assign(low=-22.1, high=5.5))["qhte"] == "-10 [-22, +6]"
 
 
-def test_evidence_names_methods_by_their_labels():
-    said = "without lcmd, bait; log ratio of macal-squared to ahead: random -0.305 [-1, 1], random-balanced +0.1"
-    plain = "without LCMD, BAIT; log ratio of MACAL, squared to ahead: Random -0.305 [-1, 1], Random, balanced +0.1"
-    assert tables.plain(said) == plain
-    assert tables.plain("a random draw, macal's PEHE") == "a random draw, MACAL's PEHE"
-    other = tables.plain("that of abc3: 0.6 to qhte (ihdp-a); ibm: no")
-    assert other == "that of ABC3: 0.6 to QHTE (IHDP, surface A); IBM: no"
+def test_evidence_is_worded_from_its_values():
+    row = {"dataset": "ihdp-a", "step": 5, "method": "macal-squared", "against": "random", "replications": 5}
+    row |= {"log_ratio": -0.3051, "low": -0.4, "high": -0.2, "comparison": "ahead"}
+    said = tables.evidence([row, row | {"against": "qhte", "comparison": "open"}, row | {"dataset": "ibm"}], "text")
+    first, second = said.split("; IBM, ")
+    for part in ("IHDP, surface A", "step 5", "MACAL, squared", "ahead: Random -0.305 [-0.400, -0.200]", "open: QHTE"):
+        assert part in first
+    assert "ahead: Random" in second and "open" not in second
+    del row["log_ratio"]
+    assert "ahead: Random -157 [" in tables.evidence([row | {"labels": -157.2}], "text")
+    assert tables.evidence([], "text") == tables.evidence([row] * (tables.MAX_SHOWN + 1), "text") == "text"
 
 
 def test_claims_and_cards_keep_their_words():
     found = pd.DataFrame(
-        [("Figure 1", "A < B", *("fails", "macal -0.1", "open", ""), *("open", "", "open", ""), "toy")],
+        [("Figure 1", "A < B", *("fails", "a < b", [], "open", []), *("open", "", [], "open", []), "toy")],
         ["E1"],
         ["source", "claim", *(f"{part}{end}" for end in ("", "_text") for part in
-                              ("verdict", "evidence", "on_means", "scale")), "chapter"],
+                              ("verdict", "evidence", "comparisons", "on_means", "scale")), "chapter"],
     )  # fmt: skip
     assert 'href="ledger.html#claim-E1"' in tables.strip(found) and 'class="fails"' in tables.strip(found)
     html = tables.claims(found)
-    assert 'id="claim-E1"' in html and "A &lt; B" in html and "MACAL -0.1" in html
+    assert 'id="claim-E1"' in html and "A &lt; B" in html and "a &lt; b" in html
     assert "numbers, by arithmetic means open<" in html and "By arithmetic means: open." in html
     text = tables.claims(found, "text")
     assert 'id="claim-E1"' not in text and "numbers<" in text

@@ -3,20 +3,14 @@
 A claim is declared here, once; ``results/claims.json``, the ledger and the rules in words come from its declaration.
 """
 
-from collections.abc import Iterable
 from functools import partial
 
-import pandas as pd
-
-from macal.campaigns import results
 from reproduction.benchmarks import BALD, BASELINES, CMNIST, GENERAL, IBM, IHDP, PAPER, TOY
 from reproduction.claims import (
-    absolute_errors,
     algorithm,
     backbones,
     bench,
     bounds,
-    comparison,
     data,
     estimators,
     families,
@@ -26,39 +20,14 @@ from reproduction.claims import (
     lemmas,
     problem,
     toy,
-    versions,
     weights,
 )
 from reproduction.claims.rules import RULES, Rules
-from reproduction.claims.scale import Compared, Scale
+from reproduction.claims.scale import Compared
 from reproduction.claims.verdict import Claim, Rule, Verdict, regardless
 from reproduction.claims.versions import CODE, EXACT, LEARNERS, TEXT
 
-__all__ = [
-    "CLAIMS",
-    "RULES",
-    "Claim",
-    "Rules",
-    "Verdict",
-    "absolute_errors",
-    "algorithm",
-    "backbones",
-    "bench",
-    "bounds",
-    "comparison",
-    "data",
-    "estimators",
-    "families",
-    "gain",
-    "labelled_sets",
-    "leads",
-    "lemmas",
-    "problem",
-    "toy",
-    "verdicts",
-    "versions",
-    "weights",
-]
+__all__ = ["CLAIMS", "RULES", "Claim", "Rules", "Verdict"]
 
 BOTH = (CODE, TEXT)
 EVERYWHERE = tuple(tuple(version.tables.values()) for version in BOTH)
@@ -462,6 +431,7 @@ CLAIMS = (
             f"{SEVERAL}, of the two; {MIXED}",
         ),
         BOTH,
+        origin="ours",
     ),
     Claim(
         "W1",
@@ -476,6 +446,7 @@ CLAIMS = (
             "open unless allocation and gain have clear signs on both surfaces; then holds where their signs agree on"
             " each and turn from one to the other, else fails",
         ),
+        origin="ours",
     ),
     Claim(
         "W2",
@@ -490,6 +461,7 @@ CLAIMS = (
             "3, one for each data set",
             "a case with a clear sign holds where that contradicts the prediction, else fails; others do not count",
         ),
+        origin="ours",
     ),
     Claim(
         "W3",
@@ -504,6 +476,7 @@ CLAIMS = (
             "where ahead in the first and the third: holds if behind or without a lead in the second, else in part;"
             " where behind or without a lead in the first or the third: fails; else open",
         ),
+        origin="ours",
     ),
     Claim(
         "S1",
@@ -517,6 +490,7 @@ CLAIMS = (
             "40, all rows",
             "rows ahead hold, rows behind or without a lead fail, open ones do not count",
         ),
+        origin="others",
     ),
     Claim(
         "S2",
@@ -531,6 +505,7 @@ CLAIMS = (
             "holds where on one data set it is ahead under one estimator and behind under another; fails where all rows"
             " are ahead, or all behind; else open",
         ),
+        origin="others",
     ),
     Claim(
         "S3",
@@ -545,39 +520,6 @@ CLAIMS = (
             "holds where one criterion's intervals stay within 5 % of every other on all rows, fails where each"
             " criterion is surely beyond 5 % on some row; else open",
         ),
+        origin="ours",
     ),
 )
-
-
-def verdicts(rules: Rules = RULES) -> pd.DataFrame:
-    """The ledger, a row per claim; the call computes every verdict.
-
-    Returns:
-        By ``key``: ``source``, ``claim``, ``verdict``, ``evidence``, ``on_means`` (the word by arithmetic means of
-        errors, empty where none decide) and ``scale`` (of the code version, or of a claim without versions); the same
-        with ``_text`` (of the text version; empty where a claim has none); ``chapter``. A scale says what is recorded
-        of the paper's replications, methods and sizes; it is empty where a claim compares none of the paper's methods.
-
-    Raises:
-        FileNotFoundError: the package is installed without the book's recorded tables.
-    """
-    results.checkout()
-    rows = []
-    for claim in CLAIMS:
-        parts = zip(claim.verdicts(rules), claim.on_means(rules), claim.scales(), strict=True)
-        found = [(v.verdict, v.evidence, mean.verdict if mean else "", join_scales(s)) for v, mean, s in parts]
-        first, second = [*found, ("",) * 4][:2]
-        rows.append((claim.key, claim.source, claim.text, *first, *second, claim.chapter))
-    parts = ["verdict", "evidence", "on_means", "scale"]
-    columns = ["key", "source", "claim", *parts, *(f"{part}_text" for part in parts), "chapter"]
-    return pd.DataFrame(rows, columns=columns).set_index("key")
-
-
-def of_others(ledger: pd.DataFrame) -> pd.Series:
-    """Whether each claim of :func:`verdicts` is the book's own or another paper's, by its key."""
-    return ledger["source"].str.fullmatch(r"ours|.+ et al\. \d+\w?")
-
-
-def join_scales(scales: Iterable[Scale]) -> str:
-    """Say what is recorded for a claim, data set by data set."""
-    return "; ".join(map(str, scales))

@@ -94,7 +94,9 @@ def close(found: pd.DataFrame, rules: Rules) -> pd.Series:
 
 def number(row: pd.Series) -> str:
     """Mean and interval of a row of :func:`against`."""
-    return f"{row['log_ratio']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]"
+    name, digits = ("log_ratio", 3) if "log_ratio" in row else ("labels", 0)
+    mean, low, high = (f"{row[part]:+.{digits}f}" for part in (name, "low", "high"))
+    return f"{mean} [{low}, {high}]"
 
 
 def told(found: pd.DataFrame) -> str:

@@ -1,5 +1,7 @@
 """Verdicts D1 and D2: sizes, and where IHDP's pairs end."""
 
+from collections.abc import Callable
+
 import pandas as pd
 
 from macal import datasets
@@ -36,16 +38,19 @@ def turning_points(replications: int = 100) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["replication", "treated", "started", "labelled"])
 
 
-def judge_sizes(tolerance: float = 0.01) -> Verdict:
-    """D1: IHDP and CMNIST to the unit; IBM, whose pool is random, within ``tolerance`` in every replication."""
-    every = {name: recorded(name) for name in TABLE_1.index}
-    absent = [name for name, table in every.items() if table is None]
+def judge_sizes(tolerance: float = 0.01, name: Callable[[str], object] = str) -> Verdict:
+    """D1: IHDP and CMNIST to the unit; IBM, whose pool is random, within ``tolerance`` in every replication.
+
+    ``name`` says what the evidence calls a data set.
+    """
+    every = {dataset: recorded(dataset) for dataset in TABLE_1.index}
+    absent = [dataset for dataset, table in every.items() if table is None]
     if absent:
         return Verdict("open", f"sizes are not recorded: {', '.join(absent)}")
-    found = pd.concat({name: table[SIZES] for name, table in every.items()}, names=["dataset", "replication"])
+    found = pd.concat({dataset: table[SIZES] for dataset, table in every.items()}, names=["dataset", "replication"])
     off = (found / TABLE_1[SIZES].reindex(found.index, level="dataset") - 1).abs().groupby("dataset").max().max(axis=1)
     limits = pd.Series({"ihdp": 0.0, "cmnist": 0.0, "ibm": tolerance})
-    shown = "; ".join(f"{name}: {'exactly' if not off[name] else f'within {off[name]:.2%}'}" for name in limits.index)
+    shown = "; ".join(f"{name(one)}: {f'within {off[one]:.2%}' if off[one] else 'exactly'}" for one in limits.index)
     good = int((off[limits.index] <= limits).sum())
     verdict = {len(limits): "holds", 0: "fails"}.get(good, "holds in part")
     return Verdict(verdict, f"{shown}, over {found.index.unique('replication').size} replications")

@@ -143,25 +143,43 @@ def _plain(value: Any) -> Any:
     return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
+def verdicts(rules: Rules = RULES) -> pd.DataFrame:
+    """Judge every claim by these rules; see :func:`recorded`.
+
+    Raises:
+        FileNotFoundError: the package is installed without the book's recorded tables.
+    """
+    results.checkout()
+    return _rows(_plain([_claim(claim, rules) for claim in claims.CLAIMS]))
+
+
 def recorded(file: Path = FILE) -> pd.DataFrame:
-    """Read what :func:`reproduction.claims.verdicts` gives by the book's rules from the file, without judging.
+    """Read the verdicts by the book's rules from the file, without judging.
 
     Args:
         file: written by :func:`write`.
 
+    Returns:
+        By ``key``: ``source``, ``claim``, ``origin``, whose it is; ``verdict``, ``evidence``, ``comparisons`` (values),
+        ``on_means`` (the word by arithmetic means of errors, "" where none decide) and ``scale`` (:class:`.Scale` by
+        data set) of the code version, or of a claim without versions; the same with ``_text`` of the text version,
+        empty where a claim has none; ``chapter``.
+
     Raises:
         FileNotFoundError: no such file.
     """
-    rows = {}
-    for claim in json.loads(file.read_text(encoding="utf-8"))["claims"]:
-        row = {"source": claim["place"], "claim": claim["claim"]}
-        for version, end in itertools.zip_longest(claim["versions"][:2], ("", "_text"), fillvalue=None):
-            lists = version["scale"] if version else []
-            scales = [Scale(**{k: tuple(v) if isinstance(v, list) else v for k, v in one.items()}) for one in lists]
-            row |= {f"{part}{end}": version[part] if version else "" for part in ("verdict", "evidence")}
-            means = version and version["arithmetic"]
-            row[f"on_means{end}"] = means["verdict"] if means else ""
-            row[f"scale{end}"] = claims.join_scales(scales)
+    return _rows(json.loads(file.read_text(encoding="utf-8"))["claims"])
+
+
+def _rows(found: list[dict[str, Any]]) -> pd.DataFrame:
+    rows, origins = {}, {claim.key: claim.origin for claim in claims.CLAIMS}
+    for claim in found:
+        row = {"source": claim["place"], "claim": claim["claim"], "origin": origins[claim["key"]]}
+        for version, end in itertools.zip_longest(claim["versions"][:2], ("", "_text"), fillvalue={}):
+            row |= {f"{part}{end}": version.get(part, "") for part in ("verdict", "evidence")}
+            row[f"comparisons{end}"] = version.get("comparisons", [])
+            row[f"on_means{end}"] = (version.get("arithmetic") or {"verdict": ""})["verdict"]
+            row[f"scale{end}"] = [Scale(**one) for one in version.get("scale", [])]
         rows[claim["key"]] = row | {"chapter": Path(claim["page"]).stem}
     return pd.DataFrame.from_dict(rows, "index").rename_axis("key")
 

@@ -33,16 +33,15 @@ class Scale:
     sizes: tuple[int, int]
     of_sizes: int
 
-    def __str__(self) -> str:
-        """Say it in words."""
+    def share(self) -> str:
+        """Say in words how much of the paper's is recorded."""
+        methods = f"{len(self.methods)} of {len(self.of_methods)} methods"
         if not self.methods:
-            return f"{self.dataset}: nothing"
+            return "nothing"
         if not self.replications[1]:
-            return f"{self.dataset}: {len(self.methods)} of {len(self.of_methods)} methods, all needed together"
-        return (
-            f"{self.dataset}: {range_of(self.replications)} of {self.of_replications} replications,"
-            f" {len(self.methods)} of {len(self.of_methods)} methods, {range_of(self.sizes)} of {self.of_sizes} sizes"
-        )
+            return f"{methods}, all needed together"
+        runs = f"{range_of(self.replications)} of {self.of_replications} replications"
+        return f"{runs}, {methods}, {range_of(self.sizes)} of {self.of_sizes} sizes"
 
 
 def range_of(ends: tuple[int, int]) -> str:

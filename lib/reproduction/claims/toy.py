@@ -1,6 +1,6 @@
 """Verdicts F1a to F1d: the toy study, from its recorded campaigns."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -152,23 +152,28 @@ def judge_symmetry(rules: Rules = RULES, table: pd.DataFrame | None = None) -> V
     )
 
 
-def judge_quickest(rules: Rules = RULES, table: pd.DataFrame | None = None, within: float = 0.1) -> Verdict:
+def judge_quickest(
+    rules: Rules = RULES,
+    table: pd.DataFrame | None = None,
+    within: float = 0.1,
+    name: Callable[[str], object] = str,
+) -> Verdict:
     """F1b: labels to within 10 % of the best final PEHE, MACAL against each other method of the figure.
 
-    Paired, bootstrap intervals of the difference in labels.
+    Paired, bootstrap intervals of the difference in labels; ``name`` says what the evidence calls a method.
     """
     table = results.load("toy") if table is None else table
     labels = quickness(table, within)
-    fewer = {name: labels["macal"] - labels[name] for name in SIMPLE}
+    fewer = {other: labels["macal"] - labels[other] for other in SIMPLE}
     rows = bounds(fewer, "macal", rules, 0.0, "labels")
     last, stays = table["labelled"].max(), np.isfinite(labels_to_reach(table, target(table, within))).sum()
     medians, never = labels.median().sort_values(kind="stable"), (labels > last).sum()
-    first = ", ".join(f"{m} {n:.0f} ({labels[m].mean():.0f}; {never[m]})" for m, n in medians.items())
+    first = ", ".join(f"{name(m)} {n:.0f} ({labels[m].mean():.0f}; {never[m]})" for m, n in medians.items())
     return Verdict(
         less(rows, 0.0),
         f"labels until the PEHE is first within {within:.0%} of the best final one (never: one step beyond {last}),"
         f" median of {len(labels)} replications (mean; times never): {first}; replications within {within:.0%} at"
-        f" {last} labels: " + ", ".join(f"{m} {stays[m]}" for m in medians.index),
+        f" {last} labels: " + ", ".join(f"{name(m)} {stays[m]}" for m in medians.index),
         rows,
     )
 

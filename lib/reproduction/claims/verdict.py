@@ -48,7 +48,7 @@ class Claim:
 
     Attributes:
         key: its name in the ledger.
-        source: where the paper makes it; "ours", or another paper.
+        source: where the paper makes it; else whose it is.
         text: what it says, in our words.
         judge: gives the verdict by the rules, and in the versions where there are any.
         chapter: of the book, where the numbers are shown.
@@ -57,6 +57,7 @@ class Claim:
         versions: of the paper, in which it is judged apart: first the code's.
         compares: the paper's methods and data sets that it is about; None where it compares none of them.
         on_errors: whether means of errors decide it, which are then judged on the paper's scale, too.
+        origin: whose claim it is: the paper's, this book's, or another paper's.
     """
 
     key: str
@@ -69,6 +70,7 @@ class Claim:
     versions: tuple[Version, ...] = ()
     compares: Compared | None = None
     on_errors: bool = True
+    origin: Literal["paper", "ours", "others"] = "paper"
 
     def verdicts(self, rules: Rules) -> list[Verdict]:
         """Judge it: one verdict per version, one in all where it has none."""

@@ -1,8 +1,9 @@
 """Tables of pages: methods and columns by their names in words, few digits, a dash where there is nothing."""
 
-import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
+from itertools import groupby
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from pandas.io.formats.style import Styler
 
 from macal import datasets, plots
 from reproduction.claims import ledger
+from reproduction.claims.comparison import told
 from reproduction.claims.verdict import WORDS as VERDICTS
 
 WORDS = {
@@ -25,6 +27,8 @@ WORDS = {
     "rq": "rational quadratic",
     "matern-3/2": "Matérn-3/2",
 }
+CASE = ("dataset", "estimator", "stretch", "part", "measure", "step", "method")  # what sets comparisons apart
+MAX_SHOWN = 40  # comparisons of a verdict
 PAD = "padding: 0.15em 0.6em"
 STYLE = [
     {"selector": "td", "props": f"{PAD}; text-align: right; white-space: nowrap"},
@@ -69,18 +73,26 @@ def changes(found: pd.DataFrame) -> pd.Series:
     return pd.Series(said, found.index, dtype=object)
 
 
-def plain(evidence: str) -> str:
-    """Call the methods and data sets in a piece of evidence by their labels."""
-    methods, data = ("|".join(sorted(names, key=len, reverse=True)) for names in (plots.methods(), datasets.DATASETS))
-    ends = rf"(?<![\w-])({methods})(?= [-+]?\d|'s |, | to | on | \(|[;:]|$)|\b({data})\b"
-    return re.sub(ends, lambda m: str(words(m[0])), evidence)
+def evidence(comparisons: Sequence[Mapping[str, Any]], text: str) -> str:
+    """A verdict's comparisons in words, case by case; the text of its evidence where there are none, or too many."""
+    if not 0 < len(comparisons) <= MAX_SHOWN:
+        return text
+    cases = groupby(comparisons, lambda row: ", ".join(_labels(row)))
+    return "; ".join(
+        f"{case}, {told(pd.DataFrame(list(rows)).set_index('against').rename(index=words))}" for case, rows in cases
+    )
+
+
+def _labels(row: Mapping[str, Any]) -> list[str]:
+    about = {name: words(row[name]) for name in CASE if name in row}
+    return [value if isinstance(value, str) else f"{name} {value}" for name, value in about.items()]
 
 
 def strip(found: pd.DataFrame) -> str:
     """The claims as a strip of squares by verdict, each a link to its row of the ledger, with how many of each: HTML.
 
     Args:
-        found: rows of :func:`reproduction.claims.verdicts`.
+        found: rows of :func:`reproduction.claims.ledger.recorded`.
     """
     ordered = found.iloc[np.argsort([VERDICTS.index(word) for word in found["verdict"]], kind="stable")]
     kinds = {word: word.replace(" ", "-") for word in VERDICTS}
@@ -100,7 +112,7 @@ def claims(found: pd.DataFrame, version: str = "") -> str:
     """The claims as a table that a script sorts and filters, their numbers folded: HTML.
 
     Args:
-        found: rows of :func:`reproduction.claims.verdicts`.
+        found: rows of :func:`reproduction.claims.ledger.recorded`.
         version: "text" for that version's numbers and scale; by default those of the verdict that counts.
     """
     end = f"_{version}" if version else ""
@@ -108,13 +120,14 @@ def claims(found: pd.DataFrame, version: str = "") -> str:
     for key, row in zip(found.index, found.to_dict("records"), strict=True):
         word, means = row[f"verdict{end}"], row[f"on_means{end}"]
         by_means = f"By arithmetic means: {means}" if means else ""
-        said = ". ".join(filter(None, (row[f"scale{end}"], by_means, row[f"evidence{end}"])))
+        scale = "; ".join(f"{words(one.dataset)}: {one.share()}" for one in row[f"scale{end}"])
+        said = ". ".join(filter(None, (scale, by_means, evidence(row[f"comparisons{end}"], row[f"evidence{end}"]))))
         differs = f", by arithmetic means {means}" if means not in ("", word) else ""
         place = f'id="claim-{key}" ' if not version else ""
         cells = (
             f'<a {place}href="{row["chapter"]}.html">{key}</a>',
             *map(escape, (row["claim"], row["source"], row["verdict"], row["verdict_text"])),
-            f"<details><summary>numbers{differs}</summary>{escape(plain(said))}</details>",
+            f"<details><summary>numbers{differs}</summary>{escape(said)}</details>",
         )
         rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
     heads = ("key", "claim", "place", "verdict", "text version", "evidence")
