@@ -13,7 +13,7 @@ import numpy as np
 import macal
 from macal.campaigns import begin
 from macal.models import Task
-from reproduction.studies.bench import CHOOSER, CHOSEN, PLANNED, criterion
+from reproduction.studies.bench import CHOOSER, METHODS
 
 
 def seconds(work, repeats=3):
@@ -28,7 +28,7 @@ def seconds(work, repeats=3):
 
 def once(problem, method, fitted):
     """Choose one batch after four random ones."""
-    campaign = begin(problem, criterion(method), method)
+    campaign = begin(problem, METHODS[method].make(), method)
     campaign.batches = [np.setdiff1d(np.arange(300), problem.start)[: 4 * problem.batch_size]]
     return campaign.advance(fitted)
 
@@ -41,7 +41,7 @@ def main():
     labelled = np.concatenate([problem.start, np.setdiff1d(np.arange(300), problem.start)[: 4 * problem.batch_size]])
     task = Task(problem.pool[np.sort(labelled)])
     (fitted,) = CHOOSER.fit([task])
-    methods = [m for m in f"{PLANNED} {CHOSEN}".split() if not m.endswith("-ahead")]
+    methods = [name for name, method in METHODS.items() if method.lookahead == 1]
     took = {method: seconds(partial(once, problem, method, fitted)) for method in methods}
     took["fit of the joint process"] = seconds(partial(CHOOSER.fit, [task]))
     print(f"{problem.name}, {len(problem.pool)} units, {len(labelled)} labels, a batch of {problem.batch_size}")

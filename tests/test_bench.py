@@ -7,7 +7,9 @@ from scipy import stats
 
 import macal
 from macal.campaigns import begin
+from macal.registry import UnknownName
 from reproduction.claims import RULES, bench
+from reproduction.methods import Method, label
 from reproduction.studies import bench as study
 
 
@@ -46,12 +48,37 @@ def test_a_campaign_is_chosen_by_one_model_and_judged_by_all():
     assert rows.treated[:3].tolist() == [problem.pool.t[s].sum() for s in sets]
 
 
+@pytest.mark.parametrize(
+    ("name", "method", "called"),
+    [
+        ("random-balanced", Method("random-balanced"), "Random, balanced"),
+        ("macal-rolling", Method("macal-rolling"), "MACAL, rolling"),
+        ("macal-0", Method("macal", 0.0), "MACAL, α = 0"),
+        ("macal-squared", Method("macal", is_squared=True), "MACAL, squared"),
+        ("macal-squared-10", Method("macal", 10.0, True), "MACAL, squared, α = 10"),
+        ("epig-tau-ahead", Method("epig-tau", lookahead=4), "EPIG-τ, 4 queries ahead"),
+    ],
+)
+def test_a_name_stands_for_a_criterion_with_its_settings(name, method, called):
+    assert Method.parse(name) == method and label(name) == called
+    settings = {"alpha": method.alpha, "metric": "sqeuclidean" if method.is_squared else None}
+    made, given = method.make(), {key: value for key, value in settings.items() if value is not None}
+    assert made == macal.acquisition.get(method.criterion, **given)
+
+
+def test_what_is_no_method_keeps_its_name():
+    for name in ("share-0.05", "log_ratio", "exact GP", ""):
+        assert label(name) == name
+    with pytest.raises(UnknownName, match="nobody"):
+        Method.parse("nobody-5").make()
+
+
 def test_advice_is_what_loses_least_of_what_a_situation_allows():
     logs = made({"alc": -0.3, "macal": -0.2, "alc-fixed": (-0.1, -0.25, -0.3), "epig-mu": (-0.9, 0.2, 0.2)})
     told = bench.advice(logs)
     means = logs.groupby(["dataset", "model"]).mean()
     lost = means.sub(means.min(axis=1), axis=0)
-    free = lost[study.PLANNED.split()].mean()
+    free = lost[study.PLANNED].mean()
     assert told.method.tolist() == [free.idxmin(), lost.mean().idxmin()] == ["alc-fixed", "alc"]
     for name, row in told.iterrows():
         assert row.average == pytest.approx(lost[row.method].mean()), name

@@ -19,7 +19,7 @@ from reproduction.studies import tables
 from reproduction.studies.bench import CHOSEN, DATA, PLANNED
 
 TABLES = tables.by_dataset(tables.BENCH)
-METHODS = f"{PLANNED} {CHOSEN}".split()
+METHODS = [*PLANNED, *CHOSEN]
 ROWS = sum(len(terms.estimators) for terms in DATA.values())
 PAPER = ("random", "qhte", "macal", "mu-bald", "rho-bald", "mu-rho-bald")  # of the paper's nine, those on the bench
 GOAL = 0.05  # largest regret, as a share of the best criterion's error
@@ -118,7 +118,7 @@ def largest(logs: pd.DataFrame) -> pd.DataFrame:
 
 
 SITUATIONS = {  # what criteria may need -> those that need no more
-    "no answers before the end": tuple(PLANNED.split()),
+    "no answers before the end": tuple(PLANNED),
     "answers between the rounds": tuple(METHODS),
 }
 

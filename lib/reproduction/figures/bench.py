@@ -6,17 +6,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from macal import acquisition
+from reproduction.methods import label
 
 MOST = 60  # per cent at which the colour is full
-
-
-def label(method: str) -> str:
-    """What a criterion of the bench is called in a figure."""
-    if method in acquisition.CRITERIA:
-        return acquisition.CRITERIA[method].label
-    name, _, rest = method.rpartition("-")
-    return f"{acquisition.CRITERIA[name].label}, " + ("4 queries ahead" if rest == "ahead" else f"weight {rest}")
 
 
 def regrets(table: pd.DataFrame, ax: Axes, free: Collection[str]) -> None:
@@ -41,18 +33,3 @@ def regrets(table: pd.DataFrame, ax: Axes, free: Collection[str]) -> None:
     ax.grid(visible=False)
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
-
-
-def forest(table: pd.DataFrame, ax: Axes) -> Axes:
-    """Draw log ratios with their intervals, a row each, filled where they are decided.
-
-    ``table``: ``log_ratio``, ``low``, ``high``, ``comparison`` by row.
-    """
-    places = np.arange(len(table))[::-1]
-    decided = table["comparison"].isin(["ahead", "behind"]).to_numpy()
-    ax.hlines(places, table["low"], table["high"], color="#0072B2", linewidth=1.2)
-    fill = ["#0072B2" if known else "white" for known in decided]
-    ax.scatter(table["log_ratio"], places, 22, fill, edgecolors="#0072B2", zorder=3)
-    ax.axvline(0, color="0.6", linewidth=0.8)
-    ax.set_yticks(places, table.index, fontsize=8)
-    return ax

@@ -15,7 +15,7 @@ from macal.comparison import beside, log_ratio
 from macal.datasets import DATASETS
 from macal.plots import style
 from reproduction.claims import bench, versions
-from reproduction.figures.bench import label
+from reproduction.methods import Method, label
 from reproduction.studies import tables as catalogue
 
 DEEP = (catalogue.TEXT, catalogue.CODE)
@@ -77,7 +77,6 @@ def page() -> str:
 
 def _look(method: str) -> tuple[str, str, str]:
     """Colour, line and label; a weight of the squared distance looks as that of the distance."""
-    colour, line, name = style(method.replace("-squared-", "-"))
-    if "-squared-" in method:
-        name = name.replace("MACAL", "MACAL, squared")
-    return colour or "#767676", line, label(method) if method.endswith("-ahead") else name
+    weight = Method.parse(method).alpha
+    colour, line, _ = style(method if weight is None else f"macal-{weight:g}")
+    return colour or "#767676", line, label(method)

@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 from pandas.io.formats.style import Styler
 
-from macal import datasets, plots
+from macal import datasets
 from reproduction.claims import ledger
 from reproduction.claims.comparison import told
 from reproduction.claims.verdict import WORDS as VERDICTS
+from reproduction.methods import label
 
 WORDS = {
     "log_ratio": "log ratio",
@@ -43,7 +44,7 @@ def words(name: object) -> object:
         return name
     if name in datasets.DATASETS:
         return datasets.DATASETS[name].label
-    return WORDS.get(name, plots.style(name).label)
+    return WORDS.get(name) or label(name)
 
 
 def shown(table: pd.DataFrame, name: str, caption: str, digits: int = 2) -> Styler:

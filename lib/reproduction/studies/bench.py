@@ -11,10 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from macal import acquisition, datasets, metrics, models
+from macal import datasets, metrics, models
 from macal.campaigns import begin, evaluation
 from macal.models.base import settings_of
 from macal.problem import Problem
+from reproduction.methods import Method
 from reproduction.studies.jobs import Answer, Estimators, Job
 from reproduction.studies.tables import Table
 
@@ -27,9 +28,9 @@ ESTIMATORS = Estimators(
     }
 )
 CHOOSER = models.get("joint-gp")
-PLANNED = "random random-balanced qhte macal macal-0 macal-1 macal-rolling fccm abc3 alc-fixed"
-CHOSEN = "mu-bald rho-bald mu-rho-bald neyman macal-neyman alc epig-mu epig-tau epig-tau-ahead"
-AHEAD = {"epig-tau-ahead": 4}  # queries that are chosen from one fit of the chooser; 1 by default
+PLANNED = "random random-balanced qhte macal macal-0 macal-1 macal-rolling fccm abc3 alc-fixed".split()
+CHOSEN = "mu-bald rho-bald mu-rho-bald neyman macal-neyman alc epig-mu epig-tau epig-tau-ahead".split()
+METHODS = {name: Method.parse(name) for name in (*PLANNED, *CHOSEN)}
 
 
 class Terms(NamedTuple):
@@ -64,13 +65,6 @@ DATA = {
 ADDED = {"bench_toy-starts": DATA["toy"]._replace(estimators=("exact GP", "joint GP"), starts=3)}
 
 
-def criterion(method: str) -> acquisition.Criterion:
-    """The criterion of a method, "macal-1" for MACAL of weight 1."""
-    name = method.removesuffix("-ahead")
-    weight = name.removeprefix("macal-")
-    return acquisition.get("macal", alpha=float(weight)) if weight.isdigit() else acquisition.get(name)
-
-
 def errors(problem: Problem, sets: Sequence[Any], estimators: Mapping[str, models.Model]) -> list[evaluation.Row]:
     """PEHE of each estimator on each labelled set, one row each."""
     return [
@@ -89,12 +83,12 @@ def campaign(dataset: str, replication: int, method: str, terms: Terms | None = 
     """One campaign, and what every estimator on its terms, those of its data set by default, makes of its labels."""
     terms = terms or DATA[dataset]
     estimators = {name: terms.model(ESTIMATORS[name]) for name in terms.estimators}
-    chooser = terms.model(CHOOSER)
+    chooser, lookahead, criterion = terms.model(CHOOSER), METHODS[method].lookahead, METHODS[method].make()
 
     def work() -> list[Answer]:
         problem = datasets.load(dataset, replication)
-        played = begin(problem, criterion(method), method, n_queries=max(terms.steps))
-        played.play(chooser, AHEAD.get(method, 1))
+        played = begin(problem, criterion, method, n_queries=max(terms.steps))
+        played.play(chooser, lookahead)
         sets = [played.labelled(step) for step in terms.steps]
         return [Answer(errors(problem, sets, estimators), played.batches)]
 
@@ -104,9 +98,9 @@ def campaign(dataset: str, replication: int, method: str, terms: Terms | None = 
         "study": "bench",
         "replication": replication,
         "method": method,
-        "criterion": settings_of(criterion(method)),
-        "ahead": AHEAD.get(method, 1),
-        "chooser": settings_of(chooser) if criterion(method).is_adaptive else None,
+        "criterion": settings_of(criterion),
+        "ahead": lookahead,
+        "chooser": settings_of(chooser) if criterion.is_adaptive else None,
         "steps": list(terms.steps),
         "estimators": {name: settings_of(model) for name, model in estimators.items()},
     }
@@ -117,4 +111,4 @@ def jobs(table: Table, replications: int | None = None, store: Path | None = Non
     """Return the jobs of a table, for so many replications; see :meth:`.tables.Table.jobs`."""
     terms = ADDED.get(table.name) or DATA[table.dataset]
     seeds = range(replications or terms.replications)
-    return [campaign(table.dataset, seed, method, terms) for seed in seeds for method in f"{PLANNED} {CHOSEN}".split()]
+    return [campaign(table.dataset, seed, method, terms) for seed in seeds for method in METHODS]

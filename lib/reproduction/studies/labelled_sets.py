@@ -5,11 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
-from macal import acquisition, datasets, metrics
+from macal import datasets, metrics
 from macal.campaigns import begin
 from macal.models.base import settings_of
 from macal.problem import Problem
 from macal.shapes import Indices
+from reproduction.methods import Method
 from reproduction.studies import tables
 from reproduction.studies.jobs import Answer, Job
 
@@ -44,14 +45,9 @@ def measure(problem: Problem, indices: Indices, caliper: float) -> dict[str, flo
     }
 
 
-def criterion(method: str) -> acquisition.Criterion:
-    """The criterion of a method; MACAL with the paper's weight of 2.5, "macal-squared" with squared distances."""
-    return acquisition.get("macal", metric="sqeuclidean") if method == "macal-squared" else acquisition.get(method)
-
-
 def plan(problem: Problem, method: str, n_queries: int) -> list[list[int]]:
     """Plan a label-free campaign."""
-    campaign = begin(problem, criterion(method), method, n_queries=n_queries)
+    campaign = begin(problem, Method.parse(method).make(), method, n_queries=n_queries)
     campaign.plan()
     return [batch.tolist() for batch in campaign.batches]
 
@@ -80,7 +76,7 @@ def job(
     protocol, macal, _ = VERSIONS[version]
     methods = (*PLANNED, macal, *batches)
     shared = {"dataset": dataset, "protocol": protocol, "replication": replication}
-    asked = [{**shared, "method": m, "criterion": settings_of(criterion(m))} for m in methods]
+    asked = [{**shared, "method": m, "criterion": settings_of(Method.parse(m).make())} for m in methods]
 
     def work() -> list[Answer]:
         problem, steps = datasets.load(dataset, replication, protocol), STEPS[dataset]
