@@ -4,23 +4,26 @@ A row of the bench is a data set under an estimator. What is compared is log PEH
 replication, adjusted for all rows of the bench. Tables that are not complete are left out.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from functools import wraps
 
 import numpy as np
 import pandas as pd
 from scipy.stats import t
 
 from macal.comparison import Mean, student
-from reproduction.claims.comparison import against, values
+from reproduction.claims.comparison import WORDS, Case, against, conclude
 from reproduction.claims.rules import RULES, Rules
 from reproduction.claims.verdict import Verdict, Word, together
+from reproduction.methods import label
 from reproduction.studies import tables
 from reproduction.studies.bench import CHOSEN, DATA, PLANNED
 
 TABLES = tables.by_dataset(tables.BENCH)
 METHODS = [*PLANNED, *CHOSEN]
 ROWS = sum(len(terms.estimators) for terms in DATA.values())
+RIVALS = len(METHODS) - 1
 PAPER = ("random", "qhte", "macal", "mu-bald", "rho-bald", "mu-rho-bald")  # of the paper's nine, those on the bench
 GOAL = 0.05  # largest regret, as a share of the best criterion's error
 
@@ -102,8 +105,8 @@ def largest(logs: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         By criterion: ``average``, see :func:`average`; ``regret``, the largest, with Student's 95 % interval ``low``,
-        ``high`` of that comparison alone (it was looked for as the largest, so it errs away from 0), ``row``, where it
-        is, ``rival``, the best there, and ``rows``, on how many the criterion is the best.
+        ``high`` of that comparison alone (it was looked for as the largest, so it errs away from 0), ``row``, its data
+        set and estimator, ``rival``, the best there, and ``rows``, on how many the criterion is the best.
     """
     found, rows = regret(logs), []
     means = average(found)
@@ -113,7 +116,7 @@ def largest(logs: pd.DataFrame) -> pd.DataFrame:
         gaps = own[method] - own[rival]
         bounds = student(gaps)
         about = {"average": means[method], "regret": gaps.mean(), "low": bounds["low"], "high": bounds["high"]}
-        rows.append(about | {"row": ", ".join(place), "rival": rival, "rows": int((found[method] == 0).sum())})
+        rows.append(about | {"row": place, "rival": rival, "rows": int((found[method] == 0).sum())})
     return pd.DataFrame(rows, found.columns).sort_values("regret", kind="stable")
 
 
@@ -139,10 +142,8 @@ def advice(logs: pd.DataFrame) -> pd.DataFrame:
 
 
 def duel(logs: pd.DataFrame, one: str, other: str, rules: Rules) -> pd.DataFrame:
-    """Set one criterion against another on every row: see :func:`.comparison.against`, adjusted for all rows."""
-    gaps = (logs[one] - logs[other]).unstack(["dataset", "model"])
-    gaps.columns = [", ".join(place) for place in gaps.columns]
-    return against(gaps.astype(float), rules, family=ROWS)
+    """Set one criterion against another by data set and model: :func:`.comparison.against`, adjusted for all rows."""
+    return against((logs[one] - logs[other]).unstack(["dataset", "model"]).astype(float), rules, family=ROWS)
 
 
 def beyond(logs: pd.DataFrame, rules: Rules, goal: float = GOAL) -> pd.DataFrame:
@@ -171,8 +172,7 @@ def ends(logs: pd.DataFrame, rules: Rules) -> pd.DataFrame:
     for place, own in logs.groupby(["dataset", "model"], sort=False):
         errors = own.to_numpy()  # (n, k)
         gaps = errors[:, :, None] - errors[:, None, :]  # (n, k, k): of a criterion to a rival
-        family = ROWS * (errors.shape[1] - 1)
-        reach = t.isf(rules.level / (2 * family), len(gaps) - 1) * gaps.std(axis=0, ddof=1) / np.sqrt(len(gaps))
+        reach = t.isf(rules.level / (2 * ROWS * RIVALS), len(gaps) - 1) * gaps.std(axis=0, ddof=1) / np.sqrt(len(gaps))
         mean = gaps.mean(axis=0)
         most = {"log_ratio": mean, "low": mean - reach, "high": mean + reach}
         for j, method in enumerate(logs.columns):
@@ -181,75 +181,75 @@ def ends(logs: pd.DataFrame, rules: Rules) -> pd.DataFrame:
     return rows.astype({"replications": int})
 
 
-def _values(found: pd.DataFrame, one: str, other: str) -> tuple[dict[str, Any], ...]:
-    """Rows of :func:`duel` as :func:`reproduction.claims.comparison.values` has them."""
-    rows = []
-    for place in found.index:
-        data, model = place.split(", ")
-        row = found.loc[[place]].set_axis([other]).assign(table=TABLES.get(data))
-        rows += values(row, one, dataset=data, estimator=model)
-    return tuple(rows)
+def on_bench(judge: Callable[[pd.DataFrame, Rules], Verdict]) -> Callable[[Rules], Verdict]:
+    """Make a judge of what :func:`load` reads; the claim is open where that is nothing."""
+
+    @wraps(judge)
+    def judged(rules: Rules) -> Verdict:
+        logs = load(rules)
+        lacking = Verdict("open", "no table of the bench is complete and large enough")
+        return judge(logs, rules) if len(logs) else lacking
+
+    return judged
 
 
-def _too_little(logs: pd.DataFrame) -> Verdict | None:
-    return None if len(logs) else Verdict("open", "no table of the bench is complete and large enough")
+def _concluded(found: pd.DataFrame, one: str, other: str, word: Word) -> Verdict:
+    """The verdict on rows of :func:`duel`, with how many of them are ahead, behind and undecided."""
+    rows = {place: found.loc[[place]].set_axis([other]) for place in found.index}
+    cases = [
+        Case(word, row.assign(table=TABLES.get(data)), one, {"dataset": data, "estimator": model})
+        for (data, model), row in rows.items()
+    ]
+    counts = found["comparison"].value_counts()
+    words = ", ".join(f"{counts.get(name, 0)} {name}" for name in WORDS)
+    spread = f"log ratio {found['log_ratio'].min():+.2f} to {found['log_ratio'].max():+.2f}"
+    said = f"{label(one)} against {label(other)} on {len(found)} of {ROWS} rows: {words}; {spread}"
+    return conclude(cases, "", word=word, text=said)
 
 
-def judge_fccm(rules: Rules) -> Verdict:
+@on_bench
+def judge_fccm(logs: pd.DataFrame, rules: Rules) -> Verdict:
     """S1: on the rows that are decided, is FCCM's error below MACAL's?"""
-    logs = load(rules)
-    if missing := _too_little(logs):
-        return missing
     found = duel(logs, "fccm", "macal", rules)
     words: dict[str, Word] = {"ahead": "holds", "behind": "fails", "no lead": "fails"}
-    decided = [words[comparison] for comparison in found["comparison"] if comparison in words]
-    word = together(decided) if decided else "open"
-    return Verdict(word, _told(found, "FCCM", "MACAL"), _values(found, "fccm", "macal"))
+    word = together(words[comparison] for comparison in found["comparison"] if comparison in words)
+    return _concluded(found, "fccm", "macal", word)
 
 
-def judge_targets(rules: Rules) -> Verdict:
+@on_bench
+def judge_targets(logs: pd.DataFrame, rules: Rules) -> Verdict:
     """S2: it holds where the same labels' data set has EPIG-mu ahead under one estimator and behind under another."""
-    logs = load(rules)
-    if missing := _too_little(logs):
-        return missing
     found = duel(logs, "epig-mu", "epig-tau", rules)
-    signs = found["comparison"].groupby([place.split(", ")[0] for place in found.index]).agg(set)
-    turns = [name for name, words in signs.items() if {"ahead", "behind"} <= words]
-    decided = found["comparison"].isin(["ahead", "behind"])
-    one_sided = decided.any() and found.loc[decided, "comparison"].nunique() == 1
-    word: Word = "holds" if turns else "fails" if decided.all() and one_sided else "open"
-    return Verdict(word, _told(found, "EPIG-μ", "EPIG-τ"), _values(found, "epig-mu", "epig-tau"))
+    words = {*found["comparison"]}
+    turns = found["comparison"].groupby(level="dataset").agg(set).map({"ahead", "behind"}.issubset)
+    word: Word = "holds" if turns.any() else "fails" if words in ({"ahead"}, {"behind"}) else "open"
+    return _concluded(found, "epig-mu", "epig-tau", word)
 
 
-def judge_regret(rules: Rules) -> Verdict:
+@on_bench
+def judge_regret(logs: pd.DataFrame, rules: Rules) -> Verdict:
     """S3: is one criterion's error within 5 % of the best on every row?
 
     It holds where one criterion is within the goal on all rows of the bench, and does not where every criterion is
     beyond it on some row.
     """
-    logs = load(rules)
-    if missing := _too_little(logs):
-        return missing
     places = beyond(logs, rules)
     rows, good, bad = len(places), (places == "within").all(), (places == "beyond").any()
     word: Word = "holds" if good.any() and rows == ROWS else "fails" if bad.all() else "open"
-    best, about = largest(logs).iloc[0], ends(logs, rules)
+    best = largest(logs).iloc[0]
+    found = ends(logs, rules).assign(
+        table=lambda about: about.index.get_level_values("dataset").map(TABLES),
+        family=ROWS * RIVALS,
+        comparison=lambda about: places.stack().reindex(about.index),
+    )
     shown = tuple(
         {"dataset": data, "estimator": model, "method": method, "against": "every criterion", **row}
-        | {"table": TABLES.get(data), "family": ROWS * (len(METHODS) - 1), "comparison": places[method][data, model]}
-        for (data, model, method), row in about.to_dict("index").items()
+        for (data, model, method), row in found.to_dict("index").items()
     )
     return Verdict(
         word,
         f"{rows} of {ROWS} rows; {bad.sum()} of {len(METHODS)} criteria lose more than {GOAL:.0%} somewhere;"
-        f" with fits fixed beforehand, {best.name}'s worst row ({best.row}) is the least bad: log"
+        f" with fits fixed beforehand, {best.name}'s worst row ({', '.join(best.row)}) is the least bad: log"
         f" ratio {best.regret:.2f} [{best.low:.2f}, {best.high:.2f}] to {best.rival}",
         shown,
     )
-
-
-def _told(found: pd.DataFrame, one: str, other: str) -> str:
-    counts = found["comparison"].value_counts()
-    spread = f"log ratio {found['log_ratio'].min():+.2f} to {found['log_ratio'].max():+.2f}"
-    words = ", ".join(f"{counts.get(word, 0)} {word}" for word in ("ahead", "behind", "no lead", "open"))
-    return f"{one} against {other} on {len(found)} of {ROWS} rows: {words}; {spread}"

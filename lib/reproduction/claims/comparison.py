@@ -3,7 +3,8 @@
 The words *ahead*, *behind*, *no lead* and *open*: label ``sec-plan`` of the book.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ import pandas as pd
 from macal.comparison import gaps, judge, shared
 from reproduction.benchmarks import BASELINES
 from reproduction.claims.rules import RULES, Rules
-from reproduction.claims.verdict import Word
+from reproduction.claims.verdict import Verdict, Word, together
+from reproduction.claims.versions import Version
 
 WORDS = ("ahead", "behind", "no lead", "open")
 SPAN = ("sizes", "first", "last")
@@ -29,13 +31,15 @@ def against(differences: pd.DataFrame, rules: Rules, family: int = 0) -> pd.Data
 
     Returns:
         ``replications``, ``log_ratio``, ``low``, ``high``, ``p`` of :func:`macal.comparison.judge`, with
-        ``comparison``, of :data:`WORDS`, and ``family``; none for columns below the minimum.
+        ``comparison``, of :data:`WORDS`, and ``family``, by the names of the columns; none for those below the minimum.
     """
     differences = differences.loc[:, differences.count() >= rules.minimum]
     if differences.empty:
         return pd.DataFrame(columns=["replications", "comparison"]).rename_axis("method")
     family = family or differences.shape[1]
     found = judge(differences, rules.level, family=family)[["replications", "log_ratio", "low", "high", "p"]]
+    if differences.columns.nlevels > 1:
+        found.index = differences.columns
     clear, low = found["p"] < rules.level, found["low"] > -rules.alike
     words = np.select([clear & (found["log_ratio"] < 0), clear, low], WORDS[:3], WORDS[3])
     return found.assign(comparison=words, family=family)
@@ -134,3 +138,65 @@ def scope(found: pd.DataFrame) -> str:
         return "no replications"
     low, high = found["replications"].min(), found["replications"].max()
     return f"{low if low == high else f'{low} to {high}'} replications"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case of a claim.
+
+    Attributes:
+        word: the verdict on it.
+        found: its comparisons, rows of :func:`against` with their ``table``.
+        method: that is compared.
+        about: what tells it from other cases: data set, estimator, measure.
+        text: what evidence says of it.
+    """
+
+    word: Word
+    found: pd.DataFrame
+    method: str
+    about: dict[str, Any]
+    text: str = ""
+
+    def values(self) -> tuple[dict[str, Any], ...]:
+        """Its comparisons as plain values, one dictionary each."""
+        return values(self.found, self.method, **self.about)
+
+
+def case_of(
+    version: Version, dataset: str, word: Word, found: pd.DataFrame, method: str, text: str = "", **about: Any
+) -> Case:
+    """The case of a data set in a version; by default its evidence is :func:`told`."""
+    about = {"dataset": dataset, "estimator": version.name, **about}
+    return Case(word, found.assign(table=version.tables[dataset]), method, about, text or f"{dataset}: {told(found)}")
+
+
+def conclude(
+    cases: Iterable[Case],
+    lacking: str,
+    opening: str = "",
+    of: int = 0,
+    word: Word | None = None,
+    text: str | None = None,
+) -> Verdict:
+    """The verdict on a claim from its cases; open where there is none.
+
+    Args:
+        cases: that were run.
+        lacking: what evidence says where there is no case.
+        opening: what evidence begins with.
+        of: cases that the claim is about; see :func:`.verdict.together`, which gives the word by default.
+        word: the verdict, where it does not follow from the words of the cases.
+        text: the evidence, where it is not that of the cases.
+    """
+    cases = list(cases)
+    if not cases:
+        return Verdict("open", lacking)
+    text = "; ".join(case.text for case in cases) if text is None else text
+    rows = tuple(row for case in cases for row in case.values())
+    return Verdict(word or together((case.word for case in cases), of), opening + text, rows)
+
+
+def too_few(rules: Rules, methods: str) -> str:
+    """What evidence says where fewer replications than the minimum are recorded."""
+    return f"fewer than {rules.minimum} recorded replications{methods}"

@@ -2,15 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pandas as pd
 
 from reproduction.benchmarks import PAPER
-from reproduction.claims.comparison import lowest, scope, told, values
+from reproduction.claims.comparison import Case, conclude, lowest, scope, told, too_few
 from reproduction.claims.leads import lead
 from reproduction.claims.rules import Rules
-from reproduction.claims.verdict import Verdict, together
+from reproduction.claims.verdict import Verdict
 from reproduction.claims.versions import CODE, EXACT, LEARNERS, TEXT, Version
 
 CONTROLS = ("random", "random-balanced")
@@ -35,14 +34,18 @@ def cells(versions: Sequence[Version], others: Sequence[str], rules: Rules) -> d
     return {key: rows for key, rows in found.items() if len(rows)}
 
 
-def _told(found: dict[tuple[str, str], pd.DataFrame]) -> str:
-    return "; ".join(f"{model} on {name}, {scope(rows)}, {told(rows)}" for (model, name), rows in found.items())
-
-
-def _values(found: dict[tuple[str, str], pd.DataFrame], macal: str) -> tuple[dict[str, Any], ...]:
-    return tuple(
-        row for (model, name), rows in found.items() for row in values(rows, macal, dataset=name, estimator=model)
-    )
+def _judge(models: Sequence[Version], others: Sequence[str], version: Version, rules: Rules, lacking: str) -> Verdict:
+    cases = [
+        Case(
+            lowest(rows, len(others)),
+            rows,
+            version.macal,
+            {"dataset": name, "estimator": model},
+            f"{model} on {name}, {scope(rows)}, {told(rows)}",
+        )
+        for (model, name), rows in cells(models, others, rules).items()
+    ]
+    return conclude(cases, too_few(rules, lacking), f"log ratio of {version.macal}'s PEHE: ")
 
 
 def judge_transfer(rules: Rules, version: Version) -> Verdict:
@@ -51,11 +54,7 @@ def judge_transfer(rules: Rules, version: Version) -> Verdict:
     In the code version MACAL's distances are squared; the estimators stay the same.
     """
     models = [replace(model, macal=version.macal) for model in (EXACT, *LEARNERS)]
-    found = cells(models, ("random",), rules)
-    if not found:
-        return Verdict("open", f"fewer than {rules.minimum} recorded replications under any other estimator")
-    word = together(lowest(rows, 1) for rows in found.values())
-    return Verdict(word, f"log ratio of {version.macal}'s PEHE: {_told(found)}", _values(found, version.macal))
+    return _judge(models, ("random",), version, rules, " under any other estimator")
 
 
 def judge_balance(rules: Rules, version: Version) -> Verdict:
@@ -64,11 +63,4 @@ def judge_balance(rules: Rules, version: Version) -> Verdict:
     In the text version under every estimator that was given those labels; in the code version under its own.
     """
     models = (TEXT, EXACT, *LEARNERS) if version is TEXT else (CODE,)
-    found = cells(models, CONTROLS, rules)
-    if not found:
-        return Verdict("open", f"fewer than {rules.minimum} recorded replications of MACAL, Random and balanced")
-    return Verdict(
-        together(lowest(rows, len(CONTROLS)) for rows in found.values()),
-        f"log ratio of {version.macal}'s PEHE: {_told(found)}",
-        _values(found, version.macal),
-    )
+    return _judge(models, CONTROLS, version, rules, " of MACAL, Random and balanced")

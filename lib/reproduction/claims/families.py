@@ -1,39 +1,30 @@
 """Verdicts E5 to E9: Random, QHTE, and the families of methods against each other."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
 
 from macal.comparison import Mean, levels, shared
 from reproduction.benchmarks import BALD, BASELINES, GENERAL, PAPER
-from reproduction.claims.comparison import against, close, compare, span, told, values
+from reproduction.claims.comparison import against, case_of, close, compare, conclude, span, told, too_few
 from reproduction.claims.rules import Rules
-from reproduction.claims.verdict import Verdict, Word, together
+from reproduction.claims.verdict import Verdict, Word
 from reproduction.claims.versions import Version
 
 RATIOS = ("rho-bald", "mu-rho-bald")
 CAUSAL = ("qhte", *BALD)  # the paper's baselines "for active causal effect estimation"
+METHODS = len(BASELINES) + 1  # with MACAL
 
 
 def common(version: Version, methods: Sequence[str], rules: Rules) -> dict[str, pd.DataFrame]:
     """Data set -> rows of the stretch that decides, at the replications and sizes that all of these methods have."""
     found = {}
-    for name in version.tables:
-        table = version.load(name)
-        if table is None:
-            continue
-        try:
-            table = shared(PAPER[name].deciding(table), methods)
-        except ValueError:  # nothing that all have
-            continue
-        if table["replication"].nunique() >= rules.minimum:
-            found[name] = table
-    return found
-
-
-def _too_little(rules: Rules, methods: str) -> Verdict:
-    return Verdict("open", f"fewer than {rules.minimum} recorded replications of {methods} on any data set")
+    for name, table in version.deciding().items():
+        with suppress(ValueError):  # nothing that all have
+            found[name] = shared(table, methods)
+    return {name: table for name, table in found.items() if table["replication"].nunique() >= rules.minimum}
 
 
 def judge_random(rules: Rules, version: Version) -> Verdict:
@@ -41,22 +32,15 @@ def judge_random(rules: Rules, version: Version) -> Verdict:
 
     It holds on a data set where it is as good as all three, does not where it differs from all; decided sets count.
     """
-    words, shown, rows = {}, [], []
-    for name in version.tables:
-        table = version.load(name)
-        if table is None:
-            continue
-        found = compare(PAPER[name].deciding(table), "random", GENERAL, rules).assign(table=version.tables[name])
-        if found.empty:
-            continue
-        found = found.assign(as_good=close(found, rules))
-        words[name] = _as_good(found)
-        shown.append(f"{name} {words[name]} ({told(found)})")
-        rows += values(found, "random", dataset=name, estimator=version.name)
-    if not words:
-        return _too_little(rules, "Random, BADGE, BAIT and LCMD")
-    measure = "log ratio of random's PEHE to each other's"
-    return Verdict(together(words.values(), len(PAPER)), f"{measure}, {'; '.join(shown)}", tuple(rows))
+    cases = []
+    for name, table in version.deciding().items():
+        found = compare(table, "random", GENERAL, rules)
+        if len(found):
+            found = found.assign(as_good=close(found, rules))
+            word = _as_good(found)
+            cases.append(case_of(version, name, word, found, "random", f"{name} {word} ({told(found)})"))
+    lacking = too_few(rules, " of Random, BADGE, BAIT and LCMD on any data set")
+    return conclude(cases, lacking, "log ratio of random's PEHE to each other's, ", len(PAPER))
 
 
 def _as_good(found: pd.DataFrame) -> Word:
@@ -76,18 +60,15 @@ def _as_good(found: pd.DataFrame) -> Word:
 def judge_causal(rules: Rules, version: Version) -> Verdict:
     """E6, per data set: mean log PEHE of the causal methods (BALD, MACAL) minus that of the general ones."""
     methods = (version.macal, *BALD, *GENERAL)
-    words, shown, rows = [], [], []
+    cases = []
     for name, table in common(version, methods, rules).items():
         logs = levels(table, mean=rules.mean)
         gap = logs[[version.macal, *BALD]].mean(axis=1) - logs[list(GENERAL)].mean(axis=1)
-        found = against(gap.to_frame("general"), rules).assign(table=version.tables[name], **span(table))
-        words.append(ahead(found["comparison"]))
-        shown.append(f"{name}: {told(found)}")
-        rows += values(found, "causal methods", dataset=name, estimator=version.name, methods=list(methods))
-    if not words:
-        return _too_little(rules, "MACAL, BALD, BADGE, BAIT and LCMD")
-    said = f"log ratio of causal methods' PEHE to general ones', {'; '.join(shown)}"
-    return Verdict(together(words, len(PAPER)), said, tuple(rows))
+        found = against(gap.to_frame("general"), rules).assign(**span(table))
+        word = ahead(found["comparison"])
+        cases.append(case_of(version, name, word, found, "causal methods", methods=list(methods)))
+    lacking = too_few(rules, " of MACAL, BALD, BADGE, BAIT and LCMD on any data set")
+    return conclude(cases, lacking, "log ratio of causal methods' PEHE to general ones', ", len(PAPER))
 
 
 def ahead(words_of_rows: Iterable[str]) -> Word:
@@ -119,43 +100,35 @@ def judge_winner(rules: Rules, version: Version) -> Verdict:
 
     It fails where a causal method is ahead of all general ones on every data set.
     """
-    beaten, wins, rows = {method: [] for method in CAUSAL}, dict.fromkeys(CAUSAL, 0), []
-    for name in version.tables:
-        table = version.load(name)
-        for method in CAUSAL if table is not None else ():
-            family = len(CAUSAL) * len(GENERAL)
-            found = compare(PAPER[name].deciding(table), method, GENERAL, rules, family)
+    cases, beaten, wins = [], {method: [] for method in CAUSAL}, dict.fromkeys(CAUSAL, 0)
+    for name, table in version.deciding().items():
+        for method in CAUSAL:
+            found = compare(table, method, GENERAL, rules, len(CAUSAL) * len(GENERAL))
             lost = found.index[found["comparison"].isin(["behind", "no lead"])]
             beaten[method] += [f"{', '.join(lost)} on {name}"] * bool(len(lost))
             wins[method] += len(found) == len(GENERAL) and (found["comparison"] == "ahead").all()
-            found = found.assign(table=version.tables[name])
-            rows += values(found, method, dataset=name, estimator=version.name)
-    if not rows:
-        return _too_little(rules, "a causal method, BADGE, BAIT and LCMD")
-    verdict: Word = "holds" if all(beaten.values()) else "fails" if len(PAPER) in wins.values() else "open"
+            cases += [case_of(version, name, "open", found, method)] * bool(len(found))
+    word: Word = "holds" if all(beaten.values()) else "fails" if len(PAPER) in wins.values() else "open"
     said = "; ".join(f"{method}: without a lead on {', '.join(lost) or 'none'}" for method, lost in beaten.items())
-    return Verdict(verdict, said, tuple(rows))
+    lacking = too_few(rules, " of a causal method, BADGE, BAIT and LCMD on any data set")
+    return conclude(cases, lacking, word=word, text=said)
 
 
 def judge_qhte(rules: Rules, version: Version) -> Verdict:
     """E8: surely among the three last of nine on most data sets; 'in part' where at least in the lower half on one."""
     methods = (version.macal, *BASELINES)
-    tables = common(version, methods, rules)
-    if not tables:
-        return _too_little(rules, "all nine methods")
-    judged = {n: rivals(table, "qhte", rules).assign(table=version.tables[n]) for n, table in tables.items()}
+    judged = {name: rivals(table, "qhte", rules) for name, table in common(version, methods, rules).items()}
     found = {name: places(one) for name, one in judged.items()}
-    first, last = np.array(list(found.values())).T
-    if (first > 6).mean() > 0.5:
-        verdict = "holds"
-    elif (last <= 4).all():
-        verdict = "fails"
-    else:
-        verdict = "holds in part" if (first > 4).any() and (last > 6).mean() <= 0.5 else "open"
-    about = {"estimator": version.name, "methods": list(methods)}
-    rows = [row for name, one in judged.items() for row in values(one, "qhte", dataset=name, **about)]
-    said = ", ".join(f"place {low} to {high} of 9 on {name}" for name, (low, high) in found.items())
-    return Verdict(verdict, said, tuple(rows))
+    best, worst = (np.array([place[end] for place in found.values()]) for end in (0, 1))
+    low = METHODS - METHODS // 3  # the last third lies below
+    word: Word = "holds in part" if (best > METHODS // 2).any() and 2 * (worst > low).sum() <= len(worst) else "open"
+    if 2 * (best > low).sum() > len(best):
+        word = "holds"
+    elif (worst <= METHODS // 2).all():
+        word = "fails"
+    cases = [case_of(version, name, word, one, "qhte", methods=list(methods)) for name, one in judged.items()]
+    said = ", ".join(f"place {first} to {last} of {METHODS} on {name}" for name, (first, last) in found.items())
+    return conclude(cases, too_few(rules, " of all nine methods on any data set"), word=word, text=said)
 
 
 def roughness(table: pd.DataFrame, mean: Mean = "geometric") -> pd.DataFrame:
@@ -179,22 +152,13 @@ def roughness(table: pd.DataFrame, mean: Mean = "geometric") -> pd.DataFrame:
 
 def judge_stability(rules: Rules, version: Version) -> Verdict:
     """E9, per data set: MACAL's curve is smoother than those of both BALD ratios, by the log ratio of roughness."""
-    methods, words, shown, rows = (version.macal, *RATIOS), [], [], []
+    methods, cases = (version.macal, *RATIOS), []
     for name, table in common(version, methods, rules).items():
         rough = np.log(roughness(table, rules.mean))
         gap = -rough[list(RATIOS)].sub(rough[version.macal], axis=0)
-        found = against(gap, rules, len(RATIOS)).assign(table=version.tables[name], **span(table))
-        if found.empty:  # too few sizes for a neighbour on either side
-            continue
-        words.append(ahead(found["comparison"]))
-        shown.append(f"{name}: {told(found)}")
-        about = {
-            "dataset": name,
-            "estimator": version.name,
-            "measure": "distance of log PEHE from its neighbours' mean",
-        }
-        rows += values(found, version.macal, **about, methods=list(methods))
-    if not words:
-        return _too_little(rules, "MACAL and BALD's ratios")
-    measure = "log ratio of MACAL's roughness (log PEHE's mean distance from its neighbours' mean) to each other's"
-    return Verdict(together(words, len(PAPER)), f"{measure}, {'; '.join(shown)}", tuple(rows))
+        found = against(gap, rules, len(RATIOS)).assign(**span(table))
+        if len(found):  # else too few sizes for a neighbour on either side
+            about = {"measure": "distance of log PEHE from its neighbours' mean", "methods": list(methods)}
+            cases.append(case_of(version, name, ahead(found["comparison"]), found, version.macal, **about))
+    measure = "log ratio of MACAL's roughness (log PEHE's mean distance from its neighbours' mean) to each other's, "
+    return conclude(cases, too_few(rules, " of MACAL and BALD's ratios on any data set"), measure, len(PAPER))

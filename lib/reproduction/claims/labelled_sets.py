@@ -1,11 +1,13 @@
 """Verdicts V1 and V2: what the labelled sets look like."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
 from macal.comparison import gaps
 from reproduction.claims import versions
-from reproduction.claims.comparison import against, lowest, told, values
+from reproduction.claims.comparison import Case, against, conclude, lowest, told, too_few
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, Word, together
 from reproduction.claims.versions import CODE, TEXT, Version, absent
@@ -33,19 +35,19 @@ def means(table: pd.DataFrame) -> pd.DataFrame:
     return table.groupby(["step", "method"])[["treated", *MEASURES, "close"]].mean()
 
 
-def compared(table: pd.DataFrame, rules: Rules, macal: str = "macal") -> pd.DataFrame:
-    """MACAL's log ratio to each other method of the figures, paired by replication.
+def compared(table: pd.DataFrame, rules: Rules, method: str = "macal", others: Sequence[str] = OTHERS) -> pd.DataFrame:
+    """A method's log ratio to each other one, by default of the figures, paired by replication.
 
     Returns:
         Rows of :func:`reproduction.claims.comparison.against` by measure, step and method, adjusted within each measure
         and step.
     """
     rows = {}
-    for step, part in table[table["method"].isin([macal, *OTHERS])].groupby("step"):
+    for step, part in table[table["method"].isin([method, *others])].groupby("step"):
         part = part.rename(columns={"step": "labelled"})
         for measure in MEASURES:
-            differences = gaps(part, macal, measure)
-            rows[measure, step] = against(differences, rules, family=len(OTHERS))
+            differences = gaps(part, method, measure)
+            rows[measure, step] = against(differences, rules, family=len(others))
     return pd.concat(rows, names=["measure", "step"])
 
 
@@ -61,41 +63,43 @@ def judge_labelled_sets(rules: Rules, version: Version) -> Verdict:
     Judged apart, paired by replication, at the steps that the paper shows; 'holds' where both hold on all data sets.
     """
     words: dict[str, list[Word]] = {PAIRED: [], SPREAD: []}
-    shown, rows = [], ()
-    for dataset in STEPS:
-        table = measured(dataset, rules, version)
-        if table is None:
-            continue
+    cases, shown = [], []
+    for dataset, table in _recorded(rules, version).items():
         found = compared(table, rules, version.macal)
         for measure in words:
             words[measure].append(word(found.loc[measure]))
-            for step, part in found.loc[measure].assign(table=TABLES[version][dataset]).groupby(level="step"):
-                rows += values(part.droplevel("step"), version.macal, dataset=dataset, measure=measure, step=step)
+            cases += _cases(found.loc[measure], version, dataset, version.macal, measure)
         shown.append(f"{dataset}: {_said(found)}{absent(table['method'].unique(), OTHERS)}")
-    if not shown:
-        return Verdict("open", f"fewer than {rules.minimum} recorded replications on any data set")
     paired, spread = (together(words[measure]) for measure in (PAIRED, SPREAD))
     said = f"pair up: {paired}; spread out: {spread}; {'; '.join(shown)}"
-    return Verdict(together([paired, spread]), said, rows)
+    lacking = too_few(rules, " on any data set")
+    return conclude(cases, lacking, word=together([paired, spread]), text=said)
 
 
 def judge_spread(rules: Rules, version: Version) -> Verdict:
     """V2: mu-rho-BALD's labels leave a smaller covering radius than Random's, by data set and step."""
-    words, shown, rows = [], [], ()
-    for dataset in STEPS:
-        table = measured(dataset, rules, version)
-        if table is None or BEST not in table["method"].unique():
-            continue
-        for step, part in table[table["method"].isin([BEST, "random"])].groupby("step"):
-            found = against(gaps(part.rename(columns={"step": "labelled"}), BEST, SPREAD), rules)
-            if len(found):
-                words.append(lowest(found, 1))
-                shown.append(f"{dataset}, step {step}: {told(found)}")
-                own = found.assign(table=TABLES[version][dataset])
-                rows += values(own, BEST, dataset=dataset, measure=SPREAD, step=step)
-    if not words:
-        return Verdict("open", f"fewer than {rules.minimum} recorded replications of both on any data set")
-    return Verdict(together(words), f"log ratio of covering radii, {'; '.join(shown)}", rows)
+    cases = []
+    for dataset, table in _recorded(rules, version).items():
+        if BEST in table["method"].unique():
+            found = compared(table, rules, BEST, ("random",)).loc[SPREAD]
+            cases += _cases(found, version, dataset, BEST, SPREAD)
+    return conclude(cases, too_few(rules, " of both on any data set"), "log ratio of covering radii, ")
+
+
+def _recorded(rules: Rules, version: Version) -> dict[str, pd.DataFrame]:
+    found = {dataset: measured(dataset, rules, version) for dataset in STEPS}
+    return {dataset: table for dataset, table in found.items() if table is not None}
+
+
+def _cases(found: pd.DataFrame, version: Version, dataset: str, method: str, measure: str) -> list[Case]:
+    """A case for each step of :func:`compared` by one measure."""
+    steps = found.assign(table=TABLES[version][dataset]).groupby(level="step")
+    parts = {step: rows.droplevel("step") for step, rows in steps}
+    about = {"dataset": dataset, "measure": measure}
+    return [
+        Case(lowest(rows, len(rows)), rows, method, {**about, "step": step}, f"{dataset}, step {step}: {told(rows)}")
+        for step, rows in parts.items()
+    ]
 
 
 def _said(found: pd.DataFrame) -> str:

@@ -1,11 +1,12 @@
 """Verdicts E1 to E4: whether MACAL's error is below that of every baseline, on each data set and on all."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 
 from reproduction.benchmarks import IHDP, PAPER, Benchmark
-from reproduction.claims.comparison import close, compare, lowest, scope, share_run, told, values
+from reproduction.claims.comparison import Case, close, compare, conclude, lowest, scope, share_run, told, too_few
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, Word, together
 from reproduction.claims.versions import CODE, TEXT, Version, absent
@@ -38,15 +39,13 @@ def lead(
     return found.loc[found.index.intersection(others, sort=False)].assign(table=version.tables[dataset.name])
 
 
-def _said(found: pd.DataFrame, version: Version, rules: Rules) -> str:
-    if found.empty:
-        return f"fewer than {rules.minimum} recorded replications"
-    run = share_run(found, version.others) + scope(found) + absent(found.index, version.others)
-    return f"{run}; log ratio of {version.macal}'s PEHE to each other's, {told(found)}"
-
-
-def _values(found: pd.DataFrame, version: Version, dataset: Benchmark, stretch: str) -> tuple[dict[str, object], ...]:
-    return values(found, version.macal, dataset=dataset.name, estimator=version.name, stretch=stretch)
+def _case(found: pd.DataFrame, version: Version, dataset: Benchmark, rules: Rules, stretch: str) -> Case:
+    lacking = absent(found.index, version.others)
+    said = f"{share_run(found, version.others)}{scope(found)}{lacking}; log ratio of {version.macal}'s PEHE to each"
+    text = f"{said} other's, {told(found)}" if len(found) else too_few(rules, "")
+    about = {"dataset": dataset.name, "estimator": version.name, "stretch": stretch}
+    text = "; ".join(filter(None, (text, dataset.about)))
+    return Case(lowest(found, len(dataset.baselines)), found, version.macal, about, text)
 
 
 def tied(found: pd.DataFrame, family: int, rules: Rules) -> Word:
@@ -60,21 +59,17 @@ def tied(found: pd.DataFrame, family: int, rules: Rules) -> Word:
 
 def judge_ihdp(rules: Rules, version: Version) -> Verdict:
     """E1: ahead of every baseline up to the turning point; then about as good as each."""
-    early, late = judge_lowest(rules, version, IHDP), lead(version, IHDP, rules, after=True)
-    shown = f"up to {IHDP.until} labels {early.evidence}"
-    if len(late):
-        shown += f"; later {told(late)}"
-    word = together([early.verdict, tied(late, len(IHDP.baselines), rules)])
-    return Verdict(word, shown, early.comparisons + _values(late, version, IHDP, "later"))
+    early = judge_lowest(rules, version, IHDP)
+    found = lead(version, IHDP, rules, after=True)
+    late = replace(_case(found, version, IHDP, rules, "later"), word=tied(found, len(IHDP.baselines), rules))
+    shown = f"up to {IHDP.until} labels {early.evidence}" + (f"; later {told(found)}" if len(found) else "")
+    return Verdict(together([early.verdict, late.word]), shown, early.comparisons + late.values())
 
 
 def judge_lowest(rules: Rules, version: Version, dataset: Benchmark) -> Verdict:
     """E2, E3 and the first part of E1: ahead of every baseline over the sizes that decide."""
-    found = lead(version, dataset, rules)
     stretch = f"up to {dataset.until} labels" if dataset.until else "whole campaign"
-    word = lowest(found, len(dataset.baselines))
-    said = "; ".join(filter(None, (_said(found, version, rules), dataset.about)))
-    return Verdict(word, said, _values(found, version, dataset, stretch))
+    return conclude([_case(lead(version, dataset, rules), version, dataset, rules, stretch)], "")
 
 
 def judge_consistent(rules: Rules, version: Version) -> Verdict:

@@ -37,6 +37,11 @@ class Version:
         """All that is recorded of a data set, or None; see :func:`load`."""
         return load(self.tables[dataset]) if dataset in self.tables else None
 
+    def deciding(self) -> dict[str, pd.DataFrame]:
+        """Data set -> the recorded rows that claims compare."""
+        found = {name: self.load(name) for name in self.tables}
+        return {name: PAPER[name].deciding(table) for name, table in found.items() if table is not None}
+
 
 def _tables(line: str) -> dict[str, str]:
     """Tables of a line of evidence, on the paper's data sets."""

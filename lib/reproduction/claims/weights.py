@@ -1,17 +1,16 @@
 """Verdicts A1 to A3: which weights of similarity are best, and whether any is better than none."""
 
-from collections.abc import Callable, Iterator
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
 from macal.comparison import Mean, gaps, levels, shared
 from reproduction.benchmarks import PAPER
-from reproduction.claims.comparison import against, span, told, values
+from reproduction.claims.comparison import against, case_of, conclude, lowest, span, told, too_few
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, Word, together
 from reproduction.claims.versions import Version, by_stretch
+
+LACKING = " of all weights on any data set"
 
 
 def campaigns(version: Version, dataset: str) -> pd.DataFrame | None:
@@ -24,6 +23,13 @@ def campaigns(version: Version, dataset: str) -> pd.DataFrame | None:
     except ValueError:  # a weight is lacking, or nothing that all have
         return None
     return table if len(table) else None
+
+
+def recorded(version: Version, minimum: int = 1) -> dict[str, pd.DataFrame]:
+    """Data set -> its :func:`campaigns`, where they have so many replications."""
+    found = {name: campaigns(version, name) for name in version.tables}
+    enough = lambda table: table is not None and table["replication"].nunique() >= minimum  # noqa: E731
+    return {name: table for name, table in found.items() if enough(table)}
 
 
 def gains(version: Version, dataset: str, table: pd.DataFrame, mean: Mean = "geometric") -> pd.DataFrame:
@@ -59,93 +65,62 @@ def shift(version: Version, dataset: str, table: pd.DataFrame, mean: Mean = "geo
 def shifts(version: Version, rules: Rules) -> dict[str, pd.DataFrame]:
     """Data set -> :func:`reproduction.claims.comparison.against` of the shift, with enough replications."""
     found = {}
-    for name in version.tables:
-        table = campaigns(version, name)
-        if table is None:
-            continue
+    for name, table in recorded(version).items():
         # turned round, so that a shift as the paper sees it is "ahead"
         gap = -shift(version, name, table, rules.mean).to_frame("shift")
         parts = [*by_stretch(table, PAPER[name].stretches).values()]
-        used = span(pd.concat([parts[0], parts[-1]]))
-        found[name] = against(gap, rules).assign(table=version.tables[name], **used)
+        found[name] = against(gap, rules).assign(**span(pd.concat([parts[0], parts[-1]])))
     return {name: rows for name, rows in found.items() if len(rows)}
 
 
 def judge_alpha(rules: Rules, version: Version) -> Verdict:
     """A1, per data set: the large weights' lead over the small ones is larger in the first stretch than in the last."""
-    found = shifts(version, rules)
-    if not found:
-        return Verdict("open", f"fewer than {rules.minimum} recorded replications of all weights on any data set")
-    words: dict[str, Word] = {"ahead": "holds", "open": "open"}
-    judged = [words.get(rows["comparison"].iloc[0], "fails") for rows in found.values()]
-    said = "; ".join(f"{name}: {told(rows)}" for name, rows in found.items())
-    about = {"estimator": version.name, "measure": "shift of the lead of weights 5 and 10"}
-    about["methods"] = list(version.weights)
-    rows = tuple(row for name, own in found.items() for row in values(own, "last stretch", dataset=name, **about))
-    return Verdict(
-        together(judged, len(PAPER)), f"lead of the weights 5 and 10, last stretch minus first, {said}", rows
+    about = {"measure": "shift of the lead of weights 5 and 10", "methods": list(version.weights)}
+    cases = [
+        case_of(version, name, lowest(found, 1), found, "last stretch", **about)
+        for name, found in shifts(version, rules).items()
+    ]
+    return conclude(
+        cases, too_few(rules, LACKING), "lead of the weights 5 and 10, last stretch minus first, ", len(PAPER)
     )
-
-
-def _each(
-    version: Version, rules: Rules, judge: Callable[[str, pd.DataFrame], tuple[Word, pd.DataFrame]]
-) -> Iterator[tuple[str, Word, pd.DataFrame]]:
-    """Data set, word and comparisons, where all weights have enough replications."""
-    for name in version.tables:
-        table = campaigns(version, name)
-        if table is not None and table["replication"].nunique() >= rules.minimum:
-            word, found = judge(name, table)
-            yield name, word, found.assign(table=version.tables[name])
 
 
 def judge_benefit(rules: Rules, version: Version) -> Verdict:
     """A2, per data set: some weight above 0 is ahead of weight 0, over the whole campaign."""
-    none = f"{version.macal}-0"
-
-    def judge(dataset: str, table: pd.DataFrame) -> tuple[Word, pd.DataFrame]:
+    none, cases = f"{version.macal}-0", []
+    for name, table in recorded(version, rules.minimum).items():
         found = against(-gaps(table, none, mean=rules.mean), rules).assign(**span(table))
         words = {*found["comparison"]}
+        word: Word = "open" if "open" in words else "fails"
         if "ahead" in words:
-            return ("holds in part" if "behind" in words else "holds"), found
-        return ("open" if "open" in words else "fails"), found
-
-    judged = [*_each(version, rules, judge)]
-    rows = tuple(
-        row
-        for name, _, found in judged
-        for method in found.index
-        for row in values(found.loc[[method]].set_axis([none]), str(method), dataset=name, estimator=version.name)
-    )
-    said = "; ".join(f"{name} {word}: {told(found.rename(index=version.weights))}" for name, word, found in judged)
-    return _of_weights([word for _, word, _ in judged], f"log ratio of each weight's PEHE to weight 0's, {said}", rows)
+            word = "holds in part" if "behind" in words else "holds"
+        text = f"{name} {word}: {told(found.rename(index=version.weights))}"
+        for weight in found.index:  # each is a method of its own, and stands against the same other
+            row = found.loc[[weight]].set_axis([none])
+            cases.append(case_of(version, name, word, row, str(weight), text))
+    texts = dict.fromkeys(case.text for case in cases)
+    word = together({case.about["dataset"]: case.word for case in cases}.values(), len(PAPER))
+    said = f"log ratio of each weight's PEHE to weight 0's, {'; '.join(texts)}"
+    return conclude(cases, too_few(rules, LACKING), word=word, text=said)
 
 
 def judge_no_single(rules: Rules, version: Version) -> Verdict:
     """A3, per data set: each weight is behind another, or has no lead on it, in some stretch."""
-
-    def judge(dataset: str, table: pd.DataFrame) -> tuple[Word, pd.DataFrame]:
-        parts = by_stretch(table, PAPER[dataset].stretches)
+    cases, words, shown = [], [], []
+    for name, table in recorded(version, rules.minimum).items():
+        parts = by_stretch(table, PAPER[name].stretches)
         family = len(parts) * len(version.weights) * (len(version.weights) - 1) // 2
-        found = pd.concat({
+        found = {
             (method, end): against(gaps(part, method, mean=rules.mean), rules, family).assign(**span(part))
             for method in version.weights for end, part in parts.items()
-        }, names=["weight", "until"])  # fmt: skip
-        lost = found["comparison"].isin(["behind", "no lead"]).groupby(level="weight").any()
-        wins = (found["comparison"] == "ahead").groupby(level="weight").all()
-        return ("holds" if lost.all() else "fails" if wins.any() else "open"), found
-
-    judged, shown, rows = [*_each(version, rules, judge)], [], []
-    for name, word, found in judged:
-        lost = found["comparison"].isin(["behind", "no lead"]).groupby(level="weight").any()
+        }  # fmt: skip
+        every = pd.concat(found, names=["weight", "until"])["comparison"]
+        lost = every.isin(["behind", "no lead"]).groupby(level="weight").any()
+        wins = (every == "ahead").groupby(level="weight").all()
+        words.append("holds" if lost.all() else "fails" if wins.any() else "open")
         never = [f"{version.weights[str(method)]:g}" for method in lost.index[~lost]]
-        shown.append(f"{name} {word}: never surely without a lead, weights {', '.join(never) or 'none'}")
-        for (method, end), part in found.groupby(level=["weight", "until"]):
-            about = {"dataset": name, "estimator": version.name, "stretch": f"up to {end} labels"}
-            rows += values(part.droplevel(["weight", "until"]), method, **about)
-    return _of_weights([word for _, word, _ in judged], "; ".join(shown), tuple(rows))
-
-
-def _of_weights(words: list[Word], said: str, rows: tuple[dict[str, Any], ...]) -> Verdict:
-    if not words:
-        return Verdict("open", "too few recorded replications of all weights on any data set")
-    return Verdict(together(words, len(PAPER)), said, rows)
+        shown.append(f"{name} {words[-1]}: never surely without a lead, weights {', '.join(never) or 'none'}")
+        for (method, end), rows in sorted(found.items()):
+            cases.append(case_of(version, name, words[-1], rows, method, stretch=f"up to {end} labels"))
+    word = together(words, len(PAPER))
+    return conclude(cases, too_few(rules, LACKING), word=word, text="; ".join(shown))
