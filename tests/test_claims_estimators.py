@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reproduction.claims import estimators, versions
+from reproduction.benchmarks import IHDP
+from reproduction.claims import estimators, leads, versions
 from reproduction.claims.rules import RULES
 
 
@@ -64,5 +65,5 @@ def test_few_replications_decide_nothing(tables):
 
 def test_later_sizes_do_not_count(tables):
     tables({"ihdp_gp": -0.3})
-    found = estimators.cells((versions.EXACT,), estimators.CONTROLS, RULES)["exact GP per arm", "ihdp"].loc["random"]
+    found = leads.lead(versions.EXACT, IHDP, RULES, estimators.CONTROLS).loc["random"]
     assert abs(found.log_ratio + 0.3) < 0.05 and found.replications == 8 and found.comparison == "ahead"

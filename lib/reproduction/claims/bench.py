@@ -193,7 +193,7 @@ def on_bench(judge: Callable[[pd.DataFrame, Rules], Verdict]) -> Callable[[Rules
     return judged
 
 
-def _concluded(found: pd.DataFrame, one: str, other: str, word: Word) -> Verdict:
+def _concluded(found: pd.DataFrame, one: str, other: str, word: Word, rules: Rules) -> Verdict:
     """The verdict on rows of :func:`duel`, with how many of them are ahead, behind and undecided."""
     rows = {place: found.loc[[place]].set_axis([other]) for place in found.index}
     cases = [
@@ -204,7 +204,7 @@ def _concluded(found: pd.DataFrame, one: str, other: str, word: Word) -> Verdict
     words = ", ".join(f"{counts.get(name, 0)} {name}" for name in WORDS)
     spread = f"log ratio {found['log_ratio'].min():+.2f} to {found['log_ratio'].max():+.2f}"
     said = f"{label(one)} against {label(other)} on {len(found)} of {ROWS} rows: {words}; {spread}"
-    return conclude(cases, "", word=word, text=said)
+    return conclude(cases, rules, word=word, text=said)
 
 
 @on_bench
@@ -213,7 +213,7 @@ def judge_fccm(logs: pd.DataFrame, rules: Rules) -> Verdict:
     found = duel(logs, "fccm", "macal", rules)
     words: dict[str, Word] = {"ahead": "holds", "behind": "fails", "no lead": "fails"}
     word = together(words[comparison] for comparison in found["comparison"] if comparison in words)
-    return _concluded(found, "fccm", "macal", word)
+    return _concluded(found, "fccm", "macal", word, rules)
 
 
 @on_bench
@@ -223,7 +223,7 @@ def judge_targets(logs: pd.DataFrame, rules: Rules) -> Verdict:
     words = {*found["comparison"]}
     turns = found["comparison"].groupby(level="dataset").agg(set).map({"ahead", "behind"}.issubset)
     word: Word = "holds" if turns.any() else "fails" if words in ({"ahead"}, {"behind"}) else "open"
-    return _concluded(found, "epig-mu", "epig-tau", word)
+    return _concluded(found, "epig-mu", "epig-tau", word, rules)
 
 
 @on_bench

@@ -17,6 +17,7 @@ from reproduction.claims.verdict import Verdict, Word, together
 from reproduction.claims.versions import Version
 
 WORDS = ("ahead", "behind", "no lead", "open")
+NUMBERS = ["replications", "log_ratio", "low", "high", "p"]
 SPAN = ("sizes", "first", "last")
 VALUES = ("replications", *SPAN, "log_ratio", "low", "high", "p", "table", "family", "comparison", "as_good")
 
@@ -35,9 +36,9 @@ def against(differences: pd.DataFrame, rules: Rules, family: int = 0) -> pd.Data
     """
     differences = differences.loc[:, differences.count() >= rules.minimum]
     if differences.empty:
-        return pd.DataFrame(columns=["replications", "comparison"]).rename_axis("method")
+        return pd.DataFrame(columns=[*NUMBERS, "comparison"]).rename_axis("method")
     family = family or differences.shape[1]
-    found = judge(differences, rules.level, family=family)[["replications", "log_ratio", "low", "high", "p"]]
+    found = judge(differences, rules.level, family=family)[NUMBERS]
     if differences.columns.nlevels > 1:
         found.index = differences.columns
     clear, low = found["p"] < rules.level, found["low"] > -rules.alike
@@ -113,16 +114,6 @@ def told(found: pd.DataFrame) -> str:
     )
 
 
-def values(found: pd.DataFrame, method: str, **about: Any) -> tuple[dict[str, Any], ...]:
-    """Rows of :func:`against` as plain values, for whoever reads verdicts as data.
-
-    Returns:
-        A dictionary per row: ``about``, ``method``, ``against``, and those of :data:`VALUES` that the rows have.
-    """
-    rows = found[[column for column in VALUES if column in found]].to_dict("index")
-    return tuple({**about, "method": method, "against": str(name)} | row for name, row in rows.items())
-
-
 def share_run(found: pd.DataFrame, others: Sequence[str]) -> str:
     """Say how many of the others a method was set against where some are lacking, and whether it is ahead of them."""
     if not 0 < len(found) < len(others):
@@ -159,44 +150,41 @@ class Case:
     text: str = ""
 
     def values(self) -> tuple[dict[str, Any], ...]:
-        """Its comparisons as plain values, one dictionary each."""
-        return values(self.found, self.method, **self.about)
+        """A dictionary per comparison: ``about``, ``method``, ``against``, those of :data:`VALUES` that it has."""
+        rows = self.found[[name for name in VALUES if name in self.found]].to_dict("index")
+        return tuple({**self.about, "method": self.method, "against": str(name)} | row for name, row in rows.items())
 
 
 def case_of(
-    version: Version, dataset: str, word: Word, found: pd.DataFrame, method: str, text: str = "", **about: Any
+    version: Version, dataset: str, word: Word, found: pd.DataFrame, method: str = "", text: str = "", **about: Any
 ) -> Case:
-    """The case of a data set in a version; by default its evidence is :func:`told`."""
+    """The case of a data set in a version: by default MACAL's, with evidence by :func:`told`."""
     about = {"dataset": dataset, "estimator": version.name, **about}
-    return Case(word, found.assign(table=version.tables[dataset]), method, about, text or f"{dataset}: {told(found)}")
+    found, text = found.assign(table=version.tables[dataset]), text or f"{dataset}: {told(found)}"
+    return Case(word, found, method or version.macal, about, text)
 
 
 def conclude(
     cases: Iterable[Case],
-    lacking: str,
+    rules: Rules,
     opening: str = "",
     of: int = 0,
     word: Word | None = None,
     text: str | None = None,
 ) -> Verdict:
-    """The verdict on a claim from its cases; open where there is none.
+    """The verdict on a claim from its cases, without those that have no comparison; open where none has.
 
     Args:
         cases: that were run.
-        lacking: what evidence says where there is no case.
+        rules: whose minimum evidence names where there is no case.
         opening: what evidence begins with.
         of: cases that the claim is about; see :func:`.verdict.together`, which gives the word by default.
         word: the verdict, where it does not follow from the words of the cases.
         text: the evidence, where it is not that of the cases.
     """
-    cases = list(cases)
+    cases = [case for case in cases if len(case.found)]
     if not cases:
-        return Verdict("open", lacking)
+        return Verdict("open", f"fewer than {rules.minimum} recorded replications")
     text = "; ".join(case.text for case in cases) if text is None else text
     rows = tuple(row for case in cases for row in case.values())
     return Verdict(word or together((case.word for case in cases), of), opening + text, rows)
-
-
-def too_few(rules: Rules, methods: str) -> str:
-    """What evidence says where fewer replications than the minimum are recorded."""
-    return f"fewer than {rules.minimum} recorded replications{methods}"

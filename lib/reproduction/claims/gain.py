@@ -4,6 +4,8 @@ With random labels of equal arms, "balanced", between the two, the gain is *allo
 *placement*, MACAL over balanced, replication by replication; see label ``sec-gain`` of the book.
 """
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 
@@ -11,7 +13,7 @@ from macal.comparison import Mean, gaps, levels, shared
 from reproduction.benchmarks import IHDP, PAPER, Benchmark
 from reproduction.claims import data, versions
 from reproduction.claims.absolute_errors import best_constants
-from reproduction.claims.comparison import against, number, scope, span, told, values
+from reproduction.claims.comparison import Case, against, case_of, conclude, number, scope, span, told
 from reproduction.claims.estimators import CONTROLS
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, Word, together
@@ -36,6 +38,7 @@ PARTS = {  # whose error over whose each part of the gain is
     "placement": ("macal", "random-balanced"),
     "gain": ("macal", "random"),
 }
+FAMILY = len(SURFACES) * len(PARTS)
 RARE, PAIRS = "random-rare", "random-pairs"
 CLEAR = ("ahead", "behind")
 AS_PREDICTED, CONTRARY = "as predicted", "against the prediction"
@@ -86,10 +89,10 @@ def swap(names: tuple[str, ...], rules: Rules, macal: str = "macal") -> pd.DataF
     for surface, name, table in zip(SURFACES, (names[0], names[-1]), tables, strict=True):
         # the start is left out; exchanged tables have none
         early = IHDP.deciding(table)
-        rows = against(parts(early, macal, rules.mean), rules, family=6).assign(table=name)
+        rows = against(parts(early, macal, rules.mean), rules, FAMILY).assign(table=name)
         found[surface] = rows.assign(**span(shared(early, [macal, *CONTROLS])))
     rows = pd.concat(found, names=["surface"])
-    return rows if len(rows) == 6 else None
+    return rows if len(rows) == FAMILY else None
 
 
 def turned(found: pd.DataFrame) -> Word:
@@ -105,26 +108,16 @@ def turned(found: pd.DataFrame) -> Word:
 def judge_allocation(rules: Rules) -> Verdict:
     """W1: exchanging IHDP's surfaces turns the sign of the allocation, and with it that of MACAL's gain."""
     found = {name: rows for name, tables in ESTIMATORS.items() if (rows := swap(tables, rules)) is not None}
-    if not found:
-        return Verdict("open", f"fewer than {rules.minimum} recorded replications on one of the two surfaces")
-    words = {name: turned(rows) for name, rows in found.items()}
-    shown = [f"{name}, {words[name]}, {scope(rows)}: {_swapped(rows)}" for name, rows in found.items()]
-    said = tuple(
-        row
-        for name, rows in found.items()
-        for surface in SURFACES
-        for part, (one, other) in PARTS.items()
-        for row in values(
-            rows.loc[[(surface, part)]].set_axis([other]), one, part=part, dataset=surface, estimator=name
-        )
-    )
-    return Verdict(together(words.values()), "log ratios on IHDP, then exchanged. " + "; ".join(shown), said)
-
-
-def _swapped(found: pd.DataFrame) -> str:
-    shown = found.apply(lambda row: f"{row['log_ratio']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]", axis=1)
-    numbers = {part: " then ".join(shown[surface, part] for surface in SURFACES) for part in shown.index.unique(1)}
-    return ", ".join(f"{part} {pair}" for part, pair in numbers.items())
+    cases = []
+    for name, rows in found.items():
+        word, numbers = turned(rows), rows.apply(number, axis=1)
+        pairs = [f"{part} {' then '.join(numbers[surface, part] for surface in SURFACES)}" for part in PARTS]
+        text = f"{name}, {word}, {scope(rows)}: {', '.join(pairs)}"
+        for surface, (part, (one, other)) in product(SURFACES, PARTS.items()):
+            row = rows.loc[[(surface, part)]].set_axis([other])
+            cases.append(Case(word, row, one, {"part": part, "dataset": surface, "estimator": name}, text))
+    said = "log ratios on IHDP, then exchanged. " + "; ".join(dict.fromkeys(case.text for case in cases))
+    return conclude(cases, rules, word=together(map(turned, found.values())), text=said)
 
 
 def predicted_share(dataset: str) -> float | None:
@@ -186,28 +179,18 @@ def judge_similarity(rules: Rules) -> Verdict:
     'In part' where some of the clear signs are as predicted; it fails where all are.
     """
     found = similarities(rules)
-    if found.empty:
-        return Verdict("open", f"fewer than {rules.minimum} recorded replications of weights 0 and 2.5")
-    words: dict[str, Word] = {AS_PREDICTED: "fails", CONTRARY: "holds"}
-    clear = [words[came] for came in found["came"] if came in words]
-    shown = "; ".join(
-        f"{name}, {line}, {row['replications']:.0f} replications: predicted share {row['predicted']:+.2f},"
-        f" log ratio of weight 2.5 to 0 {number(row)}, {row['came']}"
-        for (line, name), row in found.iterrows()
-    )
-    macal = {version.name: version.macal for version in (CODE, TEXT, EXACT)}
-    rows = tuple(
-        row
-        for (line, name), said in found["predicted"].items()
-        for row in values(
-            found.loc[[(line, name)]].set_axis([f"{macal[line]}-0"]),
-            macal[line],
-            dataset=name,
-            estimator=line,
-            predicted_share=said,
+    words: dict[str, Word] = {AS_PREDICTED: "fails", CONTRARY: "holds", "open": "open"}
+    lines, cases = {version.name: version for version in (CODE, TEXT, EXACT)}, []
+    for (line, name), row in found.iterrows():
+        text = (
+            f"{name}, {line}, {row['replications']:.0f} replications: predicted share {row['predicted']:+.2f},"
+            f" log ratio of weight 2.5 to 0 {number(row)}, {row['came']}"
         )
-    )
-    return Verdict(together(clear) if clear else "open", shown, rows)
+        rows = found.loc[[(line, name)]].set_axis([f"{lines[line].macal}-0"])
+        about = {"predicted_share": row["predicted"]}
+        cases.append(case_of(lines[line], name, words[row["came"]], rows, text=text, **about))
+    clear = together(case.word for case in cases if case.word != "open")
+    return conclude(cases, rules, word=clear)
 
 
 SCALES = {"as it is": "ihdp_input-1", "times 10": "ihdp_input-10"}
@@ -236,10 +219,8 @@ def escape(tables: dict[str, pd.DataFrame], rules: Rules) -> pd.DataFrame:
 def judge_escape(rules: Rules) -> Verdict:
     """W3: the lead under the code's model goes once the treatment's coordinate is large; 'in part' if some may stay."""
     tables = collapse()
-    found = escape(tables, rules) if tables else pd.DataFrame()
-    if found.empty:
-        return Verdict("open", f"fewer than {rules.minimum} recorded replications at either scale")
-    before, after, difference = found["comparison"]
+    found = escape(tables, rules) if tables else against(pd.DataFrame(), rules)
+    before, after, difference = found["comparison"] if len(found) else ("open",) * 3
     word: Word = "open"
     if before == "ahead" and difference == "ahead":
         word = "holds" if after in ("behind", "no lead") else "holds in part"
@@ -248,4 +229,5 @@ def judge_escape(rules: Rules) -> Verdict:
     worse = {scale: table.groupby("method")["worse"].mean() for scale, table in tables.items()}
     shares = "; ".join(f"{k}: {', '.join(f'{m} {v:.0%}' for m, v in s.items())}" for k, s in worse.items())
     said = f"MACAL against Random, {scope(found)}, {told(found)}; worse than a constant, {shares}"
-    return Verdict(word, said, values(found, "macal, the treatment scaled", dataset="ihdp", estimator=CODE.name))
+    about = {"dataset": "ihdp", "estimator": CODE.name}
+    return conclude([Case(word, found, "macal, the treatment scaled", about, said)], rules)

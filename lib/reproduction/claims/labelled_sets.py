@@ -7,7 +7,7 @@ import pandas as pd
 
 from macal.comparison import gaps
 from reproduction.claims import versions
-from reproduction.claims.comparison import Case, against, conclude, lowest, told, too_few
+from reproduction.claims.comparison import Case, against, conclude, lowest, told
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, Word, together
 from reproduction.claims.versions import CODE, TEXT, Version, absent
@@ -72,8 +72,7 @@ def judge_labelled_sets(rules: Rules, version: Version) -> Verdict:
         shown.append(f"{dataset}: {_said(found)}{absent(table['method'].unique(), OTHERS)}")
     paired, spread = (together(words[measure]) for measure in (PAIRED, SPREAD))
     said = f"pair up: {paired}; spread out: {spread}; {'; '.join(shown)}"
-    lacking = too_few(rules, " on any data set")
-    return conclude(cases, lacking, word=together([paired, spread]), text=said)
+    return conclude(cases, rules, word=together([paired, spread]), text=said)
 
 
 def judge_spread(rules: Rules, version: Version) -> Verdict:
@@ -83,7 +82,7 @@ def judge_spread(rules: Rules, version: Version) -> Verdict:
         if BEST in table["method"].unique():
             found = compared(table, rules, BEST, ("random",)).loc[SPREAD]
             cases += _cases(found, version, dataset, BEST, SPREAD)
-    return conclude(cases, too_few(rules, " of both on any data set"), "log ratio of covering radii, ")
+    return conclude(cases, rules, "log ratio of covering radii, ")
 
 
 def _recorded(rules: Rules, version: Version) -> dict[str, pd.DataFrame]:

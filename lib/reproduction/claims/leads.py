@@ -1,12 +1,11 @@
 """Verdicts E1 to E4: whether MACAL's error is below that of every baseline, on each data set and on all."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pandas as pd
 
 from reproduction.benchmarks import IHDP, PAPER, Benchmark
-from reproduction.claims.comparison import Case, close, compare, conclude, lowest, scope, share_run, told, too_few
+from reproduction.claims.comparison import Case, case_of, close, compare, conclude, lowest, scope, share_run, told
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, Word, together
 from reproduction.claims.versions import CODE, TEXT, Version, absent
@@ -29,8 +28,7 @@ def lead(
         Rows of :func:`reproduction.claims.comparison.compare` with their ``table``; none where too little is recorded.
     """
     table = version.load(dataset.name)
-    if table is None:
-        return pd.DataFrame(columns=["replications", "comparison"])
+    table = pd.DataFrame(columns=["method", "labelled"]) if table is None else table
     inner = dataset.inner(table)
     rows = inner[inner["labelled"] > dataset.until] if after else dataset.deciding(table)
     others = others or dataset.baselines
@@ -39,13 +37,11 @@ def lead(
     return found.loc[found.index.intersection(others, sort=False)].assign(table=version.tables[dataset.name])
 
 
-def _case(found: pd.DataFrame, version: Version, dataset: Benchmark, rules: Rules, stretch: str) -> Case:
+def _case(found: pd.DataFrame, version: Version, dataset: Benchmark, word: Word, stretch: str) -> Case:
     lacking = absent(found.index, version.others)
     said = f"{share_run(found, version.others)}{scope(found)}{lacking}; log ratio of {version.macal}'s PEHE to each"
-    text = f"{said} other's, {told(found)}" if len(found) else too_few(rules, "")
-    about = {"dataset": dataset.name, "estimator": version.name, "stretch": stretch}
-    text = "; ".join(filter(None, (text, dataset.about)))
-    return Case(lowest(found, len(dataset.baselines)), found, version.macal, about, text)
+    text = "; ".join(filter(None, (f"{said} other's, {told(found)}", dataset.about)))
+    return case_of(version, dataset.name, word, found, text=text, stretch=stretch)
 
 
 def tied(found: pd.DataFrame, family: int, rules: Rules) -> Word:
@@ -59,17 +55,17 @@ def tied(found: pd.DataFrame, family: int, rules: Rules) -> Word:
 
 def judge_ihdp(rules: Rules, version: Version) -> Verdict:
     """E1: ahead of every baseline up to the turning point; then about as good as each."""
-    early = judge_lowest(rules, version, IHDP)
-    found = lead(version, IHDP, rules, after=True)
-    late = replace(_case(found, version, IHDP, rules, "later"), word=tied(found, len(IHDP.baselines), rules))
-    shown = f"up to {IHDP.until} labels {early.evidence}" + (f"; later {told(found)}" if len(found) else "")
+    early, found = judge_lowest(rules, version, IHDP), lead(version, IHDP, rules, after=True)
+    late = _case(found, version, IHDP, tied(found, len(IHDP.baselines), rules), "later")
+    shown = f"up to {IHDP.until} labels {early.evidence}" + f"; later {told(found)}" * bool(len(found))
     return Verdict(together([early.verdict, late.word]), shown, early.comparisons + late.values())
 
 
 def judge_lowest(rules: Rules, version: Version, dataset: Benchmark) -> Verdict:
     """E2, E3 and the first part of E1: ahead of every baseline over the sizes that decide."""
+    found = lead(version, dataset, rules)
     stretch = f"up to {dataset.until} labels" if dataset.until else "whole campaign"
-    return conclude([_case(lead(version, dataset, rules), version, dataset, rules, stretch)], "")
+    return conclude([_case(found, version, dataset, lowest(found, len(dataset.baselines)), stretch)], rules)
 
 
 def judge_consistent(rules: Rules, version: Version) -> Verdict:
