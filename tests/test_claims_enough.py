@@ -74,12 +74,6 @@ def test_forecasts_over_what_came():
     assert found.index.get_level_values("labelled").max() == 50
 
 
-def test_a_table_that_is_not_complete_is_not_looked_at(given):
-    table = made()
-    given(table[table.replication < 99])
-    assert enough.judge_calibration(RULES).verdict == enough.judge_stopping(RULES).verdict == "open"
-
-
 def test_a_campaign_is_looked_at_by_both_models():
     (answer,) = study.campaign(3, "random").work()
     rows = pd.DataFrame(answer.rows)

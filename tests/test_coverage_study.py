@@ -59,9 +59,9 @@ def test_coverage_is_judged_by_the_declared_rule(held, word):
 
 
 def test_open_cases_do_not_open_what_others_refute():
-    assert weighted.of_all(["fails", "open"]) == "fails"
-    assert weighted.of_all(["fails", "open", "holds"]) == "holds in part"
-    assert weighted.of_all(["holds", "open"]) == "open" and weighted.of_all(["holds"]) == "holds"
+    assert weighted.combined_verdict(["fails", "open"]) == "fails"
+    assert weighted.combined_verdict(["fails", "open", "holds"]) == "holds in part"
+    assert weighted.combined_verdict(["holds", "open"]) == "open" and weighted.combined_verdict(["holds"]) == "holds"
 
 
 def test_intervals_of_shares_are_clopper_and_pearsons():

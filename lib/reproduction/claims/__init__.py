@@ -4,6 +4,7 @@ A claim is declared here, once; ``results/claims.json``, the ledger and the rule
 """
 
 from functools import partial
+from itertools import combinations
 
 from reproduction.benchmarks import BALD, BASELINES, CMNIST, GENERAL, IBM, IHDP, PAPER, TOY
 from reproduction.claims import (
@@ -47,6 +48,7 @@ CASES = f"{MIXED}; in part at best until all three data sets are judged"
 CASE = "a case holds where ahead, is open where open, else fails"
 ONE, ONE_CASE = f"{CASE}; {CASES}", f"{CASE}; {MIXED}"
 WEIGHTS = Compared(tuple(PAPER.values()), lambda version: tuple(version.weights), whole=True, together=True)
+EIGHT, PAIRS = str(len(BASELINES)), len(list(combinations(CODE.weights, 2)))
 TOY_FAMILY = "1; bootstrap intervals"
 LESS = "a case holds where all its intervals lie below 0, fails where one excludes a lead of 10 %"
 
@@ -192,7 +194,7 @@ CLAIMS = (
         on("ihdp"),
         Rule(
             "MACAL with the eight baselines; up to 160 labels, and later, as two cases",
-            "8",
+            EIGHT,
             f"the first case: {SEVERAL}. The second: fails where one is ahead or behind, holds where all intervals lie"
             f" within 10 %, in part if some baseline has not been run; else open. {MIXED.capitalize()}",
         ),
@@ -206,7 +208,7 @@ CLAIMS = (
         partial(leads.judge_lowest, dataset=IBM),
         "ibm",
         on("ibm"),
-        Rule("MACAL with the eight baselines over the whole campaign", "8", SEVERAL),
+        Rule("MACAL with the eight baselines over the whole campaign", EIGHT, SEVERAL),
         BOTH,
         Compared((IBM,), lambda _: BASELINES),
     ),
@@ -217,7 +219,7 @@ CLAIMS = (
         partial(leads.judge_lowest, dataset=CMNIST),
         "cmnist",
         on("cmnist"),
-        Rule("MACAL with the eight baselines over the whole campaign", "8", SEVERAL),
+        Rule("MACAL with the eight baselines over the whole campaign", EIGHT, SEVERAL),
         BOTH,
         Compared((CMNIST,), lambda _: BASELINES),
     ),
@@ -230,7 +232,7 @@ CLAIMS = (
         EVERYWHERE,
         Rule(
             "E2, E3 and the first case of E1",
-            "8",
+            EIGHT,
             "the first word in this list that one of them has: fails, open, holds in part, holds",
         ),
         BOTH,
@@ -245,7 +247,7 @@ CLAIMS = (
         EVERYWHERE,
         Rule(
             "Random with BADGE, BAIT and LCMD; by data set",
-            "3",
+            str(len(GENERAL)),
             "as good: the interval lies within 10 %; different: ahead or behind, and not as good. A case is open with"
             " one of the three; holds where all are as good, in part where only two were run; fails where all differ;"
             f" in part where both occur; else open; {CASES}",
@@ -278,7 +280,7 @@ CLAIMS = (
         EVERYWHERE,
         Rule(
             "QHTE and the three BALD (the causal baselines), each with BADGE, BAIT and LCMD; by data set",
-            "12",
+            str(len(families.CAUSAL) * len(GENERAL)),
             "holds where each of the four is behind, or without a lead on, one of the three on some data set; fails"
             " where one of the four is ahead of all three on all data sets; else open",
         ),
@@ -294,7 +296,7 @@ CLAIMS = (
         EVERYWHERE,
         Rule(
             "QHTE with the eight others, where all nine share three replications; by data set",
-            "8",
+            EIGHT,
             "its place is at best 1 plus the number ahead of it, at worst 9 less the number behind it. Holds where it"
             " is surely 7th or worse on most data sets; fails where it is surely 4th or better on all; in part where it"
             " is surely 5th or worse on at least one, and possibly 7th or worse on at most half; else open",
@@ -312,7 +314,7 @@ CLAIMS = (
         Rule(
             "MACAL with rho-BALD and mu-rho-BALD by roughness, the mean distance of log PEHE from the mean of its two"
             " neighbours in size, at replications and sizes that all three share; by data set",
-            "2",
+            str(len(families.RATIOS)),
             "a case holds where ahead of both, fails where behind or without a lead on both, in part where ahead of one"
             f" only, neither open; else open; {CASES}",
         ),
@@ -329,7 +331,7 @@ CLAIMS = (
         Rule(
             "MACAL with each other method of Figures 4 and 6 to 8, by the distance to the counterpart and by the"
             " covering radius; by data set and step",
-            "4",
+            str(len(labelled_sets.OTHERS)),
             f"{SEVERAL}, of those recorded; then steps, data sets and measures as cases: {MIXED}",
         ),
         BOTH,
@@ -371,7 +373,7 @@ CLAIMS = (
         EVERYWHERE,
         Rule(
             "the weights 1, 2.5, 5 and 10 with 0 over the whole campaign; by data set",
-            "4",
+            str(len(CODE.weights) - 1),
             "a case holds where one is ahead and none behind, in part where both occur, is open where none is ahead and"
             f" one open, else fails; {CASES}",
         ),
@@ -387,7 +389,7 @@ CLAIMS = (
         EVERYWHERE,
         Rule(
             "each of the five weights with each other in the three stretches of A1; by data set",
-            "30, or 10 for each stretch that is recorded",
+            f"{len(IHDP.stretches) * PAIRS}, or {PAIRS} for each stretch that is recorded",
             "a case holds where each weight is behind another, or without a lead on it, in some stretch; fails where"
             f" one is ahead of all others in all; else open; {CASES}",
         ),
@@ -412,7 +414,7 @@ CLAIMS = (
         Rule(
             "MACAL with Random; by estimator (exact processes, S-, T-, X-learner) and data set, up to 160 labels on"
             " IHDP",
-            "8",
+            EIGHT,
             ONE_CASE,
         ),
         BOTH,
@@ -427,7 +429,7 @@ CLAIMS = (
         Rule(
             "MACAL with Random and with balanced labels; by data set, up to 160 labels on IHDP, and estimator: the"
             " version's own, in the text version M1's, too",
-            "8 with Random, as in E1 to E3; 1 with balanced labels",
+            f"{EIGHT} with Random, as in E1 to E3; 1 with balanced labels",
             f"{SEVERAL}, of the two; {MIXED}",
         ),
         BOTH,
@@ -442,7 +444,8 @@ CLAIMS = (
         tuple(name for pair in gain.ESTIMATORS.values() for name in pair),
         Rule(
             "allocation, placement and gain, on IHDP and with its surfaces exchanged; by estimator",
-            "6: within a surface Holm takes the smallest p times 6, the next times 5, the last times 4",
+            f"{gain.FAMILY}: within a surface Holm takes the smallest p times {gain.FAMILY}, the next times"
+            f" {gain.FAMILY - 1}, the last times {gain.FAMILY - 2}",
             "open unless allocation and gain have clear signs on both surfaces; then holds where their signs agree on"
             " each and turn from one to the other, else fails",
         ),
@@ -458,7 +461,7 @@ CLAIMS = (
         + tuple(f"replications_{name}" for name in PAPER),
         Rule(
             "weight 2.5 of similarity with 0; by model and data set",
-            "3, one for each data set",
+            f"{len(PAPER)}, one for each data set",
             "a case with a clear sign holds where that contradicts the prediction, else fails; others do not count",
         ),
         origin="ours",
@@ -487,7 +490,7 @@ CLAIMS = (
         tuple(bench.TABLES.values()),
         Rule(
             "FCCM with MACAL; by row of the bench, a data set under an estimator",
-            "40, all rows",
+            f"{bench.ROWS}, all rows",
             "rows ahead hold, rows behind or without a lead fail, open ones do not count",
         ),
         origin="others",
@@ -501,7 +504,7 @@ CLAIMS = (
         tuple(bench.TABLES.values()),
         Rule(
             "EPIG-mu with EPIG-tau; by row of the bench",
-            "40, all rows",
+            f"{bench.ROWS}, all rows",
             "holds where on one data set it is ahead under one estimator and behind under another; fails where all rows"
             " are ahead, or all behind; else open",
         ),
@@ -516,7 +519,7 @@ CLAIMS = (
         tuple(bench.TABLES.values()),
         Rule(
             "each criterion with each other; by row of the bench",
-            "720, all rows and rivals",
+            f"{bench.ROWS * bench.RIVALS}, all rows and rivals",
             "holds where one criterion's intervals stay within 5 % of every other on all rows, fails where each"
             " criterion is surely beyond 5 % on some row; else open",
         ),

@@ -1,7 +1,5 @@
 """Verdict H1, Table 2's hyperparameters; and whether it matters where the paper's words and its code part."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pandas as pd
 
@@ -9,28 +7,6 @@ from macal import comparison
 from macal.campaigns import results
 from reproduction.claims.rules import RULES, Rules
 from reproduction.claims.verdict import Verdict
-
-SEARCH_COLUMNS = [
-    "stage", "trial", "point", "kernel", "inducing", "width", "depth", "dropout", "bound", "batch", "lr",
-    "replication", "labelled", "init", "pehe", "epochs", "valid_loss",
-]  # fmt: skip
-
-
-def published(name: str, call: Callable[[pd.DataFrame, Rules], Verdict], rules: Rules) -> Verdict:
-    """Judge a recorded table, or say that there is none."""
-    try:
-        table = results.load(name)
-    except FileNotFoundError:
-        return Verdict("open", f"results/{name} has not been recorded yet")
-    return call(table, rules)
-
-
-def recorded_search() -> pd.DataFrame:
-    """Return ``results/tuning``, without rows where no search has been recorded."""
-    try:
-        return results.load("tuning")
-    except FileNotFoundError:
-        return pd.DataFrame(columns=SEARCH_COLUMNS)
 
 
 def tuned(table: pd.DataFrame, rules: Rules = RULES) -> pd.DataFrame:
@@ -61,10 +37,7 @@ def judge_tuning(rules: Rules = RULES) -> Verdict:
     'Fails' where a point found is better both in validation loss, by which the paper selects, and in test PEHE;
     'in part' where one is in either; 'holds' where a gain of the margin in PEHE is ruled out for all of them.
     """
-    return published("tuning", _tuning, rules)
-
-
-def _tuning(table: pd.DataFrame, rules: Rules) -> Verdict:
+    table = results.load("tuning")
     search, all_points = table[table["stage"] == "search"], tuned(table, rules)
     found = all_points[all_points.index.str.startswith("found")]
     if found.empty or found["pairs"].min() < rules.minimum:
@@ -125,10 +98,7 @@ def judge_code(rules: Rules = RULES) -> Verdict:
 
     'In part' where some matter but not all, 'fails' where all do, 'open' where too little is shown.
     """
-    return published("backbones", _code, rules)
-
-
-def _code(table: pd.DataFrame, rules: Rules) -> Verdict:
+    table = results.load("backbones")
     found = differences(table, rules)
     answers = found["does it matter?"]
     yes, no = set(answers) == {"yes"}, set(answers) == {"no"}

@@ -1,11 +1,10 @@
 """Verdicts S1 to S3, on the bench: does FCCM beat MACAL, who decides between EPIG's targets, does one criterion do.
 
 A row of the bench is a data set under an estimator. What is compared is log PEHE, mean over sizes, paired by
-replication, adjusted for all rows of the bench. Tables that are not complete are left out.
+replication, adjusted for all rows of the bench.
 """
 
 from collections.abc import Callable
-from contextlib import suppress
 from functools import wraps
 
 import numpy as np
@@ -24,25 +23,17 @@ TABLES = tables.by_dataset(tables.BENCH)
 METHODS = [*PLANNED, *CHOSEN]
 ROWS = sum(len(terms.estimators) for terms in DATA.values())
 RIVALS = len(METHODS) - 1
-PAPER = ("random", "qhte", "macal", "mu-bald", "rho-bald", "mu-rho-bald")  # of the paper's nine, those on the bench
 GOAL = 0.05  # largest regret, as a share of the best criterion's error
 
 
 def load(rules: Rules = RULES) -> pd.DataFrame:
-    """Read the complete tables of no fewer replications than the minimum.
+    """Read the tables of no fewer replications than the minimum.
 
     Returns:
         Log of PEHE's mean over sizes: by ``dataset``, ``model`` and ``replication``, a column per criterion.
     """
-    found = []
-    for name, terms in DATA.items():
-        if terms.replications < rules.minimum:
-            continue
-        with suppress(FileNotFoundError):
-            table = tables.load(TABLES[name])
-            wide = by_method(table, rules.mean)
-            if len(wide) == terms.replications * len(terms.estimators) and not wide.isna().any(axis=None):
-                found.append(wide)
+    names = [name for name, terms in DATA.items() if terms.replications >= rules.minimum]
+    found = [by_method(tables.load(TABLES[name]), rules.mean) for name in names]
     return pd.concat(found) if found else pd.DataFrame(columns=METHODS)
 
 
@@ -51,10 +42,8 @@ def repaired(rules: Rules = RULES) -> pd.DataFrame:
 
     For advice. The verdicts go by the rows that were fixed beforehand.
     """
-    logs = load(rules)
-    with suppress(FileNotFoundError):
-        again = by_method(tables.load("bench_toy-starts"))
-        logs.loc[logs.index.intersection(again.index)] = again
+    logs, again = load(rules), by_method(tables.load("bench_toy-starts"))
+    logs.loc[logs.index.intersection(again.index)] = again
     return logs
 
 
@@ -141,7 +130,7 @@ def advice(logs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({name: {"method": method, **most.loc[method]} for name, method in chosen.items()}).T
 
 
-def duel(logs: pd.DataFrame, one: str, other: str, rules: Rules) -> pd.DataFrame:
+def compare_pair(logs: pd.DataFrame, one: str, other: str, rules: Rules) -> pd.DataFrame:
     """Set one criterion against another by data set and model: :func:`.comparison.against`, adjusted for all rows."""
     return against((logs[one] - logs[other]).unstack(["dataset", "model"]).astype(float), rules, family=ROWS)
 
@@ -187,14 +176,14 @@ def on_bench(judge: Callable[[pd.DataFrame, Rules], Verdict]) -> Callable[[Rules
     @wraps(judge)
     def judged(rules: Rules) -> Verdict:
         logs = load(rules)
-        lacking = Verdict("open", "no table of the bench is complete and large enough")
+        lacking = Verdict("open", f"fewer than {rules.minimum} recorded replications")
         return judge(logs, rules) if len(logs) else lacking
 
     return judged
 
 
 def _concluded(found: pd.DataFrame, one: str, other: str, word: Word, rules: Rules) -> Verdict:
-    """The verdict on rows of :func:`duel`, with how many of them are ahead, behind and undecided."""
+    """The verdict on rows of :func:`compare_pair`, with how many of them are ahead, behind and undecided."""
     rows = {place: found.loc[[place]].set_axis([other]) for place in found.index}
     cases = [
         Case(word, row.assign(table=TABLES.get(data)), one, {"dataset": data, "estimator": model})
@@ -210,7 +199,7 @@ def _concluded(found: pd.DataFrame, one: str, other: str, word: Word, rules: Rul
 @on_bench
 def judge_fccm(logs: pd.DataFrame, rules: Rules) -> Verdict:
     """S1: on the rows that are decided, is FCCM's error below MACAL's?"""
-    found = duel(logs, "fccm", "macal", rules)
+    found = compare_pair(logs, "fccm", "macal", rules)
     words: dict[str, Word] = {"ahead": "holds", "behind": "fails", "no lead": "fails"}
     word = together(words[comparison] for comparison in found["comparison"] if comparison in words)
     return _concluded(found, "fccm", "macal", word, rules)
@@ -219,7 +208,7 @@ def judge_fccm(logs: pd.DataFrame, rules: Rules) -> Verdict:
 @on_bench
 def judge_targets(logs: pd.DataFrame, rules: Rules) -> Verdict:
     """S2: it holds where the same labels' data set has EPIG-mu ahead under one estimator and behind under another."""
-    found = duel(logs, "epig-mu", "epig-tau", rules)
+    found = compare_pair(logs, "epig-mu", "epig-tau", rules)
     words = {*found["comparison"]}
     turns = found["comparison"].groupby(level="dataset").agg(set).map({"ahead", "behind"}.issubset)
     word: Word = "holds" if turns.any() else "fails" if words in ({"ahead"}, {"behind"}) else "open"

@@ -18,11 +18,9 @@ def choices(rules: Rules) -> pd.DataFrame:
 
     Returns:
         Rows of :func:`reproduction.claims.comparison.against`: ``DISTANCES``, MACAL's in the text version; ``ALL``, the
-        code version on the same random labels, judged on the same units; none of what is not recorded.
+        code version on the same random labels, judged on the same units.
     """
     text, code = (version.load("ihdp") for version in (TEXT, CODE))
-    if text is None or code is None:
-        return against(pd.DataFrame(), rules)
     found = pd.DataFrame({DISTANCES: gaps(IHDP.deciding(text), CODE.macal).get(TEXT.macal), ALL: _together(text, code)})
     return against(found, rules, family=2)
 

@@ -46,7 +46,7 @@ def against(differences: pd.DataFrame, rules: Rules, family: int = 0) -> pd.Data
     return found.assign(comparison=words, family=family)
 
 
-def placed(low: float, high: float, margin: float) -> str:
+def comparison_word(low: float, high: float, margin: float) -> str:
     """Where an interval alone puts a method, of :data:`WORDS`; below 0 is ahead."""
     return WORDS[0] if high < 0 else WORDS[1] if low > 0 else WORDS[2] if low > -margin else WORDS[3]
 

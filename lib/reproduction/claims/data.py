@@ -14,12 +14,9 @@ TABLE_1 = pd.DataFrame({name: vars(one) for name, one in PAPER.items()}, [*SIZES
 TURNING_POINT = IHDP.until  # labels, Section 5.1
 
 
-def recorded(dataset: str) -> pd.DataFrame | None:
-    """What is recorded of each replication, by its number, see :func:`.replications.measure`; None where nothing is."""
-    try:
-        return tables.load(tables.by_dataset(tables.REPLICATIONS)[dataset]).set_index("replication")
-    except FileNotFoundError:
-        return None
+def recorded(dataset: str) -> pd.DataFrame:
+    """What is recorded of each replication, by its number, see :func:`.replications.measure`."""
+    return tables.load(tables.by_dataset(tables.REPLICATIONS)[dataset]).set_index("replication")
 
 
 def turning_points(replications: int = 100) -> pd.DataFrame:
@@ -43,11 +40,8 @@ def judge_sizes(tolerance: float = 0.01, name: Callable[[str], object] = str) ->
 
     ``name`` says what the evidence calls a data set.
     """
-    every = {dataset: recorded(dataset) for dataset in TABLE_1.index}
-    absent = [dataset for dataset, table in every.items() if table is None]
-    if absent:
-        return Verdict("open", f"sizes are not recorded: {', '.join(absent)}")
-    found = pd.concat({dataset: table[SIZES] for dataset, table in every.items()}, names=["dataset", "replication"])
+    every = {dataset: recorded(dataset)[SIZES] for dataset in TABLE_1.index}
+    found = pd.concat(every, names=["dataset", "replication"])
     off = (found / TABLE_1[SIZES].reindex(found.index, level="dataset") - 1).abs().groupby("dataset").max().max(axis=1)
     limits = pd.Series({"ihdp": 0.0, "cmnist": 0.0, "ibm": tolerance})
     shown = "; ".join(f"{name(one)}: {f'within {off[one]:.2%}' if off[one] else 'exactly'}" for one in limits.index)

@@ -1,7 +1,5 @@
 """Whether a model's intervals hold what they promise on IHDP, and how often stopping rules stop too early."""
 
-from contextlib import suppress
-
 import numpy as np
 import pandas as pd
 from scipy.special import ndtri
@@ -10,21 +8,12 @@ from macal.acquisition import CRITERIA
 from macal.comparison import student
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, Word
-from reproduction.claims.weighted import OFF, PROMISED, exact_interval, of_all
+from reproduction.claims.weighted import OFF, PROMISED, combined_verdict, exact_interval
 from reproduction.studies import tables
-from reproduction.studies.enough import METHODS, REPLICATIONS, WIDTHS
+from reproduction.studies.enough import WIDTHS
 
 TOO_EARLY = 0.05  # of the campaigns that a rule stops
 KEYS = ["model", "method"]
-
-
-def load() -> pd.DataFrame:
-    """The recorded table; empty where it is not recorded or not complete."""
-    with suppress(FileNotFoundError):
-        found = tables.load("enough_ihdp")
-        if len(found[["replication", "method"]].drop_duplicates()) == REPLICATIONS * len(METHODS):
-            return found
-    return pd.DataFrame(columns=[*KEYS, "replication", "labelled"])
 
 
 def calibration(table: pd.DataFrame, rules: Rules) -> pd.DataFrame:
@@ -101,15 +90,13 @@ def too_early(found: pd.DataFrame, rules: Rules) -> pd.DataFrame:
 
 def judge_calibration(rules: Rules) -> Verdict:
     """Do the models' 95 % intervals hold 95 % of IHDP's effects, to a point?"""
-    table = load()
-    if table.empty:
-        return Verdict("open", "the table enough_ihdp is not recorded")
-    found = calibration(table, rules)
+    found = calibration(tables.load("enough_ihdp"), rules)
     told = ", ".join(
         f"{model}, labels by {CRITERIA[method].label} {row.effects:.1%}" for (model, method), row in found.iterrows()
     )
     return Verdict(
-        of_all(found["verdict"]), f"share of people whose interval holds their effect, mean over looks: {told}"
+        combined_verdict(found["verdict"]),
+        f"share of people whose interval holds their effect, mean over looks: {told}",
     )
 
 
@@ -119,17 +106,14 @@ def judge_stopping(rules: Rules) -> Verdict:
     A rule on which that is not so for sure, and not refuted, is open. Rules that stop fewer campaigns than the
     minimum do not count.
     """
-    table = load()
-    if table.empty:
-        return Verdict("open", "the table enough_ihdp is not recorded")
-    found = too_early(stops(table), rules)
+    found = too_early(stops(tables.load("enough_ihdp")), rules)
     found = found[found["stopped"] >= rules.minimum]
     words: list[Word] = [
         "fails" if row.low > TOO_EARLY else "holds" if row.share <= TOO_EARLY else "open" for row in found.itertuples()
     ]
     worst = found["share"].idxmax()
     return Verdict(
-        of_all(words),
+        combined_verdict(words),
         f"of {len(words)} rules by width that stop at least {rules.minimum} campaigns, {words.count('holds')} stop too"
         f" early in at most {TOO_EARLY:.0%}, {words.count('fails')} surely in more, {words.count('open')}"
         f" are open; worst {found['share'].max():.0%}, at width {worst[0]:g}, {worst[1]}, labels by"

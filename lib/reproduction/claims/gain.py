@@ -120,14 +120,12 @@ def judge_allocation(rules: Rules) -> Verdict:
     return conclude(cases, rules, word=together(map(turned, found.values())), text=said)
 
 
-def predicted_share(dataset: str) -> float | None:
+def predicted_share(dataset: str) -> float:
     """Share s = 2 rho / (r + 1 / r) of the error that pairs could save by theory, mean over recorded replications.
 
-    rho is the correlation of the two surfaces over the pool, r the ratio of their s.d.s; None where not recorded.
+    rho is the correlation of the two surfaces over the pool, r the ratio of their s.d.s.
     """
     own = data.recorded(dataset)
-    if own is None:
-        return None
     return float(np.mean([value_share(rho, r) for rho, r in zip(own["correlation"], own["ratio"], strict=True)]))
 
 
@@ -137,14 +135,14 @@ def similarity(version: Version, dataset: str, rules: Rules) -> pd.DataFrame | N
     Returns:
         A row of :func:`reproduction.claims.comparison.against`; None where not recorded.
     """
-    table, methods, said = version.load(dataset), [version.macal, f"{version.macal}-0"], predicted_share(dataset)
-    if table is None or said is None or not {*methods} <= {*table["method"].unique()}:
+    table, methods = version.load(dataset), [version.macal, f"{version.macal}-0"]
+    if table is None or not {*methods} <= {*table["method"].unique()}:
         return None
     rows = shared(PAPER[dataset].deciding(table), methods)
     found = against(gaps(rows, version.macal, mean=rules.mean)[methods[1:]], rules, family=len(PAPER))
     if found.empty:
         return None
-    return found.assign(table=version.tables[dataset], **span(rows), predicted=said)
+    return found.assign(table=version.tables[dataset], **span(rows), predicted=predicted_share(dataset))
 
 
 def similarities(rules: Rules) -> pd.DataFrame:
@@ -164,8 +162,6 @@ def similarities(rules: Rules) -> pd.DataFrame:
 def controls(rules: Rules) -> pd.DataFrame:
     """The rare arm without pairs, and pairs without coverage, against Random on CMNIST, and MACAL beside them."""
     table, more = EXACT.load("cmnist"), versions.load("cmnist_controls")
-    if table is None or more is None:
-        return against(pd.DataFrame(), rules)
     rows = shared(
         PAPER["cmnist"].deciding(pd.concat([table, more])), ["random", "random-balanced", "macal", RARE, PAIRS]
     )
@@ -197,17 +193,12 @@ SCALES = {"as it is": "ihdp_input-1", "times 10": "ihdp_input-10"}
 
 
 def collapse() -> dict[str, pd.DataFrame]:
-    """Trainings at either scale of the treatment's coordinate, with ``worse`` than the best constant effect.
-
-    None at all where a scale is not recorded.
-    """
+    """Trainings at either scale of the treatment's coordinate, with ``worse`` than the best constant effect."""
     tables = {scale: versions.load(name) for scale, name in SCALES.items()}
-    if any(table is None for table in tables.values()):
-        return {}
     return {k: t.assign(worse=t["pehe"] > t["replication"].map(best_constants(t))) for k, t in tables.items()}
 
 
-def escape(tables: dict[str, pd.DataFrame], rules: Rules) -> pd.DataFrame:
+def lead_by_scale(tables: dict[str, pd.DataFrame], rules: Rules) -> pd.DataFrame:
     """MACAL's lead over Random at either scale, and the first less the second."""
     leads = pd.DataFrame({scale: gaps(table, mean=rules.mean)["random"] for scale, table in tables.items()})
     leads = leads.assign(difference=leads["as it is"] - leads["times 10"])
@@ -219,7 +210,7 @@ def escape(tables: dict[str, pd.DataFrame], rules: Rules) -> pd.DataFrame:
 def judge_escape(rules: Rules) -> Verdict:
     """W3: the lead under the code's model goes once the treatment's coordinate is large; 'in part' if some may stay."""
     tables = collapse()
-    found = escape(tables, rules) if tables else against(pd.DataFrame(), rules)
+    found = lead_by_scale(tables, rules)
     before, after, difference = found["comparison"] if len(found) else ("open",) * 3
     word: Word = "open"
     if before == "ahead" and difference == "ahead":

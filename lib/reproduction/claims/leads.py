@@ -44,7 +44,7 @@ def _case(found: pd.DataFrame, version: Version, dataset: Benchmark, word: Word,
     return case_of(version, dataset.name, word, found, text=text, stretch=stretch)
 
 
-def tied(found: pd.DataFrame, family: int, rules: Rules) -> Word:
+def tie_verdict(found: pd.DataFrame, family: int, rules: Rules) -> Word:
     """The verdict on 'about as good as every one of a family'; in part where not all were run."""
     if found["comparison"].isin(["ahead", "behind"]).any():
         return "fails"
@@ -56,7 +56,7 @@ def tied(found: pd.DataFrame, family: int, rules: Rules) -> Word:
 def judge_ihdp(rules: Rules, version: Version) -> Verdict:
     """E1: ahead of every baseline up to the turning point; then about as good as each."""
     early, found = judge_lowest(rules, version, IHDP), lead(version, IHDP, rules, after=True)
-    late = _case(found, version, IHDP, tied(found, len(IHDP.baselines), rules), "later")
+    late = _case(found, version, IHDP, tie_verdict(found, len(IHDP.baselines), rules), "later")
     shown = f"up to {IHDP.until} labels {early.evidence}" + f"; later {told(found)}" * bool(len(found))
     return Verdict(together([early.verdict, late.word]), shown, early.comparisons + late.values())
 

@@ -77,9 +77,8 @@ def as_data(rules: Rules = RULES, keys: Iterable[str] = ()) -> dict[str, Any]:
 
 def _claim(claim: Claim, rules: Rules) -> dict[str, Any]:
     """A claim: its key, the paper's place, text, the book's page, rule in words, and one entry per version."""
-    versions: tuple[Version | None, ...] = claim.versions or (None,)
     named = claim.tables if claim.versions else (claim.tables,)
-    parts = zip(versions, claim.verdicts(rules), claim.on_means(rules), claim.scales(), named, strict=True)
+    parts = zip(claim.parts, claim.verdicts(rules), claim.on_means(rules), claim.scales(), named, strict=True)
     return {
         "key": claim.key,
         "place": claim.source,

@@ -12,7 +12,7 @@ from macal.campaigns import results
 from macal.comparison import Mean, gaps, interval, labels_to_reach
 from macal.datasets import toy
 from reproduction.benchmarks import SIMPLE
-from reproduction.claims.comparison import placed
+from reproduction.claims.comparison import comparison_word
 from reproduction.claims.rules import RULES, Rules
 from reproduction.claims.verdict import Verdict, Word, together
 
@@ -76,7 +76,8 @@ def bounds(
     for other, each in differences.items():
         low, high = interval(each, 1 - rules.level)
         row = {"method": method, "against": other, "replications": len(each), value: each.mean(), "low": low}
-        rows.append(about | row | {"high": high, "family": 1, "table": "toy", "comparison": placed(low, high, margin)})
+        row |= {"high": high, "family": 1, "table": "toy", "comparison": comparison_word(low, high, margin)}
+        rows.append(about | row)
     return tuple(rows)
 
 

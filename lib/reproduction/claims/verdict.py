@@ -1,6 +1,6 @@
 """What a claim is, and what the numbers may say of it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -72,21 +72,23 @@ class Claim:
     on_errors: bool = True
     origin: Literal["paper", "ours", "others"] = "paper"
 
-    def verdicts(self, rules: Rules) -> list[Verdict]:
-        """Judge it: one verdict per version, one in all where it has none."""
-        return [self.judge(rules, version) for version in self.versions] or [self.judge(rules)]
+    @property
+    def parts(self) -> tuple[Version | None, ...]:
+        """The versions in which it is judged apart; None alone where it has none."""
+        return self.versions or (None,)
 
-    def on_means(self, rules: Rules) -> list[Verdict | None]:
+    def verdicts(self, rules: Rules) -> list[Verdict]:
+        """Judge each of its parts."""
+        return [self.judge(rules, version) if version else self.judge(rules) for version in self.parts]
+
+    def on_means(self, rules: Rules) -> Sequence[Verdict | None]:
         """Judge it by arithmetic means of errors, as the paper plots them; None where no mean of errors decides it."""
-        if self.rule and self.on_errors:
-            return [*self.verdicts(replace(rules, mean="arithmetic"))]
-        return [None for _ in self.versions or (None,)]
+        decided = self.rule and self.on_errors
+        return self.verdicts(replace(rules, mean="arithmetic")) if decided else [None] * len(self.parts)
 
     def scales(self) -> list[tuple[Scale, ...]]:
-        """What is recorded for it, of how much in the paper: by data set, in the order of its verdicts."""
-        if self.compares is None:
-            return [() for _ in self.versions or (None,)]
-        return [self.compares.scales(version) for version in self.versions or (None,)]
+        """What is recorded for each of its parts, of how much in the paper, by data set."""
+        return [self.compares.scales(version) if self.compares else () for version in self.parts]
 
 
 def regardless(judge: Callable[[], Verdict]) -> Callable[[Rules], Verdict]:

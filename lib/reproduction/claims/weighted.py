@@ -35,7 +35,7 @@ def coverage(table: pd.DataFrame) -> pd.DataFrame:
     return found.assign(verdict=words)
 
 
-def of_all(words: Iterable[Word]) -> Word:
+def combined_verdict(words: Iterable[Word]) -> Word:
     """Verdict on a claim about every case: where one is refuted, those that are open do not make it open."""
     words = list(words)
     return together([word for word in words if word != "open"] if "fails" in words else words)

@@ -23,10 +23,7 @@ ESTIMATORS = (*DEEP, catalogue.EXACT, *catalogue.LEARNERS, catalogue.DR, catalog
 
 
 def tables() -> Iterator[tuple[str, str, str, pd.DataFrame]]:
-    """Yield data set, estimator, name and rows of every recorded comparison of criteria.
-
-    Of a bench only estimators whose campaigns are complete: the others are not looked at before their end.
-    """
+    """Yield data set, estimator, name and rows of every recorded comparison of criteria."""
     for dataset in DATASETS:
         for estimator in ESTIMATORS:
             name = catalogue.by_dataset(estimator).get(dataset)

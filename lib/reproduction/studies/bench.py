@@ -33,7 +33,7 @@ CHOSEN = "mu-bald rho-bald mu-rho-bald neyman macal-neyman alc epig-mu epig-tau 
 METHODS = {name: Method.parse(name) for name in (*PLANNED, *CHOSEN)}
 
 
-class Terms(NamedTuple):
+class BenchSettings(NamedTuple):
     """On what terms a data set is on the bench.
 
     Attributes:
@@ -54,13 +54,13 @@ class Terms(NamedTuple):
 
 
 DATA = {
-    "ihdp": Terms(20, (4, 8, 12)),
-    "ihdp-exchanged": Terms(20, (4, 8, 12)),
-    "ihdp-a": Terms(20, (4, 8, 12)),
-    "toy": Terms(20, (4, 8, 12)),
-    "acic": Terms(20, (5, 15)),  # two splits of each of ten responses
-    "ibm": Terms(10, (4, 8, 20), ("exact GP", "joint GP", "T-learner")),
-    "cmnist": Terms(5, (4, 13), ("exact GP", "joint GP")),
+    "ihdp": BenchSettings(20, (4, 8, 12)),
+    "ihdp-exchanged": BenchSettings(20, (4, 8, 12)),
+    "ihdp-a": BenchSettings(20, (4, 8, 12)),
+    "toy": BenchSettings(20, (4, 8, 12)),
+    "acic": BenchSettings(20, (5, 15)),  # two splits of each of ten responses
+    "ibm": BenchSettings(10, (4, 8, 20), ("exact GP", "joint GP", "T-learner")),
+    "cmnist": BenchSettings(5, (4, 13), ("exact GP", "joint GP")),
 }
 ADDED = {"bench_toy-starts": DATA["toy"]._replace(estimators=("exact GP", "joint GP"), starts=3)}
 
@@ -79,7 +79,7 @@ def errors(problem: Problem, sets: Sequence[Any], estimators: Mapping[str, model
     ]
 
 
-def campaign(dataset: str, replication: int, method: str, terms: Terms | None = None) -> Job:
+def campaign(dataset: str, replication: int, method: str, terms: BenchSettings | None = None) -> Job:
     """One campaign, and what every estimator on its terms, those of its data set by default, makes of its labels."""
     terms = terms or DATA[dataset]
     estimators = {name: terms.model(ESTIMATORS[name]) for name in terms.estimators}
