@@ -53,11 +53,6 @@ TOY_FAMILY = "1; bootstrap intervals"
 LESS = "a case holds where all its intervals lie below 0, fails where one excludes a lead of 10 %"
 
 
-def on(dataset: str) -> tuple[tuple[str, ...], ...]:
-    """Names of a data set's table in either version."""
-    return tuple((version.tables[dataset],) for version in BOTH)
-
-
 CLAIMS = (
     Claim(
         "T1",
@@ -128,7 +123,6 @@ CLAIMS = (
         "Toy: Symmetry falls fastest first, then saturates",
         toy.judge_symmetry,
         "toy",
-        ("toy",),
         Rule(
             "PEHE on the toy, mean log ratios: Symmetry with Random and Uncertainty at 35 to 65 labels, Uncertainty"
             " with Symmetry at 165 to 265",
@@ -143,7 +137,6 @@ CLAIMS = (
         "Toy: MACAL is the quickest to the lowest PEHE",
         toy.judge_quickest,
         "toy",
-        ("toy",),
         Rule(
             "MACAL with the figure's other three methods by the labels at which one first comes within 10 % of the"
             " replication's lowest final PEHE among these four (never: one step beyond the last size)",
@@ -159,7 +152,6 @@ CLAIMS = (
         "Toy: Symmetry reduces the distance fastest, Uncertainty the variance",
         toy.judge_reductions,
         "toy",
-        ("toy",),
         Rule(
             "mean log ratios over all sizes after the start: Symmetry's distance W1 and Uncertainty's variance with"
             " those of the other two simple methods",
@@ -169,14 +161,14 @@ CLAIMS = (
         compares=COMPARED,
         on_errors=False,
     ),
-    Claim("F1d", "Figure 1", "Toy: the published curves", toy.judge_curves, "toy", ("toy",), compares=COMPARED),
+    Claim("F1d", "Figure 1", "Toy: the published curves", toy.judge_curves, "toy", compares=COMPARED),
     Claim(
         "D1",
         "Table 1",
         "Sizes of pools, validation and test sets",
         regardless(data.judge_sizes),
         "data",
-        tuple(f"replications_{name}" for name in PAPER),
+        tables=tuple(f"replications_{name}" for name in PAPER),
     ),
     Claim(
         "D2",
@@ -191,7 +183,6 @@ CLAIMS = (
         "IHDP: MACAL is ahead until about 160 labels, then ties",
         leads.judge_ihdp,
         "ihdp",
-        on("ihdp"),
         Rule(
             "MACAL with the eight baselines; up to 160 labels, and later, as two cases",
             EIGHT,
@@ -207,7 +198,6 @@ CLAIMS = (
         "IBM: MACAL is lowest",
         partial(leads.judge_lowest, dataset=IBM),
         "ibm",
-        on("ibm"),
         Rule("MACAL with the eight baselines over the whole campaign", EIGHT, SEVERAL),
         BOTH,
         Compared((IBM,), lambda _: BASELINES),
@@ -218,7 +208,6 @@ CLAIMS = (
         "CMNIST: MACAL is lowest by a remarkable gap",
         partial(leads.judge_lowest, dataset=CMNIST),
         "cmnist",
-        on("cmnist"),
         Rule("MACAL with the eight baselines over the whole campaign", EIGHT, SEVERAL),
         BOTH,
         Compared((CMNIST,), lambda _: BASELINES),
@@ -229,7 +218,6 @@ CLAIMS = (
         "MACAL consistently outperforms every baseline on every data set",
         leads.judge_consistent,
         "ledger",
-        EVERYWHERE,
         Rule(
             "E2, E3 and the first case of E1",
             EIGHT,
@@ -244,7 +232,6 @@ CLAIMS = (
         "Random is about as good as general active learning",
         families.judge_random,
         "ledger",
-        EVERYWHERE,
         Rule(
             "Random with BADGE, BAIT and LCMD; by data set",
             str(len(GENERAL)),
@@ -261,7 +248,6 @@ CLAIMS = (
         "Causal methods beat general ones overall",
         families.judge_causal,
         "ledger",
-        EVERYWHERE,
         Rule(
             "mean log PEHE of MACAL and the three BALD (the causal methods) less the mean of BADGE, BAIT and LCMD, at"
             " replications and sizes that all seven share, at least three replications; by data set",
@@ -277,7 +263,6 @@ CLAIMS = (
         "No causal baseline consistently beats the general methods on all data sets",
         families.judge_winner,
         "ledger",
-        EVERYWHERE,
         Rule(
             "QHTE and the three BALD (the causal baselines), each with BADGE, BAIT and LCMD; by data set",
             str(len(families.CAUSAL) * len(GENERAL)),
@@ -293,7 +278,6 @@ CLAIMS = (
         "QHTE mostly underperforms",
         families.judge_qhte,
         "ledger",
-        EVERYWHERE,
         Rule(
             "QHTE with the eight others, where all nine share three replications; by data set",
             EIGHT,
@@ -310,7 +294,6 @@ CLAIMS = (
         "BALD's ratios are unstable, MACAL is markedly more stable",
         families.judge_stability,
         "ledger",
-        EVERYWHERE,
         Rule(
             "MACAL with rho-BALD and mu-rho-BALD by roughness, the mean distance of log PEHE from the mean of its two"
             " neighbours in size, at replications and sizes that all three share; by data set",
@@ -327,7 +310,6 @@ CLAIMS = (
         "MACAL's labelled sets pair up and spread out, the others' do not",
         labelled_sets.judge_labelled_sets,
         "acquired",
-        tuple(tuple(labelled_sets.TABLES[version].values()) for version in BOTH),
         Rule(
             "MACAL with each other method of Figures 4 and 6 to 8, by the distance to the counterpart and by the"
             " covering radius; by data set and step",
@@ -336,6 +318,7 @@ CLAIMS = (
         ),
         BOTH,
         on_errors=False,
+        tables=tuple(tuple(labelled_sets.TABLES[version].values()) for version in BOTH),
     ),
     Claim(
         "V2",
@@ -343,10 +326,10 @@ CLAIMS = (
         "Mu-rho-BALD's labelled sets are slightly more spread out than Random's",
         labelled_sets.judge_spread,
         "acquired",
-        tuple(tuple(labelled_sets.TABLES[version].values()) for version in BOTH),
         Rule("mu-rho-BALD with Random by the covering radius; by data set and step", "1", ONE_CASE),
         BOTH,
         on_errors=False,
+        tables=tuple(tuple(labelled_sets.TABLES[version].values()) for version in BOTH),
     ),
     Claim(
         "A1",
@@ -354,7 +337,6 @@ CLAIMS = (
         "Large alpha is best early, smaller alpha later",
         weights.judge_alpha,
         "alpha",
-        EVERYWHERE,
         Rule(
             "lead of the weights 5 and 10 over 0 and 1 in mean log PEHE: last stretch minus first; stretches end at 60,"
             " 160 and 460 labels on IHDP, 500, 1,300 and 2,550 on IBM, 700, 1,350 and 2,550 on CMNIST; by data set",
@@ -370,7 +352,6 @@ CLAIMS = (
         "The benefit of the similarity term is not trivial",
         weights.judge_benefit,
         "alpha",
-        EVERYWHERE,
         Rule(
             "the weights 1, 2.5, 5 and 10 with 0 over the whole campaign; by data set",
             str(len(CODE.weights) - 1),
@@ -386,7 +367,6 @@ CLAIMS = (
         "No single alpha is best throughout",
         weights.judge_no_single,
         "alpha",
-        EVERYWHERE,
         Rule(
             "each of the five weights with each other in the three stretches of A1; by data set",
             f"{len(IHDP.stretches) * PAIRS}, or {PAIRS} for each stretch that is recorded",
@@ -402,7 +382,7 @@ CLAIMS = (
         "The tuned hyperparameters are the best of their space",
         backbones.judge_tuning,
         "backbones",
-        ("tuning",),
+        tables=("tuning",),
     ),
     Claim(
         "M1",
@@ -410,7 +390,6 @@ CLAIMS = (
         "A gain is observed across all estimators and data sets",
         estimators.judge_transfer,
         "estimators",
-        (ESTIMATORS, ESTIMATORS),
         Rule(
             "MACAL with Random; by estimator (exact processes, S-, T-, X-learner) and data set, up to 160 labels on"
             " IHDP",
@@ -418,6 +397,7 @@ CLAIMS = (
             ONE_CASE,
         ),
         BOTH,
+        tables=(ESTIMATORS, ESTIMATORS),
     ),
     Claim(
         "B1",
@@ -425,7 +405,6 @@ CLAIMS = (
         "MACAL's gain is more than the balance of the arms' sizes",
         estimators.judge_balance,
         "ihdp",
-        (EVERYWHERE[0], (*EVERYWHERE[1], *ESTIMATORS)),
         Rule(
             "MACAL with Random and with balanced labels; by data set, up to 160 labels on IHDP, and estimator: the"
             " version's own, in the text version M1's, too",
@@ -434,6 +413,7 @@ CLAIMS = (
         ),
         BOTH,
         origin="ours",
+        tables=(EVERYWHERE[0], (*EVERYWHERE[1], *ESTIMATORS)),
     ),
     Claim(
         "W1",
@@ -441,7 +421,6 @@ CLAIMS = (
         "IHDP, six fast estimators: allocation to arms sets the sign of MACAL's gain",
         gain.judge_allocation,
         "gain",
-        tuple(name for pair in gain.ESTIMATORS.values() for name in pair),
         Rule(
             "allocation, placement and gain, on IHDP and with its surfaces exchanged; by estimator",
             f"{gain.FAMILY}: within a surface Holm takes the smallest p times {gain.FAMILY}, the next times"
@@ -450,6 +429,7 @@ CLAIMS = (
             " each and turn from one to the other, else fails",
         ),
         origin="ours",
+        tables=tuple(name for pair in gain.ESTIMATORS.values() for name in pair),
     ),
     Claim(
         "W2",
@@ -457,14 +437,14 @@ CLAIMS = (
         "Similarity helps where the surfaces' correlation predicts harm, and harms where it predicts help",
         gain.judge_similarity,
         "gain",
-        tuple(name for version in (*BOTH, EXACT) for name in version.tables.values())
-        + tuple(f"replications_{name}" for name in PAPER),
         Rule(
             "weight 2.5 of similarity with 0; by model and data set",
             f"{len(PAPER)}, one for each data set",
             "a case with a clear sign holds where that contradicts the prediction, else fails; others do not count",
         ),
         origin="ours",
+        tables=tuple(name for version in (*BOTH, EXACT) for name in version.tables.values())
+        + tuple(f"replications_{name}" for name in PAPER),
     ),
     Claim(
         "W3",
@@ -472,7 +452,6 @@ CLAIMS = (
         "The code version's lead on IHDP is an escape from a collapsed model",
         gain.judge_escape,
         "gain",
-        tuple(gain.SCALES.values()),
         Rule(
             "MACAL with Random in the code version: the treatment as it is, times 10, and the first less the second",
             "3",
@@ -480,6 +459,7 @@ CLAIMS = (
             " where behind or without a lead in the first or the third: fails; else open",
         ),
         origin="ours",
+        tables=tuple(gain.SCALES.values()),
     ),
     Claim(
         "S1",
@@ -487,13 +467,13 @@ CLAIMS = (
         "FCCM has a lower error than MACAL",
         bench.judge_fccm,
         "instead",
-        tuple(bench.TABLES.values()),
         Rule(
             "FCCM with MACAL; by row of the bench, a data set under an estimator",
             f"{bench.ROWS}, all rows",
             "rows ahead hold, rows behind or without a lead fail, open ones do not count",
         ),
         origin="others",
+        tables=tuple(bench.TABLES.values()),
     ),
     Claim(
         "S2",
@@ -501,7 +481,6 @@ CLAIMS = (
         "The estimator decides which of Causal-EPIG's two targets is better",
         bench.judge_targets,
         "instead",
-        tuple(bench.TABLES.values()),
         Rule(
             "EPIG-mu with EPIG-tau; by row of the bench",
             f"{bench.ROWS}, all rows",
@@ -509,6 +488,7 @@ CLAIMS = (
             " are ahead, or all behind; else open",
         ),
         origin="others",
+        tables=tuple(bench.TABLES.values()),
     ),
     Claim(
         "S3",
@@ -516,7 +496,6 @@ CLAIMS = (
         "One criterion is within 5 % of the best everywhere",
         bench.judge_regret,
         "instead",
-        tuple(bench.TABLES.values()),
         Rule(
             "each criterion with each other; by row of the bench",
             f"{bench.ROWS * bench.RIVALS}, all rows and rivals",
@@ -524,5 +503,6 @@ CLAIMS = (
             " criterion is surely beyond 5 % on some row; else open",
         ),
         origin="ours",
+        tables=tuple(bench.TABLES.values()),
     ),
 )

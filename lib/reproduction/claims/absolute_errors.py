@@ -34,16 +34,13 @@ def errors(table: pd.DataFrame, ends: Sequence[int]) -> pd.DataFrame:
     """
     constant = table["replication"].map(best_constants(table))
     table = table.assign(constant=constant, worse=table["pehe"] > constant)
-    return pd.concat({end: _described(part) for end, part in by_stretch(table, ends).items()}, names=["up to"])
-
-
-def _described(part: pd.DataFrame) -> pd.DataFrame:
-    found = part.groupby("method").agg(
-        replications=("replication", "nunique"),
-        trainings=("pehe", "size"),
-        mean=("pehe", "mean"),
-        median=("pehe", "median"),
-        constant=("constant", "mean"),
-        worse=("worse", "mean"),
-    )
-    return found.rename(columns={"constant": "best constant", "worse": "worse than constant"})
+    columns = {
+        "replications": ("replication", "nunique"),
+        "trainings": ("pehe", "size"),
+        "mean": ("pehe", "mean"),
+        "median": ("pehe", "median"),
+        "best constant": ("constant", "mean"),
+        "worse than constant": ("worse", "mean"),
+    }
+    parts = {end: part.groupby("method").agg(**columns) for end, part in by_stretch(table, ends).items()}
+    return pd.concat(parts, names=["up to"])

@@ -21,12 +21,10 @@ def choices(rules: Rules) -> pd.DataFrame:
         code version on the same random labels, judged on the same units.
     """
     text, code = (version.load("ihdp") for version in (TEXT, CODE))
-    found = pd.DataFrame({DISTANCES: gaps(IHDP.deciding(text), CODE.macal).get(TEXT.macal), ALL: _together(text, code)})
-    return against(found, rules, family=2)
-
-
-def _together(text: pd.DataFrame, code: pd.DataFrame) -> pd.Series:
-    """Log ratio of both versions' errors by replication; the code's test units are the text's for validation."""
-    same = IHDP.deciding(code[code["method"].isin(CONTROLS)])
-    both = same.merge(text, on=["replication", "labelled", "method"], suffixes=("", "_text"))
-    return np.log(both["pehe"] / both["pehe_valid_text"]).groupby(both["replication"]).mean()
+    # the code's test units are the text's for validation
+    both = IHDP.deciding(code[code["method"].isin(CONTROLS)]).merge(
+        text, on=["replication", "labelled", "method"], suffixes=("", "_text")
+    )
+    together = np.log(both["pehe"] / both["pehe_valid_text"]).groupby(both["replication"]).mean()
+    distances = gaps(IHDP.deciding(text), CODE.macal).get(TEXT.macal)
+    return against(pd.DataFrame({DISTANCES: distances, ALL: together}), rules, family=2)

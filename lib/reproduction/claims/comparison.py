@@ -13,6 +13,7 @@ import pandas as pd
 from macal.comparison import gaps, judge, shared
 from reproduction.benchmarks import BASELINES
 from reproduction.claims.rules import RULES, Rules
+from reproduction.claims.scale import range_of
 from reproduction.claims.verdict import Verdict, Word, together
 from reproduction.claims.versions import Version
 
@@ -127,8 +128,7 @@ def scope(found: pd.DataFrame) -> str:
     """How many replications a table of :func:`against` rests on."""
     if found.empty:
         return "no replications"
-    low, high = found["replications"].min(), found["replications"].max()
-    return f"{low if low == high else f'{low} to {high}'} replications"
+    return f"{range_of((found['replications'].min(), found['replications'].max()))} replications"
 
 
 @dataclass(frozen=True)

@@ -51,26 +51,18 @@ def compared(table: pd.DataFrame, rules: Rules, method: str = "macal", others: S
     return pd.concat(rows, names=["measure", "step"])
 
 
-def word(found: pd.DataFrame) -> Word:
-    """The verdict on 'closer than every other method' at the steps that the paper shows, absent methods aside."""
-    steps = found.groupby(level="step")
-    return together(lowest(rows.droplevel("step"), len(rows)) for _, rows in steps)
-
-
 def judge_labelled_sets(rules: Rules, version: Version) -> Verdict:
     """V1: MACAL's labels lie closer to a counterpart (paired), and closer to the whole pool (spread), than the others'.
 
     Judged apart, paired by replication, at the steps that the paper shows; 'holds' where both hold on all data sets.
     """
-    words: dict[str, list[Word]] = {PAIRED: [], SPREAD: []}
     cases, shown = [], []
     for dataset, table in _recorded(rules, version).items():
         found = compared(table, rules, version.macal)
-        for measure in words:
-            words[measure].append(word(found.loc[measure]))
+        for measure in (PAIRED, SPREAD):
             cases += _cases(found.loc[measure], version, dataset, version.macal, measure)
         shown.append(f"{dataset}: {_said(found)}{absent(table['method'].unique(), OTHERS)}")
-    paired, spread = (together(words[measure]) for measure in (PAIRED, SPREAD))
+    paired, spread = (_on_data_sets(cases, measure) for measure in (PAIRED, SPREAD))
     said = f"pair up: {paired}; spread out: {spread}; {'; '.join(shown)}"
     return conclude(cases, rules, word=together([paired, spread]), text=said)
 
@@ -83,6 +75,14 @@ def judge_spread(rules: Rules, version: Version) -> Verdict:
             found = compared(table, rules, BEST, ("random",)).loc[SPREAD]
             cases += _cases(found, version, dataset, BEST, SPREAD)
     return conclude(cases, rules, "log ratio of covering radii, ")
+
+
+def _on_data_sets(cases: Sequence[Case], measure: str) -> Word:
+    """The verdict by a measure: on the data sets, each from its steps."""
+    steps: dict[str, list[Word]] = {}
+    for case in (case for case in cases if case.about["measure"] == measure):
+        steps.setdefault(case.about["dataset"], []).append(case.word)
+    return together(map(together, steps.values()))
 
 
 def _recorded(rules: Rules, version: Version) -> dict[str, pd.DataFrame]:

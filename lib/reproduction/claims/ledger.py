@@ -77,8 +77,9 @@ def as_data(rules: Rules = RULES, keys: Iterable[str] = ()) -> dict[str, Any]:
 
 def _claim(claim: Claim, rules: Rules) -> dict[str, Any]:
     """A claim: its key, the paper's place, text, the book's page, rule in words, and one entry per version."""
-    named = claim.tables if claim.versions else (claim.tables,)
-    parts = zip(claim.parts, claim.verdicts(rules), claim.on_means(rules), claim.scales(), named, strict=True)
+    parts = zip(
+        claim.parts, claim.verdicts(rules), claim.on_means(rules), claim.scales(), claim.decided_by(), strict=True
+    )
     return {
         "key": claim.key,
         "place": claim.source,
@@ -86,7 +87,7 @@ def _claim(claim: Claim, rules: Rules) -> dict[str, Any]:
         "page": f"book/{claim.chapter}.md",
         "command": f"python -m reproduction ledger {claim.key}",
         "rule": claim.rule._asdict() if claim.rule else None,
-        "versions": [_version(*part) for part in parts],
+        "versions": [_version(*part) for part in zip(claim.parts, *of_parts, strict=True)],
     }
 
 

@@ -52,12 +52,12 @@ class Claim:
         text: what it says, in our words.
         judge: gives the verdict by the rules, and in the versions where there are any.
         chapter: of the book, where the numbers are shown.
-        tables: that decide it: names, or a tuple of names per version.
         rule: how it is judged; None where no comparison of errors decides.
         versions: of the paper, in which it is judged apart: first the code's.
         compares: the paper's methods and data sets that it is about; None where it compares none of them.
         on_errors: whether means of errors decide it, which are then judged on the paper's scale, too.
         origin: whose claim it is: the paper's, this book's, or another paper's.
+        tables: that decide it, names, or names per version; by default those of the data sets that it compares.
     """
 
     key: str
@@ -65,17 +65,24 @@ class Claim:
     text: str
     judge: Callable[..., Verdict]
     chapter: str
-    tables: tuple[str, ...] | tuple[tuple[str, ...], ...] = ()
     rule: Rule | None = None
     versions: tuple[Version, ...] = ()
     compares: Compared | None = None
     on_errors: bool = True
     origin: Literal["paper", "ours", "others"] = "paper"
+    tables: tuple[str, ...] | tuple[tuple[str, ...], ...] = ()
 
     @property
     def parts(self) -> tuple[Version | None, ...]:
         """The versions in which it is judged apart; None alone where it has none."""
         return self.versions or (None,)
+
+    def decided_by(self) -> list[tuple[str, ...]]:
+        """Names of the tables that decide each of its parts."""
+        if self.tables or not self.compares:
+            return [*self.tables] if self.versions else [self.tables]
+        names = [one.name for one in self.compares.datasets]
+        return [tuple(version.tables[name] if version else name for name in names) for version in self.parts]
 
     def verdicts(self, rules: Rules) -> list[Verdict]:
         """Judge each of its parts."""

@@ -1,5 +1,7 @@
 """Verdicts A1 to A3: which weights of similarity are best, and whether any is better than none."""
 
+from contextlib import suppress
+
 import numpy as np
 import pandas as pd
 
@@ -14,13 +16,10 @@ from reproduction.claims.versions import Version, by_stretch
 def campaigns(version: Version, dataset: str) -> pd.DataFrame | None:
     """Rows at the replications and sizes that all weights have, without the start; None where one is not recorded."""
     table = version.load(dataset)
-    if table is None:
-        return None
-    try:
-        table = PAPER[dataset].inner(shared(table, list(version.weights)))
-    except ValueError:  # a weight is lacking, or nothing that all have
-        return None
-    return table if len(table) else None
+    with suppress(ValueError):  # a weight is lacking, or nothing that all have
+        table = None if table is None else PAPER[dataset].inner(shared(table, list(version.weights)))
+        return None if table is None or table.empty else table
+    return None
 
 
 def recorded(version: Version, minimum: int = 1) -> dict[str, pd.DataFrame]:

@@ -55,13 +55,11 @@ def errors(table: pd.DataFrame) -> pd.DataFrame:
 
 def panel(dataset: str, estimator: str, name: str, table: pd.DataFrame) -> dict[str, object]:
     """A comparison of criteria as the page reads it: per method, lists of labels and of the columns of ``errors``."""
-    found = errors(table).reset_index()
-    methods = {str(method): _columns(rows.drop(columns="method")) for method, rows in found.groupby("method")}
+    methods = {
+        str(method): [[None if np.isnan(v) else float(f"{v:.4g}") for v in column] for _, column in rows.items()]
+        for method, rows in errors(table).reset_index("labelled").groupby(level="method")
+    }
     return {"dataset": DATASETS[dataset].label, "estimator": estimator, "table": name, "methods": methods}
-
-
-def _columns(rows: pd.DataFrame) -> list[list[float | None]]:
-    return [[None if np.isnan(v) else float(f"{v:.4g}") for v in column] for _, column in rows.items()]
 
 
 def page() -> str:

@@ -61,17 +61,16 @@ def shown(table: pd.DataFrame, name: str, caption: str, digits: int = 2) -> Styl
     return style.set_table_styles(STYLE).set_uuid(name).set_caption(caption)
 
 
-def bracketed(found: pd.DataFrame, digits: int = 2) -> pd.Series:
-    """Each row's ``log_ratio`` with ``low`` and ``high`` in brackets, as text."""
+def bracketed(found: pd.DataFrame, digits: int = 2, mean: str = "log_ratio") -> pd.Series:
+    """Each row's mean with ``low`` and ``high`` in brackets, as text."""
     form = f"{{:+.{digits}f}} [{{:+.{digits}f}}, {{:+.{digits}f}}]"
-    said = [form.format(row.log_ratio, row.low, row.high) for row in found.itertuples()]
+    said = [form.format(*row) for row in found[[mean, "low", "high"]].itertuples(index=False)]
     return pd.Series(said, found.index, dtype=object)
 
 
 def changes(found: pd.DataFrame) -> pd.Series:
     """Each row's ``change`` with ``low`` and ``high`` in brackets, whole per cent, as text."""
-    said = [f"{row.change:+.0f} [{row.low:+.0f}, {row.high:+.0f}]" for row in found.itertuples()]
-    return pd.Series(said, found.index, dtype=object)
+    return bracketed(found, 0, "change")
 
 
 def evidence(comparisons: Sequence[Mapping[str, Any]], text: str) -> str:

@@ -2,7 +2,8 @@
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import UserDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,24 +15,11 @@ from macal.campaigns.records import Record
 from macal.storage import atomic
 
 
-class Estimators(Mapping[str, models.Model]):
-    """Models by what a study calls them, made when they are asked for: pages read the names without a model.
-
-    Args:
-        settings: of each, with its ``name`` in the catalogue of models.
-    """
-
-    def __init__(self, settings: Mapping[str, Mapping[str, Any]]) -> None:
-        self._settings = settings
+class Estimators(UserDict[str, Any]):
+    """Models by what a study calls them, made from their settings when asked for: pages read names without a model."""
 
     def __getitem__(self, called: str) -> models.Model:
-        return models.get(**self._settings[called])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._settings)
-
-    def __len__(self) -> int:
-        return len(self._settings)
+        return models.get(**self.data[called])
 
 
 class Answer(NamedTuple):
