@@ -176,10 +176,10 @@ def conclude(
 
     Args:
         cases: that were run.
-        rules: whose minimum evidence names where there is no case.
+        rules: whose minimum is not reached where there is no case.
         opening: what evidence begins with.
-        of: cases that the claim is about; see :func:`.verdict.together`, which gives the word by default.
-        word: the verdict, where it does not follow from the words of the cases.
+        of: cases that the claim is about; see :func:`.verdict.together`.
+        word: the verdict, where it is not that of the cases together.
         text: the evidence, where it is not that of the cases.
     """
     cases = [case for case in cases if len(case.found)]

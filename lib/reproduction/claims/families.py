@@ -10,7 +10,7 @@ from macal.comparison import Mean, levels, shared
 from reproduction.benchmarks import BALD, BASELINES, GENERAL, PAPER
 from reproduction.claims.comparison import against, case_of, close, compare, conclude, span, told
 from reproduction.claims.rules import Rules
-from reproduction.claims.verdict import Verdict, Word
+from reproduction.claims.verdict import Verdict, Word, together
 from reproduction.claims.versions import Version
 
 RATIOS = ("rho-bald", "mu-rho-bald")
@@ -44,15 +44,8 @@ def judge_random(rules: Rules, version: Version) -> Verdict:
 def _as_good(found: pd.DataFrame) -> Word:
     if 2 * len(found) <= len(GENERAL):
         return "open"
-    near = found["as_good"]
-    far = found["comparison"].isin(["ahead", "behind"]) & ~near
-    if near.any() and far.any():
-        return "holds in part"
-    if not (near | far).all():
-        return "open"
-    if far.all():
-        return "fails"
-    return "holds" if len(found) == len(GENERAL) else "holds in part"
+    far = found["comparison"].isin(["ahead", "behind"])
+    return together(np.select([found["as_good"], far], ["holds", "fails"], "open"), len(GENERAL))
 
 
 def judge_causal(rules: Rules, version: Version) -> Verdict:
@@ -68,14 +61,9 @@ def judge_causal(rules: Rules, version: Version) -> Verdict:
     return conclude(cases, rules, "log ratio of causal methods' PEHE to general ones', ", len(PAPER))
 
 
-def ahead(words_of_rows: Iterable[str]) -> Word:
+def ahead(comparisons: Iterable[str]) -> Word:
     """The verdict on 'ahead of all of these'."""
-    words = set(words_of_rows)
-    if words == {"ahead"}:
-        return "holds"
-    if words <= {"no lead", "behind"}:
-        return "fails"
-    return "holds in part" if words & {"no lead", "behind"} and "ahead" in words else "open"
+    return together({"ahead": "holds", "open": "open"}.get(comparison, "fails") for comparison in comparisons)
 
 
 def rivals(table: pd.DataFrame, method: str, rules: Rules) -> pd.DataFrame:

@@ -129,33 +129,26 @@ def predicted_share(dataset: str) -> float:
     return float(np.mean([value_share(rho, r) for rho, r in zip(own["correlation"], own["ratio"], strict=True)]))
 
 
-def similarity(version: Version, dataset: str, rules: Rules) -> pd.DataFrame | None:
-    """What weight 2.5 of the similarity does against weight 0, with ``predicted``, see :func:`predicted_share`.
+def similarities(rules: Rules) -> pd.DataFrame:
+    """What weight 2.5 of the similarity does against weight 0, by line of evidence and data set; may have no row.
 
     Returns:
-        A row of :func:`reproduction.claims.comparison.against`; None where not recorded.
+        Rows of :func:`reproduction.claims.comparison.against` with ``predicted``, see :func:`predicted_share`, and
+        ``came``: "as predicted" or "against the prediction" by the sign, where it is clear, else "open".
     """
-    table, methods = version.load(dataset), [version.macal, f"{version.macal}-0"]
-    if table is None or not {*methods} <= {*table["method"].unique()}:
-        return None
-    rows = shared(PAPER[dataset].deciding(table), methods)
-    found = against(gaps(rows, version.macal, mean=rules.mean)[methods[1:]], rules, family=len(PAPER))
-    if found.empty:
-        return None
-    return found.assign(table=version.tables[dataset], **span(rows), predicted=predicted_share(dataset))
-
-
-def similarities(rules: Rules) -> pd.DataFrame:
-    """:func:`similarity` of all lines of evidence on every data set, by line and data set; may have no row.
-
-    With ``came``: "as predicted" or "against the prediction" by the sign, where it is clear, else "open".
-    """
-    cells = {(line.name, name): similarity(line, name, rules) for line in (CODE, TEXT, EXACT) for name in line.tables}
-    found = pd.DataFrame({key: rows.iloc[0] for key, rows in cells.items() if rows is not None}).T.infer_objects()
-    if found.empty:
-        return found
-    same = (found["log_ratio"] < 0) == (found["predicted"] > 0)
-    came = np.where(same, AS_PREDICTED, CONTRARY)
+    cells = {}
+    for line in (CODE, TEXT, EXACT):
+        none = f"{line.macal}-0"
+        for name, table in line.deciding().items():
+            if {line.macal, none} <= {*table["method"].unique()}:
+                rows = shared(table, [line.macal, none])
+                found = against(gaps(rows, line.macal, mean=rules.mean)[[none]], rules, family=len(PAPER))
+                cells[line.name, name] = found.assign(**span(rows), predicted=predicted_share(name))
+    cells = {key: rows for key, rows in cells.items() if len(rows)}
+    if not cells:
+        return pd.DataFrame()
+    found = pd.concat(cells).droplevel(2)
+    came = np.where((found["log_ratio"] < 0) == (found["predicted"] > 0), AS_PREDICTED, CONTRARY)
     return found.assign(came=np.where(found["comparison"].isin(CLEAR), came, "open"))
 
 

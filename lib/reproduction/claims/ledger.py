@@ -23,8 +23,7 @@ from reproduction import claims, outputs
 from reproduction.benchmarks import PAPER
 from reproduction.claims.rules import RULES, Rules
 from reproduction.claims.scale import Scale
-from reproduction.claims.verdict import Claim, Verdict
-from reproduction.claims.versions import Version
+from reproduction.claims.verdict import Claim
 from reproduction.studies import tables
 from reproduction.studies.tables import Table
 
@@ -77,9 +76,18 @@ def as_data(rules: Rules = RULES, keys: Iterable[str] = ()) -> dict[str, Any]:
 
 def _claim(claim: Claim, rules: Rules) -> dict[str, Any]:
     """A claim: its key, the paper's place, text, the book's page, rule in words, and one entry per version."""
-    parts = zip(
-        claim.parts, claim.verdicts(rules), claim.on_means(rules), claim.scales(), claim.decided_by(), strict=True
-    )
+    parts = claim.verdicts(rules), claim.on_means(rules), claim.scales(), claim.decided_by()
+    versions = [
+        {
+            "version": version.name if version else "",
+            "method": version.macal if version else "",
+            **asdict(verdict),
+            "arithmetic": asdict(on_means) if on_means else None,
+            "scale": [asdict(scale) for scale in scales],
+            "tables": [name for name in names if tables.get(name).recorded],
+        }
+        for version, verdict, on_means, scales, names in zip(claim.parts, *parts, strict=True)
+    ]
     return {
         "key": claim.key,
         "place": claim.source,
@@ -87,24 +95,7 @@ def _claim(claim: Claim, rules: Rules) -> dict[str, Any]:
         "page": f"book/{claim.chapter}.md",
         "command": f"python -m reproduction ledger {claim.key}",
         "rule": claim.rule._asdict() if claim.rule else None,
-        "versions": [_version(*part) for part in zip(claim.parts, *of_parts, strict=True)],
-    }
-
-
-def _version(
-    version: Version | None,
-    verdict: Verdict,
-    on_means: Verdict | None,
-    scales: tuple[Scale, ...],
-    named: tuple[str, ...],
-) -> dict[str, Any]:
-    return {
-        "version": version.name if version else "",
-        "method": version.macal if version else "",
-        **asdict(verdict),
-        "arithmetic": asdict(on_means) if on_means else None,
-        "scale": [asdict(scale) for scale in scales],
-        "tables": [name for name in named if tables.get(name).recorded],
+        "versions": versions,
     }
 
 

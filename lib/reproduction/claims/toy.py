@@ -57,7 +57,7 @@ def bounds(
     value: str = "log_ratio",
     **about: Any,
 ) -> tuple[dict[str, Any], ...]:
-    """Mean and bootstrap interval over replications of comparisons with a method.
+    """Mean and bootstrap interval over replications of comparisons with a method; none where one has too few.
 
     Args:
         differences: by the other method, one number per replication; below 0 is less.
@@ -66,9 +66,6 @@ def bounds(
         margin: a lead that is too small to matter; where an interval rules out a larger one, there is no lead.
         value: what the mean is called.
         about: what else tells these comparisons from others.
-
-    Returns:
-        Rows like those of :func:`.comparison.values`; none where one has too few replications.
     """
     if min(map(len, differences.values())) < rules.minimum:
         return ()

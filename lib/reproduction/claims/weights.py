@@ -13,20 +13,19 @@ from reproduction.claims.verdict import Verdict, Word, together
 from reproduction.claims.versions import Version, by_stretch
 
 
-def campaigns(version: Version, dataset: str) -> pd.DataFrame | None:
-    """Rows at the replications and sizes that all weights have, without the start; None where one is not recorded."""
+def campaigns(version: Version, dataset: str, minimum: int = 1) -> pd.DataFrame | None:
+    """Rows at the replications and sizes that all weights have, without the start; None for fewer replications."""
     table = version.load(dataset)
     with suppress(ValueError):  # a weight is lacking, or nothing that all have
         table = None if table is None else PAPER[dataset].inner(shared(table, list(version.weights)))
-        return None if table is None or table.empty else table
+        return None if table is None or table["replication"].nunique() < minimum else table
     return None
 
 
 def recorded(version: Version, minimum: int = 1) -> dict[str, pd.DataFrame]:
     """Data set -> its :func:`campaigns`, where they have so many replications."""
-    found = {name: campaigns(version, name) for name in version.tables}
-    enough = lambda table: table is not None and table["replication"].nunique() >= minimum  # noqa: E731
-    return {name: table for name, table in found.items() if enough(table)}
+    found = {name: campaigns(version, name, minimum) for name in version.tables}
+    return {name: table for name, table in found.items() if table is not None}
 
 
 def gains(version: Version, dataset: str, table: pd.DataFrame, mean: Mean = "geometric") -> pd.DataFrame:

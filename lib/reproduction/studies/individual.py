@@ -331,17 +331,14 @@ def by_table(rows: pd.DataFrame) -> pd.DataFrame:
     groups = {key: part for key, part in own.groupby(["size", "table"], sort=False) if len(part) > half}
     family = pd.Series([size for size, _ in groups]).value_counts()
     found = {}
-    for size, name in sorted(groups, key=lambda key: (_place(key[0]), list(real.TABLES).index(key[1]))):
+    place = lambda size: HALF + 1 if size == "half" else int(size)  # noqa: E731
+    for size, name in sorted(groups, key=lambda key: (place(key[0]), list(real.TABLES).index(key[1]))):
         values = groups[size, name].set_index("replication")["excess"]
         bounds = student(values, 1 - LEVEL / family[size])
         said = "useful" if bounds["high"] < 0 else "harmful" if bounds["low"] > 0 else "level"
         found[name, size] = {"excess": values.mean(), "low": bounds["low"], "high": bounds["high"]}
         found[name, size] |= {"splits": len(values), "said": said}
     return pd.DataFrame.from_dict(found, "index").rename_axis(["table", "size"])
-
-
-def _place(size: str) -> int:
-    return HALF + 1 if size == "half" else int(size)
 
 
 def by_rule(rows: pd.DataFrame) -> pd.DataFrame:

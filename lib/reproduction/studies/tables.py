@@ -287,10 +287,6 @@ def _progress(table: Table) -> tuple[str, int, str]:
         found = load(table.name)
     except FileNotFoundError:
         return wanted, 0, ""
-    keys = _keys(found)
+    keys = {Record(record["config"], [], []).key for record in found.attrs["records"]}
     commits = [f"{commit[:7]}{'+' * (dirty == 'yes')}" for commit, dirty in results.origins(found).index]
     return wanted, len(keys if asked is None else keys & asked), " ".join(commits)
-
-
-def _keys(found: pd.DataFrame) -> set[str]:
-    return {Record(record["config"], [], []).key for record in found.attrs["records"]}

@@ -7,7 +7,7 @@ replications that the search has not seen, and publishes the table; interrupted,
 import itertools
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -120,10 +120,6 @@ def settled(study: optuna.Study) -> list[FrozenTrial]:
     return [t for t in ended if t.state == TrialState.COMPLETE or "error" in t.user_attrs]
 
 
-def _distinct(ended: Sequence[FrozenTrial]) -> set[str]:
-    return {_name(t.params) for t in ended}
-
-
 def open_study(path: Path, search: Search) -> optuna.Study:
     """Open or begin the study in an SQLite file, the published points first in its queue.
 
@@ -163,7 +159,8 @@ def optimise(
     study = open_study(path, search)
     _requeue(study)
     wanted = min(n_trials, math.prod(map(len, SPACE.values())))
-    while len(_distinct(done := settled(study))) < wanted:
+    while len({_name(t.params) for t in settled(study)}) < wanted:
+        done = settled(study)
         study.sampler = optuna.samplers.TPESampler(seed=search.seed + len(done))
         trial = study.ask(space)
         known = [t.user_attrs["rows"] for t in done if t.params == trial.params and "rows" in t.user_attrs]
