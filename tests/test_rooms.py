@@ -14,6 +14,7 @@ VOCABULARY |= {"optional", "posterior", "problem", "progress", "registry", "shap
 SHELVES = [
     "outputs",
     "benchmarks",
+    "methods",
     "theory",
     "studies",
     "claims",
