@@ -27,9 +27,6 @@ def judge_identifiability(tolerance: float = 1e-12, n_populations: int = 200) ->
         )
     refuted = [name for name, gap in gaps.items() if gap <= tolerance]
     evidence = f"'if': error below {tolerance:.0e} on {n_populations} random populations"
-    if not refuted:
-        return Verdict("holds", evidence)
-    return Verdict(
-        "holds in part",
-        f"{evidence}; 'only if': refuted, identified without it in {len(refuted)} cases ({', '.join(refuted)})",
-    )
+    if refuted:
+        evidence += f"; 'only if': refuted, identified without it in {len(refuted)} cases ({', '.join(refuted)})"
+    return Verdict("holds in part" if refuted else "holds", evidence)

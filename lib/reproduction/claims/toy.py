@@ -1,7 +1,6 @@
 """Verdicts F1a to F1d: the toy study, from its recorded campaigns."""
 
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,17 +19,17 @@ PAPER = (*SIMPLE, "macal")
 SAID = {"pehe": "error", "wass": "distance", "var": "variance"}
 COLUMNS = {"pehe": "pehe", "wass": "surrogate", "var": "variance"}  # the published quantities, and our columns
 EARLY, LATE = (35, 65), (165, 265)  # labels
+WITHIN = 0.1  # of the best final PEHE: what counts as reaching it
 
 
-def published(name: str = "paper_fig1", folder: Path = results.FOLDER) -> pd.DataFrame:
+def published(name: str = "paper_fig1") -> pd.DataFrame:
     """Figure 1 as numbers: ``quantity`` (pehe, wass, var), ``method``, ``n_train``, ``mean`` and ``sd`` over 20 seeds.
 
     Args:
         name: "paper_fig1", read off the vector graphics that the authors published; or "public_code_toy", their code
             run again with seeds 0 to 4, which has ``seed`` and ``value`` instead of mean and s.d.
-        folder: where the tables are.
     """
-    return pd.read_csv(results.checkout(folder) / f"{name}.csv")
+    return pd.read_csv(results.checkout() / f"{name}.csv")
 
 
 def random_distance(centre: float) -> float:
@@ -88,13 +87,13 @@ def less(rows: Iterable[Mapping[str, Any]], margin: float) -> Word:
     return "fails" if any(row["low"] > -margin for row in rows) else "open"
 
 
-def target(table: pd.DataFrame, within: float = 0.1) -> pd.Series:
+def target(table: pd.DataFrame, within: float = WITHIN) -> pd.Series:
     """PEHE within 10 % of the best final one of the paper's four methods, by replication."""
     final = table[(table["labelled"] == table["labelled"].max()) & table["method"].isin(PAPER)]
     return (1 + within) * final.groupby("replication")["pehe"].min()
 
 
-def quickness(table: pd.DataFrame, within: float = 0.1) -> pd.DataFrame:
+def quickness(table: pd.DataFrame, within: float = WITHIN) -> pd.DataFrame:
     """Labels at which each method first comes down to the replication's :func:`target`, whether or not it stays there.
 
     Returns:
@@ -151,26 +150,23 @@ def judge_symmetry(rules: Rules = RULES, table: pd.DataFrame | None = None) -> V
 
 
 def judge_quickest(
-    rules: Rules = RULES,
-    table: pd.DataFrame | None = None,
-    within: float = 0.1,
-    name: Callable[[str], object] = str,
+    rules: Rules = RULES, table: pd.DataFrame | None = None, name: Callable[[str], object] = str
 ) -> Verdict:
     """F1b: labels to within 10 % of the best final PEHE, MACAL against each other method of the figure.
 
     Paired, bootstrap intervals of the difference in labels; ``name`` says what the evidence calls a method.
     """
     table = results.load("toy") if table is None else table
-    labels = quickness(table, within)
+    labels = quickness(table)
     fewer = {other: labels["macal"] - labels[other] for other in SIMPLE}
     rows = bounds(fewer, "macal", rules, 0.0, "labels")
-    last, stays = table["labelled"].max(), np.isfinite(labels_to_reach(table, target(table, within))).sum()
+    last, stays = table["labelled"].max(), np.isfinite(labels_to_reach(table, target(table))).sum()
     medians, never = labels.median().sort_values(kind="stable"), (labels > last).sum()
     first = ", ".join(f"{name(m)} {n:.0f} ({labels[m].mean():.0f}; {never[m]})" for m, n in medians.items())
     return Verdict(
         less(rows, 0.0),
-        f"labels until the PEHE is first within {within:.0%} of the best final one (never: one step beyond {last}),"
-        f" median of {len(labels)} replications (mean; times never): {first}; replications within {within:.0%} at"
+        f"labels until the PEHE is first within {WITHIN:.0%} of the best final one (never: one step beyond {last}),"
+        f" median of {len(labels)} replications (mean; times never): {first}; replications within {WITHIN:.0%} at"
         f" {last} labels: " + ", ".join(f"{name(m)} {stays[m]}" for m in medians.index),
         rows,
     )

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 
 from reproduction.benchmarks import BASELINES
+from reproduction.claims.scale import range_of
 
 LESS, MORE, OPEN = "#0072B2", "#D55E00", "#767676"
 TOUCHES = 0.5  # per cent: an interval that ends nearer to none than this touches it
@@ -56,8 +57,7 @@ def scale(marks: Sequence[int], limits: tuple[float, float], ax: Axes, size: flo
 def run_of(pairs: pd.DataFrame, dataset: str, version: str) -> str:
     """Say how many of the paper's baselines MACAL is compared with, in how many runs: "8 of 8 baselines, 20 runs"."""
     found = pairs.xs((version, dataset), level=("version", "dataset")).replications.astype(int)
-    runs = f"{found.min()}" if found.min() == found.max() else f"{found.min()} to {found.max()}"
-    return f"{len(found)} of {len(BASELINES)} baselines, {runs} runs"
+    return f"{len(found)} of {len(BASELINES)} baselines, {range_of((found.min(), found.max()))} runs"
 
 
 def front(pairs: pd.DataFrame, names: Mapping[str, tuple[str, str]], ax: Axes, narrow: bool = False) -> None:

@@ -78,9 +78,8 @@ def evidence(comparisons: Sequence[Mapping[str, Any]], text: str) -> str:
     if not 0 < len(comparisons) <= MAX_SHOWN:
         return text
     cases = groupby(comparisons, lambda row: ", ".join(_labels(row)))
-    return "; ".join(
-        f"{case}, {told(pd.DataFrame(list(rows)).set_index('against').rename(index=words))}" for case, rows in cases
-    )
+    shown = [f"{case}, {told(pd.DataFrame(rows).set_index('against').rename(index=words))}" for case, rows in cases]
+    return f"{'Labels' if 'labels' in comparisons[0] else 'Log ratio'}: {'; '.join(shown)}"
 
 
 def _labels(row: Mapping[str, Any]) -> list[str]:

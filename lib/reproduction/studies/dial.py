@@ -84,13 +84,6 @@ def world_case(place: int, replications: Sequence[int]) -> Case:
     return Case(about, seeds, partial(draw, WORLDS[place]), (9,), (15, 40, 80))
 
 
-def benchmark_case(name: str, replications: int | None) -> Case:
-    """Return a data set whose campaigns are recorded elsewhere."""
-    default, steps, sizes = BENCHMARKS[name]
-    about = {"dataset": name, "protocol": "paper"}
-    return Case(about, range(replications or default), partial(datasets.load, name), steps, sizes)
-
-
 def methods(estimator: str, share: float) -> dict[str, Criterion]:
     """Criteria under an estimator, random labels at a given share of treated among them."""
     more = WEIGHTS if estimator == "exact GP per arm" else {}
@@ -226,7 +219,9 @@ def jobs(table: tables.Table, replications: int | None = None, store: Path | Non
     if table.name == "dial_curves":
         return [curves(world_case(place, range(replications or CURVES))) for place in range(len(WORLDS))]
     if table.line == tables.CURVES:
-        return [curves(benchmark_case(table.dataset, replications))]
+        default, steps, sizes = BENCHMARKS[table.dataset]
+        about, load = {"dataset": table.dataset, "protocol": "paper"}, partial(datasets.load, table.dataset)
+        return [curves(Case(about, range(replications or default), load, steps, sizes))]
     blocks = BLOCKS if replications is None else [range(replications)]
     shares = [allocation.best_share(world.r) for world in WORLDS]
     return [campaigns(world_case(k, block), share) for block in blocks for k, share in enumerate(shares)]

@@ -53,11 +53,8 @@ def plan(problem: Problem, method: str, n_queries: int) -> list[list[int]]:
 
 
 def swept(dataset: str, line: str) -> dict[tuple[int, str], Sequence[Sequence[int]]]:
-    """Batches of the methods of ``PICKED`` in a line of evidence, by replication and method; none without a record."""
-    try:
-        found = tables.load(tables.by_dataset(line)[dataset]).attrs["records"]
-    except FileNotFoundError:
-        return {}
+    """Batches of the methods of ``PICKED`` in a line of evidence, by replication and method."""
+    found = tables.load(tables.by_dataset(line)[dataset]).attrs["records"]
     configs = [(r["config"]["replication"], r["config"]["method"]) for r in found]
     return {key: r["picks"] for key, r in zip(configs, found, strict=True) if key[1] in PICKED}
 

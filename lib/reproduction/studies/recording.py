@@ -44,17 +44,13 @@ def record(
     results.targets(table.name, into, replace)  # before hours are spent
     results.require_committed(dirty)
     if table.study:
-        _study(table, store, jobs, replications)
+        every = list(table.jobs(replications, store))
+        configs = [config for job in every for config in job.configs]
+        results.note({"table": table.name, "replications": replications}, configs, store)
+        studies.run(every, store, at_most=jobs)
     else:
         _sweeps(table, store, jobs, replications, workers)
     return results.publish(store, table.name, into, replace=replace, partial=partial, dirty=dirty)
-
-
-def _study(table: Table, store: Path, at_most: int | None, replications: int | None) -> None:
-    every = list(table.jobs(replications, store))
-    configs = [config for job in every for config in job.configs]
-    results.note({"table": table.name, "replications": replications}, configs, store)
-    studies.run(every, store, at_most=at_most)
 
 
 def _sweeps(table: Table, store: Path, at_most: int | None, replications: int | None, workers: int) -> None:
