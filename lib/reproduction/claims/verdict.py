@@ -20,7 +20,7 @@ class Verdict:
         verdict: the word; "open" where the numbers allow both answers, or where too little was run.
         evidence: the numbers, in words.
         comparisons: the same as values, where methods are compared: one dictionary per comparison, see
-            :func:`reproduction.claims.comparison.values`.
+            :meth:`reproduction.claims.comparison.Case.values`.
     """
 
     verdict: Word
