@@ -95,13 +95,16 @@ def test_a_forecast_counts_what_proxies_explain():
         ({"proxies": ["rating", "rating"]}, "'rating'"),
         ({"proxies": ["rates"]}, "'rates'"),
         ({"proxies": ["same"]}, "'same'"),
+        ({"proxies": ["endless"]}, "'endless'.*p0003"),
+        ({"proxies": ["several"]}, r"'several'.*\[1, 2\]"),
         ({"r2": 0.5}, "r2"),
         ({"r2": 1.5, "proxies": ["rating"]}, "r2"),
         ({"r2": 0.5, "proxies": ["rating"], "criterion": "macal"}, "r2"),
     ],
 )
 def test_what_cannot_be_a_proxy_is_said(options, named, unchecked):
-    people = world()[0].assign(same=1)
+    people = world()[0].assign(same=1, several=[[1, 2]] * 800)
+    people["endless"] = people.rating.where(people.index != "p0003", np.inf)
     with pytest.raises((ValueError, LookupError), match=named):
         planned(people, **options)
 

@@ -188,7 +188,8 @@ class CampaignState:
         if self.is_sample:
             return People.of(self.table, self.columns)
         table, covariates = frames.as_pandas(self.table), self.columns.covariates
-        used = [*self.columns.named().values(), self.policy.by, *(quota.column for quota in self.policy.parsed)]
+        used = [*self.columns.named().values(), *self.columns.proxies, self.policy.by]
+        used += [quota.column for quota in self.policy.parsed]
         _check_cells(table, [*used, *(table.columns if covariates is None else covariates)])
         return People.of(table, self.columns)
 

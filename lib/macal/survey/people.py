@@ -203,6 +203,7 @@ class People:
         covariates = prepared(table, roles.kinds)
         given = covariates.assign(**{c: table[c] for c in (columns.treatment, columns.outcome) if c is not None})
         _check_gaps(table, columns, covariates)
+        _check_infinite(prepared(table, roles.proxies))
         known = columns.outcome is not None and table[columns.outcome].notna().any()
         if known and table[columns.outcome].notna().all():
             raise ValueError(
@@ -452,6 +453,17 @@ def _check_gaps(table: pd.DataFrame, columns: Columns, covariates: pd.DataFrame)
     named = {role: name for role, name in columns.named().items() if role in ("cost", "response", "propensity")}
     given |= {f"column {name!r} of a {role}": table[name] for role, name in named.items()}
     check_gaps(table[columns.treatment], given)
+
+
+def _check_infinite(proxies: pd.DataFrame) -> None:
+    """Refuse infinite values of proxies, which may have gaps: ValueError with the column, and whose it is."""
+    for name, column in proxies.select_dtypes("number").items():
+        values = column.to_numpy(np.float64, na_value=np.nan)
+        if (infinite := column.index[np.isinf(values)]).size:
+            raise ValueError(
+                f"column {name!r} of the proxies holds infinite values ({infinite.size}, first of {infinite[0]}); mend"
+                " them, or leave them empty"
+            )
 
 
 def _check_unknown(treatment: pd.Series) -> None:
