@@ -54,6 +54,16 @@ def test_an_estimate_says_what_proxies_saved(tmp_path):
     assert any(f"{widths['none']:.4g}" in said for said in found["rating"].told)
 
 
+def test_an_estimate_says_that_proxies_made_its_interval_wider():
+    people, y = world()
+    noise = np.random.default_rng(1).normal(size=(len(people), 30))
+    table = people.join(pd.DataFrame(noise, people.index).add_prefix("noise"))
+    planner, plan = planned(table, 100, proxies=[c for c in table if c.startswith("noise")])
+    planner.observe(y[plan.index])
+    told = weighed(planner.campaign, planner.campaign.outcomes, 1).told
+    assert any("wider" in said and "proxies" in said for said in told)
+
+
 def test_gaps_of_proxies_are_values_of_their_own():
     people, y = world()
     gaps = np.random.default_rng(2).uniform(size=len(people)) < 0.2

@@ -287,7 +287,8 @@ class People:
                 if (known := own & ~gap).sum() > 1:
                     for k in range(part.shape[1]):
                         model = Ridge().fit(self.confounders[known], part[known, k])
-                        part[own & gap, k] = model.predict(self.confounders[own & gap])
+                        ends = part[known, k].min(), part[known, k].max()
+                        part[own & gap, k] = model.predict(self.confounders[own & gap]).clip(*ends)
             parts += [part, gap[:, None] * 1.0] if gap.any() else [part]
         return np.hstack(parts)
 

@@ -161,7 +161,7 @@ def _saved(survey: Survey, estimate: Estimate, target: str, arm: int, level: flo
         return []
     alone = average_effect(replace(survey, proxies=None), target, arm, level).width
     saved = 1 - (estimate.width / alone) ** 2
-    return [Fact(words.saved_by_proxies, width=alone, share=saved if saved > _NOTHING else 0.0)]
+    return [Fact(words.saved_by_proxies, width=alone, share=saved if abs(saved) > _NOTHING else 0.0)]
 
 
 def _survey(campaign: CampaignState, y: Outcomes, rows: Indices) -> Survey:

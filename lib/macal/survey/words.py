@@ -111,7 +111,7 @@ def answers_ahead(people: int) -> str:
 
 def saved_by_proxies(width: float, share: float) -> str:
     """What proxies saved of the answers: a share, against the width without them."""
-    worth = f"save {share:.0%} of the answers" if share > 0 else "save no answers"
+    worth = f"save {share:.0%} of the answers" if share > 0 else "make it wider" if share < 0 else "save no answers"
     return f"Without the proxies the interval by the weights would be {width:,.4g} wide: they {worth}."
 
 
