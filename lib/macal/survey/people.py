@@ -275,20 +275,21 @@ class People:
     def proxies(self) -> Covariates:
         """The proxies as models of outcomes have them, (n, columns).
 
-        Who has none gets what covariates predict in their arm, by those who have one, and an indicator.
+        Who has none gets an indicator and, of a number, what covariates predict in their arm by those who have one.
         """
         parts = [np.empty((len(self), 0))]
         for name, column in prepared(self.table, self.roles.proxies).items():
             gap = column.isna().to_numpy()
             whole = column.where(~gap, column[~gap].iloc[0])
             part = encoded({str(name): numbers(whole, str(name))}, np.flatnonzero(~gap), with_excess).astype(np.float64)
-            for arm in np.unique(self.problem.pool.t[gap]):
+            is_number = self.roles.proxies[name] != "category"
+            part[gap] *= is_number
+            for arm in np.unique(self.problem.pool.t[gap]) if is_number else ():
                 own = self.problem.pool.t == arm
                 if (known := own & ~gap).sum() > 1:
                     for k in range(part.shape[1]):
                         model = Ridge().fit(self.confounders[known], part[known, k])
-                        ends = part[known, k].min(), part[known, k].max()
-                        part[own & gap, k] = model.predict(self.confounders[own & gap]).clip(*ends)
+                        part[own & gap, k] = model.predict(self.confounders[own & gap])
             parts += [part, gap[:, None] * 1.0] if gap.any() else [part]
         return np.hstack(parts)
 
