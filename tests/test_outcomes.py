@@ -189,7 +189,7 @@ def test_what_cannot_be_observed_is_refused_and_changes_nothing():
         (late.rename(columns={"wage": 3}), "3"),
         (late.rename(columns={"wage": "health"}), "health"),
         (late[[]], "column"),
-        (late.wage, "'wage' and 'health'"),
+        (late.wage.rename(None), "'wage' and 'health'"),
     ):
         with pytest.raises(ValueError, match=said):
             planner.observe(wrong)
@@ -315,3 +315,10 @@ def test_a_command_that_fails_leaves_the_file(folder, capsys):
 def test_a_response_column_of_ones_says_what_the_number_does():
     plans = [make(PEOPLE.assign(sure=1.0), **DRAWN | {"response": one})[1] for one in ("sure", 1.0)]
     pd.testing.assert_frame_equal(*plans)
+
+
+def test_a_series_by_the_name_of_an_outcome_is_of_that():
+    planner, plan, told = answered()
+    name = plan.index[-1]
+    planner.observe(pd.Series({name: 3.25}, name="wage"))
+    assert planner.campaign.by_outcome["wage"][name] == 3.25 and name not in planner.campaign.by_outcome["health"]

@@ -130,3 +130,9 @@ def test_a_covariate_that_tells_the_answers_is_named_and_a_strong_one_is_not(cop
         said = telling(planner.campaign)
         assert bool(said) == ("later" in covariates) and all("--proxy later" in words for words in said)
     assert not telling(planned(table)[0].campaign)
+
+
+def test_proxies_without_a_draw_are_refused():
+    with pytest.raises(ValueError, match="proxies"):
+        planned(world()[0], proxies=["rating"], criterion="alc-fixed")
+    planned(world()[0], proxies=["rating"], criterion="alc-fixed", draw="criterion")

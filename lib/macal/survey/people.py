@@ -518,7 +518,7 @@ def _check_restart(table: pd.DataFrame, name: str, kinds: Mapping[str, str]) -> 
 
 def _numbers(table: pd.DataFrame, given: str | float | int, what: str) -> Money:
     """A column, or one number for all, as numbers above 0, (n,)."""
-    where = f"column {given!r} of a {what}" if isinstance(given, str) else f"the {what}"
+    where = f"column {given!r} of the {what}" if isinstance(given, str) else f"the {what}"
     column = table[given] if isinstance(given, str) else pd.Series(given, table.index)
     same = [c for c in table if pd.to_numeric(str(c), errors="coerce") == given]
     if column.name is None and given != 1 and same:

@@ -143,6 +143,8 @@ class Planner:
         columns, policy = (kind(**{k: given[k] for k in kind.__dataclass_fields__}) for kind in (Columns, Policy))
         if policy.draw is None and uniform != UNIFORM:
             raise ValueError("uniform is a share of a draw, and nobody is drawn; leave it out, or say draw='criterion'")
+        if proxies and policy.draw is None:
+            raise ValueError("proxies serve estimates by weights, and nobody is drawn; leave them out, or say draw=...")
         if sd is not None and policy.draw != "effect":
             raise ValueError("sd is for a draw for effects; name no criterion, or draw='effect'")
         if r2 is not None and not columns.proxies:
@@ -185,7 +187,7 @@ class Planner:
 
         Args:
             answers: name of a unit -> outcome, missing where she will not answer: a mapping or a pandas Series; or a
-                pandas DataFrame, whose columns are the outcomes.
+                pandas DataFrame, whose columns are the outcomes. A Series by the name of one of several is of that.
             through: rounds that have been asked; by default those before, and each one after them of which somebody
                 answers anew, up to the first of which nobody does. Of a round after that an answer counts for whoever
                 gave it alone.
@@ -194,6 +196,8 @@ class Planner:
             ValueError: nothing is planned; a unit who was not to be asked, or whose outcome was another one before; an
                 outcome that is no finite number, or cannot be told apart from another, or from a column of the table.
         """
+        if isinstance(answers, pd.Series) and answers.name in self.campaign.by_outcome:
+            answers = answers.to_frame()
         given: dict[Any, Any] = dict(answers.items()) if isinstance(answers, pd.DataFrame) else {None: answers}
         if isinstance(answers, pd.DataFrame) and (
             [*given] != [*answers] or not given or not fits([*given], Sequence[str])
