@@ -1,5 +1,6 @@
 """Tables of pages: methods and columns by their names in words, few digits, a dash where there is nothing."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from html import escape
 from itertools import groupby
@@ -9,7 +10,7 @@ import numpy as np
 import pandas as pd
 from pandas.io.formats.style import Styler
 
-from macal import datasets
+from macal import datasets, plots
 from reproduction.claims import ledger
 from reproduction.claims.comparison import told
 from reproduction.claims.verdict import WORDS as VERDICTS
@@ -76,10 +77,17 @@ def changes(found: pd.DataFrame) -> pd.Series:
 def evidence(comparisons: Sequence[Mapping[str, Any]], text: str) -> str:
     """A verdict's comparisons in words, case by case; the text of its evidence where there are none, or too many."""
     if not 0 < len(comparisons) <= MAX_SHOWN:
-        return text
+        return _plain(text)
     cases = groupby(comparisons, lambda row: ", ".join(_labels(row)))
     shown = [f"{case}, {told(pd.DataFrame(rows).set_index('against').rename(index=words))}" for case, rows in cases]
     return f"{'Labels' if 'labels' in comparisons[0] else 'Log ratio'}: {'; '.join(shown)}"
+
+
+def _plain(text: str) -> str:
+    """Call the methods and data sets in a piece of evidence by their labels."""
+    methods, data = ("|".join(sorted(names, key=len, reverse=True)) for names in (plots.methods(), datasets.DATASETS))
+    ends = rf"(?<![\w-])({methods})(?= [-+]?\d|'s |, | to | on | \(|[;:]|$)|\b({data})\b"
+    return re.sub(ends, lambda m: str(words(m[0])), text)
 
 
 def _labels(row: Mapping[str, Any]) -> list[str]:
