@@ -282,16 +282,22 @@ class People:
             gap = column.isna().to_numpy()
             whole = column.where(~gap, column[~gap].iloc[0])
             part = encoded({str(name): numbers(whole, str(name))}, np.flatnonzero(~gap), with_excess).astype(np.float64)
-            is_number = self.roles.proxies[name] != "category"
-            part[gap] *= is_number
-            for arm in np.unique(self.problem.pool.t[gap]) if is_number else ():
-                own = self.problem.pool.t == arm
-                if (known := own & ~gap).sum() > 1:
-                    for k in range(part.shape[1]):
-                        model = Ridge().fit(self.confounders[known], part[known, k])
-                        part[own & gap, k] = model.predict(self.confounders[own & gap])
+            if self.roles.proxies[name] == "category":
+                part[gap] = 0.0
+            else:
+                self._impute(part, gap)
             parts += [part, gap[:, None] * 1.0] if gap.any() else [part]
         return np.hstack(parts)
+
+    def _impute(self, part: Covariates, gap: Members) -> None:
+        """Put into the gaps of a number's columns, (n, k), what covariates predict in each arm by those without."""
+        for arm in np.unique(self.problem.pool.t[gap]):
+            own = self.problem.pool.t == arm
+            if (known := own & ~gap).sum() < 2:
+                continue
+            for column in part.T:
+                model = Ridge().fit(self.confounders[known], column[known])
+                column[own & gap] = model.predict(self.confounders[own & gap])
 
     def part(self, rows: Indices, phase: Phase | None = None) -> "People":
         """Some of the units, in the order of the rows given.
