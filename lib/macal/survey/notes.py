@@ -89,7 +89,7 @@ def _searched(campaign: CampaignState) -> list[Fact]:
     if among is None:
         unused = policy.draw is not None and isinstance(policy.sample, int)
         return [Fact(words.sample_unused, size=policy.sample)] if unused else []
-    size = {"people": among, "population": people.population, "wanted": wanted, "in_memory": is_whole}
+    size = {"people": among, "population": people.population, "wanted": round(wanted), "in_memory": is_whole}
     return [Fact(words.looked_among, **size), *([] if is_whole else [Fact(words.other_ties)])]
 
 

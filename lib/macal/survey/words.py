@@ -270,10 +270,10 @@ def sample_unused(size: int) -> str:
     return f"Everybody could be drawn: --sample {size} limits a draw with --memory alone."
 
 
-def looked_among(people: int, population: int, wanted: float, in_memory: bool) -> str:
+def looked_among(people: int, population: int, wanted: int, in_memory: bool) -> str:
     """How large a sample of the table was looked at."""
     more = (
-        f", more than the {wanted:,.0f} wanted, so that it has small groups of arm and quotas, and whoever has answered"
+        f", more than the {wanted:,} wanted, so that it has small groups of arm and quotas, and whoever has answered"
     )
     return (
         f"The plan was made among a sample of {people:,} of {population:,} people{more * (people > 1.1 * wanted)}"

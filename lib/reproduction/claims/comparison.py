@@ -128,7 +128,7 @@ def scope(found: pd.DataFrame) -> str:
     """How many replications a table of :func:`against` rests on."""
     if found.empty:
         return "no replications"
-    return f"{range_of((found['replications'].min(), found['replications'].max()))} replications"
+    return f"{range_of(found['replications'].agg(['min', 'max']).tolist())} replications"
 
 
 @dataclass(frozen=True)

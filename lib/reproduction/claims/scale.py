@@ -1,6 +1,6 @@
 """How much a claim rests on: replications, methods and sizes that are recorded, of those in the paper."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -26,11 +26,11 @@ class Scale:
     """
 
     dataset: str
-    replications: tuple[int, int]
+    replications: Sequence[int]
     of_replications: int
-    methods: tuple[str, ...]
-    of_methods: tuple[str, ...]
-    sizes: tuple[int, int]
+    methods: Sequence[str]
+    of_methods: Sequence[str]
+    sizes: Sequence[int]
     of_sizes: int
 
     def share(self) -> str:
@@ -44,7 +44,7 @@ class Scale:
         return f"{runs}, {methods}, {range_of(self.sizes)} of {self.of_sizes} sizes"
 
 
-def range_of(ends: tuple[int, int]) -> str:
+def range_of(ends: Sequence[int]) -> str:
     """Say two ends in words, "5 to 12", or one number where they are the same."""
     low, high = ends
     return str(low) if low == high else f"{low} to {high}"

@@ -57,7 +57,7 @@ def scale(marks: Sequence[int], limits: tuple[float, float], ax: Axes, size: flo
 def run_of(pairs: pd.DataFrame, dataset: str, version: str) -> str:
     """Say how many of the paper's baselines MACAL is compared with, in how many runs: "8 of 8 baselines, 20 runs"."""
     found = pairs.xs((version, dataset), level=("version", "dataset")).replications.astype(int)
-    return f"{len(found)} of {len(BASELINES)} baselines, {range_of((found.min(), found.max()))} runs"
+    return f"{len(found)} of {len(BASELINES)} baselines, {range_of(found.agg(['min', 'max']).tolist())} runs"
 
 
 def front(pairs: pd.DataFrame, names: Mapping[str, tuple[str, str]], ax: Axes, narrow: bool = False) -> None:
