@@ -21,7 +21,7 @@ WIDTHS = {"simple": 2.0, "equal": 1.8, "draw": 1.0, "regression": 1.1, "bound": 
 
 def test_an_interval_half_as_wide_saves_three_quarters_of_the_answers():
     few = made(WIDTHS, given=0.4, table="letters")
-    found = study.saved(pd.concat([made(WIDTHS), few]))
+    found = study.responses_saved(pd.concat([made(WIDTHS), few]))
     assert found.index.tolist() == [("rhc", 200)] and found.loc[("rhc", 200), "draw"] == pytest.approx(0.75)
 
 
@@ -83,10 +83,10 @@ def test_no_proxy_is_a_covariate_a_treatment_or_an_outcome():
 def test_a_row_of_proxies_is_that_of_the_same_draws():
     draws, size = 3, 200
     found = pd.DataFrame(proxied.rows("colon", size, draws)).set_index("way")
-    plain = [study.drawn("colon", "draw", size, k) for k in range(draws)]
+    plain = [study.estimate_from_sample("colon", "draw", size, k) for k in range(draws)]
     x, t, y, e, relapse = study.population(proxied.LAYOUTS["colon"])
     assert found.loc["without", ["width", "held"]].tolist() == pytest.approx(
-        [study.ends(plain, study.everybody("colon"))[end] for end in ("width", "held")]
+        [study.ends(plain, study.full_population_estimate("colon"))[end] for end in ("width", "held")]
     )
     assert found.loc["proxy", "gap"] == pytest.approx(found.width["proxy"] - found.width["without"])
     assert found.width["proxy"] < 0.9 * found.width["without"]

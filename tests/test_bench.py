@@ -37,7 +37,7 @@ def test_a_campaign_is_chosen_by_one_model_and_judged_by_all():
     (answer,) = study.campaign("ihdp", 1, "alc").work()
     problem = macal.load("ihdp", 1)
     played = begin(problem, "alc", n_queries=12)
-    played.play(study.CHOOSER)
+    played.choose_remaining(study.CHOOSER)
     assert [list(b) for b in answer.picks] == [b.tolist() for b in played.batches]
     rows = pd.DataFrame(answer.rows)
     assert rows.groupby("model", sort=False).labelled.agg(list).tolist() == [[50, 90, 130]] * len(study.ESTIMATORS)

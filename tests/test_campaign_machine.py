@@ -386,8 +386,8 @@ class Campaign:
         arms, is_drawn = self.planner.people.arms, "draw" in self.said
         found = self.planner.estimate("exact-gp", arm=arms[self.rng.integers(1, len(arms))])
         assert len(found.people) == len(self.planner.people) and np.isfinite(found.people["effect"]).all()
-        assert found.withheld or np.isfinite(found.people.to_numpy()).all()
-        assert found.weighed.told or found.weighed.estimate or not is_drawn
+        assert found.no_interval_reason or np.isfinite(found.people.to_numpy()).all()
+        assert found.design_based.facts or found.design_based.estimate or not is_drawn
 
 
 @part_and_whole("seeds", range(16), range(200))
@@ -449,7 +449,7 @@ def contested(seed, folder):
         planner = Planner.load(campaign, pd.read_csv(read, dtype={"who": str}))
         planner.observe({}, min(planner.asked + 1, int(planner.planned["round"].max())))
         planner.save(campaign)
-        waiting = rng.permutation([n for n in planner.campaign.out.index if n not in planner.answers])
+        waiting = rng.permutation([n for n in planner.campaign.fielded.index if n not in planner.answers])
         parts = np.array_split(waiting, 2)
         for name, part in zip("ab", parts, strict=True):
             files[f"{name}.csv"].write_text("who,y\n" + "".join(f"{who},{k}\n" for k, who in enumerate(part)))

@@ -8,7 +8,7 @@ from scipy.special import expit
 from scipy.stats import binomtest
 
 from reproduction.claims import weighted
-from reproduction.studies import coverage, tables, villages
+from reproduction.studies import cluster_example, coverage, tables
 
 
 def test_a_row_is_what_a_plain_loop_gives():
@@ -39,7 +39,7 @@ def test_truths_are_those_of_large_worlds():
     for name, h in {"treated": e, "overlap": e * (1 - e)}.items():
         assert coverage.CASES[name].effect == pytest.approx(h @ (1 + x) / h.sum(), abs=0.005)
     people = coverage.CASES["refusals"].world(np.random.default_rng(1))
-    assert coverage.CASES["refusals"].refuses(people).mean() == pytest.approx(1 / 3, abs=0.02)
+    assert coverage.CASES["refusals"].nonresponse(people).mean() == pytest.approx(1 / 3, abs=0.02)
     for name, share in {"1% treated, all": 0.01, "confounding, 30": 0.5, "20 clusters": 0.5}.items():
         assert coverage.CASES[name].world(np.random.default_rng(2)).t.mean() == pytest.approx(share, rel=0.2), name
 
@@ -73,11 +73,11 @@ def test_intervals_of_shares_are_clopper_and_pearsons():
 
 @needs_data("tables")
 def test_villages_are_drawn_by_the_command_line():
-    people, y = villages.table()
-    assert len(people) == len(y) == 1410 and people.village.nunique() == villages.VILLAGES
-    assert people.groupby("village").visit.sum().to_numpy() == pytest.approx(np.ones(villages.VILLAGES))
-    one, asked = villages.drawn(20, 0)
-    assert villages.everybody().width < one.width and 20 * 5 < asked < 20 * 17
-    blocks = villages.jobs(tables.TABLES["weighted_villages"], 20)
+    people, y = cluster_example.table()
+    assert len(people) == len(y) == 1410 and people.village.nunique() == cluster_example.VILLAGES
+    assert people.groupby("village").visit.sum().to_numpy() == pytest.approx(np.ones(cluster_example.VILLAGES))
+    one, asked = cluster_example.drawn(20, 0)
+    assert cluster_example.everybody().width < one.width and 20 * 5 < asked < 20 * 17
+    blocks = cluster_example.jobs(tables.TABLES["weighted_villages"], 20)
     begun = [(job.configs[0]["villages"], job.configs[0]["first"]) for job in blocks]
     assert begun == [(20, 0), (60, 0), (20, 10), (60, 10)]

@@ -220,7 +220,7 @@ def test_posterior_equals_dense_algebra(optimiser, standardise):
 def test_a_wave_taken_for_noise_is_found_by_more_starts(model, settings):
     problem = macal.load("toy", 0)
     campaign = begin(problem, acquisition.get("macal"), "macal", n_queries=12)
-    campaign.play(get("joint-gp"))
+    campaign.choose_remaining(get("joint-gp"))
     labelled = Task(problem.pool[campaign.labelled(12)])
     fits = [get(model, starts=k, **settings).fit([labelled])[0] for k in (1, 4)]
     one, more = (metrics.pehe(fitted.predict(problem.test.x).tau, problem.test.tau) for fitted in fits)

@@ -19,7 +19,7 @@ from macal.datasets import encoding
 from macal.storage import atomic
 from macal.survey import Conflict, Planner, record
 from macal.survey.notes import notes
-from macal.survey.report import doubts
+from macal.survey.report import data_warnings
 from macal.survey.report.protocol import settings
 from macal.survey.tables import frames
 
@@ -409,7 +409,7 @@ class TestEarlyAnswers:
         planner.observe(y[plan.index[plan["round"] == 2]])
         assert planner.asked == 2
         planner.observe({}, through=3)
-        said = " ".join(planner.estimate("exact-gp").weighed.told)
+        said = " ".join(planner.estimate("exact-gp").design_based.facts)
         assert f"({len(later) - 6} of them" in said and "leave out" not in said
 
 
@@ -601,7 +601,7 @@ def test_one_value_does_not_decide_the_scale_of_its_column():
             wrong[bad] = rng.choice([-9999.0, 1e6, 1e300])
             found = encoding.winsorised(wrong, everybody)
             assert found[rest].std() > 0.6 * encoding.winsorised(values, everybody)[rest].std()
-            assert encoding.far_off(wrong)[bad].all() and np.ptp(found) < 20
+            assert encoding.outliers(wrong)[bad].all() and np.ptp(found) < 20
 
 
 def test_values_that_lie_far_off_are_named_with_their_people(folder, capsys):
@@ -635,7 +635,7 @@ def test_outcomes_that_lie_far_off_are_named_with_their_people(folder, capsys):
     assert said in told(capsys) and "-999 and -99" in (folder / "r.html").read_text()
     for name in table.person[[4, 15]]:
         assert run("correct", "c.json", "people.csv", name, "--withdrawn", "--by", "ann") == 0
-    assert not doubts.warnings(Planner.load("c.json", PEOPLE).campaign)
+    assert not data_warnings.warnings(Planner.load("c.json", PEOPLE).campaign)
 
 
 @pytest.mark.parametrize("sample", [(), ("--sample", 100, "--workers", 1), ("--sample", 50, "--workers", 1)])

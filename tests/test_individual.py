@@ -30,7 +30,9 @@ def test_the_judge_tells_the_true_difference_of_errors(trial, slope):
         guess, one = 0.3 + 0.4 * some.x[:, 1], 0.7
         left, arm = study.nuisances(some, seed)["linear"]
         scale = np.mean(left**2) / 100
-        found = (study.level(left, arm, guess) - study.level(left, arm, np.full(len(tau), one))) * scale
+        found = (
+            study.relative_r_loss(left, arm, guess) - study.relative_r_loss(left, arm, np.full(len(tau), one))
+        ) * scale
         true = np.average((guess - tau) ** 2 - (one - tau) ** 2, weights=arm**2)
         told.append(found - true)
     assert abs(np.mean(told)) < 2 * np.std(told, ddof=1) / np.sqrt(len(told)) + 0.01
@@ -78,7 +80,7 @@ def rows(levels, held_out, *, splits=20, design="random", labelled=150, table="r
     return [
         about
         | {"replication": k, "model": name, "held_out": held_out[name], "z": held_out[name]}
-        | dict.fromkeys(study.JUDGES, one + noise[k] * (name != "average"))
+        | dict.fromkeys(study.EVALUATORS, one + noise[k] * (name != "average"))
         for k in range(splits)
         for name, one in levels.items()
     ]
@@ -101,7 +103,7 @@ def test_end_points_follow_from_the_rows():
         ("rhc", "half"): "useful",
     }
     assert told.loc[("rhc", "150"), "excess"] == pytest.approx(-1.0, abs=0.1)
-    assert study.with_everything(found).loc["rhc", "model"] == "R"
+    assert study.best_on_half(found).loc["rhc", "model"] == "R"
     seen = study.shown(found)
     assert (
         seen["shown"].unstack()["smaller"].to_dict() == {150: 0.0, 600: 1.0} and not seen["shown"][600, "significant"]

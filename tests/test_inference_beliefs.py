@@ -8,7 +8,7 @@ import pytest
 import macal
 from macal import models
 from macal.posterior import Prior
-from macal.survey.inference import EffectBelief, StoppingRule, beliefs, posterior_sd
+from macal.survey.inference import EffectPosterior, StoppingRule, posterior_effects, posterior_sd
 
 MODELS = {"exact": models.get("exact-gp", optimiser="lbfgs"), "joint": models.get("joint-gp")}
 
@@ -29,7 +29,7 @@ def dense(prior, x, t, labelled):
     "prior", [Prior([1.0, 2.0], [1.5, 1.5], [0.1, 0.3], 0.7), Prior([1.0, 2.0], [1.5, 0.8], [0.1, 0.3])]
 )
 def test_spreads_are_those_of_dense_algebra(prior, monkeypatch):
-    monkeypatch.setattr(beliefs, "_BLOCK", 7)
+    monkeypatch.setattr(posterior_effects, "_BLOCK", 7)
     rng = np.random.default_rng(0)
     x, t = rng.normal(size=(30, 2)), rng.integers(0, 2, 30)
     for labelled in (np.arange(12), np.flatnonzero(t == 1)[:3]):
@@ -45,10 +45,10 @@ def test_a_belief_is_the_fitted_model_s(name):
     (fitted,) = MODELS[name].fit([models.Task(pool[labelled])])
     found, told = posterior_sd(fitted.prior, pool.x, pool.t, labelled), fitted.predict(pool.x)
     np.testing.assert_allclose(found.effects**2, told.tau_var, rtol=1e-6)
-    belief = EffectBelief(told.tau, found)
+    belief = EffectPosterior(told.tau, found)
     assert belief.average.value == pytest.approx(told.tau.mean())
     assert belief.average.width == pytest.approx(2 * 1.95996 * found.average, rel=1e-5)
-    np.testing.assert_allclose(belief.reach, 1.95996 * found.effects, rtol=1e-5)
+    np.testing.assert_allclose(belief.half_widths, 1.95996 * found.effects, rtol=1e-5)
     # a mean of effects is never less certain than the effects are on average
     assert found.average <= np.sqrt(np.mean(found.effects**2))
 
@@ -58,7 +58,7 @@ def test_many_targets_stand_for_more(monkeypatch):
     x, t = rng.normal(size=(500, 2)), rng.integers(0, 2, 500)
     prior = Prior([1.0, 1.0], [1.0, 1.0], [0.1, 0.1])
     whole = posterior_sd(prior, x, t, np.arange(40))
-    monkeypatch.setattr(beliefs, "MOST", 250)
+    monkeypatch.setattr(posterior_effects, "MAX_TARGETS", 250)
     some = posterior_sd(prior, x, t, np.arange(40))
     np.testing.assert_array_equal(some.effects, whole.effects)
     assert some.average == pytest.approx(whole.average, rel=0.3) and some.average != whole.average
@@ -80,7 +80,7 @@ def test_nobody_labelled_is_no_belief():
     ],
 )
 def test_a_rule_stops_by_width(width, more, said):
-    assert re.match(said, StoppingRule(2.0).says(width, more))
+    assert re.match(said, StoppingRule(2.0).decide(width, more))
 
 
 def test_weights_stand_for_so_many_people():
@@ -92,5 +92,5 @@ def test_weights_stand_for_so_many_people():
     ours = posterior_sd(prior, x, t, labelled, weights.astype(float))
     theirs = posterior_sd(prior, x[units], t[units], first)
     assert ours.average == pytest.approx(theirs.average, rel=1e-9)
-    belief = EffectBelief(x[:, 0], ours, weights=weights.astype(float))
+    belief = EffectPosterior(x[:, 0], ours, weights=weights.astype(float))
     assert belief.average.value == pytest.approx(x[units, 0].mean())

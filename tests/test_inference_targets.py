@@ -9,29 +9,29 @@ from scipy.special import expit
 from scipy.stats import binom
 from scipy.stats import t as student
 
-from macal.logistic import arm_chances
+from macal.logistic import propensity_scores
 from macal.survey.inference import (
     Estimate,
     Survey,
+    ate_size_measure,
     average_effect,
-    crossed_propensity,
-    draw,
+    crossfit_propensity,
+    draw_sample,
     group_effects,
-    inclusion,
-    refusal_doubt,
-    worth_for,
-    worth_for_ate,
+    inclusion_probabilities,
+    nonresponse_sensitivity,
+    size_measure,
 )
 from macal.survey.inference.ridge import Ridge
 from macal.survey.inference.targets import (
-    NOBODY,
+    NO_RESPONSES,
     TARGETS,
     _both,
     _estimated,
     _guard,
     _logistic_part,
     _ridge_slope,
-    crossed_responses,
+    crossfit_responses,
 )
 from macal.survey.inference.weighted import fitted_propensity, folds, unpredicted
 
@@ -50,8 +50,8 @@ def survey(seed, answers=lambda x, t: 1.2 + x[:, 1] - t / 2, size=200, target="a
     """Drawn people, of whom those with these log odds answer; of all of them a rating of the outcome may be known."""
     x, t, y, _, rng = world(seed, **options)
     proxies = (y + 0.75 * rng.normal(size=len(t)))[:, None] if rated else None
-    chances = inclusion(worth_for(target, crossed_propensity(x, t, seed), t), size, 0.3)
-    asked = np.isin(np.arange(len(t)), draw(chances, rng))
+    chances = inclusion_probabilities(size_measure(target, crossfit_propensity(x, t, seed), t), size, 0.3)
+    asked = np.isin(np.arange(len(t)), draw_sample(chances, rng))
     told = asked & (rng.uniform(size=len(t)) < expit(answers(x, t)))
     return Survey(x, t, np.where(told, y, np.nan), chances, asked, seed=seed, proxies=proxies)
 
@@ -79,7 +79,7 @@ def truths():
 def test_the_estimate_is_the_root_of_its_equation(target, rated):
     found = survey(0, rated=rated)
     seen = found._outcomes[1]
-    t, e, m, r = found.t, found.e[:, 1], found.m, found.responses
+    t, e, m, r = found.t, found.propensities[:, 1], found.outcome_predictions, found.responses
     h = {"all": lambda e: np.ones_like(e), "treated": lambda e: e, "overlap": lambda e: e * (1 - e)}[target]
     step = 1e-6
     b = h(e) + (h(e + step) - h(e - step)) / (2 * step) * (t - e)
@@ -87,7 +87,7 @@ def test_the_estimate_is_the_root_of_its_equation(target, rated):
     side, own = h(e) * (t / e - (1 - t) / (1 - e)), np.arange(800)
     num = b * (m[:, 1] - m[:, 0]) + side * (seen - m)[own, t]
     for i in np.flatnonzero(np.isfinite(found.y)):
-        num[i] += side[i] * (found.y[i] - seen[i, t[i]]) / (found.chances[i] * r[i, t[i]])
+        num[i] += side[i] * (found.y[i] - seen[i, t[i]]) / (found.inclusion_probability[i] * r[i, t[i]])
     assert average_effect(found, target).value == pytest.approx(num.sum() / b.sum(), rel=1e-7)
 
 
@@ -97,7 +97,7 @@ def test_three_arms_are_each_compared_with_the_reference():
     y = np.where(t == 2, x[:, 1] / 2 + 3 + rng.normal(size=800), y)
     full = Survey(x, t, y, np.ones(800), seed=3)
     assert (full.responses == 1).all() and not full.refused.any()
-    e, m = full.e, full.m
+    e, m = full.propensities, full.outcome_predictions
     for arm in (1, 2):
         weight = (t == arm) / e[:, arm] - (t == 0) / e[:, 0]
         score = m[:, arm] - m[:, 0] + weight * (y - m[np.arange(800), t])
@@ -127,13 +127,13 @@ def test_one_or_two_refusals_still_leave_an_interval(refusing):
     y[:refusing] = np.nan
     found = average_effect(Survey(x, t, y, np.ones(800), np.ones(800, bool)))
     assert np.isfinite([found.low, found.high]).all() and found.low < 1 < found.high
-    assert crossed_responses(x, t, np.ones(800, bool), np.isnan(y)).min() > 0.9
+    assert crossfit_responses(x, t, np.ones(800, bool), np.isnan(y)).min() > 0.9
 
 
 def test_trials_may_say_their_chances():
     found = survey(6)
     known = replace(found, propensity=np.full(800, 0.5))
-    assert (known.e == 0.5).all() and average_effect(known).value != average_effect(found).value
+    assert (known.propensities == 0.5).all() and average_effect(known).value != average_effect(found).value
 
 
 @part_and_whole("n", 10, 400)
@@ -155,7 +155,9 @@ def test_the_error_is_that_of_a_bootstrap_that_repeats_every_model(times, rated)
     rng, values = np.random.default_rng(0), []
     for k in range(times):
         rows = rng.integers(0, 800, 800)
-        part = {name: getattr(found, name)[rows] for name in ("x", "t", "y", "chances", "asked", "proxies")}
+        part = {
+            name: getattr(found, name)[rows] for name in ("x", "t", "y", "inclusion_probability", "asked", "proxies")
+        }
         values.append(average_effect(Survey(**part, seed=k), "all").value)
     assert average_effect(found).error == pytest.approx(np.std(values), rel=0.1 + 2 / np.sqrt(2 * times))
 
@@ -169,14 +171,14 @@ def test_the_term_of_a_logistic_regression_is_what_a_unit_s_weight_moves(arms):
     slopes = rng.normal(size=(n, arms)) + z[:, :1]
 
     def at(weights):
-        return (slopes * arm_chances(z, t, z, weights)).sum() / n
+        return (slopes * propensity_scores(z, t, z, weights)).sum() / n
 
-    found = _logistic_part(z, arm_chances(z, t, z), t, slopes, np.ones(n))
+    found = _logistic_part(z, propensity_scores(z, t, z), t, slopes, np.ones(n))
     units = np.flatnonzero(np.abs(found) > np.quantile(np.abs(found), 0.8))
     moved = [n * (at(1 + step * (np.arange(n) == i)) - at(1 - step * (np.arange(n) == i))) / 2 / step for i in units]
     np.testing.assert_allclose(found[units], moved, rtol=0.1)
     # who was not asked says nothing
-    assert not _logistic_part(z, arm_chances(z, t, z), t, slopes, (np.arange(n) > 50) * 1.0)[:51].any()
+    assert not _logistic_part(z, propensity_scores(z, t, z), t, slopes, (np.arange(n) > 50) * 1.0)[:51].any()
 
 
 def test_the_term_of_a_ridge_regression_is_what_a_unit_s_weight_moves():
@@ -286,15 +288,15 @@ def test_groups_add_up_and_their_intervals_hold_at_once():
         told = (np.isfinite(found.y) & (region == name)).sum() - (region[few] == name).sum()
         assert others[name].width == pytest.approx(2 * others[name].error * student.ppf(1 - 0.05 / 4, told - 1))
     silent = group_effects(found, np.where(np.isfinite(found.y), region, "silent"))["silent"]
-    assert isinstance(others["a few"], str) and silent == NOBODY
+    assert isinstance(others["a few"], str) and silent == NO_RESPONSES
 
 
 def test_worth_is_the_share_of_the_variance():
     e, t = np.array([0.2, 0.2, 0.5, 0.9]), np.array([0, 1, 1, 0])
-    np.testing.assert_allclose(worth_for("all", e, t, (2, 3)), worth_for_ate(e, t, (2, 3)))
-    np.testing.assert_allclose(worth_for("treated", e, t), [0.25, 1, 1, 9])
-    np.testing.assert_allclose(worth_for("overlap", e, t), [0.2, 0.8, 0.5, 0.9])
-    np.testing.assert_allclose(worth_for("all", e, t, groups=["a", "b", "b", "b"]), [5, 20 / 3, 8 / 3, 40 / 3])
+    np.testing.assert_allclose(size_measure("all", e, t, (2, 3)), ate_size_measure(e, t, (2, 3)))
+    np.testing.assert_allclose(size_measure("treated", e, t), [0.25, 1, 1, 9])
+    np.testing.assert_allclose(size_measure("overlap", e, t), [0.2, 0.8, 0.5, 0.9])
+    np.testing.assert_allclose(size_measure("all", e, t, groups=["a", "b", "b", "b"]), [5, 20 / 3, 8 / 3, 40 / 3])
 
 
 def partly_known(seed, n=1000, size=250):
@@ -303,22 +305,24 @@ def partly_known(seed, n=1000, size=250):
     y = y + 2 * t * np.abs(x[:, 2])
     sure = rng.uniform(size=n) < np.where(np.abs(x[:, 2]) < 0.8, 0.7, 0.1) * np.where(t == 1, 1.0, 0.6)
     chances = np.ones(n)
-    chances[~sure] = inclusion(worth_for_ate(np.full(n, 0.5), t)[~sure], size, 0.3)
+    chances[~sure] = inclusion_probabilities(ate_size_measure(np.full(n, 0.5), t)[~sure], size, 0.3)
     asked = np.zeros(n, bool)
-    asked[np.flatnonzero(~sure)[draw(chances[~sure], rng)]] = True
+    asked[np.flatnonzero(~sure)[draw_sample(chances[~sure], rng)]] = True
     told = sure | asked & (rng.uniform(size=n) < 0.5)
-    return Survey(x, t, np.where(told, y, np.nan), chances, asked, seed=seed, sure=sure)
+    return Survey(x, t, np.where(told, y, np.nan), chances, asked, seed=seed, known_outcome=sure)
 
 
 def test_whoever_was_known_was_not_asked_and_cannot_refuse():
     found = partly_known(0)
-    others = ~found.sure
-    assert (found.responses[found.sure] == 1).all() and (found.at_once.responses[found.sure] == 1).all()
-    plain = crossed_responses(found.x, found.t, found.asked, found.refused)
+    others = ~found.known_outcome
+    assert (found.responses[found.known_outcome] == 1).all() and (
+        found.full_sample_fits.responses[found.known_outcome] == 1
+    ).all()
+    plain = crossfit_responses(found.x, found.t, found.asked, found.refused)
     np.testing.assert_array_equal(found.responses[others], plain[others])
     assert abs(found.responses[others].mean() - 0.5) < 0.1
-    assert found.asked.sum() == 250 and replace(found, asked=found.asked | found.sure).asked.sum() == 250
-    doubt = refusal_doubt(found, average_effect(found))
+    assert found.asked.sum() == 250 and replace(found, asked=found.asked | found.known_outcome).asked.sum() == 250
+    doubt = nonresponse_sensitivity(found, average_effect(found))
     assert (doubt.asked, doubt.refused) == (250, found.refused.sum())
     # of an arm, the share who were not known, and half of them
     for arm, q in enumerate((doubt.q_control, doubt.q_treated)):
@@ -328,8 +332,8 @@ def test_whoever_was_known_was_not_asked_and_cannot_refuse():
 def test_where_all_of_an_arm_were_known_nobody_of_it_can_refuse():
     x, t, y, _, rng = world(20)
     y[(t == 0) & (rng.uniform(size=800) < 0.4)] = np.nan
-    found = Survey(x, t, y, np.ones(800), t == 0, sure=t == 1)
-    doubt = refusal_doubt(found, average_effect(found))
+    found = Survey(x, t, y, np.ones(800), t == 0, known_outcome=t == 1)
+    doubt = nonresponse_sensitivity(found, average_effect(found))
     assert doubt.q_treated == 0 and doubt.q_control == pytest.approx(found.refused[t == 0].mean(), abs=0.02)
 
 
@@ -346,11 +350,11 @@ def test_bounds_are_the_worst_that_refusals_could_be():
     found = survey(12, size=300)
     estimate = average_effect(found)
     told = found.y[np.isfinite(found.y)]
-    doubt = refusal_doubt(found, estimate)
+    doubt = nonresponse_sensitivity(found, estimate)
     assert doubt.range == (told.min(), told.max()) and doubt.asked == 300 and doubt.refused == found.refused.sum()
     assert doubt.low < estimate.low and doubt.high > estimate.high
-    assert doubt.moved(-2, 1) == pytest.approx(-2 * doubt.q_treated - doubt.q_control)
-    wide = refusal_doubt(found, estimate, (told.min() - 5, told.max() + 5))
+    assert doubt.effect_shift(-2, 1) == pytest.approx(-2 * doubt.q_treated - doubt.q_control)
+    wide = nonresponse_sensitivity(found, estimate, (told.min() - 5, told.max() + 5))
     assert wide.low < doubt.low and wide.high > doubt.high
     # no answers that refusals might have given, within the range, lead out of the bounds
     rng = np.random.default_rng(0)
@@ -363,13 +367,15 @@ def test_bounds_are_the_worst_that_refusals_could_be():
 def test_the_tipping_point_takes_the_interval_to_nothing():
     found = survey(13, size=400)
     estimate = average_effect(found)
-    doubt = refusal_doubt(found, estimate)
-    assert estimate.low > 0 and estimate.low + doubt.moved(-doubt.tipping, doubt.tipping) == pytest.approx(0, abs=1e-12)
+    doubt = nonresponse_sensitivity(found, estimate)
+    assert estimate.low > 0 and estimate.low + doubt.effect_shift(
+        -doubt.tipping_point, doubt.tipping_point
+    ) == pytest.approx(0, abs=1e-12)
     none = replace(estimate, low=-0.1)
-    assert refusal_doubt(found, none).tipping == 0
+    assert nonresponse_sensitivity(found, none).tipping_point == 0
     below = replace(estimate, low=-2.0, high=-0.5)
-    tipped = refusal_doubt(found, below)
-    assert below.high + tipped.moved(tipped.tipping, -tipped.tipping) == pytest.approx(0, abs=1e-12)
+    tipped = nonresponse_sensitivity(found, below)
+    assert below.high + tipped.effect_shift(tipped.tipping_point, -tipped.tipping_point) == pytest.approx(0, abs=1e-12)
 
 
 OTHER = np.arange(800) < 20
@@ -378,11 +384,11 @@ OTHER = np.arange(800) < 20
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"chances": np.zeros(800)}, "chances"),
+        ({"inclusion_probability": np.zeros(800)}, "inclusion_probability"),
         ({"asked": np.ones(3, bool)}, "asked"),
-        ({"sure": np.ones(3, bool)}, "sure"),
-        ({"sure": OTHER, "y": np.where(OTHER, np.nan, 0.0)}, "sure"),
-        ({"sure": OTHER, "y": np.zeros(800), "chances": np.full(800, 0.5)}, "sure"),
+        ({"known_outcome": np.ones(3, bool)}, "known_outcome"),
+        ({"known_outcome": OTHER, "y": np.where(OTHER, np.nan, 0.0)}, "known_outcome"),
+        ({"known_outcome": OTHER, "y": np.zeros(800), "inclusion_probability": np.full(800, 0.5)}, "known_outcome"),
         ({"propensity": np.ones(800)}, "propensity"),
         ({"clusters": np.arange(5)}, "clusters"),
         ({"clusters": np.arange(800), "strata": np.arange(800) % 2}, "clusters"),
@@ -400,24 +406,29 @@ def test_what_cannot_be_estimated_is_said(unchecked, change, named):
 
 def test_what_cannot_be_told_is_said():
     found = survey(11)
-    for call in (lambda: average_effect(found, "treted"), lambda: refusal_doubt(found, average_effect(found), (1, 1))):
+    for call in (
+        lambda: average_effect(found, "treted"),
+        lambda: nonresponse_sensitivity(found, average_effect(found), (1, 1)),
+    ):
         with pytest.raises(ValueError, match="treted|two rising numbers"):
             call()
     for bounds in ((0.0, 1e9), (-1e9, 0.1)):
         with pytest.raises(ValueError, match="bounds"):
-            refusal_doubt(found, average_effect(found), bounds)
+            nonresponse_sensitivity(found, average_effect(found), bounds)
     rare = np.where(OTHER, "rare", "other")
     with pytest.raises(ValueError, match="800"):
         group_effects(found, rare[:5])
     assert "answers" in group_effects(found, rare)["rare"]
     known = partly_known(1)
-    silent = replace(known, y=np.where(known.sure, known.y, np.nan))
+    silent = replace(known, y=np.where(known.known_outcome, known.y, np.nan))
     with pytest.raises(ValueError, match="nobody"):
         average_effect(silent)
     one = np.flatnonzero(known.asked)[0]  # whose fold has nobody else to learn from who answered
     average_effect(replace(silent, y=np.where(np.arange(1000) == one, 0.0, silent.y)))
     found = clustered(2)
-    everybody = replace(found, y=np.where(np.isfinite(found.y), found.y, 0.0), chances=np.ones(len(found.t)))
+    everybody = replace(
+        found, y=np.where(np.isfinite(found.y), found.y, 0.0), inclusion_probability=np.ones(len(found.t))
+    )
     groups = np.repeat(["a", "b"], [36, 684])
     told = group_effects(replace(everybody, clusters=np.maximum(found.clusters, 2)), groups)
     assert "two clusters" in told["a"] and isinstance(told["b"], Estimate)
@@ -493,19 +504,19 @@ def test_people_whose_chances_do_not_stand_for_everybody_are_told():
     x = rng.normal(size=(2000, 2))
     split, fair = (x[:, 0] > 0).astype(int), rng.integers(0, 2, 2000)
     y = 5.0 * (x[:, 0] > 0) + rng.normal(size=2000)
-    assert set(Survey(x, split, y, np.ones(2000)).misfits(1)) == {0, 1}
+    assert set(Survey(x, split, y, np.ones(2000)).uncalibrated_arms(1)) == {0, 1}
     assert sum(Survey(x, split, y, np.ones(2000)).clipped) > 500
     even = Survey(x, fair, y, np.ones(2000))
-    assert not even.misfits(1) and even.clipped == [0, 0]
+    assert not even.uncalibrated_arms(1) and even.clipped == [0, 0]
 
 
 def test_the_propensity_is_that_of_the_people_whom_units_stand_for():
     rng = np.random.default_rng(0)
     x, t = rng.normal(size=(600, 2)), np.arange(600) % 2
     for treated, control in ((3.0, 1.0), (1.0, 3.0)):
-        e = crossed_propensity(x, t, 0, np.where(t == 1, treated, control))
+        e = crossfit_propensity(x, t, 0, np.where(t == 1, treated, control))
         assert abs(e.mean() - treated / (treated + control)) < 0.02
-    assert abs(crossed_propensity(x, t, 0).mean() - 0.5) < 0.02
+    assert abs(crossfit_propensity(x, t, 0).mean() - 0.5) < 0.02
 
 
 @pytest.mark.parametrize("kind", ["square", "product"])
@@ -519,8 +530,8 @@ def test_a_curve_that_both_models_miss_is_seen(kind):
         for case in seen:
             t = (rng.uniform(size=1500) < expit(1.5 * bend if case == "both" else 0.7 * x[:, 0])).astype(int)
             y = x[:, 1] + t + 1.5 * bend * (case != "neither") + rng.normal(size=1500)
-            p = inclusion(worth_for_ate(crossed_propensity(x, t), t), 300, 0.2)
-            asked = np.isin(np.arange(1500), draw(p, rng))
+            p = inclusion_probabilities(ate_size_measure(crossfit_propensity(x, t), t), 300, 0.2)
+            asked = np.isin(np.arange(1500), draw_sample(p, rng))
             seen[case] += bool(Survey(x, t, np.where(asked, y, np.nan), p).curved(1))
     assert seen["both"] >= 11 and seen["outcome"] <= 2 and seen["neither"] == 0
 
@@ -532,7 +543,7 @@ def test_noise_does_not_pass_for_confounding_in_a_trial():
         x, t = rng.normal(size=(600, 40)), rng.integers(0, 2, 600)
         y = np.where(np.arange(600) < 200, x[:, 0] + t + rng.normal(size=600), np.nan)
         for strength, found in widths.items():
-            e = np.full(600, 0.5) if strength == "known" else crossed_propensity(x, t, seed, strength=strength)
+            e = np.full(600, 0.5) if strength == "known" else crossfit_propensity(x, t, seed, strength=strength)
             found.append(average_effect(Survey(x, t, y, np.full(600, 1 / 3), propensity=e)).width)
         e, penalty = fitted_propensity(x, t, seed)
         assert penalty >= 100 and unpredicted(e, t)

@@ -9,21 +9,21 @@ from scipy.optimize import brentq
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import RidgeCV
 
-from macal.survey.inference import Survey, average_effect, draw, draw_balanced, inclusion
+from macal.survey.inference import Survey, average_effect, draw_balanced, draw_sample, inclusion_probabilities
 from macal.survey.inference.ridge import PENALTIES, Ridge
 from macal.survey.inference.sampling import proportional
-from macal.survey.inference.weighted import crossed_outcomes, floored, folds, standardised, stratified
+from macal.survey.inference.weighted import clip_propensity, crossfit_outcomes, folds, standardised, stratified
 
 
 @given(st.lists(st.floats(0.001, 1000), min_size=1, max_size=40), st.floats(0.01, 1), st.data())
 def test_chances_add_up_and_leave_nobody_out(worth, uniform, data):
     size = data.draw(st.integers(1, len(worth)))
     worth = np.array(worth)
-    found = inclusion(worth, size, uniform)
+    found = inclusion_probabilities(worth, size, uniform)
     assert found.sum() == pytest.approx(size) and found.max() <= 1 + 1e-12
     assert found.min() >= uniform * size / len(worth) * (1 - 1e-12)
     assert (np.diff(found[np.argsort(worth, kind="stable")]) >= -1e-12).all()
-    assert len(set(draw(found, np.random.default_rng(0)).tolist())) == size
+    assert len(set(draw_sample(found, np.random.default_rng(0)).tolist())) == size
 
 
 def test_proportional_solves_its_equation():
@@ -35,14 +35,14 @@ def test_proportional_solves_its_equation():
 
 def test_a_plan_as_worth_is_the_plan_mixed_with_a_uniform_sample():
     plan = np.isin(np.arange(10), [2, 5])
-    np.testing.assert_allclose(inclusion(plan.astype(float), 2, 0.5), np.where(plan, 0.6, 0.1))
-    assert inclusion(np.zeros(10), 2, 1.0).tolist() == [0.2] * 10
+    np.testing.assert_allclose(inclusion_probabilities(plan.astype(float), 2, 0.5), np.where(plan, 0.6, 0.1))
+    assert inclusion_probabilities(np.zeros(10), 2, 1.0).tolist() == [0.2] * 10
 
 
 def test_every_unit_is_drawn_as_often_as_its_chance_says():
     rng, times = np.random.default_rng(1), 20_000
-    chances = inclusion(rng.exponential(size=25), 8, 0.3)
-    counts = np.bincount(np.concatenate([draw(chances, rng) for _ in range(times)]), minlength=25)
+    chances = inclusion_probabilities(rng.exponential(size=25), 8, 0.3)
+    counts = np.bincount(np.concatenate([draw_sample(chances, rng) for _ in range(times)]), minlength=25)
     z = (counts / times - chances) / np.sqrt(chances * (1 - chances) / times)
     assert np.abs(z).max() < 4 and z.std() < 1.5
 
@@ -54,7 +54,9 @@ def test_balanced_draws_keep_numbers_and_cost(seed):
     strata, n = np.repeat(np.arange(len(sizes)), sizes), sizes.sum()
     cost = rng.choice([rng.uniform(1, 9, n), rng.integers(1, 4, n).astype(float)])
     numbers = [int(rng.integers(1, size + 1)) for size in sizes]
-    chances = np.concatenate([inclusion(rng.uniform(0.1, 1, s), k, 0.2) for s, k in zip(sizes, numbers, strict=True)])
+    chances = np.concatenate(
+        [inclusion_probabilities(rng.uniform(0.1, 1, s), k, 0.2) for s, k in zip(sizes, numbers, strict=True)]
+    )
     units = draw_balanced(chances, strata, cost, rng)
     assert np.bincount(strata[units], minlength=len(sizes)).tolist() == numbers and len(set(units)) == len(units)
     play = max(np.ptp(cost[strata == k]) for k in range(len(sizes)))
@@ -66,7 +68,7 @@ def test_balanced_draws_have_their_chances(n):
     rng = np.random.default_rng(1)
     strata, cost = np.repeat([0, 1, 2], [9, 6, 5]), rng.uniform(1, 9, 20)
     sizes = zip((9, 6, 5), (4, 2, 3), strict=True)
-    chances = np.concatenate([inclusion(rng.uniform(0.1, 1, size), k, 0.2) for size, k in sizes])
+    chances = np.concatenate([inclusion_probabilities(rng.uniform(0.1, 1, size), k, 0.2) for size, k in sizes])
     seen = sum(np.bincount(draw_balanced(chances, strata, cost, rng), minlength=20) for _ in range(n))
     spread = np.sqrt(chances * (1 - chances) / n)
     assert (np.abs(seen / n - chances) <= 4 * spread + 1e-9).all()
@@ -89,13 +91,13 @@ def test_balanced_draws_refuse_a_stratum_without_a_whole_number():
 )
 def test_chances_that_cannot_be(arguments, said):
     with pytest.raises(ValueError, match=said):
-        inclusion(*arguments)
+        inclusion_probabilities(*arguments)
 
 
 @pytest.mark.parametrize("chances", [[0.0, 1.0], [0.3, 0.3], [1.5, 0.5]])
 def test_draws_that_cannot_be(chances):
     with pytest.raises(ValueError, match="above 0|whole number"):
-        draw(np.array(chances), np.random.default_rng(0))
+        draw_sample(np.array(chances), np.random.default_rng(0))
 
 
 def world(n=800, seed=0):
@@ -108,9 +110,9 @@ def world(n=800, seed=0):
 
 def test_no_unit_is_scored_by_a_model_that_saw_it():
     x, t, y, _ = world(100)
-    before = crossed_outcomes(x, t, y, None, 0)
+    before = crossfit_outcomes(x, t, y, None, 0)
     for unit in (3, 50):
-        after = crossed_outcomes(x, t, np.where(np.arange(100) == unit, y + 100, y), None, 0)
+        after = crossfit_outcomes(x, t, np.where(np.arange(100) == unit, y + 100, y), None, 0)
         np.testing.assert_array_equal(after[unit], before[unit])
         assert not np.isclose(after[:, t[unit]], before[:, t[unit]]).all()
     parts = list(folds(t, 0))
@@ -148,9 +150,9 @@ def test_a_stratum_of_one_varies_as_the_whole_does():
 
 def test_the_least_chance_of_an_arm_goes_by_its_share():
     t = np.repeat([0, 1], [990, 10])
-    found = floored(np.tile([1.0, 0.0], (1000, 1)), t)
+    found = clip_propensity(np.tile([1.0, 0.0], (1000, 1)), t)
     assert found[0].tolist() == pytest.approx([0.998, 0.002])
-    assert floored(np.tile([1.0, 0.0, 0.0], (300, 1)), np.arange(300) % 3)[0].tolist() == [1.0, 0.02, 0.02]
+    assert clip_propensity(np.tile([1.0, 0.0, 0.0], (300, 1)), np.arange(300) % 3)[0].tolist() == [1.0, 0.02, 0.02]
 
 
 def test_a_column_of_few_people_keeps_them_near():

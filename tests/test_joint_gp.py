@@ -134,7 +134,7 @@ def first_bought(name, replication, model, criterion):
     rows = np.r_[problem.start, np.setdiff1d(np.arange(0, len(problem.pool), 10), problem.start)]
     thinned = replace(problem, pool=problem.pool[rows], start=np.arange(len(problem.start)))
     campaign = begin(thinned, criterion, n_queries=1)
-    campaign.play(model)
+    campaign.choose_remaining(model)
     return int(thinned.pool.t[campaign.batches[0]].sum())
 
 

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
 from macal.datasets.splits import split
-from macal.logistic import arm_chances
+from macal.logistic import propensity_scores
 
 
 @drawn(30, 300, seed=st.integers(0, 2**32 - 1), arms=st.integers(2, 5), is_weighted=st.booleans())
@@ -24,7 +24,7 @@ def test_chances_are_those_of_scikit_learn(seed, arms, is_weighted):
     new = rng.normal(size=(7, d))
     theirs = LogisticRegression(max_iter=1000).fit(x, t, weights).predict_proba(new)
     close = 1e-6 if arms == 2 and not seed % 2 else 1e-2  # where arms lie apart, rounding moves where the climb stops
-    assert arm_chances(x, t, new, weights) == pytest.approx(theirs, abs=close)
+    assert propensity_scores(x, t, new, weights) == pytest.approx(theirs, abs=close)
 
 
 @drawn(100, 1000, seed=st.integers(0, 2**32 - 1), n=st.integers(3, 500), share=st.floats(0.01, 0.6))

@@ -76,7 +76,7 @@ def test_errors_of_the_surfaces(problem):
 
 def test_a_chooser_chooses_and_the_model_judges():
     problem = macal.load("ihdp", 0)
-    chosen = macal.run(problem, "alc", "meta-learner", every=2, chooser="joint-gp", n_queries=3)
+    chosen = macal.run(problem, "alc", "meta-learner", every=2, acquisition_model="joint-gp", n_queries=3)
     own = macal.run(problem, "alc", "joint-gp", n_queries=3)
     assert chosen.attrs["picks"] == own.attrs["picks"] and chosen.step.tolist() == [0, 2, 3]
     sets = [problem.labelled(own.attrs["picks"][:k]) for k in (0, 2, 3)]
@@ -87,7 +87,7 @@ def test_designs_go_by_the_joint_process_unless_told_otherwise(problem):
     asked = {"alc": "alc", "random": "random", "epig-tau": "epig-tau", "mu-bald": "mu-bald", "alc-fixed": "alc-fixed"}
     table = macal.run_all([problem], asked, GP, every=2, n_queries=3)
     picks = dict(zip(asked, table.attrs["picks"], strict=True))
-    joint, own = ({n: macal.run(problem, n, GP, chooser=c, n_queries=3).attrs["picks"] for n in asked}
+    joint, own = ({n: macal.run(problem, n, GP, acquisition_model=c, n_queries=3).attrs["picks"] for n in asked}
                   for c in ("joint-gp", GP))  # fmt: skip
     assert all(picks[name] == joint[name] for name in ("alc", "epig-tau", "random", "alc-fixed"))
     assert picks["mu-bald"] == own["mu-bald"]  # the model that judges
@@ -98,15 +98,15 @@ def test_designs_go_by_the_joint_process_unless_told_otherwise(problem):
 
 def test_a_joint_process_that_judges_chooses_itself(problem):
     settings = get("joint-gp", starts=2)
-    own = loop.chooser_of(macal.get("alc"), settings, None)
-    assert own is None and loop.chooser_of(macal.get("alc"), GP, settings) is settings
-    assert loop.chooser_of(macal.get("alc-fixed"), GP, None) is None
+    own = loop.acquisition_model_of(macal.get("alc"), settings, None)
+    assert own is None and loop.acquisition_model_of(macal.get("alc"), GP, settings) is settings
+    assert loop.acquisition_model_of(macal.get("alc-fixed"), GP, None) is None
 
 
 def test_a_sweep_keeps_the_model_that_it_names(problem, tmp_path):
     model = {"name": "exact-gp", "optimiser": "lbfgs", "steps": 15}
     spec = macal.Spec("ihdp", {"alc": {}}, (0,), model, n_queries=3)
-    own, joint = (macal.run(problem, "alc", GP, chooser=chooser, n_queries=3) for chooser in (GP, None))
+    own, joint = (macal.run(problem, "alc", GP, acquisition_model=chooser, n_queries=3) for chooser in (GP, None))
     swept = macal.sweep(spec, tmp_path)
     assert swept.treated.tolist() == own.treated.tolist() and swept.step.tolist() == own.step.tolist()
     np.testing.assert_allclose(swept.pehe, own.pehe, rtol=1e-6)
@@ -116,7 +116,7 @@ def test_a_sweep_keeps_the_model_that_it_names(problem, tmp_path):
 
 def test_a_chooser_must_provide_what_the_criterion_needs():
     with pytest.raises(ValueError, match="ALC .*prior .*MetaLearner.*exact-gp"):
-        macal.run(macal.load("ihdp", 0), "alc", "exact-gp", chooser="meta-learner", n_queries=1)
+        macal.run(macal.load("ihdp", 0), "alc", "exact-gp", acquisition_model="meta-learner", n_queries=1)
 
 
 def test_batches_that_are_chosen_ahead_come_from_one_fit():
@@ -128,7 +128,7 @@ def test_batches_that_are_chosen_ahead_come_from_one_fit():
             return super().fit(tasks)
 
     played = begin(problem, "alc", n_queries=5)
-    played.play(Counting(), ahead=2)
+    played.choose_remaining(Counting(), ahead=2)
     assert fits == [10, 30, 50] and [len(b) for b in played.batches] == [10] * 5
     (fitted,) = models.get("joint-gp").fit([models.Task(problem.pool[np.sort(problem.start)])])
     step = begin(problem, "alc", n_queries=2)

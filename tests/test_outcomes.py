@@ -45,10 +45,10 @@ def same(one, other):
     """Whether two findings are the same but for rounding."""
     numbers = [[vars(average) for average in found.averages.values()] for found in (one, other)]
     assert numbers[0] == [pytest.approx(average, rel=1e-6) for average in numbers[1]]
-    words, others = ([re.sub(r"[\d.]+", "", said) for said in found.weighed.told] for found in (one, other))
+    words, others = ([re.sub(r"[\d.]+", "", said) for said in found.design_based.facts] for found in (one, other))
     assert words == others and one.level == other.level
     pd.testing.assert_frame_equal(one.people, other.people)
-    pd.testing.assert_frame_equal(one.outlook, other.outlook)
+    pd.testing.assert_frame_equal(one.projection, other.projection)
     return True
 
 
@@ -73,7 +73,7 @@ def test_rounds_money_and_refusals_go_by_any_outcome():
     assert len(some) and all(planner.answers[name] == told.wage[name] for name in some)
     stood = plan.reserve[none].dropna()
     planner.observe(truth(people).loc[stood].assign(wage=np.nan))  # reserves who give the second outcome alone
-    assert set(planner.campaign.instead) == set(stood) == set(planner.campaign.seen("wage").instead)
+    assert set(planner.campaign.reserves_used) == set(stood) == set(planner.campaign.seen("wage").reserves_used)
     assert planner.spent() == fee[[*told.index.drop(none), *stood]].sum()
     assert not set(planner.replan().index[planner.planned["round"] > 2]) & {*told.index, *stood}
 
@@ -87,7 +87,7 @@ def test_a_later_outcome_is_waited_for_until_something_is_said_of_it():
     seen, other = (planner.campaign.seen(name) for name in ("health", "wage"))
     assert planner.asked == 2 and not [y for y in planner.answers.values() if y is None]
     assert len(seen.refused) == 10 and len(seen.answers) == 50 and len(other.answers) == 80 and not len(other.refused)
-    outlook = planner.estimate(outcome="health").outlook.answers
+    outlook = planner.estimate(outcome="health").projection.answers
     assert (outlook["now"], outlook["asked"]) == (40, 70)
     planner.observe(endline.iloc[:10].fillna(3.0))  # they were asked again
     assert not len(planner.campaign.seen("health").refused)
@@ -113,7 +113,7 @@ def test_simultaneous_intervals_are_wider_by_bonferroni(options):
     for name in told:
         one, every = (planner.estimate(outcome=name, by="region", simultaneous=wide) for wide in (False, True))
         pairs = zip(one.averages.values(), every.averages.values(), strict=True)
-        pairs = [*pairs, *((one.weighed.groups[k], every.weighed.groups[k]) for k in one.weighed.groups)]
+        pairs = [*pairs, *((one.design_based.groups[k], every.design_based.groups[k]) for k in one.design_based.groups)]
         assert all(b.value == pytest.approx(a.value) and b.error == pytest.approx(a.error) for a, b in pairs)
         assert all(a.width < b.width for a, b in pairs) and pairs
         assert (one.level, every.level) == (0.95, 0.975) and every.at_once and not one.at_once
@@ -199,7 +199,7 @@ def test_what_cannot_be_observed_is_refused_and_changes_nothing():
     with pytest.raises(ValueError, match="'wage' and 'health'"):
         unnamed.observe(late)
     unnamed.observe(late[["wage"]])  # names the one there is
-    assert unnamed.campaign.told_in == "wage" and len(unnamed.answers) == len(told) + 2
+    assert unnamed.campaign.outcome_column == "wage" and len(unnamed.answers) == len(told) + 2
 
 
 def test_a_table_with_outcomes_of_its_own_takes_one():
@@ -213,7 +213,7 @@ def test_a_table_with_outcomes_of_its_own_takes_one():
     planner.observe(new[["wage"]])
     with pytest.raises(ValueError, match="'wage'.*'health'"):
         planner.observe(new[["health"]])
-    assert planner.estimate(outcome="wage").outlook.answers["now"] == 90
+    assert planner.estimate(outcome="wage").projection.answers["now"] == 90
     empty, plan = make(PEOPLE.assign(wage=np.nan), **DRAWN, outcome="wage")
     empty.observe(truth().loc[plan.index[:40]])
     assert [*empty.campaign.by_outcome] == ["wage", "health"]

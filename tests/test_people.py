@@ -6,7 +6,7 @@ import pytest
 from test_tables import passed
 
 from macal.survey import Planner
-from macal.survey.report import doubts
+from macal.survey.report import data_warnings
 from macal.survey.tables import frames, suspects
 
 
@@ -162,7 +162,7 @@ def test_a_plan_warns_of_what_is_later_and_of_weights():
     rng = np.random.default_rng(0)
     planner = Planner("free", 20)
     planner.plan(people(died=np.arange(120) % 3 // 2, pweight=rng.uniform(1, 9, 120)))
-    told = " ".join(doubts.warnings(planner.campaign))
+    told = " ".join(data_warnings.warnings(planner.campaign))
     assert "'died' may" in told and "--kind died=ignore" in told
     assert "'pweight' may be weights" in told and "each row counts as one" in told
 
@@ -183,7 +183,9 @@ def test_spellings_of_one_value_are_made_one_before_anybody_counts_them(said, tm
 def test_spellings_of_one_value_among_covariates_are_warned_of():
     planner = Planner("free", 20)
     planner.plan(people(region=np.resize(SPELLINGS, 120)))
-    assert any("'region' holds 'North', 'north', 'north '" in words for words in doubts.warnings(planner.campaign))
+    assert any(
+        "'region' holds 'North', 'north', 'north '" in words for words in data_warnings.warnings(planner.campaign)
+    )
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from macal.acquisition.base import Planned
 from macal.registry import Entry
 from macal.search.scores import Ranked
 from macal.survey import Conflict, Planner, Quota
-from macal.survey.demands import Range
+from macal.survey.constraints import Range
 
 
 def make_people(n=200, seed=0):
@@ -203,7 +203,7 @@ class Oldest(Planned):
 
     multi_arm: ClassVar[bool] = True
     reason: ClassVar[str] = "It asks the oldest first."
-    searched: ClassVar[float] = 120
+    max_candidates: ClassVar[float] = 120
 
     def search(self, state, price=None):
         ages = state.x[:, 0]
@@ -236,8 +236,8 @@ def test_a_criterion_of_ones_own_walks_every_path(monkeypatch, tmp_path):
     assert "It asks the oldest first." in (tmp_path / "report.html").read_text()
     # among the sample that it says, of which an audit tells what it may have cost
     planner, _ = make(people, budget=10, **options)
-    assert 120 <= len(planner.campaign.made.people) <= 122  # cells are rounded up
-    assert planner.audit().rivals == 200 - len(planner.campaign.made.people)
+    assert 120 <= len(planner.campaign.plan_trace.people) <= 122  # cells are rounded up
+    assert planner.audit().rivals == 200 - len(planner.campaign.plan_trace.people)
     # a household at once; three arms; answers, and the rest anew; taken up again
     arms = people.assign(free=np.arange(200) % 3)
     planner, plan = make(arms, cluster="household", reference=0, budget=60, **options)

@@ -12,8 +12,8 @@ from test_planner import COVARIATES, make_people
 from macal import Planner, metrics
 from macal.__main__ import main
 from macal.registry import UnknownName
-from macal.survey import weights
-from macal.survey.inference import Survey, average_effect, crossed_propensity, worth_for_ate
+from macal.survey import weighted_estimates
+from macal.survey.inference import Survey, ate_size_measure, average_effect, crossfit_propensity
 from macal.survey.report import overlap
 from macal.survey.report.document import Report
 
@@ -60,12 +60,12 @@ def test_two_arms_with_names_give_the_plan_of_numbers():
     numbers = make_people().assign(arm=lambda d: d.free.astype(float)).drop(columns="free")
     planner, plan = make(numbers, budget=300, cost="fee", batch_size=10, reference="0")
     assert plan.index.tolist() == old.index.tolist() and planner.people.arms == [0.0, 1.0]
-    assert planner.campaign.number("1") == planner.campaign.number(1) == 1
+    assert planner.campaign.arm_index("1") == planner.campaign.arm_index(1) == 1
 
 
 def test_each_arm_is_estimated_against_the_reference(answered):
     planner, plan, outcomes = answered
-    assert planner.campaign.arms_told == ["call", "sms"]
+    assert planner.campaign.estimable_arms == ["call", "sms"]
     seen = planner.people
     asked = np.isin(planner.people.table.index, plan.index)
     chances = np.ones(300)
@@ -77,7 +77,7 @@ def test_each_arm_is_estimated_against_the_reference(answered):
         y = np.where(asked, outcomes, np.nan)
         assert found.weighted == average_effect(Survey(seen.confounders, seen.problem.pool.t, y, chances), arm=k)
         assert found.weighted.low < EFFECTS[arm] < found.weighted.high and len(found.people) == 300
-        assert found.outlook.answers["now"] == np.isin(plan.arm, ["none", arm]).sum()
+        assert found.projection.answers["now"] == np.isin(plan.arm, ["none", arm]).sum()
     with pytest.raises(ValueError, match="call, sms"):
         planner.estimate()
     with pytest.raises(UnknownName, match="'smss' .*'sms'"):
@@ -89,14 +89,14 @@ def test_an_arm_with_few_answers_takes_no_interval_from_others(answered):
     planner, _ = make(trial()[0], draw="effect", uniform=0.3)
     few = plan.index[plan.arm == "sms"][:9]
     planner.observe(dict(outcomes[plan.index[plan.arm != "sms"]]) | dict(outcomes[few]), through=3)
-    survey = weights._survey(planner.campaign, planner.campaign.outcomes, np.arange(300))
+    survey = weighted_estimates._survey(planner.campaign, planner.campaign.outcomes, np.arange(300))
     call = planner.estimate(arm="call").weighted
     assert call.low < EFFECTS["call"] < call.high and call == average_effect(survey, arm=1)
     other = replace(survey, y=np.where(survey.t == 2, survey.y + 100, survey.y))
     assert average_effect(other, arm=1) == call
     for reference, arm in ((None, "sms"), ("call", "sms"), ("sms", "none")):
-        found = planner.estimate(arm=arm, reference=reference).weighed
-        assert found.estimate is None and "arm sms has 9 answers" in found.told[0]
+        found = planner.estimate(arm=arm, reference=reference).design_based
+        assert found.estimate is None and "arm sms has 9 answers" in found.facts[0]
 
 
 def test_any_arm_may_be_the_reference_of_what_is_estimated(answered):
@@ -169,11 +169,11 @@ def test_a_rule_of_two_arms_is_refused():
 
 def test_the_worth_of_the_reference_arm_is_more_by_the_root_of_the_contrasts():
     e, t = np.full((3, 3), [0.5, 0.25, 0.25]), np.arange(3)
-    assert worth_for_ate(e, t).tolist() == pytest.approx([2 * 2**0.5, 4, 4])
+    assert ate_size_measure(e, t).tolist() == pytest.approx([2 * 2**0.5, 4, 4])
 
 
 def test_errors_and_chances_are_told_by_contrast_and_arm():
     rng = np.random.default_rng(0)
-    e = crossed_propensity(rng.normal(size=(300, 2)), np.arange(300) % 3)
+    e = crossfit_propensity(rng.normal(size=(300, 2)), np.arange(300) % 3)
     assert e.shape == (300, 3) and abs(e.mean() - 1 / 3) < 0.01
     assert metrics.pehe(np.array([[1.0, 2.0]] * 4), np.zeros((4, 2))).tolist() == [1.0, 2.0]

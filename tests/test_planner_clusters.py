@@ -9,8 +9,8 @@ from cases import part_and_whole
 from test_planner import COVARIATES, make, make_people
 
 from macal import Planner
-from macal.survey import drawn, steps, weights
-from macal.survey.inference import crossed_propensity, inclusion, worth_for
+from macal.survey import sampling_design, steps, weighted_estimates
+from macal.survey.inference import crossfit_propensity, inclusion_probabilities, size_measure
 from macal.survey.notes import notes
 from macal.survey.report.protocol import settings
 from macal.survey.reserves import reserves
@@ -31,7 +31,7 @@ def clustered(n=400, clusters=60, seed=0):
 def chosen_of(planner):
     people, rules = planner.people, planner.campaign.policy
     task = steps._task(rules, 0, people, people.problem.start, NOBODY, float(rules.budget))
-    return people, rules, drawn.lottery(people, rules, task)
+    return people, rules, sampling_design.sampling_design(people, rules, task)
 
 
 def mates(people):
@@ -76,11 +76,11 @@ def test_a_cluster_is_worth_what_its_people_are_by_its_cost():
     people, _ = clustered()
     planner, plan = make(people, **DRAWN | {"cost": "fee", "budget": 300})
     t = planner.people.problem.pool.t
-    worth = pd.Series(worth_for("all", crossed_propensity(planner.people.confounders, t, 0), t))
+    worth = pd.Series(size_measure("all", crossfit_propensity(planner.people.confounders, t, 0), t))
     home = mates(people)
     size = worth.groupby(home).sum() / np.sqrt(people.fee.groupby(home).sum())
     number = home.set_axis(people.person)[plan.index].nunique()
-    chances = pd.Series(inclusion(size.to_numpy(), number, 0.3), size.index)
+    chances = pd.Series(inclusion_probabilities(size.to_numpy(), number, 0.3), size.index)
     found = 1 / plan.weight
     np.testing.assert_allclose(found, chances[home.set_axis(people.person)[plan.index]], rtol=1e-9)
     _, flat = make(people, **DRAWN | {"cost": "fee", "budget": 300, "uniform": 1.0})
@@ -96,19 +96,19 @@ def test_everybody_has_the_chance_that_the_weights_say(rule, n):
     options = {"budget": 45 if rule == "whole" else 12, "cluster_rule": rule, "exclude": "no", "batch_size": None}
     planner, _ = make(people, **DRAWN | options)
     everybody, rules = planner.people, planner.campaign.policy
-    may = np.setdiff1d(np.arange(120), drawn.barred(everybody, rules))
+    may = np.setdiff1d(np.arange(120), sampling_design.ineligible(everybody, rules))
     out = mates(people).isin(mates(people)[people.no]) if rule == "whole" else people.no
     assert set(may) == set(np.flatnonzero(~out))
     values = np.column_stack([np.ones(120), people.age, people.free * people.age])
     totals = []
     for seed in range(n):
-        planner.campaign = planner.campaign.but(policy=replace(rules, seed=seed))
+        planner.campaign = planner.campaign.evolve(policy=replace(rules, seed=seed))
         _, policy, chosen = chosen_of(planner)
-        (units,) = drawn.drawn(everybody, policy, chosen)
+        (units,) = sampling_design.draw_rounds(everybody, policy, chosen)
         assert np.isin(units, may).all() and everybody.cost[units].sum() <= options["budget"]
         if rule == "one":
             assert mates(people)[units].is_unique
-        totals.append((1 / chosen.of(units)) @ values[units])
+        totals.append((1 / chosen.inclusion_of(units)) @ values[units])
     off = np.mean(totals, axis=0) - values[may].sum(axis=0)
     assert (np.abs(off) <= 4.5 * np.std(totals, axis=0) / np.sqrt(n)).all()
 
@@ -140,8 +140,8 @@ def test_a_campaign_goes_on_from_its_file_and_is_estimated_by_clusters(rule, tmp
     assert again.estimate(looks="rounds").weighted == found.weighted
     homes = mates(people).set_axis(people.person)
     number = homes[asked[y[asked].notna()]].nunique()
-    assert any(f"rests on {number} clusters" in words for words in found.weighed.told)
-    assert found.weighed.doubt is not None
+    assert any(f"rests on {number} clusters" in words for words in found.design_based.facts)
+    assert found.design_based.nonresponse is not None
 
 
 def test_of_a_cluster_that_was_asked_whoever_was_left_out_counts_as_asked():
@@ -150,11 +150,11 @@ def test_of_a_cluster_that_was_asked_whoever_was_left_out_counts_as_asked():
     planner.observe(y[plan.index])
     first = mates(people).set_axis(people.person)[plan.index].value_counts().index[0]
     name = next(name for name in plan.index if mates(people).set_axis(people.person)[name] == first)
-    whole = weights._survey(planner.campaign, planner.campaign.outcomes, np.arange(400))
+    whole = weighted_estimates._survey(planner.campaign, planner.campaign.outcomes, np.arange(400))
     planner.correct(name, "never asked", "a")
-    part = weights._survey(planner.campaign, planner.campaign.outcomes, np.arange(400))
-    assert (part.chances == whole.chances).all() and (part.asked == whole.asked).all()
-    assert any(f"1 of {len(plan)} " in words for words in planner.estimate(looks="rounds").weighed.told)
+    part = weighted_estimates._survey(planner.campaign, planner.campaign.outcomes, np.arange(400))
+    assert (part.inclusion_probability == whole.inclusion_probability).all() and (part.asked == whole.asked).all()
+    assert any(f"1 of {len(plan)} " in words for words in planner.estimate(looks="rounds").design_based.facts)
     last = int(plan["round"].max())
     assert planner.replan()["round"][name] == last + 1 and planner.replan().index[-1] == name
     planner.observe(y[[name]])

@@ -13,25 +13,25 @@ from macal import Planner, models
 from macal.__main__ import main
 from macal.problem import Split
 from macal.registry import UnknownName
-from macal.survey import Conflict, drawn, steps, weights
-from macal.survey.estimates import estimated, left_out, silent
+from macal.survey import Conflict, sampling_design, steps, weighted_estimates
+from macal.survey.estimates import estimate_effects, exclusion_notes, silent
 from macal.survey.inference import (
     StoppingRule,
     Survey,
-    at_a_look,
-    at_any_look,
+    anytime_valid_interval,
     average_effect,
-    crossed_propensity,
-    effect_variation,
-    inclusion,
+    crossfit_propensity,
+    group_sequential_interval,
+    heterogeneity_test,
+    inclusion_probabilities,
+    nonresponse_sensitivity,
     posterior_sd,
-    refusal_doubt,
-    worth_for,
+    size_measure,
 )
 from macal.survey.notes import notes
 from macal.survey.policy import UNIFORM
 from macal.survey.report.protocol import settings
-from macal.survey.tables.sample import Phase
+from macal.survey.tables.sample import FirstPhase
 
 DRAWN = {"budget": 120, "batch_size": 40, "draw": "effect", "uniform": 0.3}
 UNDRAWN = {"draw": None, "uniform": UNIFORM}
@@ -116,7 +116,7 @@ def test_more_money_gives_nobody_a_smaller_chance_and_little_is_left(seeds):
         quotas, before = ["region>=2"] * (seed % 2), np.zeros(n)
         for budget in np.sort(np.ptp(cost) + rng.uniform(20 * cost.mean(), cost.sum(), 4)):
             planner, plan = make(people, budget=budget, cost="fee", criterion=None, quotas=quotas, batch_size=None)
-            chosen = planner.campaign.chosen
+            chosen = planner.campaign.design
             assert plan.cost.sum() <= budget and (chosen.chances >= before - 1e-9).all()
             kept = pd.Series(cost).groupby(chosen.strata).agg(np.ptp).max()
             assert len(plan) == n or budget - chosen.chances @ cost < kept + cost.max()
@@ -143,12 +143,12 @@ def test_everybody_has_the_chance_that_the_weights_say(n):
     planner, _ = make(people, draw="effect", uniform=0.3, **options)
     pool, rules = planner.people, planner.campaign.policy
     nobody = np.empty(0, np.int64)
-    chosen = drawn.lottery(pool, rules, steps._task(rules, 0, pool, nobody, nobody, 400.0))
+    chosen = sampling_design.sampling_design(pool, rules, steps._task(rules, 0, pool, nobody, nobody, 400.0))
     may = ~people.no.to_numpy()
     assert ((chosen.chances > 0) == may).all() and chosen.chances[3] == pytest.approx(1)
     seen, costs = np.zeros(60), []
     for seed in range(n):
-        (units,) = drawn.drawn(pool, replace(rules, seed=seed, batch_size=None), chosen)
+        (units,) = sampling_design.draw_rounds(pool, replace(rules, seed=seed, batch_size=None), chosen)
         seen[units] += 1
         costs.append(pool.cost[units].sum())
         assert people.region.iloc[units].value_counts().min() >= 4
@@ -209,11 +209,11 @@ def test_people_are_drawn_for_a_target_and_its_groups():
     people = make_people(400).assign(side=np.where(np.arange(400) % 5, "a", None))
     planner, plan = answered(2, people, target="treated", by="side", uniform=0.2)
     t, side = planner.people.problem.pool.t, np.where(np.arange(400) % 5, "a", "missing")
-    worth = worth_for("treated", crossed_propensity(planner.people.confounders, t, 0), t, groups=side)
-    drawn = planner.people.places(plan.index, "the plan")
-    np.testing.assert_allclose(1 / plan.weight, inclusion(worth, 120, 0.2)[drawn])
-    found = planner.estimate().weighed
-    assert list(found.groups) == ["a", "missing"] and "the treated" in found.told[0]
+    worth = size_measure("treated", crossfit_propensity(planner.people.confounders, t, 0), t, groups=side)
+    drawn = planner.people.positions(plan.index, "the plan")
+    np.testing.assert_allclose(1 / plan.weight, inclusion_probabilities(worth, 120, 0.2)[drawn])
+    found = planner.estimate().design_based
+    assert list(found.groups) == ["a", "missing"] and "the treated" in found.facts[0]
 
 
 def test_a_trial_says_its_chances():
@@ -221,10 +221,10 @@ def test_a_trial_says_its_chances():
     for given, e in ((0.25, np.full(400, 0.25)), ("chance", people.chance.to_numpy())):
         planner, plan = answered(3, people, propensity=given)
         t = planner.people.problem.pool.t
-        drawn = planner.people.places(plan.index, "the plan")
-        np.testing.assert_allclose(1 / plan.weight, inclusion(worth_for("all", e, t), 120, 0.3)[drawn])
-        survey = weights._survey(planner.campaign, planner.campaign.outcomes, np.arange(400))
-        np.testing.assert_array_equal(survey.e[:, 1], e)
+        drawn = planner.people.positions(plan.index, "the plan")
+        np.testing.assert_allclose(1 / plan.weight, inclusion_probabilities(size_measure("all", e, t), 120, 0.3)[drawn])
+        survey = weighted_estimates._survey(planner.campaign, planner.campaign.outcomes, np.arange(400))
+        np.testing.assert_array_equal(survey.propensities[:, 1], e)
     for wrong in (1.0, 0.0, "fee"):
         with pytest.raises(ValueError, match="propensity"):
             make(people, **DRAWN | {"propensity": wrong})
@@ -238,27 +238,29 @@ def test_a_trial_says_its_chances():
 def test_of_a_sample_widths_are_those_of_the_people_of_its_table():
     planner, plan = make(budget=20, batch_size=20, criterion="qhte")
     planner.observe(plan.free + np.arange(20) % 3)
-    chances, campaign = np.linspace(0.1, 1, 200), planner.campaign.but()
-    campaign.__dict__["people"] = replace(planner.people, phase=Phase(chances, np.zeros(200, np.int64), 2000))
-    found = estimated(campaign)
+    chances, campaign = np.linspace(0.1, 1, 200), planner.campaign.evolve()
+    campaign.__dict__["people"] = replace(
+        planner.people, first_phase=FirstPhase(chances, np.zeros(200, np.int64), 2000)
+    )
+    found = estimate_effects(campaign)
     widths = found.people.high - found.people.low
-    assert found.outlook.width["now"] == pytest.approx(np.average(widths, weights=1 / chances))
+    assert found.projection.width["now"] == pytest.approx(np.average(widths, weights=1 / chances))
 
 
 @pytest.mark.parametrize("model", ["joint-gp", models.get("exact-gp", optimiser="lbfgs")])
 def test_estimates_are_the_model_s_and_the_outlook_is_its_forecast(model):
     planner, plan = answered()
     found, pool = planner.estimate(model), planner.people.problem.pool
-    known = np.sort(planner.people.places(plan.index[:80], "the plan"))
+    known = np.sort(planner.people.positions(plan.index[:80], "the plan"))
     y = outcomes(make_people(400)).to_numpy()[known]
     (fitted,) = models.as_model(model).fit([models.Task(Split(pool.x[known], pool.t[known], y))])
     np.testing.assert_allclose(found.people.effect, fitted.predict(pool.x).tau, rtol=1e-9)
     now = posterior_sd(fitted.prior, pool.x, pool.t, known)
     np.testing.assert_allclose(found.people.high - found.people.low, 2 * 1.959964 * now.effects, rtol=1e-6)
     assert found.average.value == pytest.approx(found.people.effect.mean()) and found.average.error == now.average
-    end = posterior_sd(fitted.prior, pool.x, pool.t, planner.people.places(plan.index, "the plan"))
-    assert found.outlook.loc["end", "width"] == pytest.approx(2 * 1.959964 * end.effects.mean())
-    assert found.outlook.answers.tolist() == [80, 120, 120] and found.outlook.cost.tolist() == [0, 40, 40]
+    end = posterior_sd(fitted.prior, pool.x, pool.t, planner.people.positions(plan.index, "the plan"))
+    assert found.projection.loc["end", "width"] == pytest.approx(2 * 1.959964 * end.effects.mean())
+    assert found.projection.answers.tolist() == [80, 120, 120] and found.projection.cost.tolist() == [0, 40, 40]
     assert found.people.index.tolist() == make_people(400).person.tolist() and found.verdict == ""
 
 
@@ -288,22 +290,24 @@ def test_who_does_not_answer_is_modelled_and_said():
     chances = np.ones(400)
     chances[asked] = 2 / 3 / plan.weight.loc[people.person[asked]]
     y = np.where(asked & ~people.person.isin(silent), outcomes(people), np.nan)
-    survey, doubt = Survey(seen.confounders, seen.problem.pool.t, y, chances, asked), found.weighed.doubt
+    survey, doubt = Survey(seen.confounders, seen.problem.pool.t, y, chances, asked), found.design_based.nonresponse
     assert found.weighted == average_effect(survey) and found.weighted != planner.estimate().weighted
-    assert doubt == refusal_doubt(survey, found.weighted)
+    assert doubt == nonresponse_sensitivity(survey, found.weighted)
     assert doubt.low < found.weighted.low < 2 < found.weighted.high < doubt.high
-    said = " ".join(found.weighed.told)
-    assert all(f" {k:.3g}" in said for k in (9, 80, doubt.q_treated, doubt.q_control, doubt.tipping))
-    wide = refusing.estimate(bounds=(-50, 50)).weighed.doubt
+    said = " ".join(found.design_based.facts)
+    assert all(f" {k:.3g}" in said for k in (9, 80, doubt.q_treated, doubt.q_control, doubt.tipping_point))
+    wide = refusing.estimate(bounds=(-50, 50)).design_based.nonresponse
     assert wide.range == (-50, 50) and wide.low < doubt.low
-    assert planner.estimate().weighed.doubt is None
+    assert planner.estimate().design_based.nonresponse is None
 
 
 def test_who_is_waited_for_counts_as_silent():
     planner, plan = answered()
     planner.observe({plan.index[85]: 1.0})
     found = planner.estimate()
-    assert planner.asked == 3 and np.isfinite(found.weighted.width) and "39 of 120" in " ".join(found.weighed.told)
+    assert (
+        planner.asked == 3 and np.isfinite(found.weighted.width) and "39 of 120" in " ".join(found.design_based.facts)
+    )
 
 
 def test_no_interval_is_withdrawn_without_a_sentence():
@@ -311,21 +315,21 @@ def test_no_interval_is_withdrawn_without_a_sentence():
     planner, plan = make(people, **DRAWN)
     treated, control = (plan.index[plan.free == k][:5] for k in (1, 0))
     planner.observe(outcomes(people)[[*treated, *control]], through=1)
-    (said,), found = planner.estimate().weighed.told, planner.estimate().weighted
+    (said,), found = planner.estimate().design_based.facts, planner.estimate().weighted
     assert found is None and "arm 0 has 5 answers" in said
     assert answered(1, **UNDRAWN)[0].estimate().weighted is None  # of a plan that was not drawn nothing was promised
     unasked, _ = answered(2, people)
-    unasked.campaign = unasked.campaign.but(asked=0)
-    assert unasked.estimate().weighted is None and unasked.estimate().weighed.told
+    unasked.campaign = unasked.campaign.evolve(asked=0)
+    assert unasked.estimate().weighted is None and unasked.estimate().design_based.facts
     rare = answered(2, people.assign(spot=["here"] * 5 + ["there"] * 394 + [None]))[0].estimate(by="spot")
-    assert list(rare.weighed.groups) == ["there"] and "spot here" in " ".join(rare.weighed.told)
+    assert list(rare.design_based.groups) == ["there"] and "spot here" in " ".join(rare.design_based.facts)
 
 
 def test_of_many_groups_without_interval_some_are_named_in_a_sentence_and_silent_ones_first():
     planner, plan = answered(3)
-    found, home = planner.estimate(by="age").weighed, planner.people.table.age
+    found, home = planner.estimate(by="age").design_based, planner.people.table.age
     silent = sorted(set(home) - set(home[plan.index]))
-    told = [words for words in found.told if "age" in words]
+    told = [words for words in found.facts if "age" in words]
     assert silent and not found.groups and len(told) == 2
     assert ", ".join(map(str, silent[:5])) in told[0] and f"{home.nunique() - len(silent)} groups" in told[1]
 
@@ -338,10 +342,10 @@ def test_equal_answers_of_an_arm_give_no_interval(tmp_path, options, equal):
     planner.observe(y[plan.index])
     found = planner.estimate(rule=StoppingRule(width=9.0))
     assert found.people[["low", "high"]].isna().all(axis=None) and found.people.effect.notna().all()
-    assert found.outlook.width.isna().all() and np.isnan(found.average.width) and found.averages == {}
-    assert f"arm {equal} are all 3" in found.withheld and found.verdict.startswith("not enough")
+    assert found.projection.width.isna().all() and np.isnan(found.average.width) and found.averages == {}
+    assert f"arm {equal} are all 3" in found.no_interval_reason and found.verdict.startswith("not enough")
     planner.report(tmp_path / "report.html")
-    assert found.withheld in (tmp_path / "report.html").read_text()
+    assert found.no_interval_reason in (tmp_path / "report.html").read_text()
     planner.correct(plan.index[plan.free == equal][0], "outcome", "a", 4.0)
     assert np.isfinite(planner.estimate().people.low).all()
 
@@ -351,10 +355,12 @@ def test_intervals_that_hold_at_every_look():
         planner, _ = answered(rounds)
         plain, by_round, any_ = (planner.estimate(looks=looks) for looks in (None, "rounds", "any"))
         shares = [k / 3 for k in range(1, rounds + 1)]
-        assert by_round.weighted == at_a_look(plain.weighted, 40 * rounds, shares)
-        assert any_.weighted == at_any_look(plain.weighted, rounds / 3)
+        assert by_round.weighted == group_sequential_interval(plain.weighted, 40 * rounds, shares)
+        assert any_.weighted == anytime_valid_interval(plain.weighted, rounds / 3)
         price = by_round.weighted.width / plain.weighted.width
-        assert f"{price:.2f} times" in " ".join(by_round.weighed.told) and any_.weighted.width > plain.weighted.width
+        assert (
+            f"{price:.2f} times" in " ".join(by_round.design_based.facts) and any_.weighted.width > plain.weighted.width
+        )
     with pytest.raises(UnknownName, match="'all'"):
         answered(1)[0].estimate(looks="all")
     known = make_people(400)
@@ -403,9 +409,9 @@ def test_whoever_is_asked_has_the_chance_that_the_estimate_takes(n):
         planner.observe(told[plan.index])
         gone = plan.index[told[plan.index].isna()]
         planner.observe(told[plan.reserve.loc[gone].dropna()])
-        survey = weights._survey(planner.campaign, planner.campaign.outcomes, np.arange(80))
+        survey = weighted_estimates._survey(planner.campaign, planner.campaign.outcomes, np.arange(80))
         assert survey.asked.sum() == len(plan) + plan.reserve.loc[gone].notna().sum()
-        totals.append((survey.asked / survey.chances) @ values)
+        totals.append((survey.asked / survey.inclusion_probability) @ values)
     off = np.mean(totals, axis=0) - values.sum(axis=0)
     # how many reserves are asked depends on who was drawn, which leaves a bias of the order of 1 over the labels
     assert (np.abs(off) <= 4 * np.std(totals, axis=0) / np.sqrt(n) + 0.01 * values.sum(axis=0)).all()
@@ -414,7 +420,7 @@ def test_whoever_is_asked_has_the_chance_that_the_estimate_takes(n):
 def test_targets_and_groups_by_the_weights():
     planner, _ = answered(3, make_people(400).assign(side=np.arange(400) % 2))
     found = [planner.estimate(target=target).weighted.value for target in ("all", "treated", "overlap")]
-    assert len({*found}) == 3 and list(planner.estimate(by="side").weighed.groups) == [0, 1]
+    assert len({*found}) == 3 and list(planner.estimate(by="side").design_based.groups) == [0, 1]
     for wrong in ({"by": "regio"}, {"target": "treted"}):
         with pytest.raises(UnknownName, match=next(iter(wrong.values()))):
             planner.estimate(**wrong)
@@ -426,36 +432,39 @@ def test_known_outcomes_do_not_count_among_those_asked():
     planner, plan = make(people, **DRAWN | {"outcome": "visits"})
     told = outcomes(people)[plan.index[:80]]
     planner.observe(told.where(np.arange(80) % 3 > 0), through=2)
-    said, survey = weighed_of(planner), weights._survey(planner.campaign, planner.campaign.outcomes, np.arange(400))
-    assert "27 of 80" in " ".join(said.told)
-    assert survey.sure.tolist() == [True] * 60 + [False] * 340 and survey.asked.sum() == 80
-    assert (survey.chances[:60] == 1).all() and abs(survey.responses[60:].mean() - 2 / 3) < 0.1
-    assert said.estimate == average_effect(survey) and said.doubt.asked == 80
-    assert planner.estimate("exact-gp").outlook.answers["now"] == 113
+    said, survey = (
+        weighed_of(planner),
+        weighted_estimates._survey(planner.campaign, planner.campaign.outcomes, np.arange(400)),
+    )
+    assert "27 of 80" in " ".join(said.facts)
+    assert survey.known_outcome.tolist() == [True] * 60 + [False] * 340 and survey.asked.sum() == 80
+    assert (survey.inclusion_probability[:60] == 1).all() and abs(survey.responses[60:].mean() - 2 / 3) < 0.1
+    assert said.estimate == average_effect(survey) and said.nonresponse.asked == 80
+    assert planner.estimate("exact-gp").projection.answers["now"] == 113
 
 
 def weighed_of(planner, target="all", **options):
-    return weights.weighed(planner.campaign, planner.campaign.outcomes, 1, target, **options)
+    return weighted_estimates.weighted_estimates(planner.campaign, planner.campaign.outcomes, 1, target, **options)
 
 
 def test_answers_that_the_weights_leave_out_are_counted():
     people = make_people(400)
     planner, plan = make(people, **DRAWN)
     planner.observe(outcomes(people)[[*plan.index[:40], *plan.index[100:]]], through=1)
-    assert "20 of them" in " ".join(weighed_of(planner).told)
+    assert "20 of them" in " ".join(weighed_of(planner).facts)
 
 
 def test_what_there_is_no_use_for_is_said():
     planner, _ = answered(2, **UNDRAWN)
-    (said,) = weighed_of(planner, "treated", by="region", looks="any").told
-    assert weighed_of(planner).told == () and all(name in said for name in ("target", "by", "looks"))
+    (said,) = weighed_of(planner, "treated", by="region", looks="any").facts
+    assert weighed_of(planner).facts == () and all(name in said for name in ("target", "by", "looks"))
     drawn, plan = answered(2)
-    assert "bounds" in " ".join(weighed_of(drawn, bounds=(-50, 50)).told)
+    assert "bounds" in " ".join(weighed_of(drawn, bounds=(-50, 50)).facts)
     for one in (planner, drawn):
         with pytest.raises(ValueError, match="bounds"):
             weighed_of(one, bounds=(0, 1))
     drawn.observe(dict.fromkeys(plan.index[80:85]), through=3)
-    assert weighed_of(drawn, "treated").doubt is None
+    assert weighed_of(drawn, "treated").nonresponse is None
 
 
 def test_the_tipping_point_is_that_of_the_interval_that_is_given():
@@ -465,14 +474,17 @@ def test_the_tipping_point_is_that_of_the_interval_that_is_given():
     planner.observe(told.where(np.arange(80) % 9 > 0), through=2)
     plain, wide = weighed_of(planner, by="side"), weighed_of(planner, by="side", looks="rounds")
     price = wide.estimate.low / plain.estimate.low
-    assert 0 < price < 1 and wide.doubt.tipping == pytest.approx(price * plain.doubt.tipping)
-    assert f"{wide.doubt.tipping:.3g}" in wide.told[-1]
-    assert wide.groups == plain.groups and wide.doubt.low == plain.doubt.low  # are not widened
+    assert 0 < price < 1 and wide.nonresponse.tipping_point == pytest.approx(price * plain.nonresponse.tipping_point)
+    assert f"{wide.nonresponse.tipping_point:.3g}" in wide.facts[-1]
+    assert wide.groups == plain.groups and wide.nonresponse.low == plain.nonresponse.low  # are not widened
     planner, _ = make(people, **DRAWN)
     shift = plain.estimate.low - 0.01 * plain.estimate.width
     planner.observe((told - shift * plan.free[told.index]).where(np.arange(80) % 9 > 0), through=2)
     plain, wide = weighed_of(planner), weighed_of(planner, looks="any")
-    assert plain.estimate.low > 0 > wide.estimate.low and plain.doubt.tipping > 0 == wide.doubt.tipping
+    assert (
+        plain.estimate.low > 0 > wide.estimate.low
+        and plain.nonresponse.tipping_point > 0 == wide.nonresponse.tipping_point
+    )
 
 
 def test_averages_leave_out_who_may_not_be_asked():
@@ -480,17 +492,17 @@ def test_averages_leave_out_who_may_not_be_asked():
     planner, _ = answered(2, people, exclude="no")
     found, may = planner.estimate("exact-gp"), ~people.no.to_numpy()
     assert found.average.value == pytest.approx(found.people.effect[may].mean()) and len(found.people) == 400
-    looks, now = found.outlook.loc["now"], (found.people.high - found.people.low)[may].mean()
+    looks, now = found.projection.loc["now"], (found.people.high - found.people.low)[may].mean()
     assert looks.width == pytest.approx(now)
-    (said,) = left_out(planner.campaign)
-    assert f"{people.no.sum()} of 400" in said and left_out(answered(2)[0].campaign) == []
+    (said,) = exclusion_notes(planner.campaign)
+    assert f"{people.no.sum()} of 400" in said and exclusion_notes(answered(2)[0].campaign) == []
 
 
 def test_the_excluded_whose_outcome_is_known_count():
     people = make_people(100).assign(no=np.arange(100) < 9, visits=np.where(np.arange(100) < 4, 1.0, np.nan))
     planner, plan = make(people, budget=20, exclude="no", outcome="visits")
     planner.observe(dict.fromkeys(plan.index, 1.0))
-    out, counted = left_out(planner.campaign)
+    out, counted = exclusion_notes(planner.campaign)
     assert "5 of 100" in out and counted.startswith("4 ")
     assert {"5", "4"} <= set(settings(planner.campaign)["excluded"].split())
 
@@ -507,7 +519,7 @@ def test_a_rule_says_whether_it_is_enough():
         assert verdict(planner, width=0.99 * width).startswith("go on")
     over, _ = answered(3)
     assert verdict(over, width=1e-9).startswith("not enough")
-    assert over.estimate().outlook.cost.to_dict() == {"now": 0, "end": 0}
+    assert over.estimate().projection.cost.to_dict() == {"now": 0, "end": 0}
 
 
 def test_the_outlook_counts_no_money_for_whoever_is_asked_already():
@@ -516,16 +528,18 @@ def test_the_outlook_counts_no_money_for_whoever_is_asked_already():
     planner, plan = make(people, **DRAWN | {"cost": 2.0, "budget": 240, "pay": "asked"} | UNDRAWN)
     planner.observe(told[plan.index[:25]], through=1)
     found = planner.estimate()
-    assert found.outlook.cost.to_dict() == {"now": 0, "asked": 0, "next": 80, "end": 160}
-    assert found.outlook.answers.to_dict() == {"now": 25, "asked": 40, "next": 80, "end": 120}
-    assert planner.spent() + found.outlook.cost["end"] == planner.rounds()["so far"].iloc[-1] == 240
+    assert found.projection.cost.to_dict() == {"now": 0, "asked": 0, "next": 80, "end": 160}
+    assert found.projection.answers.to_dict() == {"now": 25, "asked": 40, "next": 80, "end": 120}
+    assert planner.spent() + found.projection.cost["end"] == planner.rounds()["so far"].iloc[-1] == 240
     planner.observe(told[plan.index[40:80]])
-    planner.campaign = planner.campaign.but(asked=1)  # they answered ahead of their round, so the next one is the third
-    assert planner.estimate().outlook.cost.to_dict() == {"now": 0, "asked": 0, "next": 80, "end": 80}
+    planner.campaign = planner.campaign.evolve(
+        asked=1
+    )  # they answered ahead of their round, so the next one is the third
+    assert planner.estimate().projection.cost.to_dict() == {"now": 0, "asked": 0, "next": 80, "end": 80}
     planner.observe(told[plan.index[80:100]], through=3)
     last = planner.estimate()
-    assert not last.outlook.cost.any()
-    assert last.outlook.answers.to_dict() == {"now": 85, "asked": 120, "end": 120}
+    assert not last.projection.cost.any()
+    assert last.projection.answers.to_dict() == {"now": 85, "asked": 120, "end": 120}
 
 
 def test_the_estimate_says_whether_effects_are_seen_to_differ():
@@ -534,7 +548,7 @@ def test_the_estimate_says_whether_effects_are_seen_to_differ():
     pool, y = planner.people.problem.pool, campaign.outcomes
     known = np.flatnonzero(np.isfinite(y))
     units = Split(pool.x[known], pool.t[known], y[known])
-    assert found.variation == effect_variation(models.get("exact-gp"), units, campaign.policy.seed)
+    assert found.variation == heterogeneity_test(models.get("exact-gp"), units, campaign.policy.seed)
     assert found.variation.answers == len(known)
 
 

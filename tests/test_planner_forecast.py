@@ -10,11 +10,11 @@ import pytest
 from macal import Planner
 from macal.__main__ import main
 from macal.survey import forecast, words
-from macal.survey.forecast import expected, lacking
-from macal.survey.inference import crossed_propensity
+from macal.survey.forecast import expected_responses, missing_interval_notes
+from macal.survey.inference import crossfit_propensity
 from macal.survey.notes import notes
 from macal.survey.report import document
-from macal.survey.weights import weighed
+from macal.survey.weighted_estimates import weighted_estimates
 
 GIVEN = {"treatment": "t", "identifier": "person", "covariates": ["a", "b", "c"], "batch_size": None}
 
@@ -52,7 +52,10 @@ def widths(people, y, draws, **options):
         answers = rng.uniform(size=len(plan)) < plan.get("response", 1.0)
         planner.observe(y[plan.index].where(answers))
         arms = range(1, len(planner.people.arms))
-        told = [weighed(planner.campaign, planner.campaign.outcomes, k, planner.campaign.policy.target) for k in arms]
+        told = [
+            weighted_estimates(planner.campaign, planner.campaign.outcomes, k, planner.campaign.policy.target)
+            for k in arms
+        ]
         found.append((planner.forecast().width, max(one.estimate.width for one in told)))
     return np.mean(found, axis=0)
 
@@ -79,7 +82,7 @@ def test_what_is_expected_is_known_of_a_campaign_from_a_file(tmp_path, options):
 def test_chances_that_are_not_the_plan_s_are_not_taken_for_them(tmp_path):
     people, _ = world(400)
     planner = planned(people)
-    planner.campaign = planner.campaign.but(plan=planner.planned.assign(weight=2.0), chosen=None)
+    planner.campaign = planner.campaign.evolve(plan=planner.planned.assign(weight=2.0), design=None)
     assert planner.forecast() is None
 
 
@@ -93,10 +96,10 @@ def test_refusals_make_the_interval_that_is_expected_wider():
     arms = [plan.index[10:][plan.t[10:] == arm] for arm in (0, 1)]
     planner.observe({name: None for arm in arms for name in arm[: len(arm) // 2]})
     half = planned(people, budget=400, response=0.5)
-    half.campaign = half.campaign.but(plan=planner.planned.assign(response=0.5), chosen=planner.campaign.chosen)
+    half.campaign = half.campaign.evolve(plan=planner.planned.assign(response=0.5), design=planner.campaign.design)
     assert 1.3 * before < planner.forecast().width == pytest.approx(half.forecast().width, rel=0.05)
     planner.observe({name: None for name in arms[1][len(arms[1]) // 2 :]})
-    assert planner.forecast() is None and lacking(planner.campaign)
+    assert planner.forecast() is None and missing_interval_notes(planner.campaign)
 
 
 def test_an_interval_is_expected_where_reserves_stand_in_for_refusals(tmp_path):
@@ -137,13 +140,13 @@ def test_chances_follow_guesses_costs_and_what_covariates_tell_of_refusals(pay, 
     people, _ = world()
     people = people.assign(guess=np.where(people.group == "x", 3.0, 1.0))
     planner = planned(people, sd="guess", response="rate", cost="fee", pay=pay, uniform=1e-9, budget=150)
-    chosen = planner.campaign.chosen
-    e = chosen.lots.e[np.arange(len(people)), planner.people.problem.pool.t]
+    chosen = planner.campaign.design
+    e = chosen.units.propensity[np.arange(len(people)), planner.people.problem.pool.t]
     best = people.guess / (e * people.rate**power * np.sqrt(people.fee))
     assert chosen.chances.max() < 1
     np.testing.assert_allclose(chosen.chances / chosen.chances.mean(), best / best.mean(), rtol=0.02)
-    blind = planned(people, response="chance", budget=150).campaign.chosen  # covariates tell nothing of that chance
-    flat = planned(people, response=0.7, budget=150).campaign.chosen
+    blind = planned(people, response="chance", budget=150).campaign.design  # covariates tell nothing of that chance
+    flat = planned(people, response=0.7, budget=150).campaign.design
     np.testing.assert_allclose(blind.chances, flat.chances, rtol=0.25)
 
 
@@ -176,7 +179,7 @@ def test_the_width_is_that_of_the_formula():
     people, _ = world()
     planner = planned(people, uniform=1.0, response=0.8)
     pool, n = planner.people.problem.pool, 1000
-    e = crossed_propensity(planner.people.confounders, pool.t)
+    e = crossfit_propensity(planner.people.confounders, pool.t)
     worth = 1.5 / np.where(pool.t == 1, e, 1 - e) / n
     answers = 0.8 * 200 / n
     # one more answer with a residual of 2.33 s.d., of the mean weight of its arm
@@ -227,7 +230,7 @@ def test_a_budget_for_a_width_is_the_least(options):
 def test_a_budget_for_a_width_keeps_quotas_and_an_interval():
     people, _ = world(level=-3.0)
     wide = planned(people, budget=None, width=50.0)  # so wide that numbers of answers decide
-    assert not lacking(wide.campaign)
+    assert not missing_interval_notes(wide.campaign)
     planner = planned(people, budget=None, width=50.0, quotas=["group=x>=300"])
     assert (people.set_index("person").group[planner.planned.index] == "x").sum() >= 300
 
@@ -257,33 +260,33 @@ def test_a_width_that_cannot_be():
 def test_answers_are_expected_by_arm_group_and_cluster():
     people, _ = world()
     planner = planned(people, response="chance", by="group")
-    plan, table = planner.planned, expected(planner.campaign)
+    plan, table = planner.planned, expected_responses(planner.campaign)
     by = people.set_index("person").loc[plan.index]
     assert table.loc["everybody"].tolist() == pytest.approx(plan.response.groupby(by.t).sum().tolist())
     assert table.loc["group = x"].tolist() == pytest.approx(plan.response[by.group == "x"].groupby(by.t).sum().tolist())
     planner.observe({plan.index[0]: None, plan.index[1]: 3.0})
     now = plan.response.to_numpy().copy()
     now[:2] = 0, 1
-    after = expected(planner.campaign).loc["everybody"]
+    after = expected_responses(planner.campaign).loc["everybody"]
     assert after.tolist() == pytest.approx(np.bincount(by.t, now).tolist())
     planner = planned(people, cluster="home")
     homes = people.set_index("person").loc[planner.planned.index].groupby("t").home.nunique()
-    assert expected(planner.campaign).loc["clusters"].tolist() == pytest.approx(homes.tolist())
+    assert expected_responses(planner.campaign).loc["clusters"].tolist() == pytest.approx(homes.tolist())
 
 
 def test_what_will_have_no_interval_is_named():
     people, _ = world()
-    assert lacking(planned(people, by="group").campaign) == []
+    assert missing_interval_notes(planned(people, by="group").campaign) == []
     rare = people.assign(t=(people.index < 9).astype(int))
     planner = planned(rare)
-    (said,) = lacking(planner.campaign)
+    (said,) = missing_interval_notes(planner.campaign)
     assert "of t = 1" in said and "of t = 0" not in said
     assert said in notes(planner.campaign) and planner.forecast() is None
     few = people.assign(arm=np.where(people.index < 9, "D", people.arm))
-    (said,) = lacking(planned(few, treatment="arm", reference="A", covariates=["a", "b", "c"]).campaign)
+    (said,) = missing_interval_notes(planned(few, treatment="arm", reference="A", covariates=["a", "b", "c"]).campaign)
     assert "for arm = D" in said and "arm = A" not in said and "arm = B" not in said
     planner = planned(people.assign(group=np.where(people.index < 5, "tiny", "x")), by="group")
-    (said,) = lacking(planner.campaign)
+    (said,) = missing_interval_notes(planner.campaign)
     assert "group = tiny" in said and "group = x" not in said and planner.forecast().width < 2
     assert planned(people, criterion="alc-fixed", sd=None).forecast() is None
 
@@ -293,10 +296,10 @@ def test_an_interval_is_promised_where_it_is_given():
     promised, given = [], []
     for seed in range(16):
         planner = planned(people, seed=seed, budget=22, sd=None)
-        promised.append(not lacking(planner.campaign))
+        promised.append(not missing_interval_notes(planner.campaign))
         assert promised[-1] == (planner.forecast() is not None)
         planner.observe(y[planner.planned.index])
-        given.append(weighed(planner.campaign, planner.campaign.outcomes, 1).estimate is not None)
+        given.append(weighted_estimates(planner.campaign, planner.campaign.outcomes, 1).estimate is not None)
     assert promised == given and 2 < sum(given) < 15
 
 
@@ -305,13 +308,13 @@ def test_few_clusters_of_an_arm_are_said():
     home = people.index // 40  # ten of forty
     by_home = people.assign(home=home, t=home % 2)
     planner = planned(by_home, cluster="home", budget=240)
-    (said,) = lacking(planner.campaign)
+    (said,) = missing_interval_notes(planner.campaign)
     assert "clusters" in said and "4 of t = 0" in said and "2 of t = 1" in said
     planner.observe({name: float(k % 7) for k, name in enumerate(planner.planned.index)})
-    assert "arm 0 has answers from 4 clusters" in planner.estimate().weighed.told[0]
+    assert "arm 0 has answers from 4 clusters" in planner.estimate().design_based.facts[0]
     assert any("each of one arm" in note for note in notes(planner.campaign))
     planner = planned(people.assign(home=home), cluster="home", budget=320)
-    assert lacking(planner.campaign) == [] and planner.forecast().equal is None
+    assert missing_interval_notes(planner.campaign) == [] and planner.forecast().equal is None
     with pytest.raises(ValueError, match="5 clusters"):
         planned(people.assign(home=home // 3), cluster="home", budget=None, width=3.0)
 
@@ -319,7 +322,7 @@ def test_few_clusters_of_an_arm_are_said():
 def test_as_many_of_each_arm_as_there_are():
     people, _ = world(level=-3.0)
     campaign = planned(people, budget=500).campaign
-    crowd, _ = forecast._crowd(campaign.people, campaign.policy, campaign.chosen.lots)
+    crowd, _ = forecast._crowd(campaign.people, campaign.policy, campaign.design.units)
     chances, few = crowd.equal(500.0), (crowd.t == 1).sum()
     assert (chances[crowd.t == 1] == 1).all() and chances[crowd.t == 0].sum() == pytest.approx(500 - few)
     assert crowd.equal(50.0)[crowd.t == 1].sum() == pytest.approx(25) and crowd.simple(50.0).sum() == pytest.approx(50)
@@ -336,7 +339,7 @@ def test_the_command_finds_a_budget_and_says_what_is_expected(tmp_path, monkeypa
     policy = json.loads((tmp_path / "campaign.json").read_text())["content"]["policy"]
     assert planner.campaign.policy.budget == policy["budget"] == budget and policy["width"] == 1.2
     assert f"{budget:g} is the least" in said and "group = x" in said and "group = x" in document(planner.campaign)
-    told = planned(budget=budget, by="group").forecast().told()
+    told = planned(budget=budget, by="group").forecast().describe()
     assert told in said and told in unescape((tmp_path / "report.html").read_text())
     assert main([*command, "--width", "1.2", "--replace"]) == 1 and "--sd" in capsys.readouterr().err
     for wrong in ([], ["--width", "1", "--budget", "200"]):
@@ -365,6 +368,6 @@ def test_facts_are_sentences_that_say_their_kind_and_values(tmp_path):
     assert Planner.load(tmp_path / "c.json", people).facts() == planner.facts()
     rich = planned(people, budget=200, response=0.9)
     rich.observe(y[rich.planned.index].where(np.arange(len(rich.planned)) % 10 > 0))
-    told = {fact.kind: fact.values for fact in rich.estimate().weighed.told}
+    told = {fact.kind: fact.values for fact in rich.estimate().design_based.facts}
     assert told["modelled_refusals"] == {"silent": 20, "asked": 200, "waited": 0}
     assert told["refusals_at_worst"]["low"] < rich.estimate().weighted.value < told["refusals_at_worst"]["high"]

@@ -19,7 +19,7 @@ from macal.search import pairs
 from macal.search.rows import power_of_two
 from macal.survey import conflicts, feasible
 from macal.survey.conflicts import Conflict
-from macal.survey.demands import Quota, at_most, left_out, must_be_in, one_of_each, whole
+from macal.survey.constraints import Quota, all_or_none, at_most, at_most_one_per_cluster, exclude_units, include_units
 from macal.survey.greedy import GreedyPlan
 from macal.survey.purchases import Purchases
 from macal.survey.stratum_counts import StratumCounts
@@ -96,14 +96,14 @@ def build(problem):
         column = pd.Series(bits >> np.arange(n) & 1)
         quota = Quota("group", (str(column[0]),), least, count / 4 if share else count, share)
         demands += quota.demands(column, np.ones(n))
-    demands += [left_out("excluded", out, n)] if out.size else []
-    demands += [must_be_in("must", first, n)] if first.size else []
+    demands += [exclude_units("excluded", out, n)] if out.size else []
+    demands += [include_units("must", first, n)] if first.size else []
     together = np.full(n, -1)
     if problem.rule == "one":
-        demands.append(one_of_each("one of each", groups, known))
+        demands.append(at_most_one_per_cluster("one of each", groups, known))
     if problem.rule == "whole":
         together = np.where(roles == 0, -1, groups)
-        demands.append(whole("whole", together))
+        demands.append(all_or_none("whole", together))
     x = rng.integers(0, 3, (n, 2)).astype(float) if problem.lattice else rng.standard_normal((n, 2))
     return make_task(problem.name, x, t, known, demands, cost, together, problem.size, None, first), demands
 
@@ -206,8 +206,8 @@ def test_every_pair_is_the_best_that_some_plan_holds(unchecked, problem):
 
 @drawn(7, 200, problem=DRAWN)
 def test_large_tables_are_searched_in_part_and_lose_nothing(unchecked, monkeypatch, problem):
-    monkeypatch.setattr(feasible, "_MANY", 0)
-    monkeypatch.setattr(feasible, "_SOME", 1)
+    monkeypatch.setattr(feasible, "_MANY_COLUMNS", 0)
+    monkeypatch.setattr(feasible, "_N_TRIED_FIRST", 1)
     no_demand_is_broken(problem)
 
 
@@ -218,14 +218,14 @@ class Shop:
         self.open, self.price, self.money = np.ones(len(cost), bool), cost, money
         self.clusters, self.refused, self.asked = clusters, refused, []
 
-    def left(self):
+    def remaining_budget(self):
         return self.money
 
     def price_of_pairs(self, units, others):
         shared = (self.clusters[units] == self.clusters[others]) & (self.clusters[units] >= 0)
         return self.price[units] + np.where(shared, 0.0, self.price[others])
 
-    def together(self, unit):
+    def compatible_with(self, unit):
         self.asked.append(unit)
         return self.open & ~self.refused[unit]
 
@@ -236,7 +236,7 @@ def best_bargain(x, t, labels, alpha, novelty, price, shop):
     m = [min((d[k, i] for i in labels if t[i] == t[k]), default=0.0) for k in range(len(t))]
     found = []
     for i, j in product(np.flatnonzero((t == 1) & shop.open), np.flatnonzero((t == 0) & shop.open)):
-        if shop.price_of_pairs(i, j) <= shop.left() and not shop.refused[i, j]:
+        if shop.price_of_pairs(i, j) <= shop.remaining_budget() and not shop.refused[i, j]:
             gain = novelty * (m[i] + m[j]) - alpha * d[i, j]
             found.append((gain / (price[i] + price[j]) if gain > 0 else gain * (price[i] + price[j]), -i, -j))
     return max(found, default=None)
@@ -311,10 +311,10 @@ def test_a_pair_costs_what_both_do_unless_they_are_bought_together():
 
 def test_demands_on_clusters_whose_people_are_far_apart_in_the_table():
     clusters = np.array([0, 1, 0, 1, 2, -1])
-    one = one_of_each("one of each", clusters, np.array([3]))
+    one = at_most_one_per_cluster("one of each", clusters, np.array([3]))
     assert one.matrix.toarray().tolist() == [[1, 0, 1, 0, 0, 0], [0, 1, 0, 0, 0, 0], [0, 0, 0, 0, 1, 0]]
     assert one.high.tolist() == [1, 0, 1]  # nobody beside who is labelled already
-    together = whole("whole", clusters)
+    together = all_or_none("whole", clusters)
     assert {tuple(np.flatnonzero(row)) for row in together.matrix.toarray()} == {(0, 2), (1, 3)}
     assert not together.low.any() and not together.high.any()
 
@@ -337,7 +337,7 @@ def strata_task(seed):
         count = float(rng.integers(1, 9))
         quota = Quota(column, (), bool(rng.integers(2)), count / 16 if share else count, share)
         demands += list(quota.demands(table[column], np.ones(n)))[: rng.integers(4)]
-    demands += [left_out("out", out, n), must_be_in("must", must, n)] if len(out) else []
+    demands += [exclude_units("out", out, n), include_units("must", must, n)] if len(out) else []
     return demands, cost, known, strata, rng
 
 
@@ -415,7 +415,7 @@ def eased(demands, cost, known):
     total = system.matrix @ plan
     assert total[0] <= system.top[0] and (plan[known] == 1).all()
     groups = [
-        d.group.eased(plan).demand() if miss else d for d, miss in zip(demands, system.missed(total), strict=True)
+        d.group.relaxed(plan).demand() if miss else d for d, miss in zip(demands, system.missed(total), strict=True)
     ]
     assert feasible.Bounded.of(groups, len(cost)).met(feasible.Bounded.of(groups, len(cost)).matrix @ plan)
     return plan, np.maximum(np.maximum(system.low - total, total - system.high), 0)[1:].sum()
@@ -497,6 +497,6 @@ def test_numbers_that_the_mean_cost_affords_and_the_true_one_does_not_are_not_bo
     """Quotas need two of each stratum, which by the mean cost of a label are 8, and cost 12."""
     strata = np.repeat([0, 1], 4)
     demands = [at_most("a budget", np.full(8, 2.0), 9.0)]
-    demands += [replace(must_be_in("two", np.flatnonzero(strata == k), 8), low=np.array([2.0])) for k in (0, 1)]
+    demands += [replace(include_units("two", np.flatnonzero(strata == k), 8), low=np.array([2.0])) for k in (0, 1)]
     counts = StratumCounts(demands, np.full(8, 2.0), np.empty(0, np.int64), strata, [np.array([0.0, 3, 6, 9, 12])] * 2)
     assert not counts.buy(0) and counts.is_short

@@ -8,10 +8,10 @@ import pytest
 from cases import each, part_and_whole
 
 from macal.acquisition.bald import logistic_propensity
-from macal.survey.people import Columns, People
 from macal.survey.report import overlap
-from macal.survey.report.holes import Search
-from macal.survey.tables.sample import Phase
+from macal.survey.report.overlap_violations import ViolationSearch
+from macal.survey.sampling_frame import Columns, SamplingFrame
+from macal.survey.tables.sample import FirstPhase
 
 
 def values_of(rng, n, d=3):
@@ -25,7 +25,7 @@ def search(seed, chance, n=1000, d=3, **more):
     rng = np.random.default_rng(seed)
     values = values_of(rng, n, d)
     t = (rng.uniform(size=n) < chance(values)).astype(np.int64)
-    return Search(values, frozenset({"group"}), t, np.ones(n), **more)
+    return ViolationSearch(values, frozenset({"group"}), t, np.ones(n), **more)
 
 
 EXACT = {
@@ -45,13 +45,15 @@ def test_a_hole_of_one_column_is_found_to_the_person(name):
     chance, expected = EXACT[name]
     looked = search(0, chance)
     found = looked.found()
-    assert {(c, hole.lacks) for hole in found for c in hole.bounds} == set(expected) and len(found) == len(expected)
+    assert {(c, hole.missing_arm) for hole in found for c in hole.bounds} == set(expected) and len(found) == len(
+        expected
+    )
     for hole in found:
         ((column, bounds),) = hole.bounds.items()
-        low, high = expected[column, hole.lacks]
+        low, high = expected[column, hole.missing_arm]
         inside = looked.inside(hole)
         truth = (looked.values[column] >= low) & (looked.values[column] <= high)
-        lacking = (looked.t[inside] == hole.lacks).sum()
+        lacking = (looked.t[inside] == hole.missing_arm).sum()
         assert lacking <= 0.01 * inside.sum() and (truth & ~inside).sum() <= 10, (column, bounds)
     sizes = [looked.size(hole) for hole in found]
     assert sizes == sorted(sizes, reverse=True)
@@ -113,8 +115,10 @@ def test_whole_clusters_are_drawn_once():
         t = rng.permutation(np.repeat([0, 1], 10))[village]
         table = pd.DataFrame({"t": t, "village": village, "height": rng.normal(size=20)[village]})
         table["x"] = rng.normal(size=1000)
-        people = [People.of(table, Columns("t", covariates=["height", "x"], cluster=c)) for c in ("village", None)]
-        told = [bool(overlap.holes(one)) for one in people]
+        people = [
+            SamplingFrame.of(table, Columns("t", covariates=["height", "x"], cluster=c)) for c in ("village", None)
+        ]
+        told = [bool(overlap.overlap_violations(one)) for one in people]
         assert not told[0]
         runs += told[1]
     assert runs > 10  # as if each person had been drawn
@@ -127,7 +131,7 @@ def test_a_model_of_nothing_is_no_poor_overlap(tables, share, n, d):
     for seed in range(tables):
         rng = np.random.default_rng(seed)
         x, t = rng.normal(size=(n, d)), (rng.permutation(n) < share * n).astype(np.int64)
-        score = overlap.sober(logistic_propensity(x, t), t, d, np.ones(n))
+        score = overlap.shrunk_scores(logistic_propensity(x, t), t, d, np.ones(n))
         assert score.mean() == pytest.approx(share, rel=0.3)
         warned += bool(overlap.warning(score))
     assert warned <= max(1, 0.05 * tables)
@@ -138,10 +142,10 @@ def test_a_model_of_much_stays_as_it_is():
     x = rng.normal(size=(2000, 5))
     t = (x[:, 0] + x[:, 1] + 0.3 * rng.normal(size=2000) > 0).astype(np.int64)
     score = logistic_propensity(x, t)
-    np.testing.assert_allclose(overlap.sober(score, t, 5, np.ones(2000)), score, atol=0.01)
-    assert overlap.warning(overlap.sober(score, t, 5, np.ones(2000)))
+    np.testing.assert_allclose(overlap.shrunk_scores(score, t, 5, np.ones(2000)), score, atol=0.01)
+    assert overlap.warning(overlap.shrunk_scores(score, t, 5, np.ones(2000)))
     same = np.ones(5)
-    np.testing.assert_array_equal(overlap.sober(same, np.ones(5, np.int64), 2, np.ones(5)), same)
+    np.testing.assert_array_equal(overlap.shrunk_scores(same, np.ones(5, np.int64), 2, np.ones(5)), same)
 
 
 def people_of(n=600, **columns):
@@ -154,16 +158,16 @@ def people_of(n=600, **columns):
 
 def test_holes_are_named_by_column_values_and_number_of_people():
     late = people_of(arm=lambda d: np.where(d.joined >= "2020-08-01", 1, d.arm))
-    (told,) = overlap.holes(People.of(late, Columns("arm")))
+    (told,) = overlap.overlap_violations(SamplingFrame.of(late, Columns("arm")))
     assert told == f"joined from 2020-08-01 on: all {(late.joined >= '2020-08-01').sum()} are treated"
     north = people_of(arm=lambda d: np.where(d.region == "north", "none", np.where(d.arm, "call", "none")))
-    people = People.of(north, Columns("arm", reference="none"))
-    (told,) = overlap.holes(people)
+    people = SamplingFrame.of(north, Columns("arm", reference="none"))
+    (told,) = overlap.overlap_violations(people)
     assert told == f"region = north: all {(north.region == 'north').sum()} are in arm none"
-    of_many = replace(people, phase=Phase(np.full(600, 0.1), np.zeros(600, np.int64), 6000))
-    assert f"about {10 * (north.region == 'north').sum():,} " in overlap.holes(of_many)[0]
+    of_many = replace(people, first_phase=FirstPhase(np.full(600, 0.1), np.zeros(600, np.int64), 6000))
+    assert f"about {10 * (north.region == 'north').sum():,} " in overlap.overlap_violations(of_many)[0]
     rich = people_of(arm=lambda d: np.where(d.fee > 40_000, 0, np.where(d.fee < 20_000, 1, d.arm)))
-    for words in overlap.holes(People.of(rich, Columns("arm"))):
+    for words in overlap.overlap_violations(SamplingFrame.of(rich, Columns("arm"))):
         (bound,) = (float(word) for word in words.split(":")[0].split() if word[0].isdigit())
         assert bound == pytest.approx(20_000 if "up to" in words else 40_000, abs=400)
         inside = rich.fee <= bound if "up to" in words else rich.fee >= bound
@@ -171,19 +175,22 @@ def test_holes_are_named_by_column_values_and_number_of_people():
 
 
 def test_the_three_largest_are_named_and_what_helps():
-    stripes = People.of(people_of(2000, arm=lambda d: (d.fee // 8000) % 2), Columns("arm"))
-    named = overlap.holes(stripes)
+    stripes = SamplingFrame.of(people_of(2000, arm=lambda d: (d.fee // 8000) % 2), Columns("arm"))
+    named = overlap.overlap_violations(stripes)
     (words,) = overlap.warnings(stripes)
-    assert len(named) > overlap.SHOWN and all(hole in words for hole in named[: overlap.SHOWN])
-    assert named[overlap.SHOWN] not in words and f"{len(named) - overlap.SHOWN} more" in words
+    assert len(named) > overlap.MAX_SHOWN and all(hole in words for hole in named[: overlap.MAX_SHOWN])
+    assert named[overlap.MAX_SHOWN] not in words and f"{len(named) - overlap.MAX_SHOWN} more" in words
     assert "exclude" in words and "--target overlap" in words
-    assert overlap.warnings(People.of(people_of(), Columns("arm"))) == []
+    assert overlap.warnings(SamplingFrame.of(people_of(), Columns("arm"))) == []
 
 
 def test_an_order_of_rows_or_columns_changes_nothing():
     table = people_of(arm=lambda d: np.where((d.fee > 35_000) | (d.region == "north"), 1, d.arm))
     mixed = table.sample(frac=1, random_state=0).reset_index(drop=True)
-    told = [overlap.holes(People.of(one, Columns("arm"))) for one in (table, mixed, table[table.columns[::-1]])]
+    told = [
+        overlap.overlap_violations(SamplingFrame.of(one, Columns("arm")))
+        for one in (table, mixed, table[table.columns[::-1]])
+    ]
     assert told[0] and told[0] == told[1] and set(told[0]) == set(told[2])
 
 
@@ -193,6 +200,6 @@ def test_a_table_too_small_or_too_plain_has_none():
         pd.DataFrame({"arm": [0, 1] * 40, "x": [1.0, 2, 2, 1] * 20}),
         pd.DataFrame({"arm": [0, 1] * 40, "x": [1.0, *[2.0] * 79]}),
     ):
-        people = People.of(table, Columns("arm"))
-        treated = people.part(np.flatnonzero(people.problem.pool.t))
-        assert overlap.holes(people) == overlap.holes(treated) == []
+        people = SamplingFrame.of(table, Columns("arm"))
+        treated = people.restricted_to(np.flatnonzero(people.problem.pool.t))
+        assert overlap.overlap_violations(people) == overlap.overlap_violations(treated) == []

@@ -14,10 +14,10 @@ from macal import Planner, metrics
 from macal.__main__ import main
 from macal.survey import Doubt, record
 from macal.survey.inference import StoppingRule
-from macal.survey.report import document, doubts, overlap, page
+from macal.survey.report import data_warnings, document, overlap, page
 from macal.survey.report.document import Report
 from macal.survey.report.protocol import settings
-from macal.survey.tables.sample import Phase
+from macal.survey.tables.sample import FirstPhase
 from macal.survey.words import unseen_causes
 
 EVIL = "</td><script>alert(1)</script>"
@@ -78,7 +78,7 @@ class TestEstimate:
         found = answered.estimate(rule=StoppingRule(width=9), individual=True)
         answered.report(tmp_path / "plan.html", [found])
         text, said = (tmp_path / "plan.html").read_text(), text_of(tmp_path / "plan.html")
-        cells = [page.number(v) for v in (found.average.value, found.average.low, *found.outlook.width)]
+        cells = [page.number(v) for v in (found.average.value, found.average.low, *found.projection.width)]
         assert all(f"<td class=n>{cell}</td>" in text for cell in cells)
         assert "40 answers" in said and "by the weights" not in said and found.verdict[1:] in said
         named = re.findall(r"(p\d{4})\s+(?:treated|control)", said[said.index("of those who come next") :])
@@ -88,7 +88,7 @@ class TestEstimate:
         own = make(budget=60)[0]
         own.observe(dict.fromkeys(own.planned.index[own.planned.free == 1][:5], 1.0))
         has = ["What the answers say" in document(one.campaign) for one in (answered, planner, own)]
-        assert has == [True, False, False] and not own.campaign.arms_told
+        assert has == [True, False, False] and not own.campaign.estimable_arms
 
 
 class TestOverlap:
@@ -107,19 +107,19 @@ class TestOverlap:
         few = {"covariates": ["income"], "draw": "effect", "budget": 20}
         planner, _ = make(people, **few)
         assert overlap.warning(overlap.propensity(planner.people)) == ""
-        assert len(doubts.warnings(planner.campaign)) == 1
-        assert doubts.warnings(make(people, **few | {"exclude": "far"})[0].campaign) == []
+        assert len(data_warnings.warnings(planner.campaign)) == 1
+        assert data_warnings.warnings(make(people, **few | {"exclude": "far"})[0].campaign) == []
         # of a cluster that is asked whole, nobody may be asked where one of them may not
         homes = people.assign(home=np.where(people.far, -1, people.index), one=np.arange(300) == 0)
         some = few | {"exclude": "one", "cluster": "home"}
-        assert doubts.warnings(make(homes, **some)[0].campaign) == []
+        assert data_warnings.warnings(make(homes, **some)[0].campaign) == []
         poor = people[~people.far].assign(free=lambda d: (d.income > 0).astype(int))  # on the model's scale, too
-        assert len(doubts.warnings(make(poor, **few)[0].campaign)) == 1
+        assert len(data_warnings.warnings(make(poor, **few)[0].campaign)) == 1
 
     def test_an_arm_that_may_not_be_asked_at_all_is_no_error(self):
         people = make_people(120).assign(free=np.arange(120) % 3)
         everybody = make(people, reference=0, budget=20, criterion="qhte")[0].people
-        (told,) = overlap.warnings(everybody.part(np.flatnonzero(everybody.problem.pool.t == 1)))
+        (told,) = overlap.warnings(everybody.restricted_to(np.flatnonzero(everybody.problem.pool.t == 1)))
         assert told.startswith("1 against 0: ") and "100%" in told
 
     def test_a_sample_speaks_for_its_table(self):
@@ -127,13 +127,13 @@ class TestOverlap:
         table = make_people(400).assign(rare=np.arange(400) < 200, free=lambda d: np.where(d.rare, 1, d.free))
         people = make(table, covariates=["rare", "age"], budget=4, criterion="qhte")[0].people
         rare = people.table.rare.to_numpy()
-        sample = replace(people, phase=Phase(np.where(rare, 0.5, 0.5 / 99), np.zeros(400, np.int64), 40_000))
+        sample = replace(people, first_phase=FirstPhase(np.where(rare, 0.5, 0.5 / 99), np.zeros(400, np.int64), 40_000))
         assert overlap.warnings(people) and not overlap.warnings(sample)
         some = overlap.some_of(sample)
         assert len(some) == overlap.SAMPLE and rare[some].mean() == pytest.approx(0.01, abs=0.001)
         np.testing.assert_array_equal(overlap.some_of(people), overlap.sample(400))
         # as of a table in which each stands as often as she counts
-        whole = people.part(np.repeat(np.arange(400), np.where(rare, 1, 99)))
+        whole = people.restricted_to(np.repeat(np.arange(400), np.where(rare, 1, 99)))
         names, nobody = ["age", "rare"], np.empty(0, np.int64)
         gaps = [overlap.differences(one, nobody, names).everybody for one in (sample, whole)]
         np.testing.assert_allclose(*gaps)
@@ -157,7 +157,7 @@ class TestOverlap:
             planner.plan(people)
         with pytest.warns(Doubt, match="overlap") as again:
             planner.replan()
-        assert len(told) == len(again) == len(doubts.warnings(planner.campaign))
+        assert len(told) == len(again) == len(data_warnings.warnings(planner.campaign))
         assert '<p class="warning">Overlap' in (tmp_path / "plan.html").read_text()
         (tmp_path / "plan.csv").unlink()  # both are written, or none
         assert main(ask) == 1 and not (tmp_path / "plan.csv").exists()
@@ -205,22 +205,22 @@ class TestLabels:
     def test_labels_are_all_outcomes_and_whoever_is_still_to_answer(self, asked):
         planner, plan, looked = asked
         names = set(plan.index[1:20:2]) | set(plan.reserve[:20:2]) | set(plan.index[20:])
-        assert set(looked.labelled) == set(planner.people.places(names, "the plan"))
-        assert len(looked.labelled) == len(names) == 10 + 10 + 40 and "10" in planner.campaign.beside
+        assert set(looked.labelled) == set(planner.people.positions(names, "the plan"))
+        assert len(looked.labelled) == len(names) == 10 + 10 + 40 and "10" in planner.campaign.extra_contacts
         rounds = overlap.coverage(planner.people, [looked.labelled]).iloc[-1]
         text = " ".join(looked.coverage())
         assert all(f"{page.number(far)} for {arm}" in text for arm, far in rounds.items())
-        shares = overlap.alike(planner.people, planner.people.places([*plan.index, *plan.reserve[:20:2]], ""))
+        shares = overlap.shared_rows(planner.people, planner.people.positions([*plan.index, *plan.reserve[:20:2]], ""))
         assert page.number(shares["in quarters", "asked"]["10 or more"], "{:.1%}") in looked.privacy()[-1]
 
     def test_the_next_people_are_new_against_answers_not_refusals(self, asked):
         planner, plan, looked = asked
         people, names = planner.people, plan.index[20:].drop(plan.index[25])
-        text = " ".join(looked.whom())
+        text = " ".join(looked.selection())
         assert [name for name in re.findall(r"p\d{4}", text) if f">{name}</td><td>" in text][:1] == [names[0]]
         t, x = people.problem.pool.t, people.problem.pool.x.astype(float)
-        unit = people.places(names[:1], "")[0]
-        told = people.places([*plan.index[1:20:2], *plan.reserve[:20:2], plan.index[25]], "")
+        unit = people.positions(names[:1], "")[0]
+        told = people.positions([*plan.index[1:20:2], *plan.reserve[:20:2], plan.index[25]], "")
         near = metrics.nearest_distance(x[[unit]], x[told[t[told] == t[unit]]])[0]
         near /= np.sqrt(2 * x.var(axis=0, ddof=1).sum())
         assert f"<td class=n>{near:.2f}</td>" in text
@@ -230,7 +230,7 @@ class TestLabels:
 class TestNumbers:
     def test_differences(self, planner):
         people, table = planner.people, planner.people.table
-        units = people.places(planner.planned.index, "the plan")
+        units = people.positions(planner.planned.index, "the plan")
         gaps = overlap.differences(people, units, overlap.column_names(people))
         arms = [table.income[table.free == arm] for arm in (0, 1)]
         spread = np.sqrt((arms[0].var(ddof=0) + arms[1].var(ddof=0)) / 2)
@@ -248,7 +248,7 @@ class TestNumbers:
         typical = np.sqrt(2 * x.var(axis=0, ddof=1).sum())
         ours = overlap.counterparts(people, every, every) * typical
         np.testing.assert_allclose(ours, metrics.counterpart_distance(x, t))
-        labels = people.places(planner.planned.index, "the plan")
+        labels = people.positions(planner.planned.index, "the plan")
         table = overlap.coverage(people, [labels[:0], labels[:6], labels[6:]])
         assert table.iloc[0].isna().all() and (table.iloc[2] <= table.iloc[1]).all()
         own = metrics.nearest_distance(x[t == 1], x[labels[t[labels] == 1]]).mean() / typical
@@ -257,8 +257,8 @@ class TestNumbers:
     def test_novelty_is_the_distance_when_asked(self, planner):
         people = planner.people
         x, t = people.problem.pool.x.astype(float), people.problem.pool.t
-        labels = people.places(planner.planned.index, "the plan")
-        found = overlap.novelty(people, labels[:0], labels)
+        labels = people.positions(planner.planned.index, "the plan")
+        found = overlap.distance_to_labels(people, labels[:0], labels)
         assert np.isinf(found[:2]).all() and np.isfinite(found[2:]).all()
         earlier = labels[:8][t[labels[:8]] == t[labels[8]]]
         expected = np.linalg.norm(x[earlier] - x[labels[8]], axis=1).min() / np.sqrt(2 * x.var(axis=0, ddof=1).sum())
@@ -268,14 +268,14 @@ class TestNumbers:
         people = pd.DataFrame({"a": [0, 0, 0, 1, 1, 2], "b": ["x"] * 5 + ["y"], "t": [0, 1, 0, 1, 0, 1]})
         planner = Planner("t", 2, covariates=["a", "b"], kinds={"b": "category"}, criterion="alc-fixed")
         planner.plan(people)
-        table = overlap.alike(planner.people, np.array([5]))["exactly"]
+        table = overlap.shared_rows(planner.people, np.array([5]))["exactly"]
         assert table["everybody"].tolist() == pytest.approx([1 / 6, 2 / 6, 3 / 6, 0, 0])
         assert table["asked"].tolist() == [1, 0, 0, 0, 0]
         people["a"] = [0, 1, 2, 3, 100, 200]  # the last two are winsorised to one value
         planner = Planner("t", 2, covariates=["a"], criterion="alc-fixed")
         planner.plan(people)
         assert len(np.unique(planner.people.problem.pool.x)) < 6
-        assert overlap.alike(planner.people, np.array([5]))["exactly"]["everybody"].tolist() == [1, 0, 0, 0, 0]
+        assert overlap.shared_rows(planner.people, np.array([5]))["exactly"]["everybody"].tolist() == [1, 0, 0, 0, 0]
 
     def test_tables_align_numbers_and_mark_what_is_missing(self):
         html = page.table(pd.DataFrame({"a": [1.5, np.nan], "b": ["x", None]}, pd.Index(["u", "v"], name="k")), "c")

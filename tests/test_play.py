@@ -17,7 +17,7 @@ import macal
 from macal import comparison, results
 from macal.acquisition import PoolState, get
 from macal.plots import style
-from macal.survey.demands import at_most
+from macal.survey.constraints import at_most
 from macal.survey.greedy import GreedyPlan
 from macal.survey.tables import frames
 from reproduction.book import ROOT

@@ -10,7 +10,7 @@ from test_people import LATER, WEIGHTS, people, visits
 from test_tables import random_table
 
 from macal.__main__ import main
-from macal.datasets.encoding import far_off
+from macal.datasets.encoding import outliers
 from macal.survey import Planner, record
 from macal.survey.tables import frames, suspects
 from macal.survey.tables.roles import read_as
@@ -58,14 +58,14 @@ def made(path, treatment, said):
     try:
         table = frames.read(path)
         columns = planners[0].campaign.columns
-        roles = read_as(table, columns.said())[1].shown(columns.named())
+        roles = read_as(table, columns.hints())[1].shown(columns.named())
         found["roles"] = [[column, *roles.loc[column]] for column in table]
         plans = [planner.plan(table) for planner in planners]
     except ValueError as error:
         return found | {"refused": str(error)}
     people = planners[0].people
     numbers = {c: pd.to_numeric(people.table[c]) for c, kind in people.roles.kinds.items() if kind == "number"}
-    far = {c: np.flatnonzero(far_off(column.to_numpy(float))).tolist() for c, column in numbers.items()}
+    far = {c: np.flatnonzero(outliers(column.to_numpy(float))).tolist() for c, column in numbers.items()}
     return found | {
         "ids": people.table.index.map(str).tolist(),
         "idName": people.table.index.name,
@@ -351,7 +351,7 @@ def test_a_draw_has_the_packages_chances_and_people(tab, unchecked, tmp_path, se
         try:
             plan = planner.plan(frames.read(tmp_path / "people.csv"))
             expected = None if "y" in table else planner.forecast()  # of known outcomes s.d. are taken, not 1
-            answers.append((planner.campaign.chosen.chances, plan.reset_index(), expected))
+            answers.append((planner.campaign.design.chances, plan.reset_index(), expected))
         except ValueError as error:
             answers.append(str(error))
         question = {"csv": (tmp_path / "people.csv").read_text(), "told": roles, "budget": budget}

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from macal.survey import Planner
-from macal.survey.report.doubts import telling
+from macal.survey.report.data_warnings import telling
 from macal.survey.report.protocol import settings
-from macal.survey.weights import weighed
+from macal.survey.weighted_estimates import weighted_estimates
 
 
 def world(n=800, seed=0):
@@ -47,11 +47,11 @@ def test_an_estimate_says_what_proxies_saved(tmp_path):
         planner.observe(y[plan.index])
         planner.save(tmp_path / "c.json")
         again = Planner.load(tmp_path / "c.json", table)
-        found[name] = weighed(again.campaign, again.campaign.outcomes, 1)
-        assert any("Without the proxies" in said for said in found[name].told) == bool(proxies)
+        found[name] = weighted_estimates(again.campaign, again.campaign.outcomes, 1)
+        assert any("Without the proxies" in said for said in found[name].facts) == bool(proxies)
     widths = {name: one.estimate.width for name, one in found.items()}
     assert widths["rating"] < 0.75 * widths["none"] and widths["noise"] < 1.05 * widths["none"]
-    assert any(f"{widths['none']:.4g}" in said for said in found["rating"].told)
+    assert any(f"{widths['none']:.4g}" in said for said in found["rating"].facts)
 
 
 def test_an_estimate_says_that_proxies_made_its_interval_wider():
@@ -60,7 +60,7 @@ def test_an_estimate_says_that_proxies_made_its_interval_wider():
     table = people.join(pd.DataFrame(noise, people.index).add_prefix("noise"))
     planner, plan = planned(table, 100, proxies=[c for c in table if c.startswith("noise")])
     planner.observe(y[plan.index])
-    told = weighed(planner.campaign, planner.campaign.outcomes, 1).told
+    told = weighted_estimates(planner.campaign, planner.campaign.outcomes, 1).facts
     assert any("wider" in said and "proxies" in said for said in told)
 
 
@@ -73,7 +73,7 @@ def test_gaps_of_proxies_are_values_of_their_own():
     planner.observe(y[plan.index])
     whole, _ = planned(people)
     whole.observe(y[plan.index])
-    part, none = (weighed(one.campaign, one.campaign.outcomes, 1).estimate.width for one in (planner, whole))
+    part, none = (weighted_estimates(one.campaign, one.campaign.outcomes, 1).estimate.width for one in (planner, whole))
     assert part < 0.95 * none, part / none
     with pytest.raises(ValueError, match="rating"):
         planned(table, covariates=["a", "b", "rating"])
@@ -88,7 +88,7 @@ def test_a_forecast_counts_what_proxies_explain():
     assert known.without == pytest.approx(plain.width) and known.width < 0.75 * plain.width
     planner, plan = planned(people, **guess, r2=0.64)
     planner.observe(y[plan.index])
-    realised = weighed(planner.campaign, planner.campaign.outcomes, 1).estimate.width
+    realised = weighted_estimates(planner.campaign, planner.campaign.outcomes, 1).estimate.width
     assert known.width == pytest.approx(realised, rel=0.2)
     fewer = planned(people, budget=None, width=plain.width, r2=0.64, **guess)[0]
     assert len(fewer.planned) < 0.7 * 150

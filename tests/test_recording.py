@@ -239,7 +239,7 @@ def test_sweeps_of_a_table_are_run_in_parts_and_published(tiny, tmp_path, capsys
     assert len(results.read_all(store)) == 3  # nothing was run in vain
     whole = recording.record(tiny["swept"], store, into, replace=True)
     assert whole.groupby("method").replication.nunique().to_dict() == {"random": 2, "macal": 2}
-    assert "3 added" not in capsys.readouterr().out and len(results.asked(store)) == 2
+    assert "3 added" not in capsys.readouterr().out and len(results.requested_keys(store)) == 2
 
 
 def test_fewer_replications(tiny, tmp_path):

@@ -208,9 +208,9 @@ def test_a_stop_between_table_and_manifest_shows(published, monkeypatch):
 
 def test_an_incomplete_store_is_published_on_demand_alone(published):
     store, out, _ = published
-    results.note({"sweep": 1}, [record(k).config for k in range(3)], store)
+    results.write_request({"sweep": 1}, [record(k).config for k in range(3)], store)
     results.publish(store, "whole", out)
-    results.note({"sweep": 2}, [record(k).config for k in range(5)], store)
+    results.write_request({"sweep": 2}, [record(k).config for k in range(5)], store)
     with pytest.raises(results.Incomplete, match="2 of 5 campaigns, 0 chunks"):
         results.publish(store, "part", out)
     assert not list(out.glob("part*"))

@@ -18,12 +18,12 @@ from macal.survey.command import bytes_of
 from macal.survey.inference import rank_bounds
 from macal.survey.tables import csv, frames
 from macal.survey.tables.blocks import PartedTable
-from macal.survey.tables.roles import Said
-from macal.survey.tables.sample import Wanted, sampled
-from macal.survey.weights import _survey, weighed
+from macal.survey.tables.roles import ColumnHints
+from macal.survey.tables.sample import SampleRequest, sampled
+from macal.survey.weighted_estimates import _survey, weighted_estimates
 
-WANTED = Wanted(400, 100, 0, ("free", "region"))
-SAID = Said(frozenset({"free"}))
+WANTED = SampleRequest(400, 100, 0, ("free", "region"))
+SAID = ColumnHints(frozenset({"free"}))
 
 
 def people(n=3000, seed=0):
@@ -86,11 +86,11 @@ def written(table, path, rows=200):
 
 
 class TestPass:
-    @pytest.mark.parametrize("wanted", [exhaustive(WANTED), Wanted(400, 100, 3, ("free",), cluster="home")])
+    @pytest.mark.parametrize("wanted", [exhaustive(WANTED), SampleRequest(400, 100, 3, ("free",), cluster="home")])
     def test_neither_parts_nor_order_nor_format_change_a_sample(self, tmp_path, monkeypatch, wanted):
         monkeypatch.setattr(csv, "ROWS", 333)
         table = people()
-        said = Said(frozenset({"free", "home"} if wanted.cluster else {"free"}))
+        said = ColumnHints(frozenset({"free", "home"} if wanted.cluster else {"free"}))
         first = drawn(in_parts(table), wanted, said)
         for jobs, step in ((2, 500), (7, 100), (1, 3000)):
             same(drawn(in_parts(table, step), wanted, said, jobs), first)
@@ -123,7 +123,7 @@ class TestPass:
 
     def test_rivals_are_drawn_apart_and_who_may_not_be_asked_is_none(self):
         table = people().assign(no=lambda t: t.age > 80, y=lambda t: np.where(t.age < 25, 1.0, np.nan))
-        said = Said(frozenset({"free", "no", "y"}))
+        said = ColumnHints(frozenset({"free", "no", "y"}))
         found = drawn(in_parts(table), replace(WANTED, known="y", excluded="no"), said)
         assert len(found.rivals) == 100 and not found.rivals.no.any() and found.rivals.y.isna().all()
         assert found.table.no.any() and found.table.y.notna().any()
@@ -131,8 +131,8 @@ class TestPass:
 
     def test_whole_clusters_come_whole_and_with_who_must_be_asked(self):
         table = people().assign(must=lambda t: t.person.isin([9, 500]))
-        wanted = Wanted(400, 50, cluster="home", included="must", by=("free",))
-        found = drawn(in_parts(table), wanted, Said(frozenset({"free", "home", "must"})), 4)
+        wanted = SampleRequest(400, 50, cluster="home", included="must", by=("free",))
+        found = drawn(in_parts(table), wanted, ColumnHints(frozenset({"free", "home", "must"})), 4)
         sizes = table.home.value_counts()
         assert {9, 500} <= set(found.table.index)
         for part in (found.table, found.rivals):
@@ -153,7 +153,7 @@ class TestPass:
     )
     def test_names_are_checked(self, change, said, wrong):
         with pytest.raises(ValueError, match=wrong):
-            drawn(in_parts(people().assign(**change)), said=Said(frozenset({"free"}), **said), jobs=3)
+            drawn(in_parts(people().assign(**change)), said=ColumnHints(frozenset({"free"}), **said), jobs=3)
 
     @pytest.mark.parametrize(("column", "value"), [("age", np.nan), ("bmi", np.inf), ("fee", 0.0)])
     def test_cells_of_people_outside_of_the_sample_are_checked_too(self, tmp_path, column, value):
@@ -196,7 +196,7 @@ def everything():
 
 @pytest.mark.parametrize("name", [name if name in ("quotas", "macal, money") else exhaustive(name) for name in PLANS])
 def test_every_demand_is_kept_at_any_size(tmp_path, unchecked, monkeypatch, name):
-    monkeypatch.setattr(steps, "RIVALS", 300)
+    monkeypatch.setattr(steps, "AUDIT_SIZE", 300)
     options = {"treatment": "free", "sample": 600, "criterion": "alc-fixed"} | PLANS[name]
     ignored = {c: "ignore" for c in ("arm", "free", "no", "yes", "chance", "home") if c not in options.values()}
     made = Planner(**options, kinds=ignored)
@@ -221,7 +221,7 @@ def test_every_demand_is_kept_at_any_size(tmp_path, unchecked, monkeypatch, name
     # taken up without the table
     made.save(tmp_path / "c.json")
     again = Planner.load(tmp_path / "c.json", None)
-    assert again.campaign.audit == found and again.campaign.audit.told() == found.told()
+    assert again.campaign.audit == found and again.campaign.audit.sentences() == found.sentences()
     answers = {unit: float(k % 7) for k, unit in enumerate(plan.index[plan["round"] <= 2])}
     for one in (made, again):
         one.observe(answers)
@@ -235,11 +235,13 @@ def test_rivals_ahead_are_those_whose_gain_is_larger(unchecked):
     table = people(800)
     made = Planner("free", 12, sample=200, kinds={"home": "ignore"}, criterion="qhte")
     with executor(None, 1, 1e9) as calls:
-        plan = made.plan(sampled(in_parts(table), made.campaign.columns.said(), made.campaign.wanted(200, 300), calls))
+        plan = made.plan(
+            sampled(in_parts(table), made.campaign.columns.hints(), made.campaign.sample_request(200, 300), calls)
+        )
     found = made.audit()
     n = len(made.people)
-    both = made.people.beside(made.campaign.table.rivals, made.campaign.columns).problem.pool
-    units, told = made.people.places(plan.index, "the plan"), []
+    both = made.people.extended_by(made.campaign.table.rivals, made.campaign.columns).problem.pool
+    units, told = made.people.positions(plan.index, "the plan"), []
     for k, unit in enumerate(units):
         near = np.full(len(both.t), np.inf)
         for label in units[:k]:
@@ -256,7 +258,7 @@ def test_candidates_in_memory_are_a_sample_and_the_plan_is_of_everybody(unchecke
         return made, made.plan(table)
 
     (made, plan), (_, other) = planned(people()), planned(people().sample(frac=1, random_state=2))
-    assert len(made.people) == 3000 and len(made.campaign.made.people) < 700
+    assert len(made.people) == 3000 and len(made.campaign.plan_trace.people) < 700
     assert set(other.index) == set(plan.index)  # any order of the rows, the same people
     assert made.audit().rivals > 2000
     with pytest.raises(ValueError, match="audit"):
@@ -274,22 +276,22 @@ def two_phases(seed, size=1000):
     y = x.sum(axis=1) + tau * t + rng.normal(size=n)
     table = pd.DataFrame({"person": np.arange(n), "free": t, "group": group, "a": x[:, 0], "b": x[:, 1], "c": x[:, 2]})
     made = Planner("free", 200, draw="effect", quotas=["group>=40"], seed=seed, batch_size=200)
-    wanted = made.campaign.wanted(size, 0)
-    made.plan(drawn(in_parts(table, n), wanted, made.campaign.columns.said()))
+    wanted = made.campaign.sample_request(size, 0)
+    made.plan(drawn(in_parts(table, n), wanted, made.campaign.columns.hints()))
     made.observe({unit: float(y[unit]) for unit in made.planned.index})
-    return weighed(made.campaign, made.campaign.outcomes, 1).estimate
+    return weighted_estimates(made.campaign, made.campaign.outcomes, 1).estimate
 
 
 def test_reserves_of_a_sample_stand_for_as_many_as_others(unchecked):
     table = people(2000)
     made = Planner("free", 80, draw="effect", response=0.5, kinds={"home": "ignore"}, batch_size=80)
-    made.plan(drawn(in_parts(table), made.campaign.wanted(400, 0), made.campaign.columns.said()))
+    made.plan(drawn(in_parts(table), made.campaign.sample_request(400, 0), made.campaign.columns.hints()))
     plan = made.planned
     answers = dict.fromkeys(plan.index[::2]) | dict.fromkeys(plan["reserve"][::2].dropna(), 1.0)
     made.observe(answers | dict.fromkeys(plan.index[1::2], 1.0))
     survey = _survey(made.campaign, made.campaign.outcomes, np.arange(len(made.people)))
     assert survey.asked.sum() > 110
-    assert (survey.asked / survey.chances).sum() == pytest.approx(len(made.people), rel=0.2)
+    assert (survey.asked / survey.inclusion_probability).sum() == pytest.approx(len(made.people), rel=0.2)
 
 
 @part_and_whole("times", 3, 400)
@@ -306,7 +308,7 @@ def test_amounts_of_memory():
 
 def test_the_command(tmp_path, capsys, unchecked, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(steps, "RIVALS", 200)
+    monkeypatch.setattr(steps, "AUDIT_SIZE", 200)
     written(people(), tmp_path / "people.parquet", 500)
     given = "plan people.parquet --treatment free --budget 30 --kind home=ignore --sample 500 --workers 1".split()
     given += ["--criterion", "alc-fixed"]

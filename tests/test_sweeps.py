@@ -208,11 +208,11 @@ def test_a_sweep_leaves_in_the_store_what_it_was_asked_for(tmp_path):
     spec = replace(SPEC, methods={"random": {}}, replications=(0,), n_queries=1)
     sweeps.sweep(spec, tmp_path)
     sweeps.sweep(spec, tmp_path)
-    [(path, keys)] = results.asked(tmp_path).items()
+    [(path, keys)] = results.requested_keys(tmp_path).items()
     assert Spec(**json.loads(path.read_text())["asked"]) == spec
     assert keys == {record.key for record in results.read_all(tmp_path)}
     sweeps.sweep(replace(spec, replications=(0, 1)), tmp_path)
-    assert sorted(map(len, results.asked(tmp_path).values())) == [1, 2]
+    assert sorted(map(len, results.requested_keys(tmp_path).values())) == [1, 2]
 
 
 @pytest.mark.exhaustive

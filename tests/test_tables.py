@@ -15,7 +15,7 @@ import macal
 from macal.storage.workers import executor
 from macal.survey import Planner, record
 from macal.survey.tables import csv, frames, sample, summary
-from macal.survey.tables.roles import Said, read_as
+from macal.survey.tables.roles import ColumnHints, read_as
 from macal.survey.tables.summary import summarised
 
 WORDS = ["north", "south", "west", "east", "hill", "dale", "fen", "moor", "wold", "vale", "isle", "ness"]
@@ -102,7 +102,9 @@ def passed(planner, path):
     with executor(None, 1, 1e9) as calls:
         campaign = planner.campaign
         campaign.columns.check()
-        return sample.sampled(frames.opened(path), campaign.columns.said(), campaign.wanted(10**6, 0), calls, 3)
+        return sample.sampled(
+            frames.opened(path), campaign.columns.hints(), campaign.sample_request(10**6, 0), calls, 3
+        )
 
 
 def planned(make, said):
@@ -342,7 +344,7 @@ def test_none_and_na_beside_words_are_values_and_gaps_else(texts, values, tmp_pa
 def test_gaps_beside_truth_values_are_not_called_values(tmp_path):
     table = pd.DataFrame({"free": np.arange(120) % 2, "owner": ["True", "False", None] * 40})
     table.to_csv(tmp_path / "t.csv", index=False)
-    _, roles = read_as(frames.read(tmp_path / "t.csv"), Said())
+    _, roles = read_as(frames.read(tmp_path / "t.csv"), ColumnHints())
     assert roles.shown({}).what["owner"] == "category"
 
 
@@ -378,7 +380,7 @@ def test_files_of_other_separators_and_encodings_are_the_same_table(tmp_path, se
         planner = Planner("free", 8, criterion="alc-fixed")
         found = planner.plan(make(planner))
         assert set(found.index) == set(expected.index) and "town; or place" in planner.people.roles.kinds
-    assert (frames.opened(other).told != "") == (encoding != "utf-8-sig")
+    assert (frames.opened(other).reading_note != "") == (encoding != "utf-8-sig")
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path):

@@ -85,7 +85,7 @@ def _complete(options: argparse.Namespace) -> None:
 def _publish(options: argparse.Namespace) -> None:
     chosen = {"replace": options.replace, "partial": options.partial, "dirty": options.dirty}
     table = results.publish(options.store, options.name, options.into, **chosen)
-    if not results.asked(options.store):
+    if not results.requested_keys(options.store):
         print(f"nothing in {options.store} says what it was asked for: whether it is complete is not known")
     print(f"{len(table)} trainings published as {options.name}")
 

@@ -18,15 +18,15 @@ from scipy.optimize import minimize
 from macal.shapes import Arms, Centres, Covariates, Outcomes
 
 PerArmChance = Float[np.ndarray, "n arms"]
-There = Float[np.ndarray, "m arms"]
+PerArmAtNew = Float[np.ndarray, "m arms"]
 ByArm = Float[np.ndarray, "arms m"]
 FreeParameters = Float[np.ndarray, "p"]
 _STOP = {"maxiter": 1000, "maxls": 50, "gtol": 1e-4, "ftol": 64 * np.finfo(float).eps}
 
 
-def arm_chances(
+def propensity_scores(
     x: Covariates, t: Arms, new: Centres, weights: Outcomes | None = None, strength: float | int = 1.0
-) -> There:
+) -> PerArmAtNew:
     """Chance of each arm at other places, (m, arms), by a regression on units whose arms are known.
 
     Args:
@@ -37,7 +37,7 @@ def arm_chances(
         strength: of the penalty.
 
     >>> x = np.array([[-1.0], [-0.5], [0.5], [1.0]])
-    >>> arm_chances(x, np.array([0, 0, 1, 1]), x[:1]).round(2)
+    >>> propensity_scores(x, np.array([0, 0, 1, 1]), x[:1]).round(2)
     array([[0.72, 0.28]])
     """
     arms, (n, d) = int(t.max()) + 1, x.shape

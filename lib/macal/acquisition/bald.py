@@ -24,7 +24,7 @@ from scipy.special import log_ndtr
 from macal.acquisition.base import Criterion, Planned, PoolState
 from macal.arguments import NotNegative, as_hinted
 from macal.compat import override
-from macal.logistic import arm_chances
+from macal.logistic import propensity_scores
 from macal.posterior import Posterior
 from macal.search.scores import Ranked
 from macal.shapes import Arms, Covariates, Outcomes
@@ -58,7 +58,7 @@ def logistic_propensity(x: Covariates, t: Arms, weights: Outcomes | None = None)
         return t.astype(np.float64)
     spread = x.std(axis=0)
     z = (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    return arm_chances(z, t, z, None if weights is None else weights / weights.mean())[:, 1]
+    return propensity_scores(z, t, z, None if weights is None else weights / weights.mean())[:, 1]
 
 
 def propensity_of(state: PoolState, criterion: Criterion) -> Outcomes:

@@ -13,7 +13,7 @@ from macal.posterior import Posterior, Prior
 from macal.search.scores import Search
 from macal.shapes import Arms, Covariates, Features, Indices, Outcomes, Rows
 
-SEARCHED = 50_000  # of more units in memory a sample is planned; see the page *Exact and fast*
+MAX_CANDIDATES = 50_000  # of more units in memory a sample is planned; see the page *Exact and fast*
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,8 +123,9 @@ class Criterion(ABC):
         min_batch_size: labels that a batch must have for the rule to mean something.
         multi_arm: whether the rule knows more arms than two, each compared with arm 0.
         reason: whom it asks, in a sentence for a report.
-        searched: units of a pool in memory among which it plans by default.
-        chooser: name of the model that it goes by in :func:`macal.run` by default; None for the one that judges.
+        max_candidates: units of a pool in memory among which it plans by default.
+        acquisition_model: name of the model that it goes by in :func:`macal.run` by default; None for the one that
+            judges.
     """
 
     stochastic: ClassVar[bool] = False
@@ -132,8 +133,8 @@ class Criterion(ABC):
     min_batch_size: ClassVar[int] = 1
     multi_arm: ClassVar[bool] = False
     reason: ClassVar[str] = ""
-    searched: ClassVar[float] = np.inf
-    chooser: ClassVar[str | None] = None
+    max_candidates: ClassVar[float] = np.inf
+    acquisition_model: ClassVar[str | None] = None
 
     @property
     def is_adaptive(self) -> bool:

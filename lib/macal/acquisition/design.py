@@ -21,7 +21,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.spatial.distance import pdist
 
-from macal.acquisition.base import SEARCHED, Planned, PoolState
+from macal.acquisition.base import MAX_CANDIDATES, Planned, PoolState
 from macal.acquisition.gaussian import GPPosterior, by_rows
 from macal.arguments import arms_of, as_count
 from macal.compat import override
@@ -32,7 +32,7 @@ from macal.shapes import Covariates, Indices, Outcomes
 
 SAMPLE = 1000  # units whose distances make a median
 ROUNDING = 1e-9  # of a gain, relatively: of equal covariates, say, or of whole numbers
-_LEAST = 1e-12  # share of a variance that a label leaves: none would be infinite information
+_MIN_REMAINING_SHARE = 1e-12  # share of a variance that a label leaves: none would be infinite information
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class ALC(_Design):
     """Fall of the variance of the effect, mean over targets of (a'c)^2 / v, by the joint process."""
 
     needs: ClassVar[tuple[str, ...]] = ("prior",)
-    chooser: ClassVar[str | None] = "joint-gp"
+    acquisition_model: ClassVar[str | None] = "joint-gp"
 
     @override
     def prior(self, state: PoolState) -> Prior:
@@ -145,7 +145,7 @@ class FixedALC(ALC):
         "It asks the person whose answer lowers the uncertainty about the effects of all most, by a Gaussian process"
         " whose settings no answer moves."
     )
-    searched: ClassVar[float] = SEARCHED
+    max_candidates: ClassVar[float] = MAX_CANDIDATES
 
     lengthscale: float = 1.0
     noise: float = 0.1
@@ -245,4 +245,4 @@ def _information(explained: np.ndarray, known: np.ndarray, v: Outcomes) -> Outco
     left *= 1 / v[:, None]
     left += 1
     # not log1p, which takes ten times as long: what it adds is below the rounding of the mean
-    return -0.5 * np.log(np.maximum(left, _LEAST, out=left), out=left).mean(axis=1)
+    return -0.5 * np.log(np.maximum(left, _MIN_REMAINING_SHARE, out=left), out=left).mean(axis=1)

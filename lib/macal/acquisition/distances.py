@@ -17,7 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from macal.acquisition.base import SEARCHED, Planned, PoolState
+from macal.acquisition.base import MAX_CANDIDATES, Planned, PoolState
 from macal.arguments import NotNegative, as_hinted
 from macal.compat import override
 from macal.registry import check_known
@@ -112,7 +112,7 @@ class Macal(_Pairs):
     reason: ClassVar[str] = (
         "It asks pairs of a treated person and a control who are near each other and far from earlier labels."
     )
-    searched: ClassVar[float] = SEARCHED
+    max_candidates: ClassVar[float] = MAX_CANDIDATES
 
     alpha: float = 2.5
 

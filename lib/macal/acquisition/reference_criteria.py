@@ -17,7 +17,7 @@ from macal.acquisition.base import Criterion, PoolState
 from macal.compat import override
 from macal.shapes import Indices
 
-LEAST = 0.01  # of a propensity, so that no unit's weight is more than 100
+MIN_PROPENSITY = 0.01  # of a propensity, so that no unit's weight is more than 100
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class RandomRare(Criterion):
     @override
     def select(self, state: PoolState, batch_size: int) -> Indices:
         free, e = state.unlabelled, propensity_of(state, self)
-        chance = np.where(state.t == 1, e, 1 - e)[free].clip(min=LEAST)
+        chance = np.where(state.t == 1, e, 1 - e)[free].clip(min=MIN_PROPENSITY)
         # the least of exponential times at rates 1 / chance comes first with probability proportional to its rate
         return free[(state.rng.exponential(size=free.size) * chance).argsort()[:batch_size]]
 

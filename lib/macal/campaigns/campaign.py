@@ -44,7 +44,7 @@ class Campaign:
         return self.problem.labelled(self.batches[:step])
 
     @property
-    def over(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether the budget is spent or the pool exhausted."""
         left = len(self.problem.pool) - len(self.problem.start) - sum(map(len, self.batches))
         return len(self.batches) >= self.n_queries or left == 0
@@ -56,15 +56,15 @@ class Campaign:
             self.criterion, pool.x, pool.t, self.problem.start, self.n_queries, self.batch_size, self.seed
         )
 
-    def play(self, chooser: Model, ahead: int = 1) -> None:
+    def choose_remaining(self, acquisition_model: Model, ahead: int = 1) -> None:
         """Choose all batches that are left, by a model that is fitted to the labels so far; NotFitted where it fails.
 
         ``ahead`` batches are chosen from one fit; a criterion that needs no model is planned.
         """
         if not self.criterion.is_adaptive:
             return self.plan()
-        while not self.over:
-            (fitted,) = train(chooser, [(self.problem, self.labelled())])
+        while not self.is_finished:
+            (fitted,) = train(acquisition_model, [(self.problem, self.labelled())])
             self.advance(fitted, min(ahead, self.n_queries - len(self.batches)))
         return None
 

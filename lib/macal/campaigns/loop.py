@@ -25,7 +25,7 @@ def check_needs(criterion: Criterion, model: Model) -> None:
         )
 
 
-def trained(n_queries: int, every: int | Sequence[int]) -> list[int]:
+def training_steps(n_queries: int, every: int | Sequence[int]) -> list[int]:
     """Numbers of queries after which a label-free campaign is trained: each so many, start and end, or just these."""
     if isinstance(every, int):
         return sorted({*range(0, n_queries + 1, every), n_queries})
@@ -39,12 +39,12 @@ def stages(
     size: int = 32,
     done: int = 0,
     measures: Measures | None = None,
-    chooser: Model | None = None,
+    acquisition_model: Model | None = None,
 ) -> Iterator[list[Row]]:
     """Play campaigns through, and yield the rows of one stage after the other: what is trained as one batch.
 
-    Label-free campaigns, and all where there is a chooser, are played first; a stage is ``size`` of their trainings. Of
-    the others a stage is one step, all campaigns in lock-step.
+    Label-free campaigns, and all where there is an acquisition model, are played first; a stage is ``size`` of their
+    trainings. Of the others a stage is one step, all campaigns in lock-step.
 
     Args:
         campaigns: all label-free or none; at their beginning, or as ``done`` stages have left them.
@@ -53,22 +53,22 @@ def stages(
         size: trainings per stage of label-free campaigns.
         done: stages that are not to be repeated.
         measures: more columns of the rows, see :func:`run_all`.
-        chooser: chooses in place of the model; see :func:`run`.
+        acquisition_model: chooses in place of the model; see :func:`run`.
 
     Raises:
         ValueError: label-free and model-based campaigns together; see also :func:`check_needs`.
     """
     for campaign in campaigns:
-        check_needs(campaign.criterion, chooser or model)
-    kinds = {c.criterion.is_adaptive and chooser is None for c in campaigns}
+        check_needs(campaign.criterion, acquisition_model or model)
+    kinds = {c.criterion.is_adaptive and acquisition_model is None for c in campaigns}
     if len(kinds) > 1:
         raise ValueError("label-free and model-based campaigns are played apart: one kind is planned, the other not")
     if kinds == {True}:
         yield from _lock_step(campaigns, model, done, measures)
         return
     for campaign in campaigns:
-        campaign.play(chooser or model)
-    jobs = [(c, k) for c in campaigns for k in trained(len(c.batches), every)]
+        campaign.choose_remaining(acquisition_model or model)
+    jobs = [(c, k) for c in campaigns for k in training_steps(len(c.batches), every)]
     jobs.sort(key=lambda job: job[1])  # stable: sizes together, which a batched model likes
     for k in range(done * size, len(jobs), size):
         yield _rows(jobs[k : k + size], model, measures)[0]
@@ -80,7 +80,7 @@ def _lock_step(
     while jobs := [(c, step) for c in campaigns if len(c.batches) == step]:
         rows, fitted = _rows(jobs, model, measures)
         for (campaign, _), f in zip(jobs, fitted, strict=True):
-            if not campaign.over:
+            if not campaign.is_finished:
                 campaign.advance(f)
         yield rows
         step += 1
@@ -100,11 +100,11 @@ def _rows(
     return [name | judge(*r, f, measures) for name, r, f in zip(names, requests, fitted, strict=True)], fitted
 
 
-def chooser_of(criterion: Criterion, model: Model, chooser: Model | None) -> Model | None:
+def acquisition_model_of(criterion: Criterion, model: Model, acquisition_model: Model | None) -> Model | None:
     """The model that a criterion goes by where it is not the one that judges, else None; see :func:`run`."""
-    own = criterion.chooser if criterion.is_adaptive else None
-    if chooser is not None or own is None or isinstance(model, models.MODELS[own].factory):
-        return chooser
+    own = criterion.acquisition_model if criterion.is_adaptive else None
+    if acquisition_model is not None or own is None or isinstance(model, models.MODELS[own].factory):
+        return acquisition_model
     return models.get(own)
 
 
@@ -113,7 +113,7 @@ def run(
     criterion: Any = "macal",
     model: Model | str = "exact-gp",
     every: int = 1,
-    chooser: Model | str | None = None,
+    acquisition_model: Model | str | None = None,
     n_queries: int | None = None,
     batch_size: int | None = None,
     seed: int | None = None,
@@ -126,7 +126,8 @@ def run(
         criterion: a name of :func:`macal.acquisition.names`, or a criterion.
         model: a name of :func:`macal.models.names`, or a model.
         every: train at every so many queries, start and end always, where ``model`` does not choose.
-        chooser: name or model that the criterion goes by; ``model`` by default, for ALC and EPIG the joint process.
+        acquisition_model: name or model that the criterion goes by; ``model`` by default, for ALC and EPIG the joint
+            process.
         n_queries: batches to acquire; the problem's own number by default.
         batch_size: labels per batch; the problem's own number by default.
         seed: of the criterion's own draws; the problem's by default.
@@ -141,7 +142,9 @@ def run(
         ValueError: an argument out of range, or no test set whose true effects are known.
     """
     method = criterion if isinstance(criterion, str) else type(criterion).__name__.lower()
-    table = run_all([problem], {method: criterion}, model, every, measures, chooser, n_queries, batch_size, seed)
+    table = run_all(
+        [problem], {method: criterion}, model, every, measures, acquisition_model, n_queries, batch_size, seed
+    )
     table.attrs["picks"] = table.attrs["picks"][0]
     return table
 
@@ -153,7 +156,7 @@ def run_all(
     model: Model | str = "exact-gp",
     every: int = 1,
     measures: Measures | None = None,
-    chooser: Model | str | None = None,
+    acquisition_model: Model | str | None = None,
     n_queries: int | None = None,
     batch_size: int | None = None,
     seed: int | None = None,
@@ -168,14 +171,14 @@ def run_all(
         model: see :func:`run`.
         every: see :func:`run`.
         measures: more columns: name -> function of (problem, labelled indices, fitted model).
-        chooser: see :func:`run`.
+        acquisition_model: see :func:`run`.
         n_queries: see :func:`run`.
         batch_size: see :func:`run`.
         seed: see :func:`run`.
     """
     as_count(every, "every")
     model = models.as_model(model)
-    chooser = None if chooser is None else models.as_model(chooser)
+    acquisition_model = None if acquisition_model is None else models.as_model(acquisition_model)
     problems = list(problems)
     if not (problems and criteria):
         raise ValueError(f"{'criteria' if problems else 'problems'} must hold at least one, got none")
@@ -184,12 +187,15 @@ def run_all(
         require_effects(problem)
     rows, kin = [], dict[tuple[bool, str], tuple[Model | None, list[Campaign]]]()
     for campaign in campaigns:
-        own = chooser_of(campaign.criterion, model, chooser)
-        key = campaign.criterion.is_adaptive and own is None, "" if own is chooser else str(campaign.criterion.chooser)
+        own = acquisition_model_of(campaign.criterion, model, acquisition_model)
+        key = (
+            campaign.criterion.is_adaptive and own is None,
+            "" if own is acquisition_model else str(campaign.criterion.acquisition_model),
+        )
         kin.setdefault(key, (own, []))[1].append(campaign)
     with tqdm(desc="trainings", unit="", disable=None) as bar:
         for own, alike in (kin[key] for key in sorted(kin)):  # those in lock-step last
-            for stage in stages(alike, model, every, measures=measures, chooser=own):
+            for stage in stages(alike, model, every, measures=measures, acquisition_model=own):
                 rows += stage
                 bar.update(len(stage))
     order = {(c.problem.seed, c.method): k for k, c in enumerate(campaigns)}

@@ -97,7 +97,7 @@ def read(path: Path, config: Mapping[str, Any] | None = None) -> Record:
     return record
 
 
-def sound(path: Path, config: Mapping[str, Any], aside: bool = False) -> bool:
+def is_valid(path: Path, config: Mapping[str, Any], aside: bool = False) -> bool:
     """Whether a file is a whole record of this configuration; set it ``aside`` where it is damaged, to be written anew.
 
     ForeignRecord where it is a whole record of another schema or configuration.
@@ -113,9 +113,9 @@ def sound(path: Path, config: Mapping[str, Any], aside: bool = False) -> bool:
     return True
 
 
-def settle(record: Record, folder: Path) -> None:
+def write_if_missing(record: Record, folder: Path) -> None:
     """Write a record unless a whole one is there: work that is cut off among its records writes only the others."""
-    if not sound(path_of(record.config, folder), record.config, aside=True):
+    if not is_valid(path_of(record.config, folder), record.config, aside=True):
         write(record, folder)
 
 
@@ -162,7 +162,7 @@ def table(records: Iterable[Record]) -> pd.DataFrame:
     return pd.DataFrame([plain(r.config) | row for r in records for row in r.rows])
 
 
-def note(request: Mapping[str, Any], configs: Iterable[dict[str, Any]], store: Path) -> None:
+def write_request(request: Mapping[str, Any], configs: Iterable[dict[str, Any]], store: Path) -> None:
     """Leave in ``specs/`` of a store what it was asked for, JSON values, and the keys of all its campaigns."""
     campaigns = [Record(config, [], []).key for config in configs]
     content = json.dumps({"asked": dict(request), "campaigns": campaigns}, indent=1)
@@ -171,7 +171,7 @@ def note(request: Mapping[str, Any], configs: Iterable[dict[str, Any]], store: P
         atomic.write({path: content.encode()})
 
 
-def asked(store: Path) -> dict[Path, set[str]]:
+def requested_keys(store: Path) -> dict[Path, set[str]]:
     """Keys of the campaigns that a store was asked for, by the file of :func:`note` that says so; or DamagedRecord."""
     found = {}
     for path in sorted((store / "specs").glob("[!.]*.json")):

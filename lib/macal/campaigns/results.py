@@ -3,12 +3,12 @@
 from macal.campaigns.records import DamagedRecord as DamagedRecord
 from macal.campaigns.records import ForeignRecord as ForeignRecord
 from macal.campaigns.records import Record as Record
-from macal.campaigns.records import asked as asked
-from macal.campaigns.records import note as note
 from macal.campaigns.records import read as read
 from macal.campaigns.records import read_all as read_all
+from macal.campaigns.records import requested_keys as requested_keys
 from macal.campaigns.records import table as table
 from macal.campaigns.records import write as write
+from macal.campaigns.records import write_request as write_request
 from macal.campaigns.tables import FOLDER as FOLDER
 from macal.campaigns.tables import Incomplete as Incomplete
 from macal.campaigns.tables import Uncommitted as Uncommitted

@@ -16,7 +16,7 @@ from macal.campaigns import loop
 from macal.models.base import settings_of
 from macal.registry import Registry, check_known
 
-MOST = 100_000  # numbers in a range of a file
+MAX_RANGE = 100_000  # numbers in a range of a file
 
 
 @dataclass(frozen=True)
@@ -113,9 +113,10 @@ def numbers(text: str, name: str) -> tuple[int, ...]:
     for part in text.split(","):
         ends = re.fullmatch(r"\s*([0-9]{1,9})(?:-([0-9]{1,9}))?\s*", part)
         first, last = (int(ends[1]), int(ends[2] or ends[1])) if ends else (1, 0)
-        if not first <= last < first + MOST:
+        if not first <= last < first + MAX_RANGE:
             raise ValueError(
-                f'{name} must be a list of whole numbers, or rising ranges of at most {MOST:,} each, say "0-11, 15";'
+                f"{name} must be a list of whole numbers, or rising ranges of at most {MAX_RANGE:,} each,"
+                ' say "0-11, 15";'
                 f" got {part.strip()!r} in {reprlib.repr(text)}"
             )
         found += range(first, last + 1)

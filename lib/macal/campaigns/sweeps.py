@@ -26,7 +26,7 @@ from macal.storage import atomic
 from macal.storage.workers import each
 from macal.threads import use_torch_threads
 
-__all__ = ["Chunk", "Spec", "Unfinished", "ask", "chunks", "listing", "read_spec", "run_chunk", "sweep"]
+__all__ = ["Chunk", "Spec", "Unfinished", "register_request", "chunks", "listing", "read_spec", "run_chunk", "sweep"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Chunk:
 
     def finished(self, store: Path) -> bool:
         """Whether the store holds a whole record of each campaign; a damaged one counts as none. Changes nothing."""
-        return all(records.sound(records.path_of(config, store), config) for config in self.configs)
+        return all(records.is_valid(records.path_of(config, store), config) for config in self.configs)
 
 
 def chunks(spec: Spec) -> list[Chunk]:
@@ -80,7 +80,7 @@ def listing(spec: Spec, store: Path, seconds: float = 1.0) -> pd.DataFrame:
     queries = spec.n_queries or _queries(spec)
     for chunk in chunks(spec):
         based = spec.criterion(chunk.campaigns[0][1]).is_adaptive
-        trainings = len(chunk.campaigns) * len(loop.trained(queries, 1 if based else spec.steps or spec.every))
+        trainings = len(chunk.campaigns) * len(loop.training_steps(queries, 1 if based else spec.steps or spec.every))
         finished = chunk.finished(store)
         hours = 0.0 if finished else trainings * seconds / 3600
         rows.append((chunk.name, len(chunk.campaigns), trainings, finished, hours))
@@ -140,7 +140,7 @@ def _play(chunk: Chunk, store: Path) -> None:
         about = provenance.manifest(campaign.problem.sources, took, device, spec.threads, origins)
         own = [row for row in rows if (row["replication"], row["method"]) == (campaign.problem.seed, campaign.method)]
         own = [{k: v for k, v in row.items() if k not in ("replication", "method")} for row in own]
-        records.settle(Record(config, own, [b.tolist() for b in campaign.batches], about), store)
+        records.write_if_missing(Record(config, own, [b.tolist() for b in campaign.batches], about), store)
     (store / records.CHECKPOINTS / f"{chunk.name}.json").unlink(missing_ok=True)
 
 
@@ -149,7 +149,7 @@ def _restore(
 ) -> tuple[list[loop.Row], float, int, list[dict[str, Any]]]:
     """Put campaigns where the checkpoint left them: its rows, seconds, stages done, origins of all code so far."""
     path, own = store / records.CHECKPOINTS / f"{chunk.name}.json", provenance.origin()
-    if not records.sound(path, chunk.composition, aside=True):
+    if not records.is_valid(path, chunk.composition, aside=True):
         return [], 0.0, 0, [own]
     checkpoint = records.read(path)
     about = checkpoint.manifest
@@ -173,9 +173,9 @@ class Unfinished(RuntimeError):
         self.summary, self.failures = summary, failures
 
 
-def ask(spec: Spec, store: Path) -> None:
+def register_request(spec: Spec, store: Path) -> None:
     """Leave in a store what a sweep asks for, see :func:`.records.note`; running it does so too."""
-    records.note(asdict(spec), [config for chunk in chunks(spec) for config in chunk.configs], store)
+    records.write_request(asdict(spec), [config for chunk in chunks(spec) for config in chunk.configs], store)
 
 
 @hinted
@@ -198,7 +198,7 @@ def sweep(
     """
     store, every = Path(store), chunks(spec)
     _refuse_file(store)
-    ask(spec, store)
+    register_request(spec, store)
     todo = [chunk for chunk in every if not chunk.finished(store)]
     now = todo[:at_most]
     outcomes = {}

@@ -23,12 +23,12 @@ from macal.campaigns.records import (
     DamagedRecord,
     ForeignRecord,
     Record,
-    asked,
     checkpoints,
+    is_valid,
     path_of,
     read,
     read_all,
-    sound,
+    requested_keys,
     table,
     write,
 )
@@ -48,7 +48,7 @@ class Uncommitted(ValueError):
 
 
 def _check_complete(store: Path, have: set[str]) -> None:
-    plans, failed = asked(store), sorted(store.glob("*.failed"))
+    plans, failed = requested_keys(store), sorted(store.glob("*.failed"))
     wanted = set().union(*plans.values())
     where = [str(path) for path, keys in plans.items() if keys - have] + [str(path) for path in failed]
     if plans and where:
@@ -243,7 +243,7 @@ def unpack(name: str, store: Path, folder: Path = FOLDER) -> int:
 
 def _restore(checkpoint: Record, folder: Path) -> None:
     path = path_of(checkpoint.config, folder)
-    if not sound(path, checkpoint.config, aside=True) or read(path).manifest["done"] < checkpoint.manifest["done"]:
+    if not is_valid(path, checkpoint.config, aside=True) or read(path).manifest["done"] < checkpoint.manifest["done"]:
         write(checkpoint, folder)
 
 

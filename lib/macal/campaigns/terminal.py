@@ -36,7 +36,7 @@ def guarded(command: Callable[[], int | None]) -> int:
             sys.stdout.flush()
         return status
     except (OSError, ValueError, ImportError, BrokenExecutor) as error:
-        if isinstance(error, BrokenPipeError) and _nobody_reads():
+        if isinstance(error, BrokenPipeError) and _output_closed():
             return status
         print(f"{type(error).__name__}: {_said(error)}", file=sys.stderr)
         return 1
@@ -50,7 +50,7 @@ def _said(error: BaseException) -> str:
     return " ".join(line.strip() for line in str(error).splitlines())
 
 
-def _nobody_reads() -> bool:
+def _output_closed() -> bool:
     """Whether whoever read the standard output or error has gone; what is left to be said is thrown away then."""
     asked = select.poll()
     asked.register(1, select.POLLOUT), asked.register(2, select.POLLOUT)

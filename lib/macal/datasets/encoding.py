@@ -22,8 +22,8 @@ from macal.arguments import as_array
 from macal.shapes import Outcomes, Rows
 
 MAX_CATEGORIES = 100
-FEW = 20  # values of a text that are categories however few the rows
-REACH = 5.0  # median distances from the median within which numbers count as they are
+FEW_VALUES = 20  # values of a text that are categories however few the rows
+WINSOR_LIMIT = 5.0  # median distances from the median within which numbers count as they are
 _GAP = 1.5  # times the range of the others, across which a value lies far from them
 Scaling = Callable[[Outcomes, Rows], np.ndarray]  # (n,), or (n, columns)
 _TIMES = (datetime.date, datetime.time, datetime.timedelta, pd.Period, np.datetime64, np.timedelta64)
@@ -179,13 +179,13 @@ def standardised(values: Outcomes, pool: Rows) -> Outcomes:
 
 
 def limits(values: Outcomes) -> tuple[float, float]:
-    """Least and largest of the numbers within ``REACH`` median distances, of those that differ, from the median.
+    """Least and largest of the numbers within ``WINSOR_LIMIT`` median distances, of those that differ, from the median.
 
     >>> limits(np.array([11.0, 12, 14, 17, 22, 1000]))
     (11.0, 22.0)
     """
     distances = np.abs(values - np.median(values))
-    reach = REACH * np.median(distances[distances > 0]) if distances.any() else np.inf
+    reach = WINSOR_LIMIT * np.median(distances[distances > 0]) if distances.any() else np.inf
     inside = values[distances <= reach]
     return float(inside.min()), float(inside.max())
 
@@ -214,10 +214,10 @@ def _shrunk(values: Outcomes) -> Outcomes:
     return np.ldexp(values, -np.frexp(np.abs(values).max())[1])
 
 
-def far_off(values: Outcomes) -> np.ndarray:
+def outliers(values: Outcomes) -> np.ndarray:
     """Which numbers lie beyond the limits, and far from all that do not, or from those between, (n,).
 
-    >>> far_off(np.array([11.0, 12, 14, 17, 22, 1000])).tolist()
+    >>> outliers(np.array([11.0, 12, 14, 17, 22, 1000])).tolist()
     [False, False, False, False, False, True]
     """
     values = _shrunk(values)

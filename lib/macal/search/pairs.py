@@ -57,7 +57,7 @@ _LIST = 128  # pairs on a good list: fewer, and lists must be made too often; ma
 _PAIRS = 2**16  # pairs on a list of more than one row, at most
 _SLACK = 1e-12  # of a score, a covariate: more than float64 rounding, where the largest covariate is about 1
 _EPS = np.finfo(np.float32).eps
-_LEAST = np.finfo(np.float32).min
+_MIN_SCORE = np.finfo(np.float32).min
 
 
 @runtime_checkable
@@ -67,13 +67,13 @@ class Available(Protocol):
     open: np.ndarray
     price: np.ndarray
 
-    def left(self) -> float:
+    def remaining_budget(self) -> float:
         """Money that is left."""
 
     def price_of_pairs(self, units: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Price of pairs with all who must come with either, of the shape to which the two broadcast."""
 
-    def together(self, unit: int) -> np.ndarray:
+    def compatible_with(self, unit: int) -> np.ndarray:
         """Units that may be bought at once with this one, (n,)."""
 
 
@@ -82,8 +82,8 @@ class PairList:
     """Pairs of which the best is the best of all, as long as it comes before the cut.
 
     Attributes:
-        one: short list of the treated, from which ``i`` counts.
-        zero: short list of the controls, from which ``j`` counts.
+        treated: short list of the treated, from which ``i`` counts.
+        control: short list of the controls, from which ``j`` counts.
         i: place of each pair's treated unit on ``one``, (k,).
         j: place of its control on ``zero``, (k,).
         d: distance within each pair times its weight, (k,); infinite once the pair cannot be had.
@@ -92,8 +92,8 @@ class PairList:
         cut: the highest bound of the rows that were not looked through, and the lowest unit among these.
     """
 
-    one: ShortList
-    zero: ShortList
+    treated: ShortList
+    control: ShortList
     i: Indices
     j: Indices
     d: Distances
@@ -171,7 +171,7 @@ class PairSearch:
             self._forget()
         while True:
             pairs = self.pairs
-            if pairs and pairs.one is self.treated.short and pairs.zero is self.control.short:
+            if pairs and pairs.treated is self.treated.short and pairs.control is self.control.short:
                 if (found := self._best_listed(pairs)) or pairs.cut[0] == -np.inf:
                     return found
             self._make_list()
@@ -185,8 +185,8 @@ class PairSearch:
         if top == -np.inf:
             return None
         ties = np.flatnonzero(value == top)
-        one = self.treated.first[pairs.one.rows[pairs.i[ties]]]
-        zero = self.control.first[pairs.zero.rows[pairs.j[ties]]]
+        one = self.treated.first[pairs.treated.rows[pairs.i[ties]]]
+        zero = self.control.first[pairs.control.rows[pairs.j[ties]]]
         k = ties[np.lexsort([zero, one])[0]]
         if not beats_cut(float(top), int(one.min()), pairs.cut):
             return None
@@ -194,21 +194,21 @@ class PairSearch:
 
     def _drop_taken(self, pairs: PairList) -> None:
         """Let pairs that cannot be had any more never be picked."""
-        rows, columns = pairs.one.rows[pairs.i], pairs.zero.rows[pairs.j]
+        rows, columns = pairs.treated.rows[pairs.i], pairs.control.rows[pairs.j]
         gone = ~(self.treated.free[rows] & self.control.free[columns])
         if self._available:
-            gone |= pairs.cost > self._available.left()
+            gone |= pairs.cost > self._available.remaining_budget()
             for row in self.doubtful.intersection(rows.tolist()):
                 mine = np.flatnonzero(rows == row)
                 gone[mine] |= ~self._together(row, columns[mine])
         pairs.d[gone] = np.inf
 
     def _together(self, row: int, columns: Rows) -> np.ndarray:
-        return self._available.together(int(self.treated.units[row]))[self.control.units[columns]]
+        return self._available.compatible_with(int(self.treated.units[row]))[self.control.units[columns]]
 
     def _close(self, v: np.ndarray, rows: Indices, columns: Rows) -> None:
         """Set pairs that may not be bought, as far as is known, to minus infinity; ``v`` is of rows and columns."""
-        units, others, left = self.treated.units[rows], self.control.units[columns], self._available.left()
+        units, others, left = self.treated.units[rows], self.control.units[columns], self._available.remaining_budget()
         if self._available.price[units].max() + self._available.price[others].max() > left:
             v[self._available.price_of_pairs(units[:, None], others) > left] = -np.inf
         for k in np.flatnonzero(np.isin(rows, list(self.doubtful))) if self.doubtful else ():
@@ -218,7 +218,7 @@ class PairSearch:
         """Float64 scores of listed pairs, m1 + m0 - alpha d, (k,); minus infinity where a pair cannot be had."""
         if not self.novelty:
             return -pairs.d
-        sides = ((self.treated, pairs.one), (self.control, pairs.zero))
+        sides = ((self.treated, pairs.treated), (self.control, pairs.control))
         m1, m0 = (side.m if arm.labelled else np.zeros(len(side.m)) for arm, side in sides)
         return self.novelty * (m1[pairs.i] + m0[pairs.j]) - pairs.d
 
@@ -286,7 +286,7 @@ class PairSearch:
             least = np.where(least > 0, least * price, least / price)
         # (k, 1 or blocks), rounded down; taken units are below
         floor = (least - self._novelty_bound(self.treated)[rows][:, None] - self.slack).astype(np.float32)
-        floor = np.nextafter(floor, np.float32(-np.inf)).clip(min=_LEAST)
+        floor = np.nextafter(floor, np.float32(-np.inf)).clip(min=_MIN_SCORE)
         floor = np.broadcast_to(floor, (len(rows), len(self.blocks)))
         # (k, d + 2)
         left, found = self.treated.left(rows), []

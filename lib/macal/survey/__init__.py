@@ -5,7 +5,7 @@ a criterion's gain per cost, takes the answers, and plans anew; the campaign is 
 """
 
 from macal.survey.conflicts import Conflict
-from macal.survey.demands import Quota
+from macal.survey.constraints import Quota
 from macal.survey.estimates import Findings
 from macal.survey.planner import Doubt, Planner
 

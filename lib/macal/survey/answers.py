@@ -8,10 +8,10 @@ import pandas as pd
 from pandas.api.types import is_scalar
 
 from macal.arguments import fits
-from macal.survey.people import People
+from macal.survey.sampling_frame import SamplingFrame
 
 
-def by_name(people: People, answers: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+def by_name(people: SamplingFrame, answers: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
     """Outcomes by the table's names of the units; an answer that is there twice is one.
 
     Raises:
@@ -20,7 +20,9 @@ def by_name(people: People, answers: Iterable[tuple[Any, Any]]) -> dict[Any, Any
     """
     names, outcomes = zip(*pairs, strict=True) if (pairs := list(answers)) else ((), ())
     found: dict[Any, Any] = {}
-    for name, outcome in zip(people.table.index[people.places(names, "the answers")].tolist(), outcomes, strict=True):
+    for name, outcome in zip(
+        people.table.index[people.positions(names, "the answers")].tolist(), outcomes, strict=True
+    ):
         if not is_scalar(outcome):
             outcome_of(name, outcome, None)
         before = found.setdefault(name, outcome)
@@ -29,10 +31,10 @@ def by_name(people: People, answers: Iterable[tuple[Any, Any]]) -> dict[Any, Any
     return found
 
 
-def check_arms(people: People, treatment: str, told: Iterable[tuple[Any, Any]]) -> None:
+def check_arms(people: SamplingFrame, treatment: str, told: Iterable[tuple[Any, Any]]) -> None:
     """Check that treatments beside answers, by the units' names, missing or not, are the table's: ValueError if not."""
     names, values = zip(*pairs, strict=True) if (pairs := list(told)) else ((), ())
-    places = people.places(names, "the answers")
+    places = people.positions(names, "the answers")
     for place, value in zip(places.tolist(), values, strict=True):
         arm = people.arms[int(people.problem.pool.t[place])]
         if not (pd.isna(value) or value == arm or str(value).strip().casefold() == str(arm).casefold()):

@@ -21,10 +21,10 @@ from macal.posterior import Prior
 from macal.shapes import Indices, Rows
 from macal.survey.greedy import GreedyPlan
 from macal.survey.inference import posterior_sd, rank_bounds
-from macal.survey.people import People
+from macal.survey.sampling_frame import SamplingFrame
 
 LEVEL = 0.05  # chance that one of all bounds of a plan is too low
-_SOME = 2000  # rivals whose effects are judged
+_N_EVALUATED = 2000  # rivals whose effects are judged
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Audit:
     pairs: bool
     clusters: bool
 
-    def told(self) -> list[str]:
+    def sentences(self) -> list[str]:
         """What is to be said of it, sentence by sentence."""
         who = "clusters" if self.clusters else "people"
         ahead, bounds = np.array(self.ahead), np.array(self.bounds)
@@ -79,7 +79,7 @@ class Audit:
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
+class PlanTrace:
     """A plan as it was made.
 
     Attributes:
@@ -90,7 +90,7 @@ class Made:
         purchases: units that were bought at once, and whether the rule's gain per cost chose them.
     """
 
-    people: People
+    people: SamplingFrame
     known: Indices
     refused: Rows
     money: float
@@ -100,7 +100,7 @@ class Made:
 AsTask = Callable[..., GreedyPlan]  # of people, who is known, who refused, and fields of the restriction
 
 
-def audited(made: Made, both: People, task: AsTask) -> Audit:
+def audit_plan(made: PlanTrace, both: SamplingFrame, task: AsTask) -> Audit:
     """Audit a plan.
 
     Args:
@@ -112,7 +112,7 @@ def audited(made: Made, both: People, task: AsTask) -> Audit:
         ValueError: the rule draws at random, or does not say what units are worth.
     """
     people, n = made.people, len(made.people)
-    weights = np.append(people.phase.weights, np.ones(len(both) - n))
+    weights = np.append(people.first_phase.weights, np.ones(len(both) - n))
     again = task(both, made.known, made.refused, population=np.arange(n), weights=weights)
     if again.criterion.stochastic:
         raise ValueError(f"{type(again.criterion).__name__} draws at random: nobody is ahead of whom it draws")
@@ -136,7 +136,7 @@ def _ahead(task: GreedyPlan, made: Sequence[tuple[np.ndarray, bool]], n: int, cl
         if not purchases.open[units].all():
             continue  # who must be asked was bought in the beginning
         if chosen:
-            better = rule.ahead(purchases, units)
+            better = rule.better_candidates(purchases, units)
             better = better[better >= n]
             found.append(len(better) if clusters is None else len(np.unique(clusters[better])))
         purchases.buy(units)
@@ -144,25 +144,25 @@ def _ahead(task: GreedyPlan, made: Sequence[tuple[np.ndarray, bool]], n: int, cl
     return found
 
 
-def _half(made: Made, rows: Indices, task: AsTask) -> Rows | None:
+def _half(made: PlanTrace, rows: Indices, task: AsTask) -> Rows | None:
     """Units that a plan of a part of the sample asks, and those known, by their places in the sample."""
     people = made.people
     rows = np.union1d(rows, np.concatenate([made.known, made.refused, people.included]))
     place = np.full(len(people), -1)
     place[rows] = np.arange(len(rows))
     try:
-        chosen = task(people.part(rows), place[made.known], place[made.refused]).rounds().filled
+        chosen = task(people.restricted_to(rows), place[made.known], place[made.refused]).rounds().filled
     except ValueError:  # too few people for the demands
         return None
     return np.concatenate([made.known, *(rows[units] for units in chosen)]).astype(np.int64)
 
 
-def _open(both: People, n: int, units: Indices) -> float:
+def _open(both: SamplingFrame, n: int, units: Indices) -> float:
     """Share of the effects' variance that labels leave open, mean over rivals, from place n on, and over arms."""
     split = both.problem.pool
     prior = FixedALC().prior(PoolState(split.x[:n].astype(np.float64), split.t[:n], units))
     two = Prior(prior.variance[:2], prior.lengthscale[:2], prior.noise[:2])
-    some = np.arange(n, len(both))[:_SOME] if len(both) > n else np.arange(n)[:_SOME]
+    some = np.arange(n, len(both))[:_N_EVALUATED] if len(both) > n else np.arange(n)[:_N_EVALUATED]
     shares = []
     for arm in range(1, len(both.arms)):
         mine = units[np.isin(split.t[units], (0, arm))]

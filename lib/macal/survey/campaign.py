@@ -19,28 +19,28 @@ from macal.datasets.table import same
 from macal.registry import UnknownName, check_known
 from macal.shapes import Indices, Outcomes
 from macal.survey.answers import chance
-from macal.survey.audit import Audit, Made
-from macal.survey.demands import Range
-from macal.survey.drawn import Lottery
-from macal.survey.people import Columns, People
+from macal.survey.audit import Audit, PlanTrace
+from macal.survey.constraints import Range
 from macal.survey.policy import Policy
+from macal.survey.sampling_design import SamplingDesign
+from macal.survey.sampling_frame import Columns, SamplingFrame
 from macal.survey.tables import frames
-from macal.survey.tables.sample import Sample, Wanted
+from macal.survey.tables.sample import Sample, SampleRequest
 
 NOTHING = "nothing is planned yet; plan(table) comes first"
 NEVER = "never asked"  # what a correction says
-SHOWN = 3  # people that are named
+MAX_NAMED = 3  # people that are named
 
 
-def counted(count: int, what: str) -> str:
+def count_phrase(count: int, what: str) -> str:
     """As "1 answer" or "2 answers"."""
     return f"{count:,} {what}{'s' * (count != 1)}"
 
 
-def named(names: Collection[Any]) -> str:
+def name_phrase(names: Collection[Any]) -> str:
     """The first names, and how many others there are, as "a, b and c" or "a, b, c and 2 others"."""
-    words = [str(name) for name in list(names)[:SHOWN]]
-    words += [counted(len(names) - SHOWN, "other")] * (len(names) > SHOWN)
+    words = [str(name) for name in list(names)[:MAX_NAMED]]
+    words += [count_phrase(len(names) - MAX_NAMED, "other")] * (len(names) > MAX_NAMED)
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
 
@@ -90,14 +90,14 @@ class CampaignState:
             first that the unit gave.
         asked: rounds that have been asked; of later ones an answer counts for whoever gave it alone.
         audit: what planning from a sample may have cost, where that was asked.
-        made: how the rounds to come were planned; None of a campaign from a file.
-        chosen: by what people were drawn; None of a campaign from a file, or without draw.
+        plan_trace: how the rounds to come were planned; None of a campaign from a file.
+        design: by what people were drawn; None of a campaign from a file, or without draw.
         revision: how often its file has been written.
         journal: corrections, the first one first.
-        told_in: column of the files that the answers have come from, of several outcomes the first; None where they
-            came otherwise.
+        outcome_column: column of the files that the answers have come from, of several outcomes the first; None where
+            they came otherwise.
         searched: people of a table in memory among whom the rounds to come were planned; None for all.
-        told_since: whether anything was observed or corrected since the rounds to come were planned.
+        changed_since_plan: whether anything was observed or corrected since the rounds to come were planned.
         by_outcome: answers to each outcome, by its name, where there are several; empty where there is one.
     """
 
@@ -108,16 +108,16 @@ class CampaignState:
     answers: Mapping[Any, float | None] = field(default_factory=lambda: MappingProxyType({}))
     asked: int = 0
     audit: Audit | None = None
-    made: Made | None = None
-    chosen: Lottery | None = None
+    plan_trace: PlanTrace | None = None
+    design: SamplingDesign | None = None
     revision: int = 0
     journal: tuple[Correction, ...] = ()
-    told_in: str | None = None
+    outcome_column: str | None = None
     searched: int | None = None
-    told_since: bool = False
+    changed_since_plan: bool = False
     by_outcome: Mapping[str, Mapping[Any, float | None]] = field(default_factory=lambda: MappingProxyType({}))
 
-    def but(self, **changes: Any) -> "CampaignState":
+    def evolve(self, **changes: Any) -> "CampaignState":
         """The campaign with other values; of the same table, it keeps what it has read."""
         if "answers" in changes:
             changes["answers"] = MappingProxyType(dict(changes["answers"]))
@@ -129,12 +129,12 @@ class CampaignState:
     @property
     def told(self) -> dict[str | None, Mapping[Any, float | None]]:
         """Answers to each outcome, by its name; that of a campaign with one outcome may have none."""
-        return dict(self.by_outcome) or {self.told_in: self.answers}
+        return dict(self.by_outcome) or {self.outcome_column: self.answers}
 
     @property
     def outcome(self) -> str | None:
         """Name of the one outcome, of several that of the first; None where it has none."""
-        return self.told_in or self.columns.outcome
+        return self.outcome_column or self.columns.outcome
 
     def with_told(self, told: Mapping[Any, Mapping[Any, float | None]]) -> "CampaignState":
         """The campaign with other answers to each outcome: units with any have answered, units with none refused."""
@@ -142,7 +142,7 @@ class CampaignState:
         found = {name: [v for one in told.values() if (v := one.get(name)) is not None] for name in every}
         answers = {name: values[0] if values else None for name, values in found.items()}
         several = {one: MappingProxyType(dict(mine)) for one, mine in told.items()} if len(told) > 1 else {}
-        return self.but(answers=answers, told_in=next(iter(told)), by_outcome=MappingProxyType(several))
+        return self.evolve(answers=answers, outcome_column=next(iter(told)), by_outcome=MappingProxyType(several))
 
     def seen(self, outcome: str | None = None, by: str = "outcome") -> "CampaignState":
         """The campaign as one outcome sees it; itself where there is no other.
@@ -163,7 +163,7 @@ class CampaignState:
             return self
         told, waiting = self.by_outcome[outcome], set(self.planned.index[self.planned["round"] <= self.asked])
         answers = {name: told.get(name) for name in self.answers if name in told or name not in waiting}
-        return self.but(answers=answers, told_in=outcome, by_outcome={})
+        return self.evolve(answers=answers, outcome_column=outcome, by_outcome={})
 
     @property
     def views(self) -> list["CampaignState"]:
@@ -177,7 +177,7 @@ class CampaignState:
         return f" ({', '.join(f'{one} {n:,}' for one, n in counts.items())})" * bool(counts)
 
     @cached_property
-    def people(self) -> People:
+    def people(self) -> SamplingFrame:
         """The units of the table.
 
         Raises:
@@ -186,12 +186,12 @@ class CampaignState:
         if self.table is None:
             raise ValueError(NOTHING)
         if self.is_sample:
-            return People.of(self.table, self.columns)
+            return SamplingFrame.of(self.table, self.columns)
         table, covariates = frames.as_pandas(self.table), self.columns.covariates
         used = [*self.columns.named().values(), *self.columns.proxies, self.policy.by]
         used += [quota.column for quota in self.policy.parsed]
         _check_cells(table, [*used, *(table.columns if covariates is None else covariates)])
-        return People.of(table, self.columns)
+        return SamplingFrame.of(table, self.columns)
 
     @property
     def is_sample(self) -> bool:
@@ -210,7 +210,7 @@ class CampaignState:
         return self.plan
 
     @property
-    def out(self) -> pd.DataFrame | None:
+    def fielded(self) -> pd.DataFrame | None:
         """The rounds that have been asked; None where nothing is planned yet."""
         return None if self.plan is None else self.plan[self.plan["round"] <= self.asked]
 
@@ -220,27 +220,27 @@ class CampaignState:
         return bool((self.people.response < 1).any())
 
     @property
-    def known(self) -> Indices:
+    def committed(self) -> Indices:
         """Units whose label is bought: outcomes known before, answers, and whoever is waited for."""
-        waiting = [] if self.out is None else [name for name in self.out.index if name not in self.answers]
+        waiting = [] if self.fielded is None else [name for name in self.fielded.index if name not in self.answers]
         told = [name for name, outcome in self.answers.items() if outcome is not None]
-        return np.concatenate([self.people.problem.start, self.people.places([*told, *waiting], "the plan")])
+        return np.concatenate([self.people.problem.start, self.people.positions([*told, *waiting], "the plan")])
 
     @property
     def refused(self) -> Indices:
         """Units who will not answer."""
-        return self.people.places([name for name, outcome in self.answers.items() if outcome is None], "the plan")
+        return self.people.positions([name for name, outcome in self.answers.items() if outcome is None], "the plan")
 
     @property
     def spent(self) -> float:
         """Money for whoever was asked; not for refusals, where only answers are paid, be they withdrawn later."""
-        if self.out is None:
+        if self.fielded is None:
             return 0.0
-        names, free = dict.fromkeys([*self.out.index, *self.answers]), self.free
-        return float(self.people.cost[self.people.places([n for n in names if n not in free], "the plan")].sum())
+        names, free = dict.fromkeys([*self.fielded.index, *self.answers]), self.unpaid
+        return float(self.people.cost[self.people.positions([n for n in names if n not in free], "the plan")].sum())
 
     @property
-    def free(self) -> set[Any]:
+    def unpaid(self) -> set[Any]:
         """Names of those who cost nothing, as they refused and only answers are paid; a withdrawn one was paid."""
         if self.policy.pay != "answered":
             return set()
@@ -253,7 +253,7 @@ class CampaignState:
         return {name for name, outcome in self.answers.items() if outcome is None} - paid
 
     @property
-    def instead(self) -> dict[Any, int]:
+    def reserves_used(self) -> dict[Any, int]:
         """Reserves who have answered or refused, by name, and the round of those for whom they were asked."""
         if "reserve" not in self.planned:
             return {}
@@ -261,34 +261,34 @@ class CampaignState:
         return {name: int(k) for name, k in rounds if name in self.answers and name not in self.planned.index}
 
     @property
-    def called(self) -> list[Any]:
+    def reserves_pending(self) -> list[Any]:
         """Names of reserves of people who refused in rounds that were asked: they are being asked, and not heard of."""
-        if self.out is None or "reserve" not in self.out:
+        if self.fielded is None or "reserve" not in self.fielded:
             return []
-        pairs = self.out["reserve"].dropna().items()
+        pairs = self.fielded["reserve"].dropna().items()
         return [other for name, other in pairs if self.answers.get(name, 0) is None and other not in self.answers]
 
     @property
-    def apart(self) -> dict[Any, int]:
+    def outside_plan(self) -> dict[Any, int]:
         """Who has answered or refused, is not in the plan, and stands in for nobody there, by name.
 
         They answered ahead of their round, or their place was taken out of the plan; they count with the last round
         that was asked, or with the first where none was.
         """
-        there = {*self.planned.index, *self.instead}
+        there = {*self.planned.index, *self.reserves_used}
         return {name: max(self.asked, 1) for name in self.answers if name not in there}
 
     @property
-    def numbers(self) -> dict[Any, int]:
+    def round_of(self) -> dict[Any, int]:
         """Round of whoever is in the plan, was asked as a reserve, or answered otherwise (:attr:`apart`), by name."""
         plan = zip(self.planned.index, self.planned["round"], strict=True)
-        return {name: int(k) for name, k in plan} | self.instead | self.apart
+        return {name: int(k) for name, k in plan} | self.reserves_used | self.outside_plan
 
     @property
-    def beside(self) -> str:
+    def extra_contacts(self) -> str:
         """Who was asked beside those of the plan, as "2 reserves and 1 other"; empty where nobody was."""
-        counts = {"reserve": len(self.instead), "other": len(self.apart)}
-        return " and ".join(counted(n, who) for who, n in counts.items() if n)
+        counts = {"reserve": len(self.reserves_used), "other": len(self.outside_plan)}
+        return " and ".join(count_phrase(n, who) for who, n in counts.items() if n)
 
     @property
     def overspent(self) -> str:
@@ -303,16 +303,16 @@ class CampaignState:
         if people.problem.pool.y is not None:
             y[people.problem.start] = people.problem.pool.y[people.problem.start]
         told = {name: outcome for name, outcome in self.answers.items() if outcome is not None}
-        y[people.places(told, "the answers")] = list(told.values())
+        y[people.positions(told, "the answers")] = list(told.values())
         return y
 
     @property
-    def arms_told(self) -> list[Any]:
+    def estimable_arms(self) -> list[Any]:
         """Arms, by the treatment's value, that can be compared with the reference arm: both have an outcome."""
         told = np.unique(self.people.problem.pool.t[np.isfinite(self.outcomes)])
         return [self.people.arms[k] for k in told if k and 0 in told]
 
-    def number(self, arm: Any) -> int:
+    def arm_index(self, arm: Any) -> int:
         """Number of an arm that is compared with the reference arm.
 
         Raises:
@@ -327,7 +327,7 @@ class CampaignState:
             raise UnknownName("arm", arm, known)
         return 1 + place
 
-    def against(self, reference: Any) -> "CampaignState":
+    def with_reference(self, reference: Any) -> "CampaignState":
         """The campaign with another reference arm, for what its answers say; None for its own.
 
         Raises:
@@ -340,7 +340,7 @@ class CampaignState:
             raise ValueError(
                 f"of two arms {self.people.arms[0]} is the reference; against {reference} effects change sign"
             )
-        return self.but(columns=replace(self.columns, reference=reference), chosen=None)
+        return self.evolve(columns=replace(self.columns, reference=reference), design=None)
 
     @property
     def rounds(self) -> pd.DataFrame:
@@ -350,11 +350,11 @@ class CampaignState:
         where only answers are paid), ``answers`` (expected, or those that came), and the cost ``so far``.
         """
         people = self.people
-        names, numbers = list(self.numbers), list(self.numbers.values())
-        units = people.places(names, "the plan")
+        names, numbers = list(self.round_of), list(self.round_of.values())
+        units = people.positions(names, "the plan")
         chances = zip(names, people.response[units], strict=True)
         answers = [chance(self.answers.get(name, np.nan), float(response)) for name, response in chances]
-        free = self.free
+        free = self.unpaid
         cost = np.where([name in free for name in names], 0.0, people.cost[units])
         t = people.problem.pool.t[units]
         each = {f"{self.columns.treatment} = {name}": t == arm for arm, name in enumerate(people.arms)}
@@ -364,7 +364,7 @@ class CampaignState:
         return table.assign(**{"so far": table["cost"].cumsum()})
 
     @property
-    def sizes(self) -> pd.Series:
+    def round_sizes(self) -> pd.Series:
         """People of each round, by its number, without those who were left out of another and whom a draw keeps."""
         late = [one.name for one in self.journal if one.now == NEVER] if self.policy.draw is not None else []
         return self.planned.loc[~self.planned.index.isin(late), "round"].value_counts()
@@ -379,9 +379,9 @@ class CampaignState:
         rounds, later = plan["round"], plan["round"][plan["round"] > self.asked]
         last = {"now": -1} | ({"asked": self.asked} if len(later) < len(plan) else {})
         last |= ({"next": later.min()} if len(later) else {}) | {"end": np.inf}
-        return {s: self.people.places(plan.index[rounds <= k], "the plan") for s, k in last.items()}
+        return {s: self.people.positions(plan.index[rounds <= k], "the plan") for s, k in last.items()}
 
-    def wanted(self, size: int, rivals: int) -> Wanted:
+    def sample_request(self, size: int, rivals: int) -> SampleRequest:
         """The sample of a table that a plan needs.
 
         Args:
@@ -395,4 +395,4 @@ class CampaignState:
         most = max((int(np.ceil(q.number)) for q in policy.parsed if q.least and not q.share), default=0)
         others = (columns.outcome, columns.exclude, columns.include)
         by = tuple(dict.fromkeys([columns.treatment, *whole]))
-        return Wanted(size, rivals, policy.seed, by, *others, cluster, 2 * most, tuple(dict.fromkeys(ranges)))
+        return SampleRequest(size, rivals, policy.seed, by, *others, cluster, 2 * most, tuple(dict.fromkeys(ranges)))

@@ -16,20 +16,20 @@ from macal.registry import check_known
 from macal.storage import atomic
 from macal.survey import record, steps
 from macal.survey.answers import by_name, check_arms, outcome_of
-from macal.survey.campaign import NEVER, counted, named
-from macal.survey.estimates import MODELLED, Findings, estimated, left_out, meant
-from macal.survey.forecast import expected
+from macal.survey.campaign import NEVER, count_phrase, name_phrase
+from macal.survey.estimates import MODEL_CAVEAT, Findings, estimate_effects, exclusion_notes, meant
+from macal.survey.forecast import expected_responses
 from macal.survey.inference import StoppingRule
-from macal.survey.inference.looks import LOOKS
+from macal.survey.inference.sequential import LOOKS
 from macal.survey.inference.targets import TARGETS
 from macal.survey.notes import assumed
-from macal.survey.people import CLUSTER_RULES, Columns
 from macal.survey.planner import MEMORY, Planner, doubted
 from macal.survey.policy import DRAWS, PAY, UNIFORM, Policy
-from macal.survey.report import document, doubts, drawings
+from macal.survey.report import data_warnings, document, drawings
+from macal.survey.sampling_frame import CLUSTER_RULES, Columns
 from macal.survey.tables import frames, suspects
 from macal.survey.tables.blocks import PartedTable
-from macal.survey.tables.roles import KINDS, Said, read_as
+from macal.survey.tables.roles import KINDS, ColumnHints, read_as
 from macal.survey.tables.sample import Sample
 from macal.survey.tables.summary import summarised, typed
 
@@ -41,7 +41,7 @@ _QUOTA = (
 _LABEL_FREE = names_where(needs_no_model).replace("'", "")
 PLAN = "plan whom to ask under a budget: from a table to a table"
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
-_UNCALLED = re.compile(r"Unnamed: \d+")  # columns that a file has no name for
+_UNNAMED_COLUMN = re.compile(r"Unnamed: \d+")  # columns that a file has no name for
 _GROUPS = 24  # of whom answers are shown
 _COPIES = 3  # of a table in memory that a plan needs
 
@@ -119,7 +119,7 @@ def add_to(commands: Any) -> None:
     command = commands.add_parser("recount", help=text, description=text)
     _files(command)
     command.add_argument("rounds", type=int, help="that were asked; in later ones answers count for themselves alone")
-    _said_by(command)
+    _add_author_option(command)
     _add_estimate(commands)
     text = "keep the rounds that were asked, plan the others anew by the answers"
     command = commands.add_parser("replan", help=text, description=text)
@@ -142,7 +142,7 @@ def _add_correct(commands: Any) -> None:
     change.add_argument("--withdrawn", action="store_true", help=text)
     change.add_argument("--never-asked", action="store_true", help="she was left out, and may be asked later")
     command.add_argument("--of", help="which of several outcomes is meant (default: all, of a withdrawal)")
-    _said_by(command)
+    _add_author_option(command)
 
 
 def _add_estimate(commands: Any) -> None:
@@ -180,7 +180,7 @@ def _files(command: argparse.ArgumentParser) -> None:
     command.add_argument("table", type=Path, help="the table that it was planned on")
 
 
-def _said_by(command: argparse.ArgumentParser) -> None:
+def _add_author_option(command: argparse.ArgumentParser) -> None:
     command.add_argument("--by", required=True, help="who says so: a name or a pseudonym")
 
 
@@ -271,19 +271,19 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
 
 def plan(options: argparse.Namespace) -> None:
     """Plan from a table; print the columns' roles and the rounds."""
-    _apart([options.output, options.campaign, options.report], [options.table])
+    _check_distinct_paths([options.output, options.campaign, options.report], [options.table])
     _may_be_written(options)
-    _can_be_made(options)
+    _check_writers(options)
     fields = [*Columns.__dataclass_fields__, *Policy.__dataclass_fields__]
     given = {k: v for k, v in vars(options).items() if k in fields and v is not None}
     given |= {k: dict(given[k]) for k in ("kinds", "parameters") if k in given}
     planner = Planner(**given)
     source = frames.opened(options.table)
     people = _people(options, planner, source)
-    planner.campaign = steps.begun(planner.campaign, people)
-    said = [source.told] * bool(source.told) + [doubts.columns(planner.campaign).to_string()]
-    if isinstance(people, Sample) and planner.campaign.made is not None:
-        said.append("\n".join(planner.audit().told()))
+    planner.campaign = steps.start_campaign(planner.campaign, people)
+    said = [source.reading_note] * bool(source.reading_note) + [data_warnings.columns(planner.campaign).to_string()]
+    if isinstance(people, Sample) and planner.campaign.plan_trace is not None:
+        said.append("\n".join(planner.audit().sentences()))
     contents = _outputs(planner, options)
     if options.campaign:
         may = partial(_may_be_written, options)
@@ -308,15 +308,15 @@ def _people(options: argparse.Namespace, planner: Planner, source: PartedTable) 
 
 def roles(options: argparse.Namespace) -> None:
     """Print what the columns of a table are taken for."""
-    said = Said(identifier=options.identifier, kinds=dict(options.kinds or ()))
+    said = ColumnHints(identifier=options.identifier, kinds=dict(options.kinds or ()))
     named = {"identifier": options.identifier} if options.identifier else {}
     source = frames.opened(options.table)
-    print(source.told, end="\n\n" * bool(source.told))
+    print(source.reading_note, end="\n\n" * bool(source.reading_note))
     table, found = read_as(frames.read(options.table), said)
     shown = found.shown(named)
     for column in found.kinds:
         if gaps := int(table[column].isna().sum()):
-            shown.loc[column, "what"] += f"; {counted(gaps, 'gap')}, which plan refuses"
+            shown.loc[column, "what"] += f"; {count_phrase(gaps, 'gap')}, which plan refuses"
     print(shown.to_string())
     _tell_warnings(suspects.told(table, found))
 
@@ -353,7 +353,9 @@ def observe(options: argparse.Namespace) -> None:
     answers = frames.read(options.answers)
     if name not in answers:
         raise ValueError(f"{options.answers} has no column {name!r}, which names the units in the table")
-    answers = answers.drop(columns=[c for c in answers if answers[c].isna().all() and _UNCALLED.fullmatch(str(c))])
+    answers = answers.drop(
+        columns=[c for c in answers if answers[c].isna().all() and _UNNAMED_COLUMN.fullmatch(str(c))]
+    )
     outcomes = _outcome(options, planner, list(answers))
     steps.by_outcome(planner.campaign, outcomes)  # a wrong column is named rather than its values
     given, others = _outcomes(options, planner, answers, outcomes)
@@ -367,34 +369,38 @@ def observe(options: argparse.Namespace) -> None:
 
     planner = _saved(options, step)
     if before and (new := [repr(one) for one in outcomes if repr(one) not in before]):
-        print(f"{named(new)} {'is another outcome' if len(new) == 1 else 'are other outcomes'} than {named(before)}")
+        print(
+            f"{name_phrase(new)} {'is another outcome' if len(new) == 1 else 'are other outcomes'} than"
+            f" {name_phrase(before)}"
+        )
     if left := len(beside) + others:
-        print(f"{counted(left, 'line')} of people beside the plan, who have no new outcome, left out")
+        print(f"{count_phrase(left, 'line')} of people beside the plan, who have no new outcome, left out")
     if len(later):
         print(
-            f"{len(later)} people of {counted(later.nunique(), 'round')} without any outcome count as not asked yet;"
+            f"{len(later)} people of {count_phrase(later.nunique(), 'round')} without any outcome count as not asked"
+            " yet;"
             f" --through {later.max()} says that they were, and will not answer"
         )
     ahead = _rounds_of(planner, first[first.notna()])
     ahead = ahead[ahead > planner.asked]
     if len(ahead):
         print(
-            f"{len(ahead)} people of {counted(ahead.nunique(), 'round')} that count as not asked yet have answered, and"
-            f" count alone; --through {ahead.max()} says that the others were asked, too"
+            f"{len(ahead)} people of {count_phrase(ahead.nunique(), 'round')} that count as not asked yet have"
+            f" answered, and count alone; --through {ahead.max()} says that the others were asked, too"
         )
     print(_came(planner))
     _warn_of_money(planner)
-    _tell_warnings(doubts.far_outcomes(planner.campaign))
+    _tell_warnings(data_warnings.outcome_outliers(planner.campaign))
 
 
 def _came(planner: Planner) -> str:
     """How many answers and refusals there are, and rounds that were asked."""
     told = sum(outcome is not None for outcome in planner.answers.values())
-    refused = counted(len(planner.answers) - told, "refusal")
-    came = f"{counted(told, 'answer')}{planner.campaign.came} and {refused} so far"
+    refused = count_phrase(len(planner.answers) - told, "refusal")
+    came = f"{count_phrase(told, 'answer')}{planner.campaign.came} and {refused} so far"
     have = "has" if planner.asked == 1 else "have"
     none = "no answers are in: "
-    return f"{none * (not told)}{came}; {counted(planner.asked, 'round')} {have} been asked"
+    return f"{none * (not told)}{came}; {count_phrase(planner.asked, 'round')} {have} been asked"
 
 
 def _first(outcomes: pd.DataFrame) -> pd.Series:
@@ -416,7 +422,7 @@ def _outcomes(
     """
     people, treatment = planner.people, planner.campaign.columns.treatment
     name = people.table.index.name
-    said = Said(frozenset(outcomes), kinds=dict(options.kinds or ()), numeric=frozenset(outcomes))
+    said = ColumnHints(frozenset(outcomes), kinds=dict(options.kinds or ()), numeric=frozenset(outcomes))
     said.check(answers)
     read = said.as_read({c: summarised(answers[c]) for c in answers}, [name])
     answers = answers.dropna(subset=[name, *outcomes], how="all")
@@ -462,7 +468,7 @@ def _not_asked(planner: Planner, given: pd.Series, through: int | None) -> pd.Se
     So a plan may come back whole, with the outcomes of its first rounds.
     """
     silent, told = _rounds_of(planner, given[given.isna()]), given.index[given.notna()]
-    return silent[silent > steps.reached(planner.campaign, told, through)]
+    return silent[silent > steps.rounds_fielded(planner.campaign, told, through)]
 
 
 def correct(options: argparse.Namespace) -> None:
@@ -510,7 +516,8 @@ def _outcome(options: argparse.Namespace, planner: Planner, columns: Sequence[st
         )
     if before and found[0] not in before:
         raise ValueError(
-            f"answers so far came from {named([*map(repr, before)])}, and {options.answers} has {found[0]!r}; say that"
+            f"answers so far came from {name_phrase([*map(repr, before)])}, and {options.answers} has {found[0]!r}; say"
+            " that"
             f" it is another outcome (--outcome {found[0]}), or call the column as before"
         )
     return found
@@ -518,11 +525,11 @@ def _outcome(options: argparse.Namespace, planner: Planner, columns: Sequence[st
 
 def replan(options: argparse.Namespace) -> None:
     """Plan the rounds that are to come anew; say which demands have changed."""
-    _apart([options.output, options.report], [options.campaign, options.table])
-    may = partial(_not_there, [options.output, options.report], options.replace)
+    _check_distinct_paths([options.output, options.report], [options.campaign, options.table])
+    may = partial(_check_absent, [options.output, options.report], options.replace)
     atomic.check(options.campaign)
     may()
-    _can_be_made(options)
+    _check_writers(options)
     given = {"budget": options.budget, "quotas": [] if options.no_quotas else options.quotas}
     before: dict[str, Any] = {}
 
@@ -544,20 +551,21 @@ def _words(value: Any) -> str:
 
 def estimate(options: argparse.Namespace) -> None:
     """Write every estimated effect; print the average, the outlook, and what the rule says."""
-    _apart([options.output, options.report], [options.campaign, options.table])
-    _not_there([options.output, options.report], options.replace)
-    _can_be_made(options)
+    _check_distinct_paths([options.output, options.report], [options.campaign, options.table])
+    _check_absent([options.output, options.report], options.replace)
+    _check_writers(options)
     planner = _loaded(options)
     rule, campaign = None if options.width is None else StoppingRule(options.width), planner.campaign
-    campaign = campaign.against(options.reference)
+    campaign = campaign.with_reference(options.reference)
     others = campaign.people.arms[1:]
     views = [campaign.seen(options.outcome)] if options.outcome else campaign.views
-    told = [one for one in views if one.arms_told] or views
+    told = [one for one in views if one.estimable_arms] or views
     of = options.target, options.by, options.bounds, options.looks
     how = {"individual": options.individual, "simultaneous": options.simultaneous}
-    arms = {one.outcome: one.arms_told or others for one in told}
+    arms = {one.outcome: one.estimable_arms or others for one in told}
     parts = [
-        [estimated(campaign, options.model, rule, arm, *of, outcome=one, **how) for arm in arms[one]] for one in arms
+        [estimate_effects(campaign, options.model, rule, arm, *of, outcome=one, **how) for arm in arms[one]]
+        for one in arms
     ]
     found = [one for part in parts for one in part]
     whose = [name for name, n in {"arm": len(others), "outcome": len(campaign.by_outcome)}.items() if n > 1]
@@ -566,7 +574,7 @@ def estimate(options: argparse.Namespace) -> None:
     contents = {options.output: frames.written(pd.concat(effects), options.output)} if is_written else {}
     atomic.write_step(contents | ({options.report: document(campaign, found).encode()} if options.report else {}))
     _warn(planner)
-    beside = [left_out(one) for one in told]
+    beside = [exclusion_notes(one) for one in told]
     of_all = [words for words in beside[0] if all(words in said for said in beside)]
     for one, part, said in zip(told, parts, beside, strict=True):
         print(meant(one, arms[one.outcome]))
@@ -591,7 +599,7 @@ def _tell(found: Sequence[Findings], arms: Sequence[Any]) -> None:
     """Print what was found of each contrast, under its arms' names, and once what is the same of several."""
     told: dict[str, list[str]] = {}
     for one in found:
-        for words in _told(one):
+        for words in _sentences(one):
             told.setdefault(words, []).append(str(one.arm))
     every = len(found) if len(found) > 1 or len(arms) == 2 else 0
     for words, whose in told.items():
@@ -604,22 +612,22 @@ def _tell(found: Sequence[Findings], arms: Sequence[Any]) -> None:
     shown = any(one.shown for one in found)
     width = ", mean width of people's 95% intervals by the model" * shown
     print(f"answers, cost to come{width}, if all asked answer:")
-    outlook = found[0].outlook if len(found) == 1 else pd.concat({one.arm: one.outlook for one in found})
+    outlook = found[0].projection if len(found) == 1 else pd.concat({one.arm: one.projection for one in found})
     outlook = outlook if shown else outlook.drop(columns="width")
     print(outlook.to_string(float_format="{:,.6g}".format, na_rep="none"))
 
 
-def _told(found: Findings) -> list[str]:
+def _sentences(found: Findings) -> list[str]:
     """Sentences on the average effect, on groups, on effects between people, and what the rule says."""
     ends, held = "{0.value:.4g}, {1} {0.low:.4g} to {0.high:.4g}".format, f"{100 * found.level:.4g}% interval"
     return [
         *(f"average effect by the {by}: {ends(one, held)}" for by, one in found.averages.items()),
-        *([MODELLED] if not found.drawn and found.averages else []),
-        *(f"  {group}: {ends(one, 'interval')}" for group, one in found.weighed.groups.items()),
+        *([MODEL_CAVEAT] if not found.drawn and found.averages else []),
+        *(f"  {group}: {ends(one, 'interval')}" for group, one in found.design_based.groups.items()),
         *([found.at_once] if found.at_once else []),
-        *found.weighed.told,
-        *([f"People's effects have no intervals: {found.withheld}."] if found.withheld else []),
-        *([found.variation.told()] if found.variation else []),
+        *found.design_based.facts,
+        *([f"People's effects have no intervals: {found.no_interval_reason}."] if found.no_interval_reason else []),
+        *([found.variation.describe()] if found.variation else []),
         *([found.verdict] if found.verdict else []),
     ]
 
@@ -638,7 +646,7 @@ def _tell_warnings(warnings: Sequence[str]) -> None:
         print(f"warning: {warned}", file=sys.stderr)
 
 
-def _apart(outputs: Sequence[Path | None], inputs: Sequence[Path]) -> None:
+def _check_distinct_paths(outputs: Sequence[Path | None], inputs: Sequence[Path]) -> None:
     """Refuse to write over what is read or into a table that is a folder, or two things to one file."""
     seen = {atomic.real(path): "is read" for path in inputs}
     folders = {place: path for path in inputs if (place := atomic.real(path)).is_dir()}
@@ -654,7 +662,7 @@ def _apart(outputs: Sequence[Path | None], inputs: Sequence[Path]) -> None:
 
 def _may_be_written(options: argparse.Namespace) -> None:
     """Refuse to replace files unasked, and a campaign that holds answers, unless they are to be thrown away."""
-    _not_there([options.output, options.campaign, options.report], options.replace)
+    _check_absent([options.output, options.campaign, options.report], options.replace)
     if options.campaign is None or not options.campaign.exists() or options.discard_answers:
         return
     if n := len(record.read(options.campaign)["answers"]):
@@ -664,7 +672,7 @@ def _may_be_written(options: argparse.Namespace) -> None:
         )
 
 
-def _can_be_made(options: argparse.Namespace) -> None:
+def _check_writers(options: argparse.Namespace) -> None:
     """Name, before anything is planned or estimated, a package that the outputs need and that is not installed."""
     if options.output:
         frames.check_can_write(options.output)
@@ -672,7 +680,7 @@ def _can_be_made(options: argparse.Namespace) -> None:
         drawings.check()
 
 
-def _not_there(paths: Sequence[Path | None], replace: bool) -> None:
+def _check_absent(paths: Sequence[Path | None], replace: bool) -> None:
     """Refuse to replace files unasked, and what no file can replace."""
     for path in filter(None, paths):
         atomic.check(path)
@@ -692,12 +700,12 @@ def _tell_plan(planner: Planner, output: Path) -> None:
     rounds = planner.rounds()
     print(rounds.to_string(float_format="{:,.6g}".format))
     if planner.campaign.policy.draw is not None:
-        print(expected(planner.campaign).to_string(float_format="{:,.4g}".format, max_rows=_GROUPS))
+        print(expected_responses(planner.campaign).to_string(float_format="{:,.4g}".format, max_rows=_GROUPS))
     if (found := planner.forecast()) is not None:
-        print(found.told())
+        print(found.describe())
     spent, budget = rounds["so far"].iloc[-1], planner.campaign.policy.budget
     print(*(f"note: {words}\n" for words in planner.facts()), sep="", end="")
-    beside = f" and {planner.campaign.beside}" * bool(planner.campaign.beside)
+    beside = f" and {planner.campaign.extra_contacts}" * bool(planner.campaign.extra_contacts)
     print(f"{len(planner.planned)} people{beside}, {spent:,.10g} of {budget:,.10g}: {output}")
 
 

@@ -23,15 +23,15 @@ import numpy as np
 from scipy.optimize import LinearConstraint
 
 from macal.shapes import Indices
-from macal.survey.demands import Demand, Group, Money, Quota
+from macal.survey.constraints import Constraint, Group, Money, Quota
 from macal.survey.feasible import Bounded, Effort
 
 _SECONDS = 2.0  # of the processor, for a small conflict
-_SHOWN = 6  # names in a sentence
+_MAX_SHOWN = 6  # names in a sentence
 
 
 @dataclass(frozen=True)
-class Found:
+class ConflictReport:
     """What is known of demands that conflict.
 
     Attributes:
@@ -55,7 +55,7 @@ class Conflict(ValueError):
         names: the smallest set of demands that conflict; where it is not found in time, a small one.
     """
 
-    def __init__(self, found: Found, who: str = "plan", instead: str = "") -> None:
+    def __init__(self, found: ConflictReport, who: str = "plan", instead: str = "") -> None:
         """Name the demands, who cannot meet them, and what may."""
         self.found, self.names = found, list(found.names)
         what = "this demand" if len(self.names) == 1 else f"these {len(self.names)} demands together"
@@ -66,7 +66,7 @@ class Conflict(ValueError):
 
 
 def conflict_of(
-    demands: Sequence[Demand], cost: Money, known: Indices, is_proven: bool, ways: Sequence[str] | None = None
+    demands: Sequence[Constraint], cost: Money, known: Indices, is_proven: bool, ways: Sequence[str] | None = None
 ) -> Conflict:
     """Name a few demands that conflict; all together must.
 
@@ -79,10 +79,12 @@ def conflict_of(
     """
     core, is_smallest = _Search(demands, cost, known).core()
     names = [demands[k].name for k in sorted(core)]
-    return Conflict(Found(names, is_smallest, is_proven, nearest(demands, cost, known) if ways is None else ways))
+    return Conflict(
+        ConflictReport(names, is_smallest, is_proven, nearest(demands, cost, known) if ways is None else ways)
+    )
 
 
-def nearest(demands: Sequence[Demand], cost: Money, known: Indices, by: str = "by") -> list[str]:
+def nearest(demands: Sequence[Constraint], cost: Money, known: Indices, by: str = "by") -> list[str]:
     """Ways to meet all demands: by more money, by other quotas, or, where neither is enough, by both.
 
     Args:
@@ -97,7 +99,7 @@ def nearest(demands: Sequence[Demand], cost: Money, known: Indices, by: str = "b
 class _Search:
     """A search among demands."""
 
-    def __init__(self, demands: Sequence[Demand], cost: Money, known: Indices, by: str = "by") -> None:
+    def __init__(self, demands: Sequence[Constraint], cost: Money, known: Indices, by: str = "by") -> None:
         self._by, self._demands, self._cost, self._every = by, demands, cost, range(len(demands))
         self._inside = np.zeros(len(cost), bool)
         self._inside[known] = True
@@ -145,7 +147,7 @@ class _Search:
         lower = [d for d in self._demands[1:] if np.isfinite(d.low).all() and (d.matrix.data == 1).all()]
         return core, bool(core) and is_whole and len(lower) == len(self._every) - 1
 
-    def _least(self, demand: Demand) -> float:
+    def _least(self, demand: Constraint) -> float:
         """What must be paid to meet a lower bound on a group, at least; infinite where it cannot be met."""
         need = float(demand.low[0] - (demand.matrix @ self._inside)[0])
         units = demand.matrix.indices[~self._inside[demand.matrix.indices]]
@@ -196,11 +198,11 @@ class _Search:
         plan = system.nearest(self._inside, self._cost, loose)
         if plan is None:
             return ""
-        total, changed = system.matrix @ plan, list[tuple[Demand, Group]]()
+        total, changed = system.matrix @ plan, list[tuple[Constraint, Group]]()
         for row in np.flatnonzero(system.missed(total)).tolist():
             demand = self._demands[self._owner[row]]
             if demand.group:
-                changed.append((demand, demand.group.eased(plan)))
+                changed.append((demand, demand.group.relaxed(plan)))
         over = float(total[0] - system.high[0])
         step = min(0.01, 10.0 ** np.floor(np.log10(over) - 2)) if over > 0 else 0.01  # cents, of tiny sums three digits
         more = step * np.ceil(over / step - 1e-6)
@@ -208,7 +210,7 @@ class _Search:
         return _listed([*said, *_changes(changed)], " and ")
 
 
-def _changes(changed: Sequence[tuple[Demand, Group]]) -> list[str]:
+def _changes(changed: Sequence[tuple[Constraint, Group]]) -> list[str]:
     """Quotas as they can be met, those of one number together."""
     alike: dict[tuple[Quota, Quota], list[Group]] = {}
     for demand, group in changed:
@@ -216,16 +218,16 @@ def _changes(changed: Sequence[tuple[Demand, Group]]) -> list[str]:
         alike.setdefault(both, []).append(group)
     said = []
     for (new, old), groups in alike.items():
-        values, there = _listed([g.quota.shown for g in groups], ", "), [g.there for g in groups]
+        values, there = _listed([g.quota.shown for g in groups], ", "), [g.n_members for g in groups]
         low, high, each = min(there), max(there), " of each" * (len(there) > 1)
         many = f"{low:,}{f' to {high:,}' * (high > low)}{each}"
-        said.append(f"{new.said(values)} ({old.amount} asked, {many} in the table)")
+        said.append(f"{new.describe(values)} ({old.amount} asked, {many} in the table)")
     return said
 
 
 def _listed(names: Sequence[str], between: str) -> str:
-    more = len(names) - _SHOWN
-    return between.join([*names[:_SHOWN], *([f"{more:,} more"] if more > 0 else [])])
+    more = len(names) - _MAX_SHOWN
+    return between.join([*names[:_MAX_SHOWN], *([f"{more:,} more"] if more > 0 else [])])
 
 
 def _hitting(sets: Sequence[set[int]], n: int) -> list[int]:

@@ -18,13 +18,13 @@ from scipy.sparse import csc_array, hstack, vstack
 from scipy.sparse.csgraph import connected_components
 
 from macal.shapes import Arms, Indices, Rows
-from macal.survey.demands import Demand, Limits, Members, Money
+from macal.survey.constraints import Constraint, Limits, Members, Money
 
 _EXACT = 1e-9  # of a bound: rounding of a sum of costs
 _GAP = 0.05  # a completion may cost so much more than the cheapest
-_MANY = 1000  # columns, of which some are tried first
-_SOME = 100  # columns tried first for each bound, at least
-_LEAST = 1e-4  # likewise, where the cheapest is asked for
+_MANY_COLUMNS = 1000  # columns, of which some are tried first
+_N_TRIED_FIRST = 100  # columns tried first for each bound, at least
+_TOLERANCE = 1e-4  # likewise, where the cheapest is asked for
 _ANY = 1e6
 _FAR = 20_000  # columns, of which some are looked through for the nearest demands
 _LITTLE = 1e-3  # of a person
@@ -72,7 +72,7 @@ class Effort:
         limits: LinearConstraint,
         least: np.ndarray | int = 0,
         whole: np.ndarray | int = 1,
-        gap: float = _LEAST,
+        gap: float = _TOLERANCE,
     ) -> np.ndarray | None:
         """Numbers from ``least`` to ``most``, (n,), that meet limits at a low cost; None if none are found.
 
@@ -110,7 +110,7 @@ class Bounded:
     effort: Effort = field(default_factory=Effort)
 
     @classmethod
-    def of(cls, demands: Sequence[Demand], n: int) -> "Bounded":
+    def of(cls, demands: Sequence[Constraint], n: int) -> "Bounded":
         """Stack the demands on n units."""
         matrix = vstack([csc_array((0, n)), *(d.matrix for d in demands)], format="csc")
         low, high = (np.concatenate([np.empty(0), *(getattr(d, side) for d in demands)]) for side in ("low", "high"))
@@ -230,7 +230,7 @@ class Bounded:
         if not (within & (self.matrix.minimum(0).sum(axis=1) <= self.top)).all():
             return None
         useful = self._useful(cost)
-        some = [self._helpful(useful, cost)] if useful.size > _MANY else []
+        some = [self._helpful(useful, cost)] if useful.size > _MANY_COLUMNS else []
         for columns in (*some, useful):
             if (found := self._solved(columns, cost)) is not None and self.met(self.matrix[:, found].sum(axis=1)):
                 return found
@@ -274,7 +274,7 @@ class Bounded:
         row, column = entries.coords  # (entries,) each
         helps = np.where(entries.data > 0, self.low[row] > -np.inf, self.high[row] < np.inf)
         row, column, weight = row[helps], columns[column[helps]], np.abs(entries.data[helps])
-        return np.unique(column[_rank(cost[column] / weight, row) < _SOME + 4 * np.maximum(self.low[row], 0)])
+        return np.unique(column[_rank(cost[column] / weight, row) < _N_TRIED_FIRST + 4 * np.maximum(self.low[row], 0)])
 
 
 def _rank(values: Money, groups: Arms) -> Indices:

@@ -12,10 +12,10 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from macal.survey.campaign import CampaignState, counted, named
+from macal.survey.campaign import CampaignState, count_phrase, name_phrase
 
 FIELDS: Mapping[str, Any] = {"columns": Mapping[str, str | None], "name": str, "names": str, "people": int, "rows": str}
-MOST = 100_000  # people of whom each has a hash of her own
+MAX_HASHED = 100_000  # people of whom each has a hash of her own
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -24,7 +24,8 @@ def fingerprint(campaign: CampaignState) -> dict[str, Any]:
 
     Returns:
         ``columns``, name of each -> its hash, None where the plan does not use it; ``name`` and hash of the ``names``
-        that units have; how many ``people``; ``rows``, four bytes of each in base 64, empty for more than :data:`MOST`.
+        that units have; how many ``people``; ``rows``, four bytes of each in base 64, empty for more than
+        :data:`MAX_HASHED`.
     """
     table, policy = campaign.people.table, campaign.policy
     asked = {*campaign.columns.named().values(), *(quota.column for quota in policy.parsed), policy.by}
@@ -37,7 +38,7 @@ def fingerprint(campaign: CampaignState) -> dict[str, Any]:
         "name": str(table.index.name),
         "names": _digest(names),
         "people": len(table),
-        "rows": base64.b64encode(rows.astype("<u4").tobytes()).decode() if len(table) <= MOST else "",
+        "rows": base64.b64encode(rows.astype("<u4").tobytes()).decode() if len(table) <= MAX_HASHED else "",
     }
 
 
@@ -66,7 +67,7 @@ def as_planned(table: Any, was: Mapping[str, Any]) -> Any:
     frame = nw.from_native(table, eager_only=True, pass_through=True)
     there = {str(c): c for c in getattr(frame, "columns", ())}
     if lacking := [c for c, digest in was["columns"].items() if digest and c not in there]:
-        raise changed(f"column{'s' * (len(lacking) > 1)} {named([*map(repr, lacking)])} {_is(lacking)} not there")
+        raise changed(f"column{'s' * (len(lacking) > 1)} {name_phrase([*map(repr, lacking)])} {_is(lacking)} not there")
     kept = [there[c] for c in dict.fromkeys([was["name"], *was["columns"]]) if c in there]
     if kept == list(there.values()):
         return table
@@ -83,7 +84,7 @@ def difference(campaign: CampaignState, was: Mapping[str, Any], planned: Collect
     """
     people = campaign.people.table.index
     gone = [name for name in planned if isinstance(name, (str, int)) and name not in people]
-    lost = f"; {named(gone)} of the plan {_is(gone)} not there" * bool(gone)
+    lost = f"; {name_phrase(gone)} of the plan {_is(gone)} not there" * bool(gone)
     now = fingerprint(campaign)
     columns, before = ({c: v for c, v in one["columns"].items() if v} for one in (now, was))
     if columns == before and now["names"] == was["names"]:
@@ -91,11 +92,11 @@ def difference(campaign: CampaignState, was: Mapping[str, Any], planned: Collect
     there, then = (np.frombuffer(base64.b64decode(one["rows"]), "<u4") for one in (now, was))
     others = people[~np.isin(there, then)] if len(then) and set(columns) == set(before) else []
     if now["names"] != was["names"]:
-        new = f"; {named(others)} {_is(others)} new or changed" * bool(len(others))
-        return f"it has {counted(now['people'], 'row')}, and had {was['people']:,}{lost}{new}"
+        new = f"; {name_phrase(others)} {_is(others)} new or changed" * bool(len(others))
+        return f"it has {count_phrase(now['people'], 'row')}, and had {was['people']:,}{lost}{new}"
     names = [c for c in {**before, **columns} if columns.get(c) != before.get(c)]
-    what = f"column{'s' * (len(names) > 1)} {named([*map(repr, names)])} differ{'s' * (len(names) == 1)}"
-    return what + f" for {named(others)}" * bool(len(others))
+    what = f"column{'s' * (len(names) > 1)} {name_phrase([*map(repr, names)])} differ{'s' * (len(names) == 1)}"
+    return what + f" for {name_phrase(others)}" * bool(len(others))
 
 
 def changed(what: str) -> ValueError:

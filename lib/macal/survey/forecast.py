@@ -35,22 +35,30 @@ from macal.logistic import PerArmChance
 from macal.shapes import Arms, Indices, Outcomes
 from macal.survey import words
 from macal.survey.campaign import CampaignState
-from macal.survey.demands import Money
-from macal.survey.drawn import Lots, Lottery, allowed, arm_chances_of, groups_of, lots_of, strata_of
+from macal.survey.constraints import Money
 from macal.survey.facts import Fact
-from macal.survey.inference.targets import crowded, misfits, worth_for
-from macal.survey.inference.weighted import FOLDS, LEAST, crossed_with_proxies, too_few
-from macal.survey.people import People
+from macal.survey.inference.targets import crowded, size_measure, uncalibrated_arms
+from macal.survey.inference.weighted import FOLDS, MIN_ANSWERS, crossed_with_proxies, too_few
 from macal.survey.policy import Policy
-from macal.survey.weights import too_many, unfit
+from macal.survey.sampling_design import (
+    SamplingDesign,
+    SamplingUnits,
+    eligible,
+    groups_of,
+    propensities,
+    sampling_units,
+    strata_of,
+)
+from macal.survey.sampling_frame import SamplingFrame
+from macal.survey.weighted_estimates import calibration_warnings, too_many
 
 PerArm = Float[np.ndarray, "arms"]
-Flags = Bool[np.ndarray, "n"]
+Mask = Bool[np.ndarray, "n"]
 _LARGE = 2.33  # s.d. that 2 % of normal residuals exceed in size
 _FIRST = 1024  # part of everybody's cost that is tried first as a budget
 _ROUNDING = 1e-9
 _MORE, _LEARNT = 0.06, 0.2  # what models fitted to few answers add to the error; see the module
-_FEW = 0.05  # share of the people, at most, whose cost is thought an exception
+_MAX_EXPENSIVE_SHARE = 0.05  # share of the people, at most, whose cost is thought an exception
 _EVERYBODY, _CLUSTERS = "everybody", "clusters"
 
 
@@ -74,7 +82,7 @@ class Forecast:
     in_sd: bool
     clustered: bool
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Say it in a sentence."""
         others = {"a simple random sample": self.simple}
         others |= {} if self.clustered else {"as many people of each arm": self.equal}
@@ -89,7 +97,7 @@ class Forecast:
 
 
 @dataclass(frozen=True, eq=False)
-class _Crowd:
+class _TargetPopulation:
     """Those in the average, (n,) each.
 
     Attributes:
@@ -108,7 +116,7 @@ class _Crowd:
 
     arms: int
     t: Arms
-    free: Flags
+    free: Mask
     cost: Money
     response: Money
     weight: Outcomes
@@ -130,12 +138,12 @@ class _Crowd:
         alike = answers.sum() if self.cluster is None else self._clusters(found, found > 0)
         return float(2 * stdtrit(max(alike - 1, 1), 0.975) * np.sqrt(left[0] + left[1:].max()))
 
-    def lacks(self, chances: Outcomes, errors: float = 2.0) -> bool:
+    def has_too_few(self, chances: Outcomes, errors: float = 2.0) -> bool:
         """Whether an arm has too few answers for an interval, when so many s.d. below their mean, or clusters."""
         found = self._found(chances)
         least = self._by_arm(found) - errors * np.sqrt(self._by_arm(found * (1 - found)))
         few = [self.cluster is not None and self._clusters(found, self.t == arm) < FOLDS for arm in range(self.arms)]
-        return any(few) or bool(least.min() < LEAST)
+        return any(few) or bool(least.min() < MIN_ANSWERS)
 
     def _by_arm(self, values: Outcomes) -> PerArm:
         return np.bincount(self.t, self.times * values, self.arms)
@@ -143,7 +151,7 @@ class _Crowd:
     def _found(self, chances: Outcomes) -> Outcomes:
         return np.where(self.free, chances, 1.0) * self.response
 
-    def _clusters(self, found: Outcomes, inside: Flags) -> float:
+    def _clusters(self, found: Outcomes, inside: Mask) -> float:
         """Clusters with an answer of those inside."""
         return float(pd.Series((self.times * found)[inside]).groupby(self.cluster[inside]).max().sum())
 
@@ -164,91 +172,95 @@ class _Crowd:
 
 def forecast(campaign: CampaignState) -> Forecast | None:
     """What is expected of a draw by the answers and refusals so far; None where there will be no interval."""
-    people, policy, chosen, answers = campaign.people, campaign.policy, campaign.chosen, expected(campaign)
+    people, policy, chosen, answers = campaign.people, campaign.policy, campaign.design, expected_responses(campaign)
     if chosen is None or _too_few(answers) or _too_many(people, answers) or _too_unequal(campaign):
         return None
     try:
-        crowd, in_sd = _crowd(people, policy, chosen.lots)
+        crowd, in_sd = _crowd(people, policy, chosen.units)
     except ValueError:  # chances of the arms cannot be estimated, or do not fit
         return None
-    rows, clustered = _counted(people, policy, chosen.lots), crowd.cluster is not None
-    crowd, chances = replace(crowd, response=_heard(campaign)[rows]), chosen.of(rows)
+    rows, clustered = _counted(people, policy, chosen.units), crowd.cluster is not None
+    crowd, chances = replace(crowd, response=_heard(campaign)[rows]), chosen.inclusion_of(rows)
     money = float((crowd.times * crowd.cost * crowd.free) @ chances)
     others = crowd.simple(money), crowd.equal(money)
-    simple, equal = (None if crowd.lacks(other, 0.0) else crowd.width(other) for other in others)
+    simple, equal = (None if crowd.has_too_few(other, 0.0) else crowd.width(other) for other in others)
     alone = replace(crowd, explained=np.zeros(crowd.arms))
     without = alone.width(chances) if crowd.explained.any() else None
     return Forecast(crowd.width(chances), without, simple, None if clustered else equal, in_sd, clustered)
 
 
-def without_dear(campaign: CampaignState, lottery_of: Callable[[Lots], Lottery]) -> tuple[int, float, float] | None:
+def without_dear(
+    campaign: CampaignState, design_of: Callable[[SamplingUnits], SamplingDesign]
+) -> tuple[int, float, float] | None:
     """How much narrower the interval would be without a few who cost far more than the others, of a draw for effects.
 
     Args:
         campaign: with a plan.
-        lottery_of: chances under the same budget.
+        design_of: chances under the same budget.
 
     Returns:
         How many they are, at most a twentieth; the least that one of them costs; the width without them over that with
         them. None where nobody is so dear that more than a tenth of the budget is kept back.
     """
-    people, policy, chosen = campaign.people, campaign.policy, campaign.chosen
-    if chosen is None or chosen.lots.e is None:
+    people, policy, chosen = campaign.people, campaign.policy, campaign.design
+    if chosen is None or chosen.units.propensity is None:
         return None
-    own, cost = chosen.strata >= 0, chosen.lots.people.cost
-    dear = np.flatnonzero(own & (cost > np.quantile(cost[own], 1 - _FEW)))
+    own, cost = chosen.strata >= 0, chosen.units.people.cost
+    dear = np.flatnonzero(own & (cost > np.quantile(cost[own], 1 - _MAX_EXPENSIVE_SHARE)))
     ranges = pd.Series(cost[own]).groupby(chosen.strata[own]).agg(np.ptp)
     if not dear.size or ranges.max() <= 0.1 * float(policy.budget):
         return None
-    out = np.union1d(chosen.lots.people.excluded, dear)
-    lots = replace(chosen.lots, people=replace(chosen.lots.people, excluded=out))
-    units = chosen.lots.members(dear)
+    out = np.union1d(chosen.units.people.excluded, dear)
+    others = replace(chosen.units, people=replace(chosen.units.people, excluded=out))
+    units = chosen.units.members(dear)
     rest = replace(people, excluded=np.union1d(people.excluded, units))
     try:
         one, other = (
-            _crowd(who, policy, drawn.lots)[0].width(drawn.of(_counted(who, policy, drawn.lots)))
-            for who, drawn in ((people, chosen), (rest, lottery_of(lots)))
+            _crowd(who, policy, drawn.units)[0].width(drawn.inclusion_of(_counted(who, policy, drawn.units)))
+            for who, drawn in ((people, chosen), (rest, design_of(others)))
         )
     except ValueError:  # demands that cannot be met without them, or no width can be told
         return None
     return len(units), float(cost[dear].min()), other / one
 
 
-def budget_for(people: People, rules: Policy, lottery_of: Callable[[Policy, Lots], Lottery]) -> float:
+def budget_for(
+    people: SamplingFrame, policy: Policy, design_of: Callable[[Policy, SamplingUnits], SamplingDesign]
+) -> float:
     """The smallest budget, in steps of the least cost, whose draw is expected to give an interval of a width.
 
     Args:
         people: the table.
-        rules: with the width.
-        lottery_of: chances by rules with a budget.
+        policy: with the width.
+        design_of: chances by policy with a budget.
 
     Raises:
         Conflict: no plan meets all demands.
         ValueError: the s.d. that covariates leave open is not known, the chances of the arms do not fit, or no budget
             suffices.
     """
-    lots, wanted = lots_of(people, rules), float(rules.width)
-    crowd, in_sd = _crowd(people, rules, lots)
+    units, wanted = sampling_units(people, policy), float(policy.width)
+    crowd, in_sd = _crowd(people, policy, units)
     if in_sd:
         raise ValueError(
             "a width needs the s.d. of the outcomes that covariates leave open: guess it (sd, --sd), or name a column"
-            f" of outcomes (outcome, --outcome) that are known for {LEAST} people of each arm at least"
+            f" of outcomes (outcome, --outcome) that are known for {MIN_ANSWERS} people of each arm at least"
         )
     _check("everybody's answers", crowd, np.ones(len(crowd.t)), wanted)
-    rows, price = _counted(people, rules, lots), lots.people.cost[strata_of(lots.people, rules, lots.others) >= 0]
+    rows, price = _counted(people, policy, units), units.people.cost[strata_of(units.people, policy, units.others) >= 0]
     if not price.size:
         raise ValueError("nobody is left who may be asked")
     step, top = float(price.min()), int(np.ceil((price.sum() + np.ptp(price)) / price.min()))
 
     def chances(steps: int) -> Outcomes:
-        return lottery_of(replace(rules, budget=steps * step), lots).of(rows)
+        return design_of(replace(policy, budget=steps * step), units).inclusion_of(rows)
 
     def suffices(steps: int) -> bool:
         try:
             found = chances(steps)
         except ValueError:  # demands that so little money cannot meet
             return False
-        return not crowd.lacks(found) and crowd.width(found) <= wanted
+        return not crowd.has_too_few(found) and crowd.width(found) <= wanted
 
     few, many = 0, -(-top // _FIRST)
     while many < top and not suffices(many):
@@ -261,33 +273,33 @@ def budget_for(people: People, rules: Policy, lottery_of: Callable[[Policy, Lots
     return many * step
 
 
-def _check(whose: str, crowd: _Crowd, chances: Outcomes, wanted: float) -> None:
+def _check(whose: str, crowd: _TargetPopulation, chances: Outcomes, wanted: float) -> None:
     """Refuse a width that the most answers there can be would not give."""
-    if crowd.lacks(chances):
+    if crowd.has_too_few(chances):
         clusters = "" if crowd.cluster is None else f", from {FOLDS} clusters,"
-        raise ValueError(f"an interval needs {LEAST} answers{clusters} of each arm, and {whose} are fewer")
+        raise ValueError(f"an interval needs {MIN_ANSWERS} answers{clusters} of each arm, and {whose} are fewer")
     if (least := crowd.width(chances)) > wanted:
         raise ValueError(f"{whose} are expected to give an interval {least:.4g} wide, not {wanted:g}")
 
 
-def _counted(people: People, rules: Policy, lots: Lots) -> Indices:
+def _counted(people: SamplingFrame, policy: Policy, units: SamplingUnits) -> Indices:
     """Units in the average, (k,), but for those who were not drawn to represent their cluster."""
-    rows = allowed(people, rules)
-    return rows[lots.head[rows] >= 0]
+    rows = eligible(people, policy)
+    return rows[units.representative[rows] >= 0]
 
 
-def _crowd(people: People, rules: Policy, lots: Lots) -> tuple[_Crowd, bool]:
+def _crowd(people: SamplingFrame, policy: Policy, units: SamplingUnits) -> tuple[_TargetPopulation, bool]:
     """Those in the average, and whether the s.d. that covariates leave open is not known, and taken as 1."""
-    rows, t = _counted(people, rules, lots), people.problem.pool.t
-    e = arm_chances_of(people, rules) if lots.e is None else lots.e
-    guess, explained = _left_open(people, rules)
+    rows, t = _counted(people, policy, units), people.problem.pool.t
+    e = propensities(people, policy) if units.propensity is None else units.propensity
+    guess, explained = _residual_sd(people, policy)
     sd = people.sd if guess is None else guess[t]
-    if told := _unfit(people, rules, e):
+    if told := _unfit(people, policy, e):
         raise ValueError(" ".join(told))
-    h = {"all": np.ones(len(t)), "treated": e[:, 1], "overlap": e[:, 0] * e[:, 1]}[rules.target]
+    h = {"all": np.ones(len(t)), "treated": e[:, 1], "overlap": e[:, 0] * e[:, 1]}[policy.target]
     factor = (1.0 if sd is None else sd) * h * people.weights / e[np.arange(len(t)), t]
-    times = 1 / lots.first[rows]
-    crowd = _Crowd(
+    times = 1 / units.within_cluster_probability[rows]
+    crowd = _TargetPopulation(
         e.shape[1],
         t[rows],
         ~np.isin(rows, people.problem.start),
@@ -296,7 +308,7 @@ def _crowd(people: People, rules: Policy, lots: Lots) -> tuple[_Crowd, bool]:
         people.weights[rows],
         times,
         factor[rows] / (times @ (people.weights * h)[rows]),
-        people.neighbours()[rows] if (people.clusters >= 0).any() else None,
+        people.cluster_labels()[rows] if (people.clusters >= 0).any() else None,
         people.confounders.shape[1],
         explained,
     )
@@ -308,33 +320,37 @@ def _learnt(columns: int, answers: PerArm) -> PerArm:
     return _LEARNT * columns / (columns + answers)
 
 
-def _unfit(people: People, rules: Policy, e: PerArmChance) -> list[Fact]:
+def _unfit(people: SamplingFrame, policy: Policy, e: PerArmChance) -> list[Fact]:
     """Arms whose people, by these chances, (n, arms), do not stand for everybody: no width can be told."""
-    t, clusters = people.problem.pool.t, people.neighbours() if (people.clusters >= 0).any() else None
+    t, clusters = people.problem.pool.t, people.cluster_labels() if (people.clusters >= 0).any() else None
     strata = np.zeros(len(t), np.int64)
-    found = {} if rules.target == "overlap" else misfits(t, e, people.weights, strata, clusters, range(e.shape[1]))
-    return unfit(people, found)
+    found = (
+        {}
+        if policy.target == "overlap"
+        else uncalibrated_arms(t, e, people.weights, strata, clusters, range(e.shape[1]))
+    )
+    return calibration_warnings(people, found)
 
 
-def _left_open(people: People, rules: Policy) -> tuple[PerArm | None, PerArm]:
+def _residual_sd(people: SamplingFrame, policy: Policy) -> tuple[PerArm | None, PerArm]:
     """S.d. that covariates leave open, by known outcomes; the share of its square that proxies explain; (arms,) each.
 
     The s.d. is None where it is guessed, or too few outcomes are known; the share is then the guess, or 0.
     """
     pool, start, arms = people.problem.pool, people.problem.start, len(people.arms)
-    explained = np.full(arms, 0.0 if rules.r2 is None else float(rules.r2))
+    explained = np.full(arms, 0.0 if policy.r2 is None else float(policy.r2))
     y = np.full(len(people), np.nan)
     if pool.y is not None:
         y[start] = pool.y[start]
-    clusters = people.neighbours() if (people.clusters >= 0).any() else None
-    is_guessed = people.sd is not None and (rules.r2 is not None or not people.roles.proxies)
+    clusters = people.cluster_labels() if (people.clusters >= 0).any() else None
+    is_guessed = people.sd is not None and (policy.r2 is not None or not people.roles.proxies)
     if is_guessed or too_few(pool.t, y, range(arms), clusters):
         return None, explained
-    both = crossed_with_proxies(people.confounders, people.proxies, pool.t, y, None, rules.seed, clusters)
+    both = crossed_with_proxies(people.confounders, people.proxies, pool.t, y, None, policy.seed, clusters)
     # (2, arms): what covariates leave, and what these and proxies do
     left = np.square([y - m[np.arange(len(y)), pool.t] for m in both])
     left = np.array([np.nanmean(left[:, pool.t == arm], axis=1) for arm in range(arms)]).T
-    if rules.r2 is None:
+    if policy.r2 is None:
         explained = 1 - np.divide(left[1], left[0], out=np.ones(arms), where=left[0] > 0).clip(max=1)
     if people.sd is not None:
         return None, explained
@@ -345,8 +361,8 @@ def _left_open(people: People, rules: Policy) -> tuple[PerArm | None, PerArm]:
 
 def _heard(campaign: CampaignState) -> Outcomes:
     """Chance of each to answer, (n,), times how many of the arm have answered or still may, of those once expected."""
-    people, rows, t = campaign.people, allowed(campaign.people, campaign.policy), campaign.people.problem.pool.t
-    planned, start = people.places(campaign.planned.index, "the plan"), people.problem.start
+    people, rows, t = campaign.people, eligible(campaign.people, campaign.policy), campaign.people.problem.pool.t
+    planned, start = people.positions(campaign.planned.index, "the plan"), people.problem.start
     once, now, response = np.zeros(len(people)), _answering(campaign), people.modelled_response.copy()
     once[planned], now[start] = people.response[planned], 0.0
     hoped, left = (np.bincount(t[rows], chances[rows], len(people.arms)) for chances in (once, now))
@@ -358,20 +374,20 @@ def _heard(campaign: CampaignState) -> Outcomes:
 def _answering(campaign: CampaignState) -> Outcomes:
     """Chance that there is, or will be, an answer of each, by the plan, reserves who have not answered apart, (n,)."""
     people, found = campaign.people, np.zeros(len(campaign.people))
-    units = people.places(campaign.planned.index, "the plan")
+    units = people.positions(campaign.planned.index, "the plan")
     found[units] = people.response[units]
     found[campaign.refused] = 0.0
     found[np.isfinite(campaign.outcomes)] = 1.0
     return found
 
 
-def expected(campaign: CampaignState) -> pd.DataFrame:
+def expected_responses(campaign: CampaignState) -> pd.DataFrame:
     """Answers of each arm that have come or are expected of the plan, reserves apart: a column each.
 
     One row for everybody; one per group, where effects of groups are asked for; and where people are in clusters, one
     for the number of clusters that these answers come from.
     """
-    people, by, rows = campaign.people, campaign.policy.by, allowed(campaign.people, campaign.policy)
+    people, by, rows = campaign.people, campaign.policy.by, eligible(campaign.people, campaign.policy)
     t, found = people.problem.pool.t[rows], _answering(campaign)[rows]
     arms = [f"{campaign.columns.treatment} = {arm}" for arm in people.arms]
     parts = {_EVERYBODY: np.ones(len(rows), bool)}
@@ -380,23 +396,23 @@ def expected(campaign: CampaignState) -> pd.DataFrame:
         parts |= {f"{by} = {group}": groups == group for group in sorted(set(groups), key=str)}
     table = {which: np.bincount(t[inside], found[inside], len(arms)) for which, inside in parts.items()}
     if (people.clusters >= 0).any():
-        cluster = pd.Series(people.neighbours()[rows])
+        cluster = pd.Series(people.cluster_labels()[rows])
         each = pd.DataFrame({"none": np.log1p(-np.minimum(found, 1 - 1e-12)), "arm": t}).groupby([cluster, "arm"])
         table[_CLUSTERS] = (1 - np.exp(each["none"].sum())).groupby("arm").sum().reindex(range(len(arms)), fill_value=0)
     return pd.DataFrame.from_dict(table, "index", columns=arms).rename_axis("answers expected")
 
 
-def lacking(campaign: CampaignState) -> list[Fact]:
+def missing_interval_notes(campaign: CampaignState) -> list[Fact]:
     """What will have no interval, and why; nothing of a plan that is not drawn."""
     if campaign.policy.draw is None:
         return []
-    table = expected(campaign)
-    e = None if campaign.chosen is None else campaign.chosen.lots.e
+    table = expected_responses(campaign)
+    e = None if campaign.design is None else campaign.design.units.propensity
     said = _too_few(table) or _too_many(campaign.people, table) or _too_unequal(campaign)
     said += [] if e is None else _unfit(campaign.people, campaign.policy, e)
     least = table.drop(index=[_EVERYBODY, _CLUSTERS], errors="ignore").min(axis=1)
-    if groups := least[least < LEAST - _ROUNDING].index.tolist():
-        said.append(Fact(words.groups_too_small, groups=groups, least=LEAST))
+    if groups := least[least < MIN_ANSWERS - _ROUNDING].index.tolist():
+        said.append(Fact(words.groups_too_small, groups=groups, least=MIN_ANSWERS))
     return said
 
 
@@ -405,26 +421,26 @@ def _too_unequal(campaign: CampaignState) -> list[Fact]:
 
     Refusals so far bring none; reserves who have answered count by weights of their own.
     """
-    people, policy, chosen, plan = campaign.people, campaign.policy, campaign.chosen, campaign.planned
-    if chosen is None or chosen.lots.e is None:
+    people, policy, chosen, plan = campaign.people, campaign.policy, campaign.design, campaign.planned
+    if chosen is None or chosen.units.propensity is None:
         return []
-    t, e, units = people.problem.pool.t, chosen.lots.e, people.places(plan.index, "the plan")
+    t, e, units = people.problem.pool.t, chosen.units.propensity, people.positions(plan.index, "the plan")
     weight, known, found = np.zeros(len(people)), people.problem.start, _answering(campaign)
     weight[units], weight[known] = plan["weight"].to_numpy(), people.weights[known]
-    if stood := list(campaign.instead):
+    if stood := list(campaign.reserves_used):
         instead = plan.dropna(subset="reserve").set_index("reserve")["reserve_weight"]
-        weight[people.places(stood, "the plan")] = instead.loc[stood].to_numpy()
-    weight[np.setdiff1d(np.arange(len(people)), allowed(people, policy))] = 0.0
+        weight[people.positions(stood, "the plan")] = instead.loc[stood].to_numpy()
+    weight[np.setdiff1d(np.arange(len(people)), eligible(people, policy))] = 0.0
     # an answer stands for weight h / e people, over the chance to answer
-    weight *= worth_for(policy.target, e, t) / people.modelled_response
+    weight *= size_measure(policy.target, e, t) / people.modelled_response
     arms = len(people.arms)
     total, square = (np.bincount(t, found * weight**power, arms) for power in (1, 2))
     count = np.divide(total**2, square, out=np.zeros(arms), where=square > 0)
-    few = {people.arms[arm]: count[arm] for arm in np.flatnonzero(count < LEAST - _ROUNDING)}
-    return [Fact(words.too_unequal_weights, least=LEAST, effective=few)] if few else []
+    few = {people.arms[arm]: count[arm] for arm in np.flatnonzero(count < MIN_ANSWERS - _ROUNDING)}
+    return [Fact(words.too_unequal_weights, least=MIN_ANSWERS, effective=few)] if few else []
 
 
-def _too_many(people: People, table: pd.DataFrame) -> list[Fact]:
+def _too_many(people: SamplingFrame, table: pd.DataFrame) -> list[Fact]:
     """Arms with too few people and expected answers for the covariates, where chances are estimated."""
     if people.propensity is not None:
         return []
@@ -436,7 +452,7 @@ def _too_many(people: People, table: pd.DataFrame) -> list[Fact]:
 def _too_few(table: pd.DataFrame) -> list[Fact]:
     """Why the average effect will have no interval."""
     said = []
-    for which, least, what in ((_EVERYBODY, LEAST, "answers"), (_CLUSTERS, FOLDS, "clusters with answers")):
+    for which, least, what in ((_EVERYBODY, MIN_ANSWERS, "answers"), (_CLUSTERS, FOLDS, "clusters with answers")):
         arms = table.loc[which] if which in table.index else pd.Series(dtype=float)
         few = arms[arms < least - _ROUNDING]
         if len(few):

@@ -21,11 +21,11 @@ from macal.acquisition import Criterion, PoolState
 from macal.acquisition.plans import as_batch_size
 from macal.progress import progress
 from macal.shapes import Arms, Indices, Rows
-from macal.survey.buyers import Buyer, buyer
-from macal.survey.demands import Demand, Money
+from macal.survey.constraints import Constraint, Money
 from macal.survey.purchases import Purchases
+from macal.survey.selectors import Buyer, buyer
 
-_NOBODY = np.empty(0, np.int64)
+_NO_UNITS = np.empty(0, np.int64)
 
 
 @dataclass
@@ -89,7 +89,7 @@ class GreedyPlan:
 
     criterion: Criterion
     state: PoolState
-    demands: Sequence[Demand]
+    demands: Sequence[Constraint]
     cost: Money
     price: Money
     clusters: Arms
@@ -114,7 +114,7 @@ class GreedyPlan:
                 return self.greedy(dear.units)[0]
         return chosen
 
-    def begin(self, price: Money, dear: Rows = _NOBODY) -> tuple[Purchases, Rounds, Buyer]:
+    def begin(self, price: Money, dear: Rows = _NO_UNITS) -> tuple[Purchases, Rounds, Buyer]:
         """Begin to buy, those first who must be."""
         most = np.inf if self.spend is None else self.spend * (1 + 1e-9)
         purchases = Purchases(self.demands, self.cost, self.state.labelled, self.clusters, most)
@@ -149,7 +149,7 @@ class GreedyPlan:
             k += step
         return found
 
-    def greedy(self, dear: Rows = _NOBODY) -> tuple[Rounds, float, float]:
+    def greedy(self, dear: Rows = _NO_UNITS) -> tuple[Rounds, float, float]:
         """Choose the rounds by gain per cost.
 
         Args:
@@ -159,12 +159,12 @@ class GreedyPlan:
             The rounds; the sum of the gains above 0; a bound of any single gain at the beginning.
         """
         purchases, rounds, rule = self.begin(self.price, dear)
-        value, whole, ceiling = 0.0, purchases.left(), rule.ceiling(purchases)
+        value, whole, ceiling = 0.0, purchases.remaining_budget(), rule.gain_bound(purchases)
         with progress(1000, "planning", "per mille") as bar:
             while purchase := rule.buy(purchases, rounds.room):
                 rounds.add(purchase.units)
                 value += max(purchase.gain, 0.0)
-                bar.update(int(1000 * (1 - purchases.left() / whole)) - bar.n)
+                bar.update(int(1000 * (1 - purchases.remaining_budget() / whole)) - bar.n)
         return rounds, value, ceiling
 
 

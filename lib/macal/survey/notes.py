@@ -11,11 +11,11 @@ import pandas as pd
 from macal.shapes import Arms, Rows
 from macal.survey import words
 from macal.survey.campaign import CampaignState
-from macal.survey.drawn import allowed, barred
 from macal.survey.facts import Fact
-from macal.survey.forecast import lacking, without_dear
+from macal.survey.forecast import missing_interval_notes, without_dear
 from macal.survey.inference.weighted import unpredicted
-from macal.survey.steps import lottery_under
+from macal.survey.sampling_design import eligible, ineligible
+from macal.survey.steps import design_under
 
 _WORTH_IT = 0.95  # of the width, above which a narrower interval is not worth a sentence
 
@@ -23,22 +23,22 @@ _WORTH_IT = 0.95  # of the width, above which a narrower interval is not worth a
 def notes(campaign: CampaignState) -> list[Fact]:
     """Facts of a plan; none where there is nothing to say."""
     rounds, others, price = campaign.rounds, *_others(campaign)
-    about_others = [*_too_dear(campaign, others, price), *_left(campaign, rounds, price)]
+    about_others = [*_unaffordable(campaign, others, price), *_unspent(campaign, rounds, price)]
     return [
         *_not_drawn(campaign),
-        *lacking(campaign),
+        *missing_interval_notes(campaign),
         *_drawn(campaign),
         *_searched(campaign),
-        *_out_with(campaign),
+        *_excluded_neighbours(campaign),
         *_refusing(campaign),
         *_no_reserves(campaign),
         *_large_rounds(campaign),
         *_small_rounds(campaign, rounds),
         *about_others,
         *_dear(campaign),
-        *_short(campaign, rounds),
+        *_budget_shortfall(campaign, rounds),
         *_unmet(campaign),
-        *_beside(campaign),
+        *_unneeded_reserves(campaign),
     ]
 
 
@@ -53,12 +53,12 @@ def assumed(campaign: CampaignState) -> list[Fact]:
 
 def _unpredicted(campaign: CampaignState) -> list[Fact]:
     """Ask whether treatment was randomised, where covariates do not predict it."""
-    chosen = campaign.chosen
-    if chosen is None or chosen.lots.e is None or len(campaign.people.arms) > 2:
+    chosen = campaign.design
+    if chosen is None or chosen.units.propensity is None or len(campaign.people.arms) > 2:
         return []
-    if not unpredicted(chosen.lots.e, campaign.people.problem.pool.t):
+    if not unpredicted(chosen.units.propensity, campaign.people.problem.pool.t):
         return []
-    share = float(chosen.lots.e[:, 1].mean())
+    share = float(chosen.units.propensity[:, 1].mean())
     return [Fact(words.unpredicted_treatment, treatment=campaign.columns.treatment, share=share)]
 
 
@@ -67,9 +67,9 @@ def _drawn(campaign: CampaignState) -> list[Fact]:
     people, policy, plan = campaign.people, campaign.policy, campaign.planned
     if policy.draw is None or campaign.columns.cluster is None:
         return []
-    mine, chances = people.places(plan.index, "the plan"), 1 / plan["weight"]
-    free = np.setdiff1d(allowed(people, policy), people.problem.start)
-    (drawn, alone), (every, single) = (_lots(people.clusters[units]) for units in (mine, free))
+    mine, chances = people.positions(plan.index, "the plan"), 1 / plan["weight"]
+    free = np.setdiff1d(eligible(people, policy), people.problem.start)
+    (drawn, alone), (every, single) = (_count_clusters(people.clusters[units]) for units in (mine, free))
     arms = pd.Series(people.problem.pool.t).groupby(people.clusters).nunique().drop(-1, errors="ignore")
     of_one = bool(single + every < len(free) and arms.max() == 1)
     how = {"whole": policy.cluster_rule == "whole", "one_arm": of_one, "seed": policy.seed}
@@ -77,14 +77,14 @@ def _drawn(campaign: CampaignState) -> list[Fact]:
     return [Fact(words.drawn_clusters, column=campaign.columns.cluster, **how)]
 
 
-def _lots(clusters: Arms) -> tuple[int, int]:
+def _count_clusters(clusters: Arms) -> tuple[int, int]:
     """Clusters, by the numbers of some people's, and people in none."""
     return len(np.unique(clusters[clusters >= 0])), int((clusters < 0).sum())
 
 
 def _searched(campaign: CampaignState) -> list[Fact]:
     """How large a sample of the table was looked at, or that a draw looks at none."""
-    people, policy, is_whole = campaign.people, campaign.policy, campaign.people.phase is None
+    people, policy, is_whole = campaign.people, campaign.policy, campaign.people.first_phase is None
     among, wanted = (campaign.searched, policy.searched) if is_whole else (len(people), policy.sampled)
     if among is None:
         unused = policy.draw is not None and isinstance(policy.sample, int)
@@ -93,7 +93,7 @@ def _searched(campaign: CampaignState) -> list[Fact]:
     return [Fact(words.looked_among, **size), *([] if is_whole else [Fact(words.other_ties)])]
 
 
-def _out_with(campaign: CampaignState) -> list[Fact]:
+def _excluded_neighbours(campaign: CampaignState) -> list[Fact]:
     """People who cannot be asked because somebody of their whole cluster is excluded."""
     _, more, _ = excluded(campaign)
     return [Fact(words.out_with_others, people=more, cluster=campaign.columns.cluster)] if more else []
@@ -103,13 +103,13 @@ def excluded(campaign: CampaignState) -> tuple[int, int, int]:
     """Numbers of the excluded without an outcome, of others of their whole clusters, of the excluded with one."""
     people = campaign.people
     marked = len(np.setdiff1d(people.excluded, people.problem.start))
-    return marked, len(barred(people, campaign.policy)) - marked, len(people.excluded) - marked
+    return marked, len(ineligible(people, campaign.policy)) - marked, len(people.excluded) - marked
 
 
 def _refusing(campaign: CampaignState) -> list[Fact]:
     """That more refuse than the plan expects, by three s.d. of their number and more."""
     people, refused = campaign.people, len(campaign.refused)
-    chances = people.response[people.places(campaign.answers, "the answers")]
+    chances = people.response[people.positions(campaign.answers, "the answers")]
     more = refused - float((1 - chances).sum())
     if more <= 3 * float(np.sqrt((chances * (1 - chances)).sum())) + 1e-9:
         return []
@@ -119,7 +119,7 @@ def _refusing(campaign: CampaignState) -> list[Fact]:
 def _no_reserves(campaign: CampaignState) -> list[Fact]:
     """Why nobody has a reserve although some may not answer."""
     people, policy, plan = campaign.people, campaign.policy, campaign.planned
-    free = np.setdiff1d(allowed(people, policy), people.problem.start)
+    free = np.setdiff1d(eligible(people, policy), people.problem.start)
     if "reserve" not in plan or plan["reserve"].notna().any() or (people.response[free] == 1).all():
         return []
     if campaign.columns.cluster is not None and policy.cluster_rule == "whole":
@@ -134,7 +134,7 @@ def _no_reserves(campaign: CampaignState) -> list[Fact]:
 def _large_rounds(campaign: CampaignState) -> list[Fact]:
     """Whole clusters that are larger than a round."""
     size = campaign.policy.batch_size
-    sizes = campaign.sizes
+    sizes = campaign.round_sizes
     large = sizes[(sizes > (size or np.inf)) & (sizes.index > campaign.asked)]
     if not len(large) or campaign.columns.cluster is None or campaign.policy.cluster_rule != "whole":
         return []
@@ -151,7 +151,7 @@ def _small_rounds(campaign: CampaignState, rounds: pd.DataFrame) -> list[Fact]:
     return [Fact(words.small_rounds, rounds=len(rounds), size=size, mean=mean)] if 2 * mean <= size else []
 
 
-def _too_dear(campaign: CampaignState, units: Rows, price: np.ndarray) -> list[Fact]:
+def _unaffordable(campaign: CampaignState, units: Rows, price: np.ndarray) -> list[Fact]:
     """People who can never be asked, because they and their cluster cost more than a round may."""
     spend = campaign.policy.batch_cost
     dear = units if spend is None else units[price > spend * (1 + 1e-9)]
@@ -161,7 +161,7 @@ def _too_dear(campaign: CampaignState, units: Rows, price: np.ndarray) -> list[F
     return [Fact(words.too_dear_for_a_round, people=len(dear), spend=spend, whole=whole)]
 
 
-def _left(campaign: CampaignState, rounds: pd.DataFrame, price: np.ndarray) -> list[Fact]:
+def _unspent(campaign: CampaignState, rounds: pd.DataFrame, price: np.ndarray) -> list[Fact]:
     """Money that would buy somebody, if the demands did not forbid it."""
     policy = campaign.policy
     left, is_drawn = policy.budget - float(rounds["so far"].iloc[-1]), policy.draw is not None
@@ -172,23 +172,23 @@ def _left(campaign: CampaignState, rounds: pd.DataFrame, price: np.ndarray) -> l
     demands += [f"a quota ({quota})" for quota in policy.quotas]
     if is_drawn:
         return [Fact(words.left_by_draw, money=left, demands=demands, kept=bool(np.ptp(price)))]
-    if campaign.told_since:
+    if campaign.changed_since_plan:
         return [Fact(words.left_for_replan, money=left)]
     demands += [] if policy.batch_cost is None else [f"at most {policy.batch_cost:,.10g} a round"]
-    sample = campaign.searched is not None or campaign.people.phase is not None
+    sample = campaign.searched is not None or campaign.people.first_phase is not None
     return [Fact(words.left_over, money=left, demands=demands, sample=sample)]
 
 
 def _dear(campaign: CampaignState) -> list[Fact]:
     """What a few who cost far more than the others take from the precision."""
-    found = without_dear(campaign, partial(lottery_under, campaign.people, campaign.policy))
+    found = without_dear(campaign, partial(design_under, campaign.people, campaign.policy))
     if found is None or found[2] > _WORTH_IT:
         return []
     number, least, ratio = found
     return [Fact(words.few_dear, people=number, cost=least, narrower=1 - ratio)]
 
 
-def _short(campaign: CampaignState, rounds: pd.DataFrame) -> list[Fact]:
+def _budget_shortfall(campaign: CampaignState, rounds: pd.DataFrame) -> list[Fact]:
     """Rounds to come that cost more than is left, or are expected to with their reserves."""
     policy, is_drawn = campaign.policy, campaign.policy.draw is not None
     over = rounds.index[rounds["so far"] > policy.budget * (1 + 1e-9)]
@@ -216,9 +216,9 @@ def _unmet(campaign: CampaignState) -> list[Fact]:
     return [Fact(words.unmet_quotas, quotas=found)] if found else []
 
 
-def _beside(campaign: CampaignState) -> list[Fact]:
+def _unneeded_reserves(campaign: CampaignState) -> list[Fact]:
     """Reserves who have answered although those in whose place they were to be asked have, too."""
-    instead, answers = campaign.instead, campaign.answers
+    instead, answers = campaign.reserves_used, campaign.answers
     if not instead:
         return []
     pairs = campaign.planned["reserve"].items()
@@ -235,15 +235,17 @@ def _for_reserves(campaign: CampaignState) -> float:
     if campaign.policy.pay != "asked" or "reserve" not in plan:
         return 0.0
     before = campaign.asked if campaign.policy.draw is not None else max(campaign.asked, plan["round"].max() - 1)
-    units = people.places(plan.index[(plan["round"] > before) & plan["reserve"].notna()], "the plan")
+    units = people.positions(plan.index[(plan["round"] > before) & plan["reserve"].notna()], "the plan")
     return float((people.cost[units] * (1 - people.response[units])).sum())
 
 
 def _others(campaign: CampaignState) -> tuple[Rows, np.ndarray]:
     """People who are neither planned nor excluded and have not answered, (k,), and what each costs, (k,)."""
     people, plan = campaign.people, campaign.planned
-    bought = people.bought_with(campaign.policy.cluster_rule, campaign.known, campaign.refused)
+    bought = people.cluster_ids(campaign.policy.cluster_rule, campaign.committed, campaign.refused)
     gone = [*plan.index, *campaign.answers]
-    mine = np.concatenate([people.places(pd.unique(pd.Series(gone, dtype=object)), "the plan"), people.problem.start])
+    mine = np.concatenate(
+        [people.positions(pd.unique(pd.Series(gone, dtype=object)), "the plan"), people.problem.start]
+    )
     units = np.setdiff1d(np.arange(len(people)), np.concatenate([mine, people.excluded]))
     return units, people.of_clusters(bought, people.cost)[units]

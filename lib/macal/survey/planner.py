@@ -14,15 +14,15 @@ from macal.storage.workers import executor, processors
 from macal.survey import record, steps
 from macal.survey.audit import Audit
 from macal.survey.campaign import CampaignState
-from macal.survey.estimates import Findings, estimated
+from macal.survey.estimates import Findings, estimate_effects
 from macal.survey.facts import Fact
 from macal.survey.forecast import Forecast, forecast
 from macal.survey.inference import StoppingRule
 from macal.survey.notes import assumed, notes
-from macal.survey.people import Columns, People
 from macal.survey.policy import UNIFORM, Policy
 from macal.survey.report import document
-from macal.survey.report.doubts import warnings as doubts_of
+from macal.survey.report.data_warnings import warnings as doubts_of
+from macal.survey.sampling_frame import Columns, SamplingFrame
 from macal.survey.tables import frames
 from macal.survey.tables.sample import Sample, sampled
 
@@ -62,7 +62,7 @@ class Planner:
         batch_size: people asked per round; None for all in one round.
         batch_cost: money per round, likewise.
         quotas: say ``"region>=10"`` (of each), ``"region=north|south>=10"`` or ``"age=65..<=40%"``; see
-            :meth:`macal.survey.demands.Quota.parse`.
+            :meth:`macal.survey.constraints.Quota.parse`.
         cluster_rule: "whole": all of a cluster are asked or none; "one": at most one of each, and another only
             after a refusal, but never in a draw.
         pay: "asked": whoever is asked costs; "answered": a refusal is free.
@@ -174,7 +174,7 @@ class Planner:
             UnknownName: a column that the table does not have.
             ValueError: a column that cannot be what it is said to be; money that buys nobody.
         """
-        self.campaign = steps.begun(self.campaign, table)
+        self.campaign = steps.start_campaign(self.campaign, table)
         return self._plan()
 
     @hinted
@@ -210,7 +210,7 @@ class Planner:
         self, name: Hashable, change: str, by: str, outcome: bool | float | int | None = None, of: str | None = None
     ) -> None:
         """Correct what is known of a unit; see :func:`macal.survey.steps.corrected`."""
-        (own,) = self.people.table.index[self.people.places([name], "the table")].tolist()
+        (own,) = self.people.table.index[self.people.positions([name], "the table")].tolist()
         self.campaign = steps.corrected(self.campaign, own, change, by, outcome, of)
 
     @hinted
@@ -274,8 +274,8 @@ class Planner:
             raise ValueError(f"memory must be at least {least / 1e9:g}GB here, got {memory / 1e9:g}GB")
         table.check_memory(share - PROCESS)
         with executor(scheduler, workers, share) as calls:
-            wanted = campaign.wanted(campaign.policy.sampled, steps.RIVALS)
-            found = sampled(table, campaign.columns.said(), wanted, calls, JOBS * workers)
+            wanted = campaign.sample_request(campaign.policy.sampled, steps.AUDIT_SIZE)
+            found = sampled(table, campaign.columns.hints(), wanted, calls, JOBS * workers)
         campaign.columns.check_ranges(found.columns)
         return found
 
@@ -317,9 +317,9 @@ class Planner:
         outcome: str | None = None,
         simultaneous: bool = False,
     ) -> Findings:
-        """Estimate every effect from the answers so far; see :func:`macal.survey.estimates.estimated`."""
+        """Estimate every effect from the answers so far; see :func:`macal.survey.estimates.estimate_effects`."""
         of_whom = target, by, bounds, looks, reference
-        return estimated(self.campaign, model, rule, arm, *of_whom, individual, outcome, simultaneous)
+        return estimate_effects(self.campaign, model, rule, arm, *of_whom, individual, outcome, simultaneous)
 
     @hinted
     def report(self, path: Path | str, found: Sequence[Findings] = ()) -> None:
@@ -369,7 +369,7 @@ class Planner:
         return planner
 
     @property
-    def people(self) -> People:
+    def people(self) -> SamplingFrame:
         """The units of the table."""
         return self.campaign.people
 

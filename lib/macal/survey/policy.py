@@ -11,9 +11,9 @@ from macal import acquisition
 from macal.acquisition.catalogue import names_where, needs_no_model
 from macal.arguments import Count, Positive, Share, Whole
 from macal.registry import check_known
-from macal.survey.demands import Quota
+from macal.survey.constraints import Quota
 from macal.survey.inference.targets import TARGETS
-from macal.survey.people import CLUSTER_RULES
+from macal.survey.sampling_frame import CLUSTER_RULES
 
 SAMPLE = 50_000  # people of a sample of a table that is larger than memory; see the page *Exact and fast*
 PAY = ("asked", "answered")
@@ -86,7 +86,9 @@ class Policy:
         """People of a table in memory among whom a plan is made at most."""
         if self.draw is not None or self.sample == "all":
             return np.inf
-        return float(acquisition.CRITERIA[self.criterion].factory.searched if self.sample is None else self.sample)
+        return float(
+            acquisition.CRITERIA[self.criterion].factory.max_candidates if self.sample is None else self.sample
+        )
 
     @property
     def sampled(self) -> int:

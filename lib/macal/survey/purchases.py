@@ -24,11 +24,11 @@ from scipy.sparse import csc_array
 
 from macal.shapes import Arms, Indices, Rows
 from macal.survey.conflicts import conflict_of
-from macal.survey.demands import Demand, Limits, Members, Money
+from macal.survey.constraints import Constraint, Limits, Members, Money
 from macal.survey.feasible import Bounded
 
 _SWAPS = 20  # units that are tried one by one before an integer program is asked
-_NOBODY = np.empty(0, np.int64)
+_NO_UNITS = np.empty(0, np.int64)
 
 
 class Purchases:
@@ -50,7 +50,7 @@ class Purchases:
     """
 
     def __init__(
-        self, demands: Sequence[Demand], cost: Money, known: Indices, clusters: Arms, most: float = np.inf
+        self, demands: Sequence[Constraint], cost: Money, known: Indices, clusters: Arms, most: float = np.inf
     ) -> None:
         n = len(cost)
         self._system, self._cost, self._clusters, self._most = Bounded.of(demands, n), cost, clusters.copy(), most
@@ -92,18 +92,18 @@ class Purchases:
         self._beyond = np.maximum(self.price - value, 0)
         self._saved = np.maximum(value - self.price, 0) / self._heads
 
-    def _spare(self) -> float:
+    def _spendable(self) -> float:
         """Money that a completion leaves, at most."""
         bound = np.where(self._y > 0, self._system.low, self._system.high)
         missing = np.where(self._y == 0, 0.0, bound - self._total)  # (r,)
         least = float(self._y @ missing - self._saved[self.open].sum())
-        return self.left() - least + float(self._system.rounding(np.array([least]))[0])
+        return self.remaining_budget() - least + float(self._system.rounding(np.array([least]))[0])
 
     def _close(self) -> None:
         self.open[self._entry.coords[1][self._entry.data > self._slack()[self._entry.coords[0]]]] = False
-        self.open &= self._beyond <= self._spare()
+        self.open &= self._beyond <= self._spendable()
 
-    def left(self) -> float:
+    def remaining_budget(self) -> float:
         """Money that is not spent."""
         return float(self._system.top[0] - self._total[0])
 
@@ -112,10 +112,10 @@ class Purchases:
         shared = (self._clusters[others] == self._clusters[units]) & (self._clusters[others] >= 0)
         return self.price[units] + np.where(shared, 0.0, self.price[others])
 
-    def together(self, unit: int) -> Members:
+    def compatible_with(self, unit: int) -> Members:
         """Units that may be bought at once with this one, as far as is known, (n,)."""
         may, slack = self.open & (self.price + self.price[unit] <= self._most), self._slack()
-        may &= self._beyond + self._beyond[unit] <= self._spare()
+        may &= self._beyond + self._beyond[unit] <= self._spendable()
         mine = self._weights[:, [unit]].tocoo()
         for row, weight in zip(mine.coords[0], mine.data, strict=True):
             part = slice(self._weights.indptr[row], self._weights.indptr[row + 1])
@@ -129,7 +129,7 @@ class Purchases:
     def _kind(self, unit: int) -> int:
         return int(self._system.kinds[unit])
 
-    def with_mates(self, units: Indices) -> Rows:
+    def with_cluster(self, units: Indices) -> Rows:
         """These units, and after them all that must be bought with them."""
         clusters = self._clusters[units]
         mates = np.isin(self._clusters, clusters[clusters >= 0]) & ~self._inside
@@ -142,12 +142,12 @@ class Purchases:
         Where that cannot be, return nobody; these units, and all that do the same at no less, are then not offered
         again.
         """
-        new = self.with_mates(units)
+        new = self.with_cluster(units)
         total = self._total + self._system.matrix[:, new].sum(axis=1)  # (r,)
         rest = self._complete(new, total) if (total <= self._system.top)[self._caps].all() else None
         if rest is None:
             self._refuse(units)
-            return _NOBODY
+            return _NO_UNITS
         self._total, self._rest, self._is_priced = total, rest, False
         self._inside[new] = True
         self.open[new] = False

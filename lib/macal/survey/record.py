@@ -13,14 +13,14 @@ import pandas as pd
 from macal.campaigns import provenance
 from macal.campaigns.records import sha256
 from macal.storage import atomic
-from macal.survey import checked
+from macal.survey import file_checks
 from macal.survey.campaign import CampaignState
-from macal.survey.checked import Damaged
+from macal.survey.file_checks import Damaged
 from macal.survey.fingerprints import as_planned, changed, difference, fingerprint
-from macal.survey.people import Columns
 from macal.survey.policy import Policy
+from macal.survey.sampling_frame import Columns
 from macal.survey.tables.roles import USED, Roles
-from macal.survey.tables.sample import Phase, Sample
+from macal.survey.tables.sample import FirstPhase, Sample
 
 FORMAT, VERSION = "macal campaign", 2
 WAIT = 60.0  # seconds for whoever else writes a file
@@ -83,7 +83,7 @@ def saved(
                 f"{path} has been written since it was read (revision {there}, read {campaign.revision}); nothing of it"
                 " was replaced: load it again, and repeat the step"
             )
-        new = campaign.but(revision=there + 1)
+        new = campaign.evolve(revision=there + 1)
         atomic.write_step({**(others or {}), path: packed(content | {"revision": new.revision})})
     return new
 
@@ -117,11 +117,11 @@ def read(path: Path) -> dict[str, Any]:
         raise Damaged(f"{path} is no campaign: its format is not {FORMAT!r}")
     version = whole.get("version")
     if version != VERSION:
-        way = "update macal" if checked.fits(version, int) and version > VERSION else "take another copy of it"
+        way = "update macal" if file_checks.fits(version, int) and version > VERSION else "take another copy of it"
         raise Damaged(f"{path} has version {version!r}, and macal reads {VERSION}; {way}")
     if found is None or whole.get("sha256") != found:
         raise Damaged(f"{path} is not as it was written: its checksum differs; take an earlier copy of it")
-    checked.check_fields(content)
+    file_checks.check_fields(content)
     return content
 
 
@@ -158,9 +158,9 @@ def content_of(campaign: CampaignState) -> dict[str, Any]:
         "plan": rows | {"unit": [name_of(unit) for unit in rows["unit"]]},
         "answers": _pairs(campaign.answers),
         "asked": campaign.asked,
-        "told in": campaign.told_in,
+        "told in": campaign.outcome_column,
         "searched": campaign.searched,
-        "told since": campaign.told_since,
+        "told since": campaign.changed_since_plan,
         "revision": campaign.revision,
         "journal": [asdict(one) | {"name": name_of(one.name)} for one in campaign.journal],
         "sample": _sample_content(campaign.table) if campaign.is_sample else None,
@@ -182,28 +182,30 @@ def campaign_of(content: dict[str, Any], table: Any) -> CampaignState:
         Damaged: a field is missing, unknown, or cannot be; it names which.
         ValueError: another table, or one without the columns that the campaign names.
     """
-    checked.check_fields(content)
+    file_checks.check_fields(content)
     is_sample = content["sample"] is not None
     if table is None and not is_sample:
         raise ValueError("the campaign holds no sample: it needs the table that it was planned on")
     table = _sample_of(content["sample"]) if is_sample else as_planned(table, content["table"])
-    columns = checked.made(Columns, content["columns"], "columns")
-    campaign = CampaignState(columns, checked.made(Policy, content["policy"], "policy"), table, asked=content["asked"])
-    _check_table(campaign, content)
-    campaign = campaign.but(
-        plan=checked.plan_of(content["plan"], campaign),
-        answers=checked.answers_of(content["answers"], campaign),
-        audit=checked.audit_of(content["audit"]),
-        journal=checked.journal_of(content["journal"], campaign),
-        revision=content["revision"],
-        told_in=content["told in"],
-        searched=content["searched"],
-        told_since=content["told since"],
+    columns = file_checks.parse_dataclass(Columns, content["columns"], "columns")
+    campaign = CampaignState(
+        columns, file_checks.parse_dataclass(Policy, content["policy"], "policy"), table, asked=content["asked"]
     )
-    checked.check_asked(campaign)
-    told = {one: checked.answers_of(answers, campaign) for one, answers in content["outcomes"].items()}
+    _check_table(campaign, content)
+    campaign = campaign.evolve(
+        plan=file_checks.plan_of(content["plan"], campaign),
+        answers=file_checks.answers_of(content["answers"], campaign),
+        audit=file_checks.audit_of(content["audit"]),
+        journal=file_checks.journal_of(content["journal"], campaign),
+        revision=content["revision"],
+        outcome_column=content["told in"],
+        searched=content["searched"],
+        changed_since_plan=content["told since"],
+    )
+    file_checks.check_asked(campaign)
+    told = {one: file_checks.answers_of(answers, campaign) for one, answers in content["outcomes"].items()}
     if told and campaign.with_told(told).answers != campaign.answers:
-        raise checked.damaged("fields 'answers' and 'outcomes' are not of one campaign")
+        raise file_checks.damaged("fields 'answers' and 'outcomes' are not of one campaign")
     return campaign.with_told(told) if told else campaign
 
 
@@ -217,15 +219,15 @@ def _check_table(campaign: CampaignState, content: Mapping[str, Any]) -> None:
         found = difference(campaign, content["table"], content["plan"].get("unit", ()))
     except _UNREADABLE as error:
         if campaign.is_sample:
-            raise checked.damaged(f"field 'sample' or 'columns' is wrong ({error})") from error
+            raise file_checks.damaged(f"field 'sample' or 'columns' is wrong ({error})") from error
         raise
     if found and campaign.is_sample:
-        raise checked.damaged("field 'table' is not of the sample")
+        raise file_checks.damaged("field 'table' is not of the sample")
     if found:
         raise changed(found)
     named = [*(quota.column for quota in campaign.policy.parsed), *filter(None, [campaign.policy.by])]
     if lacking := [name for name in named if name not in campaign.people.table]:
-        raise checked.damaged(f"field 'policy' names a column {lacking[0]!r}, which the table does not have")
+        raise file_checks.damaged(f"field 'policy' names a column {lacking[0]!r}, which the table does not have")
 
 
 def _sample_content(sample: Sample) -> dict[str, Any]:
@@ -248,22 +250,22 @@ def _plain(column: pd.Series) -> list[Any]:
 
 def _sample_of(content: Mapping[str, Any]) -> Sample:
     """A sample from the content of a campaign's file, every field checked; without the second one."""
-    checked.as_hinted("sample", content, _SAMPLE, _SAMPLE)
+    file_checks.as_hinted("sample", content, _SAMPLE, _SAMPLE)
     for name, column in content["columns"].items():
-        checked.as_hinted(f"column {name!r} of sample", column, _COLUMN, _COLUMN)
-    roles, n = checked.made(Roles, content["roles"], "roles"), len(content["chances"])
+        file_checks.as_hinted(f"column {name!r} of sample", column, _COLUMN, _COLUMN)
+    roles, n = file_checks.parse_dataclass(Roles, content["roles"], "roles"), len(content["chances"])
     lengths = {len(column["values"]) for column in content["columns"].values()} | {len(content["cells"])}
     if lengths != {n} or not n or content["rows"] < n:
-        raise checked.damaged("fields 'columns', 'chances', 'cells' and 'rows' of sample are not of one sample")
+        raise file_checks.damaged("fields 'columns', 'chances', 'cells' and 'rows' of sample are not of one sample")
     if not all(0 < chance <= 1 for chance in content["chances"]) or min(content["cells"]) < -1:
-        raise checked.damaged("field 'chances' or 'cells' of sample holds what it cannot")
+        raise file_checks.damaged("field 'chances' or 'cells' of sample holds what it cannot")
     if not set(roles.kinds) <= set(content["columns"]) or not set(roles.kinds.values()) <= set(USED):
-        raise checked.damaged("field 'kinds' of roles is not of the sample")
+        raise file_checks.damaged("field 'kinds' of roles is not of the sample")
     try:
         kinds = {c: v["type"] if v["type"].startswith(_TYPES) else "object" for c, v in content["columns"].items()}
         columns = {c: pd.Series(v["values"], dtype=kinds[c]) for c, v in content["columns"].items()}
         table = pd.DataFrame(columns).set_index(next(iter(columns)))
     except _UNREADABLE as error:
-        raise checked.damaged(f"field 'columns' of sample is wrong ({error})") from error
-    phase = Phase(np.array(content["chances"]), np.array(content["cells"], np.int64), content["rows"])
+        raise file_checks.damaged(f"field 'columns' of sample is wrong ({error})") from error
+    phase = FirstPhase(np.array(content["chances"]), np.array(content["cells"], np.int64), content["rows"])
     return Sample(table, table[:0], phase, roles)

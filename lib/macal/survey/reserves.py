@@ -6,13 +6,13 @@ import numpy as np
 
 from macal.metrics import nearest_distance
 from macal.shapes import Arms, Indices, Rows
-from macal.survey.demands import Quota
-from macal.survey.people import People
+from macal.survey.constraints import Quota
+from macal.survey.sampling_frame import SamplingFrame
 
-NOBODY = -1
+NO_RESERVE = -1
 
 
-def reserves(pool: People, quotas: Sequence[Quota], rule: str, asked: Indices, gone: Rows) -> Indices:
+def reserves(pool: SamplingFrame, quotas: Sequence[Quota], rule: str, asked: Indices, gone: Rows) -> Indices:
     """Choose for each unit asked the nearest that is free, of her arm and her groups, who costs no more.
 
     Nobody is the reserve of two. Where whole clusters are asked, nobody of a cluster has or is one; where one of each
@@ -43,21 +43,21 @@ def reserves(pool: People, quotas: Sequence[Quota], rule: str, asked: Indices, g
             own = pool.clusters == pool.clusters[unit]
             may &= own | (pool.clusters < 0) | ~np.isin(pool.clusters, pool.clusters[taken])
         found.append(_nearest(pool, unit, np.flatnonzero(may)))
-        if found[-1] != NOBODY:
+        if found[-1] != NO_RESERVE:
             free[found[-1]] = False
             taken = np.append(taken, found[-1])
     return np.array(found, np.int64)
 
 
-def _groups(pool: People, quotas: Sequence[Quota]) -> Arms:
+def _groups(pool: SamplingFrame, quotas: Sequence[Quota]) -> Arms:
     """Numbers of the groups that share arm and quotas, (n,)."""
     by = [pool.problem.pool.t, *(cell.to_numpy() for cell in pool.cells(quotas))]
     frame = pool.table.index.to_frame(index=False).iloc[:, :0].assign(**{str(k): values for k, values in enumerate(by)})
     return frame.groupby(list(frame.columns), dropna=False).ngroup().to_numpy(np.int64)
 
 
-def _nearest(pool: People, unit: int, others: Indices) -> int:
+def _nearest(pool: SamplingFrame, unit: int, others: Indices) -> int:
     if not others.size:
-        return NOBODY
+        return NO_RESERVE
     x = pool.problem.pool.x
     return int(others[nearest_distance(x[others], x[[unit]]).argmin()])

@@ -16,34 +16,34 @@ from macal.arguments import Positive, hinted
 from macal.registry import check_known
 from macal.shapes import Indices, Outcomes, Rows
 from macal.survey.answers import by_name, outcome_of
-from macal.survey.audit import Made, audited
-from macal.survey.campaign import NEVER, CampaignState, Correction, counted, named
-from macal.survey.drawn import Lots, Lottery, drawn, lottery, stand_ins
+from macal.survey.audit import PlanTrace, audit_plan
+from macal.survey.campaign import NEVER, CampaignState, Correction, count_phrase, name_phrase
 from macal.survey.forecast import budget_for
 from macal.survey.greedy import GreedyPlan
-from macal.survey.people import People
 from macal.survey.policy import Policy
-from macal.survey.reserves import NOBODY, reserves
-from macal.survey.tables.sample import rivals_of, searched
+from macal.survey.reserves import NO_RESERVE, reserves
+from macal.survey.sampling_design import SamplingDesign, SamplingUnits, assign_reserves, draw_rounds, sampling_design
+from macal.survey.sampling_frame import SamplingFrame
+from macal.survey.tables.sample import audit_sample, sample_in_memory
 
-RIVALS = 10_000
+AUDIT_SIZE = 10_000
 _OF_RESERVES = ["reserve", "reserve_weight"]
 CHANGES = ("outcome", "withdrawn", NEVER)
 
 
-def begun(campaign: CampaignState, table: Any) -> CampaignState:
+def start_campaign(campaign: CampaignState, table: Any) -> CampaignState:
     """Plan whom to ask of a table; see :meth:`macal.survey.planner.Planner.plan`."""
     if table is None:
         raise ValueError("the table must be a DataFrame of pandas, polars or Arrow, or a sample, got None")
     none = {"answers": {}, "by_outcome": {}, "asked": 0}
-    campaign = campaign.but(table=table, plan=None, audit=None, made=None, chosen=None, **none)
+    campaign = campaign.evolve(table=table, plan=None, audit=None, plan_trace=None, design=None, **none)
     if campaign.policy.width is not None:
-        budget = budget_for(campaign.people, campaign.policy, partial(lottery_under, campaign.people))
-        campaign = campaign.but(policy=replace(campaign.policy, budget=budget))
+        budget = budget_for(campaign.people, campaign.policy, partial(design_under, campaign.people))
+        campaign = campaign.evolve(policy=replace(campaign.policy, budget=budget))
     new = replanned(campaign)
     if not len(new.planned):
         people, nobody = new.people, np.empty(0, np.int64)
-        clusters = people.bought_with(new.policy.cluster_rule, people.problem.start, nobody)
+        clusters = people.cluster_ids(new.policy.cluster_rule, people.problem.start, nobody)
         free = np.setdiff1d(np.arange(len(people)), np.concatenate([people.problem.start, people.excluded]))
         cheapest = people.of_clusters(clusters, people.cost)[free].min(initial=np.inf)
         what = "whole cluster" if (clusters >= 0).any() else "person"
@@ -67,7 +67,7 @@ def observed(campaign: CampaignState, given: Mapping[Any, Any], through: int | N
                 raise ValueError(f"{name} was not to be asked; the plan has {len(plan)} people, and she is none")
             mine[name] = outcome_of(name if len(told) == 1 else f"{name} ({which})", outcome, mine.get(name))
             new[name] = None
-    return campaign.with_told(told).but(asked=reached(campaign, new, through), told_since=True)
+    return campaign.with_told(told).evolve(asked=rounds_fielded(campaign, new, through), changed_since_plan=True)
 
 
 def by_outcome(campaign: CampaignState, given: Sequence[str | None]) -> dict[str | None, dict[Any, float | None]]:
@@ -82,9 +82,9 @@ def by_outcome(campaign: CampaignState, given: Sequence[str | None]) -> dict[str
     if taken := [one for one in given if one is not None and one in roles]:
         raise ValueError(f"{taken[0]!r} is the table's {roles[taken[0]]}; rename that outcome in the answers")
     if len(told) < 2 and len(given) == 1 and None in {*told, *given}:
-        return {given[0] or next(iter(told), campaign.told_in): next(iter(told.values()), {})}
+        return {given[0] or next(iter(told), campaign.outcome_column): next(iter(told.values()), {})}
     told |= {one: {} for one in given if one not in told}
-    names = named([repr(one) for one in told if one is not None])
+    names = name_phrase([repr(one) for one in told if one is not None])
     if None in told:
         raise ValueError(f"answers without a name are not told apart from {names}: give each outcome a column")
     if len(told) > 1 and people.problem.start.size:
@@ -95,7 +95,7 @@ def by_outcome(campaign: CampaignState, given: Sequence[str | None]) -> dict[str
     return told
 
 
-def reached(campaign: CampaignState, names: Iterable[Any], through: int | None = None) -> int:
+def rounds_fielded(campaign: CampaignState, names: Iterable[Any], through: int | None = None) -> int:
     """Rounds that count as asked once some people have answered; see :meth:`macal.survey.planner.Planner.observe`."""
     if through is not None:
         return max(campaign.asked, _count(campaign, through, "through"))
@@ -125,9 +125,9 @@ def replanned(
             "a plan is drawn once: its chances hold under the budget and the quotas it was drawn with; those of a plan"
             f" without draw can be changed (--criterion {acquisition.DEFAULT})"
         )
-    campaign = campaign.but(policy=replace(campaign.policy, **changed)) if changed else campaign
-    people, policy, old = campaign.people, campaign.policy, campaign.out
-    known, refused, money = campaign.known, campaign.refused, policy.budget - campaign.spent
+    campaign = campaign.evolve(policy=replace(campaign.policy, **changed)) if changed else campaign
+    people, policy, old = campaign.people, campaign.policy, campaign.fielded
+    known, refused, money = campaign.committed, campaign.refused, policy.budget - campaign.spent
     some, rows = _searched(campaign, np.concatenate([known, refused]))
     place = np.full(len(people), -1)
     place[rows] = np.arange(len(rows))
@@ -137,26 +137,28 @@ def replanned(
     made, chosen = None, None
     if policy.draw is None:
         rounds = task.rounds()
-        batches, made = rounds.filled, Made(some, place[known], out, money, rounds.purchases)
+        batches, made = rounds.filled, PlanTrace(some, place[known], out, money, rounds.purchases)
     elif campaign.plan is None:
-        chosen = lottery(people, policy, task)
-        batches = drawn(people, policy, chosen)
+        chosen = sampling_design(people, policy, task)
+        batches = draw_rounds(people, policy, chosen)
     else:
         later = campaign.plan[campaign.plan["round"] > campaign.asked]
-        batches = [people.places(part.index, "the plan") for _, part in later.groupby("round")]
+        batches = [people.positions(part.index, "the plan") for _, part in later.groupby("round")]
     parts = [_rows(campaign, rows[batch], k, chosen) for k, batch in enumerate(batches, campaign.asked + 1)]
     new = pd.concat(parts) if parts else _rows(campaign, refused[:0], 0, chosen)
     if campaign.is_uncertain and policy.draw is not None:
         new = new.join(campaign.plan[_OF_RESERVES] if chosen is None else _drawn_reserves(campaign, new.index, chosen))
     elif campaign.is_uncertain:
         still = [] if old is None else old["reserve"].dropna()
-        gone = np.concatenate([known, refused, people.places(still, "the plan")])
+        gone = np.concatenate([known, refused, people.positions(still, "the plan")])
         new["reserve"] = _reserves(campaign, new.index, gone)
         old = None if old is None else _still_reserves(campaign, old, new.index)
     among = len(some) if len(some) < len(people) else None
     plan = new if old is None else pd.concat([old, new])
-    chosen = redrawn(campaign).chosen if chosen is None else chosen
-    return campaign.but(plan=plan, made=made, audit=None, searched=among, told_since=False, chosen=chosen)
+    chosen = redrawn(campaign).design if chosen is None else chosen
+    return campaign.evolve(
+        plan=plan, plan_trace=made, audit=None, searched=among, changed_since_plan=False, design=chosen
+    )
 
 
 def redrawn(campaign: CampaignState) -> CampaignState:
@@ -165,30 +167,32 @@ def redrawn(campaign: CampaignState) -> CampaignState:
     As it is where nobody was drawn, or where other versions drew otherwise, and the plan's weights are not these.
     """
     people, policy = campaign.people, campaign.policy
-    if policy.draw is None or campaign.plan is None or campaign.chosen is not None:
+    if policy.draw is None or campaign.plan is None or campaign.design is not None:
         return campaign
     try:
-        chosen = lottery_under(people, policy)
+        chosen = design_under(people, policy)
     except ValueError:
         return campaign
-    units = people.places(campaign.plan.index, "the plan")
-    weights = 1.0 if people.phase is None else people.phase.weights[units]
-    same = np.allclose(chosen.of(units) * campaign.plan["weight"].to_numpy(), weights)
-    return campaign.but(chosen=chosen) if same else campaign
+    units = people.positions(campaign.plan.index, "the plan")
+    weights = 1.0 if people.first_phase is None else people.first_phase.weights[units]
+    same = np.allclose(chosen.inclusion_of(units) * campaign.plan["weight"].to_numpy(), weights)
+    return campaign.evolve(design=chosen) if same else campaign
 
 
 def _called(campaign: CampaignState) -> Indices:
     """Whoever is being asked in the place of others, and her neighbours who may be asked: nobody asks them anew."""
     people = campaign.people
-    lots = people.neighbours()
-    called = np.flatnonzero(np.isin(lots, lots[people.places(campaign.called, "the plan")]))
-    return np.setdiff1d(called, np.concatenate([campaign.known, people.included]))
+    lots = people.cluster_labels()
+    called = np.flatnonzero(np.isin(lots, lots[people.positions(campaign.reserves_pending, "the plan")]))
+    return np.setdiff1d(called, np.concatenate([campaign.committed, people.included]))
 
 
-def lottery_under(people: People, policy: Policy, lots: Lots | None = None) -> Lottery:
+def design_under(people: SamplingFrame, policy: Policy, lots: SamplingUnits | None = None) -> SamplingDesign:
     """Chances to be drawn under a budget."""
     nobody = np.empty(0, np.int64)
-    return lottery(people, policy, _task(policy, 0, people, people.problem.start, nobody, float(policy.budget)), lots)
+    return sampling_design(
+        people, policy, _task(policy, 0, people, people.problem.start, nobody, float(policy.budget)), lots
+    )
 
 
 def corrected(
@@ -212,7 +216,7 @@ def corrected(
             number, one of several must be named, or one is named of which nothing can be said.
     """
     check_known("correction", CHANGES, change)
-    out = campaign.out
+    out = campaign.fielded
     was_asked = out is not None and name in out.index
     if not was_asked and name not in campaign.answers:
         raise ValueError(_nothing_to_correct(campaign, name))
@@ -237,7 +241,7 @@ def corrected(
         for one in mine:
             told[one][name] = value
     now = NEVER if change == NEVER else _said(name, told, mine)
-    return _noted(campaign, name, was, now, by, answered).with_told(told).but(plan=plan)
+    return _noted(campaign, name, was, now, by, answered).with_told(told).evolve(plan=plan)
 
 
 def recounted(campaign: CampaignState, rounds: int, by: str) -> CampaignState:
@@ -249,15 +253,15 @@ def recounted(campaign: CampaignState, rounds: int, by: str) -> CampaignState:
         ValueError: not a number of rounds of the plan, or nobody says so.
     """
     asked = _count(campaign, rounds, "rounds")
-    was, now = (f"{counted(k, 'round')} asked" for k in (campaign.asked, asked))
-    return _noted(campaign, None, was, now, by).but(asked=asked)
+    was, now = (f"{count_phrase(k, 'round')} asked" for k in (campaign.asked, asked))
+    return _noted(campaign, None, was, now, by).evolve(asked=asked)
 
 
 def _noted(campaign: CampaignState, name: Any, was: str, now: str, by: str, answered: bool = False) -> CampaignState:
     if not by.strip():
         raise ValueError("a correction needs a name or a pseudonym of whoever makes it (--by)")
     one = Correction(name, was, now, by, datetime.now(UTC).isoformat(timespec="seconds"), answered)
-    return campaign.but(journal=(*campaign.journal, one), told_since=True)
+    return campaign.evolve(journal=(*campaign.journal, one), changed_since_plan=True)
 
 
 def _nothing_to_correct(campaign: CampaignState, name: Any) -> str:
@@ -287,43 +291,45 @@ def audit_of(campaign: CampaignState) -> CampaignState:
     Raises:
         ValueError: nothing was planned among a sample here, or by a rule that does not say what units are worth.
     """
-    made = campaign.made
-    if made is None or made.people.phase is None:
+    made = campaign.plan_trace
+    if made is None or made.people.first_phase is None:
         raise ValueError("there is nothing to audit: a plan that is not drawn is made here first, among a sample")
     own = campaign.is_sample
-    rivals = campaign.table.rivals if own else rivals_of(campaign.people.table, campaign.wanted(1, RIVALS))
+    rivals = (
+        campaign.table.rivals if own else audit_sample(campaign.people.table, campaign.sample_request(1, AUDIT_SIZE))
+    )
     task = partial(_task, campaign.policy, campaign.asked, money=made.money)
     if not len(rivals):
         raise ValueError("there is nobody to compete: the sample has no rivals, as one from a campaign's file has none")
-    return campaign.but(audit=audited(made, made.people.beside(rivals, campaign.columns), task))
+    return campaign.evolve(audit=audit_plan(made, made.people.extended_by(rivals, campaign.columns), task))
 
 
-def _searched(campaign: CampaignState, needed: Rows) -> tuple[People, Indices]:
+def _searched(campaign: CampaignState, needed: Rows) -> tuple[SamplingFrame, Indices]:
     """The people among whom a plan is made, all or a sample that holds whoever is needed; their places, (k,)."""
     most, response = campaign.policy.searched, campaign.people.response.copy()
     told = [name for name, outcome in campaign.answers.items() if outcome is not None]
-    response[campaign.people.places(told, "the plan")] = 1.0  # an answer in hand counts as one
+    response[campaign.people.positions(told, "the plan")] = 1.0  # an answer in hand counts as one
     people = replace(campaign.people, response=response)
-    if people.phase is not None or len(people) <= most:
+    if people.first_phase is not None or len(people) <= most:
         return people, np.arange(len(people))
-    rows, phase = searched(people.table, campaign.wanted(int(most), 0), needed)
-    return people.part(rows, phase), rows
+    rows, phase = sample_in_memory(people.table, campaign.sample_request(int(most), 0), needed)
+    return people.restricted_to(rows, phase), rows
 
 
 def _task(
-    policy: Policy, asked: int, people: People, known: Indices, refused: Rows, money: float, **seen: Any
+    policy: Policy, asked: int, people: SamplingFrame, known: Indices, refused: Rows, money: float, **seen: Any
 ) -> GreedyPlan:
     """What is to be planned; ``seen`` are fields of the restriction that an audit sets."""
     spread = np.random.default_rng([policy.seed, asked] if asked else policy.seed)
     split = people.problem.pool
-    weights = None if people.phase is None else people.phase.weights
+    weights = None if people.first_phase is None else people.first_phase.weights
     state = PoolState(
         split.x.astype(np.float64), split.t, known, spread, restriction=Restriction(**{"weights": weights} | seen)
     )
     demands = people.demands(max(money, 0.0), policy.parsed, policy.cluster_rule, policy.batch_cost, known, refused)
     if money != policy.budget:
         demands[0] = replace(demands[0], name=f"a budget of {policy.budget:g}, of which {max(money, 0.0):g} is left")
-    clusters = people.bought_with(policy.cluster_rule, known, refused)
+    clusters = people.cluster_ids(policy.cluster_rule, known, refused)
     cost, heads = (people.of_clusters(clusters, values) for values in (people.cost, np.ones(len(people))))
     price = cost / heads / people.response
     first = np.setdiff1d(people.included, np.concatenate([known, refused]))
@@ -335,7 +341,7 @@ def _task(
     )
 
 
-def _rows(campaign: CampaignState, units: Indices, number: int, chosen: Lottery | None) -> pd.DataFrame:
+def _rows(campaign: CampaignState, units: Indices, number: int, chosen: SamplingDesign | None) -> pd.DataFrame:
     """A round of a plan."""
     people, columns = campaign.people, campaign.columns
     arms = pd.Index(people.arms)[people.problem.pool.t[units]]
@@ -345,22 +351,22 @@ def _rows(campaign: CampaignState, units: Indices, number: int, chosen: Lottery 
     return pd.DataFrame(rows, index=people.table.index[units])
 
 
-def _weights(campaign: CampaignState, units: Indices, chosen: Lottery | None) -> Outcomes:
+def _weights(campaign: CampaignState, units: Indices, chosen: SamplingDesign | None) -> Outcomes:
     """1 over the chance of drawn units, that to come into a sample included."""
     people = campaign.people
     if chosen is None:
         return campaign.planned["weight"].loc[people.table.index[units]].to_numpy()
-    return (1 if people.phase is None else people.phase.weights[units]) / chosen.of(units)
+    return (1 if people.first_phase is None else people.first_phase.weights[units]) / chosen.inclusion_of(units)
 
 
-def _drawn_reserves(campaign: CampaignState, asked: pd.Index, chosen: Lottery) -> pd.DataFrame:
+def _drawn_reserves(campaign: CampaignState, asked: pd.Index, chosen: SamplingDesign) -> pd.DataFrame:
     """Names and weights of the reserves of a draw; None and 0 where there is none."""
-    names, places = campaign.people.table.index, campaign.people.places(asked, "the plan")
-    found = stand_ins(campaign.policy, chosen)
-    rest = np.array([found.get(unit, NOBODY) for unit in places.tolist()], np.int64)
+    names, places = campaign.people.table.index, campaign.people.positions(asked, "the plan")
+    found = assign_reserves(campaign.policy, chosen)
+    rest = np.array([found.get(unit, NO_RESERVE) for unit in places.tolist()], np.int64)
     weights = np.zeros(len(rest))
-    weights[rest != NOBODY] = _weights(campaign, rest[rest != NOBODY], chosen)
-    values = [[None if k == NOBODY else names[k] for k in rest], weights]
+    weights[rest != NO_RESERVE] = _weights(campaign, rest[rest != NO_RESERVE], chosen)
+    values = [[None if k == NO_RESERVE else names[k] for k in rest], weights]
     return pd.DataFrame(
         {name: pd.Series(v, asked, dtype=t) for name, v, t in zip(_OF_RESERVES, values, (object, float), strict=True)}
     )
@@ -369,14 +375,14 @@ def _drawn_reserves(campaign: CampaignState, asked: pd.Index, chosen: Lottery) -
 def _reserves(campaign: CampaignState, asked: pd.Index, gone: Indices) -> pd.Series:
     """Names of the reserves, missing where there is none."""
     people, policy = campaign.people, campaign.policy
-    units = reserves(people, policy.parsed, policy.cluster_rule, people.places(asked, "the plan"), gone)
+    units = reserves(people, policy.parsed, policy.cluster_rule, people.positions(asked, "the plan"), gone)
     names = people.table.index
-    return pd.Series([None if k == NOBODY else names[k] for k in units], asked, dtype=object)
+    return pd.Series([None if k == NO_RESERVE else names[k] for k in units], asked, dtype=object)
 
 
 def _still_reserves(campaign: CampaignState, old: pd.DataFrame, asked: pd.Index) -> pd.DataFrame:
     """Rounds before, where whoever is planned now, or has a neighbour who is, stands in for nobody."""
     people = campaign.people
-    lots = people.neighbours()
-    taken = people.table.index[np.isin(lots, lots[people.places(asked, "the plan")])]
+    lots = people.cluster_labels()
+    taken = people.table.index[np.isin(lots, lots[people.positions(asked, "the plan")])]
     return old.assign(reserve=old["reserve"].where(~old["reserve"].isin(list(taken)), None))

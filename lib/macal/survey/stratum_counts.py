@@ -16,7 +16,7 @@ from scipy.optimize import LinearConstraint
 
 from macal.shapes import Arms, Indices
 from macal.survey.conflicts import conflict_of, nearest
-from macal.survey.demands import Demand, Money, some_of_each
+from macal.survey.constraints import Constraint, Money, at_least_one_per_stratum
 from macal.survey.feasible import Bounded
 
 PerStratum = Float[np.ndarray, "h"]
@@ -48,7 +48,7 @@ class StratumCounts:
     """
 
     def __init__(
-        self, demands: Sequence[Demand], cost: Money, known: Indices, strata: Arms, totals: Sequence[Totals]
+        self, demands: Sequence[Constraint], cost: Money, known: Indices, strata: Arms, totals: Sequence[Totals]
     ) -> None:
         system = Bounded.of(demands, len(cost))
         self._totals, self._money, self.is_short = totals, float(system.top[0]), False
@@ -63,7 +63,12 @@ class StratumCounts:
         self._moves = np.vstack([0 * each[:1], each, 2 * each, -each])  # (moves, h)
         self.bought = np.zeros(len(one), np.int64)
         self.open = np.ones(len(one), bool)
-        self._asked = [*demands, some_of_each(strata)], cost, known, "by about" if np.ptp(self._cost) else "by"
+        self._asked = (
+            [*demands, at_least_one_per_stratum(strata)],
+            cost,
+            known,
+            "by about" if np.ptp(self._cost) else "by",
+        )
         aim = self._cheapest(self.bought)
         if aim is None or self.is_short and float(system.matrix[0, one] @ aim) > self._money:
             raise conflict_of(demands, cost, known, not self._system.effort.is_spent, self.nearest())

@@ -3,13 +3,22 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-_SHOWN = 5  # groups that are named
-_FEW = 20  # clusters, from which on their variance is known well enough
-WHOM = {"all": "everybody", "treated": "the treated", "overlap": "those who could well have been in either arm"}
+_MAX_SHOWN_GROUPS = 5  # groups that are named
+_MIN_CLUSTERS = 20  # clusters, from which on their variance is known well enough
+TARGET_PHRASES = {
+    "all": "everybody",
+    "treated": "the treated",
+    "overlap": "those who could well have been in either arm",
+}
 
 
 def _first(names: Sequence[Any]) -> str:
-    return ", ".join([*map(str, names[:_SHOWN]), *[f"{len(names) - _SHOWN:,} more"] * (len(names) > _SHOWN)])
+    return ", ".join(
+        [
+            *map(str, names[:_MAX_SHOWN_GROUPS]),
+            *[f"{len(names) - _MAX_SHOWN_GROUPS:,} more"] * (len(names) > _MAX_SHOWN_GROUPS),
+        ]
+    )
 
 
 def _of_each(numbers: Mapping[Any, float]) -> str:
@@ -38,8 +47,8 @@ def too_unequal_weights(least: int, effective: Mapping[Any, float]) -> str:
 
 def groups_too_small(groups: Sequence[str], least: int) -> str:
     """Groups of which the plan promises too few answers of an arm."""
-    others = f" and {len(groups) - _SHOWN:,} more" * (len(groups) > _SHOWN)
-    names = f"{', '.join(groups[:_SHOWN])}{others}"
+    others = f" and {len(groups) - _MAX_SHOWN_GROUPS:,} more" * (len(groups) > _MAX_SHOWN_GROUPS)
+    names = f"{', '.join(groups[:_MAX_SHOWN_GROUPS])}{others}"
     return f"No interval is expected for {names}: the plan promises fewer than {least} answers of an arm there."
 
 
@@ -89,12 +98,12 @@ def no_estimate(why: str) -> str:
 
 def of_target(target: str) -> str:
     """Whose effect it is."""
-    return f"The weights speak for {WHOM[target]}."
+    return f"The weights speak for {TARGET_PHRASES[target]}."
 
 
 def by_clusters(clusters: int) -> str:
     """People of a cluster count as alike."""
-    few = f"; fewer than about {_FEW} make it rough" * (clusters < _FEW)
+    few = f"; fewer than about {_MIN_CLUSTERS} make it rough" * (clusters < _MIN_CLUSTERS)
     return f"The interval by the weights rests on {clusters} clusters, whose people count as alike{few}."
 
 
@@ -257,7 +266,7 @@ def drawn_clusters(
 ) -> str:
     """How clusters were drawn, and whether they are few: numbers of clusters, and of people in none."""
     beside = f" and {drawn[1]:,} of {of[1]:,} people in none" * bool(of[1])
-    few = f"; fewer than about {_FEW} make an interval rough" * (sum(drawn) < _FEW)
+    few = f"; fewer than about {_MIN_CLUSTERS} make an interval rough" * (sum(drawn) < _MIN_CLUSTERS)
     return (
         f"{drawn[0]:,} of {of[0]:,} clusters by {column!r}{', each of one arm,' * one_arm}{beside} were drawn,"
         f" {'whole' if whole else 'one person of each'}; the chances of those drawn were {chances[0]:.3g} to"
@@ -272,9 +281,7 @@ def sample_unused(size: int) -> str:
 
 def looked_among(people: int, population: int, wanted: int, in_memory: bool) -> str:
     """How large a sample of the table was looked at."""
-    more = (
-        f", more than the {wanted:,} wanted, so that it has small groups of arm and quotas, and whoever has answered"
-    )
+    more = f", more than the {wanted:,} wanted, so that it has small groups of arm and quotas, and whoever has answered"
     return (
         f"The plan was made among a sample of {people:,} of {population:,} people{more * (people > 1.1 * wanted)}"
         f"{'; --sample all takes everybody' * in_memory}."

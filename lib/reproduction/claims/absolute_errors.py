@@ -6,7 +6,7 @@ from functools import cache
 import pandas as pd
 
 from macal import datasets
-from reproduction.claims.versions import by_stretch
+from reproduction.claims.versions import by_label_range
 
 
 @cache
@@ -42,5 +42,5 @@ def errors(table: pd.DataFrame, ends: Sequence[int]) -> pd.DataFrame:
         "best constant": ("constant", "mean"),
         "worse than constant": ("worse", "mean"),
     }
-    parts = {end: part.groupby("method").agg(**columns) for end, part in by_stretch(table, ends).items()}
+    parts = {end: part.groupby("method").agg(**columns) for end, part in by_label_range(table, ends).items()}
     return pd.concat(parts, names=["up to"])

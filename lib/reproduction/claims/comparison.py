@@ -105,7 +105,7 @@ def number(row: pd.Series) -> str:
     return f"{mean} [{low}, {high}]"
 
 
-def told(found: pd.DataFrame) -> str:
+def describe_rows(found: pd.DataFrame) -> str:
     """Put a table of :func:`against` into words: who is where, with numbers."""
     groups = {word: found[found["comparison"] == word] for word in WORDS}
     return "; ".join(
@@ -158,9 +158,9 @@ class Case:
 def case_of(
     version: Version, dataset: str, word: Word, found: pd.DataFrame, method: str = "", text: str = "", **about: Any
 ) -> Case:
-    """The case of a data set in a version: by default MACAL's, with evidence by :func:`told`."""
+    """The case of a data set in a version: by default MACAL's, with evidence by :func:`describe_rows`."""
     about = {"dataset": dataset, "estimator": version.name, **about}
-    found, text = found.assign(table=version.tables[dataset]), text or f"{dataset}: {told(found)}"
+    found, text = found.assign(table=version.tables[dataset]), text or f"{dataset}: {describe_rows(found)}"
     return Case(word, found, method or version.macal, about, text)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from reproduction.benchmarks import PAPER
-from reproduction.claims.comparison import case_of, conclude, lowest, scope, told
+from reproduction.claims.comparison import case_of, conclude, describe_rows, lowest, scope
 from reproduction.claims.leads import lead
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict
@@ -17,7 +17,7 @@ def _judge(models: Sequence[Version], others: Sequence[str], version: Version, r
     found = {(model, name): lead(model, PAPER[name], rules, others) for model in models for name in model.tables}
     cases = []
     for (model, name), rows in found.items():
-        text = f"{model.name} on {name}, {scope(rows)}, {told(rows)}"
+        text = f"{model.name} on {name}, {scope(rows)}, {describe_rows(rows)}"
         cases.append(case_of(model, name, lowest(rows, len(others)), rows, version.macal, text))
     return conclude(cases, rules, f"log ratio of {version.macal}'s PEHE: ")
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from macal.comparison import Mean, levels, shared
 from reproduction.benchmarks import BALD, BASELINES, GENERAL, PAPER
-from reproduction.claims.comparison import against, case_of, close, compare, conclude, span, told
+from reproduction.claims.comparison import against, case_of, close, compare, conclude, describe_rows, span
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, Word, together
 from reproduction.claims.versions import Version
@@ -37,7 +37,7 @@ def judge_random(rules: Rules, version: Version) -> Verdict:
         found = compare(table, "random", GENERAL, rules)
         found = found.assign(as_good=close(found, rules))
         word = _as_good(found)
-        cases.append(case_of(version, name, word, found, "random", f"{name} {word} ({told(found)})"))
+        cases.append(case_of(version, name, word, found, "random", f"{name} {word} ({describe_rows(found)})"))
     return conclude(cases, rules, "log ratio of random's PEHE to each other's, ", len(PAPER))
 
 

@@ -13,7 +13,7 @@ from macal.comparison import Mean, gaps, levels, shared
 from reproduction.benchmarks import IHDP, PAPER, Benchmark
 from reproduction.claims import data, versions
 from reproduction.claims.absolute_errors import best_constants
-from reproduction.claims.comparison import Case, against, case_of, conclude, number, scope, span, told
+from reproduction.claims.comparison import Case, against, case_of, conclude, describe_rows, number, scope, span
 from reproduction.claims.estimators import CONTROLS
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, Word, together
@@ -57,7 +57,7 @@ def parts(table: pd.DataFrame, macal: str = "macal", mean: Mean = "geometric") -
     return pd.DataFrame({"allocation": allocation, "placement": placement, "gain": allocation + placement})
 
 
-def anatomy(version: Version, dataset: Benchmark, rules: Rules) -> pd.DataFrame | None:
+def gain_decomposition(version: Version, dataset: Benchmark, rules: Rules) -> pd.DataFrame | None:
     """Gain and parts of a version on a data set, adjusted for the three; None where one of the methods is lacking."""
     table = version.load(dataset.name)
     if table is None or not {version.macal, *CONTROLS} <= {*table["method"].unique()}:
@@ -95,7 +95,7 @@ def swap(names: tuple[str, ...], rules: Rules, macal: str = "macal") -> pd.DataF
     return rows if len(rows) == FAMILY else None
 
 
-def turned(found: pd.DataFrame) -> Word:
+def sign_verdict(found: pd.DataFrame) -> Word:
     """The verdict on 'the sign of the gain is that of the allocation' from a table of :func:`swap`."""
     word = found["comparison"].unstack(0)
     signs = word.loc[["allocation", "gain"], list(SURFACES)]
@@ -110,14 +110,14 @@ def judge_allocation(rules: Rules) -> Verdict:
     found = {name: rows for name, tables in ESTIMATORS.items() if (rows := swap(tables, rules)) is not None}
     cases = []
     for name, rows in found.items():
-        word, numbers = turned(rows), rows.apply(number, axis=1)
+        word, numbers = sign_verdict(rows), rows.apply(number, axis=1)
         pairs = [f"{part} {' then '.join(numbers[surface, part] for surface in SURFACES)}" for part in PARTS]
         text = f"{name}, {word}, {scope(rows)}: {', '.join(pairs)}"
         for surface, (part, (one, other)) in product(SURFACES, PARTS.items()):
             row = rows.loc[[(surface, part)]].set_axis([other])
             cases.append(Case(word, row, one, {"part": part, "dataset": surface, "estimator": name}, text))
     said = "log ratios on IHDP, then exchanged. " + "; ".join(dict.fromkeys(case.text for case in cases))
-    return conclude(cases, rules, word=together(map(turned, found.values())), text=said)
+    return conclude(cases, rules, word=together(map(sign_verdict, found.values())), text=said)
 
 
 def predicted_share(dataset: str) -> float:
@@ -185,7 +185,7 @@ def judge_similarity(rules: Rules) -> Verdict:
 SCALES = {"as it is": "ihdp_input-1", "times 10": "ihdp_input-10"}
 
 
-def collapse() -> dict[str, pd.DataFrame]:
+def degenerate_fits() -> dict[str, pd.DataFrame]:
     """Trainings at either scale of the treatment's coordinate, with ``worse`` than the best constant effect."""
     tables = {scale: versions.load(name) for scale, name in SCALES.items()}
     return {k: t.assign(worse=t["pehe"] > t["replication"].map(best_constants(t))) for k, t in tables.items()}
@@ -202,7 +202,7 @@ def lead_by_scale(tables: dict[str, pd.DataFrame], rules: Rules) -> pd.DataFrame
 
 def judge_escape(rules: Rules) -> Verdict:
     """W3: the lead under the code's model goes once the treatment's coordinate is large; 'in part' if some may stay."""
-    tables = collapse()
+    tables = degenerate_fits()
     found = lead_by_scale(tables, rules)
     before, after, difference = found["comparison"] if len(found) else ("open",) * 3
     word: Word = "open"
@@ -212,6 +212,6 @@ def judge_escape(rules: Rules) -> Verdict:
         word = "fails"
     worse = {scale: table.groupby("method")["worse"].mean() for scale, table in tables.items()}
     shares = "; ".join(f"{k}: {', '.join(f'{m} {v:.0%}' for m, v in s.items())}" for k, s in worse.items())
-    said = f"MACAL against Random, {scope(found)}, {told(found)}; worse than a constant, {shares}"
+    said = f"MACAL against Random, {scope(found)}, {describe_rows(found)}; worse than a constant, {shares}"
     about = {"dataset": "ihdp", "estimator": CODE.name}
     return conclude([Case(word, found, "macal, the treatment scaled", about, said)], rules)

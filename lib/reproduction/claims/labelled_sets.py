@@ -7,7 +7,7 @@ import pandas as pd
 
 from macal.comparison import gaps
 from reproduction.claims import versions
-from reproduction.claims.comparison import Case, against, conclude, lowest, told
+from reproduction.claims.comparison import Case, against, conclude, describe_rows, lowest
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, Word, together
 from reproduction.claims.versions import CODE, TEXT, Version, absent
@@ -96,7 +96,13 @@ def _cases(found: pd.DataFrame, version: Version, dataset: str, method: str, mea
     parts = {step: rows.droplevel("step") for step, rows in steps}
     about = {"dataset": dataset, "measure": measure}
     return [
-        Case(lowest(rows, len(rows)), rows, method, {**about, "step": step}, f"{dataset}, step {step}: {told(rows)}")
+        Case(
+            lowest(rows, len(rows)),
+            rows,
+            method,
+            {**about, "step": step},
+            f"{dataset}, step {step}: {describe_rows(rows)}",
+        )
         for step, rows in parts.items()
     ]
 

@@ -5,7 +5,17 @@ from collections.abc import Sequence
 import pandas as pd
 
 from reproduction.benchmarks import IHDP, PAPER, Benchmark
-from reproduction.claims.comparison import Case, case_of, close, compare, conclude, lowest, scope, share_run, told
+from reproduction.claims.comparison import (
+    Case,
+    case_of,
+    close,
+    compare,
+    conclude,
+    describe_rows,
+    lowest,
+    scope,
+    share_run,
+)
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, Word, together
 from reproduction.claims.versions import CODE, TEXT, Version, absent
@@ -40,7 +50,7 @@ def lead(
 def _case(found: pd.DataFrame, version: Version, dataset: Benchmark, word: Word, stretch: str) -> Case:
     lacking = absent(found.index, version.others)
     said = f"{share_run(found, version.others)}{scope(found)}{lacking}; log ratio of {version.macal}'s PEHE to each"
-    text = "; ".join(filter(None, (f"{said} other's, {told(found)}", dataset.about)))
+    text = "; ".join(filter(None, (f"{said} other's, {describe_rows(found)}", dataset.about)))
     return case_of(version, dataset.name, word, found, text=text, stretch=stretch)
 
 
@@ -57,7 +67,7 @@ def judge_ihdp(rules: Rules, version: Version) -> Verdict:
     """E1: ahead of every baseline up to the turning point; then about as good as each."""
     early, found = judge_lowest(rules, version, IHDP), lead(version, IHDP, rules, after=True)
     late = _case(found, version, IHDP, tie_verdict(found, len(IHDP.baselines), rules), "later")
-    shown = f"up to {IHDP.until} labels {early.evidence}" + f"; later {told(found)}" * bool(len(found))
+    shown = f"up to {IHDP.until} labels {early.evidence}" + f"; later {describe_rows(found)}" * bool(len(found))
     return Verdict(together([early.verdict, late.word]), shown, early.comparisons + late.values())
 
 

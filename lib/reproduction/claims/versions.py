@@ -65,7 +65,7 @@ def load(name: str, keys: Sequence[str] = ("method", "replication", "labelled"))
     return pd.concat(found, ignore_index=True).drop_duplicates(list(keys)) if found else None
 
 
-def by_stretch(table: pd.DataFrame, ends: Sequence[int]) -> dict[int, pd.DataFrame]:
+def by_label_range(table: pd.DataFrame, ends: Sequence[int]) -> dict[int, pd.DataFrame]:
     """Cut campaigns at these numbers of labels; each stretch by its last one, those without rows left out."""
     stretch = pd.cut(table["labelled"], [0, *ends], labels=list(ends))
     return dict(list(table.groupby(stretch, observed=True)))

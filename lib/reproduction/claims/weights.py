@@ -7,10 +7,10 @@ import pandas as pd
 
 from macal.comparison import Mean, gaps, levels, shared
 from reproduction.benchmarks import PAPER
-from reproduction.claims.comparison import against, case_of, conclude, lowest, span, told
+from reproduction.claims.comparison import against, case_of, conclude, describe_rows, lowest, span
 from reproduction.claims.rules import Rules
 from reproduction.claims.verdict import Verdict, Word, together
-from reproduction.claims.versions import Version, by_stretch
+from reproduction.claims.versions import Version, by_label_range
 
 
 def campaigns(version: Version, dataset: str, minimum: int = 1) -> pd.DataFrame | None:
@@ -34,7 +34,7 @@ def gains(version: Version, dataset: str, table: pd.DataFrame, mean: Mean = "geo
     Returns:
         A row per replication and stretch (its last size), of errors' means over sizes; a column per weight above 0.
     """
-    table = pd.concat(by_stretch(table, PAPER[dataset].stretches), names=["up to"]).reset_index("up to")
+    table = pd.concat(by_label_range(table, PAPER[dataset].stretches), names=["up to"]).reset_index("up to")
     logs = levels(table, mean=mean, by=["up to"])[list(version.weights)].rename(columns=version.weights)
     return -logs.sub(logs[0.0], axis=0).drop(columns=0.0)
 
@@ -64,7 +64,7 @@ def shifts(version: Version, rules: Rules) -> dict[str, pd.DataFrame]:
     for name, table in recorded(version).items():
         # turned round, so that a shift as the paper sees it is "ahead"
         gap = -shift(version, name, table, rules.mean).to_frame("shift")
-        parts = [*by_stretch(table, PAPER[name].stretches).values()]
+        parts = [*by_label_range(table, PAPER[name].stretches).values()]
         found[name] = against(gap, rules).assign(**span(pd.concat([parts[0], parts[-1]])))
     return found
 
@@ -88,7 +88,7 @@ def judge_benefit(rules: Rules, version: Version) -> Verdict:
         word: Word = "open" if "open" in words else "fails"
         if "ahead" in words:
             word = "holds in part" if "behind" in words else "holds"
-        text = f"{name} {word}: {told(found.rename(index=version.weights))}"
+        text = f"{name} {word}: {describe_rows(found.rename(index=version.weights))}"
         for weight in found.index:  # each is a method of its own, and stands against the same other
             row = found.loc[[weight]].set_axis([none])
             cases.append(case_of(version, name, word, row, str(weight), text))
@@ -102,7 +102,7 @@ def judge_no_single(rules: Rules, version: Version) -> Verdict:
     """A3, per data set: each weight is behind another, or has no lead on it, in some stretch."""
     cases, words, shown = [], [], []
     for name, table in recorded(version, rules.minimum).items():
-        parts = by_stretch(table, PAPER[name].stretches)
+        parts = by_label_range(table, PAPER[name].stretches)
         family = len(parts) * len(version.weights) * (len(version.weights) - 1) // 2
         found = {
             (method, end): against(gaps(part, method, mean=rules.mean), rules, family).assign(**span(part))

@@ -26,7 +26,7 @@ def _rows(names: Sequence[str], axes: Sequence[Axes], size: float, above: bool) 
         axes[0].text(0, 0.28 - place, name, transform=axes[0].get_yaxis_transform(), va="bottom", fontsize=size)
 
 
-def saved(found: pd.DataFrame, ax: Axes, size: float = 10, above: bool = False) -> Axes:
+def plot_saved(found: pd.DataFrame, ax: Axes, size: float = 10, above: bool = False) -> Axes:
     """Draw the share of answers that designs save, a row for each table, the draw's in per cent beside it.
 
     Args:

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from reproduction.methods import label
 
-MOST = 60  # per cent at which the colour is full
+MAX_PER_CENT = 60  # per cent at which the colour is full
 
 
 def regrets(table: pd.DataFrame, ax: Axes, free: Collection[str]) -> None:
@@ -20,9 +20,9 @@ def regrets(table: pd.DataFrame, ax: Axes, free: Collection[str]) -> None:
         free: criteria that need no answers, in bold.
     """
     shares = 100 * np.expm1(table.T.to_numpy())
-    ax.imshow(shares, cmap="Oranges", vmin=0, vmax=MOST, aspect="auto")
+    ax.imshow(shares, cmap="Oranges", vmin=0, vmax=MAX_PER_CENT, aspect="auto")
     for (row, column), share in np.ndenumerate(shares):
-        colour = "white" if share > 0.7 * MOST else "black"
+        colour = "white" if share > 0.7 * MAX_PER_CENT else "black"
         ax.text(column, row, f"{share:.0f}", color=colour, ha="center", va="center", fontsize=9)
     ax.set_xticks(range(len(table)), [name.replace(" ", "\n") for name in table.index], fontsize=9)
     ax.set_yticks(range(table.shape[1]), [label(name) for name in table], fontsize=9)

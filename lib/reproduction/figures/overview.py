@@ -11,7 +11,7 @@ from reproduction.benchmarks import BASELINES
 from reproduction.claims.scale import range_of
 
 LESS, MORE, OPEN = "#0072B2", "#D55E00", "#767676"
-TOUCHES = 0.5  # per cent: an interval that ends nearer to none than this touches it
+TOUCH_TOLERANCE = 0.5  # per cent: an interval that ends nearer to none than this touches it
 
 
 def per_cent(value: float, form: str) -> str:
@@ -33,7 +33,7 @@ def forest(rows: pd.DataFrame, places: Sequence[float], ax: Axes, size: float = 
     for place, row in zip(places, rows.itertuples(), strict=True):
         colour = {"ahead": LESS, "behind": MORE}.get(row.comparison, OPEN)
         low, change, high = (np.log1p(value / 100) for value in (row.low, row.change, row.high))
-        touches = min(abs(row.low), abs(row.high)) < TOUCHES
+        touches = min(abs(row.low), abs(row.high)) < TOUCH_TOLERANCE
         fill = "none" if colour == OPEN else "left" if touches else "full"
         ax.plot([low, high], [place, place], color=colour, linewidth=2, solid_capstyle="butt")
         look = {"markersize": 8, "fillstyle": fill, "markerfacecoloralt": "white", "markeredgecolor": colour}

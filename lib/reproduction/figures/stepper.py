@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 _MAX_BYTES = 2_000_000
-LEAST = 0.65  # of its size to which a frame shrinks on a narrow screen, before it scrolls
+MIN_SCALE = 0.65  # of its size to which a frame shrinks on a narrow screen, before it scrolls
 _PAGE = """<div class="stepper" id="{uid}" role="group" aria-label="{label}">
 <style>#{uid} .frame{{display:none}}#{uid} .frame.on{{display:block}}
 #{uid} svg{{max-width:100%;min-width:min(28rem,{least}in);height:auto}}
@@ -83,7 +83,7 @@ def stepper(
     )
     names = {"choice_name": escape(choice_name), "step_name": escape(step_name), "first": escape(drawn[0][0])}
     label = escape(f"{step_name} by {step_name}, for each {choice_name}")
-    numbers = {"steps": steps, "last": steps - 1, "least": f"{LEAST * figsize[0] if figsize[0] > 5 else 0:g}"}
+    numbers = {"steps": steps, "last": steps - 1, "least": f"{MIN_SCALE * figsize[0] if figsize[0] > 5 else 0:g}"}
     return HTML(_PAGE.format(uid=uid, label=label, radios=radios, frames=frames, **names, **numbers))
 
 

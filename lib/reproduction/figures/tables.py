@@ -12,7 +12,7 @@ from pandas.io.formats.style import Styler
 
 from macal import datasets, plots
 from reproduction.claims import ledger
-from reproduction.claims.comparison import told
+from reproduction.claims.comparison import describe_rows
 from reproduction.claims.verdict import WORDS as VERDICTS
 from reproduction.methods import label
 
@@ -79,7 +79,9 @@ def evidence(comparisons: Sequence[Mapping[str, Any]], text: str) -> str:
     if not 0 < len(comparisons) <= MAX_SHOWN:
         return _plain(text)
     cases = groupby(comparisons, lambda row: ", ".join(_labels(row)))
-    shown = [f"{case}, {told(pd.DataFrame(rows).set_index('against').rename(index=words))}" for case, rows in cases]
+    shown = [
+        f"{case}, {describe_rows(pd.DataFrame(rows).set_index('against').rename(index=words))}" for case, rows in cases
+    ]
     return f"{'Labels' if 'labels' in comparisons[0] else 'Log ratio'}: {'; '.join(shown)}"
 
 

@@ -39,16 +39,24 @@ from macal.datasets import real
 from macal.datasets.encoding import encoded, with_excess
 from macal.datasets.real import Layout
 from macal.shapes import Arms, Covariates, Outcomes
-from macal.survey.inference import Estimate, Survey, average_effect, crossed_propensity, draw, inclusion, worth_for_ate
+from macal.survey.inference import (
+    Estimate,
+    Survey,
+    ate_size_measure,
+    average_effect,
+    crossfit_propensity,
+    draw_sample,
+    inclusion_probabilities,
+)
 from macal.survey.inference.ridge import Ridge
 from macal.survey.inference.sampling import proportional
-from macal.survey.inference.weighted import Proxies, crossed_outcomes, folds, of_each_arm, standardised
+from macal.survey.inference.weighted import Proxies, crossfit_outcomes, folds, of_each_arm, standardised
 from reproduction.studies.jobs import Answer, Job
 from reproduction.studies.tables import Table
 
 DRAWS, SIZES, SEED, UNIFORM = 200, (200, 500), 64, 0.2
 DESIGNS = ("simple", "equal", "draw", "regression")
-LEAST_LEFT = 0.2  # of an arm's mean size of what outcome models leave
+MIN_RESIDUAL_SHARE = 0.2  # of an arm's mean size of what outcome models leave
 
 
 @cache
@@ -66,38 +74,38 @@ def population(about: str | Layout) -> tuple[Covariates, Arms, Outcomes, Outcome
         return found[:, np.ptp(found, axis=0) > 0].astype(np.float64)
 
     x, t, proxies = columns(rows.columns), rows.t[told], columns(rows.proxies) if rows.proxies else None
-    return x, t, rows.y[told].astype(np.float64), crossed_propensity(x, t), proxies
+    return x, t, rows.y[told].astype(np.float64), crossfit_propensity(x, t), proxies
 
 
 @cache
-def everybody(about: str | Layout) -> Estimate:
+def full_population_estimate(about: str | Layout) -> Estimate:
     """The effect from everybody's answers."""
     x, t, y, e, proxies = population(about)
     return average_effect(Survey(x, t, y, np.ones(len(t)), propensity=e, proxies=proxies))
 
 
-def chances(about: str | Layout, design: str, size: int) -> Outcomes:
+def design_probabilities(about: str | Layout, design: str, size: int) -> Outcomes:
     """Chance of each person to be among ``size`` who are asked, (n,)."""
     _, t, _, e, _ = population(about)
     if design == "simple":
         return np.full(len(t), size / len(t))
     if design == "draw":
-        return inclusion(worth_for_ate(e, t), size, UNIFORM)
+        return inclusion_probabilities(ate_size_measure(e, t), size, UNIFORM)
     number = np.bincount(t)
     few = min(size // 2, number.min())
     asked = np.where(np.arange(2) == number.argmin(), few, size - few)
     return (asked / number)[t]
 
 
-def drawn(about: str | Layout, design: str, size: int, seed: int) -> Estimate | None:
+def estimate_from_sample(about: str | Layout, design: str, size: int, seed: int) -> Estimate | None:
     """What one draw tells; None where its answers give no interval."""
     x, t, y, e, proxies = population(about)
     files = real.TABLES[about].files if isinstance(about, str) else about.files
     place = [one.files for one in real.TABLES.values()].index(files)
-    rng, p = np.random.default_rng([SEED, place, seed]), chances(about, design, size)
+    rng, p = np.random.default_rng([SEED, place, seed]), design_probabilities(about, design, size)
     # equal arms are drawn one after the other
     parts = [np.arange(len(t))] if design in ("simple", "draw") else [np.flatnonzero(t == arm) for arm in (0, 1)]
-    asked = np.isin(np.arange(len(t)), np.concatenate([part[draw(p[part], rng)] for part in parts]))
+    asked = np.isin(np.arange(len(t)), np.concatenate([part[draw_sample(p[part], rng)] for part in parts]))
     if design == "regression":
         return regression(x[asked], t[asked], y[asked])
     try:
@@ -120,28 +128,30 @@ def regression(x: Covariates, t: Arms, y: Outcomes) -> Estimate:
 def _left(name: str) -> tuple[Outcomes, Outcomes, float]:
     """What known outcome models leave of each outcome, over the chance of its arm; the best chances; var(m_1 - m_0)."""
     x, t, y, e, _ = population(name)
-    m, z, own = crossed_outcomes(x, t, y, None, 0), standardised(x), of_each_arm(e)[np.arange(len(t)), t]
+    m, z, own = crossfit_outcomes(x, t, y, None, 0), standardised(x), of_each_arm(e)[np.arange(len(t)), t]
     left = np.abs(y - m[np.arange(len(t)), t])
     sd = np.empty(len(t))
     for rest, fold in folds(t, 0):
         for arm in (0, 1):
             known, at = rest[t[rest] == arm], fold[t[fold] == arm]
-            sd[at] = np.maximum(Ridge().fit(z[known], left[known]).predict(z[at]), LEAST_LEFT * left[known].mean())
+            sd[at] = np.maximum(
+                Ridge().fit(z[known], left[known]).predict(z[at]), MIN_RESIDUAL_SHARE * left[known].mean()
+            )
     return left / own, sd / own, float(np.var(m[:, 1] - m[:, 0]))
 
 
 def known(name: str, design: str, size: int) -> float:
     """Width of a design's interval if everything but who is asked were known; "bound" is the best; see the module."""
     left, best, spread = _left(name)
-    p = proportional(best, size) if design == "bound" else chances(name, design, size)
+    p = proportional(best, size) if design == "bound" else design_probabilities(name, design, size)
     variance = spread / len(left) + np.sum(left**2 / p) / len(left) ** 2
     return float(2 * stdtrit(size - 1, 0.975) * np.sqrt(variance))
 
 
 def row(name: str, design: str, size: int) -> Row:
     """The end points of a design."""
-    found = [drawn(name, design, size, k) for k in range(DRAWS)]
-    return {"design": design, "labelled": size} | ends(found, everybody(name))
+    found = [estimate_from_sample(name, design, size, k) for k in range(DRAWS)]
+    return {"design": design, "labelled": size} | ends(found, full_population_estimate(name))
 
 
 def ends(draws: Sequence[Estimate | None], whole: Estimate) -> Row:
@@ -157,7 +167,7 @@ def ends(draws: Sequence[Estimate | None], whole: Estimate) -> Row:
     }
 
 
-def saved(found: pd.DataFrame) -> pd.DataFrame:
+def responses_saved(found: pd.DataFrame) -> pd.DataFrame:
     """Share of a simple random sample's answers that each design saves, by table and number of answers.
 
     Tables of which fewer than half of the simple random samples give an interval are left out.
@@ -193,7 +203,7 @@ def _job(name: str, size: int) -> Job:
 
     def work() -> list[Answer]:
         rows = [row(name, design, size) for design in DESIGNS]
-        whole = everybody(name)
+        whole = full_population_estimate(name)
         other = {"labelled": size, "given": 1.0, "held": np.nan}
         other |= {"width_sd": np.nan, "width_most": np.nan}
         rows.append({"design": "bound", "width": known(name, "bound", size)} | other)

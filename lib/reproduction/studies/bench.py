@@ -88,7 +88,7 @@ def campaign(dataset: str, replication: int, method: str, terms: BenchSettings |
     def work() -> list[Answer]:
         problem = datasets.load(dataset, replication)
         played = begin(problem, criterion, method, n_queries=max(terms.steps))
-        played.play(chooser, lookahead)
+        played.choose_remaining(chooser, lookahead)
         sets = [played.labelled(step) for step in terms.steps]
         return [Answer(errors(problem, sets, estimators), played.batches)]
 

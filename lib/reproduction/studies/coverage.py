@@ -3,8 +3,8 @@
 A case is a world whose people are drawn anew in each of 1,000 simulations, of a proxy's 300, in blocks of 100, by the
 seed (place of the case, s). :class:`macal.Planner` plans by its defaults, a draw for the average effect, under the
 case's budget and demands; whoever is asked answers, but for refusals; the interval is that of
-:func:`macal.survey.weights.weighed`. Unless a case says otherwise there are 2,000 people with two standard normal
-covariates, log odds of treatment x1 and outcomes x1 + x2 + t + noise of s.d. 1, which the models hold:
+:func:`macal.survey.weighted_estimates.weighted_estimates`. Unless a case says otherwise there are 2,000 people with two
+standard normal covariates, log odds of treatment x1 and outcomes x1 + x2 + t + noise of s.d. 1, which the models hold:
 
 - "confounding" with 200 and with 30 answers; "80 covariates" of 1,000 people, 60 answers; "near-separation": log odds
   3 x1.
@@ -47,32 +47,32 @@ from scipy.special import expit, ndtri
 from macal import Planner
 from macal.campaigns.evaluation import Row
 from macal.shapes import Arms, Covariates, Outcomes
-from macal.survey.weights import Weighed, weighed
+from macal.survey.weighted_estimates import WeightedEstimates, weighted_estimates
 from reproduction.studies.jobs import Answer, Job
 from reproduction.studies.tables import Table
 
 SIMULATIONS, BLOCK, PEOPLE, CLUSTERS = 1000, 100, 2000, 200
 ON_TREATED = 1.4132419  # 1 + E[e x] / E[e] for log odds x, standard normal
-FEW = 0.05  # share of the answers that carries half of the variance, at which a warning is counted
+FEW_ANSWERS_SHARE = 0.05  # share of the answers that carries half of the variance, at which a warning is counted
 Draws = np.random.Generator
-World = Callable[[Draws], pd.DataFrame]  # columns t, y, covariates x1 and so on, and what options name
+Scenario = Callable[[Draws], pd.DataFrame]  # columns t, y, covariates x1 and so on, and what options name
 
 
 class Case(NamedTuple):
     """A world, its budget, options of the planner, and the effect of an arm that the intervals are to hold.
 
     Attributes:
-        refuses: chance of each of the people to refuse, (n,).
+        nonresponse: chance of each of the people to refuse, (n,).
         width: of an interval at which one stops to ask.
         simulations: how many.
     """
 
-    world: World
+    world: Scenario
     budget: float
     options: Mapping[str, Any] = {}
     effect: float = 1.0
     arm: int = 1
-    refuses: Callable[[pd.DataFrame], Outcomes] = lambda people: np.zeros(len(people))
+    nonresponse: Callable[[pd.DataFrame], Outcomes] = lambda people: np.zeros(len(people))
     width: float = 0.0
     simulations: int = SIMULATIONS
 
@@ -103,13 +103,13 @@ def named(x: Covariates, t: Arms, y: Outcomes, **more: Outcomes | Arms) -> pd.Da
     return pd.DataFrame(x, columns=[f"x{k + 1}" for k in range(x.shape[1])]).assign(t=t, y=y, **more)
 
 
-def of(
+def make_scenario(
     mean: Callable[[Covariates, Arms], Outcomes | float] = lambda x, t: x[:, 0] + x[:, 1] + t,
     x: Callable[[Draws], Covariates] = lambda rng: rng.normal(size=(PEOPLE, 2)),
     odds: Callable[[Covariates], np.ndarray] = lambda x: x[:, 0],
     noise: Callable[[Draws, int], Outcomes] = lambda rng, n: rng.normal(size=n),
     **more: Callable[[pd.DataFrame, Draws], Any],
-) -> World:
+) -> Scenario:
     """A world by mean outcomes, covariates, log odds of the arms but the first, and noise, with further columns."""
 
     def world(rng: Draws) -> pd.DataFrame:
@@ -122,7 +122,7 @@ def of(
     return world
 
 
-def clustered(is_of_one_arm: bool) -> World:
+def clustered(is_of_one_arm: bool) -> Scenario:
     """A world of clusters, and what a visit of her cluster costs each."""
 
     def world(rng: Draws) -> pd.DataFrame:
@@ -149,7 +149,7 @@ def _zeros(rng: Draws, n: int) -> Outcomes:
     return (rng.uniform(size=n) < 0.25) * rng.poisson(5 * np.exp(rng.normal(size=n))) * 1.0
 
 
-def rated(world: World, rating: Callable[[pd.DataFrame], Outcomes | float], noise: float = 0.75) -> World:
+def rated(world: Scenario, rating: Callable[[pd.DataFrame], Outcomes | float], noise: float = 0.75) -> Scenario:
     """A world in which a rating s, with noise, is known of everybody."""
 
     def more(rng: Draws) -> pd.DataFrame:
@@ -167,85 +167,91 @@ def _turned(people: pd.DataFrame) -> Outcomes:
     return (people.x1 + people.x2 + people.t - people.y).to_numpy()
 
 
-_ONE_PERCENT = of(
+_ONE_PERCENT = make_scenario(
     lambda x, t: x[:, 0] + t, normal(10000, 4), lambda x: np.full(len(x), -4.6), lambda rng, n: 2 * rng.normal(size=n)
 )
-_CURVED = of(
+_CURVED = make_scenario(
     lambda x, t: np.exp(x[:, 0] / 2 + x[:, 2] / 4) + t * (1 + (x[:, 0] ** 2 - 1) / 2),
     normal(1000, 6),
     lambda x: x[:, 0] - 2,
 )
-_VARYING = of(lambda x, t: x[:, 0] + x[:, 1] + t * (1 + x[:, 0]))
-_RARE = of(
+_VARYING = make_scenario(lambda x, t: x[:, 0] + x[:, 1] + t * (1 + x[:, 0]))
+_RARE = make_scenario(
     lambda x, t: x[:, 0] + x[:, 1] / 2 + 10 * t * (x[:, 3] > ndtri(0.9)),
     normal(1000, 6),
     rare=lambda people, rng: people.x4 > ndtri(0.9),
 )
-_FEES = of(x=normal(1000, 3), fee=_fee, region=lambda people, rng: np.digitize(people.x3, [-1.28, 0.0]))
-_HALVES = of(x=normal(1000, 3), half=lambda people, rng: people.x3 > 0)
-_KNOWN = of(known=lambda people, rng: people.y.where(rng.uniform(size=len(people)) < 150 / len(people)))
-_FLAGS = of(lambda x, t: x.sum(axis=1) + t, rare_columns)
-_BINARY = of(lambda x, t: 0.0, noise=lambda rng, n: (rng.uniform(size=n) < 0.3) * 1.0)
+_FEES = make_scenario(x=normal(1000, 3), fee=_fee, region=lambda people, rng: np.digitize(people.x3, [-1.28, 0.0]))
+_HALVES = make_scenario(x=normal(1000, 3), half=lambda people, rng: people.x3 > 0)
+_KNOWN = make_scenario(known=lambda people, rng: people.y.where(rng.uniform(size=len(people)) < 150 / len(people)))
+_FLAGS = make_scenario(lambda x, t: x.sum(axis=1) + t, rare_columns)
+_BINARY = make_scenario(lambda x, t: 0.0, noise=lambda rng, n: (rng.uniform(size=n) < 0.3) * 1.0)
 _RATED, _VISITS = {"proxies": ["s"]}, {"cluster": "home", "cost": "visit"}
 CASES = {
-    "confounding, 200": Case(of(), 200),
-    "confounding, 30": Case(of(), 30),
-    "80 covariates": Case(of(x=normal(1000, 80)), 60),
+    "confounding, 200": Case(make_scenario(), 200),
+    "confounding, 30": Case(make_scenario(), 30),
+    "80 covariates": Case(make_scenario(x=normal(1000, 80)), 60),
     "curved": Case(_CURVED, 200),
     "1% treated, 400": Case(_ONE_PERCENT, 400),
     "1% treated, all": Case(_ONE_PERCENT, 10000),
-    "near-separation": Case(of(odds=lambda x: 3 * x[:, 0]), 200),
-    "lognormal confounder": Case(of(x=skewed, odds=lambda x: 0.7 * x[:, 0]), 400),
-    "rare columns": Case(_FLAGS, 200, refuses=lambda people: np.full(len(people), 0.2)),
-    "2% binary": Case(of(lambda x, t: 0.0, noise=lambda rng, n: (rng.uniform(size=n) < 0.02) * 1.0), 200, effect=0.0),
-    "counts with zeros": Case(of(lambda x, t: 0.0, noise=_zeros), 60, effect=0.0),
-    "lognormal outcome": Case(of(lambda x, t: 0.0, noise=lambda r, n: np.exp(2 * r.normal(size=n))), 200, effect=0.0),
-    "three arms": Case(of(odds=lambda x: x), 200, {"reference": 0}, 2.0, 2),
-    "refusals": Case(of(), 300, refuses=_third),
+    "near-separation": Case(make_scenario(odds=lambda x: 3 * x[:, 0]), 200),
+    "lognormal confounder": Case(make_scenario(x=skewed, odds=lambda x: 0.7 * x[:, 0]), 400),
+    "rare columns": Case(_FLAGS, 200, nonresponse=lambda people: np.full(len(people), 0.2)),
+    "2% binary": Case(
+        make_scenario(lambda x, t: 0.0, noise=lambda rng, n: (rng.uniform(size=n) < 0.02) * 1.0), 200, effect=0.0
+    ),
+    "counts with zeros": Case(make_scenario(lambda x, t: 0.0, noise=_zeros), 60, effect=0.0),
+    "lognormal outcome": Case(
+        make_scenario(lambda x, t: 0.0, noise=lambda r, n: np.exp(2 * r.normal(size=n))), 200, effect=0.0
+    ),
+    "three arms": Case(make_scenario(odds=lambda x: x), 200, {"reference": 0}, 2.0, 2),
+    "refusals": Case(make_scenario(), 300, nonresponse=_third),
     "known outcomes": Case(_KNOWN, 150, {"outcome": "known"}),
     "treated": Case(_VARYING, 200, {"target": "treated"}, ON_TREATED),
     "overlap": Case(_VARYING, 200, {"target": "overlap"}),
-    "groups": Case(of(group=lambda people, rng: rng.integers(3, size=len(people))), 300, {"by": "group"}),
-    "looks": Case(of(), 200, {"batch_size": 50}, width=0.82),
+    "groups": Case(make_scenario(group=lambda people, rng: rng.integers(3, size=len(people))), 300, {"by": "group"}),
+    "looks": Case(make_scenario(), 200, {"batch_size": 50}, width=0.82),
     "quotas and costs": Case(_FEES, 120, {"cost": "fee", "quotas": ["region>=30", "t=1>=60%"]}),
-    "reserves": Case(_HALVES, 200, {"quotas": ["half>=40"], "response": 0.7}, refuses=_third),
+    "reserves": Case(_HALVES, 200, {"quotas": ["half>=40"], "response": 0.7}, nonresponse=_third),
     "20 clusters": Case(clustered(False), 20.5, _VISITS),
     "12 clusters of one arm": Case(clustered(True), 12.5, _VISITS),
     "one of each": Case(clustered(False), 100, {"cluster": "home", "cluster_rule": "one"}),
     "rare stratum": Case(_RARE, 75),
     "the same, quota": Case(_RARE, 75, {"quotas": ["rare>=25"]}),
     "curved twice": Case(
-        of(lambda x, t: x[:, 0] + x[:, 1] + x[:, 0] ** 2 + t, odds=lambda x: 1.2 * (x[:, 0] ** 2 - 1)), 200
+        make_scenario(lambda x, t: x[:, 0] + x[:, 1] + x[:, 0] ** 2 + t, odds=lambda x: 1.2 * (x[:, 0] ** 2 - 1)), 200
     ),
 }
 _PROXIES = {
-    "proxy": Case(rated(of(), _copied), 200, _RATED),
-    "proxy, 60": Case(rated(of(), _copied), 60, _RATED),
+    "proxy": Case(rated(make_scenario(), _copied), 200, _RATED),
+    "proxy, 60": Case(rated(make_scenario(), _copied), 60, _RATED),
     "proxy, binary": Case(rated(_BINARY, _copied, 0.4), 200, _RATED, effect=0.0),
-    "proxy, three arms": Case(rated(of(odds=lambda x: x), _copied), 200, {"reference": 0} | _RATED, 2.0, 2),
+    "proxy, three arms": Case(rated(make_scenario(odds=lambda x: x), _copied), 200, {"reference": 0} | _RATED, 2.0, 2),
     "proxy, 20 clusters": Case(rated(clustered(False), _copied), 20.5, _VISITS | _RATED),
-    "proxy, refusals": Case(rated(of(), _copied), 250, _RATED, refuses=lambda people: np.full(len(people), 0.2)),
-    "wrong-signed proxy": Case(rated(of(), _turned), 200, _RATED),
-    "useless proxy": Case(rated(of(), lambda people: 0.0), 200, _RATED),
-    "useless proxy, 60": Case(rated(of(), lambda people: 0.0), 60, _RATED),
+    "proxy, refusals": Case(
+        rated(make_scenario(), _copied), 250, _RATED, nonresponse=lambda people: np.full(len(people), 0.2)
+    ),
+    "wrong-signed proxy": Case(rated(make_scenario(), _turned), 200, _RATED),
+    "useless proxy": Case(rated(make_scenario(), lambda people: 0.0), 200, _RATED),
+    "useless proxy, 60": Case(rated(make_scenario(), lambda people: 0.0), 60, _RATED),
 }
 CASES |= {name: case._replace(simulations=300) for name, case in _PROXIES.items()}
 
 
-def campaign(case: Case, seed: int, rng: Draws) -> Weighed:
+def campaign(case: Case, seed: int, rng: Draws) -> WeightedEstimates:
     """What a campaign says at its end."""
     people = case.world(rng)
     options = {"covariates": list(people.filter(regex=r"^x\d")), "batch_size": None, "seed": seed}
     planner = Planner("t", case.budget, **options | case.options)
-    plan, found = planner.plan(people.drop(columns="y")), Weighed()
-    told = rng.uniform(size=len(people)) >= case.refuses(people)
+    plan, found = planner.plan(people.drop(columns="y")), WeightedEstimates()
+    told = rng.uniform(size=len(people)) >= case.nonresponse(people)
     answers, policy = people.y.where(told).set_axis(planner.people.table.index), planner.campaign.policy
     for _, asked in plan.groupby("round"):
         planner.observe(answers[asked.index])
         if "reserve" in asked:
             planner.observe(answers[asked["reserve"][answers[asked.index].isna()].dropna().to_list()])
         about = {"target": policy.target, "by": policy.by, "looks": "rounds" if case.width else "once"}
-        found = weighed(planner.campaign, planner.campaign.outcomes, case.arm, **about)
+        found = weighted_estimates(planner.campaign, planner.campaign.outcomes, case.arm, **about)
         if found.estimate is not None and found.estimate.width <= case.width:
             break
     return found
@@ -260,7 +266,7 @@ def simulate(name: str, seed: int) -> Row:
     found = campaign(case, seed, np.random.default_rng([list(CASES).index(name), seed]))
     every = list(found.groups.values()) if "by" in case.options else [found.estimate]
     if found.estimate is None or len(every) < (3 if "by" in case.options else 1):
-        withheld = any(said.startswith("No interval:") for said in found.told)
+        withheld = any(said.startswith("No interval:") for said in found.facts)
         return {"given": False, "held": False, "withheld": withheld, "width": np.nan}
     held = all(one.low <= case.effect <= one.high for one in every)
     return {"given": True, "held": held, "withheld": False, "width": float(np.mean([one.width for one in every]))}

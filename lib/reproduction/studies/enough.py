@@ -19,7 +19,7 @@ from macal.campaigns import begin, evaluation
 from macal.models.base import settings_of
 from macal.problem import Problem
 from macal.shapes import Indices, Rows
-from macal.survey.inference import EffectBelief, posterior_sd
+from macal.survey.inference import EffectPosterior, posterior_sd
 from reproduction.studies.jobs import Answer, Estimators, Job
 from reproduction.studies.tables import Table
 
@@ -50,13 +50,13 @@ def look(problem: Problem, labelled: Indices, ahead: Rows, fitted: models.Fitted
     """
     pool = problem.pool
     now, later = (posterior_sd(fitted.prior, pool.x, pool.t, some) for some in (labelled, ahead))
-    belief = EffectBelief(fitted.predict(pool.x).tau, now)
+    belief = EffectPosterior(fitted.predict(pool.x).tau, now)
     average, truth = belief.average, float(pool.tau.mean())
     return {
         "average": average.value,
         "error": average.error,
         "truth": truth,
-        "held": float(np.mean(np.abs(belief.effects - pool.tau) <= belief.reach)),
+        "held": float(np.mean(np.abs(belief.effects - pool.tau) <= belief.half_widths)),
         "held_average": bool(average.low <= truth <= average.high),
         "deviation": float(now.effects.mean()),
         "pehe": metrics.pehe(belief.effects, pool.tau),

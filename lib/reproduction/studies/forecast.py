@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from macal.comparison import student
-from reproduction.studies.dial import BLOCKS
+from reproduction.studies.allocation_map import BLOCKS
 from reproduction.theory import allocation, placement
 from reproduction.theory.allocation import LearningCurve
 from reproduction.theory.pairing import value_share
@@ -77,7 +77,7 @@ def known(curves: pd.DataFrame) -> pd.DataFrame:
 
 
 def halves(campaigns: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Rows of the dial whose replications make the rules, and of those that judge them; see :data:`.dial.BLOCKS`."""
+    """Return the rows of the replications that make the rules, and of those that judge them; see ``BLOCKS``."""
     first = (campaigns["replication"] % 100).isin(BLOCKS[0])
     return campaigns[first], campaigns[~first]
 

@@ -55,12 +55,12 @@ from macal.campaigns import begin
 from macal.campaigns.evaluation import Row
 from macal.comparison import student
 from macal.datasets import real
-from macal.logistic import arm_chances
+from macal.logistic import propensity_scores
 from macal.problem import Problem, Split
 from macal.shapes import Arms, Covariates, Indices, Outcomes, Rows
-from macal.survey.inference import crossed_propensity, draw, inclusion, worth_for_ate
-from macal.survey.inference.variation import r_losses
-from macal.survey.inference.weighted import LEAST, folds, least_chances, standardised
+from macal.survey.inference import ate_size_measure, crossfit_propensity, draw_sample, inclusion_probabilities
+from macal.survey.inference.heterogeneity import r_losses
+from macal.survey.inference.weighted import MIN_ANSWERS, folds, propensity_floor, standardised
 from reproduction.studies.jobs import Answer, Job
 from reproduction.studies.tables import Table
 
@@ -74,7 +74,7 @@ PROCESS_UP_TO, TRIMMED, TREES = 600, 0.1, 100
 PENALTIES = 10.0 ** np.arange(-1, 4)
 TO_CONSTANT = 10.0 ** np.arange(-1, 8)  # the last leave hardly more than a constant
 BOOSTED = {"max_iter": 100, "learning_rate": 0.05, "max_leaf_nodes": 8, "early_stopping": False, "random_state": 0}
-JUDGES = ("best", "linear", "trees")
+EVALUATORS = ("best", "linear", "trees")
 
 Effects = Callable[[Covariates], Outcomes]
 
@@ -100,10 +100,10 @@ class Labelled:
     def can_be_learnt(self, seed: int) -> bool:
         """Whether both arms have ten labels, and some in whatever a fold leaves."""
         least = [np.bincount(self.t[rest], minlength=2).min() for rest, _ in self.folds(seed)]
-        return min(np.bincount(self.t, minlength=2)) >= LEAST and min(least) >= 2
+        return min(np.bincount(self.t, minlength=2)) >= MIN_ANSWERS and min(least) >= 2
 
 
-class Learnt:
+class FittedEffects:
     """Effects by every estimator from some labels.
 
     Attributes:
@@ -154,8 +154,8 @@ def _ridge(x: Covariates, y: Outcomes, w: Outcomes, penalties: np.ndarray = PENA
 
 
 def _chance(x: Covariates, t: Arms, w: Outcomes) -> Effects:
-    control, treated = least_chances(t, w)
-    return lambda new: arm_chances(x, t, new, w / w.mean())[:, 1].clip(treated, 1 - control)
+    control, treated = propensity_floor(t, w)
+    return lambda new: propensity_scores(x, t, new, w / w.mean())[:, 1].clip(treated, 1 - control)
 
 
 def _forest(x: Covariates, left: Outcomes, arm: Outcomes, w: Outcomes, seed: int) -> Effects:
@@ -173,12 +173,12 @@ def scored(some: Labelled, seed: int) -> tuple[dict[str, Effects], dict[str, dic
     """
     parts: dict[str, list[Outcomes]] = {}
     for rest, fold in some.folds(seed + 1):
-        found, out = Learnt(some[rest], seed), some[fold]
+        found, out = FittedEffects(some[rest], seed), some[fold]
         left, arm = out.y - found.outcome(out.x), out.t - found.chance(out.x)
         for name, effects in found.effects.items():
             parts.setdefault(name, []).append(out.w * r_losses(left, arm, effects(out.x)))
     loss, found = {name: np.concatenate(one) for name, one in parts.items()}, {}
-    effects = Learnt(some, seed).effects
+    effects = FittedEffects(some, seed).effects
     for name in effects:
         over = loss[name] - loss["average"]
         error = over.std(ddof=1) / np.sqrt(len(over))
@@ -197,7 +197,7 @@ def nuisances(some: Labelled, seed: int) -> dict[str, tuple[Outcomes, Outcomes]]
         m[0, fold], e[0, fold] = _ridge(known.x, known.y, known.w)(new), _chance(known.x, known.t, known.w)(new)
         m[1, fold] = HistGradientBoostingRegressor(**BOOSTED).fit(known.x, known.y).predict(new)
         e[1, fold] = HistGradientBoostingClassifier(**BOOSTED).fit(known.x, known.t).predict_proba(new)[:, 1]
-    control, treated = least_chances(t)
+    control, treated = propensity_floor(t)
     e[1] = e[1].clip(treated, 1 - control)
     best_m = np.square(some.y - m).mean(axis=1).argmin()
     best_e = -np.log(np.where(t == 1, e, 1 - e)).mean(axis=1).argmin()
@@ -205,7 +205,7 @@ def nuisances(some: Labelled, seed: int) -> dict[str, tuple[Outcomes, Outcomes]]
     return {judge: (some.y - m[one], t - e[other]) for judge, (one, other) in pairs.items()}
 
 
-def level(left: Outcomes, arm: Outcomes, effects: Outcomes) -> float:
+def relative_r_loss(left: Outcomes, arm: Outcomes, effects: Outcomes) -> float:
     """R-loss of effects less that of the best constant, over the mean of a^2, in per cent of the mean of l^2."""
     over = r_losses(left, arm, effects) - r_losses(left, arm, best_constant(left, arm))
     return float(100 * over.mean() / np.mean(arm**2) / np.mean(left**2))
@@ -254,25 +254,25 @@ def labels(pool: Labelled, k: int) -> Iterator[tuple[str, int, Labelled]]:
         played = begin(Problem("pool", units, units, start, None, BATCH, queries, k), rule)
         played.plan()
         yield from ((rule, size, pool[played.labelled((size - START) // BATCH)]) for size in sizes)
-    worth = worth_for_ate(crossed_propensity(pool.x, pool.t, strength=1.0), pool.t)
+    worth = ate_size_measure(crossfit_propensity(pool.x, pool.t, strength=1.0), pool.t)
     for size in sizes:
-        p = inclusion(worth, size, UNIFORM)
-        rows = draw(p, rng)
+        p = inclusion_probabilities(worth, size, UNIFORM)
+        rows = draw_sample(p, rng)
         yield "draw", size, replace(pool[rows], w=1 / p[rows])
 
 
-def play(name: str, k: int) -> list[Row]:
+def run_split(name: str, k: int) -> list[Row]:
     """All levels of a split, a row for each labelled set and estimator."""
     pool, out = split(name, k)
     judges, found = nuisances(out, k), []
     for design, size, some in labels(pool, k):
         about = {"design": design, "labelled": size, "half": size == len(pool.t), "treated": int(some.t.sum())}
         if not some.can_be_learnt(k):
-            found.append(about | {"model": "none"} | dict.fromkeys(("held_out", "z", *JUDGES), np.nan))
+            found.append(about | {"model": "none"} | dict.fromkeys(("held_out", "z", *EVALUATORS), np.nan))
             continue
         effects, held_out = scored(some, k)
         for estimator, tau in effects.items():
-            levels = {judge: level(*judges[judge], tau(out.x)) for judge in JUDGES}
+            levels = {judge: relative_r_loss(*judges[judge], tau(out.x)) for judge in EVALUATORS}
             found.append(about | {"model": estimator, **held_out[estimator], **levels})
     return found
 
@@ -283,7 +283,7 @@ def jobs(table: Table, replications: int | None = None, store: Path | None = Non
     return [
         Job(
             [shared | {"table": name, "replication": k}],
-            lambda name=name, k=k: [Answer(play(name, k))],
+            lambda name=name, k=k: [Answer(run_split(name, k))],
             sources=lambda name=name: real.people(name).sources,
         )
         for k in range(replications or SPLITS)
@@ -360,7 +360,7 @@ def by_rule(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame.from_dict(found, "index").rename_axis(["labelled", "design"])
 
 
-def with_everything(found: pd.DataFrame) -> pd.DataFrame:
+def best_on_half(found: pd.DataFrame) -> pd.DataFrame:
     """End point (c): by table, the estimator of least mean excess from the half's labels, c apart.
 
     Returns:

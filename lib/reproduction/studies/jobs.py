@@ -55,7 +55,7 @@ class Job:
 
     def finished(self, store: Path) -> bool:
         """Whether the store holds a whole record of each configuration; a damaged one counts as none."""
-        return all(records.sound(records.path_of(config, store), config) for config in self.configs)
+        return all(records.is_valid(records.path_of(config, store), config) for config in self.configs)
 
 
 def run(jobs: Iterable[Job], store: Path, report: Callable[[str], Any] = print, at_most: int | None = None) -> None:
@@ -95,6 +95,6 @@ def _play(job: Job, store: Path) -> str:
         device = provenance.device_of(job.model)
         about = provenance.manifest(sources, seconds, device, torch.get_num_threads())
         picks = [list(map(int, batch)) for batch in answer.picks]
-        records.settle(Record(json.loads(json.dumps(config)), answer.rows, picks, about), store)
+        records.write_if_missing(Record(json.loads(json.dumps(config)), answer.rows, picks, about), store)
     told = ", ".join(f"{k} {v}" for k, v in job.configs[0].items() if isinstance(v, (str, int, float)))
     return f"{told}{' and more' * (len(answers) > 1)}: {took:.0f} s"

@@ -126,16 +126,18 @@ def forecasts(name: str, size: int) -> dict[str, float]:
 
 def rows(name: str, size: int, draws: int = DRAWS) -> list[Row]:
     """A row of end points for each way."""
-    whole, expected = average.everybody(layout(name, "without")), forecasts(name, size)
+    whole, expected = average.full_population_estimate(layout(name, "without")), forecasts(name, size)
     (z, columns), (_, r2) = moved(name), left(name)
-    told = {way: [average.drawn(layout(name, way), "draw", size, k) for k in range(draws)] for way in WAYS}
+    told = {
+        way: [average.estimate_from_sample(layout(name, way), "draw", size, k) for k in range(draws)] for way in WAYS
+    }
     pairs = [pair for pair in zip(told["without"], told["proxy"], strict=True) if None not in pair]
     gap = np.array([with_proxies.width - alone.width for alone, with_proxies in pairs])
     found = []
     for way in WAYS:
         x, t, y, e, _ = average.population(layout(name, way))
         about = {"table": name, "people": len(t), "labelled": size, "way": way, "draws": draws}
-        about |= {"misfits": bool(Survey(x, t, y, np.ones(len(t)), propensity=e).misfits(1))}
+        about |= {"misfits": bool(Survey(x, t, y, np.ones(len(t)), propensity=e).uncalibrated_arms(1))}
         about |= {"forecast": expected.get(way, np.nan), "moved": z, "proxies": columns, "r2": r2}
         differs = way == "proxy" and len(gap) > 1
         about |= {"gap": float(gap.mean()) if differs else np.nan}

@@ -46,7 +46,7 @@ def record(
     if table.study:
         every = list(table.jobs(replications, store))
         configs = [config for job in every for config in job.configs]
-        results.note({"table": table.name, "replications": replications}, configs, store)
+        results.write_request({"table": table.name, "replications": replications}, configs, store)
         studies.run(every, store, at_most=jobs)
     else:
         _sweeps(table, store, jobs, replications, workers)
@@ -56,7 +56,7 @@ def record(
 def _sweeps(table: Table, store: Path, at_most: int | None, replications: int | None, workers: int) -> None:
     every = [changed(spec, replications=spec.replications[:replications]) for spec in table.specs().values()]
     for spec in every:  # so that the store says what is still to come
-        sweeps.ask(spec, store)
+        sweeps.register_request(spec, store)
     for spec in every:
         if at_most == 0:
             return

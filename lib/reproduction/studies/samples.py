@@ -8,8 +8,8 @@ import pandas as pd
 from macal.campaigns import results
 
 PLANS = "sample_plans.csv"
-MOST = 0.05  # of the lead over random labels, on average, that a default may lose
-LEAST_LEAD = 0.02  # of what random labels leave: a smaller lead is none to lose shares of
+MAX_LEAD_LOST = 0.05  # of the lead over random labels, on average, that a default may lose
+MIN_LEAD = 0.02  # of what random labels leave: a smaller lead is none to lose shares of
 APART = "48, as benchmarks/planner.py"  # measured for its price, and in no mean
 _CELL = ["criterion", "labels", "covariates"]
 
@@ -71,12 +71,12 @@ def mean_losses(found: pd.DataFrame) -> pd.DataFrame:
     Args:
         found: as :func:`losses` returns it; kinds in which there is hardly a lead are left out, and ``APART`` is.
     """
-    kept = (found["lead"] >= LEAST_LEAD) & (found.index.get_level_values("covariates") != APART)
+    kept = (found["lead"] >= MIN_LEAD) & (found.index.get_level_values("covariates") != APART)
     by = found[kept].groupby(["criterion", "labels", "candidates"])["loss"]
     return pd.DataFrame({"loss": by.mean(), "error": by.sem(), "kinds": by.size()})
 
 
-def smallest(mean: pd.DataFrame, most: float = MOST) -> pd.Series:
+def smallest(mean: pd.DataFrame, most: float = MAX_LEAD_LOST) -> pd.Series:
     """The smallest size from which on the mean loss is at most ``most``, by criterion and labels; missing if none is.
 
     Args:
@@ -101,7 +101,7 @@ def numbers(recorded: pd.DataFrame, default: int) -> dict[str, float | str]:
     """
     found, by_kind = variances(recorded), losses(recorded)
     at = mean_losses(by_kind).xs(default, level="candidates")["loss"]
-    weak = by_kind[by_kind["lead"] < LEAST_LEAD].loc["macal"].groupby(["labels", "covariates"])["lead"].first()
+    weak = by_kind[by_kind["lead"] < MIN_LEAD].loc["macal"].groupby(["labels", "covariates"])["lead"].first()
     kinds = pd.Series([f'"{kind}" ({100 * lead:+.0f} %)' for (_, kind), lead in weak.items()], weak.index)
     left_out = kinds.groupby("labels").agg(" and ".join)
     least = found.loc["people"].xs("10, mixed", level="covariates").loc["macal", 200]["variance"].min()
@@ -111,7 +111,7 @@ def numbers(recorded: pd.DataFrame, default: int) -> dict[str, float | str]:
         "sample-alc": round(100 * float(at["alc-fixed"].max()), 1),
         "sample-mac": round(100 * float(at["macal"].max()), 1),
         "sample-left": "; ".join(f"{one} with {n} labels" for n, one in left_out.items()),
-        "sample-lead": round(100 * LEAST_LEAD),
+        "sample-lead": round(100 * MIN_LEAD),
         "sample-size": default,
         "sample-million": round(float(million["seconds"]["alc-fixed"])),
         "macal-million": round(float(million["seconds"]["macal"])),

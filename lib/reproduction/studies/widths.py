@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from macal.datasets import real
-from macal.survey.inference.weighted import crossed_outcomes
+from macal.survey.inference.weighted import crossfit_outcomes
 from macal.survey.planner import Planner
-from macal.survey.weights import weighed
+from macal.survey.weighted_estimates import weighted_estimates
 from reproduction.studies.jobs import Answer, Job
 from reproduction.studies.tables import Table
 
@@ -42,7 +42,7 @@ def sd_of(planner: Planner, y: pd.Series) -> float:
     """What models of everybody's outcomes leave, root mean square over both arms."""
     t = planner.people.problem.pool.t
     told = y[planner.people.table.index].to_numpy(np.float64)
-    left = told - crossed_outcomes(planner.people.confounders, t, told, None, 0)[np.arange(len(t)), t]
+    left = told - crossfit_outcomes(planner.people.confounders, t, told, None, 0)[np.arange(len(t)), t]
     return float(np.sqrt(np.square(left).mean()))
 
 
@@ -61,7 +61,7 @@ def rows(name: str, size: int, draws: int = DRAWS) -> list[dict[str, object]]:
         planner = Planner("treated", width=asked, sd=sd, seed=seed, kinds=kinds)
         plan = planner.plan(people)
         planner.observe(y[plan.index])
-        one = weighed(planner.campaign, planner.campaign.outcomes, 1).estimate
+        one = weighted_estimates(planner.campaign, planner.campaign.outcomes, 1).estimate
         realised = np.nan if one is None else one.width
         found.append(about | {"sd": sd, "seed": seed, "asked": asked, "planned": len(plan), "realised": realised})
     return found

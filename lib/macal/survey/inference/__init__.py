@@ -1,48 +1,53 @@
 """What a labelled set allows one to say: estimates with intervals, labels that one may test with, and when to stop.
 
-Chosen labels are no random sample. Drawn with known chances (:func:`inclusion`, :func:`draw`, :func:`draw_balanced`),
-they give the average effect of everybody, of the treated, of the overlap population and of groups intervals that need
-no outcome model to be right, also where some refuse (:func:`average_effect`, :func:`group_effects`);
-:func:`refusal_doubt` says what refusals could hide.
-Intervals that hold at every look are widened (:func:`at_a_look`, :func:`at_any_look`). A fitted Gaussian
-process gives every effect an interval (:class:`EffectBelief`) and says before a round is bought what it will leave open
-(:func:`posterior_sd`). A :class:`StoppingRule` ends a campaign. Whether answers show that effects differ at
-all, :func:`effect_variation` says.
+Chosen labels are no random sample. Drawn with known chances (:func:`inclusion_probabilities`, :func:`draw_sample`,
+:func:`draw_balanced`), they give the average effect of everybody, of the treated, of the overlap population and of
+groups intervals that need no outcome model to be right, also where some refuse (:func:`average_effect`,
+:func:`group_effects`); :func:`nonresponse_sensitivity` says what refusals could hide. Intervals that hold at every look
+are widened (:func:`group_sequential_interval`, :func:`anytime_valid_interval`). A fitted Gaussian process gives every
+effect an interval (:class:`EffectPosterior`) and says before a round is bought what it will leave open
+(:func:`posterior_sd`). A :class:`StoppingRule` ends a campaign. Whether answers show that effects differ at all,
+:func:`heterogeneity_test` says.
 """
 
 from macal.survey.inference.balanced import draw_balanced
-from macal.survey.inference.beliefs import EffectBelief, PosteriorSd, posterior_sd
-from macal.survey.inference.looks import at_a_look, at_any_look, look_multiples, spent
+from macal.survey.inference.heterogeneity import HeterogeneityTest, heterogeneity_test
+from macal.survey.inference.nonresponse import NonresponseSensitivity, nonresponse_sensitivity
+from macal.survey.inference.posterior_effects import EffectPosterior, PosteriorSd, posterior_sd
 from macal.survey.inference.ranks import rank_bounds
-from macal.survey.inference.refusals import RefusalDoubt, refusal_doubt
-from macal.survey.inference.sampling import draw, inclusion
+from macal.survey.inference.sampling import draw_sample, inclusion_probabilities
+from macal.survey.inference.sequential import (
+    alpha_spent,
+    anytime_valid_interval,
+    critical_values,
+    group_sequential_interval,
+)
 from macal.survey.inference.stopping import StoppingRule
-from macal.survey.inference.targets import Survey, average_effect, group_effects, worth_for
-from macal.survey.inference.variation import EffectVariation, effect_variation
-from macal.survey.inference.weighted import Estimate, crossed_propensity, worth_for_ate
+from macal.survey.inference.targets import Survey, average_effect, group_effects, size_measure
+from macal.survey.inference.weighted import Estimate, ate_size_measure, crossfit_propensity
 
 __all__ = [
-    "EffectBelief",
-    "EffectVariation",
+    "EffectPosterior",
+    "HeterogeneityTest",
     "Estimate",
     "PosteriorSd",
-    "RefusalDoubt",
+    "NonresponseSensitivity",
     "StoppingRule",
     "Survey",
-    "at_a_look",
-    "at_any_look",
+    "group_sequential_interval",
+    "anytime_valid_interval",
     "average_effect",
-    "crossed_propensity",
-    "draw",
+    "crossfit_propensity",
+    "draw_sample",
     "draw_balanced",
-    "effect_variation",
+    "heterogeneity_test",
     "group_effects",
-    "inclusion",
-    "look_multiples",
+    "inclusion_probabilities",
+    "critical_values",
     "posterior_sd",
     "rank_bounds",
-    "refusal_doubt",
-    "spent",
-    "worth_for",
-    "worth_for_ate",
+    "nonresponse_sensitivity",
+    "alpha_spent",
+    "size_measure",
+    "ate_size_measure",
 ]

@@ -28,11 +28,11 @@ from macal.shapes import Indices, Outcomes
 
 
 @hinted
-def inclusion(worth: Outcomes, size: Count, uniform: Share = 0.5) -> Outcomes:
+def inclusion_probabilities(size_measure: Outcomes, size: Count, uniform: Share = 0.5) -> Outcomes:
     """Chance of each unit to be among ``size`` that are drawn, (n,); their sum is ``size``.
 
     Args:
-        worth: of a label of each unit, (n,), at least 0, in any unit of measure.
+        size_measure: of a label of each unit, (n,), at least 0, in any unit of measure.
         size: labels to be drawn.
         uniform: share of them that is spread uniformly, in (0, 1].
 
@@ -40,19 +40,19 @@ def inclusion(worth: Outcomes, size: Count, uniform: Share = 0.5) -> Outcomes:
         ValueError: more labels than units, a share out of range, worths that are negative or not finite, or fewer
             units that are worth something than labels.
 
-    >>> inclusion(np.array([1.0, 1.0, 2.0, 4.0]), 2).tolist()
+    >>> inclusion_probabilities(np.array([1.0, 1.0, 2.0, 4.0]), 2).tolist()
     [0.375, 0.375, 0.5, 0.75]
     """
-    if size > (n := len(worth)):
+    if size > (n := len(size_measure)):
         raise ValueError(f"size must be at most the {n} units that may be drawn, got {size}")
-    if not (np.isfinite(worth).all() and (worth >= 0).all()):
+    if not (np.isfinite(size_measure).all() and (size_measure >= 0).all()):
         raise ValueError("worth must be finite and at least 0")
     flat = np.full(n, size / n)
     if uniform == 1:
         return flat
-    if (some := int((worth > 0).sum())) < size:
+    if (some := int((size_measure > 0).sum())) < size:
         raise ValueError(f"only {some} units are worth something, and {size} are to be drawn; take uniform=1, or fewer")
-    return uniform * flat + (1 - uniform) * proportional(worth, size)
+    return uniform * flat + (1 - uniform) * proportional(size_measure, size)
 
 
 def proportional(worth: Outcomes, size: int) -> Outcomes:
@@ -66,17 +66,17 @@ def proportional(worth: Outcomes, size: int) -> Outcomes:
 
 
 @hinted
-def draw(chances: Outcomes, rng: np.random.Generator) -> Indices:
+def draw_sample(chances: Outcomes, rng: np.random.Generator) -> Indices:
     """Draw units with these chances, as many as their sum, in random order.
 
     Args:
-        chances: of each unit, (n,), as :func:`inclusion` gives them.
+        chances: of each unit, (n,), as :func:`inclusion_probabilities` gives them.
         rng: source of randomness.
 
     Raises:
         ValueError: chances that are not in (0, 1], or whose sum is no whole number.
 
-    >>> len(draw(np.full(10, 0.3), np.random.default_rng(0)))
+    >>> len(draw_sample(np.full(10, 0.3), np.random.default_rng(0)))
     3
     """
     size = as_chances(chances)

@@ -18,7 +18,7 @@ class StoppingRule:
     Raises:
         ValueError: a width that is not above 0.
 
-    >>> StoppingRule(0.5).says(0.4)
+    >>> StoppingRule(0.5).decide(0.4)
     "enough: the average effect's interval is 0.4 wide, at most 0.5"
     """
 
@@ -27,7 +27,7 @@ class StoppingRule:
     def __post_init__(self) -> None:
         as_hinted(vars(self), {"width": Positive})
 
-    def says(self, width: float, more: bool = True) -> str:
+    def decide(self, width: float, more: bool = True) -> str:
         """Say whether to stop, and why.
 
         Args:

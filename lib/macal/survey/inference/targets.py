@@ -86,34 +86,34 @@ from jaxtyping import Bool, Float
 from scipy.special import ndtri, stdtrit
 
 from macal.arguments import Level, Whole, arms_of, as_covariates, as_hinted, hinted
-from macal.logistic import PerArmChance, arm_chances
+from macal.logistic import PerArmChance, propensity_scores
 from macal.registry import check_known
 from macal.shapes import Arms, Covariates, Indices, Outcomes, Rows
 from macal.survey.inference.ridge import Ridge
 from macal.survey.inference.weighted import (
-    LEAST,
+    MIN_ANSWERS,
     Estimate,
     Proxies,
     Regressor,
+    arm_name,
     as_propensity,
-    called,
+    ate_size_measure,
     checked,
+    clip_propensity,
     crossed_with_proxies,
     fitted_propensity,
-    floored,
     folds,
-    least_chances,
     of_each_arm,
+    propensity_floor,
     standardised,
     stratified,
     too_few,
-    worth_for_ate,
 )
 
 TARGETS = ("all", "treated", "overlap")
-NOBODY = "nobody answered"  # why a group has no interval
-LEAST_ANSWERING = 0.1  # chance to answer, as estimated, at least
-Flags = Bool[np.ndarray, "n"]
+NO_RESPONSES = "nobody answered"  # why a group has no interval
+MIN_RESPONSE_PROBABILITY = 0.1  # chance to answer, as estimated, at least
+Mask = Bool[np.ndarray, "n"]
 PerSide = Float[np.ndarray, "n 2"]
 PerArm = Float[np.ndarray, "k"]
 Design = Float[np.ndarray, "n p"]
@@ -121,7 +121,10 @@ Answering = Float[np.ndarray, "p arms"]
 _RARE = 98  # percentile of the residuals' sizes that one answer more is thought to have
 _PEOPLE, _ANSWERS = 10, 1.5  # of an arm for each covariate, of which either is enough
 _CURVED, _WINSORISED = 0.05, 3.0  # level of the search for curves; s.d. to which covariates count there
-_OFF, _ERRORS = 0.3, 3  # how far weights may be from adding up to everybody, in shares of them and in standard errors
+_SUM_TOLERANCE, _ERRORS = (
+    0.3,
+    3,
+)  # how far weights may be from adding up to everybody, in shares of them and in standard errors
 
 
 class Models(NamedTuple):
@@ -148,8 +151,9 @@ class Survey:
         x: covariates of all units, (n, d).
         t: treatment, (n,).
         y: outcomes, (n,), NaN for whoever was not asked, or refused.
-        chances: of each unit to have been asked, (n,), 1 for whoever was asked in any case, or is in ``sure``.
-        asked: who was, (n,); who has an outcome, by default, that is, nobody refused. Nobody in ``sure`` was.
+        inclusion_probability: of each unit to have been asked, (n,), 1 for whoever was asked in any case, or is in
+            ``known_outcome``.
+        asked: who was, (n,); who has an outcome, by default, that is, nobody refused. Nobody in ``known_outcome`` was.
         propensity: chance of treatment, (n,), or of each arm, (n, arms), where a trial's design says it; estimated
             otherwise.
         regressor: outcome model of each arm; :class:`~macal.survey.inference.ridge.Ridge` by default.
@@ -157,7 +161,7 @@ class Survey:
         weights: people whom each unit stands for, (n,), 1 by default.
         strata: stratum within which each unit came into the sample, (n,); one by default.
         clusters: number of the cluster of each unit, (n,), whose people are alike; each is alone by default.
-        sure: whose outcome was known before anybody was asked, (n,); nobody's by default.
+        known_outcome: whose outcome was known before anybody was asked, (n,); nobody's by default.
         names: of the arms, for what is said of them; their numbers by default.
         proxies: what else is known of everybody and predicts outcomes, measured before treatment or after it, (n, k).
 
@@ -169,7 +173,7 @@ class Survey:
     x: Covariates
     t: Arms
     y: Outcomes
-    chances: Outcomes
+    inclusion_probability: Outcomes
     asked: Any = None
     propensity: Outcomes | PerArmChance | None = None
     regressor: Regressor | None = None
@@ -177,13 +181,13 @@ class Survey:
     weights: Outcomes | None = None
     strata: Arms | None = None
     clusters: Arms | None = None
-    sure: Any = None
+    known_outcome: Any = None
     names: Sequence[Any] | None = None
     proxies: Proxies | None = None
 
     def __post_init__(self) -> None:
-        arrays = checked(self.x, self.t, self.y, self.chances, self.weights, self.strata)
-        for name, array in zip(("x", "t", "y", "chances", "weights", "strata"), arrays, strict=True):
+        arrays = checked(self.x, self.t, self.y, self.inclusion_probability, self.weights, self.strata)
+        for name, array in zip(("x", "t", "y", "inclusion_probability", "weights", "strata"), arrays, strict=True):
             object.__setattr__(self, name, array)
         is_given = self.proxies is not None and np.size(self.proxies)
         proxies = as_covariates(self.proxies, "proxies") if is_given else np.empty((len(self.t), 0))
@@ -194,20 +198,20 @@ class Survey:
                 raise ValueError("clusters must be a number for each unit, (n,), all in one stratum")
         told = np.isfinite(self.y)
         asked = told if self.asked is None else np.asarray(self.asked)
-        sure = np.zeros_like(told) if self.sure is None else np.asarray(self.sure)
-        for name, given in (("asked", asked), ("sure", sure)):
+        sure = np.zeros_like(told) if self.known_outcome is None else np.asarray(self.known_outcome)
+        for name, given in (("asked", asked), ("known_outcome", sure)):
             if given.shape != self.t.shape or given.dtype != bool:
                 raise ValueError(
                     f"{name} must be true or false for each of the {len(self.t)} units, got shape {given.shape}"
                 )
-        if (sure & ~told).any() or (self.chances[sure] < 1).any():
-            raise ValueError("whoever is sure must have an outcome, and 1 as her chance")
+        if (sure & ~told).any() or (self.inclusion_probability[sure] < 1).any():
+            raise ValueError("known_outcome: those units must have an outcome, and an inclusion_probability of 1")
         object.__setattr__(self, "asked", (asked | told) & ~sure)
-        object.__setattr__(self, "sure", sure)
+        object.__setattr__(self, "known_outcome", sure)
         as_hinted(vars(self), get_type_hints(Survey, include_extras=True))
 
     @property
-    def refused(self) -> Flags:
+    def refused(self) -> Mask:
         """Who was asked and has no outcome, (n,)."""
         return self.asked & np.isnan(self.y)
 
@@ -216,14 +220,14 @@ class Survey:
         """Of each arm, how many people's estimated chance to be in it was raised to the least one, (arms,)."""
         if self.propensity is not None:
             return [0] * arms_of(self.t)
-        return (self.e <= least_chances(self.t, self.weights)).sum(axis=0).tolist()
+        return (self.propensities <= propensity_floor(self.t, self.weights)).sum(axis=0).tolist()
 
-    def misfits(self, arm: int) -> Mapping[int, float]:
+    def uncalibrated_arms(self, arm: int) -> Mapping[int, float]:
         """Arms, of the reference and another, whose people weighted by 1 / e do not add up to everybody -> the sum.
 
         The sum is over that of everybody; it is off where it differs from 1 by more than 0.3 and three standard errors.
         """
-        return misfits(self.t, self.e, self.weights, self.strata, self.clusters, (0, arm))
+        return uncalibrated_arms(self.t, self.propensities, self.weights, self.strata, self.clusters, (0, arm))
 
     def crowded(self, arm: int) -> Sequence[int]:
         """Arms, of the reference and another, with too few people and answers for this number of covariates."""
@@ -239,20 +243,20 @@ class Survey:
         found = []
         for one in (0, arm):
             own = self.t == one
-            seen = own & told & np.isfinite(self.m[:, one])
+            seen = own & told & np.isfinite(self.outcome_predictions[:, one])
             if seen.any():
-                far = np.abs(_moments(z, self.weights * (own / self.e[:, one] - 1))) > limit
-                far &= np.abs(_moments(z[seen], (self.y - self.m[:, one])[seen])) > limit
+                far = np.abs(_moments(z, self.weights * (own / self.propensities[:, one] - 1))) > limit
+                far &= np.abs(_moments(z[seen], (self.y - self.outcome_predictions[:, one])[seen])) > limit
                 found += [one] * bool(far.any())
         return found
 
-    def answers(self, inside: Flags | None = None) -> int:
+    def answers(self, inside: Mask | None = None) -> int:
         """How many answers there are that are not alike, of those inside, (n,): people, or clusters."""
         told = np.isfinite(self.y) if inside is None else np.isfinite(self.y) & inside
         return int(told.sum()) if self.clusters is None else len(np.unique(self.clusters[told]))
 
     @cached_property
-    def e(self) -> PerArmChance:
+    def propensities(self) -> PerArmChance:
         """Chance of each arm, (n, arms), cross-fitted where it is not known."""
         if self.propensity is not None:
             return of_each_arm(as_propensity(self.propensity, self.t))
@@ -263,7 +267,7 @@ class Survey:
         return fitted_propensity(self.x, self.t, self.seed, self.weights, self.clusters, self.names)
 
     @cached_property
-    def m(self) -> PerArmChance:
+    def outcome_predictions(self) -> PerArmChance:
         """Cross-fitted prediction of the outcome in each arm, (n, arms), NaN in one with too few answers."""
         return self._outcomes[0]
 
@@ -278,20 +282,20 @@ class Survey:
 
         It is 1 where nobody has refused, and of whoever was not to be asked, for her outcome was known.
         """
-        return self._sure(crossed_responses(self.x, self.t, self.asked, self.refused, self.seed, self.clusters))
+        return self._sure(crossfit_responses(self.x, self.t, self.asked, self.refused, self.seed, self.clusters))
 
     def _sure(self, responses: PerArmChance) -> PerArmChance:
-        return np.where(self.sure[:, None], 1.0, responses)
+        return np.where(self.known_outcome[:, None], 1.0, responses)
 
     @cached_property
-    def at_once(self) -> Models:
+    def full_sample_fits(self) -> Models:
         """The same models, each fitted once to everybody it may learn from, but for what is known or not linear."""
         t, z, told = self.t, standardised(self.x), np.isfinite(self.y)
-        e, (m, seen), responses = self.e, self._outcomes, self.responses
+        e, (m, seen), responses = self.propensities, self._outcomes, self.responses
         both = standardised(np.hstack([self.x, self.proxies]))
         if self.propensity is None:
-            e = arm_chances(z, t, z, self.weights / self.weights.mean(), self._propensity[1])
-            e = floored(e, t, self.weights)
+            e = propensity_scores(z, t, z, self.weights / self.weights.mean(), self._propensity[1])
+            e = clip_propensity(e, t, self.weights)
         if self.regressor is None:
             m, seen = m.copy(), seen.copy()
             for arm in np.flatnonzero(np.isfinite(m).all(axis=0)):
@@ -302,7 +306,7 @@ class Survey:
         if self.refused.any():
             everybody = np.arange(len(t))
             found = _responses(z, t, told, everybody[self.asked], everybody)
-            responses = self._sure(found.clip(LEAST_ANSWERING, 1.0))
+            responses = self._sure(found.clip(MIN_RESPONSE_PROBABILITY, 1.0))
         return Models(e, m, responses, seen)
 
 
@@ -322,26 +326,26 @@ def _moments(z: Covariates, u: Outcomes) -> Float[np.ndarray, "d d"]:
     return np.divide(value, error, out=np.zeros_like(value), where=error > 0)
 
 
-def misfits(
+def uncalibrated_arms(
     t: Arms, e: PerArmChance, weights: Outcomes, strata: Arms, clusters: Arms | None, arms: Sequence[int]
 ) -> Mapping[int, float]:
-    """Arms whose people weighted by 1 / e do not add up to everybody; see :meth:`Survey.misfits`."""
+    """Arms whose people weighted by 1 / e do not add up to everybody; see :meth:`Survey.uncalibrated_arms`."""
     found = {}
     for arm in arms:
         value, error = stratified((t == arm) / e[:, arm], weights, strata, clusters)
-        if abs(value - 1) > max(_OFF, _ERRORS * error):
+        if abs(value - 1) > max(_SUM_TOLERANCE, _ERRORS * error):
             found[arm] = value
     return found
 
 
-def crossed_responses(
-    x: Covariates, t: Arms, asked: Flags, refused: Flags, seed: int = 0, clusters: Arms | None = None
+def crossfit_responses(
+    x: Covariates, t: Arms, asked: Mask, refused: Mask, seed: int = 0, clusters: Arms | None = None
 ) -> PerArmChance:
     """Chance to answer if asked, in each arm, (n, arms), by logistic regression on the other folds of those asked.
 
     Covariates count alike in all arms, each of which has its own level. Few are asked, and covariates may be many: the
     penalty is as strong as there are terms, which are then expected to move the log odds by about 1 together. Chances
-    are at least :data:`LEAST_ANSWERING`: nobody who answers speaks for more than ten people who were asked.
+    are at least :data:`MIN_RESPONSE_PROBABILITY`: nobody who answers speaks for more than ten people who were asked.
 
     Args:
         x: covariates, (n, d).
@@ -365,15 +369,15 @@ def crossed_responses(
         if told[own].all():
             continue  # who refused is all in this fold
         chance[fold] = _responses(z, t, told, own, fold) if told[own].any() else 0.0
-    return chance.clip(LEAST_ANSWERING, 1.0)
+    return chance.clip(MIN_RESPONSE_PROBABILITY, 1.0)
 
 
-def _responses(z: Covariates, t: Arms, told: Arms | Flags, own: Indices, at: Rows) -> Answering:
+def _responses(z: Covariates, t: Arms, told: Arms | Mask, own: Indices, at: Rows) -> Answering:
     """Chance to answer in each arm, (p, arms), of the p units ``at``, by those of ``own``, who were asked."""
     arms = arms_of(t)
     known = _with_arm(z[own], t[own], arms)
     places = np.concatenate([_with_arm(z[at], np.full(len(at), arm), arms) for arm in range(arms)])
-    found = arm_chances(known, told[own].astype(np.int64), places, strength=known.shape[1])[:, 1]
+    found = propensity_scores(known, told[own].astype(np.int64), places, strength=known.shape[1])[:, 1]
     return found.reshape(arms, len(at)).T
 
 
@@ -440,7 +444,7 @@ def _labels(groups: Any, n: int) -> np.ndarray:
 
 
 @hinted
-def worth_for(
+def size_measure(
     target: str,
     propensity: Outcomes | PerArmChance,
     t: Arms,
@@ -460,13 +464,13 @@ def worth_for(
         UnknownName: no such target.
         ValueError: of several arms another target than "all".
 
-    >>> worth_for("treated", np.array([0.2, 0.2]), np.array([0, 1])).tolist()
+    >>> size_measure("treated", np.array([0.2, 0.2]), np.array([0, 1])).tolist()
     [0.25, 1.0]
     """
     e = of_each_arm(propensity)
     _check_arms(e, target)
     if target == "all":
-        worth = worth_for_ate(propensity, t, spread)
+        worth = ate_size_measure(propensity, t, spread)
     else:
         factors = _target(target, e[:, 1], t)[2]
         worth = np.asarray(spread, np.float64)[t] * factors[np.arange(len(t)), t]
@@ -527,19 +531,19 @@ def _both(survey: Survey, target: str, arm: int) -> tuple[_Terms, _Terms]:
     """The terms by cross-fitted models, of which the estimate is made, and by those fitted at once, for its error."""
     if why := too_few(survey.t, survey.y, (0, arm), survey.clusters, survey.names):
         raise ValueError(why)
-    _check_arms(survey.e, target)
-    if not 0 < arm < survey.e.shape[1]:
-        raise ValueError(f"arm must be from 1 to {survey.e.shape[1] - 1}, got {arm}")
+    _check_arms(survey.propensities, target)
+    if not 0 < arm < survey.propensities.shape[1]:
+        raise ValueError(f"arm must be from 1 to {survey.propensities.shape[1] - 1}, got {arm}")
     m, seen = survey._outcomes
-    crossed = _terms(survey, Models(survey.e, m, survey.responses, seen), target, arm)
-    return crossed, _terms(survey, survey.at_once, target, arm)
+    crossed = _terms(survey, Models(survey.propensities, m, survey.responses, seen), target, arm)
+    return crossed, _terms(survey, survey.full_sample_fits, target, arm)
 
 
 def _terms(survey: Survey, models: Models, target: str, arm: int) -> _Terms:
     t, (e, m, responses, seen) = survey.t, models
     told, rows, compared = np.isfinite(survey.y), np.arange(len(t)), np.isin(survey.t, (0, arm))
     left = np.where(told & compared, survey.y - seen[rows, t], 0.0)
-    drawn = told / (survey.chances * responses[rows, t])
+    drawn = told / (survey.inclusion_probability * responses[rows, t])
     # what proxies and answers correct of m_t
     more = np.where(compared, seen[rows, t] - m[rows, t], 0.0) + drawn * left
     slopes, sign = np.zeros_like(e), (t == arm) * 1.0 - (t == 0)
@@ -556,21 +560,21 @@ def _terms(survey: Survey, models: Models, target: str, arm: int) -> _Terms:
     return _Terms(b * effect + factor * more, effect, left, b, b_slope, factor, drawn * factor, slopes, arm, models)
 
 
-def _lacking(survey: Survey, terms: _Terms, inside: Flags) -> str:
+def _lacking(survey: Survey, terms: _Terms, inside: Mask) -> str:
     """Why the answers of those inside, (n,), give no interval; empty where they do.
 
     By their weights w, answers of an arm count as (sum w)^2 / sum w^2 of equal weight (Kish).
     """
     everybody = np.isfinite(survey.y) & inside
     if not everybody.any():
-        return NOBODY
+        return NO_RESPONSES
     for one in (0, terms.arm):
-        own, which = everybody & (survey.t == one), called(one, survey.names)
+        own, which = everybody & (survey.t == one), arm_name(one, survey.names)
         told, weight = survey.y[own], np.abs(survey.weights * terms.weight)[own]
         count = len(told) and weight.sum() ** 2 / np.square(weight).sum()
-        if count < LEAST:
-            good = f", by their weights as good as {count:.3g}" * (len(told) >= LEAST)
-            return f"{which} has {len(told)} answers{good}, and an interval needs {LEAST} of each arm"
+        if count < MIN_ANSWERS:
+            good = f", by their weights as good as {count:.3g}" * (len(told) >= MIN_ANSWERS)
+            return f"{which} has {len(told)} answers{good}, and an interval needs {MIN_ANSWERS} of each arm"
         if why := all_equal(told, which):
             return why
     return "" if survey.answers(inside) > 1 else "an interval needs answers from two clusters at least"
@@ -584,7 +588,7 @@ def all_equal(told: Outcomes, which: str) -> str:
     return f"the {some} {told[0]:g}, which shows nothing of how answers differ"
 
 
-def _estimate(survey: Survey, both: tuple[_Terms, _Terms], inside: Flags, level: float) -> Estimate:
+def _estimate(survey: Survey, both: tuple[_Terms, _Terms], inside: Mask, level: float) -> Estimate:
     """The effect of those inside, (n,), by the terms of all."""
     terms, at_once = both
     whole = survey.weights
@@ -597,7 +601,7 @@ def _estimate(survey: Survey, both: tuple[_Terms, _Terms], inside: Flags, level:
     return Estimate(value, value - reach * error, value + reach * error, error)
 
 
-def _guard(survey: Survey, terms: _Terms, inside: Flags) -> float:
+def _guard(survey: Survey, terms: _Terms, inside: Mask) -> float:
     """What one more answer of each arm with a rare large residual would add to the error; see the module."""
     total, at = 0.0, survey.weights * inside
     for arm in (0, terms.arm):
@@ -615,12 +619,12 @@ def _estimated(survey: Survey, terms: _Terms, scale: Outcomes, value: float) -> 
     if survey.propensity is None:
         slopes = terms.slopes.copy()
         slopes[:, 1] -= value * terms.b_slope
-        inner = e > least_chances(t, survey.weights)
+        inner = e > propensity_floor(t, survey.weights)
         slopes *= (scale * share)[:, None] * (inner.all(axis=1, keepdims=True) if e.shape[1] == 2 else inner)
         people += _logistic_part(z, e, t, slopes, share, survey._propensity[1]) / share
     if survey.refused.any():
         r = responses[np.arange(len(t)), t]
-        slope = scale * share * -terms.weight * terms.left / r * (r > LEAST_ANSWERING)
+        slope = scale * share * -terms.weight * terms.left / r * (r > MIN_RESPONSE_PROBABILITY)
         chance, slopes = np.stack([1 - r, r], axis=1), np.stack([np.zeros(len(t)), slope], axis=1)
         design = _with_arm(z, t, e.shape[1])
         part = _logistic_part(design, chance, told.astype(int), slopes, survey.asked * 1.0, design.shape[1])
@@ -666,7 +670,7 @@ def _logistic_part(
     return share * sum(((label == b) - chance[:, b]) * (design @ solved[k]) for k, b in enumerate(free))
 
 
-def _ridge_slope(z: Covariates, y: Outcomes, own: Flags, slope: Outcomes) -> Outcomes:
+def _ridge_slope(z: Covariates, y: Outcomes, own: Mask, slope: Outcomes) -> Outcomes:
     """Slope of the estimate in the outcomes, (n,), that an arm's ridge regression has learnt from.
 
     It is D' H^-1 g_i over the residual; ``slope`` is that of the estimate in the regression's predictions.

@@ -8,8 +8,8 @@ arm, as in a trial, noise would else pass for confounding. It is the weakest who
 the least: to leave out a cause does more harm than to keep noise. The strongest one leaves the arms' shares. Of a
 hundred thousand people and more noise costs next to nothing, and the weakest is taken.
 
-Estimated chances of an arm are at least the smaller of :data:`TRIMMED` and a fifth of the arm's share: of a rare arm
-the true chances lie below any floor that does not depend on it.
+Estimated chances of an arm are at least the smaller of :data:`MAX_PROPENSITY_FLOOR` and a fifth of the arm's share: of
+a rare arm the true chances lie below any floor that does not depend on it.
 
 Reference: V. Chernozhukov, D. Chetverikov, M. Demirer, E. Duflo, C. Hansen, W. Newey and J. Robins, "Double/Debiased
 Machine Learning for Treatment and Structural Parameters", Econometrics Journal 21(1), 2018 (cross-fitting).
@@ -24,17 +24,17 @@ import numpy as np
 from jaxtyping import Float
 
 from macal.arguments import Whole, arms_of, as_arms, as_covariates, as_outcomes, hinted
-from macal.logistic import PerArmChance, arm_chances
+from macal.logistic import PerArmChance, propensity_scores
 from macal.shapes import Arms, Covariates, Indices, Outcomes
 from macal.survey.inference.ridge import Ridge
 
 Chances = Float[np.ndarray, "arms"]
 Proxies = Float[np.ndarray, "n s"]
 FOLDS = 5
-LEAST = 2 * FOLDS  # answers of each arm
-TRIMMED = 0.02  # least estimated chance of an arm that is not rare
+MIN_ANSWERS = 2 * FOLDS  # answers of each arm
+MAX_PROPENSITY_FLOOR = 0.02  # least estimated chance of an arm that is not rare
 PENALTIES = (1.0, 10.0, 100.0, 1000.0, 1e9)  # of the regression of the treatment; the last one leaves its shares
-_MANY = 100_000  # people, from which on noise in the covariates costs next to nothing
+_MANY_PEOPLE = 100_000  # people, from which on noise in the covariates costs next to nothing
 _GAIN = 2  # standard errors of the held-out loss, by which covariates predict the arms if they do
 _SPARSE = 0.3  # of the range of a column most of whose values are alike: the least s.d. that it is divided by
 
@@ -75,7 +75,7 @@ class Estimate:
 
 
 @hinted
-def crossed_propensity(
+def crossfit_propensity(
     x: Covariates,
     t: Arms,
     seed: Whole = 0,
@@ -111,18 +111,20 @@ def fitted_propensity(
     names: Sequence[Any] | None = None,
     strength: float | int | None = None,
 ) -> tuple[PerArmChance, float]:
-    """Chance of each arm, (n, arms), as :func:`crossed_propensity` estimates it, and the penalty's strength."""
-    if few := fewer(t, range(arms_of(t)), "people", FOLDS, clusters, names):
+    """Chance of each arm, (n, arms), as :func:`crossfit_propensity` estimates it, and the penalty's strength."""
+    if few := arm_below_minimum(t, range(arms_of(t)), "people", FOLDS, clusters, names):
         raise ValueError(f"{few}, and to estimate the chance of an arm takes {FOLDS} of each")
     z, parts, weight = _turned(standardised(x)), [*folds(t, seed, clusters)], np.ones(len(t))
     if weights is not None:
         weight = weights / weights.mean()
     tried: list[tuple[PerArmChance, Outcomes, float]] = []
-    for penalty in PENALTIES[: None if len(t) < _MANY else 1] if strength is None else (float(strength),):
+    for penalty in PENALTIES[: None if len(t) < _MANY_PEOPLE else 1] if strength is None else (float(strength),):
         chance = np.empty((len(t), arms_of(t)))
         for rest, fold in parts:
-            chance[fold] = arm_chances(z[rest], t[rest], z[fold], None if weights is None else weight[rest], penalty)
-        chance = floored(chance, t, weights)
+            chance[fold] = propensity_scores(
+                z[rest], t[rest], z[fold], None if weights is None else weight[rest], penalty
+            )
+        chance = clip_propensity(chance, t, weights)
         tried.append((chance, -weight * np.log(chance[np.arange(len(t)), t]), penalty))
         if len(tried) > 1 and tried[-1][1].sum() > tried[-2][1].sum():
             break
@@ -142,15 +144,15 @@ def unpredicted(e: PerArmChance, t: Arms) -> bool:
     return bool(gain.mean() <= _GAIN * gain.std() / np.sqrt(len(t)))
 
 
-def least_chances(t: Arms, weights: Outcomes | None = None) -> Chances:
+def propensity_floor(t: Arms, weights: Outcomes | None = None) -> Chances:
     """Least estimated chance of each arm, (arms,), by its share of the people."""
     share = np.bincount(t, weights, minlength=2)
-    return np.minimum(TRIMMED, share / share.sum() / 5)
+    return np.minimum(MAX_PROPENSITY_FLOOR, share / share.sum() / 5)
 
 
-def floored(chance: PerArmChance, t: Arms, weights: Outcomes | None = None) -> PerArmChance:
-    """Chances of all arms, (n, arms), that are at least :func:`least_chances`; of two arms they add up to 1."""
-    least = least_chances(t, weights)
+def clip_propensity(chance: PerArmChance, t: Arms, weights: Outcomes | None = None) -> PerArmChance:
+    """Chances of all arms, (n, arms), that are at least :func:`propensity_floor`; of two arms they add up to 1."""
+    least = propensity_floor(t, weights)
     return chance.clip(least, 1 - least[::-1] if len(least) == 2 else 1.0)
 
 
@@ -160,7 +162,9 @@ def of_each_arm(propensity: Outcomes | PerArmChance) -> PerArmChance:
 
 
 @hinted
-def worth_for_ate(propensity: Outcomes | PerArmChance, t: Arms, spread: Sequence[float | int] = (1.0, 1.0)) -> Outcomes:
+def ate_size_measure(
+    propensity: Outcomes | PerArmChance, t: Arms, spread: Sequence[float | int] = (1.0, 1.0)
+) -> Outcomes:
     """What a label of each unit is worth for the average effect, s / e, (n,); see :mod:`.sampling`.
 
     Of several arms, for the sum of all contrasts: a label of the reference arm is in each of these, which makes it
@@ -172,7 +176,7 @@ def worth_for_ate(propensity: Outcomes | PerArmChance, t: Arms, spread: Sequence
         spread: s.d. of the outcomes that covariates leave open, of control and treated; their ratio is what counts. Of
             more arms than are given, 1.
 
-    >>> worth_for_ate(np.array([0.2, 0.2]), np.array([0, 1])).tolist()
+    >>> ate_size_measure(np.array([0.2, 0.2]), np.array([0, 1])).tolist()
     [1.25, 5.0]
     """
     e = of_each_arm(propensity)
@@ -189,11 +193,11 @@ def checked(
         ValueError: arrays that do not fit together, or chances out of range.
     """
     x, t = as_covariates(x).astype(np.float64), as_arms(t, len(x), multi_arm=True)
-    y, chances = as_outcomes(y, len(x), missing=True), as_outcomes(chances, len(x), "chances")
+    y, chances = as_outcomes(y, len(x), missing=True), as_outcomes(chances, len(x), "inclusion_probability")
     if not ((chances > 0) & (chances <= 1 + 1e-9)).all():
         raise ValueError(
-            f"chances must be above 0 and at most 1, got {chances.min():g} to {chances.max():g}; leave out whoever"
-            " could not be asked: the effect is then that of the others"
+            f"inclusion_probability must be above 0 and at most 1, got {chances.min():g} to {chances.max():g};"
+            " leave out those who could not be asked: the effect is then that of the others"
         )
     weights = np.ones(len(x)) if weights is None else as_outcomes(weights, len(x), "weights")
     return x, t, y, chances, weights, np.zeros(len(x), np.int64) if strata is None else strata
@@ -243,12 +247,12 @@ def stratified(score: Outcomes, weights: Outcomes, strata: Arms, clusters: Arms 
     return value, float(np.sqrt(variance))
 
 
-def crossed_outcomes(
+def crossfit_outcomes(
     x: Covariates, t: Arms, y: Outcomes, regressor: Regressor | None, seed: int, clusters: Arms | None = None
 ) -> PerArmChance:
     """Cross-fitted predictions of the outcome in each arm, (n, arms); a cluster is in one fold.
 
-    Of an arm with fewer answers than :data:`LEAST`, or than from :data:`FOLDS` clusters, they are NaN.
+    Of an arm with fewer answers than :data:`MIN_ANSWERS`, or than from :data:`FOLDS` clusters, they are NaN.
     """
     return crossed_with_proxies(x, x[:, :0], t, y, regressor, seed, clusters)[0]
 
@@ -298,14 +302,14 @@ def too_few(
     t: Arms, y: Outcomes, arms: Iterable[int], clusters: Arms | None = None, names: Sequence[Any] | None = None
 ) -> str:
     """Which of the arms has too few answers, or from too few clusters, for an interval; empty where none has."""
-    told, homes = np.isfinite(y), {LEAST: None} if clusters is None else {LEAST: None, FOLDS: clusters}
+    told, homes = np.isfinite(y), {MIN_ANSWERS: None} if clusters is None else {MIN_ANSWERS: None, FOLDS: clusters}
     for least, own in homes.items():
-        if few := fewer(t[told], arms, "answers", least, None if own is None else own[told], names):
+        if few := arm_below_minimum(t[told], arms, "answers", least, None if own is None else own[told], names):
             return f"{few}, and an interval needs {least} of each arm"
     return ""
 
 
-def fewer(
+def arm_below_minimum(
     t: Arms,
     arms: Iterable[int],
     what: str,
@@ -321,13 +325,12 @@ def fewer(
         own = t == arm
         count = int(own.sum()) if clusters is None else len(np.unique(clusters[own]))
         if count < least:
-            return (
-                f"{called(arm, names)} has {f'{count} {what}' if clusters is None else f'{what} from {count} clusters'}"
-            )
+            has = f"{count} {what}" if clusters is None else f"{what} from {count} clusters"
+            return f"{arm_name(arm, names)} has {has}"
     return ""
 
 
-def called(arm: int, names: Sequence[Any] | None = None) -> str:
+def arm_name(arm: int, names: Sequence[Any] | None = None) -> str:
     """An arm as a sentence names it."""
     return f"arm {arm if names is None else names[arm]}"
 

@@ -6,17 +6,17 @@ import numpy as np
 import pandas as pd
 
 from macal.acquisition import CRITERIA
-from macal.datasets.encoding import REACH
+from macal.datasets.encoding import WINSOR_LIMIT
 from macal.shapes import Indices
 from macal.survey import record
-from macal.survey.campaign import CampaignState, counted
-from macal.survey.estimates import MODELLED, Findings, estimated, left_out, meant
-from macal.survey.forecast import expected, forecast
+from macal.survey.campaign import CampaignState, count_phrase
+from macal.survey.estimates import MODEL_CAVEAT, Findings, estimate_effects, exclusion_notes, meant
+from macal.survey.forecast import expected_responses, forecast
 from macal.survey.notes import assumed, notes
-from macal.survey.people import People
-from macal.survey.report import doubts, drawings, overlap, page
+from macal.survey.report import data_warnings, drawings, overlap, page
 from macal.survey.report.page import number
 from macal.survey.report.protocol import follows, how, if_all, is_unsure, money, settings
+from macal.survey.sampling_frame import SamplingFrame
 from macal.survey.tables import frames
 
 _PEOPLE = 12  # shown of the round that comes next
@@ -38,20 +38,20 @@ class Report:
     def __init__(self, campaign: CampaignState, found: Sequence[Findings] = ()) -> None:
         self.campaign, self.plan, self.people = campaign, campaign.planned, campaign.people
         self.rounds = campaign.rounds
-        self.places = self.people.places(self.plan.index, "the plan")
-        numbers = campaign.numbers
-        self.asked, self.numbers = self.people.places(numbers, "the plan"), np.array(list(numbers.values()))
+        self.places = self.people.positions(self.plan.index, "the plan")
+        numbers = campaign.round_of
+        self.asked, self.numbers = self.people.positions(numbers, "the plan"), np.array(list(numbers.values()))
         self.told = np.flatnonzero(np.isfinite(campaign.outcomes))  # known before, or from any answer
         self.open = self.places[~self.plan.index.isin(list(campaign.answers))]
         self.labelled = np.concatenate([self.told, self.open])
-        every = ((seen.outcome, arm) for seen in campaign.views for arm in seen.arms_told)
-        self.found = found or [estimated(campaign, arm=arm, outcome=outcome) for outcome, arm in every]
+        every = ((seen.outcome, arm) for seen in campaign.views for arm in seen.estimable_arms)
+        self.found = found or [estimate_effects(campaign, arm=arm, outcome=outcome) for outcome, arm in every]
         self.arms = overlap.names_of(self.people)
         self.is_over = campaign.asked >= self.plan["round"].max()  # whoever is to be asked has been
 
     def parts(self) -> list[str]:
         """The sections, one after the other."""
-        first = (self.answer, self.estimate, self.money, self.whom, self.overlap, self.coverage)
+        first = (self.answer, self.estimate, self.money, self.selection, self.overlap, self.coverage)
         sections = (*first, self.privacy, self.methods, self.columns, self.origin)
         return [part for section in sections for part in section()]
 
@@ -60,10 +60,11 @@ class Report:
         asked, spent, policy = len(self.plan), self.rounds["so far"].iloc[-1], self.campaign.policy
         each = np.bincount(self.people.problem.pool.t[self.places], minlength=len(self.arms))
         counts = [f"{n:,} {name}" for n, name in zip(each, self.arms, strict=True)]
-        beside = f" Asked beside them: {self.campaign.beside}." * bool(self.campaign.beside)
+        beside = f" Asked beside them: {self.campaign.extra_contacts}." * bool(self.campaign.extra_contacts)
         which = "were" if self.is_over else "are" if self.campaign.asked else "are to be"
         told = [
-            f"{asked:,} of {self.people.population:,} people {which} asked in {counted(len(self.rounds), 'round')}:"
+            f"{asked:,} of {self.people.population:,} people {which} asked in"
+            f" {count_phrase(len(self.rounds), 'round')}:"
             f" {', '.join(counts[2:] + counts[1:2])} and {counts[0]}{'s' * (self.arms[0] == 'control')}."
             f"{beside} That cost{'s' * (not self.is_over)} {spent:,.10g} of"
             f" {policy.budget:,.10g}{if_all(self.campaign)}."
@@ -81,7 +82,7 @@ class Report:
         if is_unsure(self.campaign):
             told.append(f"About {self.rounds['answers'].sum():,.0f} answers are expected in all.")
         told += [*notes(self.campaign), *assumed(self.campaign)]
-        warned = [page.text(_sentence(words), "warning") for words in doubts.warnings(self.campaign)]
+        warned = [page.text(_sentence(words), "warning") for words in data_warnings.warnings(self.campaign)]
         return [page.text(" ".join(told), "answer"), *warned]
 
     def _headed(self, words: str, which: str) -> str:
@@ -90,17 +91,19 @@ class Report:
     def estimate(self) -> list[str]:
         """What the answers say so far of each arm, and what is expected of the next round."""
         views = [self.campaign.seen(outcome) for outcome in dict.fromkeys(one.outcome for one in self.found)]
-        told = " ".join(dict.fromkeys(words for seen in views for words in left_out(seen)))
+        told = " ".join(dict.fromkeys(words for seen in views for words in exclusion_notes(seen)))
         return [part for found in self.found for part in self._estimate(found)] + [page.text(told)] * bool(told)
 
     def _estimate(self, found: Findings) -> list[str]:
         rows = {by: [number(v) for v in (one.value, one.low, one.high)] for by, one in found.averages.items()}
         average = pd.DataFrame.from_dict(rows, "index", columns=["average effect", "from", "to"]).rename_axis("by")
-        shown = page.text(f"People's effects have no intervals: {found.withheld}." if found.withheld else "")
-        if found.shown and not found.withheld:
+        shown = page.text(
+            f"People's effects have no intervals: {found.no_interval_reason}." if found.no_interval_reason else ""
+        )
+        if found.shown and not found.no_interval_reason:
             caption = "Everybody's effect as the model believes, with 95 % intervals."
             shown = page.figures({caption: drawings.effects(frames.as_pandas(found.people))})
-        ahead = found.outlook.map(number).assign(cost=found.outlook["cost"].map(money)).rename_axis("when")
+        ahead = found.projection.map(number).assign(cost=found.projection["cost"].map(money)).rename_axis("when")
         ahead = ahead if found.shown else ahead.drop(columns="width")
         which = [f"{found.arm} against {self.arms[0]}"] * (len(self.arms) > 2)
         which += [f"{found.outcome}"] * bool(self.campaign.by_outcome)
@@ -111,28 +114,28 @@ class Report:
             *([page.text(found.at_once)] if found.at_once else []),
             *self._weighed(found),
             shown,
-            *([page.text(_sentence(found.variation.told()))] if found.variation else []),
+            *([page.text(_sentence(found.variation.describe()))] if found.variation else []),
             page.table(ahead, _OUTLOOK + ", mean width of people's intervals" * found.shown + "."),
             page.text(
-                f"{_sentence(found.verdict)} {_CAVEAT if found.drawn else MODELLED * bool(found.averages)}".strip()
+                f"{_sentence(found.verdict)} {_CAVEAT if found.drawn else MODEL_CAVEAT * bool(found.averages)}".strip()
             ),
         ]
 
     def _answers(self, found: Findings) -> str:
         """How many outcomes the model has learnt from, and how many of them no answer brought."""
-        number, arms = found.outlook.answers["now"], (0, self.campaign.number(found.arm))
+        number, arms = found.projection.answers["now"], (0, self.campaign.arm_index(found.arm))
         known = np.isin(self.people.problem.pool.t[self.people.problem.start], arms).sum()
         return f"{number:,} outcomes, {known:,} of them known before" if known else f"{number:,} answers"
 
     def _weighed(self, found: Findings) -> list[str]:
         """What the weights say of groups, of refusals, and of any interval that is not given."""
-        weighed = found.weighed
+        weighed = found.design_based
         rows = {
             str(group): [number(v) for v in (one.value, one.low, one.high)] for group, one in weighed.groups.items()
         }
         table = pd.DataFrame.from_dict(rows, "index", columns=["effect by the weights", "from", "to"])
         shown = [page.table(table.rename_axis("group"), "Effects of groups, with intervals that hold at once.")]
-        return shown * bool(rows) + [page.text(" ".join(weighed.told))] * bool(weighed.told)
+        return shown * bool(rows) + [page.text(" ".join(weighed.facts))] * bool(weighed.facts)
 
     def money(self) -> list[str]:
         """Cost by round."""
@@ -155,18 +158,18 @@ class Report:
         if self.campaign.policy.draw is None:
             return []
         found = forecast(self.campaign)
-        table = expected(self.campaign).map(number)
-        return [*_long(table, _ANSWERS), *([] if found is None else [page.text(found.told())])]
+        table = expected_responses(self.campaign).map(number)
+        return [*_long(table, _ANSWERS), *([] if found is None else [page.text(found.describe())])]
 
-    def whom(self) -> list[str]:
+    def selection(self) -> list[str]:
         """Who is asked next, and why."""
-        new = dict(zip(self.open.tolist(), overlap.novelty(self.people, self.told, self.open), strict=True))
+        new = dict(zip(self.open.tolist(), overlap.distance_to_labels(self.people, self.told, self.open), strict=True))
         later = self.places[self.plan["round"] > self.campaign.asked]
         units = later[np.isin(later, self.open)][:_PEOPLE]  # some may have answered ahead
         told = [page.heading("Who was asked, and why" if self.is_over else "Who is asked, and why")]
         told += [page.text(" ".join(self._rule()))]
         if self.campaign.audit is not None:
-            told += [page.text(" ".join(self.campaign.audit.told()))]
+            told += [page.text(" ".join(self.campaign.audit.sentences()))]
         if len(units):
             shown = pd.DataFrame([self._why(unit, new[unit]) for unit in units.tolist()])
             caption = f"The first {len(units)} of those who come next. {_CAPTION}"
@@ -198,7 +201,7 @@ class Report:
         every = overlap.contrasts(self.people).items()
         return [part for which, (people, rows) in every for part in self._overlap(which, people, rows)]
 
-    def _overlap(self, which: str, people: People, rows: Indices) -> list[str]:
+    def _overlap(self, which: str, people: SamplingFrame, rows: Indices) -> list[str]:
         everybody, place = np.arange(len(people)), np.full(len(self.people), -1)
         place[rows] = everybody
         labelled = place[self.labelled][place[self.labelled] >= 0]
@@ -207,7 +210,7 @@ class Report:
         most = gaps.abs().max(axis=1).sort_values(ascending=False, kind="stable").index[:_COVARIATES]
         some, t, score = overlap.some_of(people), people.problem.pool.t, overlap.propensity(people)
         before = {"everybody": overlap.counterparts(people, some, everybody)}
-        every = everybody if people.phase is None else some
+        every = everybody if people.first_phase is None else some
         drawn = {"Before: propensity scores of everybody.": drawings.propensities(score[every], t[every], "everybody")}
         looked = {"people looked at": number(len(np.unique(some)), "{:,}")}
         table = {"everybody": _spread(before["everybody"], gaps["everybody"]) | looked}
@@ -219,12 +222,13 @@ class Report:
             drawn["How far each person is from the nearest of the other arm."] = drawings.distances(before)
         caption = f"Standardised differences, treated minus control; {len(most)} of {len(gaps)} covariates."
         drawn[caption] = drawings.balance(gaps.loc[most])
-        everyone = "whoever stands in the table" if self.people.phase is None else self._sample()
+        everyone = "whoever stands in the table" if self.people.first_phase is None else self._sample()
         words = (
             f"Everybody is {everyone}; labelled are all whose outcome is known, reserves too, and those who are still"
             " to answer. Where a propensity is near 0 or 1, or the nearest counterpart far, the table has nobody to"
-            f" compare with. Numbers further than {REACH:g} median distances from the median count here as the last one"
-            " that is not. Warnings of poor overlap go by the values as they are, too, of those who may be asked."
+            f" compare with. Numbers further than {WINSOR_LIMIT:g} median distances from the median count here as the"
+            " last one that is not. Warnings of poor overlap go by the values as they are, too, of those who may be"
+            " asked."
         )
         return [
             self._headed("Overlap before and after", which),
@@ -259,13 +263,13 @@ class Report:
             "Whoever shares all covariates with nobody can be recognised by them. The plan may point at such people, as"
             " most rules look for whoever is far from others: keep it confidential, and coarsen what identifies."
         )
-        if self.people.phase is not None:
+        if self.people.first_phase is not None:
             words += (
                 " How many share all covariates is not counted here: in a sample people look rarer than they are in the"
                 " table. Count it there."
             )
             return [page.heading("Privacy"), page.text(words)]
-        table = overlap.alike(self.people, self.asked).map(lambda share: number(share, "{:.1%}"))
+        table = overlap.shared_rows(self.people, self.asked).map(lambda share: number(share, "{:.1%}"))
         table.columns = [f"{who}, {alike}" for alike, who in table.columns]
         caption = (
             "Share of people by how many others have the same covariates: exactly, and with numbers in four groups of"
@@ -281,7 +285,7 @@ class Report:
     def columns(self) -> list[str]:
         """What the columns were taken for."""
         words = "What each column was taken for, and how many values lie so far off that they count as another one."
-        return [page.heading("Columns of the table"), *_long(doubts.columns(self.campaign), words)]
+        return [page.heading("Columns of the table"), *_long(data_warnings.columns(self.campaign), words)]
 
     def origin(self) -> list[str]:
         """Versions, seed, fingerprints."""

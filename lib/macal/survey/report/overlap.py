@@ -27,15 +27,15 @@ from macal.datasets.encoding import categories, numbers, standardised
 from macal.metrics import nearest_distance
 from macal.search.rows import profiles
 from macal.shapes import Arms, Centres, Covariates, Distances, Indices, Outcomes, Rows
-from macal.survey.people import People
-from macal.survey.report.holes import EXTREME, Hole, Search
+from macal.survey.report.overlap_violations import EXTREME, OverlapViolation, ViolationSearch
+from macal.survey.sampling_frame import SamplingFrame
 from macal.survey.tables.roles import prepared
 
 Round = Int[np.ndarray, "_"]
 
 SAMPLE = 2000  # people whose distances are computed, where there are more
-MANY = 0.05  # share of people of whom an arm has a chance near 0, from which overlap is poor
-SHOWN = 3  # holes that are named
+POOR_OVERLAP_SHARE = 0.05  # share of people of whom an arm has a chance near 0, from which overlap is poor
+MAX_SHOWN = 3  # holes that are named
 _ASK = "ask for the effect on those who could well have been in either arm (--target overlap)"
 _EXCLUDE = (
     "exclude the groups named here before planning (--target overlap, for those who could well have been in either"
@@ -49,22 +49,22 @@ def sample(n: int) -> Indices:
     return np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE])
 
 
-def some_of(people: People) -> Indices:
+def some_of(people: SamplingFrame) -> Indices:
     """Places of at most :data:`SAMPLE` people, (k,), of a sample as often as they stand for its table."""
-    if people.phase is None:
+    if people.first_phase is None:
         return sample(len(people))
     ends = np.cumsum(people.weights)
     return np.searchsorted(ends, (np.arange(SAMPLE) + 0.5) / SAMPLE * ends[-1])
 
 
-def propensity(people: People, x: Covariates | None = None) -> Outcomes:
+def propensity(people: SamplingFrame, x: Covariates | None = None) -> Outcomes:
     """Chance of treatment of each unit, (n,), of two arms; by the model's covariates if no others are given."""
-    weights = None if people.phase is None else people.weights
+    weights = None if people.first_phase is None else people.weights
     x = people.problem.pool.x.astype(np.float64) if x is None else x
     return logistic_propensity(x, people.problem.pool.t, weights)
 
 
-def contrasts(people: People) -> dict[str, tuple[People, Indices]]:
+def contrasts(people: SamplingFrame) -> dict[str, tuple[SamplingFrame, Indices]]:
     """The people of each arm and of the reference arm, and their places; by what is compared, "" where it is plain."""
     numbers = range(1, len(people.arms))
     if len(numbers) == 1:
@@ -72,7 +72,7 @@ def contrasts(people: People) -> dict[str, tuple[People, Indices]]:
     return {f"{people.arms[k]} against {people.arms[0]}": people.contrast(k) for k in numbers}
 
 
-def warnings(people: People) -> list[str]:
+def warnings(people: SamplingFrame) -> list[str]:
     """What is to be said of poor overlap in each contrast: by a model of treatment, and where an arm has nearly nobody.
 
     Of two scales, winsorised and the table's own, the model is the worse one.
@@ -82,12 +82,14 @@ def warnings(people: People) -> list[str]:
         if not len(view):
             continue  # nobody of the two arms may be asked
         x, t, weights = view.scaled(standardised), view.problem.pool.t, view.weights
-        scores = [sober(score, t, x.shape[1], weights) for score in (propensity(view), propensity(view, x))]
-        said[name] = warning(max(scores, key=lambda score: _poor(score, weights)[0]), weights, holes(view, len(every)))
+        scores = [shrunk_scores(score, t, x.shape[1], weights) for score in (propensity(view), propensity(view, x))]
+        said[name] = warning(
+            max(scores, key=lambda score: _poor(score, weights)[0]), weights, overlap_violations(view, len(every))
+        )
     return [f"{name}: {words}" if name else words for name, words in said.items() if words]
 
 
-def sober(score: Outcomes, t: Arms, d: int, weights: Outcomes) -> Outcomes:
+def shrunk_scores(score: Outcomes, t: Arms, d: int, weights: Outcomes) -> Outcomes:
     """A model's chances of treatment, drawn together as far as d covariates of no use may draw them apart, (n,).
 
     Entirely where an arm has no more than d people, whom as many covariates always tell from all others.
@@ -118,22 +120,22 @@ def warning(score: Outcomes, weights: Outcomes | None = None, named: Sequence[st
         named: what :func:`holes` says.
     """
     (share, low, high), told = _poor(score, weights), []
-    if share > MANY:
+    if share > POOR_OVERLAP_SHARE:
         told = [
             f"{share:.0%} of people could hardly have been in the other arm (an estimated chance of treatment below"
-            f" {100 * low:.2g}% or above {100 * high:.4g}%; up to {MANY:.0%} of people is harmless)"
+            f" {100 * low:.2g}% or above {100 * high:.4g}%; up to {POOR_OVERLAP_SHARE:.0%} of people is harmless)"
         ]
-    told += named[:SHOWN]
+    told += named[:MAX_SHOWN]
     if not told:
         return ""
-    more = f"; and {len(named) - SHOWN:,} more such groups" * (len(named) > SHOWN)
+    more = f"; and {len(named) - MAX_SHOWN:,} more such groups" * (len(named) > MAX_SHOWN)
     return (
         f"overlap is poor: {'; '.join(told)}{more}. Estimates for such people rest on the model alone, and intervals"
         f" may miss the truth too often: {_EXCLUDE if named else _ASK}, and say so"
     )
 
 
-def holes(people: People, looks: int = 1) -> list[str]:
+def overlap_violations(people: SamplingFrame, looks: int = 1) -> list[str]:
     """Where nearly nobody is of an arm, by columns, range or value, and number of people; the largest first.
 
     Args:
@@ -144,22 +146,24 @@ def holes(people: People, looks: int = 1) -> list[str]:
     given = {str(c): numbers(columns[c], str(c)) for c in columns}
     known = {c: categories(values, c) for c, values in given.items() if not isinstance(values, np.ndarray)}
     codes = {c: pd.Categorical(given[c].astype(object), names).codes.astype(np.float64) for c, names in known.items()}
-    t, clusters = people.problem.pool.t, people.neighbours()
+    t, clusters = people.problem.pool.t, people.cluster_labels()
     lots = len(np.unique(clusters))
     drawn = lots / len(people) if len(np.unique(2 * clusters + t)) == lots else 1.0  # by cluster, or by person
-    search = Search(given | codes, frozenset(known), t, people.weights, drawn, looks)
+    search = ViolationSearch(given | codes, frozenset(known), t, people.weights, drawn, looks)
     return [_named(people, search, hole, known) for hole in search.found()]
 
 
-def _named(people: People, search: Search, hole: Hole, known: Mapping[str, Sequence[Any]]) -> str:
-    inside, other = search.inside(hole), 1 - hole.lacks
+def _named(
+    people: SamplingFrame, search: ViolationSearch, hole: OverlapViolation, known: Mapping[str, Sequence[Any]]
+) -> str:
+    inside, other = search.inside(hole), 1 - hole.missing_arm
     where = [
         f"{c} = {known[c][int(low)]}" if c in known else _range(people.table[c], search.values[c], low, high)
         for c, (low, high) in hole.bounds.items()
     ]
     every = people.weights[inside].sum()
     those = people.weights[inside & (people.problem.pool.t == other)].sum()
-    about = "about " * (people.phase is not None)
+    about = "about " * (people.first_phase is not None)
     who = f"all {about}{every:,.0f}" if those == every else f"{those:,.0f} of {about}{every:,.0f}"
     is_plain = list(people.arms) == [0, 1]
     arm = ("controls", "treated")[other] if is_plain else f"in arm {people.arms[other]}"
@@ -193,7 +197,7 @@ def written(column: pd.Series, values: Outcomes, value: float) -> str:
     return str(column.iloc[int((values == value).argmax())]).removesuffix(" 00:00:00")
 
 
-def column_names(people: People) -> list[str]:
+def column_names(people: SamplingFrame) -> list[str]:
     """Names of the d encoded covariates, as :func:`macal.datasets.from_table` makes them: numbers, then categories."""
     plain, dummies = [], []
     for name, column in prepared(people.table, people.roles.kinds).items():
@@ -206,7 +210,7 @@ def column_names(people: People) -> list[str]:
     return plain + dummies
 
 
-def differences(people: People, labelled: Indices, names: Sequence[str]) -> pd.DataFrame:
+def differences(people: SamplingFrame, labelled: Indices, names: Sequence[str]) -> pd.DataFrame:
     """Standardised difference of the arms' means, one row per encoded covariate: of everybody, of the labelled.
 
     (mean treated - mean control) / root of the mean of the two variances, both of everybody, so that the two columns
@@ -225,7 +229,7 @@ def _means(x: Covariates, t: Arms, weights: Outcomes) -> Centres:
     return np.stack([np.average(own, 0, w) if len(own) else np.full(x.shape[1], np.nan) for own, w in arms])
 
 
-def counterparts(people: People, units: Indices, among: Rows) -> Distances:
+def counterparts(people: SamplingFrame, units: Indices, among: Rows) -> Distances:
     """Typical distances from some units (k,) to the nearest of the other arm among others, (k,).
 
     Of several arms, the other one of the reference is any, and that of any is the reference.
@@ -237,12 +241,12 @@ def counterparts(people: People, units: Indices, among: Rows) -> Distances:
     return out / _typical(people)
 
 
-def _typical(people: People) -> float:
+def _typical(people: SamplingFrame) -> float:
     x = people.problem.pool.x.astype(np.float64)
-    return rms_distance(x if people.phase is None else x[some_of(people)])
+    return rms_distance(x if people.first_phase is None else x[some_of(people)])
 
 
-def coverage(people: People, rounds: Sequence[Round]) -> pd.DataFrame:
+def coverage(people: SamplingFrame, rounds: Sequence[Round]) -> pd.DataFrame:
     """Mean typical distance from the people of each arm to the nearest label of their own, after each round.
 
     Args:
@@ -264,12 +268,12 @@ def coverage(people: People, rounds: Sequence[Round]) -> pd.DataFrame:
     return table.replace(np.inf, np.nan)
 
 
-def names_of(people: People) -> list[str]:
+def names_of(people: SamplingFrame) -> list[str]:
     """What the arms are called, the reference first."""
     return ["control", "treated"] if list(people.arms) == [0, 1] else [str(arm) for arm in people.arms]
 
 
-def novelty(people: People, known: Indices, asked: Rows) -> Distances:
+def distance_to_labels(people: SamplingFrame, known: Indices, asked: Rows) -> Distances:
     """Typical distance from each unit asked to the nearest earlier label of her arm, (k,); infinite for the first."""
     x, t = people.problem.pool.x.astype(np.float64), people.problem.pool.t
     order = np.concatenate([known, asked])
@@ -280,14 +284,14 @@ def novelty(people: People, known: Indices, asked: Rows) -> Distances:
     )
 
 
-def nearest_counterpart(people: People, unit: int, among: Indices) -> int | None:
+def nearest_counterpart(people: SamplingFrame, unit: int, among: Indices) -> int | None:
     """The unit of the other arm that is nearest, of some; None where there is none."""
     x, t = people.problem.pool.x.astype(np.float64), people.problem.pool.t
     others = among[(t[among] == 0) != (t[unit] == 0)]
     return int(others[nearest_distance(x[others], x[[unit]]).argmin()]) if len(others) else None
 
 
-def alike(people: People, asked: Indices) -> pd.DataFrame:
+def shared_rows(people: SamplingFrame, asked: Indices) -> pd.DataFrame:
     """Shares of people whose row as many others share: of the table and of those asked; exact, and in four groups.
 
     Returns:

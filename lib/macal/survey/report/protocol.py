@@ -5,13 +5,13 @@ from macal.survey.campaign import CampaignState
 from macal.survey.notes import excluded
 from macal.survey.policy import Policy
 from macal.survey.report.page import number
-from macal.survey.words import WHOM
+from macal.survey.words import TARGET_PHRASES
 
 
 def settings(campaign: CampaignState) -> dict[str, str]:
     """How a plan was made, by what a protocol asks; settings that were not used are left out."""
     policy, people, columns, plan = campaign.policy, campaign.people, campaign.columns, campaign.planned
-    among = campaign.searched if people.phase is None else len(people)
+    among = campaign.searched if people.first_phase is None else len(people)
     marked, more, known = excluded(campaign)
     size, reserves = int(plan["round"].value_counts().max()), plan["reserve"].count() if "reserve" in plan else 0
     mended = sum(one.name is not None for one in campaign.journal)
@@ -67,7 +67,7 @@ def how(policy: Policy) -> str:
     if policy.draw is None:
         is_random = CRITERIA[policy.criterion].factory.stochastic
         return f"{rule}, seed {policy.seed}" if is_random else f"{rule}, greedily by gain per cost"
-    whom = f" of {WHOM[policy.target]}" + f" and in each group of {policy.by}" * (policy.by is not None)
+    whom = f" of {TARGET_PHRASES[policy.target]}" + f" and in each group of {policy.by}" * (policy.by is not None)
     rest = rule if policy.draw == "criterion" else f"worth for the average effect{whom}"
     return f"a draw with known chances, seed {policy.seed}: {policy.uniform:.0%} spread uniformly" + (
         f", the rest by {rest}" * (policy.uniform < 1)
@@ -77,7 +77,7 @@ def how(policy: Policy) -> str:
 def is_unsure(campaign: CampaignState) -> bool:
     """Whether anybody of the plan who has not answered yet may refuse."""
     people, plan = campaign.people, campaign.planned
-    open_ = people.places(plan.index[~plan.index.isin(list(campaign.answers))], "the plan")
+    open_ = people.positions(plan.index[~plan.index.isin(list(campaign.answers))], "the plan")
     return bool((people.response[open_] < 1).any())
 
 

@@ -40,7 +40,7 @@ class PartedTable(ABC):
     columns: tuple[str, ...]
 
     @property
-    def told(self) -> str:
+    def reading_note(self) -> str:
         """How it is read, where that had to be found out; else empty."""
         return ""
 

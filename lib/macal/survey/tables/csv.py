@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from macal.compat import override
-from macal.datasets.encoding import FEW, is_like_number_or_date
+from macal.datasets.encoding import FEW_VALUES, is_like_number_or_date
 from macal.survey.tables.blocks import PartedTable
 from macal.survey.tables.summary import TRUTH, WORDS
 
@@ -35,8 +35,8 @@ _LINES = 20  # among which one of names is looked for
 _MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _ENCODINGS = {"utf-16": "UTF-16", "cp1252": "Windows-1252"}  # to be spoken of
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
-_GONE = "#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|<NA>|N/A|NULL|NaN|n/a|nan|null".split("|")
-_SHOWN = 1000  # cells of a part that are looked at before all are
+_REMOVED = "#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|<NA>|N/A|NULL|NaN|n/a|nan|null".split("|")
+_N_CELLS_SAMPLED = 1000  # cells of a part that are looked at before all are
 _GROWTH = 8  # of a file's bytes, as text in memory
 _PACKED = 5  # of a packed file's bytes, unpacked
 
@@ -71,9 +71,9 @@ def _is_nobody(part: pd.DataFrame, head: pd.Series) -> np.ndarray:
 
 def _words(column: pd.Series) -> list[str]:
     """Of None and NA those that are values of a column: None among few other words, NA among codes of two capitals."""
-    for cells in (column.head(_SHOWN), column):
+    for cells in (column.head(_N_CELLS_SAMPLED), column):
         others = [text for text in cells.dropna().unique() if text not in (*WORDS, column.name)]
-        is_word = 0 < len(others) <= FEW and not any(map(_is_no_word, others))
+        is_word = 0 < len(others) <= FEW_VALUES and not any(map(_is_no_word, others))
         found = {"None": is_word, "NA": bool(others) and all(re.fullmatch("[A-Z]{2}", text) for text in others)}
         if others and not any(found.values()):
             break
@@ -105,7 +105,7 @@ def _more_heads(names: Sequence[str], lines: Sequence[Sequence[str]]) -> int:
 
     def is_head(row: Sequence[str]) -> bool:
         cells = [row[k] if k < len(row) else "" for k in numeric]
-        are_words = not any(text in (*_GONE, *WORDS) or is_like_number_or_date(text) for text in cells)
+        are_words = not any(text in (*_REMOVED, *WORDS) or is_like_number_or_date(text) for text in cells)
         return all(cells) and are_words and len(set(cells)) > 1 and list(row[: len(names)]) != list(names)
 
     return next((k for k, row in enumerate(rows[:_HEADS]) if not is_head(row)), _HEADS)
@@ -220,7 +220,7 @@ class CsvTable(PartedTable):
         return cls(str(path), tuple(names), encoding, head.separator, head.skipped, spare)
 
     @property
-    def told(self) -> str:
+    def reading_note(self) -> str:
         """How the file is read, where that had to be found out."""
         how = [f"text in {_ENCODINGS[self.encoding]}"] if self.encoding in _ENCODINGS else []
         mark = _SEPARATORS.get(self.separator, self.separator)
@@ -249,7 +249,7 @@ class CsvTable(PartedTable):
         spare = [f"beyond the names {k}" for k in range(self.spare)]
         how = {"encoding": self.encoding, "sep": self.separator, "skiprows": self.skipped, "header": None}
         how |= {"dtype": str, "index_col": False, "chunksize": ROWS, "names": [*self.columns, *spare]}
-        how |= {"keep_default_na": False, "na_values": ["", *_GONE]}
+        how |= {"keep_default_na": False, "na_values": ["", *_REMOVED]}
         wrong = f"{self.path} cannot be read as CSV"
         with _strict(wrong):
             opened = pd.read_csv(self.path, **how)

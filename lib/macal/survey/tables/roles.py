@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 
-from macal.datasets.encoding import FEW, MAX_CATEGORIES
+from macal.datasets.encoding import FEW_VALUES, MAX_CATEGORIES
 from macal.datasets.table import is_unnamed, numbered
 from macal.registry import check_known
-from macal.survey.tables.summary import MARKS, NUMBERS, WORDS, Summary, alike, summarised, typed
-from macal.survey.tables.writing import WAYS
+from macal.survey.tables.summary import DECIMAL_FORMATS, NUMBERS, WORDS, Summary, alike, summarised, typed
+from macal.survey.tables.text_formats import TEXT_FORMATS
 
-KINDS = ("number", "category", "date", "ignore", *WAYS)  # what a caller may say of a column
+KINDS = ("number", "category", "date", "ignore", *TEXT_FORMATS)  # what a caller may say of a column
 USED = ("number", "category", "date")
 _NAMES = (
     "id|uuid|person|unit|name|key|index|row|rownames|seqn|seq|sequence|serial|respondent|participant|subject|patient"
@@ -32,7 +32,7 @@ _PEOPLE = re.compile(
 )
 _WHEN = re.compile(r"(year|wave|round|visit|month|quarter|period|semester|week)([_ .-]?(id|no|nr|num|number))?", re.I)
 _VISITS = 20  # rows of a person, on average, up to which a column may name people
-_LEAST = 5  # of them
+_MIN_VALUES = 5  # of them
 UNNAMED = "unnamed: 0"  # the first column where it has no name: R and pandas write names or numbers of rows there
 _OTHERWISE = (
     "; or name another column (--id), or say what this one is, number, category or ignore (--kind {0}=...), or a"
@@ -48,19 +48,19 @@ class Roles:
         identifier: column that names the units; None where rows are numbered.
         kinds: "number", "category" or "date" of each covariate.
         left_out: why each other column is not used.
-        written: how the texts of some columns are read, such as "decimal commas".
+        text_formats: how the texts of some columns are read, such as "decimal commas".
         proxies: likewise of each proxy, which is no covariate.
     """
 
     identifier: str | None
     kinds: Mapping[str, str]
     left_out: Mapping[str, str]
-    written: Mapping[str, str] = field(default_factory=dict)
+    text_formats: Mapping[str, str] = field(default_factory=dict)
     proxies: Mapping[str, str] = field(default_factory=dict)
 
     def shown(self, named: Mapping[str, str]) -> pd.DataFrame:
         """One row per column: its role, and what is to be said of it; ``named`` holds the columns of given roles."""
-        written = {column: f" ({how})" for column, how in self.written.items()}
+        written = {column: f" ({how})" for column, how in self.text_formats.items()}
         given = {column: (role, f"as you say{written.get(column, '')}") for role, column in named.items()}
         given |= {} if self.identifier in (None, *given) else {self.identifier: ("identifier", "guessed")}
         both = {"covariate": self.kinds, "proxy": self.proxies}
@@ -70,14 +70,15 @@ class Roles:
 
 
 @dataclass(frozen=True)
-class Said:
+class ColumnHints:
     """What a caller says of the columns.
 
     Attributes:
         named: columns that have another role than identifier or covariate.
         identifier: column that names the units.
         covariates: columns to compare units by; all that are fit for it by default.
-        kinds: column -> "number", "category", "date", "ignore", or one of :data:`~macal.survey.tables.writing.WAYS`.
+        kinds: column -> "number", "category", "date", "ignore", or one of
+            :data:`~macal.survey.tables.text_formats.TEXT_FORMATS`.
         numeric: of the named columns those that must hold numbers.
         proxies: columns that predict outcomes, and are no covariates.
     """
@@ -107,11 +108,13 @@ class Said:
         others = {c: found for c, found in columns.items() if c not in names}
         mine = self.named | {*(self.covariates or others), *self.proxies, *kinds}
         part = [c for c in others if c in mine]
-        marks = {way for c in part if (way := kinds.get(c, others[c].mark)) in MARKS}
+        marks = {way for c in part if (way := kinds.get(c, others[c].mark)) in DECIMAL_FORMATS}
         mark = marks.pop() if len(marks) == 1 else ""
         for column, found in others.items():
             if len(marks) > 1 and found.is_open and column in part and column not in kinds:
-                raise ValueError(_asked(column, f"can be read in more than one way ({', '.join(MARKS)})", MARKS))
+                raise ValueError(
+                    _asked(column, f"can be read in more than one way ({', '.join(DECIMAL_FORMATS)})", DECIMAL_FORMATS)
+                )
             as_number = column in self.named and found.code and column not in kinds
             try:
                 told[column] = found.read("number" if as_number else kinds.get(column), mark)
@@ -125,14 +128,14 @@ class Said:
             if found.question and column not in (self.kinds or {}):
                 raise ValueError(_asked(column, found.question, found.ways))
 
-    def may_name(self, columns: Mapping[str, Summary], whole: bool = True) -> list[str]:
+    def id_candidates(self, columns: Mapping[str, Summary], whole: bool = True) -> list[str]:
         """Columns that may name the units as far as name and content of all rows say, or of some; said ones first."""
         mine = [] if self.identifier is None else [self.identifier]
         taken = self.named | set(self.kinds or {}) | {*(self.covariates or ()), *self.proxies, *mine}
         return mine + [c for c, found in columns.items() if c not in taken and _may_name(found, str(c), whole)]
 
 
-def identifiers(naming: Iterable[str], said: Said) -> list[str]:
+def identifiers(naming: Iterable[str], said: ColumnHints) -> list[str]:
     """Of columns that may name the units those that do: the one that is said, or whichever has a name itself."""
     if said.identifier is not None:
         return [said.identifier]
@@ -151,7 +154,7 @@ def _may_name(found: Summary, name: str, whole: bool) -> bool:
     return found.family == "text" and found.rows > 1 and (called or not (found.spaced or read))
 
 
-def doubtful(columns: Mapping[str, Summary], naming: Iterable[str], said: Said) -> list[str]:
+def ambiguous_ids(columns: Mapping[str, Summary], naming: Iterable[str], said: ColumnHints) -> list[str]:
     """Columns that are called as if they named the units and have many values, where no column does."""
     called = {c: found for c, found in _open(columns, naming, said).items() if NAMED.fullmatch(str(c))}
     if said.covariates is not None:  # what is called a number or a key plays no part
@@ -159,7 +162,7 @@ def doubtful(columns: Mapping[str, Summary], naming: Iterable[str], said: Said) 
     return [c for c, f in called.items() if 2 * f.different > min(f.rows, 2 * MAX_CATEGORIES) or _may_repeat(c, f)]
 
 
-def _open(columns: Mapping[str, Summary], naming: Iterable[str], said: Said) -> dict[str, Summary]:
+def _open(columns: Mapping[str, Summary], naming: Iterable[str], said: ColumnHints) -> dict[str, Summary]:
     """Columns of whole numbers or text of which nobody spoke, where no column names the units."""
     taken = said.named | set(said.kinds or {}) | {*(said.covariates or ())}
     if said.identifier is not None or any(str(c).lower() != UNNAMED for c in naming):
@@ -170,7 +173,7 @@ def _open(columns: Mapping[str, Summary], naming: Iterable[str], said: Said) -> 
 
 def _may_repeat(name: str, found: Summary) -> bool:
     """Whether a column is called as people's names are, and has a few rows of each, as far as a summary tells."""
-    many = found.different > (_LEAST if found.family == "integer" else FEW)
+    many = found.different > (_MIN_VALUES if found.family == "integer" else FEW_VALUES)
     few = found.different > MAX_CATEGORIES or _VISITS * found.different >= found.rows
     return many and few and _PEOPLE.fullmatch(str(name)) is not None
 
@@ -183,23 +186,23 @@ def check_doubtful(names: pd.Series) -> None:
         check_names(names)
 
 
-def check_visits(table: pd.DataFrame, columns: Mapping[str, Summary], naming: Iterable[str], said: Said) -> None:
+def check_visits(table: pd.DataFrame, columns: Mapping[str, Summary], naming: Iterable[str], said: ColumnHints) -> None:
     """Refuse a table in which people have a row a visit, by a column of whose values each has one of all numbers.
 
     Or one a year, a wave or the like. ValueError with the column.
     """
     when = [c for c in columns if _WHEN.fullmatch(str(c))]
     for column, found in _open(columns, naming, said).items():
-        for time in when if found.different > _LEAST and column not in when else ():
+        for time in when if found.different > _MIN_VALUES and column not in when else ():
             if 1.5 * table[column].nunique() <= len(table) and not table.duplicated([column, time]).any():
                 raise ValueError(
                     f"column {column!r} seems to name people, {table[column].nunique():,} in {len(table):,} rows, one"
                     f" for each {time!r}; a unit must have one row: keep one of each{_OTHERWISE.format(column)}"
                 )
-    numeric = [c for c, found in columns.items() if found.family in NUMBERS and found.different > FEW]
+    numeric = [c for c, found in columns.items() if found.family in NUMBERS and found.different > FEW_VALUES]
     for column, found in _open(columns, naming, said).items():
         others = [c for c in [*numeric, *said.named] if c != column]
-        if found.different <= _LEAST or found.is_constant or not any(c in numeric for c in others):
+        if found.different <= _MIN_VALUES or found.is_constant or not any(c in numeric for c in others):
             continue
         if not all(_is_told(part[column], part[c]) for part in (table.head(1000), table) for c in others):
             continue
@@ -227,36 +230,36 @@ def _is_told(column: pd.Series, other: pd.Series) -> bool:
     return bool((own == first[codes])[given].all())
 
 
-def without_repetition(columns: Mapping[str, Summary], said: Said, table: pd.DataFrame) -> list[str]:
+def without_repetition(columns: Mapping[str, Summary], said: ColumnHints, table: pd.DataFrame) -> list[str]:
     """Columns of a table in memory that may name its units."""
-    return [c for c in said.may_name(columns) if c == said.identifier or not table[c].duplicated().any()]
+    return [c for c in said.id_candidates(columns) if c == said.identifier or not table[c].duplicated().any()]
 
 
-def read_as(table: pd.DataFrame, said: Said) -> tuple[pd.DataFrame, Roles]:
+def read_as(table: pd.DataFrame, said: ColumnHints) -> tuple[pd.DataFrame, Roles]:
     """A table in memory by its units' names, texts as what they write, and what its columns are; see :func:`roles_of`.
 
     Raises:
-        UnknownName: see :meth:`Said.check`.
+        UnknownName: see :meth:`ColumnHints.check`.
         ValueError: see :func:`roles_of`; a unit without a name, or a name that is there twice.
     """
     said.check(table.columns)
     columns = {c: summarised(table[c]) for c in table}
     naming = without_repetition(columns, said, table)
-    for column in doubtful(columns, naming, said) if is_unnamed(table) else ():
+    for column in ambiguous_ids(columns, naming, said) if is_unnamed(table) else ():
         check_doubtful(table[column])
     if is_unnamed(table):
         check_visits(table, columns, naming, said)
     columns = said.as_read(columns, naming)
     table = pd.DataFrame({c: typed(table[c], columns[c], c in naming) for c in table}, table.index)
     roles = roles_of(columns, alike(table), naming, said)
-    return named_by(table, roles.identifier), roles
+    return set_identifier(table, roles.identifier), roles
 
 
-def roles_of(columns: Mapping[str, Summary], same: list[int], naming: list[str], said: Said) -> Roles:
+def roles_of(columns: Mapping[str, Summary], same: list[int], naming: list[str], said: ColumnHints) -> Roles:
     """Guess what the columns are that nobody spoke of.
 
     Args:
-        columns: summary of each column, as it is read (:meth:`Said.as_read`).
+        columns: summary of each column, as it is read (:meth:`ColumnHints.as_read`).
         same: of each column the place of the first that holds the same.
         naming: columns that may name the units, none of whose values is there twice.
         said: what the caller says.
@@ -300,7 +303,7 @@ def roles_of(columns: Mapping[str, Summary], same: list[int], naming: list[str],
 def _written(found: Summary) -> str:
     """What is to be said of how a column's texts are read."""
     if found.way:
-        return WAYS[found.way].shown
+        return TEXT_FORMATS[found.way].shown
     words = [word for word in WORDS if word in found.values]
     return f"{' and '.join(words)} {'is a value' if len(words) == 1 else 'are values'}, and no gap" if words else ""
 
@@ -314,7 +317,7 @@ def _asked(column: str, question: str, ways: Iterable[str]) -> str:
 
 def _said(kind: str | None) -> str | None:
     """The kind that a caller gave to a column: of a way to write, a number or a date."""
-    return kind if kind not in WAYS else "date" if WAYS[kind].is_date else "number"
+    return kind if kind not in TEXT_FORMATS else "date" if TEXT_FORMATS[kind].is_date else "number"
 
 
 def _kind(found: Summary) -> str:
@@ -328,7 +331,7 @@ def _kind(found: Summary) -> str:
     if found.family in ("date", "time"):
         return "date"
     many = different > MAX_CATEGORIES
-    if different <= FEW < n or (not many and different <= n / 5):
+    if different <= FEW_VALUES < n or (not many and different <= n / 5):
         return "category"
     return f"free text ({f'more than {MAX_CATEGORIES}' if many else different} different values)"
 
@@ -360,7 +363,7 @@ def _whole(read: pd.Series, column: pd.Series, what: str) -> pd.Series:
     return read
 
 
-def named_by(table: pd.DataFrame, identifier: str | None) -> pd.DataFrame:
+def set_identifier(table: pd.DataFrame, identifier: str | None) -> pd.DataFrame:
     """A table by its units' names: the identifier, or an index of the caller's; rows are numbered from 1 otherwise.
 
     ValueError for a unit without a name, or a name that is there twice.

@@ -26,7 +26,15 @@ from macal.registry import check_known
 from macal.shapes import Indices, Outcomes, Rows
 from macal.storage.workers import Executor, processors
 from macal.survey.tables.blocks import PartedTable
-from macal.survey.tables.roles import Roles, Said, check_doubtful, check_names, doubtful, identifiers, roles_of
+from macal.survey.tables.roles import (
+    ColumnHints,
+    Roles,
+    ambiguous_ids,
+    check_doubtful,
+    check_names,
+    identifiers,
+    roles_of,
+)
 from macal.survey.tables.summary import NUMBERS, Summary, alike, refined, summarised, typed
 
 FLOOR = 0.1  # share of the size asked for that each cell has at least, as far as it has people
@@ -34,47 +42,47 @@ CELLS = 1000  # at most
 _RANGES = 256  # of hashes that are compared at once
 _LIKELY = 2.0  # times the expected largest hash of a sample: nobody beyond is kept
 _OWN = _ROW, _CELL, _UNIT, _HASH, _RIVAL = "\0row", "\0cell", "\0unit", "\0hash", "\0rival"
-_SURE = "sure"  # the cell of those who are in any sample
+_CERTAINTY = "sure"  # the cell of those who are in any sample
 _OUT = ("known", "excluded")  # cells, by their first word, of those who may not be asked
 SAMPLE, RIVALS, CLUSTERS = 1, 2, 3  # what keys are for
 
 
 @dataclass(frozen=True)
-class Wanted:
+class SampleRequest:
     """What sample is wanted.
 
     Attributes:
         size: units of the sample, but for the floors of the cells, which may make it larger.
-        rivals: units of the second one.
+        audit_size: units of the second one.
         seed: gives the keys.
         by: columns of the cells: the treatment, and those of the quotas.
         known: column that is missing for those who may be asked.
         excluded: column that is true for who may not be.
         included: column that is true for who is in any sample.
         cluster: column of the clusters that are drawn whole.
-        most: units of a cell that a quota asks for.
+        largest_quota: units of a cell that a quota asks for.
         ranges: of quotas, column, lowest and highest number, by which cells are parted, too.
     """
 
     size: int
-    rivals: int
+    audit_size: int
     seed: int = 0
     by: tuple[str, ...] = ()
     known: str | None = None
     excluded: str | None = None
     included: str | None = None
     cluster: str | None = None
-    most: int = 0
+    largest_quota: int = 0
     ranges: tuple[tuple[str, float, float], ...] = ()
 
     @property
     def floor(self) -> int:
         """Units of each cell, at least."""
-        return max(int(np.ceil(FLOOR * self.size)), self.most)
+        return max(int(np.ceil(FLOOR * self.size)), self.largest_quota)
 
 
 @dataclass(frozen=True, eq=False)
-class Phase:
+class FirstPhase:
     """How units came into a sample: chances, (n,), and cells, (n,), -1 if in any sample; rows of the table."""
 
     chances: Outcomes
@@ -101,13 +109,13 @@ class Sample:
 
     table: pd.DataFrame
     rivals: pd.DataFrame
-    phase: Phase
+    phase: FirstPhase
     roles: Roles
     columns: Mapping[str, Summary] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
-class _Seen:
+class _PartSummary:
     """What some parts of a table hold.
 
     Attributes:
@@ -144,7 +152,7 @@ class _Pass:
     """
 
     table: PartedTable
-    wanted: Wanted
+    wanted: SampleRequest
     columns: tuple[str, ...]
     identifier: str | None
     naming: tuple[str, ...]
@@ -152,13 +160,13 @@ class _Pass:
     whole: frozenset[int] = frozenset()
 
 
-def seen(task: _Pass) -> _Seen:
+def seen(task: _Pass) -> _PartSummary:
     """Pass over some parts."""
     parts = (_part(task, start, part) for start, part in task.table.parts(task.columns))
     return reduce(lambda one, other: _joined(one, other, task), parts)
 
 
-def _part(task: _Pass, start: int, part: pd.DataFrame) -> _Seen:
+def _part(task: _Pass, start: int, part: pd.DataFrame) -> _PartSummary:
     rows = np.arange(start, start + len(part))
     marks, whole = _marks(part, rows + 1 if task.identifier is None else part[task.identifier], task.wanted, task.whole)
     own, key = marks[_UNIT].to_numpy(), hashing.key(task.wanted.seed, SAMPLE)
@@ -168,11 +176,11 @@ def _part(task: _Pass, start: int, part: pd.DataFrame) -> _Seen:
     held = part.iloc[kept].assign(**{_ROW: rows[kept]} | {c: marks[c].array[kept] for c in marks})
     clusters = np.unique(marks[_HASH].to_numpy()) if task.wanted.cluster is not None else np.empty(0, np.uint64)
     columns = {c: summarised(part[c]) for c in part}
-    return _Seen(columns, alike(part), held, _counts(marks), lists, clusters, whole)
+    return _PartSummary(columns, alike(part), held, _counts(marks), lists, clusters, whole)
 
 
 def _marks(
-    part: pd.DataFrame, names: Any, wanted: Wanted, whole: frozenset[int] = frozenset()
+    part: pd.DataFrame, names: Any, wanted: SampleRequest, whole: frozenset[int] = frozenset()
 ) -> tuple[pd.DataFrame, frozenset[int]]:
     """Cell and hashes of each unit, and the hashes of the clusters of those who are in any sample."""
     hashes = own = hashing.of_names(names, hashing.key(wanted.seed, SAMPLE))
@@ -189,7 +197,7 @@ def _marks(
     return pd.DataFrame({_CELL: cells, _UNIT: own, _HASH: hashes, _RIVAL: rival}, copy=False), mine
 
 
-def searched(table: pd.DataFrame, wanted: Wanted, needed: Rows) -> tuple[Indices, Phase]:
+def sample_in_memory(table: pd.DataFrame, wanted: SampleRequest, needed: Rows) -> tuple[Indices, FirstPhase]:
     """Draw a sample of a table in memory, one row per unit by name, with the units at the places ``needed`` in it, too.
 
     Returns the places of the units in the sample, ascending, and how they came into it.
@@ -206,16 +214,16 @@ def searched(table: pd.DataFrame, wanted: Wanted, needed: Rows) -> tuple[Indices
     extra = np.setdiff1d(needed, rows)
     order = np.argsort(rows := np.concatenate([rows, extra]))
     chances, cells = np.append(chances, np.ones(len(extra))), np.append(cells, np.full(len(extra), -1))
-    return rows[order], Phase(chances[order], cells[order], len(table))
+    return rows[order], FirstPhase(chances[order], cells[order], len(table))
 
 
-def rivals_of(table: pd.DataFrame, wanted: Wanted) -> pd.DataFrame:
+def audit_sample(table: pd.DataFrame, wanted: SampleRequest) -> pd.DataFrame:
     """The second sample of a table in memory, one row per unit, by name."""
     marks, _ = _marks(table, table.index.to_series(), wanted)
     return table[_is_rival(marks, wanted)]
 
 
-def _joined(one: _Seen, other: _Seen, task: _Pass) -> _Seen:
+def _joined(one: _PartSummary, other: _PartSummary, task: _Pass) -> _PartSummary:
     cells = union_categoricals([one.kept[_CELL], other.kept[_CELL]])
     kept = pd.concat([one.kept.drop(columns=_CELL), other.kept.drop(columns=_CELL)], ignore_index=True)
     kept[_CELL] = cells
@@ -224,7 +232,7 @@ def _joined(one: _Seen, other: _Seen, task: _Pass) -> _Seen:
     for c in one.hashes:
         mine, theirs = one.hashes[c], other.hashes[c]
         hashes[c] = None if mine is None or theirs is None else mine + theirs
-    return _Seen(
+    return _PartSummary(
         {c: one.columns[c] + other.columns[c] for c in one.columns},
         refined(one.same, other.same),
         kept,
@@ -253,7 +261,7 @@ def _are_once(runs: Sequence[np.ndarray]) -> bool:
         return all(threads.map(is_range_once, range(_RANGES)))
 
 
-def _cells(part: pd.DataFrame, wanted: Wanted) -> tuple[pd.Categorical, np.ndarray]:
+def _cells(part: pd.DataFrame, wanted: SampleRequest) -> tuple[pd.Categorical, np.ndarray]:
     """Cell of each unit, and who is in any sample, (n,)."""
     n = len(part)
     known = part[wanted.known].notna().to_numpy() if wanted.known else np.zeros(n, bool)
@@ -264,7 +272,7 @@ def _cells(part: pd.DataFrame, wanted: Wanted) -> tuple[pd.Categorical, np.ndarr
         own, values = pd.factorize(column, use_na_sentinel=False)
         codes = codes + len(names) * own
         names = [f"{name}\0{text}" for text in map(_value, values) for name in names]
-    return pd.Categorical.from_codes(np.where(sure, len(names), codes), [*names, _SURE]), sure
+    return pd.Categorical.from_codes(np.where(sure, len(names), codes), [*names, _CERTAINTY]), sure
 
 
 def _value(value: Any) -> str:
@@ -297,7 +305,7 @@ def _counts(rows: pd.DataFrame) -> pd.Series:
 def _kept(rows: pd.DataFrame, task: _Pass) -> Indices:
     """Places of the rows that may still be in one of the samples."""
     hashes, wanted = rows[_HASH].to_numpy(), task.wanted
-    keep = _is_cell(rows, _SURE) | (hashes <= np.uint64(task.limit))
+    keep = _is_cell(rows, _CERTAINTY) | (hashes <= np.uint64(task.limit))
     if wanted.cluster is not None:
         order = np.argsort(hashes)
         keep[order[_rank_of_clusters(hashes[order]) < wanted.size]] = True
@@ -327,17 +335,17 @@ def _rank_of_clusters(hashes: Hashes) -> Indices:
     return np.repeat(first, np.diff(np.append(first, len(hashes))))
 
 
-def _is_rival(rows: pd.DataFrame, wanted: Wanted) -> np.ndarray:
+def _is_rival(rows: pd.DataFrame, wanted: SampleRequest) -> np.ndarray:
     """Who is in the second sample: of the units who may be asked, or of their clusters, so many."""
     rival, found = rows[_RIVAL].to_numpy(), np.zeros(len(rows), bool)
     may = np.flatnonzero(~_is_cell(rows, *_OUT))
     mine = rival[may] if wanted.cluster is None else np.unique(rival[may])
-    if wanted.rivals and len(mine):
-        found[may] = rival[may] <= mine[_smallest(mine, wanted.rivals)].max()
+    if wanted.audit_size and len(mine):
+        found[may] = rival[may] <= mine[_smallest(mine, wanted.audit_size)].max()
     return found
 
 
-def sampled(table: PartedTable, said: Said, wanted: Wanted, executor: Executor, jobs: int = 1) -> Sample:
+def sampled(table: PartedTable, said: ColumnHints, wanted: SampleRequest, executor: Executor, jobs: int = 1) -> Sample:
     """Draw a sample of a table by one pass over it, divided into so many jobs for the executor.
 
     Raises:
@@ -355,7 +363,7 @@ def sampled(table: PartedTable, said: Said, wanted: Wanted, executor: Executor, 
         task = _Pass(table, wanted, columns, identifier, naming, limit, whole)
         parts = executor(seen, [replace(task, table=part) for part in table.divided(jobs)], "reading")
         found = reduce(lambda one, other: _joined(one, other, task), parts)
-        able = [c for c in said.may_name(found.columns) if c in naming]
+        able = [c for c in said.id_candidates(found.columns) if c in naming]
         once = {c: (runs := found.hashes[c]) is not None and _are_once(runs) for c in able}
         if said.identifier is not None and (not once[said.identifier] or found.columns[said.identifier].gaps):
             roles_of(found.columns, found.same, [said.identifier], said)  # what is asked about a column comes first
@@ -368,20 +376,20 @@ def sampled(table: PartedTable, said: Said, wanted: Wanted, executor: Executor, 
         naming = tuple(c for c in able if once[c])
         if identifier is not None and identifier not in naming and identifier != said.identifier:
             continue  # it did not name the units after all
-        for column in doubtful(found.columns, naming, said):
+        for column in ambiguous_ids(found.columns, naming, said):
             check_doubtful(pd.concat([part[column] for _, part in table.parts([column])], ignore_index=True))
         if wanted.cluster is None or found.whole <= whole:
             return _sample(found, naming, identifier, said, wanted)
         whole |= found.whole
 
 
-def _naming(table: PartedTable, said: Said, columns: Sequence[str]) -> tuple[str, ...]:
+def _naming(table: PartedTable, said: ColumnHints, columns: Sequence[str]) -> tuple[str, ...]:
     """Columns that may name the units, as far as the first part says."""
     _, part = next(table.parts(columns))
-    return tuple(said.may_name({c: summarised(part[c]) for c in part}, whole=False))
+    return tuple(said.id_candidates({c: summarised(part[c]) for c in part}, whole=False))
 
 
-def _limit(rows: int | None, wanted: Wanted) -> int:
+def _limit(rows: int | None, wanted: SampleRequest) -> int:
     """Hash up to which everybody may be in the sample; 0 where the number of rows is not known."""
     if rows is None or wanted.cluster is not None:
         return 0
@@ -393,7 +401,9 @@ def _bound(smallest: int, of: int) -> int:
     return min(int(_LIKELY * smallest / of * 2.0**64), 2**64 - 1)
 
 
-def _sample(found: _Seen, naming: tuple[str, ...], identifier: str | None, said: Said, wanted: Wanted) -> Sample:
+def _sample(
+    found: _PartSummary, naming: tuple[str, ...], identifier: str | None, said: ColumnHints, wanted: SampleRequest
+) -> Sample:
     if len(found.counts) > CELLS:
         raise ValueError(f"arms and quotas make {len(found.counts)} groups, more than {CELLS}; leave a quota out")
     columns = said.as_read(found.columns, naming)
@@ -406,7 +416,7 @@ def _sample(found: _Seen, naming: tuple[str, ...], identifier: str | None, said:
     mine, chances, cells = _selected(kept, found.counts, len(found.clusters) - len(found.whole), wanted)
     rivals = kept[_is_rival(kept, wanted)].sort_values([_RIVAL, _UNIT])
     table, others = (_finished(part, columns, identifier) for part in (kept[mine], rivals))
-    return Sample(table, others, Phase(chances, cells, rows), roles, columns)
+    return Sample(table, others, FirstPhase(chances, cells, rows), roles, columns)
 
 
 def _unusable(found: Summary) -> int | str:
@@ -416,28 +426,28 @@ def _unusable(found: Summary) -> int | str:
 
 
 def _selected(
-    kept: pd.DataFrame, counts: pd.Series, clusters: int, wanted: Wanted
+    kept: pd.DataFrame, counts: pd.Series, clusters: int, wanted: SampleRequest
 ) -> tuple[np.ndarray, Outcomes, Indices]:
     """Which rows, by their hashes ascending, are the sample, (rows,); their chances and cells, (n,).
 
     ``counts`` are the table's units in each cell, ``clusters`` its clusters but for those in any sample.
     """
-    sure = _is_cell(kept, _SURE)
+    sure = _is_cell(kept, _CERTAINTY)
     if wanted.cluster is not None:
         hashes = kept[_HASH].to_numpy()
         mine = sure | (_rank_of_clusters(hashes) < wanted.size)
         drawn = len(np.unique(hashes[mine & ~sure]))
         return mine, np.where(sure, 1.0, min(1.0, drawn / max(clusters, 1)))[mine], np.where(sure, -1, 0)[mine]
-    cells = [c for c in sorted(counts.index) if c != _SURE]
+    cells = [c for c in sorted(counts.index) if c != _CERTAINTY]
     of_cell = counts[cells].to_numpy(np.int64)
     number = pd.Index(cells).get_indexer(kept[_CELL].astype(object)).astype(np.int64)  # -1 of who is in any sample
     rank = kept.groupby(number).cumcount().to_numpy()
-    mine = sure | (rank < np.append(allotted(of_cell, wanted), 0)[number])
+    mine = sure | (rank < np.append(allocate(of_cell, wanted), 0)[number])
     taken = np.bincount(number[mine & ~sure], minlength=len(cells))
     return mine, np.append(taken / of_cell, 1.0)[number[mine]], number[mine]
 
 
-def allotted(counts: Indices, wanted: Wanted) -> Indices:
+def allocate(counts: Indices, wanted: SampleRequest) -> Indices:
     """Units of each cell in the sample, of so many, (cells,)."""
     share = np.ceil(wanted.size * counts / max(counts.sum(), 1)).astype(np.int64)
     return np.minimum(counts, np.maximum(share, wanted.floor))

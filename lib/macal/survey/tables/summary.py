@@ -16,14 +16,14 @@ from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_
 
 from macal.datasets.encoding import MAX_CATEGORIES, is_like_number_or_date
 from macal.hashing import CANONICAL
-from macal.survey.tables.writing import GROUPED, WAYS, is_no_date, ways_of
+from macal.survey.tables.text_formats import GROUPED, TEXT_FORMATS, is_no_date, ways_of
 
 NUMBERS = {"integer", "number"}
-_SHOWN = 100  # values of a part that are looked at before all are
+_N_VALUES_SAMPLED = 100  # values of a part that are looked at before all are
 _DAY = r"\d{4}-\d{2}-\d{2}"
 _DIGITS, _LED = r"\+?\d+", r"0\d+|\d{19,}|\+\d{7,}"  # digits, and such as are no number
-MARKS = ("decimal-comma", "thousands-comma")  # ways that differ in what a comma and a dot are
-_ANY = dict.fromkeys(WAYS, (np.inf, -np.inf))
+DECIMAL_FORMATS = ("decimal-comma", "thousands-comma")  # ways that differ in what a comma and a dot are
+_ANY = dict.fromkeys(TEXT_FORMATS, (np.inf, -np.inf))
 WORDS = ("None", "NA")  # of gaps, that can be values
 TRUTH = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}  # as pandas reads
 
@@ -44,7 +44,7 @@ class Summary:
         canonical: whether all are whole numbers, and texts write them as Python does.
         digits: whether all are texts of digits, a plus before them or not.
         led: whether one of these is no number as it is written: ``00041``, ``+4915112345``, or more than 18 digits.
-        ways: each of :data:`.writing.WAYS` in which all texts can be read -> least and largest number.
+        ways: each of :data:`.text_formats.TEXT_FORMATS` in which all texts can be read -> least and largest number.
         way: of these, the one in which the column is read; empty where texts are as Python writes them.
         like: rows whose text looks like a number or a date.
         unread: the first, in alphabetical order, of texts that do, and are none as Python writes them.
@@ -109,7 +109,7 @@ class Summary:
     @property
     def mark(self) -> str:
         """The way to write numbers that the texts decide, of those that differ in what a comma and a dot are."""
-        able = [way for way in MARKS if way in self.ways]
+        able = [way for way in DECIMAL_FORMATS if way in self.ways]
         return able[0] if len(able) == 1 else ""
 
     @property
@@ -122,14 +122,14 @@ class Summary:
     def is_open(self) -> bool:
         """Whether all texts are numbers as Python writes them, and others with decimal commas."""
         is_clear = self.canonical or self.code or self.is_constant
-        return self.family in NUMBERS and not is_clear and MARKS[0] in self.ways
+        return self.family in NUMBERS and not is_clear and DECIMAL_FORMATS[0] in self.ways
 
     def read(self, kind: str | None = None, mark: str = "") -> "Summary":
         """The column as it is read: as ``kind`` says, in the one way that its texts allow, or the table's ``mark``.
 
         ValueError where its texts cannot be read as said.
         """
-        if kind in WAYS and kind not in self.ways:
+        if kind in TEXT_FORMATS and kind not in self.ways:
             text = next((text for text in (self.odd, self.no_date, self.unread) if text is not None), None)
             what = "it holds no texts" if text is None else f"not every text can be read so: {text!r}"
             raise ValueError(f"{what}; mend it, or say something else of the column")
@@ -137,16 +137,20 @@ class Summary:
             return replace(self, family="text", canonical=False)
         if kind in ("category", "ignore"):
             return self
-        if kind in WAYS:
+        if kind in TEXT_FORMATS:
             way = kind
         elif self.family == "text" and self._certain:
             way = self._certain
         else:
-            way = mark if mark in self.ways and (self.family == "text" or (self.is_open and mark == MARKS[0])) else ""
+            way = (
+                mark
+                if mark in self.ways and (self.family == "text" or (self.is_open and mark == DECIMAL_FORMATS[0]))
+                else ""
+            )
         if not way:
             return self
         low, high = self.ways[way]
-        family = "time" if WAYS[way].is_date else "number"
+        family = "time" if TEXT_FORMATS[way].is_date else "number"
         return replace(self, family=family, low=low, high=high, way=way, canonical=False, digits=False)
 
     @property
@@ -251,14 +255,14 @@ def _is_whole(given: np.ndarray) -> bool:
 
 def _is_date(texts: pd.Series) -> bool:
     """Whether all of some texts are dates as ISO 8601 writes them."""
-    if not all(part.str.match(_DAY).all() for part in (texts.head(_SHOWN), texts)):
+    if not all(part.str.match(_DAY).all() for part in (texts.head(_N_VALUES_SAMPLED), texts)):
         return False
     return bool(pd.to_datetime(texts, format="ISO8601", errors="coerce", utc=True).notna().all())
 
 
 def _numbers(texts: pd.Series) -> np.ndarray | None:
     """Texts as the numbers that they write, to the last bit; None where one writes none."""
-    for part in (texts.head(_SHOWN), texts):
+    for part in (texts.head(_N_VALUES_SAMPLED), texts):
         if pd.to_numeric(part, errors="coerce").isna().any():
             return None
     try:
@@ -282,7 +286,7 @@ def typed(column: pd.Series, found: Summary, named: bool) -> pd.Series:
         return column.astype(np.float64)
     if found.way and not named:
         given = column.dropna()
-        return WAYS[found.way].read(given.astype("str")).reindex(column.index) if len(given) else column
+        return TEXT_FORMATS[found.way].read(given.astype("str")).reindex(column.index) if len(given) else column
     if found.family not in NUMBERS or (named and not found.canonical):
         return column
     whole = found.canonical and not found.gaps
@@ -293,7 +297,7 @@ def typed(column: pd.Series, found: Summary, named: bool) -> pd.Series:
 def alike(table: pd.DataFrame) -> list[int]:
     """Of each column of a part, the place of the first that holds the same, values by values."""
     columns = [table[c].reset_index(drop=True) for c in table]
-    heads = [_mark(column[:_SHOWN]) for column in columns]
+    heads = [_mark(column[:_N_VALUES_SAMPLED]) for column in columns]
     shared, first, found = Counter(heads), dict[tuple[int, int], list[int]](), list[int]()
     for k, (column, head) in enumerate(zip(columns, heads, strict=True)):
         seen = first.setdefault((head, _mark(column) if shared[head] > 1 else 0), [])

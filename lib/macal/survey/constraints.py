@@ -25,12 +25,12 @@ _VALUE = r'(?:"(?:[^"]|"")*"|(?![\s"])(?:[<>]=?)?[^<>=|]+?)'  # as >50K, or what
 _VALUES = rf"(?P<values>{_VALUE}(?:\s*\|\s*{_VALUE})*)"
 _QUOTA = re.compile(rf"\s*(?P<column>.+?)\s*(?:=\s*{_VALUES}\s*)?(?P<sign>>=|<=)\s*(?P<number>.+?)\s*")
 _RANGE = re.compile(r"(-?\d+(?:\.\d+)?)?\s*\.\.\s*(-?\d+(?:\.\d+)?)?")
-_SHOWN = 6  # values of a quota that are named
-_MANY = 20  # values of a column of numbers, more of which are seldom meant one by one
+_MAX_SHOWN = 6  # values of a quota that are named
+_MAX_SINGLE_VALUES = 20  # values of a column of numbers, more of which are seldom meant one by one
 
 
 @dataclass(frozen=True, eq=False)
-class Demand:
+class Constraint:
     """Linear bounds on who is labelled.
 
     Attributes:
@@ -48,22 +48,22 @@ class Demand:
     group: "Group | None" = None
 
 
-def _demand(name: str, rows: object, low: float = -np.inf, high: float = np.inf) -> Demand:
+def _demand(name: str, rows: object, low: float = -np.inf, high: float = np.inf) -> Constraint:
     matrix = csr_array(rows)
-    return Demand(name, matrix, np.full(matrix.shape[0], low), np.full(matrix.shape[0], high))
+    return Constraint(name, matrix, np.full(matrix.shape[0], low), np.full(matrix.shape[0], high))
 
 
-def at_most(name: str, weights: Money, limit: float | int) -> Demand:
+def at_most(name: str, weights: Money, limit: float | int) -> Constraint:
     """The weights of those who are labelled add up to at most ``limit``."""
     return _demand(name, weights[None], high=float(limit))
 
 
-def left_out(name: str, units: Indices, n: int) -> Demand:
+def exclude_units(name: str, units: Indices, n: int) -> Constraint:
     """None of these units is labelled."""
     return _demand(name, _indicator(units, n)[None], high=0.0)
 
 
-def must_be_in(name: str, units: Indices, n: int) -> Demand:
+def include_units(name: str, units: Indices, n: int) -> Constraint:
     """All of these units are labelled."""
     return _demand(name, _indicator(units, n)[None], low=float(len(units)))
 
@@ -74,7 +74,7 @@ def _indicator(units: Indices, n: int) -> Money:
     return row
 
 
-def one_of_each(name: str, clusters: Arms, known: Indices) -> Demand:
+def at_most_one_per_cluster(name: str, clusters: Arms, known: Indices) -> Constraint:
     """At most one unit of each cluster is labelled, and nobody new of a cluster with a label.
 
     Args:
@@ -92,13 +92,13 @@ def one_of_each(name: str, clusters: Arms, known: Indices) -> Demand:
     return demand
 
 
-def some_of_each(strata: Arms) -> Demand:
+def at_least_one_per_stratum(strata: Arms) -> Constraint:
     """At least one unit of each stratum is labelled; ``strata`` are their numbers, (n,), -1 for a unit in none."""
     units, shape = np.flatnonzero(strata >= 0), (int(strata.max(initial=-1)) + 1, len(strata))
     return _demand("some of each", coo_array((np.ones(len(units)), (strata[units], units)), shape), low=1.0)
 
 
-def whole(name: str, clusters: Arms) -> Demand:
+def all_or_none(name: str, clusters: Arms) -> Constraint:
     """All units of a cluster are labelled or none; -1 for a unit that is free of this."""
     units = np.flatnonzero(clusters >= 0)
     units = units[clusters[units].argsort(kind="stable")]
@@ -167,7 +167,7 @@ class Quota:
         values = tuple(_read(one.strip()) for one in re.findall(rf"{_VALUE}(?=\s*(?:\||$))", found["values"] or ""))
         return cls(found["column"], values, found["sign"] == ">=", number / 100 if share else number, share)
 
-    def demands(self, column: pd.Series, weights: Money, heads: Money | None = None) -> Iterable[Demand]:
+    def demands(self, column: pd.Series, weights: Money, heads: Money | None = None) -> Iterable[Constraint]:
         """One demand for the values, or for each value of the column.
 
         Args:
@@ -216,7 +216,7 @@ class Quota:
             return
         counts, number = column.value_counts(), f"{self.number:.10g}"
         is_off = counts.median() < self.number if self.least else counts.max() <= self.number
-        if len(counts) > _MANY and is_off and column.min() <= self.number <= column.max():
+        if len(counts) > _MAX_SINGLE_VALUES and is_off and column.min() <= self.number <= column.max():
             raise ValueError(
                 f"the quota '{self.column}{'>=' if self.least else '<='}{number}' counts the people of each of the"
                 f" {len(counts)} values of {self.column}; a range is written"
@@ -237,15 +237,15 @@ class Quota:
     @property
     def shown(self) -> str:
         """The values, as a reader would say them."""
-        more = [f"{len(self.values) - _SHOWN:,} more"] * (len(self.values) > _SHOWN)
-        return " or ".join([*map(str, self.values[:_SHOWN]), *more])
+        more = [f"{len(self.values) - _MAX_SHOWN:,} more"] * (len(self.values) > _MAX_SHOWN)
+        return " or ".join([*map(str, self.values[:_MAX_SHOWN]), *more])
 
     @property
     def amount(self) -> str:
         """The number, as a reader would say it."""
         return f"{100 * self.number:.10g} %" if self.share else f"{self.number:.10g}"
 
-    def said(self, values: str) -> str:
+    def describe(self, values: str) -> str:
         """What is demanded of people with these values."""
         return f"at {'least' if self.least else 'most'} {self.amount} with {self.column} = {values}"
 
@@ -268,15 +268,15 @@ class Group:
         quota: on some values.
         members: who has one, (n,).
         weights: what each unit counts towards a lower bound or a share, (n,).
-        there: people of the table who have one.
+        n_members: people of the table who have one.
     """
 
     quota: Quota
     members: Members
     weights: Money
-    there: int
+    n_members: int
 
-    def demand(self) -> Demand:
+    def demand(self) -> Constraint:
         """What the quota demands."""
         quota, row = self.quota, np.where(self.members, 1.0, 0.0)
         if quota.share:  # members' labels - share x all labels, in expectation
@@ -286,9 +286,9 @@ class Group:
             low, high, row = quota.number, np.inf, row * self.weights
         else:
             low, high = -np.inf, quota.number  # if all of them answer
-        return replace(_demand(quota.said(quota.shown), row[None], low, high), group=self)
+        return replace(_demand(quota.describe(quota.shown), row[None], low, high), group=self)
 
-    def eased(self, plan: Money) -> "Group":
+    def relaxed(self, plan: Money) -> "Group":
         """The quota that a plan meets, (n,): its number is the nearest whole one, or per mille, on the far side."""
         quota = self.quota
         reached = plan @ (self.members * (self.weights if quota.share or quota.least else 1))

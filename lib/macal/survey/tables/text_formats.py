@@ -25,7 +25,7 @@ _ISO = r"(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})([ T].*)?"
 
 
 @dataclass(frozen=True)
-class Way:
+class TextFormat:
     """A way to write numbers or dates.
 
     Attributes:
@@ -59,21 +59,25 @@ def _dates(form: str) -> Callable[[pd.Series], pd.Series]:
     return read
 
 
-WAYS = {
-    "decimal-comma": Way(
+TEXT_FORMATS = {
+    "decimal-comma": TextFormat(
         r"[-+]?(?:[1-9][0-9]{0,2}(?:\.[0-9]{3})+|[0-9]+)(?:,[0-9]+)?", _without(".", ","), "decimal commas"
     ),
-    "thousands-comma": Way(
+    "thousands-comma": TextFormat(
         rf"{_PLAIN}|[-+]?[1-9][0-9]{{0,2}}(?:,[0-9]{{3}})+(?:\.[0-9]*)?|{_LAKHS}",
         _without(",", "."),
         "thousands with commas",
     ),
-    GROUPED: Way(rf"[-+\u2212]?{_GROUPED}", _grouped, "blanks, apostrophes or other minus signs"),
-    "percent": Way(
+    GROUPED: TextFormat(rf"[-+\u2212]?{_GROUPED}", _grouped, "blanks, apostrophes or other minus signs"),
+    "percent": TextFormat(
         r"[-+]?[0-9]+(?:\.[0-9]+|,[0-9]{1,2})? ?%", lambda t: _without("%", ",")(t.str.rstrip("% ")) / 100, "per cent"
     ),
-    "day-first": Way(rf"{_DAY}(?P<mark>[-./]){_MONTH}(?P=mark){_YEAR}", _dates("%d-%m-%Y"), "the day first", True),
-    "month-first": Way(rf"{_MONTH}(?P<mark>[-/]){_DAY}(?P=mark){_YEAR}", _dates("%m-%d-%Y"), "the month first", True),
+    "day-first": TextFormat(
+        rf"{_DAY}(?P<mark>[-./]){_MONTH}(?P=mark){_YEAR}", _dates("%d-%m-%Y"), "the day first", True
+    ),
+    "month-first": TextFormat(
+        rf"{_MONTH}(?P<mark>[-/]){_DAY}(?P=mark){_YEAR}", _dates("%m-%d-%Y"), "the month first", True
+    ),
 }
 
 
@@ -83,7 +87,7 @@ def is_no_date(text: str) -> bool:
     >>> [is_no_date(text) for text in ("29.02.2024", "29.02.2023", "2023-02-29 12:30", "2023")]
     [False, True, True, False]
     """
-    patterns = [_ISO, *(way.pattern for way in WAYS.values() if way.is_date)]
+    patterns = [_ISO, *(way.pattern for way in TEXT_FORMATS.values() if way.is_date)]
     found = [match for pattern in patterns if (match := re.fullmatch(pattern, text))]
     return bool(found) and not any(_is_day(*map(int, match.group("year", "month", "day"))) for match in found)
 
@@ -99,7 +103,7 @@ def ways_of(texts: pd.Series) -> dict[str, tuple[float, float]]:
     (['decimal-comma'], ['decimal-comma', 'thousands-comma'])
     """
     found = {}
-    for name, way in WAYS.items():
+    for name, way in TEXT_FORMATS.items():
         fits = re.compile(way.pattern).fullmatch
         if not all(fits(text) for text in texts):
             continue

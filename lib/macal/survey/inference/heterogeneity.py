@@ -25,13 +25,13 @@ from macal.arguments import Whole, hinted
 from macal.models import Model, Task
 from macal.problem import Split
 from macal.shapes import Outcomes
-from macal.survey.inference.weighted import LEAST, crossed_propensity, folds
+from macal.survey.inference.weighted import MIN_ANSWERS, crossfit_propensity, folds
 
-CHANCE = 0.05  # of showing effects where they are as good as a constant
+ALPHA = 0.05  # of showing effects where they are as good as a constant
 
 
 @dataclass(frozen=True)
-class EffectVariation:
+class HeterogeneityTest:
     """What answers say of the model's effects, against one effect for everybody.
 
     Attributes:
@@ -47,9 +47,9 @@ class EffectVariation:
     @property
     def shown(self) -> bool:
         """Whether the model's effects are shown: their error is significantly lower (one-sided)."""
-        return bool(self.z > ndtri(1 - CHANCE))
+        return bool(self.z > ndtri(1 - ALPHA))
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """What held-out answers say, in a sentence."""
         by = f"{abs(self.gain):.1%} {'lower' if self.gain > 0 else 'higher'}"
         found = f"of {self.answers:,} held-out answers their error is {by} than with one effect for everybody"
@@ -59,7 +59,7 @@ class EffectVariation:
 
 
 @hinted
-def effect_variation(model: Model, units: Split, seed: Whole = 0) -> EffectVariation | None:
+def heterogeneity_test(model: Model, units: Split, seed: Whole = 0) -> HeterogeneityTest | None:
     """Compare a model's effects with one effect for everybody, on answers that it was not fitted to.
 
     Args:
@@ -74,11 +74,11 @@ def effect_variation(model: Model, units: Split, seed: Whole = 0) -> EffectVaria
         NotFitted: a training failed.
     """
     x, t, y = units.x, units.t, units.y
-    if np.bincount(t, minlength=2).min() < LEAST:
+    if np.bincount(t, minlength=2).min() < MIN_ANSWERS:
         return None
     parts = list(folds(t, seed))
     fits = model.fit([Task(units[rest], seed=seed) for rest, _ in parts])
-    chance = crossed_propensity(x, t, seed)
+    chance = crossfit_propensity(x, t, seed)
     constant, single, outcome = np.empty(len(t)), np.empty(len(t)), np.empty(len(t))
     for (rest, out), fitted in zip(parts, fits, strict=True):
         found = fitted.predict(x[out])
@@ -93,11 +93,11 @@ def r_losses(left: Outcomes, arm: Outcomes, effects: Outcomes | float) -> Outcom
     return np.square(left - arm * effects)
 
 
-def _compared(left: Outcomes, arm: Outcomes, constant: Outcomes, single: Outcomes) -> EffectVariation | None:
+def _compared(left: Outcomes, arm: Outcomes, constant: Outcomes, single: Outcomes) -> HeterogeneityTest | None:
     """Errors of effects against those of a constant, from y - m(x) and t - e(x), (n,) each."""
     before, after = r_losses(left, arm, constant), r_losses(left, arm, single)
     if not before.mean():
         return None
     gains = before - after
     mean, error = float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(len(gains)))
-    return EffectVariation(mean / float(before.mean()), mean / error if error else 0.0, len(left))
+    return HeterogeneityTest(mean / float(before.mean()), mean / error if error else 0.0, len(left))

@@ -32,7 +32,7 @@ from macal.survey.inference.weighted import Estimate
 
 
 @dataclass(frozen=True)
-class RefusalDoubt:
+class NonresponseSensitivity:
     """What refusals could do to the average effect.
 
     Attributes:
@@ -43,8 +43,9 @@ class RefusalDoubt:
         range: the smallest and the largest outcome that it counts with.
         q_treated: share of the population who would refuse if treated, as modelled.
         q_control: share who would as controls.
-        tipping: difference, in the outcome's unit, between those who refuse and similar people who answer, in opposite
-            directions in the two arms, at which the interval's nearer end is at 0; 0 where the interval holds 0.
+        tipping_point: difference, in the outcome's unit, between those who refuse and similar people who answer, in
+            opposite directions in the two arms, at which the interval's nearer end is at 0; 0 where the interval holds
+            0.
     """
 
     asked: int
@@ -54,9 +55,9 @@ class RefusalDoubt:
     range: tuple[float, float]
     q_treated: float
     q_control: float
-    tipping: float
+    tipping_point: float
 
-    def moved(self, treated: float | int, control: float | int) -> float:
+    def effect_shift(self, treated: float | int, control: float | int) -> float:
         """By how much the effect differs from the estimate where refusals do, in the outcome's unit.
 
         Args:
@@ -88,13 +89,13 @@ def outcome_range(y: Outcomes, bounds: tuple[float | int, float | int] | None = 
 
 
 @hinted
-def refusal_doubt(
+def nonresponse_sensitivity(
     survey: Survey,
     estimate: Estimate,
     bounds: tuple[float | int, float | int] | None = None,
     arm: int = 1,
     level: Level = 0.95,
-) -> RefusalDoubt:
+) -> NonresponseSensitivity:
     """Say what refusals could do to the average effect.
 
     Args:
@@ -113,10 +114,12 @@ def refusal_doubt(
         y = np.where(refused, np.where(survey.t == arm, treated, control), survey.y)
         ends.append(average_effect(replace(survey, y=y), "all", arm, level))
     sides, share = [0, arm], survey.weights[:, None]
-    if survey.sure.any():  # outcomes of one arm may have been known more often
-        share = share * (survey.t[:, None] == sides) / survey.e[:, sides]
+    if survey.known_outcome.any():  # outcomes of one arm may have been known more often
+        share = share * (survey.t[:, None] == sides) / survey.propensities[:, sides]
     q = 1 - (share * survey.responses[:, sides]).sum(axis=0) / share.sum(axis=0)
     nearer = max(estimate.low, -estimate.high, 0.0)
     tipping = nearer / q.sum() if refused.any() else (np.inf if nearer else 0.0)
     counts = int(survey.asked.sum()), int(refused.sum())
-    return RefusalDoubt(*counts, ends[0].low, ends[1].high, (low, high), float(q[1]), float(q[0]), float(tipping))
+    return NonresponseSensitivity(
+        *counts, ends[0].low, ends[1].high, (low, high), float(q[1]), float(q[0]), float(tipping)
+    )

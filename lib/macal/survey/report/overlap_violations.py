@@ -1,11 +1,12 @@
 """Where a table has nearly nobody of an arm: stretches of one column, and cells of two, by the values as they stand.
 
-A cell is a hole where at most :data:`SIDED` of it is of an arm of which many more were to be expected: half of the
-arm's share around it, at least :data:`EXTREME`, but no more than its share of the table. Around a stretch are as many
-people on either side of it, around a category everybody else, around a cell of two columns the others of either
-column's stretch or category; of two shares the smaller one counts. So few have a chance, by Chernoff's bound, that
-times the number of cells looked at is below :data:`ODDS`: of stretches from an end of their column, of all other cells
-of one column, and of those of two, each. A smooth chance of treatment leaves no hole: next to nobody of an arm are few.
+A cell is a hole where at most :data:`MAX_MINORITY_SHARE` of it is of an arm of which many more were to be expected:
+half of the arm's share around it, at least :data:`EXTREME`, but no more than its share of the table. Around a stretch
+are as many people on either side of it, around a category everybody else, around a cell of two columns the others of
+either column's stretch or category; of two shares the smaller one counts. So few have a chance, by Chernoff's bound,
+that times the number of cells looked at is below :data:`FALSE_ALARM_RATE`: of stretches from an end of their column, of
+all other cells of one column, and of those of two, each. A smooth chance of treatment leaves no hole: next to nobody of
+an arm are few.
 
 Reference: H. Chernoff, "A Measure of Asymptotic Efficiency for Tests of a Hypothesis Based on the Sum of Observations",
 The Annals of Mathematical Statistics 23(4), 1952.
@@ -23,9 +24,9 @@ from macal.survey.feasible import Members
 from macal.threads import one_thread
 
 EXTREME = 0.05  # chance of an arm that is near 0
-SIDED = 0.01  # share of an arm that is nearly nobody; and a tenth of its share of the table at most
+MAX_MINORITY_SHARE = 0.01  # share of an arm that is nearly nobody; and a tenth of its share of the table at most
 SMALL = 0.01 * (1 + 1e-9)  # share of people, up to which a hole is harmless; sums of weights are rounded
-ODDS = 0.03  # chance of each of three kinds of holes where there is none, at most
+FALSE_ALARM_RATE = 0.03  # chance of each of three kinds of holes where there is none, at most
 CUTS = (1 / 8, 1 / 4, 1 / 2, 3 / 4, 7 / 8)  # quantiles between which a number counts in cells of two columns
 BINS = 300  # of all columns together that are paired, those in which the arms differ most
 _LOOKED, _TRIED = 2000, 50  # of the cells of two columns: the strangest, by arm; those among them that do not meet
@@ -37,20 +38,20 @@ Some = np.ndarray | np.generic | float  # a number per cell, cells in any shape
 
 
 @dataclass(frozen=True)
-class Hole:
+class OverlapViolation:
     """People within bounds of one or two columns, nearly nobody of whom is of an arm.
 
     Attributes:
         bounds: column -> its least and largest value there.
-        lacks: the arm, 0 or 1.
-        chance: share of that arm that was to be expected.
-        bar: log of the number of cells looked at over :data:`ODDS`.
+        missing_arm: the arm, 0 or 1.
+        expected_share: share of that arm that was to be expected.
+        threshold: log of the number of cells looked at over :data:`FALSE_ALARM_RATE`.
     """
 
     bounds: Mapping[str, tuple[float, float]]
-    lacks: int
-    chance: float
-    bar: float
+    missing_arm: int
+    expected_share: float
+    threshold: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +69,7 @@ class Binned:
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class ViolationSearch:
     """People among whom holes are looked for.
 
     Attributes:
@@ -87,59 +88,62 @@ class Search:
     drawn: float = 1.0
     looks: int = 1
 
-    def found(self) -> list[Hole]:
+    def found(self) -> list[OverlapViolation]:
         """Holes, the largest first; without those that lie in others, of one column before those of two."""
         if len(np.unique(self.t)) < 2:
             return []
         named, kept = np.zeros((2, len(self.t)), bool), []
-        alone = sorted((hole for c in self.values for hole in self._alone(c)), key=self.size, reverse=True)
-        for hole in (*alone, *(self._sharper(pair) for pair in self._paired())):
-            inside, lacks = self.inside(hole), self.t == hole.lacks
-            new = inside & ~named[hole.lacks]
-            is_new = self._strange(hole.chance, (lacks & new).sum(), new.sum()) >= hole.bar
-            if is_new and self._few((lacks & inside).sum(), inside.sum(), hole.lacks):
-                named[hole.lacks] |= inside
+        alone = sorted((hole for c in self.values for hole in self._one_column(c)), key=self.size, reverse=True)
+        for hole in (*alone, *(self._refined(pair) for pair in self._two_columns())):
+            inside, lacks = self.inside(hole), self.t == hole.missing_arm
+            new = inside & ~named[hole.missing_arm]
+            is_new = self._surprise(hole.expected_share, (lacks & new).sum(), new.sum()) >= hole.threshold
+            if is_new and self._few((lacks & inside).sum(), inside.sum(), hole.missing_arm):
+                named[hole.missing_arm] |= inside
                 kept.append(hole)
         return sorted(kept, key=self.size, reverse=True)
 
-    def _sharper(self, hole: Hole) -> Hole:
+    def _refined(self, hole: OverlapViolation) -> OverlapViolation:
         """A hole of two columns with the bounds that a number has among those within the bounds of the other column."""
         for column, (low, high) in hole.bounds.items():
             others = replace(hole, bounds={c: ends for c, ends in hole.bounds.items() if c != column})
             rows = np.flatnonzero(self.inside(others))
             values, t, weights = self.values[column][rows], self.t[rows], self.weights[rows]
-            for one in replace(self, values={column: values}, t=t, weights=weights)._alone(column):
+            for one in replace(self, values={column: values}, t=t, weights=weights)._one_column(column):
                 first, last = one.bounds[column]
-                if one.lacks == hole.lacks and first <= high and low <= last:
-                    bounds, chance = {**hole.bounds, column: (first, last)}, min(hole.chance, one.chance)
-                    hole = replace(hole, bounds=bounds, chance=chance)
+                if one.missing_arm == hole.missing_arm and first <= high and low <= last:
+                    bounds, chance = (
+                        {**hole.bounds, column: (first, last)},
+                        min(hole.expected_share, one.expected_share),
+                    )
+                    hole = replace(hole, bounds=bounds, expected_share=chance)
                     break
         return hole
 
-    def inside(self, hole: Hole) -> Members:
+    def inside(self, hole: OverlapViolation) -> Members:
         """Who is in a hole, (n,)."""
         parts = [(self.values[c] >= low) & (self.values[c] <= high) for c, (low, high) in hole.bounds.items()]
         return np.all(parts, axis=0)
 
-    def size(self, hole: Hole) -> float:
+    def size(self, hole: OverlapViolation) -> float:
         """How many people of the table are in a hole."""
         return float(self.weights[self.inside(hole)].sum())
 
-    def _strange(self, chance: Some, found: Some, size: Some) -> Some:
+    def _surprise(self, chance: Some, found: Some, size: Some) -> Some:
         """Minus the log of Chernoff's bound on the chance of so few, or fewer, of an arm, by cell."""
         share = np.minimum(found / np.maximum(size, 1), chance)
         return self.drawn * size * (rel_entr(share, chance) + rel_entr(1 - share, 1 - chance))
 
     def _bar(self, cells: int) -> float:
-        return float(np.log(2 * self.looks * max(cells, 1) / ODDS))  # either arm may be lacking
+        return float(np.log(2 * self.looks * max(cells, 1) / FALSE_ALARM_RATE))  # either arm may be lacking
 
     def _few(self, found: Some, size: Some, arm: int) -> Some:
-        return found <= size * min(SIDED, np.mean(self.t == arm) / 10)
+        return found <= size * min(MAX_MINORITY_SHARE, np.mean(self.t == arm) / 10)
 
     def _chance(self, around: Some, arm: int) -> Some:
         return np.minimum(np.mean(self.t == arm), np.fmax(EXTREME, around / 2))
 
-    def _alone(self, column: str) -> Iterator[Hole]:
+    def _one_column(self, column: str) -> Iterator[OverlapViolation]:
         """Holes of one column, none of which meets another that lacks the same arm."""
         values, look = self.values[column], self._categories if column in self.grouped else self._stretches
         order = np.argsort(values, kind="stable")
@@ -149,11 +153,11 @@ class Search:
             before = np.append(0, np.cumsum(self.t[order] == arm))
             low, high, bars, around = look(edges, before, arm)
             size, found, chances = high - low, before[high] - before[low], self._chance(around, arm)
-            over = self._strange(chances, found, size) - bars
+            over = self._surprise(chances, found, size) - bars
             over[(mass[high] - mass[low] <= SMALL) | ~self._few(found, size, arm)] = -np.inf
             while len(over) and over[best := int(over.argmax())] >= 0:
                 bounds = float(ordered[low[best]]), float(ordered[high[best] - 1])
-                yield Hole({column: bounds}, arm, float(chances[best]), float(bars[best]))
+                yield OverlapViolation({column: bounds}, arm, float(chances[best]), float(bars[best]))
                 over[(low < high[best]) & (high > low[best])] = -np.inf
 
     def _categories(self, edges: np.ndarray, before: np.ndarray, arm: int) -> Cells:
@@ -170,7 +174,7 @@ class Search:
         """
         n, breaks = len(self.t), np.flatnonzero(np.diff(before[edges]))
         begin, end = np.append(0, edges[breaks + 1]), np.append(edges[breaks], n)
-        steps = [0, *(2**k for k in range(int(SIDED * n).bit_length()))]
+        steps = [0, *(2**k for k in range(int(MAX_MINORITY_SHARE * n).bit_length()))]
         inner = [(begin[1 : len(begin) - 1 - step], end[1 + step : -1]) for step in steps if step + 2 < len(begin)]
         ends = [(np.zeros_like(end), end), (begin, np.full_like(begin, n))]
         low, high = (np.concatenate(side) for side in zip(*ends, *inner, strict=True))
@@ -185,7 +189,7 @@ class Search:
             below, above = (before[low] - before[far]) / (low - far), (before[near] - before[high]) / (near - high)
         return low, high, bars, np.fmin(below, above)
 
-    def _paired(self) -> list[Hole]:
+    def _two_columns(self) -> list[OverlapViolation]:
         """Cells of two columns with strangely few people of an arm, the strangest :data:`_TRIED` that do not meet."""
         columns = self._binned()
         cells = [(column, cell) for column in columns for cell in column.cells]
@@ -199,7 +203,7 @@ class Search:
             with np.errstate(invalid="ignore"):  # nobody is beside it
                 beside = (np.diag(of)[:, None] - of) / rest
             chance = self._chance(np.fmin(beside, beside.T), arm)
-            over = np.where(looked, self._strange(chance, of, size), 0)
+            over = np.where(looked, self._surprise(chance, of, size), 0)
             most = np.argsort(-over, axis=None, kind="stable")[: min(_LOOKED, int((over >= bar).sum()))]
             at = zip(*(side.tolist() for side in np.unravel_index(most, over.shape)), strict=True)
             strange += [(over[a, b], a, b, arm, chance[a, b]) for a, b in at]
@@ -207,7 +211,10 @@ class Search:
         for _, a, b, arm, chance in sorted(strange, reverse=True):
             if not any(arm == k and _meet(cells[a], cells[c]) and _meet(cells[b], cells[d]) for c, d, k, _ in kept):
                 kept.append((a, b, arm, float(chance)))
-        return [Hole(dict(_bounds(*cells[k]) for k in (a, b)), arm, chance, bar) for a, b, arm, chance in kept[:_TRIED]]
+        return [
+            OverlapViolation(dict(_bounds(*cells[k]) for k in (a, b)), arm, chance, bar)
+            for a, b, arm, chance in kept[:_TRIED]
+        ]
 
     @one_thread()
     def _sums(self, columns: list[Binned]) -> tuple[np.ndarray, np.ndarray]:

@@ -49,127 +49,137 @@ from macal.logistic import PerArmChance
 from macal.registry import check_known
 from macal.shapes import Arms, Indices, Outcomes, Rows
 from macal.survey.conflicts import Conflict
-from macal.survey.demands import Money
+from macal.survey.constraints import Money
 from macal.survey.greedy import GreedyPlan
-from macal.survey.inference import crossed_propensity, draw, draw_balanced, inclusion, worth_for
+from macal.survey.inference import (
+    crossfit_propensity,
+    draw_balanced,
+    draw_sample,
+    inclusion_probabilities,
+    size_measure,
+)
 from macal.survey.inference.weighted import of_each_arm
-from macal.survey.people import People
 from macal.survey.policy import Policy
 from macal.survey.purchases import Purchases
+from macal.survey.sampling_frame import SamplingFrame
 from macal.survey.stratum_counts import Counts, PerStratum, StratumCounts, Totals
 
 MISSING = "missing"  # group of whoever has no value
 _WITHOUT = f"plan without draw: --criterion {DEFAULT}"
-_FAINT = 1e-9  # worth of whoever is worth nothing, where more labels are to be drawn than people are worth something
-_NOBODY = np.empty(0, np.int64)
+_MIN_SIZE_MEASURE = (
+    1e-9  # worth of whoever is worth nothing, where more labels are to be drawn than people are worth something
+)
+_NO_UNITS = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
-class Lottery:
+class SamplingDesign:
     """Who is drawn with which chance.
 
     Attributes:
         chances: of each lot, (n,), at the place of the unit that represents it; 0 for whoever represents none.
         strata: number of the stratum of each lot, (n,), -1 for whoever represents none.
-        spare: reserves of each stratum, (strata,).
-        lots: what is drawn.
+        n_reserves: reserves of each stratum, (strata,).
+        units: what is drawn.
     """
 
     chances: Outcomes
     strata: Arms
-    spare: Counts
-    lots: "Lots"
+    n_reserves: Counts
+    units: "SamplingUnits"
 
-    def of(self, units: Indices) -> Outcomes:
+    def inclusion_of(self, units: Indices) -> Outcomes:
         """Chance of each of some units to be asked, (k,)."""
-        return self.chances[self.lots.head[units]] * self.lots.first[units]
+        return self.chances[self.units.representative[units]] * self.units.within_cluster_probability[units]
 
 
 @dataclass(frozen=True, eq=False)
-class Lots:
+class SamplingUnits:
     """What is drawn: people, whole clusters, or one person of each cluster.
 
     Attributes:
         people: as they are drawn, without clusters; whoever represents a cluster costs what it costs.
-        size: what chances are proportional to, but for the uniform share, (n,).
+        size_measure: what chances are proportional to, but for the uniform share, (n,).
         price: what a label of each is expected to cost, (n,).
-        head: unit that represents each one, (n,); -1 for whoever was not drawn to represent her cluster.
-        first: chance of each to represent her cluster, where one of each is asked, (n,); else 1.
-        e: chance of each arm, (n, arms), where people are drawn for an effect.
+        representative: unit that represents each one, (n,); -1 for whoever was not drawn to represent her cluster.
+        within_cluster_probability: chance of each to represent her cluster, where one of each is asked, (n,); else 1.
+        propensity: chance of each arm, (n, arms), where people are drawn for an effect.
     """
 
-    people: People
-    size: Outcomes
+    people: SamplingFrame
+    size_measure: Outcomes
     price: Money
-    head: Rows
-    first: Outcomes
-    e: PerArmChance | None = None
+    representative: Rows
+    within_cluster_probability: Outcomes
+    propensity: PerArmChance | None = None
 
     @cached_property
     def _in_order(self) -> tuple[Indices, Indices]:
         """Units lot after lot, and which each of them is in."""
-        order = self.head.argsort(kind="stable")
-        return order, self.head[order]
+        order = self.representative.argsort(kind="stable")
+        return order, self.representative[order]
 
     @property
     def others(self) -> Indices:
         """Units that represent no lot, (k,)."""
-        return np.flatnonzero(self.head != np.arange(len(self.head)))
+        return np.flatnonzero(self.representative != np.arange(len(self.representative)))
 
     def members(self, heads: Indices) -> Rows:
-        """Units of these lots, lot after lot."""
-        order, lots = self._in_order
-        first, last = (np.searchsorted(lots, heads, side) for side in ("left", "right"))
+        """Units of these heads, cluster after cluster."""
+        order, units = self._in_order
+        first, last = (np.searchsorted(units, heads, side) for side in ("left", "right"))
         return np.concatenate([order[a:b] for a, b in zip(first, last, strict=True)])
 
 
-def lottery(people: People, rules: Policy, ranked: GreedyPlan, lots: Lots | None = None) -> Lottery:
+def sampling_design(
+    people: SamplingFrame, policy: Policy, ranked: GreedyPlan, units: SamplingUnits | None = None
+) -> SamplingDesign:
     """Chances to be drawn.
 
     Args:
         people: the table.
-        rules: how a plan is made; the chances follow the criterion's plan or the worth for the average effect.
+        policy: how a plan is made; the chances follow the criterion's plan or the worth for the average effect.
         ranked: the plan that the criterion makes.
-        lots: of a draw for an effect under another budget, to spare the work.
+        units: of a draw for an effect under another budget, to spare the work.
 
     Raises:
         Conflict: no draw meets all demands.
         ValueError: demands that a draw with known chances cannot keep to, or that leave somebody without a chance.
     """
-    lots = lots_of(people, rules, ranked) if lots is None else lots
-    people, size, strata = lots.people, lots.size, strata_of(lots.people, rules, lots.others)
+    units = sampling_units(people, policy, ranked) if units is None else units
+    people, size, strata = units.people, units.size_measure, strata_of(units.people, policy, units.others)
     own, range_ = strata >= 0, pd.Series(people.cost).groupby(strata)
     kept = float((range_.max() - range_.min()).drop(-1, errors="ignore").max()) if own.any() else 0.0
-    if not own.any() or rules.budget < people.cost[own].min():
-        return Lottery(np.zeros(len(people)), strata, np.zeros(0, np.int64), lots)
-    if rules.budget <= kept:
-        raise ValueError(_too_small(people, rules, strata))
-    numbers = _numbers(lots, rules, strata, rules.budget - kept, ranked)
-    chances, spare = np.zeros(len(people)), _spare(lots, strata, numbers)
+    if not own.any() or policy.budget < people.cost[own].min():
+        return SamplingDesign(np.zeros(len(people)), strata, np.zeros(0, np.int64), units)
+    if policy.budget <= kept:
+        raise ValueError(_too_small(people, policy, strata))
+    numbers = _allocation(units, policy, strata, policy.budget - kept, ranked)
+    chances, spare = np.zeros(len(people)), _reserve_counts(units, strata, numbers)
     for k in np.flatnonzero(numbers):
         whole = int(numbers[k] + spare[k])
-        chances[strata == k] = _within(size[strata == k], whole, rules.uniform) * (numbers[k] / whole)
-    return Lottery(chances, strata, spare, lots)
+        chances[strata == k] = _stratum_inclusion(size[strata == k], whole, policy.uniform) * (numbers[k] / whole)
+    return SamplingDesign(chances, strata, spare, units)
 
 
-def _spare(lots: Lots, strata: Arms, numbers: Counts) -> Counts:
+def _reserve_counts(units: SamplingUnits, strata: Arms, numbers: Counts) -> Counts:
     """Reserves of each stratum, (strata,): none for a cluster, where everybody answers, or where costs differ."""
-    has_clusters = (lots.head[lots.others] >= 0).any()
-    if (lots.people.response == 1).all() or has_clusters or not _is_one(lots.people.cost[strata >= 0]):
+    has_clusters = (units.representative[units.others] >= 0).any()
+    if (units.people.response == 1).all() or has_clusters or not _is_one(units.people.cost[strata >= 0]):
         return np.zeros_like(numbers)
     return np.minimum(numbers, np.bincount(strata[strata >= 0]) - numbers)
 
 
-def _within(size: Outcomes, number: int, uniform: float) -> Outcomes:
+def _stratum_inclusion(size: Outcomes, number: int, uniform: float) -> Outcomes:
     """Chances within a stratum, (k,)."""
     if np.count_nonzero(size) < number:
-        size = np.maximum(size, _FAINT * (size.max() or 1.0))
-    return inclusion(size, number, uniform)
+        size = np.maximum(size, _MIN_SIZE_MEASURE * (size.max() or 1.0))
+    return inclusion_probabilities(size, number, uniform)
 
 
-def strata_of(people: People, rules: Policy, others: Rows = _NOBODY) -> Arms:
+def strata_of(people: SamplingFrame, policy: Policy, others: Rows = _NO_UNITS) -> Arms:
     """Number of the stratum in which each unit is drawn, (n,), -1 for whoever is not, and for others."""
-    cells = [np.zeros(len(people)), *(cell.to_numpy() for cell in people.cells(rules.parsed))]
+    cells = [np.zeros(len(people)), *(cell.to_numpy() for cell in people.cells(policy.parsed))]
     strata = pd.DataFrame(dict(enumerate(cells))).groupby(list(range(len(cells))), dropna=False).ngroup()
     strata = strata.to_numpy(np.int64, copy=True)
     strata[people.included] = strata.max(initial=0) + 1 + np.arange(len(people.included))
@@ -178,52 +188,54 @@ def strata_of(people: People, rules: Policy, others: Rows = _NOBODY) -> Arms:
     return strata
 
 
-def heads_of(people: People, rules: Policy) -> Indices:
+def representatives(people: SamplingFrame, policy: Policy) -> Indices:
     """The unit that represents each one, (n,): the first of a cluster that is asked whole, else herself."""
-    clusters, alone = people.bought_with(rules.cluster_rule, people.problem.start, _NOBODY), np.arange(len(people))
+    clusters, alone = people.cluster_ids(policy.cluster_rule, people.problem.start, _NO_UNITS), np.arange(len(people))
     return np.where(clusters < 0, alone, pd.Series(alone).groupby(clusters).transform("min").to_numpy())
 
 
-def barred(people: People, rules: Policy) -> Indices:
+def ineligible(people: SamplingFrame, policy: Policy) -> Indices:
     """Units that cannot be asked, (k,): excluded, with whoever would be asked with them."""
-    out, heads = np.setdiff1d(people.excluded, people.problem.start), heads_of(people, rules)
+    out, heads = np.setdiff1d(people.excluded, people.problem.start), representatives(people, policy)
     return np.flatnonzero(np.isin(heads, heads[out]))
 
 
-def allowed(people: People, rules: Policy) -> Indices:
+def eligible(people: SamplingFrame, policy: Policy) -> Indices:
     """All other units, (k,): who may be asked, or has an outcome."""
-    return np.setdiff1d(np.arange(len(people)), barred(people, rules))
+    return np.setdiff1d(np.arange(len(people)), ineligible(people, policy))
 
 
-def lots_of(people: People, rules: Policy, ranked: GreedyPlan | None = None) -> Lots:
+def sampling_units(people: SamplingFrame, policy: Policy, ranked: GreedyPlan | None = None) -> SamplingUnits:
     """What is drawn, for an effect or by a plan; of clusters of which one each is asked, that one is drawn here.
 
     Raises:
         ValueError: demands that a draw with known chances cannot keep to, or an arm with too few people.
     """
-    _refuse(people, rules)
-    head, first = heads_of(people, rules), np.ones(len(people))
-    clusters = people.bought_with(rules.cluster_rule, people.problem.start, _NOBODY)
-    cost, out = people.of_clusters(clusters, people.cost), barred(people, rules)
-    e, price = arm_chances_of(people, rules) if rules.draw == "effect" else None, cost
-    size = _size(people, rules, ranked, e)
+    _refuse(people, policy)
+    head, first = representatives(people, policy), np.ones(len(people))
+    clusters = people.cluster_ids(policy.cluster_rule, people.problem.start, _NO_UNITS)
+    cost, out = people.of_clusters(clusters, people.cost), ineligible(people, policy)
+    e, price = propensities(people, policy) if policy.draw == "effect" else None, cost
+    size = _size(people, policy, ranked, e)
     if e is not None:
-        if rules.pay == "answered":
+        if policy.pay == "answered":
             price = people.of_clusters(clusters, people.cost * people.modelled_response)
         size = people.of_clusters(clusters, size) / np.sqrt(price / price.min())
-    if rules.cluster_rule == "one":
-        rng, free = np.random.default_rng([rules.seed, len(people), 1]), people.clusters >= 0
+    if policy.cluster_rule == "one":
+        rng, free = np.random.default_rng([policy.seed, len(people), 1]), people.clusters >= 0
         free[out] = False
         units = np.flatnonzero(free)[people.clusters[free].argsort(kind="stable")]
-        first[units], chosen = _one_of_each(people.clusters[units], size[units], rules.uniform, rng)
+        first[units], chosen = _one_per_cluster(people.clusters[units], size[units], policy.uniform, rng)
         head[np.setdiff1d(units, units[chosen])] = -1
         size = size / first
     alone, included = np.full(len(people), -1), np.unique(head[people.included])
     people = replace(people, cost=cost, clusters=alone, included=included, excluded=out)
-    return Lots(people, size, price, head, first, e)
+    return SamplingUnits(people, size, price, head, first, e)
 
 
-def _one_of_each(clusters: Arms, size: Outcomes, uniform: float, rng: np.random.Generator) -> tuple[Outcomes, Indices]:
+def _one_per_cluster(
+    clusters: Arms, size: Outcomes, uniform: float, rng: np.random.Generator
+) -> tuple[Outcomes, Indices]:
     """Draw one of each cluster; units lie cluster by cluster.
 
     Returns:
@@ -240,7 +252,7 @@ def _one_of_each(clusters: Arms, size: Outcomes, uniform: float, rng: np.random.
     return chances, start + np.minimum(before, heads - 1)
 
 
-def arm_chances_of(people: People, rules: Policy) -> PerArmChance:
+def propensities(people: SamplingFrame, policy: Policy) -> PerArmChance:
     """Chance of each arm, (n, arms): known, or estimated.
 
     Raises:
@@ -250,22 +262,22 @@ def arm_chances_of(people: People, rules: Policy) -> PerArmChance:
         return of_each_arm(people.propensity)
     try:
         t, arms = people.problem.pool.t, people.arms
-        return of_each_arm(crossed_propensity(people.confounders, t, rules.seed, people.weights, names=arms))
+        return of_each_arm(crossfit_propensity(people.confounders, t, policy.seed, people.weights, names=arms))
     except ValueError as error:
         raise ValueError(f"{error}; add people of that arm, leave it out of the table, or {_WITHOUT}") from error
 
 
-def _size(people: People, rules: Policy, ranked: GreedyPlan | None, e: PerArmChance | None) -> Outcomes:
+def _size(people: SamplingFrame, policy: Policy, ranked: GreedyPlan | None, e: PerArmChance | None) -> Outcomes:
     """What a label of each unit is worth, (n,): for an effect where chances of the arms are given, else by a plan."""
     if e is not None:
-        groups = None if rules.by is None else groups_of(people, rules.by)
-        worth = worth_for(rules.target, e, people.problem.pool.t, groups=groups) * people.weights
+        groups = None if policy.by is None else groups_of(people, policy.by)
+        worth = size_measure(policy.target, e, people.problem.pool.t, groups=groups) * people.weights
         return worth * (1.0 if people.sd is None else people.sd) / np.sqrt(people.modelled_response)
-    picks = np.concatenate([_NOBODY, *ranked.rounds().filled])
+    picks = np.concatenate([_NO_UNITS, *ranked.rounds().filled])
     return np.isin(np.arange(len(people)), picks).astype(float)
 
 
-def groups_of(people: People, by: str) -> np.ndarray:
+def groups_of(people: SamplingFrame, by: str) -> np.ndarray:
     """Value of a column for each unit, (n,); :data:`MISSING` where there is none.
 
     Raises:
@@ -277,26 +289,26 @@ def groups_of(people: People, by: str) -> np.ndarray:
     return column.astype(object).where(column.notna(), MISSING).to_numpy()
 
 
-def _numbers(lots: Lots, rules: Policy, strata: Arms, money: float, ranked: GreedyPlan) -> Counts:
+def _allocation(units: SamplingUnits, policy: Policy, strata: Arms, money: float, ranked: GreedyPlan) -> Counts:
     """Labels of each stratum, (strata,)."""
-    people, size, own = lots.people, lots.size, strata >= 0
+    people, size, own = units.people, units.size_measure, strata >= 0
 
     def total(values: Outcomes) -> PerStratum:
         return np.bincount(strata[own], values[own])
 
-    heads, s, priced = total(np.ones(len(size))), total(size), total(size * lots.price)
+    heads, s, priced = total(np.ones(len(size))), total(size), total(size * units.price)
 
     def mean(values: Outcomes) -> PerStratum:
         """Of a label of each stratum."""
         flat = total(values) / heads
         by_size = np.divide(total(size * values), s, out=flat.copy(), where=s > 0)
-        return rules.uniform * flat + (1 - rules.uniform) * by_size
+        return policy.uniform * flat + (1 - policy.uniform) * by_size
 
     each, answering = mean(people.cost), mean(people.response)
     inside = [strata == k for k in range(len(each))]
-    totals = [mean_costs(size[k], people.cost[k], rules.uniform) for k in inside]
+    totals = [mean_costs(size[k], people.cost[k], policy.uniform) for k in inside]
     try:
-        numbers = _nothing_bought(people, rules, strata, each, answering, money, totals)
+        numbers = _nothing_bought(people, policy, strata, each, answering, money, totals)
     except Conflict as found:
         try:
             Purchases(ranked.demands, ranked.cost, ranked.state.labelled, ranked.clusters)
@@ -305,10 +317,10 @@ def _numbers(lots: Lots, rules: Policy, strata: Arms, money: float, ranked: Gree
         raise Conflict(found.found, "draw", f", or {_WITHOUT}") from found
     for k in range(len(each)):
         if not numbers.buy(k):
-            is_small = numbers.is_short and money < rules.budget
+            is_small = numbers.is_short and money < policy.budget
             one = int(np.flatnonzero(strata == k)[0])
-            small = _too_small(people, rules, strata)
-            raise ValueError(small if is_small else _no_chance(people, rules, one, numbers.nearest()))
+            small = _too_small(people, policy, strata)
+            raise ValueError(small if is_small else _no_chance(people, policy, one, numbers.nearest()))
     while (left := np.flatnonzero(numbers.open)).size:
         # s priced / n - s priced / (n + 1), by cost
         gain = s * priced / (numbers.bought * (numbers.bought + 1)) / each
@@ -323,8 +335,8 @@ def _numbers(lots: Lots, rules: Policy, strata: Arms, money: float, ranked: Gree
 
 
 def mean_costs(size: Outcomes, cost: Money, uniform: float) -> Totals:
-    """What 0, 1, 2 and so on labels of a stratum of k people cost on average, (k + 1,), by :func:`_within`."""
-    size = np.maximum(size, _FAINT * (size.max() or 1.0))
+    """Return the mean cost of 0, 1, 2, ... labels of a stratum of k people, (k + 1,)."""
+    size = np.maximum(size, _MIN_SIZE_MEASURE * (size.max() or 1.0))
     order, number = size.argsort()[::-1], np.arange(1, len(size) + 1)
     s, c = size[order], cost[order]
     rest, of_rest = s[::-1].cumsum()[::-1], (s * c)[::-1].cumsum()[::-1]
@@ -335,8 +347,8 @@ def mean_costs(size: Outcomes, cost: Money, uniform: float) -> Totals:
 
 
 def _nothing_bought(
-    people: People,
-    rules: Policy,
+    people: SamplingFrame,
+    policy: Policy,
     strata: Arms,
     each: PerStratum,
     answering: PerStratum,
@@ -348,52 +360,52 @@ def _nothing_bought(
     own = strata >= 0
     cost, response = (np.where(own, m[strata], v) for m, v in ((each, people.cost), (answering, people.response)))
     alike = replace(people, cost=cost, response=response)
-    demands = alike.demands(max(money, 0.0), rules.parsed, rules.cluster_rule, None, known, _NOBODY)
-    kept = f" ({rules.budget:g}, less what a draw may be dearer than the mean)" if money != rules.budget else ""
+    demands = alike.demands(max(money, 0.0), policy.parsed, policy.cluster_rule, None, known, _NO_UNITS)
+    kept = f" ({policy.budget:g}, less what a draw may be dearer than the mean)" if money != policy.budget else ""
     demands[0] = replace(demands[0], name=demands[0].name + kept)
     return StratumCounts(demands, alike.cost, known, strata, totals)
 
 
-def drawn(people: People, rules: Policy, chosen: Lottery) -> list[Indices]:
+def draw_rounds(people: SamplingFrame, policy: Policy, chosen: SamplingDesign) -> list[Indices]:
     """Draw the rounds of a plan, in random order: each is by itself a sample with chances in the same proportions."""
     free = np.flatnonzero(chosen.chances)
     if not free.size:
         return []
-    cost, rng = chosen.lots.people.cost[free], np.random.default_rng([rules.seed, free.size])
+    cost, rng = chosen.units.people.cost[free], np.random.default_rng([policy.seed, free.size])
     if _is_one(cost):
         parts = [units[:number] for units, number in _ordered(chosen, free, rng)]
         units = parts[0] if len(parts) == 1 else rng.permutation(np.concatenate(parts))
     else:
         units = free[draw_balanced(chosen.chances[free], chosen.strata[free], cost, rng)]
-    largest = int(np.bincount(chosen.lots.head[chosen.lots.head >= 0])[free].max())
+    largest = int(np.bincount(chosen.units.representative[chosen.units.representative >= 0])[free].max())
     limits = [
-        rules.batch_size and max(rules.batch_size // largest, 1),
-        rules.batch_cost and int(rules.batch_cost / cost[0] * (1 + 1e-9)),
+        policy.batch_size and max(policy.batch_size // largest, 1),
+        policy.batch_cost and int(policy.batch_cost / cost[0] * (1 + 1e-9)),
     ]
     size = min((int(k) for k in limits if k is not None), default=len(units))
     if not size:
-        raise ValueError(f"a round of {rules.batch_cost:g} buys nobody: an answer costs {cost[0]:g}")
-    return [chosen.lots.members(units[k : k + size]) for k in range(0, len(units), size)]
+        raise ValueError(f"a round of {policy.batch_cost:g} buys nobody: an answer costs {cost[0]:g}")
+    return [chosen.units.members(units[k : k + size]) for k in range(0, len(units), size)]
 
 
-def stand_ins(rules: Policy, chosen: Lottery) -> dict[int, int]:
+def assign_reserves(policy: Policy, chosen: SamplingDesign) -> dict[int, int]:
     """The reserve of each unit of the plan that has one."""
     free = np.flatnonzero(chosen.chances)
-    if not chosen.spare.any():
+    if not chosen.n_reserves.any():
         return {}
-    parts = _ordered(chosen, free, np.random.default_rng([rules.seed, free.size]))
+    parts = _ordered(chosen, free, np.random.default_rng([policy.seed, free.size]))
     pairs = [zip(units[:number].tolist(), units[number:].tolist(), strict=False) for units, number in parts]
     return {unit: other for pair in pairs for unit, other in pair}
 
 
-def _ordered(chosen: Lottery, free: Indices, rng: np.random.Generator) -> list[tuple[Rows, int]]:
+def _ordered(chosen: SamplingDesign, free: Indices, rng: np.random.Generator) -> list[tuple[Rows, int]]:
     """Units drawn of each stratum, reserves last, and how many of them are asked at first."""
     parts = []
     for k in np.unique(chosen.strata[free]):
         units = free[chosen.strata[free] == k]
         number = round(chosen.chances[units].sum())
-        whole = number + int(chosen.spare[k])
-        parts.append((units[draw(np.minimum(chosen.chances[units] * (whole / number), 1.0), rng)], number))
+        whole = number + int(chosen.n_reserves[k])
+        parts.append((units[draw_sample(np.minimum(chosen.chances[units] * (whole / number), 1.0), rng)], number))
     return parts
 
 
@@ -401,43 +413,43 @@ def _is_one(cost: Money) -> bool:
     return bool((cost == cost[0]).all())
 
 
-def _too_small(people: People, rules: Policy, strata: Arms) -> str:
+def _too_small(people: SamplingFrame, policy: Policy, strata: Arms) -> str:
     own = pd.Series(people.cost).where(strata >= 0).groupby(strata)
     low, high = own.transform("min"), own.transform("max")
     dear = int((people.cost - low).argmax())
-    is_whole = rules.cluster_rule == "whole" and people.cluster is not None
+    is_whole = policy.cluster_rule == "whole" and people.cluster is not None
     who = str(people.table.index[dear])
     if is_whole and pd.notna(home := people.table[people.cluster].iloc[dear]):
         who = f"{people.cluster} {home}"
     enough = float((high - low).max() + own.mean().sum())
     one = "ask one of each cluster (--cluster-rule one), " * is_whole
     return (
-        f"a budget of {rules.budget:g} is too small for a draw: {who} costs {high[dear]:g} and the cheapest"
+        f"a budget of {policy.budget:g} is too small for a draw: {who} costs {high[dear]:g} and the cheapest"
         f" {low[dear]:g}, and the {high[dear] - low[dear]:g} between them is kept back, so that the money lasts whoever"
         f" is drawn; raise the budget to about {enough:.4g}, {one}exclude {who}, or {_WITHOUT}"
     )
 
 
-def _no_chance(people: People, rules: Policy, unit: int, nearest: Sequence[str]) -> str:
-    values = " and ".join(f"{cell.name} = {cell.iloc[unit]}" for cell in people.cells(rules.parsed))
+def _no_chance(people: SamplingFrame, policy: Policy, unit: int, nearest: Sequence[str]) -> str:
+    values = " and ".join(f"{cell.name} = {cell.iloc[unit]}" for cell in people.cells(policy.parsed))
     who = f" with {values}" if values else ""
     ways = "; or ".join([*(f"plan with {way}" for way in nearest), "exclude them", _WITHOUT])
     return f"the demands leave nobody{who} a chance to be drawn, and no weight could speak for such people; {ways}"
 
 
-def _refuse(people: People, rules: Policy) -> None:
-    cluster, is_one = people.clusters[people.clusters >= 0], rules.cluster_rule == "one"
-    cost = people.of_clusters(people.bought_with(rules.cluster_rule, people.problem.start, _NOBODY), people.cost)
+def _refuse(people: SamplingFrame, policy: Policy) -> None:
+    cluster, is_one = people.clusters[people.clusters >= 0], policy.cluster_rule == "one"
+    cost = people.of_clusters(people.cluster_ids(policy.cluster_rule, people.problem.start, _NO_UNITS), people.cost)
     sure = people.clusters[np.union1d(people.problem.start, people.included)]
     found = {
         "quotas on people of clusters, for only the draw decides how many of a group are asked": bool(
-            cluster.size and rules.parsed
+            cluster.size and policy.parsed
         ),
-        "clusters of a sample": bool(cluster.size and people.phase is not None),
+        "clusters of a sample": bool(cluster.size and people.first_phase is not None),
         "one of each cluster where somebody must be asked or has an outcome, for her neighbours would have no chance": (
             is_one and bool((sure >= 0).any())
         ),
-        "rounds of so much money where costs differ, for the dear would come late": rules.batch_cost is not None
+        "rounds of so much money where costs differ, for the dear would come late": policy.batch_cost is not None
         and not _is_one(cost),
     }
     if wrong := " and ".join(name for name, there in found.items() if there):

@@ -4,12 +4,12 @@ Let a campaign be looked at after several rounds, whose people are in an order t
 one's sample is a random part of the later one's, so Cov(earlier estimate, later estimate) = Var(later estimate). With
 the information I = 1 / variance, I (estimate - effect) is therefore, in large samples, a Brownian motion at time I.
 
-*A number of looks fixed beforehand.* At the share t of the planned labels at most spent(t) of the level, 1 less the
-chance to hold at all looks, may have been used: 2 - 2 Phi(z / sqrt(t)), z the level's two-sided quantile, which spends
-little early (Lan and DeMets; O'Brien and Fleming's shape). The multiples c_1 .. c_K of the standard error solve, one
-after the other,
+*A number of looks fixed beforehand.* At the share t of the planned labels at most alpha_spent(t) of the level, 1 less
+the chance to hold at all looks, may have been used: 2 - 2 Phi(z / sqrt(t)), z the level's two-sided quantile, which
+spends little early (Lan and DeMets; O'Brien and Fleming's shape). The multiples c_1 .. c_K of the standard error solve,
+one after the other,
 
-    P(|Z_j| <= c_j for j < k, |Z_k| > c_k) = spent(t_k) - spent(t_k-1),    Corr(Z_j, Z_k) = sqrt(t_j / t_k),
+    P(|Z_j| <= c_j for j < k, |Z_k| > c_k) = alpha_spent(t_k) - alpha_spent(t_k-1),    Corr(Z_j, Z_k) = sqrt(t_j / t_k),
 
 by the recursion of Armitage, McPherson and Rowe on a grid.
 
@@ -53,17 +53,17 @@ _NEVER = 1e-13  # a share of the level that is so small is not spent: the look d
 
 
 @hinted
-def spent(level: Level, share: float) -> float:
+def alpha_spent(level: Level, share: float) -> float:
     """Of a level, what may have been spent at a share of what is planned; see the module.
 
-    >>> [round(spent(0.05, share), 4) for share in (0.0, 0.25, 0.5, 1.0)]
+    >>> [round(alpha_spent(0.05, share), 4) for share in (0.0, 0.25, 0.5, 1.0)]
     [0.0, 0.0001, 0.0056, 0.05]
     """
     return float(2 * ndtr(ndtri(level / 2) / np.sqrt(share))) if share else 0.0
 
 
 @hinted
-def look_multiples(shares: Sequence[float], level: Level = 0.95) -> Outcomes:
+def critical_values(shares: Sequence[float], level: Level = 0.95) -> Outcomes:
     """Multiples of the standard error at looks whose number is fixed, (looks,); infinite where a look comes too early.
 
     Args:
@@ -73,7 +73,7 @@ def look_multiples(shares: Sequence[float], level: Level = 0.95) -> Outcomes:
     Raises:
         ValueError: shares that do not rise from above 0 to at most 1.
 
-    >>> look_multiples([0.5, 1.0]).round(2).tolist()
+    >>> critical_values([0.5, 1.0]).round(2).tolist()
     [2.77, 1.98]
     """
     t = np.asarray(shares, np.float64)
@@ -83,7 +83,7 @@ def look_multiples(shares: Sequence[float], level: Level = 0.95) -> Outcomes:
     # density of the Brownian motion at places that no look has stopped, times Simpson's weights
     places, mass, before, used = np.zeros(1), np.ones(1), 0.0, 0.0
     for time in t:
-        allowed, step = spent(alpha, float(time)) - used, np.sqrt(time - before)
+        allowed, step = alpha_spent(alpha, float(time)) - used, np.sqrt(time - before)
         c = np.inf  # a look at which nothing may be spent yet
         if allowed > _NEVER:
             excess = partial(_excess, time=float(time), places=places, mass=mass, step=float(step), allowed=allowed)
@@ -107,7 +107,9 @@ def _excess(c: float, time: float, places: Grid, mass: Grid, step: float, allowe
 
 
 @hinted
-def at_a_look(estimate: Estimate, answers: Whole, shares: Sequence[float], level: Level = 0.95) -> Estimate:
+def group_sequential_interval(
+    estimate: Estimate, answers: Whole, shares: Sequence[float], level: Level = 0.95
+) -> Estimate:
     """The estimate of the last of several looks, with an interval that holds at all planned looks at once.
 
     Args:
@@ -119,13 +121,13 @@ def at_a_look(estimate: Estimate, answers: Whole, shares: Sequence[float], level
     Raises:
         ValueError: shares that do not rise from above 0 to at most 1.
     """
-    tail = ndtr(-look_multiples(shares, level)[-1])
+    tail = ndtr(-critical_values(shares, level)[-1])
     reach = float(-stdtrit(answers - 1, tail) * estimate.error) if tail else np.inf
     return replace(estimate, low=estimate.value - reach, high=estimate.value + reach)
 
 
 @hinted
-def at_any_look(estimate: Estimate, share: Positive, level: Level = 0.95) -> Estimate:
+def anytime_valid_interval(estimate: Estimate, share: Positive, level: Level = 0.95) -> Estimate:
     """An estimate with an interval that holds at every look at once, however many there are.
 
     Args:
@@ -136,7 +138,7 @@ def at_any_look(estimate: Estimate, share: Positive, level: Level = 0.95) -> Est
     Raises:
         ValueError: a share that is not above 0.
 
-    >>> round(at_any_look(Estimate(0.0, -1.96, 1.96, 1.0), share=1.0).high, 2)
+    >>> round(anytime_valid_interval(Estimate(0.0, -1.96, 1.96, 1.0), share=1.0).high, 2)
     3.04
     """
     alpha = 1 - level

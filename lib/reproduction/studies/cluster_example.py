@@ -22,7 +22,7 @@ from macal.datasets.encoding import encoded, with_excess
 from macal.survey.inference import Estimate, Survey, average_effect
 from macal.survey.planner import Planner
 from macal.survey.tables import frames
-from macal.survey.weights import weighed
+from macal.survey.weighted_estimates import weighted_estimates
 from reproduction.studies.jobs import Answer, Job
 from reproduction.studies.tables import Table
 
@@ -65,9 +65,9 @@ def drawn(villages: int, seed: int) -> tuple[Estimate, int]:
     asked = planner.planned.index
     planner.observe(y[asked])
     campaign = planner.campaign
-    found = weighed(campaign, campaign.outcomes, 1)
+    found = weighted_estimates(campaign, campaign.outcomes, 1)
     if found.estimate is None:
-        raise ValueError(" ".join(found.told))
+        raise ValueError(" ".join(found.facts))
     return found.estimate, len(asked)
 
 

@@ -16,47 +16,47 @@ from macal.registry import UnknownName
 from macal.shapes import Indices, Outcomes
 from macal.survey import words
 from macal.survey.campaign import CampaignState
-from macal.survey.drawn import allowed, groups_of, heads_of, strata_of
 from macal.survey.facts import Fact
 from macal.survey.inference import (
     Estimate,
-    RefusalDoubt,
+    NonresponseSensitivity,
     Survey,
-    at_a_look,
-    at_any_look,
+    anytime_valid_interval,
     average_effect,
     group_effects,
-    refusal_doubt,
+    group_sequential_interval,
+    nonresponse_sensitivity,
 )
-from macal.survey.inference.looks import LOOKS
-from macal.survey.inference.refusals import outcome_range
-from macal.survey.inference.targets import NOBODY, TARGETS
-from macal.survey.people import People
+from macal.survey.inference.nonresponse import outcome_range
+from macal.survey.inference.sequential import LOOKS
+from macal.survey.inference.targets import NO_RESPONSES, TARGETS
+from macal.survey.sampling_design import eligible, groups_of, representatives, strata_of
+from macal.survey.sampling_frame import SamplingFrame
 
 _NOTHING = 0.01  # of the answers
-_SHOWN = 5  # groups of which each is named with its reason
+_MAX_SHOWN_GROUPS = 5  # groups of which each is named with its reason
 
 
 @dataclass(frozen=True, eq=False)
-class Weighed:
+class WeightedEstimates:
     """What the weights say, in the outcome's unit.
 
     Attributes:
         estimate: the effect on the target, with its interval; None where there is none, and ``told`` says why.
         groups: value of the column -> its effect, with intervals that hold at once; empty where none was asked for.
-        doubt: what refusals could do to the average effect of everybody, by its interval at this look alone; but its
-            tipping point is that of ``estimate``. None where nobody refused.
-        told: facts on what was modelled, on refusals, on any interval that is not given, and on arguments without
+        nonresponse: what refusals could do to the average effect of everybody, by its interval at this look alone; but
+            its tipping point is that of ``estimate``. None where nobody refused.
+        facts: facts on what was modelled, on refusals, on any interval that is not given, and on arguments without
             use.
     """
 
     estimate: Estimate | None = None
     groups: Mapping[Any, Estimate] = field(default_factory=dict)
-    doubt: RefusalDoubt | None = None
-    told: tuple[Fact, ...] = ()
+    nonresponse: NonresponseSensitivity | None = None
+    facts: tuple[Fact, ...] = ()
 
 
-def weighed(
+def weighted_estimates(
     campaign: CampaignState,
     y: Outcomes,
     arm: int,
@@ -65,7 +65,7 @@ def weighed(
     bounds: tuple[float | int, float | int] | None = None,
     looks: str | None = None,
     level: float = 0.95,
-) -> Weighed:
+) -> WeightedEstimates:
     """Estimate an effect by weights, from the rounds that have been asked.
 
     Args:
@@ -88,17 +88,17 @@ def weighed(
     _check(people, y, **given)
     if campaign.policy.draw is None:
         unused = [name for name, value in given.items() if value is not None]
-        return Weighed(told=(Fact(words.nobody_drawn, unused=unused),) if unused else ())
+        return WeightedEstimates(facts=(Fact(words.nobody_drawn, unused=unused),) if unused else ())
     if not campaign.asked:
-        return Weighed(told=(Fact(words.nothing_asked),))
-    rows = allowed(people, campaign.policy)
+        return WeightedEstimates(facts=(Fact(words.nothing_asked),))
+    rows = eligible(people, campaign.policy)
     survey = _survey(campaign, y, rows)
     try:
         estimate = average_effect(survey, target, arm, level)
     except ValueError as error:
-        return Weighed(told=(Fact(words.no_estimate, why=str(error)),))
+        return WeightedEstimates(facts=(Fact(words.no_estimate, why=str(error)),))
     if said := _untrusted(people, survey, arm, target):
-        return Weighed(told=tuple(said))
+        return WeightedEstimates(facts=tuple(said))
     told = [] if target == "all" else [Fact(words.of_target, target=target)]
     told += [] if survey.clusters is None else [Fact(words.by_clusters, clusters=survey.answers())]
     told += [*_ahead(y, survey), *_saved(survey, estimate, target, arm, level)]
@@ -108,10 +108,12 @@ def weighed(
     groups, said = _groups(survey, by, None if by is None else groups_of(people, by)[rows], arm, target, alone, level)
     doubt, doubted = _doubt(survey, estimate, arm, target, bounds, alone)
     told += [*widened, *said, *_modelled(survey, int(np.isin(rows[survey.asked], campaign.refused).sum())), *doubted]
-    return Weighed(estimate, groups, doubt, tuple(told))
+    return WeightedEstimates(estimate, groups, doubt, tuple(told))
 
 
-def _check(people: People, y: Outcomes, target: str | None, by: str | None, bounds: Any, looks: str | None) -> None:
+def _check(
+    people: SamplingFrame, y: Outcomes, target: str | None, by: str | None, bounds: Any, looks: str | None
+) -> None:
     """Refuse arguments that cannot be, whether there is a use for them or not."""
     if target is not None and target not in TARGETS:
         raise UnknownName("target", target, TARGETS)
@@ -123,28 +125,28 @@ def _check(people: People, y: Outcomes, target: str | None, by: str | None, boun
         outcome_range(y, bounds)
 
 
-def _clipped(people: People, survey: Survey) -> list[Fact]:
+def _clipped(people: SamplingFrame, survey: Survey) -> list[Fact]:
     """Of how many people the estimated chance of an arm was raised."""
     raised = {arm: int(n) for arm, n in zip(people.arms, survey.clipped, strict=True) if n}
     return [Fact(words.raised_chances, people=raised)] if raised else []
 
 
-def _untrusted(people: People, survey: Survey, arm: int, target: str) -> list[Fact]:
+def _untrusted(people: SamplingFrame, survey: Survey, arm: int, target: str) -> list[Fact]:
     """Why an interval is not to be relied on, and what would give one that is; nothing where it is."""
-    misfits = {} if target == "overlap" else survey.misfits(arm)  # whose weights are bounded
-    said = [*too_many(people, survey.crowded(arm)), *unfit(people, misfits)]
+    misfits = {} if target == "overlap" else survey.uncalibrated_arms(arm)  # whose weights are bounded
+    said = [*too_many(people, survey.crowded(arm)), *calibration_warnings(people, misfits)]
     if not said and (curved := survey.curved(arm)):
         said.append(Fact(words.curved_confounding, arms=[people.arms[one] for one in curved]))
     return said
 
 
-def too_many(people: People, arms: Sequence[int]) -> list[Fact]:
+def too_many(people: SamplingFrame, arms: Sequence[int]) -> list[Fact]:
     """Which arms have too few people and answers for the covariates."""
     names, covariates = [people.arms[arm] for arm in arms], people.confounders.shape[1]
     return [Fact(words.too_many_covariates, arms=names, covariates=covariates)] if names else []
 
 
-def unfit(people: People, misfits: Mapping[int, float]) -> list[Fact]:
+def calibration_warnings(people: SamplingFrame, misfits: Mapping[int, float]) -> list[Fact]:
     """Arms whose people, by the chances, do not stand for everybody."""
     return [Fact(words.unfit_chances, arm=people.arms[arm], total=total) for arm, total in misfits.items()]
 
@@ -166,11 +168,11 @@ def _saved(survey: Survey, estimate: Estimate, target: str, arm: int, level: flo
 
 def _survey(campaign: CampaignState, y: Outcomes, rows: Indices) -> Survey:
     """What was asked and answered of the units that could be, in the order of ``rows``."""
-    people, plan, heads = campaign.people, campaign.planned, heads_of(campaign.people, campaign.policy)
-    lots, share = heads[people.places(plan.index, "the plan")], (_shares(campaign) or [1.0])[-1]
+    people, plan, heads = campaign.people, campaign.planned, representatives(campaign.people, campaign.policy)
+    lots, share = heads[people.positions(plan.index, "the plan")], (_shares(campaign) or [1.0])[-1]
     out = plan[np.isin(lots, lots[plan["round"] <= campaign.asked])]  # clusters of which somebody was asked
-    stood = [name for name, k in campaign.instead.items() if k <= campaign.asked]
-    units, instead = (people.places(names, "the plan") for names in (out.index, stood))
+    stood = [name for name, k in campaign.reserves_used.items() if k <= campaign.asked]
+    units, instead = (people.positions(names, "the plan") for names in (out.index, stood))
     asked, sure = np.isin(heads, heads[[*units, *instead]]), np.isin(np.arange(len(people)), people.problem.start)
     chances = np.ones(len(people))
     # the rounds are in random order: of the draw, those asked are a random part
@@ -182,7 +184,7 @@ def _survey(campaign: CampaignState, y: Outcomes, rows: Indices) -> Survey:
         first, more = (np.bincount(strata[some], minlength=strata.max() + 1) for some in (units, instead))
         both = np.concatenate([units, instead])
         chances[both] *= (1 + more / np.maximum(first, 1))[strata[both]]
-    phase = people.phase
+    phase = people.first_phase
     drawn: dict[str, Any] = {}
     if phase is not None:
         # weights of the plan are those in the table
@@ -191,19 +193,19 @@ def _survey(campaign: CampaignState, y: Outcomes, rows: Indices) -> Survey:
     if people.propensity is not None:
         drawn["propensity"] = people.propensity[rows]
     if (people.clusters >= 0).any():
-        drawn["clusters"] = people.neighbours()[rows]
+        drawn["clusters"] = people.cluster_labels()[rows]
     if people.roles.proxies:
         drawn["proxies"] = people.proxies[rows]
     told = np.where(asked | sure, y, np.nan)[rows]
     x, t = people.confounders[rows], people.problem.pool.t[rows]
     drawn["seed"] = campaign.policy.seed  # of the folds, as when it was planned
-    return Survey(x, t, told, chances[rows], asked[rows], sure=sure[rows], names=people.arms, **drawn)
+    return Survey(x, t, told, chances[rows], asked[rows], known_outcome=sure[rows], names=people.arms, **drawn)
 
 
 def _shares(campaign: CampaignState) -> list[float]:
     """Of what was drawn, people or clusters, the share that had been asked after each round so far."""
-    heads = heads_of(campaign.people, campaign.policy)
-    lots = heads[campaign.people.places(campaign.planned.index, "the plan")]
+    heads = representatives(campaign.people, campaign.policy)
+    lots = heads[campaign.people.positions(campaign.planned.index, "the plan")]
     begun = campaign.planned["round"].groupby(lots).min()  # somebody of a cluster may come later
     sizes = begun.value_counts().sort_index().cumsum()
     return (sizes[sizes.index <= campaign.asked] / sizes.iloc[-1]).tolist()
@@ -217,9 +219,9 @@ def _at_looks(
         return estimate, []
     shares = _shares(campaign)
     if looks == "rounds":
-        wide = at_a_look(estimate, survey.answers(), shares, level)
+        wide = group_sequential_interval(estimate, survey.answers(), shares, level)
     else:
-        wide = at_any_look(estimate, shares[-1], level)
+        wide = anytime_valid_interval(estimate, shares[-1], level)
     times, rounds = wide.width / estimate.width, campaign.planned["round"].nunique()
     if not np.isfinite(times):
         return wide, [Fact(words.too_early)]
@@ -239,10 +241,10 @@ def _groups(
 
 def _without(by: str, why: Mapping[Any, str]) -> list[Fact]:
     """Which groups have no interval, and of a few, why."""
-    silent = [group for group, reason in why.items() if reason == NOBODY]
-    few = {group: reason for group, reason in why.items() if reason != NOBODY}
-    told = [Fact(words.groups_unasked, by=by, groups=silent, why=NOBODY)] if silent else []
-    if len(few) > _SHOWN:
+    silent = [group for group, reason in why.items() if reason == NO_RESPONSES]
+    few = {group: reason for group, reason in why.items() if reason != NO_RESPONSES}
+    told = [Fact(words.groups_unasked, by=by, groups=silent, why=NO_RESPONSES)] if silent else []
+    if len(few) > _MAX_SHOWN_GROUPS:
         return [*told, Fact(words.groups_without, by=by, groups=[*few])]
     return told + [Fact(words.group_without, by=by, group=group, why=reason) for group, reason in few.items()]
 
@@ -260,18 +262,18 @@ def _doubt(
     target: str,
     bounds: tuple[float | int, float | int] | None,
     alone: str,
-) -> tuple[RefusalDoubt | None, list[Fact]]:
+) -> tuple[NonresponseSensitivity | None, list[Fact]]:
     """What refusals could do to the average effect of everybody; of other targets nothing is said."""
     if not survey.refused.any():
         return None, [] if bounds is None else [Fact(words.all_answered)]
     if target != "all":
         return None, [Fact(words.bounds_of_target)]
-    doubt = refusal_doubt(survey, estimate, bounds, arm)
+    doubt = nonresponse_sensitivity(survey, estimate, bounds, arm)
     ends = {"outcomes": doubt.range, "low": doubt.low, "high": doubt.high}
     told = [
         Fact(words.refusals_at_worst, stated=bounds is not None, alone=alone, **ends),
         Fact(words.refusals_by_one, treated=doubt.q_treated, control=doubt.q_control),
     ]
-    if 0 < doubt.tipping < np.inf:
-        told.append(Fact(words.refusals_tipping, difference=doubt.tipping))
+    if 0 < doubt.tipping_point < np.inf:
+        told.append(Fact(words.refusals_tipping, difference=doubt.tipping_point))
     return doubt, told

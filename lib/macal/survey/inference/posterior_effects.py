@@ -27,7 +27,7 @@ from macal.posterior import Prior
 from macal.shapes import Arms, Covariates, Indices, Outcomes
 from macal.survey.inference.weighted import Estimate
 
-MOST = 4000  # targets between which covariances are taken: of more, so many evenly spread ones
+MAX_TARGETS = 4000  # targets between which covariances are taken: of more, so many evenly spread ones
 _BLOCK = 1000
 _SIGN = (-1.0, 1.0)  # of a surface in the effect
 
@@ -48,7 +48,7 @@ class PosteriorSd:
 
 
 @dataclass(frozen=True, eq=False)
-class EffectBelief:
+class EffectPosterior:
     """Effects as a model believes them, in the outcome's unit.
 
     Attributes:
@@ -64,7 +64,7 @@ class EffectBelief:
     weights: Outcomes | None = None
 
     @property
-    def reach(self) -> Outcomes:
+    def half_widths(self) -> Outcomes:
         """Half the width of each unit's interval, (n,)."""
         return float(ndtri((1 + self.level) / 2)) * self.sd.effects
 
@@ -131,7 +131,7 @@ def _explained(
 
 def _mean_kernel(prior: Prior, x: Covariates, arm: int, share: Outcomes) -> float:
     """Mean of exp(-|z_i - z_j|^2 / (2 lengthscale^2)) by shares i and j; a system of surfaces has one length scale."""
-    places = np.linspace(0, len(x) - 1, min(len(x), MOST)).astype(int)
+    places = np.linspace(0, len(x) - 1, min(len(x), MAX_TARGETS)).astype(int)
     some, w = x[places], share[places] / share[places].sum()
     covariances = (w[z] @ prior.covariance(some[z], arm, some, arm) @ w for z in _parts(len(some)))
     return float(sum(covariances) / prior.variance[arm])

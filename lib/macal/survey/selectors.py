@@ -12,7 +12,7 @@ from macal.compat import override
 from macal.search.pairs import PairSearches
 from macal.search.scores import Scores, above, per_price
 from macal.shapes import Arms, Indices, Rows
-from macal.survey.demands import Money
+from macal.survey.constraints import Money
 from macal.survey.purchases import Purchases
 
 
@@ -41,7 +41,7 @@ class Buyer(ABC):
         """Count units as labelled that others have bought."""
 
     @abstractmethod
-    def ahead(self, purchases: Purchases, units: Indices) -> Rows:
+    def better_candidates(self, purchases: Purchases, units: Indices) -> Rows:
         """Units that may be bought and are worth more than what was bought at once, or one of a pair in its place.
 
         Args:
@@ -50,7 +50,7 @@ class Buyer(ABC):
         """
 
     @abstractmethod
-    def ceiling(self, purchases: Purchases) -> float:
+    def gain_bound(self, purchases: Purchases) -> float:
         """An upper bound of the gain of any single purchase."""
 
 
@@ -74,7 +74,7 @@ class UnitBuyer(Buyer):
         return None
 
     @override
-    def ahead(self, purchases: Purchases, units: Indices) -> Rows:
+    def better_candidates(self, purchases: Purchases, units: Indices) -> Rows:
         return self._scores.better_units(purchases.open, int(units[0]), self._price)
 
     @override
@@ -82,7 +82,7 @@ class UnitBuyer(Buyer):
         self._scores.add(units)
 
     @override
-    def ceiling(self, purchases: Purchases) -> float:
+    def gain_bound(self, purchases: Purchases) -> float:
         return float(self._scores.now()[purchases.open].max(initial=0.0))
 
 
@@ -104,7 +104,7 @@ class PairBuyer(UnitBuyer):
         for search in self._pairs.turns() if room > 1 else ():
             while found := search.best(purchases):
                 one, zero, gain = found
-                may = purchases.together(one)[zero]
+                may = purchases.compatible_with(one)[zero]
                 if may and len(bought := purchases.buy(np.array([one, zero]))):
                     self.add(bought)
                     return Purchase(bought, gain)
@@ -112,16 +112,16 @@ class PairBuyer(UnitBuyer):
         return super().buy(purchases, room)
 
     @override
-    def ahead(self, purchases: Purchases, units: Indices) -> Rows:
+    def better_candidates(self, purchases: Purchases, units: Indices) -> Rows:
         if len(units) < 2 or 0 not in self._t[units[:2]] or self._t[units[0]] == self._t[units[1]]:
-            return super().ahead(purchases, units)
+            return super().better_candidates(purchases, units)
         found = []
         for unit, partner in (units[:2], units[1::-1]):
             mine = np.flatnonzero(self._t == self._t[unit])
             value = np.full(len(self._t), -np.inf)
             both = self._price[mine] + self._price[partner]
             value[mine] = per_price(self._pairs.scores_with(int(partner), mine), both)
-            may = purchases.open & purchases.together(int(partner))
+            may = purchases.open & purchases.compatible_with(int(partner))
             found.append(np.flatnonzero(may & above(value, value[unit])))
         return np.unique(np.concatenate(found))
 
@@ -130,7 +130,7 @@ class PairBuyer(UnitBuyer):
         self._pairs.add(units)
 
     @override
-    def ceiling(self, purchases: Purchases) -> float:
+    def gain_bound(self, purchases: Purchases) -> float:
         """Both novelties, and no distance between; one unit's, where it is finite."""
         m = self._pairs.novelty()
         both = sum(m[purchases.open & ((self._t == 0) == is_zero)].max(initial=0.0) for is_zero in (True, False))
@@ -166,7 +166,7 @@ class RandomBuyer(Buyer):
         return None
 
     @override
-    def ahead(self, purchases: Purchases, units: Indices) -> Rows:
+    def better_candidates(self, purchases: Purchases, units: Indices) -> Rows:
         """Where the draw decides, nobody is worth more."""
         return units[:0]
 
@@ -175,7 +175,7 @@ class RandomBuyer(Buyer):
         self._state = replace(self._state, labelled=np.concatenate([self._state.labelled, units]))
 
     @override
-    def ceiling(self, purchases: Purchases) -> float:
+    def gain_bound(self, purchases: Purchases) -> float:
         return 0.0
 
 

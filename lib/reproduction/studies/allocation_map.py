@@ -44,7 +44,7 @@ WEIGHTS: dict[str, Criterion] = {  # under Gaussian processes alone, which are t
     "macal-0": acquisition.get("macal", alpha=0.0),
 }
 RATIOS, CORRELATIONS, SHARES, SLOPES = (1 / 8, 1 / 3, 1.0, 3.0, 8.0), (-0.5, 0.0, 0.9), (0.2, 0.5), (0.0, 2.5)
-WORLDS = [World(*knobs) for knobs in product(RATIOS, CORRELATIONS, SHARES, SLOPES)]
+SCENARIOS = [World(*knobs) for knobs in product(RATIOS, CORRELATIONS, SHARES, SLOPES)]
 # replications of a world, in the order in which they are run: the first five make the rules, the others judge them
 BLOCKS = (range(5), range(5, 8), range(8, 10))
 CURVES = 4  # replications of a world whose curves are measured
@@ -78,10 +78,10 @@ class Case:
 
 
 def world_case(place: int, replications: Sequence[int]) -> Case:
-    """Return replications of a world of ``WORLDS``: errors at 100 labels."""
-    about = {"dataset": "dial", "protocol": "paper", **asdict(WORLDS[place])}
+    """Return replications of a world of ``SCENARIOS``: errors at 100 labels."""
+    about = {"dataset": "dial", "protocol": "paper", **asdict(SCENARIOS[place])}
     seeds = [100 * place + k for k in replications]
-    return Case(about, seeds, partial(draw, WORLDS[place]), (9,), (15, 40, 80))
+    return Case(about, seeds, partial(draw, SCENARIOS[place]), (9,), (15, 40, 80))
 
 
 def methods(estimator: str, share: float) -> dict[str, Criterion]:
@@ -108,14 +108,16 @@ def campaigns(case: Case, share: float) -> Job:
 
     def work() -> list[Answer]:
         problems = [case.load(seed) for seed in case.seeds]
-        return [Answer(errors(ESTIMATORS[k], bought(problems, criteria, case.steps))) for k, criteria in chosen.items()]
+        return [
+            Answer(errors(ESTIMATORS[k], select_sets(problems, criteria, case.steps))) for k, criteria in chosen.items()
+        ]
 
     named = lambda c: {"name": type(c).__name__.lower(), **settings_of(c)}  # noqa: E731
     told = {name: {m: named(c) for m, c in own.items()} for name, own in chosen.items()}
     return Job([_config(case, "campaigns", k, methods=told[k], steps=list(case.steps)) for k in ESTIMATORS], work)
 
 
-def bought(
+def select_sets(
     problems: Sequence[Problem], criteria: Mapping[str, Criterion], steps: Sequence[int]
 ) -> list[tuple[str, Problem, np.ndarray]]:
     """Labelled sets of every method on every problem: (method, problem, indices)."""
@@ -173,7 +175,7 @@ def curve(problem: Problem, model: Model, sizes: Sequence[int]) -> list[evaluati
     return rows
 
 
-def traits(problem: Problem, steps: Sequence[int]) -> dict[str, float]:
+def pool_features(problem: Problem, steps: Sequence[int]) -> dict[str, float]:
     """What a prediction knows of a problem before any outcome is bought, from the pool's truth where it must.
 
     Returns:
@@ -204,7 +206,7 @@ def curves(case: Case) -> Job:
 
     def work() -> list[Answer]:
         problems = [case.load(seed) for seed in case.seeds]
-        known = [traits(problem, case.steps) for problem in problems]
+        known = [pool_features(problem, case.steps) for problem in problems]
         rows = lambda model: [  # noqa: E731
             row | about for p, about in zip(problems, known, strict=True) for row in curve(p, model, case.sizes)
         ]
@@ -217,11 +219,11 @@ def curves(case: Case) -> Job:
 def jobs(table: tables.Table, replications: int | None = None, store: Path | None = None) -> list[Job]:
     """Return the jobs of a table, for so many replications each; see :meth:`.tables.Table.jobs`."""
     if table.name == "dial_curves":
-        return [curves(world_case(place, range(replications or CURVES))) for place in range(len(WORLDS))]
+        return [curves(world_case(place, range(replications or CURVES))) for place in range(len(SCENARIOS))]
     if table.line == tables.CURVES:
         default, steps, sizes = BENCHMARKS[table.dataset]
         about, load = {"dataset": table.dataset, "protocol": "paper"}, partial(datasets.load, table.dataset)
         return [curves(Case(about, range(replications or default), load, steps, sizes))]
     blocks = BLOCKS if replications is None else [range(replications)]
-    shares = [allocation.best_share(world.r) for world in WORLDS]
+    shares = [allocation.best_share(world.r) for world in SCENARIOS]
     return [campaigns(world_case(k, block), share) for block in blocks for k, share in enumerate(shares)]

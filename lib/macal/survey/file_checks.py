@@ -11,9 +11,9 @@ from macal.survey import fingerprints
 from macal.survey.audit import Audit
 from macal.survey.campaign import NEVER, CampaignState, Correction
 
-Made = TypeVar("Made")
+RecordType = TypeVar("RecordType")
 NAME = str | int  # of a unit
-_LEAST = 1 - 1e-9  # of a weight
+_MIN_WEIGHT = 1 - 1e-9  # of a weight
 _FIELDS: Mapping[str, Any] = {
     "columns": Mapping[str, Any],
     "policy": Mapping[str, Any],
@@ -64,7 +64,7 @@ def as_hinted(where: str, content: Mapping[str, Any], hints: Mapping[str, Any], 
         raise damaged(f"field {lacking[0]!r}{of} is missing")
 
 
-def made(kind: type[Made], content: Mapping[str, Any], where: str) -> Made:
+def parse_dataclass(kind: type[RecordType], content: Mapping[str, Any], where: str) -> RecordType:
     """A dataclass of its fields, checked by their hints and by itself.
 
     Raises:
@@ -117,13 +117,13 @@ def plan_of(content: Mapping[str, Sequence[Any]], campaign: CampaignState) -> pd
     _each(treatment, plan[treatment], [one == arm for one, arm in zip(content[treatment], arms, strict=True)])
     _each("cost", plan["cost"], plan["cost"] == people.cost[units])
     if "weight" in plan:
-        _each("weight", plan["weight"], plan["weight"] >= _LEAST)
+        _each("weight", plan["weight"], plan["weight"] >= _MIN_WEIGHT)
     if "response" in plan:
         _each("response", plan["response"], plan["response"] == people.response[units])
         _places(campaign, plan["reserve"].dropna(), "column 'reserve' of the plan")
     if "reserve_weight" in plan:
         weight, none = plan["reserve_weight"], plan["reserve"].isna()
-        _each("reserve_weight", weight, np.where(none, weight == 0, weight >= _LEAST))
+        _each("reserve_weight", weight, np.where(none, weight == 0, weight >= _MIN_WEIGHT))
     return pd.DataFrame(plan).set_index("unit").rename_axis(people.table.index.name)
 
 
@@ -152,7 +152,7 @@ def journal_of(content: Sequence[Mapping[str, Any]], campaign: CampaignState) ->
     Raises:
         Damaged: a field of one is missing, unknown or wrong; it names which.
     """
-    journal = tuple(made(Correction, one, "journal") for one in content)
+    journal = tuple(parse_dataclass(Correction, one, "journal") for one in content)
     names = [one.name for one in journal if one.name is not None]
     if wrong := [name for name in names if not fits(name, NAME)]:
         raise damaged(f"field 'name' of journal cannot be {short(wrong[0])}")
@@ -168,7 +168,7 @@ def audit_of(content: Mapping[str, Any] | None) -> Audit | None:
     """
     if content is None:
         return None
-    audit = made(Audit, content, "audit")
+    audit = parse_dataclass(Audit, content, "audit")
     if len(audit.ahead) != len(audit.bounds) or len(audit.halves) not in (0, 2):
         raise damaged("fields 'ahead', 'bounds' and 'halves' of audit are not of one plan")
     return audit

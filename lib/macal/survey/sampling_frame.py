@@ -16,24 +16,24 @@ from macal.datasets.table import arm_names, check_gaps, check_index
 from macal.problem import Problem
 from macal.registry import UnknownName, check_known
 from macal.shapes import Arms, Covariates, Indices, Outcomes, Rows
-from macal.survey.demands import (
-    Demand,
+from macal.survey.constraints import (
+    Constraint,
     Members,
     Money,
     Quota,
+    all_or_none,
     at_most,
+    at_most_one_per_cluster,
     cells,
-    left_out,
-    must_be_in,
-    one_of_each,
-    whole,
+    exclude_units,
+    include_units,
 )
 from macal.survey.inference.ridge import Ridge
-from macal.survey.tables.roles import Roles, Said, prepared, read_as
-from macal.survey.tables.sample import Phase, Sample
+from macal.survey.tables.roles import ColumnHints, Roles, prepared, read_as
+from macal.survey.tables.sample import FirstPhase, Sample
 from macal.survey.tables.summary import NUMBERS, Summary
 
-LEAST, MOST = 1e-100, 1e100  # of costs and chances: products of two neither vanish nor overflow
+MIN_POSITIVE, MAX_FINITE = 1e-100, 1e100  # of costs and chances: products of two neither vanish nor overflow
 PLAN = ("round", "cost", "response", "reserve", "reserve_weight", "weight")  # its columns
 CLUSTER_RULES = ("whole", "one")
 _WHOLE = r"-?\d+(?:\.0*)?"
@@ -56,7 +56,7 @@ _PLACES = re.compile(
 )
 _ALONE = 1.5  # people, up to which those of a household in one place are alone there
 _NAMED = 10  # people
-_FEW = 20  # values of a treatment, more of which are a number that was taken for one
+_MAX_ARMS = 20  # values of a treatment, more of which are a number that was taken for one
 
 
 @dataclass(frozen=True)
@@ -89,12 +89,12 @@ class Columns:
         roles = "treatment identifier outcome cost response cluster exclude include propensity sd".split()
         return {role: value for role in roles if isinstance(value := getattr(self, role), str)}
 
-    def said(self) -> Said:
+    def hints(self) -> ColumnHints:
         """What that says to whoever guesses what the columns are."""
         others = frozenset(column for role, column in self.named().items() if role != "identifier")
         covariates = None if self.covariates is None else tuple(self.covariates)
         numeric = (self.outcome, self.cost, self.response, self.propensity, self.sd)
-        return Said(others, self.identifier, covariates, self.kinds, others & set(numeric), tuple(self.proxies))
+        return ColumnHints(others, self.identifier, covariates, self.kinds, others & set(numeric), tuple(self.proxies))
 
     def check_ranges(self, columns: Mapping[str, Summary]) -> None:
         """Refuse costs and chances that a plan cannot work with, by summaries of a whole table's columns.
@@ -102,15 +102,15 @@ class Columns:
         Raises:
             ValueError: which column.
         """
-        for what, most in (("cost", MOST), ("response", 1.0), ("propensity", 1.0), ("sd", MOST)):
+        for what, most in (("cost", MAX_FINITE), ("response", 1.0), ("propensity", 1.0), ("sd", MAX_FINITE)):
             name = getattr(self, what)
             if not isinstance(name, str):
                 continue
             found = columns[name]
-            fits = found.family in NUMBERS and not found.gaps and found.low >= LEAST and found.high <= most
+            fits = found.family in NUMBERS and not found.gaps and found.low >= MIN_POSITIVE and found.high <= most
             if not fits:
                 raise ValueError(
-                    f"column {name!r} of a {what} must hold numbers of {LEAST:g} to {most:g}, got"
+                    f"column {name!r} of a {what} must hold numbers of {MIN_POSITIVE:g} to {most:g}, got"
                     f" {found.low:g} to {found.high:g} and {found.gaps} missing; mend them, or take those people out"
                     f"{_FREE * (what == 'cost' and found.low == 0)}"
                 )
@@ -137,7 +137,7 @@ class Columns:
 
 
 @dataclass(frozen=True, eq=False)
-class People:
+class SamplingFrame:
     """All units of a table.
 
     Attributes:
@@ -150,7 +150,7 @@ class People:
         table: the caller's, by the units' names.
         roles: what its columns are.
         arms: value of the treatment in each arm, the reference first.
-        phase: how they came into a sample, where they are one.
+        first_phase: how they came into a sample, where they are one.
         rows: place among the units of each row of the caller's table, (n,); None where there is no such table.
         propensity: chance of treatment that is known, (n,); None where it is to be estimated.
         sd: of the outcomes that covariates leave open, as guessed, (n,); None without a guess.
@@ -166,14 +166,14 @@ class People:
     table: pd.DataFrame
     roles: Roles
     arms: Sequence[Any] = (0, 1)
-    phase: Phase | None = None
+    first_phase: FirstPhase | None = None
     rows: Arms | None = None
     propensity: Outcomes | None = None
     sd: Outcomes | None = None
     cluster: str | None = None
 
     @classmethod
-    def of(cls, table: pd.DataFrame | Sample, columns: Columns) -> "People":
+    def of(cls, table: pd.DataFrame | Sample, columns: Columns) -> "SamplingFrame":
         """Read a table, or a sample of one.
 
         Units of a table are ordered by their names: a plan does not depend on the order of the rows, not where two are
@@ -186,15 +186,20 @@ class People:
         columns.check()
         if isinstance(table, Sample):
             return cls._read(table.table, columns, table.roles, table.phase)
-        table, roles = read_as(table, columns.said())
+        table, roles = read_as(table, columns.hints())
         check_index(table.index)
         order = _by_name(table.index)
         return replace(cls._read(table.iloc[order], columns, roles), rows=order.argsort())
 
     @classmethod
     def _read(
-        cls, table: pd.DataFrame, columns: Columns, roles: Roles, phase: Phase | None = None, scale: Rows | None = None
-    ) -> "People":
+        cls,
+        table: pd.DataFrame,
+        columns: Columns,
+        roles: Roles,
+        phase: FirstPhase | None = None,
+        scale: Rows | None = None,
+    ) -> "SamplingFrame":
         """Read a table by its units' names; scales are those of all rows, or of some."""
         if table.index.name in PLAN:
             raise ValueError(f"{table.index.name!r}, which names the people, is a column of the plan; rename yours")
@@ -240,12 +245,12 @@ class People:
     @property
     def population(self) -> int:
         """People of the whole table."""
-        return len(self) if self.phase is None else self.phase.rows
+        return len(self) if self.first_phase is None else self.first_phase.rows
 
     @property
     def weights(self) -> Outcomes:
         """People of the whole table that each unit stands for, (n,)."""
-        return np.ones(len(self)) if self.phase is None else self.phase.weights
+        return np.ones(len(self)) if self.first_phase is None else self.first_phase.weights
 
     @cached_property
     def confounders(self) -> Covariates:
@@ -299,15 +304,17 @@ class People:
                 model = Ridge().fit(self.confounders[known], column[known])
                 column[own & gap] = model.predict(self.confounders[own & gap])
 
-    def part(self, rows: Indices, phase: Phase | None = None) -> "People":
+    def restricted_to(self, rows: Indices, phase: FirstPhase | None = None) -> "SamplingFrame":
         """Some of the units, in the order of the rows given.
 
         Args:
             rows: places of the units, (k,).
             phase: how they came to be chosen, (k,); of units of a sample by default as they came into it.
         """
-        if phase is None and self.phase is not None:
-            phase = replace(self.phase, chances=self.phase.chances[rows], cells=self.phase.cells[rows])
+        if phase is None and self.first_phase is not None:
+            phase = replace(
+                self.first_phase, chances=self.first_phase.chances[rows], cells=self.first_phase.cells[rows]
+            )
         place = np.full(len(self), -1)
         place[rows] = np.arange(len(rows))
         start, excluded, included = (
@@ -316,9 +323,11 @@ class People:
         problem = replace(self.problem, pool=self.problem.pool[rows], start=start)
         parts = (self.cost[rows], self.response[rows], self.clusters[rows], excluded, included, self.table.iloc[rows])
         known, sd = (None if values is None else values[rows] for values in (self.propensity, self.sd))
-        return People(problem, *parts, self.roles, self.arms, phase, propensity=known, sd=sd, cluster=self.cluster)
+        return SamplingFrame(
+            problem, *parts, self.roles, self.arms, phase, propensity=known, sd=sd, cluster=self.cluster
+        )
 
-    def beside(self, others: pd.DataFrame, columns: Columns) -> "People":
+    def extended_by(self, others: pd.DataFrame, columns: Columns) -> "SamplingFrame":
         """The units, and after them others of the same population, encoded by the scales of the first.
 
         Args:
@@ -327,17 +336,17 @@ class People:
         """
         others = others[~others.index.isin(self.table.index)]
         table = pd.concat([self.table, others])
-        return People._read(table, columns, self.roles, None, np.arange(len(self)))
+        return SamplingFrame._read(table, columns, self.roles, None, np.arange(len(self)))
 
-    def contrast(self, arm: int) -> tuple["People", Indices]:
+    def contrast(self, arm: int) -> tuple["SamplingFrame", Indices]:
         """The units of an arm and of the reference arm, as treated and controls, and their places among all, (k,)."""
         t = self.problem.pool.t
         rows = np.flatnonzero(np.isin(t, (0, arm)))
-        view, treated = self.part(rows), (t[rows] == arm).astype(np.int64)
+        view, treated = self.restricted_to(rows), (t[rows] == arm).astype(np.int64)
         problem = replace(view.problem, pool=replace(view.problem.pool, t=treated))
         return replace(view, problem=problem, arms=(self.arms[0], self.arms[arm])), rows
 
-    def places(self, names: Iterable[Any], what: str) -> Indices:
+    def positions(self, names: Iterable[Any], what: str) -> Indices:
         """Positions of units by their names, (k,), as the table has them, or as a spreadsheet makes of them.
 
         Raises:
@@ -381,7 +390,7 @@ class People:
         spend: float | int | None,
         known: Indices,
         refused: Rows,
-    ) -> list[Demand]:
+    ) -> list[Constraint]:
         """All that is demanded of a plan, the budget first.
 
         Args:
@@ -399,21 +408,23 @@ class People:
             check_spellings(self.table[quota.column], "a quota")
             quota.check_counts(self.table[quota.column])
             demands += quota.demands(self.table[quota.column], self.response, self.weights)
-        bought = self.bought_with(rule, known, refused)
+        bought = self.cluster_ids(rule, known, refused)
         out, must = np.setdiff1d(self.excluded, known), np.setdiff1d(self.included, np.append(known, refused))
         if (self.clusters >= 0).any():
             counted = ", whoever has an outcome counted" * bool((self.clusters[known] >= 0).any())
             one, all_of = f"at most one of each cluster{counted}", "whole clusters or nobody of them"
-            demands.append(one_of_each(one, self.clusters, known) if rule == "one" else whole(all_of, bought))
+            demands.append(
+                at_most_one_per_cluster(one, self.clusters, known) if rule == "one" else all_or_none(all_of, bought)
+            )
         price = self.of_clusters(bought, self.cost)
         if out.size:
-            demands.append(left_out(f"{out.size} excluded", out, n))
+            demands.append(exclude_units(f"{out.size} excluded", out, n))
         if refused.size:
-            demands.append(left_out(f"{refused.size} who refused or stand in for others", refused, n))
+            demands.append(exclude_units(f"{refused.size} who refused or stand in for others", refused, n))
         if spend is not None and (dear := np.flatnonzero(free & (price > spend * (1 + 1e-9)))).size:
-            demands.append(left_out(f"at most {spend:g} a round, less than each of {dear.size} costs", dear, n))
+            demands.append(exclude_units(f"at most {spend:g} a round, less than each of {dear.size} costs", dear, n))
         if must.size:
-            demands.append(must_be_in(f"{must.size} who must be asked", must, n))
+            demands.append(include_units(f"{must.size} who must be asked", must, n))
         return demands
 
     def cells(self, quotas: Sequence[Quota]) -> list[pd.Series]:
@@ -423,13 +434,13 @@ class People:
             by_key.setdefault(quota.key, []).append(quota)
         return [cells(same, self.table[key[0]]) for key, same in by_key.items() if key[0] in self.table]
 
-    def bought_with(self, rule: str, known: Indices, refused: Rows) -> Arms:
+    def cluster_ids(self, rule: str, known: Indices, refused: Rows) -> Arms:
         """Number of the cluster that each unit is bought with, (n,), -1 where alone: so are known ones and refusals."""
         clusters = self.clusters.copy() if rule == "whole" else np.full(len(self), -1)
         clusters[known] = clusters[refused] = -1
         return clusters
 
-    def neighbours(self) -> Arms:
+    def cluster_labels(self) -> Arms:
         """Number of the cluster of each unit, (n,), whoever is in none being one by herself."""
         alone = self.clusters.max(initial=-1) + 1 + np.arange(len(self))
         return np.where(self.clusters < 0, alone, self.clusters)
@@ -476,7 +487,7 @@ def _check_infinite(proxies: pd.DataFrame) -> None:
 
 def _check_unknown(treatment: pd.Series) -> None:
     """Refuse people of whom a treatment says that it is not known, in words or by a code: ValueError with how many."""
-    counts = treatment.value_counts().head(_FEW)
+    counts = treatment.value_counts().head(_MAX_ARMS)
     codes = {value: pd.to_numeric(str(value), errors="coerce") for value in counts.index}
     for value, count in counts.items():
         others = sorted(code for other, code in codes.items() if other != value and code == code)
@@ -497,7 +508,7 @@ def _arms(treatment: pd.Series, columns: Columns) -> list[Any]:
     if columns.reference is not None:
         return arm_names(treatment, columns.reference)
     known = sorted(map(str, treatment.unique()))
-    if 2 <= len(known) <= _FEW and not set(known) <= {"0", "1", "0.0", "1.0", "False", "True"}:
+    if 2 <= len(known) <= _MAX_ARMS and not set(known) <= {"0", "1", "0.0", "1.0", "False", "True"}:
         raise ValueError(
             f"column {columns.treatment!r} of the treatment holds {len(known)} values, {', '.join(known)}; say which of"
             " them the others are compared with: the reference (--reference on the command line)"
@@ -530,10 +541,10 @@ def _numbers(table: pd.DataFrame, given: str | float | int, what: str) -> Money:
     if column.name is None and given != 1 and same:
         raise ValueError(f"the {what} {given:g} is a number, and column {same[0]!r} is called so; rename that column")
     values = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan).copy()
-    wrong = np.flatnonzero(~((values >= LEAST) & (values <= MOST)))
+    wrong = np.flatnonzero(~((values >= MIN_POSITIVE) & (values <= MAX_FINITE)))
     if wrong.size:
         raise ValueError(
-            f"{where} must hold numbers above 0 ({LEAST:g} to {MOST:g}), got {column.iloc[wrong[0]]} for"
+            f"{where} must hold numbers above 0 ({MIN_POSITIVE:g} to {MAX_FINITE:g}), got {column.iloc[wrong[0]]} for"
             f" {table.index[wrong[0]]} and {wrong.size - 1} more such; mend them, or exclude those people from the"
             f" table{_FREE * (what == 'cost' and bool((values == 0).any()))}"
         )

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from macal.datasets.encoding import far_off, limits, with_excess
+from macal.datasets.encoding import limits, outliers, with_excess
 from macal.shapes import Covariates, Outcomes
-from macal.survey.campaign import CampaignState, named
-from macal.survey.demands import Members
-from macal.survey.drawn import allowed
-from macal.survey.inference.weighted import crossed_outcomes
-from macal.survey.people import People
+from macal.survey.campaign import CampaignState, name_phrase
+from macal.survey.constraints import Members
+from macal.survey.inference.weighted import crossfit_outcomes
 from macal.survey.report import overlap
+from macal.survey.sampling_design import eligible
+from macal.survey.sampling_frame import SamplingFrame
 from macal.survey.tables import suspects
 from macal.survey.tables.roles import prepared
 
@@ -28,13 +28,13 @@ def warnings(campaign: CampaignState) -> list[str]:
     Overlap is that of whoever may be asked.
     """
     people = campaign.people
-    poor = overlap.warnings(people.part(allowed(people, campaign.policy)))
+    poor = overlap.warnings(people.restricted_to(eligible(people, campaign.policy)))
     suspect = suspects.told(people.table, people.roles)
     said = [words for seen in campaign.views for words in telling(seen)]
-    return [*suspect, *far_values(people), *far_outcomes(campaign), *poor, *dict.fromkeys(said)]
+    return [*suspect, *covariate_outliers(people), *outcome_outliers(campaign), *poor, *dict.fromkeys(said)]
 
 
-def far_values(people: People) -> list[str]:
+def covariate_outliers(people: SamplingFrame) -> list[str]:
     """Of each covariate with values that lie far off: the values, the people, and how they count."""
     said = (_far(people.table[c], values) for c, values in _measured(people))
     return [
@@ -44,7 +44,7 @@ def far_values(people: People) -> list[str]:
     ]
 
 
-def far_outcomes(campaign: CampaignState) -> list[str]:
+def outcome_outliers(campaign: CampaignState) -> list[str]:
     """Outcomes that lie far off, by the same rule: the values and the people."""
     every = (pd.Series(seen.outcomes, seen.people.table.index, name=seen.outcome) for seen in campaign.views)
     told = [values.rename(values.name or "outcome") for one in every if len(values := one.dropna())]
@@ -64,7 +64,7 @@ def telling(campaign: CampaignState) -> list[str]:
 
     def others(name: str, own: Members) -> float:
         rest = people.scaled(with_excess, [other for other in kinds if other != name])
-        m = crossed_outcomes(rest, t, np.where(own, y, np.nan), None, 0)
+        m = crossfit_outcomes(rest, t, np.where(own, y, np.nan), None, 0)
         return float(1 - np.square(y - m[:, t[own][0]])[own].mean() / y[own].var())
 
     found = []
@@ -104,7 +104,7 @@ def columns(campaign: CampaignState) -> pd.DataFrame:
     return shown
 
 
-def _measured(people: People) -> Iterator[tuple[Any, Outcomes]]:
+def _measured(people: SamplingFrame) -> Iterator[tuple[Any, Outcomes]]:
     """Covariates that are numbers, or dates as days, each (n,)."""
     kinds = people.roles.kinds
     for column, values in prepared(people.table, people.roles.kinds).items():
@@ -119,13 +119,13 @@ def _limits(values: Outcomes) -> tuple[float, float]:
 
 def _far(column: pd.Series, values: Outcomes) -> tuple[str, str]:
     """What to say of values of a column that lie far off, by the units' names, and what they count as; or nothing."""
-    is_far, written = far_off(values), partial(overlap.written, column, values)
+    is_far, written = outliers(values), partial(overlap.written, column, values)
     if not is_far.any():
         return "", ""
     far, others = pd.Series(values, column.index)[is_far], values[~is_far]
     low, high = np.clip([far.min(), far.max()], *_limits(values))
     told = [written(value) for value in far.unique()]
     counts = " or ".join(written(value) for value in dict.fromkeys((low, high)))
-    who, lie = f"{column.index.name or 'unit'} {named(far.index)}", "lies" if len(told) == 1 else "lie"
+    who, lie = f"{column.index.name or 'unit'} {name_phrase(far.index)}", "lies" if len(told) == 1 else "lie"
     around = f"{written(others.min())} to {written(others.max())}"
-    return f"column {str(column.name)!r}: {named(told)} of {who} {lie} far from everybody else ({around})", counts
+    return f"column {str(column.name)!r}: {name_phrase(told)} of {who} {lie} far from everybody else ({around})", counts
