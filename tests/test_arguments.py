@@ -71,8 +71,8 @@ def test_no_public_call_is_left_out():
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.__qualname__)
 def test_every_argument_of_a_wrong_kind_is_named(call, unchecked):
     hints = get_type_hints(call if inspect.isroutine(call) else call.__init__)
-    for argument in inspect.signature(call).parameters:
-        if hints.get(argument, Any) is not Any:
+    for argument, about in inspect.signature(call).parameters.items():
+        if hints.get(argument, about.annotation) not in (Any, inspect.Parameter.empty):
             refused(call, argument, {1.0})
 
 

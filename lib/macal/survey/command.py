@@ -10,7 +10,6 @@ from typing import Any
 
 import pandas as pd
 
-from macal.acquisition.catalogue import names_where, needs_no_model
 from macal.datasets.encoding import is_like_number_or_date
 from macal.registry import check_known
 from macal.storage import atomic
@@ -23,10 +22,12 @@ from macal.survey.inference import StoppingRule
 from macal.survey.inference.sequential import LOOKS
 from macal.survey.inference.targets import TARGETS
 from macal.survey.notes import assumed
+from macal.survey.options import add_to as add_to_parser
+from macal.survey.options import number, pair
 from macal.survey.planner import MEMORY, Planner, doubted
-from macal.survey.policy import DRAWS, PAY, UNIFORM, Policy
+from macal.survey.policy import Policy
 from macal.survey.report import data_warnings, document, drawings
-from macal.survey.sampling_frame import CLUSTER_RULES, Columns
+from macal.survey.sampling_frame import Columns
 from macal.survey.tables import frames, suspects
 from macal.survey.tables.blocks import PartedTable
 from macal.survey.tables.roles import KINDS, ColumnHints, read_as
@@ -34,11 +35,6 @@ from macal.survey.tables.sample import Sample
 from macal.survey.tables.summary import summarised, typed
 
 _KIND = f"COLUMN={', '.join(KINDS)}; repeatable"
-_QUOTA = (
-    "'region>=10' (of each), 'sex=f<=40%%', 'region=north|south>=10', 'age=65..>=10', 'age=18..64>=10'; a value that"
-    ' holds one of <>=|" stands in quotes: \'size="5|6">=10\'; repeatable'
-)
-_LABEL_FREE = names_where(needs_no_model).replace("'", "")
 PLAN = "plan whom to ask under a budget: from a table to a table"
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 _UNNAMED_COLUMN = re.compile(r"Unnamed: \d+")  # columns that a file has no name for
@@ -61,33 +57,6 @@ def bytes_of(text: str) -> float:
     return float(found[1]) * 1000 ** " kmgt".index(found[2].lower() or " ")
 
 
-def _sample(text: str) -> int | str:
-    if text != "all" and not text.isdigit():
-        raise argparse.ArgumentTypeError(f"a sample is a number of people, or all, got {text!r}")
-    return text if text == "all" else int(text)
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"a number is written as 1234.5, got {text!r}") from None
-
-
-def _number_or_column(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def _pair(text: str) -> tuple[str, Any]:
-    name, _, value = text.partition("=")
-    if not (name and value):
-        raise argparse.ArgumentTypeError(f"{text!r} must be written as NAME=VALUE")
-    return name, int(value) if value.isdigit() else _number_or_column(value)
-
-
 def _bounds(text: str) -> tuple[float, float]:
     low, _, high = text.partition(",")
     try:
@@ -103,7 +72,7 @@ def add_to(commands: Any) -> None:
     command = commands.add_parser("roles", help=text, description=text)
     command.add_argument("table", type=Path, help="CSV or Parquet file, or Zarr group, one row per unit")
     command.add_argument("--id", dest="identifier", help="column that names the units")
-    command.add_argument("--kind", dest="kinds", type=_pair, action="append", help=_KIND)
+    command.add_argument("--kind", dest="kinds", type=pair, action="append", help=_KIND)
     text = "take answers into a campaign: a table of names and outcomes, missing for who will not answer"
     command = commands.add_parser("observe", help=text, description=text)
     _files(command)
@@ -111,9 +80,9 @@ def add_to(commands: Any) -> None:
     text = "columns of outcomes, A,B: one plan serves several, as its inclusion probabilities are the same for all, and"
     text = f"{text} others may be added later (default: those of the answers before or of the plan, or the new one)"
     command.add_argument("--outcome", help=text)
-    command.add_argument("--kind", dest="kinds", type=_pair, action="append", help=_KIND)
+    command.add_argument("--kind", dest="kinds", type=pair, action="append", help=_KIND)
     text = "rounds that were asked (default: those before, and on to the first of which nobody answers here)"
-    command.add_argument("--through", type=int, help=text)
+    command.add_argument("--through-round", dest="through", metavar="ROUND", type=int, help=text)
     _add_correct(commands)
     text = "say how many rounds were asked, if they were counted wrong; the campaign keeps what it was, and who says so"
     command = commands.add_parser("recount", help=text, description=text)
@@ -126,7 +95,7 @@ def add_to(commands: Any) -> None:
     _files(command)
     _into(command)
     _reported(command)
-    command.add_argument("--budget", type=_number, help="for a whole plan without draw, in place of the one before")
+    command.add_argument("--budget", type=number, help="for a whole plan without draw, in place of the one before")
     command.add_argument("--quota", dest="quotas", action="append", help="in the place of those before; repeatable")
     command.add_argument("--no-quotas", action="store_true", help="drop all quotas")
 
@@ -137,7 +106,7 @@ def _add_correct(commands: Any) -> None:
     _files(command)
     command.add_argument("name", help="of the person")
     change = command.add_mutually_exclusive_group(required=True)
-    change.add_argument("--outcome", type=_number, help="she has answered this")
+    change.add_argument("--outcome", type=number, help="she has answered this")
     text = "her answer may not be used: she counts as a refusal, but as paid"
     change.add_argument("--withdrawn", action="store_true", help=text)
     change.add_argument("--never-asked", action="store_true", help="she was left out, and may be asked later")
@@ -160,12 +129,13 @@ def _add_estimate(commands: Any) -> None:
     _targeted(command, "estimated, by weights", "as planned")
     text = "write people's effects though one effect for everybody predicts held-out answers as well"
     command.add_argument("--individual", action="store_true", help=text)
-    text = "LOW,HIGH: outcomes that there can be, for what refusals could do (default: of the answers)"
-    command.add_argument("--bounds", type=_bounds, help=text)
+    text = "smallest and largest possible outcome, to bound what refusals could do (default: of the answers)"
+    command.add_argument("--outcome-bounds", dest="bounds", metavar="LOW,HIGH", type=_bounds, help=text)
+    command.add_argument("--bounds", type=_bounds, help=argparse.SUPPRESS)
     text = "if you look more than once and may stop: after each round (rounds, default with --width), or at any time"
     command.add_argument("--looks", choices=LOOKS, help=f"{text} (any); the interval by weights holds at all looks")
     text = "enough once the average effect's interval is so narrow: by the weights if people were drawn"
-    command.add_argument("--width", type=_number, help=text)
+    command.add_argument("--width", type=number, help=text)
 
 
 def _targeted(command: argparse.ArgumentParser, what: str, default: str) -> None:
@@ -181,7 +151,9 @@ def _files(command: argparse.ArgumentParser) -> None:
 
 
 def _add_author_option(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--by", required=True, help="who says so: a name or a pseudonym")
+    who = command.add_mutually_exclusive_group(required=True)
+    who.add_argument("--recorded-by", dest="by", metavar="WHO", help="who says so: a name or a pseudonym")
+    who.add_argument("--by", help=argparse.SUPPRESS)
 
 
 def _into(command: argparse.ArgumentParser, what: str = "of the plan", required: bool = True) -> None:
@@ -193,80 +165,21 @@ def _reported(command: argparse.ArgumentParser) -> None:
     command.add_argument("--report", type=Path, help="HTML file: who is asked and why, answers, overlap, cost, privacy")
 
 
-def _large(command: argparse.ArgumentParser) -> None:
-    add = command.add_argument
-    text = "fewer if planning takes too long, or all if the plan of a sample is not enough: people among whom a plan is"
-    add("--sample", type=_sample, help=f"{text} made (default: by rule and table; more if quotas make many groups)")
-    text = "if the table does not fit into memory: plan from a sample, by one pass in so much, as 8GB"
-    add("--memory", type=bytes_of, help=text)
-    add("--scheduler", help='of that pass: "local" for a Dask cluster started here, or the address of one')
-    add("--workers", type=int, help="of that pass: processes (default: one for each processor)")
-
-
-def _paid(command: argparse.ArgumentParser) -> None:
-    money = command.add_mutually_exclusive_group(required=True)
-    money.add_argument("--budget", type=_number, help="money, in the unit of the costs")
-    text = "of the average effect's 95%% interval: the least budget whose draw is expected to give it is taken"
-    money.add_argument("--width", type=_number, help=text)
-    text = (
-        "of the outcomes that covariates leave open: a column, which the draw goes by, or a number (default: by known"
-    )
-    command.add_argument("--sd", type=_number_or_column, help=f"{text} outcomes)")
-    text = "share of that variance that the proxies explain within an arm, as 0.4 (default: by known outcomes)"
-    command.add_argument("--r2", type=_number, help=text)
-
-
-def _chosen(command: argparse.ArgumentParser) -> None:
-    add = command.add_argument
-    text = "if effects of single people count, not an interval of the average one"
-    add("--criterion", help=f"{text}: {_LABEL_FREE} (default: none, but a draw for the average effect)")
-    text = "if the criterion's defaults do not suit: alpha=1.0, MACAL's weight of similarity; repeatable"
-    add("--parameter", dest="parameters", type=_pair, action="append", help=text)
-    add("--seed", type=int, help="of whatever is drawn")
-    text = "draw people, or clusters, with known chances, by the criterion or for the average effect; with weights"
-    add("--draw", choices=DRAWS, help=f"{text} (default: effect, or no draw where a criterion is named)")
-    text = "higher if the answers are to serve other questions, too, 1 for equal chances: share of drawn people that is"
-    text = f"{text} spread uniformly (default: {UNIFORM}: on real tables within about 1 %% of the narrowest intervals)"
-    add("--uniform", type=_number, help=text)
-
-
 def _add_plan(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("table", type=Path, help="CSV or Parquet file, or Zarr group, one row per unit")
-    add("--treatment", required=True, help="column: 0 or 1; of other values --reference names the untreated")
-    _paid(command)
     _into(command)
-    text = "if they were a trial run's: let --replace replace a campaign that holds answers"
+    text = "let --replace replace a campaign that holds answers, as of a trial run"
     add("--discard-answers", action="store_true", help=text)
     add("--campaign", type=Path, help="JSON file to keep the campaign in, for observe, replan and estimate")
     _reported(command)
-    add("--id", dest="identifier", help="column that names the units")
-    add("--covariates", type=lambda text: text.split(","), help="columns to compare units by, A,B,C (default: guessed)")
-    add("--kind", dest="kinds", type=_pair, action="append", help=_KIND)
-    add("--reference", help="value of the treatment that others are compared with; it may then have two and more")
-    text = "chance of treatment where it is known, as a trial's: a column or a number (default: estimated)"
-    add("--propensity", type=_number_or_column, help=text)
-    text = "columns known of everybody that predict the outcome, even if measured after treatment, A,B: earlier or"
-    text = f"{text} cheaper ratings, registers; never covariates (default: none)"
-    add("--proxy", dest="proxies", type=lambda text: text.split(","), help=text)
-    add("--outcome", help="column: outcomes that are known already, others missing")
-    add("--cost", type=_number_or_column, help="of asking a unit: a column or a number (default: 1)")
-    text = "chance to answer: a column or a number; below 1 reserves are named (default: 1)"
-    add("--response", type=_number_or_column, help=text)
-    add("--cluster", help="column: household, clinic")
-    text = "one if people of a cluster answer alike: of each at most one is asked, without draw another one after a"
-    text = f"{text} refusal; whole if who visits one may ask all: whole ones or none are asked (default)"
-    add("--cluster-rule", choices=CLUSTER_RULES, help=text)
-    add("--exclude", help="column: true for who may not be asked")
-    add("--include", help="column: true for who must be asked")
-    add("--quota", dest="quotas", action="append", help=_QUOTA)
-    text = "to plan anew, look or stop between rounds: people asked per round (default: all in one round)"
-    add("--batch-size", type=int, help=text)
-    add("--batch-cost", type=_number, help="money per round, in the place of a number of people")
-    add("--pay", choices=PAY, help="the budget pays for whoever is asked (default), or for answers alone")
-    _chosen(command)
-    _targeted(command, "drawn for", "all")
-    _large(command)
+    large = add_to_parser(command, Columns, Policy)["large tables"]
+    text = "if the table does not fit into memory: plan from a sample, by one pass within this much memory, as 8GB"
+    large.add_argument("--memory", type=bytes_of, help=text)
+    large.add_argument(
+        "--scheduler", help='of that pass: "local" for a Dask cluster started here, or the address of one'
+    )
+    large.add_argument("--workers", type=int, help="of that pass: processes (default: one for each processor)")
 
 
 def plan(options: argparse.Namespace) -> None:
@@ -437,7 +350,7 @@ def _outcomes(
     given = {
         one: by_name(people, zip(answers[name], typed(answers[one], read[one], False), strict=True)) for one in outcomes
     }
-    for who, told in (pair for one in outcomes for pair in given[one].items()):
+    for who, told in (item for one in outcomes for item in given[one].items()):
         if isinstance(told, str) and not is_like_number_or_date(told):
             outcome_of(who, told, None)
     said.check_read({one: read[one] for one in outcomes})

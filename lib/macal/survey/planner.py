@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from macal import models
-from macal.arguments import Count, Positive, Share, Whole, fits, hinted
+from macal.arguments import Count, Positive, fits, hinted
 from macal.storage import atomic
 from macal.storage.workers import executor, processors
 from macal.survey import record, steps
@@ -19,6 +19,7 @@ from macal.survey.facts import Fact
 from macal.survey.forecast import Forecast, forecast
 from macal.survey.inference import StoppingRule
 from macal.survey.notes import assumed, notes
+from macal.survey.options import described, parted, signature_of
 from macal.survey.policy import UNIFORM, Policy
 from macal.survey.report import document
 from macal.survey.report.data_warnings import warnings as doubts_of
@@ -29,6 +30,7 @@ from macal.survey.tables.sample import Sample, sampled
 MEMORY = 8e9  # bytes that a plan may take
 PROCESS = 5e8  # bytes of a process that has done nothing yet
 JOBS = 4  # of each worker
+_KINDS = Columns, Policy
 
 
 class Doubt(UserWarning):
@@ -42,43 +44,7 @@ class Planner:
     takes the next one when it is whole.
 
     Args:
-        treatment: column that holds 0 (control) and 1 (treated); with ``reference`` any two and more values.
-        budget: money for the whole plan, in the unit of the costs; None for the least that ``width`` needs.
-        identifier: column that names the units; guessed, or rows are numbered from 1, where None.
-        covariates: columns that units are compared by; guessed where None.
-        outcome: column of outcomes, known for some, missing for those who may be asked; None where nobody's is known.
-        cost: of asking a unit: a column, or one number for all.
-        response: the chance that a unit answers if asked, above 0 and up to 1: a column, or one number for all.
-        cluster: column of households, clinics or the like, None where there are none.
-        exclude: column, true, or 1, for whom may not be asked.
-        include: column, true, or 1, for whom must be asked.
-        kinds: column -> one of :data:`macal.survey.tables.roles.KINDS`, where the guess is to be overruled.
-        reference: value of the treatment that the others are compared with.
-        propensity: chance of treatment in one of two arms where it is known, as a trial's: a column, or one number.
-        proxies: columns known of everybody that predict the outcome and are no covariates, as they may have been
-            measured after treatment: earlier or cheaper ratings, registers.
-        criterion: a name of :func:`macal.names`, one that needs no model, for individual effects; None for a draw.
-        parameters: of the criterion, say ``{"alpha": 1.0}``.
-        batch_size: people asked per round; None for all in one round.
-        batch_cost: money per round, likewise.
-        quotas: say ``"region>=10"`` (of each), ``"region=north|south>=10"`` or ``"age=65..<=40%"``; see
-            :meth:`macal.survey.constraints.Quota.parse`.
-        cluster_rule: "whole": all of a cluster are asked or none; "one": at most one of each, and another only
-            after a refusal, but never in a draw.
-        pay: "asked": whoever is asked costs; "answered": a refusal is free.
-        seed: of whatever is drawn.
-        draw: of people with known chances, whose weights the plan has: "effect", by worth for the average effect, the
-            default where no criterion is named; "criterion", the plan of the criterion, by default
-            :data:`macal.acquisition.DEFAULT`, mixed with a uniform sample. None with a criterion: its own plan.
-        uniform: share of drawn labels that is spread uniformly, above 0 and at most 1.
-        sample: people among whom the plan is made, or "all"; by default all, or as many as a plan loses little by,
-            where the table is larger than memory or than what the criterion says.
-        target: whose average effect people are drawn for: "all", "treated" or "overlap".
-        by: column of whose values each gets an estimate of its own, and a draw that serves them all.
-        width: of the average effect's 95 % interval, in the place of a budget; see :mod:`macal.survey.forecast`.
-        sd: of the outcomes that covariates leave open, as guessed: a column, which the draw goes by, or one number; by
-            known outcomes where None.
-        r2: share of the outcomes' variance that covariates leave open, and proxies explain; likewise.
+        {settings}
 
     Attributes:
         campaign: as it stands.
@@ -101,53 +67,19 @@ class Planner:
     [6, 5, 4, 3]
     """
 
-    @hinted
-    def __init__(
-        self,
-        treatment: str,
-        budget: Positive | None = None,
-        *,
-        identifier: str | None = None,
-        covariates: Sequence[str] | None = None,
-        outcome: str | None = None,
-        cost: str | float | int = 1.0,
-        response: str | float | int = 1.0,
-        cluster: str | None = None,
-        exclude: str | None = None,
-        include: str | None = None,
-        kinds: Mapping[str, str] | None = None,
-        reference: str | bool | float | int | None = None,
-        propensity: str | float | None = None,
-        proxies: Sequence[str] = (),
-        criterion: str | None = None,
-        parameters: Mapping[str, Any] | None = None,
-        batch_size: Count | None = None,
-        batch_cost: Positive | None = None,
-        quotas: Sequence[str] = (),
-        cluster_rule: str = "whole",
-        pay: str = "asked",
-        seed: Whole = 0,
-        draw: str | None = None,
-        uniform: Share = UNIFORM,
-        sample: Count | str | None = None,
-        target: str = "all",
-        by: str | None = None,
-        width: Positive | None = None,
-        sd: str | Positive | None = None,
-        r2: Share | None = None,
-    ) -> None:
-        given = {**locals(), "parameters": parameters or {}}
-        if (budget is None) == (width is None):
+    def __init__(self, treatment: str, budget: float | None = None, **settings: Any) -> None:
+        given = {"treatment": treatment, "budget": budget, **settings}
+        if (budget is None) == (settings.get("width") is None):
             got = "neither" if budget is None else "both"
             raise ValueError(f"a plan is made for a budget, or for the width of an interval; got {got}")
-        columns, policy = (kind(**{k: given[k] for k in kind.__dataclass_fields__}) for kind in (Columns, Policy))
-        if policy.draw is None and uniform != UNIFORM:
+        columns, policy = parted({k: v for k, v in given.items() if k != "parameters" or v}, *_KINDS)
+        if policy.draw is None and policy.uniform != UNIFORM:
             raise ValueError("uniform is a share of a draw, and nobody is drawn; leave it out, or say draw='criterion'")
-        if proxies and policy.draw is None:
+        if columns.proxies and policy.draw is None:
             raise ValueError("proxies serve estimates by weights, and nobody is drawn; leave them out, or say draw=...")
-        if sd is not None and policy.draw != "effect":
+        if columns.sd is not None and policy.draw != "effect":
             raise ValueError("sd is for a draw for effects; name no criterion, or draw='effect'")
-        if r2 is not None and not columns.proxies:
+        if policy.r2 is not None and not columns.proxies:
             raise ValueError("r2 is a share that proxies explain, and none is named (proxies, --proxy)")
         self.campaign = CampaignState(columns, policy)
 
@@ -398,6 +330,10 @@ class Planner:
     def spent(self) -> float:
         """Money for whoever was asked; not for refusals, where only answers are paid."""
         return self.campaign.spent
+
+
+Planner.__doc__ = str(Planner.__doc__).replace("        {settings}", described(*_KINDS))
+Planner.__signature__ = signature_of(*_KINDS, positional=("treatment", "budget"))  # type: ignore[attr-defined]
 
 
 def doubted(campaign: CampaignState) -> list[str]:

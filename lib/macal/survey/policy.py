@@ -1,7 +1,7 @@
 """How a plan is made: money, rounds, quotas, the criterion; every setting checked."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,20 +13,27 @@ from macal.arguments import Count, Positive, Share, Whole
 from macal.registry import check_known
 from macal.survey.constraints import Quota
 from macal.survey.inference.targets import TARGETS
+from macal.survey.options import number, option, pair
+from macal.survey.options import sample as read_sample
 from macal.survey.sampling_frame import CLUSTER_RULES
 
 SAMPLE = 50_000  # people of a sample of a table that is larger than memory; see the page *Exact and fast*
 PAY = ("asked", "answered")
 DRAWS = ("criterion", "effect")
+_MONEY, _SELECTION, _LARGE = "money and rounds", "selection", "large tables"
+_QUOTA = (
+    "'region>=10' (of each), 'sex=f<=40%', 'region=north|south>=10', 'age=65..>=10', 'age=18..64>=10'; a value that"
+    ' holds one of <>=|" stands in quotes: \'size="5|6">=10\'; repeatable'
+)
 UNIFORM = 0.2  # within about 1 % of the narrowest intervals on real tables; no weight above 5 times a uniform one
 
 
 @dataclass(frozen=True)
 class Policy:
-    """How a plan is made.
+    """How a plan is made: arguments of :class:`~macal.survey.planner.Planner`.
 
-    Its attributes are arguments of :class:`~macal.survey.planner.Planner`. Where no criterion is named, ``draw``
-    becomes "effect" unless it is given, and ``criterion`` :data:`macal.acquisition.DEFAULT`.
+    Where no criterion is named, ``draw`` becomes "effect" unless it is given, and ``criterion``
+    :data:`macal.acquisition.DEFAULT`.
 
     Raises:
         UnknownName: no such criterion, parameter, cluster rule, way to pay or to draw, or target.
@@ -34,22 +41,89 @@ class Policy:
             quota; a target, groups, a width or an s.d. without a draw for effects; parameters of no criterion.
     """
 
-    budget: Positive | None
-    criterion: str | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    batch_size: Count | None = None
-    batch_cost: Positive | None = None
-    quotas: Sequence[str] = ()
-    cluster_rule: str = "whole"
-    pay: str = "asked"
-    seed: Whole = 0
-    draw: str | None = None
-    uniform: Share = UNIFORM
-    sample: Count | str | None = None
-    target: str = "all"
-    by: str | None = None
-    width: Positive | None = None
-    r2: Share | None = None
+    budget: Positive | None = option(
+        "money for the whole plan, in the unit of the costs", None, type=number, one_of="money", group=_MONEY
+    )
+    width: Positive | None = option(
+        "target width of the average effect's 95% interval; finds the smallest budget expected to reach it",
+        None,
+        type=number,
+        one_of="money",
+        group=_MONEY,
+    )
+    pay: str = option(
+        "what the budget pays for: everyone asked (default), or answers only", "asked", choices=PAY, group=_MONEY
+    )
+    batch_size: Count | None = option(
+        "people per round, to replan, look or stop between rounds (default: all in one round)",
+        None,
+        type=int,
+        group=_MONEY,
+    )
+    batch_cost: Positive | None = option(
+        "money per round, instead of a number of people", None, type=number, group=_MONEY
+    )
+    quotas: Sequence[str] = option(
+        "stratum constraints, in expected answers", (), action="append", flag="quota", written=_QUOTA, group=_SELECTION
+    )
+    cluster_rule: str = option(
+        "whole: survey entire clusters (default); one: at most one person per cluster, where answers are alike",
+        "whole",
+        choices=CLUSTER_RULES,
+        group=_SELECTION,
+    )
+    criterion: str | None = option(
+        "select people for individual effects by this rule, instead of sampling for the average effect:"
+        f" {names_where(needs_no_model)}".replace("'", ""),
+        None,
+        group=_SELECTION,
+    )
+    parameters: Mapping[str, Any] = option(
+        "parameters of the criterion, such as alpha, MACAL's similarity weight",
+        dict,
+        type=pair,
+        action="append",
+        flag="parameter",
+        written="alpha=1.0, repeatable",
+        group=_SELECTION,
+    )
+    draw: str | None = option(
+        "probability sample, with weights: effect, for the average effect (default without a criterion); criterion, by"
+        " its plan mixed with a uniform sample",
+        None,
+        choices=DRAWS,
+        group=_SELECTION,
+    )
+    uniform: Share = option(
+        "share of the sample allocated uniformly; raise it if the data will serve other questions, 1 for equal"
+        f" probabilities (default: {UNIFORM}, on real tables within about 1% of the narrowest intervals)",
+        UNIFORM,
+        type=number,
+        flag="uniform-share",
+        group=_SELECTION,
+    )
+    target: str = option(
+        "population of the average effect: all, treated, or overlap, those who could be in either arm (default: all)",
+        "all",
+        choices=TARGETS,
+        group=_SELECTION,
+    )
+    by: str | None = option(
+        "column: an effect for each of its values, with simultaneous intervals", None, group=_SELECTION
+    )
+    r2: Share | None = option(
+        "share of the residual variance that the proxies explain within an arm (default: from known outcomes)",
+        None,
+        type=number,
+        group=_SELECTION,
+    )
+    seed: Whole = option("seed of the random numbers", 0, type=int, group=_SELECTION)
+    sample: Count | str | None = option(
+        "number of people to plan among, or all (default: by rule and table; more if quotas make many groups)",
+        None,
+        type=read_sample,
+        group=_LARGE,
+    )
 
     def __post_init__(self) -> None:
         if self.budget is None and self.width is None:

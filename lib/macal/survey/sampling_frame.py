@@ -29,13 +29,15 @@ from macal.survey.constraints import (
     include_units,
 )
 from macal.survey.inference.ridge import Ridge
-from macal.survey.tables.roles import ColumnHints, Roles, prepared, read_as
+from macal.survey.options import names, number_or_column, option, pair
+from macal.survey.tables.roles import KINDS, ColumnHints, Roles, prepared, read_as
 from macal.survey.tables.sample import FirstPhase, Sample
 from macal.survey.tables.summary import NUMBERS, Summary
 
 MIN_POSITIVE, MAX_FINITE = 1e-100, 1e100  # of costs and chances: products of two neither vanish nor overflow
 PLAN = ("round", "cost", "response", "reserve", "reserve_weight", "weight")  # its columns
 CLUSTER_RULES = ("whole", "one")
+_TABLE = "the table"
 _WHOLE = r"-?\d+(?:\.0*)?"
 _ROUNDED = r"\d(?:[.,]\d+)?E\+\d+|[1-9]\d{14}0+(?:\.0*)?"
 _MARKS = dict.fromkeys("1 1.0 true yes y x".split(), True) | dict.fromkeys(["", *"0 0.0 false no n".split()], False)
@@ -61,28 +63,70 @@ _MAX_ARMS = 20  # values of a treatment, more of which are a number that was tak
 
 @dataclass(frozen=True)
 class Columns:
-    """Which column of a table says what.
-
-    Its attributes are arguments of :class:`~macal.survey.planner.Planner`.
+    """The roles of a table's columns: arguments of :class:`~macal.survey.planner.Planner`.
 
     Raises:
         ValueError: two roles for one column.
     """
 
-    treatment: str
-    identifier: str | None = None
-    covariates: Sequence[str] | None = None
-    outcome: str | None = None
-    cost: str | float | int = 1.0
-    response: str | float | int = 1.0
-    cluster: str | None = None
-    exclude: str | None = None
-    include: str | None = None
-    kinds: Mapping[str, str] | None = None
-    reference: str | bool | float | int | None = None
-    propensity: str | float | None = None
-    proxies: Sequence[str] = ()
-    sd: str | Positive | None = None
+    treatment: str = option("column of the treatment: 0 or 1, or any values with a reference", group=_TABLE)
+    identifier: str | None = option(
+        "column that names the units (default: guessed, else they are numbered from 1)", None, flag="id", group=_TABLE
+    )
+    covariates: Sequence[str] | None = option(
+        "columns by which units are compared (default: guessed)", None, type=names, written="A,B,C", group=_TABLE
+    )
+    outcome: str | None = option("column of outcomes known already, missing for the others", None, group=_TABLE)
+    cost: str | float | int = option(
+        "cost of surveying a unit: a column or a number (default: 1)", 1.0, type=number_or_column, group=_TABLE
+    )
+    response: str | float | int = option(
+        "probability of a response, above 0 and at most 1: a column or a number; below 1 reserves are named (default:"
+        " 1)",
+        1.0,
+        type=number_or_column,
+        flag="response-probability",
+        group=_TABLE,
+    )
+    cluster: str | None = option("column of clusters, such as households or clinics", None, group=_TABLE)
+    exclude: str | None = option("column: true for units that may not be selected", None, group=_TABLE)
+    include: str | None = option("column: true for units that must be selected", None, group=_TABLE)
+    kinds: Mapping[str, str] | None = option(
+        f"kind of a column where the guess is wrong: {', '.join(KINDS)}",
+        None,
+        type=pair,
+        action="append",
+        flag="kind",
+        written="COLUMN=KIND, repeatable",
+        group=_TABLE,
+    )
+    reference: str | bool | float | int | None = option(
+        "value of the treatment with which the others are compared; it may then have two or more", None, group=_TABLE
+    )
+    propensity: str | float | None = option(
+        "probability of treatment where it is known, as in a trial: a column or a number (default: estimated)",
+        None,
+        type=number_or_column,
+        group=_TABLE,
+    )
+    proxies: Sequence[str] = option(
+        "columns known for all units that predict the outcome, even if measured after treatment, such as earlier or"
+        " cheaper ratings; never covariates",
+        (),
+        type=names,
+        flag="proxy",
+        written="A,B,C",
+        group=_TABLE,
+    )
+    sd: str | Positive | None = option(
+        "residual standard deviation of the outcome given the covariates: a column, which the design uses, or a number"
+        " (default: from known outcomes)",
+        None,
+        type=number_or_column,
+        flag="residual-sd",
+        old="sd",
+        group=_TABLE,
+    )
 
     def named(self) -> dict[str, str]:
         """Roles that are taken by a column -> the column."""
