@@ -106,7 +106,7 @@ def greedy_and_best(places: np.ndarray, sets: Mapping[str, tuple[Sequence[int], 
         look = {"color": "black", "markersize": 8, "clip_on": False, "zorder": 3}
         ax.plot(done[:, 0], np.zeros(len(done)), "o", **look)
         ax.set(title=f"{name}: mean variance {mean:.3f}", xlabel="place; dots are labelled", ylim=(0, 1.05))
-    axes[0].set_ylabel("variance left")
+    axes[0].set_ylabel("remaining variance")
 
 
 def coverage(shares: pd.DataFrame, guaranteed: float, ax: Axes) -> None:
@@ -126,9 +126,9 @@ def chosen_places(sets: Mapping[str, tuple[Sequence[int], float]], ax: Axes) -> 
     for row, ((labels, worth), colour) in enumerate(zip(sets.values(), ("#CC3377", "black"), strict=True)):
         ax.plot(range(9), np.full(9, -row), "o", color="0.85", markersize=11)
         ax.plot(labels, np.full(len(labels), -row), "o", color=colour, markersize=11)
-        ax.text(8.6, -row, f"{100 * (1 - worth):.1f} %", va="center")
+        ax.text(8.6, -row, f"{100 * (1 - worth):.1f}%", va="center")
     ax.set_yticks([0, -1], list(sets))
-    ax.set(ylim=(-1.6, 0.9), xlim=(-0.6, 10), xlabel="place; right: variance left", xticks=range(9))
+    ax.set(ylim=(-1.6, 0.9), xlim=(-0.6, 10), xlabel="place; right: remaining variance", xticks=range(9))
     ax.grid(False)
 
 
@@ -137,7 +137,7 @@ def left_out(kept: np.ndarray, dropped: Mapping[float, np.ndarray], ax: Axes) ->
     i = np.arange(1, len(kept) + 1)
     ax.plot(i, kept, color="black", label="kept: $S_i$")
     for (c, e), colour in zip(dropped.items(), ("#D55E00", "#E69F00", "#0072B2"), strict=True):
-        ax.plot(i, e, "--", color=colour, label=f"left out, C = {c:,.0f}")
+        ax.plot(i, e, "--", color=colour, label=f"dropped, C = {c:,.0f}")
     ax.set(xscale="log", yscale="log", xlabel="step i", ylim=(5e-5, 3e3))
     ax.set_title("Case ii: kept and left out")
     ax.legend()

@@ -25,8 +25,8 @@ def phase(power: float, ax: Axes) -> ScalarMappable:
     ties = [allocation.tie(0.5, float(share), power) for share in shares]
     ax.plot(ties, shares, color="0.2", linewidth=1)
     ax.axhline(0.5, color="0.2", linewidth=1)
-    ax.set(xscale="log", xlim=(0.05, 16), ylim=(0.05, 0.65), ylabel="natural share of treated")
-    ax.set_xlabel("error of the treated surface over that of the control surface")
+    ax.set(xscale="log", xlim=(0.05, 16), ylim=(0.05, 0.65), ylabel="pool's treated fraction")
+    ax.set_xlabel("error ratio, treated over control surface")
     ax.set_xticks([0.1, 0.25, 0.5, 1, 2, 4, 8], ["0.1", "0.25", "0.5", "1", "2", "4", "8"])
     ax.minorticks_off()
     return ScalarMappable(drawn.norm, COLOURS)

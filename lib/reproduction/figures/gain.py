@@ -21,5 +21,5 @@ def shares(tables: Mapping[str, pd.DataFrame], lines: Sequence[pd.Series], axes:
         bars = [rows["measured"] - rows["low"], rows["high"] - rows["measured"]]
         ax.errorbar(rows.index, rows["measured"], bars, fmt="o", color=BLUE)
         ax.axhline(0, color="0.6", linewidth=0.8)
-        ax.set(title=title, xlabel="share of treated labels")
-    axes[0].set_ylabel("% compared with a share of 0.19")
+        ax.set(title=title, xlabel="treated fraction of labels")
+    axes[0].set_ylabel("% relative to a fraction of 0.19")

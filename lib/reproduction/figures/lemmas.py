@@ -43,7 +43,7 @@ def drops(runs: Mapping[str, VarianceCampaign], claimed: float, ax: Axes) -> Non
     for (name, run), (colour, mark) in zip(runs.items(), looks, strict=True):
         fallen = -np.diff(run.mean)
         ax.plot(range(1, len(run.mean)), fallen, mark, color=colour, label=name, linewidth=1.3, markersize=3.5)
-    ax.axhline(claimed, color="black", linestyle="--", linewidth=1.2, label="claimed, at least")
+    ax.axhline(claimed, color="black", linestyle="--", linewidth=1.2, label="claimed minimum")
     ax.set(yscale="log", ylim=(1e-9, 1), xlabel="step", ylabel="drop of the mean variance")
     ax.legend(fontsize=8, loc="lower left", bbox_to_anchor=(1.0, 0.2))
 
@@ -106,7 +106,7 @@ def on_a_line(rough: np.ndarray, least: np.ndarray, smooth: np.ndarray, ax: Axes
     """Draw mean variances label by label: exponential kernel, the least possible, (n,) each; RBF kernel, (m,)."""
     n = np.arange(1, len(rough) + 1)
     ax.loglog(n, rough, color="#0072B2", label="exponential, most uncertain first")
-    ax.loglog(n, least, "-.", color="black", label="exponential, least possible")
+    ax.loglog(n, least, "-.", color="black", label="exponential, minimum")
     seen = np.maximum(smooth, 1e-12)
     ax.loglog(range(1, len(seen) + 1), seen, "s", color="#CC3377", ms=3, label="RBF, most uncertain first")
     ax.set(xlabel="labels", ylabel="mean variance", ylim=(1e-10, 1.5))
@@ -173,7 +173,7 @@ def ihdp(distance: np.ndarray, certificate: np.ndarray, floor: np.ndarray, lemma
     bound = certificate.mean(axis=0)
     ax.plot(np.arange(1, len(bound) + 1), bound, ":", color="#CC3377", label="certificate")
     ax.plot(distance.mean(axis=0), color="#CC3377", label="distance between the arms")
-    ax.plot(floor.mean(axis=0), color="0.55", linewidth=1.3, label="least possible, any controls")
+    ax.plot(floor.mean(axis=0), color="0.55", linewidth=1.3, label="minimum, any controls")
     ax.plot(lemma.mean(axis=0), "--", color="black", linewidth=1.2, label=LEMMA)
     title = f"IHDP, {len(distance)} replications"
     ax.set(xlabel="pairs labelled", ylabel="$W_1$", ylim=(0, None), title=title)
