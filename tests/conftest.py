@@ -30,8 +30,8 @@ LONGEST = (
     " test_compiled.py backbones.ipynb toy.ipynb ihdp.ipynb cmnist.ipynb test_verdicts_again.py"
     " test_planner_estimate.py test_play.py test_sweeps.py test_campaign_machine.py test_planner_greedy.py"
     " test_tables.py ihdp_small.ipynb own_data.ipynb test_ledger.py wasserstein_lemma.ipynb instead.ipynb"
-    " test_book.py variance_lemma.ipynb data.ipynb test_play_tables.py test_acquisition_pairs.py"
-    " test_planner_clusters.py test_fieldwork.py test_recording.py test_inference_looks.py test_due.py"
+    " test_book.py variance_lemma.ipynb data.ipynb test_play_tables.py test_pair_search.py"
+    " test_planner_clusters.py test_fieldwork.py test_recording.py test_sequential.py test_due.py"
     " test_planner_report.py test_exact_gp.py test_design.py test_files.py"
 ).split()
 

@@ -1,4 +1,4 @@
-"""What a model owes those who use it; ``tests/test_models.py`` holds every registered one to it."""
+"""What a model owes those who use it; ``tests/models/test_models.py`` holds every registered one to it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cases import each
 
-LIB = Path(__file__).resolve().parents[1] / "lib"
+LIB = Path(__file__).resolve().parents[2] / "lib"
 # each may use those before it
 ROOMS = ["vocabulary", "storage", "datasets", "search", "acquisition", "models", "campaigns", "survey", "plots"]
 VOCABULARY = {"arguments", "comparison", "compat", "hashing", "kernels", "lazy", "logistic", "metrics"}

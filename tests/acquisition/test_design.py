@@ -14,7 +14,7 @@ from macal.acquisition import Belief, PoolState
 from macal.acquisition.design import ABC3
 from macal.posterior import Prior
 
-GOLDEN = np.load(Path(__file__).parent / "golden" / "abc3.npz", allow_pickle=False)
+GOLDEN = np.load(Path(__file__).parents[1] / "golden" / "abc3.npz", allow_pickle=False)
 POOLS = sorted({key.partition("_")[0] for key in GOLDEN.files})
 DIFFERENCE = np.array([-1.0, 1.0])
 

@@ -18,7 +18,7 @@ import macal
 from macal import results
 from reproduction import claims
 
-FOLDER = Path(__file__).parents[1] / "results"
+FOLDER = Path(__file__).parents[2] / "results"
 MEANS = ("geometric", "arithmetic")
 JUDGES = {mean: Judge(FOLDER, mean) for mean in MEANS}
 common = JUDGES["geometric"].common

@@ -26,7 +26,7 @@ def test_what_is_unknown_is_refused(call, message):
 
 
 def test_the_reference_of_the_book_has_what_is_registered():
-    text = (Path(__file__).parents[1] / "book" / "api.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "book" / "api.md").read_text(encoding="utf-8")
     modules = set(re.findall(r"auto\w+:: ([\w.]+)", text))
     made = [entry.factory for catalogue in (MODELS, CRITERIA) for entry in catalogue.values()]
     assert {thing.__module__ for thing in made} <= modules

@@ -13,7 +13,7 @@ import macal
 from macal.datasets import ihdp, toy
 
 # check sums of the public code's own splits, replications 0 to 4
-REFERENCE = pd.read_csv(Path(__file__).parent / "golden" / "ihdp_public_code.csv").set_index("seed")
+REFERENCE = pd.read_csv(Path(__file__).parents[1] / "golden" / "ihdp_public_code.csv").set_index("seed")
 
 
 def digest(problem):

@@ -9,7 +9,7 @@ from cases import each
 import macal
 from macal.acquisition import PoolState
 
-GOLDEN = np.load(Path(__file__).parent / "golden" / "fccm.npz", allow_pickle=False)
+GOLDEN = np.load(Path(__file__).parents[1] / "golden" / "fccm.npz", allow_pickle=False)
 POOLS = sorted({key.partition("_")[0] for key in GOLDEN.files})
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import jupytext
 import pytest
 
-PAGE = Path(__file__).parents[1] / "book" / "round_trips.md"
+PAGE = Path(__file__).parents[2] / "book" / "round_trips.md"
 PACKAGES = {  # name -> what the page calls it, and the first version that works
     "causalml": ("CausalML, X-learner", None),
     "dowhy": ("DoWhy, EconML's X-learner", "0.14"),

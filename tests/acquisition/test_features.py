@@ -10,7 +10,7 @@ import macal
 from macal.acquisition import Belief, PoolState, from_features
 from macal.acquisition.features import METHODS
 
-GOLDEN = np.load(Path(__file__).parent / "golden" / "bmdal_reg.npz", allow_pickle=False)
+GOLDEN = np.load(Path(__file__).parents[1] / "golden" / "bmdal_reg.npz", allow_pickle=False)
 SELECTIONS = [key for key in GOLDEN.files if not key.startswith("X_")]
 
 
