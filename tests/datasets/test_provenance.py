@@ -40,7 +40,8 @@ def test_the_same_seed_gives_the_same_bytes(name):
 @pytest.mark.exhaustive
 def test_the_same_seed_gives_the_same_bytes_in_another_process_on_another_processor():
     names = [name for name, entry in DATASETS.items() if not files.missing(*entry.files)]
-    code = f"import macal; from test_datasets import digest; print(*(digest(macal.load(n, 1)) for n in {names}))"
+    code = "import sys, macal; sys.path.append('..'); from test_datasets import digest;"
+    code += f" print(*(digest(macal.load(n, 1)) for n in {names}))"
     command, environment = [sys.executable, "-c", code], os.environ | OTHER_PROCESSOR
     done = subprocess.run(
         command, cwd=Path(__file__).parent, env=environment, capture_output=True, text=True, check=True

@@ -8,7 +8,7 @@ from scipy.special import expit
 from scipy.stats import binomtest
 
 from reproduction.claims import weighted
-from reproduction.studies import cluster_example, coverage, tables
+from reproduction.studies import coverage, tables, villages
 
 
 def test_a_row_is_what_a_plain_loop_gives():
@@ -73,11 +73,11 @@ def test_intervals_of_shares_are_clopper_and_pearsons():
 
 @needs_data("tables")
 def test_villages_are_drawn_by_the_command_line():
-    people, y = cluster_example.table()
-    assert len(people) == len(y) == 1410 and people.village.nunique() == cluster_example.VILLAGES
-    assert people.groupby("village").visit.sum().to_numpy() == pytest.approx(np.ones(cluster_example.VILLAGES))
-    one, asked = cluster_example.drawn(20, 0)
-    assert cluster_example.everybody().width < one.width and 20 * 5 < asked < 20 * 17
-    blocks = cluster_example.jobs(tables.TABLES["weighted_villages"], 20)
+    people, y = villages.table()
+    assert len(people) == len(y) == 1410 and people.village.nunique() == villages.VILLAGES
+    assert people.groupby("village").visit.sum().to_numpy() == pytest.approx(np.ones(villages.VILLAGES))
+    one, asked = villages.drawn(20, 0)
+    assert villages.everybody().width < one.width and 20 * 5 < asked < 20 * 17
+    blocks = villages.jobs(tables.TABLES["weighted_villages"], 20)
     begun = [(job.configs[0]["villages"], job.configs[0]["first"]) for job in blocks]
     assert begun == [(20, 0), (60, 0), (20, 10), (60, 10)]

@@ -67,7 +67,7 @@ class Planner:
     [6, 5, 4, 3]
     """
 
-    def __init__(self, treatment: str, budget: float | None = None, **settings: Any) -> None:
+    def __init__(self, treatment: str, budget: Positive | None = None, **settings: Any) -> None:
         given = {"treatment": treatment, "budget": budget, **settings}
         if (budget is None) == (settings.get("width") is None):
             got = "neither" if budget is None else "both"

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from macal.comparison import student
-from reproduction.studies.allocation_map import BLOCKS
+from reproduction.studies.dial import BLOCKS
 from reproduction.theory import allocation, placement
 from reproduction.theory.allocation import LearningCurve
 from reproduction.theory.pairing import value_share

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from reproduction.figures import dial as figures
-from reproduction.studies import allocation_map, forecast
+from reproduction.studies import dial, forecast
 from reproduction.studies.worlds import World, draw
 from reproduction.theory import allocation, placement
 from reproduction.theory.allocation import LearningCurve
@@ -67,14 +67,14 @@ def test_a_rule_is_found_again():
 
 def test_a_curve_falls_and_leaves_its_labels_out():
     problem = draw(PLAIN, 0)
-    for model in allocation_map.ESTIMATORS.values():
-        rows = pd.DataFrame(allocation_map.curve(problem, model, (10, 80)))
+    for model in dial.ESTIMATORS.values():
+        rows = pd.DataFrame(dial.curve(problem, model, (10, 80)))
         assert (rows.control.diff()[1:] < 0).all() and (rows.treated.diff()[1:] < 0).all()
         assert (rows.treated > rows.control).all()
 
 
 def test_what_is_known_of_a_randomised_and_of_a_biased_world():
-    fair, biased = (allocation_map.pool_features(draw(World(3.0, 0.9, 0.2, slope), 0), (9,)) for slope in (0.0, 2.5))
+    fair, biased = (dial.pool_features(draw(World(3.0, 0.9, 0.2, slope), 0), (9,)) for slope in (0.0, 2.5))
     assert abs(fair["separation"]) < 0.2 < 0.6 < biased["separation"]
     for found in (fair, biased):
         assert found["reached"] > 0.4 > found["natural"] and 1.5 < found["spread"] < 6
