@@ -192,7 +192,7 @@ def summary(table: pd.DataFrame, labelled: int, baseline: str = "random", value:
     """Describe all methods at one number of labels, on the replications that the baseline has too.
 
     A row per method, the best ``log_ratio`` first: ``replications``, ``mean`` and ``median`` of the value, and the mean
-    log ratio to the baseline with Student's 95 % interval ``low``, ``high``. Raises as :func:`log_ratio`.
+    log ratio to the baseline with Student's 95% interval ``low``, ``high``. Raises as :func:`log_ratio`.
     """
     rows = beside(table[table["labelled"] == labelled], baseline)
     values = rows.groupby("method")[value].agg(replications="size", mean="mean", median="median")

@@ -85,7 +85,7 @@ def curves(table: pd.DataFrame, value: str, ax: Axes, band: bool = True, log: bo
         table: rows of :func:`macal.run`, or of :func:`macal.comparison.log_ratio`.
         value: column on the vertical axis.
         ax: where to draw.
-        band: draw Student's 95 % intervals of the mean; needs two replications or more.
+        band: draw Student's 95% intervals of the mean; needs two replications or more.
         log: use a logarithmic axis, its ticks named by plain numbers.
     """
     given = list(table["method"].unique())

@@ -81,7 +81,7 @@ class Experiment:
             new: of :meth:`run`.
 
         Returns:
-            A row per comparison: ``replications``, ``change``, and Student's 95 % interval ``low``, ``high``, which one
+            A row per comparison: ``replications``, ``change``, and Student's 95% interval ``low``, ``high``, which one
             replication has not.
         """
         found = {}

@@ -51,7 +51,7 @@ def test_a_campaign_is_chosen_by_one_model_and_judged_by_all():
 @pytest.mark.parametrize(
     ("name", "method", "called"),
     [
-        ("random-balanced", Method("random-balanced"), "Random, balanced"),
+        ("random-balanced", Method("random-balanced"), "Random, equal allocation"),
         ("macal-rolling", Method("macal-rolling"), "MACAL, rolling"),
         ("macal-0", Method("macal", 0.0), "MACAL, α = 0"),
         ("macal-squared", Method("macal", is_squared=True), "MACAL, squared"),

@@ -20,9 +20,9 @@ CRITERIA = Catalogue(
     "criterion",
     {
         "random": Entry(Random, "Random", "–", ("#7f7f7f", "--")),
-        "random-balanced": Entry(RandomBalanced, "Random, balanced", "this project", ("#7f7f7f", ":")),
+        "random-balanced": Entry(RandomBalanced, "Random, equal allocation", "this project", ("#7f7f7f", ":")),
         "random-share": Entry(RandomShare, "Random, given share", "this project", ("#7f7f7f", "-.")),
-        "random-rare": Entry(RandomRare, "Random, rare arm", "Horvitz and Thompson 1952", ("#8C6D31", "--")),
+        "random-rare": Entry(RandomRare, "Random, inverse propensity", "Horvitz and Thompson 1952", ("#8C6D31", "--")),
         "random-pairs": Entry(RandomPairs, "Random, pairs", "Rubin 1973", ("#8C6D31", ":")),
         "coreset": Entry(CoreSet, "Core-Set", "Sener and Savarese 2018", ("#A6761D", "-.")),
         "qhte": Entry(QHTE, "QHTE", "Qin et al. 2021", ("#E69F00", "-.")),

@@ -16,7 +16,7 @@ DATASETS = Catalogue(
         "toy": Entry(toy.load, "toy", "Wen et al. 2025", queries=toy.QUERIES),
         "ihdp": Entry(ihdp.load, "IHDP", "Hill 2011", queries=ihdp.QUERIES),
         "ihdp-exchanged": Entry(
-            partial(ihdp.load, exchanged=True), "IHDP, surfaces exchanged", "this project", queries=ihdp.QUERIES
+            partial(ihdp.load, exchanged=True), "IHDP, surfaces swapped", "this project", queries=ihdp.QUERIES
         ),
         "ihdp-a": Entry(partial(ihdp.load, surface="a"), "IHDP, surface A", "Hill 2011", queries=ihdp.QUERIES),
         "ibm": Entry(ibm.load, "IBM", "Shimoni et al. 2018", files=("ibm",), queries=ibm.QUERIES),

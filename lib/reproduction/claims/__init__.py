@@ -50,7 +50,7 @@ ONE, ONE_CASE = f"{CASE}; {CASES}", f"{CASE}; {MIXED}"
 WEIGHTS = Compared(tuple(PAPER.values()), lambda version: tuple(version.weights), whole=True, together=True)
 EIGHT, PAIRS = str(len(BASELINES)), len(list(combinations(CODE.weights, 2)))
 TOY_FAMILY = "1; bootstrap intervals"
-LESS = "a case holds where all its intervals lie below 0, fails where one excludes a lead of 10 %"
+LESS = "a case holds where all its intervals lie below 0, fails where one excludes a lead of 10%"
 
 
 CLAIMS = (
@@ -138,7 +138,7 @@ CLAIMS = (
         toy.judge_quickest,
         "toy",
         Rule(
-            "MACAL with the figure's other three methods by the labels at which one first comes within 10 % of the"
+            "MACAL with the figure's other three methods by the labels at which one first comes within 10% of the"
             " replication's lowest final PEHE among these four (never: one step beyond the last size)",
             TOY_FAMILY,
             "holds where the difference is surely below 0 for all three; fails where an interval lies above 0",
@@ -187,7 +187,7 @@ CLAIMS = (
             "MACAL with the eight baselines; up to 160 labels, and later, as two cases",
             EIGHT,
             f"the first case: {SEVERAL}. The second: fails where one is ahead or behind, holds where all intervals lie"
-            f" within 10 %, in part if some baseline has not been run; else open. {MIXED.capitalize()}",
+            f" within 10%, in part if some baseline has not been run; else open. {MIXED.capitalize()}",
         ),
         BOTH,
         Compared((IHDP,), lambda _: BASELINES),
@@ -235,7 +235,7 @@ CLAIMS = (
         Rule(
             "Random with BADGE, BAIT and LCMD; by data set",
             str(len(GENERAL)),
-            "as good: the interval lies within 10 %; different: ahead or behind, and not as good. A case is open with"
+            "as good: the interval lies within 10%; different: ahead or behind, and not as good. A case is open with"
             " one of the three; holds where all are as good, in part where only two were run; fails where all differ;"
             f" in part where both occur; else open; {CASES}",
         ),
@@ -422,7 +422,7 @@ CLAIMS = (
         gain.judge_allocation,
         "gain",
         Rule(
-            "allocation, placement and gain, on IHDP and with its surfaces exchanged; by estimator",
+            "allocation, placement and gain, on IHDP and with its surfaces swapped; by estimator",
             f"{gain.FAMILY}: within a surface Holm takes the smallest p times {gain.FAMILY}, the next times"
             f" {gain.FAMILY - 1}, the last times {gain.FAMILY - 2}",
             "open unless allocation and gain have clear signs on both surfaces; then holds where their signs agree on"
@@ -493,14 +493,14 @@ CLAIMS = (
     Claim(
         "S3",
         "ours",
-        "One criterion is within 5 % of the best everywhere",
+        "One criterion is within 5% of the best everywhere",
         bench.judge_regret,
         "instead",
         Rule(
             "each criterion with each other; by row of the bench",
             f"{bench.ROWS * bench.RIVALS}, all rows and rivals",
-            "holds where one criterion's intervals stay within 5 % of every other on all rows, fails where each"
-            " criterion is surely beyond 5 % on some row; else open",
+            "holds where one criterion's intervals stay within 5% of every other on all rows, fails where each"
+            " criterion is surely beyond 5% on some row; else open",
         ),
         origin="ours",
         tables=tuple(bench.TABLES.values()),

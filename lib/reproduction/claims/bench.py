@@ -93,7 +93,7 @@ def largest(logs: pd.DataFrame) -> pd.DataFrame:
     """Largest regret of each criterion, the smallest first.
 
     Returns:
-        By criterion: ``average``, see :func:`average`; ``regret``, the largest, with Student's 95 % interval ``low``,
+        By criterion: ``average``, see :func:`average`; ``regret``, the largest, with Student's 95% interval ``low``,
         ``high`` of that comparison alone (it was looked for as the largest, so it errs away from 0), ``row``, its data
         set and estimator, ``rival``, the best there, and ``rows``, on how many the criterion is the best.
     """
@@ -217,7 +217,7 @@ def judge_targets(logs: pd.DataFrame, rules: Rules) -> Verdict:
 
 @on_bench
 def judge_regret(logs: pd.DataFrame, rules: Rules) -> Verdict:
-    """S3: is one criterion's error within 5 % of the best on every row?
+    """S3: is one criterion's error within 5% of the best on every row?
 
     It holds where one criterion is within the goal on all rows of the bench, and does not where every criterion is
     beyond it on some row.

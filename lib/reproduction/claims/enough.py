@@ -22,7 +22,7 @@ def calibration(table: pd.DataFrame, rules: Rules) -> pd.DataFrame:
     Returns:
         By model and method: ``effects``, the share of units whose interval holds their effect, with Student's interval
         over replications, ``low`` to ``high`` (all rows together); ``average``, the share of looks whose interval holds
-        the mean effect; ``verdict``: "holds" where ``effects`` is within a point of 95 %, "fails" where its
+        the mean effect; ``verdict``: "holds" where ``effects`` is within a point of 95%, "fails" where its
         whole interval is beyond that, else "open".
     """
     own = table.groupby([*KEYS, "replication"], sort=False)[["held", "held_average"]].mean()
@@ -89,7 +89,7 @@ def too_early(found: pd.DataFrame, rules: Rules) -> pd.DataFrame:
 
 
 def judge_calibration(rules: Rules) -> Verdict:
-    """Do the models' 95 % intervals hold 95 % of IHDP's effects, to a point?"""
+    """Do the models' 95% intervals hold 95% of IHDP's effects, to a point?"""
     found = calibration(tables.load("enough_ihdp"), rules)
     told = ", ".join(
         f"{model}, labels by {CRITERIA[method].label} {row.effects:.1%}" for (model, method), row in found.iterrows()
@@ -101,7 +101,7 @@ def judge_calibration(rules: Rules) -> Verdict:
 
 
 def judge_stopping(rules: Rules) -> Verdict:
-    """Is stopping at a width too early in at most 5 % of the campaigns?
+    """Is stopping at a width too early in at most 5% of the campaigns?
 
     A rule on which that is not so for sure, and not refuted, is open. Rules that stop fewer campaigns than the
     minimum do not count.

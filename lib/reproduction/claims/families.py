@@ -28,7 +28,7 @@ def common(version: Version, methods: Sequence[str], rules: Rules) -> dict[str, 
 
 
 def judge_random(rules: Rules, version: Version) -> Verdict:
-    """E5, per data set: Random is as good as a method of general active learning where the interval lies within 10 %.
+    """E5, per data set: Random is as good as a method of general active learning where the interval lies within 10%.
 
     It holds on a data set where it is as good as all three, does not where it differs from all; decided sets count.
     """
@@ -74,7 +74,7 @@ def rivals(table: pd.DataFrame, method: str, rules: Rules) -> pd.DataFrame:
 def places(found: pd.DataFrame) -> tuple[int, int]:
     """First and last place that a method may have by PEHE: below those clearly ahead, above those clearly behind.
 
-    From :func:`rivals`, so the set covers the true place with 95 % confidence (Mogstad et al. 2024).
+    From :func:`rivals`, so the set covers the true place with 95% confidence (Mogstad et al. 2024).
     """
     words = found["comparison"]
     return 1 + int((words == "behind").sum()), 1 + int((words != "ahead").sum())

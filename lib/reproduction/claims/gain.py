@@ -20,7 +20,7 @@ from reproduction.claims.verdict import Verdict, Word, together
 from reproduction.claims.versions import CODE, EXACT, TEXT, Version
 from reproduction.theory.pairing import value_share
 
-ESTIMATORS = {  # tables of IHDP as it is, and with its surfaces exchanged; of these six W1 is judged
+ESTIMATORS = {  # tables of IHDP as it is, and with its surfaces swapped; of these six W1 is judged
     "exact GP per arm": ("ihdp_gp", "ihdp-exchanged_gp"),
     "S-learner": ("ihdp-early_s", "ihdp-exchanged_s"),
     "T-learner": ("ihdp-early_t", "ihdp-exchanged_t"),
@@ -66,11 +66,11 @@ def gain_decomposition(version: Version, dataset: Benchmark, rules: Rules) -> pd
 
 
 def swap(names: tuple[str, ...], rules: Rules, macal: str = "macal") -> pd.DataFrame | None:
-    """Gain and parts under one estimator on IHDP and with its surfaces exchanged; None where one is not recorded.
+    """Gain and parts under one estimator on IHDP and with its surfaces swapped; None where one is not recorded.
 
     Args:
         names: a value of ``ESTIMATORS`` or ``DEEP``; tables of IHDP, of whose sizes those are used that all have, and
-            last that with its surfaces exchanged.
+            last that with its surfaces swapped.
         rules: see :class:`reproduction.claims.rules.Rules`.
         macal: the name that MACAL has in these tables.
 

@@ -88,7 +88,7 @@ def less(rows: Iterable[Mapping[str, Any]], margin: float) -> Word:
 
 
 def target(table: pd.DataFrame, within: float = WITHIN) -> pd.Series:
-    """PEHE within 10 % of the best final one of the paper's four methods, by replication."""
+    """PEHE within 10% of the best final one of the paper's four methods, by replication."""
     final = table[(table["labelled"] == table["labelled"].max()) & table["method"].isin(PAPER)]
     return (1 + within) * final.groupby("replication")["pehe"].min()
 
@@ -152,7 +152,7 @@ def judge_symmetry(rules: Rules = RULES, table: pd.DataFrame | None = None) -> V
 def judge_quickest(
     rules: Rules = RULES, table: pd.DataFrame | None = None, name: Callable[[str], object] = str
 ) -> Verdict:
-    """F1b: labels to within 10 % of the best final PEHE, MACAL against each other method of the figure.
+    """F1b: labels to within 10% of the best final PEHE, MACAL against each other method of the figure.
 
     Paired, bootstrap intervals of the difference in labels; ``name`` says what the evidence calls a method.
     """

@@ -19,7 +19,7 @@ def coverage(table: pd.DataFrame) -> pd.DataFrame:
         table: rows of blocks; see :func:`reproduction.studies.coverage.block`.
 
     Returns:
-        By case, in the study's order: ``coverage`` among the intervals given, with its exact 99 % interval, ``low`` to
+        By case, in the study's order: ``coverage`` among the intervals given, with its exact 99% interval, ``low`` to
         ``high``; the share ``given``; widths, the ``mean``, the ``median`` (of blocks' medians) and the ``largest``;
         the share of simulations ``withheld`` as unreliable; ``verdict``, "as promised", "too low" or "withheld".
     """

@@ -122,7 +122,7 @@ def covered(found: pd.DataFrame, ax: Axes, promised: float, size: float = 8, nam
     ax.spines[["left", "right", "top"]].set_visible(False)
     for place, (name, row) in zip(places[below], found[below].iterrows(), strict=True):
         where = {"textcoords": "offset points", "va": "center", "ha": "right", "color": MORE, "fontsize": size}
-        ax.annotate(f"{name}, {100 * row['coverage']:.0f} %", (100 * row["low"], place), (-6, 0), **where)
+        ax.annotate(f"{name}, {100 * row['coverage']:.0f}%", (100 * row["low"], place), (-6, 0), **where)
     return ax
 
 
@@ -155,7 +155,7 @@ def against_average(
         for name, side, colour in (("individual ", "right", LESS), (" average", "left", MORE)):
             ax.text(0, 1.3 if above else 0.7, name, ha=side, va="center", color=colour, fontsize=size)
         marks = (-10, 0, 10)
-        ax.set_xticks(marks, [f"{mark:+d} %".replace("-", "\N{MINUS SIGN}") if mark else "0" for mark in marks])
+        ax.set_xticks(marks, [f"{mark:+d}%".replace("-", "\N{MINUS SIGN}") if mark else "0" for mark in marks])
         ax.set_xlim(-reach, reach)
     _rows(list(titles.values()), axes, size, above)
 

@@ -40,7 +40,7 @@ def errors(table: pd.DataFrame) -> pd.DataFrame:
     """Errors on the replications that Random has too, by method and number of labels.
 
     Returns:
-        ``n`` replications, mean ``pehe`` and mean ``log_ratio`` to Random's, each with half of Student's 95 % interval
+        ``n`` replications, mean ``pehe`` and mean ``log_ratio`` to Random's, each with half of Student's 95% interval
         (``pehe_half``, ``log_ratio_half``); halves are NaN where n is 1, ratios are NaN for Random.
     """
     rows = beside(table, "random")

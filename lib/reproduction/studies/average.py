@@ -16,7 +16,7 @@ be best if the s.d. of what these models leave of each outcome were known, too (
 covariates, crosswise, at least a fifth of the arm's mean). The width is that of the variance
 var(m_1 - m_0) / N + sum of (r_i / e_i)^2 / p_i / N^2, which :func:`known` gives of any design.
 
-End points: mean width of the 95 % intervals, over those that are given; the share given; the share of these that hold
+End points: mean width of the 95% intervals, over those that are given; the share given; the share of these that hold
 the estimate from everybody. Answers saved are 1 - (width /
 width of a simple random sample)^2. The draw is ahead on a table where its mean width is below by more than two
 standard errors of the difference. Where fewer than half of the simple random samples give an interval, there is no such

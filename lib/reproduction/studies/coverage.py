@@ -18,7 +18,7 @@ standard normal covariates, log odds of treatment x1 and outcomes x1 + x2 + t + 
 - "known outcomes": those of 150 people at random, beside 150 answers.
 - "treated", "overlap": the effect on these, where it is 1 + x1. "groups": three, whose intervals are all to hold.
 - "looks": four rounds of 50, until the interval that holds at all four is at most 0.82 wide.
-- "quotas and costs", of 1,000 people: the money of 120 answers; fees by x1, 30 answers of each of three regions, 60 %
+- "quotas and costs", of 1,000 people: the money of 120 answers; fees by x1, 30 answers of each of three regions, 60%
   treated. "reserves": 200 of 1,000, 40 expected answers of either half; who refuses is replaced, as in "refusals".
 - "20 clusters" of 200, of 10 to 20 people alike in covariates and outcomes, asked whole; "12 clusters of one arm" each;
   "one of each" of 100 clusters.
@@ -30,8 +30,8 @@ standard normal covariates, log odds of treatment x1 and outcomes x1 + x2 + t + 
   "wrong-signed proxy": measured before treatment, minus what x1, x2 and t leave open, plus that noise. "useless proxy":
   noise, with 200 and 60 answers.
 
-*Rule.* Of each case the coverage among the intervals given, with its exact 99 % interval: "as promised" where that
-holds 95 % or lies above, "too low" where it lies below. Told beside it: the share of simulations with an interval,
+*Rule.* Of each case the coverage among the intervals given, with its exact 99% interval: "as promised" where that
+holds 95% or lies above, "too low" where it lies below. Told beside it: the share of simulations with an interval,
 mean, median and largest width, and the share whose interval is withheld as not to be relied on. At most a tenth may be,
 but for "80 covariates" and "curved twice", whose intervals would cover too little.
 """

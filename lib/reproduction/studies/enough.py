@@ -5,8 +5,8 @@ Models: one exact process per arm, and the joint process. A forecast takes the h
 stops at the first look at which it is met:
 
 - Width w = 2, 1, 0.5: the interval of the mean effect is at most w wide. It stops too early where the estimate is
-  farther than w / 2 from the mean of the true effects; at most 5 % of the campaigns that it stops should be.
-- Gain g = 10, 5, 2 %: the next round is expected to narrow people's intervals by less than g. It stops too early where
+  farther than w / 2 from the mean of the true effects; at most 5% of the campaigns that it stops should be.
+- Gain g = 10, 5, 2%: the next round is expected to narrow people's intervals by less than g. It stops too early where
   going on to 210 labels, r rounds more, brings the PEHE over the pool below (1 - g)^r times what it is.
 """
 

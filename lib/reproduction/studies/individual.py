@@ -27,7 +27,7 @@ c* the best constant on these people; its excess is its level less that of "aver
 
 **End points.**
 
-- (a) By table and size, random labels: the mean excess of "choice" over splits, with Student's 95 % interval over the
+- (a) By table and size, random labels: the mean excess of "choice" over splits, with Student's 95% interval over the
   splits, simultaneous over the tables of the size (Bonferroni). Below 0 it is "useful", above it "harmful", else
   "level". Splits share people: intervals speak of the table's people, not of others.
 - (b) Each rule's level of "choice" less that of random labels, at 150 and at 600: the mean over tables, the table as
@@ -36,7 +36,7 @@ c* the best constant on these people; its excess is its level less that of "aver
   tables and estimators.
 - (d) What ``macal estimate`` says, the process against c by the cross-validated R-loss: the share of sets on which it
   shows individual effects, at 150 and 600 random labels, the share of these whose excess is below 0, and their mean
-  excess; where the loss is smaller, and where it is significantly smaller (one-sided, 5 %).
+  excess; where the loss is smaller, and where it is significantly smaller (one-sided, 5%).
 
 Tables of which fewer than half of the sets can be learnt from have no mean at that size.
 """

@@ -31,14 +31,14 @@ End points, by table and size, as :func:`judged` finds them:
 
 - answers saved, 1 - (mean width with proxies / mean width without)^2. Proxies *help* where the width of the same draws
   falls by more than two standard errors of the mean difference; they *harm* where it grows by more than that, and by
-  over 1 % (``HARM``).
-- coverage of each way, among the intervals that are given; it is *too low* where its exact 99 % interval lies below
-  95 %. Proxies keep the interval's word if they are too low nowhere but where the way without them is, too.
+  over 1% (``HARM``).
+- coverage of each way, among the intervals that are given; it is *too low* where its exact 99% interval lies below
+  95%. Proxies keep the interval's word if they are too low nowhere but where the way without them is, too.
 - whether treatment *moved* the proxies: the largest coefficient of the treatment, in its robust standard errors (HC1),
-  in the regressions of the proxies on treatment and covariates among everybody; 5 %, shared between a table's proxies
+  in the regressions of the proxies on treatment and covariates among everybody; 5%, shared between a table's proxies
   (Bonferroni). Where it did not, the third way shows no bias.
 - the width that the planner forecasts from ``sd`` and ``r2`` over the mean realised one, with proxies and without. Both
-  are what cross-fitted models of everybody's outcomes leave, over both arms; it is *right* within 10 % (``NEAR``).
+  are what cross-fitted models of everybody's outcomes leave, over both arms; it is *right* within 10% (``NEAR``).
 """
 
 from dataclasses import replace
@@ -158,7 +158,7 @@ def judged(found: pd.DataFrame) -> pd.DataFrame:
         is ``right``, with the proxies and without, as "ahead proxy" and so on.
     """
     given = (found["given"] * found["draws"]).round()
-    # an upper limit at 99 % lies below 95 % where half a per cent of samples would hold as few
+    # an upper limit at 99% lies below 95% where half a per cent of samples would hold as few
     low = binom.cdf((found["held"] * given).round(), given, PROMISED) < MISSED / 2
     found = found.assign(low=low, ahead=found["forecast"] / found["width"])
     found["right"] = (found["ahead"] - 1).abs() <= NEAR

@@ -102,7 +102,7 @@ def numbers(recorded: pd.DataFrame, default: int) -> dict[str, float | str]:
     found, by_kind = variances(recorded), losses(recorded)
     at = mean_losses(by_kind).xs(default, level="candidates")["loss"]
     weak = by_kind[by_kind["lead"] < MIN_LEAD].loc["macal"].groupby(["labels", "covariates"])["lead"].first()
-    kinds = pd.Series([f'"{kind}" ({100 * lead:+.0f} %)' for (_, kind), lead in weak.items()], weak.index)
+    kinds = pd.Series([f'"{kind}" ({100 * lead:+.0f}%)' for (_, kind), lead in weak.items()], weak.index)
     left_out = kinds.groupby("labels").agg(" and ".join)
     least = found.loc["people"].xs("10, mixed", level="covariates").loc["macal", 200]["variance"].min()
     million = recorded[(recorded["among"] == "people") & (recorded["candidates"] == 10**6)]

@@ -94,7 +94,7 @@ SETS_CODE, SETS = f"labelled sets, {CODE}", f"labelled sets, {TEXT}"
 REPLICATIONS = "sizes and surfaces of the replications"
 LABELS = "other estimators on the same labels"
 EARLY = "IHDP up to 130 labels"
-SWAPPED = "IHDP with its surfaces exchanged"
+SWAPPED = "IHDP with its surfaces swapped"
 SWAP = "ihdp-exchanged"
 _DATASETS = {"ihdp": "IHDP", "ibm": "IBM", "cmnist": "CMNIST"}
 _DECLARED = (
@@ -195,7 +195,7 @@ _DECLARED = (
     Table("dial_curves", "dial", "what is known of each world of the dial before any label is bought", study="dial"),
     Table("dial", "dial", "campaigns in worlds whose gain can be dialled", study="dial"),
     Table("ihdp_curves", "ihdp", "IHDP's place on the dial", CURVES, study="dial"),
-    Table("ihdp-exchanged_curves", SWAP, "the place of IHDP with its surfaces exchanged", CURVES, study="dial"),
+    Table("ihdp-exchanged_curves", SWAP, "the place of IHDP with its surfaces swapped", CURVES, study="dial"),
     Table("ibm_curves", "ibm", "IBM's place on the dial", CURVES, study="dial"),
     Table("cmnist_curves", "cmnist", "CMNIST's place on the dial", CURVES, study="dial"),
     *(

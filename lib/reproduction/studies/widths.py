@@ -5,7 +5,7 @@ outcomes leave, its root mean square over both arms. Asked is what ``SIZES`` ans
 two digits; then ``--width`` finds the budget, and each of ``DRAWS`` seeds draws, observes and estimates.
 
 End points, by table and size: the median of realised over asked; the share of campaigns that reach the width, and that
-are within 5 % of it. Right: half reach it, nine of ten come within 5 %, and the median is at least 0.93.
+are within 5% of it. Right: half reach it, nine of ten come within 5%, and the median is at least 0.93.
 """
 
 from pathlib import Path
@@ -21,7 +21,7 @@ from reproduction.studies.jobs import Answer, Job
 from reproduction.studies.tables import Table
 
 DRAWS, SIZES = 20, (150, 300)
-NEAR, LEAST = 1.05, 0.93  # of realised over asked: within 5 %; of its median
+NEAR, LEAST = 1.05, 0.93  # of realised over asked: within 5%; of its median
 LARGE = ("lalonde", "k401ksubs", "catholic", "hi", "smokeban")  # over 6,000 people: left out
 
 
