@@ -338,8 +338,9 @@ CLAIMS = (
         weights.judge_alpha,
         "alpha",
         Rule(
-            "lead of the weights 5 and 10 over 0 and 1 in mean log PEHE: last stretch minus first; stretches end at 60,"
-            " 160 and 460 labels on IHDP, 500, 1,300 and 2,550 on IBM, 700, 1,350 and 2,550 on CMNIST; by data set",
+            "lead of the weights 5 and 10 over 0 and 1 in mean log PEHE: last range of label counts minus first; ranges"
+            " end at 60, 160 and 460 labels on IHDP, 500, 1,300 and 2,550 on IBM, 700, 1,350 and 2,550 on CMNIST; by"
+            " data set",
             "1",
             ONE,
         ),
@@ -368,9 +369,9 @@ CLAIMS = (
         weights.judge_no_single,
         "alpha",
         Rule(
-            "each of the five weights with each other in the three stretches of A1; by data set",
-            f"{len(IHDP.stretches) * PAIRS}, or {PAIRS} for each stretch that is recorded",
-            "a case holds where each weight is behind another, or without a lead on it, in some stretch; fails where"
+            "each of the five weights with each other in the three ranges of A1; by data set",
+            f"{len(IHDP.stretches) * PAIRS}, or {PAIRS} for each range that is recorded",
+            "a case holds where each weight is behind another, or without a lead on it, in some range; fails where"
             f" one is ahead of all others in all; else open; {CASES}",
         ),
         BOTH,
@@ -402,13 +403,13 @@ CLAIMS = (
     Claim(
         "B1",
         "ours",
-        "MACAL's gain is more than the balance of the arms' sizes",
+        "MACAL's gain is more than equal allocation to the arms",
         estimators.judge_balance,
         "ihdp",
         Rule(
-            "MACAL with Random and with balanced labels; by data set, up to 160 labels on IHDP, and estimator: the"
+            "MACAL with Random and with equal allocation; by data set, up to 160 labels on IHDP, and estimator: the"
             " version's own, in the text version M1's, too",
-            f"{EIGHT} with Random, as in E1 to E3; 1 with balanced labels",
+            f"{EIGHT} with Random, as in E1 to E3; 1 with equal allocation",
             f"{SEVERAL}, of the two; {MIXED}",
         ),
         BOTH,
@@ -422,7 +423,7 @@ CLAIMS = (
         gain.judge_allocation,
         "gain",
         Rule(
-            "allocation, placement and gain, on IHDP and with its surfaces swapped; by estimator",
+            "allocation, unit selection and gain, on IHDP and with its surfaces swapped; by estimator",
             f"{gain.FAMILY}: within a surface Holm takes the smallest p times {gain.FAMILY}, the next times"
             f" {gain.FAMILY - 1}, the last times {gain.FAMILY - 2}",
             "open unless allocation and gain have clear signs on both surfaces; then holds where their signs agree on"
@@ -438,7 +439,7 @@ CLAIMS = (
         gain.judge_similarity,
         "gain",
         Rule(
-            "weight 2.5 of similarity with 0; by model and data set",
+            "similarity weight 2.5 with 0; by model and data set",
             f"{len(PAPER)}, one for each data set",
             "a case with a clear sign holds where that contradicts the prediction, else fails; others do not count",
         ),
@@ -449,7 +450,7 @@ CLAIMS = (
     Claim(
         "W3",
         "ours",
-        "The code version's lead on IHDP is an escape from a collapsed model",
+        "The code version's lead on IHDP comes from avoiding degenerate fits",
         gain.judge_escape,
         "gain",
         Rule(
@@ -498,7 +499,7 @@ CLAIMS = (
         "instead",
         Rule(
             "each criterion with each other; by row of the bench",
-            f"{bench.ROWS * bench.RIVALS}, all rows and rivals",
+            f"{bench.ROWS * bench.RIVALS}, all rows and other criteria",
             "holds where one criterion's intervals stay within 5% of every other on all rows, fails where each"
             " criterion is surely beyond 5% on some row; else open",
         ),

@@ -18,7 +18,7 @@ def choices(rules: Rules) -> pd.DataFrame:
 
     Returns:
         Rows of :func:`reproduction.claims.comparison.against`: ``DISTANCES``, MACAL's in the text version; ``ALL``, the
-        code version on the same random labels, judged on the same units.
+        code version on the same randomly selected labels, judged on the same units.
     """
     text, code = (version.load("ihdp") for version in (TEXT, CODE))
     # the code's test units are the text's for validation

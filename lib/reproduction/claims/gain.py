@@ -1,6 +1,6 @@
-"""Verdicts W1 to W3: what MACAL's gain over random labels is made of.
+"""Verdicts W1 to W3: what MACAL's gain over random selection is made of.
 
-With random labels of equal arms, "balanced", between the two, the gain is *allocation*, balanced over Random, plus
+With randomly selected labels in equal numbers per arm, "balanced", between the two, the gain is *allocation*, balanced over Random, plus
 *placement*, MACAL over balanced, replication by replication; see label ``sec-gain`` of the book.
 """
 

@@ -85,7 +85,7 @@ def world_case(place: int, replications: Sequence[int]) -> Case:
 
 
 def methods(estimator: str, share: float) -> dict[str, Criterion]:
-    """Criteria under an estimator, random labels at a given share of treated among them."""
+    """Criteria under an estimator, randomly selected labels at a given share of treated among them."""
     more = WEIGHTS if estimator == "exact GP per arm" else {}
     return METHODS | more | {"random-share": acquisition.get("random-share", share=share)}
 
@@ -152,7 +152,7 @@ def predicted_surfaces(fitted: Fitted, x: Covariates) -> Float[np.ndarray, "n 2"
 
 
 def curve(problem: Problem, model: Model, sizes: Sequence[int]) -> list[evaluation.Row]:
-    """Squared errors of both surfaces on the pool's other units, after n random labels in each arm.
+    """Squared errors of both surfaces on the pool's other units, after n randomly selected labels in each arm.
 
     This uses the truth: no campaign can know it.
 

@@ -30,7 +30,7 @@ c* the best constant on these people; its excess is its level less that of "aver
 - (a) By table and size, random labels: the mean excess of "choice" over splits, with Student's 95% interval over the
   splits, simultaneous over the tables of the size (Bonferroni). Below 0 it is "useful", above it "harmful", else
   "level". Splits share people: intervals speak of the table's people, not of others.
-- (b) Each rule's level of "choice" less that of random labels, at 150 and at 600: the mean over tables, the table as
+- (b) Each rule's level of "choice" less that of random selection, at 150 and at 600: the mean over tables, the table as
   unit, Student's interval, simultaneous over five rules.
 - (c) With the half, by table: the estimator of least mean excess over the splits, and its interval, simultaneous over
   tables and estimators.
@@ -342,7 +342,7 @@ def by_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_rule(rows: pd.DataFrame) -> pd.DataFrame:
-    """End point (b): each rule's level less that of random labels, mean over tables, simultaneous over the rules.
+    """End point (b): each rule's level less that of random selection, mean over tables, simultaneous over the rules.
 
     Returns:
         By ``labelled`` and ``design``: ``difference``, ``low`` and ``high``, and the number of ``tables``.

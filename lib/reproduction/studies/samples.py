@@ -8,8 +8,8 @@ import pandas as pd
 from macal.campaigns import results
 
 PLANS = "sample_plans.csv"
-MAX_LEAD_LOST = 0.05  # of the lead over random labels, on average, that a default may lose
-MIN_LEAD = 0.02  # of what random labels leave: a smaller lead is none to lose shares of
+MAX_LEAD_LOST = 0.05  # of the lead over random selection, on average, that a default may lose
+MIN_LEAD = 0.02  # of what random selection leaves: a smaller lead is none to lose shares of
 APART = "48, as benchmarks/planner.py"  # measured for its price, and in no mean
 _CELL = ["criterion", "labels", "covariates"]
 
@@ -23,7 +23,7 @@ def variances(recorded: pd.DataFrame) -> pd.DataFrame:
     """Mean over replications of what labels leave, and of the seconds.
 
     Returns:
-        ``variance``, ``random``, what random labels leave, ``seconds`` and ``replications``, by ``among``,
+        ``variance``, ``random``, what random selection leaves, ``seconds`` and ``replications``, by ``among``,
         criterion, labels, covariates and candidates.
     """
     by = recorded.groupby(["among", *_CELL, "candidates"])
@@ -50,10 +50,10 @@ def compared(
 
 
 def losses(recorded: pd.DataFrame) -> pd.DataFrame:
-    """What a sample loses of the lead of the largest population over random labels.
+    """What a sample loses of the lead of the largest population over random selection.
 
     Returns:
-        ``loss``, and the ``lead`` as a share of what random labels leave, by criterion, labels, covariates and
+        ``loss``, and the ``lead`` as a share of what random selection leaves, by criterion, labels, covariates and
         candidates; the largest population of each, in which nothing can be lost, is ``most`` people.
     """
     found = variances(recorded).loc["people"].reset_index("candidates")

@@ -89,7 +89,8 @@ class Table:
 CODE, TEXT, EXACT = "code version", "text version", "exact GP per arm"
 LEARNERS = S, T, X = "S-learner", "T-learner", "X-learner"
 DR, FOREST = "DR-learner", "causal forest"
-BENCH, CURVES, SHARES = "every criterion under every estimator", "place on the dial", "random labels at given shares"
+BENCH, CURVES = "every criterion under every estimator", "place on the dial"
+SHARES = "randomly selected labels at given shares"
 SETS_CODE, SETS = f"labelled sets, {CODE}", f"labelled sets, {TEXT}"
 REPLICATIONS = "sizes and surfaces of the replications"
 LABELS = "other estimators on the same labels"
@@ -161,7 +162,7 @@ _DECLARED = (
     ),
     Table("ihdp_dr", "ihdp", LABELS, DR),
     Table("ihdp_forest", "ihdp", LABELS, FOREST),
-    Table("ihdp_shares", "ihdp", "random labels at given shares of treated", SHARES),
+    Table("ihdp_shares", "ihdp", "randomly selected labels at given shares of treated", SHARES),
     Table("ihdp-exchanged_shares", SWAP, f"the same, {SWAPPED}", SHARES),
     Table("ihdp_input-1", "ihdp", "the code's model, the treatment as it is"),
     Table("ihdp_input-10", "ihdp", "the code's model, the treatment times 10"),
