@@ -187,7 +187,7 @@ def test_equal_units_leave_no_distance_to_go_by():
 
 
 @each("name", ["alc-fixed", "abc3"])
-@part_and_whole("times", 4, 60)
+@part_and_whole("times", 4, 20)
 def test_a_plan_of_whole_numbers_goes_on_where_it_was_stopped(name, times):
     """Many gains are equal there but for rounding, which a plan that is begun anew does otherwise."""
     for seed in range(times):

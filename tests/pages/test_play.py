@@ -87,7 +87,7 @@ def check(tab, script, asked, expected):
     assert sum(map(len, expected)) >= 2 * len(asked)
 
 
-@part_and_whole("n", 3, 200)
+@part_and_whole("n", 3, 60)
 @pytest.mark.parametrize("name", ["alc-fixed", "macal", "qhte"])
 def test_plans_in_the_browser_are_the_packages(tab, unchecked, name, n):
     asked, expected = [], []
@@ -119,7 +119,7 @@ def prices(seed, n):
     return cost, float(np.round(rng.uniform(0.1, 1.1) * cost.sum(), 2))
 
 
-@part_and_whole("n", 4, 300)
+@part_and_whole("n", 4, 100)
 @pytest.mark.parametrize("name", ["alc-fixed", "macal", "qhte"])
 def test_plans_for_money_in_the_browser_are_the_packages(tab, unchecked, name, n):
     asked, expected = [], []

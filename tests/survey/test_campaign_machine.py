@@ -390,7 +390,7 @@ class Campaign:
         assert found.design_based.facts or found.design_based.estimate or not is_drawn
 
 
-@part_and_whole("seeds", range(16), range(200))
+@part_and_whole("seeds", range(16), range(80))
 def test_random_campaigns_keep_their_books(tmp_path, unchecked, seeds):
     steps = Counter()
     for seed in seeds:

@@ -136,7 +136,7 @@ def test_trials_may_say_their_chances():
     assert (known.propensities == 0.5).all() and average_effect(known).value != average_effect(found).value
 
 
-@part_and_whole("n", 10, 400)
+@part_and_whole("n", 10, 120)
 def test_the_error_counts_what_is_estimated(n):
     """Chances to answer are wrong, outcome models right: without the terms of the models the error would be off."""
     values, errors = [], []
@@ -149,7 +149,7 @@ def test_the_error_counts_what_is_estimated(n):
 
 
 @pytest.mark.parametrize("rated", [False, True])
-@part_and_whole("times", 60, 400)
+@part_and_whole("times", 60, 200)
 def test_the_error_is_that_of_a_bootstrap_that_repeats_every_model(times, rated):
     found = survey(8, size=300, rated=rated)
     rng, values = np.random.default_rng(0), []
@@ -210,7 +210,7 @@ def test_an_answer_moves_the_estimate_as_the_regressions_on_proxies_say(target):
         assert 800 * (up - down) == pytest.approx(2 * step * scale[i] * terms.weight[i] + learnt, rel=1e-4)
 
 
-@part_and_whole("n", 6, 200)
+@part_and_whole("n", 6, 60)
 def test_a_rating_saves_answers_and_noise_costs_none(n):
     ratios = []
     for seed in range(n):
@@ -263,7 +263,7 @@ def held(n, target="all", **options):
     ],
     ids=["right", "nobody refuses", "responses wrong", "outcomes wrong", "rated", "rated, treated", *TARGETS[1:]],
 )
-@part_and_whole("n", 3, 200)
+@part_and_whole("n", 3, 60)
 def test_intervals_hold(n, case):
     hits, (low, _) = held(n, **case)
     assert hits >= low
@@ -337,7 +337,7 @@ def test_where_all_of_an_arm_were_known_nobody_of_it_can_refuse():
     assert doubt.q_treated == 0 and doubt.q_control == pytest.approx(found.refused[t == 0].mean(), abs=0.02)
 
 
-@part_and_whole("n", 8, 400)
+@part_and_whole("n", 8, 120)
 def test_known_outcomes_leave_no_bias_and_the_error_counts_the_model_of_those_asked(n):
     found = [average_effect(partly_known(seed)) for seed in range(n)]
     off = np.array([one.value for one in found]) - 1 - 2 * np.sqrt(2 / np.pi)

@@ -98,7 +98,7 @@ SOUND = {
 }
 
 
-@part_and_whole("tables", 8, 100)
+@part_and_whole("tables", 8, 40)
 @each("name", SOUND)
 def test_a_table_without_holes_has_none(tables, name):
     chance, options = SOUND[name]

@@ -87,7 +87,7 @@ def test_a_cluster_is_worth_what_its_people_are_by_its_cost():
     assert np.ptp(flat.weight) < 1e-9
 
 
-@part_and_whole("n", 6, 600)
+@part_and_whole("n", 6, 200)
 @pytest.mark.parametrize("rule", ["whole", "one"])
 def test_everybody_has_the_chance_that_the_weights_say(rule, n):
     """Weighted totals over draws are those of the table: each step of a draw has the chance that it says."""

@@ -271,7 +271,7 @@ class TestCampaignFile:
         with pytest.raises(record.Damaged, match=field):
             Planner.load("campaign.json", make_people())
 
-    @part_and_whole("n", 60, 600)
+    @part_and_whole("n", 60, 200)
     @pytest.mark.parametrize("kind", ["plan", "draw", "sample"])
     def test_a_file_that_anybody_has_edited_is_read_or_damaged(self, folder, unchecked, kind, n):
         """What is read can be written and read again; of a table that is not the file's, either may be wrong."""

@@ -242,7 +242,7 @@ def best_bargain(x, t, labels, alpha, novelty, price, shop):
     return max(found, default=None)
 
 
-@part_and_whole("times", 7, 1500)
+@part_and_whole("times", 7, 400)
 def test_a_pair_under_demands_is_the_best_of_all(times, monkeypatch, unchecked):
     sold_out = refusals = 0
     for seed in range(times):
@@ -421,7 +421,7 @@ def eased(demands, cost, known):
     return plan, np.maximum(np.maximum(system.low - total, total - system.high), 0)[1:].sum()
 
 
-@part_and_whole("times", 10, 200)
+@part_and_whole("times", 10, 80)
 def test_the_nearest_demands_can_be_met_and_none_are_nearer(times):
     found = 0
     for seed in range(times):

@@ -103,7 +103,7 @@ class TestPass:
             written(table[1000 * k : 1000 * (k + 1)], tmp_path / "parts" / f"{k}.parquet", 210)
         same(drawn(frames.opened(tmp_path / "parts"), wanted, said, 2), first)
 
-    @part_and_whole("times", 2, 200)
+    @part_and_whole("times", 2, 60)
     def test_in_each_cell_everybody_has_the_same_chance(self, times):
         table = people().assign(key=lambda t: t.free.astype(str) + t.region)
         counts = table.key.value_counts()
@@ -294,7 +294,7 @@ def test_reserves_of_a_sample_stand_for_as_many_as_others(unchecked):
     assert (survey.asked / survey.inclusion_probability).sum() == pytest.approx(len(made.people), rel=0.2)
 
 
-@part_and_whole("times", 3, 400)
+@part_and_whole("times", 3, 120)
 def test_the_interval_of_two_phases_covers(unchecked, times):
     truth = 1 + 2 * 0.1
     hits = sum(found.low <= truth <= found.high for found in map(two_phases, range(times)))

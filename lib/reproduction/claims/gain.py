@@ -1,7 +1,7 @@
 """Verdicts W1 to W3: what MACAL's gain over random selection is made of.
 
-With randomly selected labels in equal numbers per arm, "balanced", between the two, the gain is *allocation*, balanced over Random, plus
-*placement*, MACAL over balanced, replication by replication; see label ``sec-gain`` of the book.
+With randomly selected labels in equal numbers per arm, "balanced", between the two, the gain is *allocation*, balanced
+over Random, plus *placement*, MACAL over balanced, replication by replication; see label ``sec-gain`` of the book.
 """
 
 from itertools import product

@@ -33,7 +33,7 @@ def published(name: str = "paper_fig1") -> pd.DataFrame:
 
 
 def random_distance(centre: float) -> float:
-    """Mean surrogate distance between the arms of 265 randomly selected labels; the clouds of units lie at -/+ centre."""
+    """Mean surrogate distance between the arms of 265 randomly selected labels; clouds of units lie at -/+ centre."""
     pools = [toy.load(seed, "paper", centre).pool for seed in range(20)]
     orders = [np.random.default_rng(seed).permutation(len(pool)) for seed, pool in enumerate(pools)]
     drawn = [pool[order[:265]] for pool, order in zip(pools, orders, strict=True)]
