@@ -141,7 +141,7 @@ def walk(shares: np.ndarray, n: int, step: int, ax: Axes) -> None:
     claimed = ws.lemma(1.0, n, k)
     exact = np.allclose(shares, claimed)
     colour, top = LESS if exact else MORE, int(shares.argmax())
-    said = "exactly as claimed" if exact else f"{100 * (shares[top] - 1):+.0f} %"
+    said = "exactly as claimed" if exact else f"{100 * (shares[top] - 1):+.0f}%"
     ax.axhline(1, color="0.85", linewidth=1)
     ax.plot(k, claimed, "--", color="0.35", linewidth=1.5)
     ax.plot(k, shares, color=colour, linewidth=2.5)
@@ -151,11 +151,11 @@ def walk(shares: np.ndarray, n: int, step: int, ax: Axes) -> None:
     if not exact:
         ax.text(k[-1] + 0.2, shares[-1], "measured", color=colour, fontsize=12, va="center")
     ax.set(
-        ylim=(0, 2.7), xlim=(-0.3, k[-1] + 2.6), xticks=k[::5], yticks=(0, 1, 2), yticklabels=("0", "100 %", "200 %")
+        ylim=(0, 2.7), xlim=(-0.3, k[-1] + 2.6), xticks=k[::5], yticks=(0, 1, 2), yticklabels=("0", "100%", "200%")
     )
     ax.tick_params(labelsize=12)
     ax.set_xlabel("identical pairs labelled", fontsize=12)
-    ax.set_title("distance between the arms, start = 100 %", fontsize=12, loc="left")
+    ax.set_title("distance between the arms, start = 100%", fontsize=12, loc="left")
 
 
 def unequal_arms(shares: np.ndarray, rate: np.ndarray, ax: Axes) -> None:

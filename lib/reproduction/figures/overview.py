@@ -16,7 +16,7 @@ TOUCH_TOLERANCE = 0.5  # per cent: an interval that ends nearer to none than thi
 
 def per_cent(value: float, form: str) -> str:
     """A number as figures print it: in a format, with a minus sign, before the per cent."""
-    return f"{value:{form}} %".replace("-", "\N{MINUS SIGN}")
+    return f"{value:{form}}%".replace("-", "\N{MINUS SIGN}")
 
 
 def forest(rows: pd.DataFrame, places: Sequence[float], ax: Axes, size: float = 10) -> None:
