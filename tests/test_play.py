@@ -338,7 +338,7 @@ def test_two_columns_that_may_name_people_are_asked_about(visit, column, role, t
 
 GOOD = "id,age,bmi,free\n1,30,20,0\n2,40,22,1\n3,50,25,0\n4,61,31,1\n"
 NO_TABLES = [
-    (json.dumps({"format": "macal campaign", "version": 9}, indent=1), "campaigns"),
+    (json.dumps({"format": "macal campaign", "version": 9}, indent=1), "JSON"),
     (b"PAR1\x15\x04\x15\x90\xff", "UTF-8"),
     ("", "no rows"),
     ("id,age,free\n", "no rows"),
@@ -354,7 +354,7 @@ BAD_TABLES = [  # with the role of a column, and the name of what is wrong
     ("age,free\n30,0\n30,1\n", {}, "No column"),
     (GOOD.replace("age", "round"), {"round": "identifier", "id": "left out"}, '"round"'),
     (re.sub(r"\d\d,(\d)\n", r"25,\1\n", GOOD), {"bmi": "covariate"}, '"bmi"'),
-    ("age,free,y\n30,0,1\n31,1,2\n", {}, "nobody"),
+    ("age,free,y\n30,0,1\n31,1,2\n", {}, "no one"),
     (GOOD.replace(",1\n", ",2\n"), {"free": "treatment"}, 'row 2 holds "2"'),
     ("id,age,free\n1,3,0\n2,4,0\n", {"free": "treatment"}, "controls"),
     (GOOD, {"free": "covariate"}, "treatment"),
@@ -519,7 +519,7 @@ def test_sliders_change_the_answer(visit):
         for name, value in (("rho", rho), ("r", r), ("noise", noise), ("labels", labels)):
             tab.locator(f"input[name={name}]").fill(str(value))
         paired, apart = (closed_form(labels, shift, rho, 2.0**r, noise**2) for shift in (0, 0.5))
-        words = f"{'save' if paired < apart else 'cost'} {100 * abs(paired / apart - 1):.0f} %"
+        words = f"{'save' if paired < apart else 'cost'} {100 * abs(paired / apart - 1):.0f}%"
         assert words in tab.locator(".answer").inner_text()
         said.add(words)
     assert len(said) > 3 and tab.locator(".chart svg[role=img]").count() == 2
