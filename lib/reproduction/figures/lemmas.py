@@ -150,9 +150,7 @@ def walk(shares: np.ndarray, n: int, step: int, ax: Axes) -> None:
     ax.text(k[-1] + 0.2, claimed[-1], "Lemma 3", color="0.35", fontsize=12, va="center")
     if not exact:
         ax.text(k[-1] + 0.2, shares[-1], "measured", color=colour, fontsize=12, va="center")
-    ax.set(
-        ylim=(0, 2.7), xlim=(-0.3, k[-1] + 2.6), xticks=k[::5], yticks=(0, 1, 2), yticklabels=("0", "100%", "200%")
-    )
+    ax.set(ylim=(0, 2.7), xlim=(-0.3, k[-1] + 2.6), xticks=k[::5], yticks=(0, 1, 2), yticklabels=("0", "100%", "200%"))
     ax.tick_params(labelsize=12)
     ax.set_xlabel("identical pairs labelled", fontsize=12)
     ax.set_title("distance between the arms, start = 100%", fontsize=12, loc="left")
