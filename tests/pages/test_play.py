@@ -216,7 +216,7 @@ def fill(tab, **settings):
 
 
 def individually(tab):
-    tab.get_by_label("each person's effect").check()
+    tab.get_by_label("individual effects: a criterion").check()
 
 
 def ask(tab):
@@ -227,12 +227,12 @@ def test_a_file_becomes_the_plan_of_the_command(visit, people, tmp_path):
     tab = visit("plan_my_survey")
     choose(tab, people.to_csv())
     assert [tab.get_by_label(f"role of {column}").input_value() for column in ["person", *people]] == ROLES
-    fill(tab, people_to_ask="52", per_round="9", seed="11")
+    fill(tab, people_to_survey="52", per_round="9", seed="11")
     ask(tab)
     tab.get_by_role("button", name="Download").wait_for()
     downloaded(tab, macal.Planner("free", 52, outcome="y", batch_size=9, seed=11), people, tmp_path)
     individually(tab)
-    fill(tab, weight_of_similarity="0.75")
+    fill(tab, similarity_weight="0.75")
     ask(tab)
     tab.get_by_role("button", name="Download").wait_for()
     for name, parameters in (("alc-fixed", {}), ("macal", {"alpha": 0.75}), ("qhte", {})):
@@ -271,7 +271,7 @@ def test_a_draw_is_set_against_a_simple_random_sample(visit, tmp_path):
     people = pd.DataFrame({"age": rng.uniform(size=n)}, pd.RangeIndex(n, name="id"))
     people["free"] = (rng.random(n) < 0.1 + 0.7 * people["age"]).astype(int)
     choose(tab, people.to_csv())
-    fill(tab, people_to_ask="150", cost_per_person="7")
+    fill(tab, people_to_survey="150", cost_per_person="7")
     ask(tab)
     price = tab.locator("[data-at=price]")
     expect(price).to_contain_text("simple random sample")
@@ -327,7 +327,7 @@ def test_two_columns_that_may_name_people_are_asked_about(visit, column, role, t
     expect(tab.get_by_role("alert")).to_be_empty()
     roles = {"id": role if column == "id" else "left out", "code": "identifier", "age": "covariate"}
     assert {name: tab.get_by_label(f"role of {name}").input_value() for name in roles} == roles
-    fill(tab, people_to_ask="5")
+    fill(tab, people_to_survey="5")
     individually(tab)
     ask(tab)
     covariates = [name for name in roles if roles[name] == "covariate"]
@@ -338,7 +338,7 @@ def test_two_columns_that_may_name_people_are_asked_about(visit, column, role, t
 
 GOOD = "id,age,bmi,free\n1,30,20,0\n2,40,22,1\n3,50,25,0\n4,61,31,1\n"
 NO_TABLES = [
-    (json.dumps({"format": "macal campaign", "version": 9}, indent=1), "campaigns"),
+    (json.dumps({"format": "macal campaign", "version": 9}, indent=1), "JSON"),
     (b"PAR1\x15\x04\x15\x90\xff", "UTF-8"),
     ("", "no rows"),
     ("id,age,free\n", "no rows"),
@@ -354,7 +354,7 @@ BAD_TABLES = [  # with the role of a column, and the name of what is wrong
     ("age,free\n30,0\n30,1\n", {}, "No column"),
     (GOOD.replace("age", "round"), {"round": "identifier", "id": "left out"}, '"round"'),
     (re.sub(r"\d\d,(\d)\n", r"25,\1\n", GOOD), {"bmi": "covariate"}, '"bmi"'),
-    ("age,free,y\n30,0,1\n31,1,2\n", {}, "nobody"),
+    ("age,free,y\n30,0,1\n31,1,2\n", {}, "no one"),
     (GOOD.replace(",1\n", ",2\n"), {"free": "treatment"}, 'row 2 holds "2"'),
     ("id,age,free\n1,3,0\n2,4,0\n", {"free": "treatment"}, "controls"),
     (GOOD, {"free": "covariate"}, "treatment"),
@@ -363,8 +363,8 @@ BAD_TABLES = [  # with the role of a column, and the name of what is wrong
     (GOOD, {"age": "cost"}, "budget"),
 ]
 BAD_SETTINGS = [
-    ("people to ask", "5", "from 1 to 4"),
-    ("people to ask", "", "from 1 to 4"),
+    ("people to survey", "5", "from 1 to 4"),
+    ("people to survey", "", "from 1 to 4"),
     ("per round", "0", "per round"),
     ("weight", "-1", "weight"),
     ("seed", "1.5", "seed"),
@@ -393,7 +393,7 @@ def test_what_is_wrong_is_named_and_nothing_is_planned(visit):
         expect(tab.get_by_role("alert")).to_be_empty()
     individually(tab)
     for label, value, said in BAD_SETTINGS:
-        fill(tab, people_to_ask="2")
+        fill(tab, people_to_survey="2")
         usual = tab.get_by_label(label).input_value()
         fill(tab, **{label: value})
         ask(tab)
@@ -408,7 +408,7 @@ def test_a_long_plan_lives_and_can_be_stopped(visit):
     many = pd.DataFrame(rng.normal(size=(3000, 20)).round(3), columns=[f"x{k}" for k in range(20)])
     choose(tab, many.assign(treated=np.arange(3000) % 2).to_csv(index=False))
     individually(tab)
-    fill(tab, people_to_ask="1000")
+    fill(tab, people_to_survey="1000")
     ask(tab)
     tab.get_by_role("button", name="stop").click(timeout=10_000)
     assert not tab.get_by_role("progressbar").is_visible()
@@ -519,7 +519,7 @@ def test_sliders_change_the_answer(visit):
         for name, value in (("rho", rho), ("r", r), ("noise", noise), ("labels", labels)):
             tab.locator(f"input[name={name}]").fill(str(value))
         paired, apart = (closed_form(labels, shift, rho, 2.0**r, noise**2) for shift in (0, 0.5))
-        words = f"{'save' if paired < apart else 'cost'} {100 * abs(paired / apart - 1):.0f} %"
+        words = f"{'save' if paired < apart else 'cost'} {100 * abs(paired / apart - 1):.0f}%"
         assert words in tab.locator(".answer").inner_text()
         said.add(words)
     assert len(said) > 3 and tab.locator(".chart svg[role=img]").count() == 2
@@ -565,10 +565,10 @@ def test_labels_are_bought_by_click_and_by_key(visit):
     expect(answer).to_contain_text(f"{pressed.count()} of 20 labels")
     tab.get_by_role("button", name="undo").click()
     assert pressed.count() == 3
-    tab.get_by_label("ring the picks of").select_option("macal")
+    tab.get_by_label("mark the selections of").select_option("macal")
     assert tab.locator(".ring").count() == 20
     for k in range(80):
         tab.locator(f"[data-unit='{k}']").dispatch_event("click")
     assert pressed.count() == 20
-    tab.get_by_role("button", name="another world").click()
+    tab.get_by_role("button", name="another scenario").click()
     assert pressed.count() == 0

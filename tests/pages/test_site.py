@@ -314,16 +314,16 @@ def test_stepper_obeys_mouse_and_keys(visitor, device):
         assert said.startswith(beginning), said
         assert stepper.locator(".frame:visible").get_attribute("data-text") == said
 
-    shows("MACAL, purchase 1:")
-    assert stepper.get_by_label("previous purchase").is_disabled()
-    stepper.get_by_label("next purchase").click()
-    shows("MACAL, purchase 2:")
+    shows("MACAL, selection 1:")
+    assert stepper.get_by_label("previous selection").is_disabled()
+    stepper.get_by_label("next selection").click()
+    shows("MACAL, selection 2:")
     stepper.locator("input[type=range]").press("ArrowRight")
-    shows("MACAL, purchase 3:")
+    shows("MACAL, selection 3:")
     stepper.locator("input[type=radio]").first.press("ArrowDown")
-    shows("QHTE, purchase 3:")
+    shows("QHTE, selection 3:")
     stepper.locator("input[type=range]").press("End")
-    assert stepper.get_by_label("next purchase").is_disabled()
+    assert stepper.get_by_label("next selection").is_disabled()
     assert not troubles, "\n".join(troubles)
 
 

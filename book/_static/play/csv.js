@@ -17,7 +17,7 @@ function records(text, separator) {
     if (c === '"' && !field && (k === from || text[k - 1] === separator)) {
       for (k++; text[k] !== '"' || text[k + 1] === '"'; k++) {
         if (k >= text.length)
-          throw new BadTable("A quotation mark is opened and never closed; mend the file, or save it as CSV again.");
+          throw new BadTable("A quotation mark is opened and never closed; correct the file, or save it as CSV again.");
         field += text[k];
         if (text[k] === '"') k++;
       }
@@ -78,7 +78,7 @@ function moreHeads(title, rows) {
 export function read(text) {
   if (isJson(text))
     throw new BadTable(
-      "The file is JSON, as campaigns are kept in, and no table. The page knows no campaigns; go on with this one by macal observe and macal replan.",
+      "The file is JSON, a campaign perhaps, and not a table; continue a campaign with macal observe and macal replan.",
     );
   text = text.replace(/^\ufeff/, "");
   const said = text.match(/^"?sep=([^"\r\n])"?[ \t]*(\r\n|\r|\n)/) ?? [""];
@@ -87,19 +87,19 @@ export function read(text) {
   const separator = said[1] ?? [",", ";", "\t"].sort((a, b) => head.split(b).length - head.split(a).length)[0];
   const [names, ...rows] = records(text, separator);
   if (!names || !rows.length)
-    throw new BadTable("There are no rows; the file must have a line of names, then a line for each person.");
+    throw new BadTable("There are no rows; the file must have a header, then a line for each person.");
   const title = names.map((name, k) => name || `Unnamed: ${k}`);
   const twice = title.find((name, k) => title.indexOf(name) < k);
-  if (twice) throw new BadTable(`Two columns are called "${twice}"; give each a name of its own.`);
+  if (twice) throw new BadTable(`Two columns are called "${twice}"; rename one.`);
   const ragged = rows.findIndex((row) => row.length !== names.length);
   if (ragged >= 0)
     throw new BadTable(
-      `Line ${ragged + 2} has ${rows[ragged].length} fields, the line of names ${names.length}; mend that line, or put quotation marks around what holds a "${separator}".`,
+      `Line ${ragged + 2} has ${rows[ragged].length} fields, the header ${names.length}; correct that line, or quote fields that contain a "${separator}".`,
     );
   const more = moreHeads(title, rows);
   if (more)
     throw new BadTable(
-      `The file names its columns more than once, also by "${rows[0].find((v) => v)}", which is nobody; remove the ${more > 1 ? "two lines" : "line"} below the names.`,
+      `The file names its columns more than once, also by "${rows[0].find((v) => v)}", which is not a person; remove the ${more > 1 ? "two lines" : "line"} below the names.`,
     );
   const columns = title.map((name, k) => ({ name, values: withoutWords(rows.map((row) => row[k]), name) })),
     people = rows.map((row, i) => columns.some(({ values }) => !isMissing(values[i])) && row.some((v, k) => v !== title[k]));

@@ -44,7 +44,7 @@ function* ownArm({ t, models, arm }, seed) {
   const count = [t.length - sum(t), sum(t)],
     floor = count.map((k) => Math.min(TRIMMED, k / t.length / 5));
   if (least(count) < FOLDS)
-    throw new BadTable(`A draw needs ${FOLDS} people of each arm, and "${arm}" has ${least(count)} of one; add people, or choose each person's effect.`);
+    throw new BadTable(`A sample needs ${FOLDS} people of each arm, and "${arm}" has ${least(count)} of one; add people, or choose individual effects.`);
   const z = models.map(scaled),
     order = new Numpy(seed).shuffled(t.keys()).sort((i, j) => t[i] - t[j]),
     tried = [];
@@ -94,7 +94,7 @@ function lottery(worth, cost, budget) {
   }
   if (few) return inclusion(worth, few);
   throw new BadTable(
-    `A budget of ${budget} is too small for a draw: costs differ by up to ${most(cost) - least(cost)}, which is kept back, so that the money lasts whoever is drawn; raise it, or choose each person's effect.`,
+    `A budget of ${budget} is too small for a sample: costs differ by up to ${most(cost) - least(cost)}, which is held in reserve; raise it, or choose individual effects.`,
   );
 }
 

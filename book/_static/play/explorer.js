@@ -55,7 +55,7 @@ function draw() {
   const n = range(counts),
     unequal = n.includes(" ");
   const what = ratio() ? "above Random's error, %" : "PEHE, mean";
-  const about = `${here.dataset}, ${here.estimator}: ${what}, by number of labels; ${n} replications${bands ? "; bands: 95 % intervals" : ""}.`;
+  const about = `${here.dataset}, ${here.estimator}: ${what}, by number of labels; ${n} replications${bands ? "; bands: 95% intervals" : ""}.`;
   at("chart").innerHTML = lines(
     about,
     methods.map((m) => line(m, bands, unequal)),

@@ -132,7 +132,7 @@ function show() {
     ...look,
     points: errors[name].slice(0, k + 1).map((v, n) => [n, v]),
   }));
-  at("chart").innerHTML = lines("Error of everybody's effect after each label, yours and the criteria's.", series, {
+  at("chart").innerHTML = lines("Error of the effects after each label, yours and the criteria's.", series, {
     xLabel: "labels",
     yLabel: "PEHE",
     zero: 0,
@@ -144,8 +144,8 @@ function show() {
   at("answer").textContent =
     `${k} of ${BUDGET} labels, ${mine.filter((i) => about.t[i]).length} treated. ` +
     (k
-      ? `Your error is ${said(errors.you[k])}; ${before.length ? `ahead of you: ${before.join(", ")}` : "nobody is ahead of you"}.`
-      : "Click whom you would ask.");
+      ? `Your error is ${said(errors.you[k])}; ${before.length ? `ahead of you: ${before.join(", ")}` : "no criterion is ahead of you"}.`
+      : "Click the units that you would label.");
 }
 
 function take(i) {

@@ -121,11 +121,11 @@ function show(root) {
       ? "at no correlation do they pay"
       : even <= -1
         ? "they pay at every correlation"
-        : `they pay where the correlation is above ${signed(even)}`;
+        : `they pay if the correlation is above ${signed(even)}`;
   const told =
     Math.abs(change) < 0.5
       ? "Pairs change the squared error by less than half a per cent here"
-      : `Pairs ${change < 0 ? "save" : "cost"} ${Math.abs(change).toFixed(0)} % of the squared error here`;
+      : `Pairs ${change < 0 ? "save" : "cost"} ${Math.abs(change).toFixed(0)}% of the squared error here`;
   at("answer").textContent = `${told}; ${where}.`;
   const curve = ([own, shared]) => RHOS.map((v) => [v, own + v * shared]);
   at("charts").innerHTML =

@@ -119,10 +119,10 @@ function settings() {
   const known = new Set(encoded.labelled),
     free = [...encoded.t.keys()].filter((i) => !known.has(i));
   if (budget === null && roles().includes("cost"))
-    throw new BadTable("A column of costs needs a budget; fill it in, or leave the column out.");
+    throw new BadTable("A cost column needs a budget; fill it in, or leave the column out.");
   const cheapest = free.reduce((least, i) => Math.min(least, encoded.cost[i]), Infinity);
   if (budget < cheapest && budget !== null)
-    throw new BadTable(`A budget of ${budget} buys nobody: the cheapest person costs ${cheapest}.`);
+    throw new BadTable(`A budget of ${budget} is too small: the cheapest person costs ${cheapest}.`);
   const labels = budget === null ? count("labels", free.length) : 0,
     size = setting("size").value.trim() ? count("size") : Number(setting("size").max);
   const alpha = Number(setting("alpha").value);
@@ -209,16 +209,16 @@ function show() {
   const { batches, chances } = shown(),
     asked = batches.flat(),
     [control, treated] = arms(asked);
-  const who = chances ? "A draw" : CRITERIA[setting("criterion").value];
+  const who = chances ? "The sample" : CRITERIA[setting("criterion").value];
   at("answer").textContent =
-    `${who} asks ${said(asked.length)} people in ${said(batches.length)} rounds: ${said(treated)} treated and ${said(control)} controls${spent(asked)}.`;
+    `${who} selects ${said(asked.length)} people in ${said(batches.length)} rounds: ${said(treated)} treated and ${said(control)} controls${spent(asked)}.`;
   at("price").textContent = chances ? price() : "";
   at("warned").innerHTML = warnings().map((words) => `<li>${escaped(words)}</li>`).join("");
-  const known = table.labelled.length ? "known or asked" : "asked";
+  const known = table.labelled.length ? "known or selected" : "selected";
   const counted = shares(
-    "How many are in either arm.",
+    "People in each arm.",
     [
-      { name: "everybody", counts: arms([...table.t.keys()]) },
+      { name: "all people", counts: arms([...table.t.keys()]) },
       { name: known, counts: arms([...table.labelled, ...asked]) },
     ],
     ARMS,
@@ -241,13 +241,13 @@ function price() {
   const { width, answers, simple } = forecast(table, plans),
     asked = plans.batches.flat();
   if (Math.min(...answers) < LEAST || !simple)
-    return `No interval is expected: it needs ${LEAST} answers of each arm, and the plan promises ${answers.map((n) => said(Math.round(n))).join(" controls and ")} treated.`;
+    return `No interval is expected: it needs ${LEAST} answers in each arm, and the plan is expected to give ${answers.map((n) => said(Math.round(n))).join(" controls and ")} treated.`;
   const paid = asked.reduce((sum, i) => sum + table.cost[i], 0),
     money = (simple.money - paid) * (table.budget === null ? Number(setting("each").value) : 1),
     more = simple.answers > asked.length ? `, ${said(simple.answers - asked.length)} more` : "";
   return (
-    `A simple random sample as precise takes ${said(simple.answers)} answers${more}${money > 0 ? `, and costs ${exact(Math.round(money))} more` : ""}. ` +
-    `The average effect's 95 % interval is expected to be ${said(width)} wide, in standard deviations of answers of people alike.`
+    `An equally precise simple random sample needs ${said(simple.answers)} answers${more}${money > 0 ? `, and costs ${exact(Math.round(money))} more` : ""}. ` +
+    `Expected width of the average effect's 95% interval: ${said(width)} residual standard deviations of the outcome.`
   );
 }
 
@@ -260,15 +260,15 @@ function warnings() {
   return [
     ...farTold(columns, table),
     ...(later.length
-      ? [`By name, ${list(later)} may have been measured after treatment. What treatment has changed hides part of its effect: if it predicts the outcome, choose the role proxy, else leave it out.`]
+      ? [`By name, ${list(later)} may have been measured after treatment. A column changed by treatment hides part of its effect: if it predicts the outcome, choose the role proxy, otherwise leave it out.`]
       : []),
     ...(weights.length
-      ? [`By name, ${list(weights)} may be weights of a survey. Here each row counts as one person, and a covariate weighs nobody: leave it out.`]
+      ? [`By name, ${list(weights)} may be survey weights. Each row counts as one person, and a covariate is no weight: leave it out.`]
       : []),
-    ...spelt(columns, roles()).map(([name, texts]) => `"${name}" holds ${list(texts)}, which differ in spaces or capitals alone, and count as different: make them one.`),
-    ...alone.map((name) => `Treatment hardly overlaps: "${name}" alone tells nearly everybody's arm. An effect then rests on few people, or on a model alone.`),
+    ...spelt(columns, roles()).map(([name, texts]) => `"${name}" holds ${list(texts)}, which differ only in spaces or capitals but count as different: unify them.`),
+    ...alone.map((name) => `Treatment hardly overlaps: "${name}" alone nearly determines the arm. An effect then rests on few people, or on a model alone.`),
     ...(plans.own && misfits(table.t, plans.own)
-      ? ["Overlap is poor: people of an arm, weighted by 1 over their chance of it, are far from adding up to everybody. No interval will be given."]
+      ? ["Overlap is poor: the inverse-probability weights of an arm miss the population total. No interval will be given."]
       : []),
   ];
 }
@@ -289,15 +289,15 @@ function compared(made, known) {
     lines(
       "Share of people whose nearest counterpart in the other arm is within a distance.",
       [
-        { name: "everybody", colour: EVERYBODY, dash: "5 3", points: distribution(before) },
+        { name: "all people", colour: EVERYBODY, dash: "5 3", points: distribution(before) },
         { name: known, colour: ASKED, points: distribution(made.near) },
       ],
       { xLabel: "distance to nearest counterpart", yLabel: "share", yRange: [0, 1] },
     ) +
     lines(
-      "Mean distance of everybody to the nearest label of the same arm, as labels come.",
+      "Mean distance to the nearest label of the same arm, as labels are added.",
       ARMS.map((a, arm) => ({ ...a, dash: arm ? "none" : "5 3", points: made.curve.map((p) => [p[0], p[1 + arm]]) })),
-      { xLabel: "people asked", yLabel: "distance to nearest label", zero: 0 },
+      { xLabel: "people selected", yLabel: "distance to nearest label", zero: 0 },
     )
   );
 }

@@ -140,8 +140,8 @@ export function guess(columns, told = []) {
 export function ask(columns, roles) {
   const [one, other] = only(columns, roles, OPEN);
   if (!other)
-    return `"${one.name}" seems to name people, and not everybody has a name of their own there, once; keep one row of each person, or choose another role for that column.`;
-  return `"${one.name}" and "${other.name}" both may name people; choose the role identifier for the one that does, or another role for the other.`;
+    return `"${one.name}" seems to identify people, but its values are not unique or some are missing; keep one row of each person, or choose another role for that column.`;
+  return `"${one.name}" and "${other.name}" may both identify people; choose the role identifier for the one that does, or another role for the other.`;
 }
 
 /** Sum in the order of NumPy's pairwise summation. */
@@ -248,7 +248,7 @@ export function incomplete(columns, roles) {
     others.length &&
       `Values are missing in ${list(others)} of ${columns[0].values.length} rows; fill the gaps, drop those rows, or leave ${others.length > 1 ? "these columns" : "the column"} out; an outcome that is known for some has the role outcome.`,
     lacking.length &&
-      `One arm alone lacks values of ${list(lacking)}, which tell the arms apart; do not fill these gaps, but leave the columns out.`,
+      `One arm alone lacks values of ${list(lacking)}, which separate the arms; do not fill these gaps, but leave the columns out.`,
   ];
   return Object.assign(new BadTable(told.filter((words) => words).join(" ")), { columns: gappy });
 }
@@ -332,7 +332,7 @@ function covariate(column, what) {
   const numbers = what === "date" ? days(column) : Float64Array.from(cells);
   if (!numbers.every(Number.isFinite))
     throw new BadTable(
-      `"${name}" holds a number too large for a computer; use a larger unit, or leave the column out.`,
+      `"${name}" holds a number too large; use a larger unit, or leave the column out.`,
     );
   if (losesDigits(column))
     throw new BadTable(
@@ -376,7 +376,7 @@ function identifiers(columns, roles, n) {
   const wrong = values.find((v) => isMissing(v) || seen.size === seen.add(v).size);
   if (wrong !== undefined)
     throw new BadTable(
-      `The identifier "${name}" must name each person once, and ${isMissing(wrong) ? "somebody has no name" : `"${wrong}" is there more than once`}; choose another column, or none.`,
+      `The identifier "${name}" must identify each person, but ${isMissing(wrong) ? "a value is missing" : `"${wrong}" occurs more than once`}; choose another column, or none.`,
     );
   return { idName: name, ids: values };
 }
@@ -400,7 +400,7 @@ function costs(columns, roles, one, n) {
   const odd = isNumeric(found[0]) ? cells.findIndex((v) => !(v > 0 && v < Infinity)) : values.findIndex((v) => !isNumber(v));
   if (odd >= 0 || !isNumeric(found[0]))
     throw new BadTable(
-      `The cost "${name}" must be a number above 0 for everybody, and row ${Math.max(odd, 0) + 1} holds "${values[Math.max(odd, 0)]}"; mend it, or leave the column out.`,
+      `The cost "${name}" must be a number above 0 for all people, but row ${Math.max(odd, 0) + 1} holds "${values[Math.max(odd, 0)]}"; correct it, or leave the column out.`,
     );
   return Float64Array.from(cells);
 }
@@ -417,11 +417,11 @@ function known(columns, roles) {
     { gaps, cells } = held(found[0]);
   if (!gaps)
     throw new BadTable(
-      `Every value of the outcome "${name}" is known, so nobody is left to ask; empty the values that you do not have, or leave the column out.`,
+      `Every value of the outcome "${name}" is known, so no one is left to survey; empty the values that you do not have, or leave the column out.`,
     );
   const odd = values.find((v, k) => !isMissing(v) && !(isNumeric(found[0]) && Number.isFinite(cells[k])));
   if (odd !== undefined)
-    throw new BadTable(`The outcome "${name}" must be numbers, and holds "${odd}"; mend it, or leave the column out.`);
+    throw new BadTable(`The outcome "${name}" must be numbers, but holds "${odd}"; correct it, or leave the column out.`);
   return [...values.keys()].filter((k) => !isMissing(values[k]));
 }
 
@@ -440,7 +440,7 @@ function known(columns, roles) {
 export function encode(columns, roles, each = 1) {
   if (roles.includes(OPEN)) throw new BadTable(ask(columns, roles));
   const taken = columns.find(({ name }, k) => OWN[roles[k]]?.includes(name));
-  if (taken) throw new BadTable(`"${taken.name}" is what a column of the plan is called; give yours another name.`);
+  if (taken) throw new BadTable(`"${taken.name}" is the name of a column of the plan; rename yours.`);
   const n = columns[0].values.length,
     t = treatment(columns, roles),
     people = identifiers(columns, roles, n),
@@ -484,7 +484,7 @@ export function farTold(columns, { ids, idName, order, far }) {
       whom = units.slice(0, 3).map((k) => ids[k]);
     const told = list(all.length > 3 ? [...all.slice(0, 3), "more"] : all),
       people = list(units.length > 3 ? [...whom, `${units.length - 3} others`] : whom);
-    return `"${name}": ${told} of ${idName} ${people} ${all.length > 1 ? "lie" : "lies"} far from everybody else, and counts as less in distances. If that is a mistake, or stands for a missing value, mend the file.`;
+    return `"${name}": ${told} of ${idName} ${people} ${all.length > 1 ? "lie" : "lies"} far from all others, and is capped in distances. If that is an error, or marks a missing value, correct the file.`;
   });
 }
 

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from reproduction.figures.overview import LESS, MORE, OPEN, per_cent
 
-EQUAL, NAMES = "0.55", {"equal": "equal arms", "draw": "the draw", "bound": "bound"}
+EQUAL, NAMES = "0.55", {"equal": "equal allocation", "draw": "unequal", "bound": "bound"}
 
 
 def _rows(names: Sequence[str], axes: Sequence[Axes], size: float, above: bool) -> None:
@@ -112,7 +112,7 @@ def covered(found: pd.DataFrame, ax: Axes, promised: float, size: float = 8, nam
     ax.axvline(100 * promised, color="0.3", linewidth=0.9)
     ax.hlines(places, 100 * found["low"], 100 * found["high"], color=colours, linewidth=1.4)
     ax.scatter(100 * found["coverage"], places, 20, colours, zorder=3)
-    ax.set_xlabel("intervals that hold the true effect, %", fontsize=size)
+    ax.set_xlabel("coverage of the true effect, %", fontsize=size)
     ax.grid(axis="y", visible=False)
     ax.tick_params(labelsize=size)
     if named:

@@ -22,7 +22,7 @@ def repeated_fits(
     ax.plot([], [], color="#0072B2", linewidth=0.7, label="single fits")
     low = fits.min() - 0.25
     ax.plot(labelled, np.full(len(labelled), low), "|", color="0.3", markersize=9)
-    ax.set(xlabel="x; ticks: labelled places", ylim=(low - 0.15, fits.max() + 0.7))
+    ax.set(xlabel="x; ticks: labelled points", ylim=(low - 0.15, fits.max() + 0.7))
     ax.legend(ncols=3, fontsize=8, loc="upper center")
 
 
@@ -53,7 +53,7 @@ def fit(places: np.ndarray, truth: np.ndarray, state: State, ax: Axes) -> None:
     ax.plot(places[thin], state.mean[thin], "--", color="#D55E00", label="mean prediction")
     at = places[state.labelled]
     ax.plot(at, np.full(at.size, -1.75), "|", color="0.3", markersize=9)
-    ax.set(ylim=(-1.9, 2.3), xlabel="x; ticks: labelled places", yticks=[-1, 0, 1])
+    ax.set(ylim=(-1.9, 2.3), xlabel="x; ticks: labelled points", yticks=[-1, 0, 1])
     ax.legend(ncols=2, fontsize=8, loc="upper center")
 
 

@@ -19,7 +19,7 @@ from reproduction.methods import label
 WORDS = {
     "log_ratio": "log ratio",
     "pehe": "error of the effect",
-    "w1": "distance of the arms",
+    "w1": "distance between arms",
     "counterpart": "distance to the nearest counterpart",
     "radius": "covering radius",
     "valid_loss": "validation loss",
