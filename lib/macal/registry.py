@@ -8,6 +8,7 @@ from importlib import import_module
 from inspect import signature
 from typing import Any, Generic, NoReturn, TypeVar
 
+from macal.compat import override
 from macal.optional import needed
 
 T = TypeVar("T")
@@ -56,32 +57,59 @@ class Entry:
         label: its name in tables and figures.
         source: who proposed it, author and year.
         style: colour and line in figures; the colour is the next free one where it is None.
-        files: groups of raw files that it is made from, see :mod:`macal.datasets.files`.
-        queries: batches of a campaign on a data set, whatever the replication.
-        provides: what criteria may use of a fitted model.
-        packages: for pip, that it needs beside those that come with this one.
     """
 
     maker: Callable[..., Any] | str
     label: str
     source: str
     style: tuple[str | None, str] = (None, "-")
+
+    @property
+    def factory(self) -> Callable[..., Any]:
+        """What makes one."""
+        if not isinstance(self.maker, str):
+            return self.maker
+        module, name = self.maker.split(":")
+        return getattr(import_module(module), name)
+
+
+@dataclass(frozen=True)
+class DataEntry(Entry):
+    """A data set.
+
+    Attributes:
+        files: groups of raw files that it is made from, see :mod:`macal.datasets.files`.
+        queries: batches of a campaign, whatever the replication.
+    """
+
     files: tuple[str, ...] = ()
     queries: int | None = None
+
+
+@dataclass(frozen=True)
+class ModelEntry(Entry):
+    """A model.
+
+    Attributes:
+        provides: what criteria may use of a fitted one.
+        packages: for pip, that it needs in addition to those that come with this one.
+    """
+
     provides: tuple[str, ...] = ()
     packages: str = ""
 
     @property
+    @override
     def factory(self) -> Callable[..., Any]:
         """What makes one; ImportError, which says what to install, where it needs a package that is not there."""
-        if not isinstance(self.maker, str):
-            return self.maker
-        module, name = self.maker.split(":")
         with needed(self.packages, f"models such as {self.label!r}"):
-            return getattr(import_module(module), name)
+            return super().factory
 
 
-class Catalogue(Registry[Entry]):
+E = TypeVar("E", bound=Entry)
+
+
+class Catalogue(Registry[E]):
     """A registry of things that can be made."""
 
     def make(self, name: str, parameters: Mapping[str, Any], *first: Any) -> Any:

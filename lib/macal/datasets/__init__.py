@@ -7,21 +7,21 @@ from macal.arguments import Whole, hinted
 from macal.datasets import acic, cmnist, files, ibm, ihdp, real, toy
 from macal.datasets.table import from_table
 from macal.problem import Problem
-from macal.registry import Catalogue, Entry, check_known
+from macal.registry import Catalogue, DataEntry, check_known
 
 PROTOCOLS = ("paper", "code")
 DATASETS = Catalogue(
     "dataset",
     {
-        "toy": Entry(toy.load, "toy", "Wen et al. 2025", queries=toy.QUERIES),
-        "ihdp": Entry(ihdp.load, "IHDP", "Hill 2011", queries=ihdp.QUERIES),
-        "ihdp-exchanged": Entry(
+        "toy": DataEntry(toy.load, "toy", "Wen et al. 2025", queries=toy.QUERIES),
+        "ihdp": DataEntry(ihdp.load, "IHDP", "Hill 2011", queries=ihdp.QUERIES),
+        "ihdp-exchanged": DataEntry(
             partial(ihdp.load, exchanged=True), "IHDP, surfaces swapped", "this project", queries=ihdp.QUERIES
         ),
-        "ihdp-a": Entry(partial(ihdp.load, surface="a"), "IHDP, surface A", "Hill 2011", queries=ihdp.QUERIES),
-        "ibm": Entry(ibm.load, "IBM", "Shimoni et al. 2018", files=("ibm",), queries=ibm.QUERIES),
-        "cmnist": Entry(cmnist.load, "CMNIST", "Jesson et al. 2021", files=("mnist",), queries=cmnist.QUERIES),
-        "acic": Entry(acic.load, "ACIC 2016", "Dorie et al. 2019", files=("acic",), queries=acic.QUERIES),
+        "ihdp-a": DataEntry(partial(ihdp.load, surface="a"), "IHDP, surface A", "Hill 2011", queries=ihdp.QUERIES),
+        "ibm": DataEntry(ibm.load, "IBM", "Shimoni et al. 2018", files=("ibm",), queries=ibm.QUERIES),
+        "cmnist": DataEntry(cmnist.load, "CMNIST", "Jesson et al. 2021", files=("mnist",), queries=cmnist.QUERIES),
+        "acic": DataEntry(acic.load, "ACIC 2016", "Dorie et al. 2019", files=("acic",), queries=acic.QUERIES),
     },
 )
 

@@ -7,27 +7,27 @@ from macal.arguments import hinted
 from macal.models.base import Fitted, Model, NotFitted, Task
 from macal.models.joint_gp import JointGP
 from macal.models.meta import MetaLearner
-from macal.registry import Catalogue, Entry
+from macal.registry import Catalogue, ModelEntry
 
 MODELS = Catalogue(
     "model",
     {
-        "exact-gp": Entry(
+        "exact-gp": ModelEntry(
             "macal.models.exact_gp:ExactGP",
             "exact GP",
             "Rasmussen and Williams 2006",
             provides=("posterior", "prior"),
             packages="torch",
         ),
-        "joint-gp": Entry(JointGP, "joint GP", "Bonilla et al. 2007", provides=("posterior", "prior")),
-        "due": Entry(
+        "joint-gp": ModelEntry(JointGP, "joint GP", "Bonilla et al. 2007", provides=("posterior", "prior")),
+        "due": ModelEntry(
             "macal.models.due:Due",
             "deep kernel",
             "van Amersfoort et al. 2021",
             provides=("posterior", "features"),
             packages="torch gpytorch",
         ),
-        "meta-learner": Entry(MetaLearner, "meta-learner", "Künzel et al. 2019"),
+        "meta-learner": ModelEntry(MetaLearner, "meta-learner", "Künzel et al. 2019"),
     },
 )
 
