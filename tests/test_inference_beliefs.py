@@ -65,7 +65,7 @@ def test_many_targets_stand_for_more(monkeypatch):
 
 
 def test_nobody_labelled_is_no_belief():
-    with pytest.raises(ValueError, match="nobody is labelled"):
+    with pytest.raises(ValueError, match="no unit is labelled"):
         posterior_sd(Prior([1.0, 1.0], [1.0, 1.0], [0.1, 0.1]), np.zeros((3, 1)), np.zeros(3, int), np.empty(0, int))
 
 

@@ -410,7 +410,7 @@ def test_what_cannot_be_told_is_said():
         lambda: average_effect(found, "treted"),
         lambda: nonresponse_sensitivity(found, average_effect(found), (1, 1)),
     ):
-        with pytest.raises(ValueError, match="treted|two rising numbers"):
+        with pytest.raises(ValueError, match="treted|smallest and the largest"):
             call()
     for bounds in ((0.0, 1e9), (-1e9, 0.1)):
         with pytest.raises(ValueError, match="bounds"):

@@ -75,7 +75,7 @@ def test_balanced_draws_have_their_chances(n):
 
 
 def test_balanced_draws_refuse_a_stratum_without_a_whole_number():
-    with pytest.raises(ValueError, match=r"a whole number; got 1\.5"):
+    with pytest.raises(ValueError, match=r"a whole number of labels, got 1\.5"):
         draw_balanced(np.full(6, 0.5), np.repeat([0, 1], 3), np.ones(6), np.random.default_rng(0))
 
 

@@ -343,7 +343,7 @@ def test_equal_answers_of_an_arm_give_no_interval(tmp_path, options, equal):
     found = planner.estimate(rule=StoppingRule(width=9.0))
     assert found.people[["low", "high"]].isna().all(axis=None) and found.people.effect.notna().all()
     assert found.projection.width.isna().all() and np.isnan(found.average.width) and found.averages == {}
-    assert f"arm {equal} are all 3" in found.no_interval_reason and found.verdict.startswith("not enough")
+    assert f"arm {equal} are all 3" in found.no_interval_reason and found.verdict.startswith("continue")
     planner.report(tmp_path / "report.html")
     assert found.no_interval_reason in (tmp_path / "report.html").read_text()
     planner.correct(plan.index[plan.free == equal][0], "outcome", "a", 4.0)
@@ -644,7 +644,7 @@ def test_from_a_csv_to_effects(tmp_path, monkeypatch, capsys):
     assert main(observe) == main([*ask, "--width", "9", "--report", "report.html"]) == 0
     weighted = Planner.load("campaign.json", pd.read_csv("people.csv")).estimate().weighted
     said, report = capsys.readouterr().out, (tmp_path / "report.html").read_text()
-    assert f"{weighted.value:.4g}, 95%" in said and "enough: " in said and "Enough: " in report
+    assert f"{weighted.value:.4g}, 95%" in said and "stop: " in said and "Stop: " in report
     effects = pd.read_csv("effects.csv")
     assert effects.columns.tolist() == ["person", "effect", "low", "high"] and len(effects) == 400
     out = pd.read_csv("plan.csv").merge(people, on="person")

@@ -354,7 +354,7 @@ BAD_TABLES = [  # with the role of a column, and the name of what is wrong
     ("age,free\n30,0\n30,1\n", {}, "No column"),
     (GOOD.replace("age", "round"), {"round": "identifier", "id": "left out"}, '"round"'),
     (re.sub(r"\d\d,(\d)\n", r"25,\1\n", GOOD), {"bmi": "covariate"}, '"bmi"'),
-    ("age,free,y\n30,0,1\n31,1,2\n", {}, "nobody"),
+    ("age,free,y\n30,0,1\n31,1,2\n", {}, "no one"),
     (GOOD.replace(",1\n", ",2\n"), {"free": "treatment"}, 'row 2 holds "2"'),
     ("id,age,free\n1,3,0\n2,4,0\n", {"free": "treatment"}, "controls"),
     (GOOD, {"free": "covariate"}, "treatment"),

@@ -485,7 +485,7 @@ def test_numbers_that_are_called_id_name_people(name, is_name):
         ({}, range(1, 61), "ptid", {"Unnamed: 0": "has no name"}),
         ({"identifier": "ptid"}, range(1, 61), "ptid", {"Unnamed: 0": "has no name"}),
         ({"identifier": "Unnamed: 0"}, range(1, 61), "Unnamed: 0", {"ptid": "names the units too"}),
-        ({"kinds": {"ptid": "ignore"}}, range(1, 61), "Unnamed: 0", {"ptid": "as you say"}),
+        ({"kinds": {"ptid": "ignore"}}, range(1, 61), "Unnamed: 0", {"ptid": "as given"}),
         ({}, [*range(1, 31)] * 2, "ptid", {"Unnamed: 0": "has no name"}),  # two tables, one below the other
     ],
 )
