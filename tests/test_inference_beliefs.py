@@ -72,11 +72,11 @@ def test_nobody_labelled_is_no_belief():
 @pytest.mark.parametrize(
     ("width", "more", "said"),
     [
-        (1.9, True, "enough: .* 1.9 wide"),
-        (2.0, False, "enough"),
-        (2.1, True, "go on: .* 2.1 wide"),
-        (2.1, False, "not enough"),
-        (np.inf, True, "go on"),
+        (1.9, True, "stop: .* 1.9 wide"),
+        (2.0, False, "stop"),
+        (2.1, True, "continue: .* 2.1 wide"),
+        (2.1, False, "continue with"),
+        (np.inf, True, "continue:"),
     ],
 )
 def test_a_rule_stops_by_width(width, more, said):

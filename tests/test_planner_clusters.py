@@ -169,7 +169,7 @@ def test_the_report_and_the_command_say_how_clusters_were_drawn(tmp_path):
     assert notes(planner.campaign)[0].startswith(drawn)
     chosen, few = settings(planner.campaign), make(people, **DRAWN | {"batch_size": 20})[0].campaign
     assert f" {few.rounds.index[-1]} rounds" in notes(few)[1]
-    assert "seed 3" in chosen["chosen"] and "household" in chosen["clusters"]
+    assert "seed 3" in chosen["selection"] and "household" in chosen["clusters"]
     planner.observe(y[plan.index])
     planner.report(tmp_path / "report.html")
     number = homes.nunique() + homes.isna().sum()

@@ -165,7 +165,7 @@ def test_everybody_has_the_chance_that_the_weights_say(n):
         ({"cluster": "household", "budget": 5}, "a budget of 5"),
         ({"cost": "fee", "batch_size": None, "batch_cost": 50.0}, "rounds"),
         ({"quotas": ["region=north<=0"]}, "region = north"),
-        ({"quotas": ["region=south>=70", "region=west>=60"]}, "these 3 demands"),
+        ({"quotas": ["region=south>=70", "region=west>=60"]}, "these 3 constraints"),
         ({"cost": 3.0, "batch_size": None, "batch_cost": 2.0}, "a round of 2"),
         ({"draw": "effects"}, "effects"),
         ({"uniform": 0.0}, "uniform"),
@@ -451,7 +451,7 @@ def test_answers_that_the_weights_leave_out_are_counted():
     people = make_people(400)
     planner, plan = make(people, **DRAWN)
     planner.observe(outcomes(people)[[*plan.index[:40], *plan.index[100:]]], through=1)
-    assert "20 of them" in " ".join(weighed_of(planner).facts)
+    assert "20 answers" in " ".join(weighed_of(planner).facts)
 
 
 def test_what_there_is_no_use_for_is_said():
@@ -515,10 +515,10 @@ def test_a_rule_says_whether_it_is_enough():
         planner, _ = answered(**draw)
         found = planner.estimate(looks="rounds")  # as is the default of a rule by width
         width = getattr(found, by).width
-        assert verdict(planner, width=1.01 * width).startswith("enough")
-        assert verdict(planner, width=0.99 * width).startswith("go on")
+        assert verdict(planner, width=1.01 * width).startswith("stop")
+        assert verdict(planner, width=0.99 * width).startswith("continue:")
     over, _ = answered(3)
-    assert verdict(over, width=1e-9).startswith("not enough")
+    assert verdict(over, width=1e-9).startswith("continue with")
     assert over.estimate().projection.cost.to_dict() == {"now": 0, "end": 0}
 
 

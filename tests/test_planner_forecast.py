@@ -241,7 +241,7 @@ def test_a_width_that_cannot_be():
         planned(people, budget=None, width=1.0, sd=None)
     with pytest.raises(ValueError, match=r"width 0\.4\d*"):
         planned(people, budget=None, width=0.1)
-    with pytest.raises(ValueError, match=r"demands.* [\d.]+ wide"):
+    with pytest.raises(ValueError, match=r"constraints.* width [\d.]+"):
         planned(people, budget=None, width=0.5, quotas=["group=x<=50"])
     with pytest.raises(ValueError, match="10 answers"):
         planned(people[(people.t == 0) | (people.index < 14)], budget=None, width=1.0)

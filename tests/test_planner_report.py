@@ -169,8 +169,8 @@ def test_what_was_asked_is_told_as_what_was():
     for rounds in (0, 1, 2):
         planner.observe({name: 1.0 + k for k, name in enumerate(plan.index[plan["round"] <= rounds])})
         told.append(" ".join(Report(planner.campaign).answer()))
-    assert ["are to be asked" in words for words in told] == [True, False, False]
-    assert ["were asked" in words for words in told] == [False, False, True]
+    assert ["will be surveyed" in words for words in told] == [True, False, False]
+    assert ["were surveyed" in words for words in told] == [False, False, True]
 
 
 def test_what_no_data_show_is_said_in_the_same_words(tmp_path, monkeypatch, capsys):
@@ -211,7 +211,7 @@ class TestLabels:
         text = " ".join(looked.coverage())
         assert all(f"{page.number(far)} for {arm}" in text for arm, far in rounds.items())
         shares = overlap.shared_rows(planner.people, planner.people.positions([*plan.index, *plan.reserve[:20:2]], ""))
-        assert page.number(shares["in quarters", "asked"]["10 or more"], "{:.1%}") in looked.privacy()[-1]
+        assert page.number(shares["in quarters", "surveyed"]["10 or more"], "{:.1%}") in looked.privacy()[-1]
 
     def test_the_next_people_are_new_against_answers_not_refusals(self, asked):
         planner, plan, looked = asked
@@ -270,7 +270,7 @@ class TestNumbers:
         planner.plan(people)
         table = overlap.shared_rows(planner.people, np.array([5]))["exactly"]
         assert table["all"].tolist() == pytest.approx([1 / 6, 2 / 6, 3 / 6, 0, 0])
-        assert table["asked"].tolist() == [1, 0, 0, 0, 0]
+        assert table["surveyed"].tolist() == [1, 0, 0, 0, 0]
         people["a"] = [0, 1, 2, 3, 100, 200]  # the last two are winsorised to one value
         planner = Planner("t", 2, covariates=["a"], criterion="alc-fixed")
         planner.plan(people)

@@ -227,7 +227,7 @@ def test_every_demand_is_kept_at_any_size(tmp_path, unchecked, monkeypatch, name
         one.observe(answers)
         pd.testing.assert_frame_equal(one.replan(), made.replan())
         assert one.campaign.audit is None  # it was of another plan
-    with pytest.raises(ValueError, match="rivals"):
+    with pytest.raises(ValueError, match="audit sample"):
         again.audit()
 
 

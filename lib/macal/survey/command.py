@@ -382,7 +382,7 @@ def observe(options: argparse.Namespace) -> None:
     if len(ahead):
         print(
             f"{len(ahead)} people have answered in {count_phrase(ahead.nunique(), 'round')} not yet fielded, and count"
-            f" alone; if all were surveyed, --through {ahead.max()} counts the others as refusals"
+            f" alone; if all were surveyed, --through {ahead.max()} counts these rounds as fielded"
         )
     print(_came(planner))
     _warn_of_money(planner)
