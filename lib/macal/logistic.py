@@ -1,14 +1,11 @@
-"""Logistic regression: the chance of each arm by covariates, penalised so that it is never without a solution.
+"""Penalised logistic regression of the arm on covariates.
 
-With scores F = X W + b, one column for each arm (for two arms the treated one's alone, control's being 0), and weights
-w_i, what is minimised is
+With scores F = X W + b, one column per arm (for two arms only the treated one's; control's is 0), and weights w_i, it
+minimises
 
     (sum_i w_i (log sum_k exp F_ik - F_i,t_i) + strength |W|^2 / 2) / sum_i w_i,
 
-by L-BFGS-B from zero until no entry of the gradient is above 1e-4; the intercepts b are not penalised.
-
-Reference: T. Hastie, R. Tibshirani and J. Friedman, *The Elements of Statistical Learning*, 2nd edition, Springer,
-2009, Section 4.4.
+by L-BFGS-B from zero until no entry of the gradient exceeds 1e-4; intercepts b are not penalised.
 """
 
 import numpy as np
@@ -27,21 +24,21 @@ _STOP = {"maxiter": 1000, "maxls": 50, "gtol": 1e-4, "ftol": 64 * np.finfo(float
 def propensity_scores(
     x: Covariates, t: Arms, new: Centres, weights: Outcomes | None = None, strength: float | int = 1.0
 ) -> PerArmAtNew:
-    """Chance of each arm at other places, (m, arms), by a regression on units whose arms are known.
+    """Return the probability of each arm at new covariates, (m, arms).
 
     Args:
-        x: covariates of these units, (n, d), standardised.
-        t: their arms, (n,), 0, 1 and so on, each with somebody in it.
-        new: covariates at which chances are wanted, (m, d).
-        weights: of the units, (n,); 1 by default.
-        strength: of the penalty.
+        x: covariates, (n, d), standardised.
+        t: arms, (n,), 0, 1 and so on, none empty.
+        new: covariates at which to predict, (m, d).
+        weights: weights of the units, (n,) (default: 1).
+        strength: strength of the penalty.
 
     >>> x = np.array([[-1.0], [-0.5], [0.5], [1.0]])
     >>> propensity_scores(x, np.array([0, 0, 1, 1]), x[:1]).round(2)
     array([[0.72, 0.28]])
     """
     arms, (n, d) = int(t.max()) + 1, x.shape
-    scored = slice(1, 2) if arms == 2 else slice(None)  # arms that have a score
+    scored = slice(1, 2) if arms == 2 else slice(None)  # arms with a score
     is_in = (t == np.arange(arms)[:, None]).astype(np.float64)  # (arms, n)
     share = np.full(n, 1 / n) if weights is None else weights / weights.sum()
     penalty = strength / (n if weights is None else weights.sum())

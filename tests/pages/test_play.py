@@ -351,7 +351,7 @@ BAD_TABLES = [  # with the role of a column, and the name of what is wrong
     (GOOD.replace("40", "forty"), {"age": "covariate"}, '"forty"'),
     (GOOD.replace("1\n", "0\n"), {}, "treatment"),
     (GOOD.replace("40", "1e999"), {}, "too large"),
-    ("age,free\n30,0\n30,1\n", {}, "No column"),
+    ("age,free\n30,0\n30,1\n", {}, "No covariate"),
     (GOOD.replace("age", "round"), {"round": "identifier", "id": "left out"}, '"round"'),
     (re.sub(r"\d\d,(\d)\n", r"25,\1\n", GOOD), {"bmi": "covariate"}, '"bmi"'),
     ("age,free,y\n30,0,1\n31,1,2\n", {}, "no one"),

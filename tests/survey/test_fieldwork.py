@@ -293,7 +293,7 @@ def test_outcomes_in_a_column_that_the_plan_or_the_table_has_are_asked_about(fol
     assert run(*words) == 1 and f"'{column}'" in (said := told(capsys)[-1]) and "none" not in said
     capsys.readouterr()
     assert run("replan", "c.json", "people.csv", "-o", "next.csv") == 0
-    assert "no answers are in" in capsys.readouterr().out
+    assert "no answers yet" in capsys.readouterr().out
     assert run(*words, "--outcome", column) == 0
     assert list(Planner.load("c.json", PEOPLE).answers.values()) == list(range(10))
 
@@ -302,14 +302,14 @@ def test_refusals_that_the_plan_did_not_expect_are_told_by_replan(folder, capsys
     """With the width that is expected now, and the share of answers that a new plan would count on."""
     words = ["--treatment", "free", "--budget", 100, "--batch-size", 50, "--sd", 1, "--campaign", "c.json"]
     assert run("plan", "people.csv", *words, "-o", "plan.csv") == 0
-    widths = [float(re.search(r"expected to be ([\d.]+) wide", capsys.readouterr().out)[1])]
+    widths = [float(re.search(r"interval: ([\d.]+\d)", capsys.readouterr().out)[1])]
     names = answered(slice(0, 50))
     pd.Series(1.0, names, name="y").where(np.arange(50) % 5 > 0).rename_axis("person").to_csv("answers.csv")
     assert run("observe", "c.json", "people.csv", "answers.csv") == 0
     capsys.readouterr()
     assert run("replan", "c.json", "people.csv", "-o", "next.csv") == 0
     said = capsys.readouterr().out
-    widths.append(float(re.search(r"expected to be ([\d.]+) wide", said)[1]))
+    widths.append(float(re.search(r"interval: ([\d.]+\d)", said)[1]))
     assert widths[1] > widths[0] and "--response 0.8 " in said
     assert not [words for words in notes(make(PEOPLE, response=0.8)[0].campaign) if "--response" in words]
 
@@ -354,7 +354,7 @@ class TestEarlyAnswers:
         assert run("observe", "c.json", "people.csv", "answers.csv") == 0
         planner = Planner.load("c.json", PEOPLE)
         assert planner.asked == 1 and planner.spent() == 12 and set(planner.answers) == {*first, *early}
-        assert "2 people of 2 rounds" in capsys.readouterr().out
+        assert "2 people have answered in 2 rounds" in capsys.readouterr().out
         again = planner.replan(quotas=["region=south>=5"])
         assert planner.spent() == 12 and len(again) == 38 and not set(early) & set(again.index)
         planner.observe(dict.fromkeys([*first, *early], 1.0))  # all answers so far, once more
@@ -410,7 +410,7 @@ class TestEarlyAnswers:
         assert planner.asked == 2
         planner.observe({}, through=3)
         said = " ".join(planner.estimate("exact-gp").design_based.facts)
-        assert f"({len(later) - 6} of them" in said and "leave out" not in said
+        assert f"({len(later) - 6} pending)" in said and "leaves out" not in said
 
 
 class TestNotes:
@@ -421,7 +421,7 @@ class TestNotes:
     def test_rounds_that_are_larger_than_was_said(self):
         planner, _ = make(self.homes, budget=60, cluster="home", criterion="qhte")
         (words,) = further(planner.campaign)
-        assert numbers(words) == [3, 10, 20] and settings(planner.campaign)["people of the largest round"] == "20"
+        assert numbers(words) == [3, 10, 20] and settings(planner.campaign)["people in the largest round"] == "20"
         planner.observe(dict.fromkeys(planner.planned.index, 1.0))
         small, _ = make(self.homes, budget=60, cluster="two", criterion="qhte")
         assert further(planner.campaign) == further(small.campaign) == []
@@ -432,7 +432,7 @@ class TestNotes:
             planner.observe(dict.fromkeys(plan.index[plan["round"] == 1], 1.0))
             planner.correct(plan.index[0], "never asked", "ann")
             assert planner.rounds()["asked"].max() == 11
-            assert settings(planner.campaign)["people of the largest round"] == "11"
+            assert settings(planner.campaign)["people in the largest round"] == "11"
 
     def test_money_that_is_left(self):
         for demand, left in (({"cluster": "home", "cluster_rule": "one"}, 290), ({"quotas": ["male<=30"]}, 240)):
@@ -477,7 +477,7 @@ class TestNotes:
         assert numbers(first) == [planner.campaign.searched, 200] and numbers(second) == [150 - len(plan)]
         planner.save(tmp_path / "c.json")
         again = Planner.load(tmp_path / "c.json", PEOPLE).campaign
-        assert str(again.searched) in settings(again)["looked among"] and further(again) == said
+        assert str(again.searched) in settings(again)["first-phase sample"] and further(again) == said
         larger, _ = make(self.homes, criterion="macal", budget=20, sample=50, quotas=["region>=1", "male>=1"])
         assert numbers(further(larger.campaign)[0])[1:3] == [200, 50]
         whole, _ = make(criterion="macal", sample=200, budget=150)

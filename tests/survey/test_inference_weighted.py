@@ -75,18 +75,18 @@ def test_balanced_draws_have_their_chances(n):
 
 
 def test_balanced_draws_refuse_a_stratum_without_a_whole_number():
-    with pytest.raises(ValueError, match=r"a whole number; got 1\.5"):
+    with pytest.raises(ValueError, match=r"a whole number of labels, got 1\.5"):
         draw_balanced(np.full(6, 0.5), np.repeat([0, 1], 3), np.ones(6), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((np.ones(3), 4), "at most the 3 units"),
+        ((np.ones(3), 4), "at most 3,"),
         ((np.ones(3), 0), "size"),
         ((np.ones(3), 2, 0.0), "uniform must be a share above 0"),
         ((np.array([1.0, -1.0]), 1), "at least 0"),
-        ((np.array([1.0, 0.0, 0.0]), 2), "only 1 units are worth something"),
+        ((np.array([1.0, 0.0, 0.0]), 2), "only 1 units"),
     ],
 )
 def test_chances_that_cannot_be(arguments, said):

@@ -286,11 +286,11 @@ def test_an_endline_comes_after_a_midline(folder, capsys):
     assert "'health'" in capsys.readouterr().out
     assert main(["estimate", *CAMPAIGN]) == 0  # one arm alone has the endline
     said = capsys.readouterr().out
-    assert said.count("average effect by the weights") == 1 and "No effect on 'health'" in said
+    assert said.count("average effect (weighted)") == 1 and "No effect on 'health'" in said
     assert main(["estimate", *CAMPAIGN, "--outcome", "health"]) == 1
     some[free == 0].to_csv("answers.csv", index=False)
     assert main(["observe", *CAMPAIGN, "answers.csv"]) == main(["estimate", *CAMPAIGN]) == 0
-    assert capsys.readouterr().out.count("average effect by the weights") == 2
+    assert capsys.readouterr().out.count("average effect (weighted)") == 2
 
 
 def test_a_command_that_fails_leaves_the_file(folder, capsys):

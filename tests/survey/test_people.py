@@ -41,10 +41,10 @@ def test_what_one_arm_alone_lacks_is_named_and_not_to_be_imputed(arm, tmp_path):
     days = pd.date_range("2024-01-01", periods=120).strftime("%Y-%m-%d").to_series(index=range(120))
     table = people()
     table["enrolled"] = days.where(table["free"] != arm)
-    refused(table, tmp_path, "one arm alone lacks", "'enrolled' (60", "do not impute")
+    refused(table, tmp_path, "in one arm only", "'enrolled' (60", "do not impute")
     Planner("free", 20, kinds={"enrolled": "ignore"}).plan(table)
     table.loc[:3, "age"] = np.nan
-    refused(table, tmp_path, "one arm alone lacks", "'enrolled'", "missing or infinite values in covariate 'age'")
+    refused(table, tmp_path, "in one arm only", "'enrolled'", "missing or infinite values in covariate 'age'")
 
 
 @pytest.mark.parametrize("word", ["don't know", "Unknown", "refused", "9", "-9", "99"])
@@ -76,8 +76,8 @@ def visits(name, n=60, times=2, **more):
 @pytest.mark.parametrize(("n", "times"), [(60, 2), (60, 3), (8, 6), (300, 4)])
 def test_people_with_a_row_a_visit_are_counted_and_refused(name, n, times, tmp_path):
     table = visits(name, n, times).drop(columns=["visit"]).assign(pulse=np.arange(n * times) % 37)
-    refused(table, tmp_path, f"'{name}'", f"{n * times:,} rows are of {n}", "one row")
-    refused(table, tmp_path, f"'{name}'", f"{n * times:,} rows are of {n}", "one row", identifier=name)
+    refused(table, tmp_path, f"'{name}'", f"{n * times:,} rows for {n}", "one row")
+    refused(table, tmp_path, f"'{name}'", f"{n * times:,} rows for {n}", "one row", identifier=name)
     Planner("free", 20, kinds={name: "ignore"}).plan(table)
     Planner("free", n // 2 * times, cluster=name).plan(table)
 
@@ -164,7 +164,7 @@ def test_a_plan_warns_of_what_is_later_and_of_weights():
     planner.plan(people(died=np.arange(120) % 3 // 2, pweight=rng.uniform(1, 9, 120)))
     told = " ".join(data_warnings.warnings(planner.campaign))
     assert "'died' may" in told and "--kind died=ignore" in told
-    assert "'pweight' may be weights" in told and "each row counts as one" in told
+    assert "'pweight' may be" in told and "each row counts as one" in told
 
 
 SPELLINGS = ["north", "North", "north ", "south"]

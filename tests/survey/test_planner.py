@@ -97,7 +97,7 @@ def test_reserves_are_alike_cost_no_more_and_stand_for_one():
         ({"quotas": ["age=70..>=150"], "budget": 1000}, ["at least 150 with age = 70.."]),
         (  # of one of a home the outcome is known, of her neighbour it is to be asked
             {"outcome": "y", "include": "both", "cluster": "home", "cluster_rule": "one", "budget": 10},
-            ["at most one of each cluster, whoever has an outcome counted", "1 who must be asked"],
+            ["at most one person per cluster, known outcomes included", "1 mandatory"],
         ),
     ],
 )
@@ -139,7 +139,7 @@ def test_the_smallest_set_of_demands_in_conflict_is_named(options, names):
         ({"budget": 2, "cost": "fee"}, "a budget of 2 .* costs 5"),
         ({"budget": 1, "cluster": "two"}, "a budget of 1 .* costs 2"),
         ({"cluster": "two", "batch_size": None, "batch_cost": 1.0}, "a round of 1 .* costs 2"),
-        ({"exclude": "all"}, "'all' excludes everybody"),
+        ({"exclude": "all"}, "'all' excludes everyone"),
         ({"outcome": "fee"}, "'fee' .*--kind fee=ignore"),
     ],
 )
@@ -151,7 +151,7 @@ def test_what_is_refused_is_named(options, name, unchecked):
 def test_a_conflict_says_how_much_of_the_budget_is_left():
     planner, plan = make(budget=60)
     planner.observe(dict.fromkeys(plan.index[:10], 1.0))
-    with pytest.raises(Conflict, match="60, of which 50 is left; at least 70"):
+    with pytest.raises(Conflict, match="60, of which 50 is unspent; at least 70"):
         planner.replan(quotas=["region=south>=70"])
 
 

@@ -169,7 +169,7 @@ def test_the_report_and_the_command_say_how_clusters_were_drawn(tmp_path):
     assert notes(planner.campaign)[0].startswith(drawn)
     chosen, few = settings(planner.campaign), make(people, **DRAWN | {"batch_size": 20})[0].campaign
     assert f" {few.rounds.index[-1]} rounds" in notes(few)[1]
-    assert "seed 3" in chosen["chosen"] and "household" in chosen["clusters"]
+    assert "seed 3" in chosen["selection"] and "household" in chosen["clusters"]
     planner.observe(y[plan.index])
     planner.report(tmp_path / "report.html")
     number = homes.nunique() + homes.isna().sum()
@@ -200,18 +200,18 @@ def test_who_is_out_with_somebody_excluded_is_counted(draw):
     people["no"] = np.arange(120) % 30 == 0
     out = mates(people).isin(mates(people)[people.no]) & ~people.no
     planner, _ = make(people, budget=40, cluster="household", exclude="no", draw=draw)
-    assert any(words.startswith(f"{out.sum()} people more") for words in notes(planner.campaign))
+    assert any(words.startswith(f"{out.sum()} more people") for words in notes(planner.campaign))
     assert {"4", str(out.sum())} <= set(settings(planner.campaign)["excluded"].split())
     one, _ = make(people, budget=12, cluster="household", cluster_rule="one", exclude="no", draw=draw)
-    assert not any("people more" in words for words in notes(one.campaign))
+    assert not any("more people" in words for words in notes(one.campaign))
 
 
 def test_a_plan_without_reserves_says_why():
     people, _ = clustered(120, 24)
     for why, options in {
-        "costs differ": {"cost": "fee", "draw": "effect"},
-        "whole clusters": {"cluster": "household", "draw": "effect"},
-        "nobody alike": {"budget": 120},
+        "equal costs": {"cost": "fee", "draw": "effect"},
+        "clusters": {"cluster": "household", "draw": "effect"},
+        "no similar": {"budget": 120},
         "": {"draw": "effect"},
     }.items():
         planner, plan = make(people, **{"budget": 40, "response": 0.7} | options)

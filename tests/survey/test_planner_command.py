@@ -40,7 +40,8 @@ def test_from_a_csv_to_a_plan(folder, capsys):
     assert table.columns.tolist() == ["person", "round", "free", "cost", "weight"]
     assert table.cost.sum() <= 300 and table["round"].value_counts().max() == 6
     assert (
-        re.search(r"person +identifier +guessed", said) and f"{len(table)} people, {table.cost.sum():g} of 300" in said
+        re.search(r"person +identifier +guessed", said)
+        and f"{len(table)} people, cost {table.cost.sum():g} of 300" in said
     )
     people = make_people().set_index("person")
     expected = Planner("free", 300, cost="fee", quotas=["region>=5"], batch_size=6).plan(people)
@@ -97,7 +98,7 @@ def test_the_columns_are_guessed_and_every_guess_can_be_undone():
         ({}, ["--response", "70"], "0.7"),
         ({}, ["--propensity", "70"], "propensity"),
         ({}, ["--uniform", "0.5", "--criterion", "macal"], "uniform"),
-        ({"age": 77}, ["--kind", "age=date"], "77 of p0000"),
+        ({"age": 77}, ["--kind", "age=date"], "77 for p0000"),
         ({"age": lambda d: d.age.where(d.index != 3, "old")}, ["--kind", "age=number"], "'old'"),
         ({"free": 1}, [], "free"),
         ({"person": "ann"}, ["--id", "person"], "ann more than once, in rows 1 and 2"),
@@ -301,13 +302,13 @@ class TestCampaignFile:
             (lambda t: t.assign(age=t.age + (t.index < 9)), "'age' differs for p0000, p0001, p0002 and 6 others;"),
             (lambda t: t.assign(age=t.age + 1, fee=t.fee.to_numpy()[::-1]), "'age' and 'fee' differ for"),
             (lambda t: t.assign(region="north"), "'region' differs;"),
-            (lambda t: t.drop(columns=["age", "fee"]), "'age' and 'fee' are not there"),
+            (lambda t: t.drop(columns=["age", "fee"]), "'age' and 'fee' are missing"),
             (lambda t: t.drop(5), "199 rows, and had 200"),
             (
                 lambda t: t.assign(person=t.person.replace("p0003", "new")),
                 "200 rows, and had 200.* new is new or changed",
             ),
-            (lambda t: t[t.person != "p0141"], "199 rows, and had 200; p0141 of the plan is not there"),
+            (lambda t: t[t.person != "p0141"], "199 rows, and had 200; p0141 of the plan is missing"),
         ],
     )
     def test_in_what_a_table_has_changed_is_named(self, planner, folder, change, named):
@@ -357,7 +358,7 @@ def test_what_cannot_be_an_answer(unchecked):
     for answer, said in [
         ({other: 1.0}, other),
         ({"nobody": 1.0}, "nobody"),
-        ({name: 2.0}, f"{name} has answered 1 before, and now 2"),
+        ({name: 2.0}, f"{name} answered 1 before and 2 now"),
         ({name: None}, name),
         ({name: "yes"}, "'yes'"),
         ({name: np.inf}, name),

@@ -165,7 +165,7 @@ def test_everybody_has_the_chance_that_the_weights_say(n):
         ({"cluster": "household", "budget": 5}, "a budget of 5"),
         ({"cost": "fee", "batch_size": None, "batch_cost": 50.0}, "rounds"),
         ({"quotas": ["region=north<=0"]}, "region = north"),
-        ({"quotas": ["region=south>=70", "region=west>=60"]}, "these 3 demands"),
+        ({"quotas": ["region=south>=70", "region=west>=60"]}, "these 3 constraints"),
         ({"cost": 3.0, "batch_size": None, "batch_cost": 2.0}, "a round of 2"),
         ({"draw": "effects"}, "effects"),
         ({"uniform": 0.0}, "uniform"),
@@ -343,7 +343,7 @@ def test_equal_answers_of_an_arm_give_no_interval(tmp_path, options, equal):
     found = planner.estimate(rule=StoppingRule(width=9.0))
     assert found.people[["low", "high"]].isna().all(axis=None) and found.people.effect.notna().all()
     assert found.projection.width.isna().all() and np.isnan(found.average.width) and found.averages == {}
-    assert f"arm {equal} are all 3" in found.no_interval_reason and found.verdict.startswith("not enough")
+    assert f"arm {equal} are all 3" in found.no_interval_reason and found.verdict.startswith("continue")
     planner.report(tmp_path / "report.html")
     assert found.no_interval_reason in (tmp_path / "report.html").read_text()
     planner.correct(plan.index[plan.free == equal][0], "outcome", "a", 4.0)
@@ -451,7 +451,7 @@ def test_answers_that_the_weights_leave_out_are_counted():
     people = make_people(400)
     planner, plan = make(people, **DRAWN)
     planner.observe(outcomes(people)[[*plan.index[:40], *plan.index[100:]]], through=1)
-    assert "20 of them" in " ".join(weighed_of(planner).facts)
+    assert "20 answers" in " ".join(weighed_of(planner).facts)
 
 
 def test_what_there_is_no_use_for_is_said():
@@ -515,10 +515,10 @@ def test_a_rule_says_whether_it_is_enough():
         planner, _ = answered(**draw)
         found = planner.estimate(looks="rounds")  # as is the default of a rule by width
         width = getattr(found, by).width
-        assert verdict(planner, width=1.01 * width).startswith("enough")
-        assert verdict(planner, width=0.99 * width).startswith("go on")
+        assert verdict(planner, width=1.01 * width).startswith("stop")
+        assert verdict(planner, width=0.99 * width).startswith("continue:")
     over, _ = answered(3)
-    assert verdict(over, width=1e-9).startswith("not enough")
+    assert verdict(over, width=1e-9).startswith("continue with")
     assert over.estimate().projection.cost.to_dict() == {"now": 0, "end": 0}
 
 
@@ -644,7 +644,7 @@ def test_from_a_csv_to_effects(tmp_path, monkeypatch, capsys):
     assert main(observe) == main([*ask, "--width", "9", "--report", "report.html"]) == 0
     weighted = Planner.load("campaign.json", pd.read_csv("people.csv")).estimate().weighted
     said, report = capsys.readouterr().out, (tmp_path / "report.html").read_text()
-    assert f"{weighted.value:.4g}, 95%" in said and "enough: " in said and "Enough: " in report
+    assert f"{weighted.value:.4g}, 95%" in said and "stop: " in said and "Stop: " in report
     effects = pd.read_csv("effects.csv")
     assert effects.columns.tolist() == ["person", "effect", "low", "high"] and len(effects) == 400
     out = pd.read_csv("plan.csv").merge(people, on="person")

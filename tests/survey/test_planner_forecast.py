@@ -239,9 +239,9 @@ def test_a_width_that_cannot_be():
     people, _ = world()
     with pytest.raises(ValueError, match=r"sd, --sd.*outcome, --outcome"):
         planned(people, budget=None, width=1.0, sd=None)
-    with pytest.raises(ValueError, match=r"everybody.*0\.4\d* wide"):
+    with pytest.raises(ValueError, match=r"width 0\.4\d*"):
         planned(people, budget=None, width=0.1)
-    with pytest.raises(ValueError, match=r"demands.* [\d.]+ wide"):
+    with pytest.raises(ValueError, match=r"constraints.* width [\d.]+"):
         planned(people, budget=None, width=0.5, quotas=["group=x<=50"])
     with pytest.raises(ValueError, match="10 answers"):
         planned(people[(people.t == 0) | (people.index < 14)], budget=None, width=1.0)
@@ -262,12 +262,12 @@ def test_answers_are_expected_by_arm_group_and_cluster():
     planner = planned(people, response="chance", by="group")
     plan, table = planner.planned, expected_responses(planner.campaign)
     by = people.set_index("person").loc[plan.index]
-    assert table.loc["everybody"].tolist() == pytest.approx(plan.response.groupby(by.t).sum().tolist())
+    assert table.loc["all"].tolist() == pytest.approx(plan.response.groupby(by.t).sum().tolist())
     assert table.loc["group = x"].tolist() == pytest.approx(plan.response[by.group == "x"].groupby(by.t).sum().tolist())
     planner.observe({plan.index[0]: None, plan.index[1]: 3.0})
     now = plan.response.to_numpy().copy()
     now[:2] = 0, 1
-    after = expected_responses(planner.campaign).loc["everybody"]
+    after = expected_responses(planner.campaign).loc["all"]
     assert after.tolist() == pytest.approx(np.bincount(by.t, now).tolist())
     planner = planned(people, cluster="home")
     homes = people.set_index("person").loc[planner.planned.index].groupby("t").home.nunique()
@@ -338,7 +338,7 @@ def test_the_command_finds_a_budget_and_says_what_is_expected(tmp_path, monkeypa
     budget = planned(budget=None, width=1.2, by="group").campaign.policy.budget
     policy = json.loads((tmp_path / "campaign.json").read_text())["content"]["policy"]
     assert planner.campaign.policy.budget == policy["budget"] == budget and policy["width"] == 1.2
-    assert f"{budget:g} is the least" in said and "group = x" in said and "group = x" in document(planner.campaign)
+    assert f"{budget:g} is the smallest" in said and "group = x" in said and "group = x" in document(planner.campaign)
     told = planned(budget=budget, by="group").forecast().describe()
     assert told in said and told in unescape((tmp_path / "report.html").read_text())
     assert main([*command, "--width", "1.2", "--replace"]) == 1 and "--sd" in capsys.readouterr().err

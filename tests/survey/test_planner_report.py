@@ -80,14 +80,14 @@ class TestEstimate:
         text, said = (tmp_path / "plan.html").read_text(), text_of(tmp_path / "plan.html")
         cells = [page.number(v) for v in (found.average.value, found.average.low, *found.projection.width)]
         assert all(f"<td class=n>{cell}</td>" in text for cell in cells)
-        assert "40 answers" in said and "by the weights" not in said and found.verdict[1:] in said
-        named = re.findall(r"(p\d{4})\s+(?:treated|control)", said[said.index("of those who come next") :])
+        assert "40 answers" in said and "(weighted)" not in said and found.verdict[1:] in said
+        named = re.findall(r"(p\d{4})\s+(?:treated|control)", said[said.index("The next ") :])
         assert named == answered.planned.index[answered.planned["round"] > 2][:12].tolist()
 
     def test_by_itself_once_both_arms_have_answered(self, planner, answered):
         own = make(budget=60)[0]
         own.observe(dict.fromkeys(own.planned.index[own.planned.free == 1][:5], 1.0))
-        has = ["What the answers say" in document(one.campaign) for one in (answered, planner, own)]
+        has = ["<h2>Estimates" in document(one.campaign) for one in (answered, planner, own)]
         assert has == [True, False, False] and not own.campaign.estimable_arms
 
 
@@ -135,7 +135,7 @@ class TestOverlap:
         # as of a table in which each stands as often as she counts
         whole = people.restricted_to(np.repeat(np.arange(400), np.where(rare, 1, 99)))
         names, nobody = ["age", "rare"], np.empty(0, np.int64)
-        gaps = [overlap.differences(one, nobody, names).everybody for one in (sample, whole)]
+        gaps = [overlap.differences(one, nobody, names)["all"] for one in (sample, whole)]
         np.testing.assert_allclose(*gaps)
         x, t, labels = people.problem.pool.x.astype(float), people.problem.pool.t, np.arange(190, 240)
         own = [metrics.nearest_distance(x[t == arm], x[labels[t[labels] == arm]]) for arm in (0, 1)]
@@ -169,8 +169,8 @@ def test_what_was_asked_is_told_as_what_was():
     for rounds in (0, 1, 2):
         planner.observe({name: 1.0 + k for k, name in enumerate(plan.index[plan["round"] <= rounds])})
         told.append(" ".join(Report(planner.campaign).answer()))
-    assert ["are to be asked" in words for words in told] == [True, False, False]
-    assert ["were asked" in words for words in told] == [False, False, True]
+    assert ["will be surveyed" in words for words in told] == [True, False, False]
+    assert ["were surveyed" in words for words in told] == [False, False, True]
 
 
 def test_what_no_data_show_is_said_in_the_same_words(tmp_path, monkeypatch, capsys):
@@ -211,7 +211,7 @@ class TestLabels:
         text = " ".join(looked.coverage())
         assert all(f"{page.number(far)} for {arm}" in text for arm, far in rounds.items())
         shares = overlap.shared_rows(planner.people, planner.people.positions([*plan.index, *plan.reserve[:20:2]], ""))
-        assert page.number(shares["in quarters", "asked"]["10 or more"], "{:.1%}") in looked.privacy()[-1]
+        assert page.number(shares["in quarters", "surveyed"]["10 or more"], "{:.1%}") in looked.privacy()[-1]
 
     def test_the_next_people_are_new_against_answers_not_refusals(self, asked):
         planner, plan, looked = asked
@@ -234,7 +234,7 @@ class TestNumbers:
         gaps = overlap.differences(people, units, overlap.column_names(people))
         arms = [table.income[table.free == arm] for arm in (0, 1)]
         spread = np.sqrt((arms[0].var(ddof=0) + arms[1].var(ddof=0)) / 2)
-        assert gaps.everybody["income"] == pytest.approx((arms[1].mean() - arms[0].mean()) / spread)
+        assert gaps["all"]["income"] == pytest.approx((arms[1].mean() - arms[0].mean()) / spread)
         asked = table.iloc[units]
         north = [(asked.region[asked.free == arm] == "north").mean() for arm in (0, 1)]
         all_north = [(table.region[table.free == arm] == "north").mean() for arm in (0, 1)]
@@ -269,13 +269,13 @@ class TestNumbers:
         planner = Planner("t", 2, covariates=["a", "b"], kinds={"b": "category"}, criterion="alc-fixed")
         planner.plan(people)
         table = overlap.shared_rows(planner.people, np.array([5]))["exactly"]
-        assert table["everybody"].tolist() == pytest.approx([1 / 6, 2 / 6, 3 / 6, 0, 0])
-        assert table["asked"].tolist() == [1, 0, 0, 0, 0]
+        assert table["all"].tolist() == pytest.approx([1 / 6, 2 / 6, 3 / 6, 0, 0])
+        assert table["surveyed"].tolist() == [1, 0, 0, 0, 0]
         people["a"] = [0, 1, 2, 3, 100, 200]  # the last two are winsorised to one value
         planner = Planner("t", 2, covariates=["a"], criterion="alc-fixed")
         planner.plan(people)
         assert len(np.unique(planner.people.problem.pool.x)) < 6
-        assert overlap.shared_rows(planner.people, np.array([5]))["exactly"]["everybody"].tolist() == [1, 0, 0, 0, 0]
+        assert overlap.shared_rows(planner.people, np.array([5]))["exactly"]["all"].tolist() == [1, 0, 0, 0, 0]
 
     def test_tables_align_numbers_and_mark_what_is_missing(self):
         html = page.table(pd.DataFrame({"a": [1.5, np.nan], "b": ["x", None]}, pd.Index(["u", "v"], name="k")), "c")

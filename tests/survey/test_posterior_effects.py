@@ -65,18 +65,18 @@ def test_many_targets_stand_for_more(monkeypatch):
 
 
 def test_nobody_labelled_is_no_belief():
-    with pytest.raises(ValueError, match="nobody is labelled"):
+    with pytest.raises(ValueError, match="no unit is labelled"):
         posterior_sd(Prior([1.0, 1.0], [1.0, 1.0], [0.1, 0.1]), np.zeros((3, 1)), np.zeros(3, int), np.empty(0, int))
 
 
 @pytest.mark.parametrize(
     ("width", "more", "said"),
     [
-        (1.9, True, "enough: .* 1.9 wide"),
-        (2.0, False, "enough"),
-        (2.1, True, "go on: .* 2.1 wide"),
-        (2.1, False, "not enough"),
-        (np.inf, True, "go on"),
+        (1.9, True, "stop: .* 1.9 wide"),
+        (2.0, False, "stop"),
+        (2.1, True, "continue: .* 2.1 wide"),
+        (2.1, False, "continue with"),
+        (np.inf, True, "continue:"),
     ],
 )
 def test_a_rule_stops_by_width(width, more, said):

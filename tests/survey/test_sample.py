@@ -227,7 +227,7 @@ def test_every_demand_is_kept_at_any_size(tmp_path, unchecked, monkeypatch, name
         one.observe(answers)
         pd.testing.assert_frame_equal(one.replan(), made.replan())
         assert one.campaign.audit is None  # it was of another plan
-    with pytest.raises(ValueError, match="rivals"):
+    with pytest.raises(ValueError, match="audit sample"):
         again.audit()
 
 
@@ -334,7 +334,7 @@ def test_roles_are_shown(tmp_path, capsys):
     assert main(["roles", str(tmp_path / "people.csv"), "--kind", "home=ignore"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["person", "identifier", "guessed"] in lines and ["region", "covariate", "category"] in lines
-    assert ["home", "left", "out", "as", "you", "say"] in lines
+    assert ["home", "left", "out", "as", "given"] in lines
     assert {"3", "gaps,"} <= {*next(line for line in lines if line[:1] == ["age"])}
 
 

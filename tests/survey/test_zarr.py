@@ -69,7 +69,7 @@ def test_what_is_no_table_is_refused(tmp_path):
     for values, text in ((np.ones((1500, 2)), r"'odd' of .* has shape \(1500, 2\)"), (np.ones(9), r"shape \(9,\)")):
         group = zarr.open_group(path, mode="a")
         group.create_array("odd", data=values, overwrite=True)
-        with pytest.raises(ValueError, match=text + "; columns need one dimension and one length"):
+        with pytest.raises(ValueError, match=text + "; columns must have one dimension"):
             frames.opened(path)
     shutil.rmtree(path)
     with pytest.raises(OSError, match="people.zarr"):

@@ -197,7 +197,7 @@ function doubt(values, texts, ways) {
   const unread = texts.filter((v) => !NUMBER.test(v)).sort(byCodePoints)[0],
     shown = ways.map((way) => way.shown).join(", ");
   return {
-    question: `holds numbers or dates as text, such as "${unread}"${shown && `, that can be read in more than one way (${shown})`}`,
+    question: `holds numbers or dates as text, such as "${unread}"${shown && `, which can be read in more than one way (${shown})`}`,
   };
 }
 

@@ -17,7 +17,7 @@ function records(text, separator) {
     if (c === '"' && !field && (k === from || text[k - 1] === separator)) {
       for (k++; text[k] !== '"' || text[k + 1] === '"'; k++) {
         if (k >= text.length)
-          throw new BadTable("A quotation mark is opened and never closed; correct the file, or save it as CSV again.");
+          throw new BadTable("A quotation mark is never closed; correct the file, or save it as CSV again.");
         field += text[k];
         if (text[k] === '"') k++;
       }
@@ -94,12 +94,12 @@ export function read(text) {
   const ragged = rows.findIndex((row) => row.length !== names.length);
   if (ragged >= 0)
     throw new BadTable(
-      `Line ${ragged + 2} has ${rows[ragged].length} fields, the header ${names.length}; correct that line, or quote fields that contain a "${separator}".`,
+      `Line ${ragged + 2} has ${rows[ragged].length} fields, the line of names ${names.length}; correct that line, or put quotation marks around what holds a "${separator}".`,
     );
   const more = moreHeads(title, rows);
   if (more)
     throw new BadTable(
-      `The file names its columns more than once, also by "${rows[0].find((v) => v)}", which is not a person; remove the ${more > 1 ? "two lines" : "line"} below the names.`,
+      `The file has more than one header line, also "${rows[0].find((v) => v)}"; remove the ${more > 1 ? "two lines" : "line"} below the names.`,
     );
   const columns = title.map((name, k) => ({ name, values: withoutWords(rows.map((row) => row[k]), name) })),
     people = rows.map((row, i) => columns.some(({ values }) => !isMissing(values[i])) && row.some((v, k) => v !== title[k]));

@@ -2,8 +2,8 @@
  * A draw for the average effect, as `macal plan` makes it without quotas, clusters and refusals: each person's chance is
  * known, and the people are those that the package draws from the same seed.
  *
- * Chances are proportional to 1 / (chance of her own arm) / root of her cost, a fifth of the draw uniform; see
- * `macal.survey.inference.sampling`, `macal.survey.inference.balanced`, `macal.survey.drawn` and `macal.survey.forecast`.
+ * Probabilities are proportional to 1 / (propensity of the own arm) / root of the cost, a fifth uniform; see
+ * `macal.survey.inference.sampling`, `macal.survey.inference.balanced`, `macal.survey.sampling_design` and `macal.survey.forecast`.
  */
 
 import { BadTable } from "./csv.js";
@@ -44,7 +44,7 @@ function* ownArm({ t, models, arm }, seed) {
   const count = [t.length - sum(t), sum(t)],
     floor = count.map((k) => Math.min(TRIMMED, k / t.length / 5));
   if (least(count) < FOLDS)
-    throw new BadTable(`A sample needs ${FOLDS} people of each arm, and "${arm}" has ${least(count)} of one; add people, or choose individual effects.`);
+    throw new BadTable(`A sample needs ${FOLDS} people in each arm, and "${arm}" has ${least(count)} in one; add people, or choose each person's effect.`);
   const z = models.map(scaled),
     order = new Numpy(seed).shuffled(t.keys()).sort((i, j) => t[i] - t[j]),
     tried = [];
@@ -94,7 +94,7 @@ function lottery(worth, cost, budget) {
   }
   if (few) return inclusion(worth, few);
   throw new BadTable(
-    `A budget of ${budget} is too small for a sample: costs differ by up to ${most(cost) - least(cost)}, which is held in reserve; raise it, or choose individual effects.`,
+    `A budget of ${budget} is too small for a sample: costs differ by up to ${most(cost) - least(cost)}, which is held back so that the budget suffices for any sample; raise it, or choose each person's effect.`,
   );
 }
 
@@ -146,7 +146,7 @@ function balanced(chances, cost, random) {
  * @param {object} table as `encode` makes it
  * @param {{budget: number, size: number, seed: number}} plan money for all, people per round
  * @returns {Generator<number, {batches: number[][], chances: Float64Array, own: Float64Array}, void>} who is asked, round
- *     by round; of each person the chance to be, 0 where the outcome is known, and the chance of her own arm
+ *     by round; of each person the chance to be, 0 where the outcome is known, and the propensity of the own arm
  */
 export function* drawn(table, { budget, size, seed }) {
   const work = ownArm(table, seed),
@@ -179,7 +179,7 @@ function quantile(df) {
  *
  * @returns {{width: number, answers: number[], simple: ?{answers: number, money: number}}} of the 95 % interval; answers of
  *     controls and treated; how many a simple random sample needs for that width, and what it costs: null where even
- *     everybody's answers are too few
+ *     all answers together are too few
  */
 export function forecast({ t, cost, labelled, models }, { chances, own }) {
   const n = t.length,
@@ -212,7 +212,7 @@ export function forecast({ t, cost, labelled, models }, { chances, own }) {
   return { width: wanted, answers: answers(drawn), simple: suffices(many / free) ? { answers: many, money: many * price } : null };
 }
 
-/** Whether people of an arm, weighted by 1 over their chance of it, are far from adding up to everybody. */
+/** Whether inverse propensity weights of an arm miss the population total. */
 export function misfits(t, own) {
   return [0, 1].some((arm) => {
     const score = own.map((e, i) => (t[i] === arm ? 1 / e : 0)),

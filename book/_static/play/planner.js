@@ -11,7 +11,7 @@ import { Generator } from "./random.js";
 export const CRITERIA = { "alc-fixed": "ALC, fixed", macal: "MACAL", qhte: "QHTE", random: "Random" };
 export const DESIGNED = 50_000; // people among whom the package plans a design; of more it takes a sample
 
-/** A pool under way: who is free, and how far everybody is from the labels of her own arm. */
+/** A pool under way: who is free, and how far each unit is from the labels of its arm. */
 export class Pool {
   /**
    * @param {Float64Array} x covariates, n rows of d, one after the other

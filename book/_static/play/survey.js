@@ -31,7 +31,7 @@ function trouble(error) {
   at("leave").hidden = !error?.columns;
 }
 
-/** Show a problem where everybody notices it; true if there was none. */
+/** Show a problem; true if there was none. */
 function told(work) {
   trouble();
   try {
@@ -122,7 +122,7 @@ function settings() {
     throw new BadTable("A cost column needs a budget; fill it in, or leave the column out.");
   const cheapest = free.reduce((least, i) => Math.min(least, encoded.cost[i]), Infinity);
   if (budget < cheapest && budget !== null)
-    throw new BadTable(`A budget of ${budget} is too small: the cheapest person costs ${cheapest}.`);
+    throw new BadTable(`A budget of ${budget} is too small: the cheapest person costs ${cheapest}; raise it.`);
   const labels = budget === null ? count("labels", free.length) : 0,
     size = setting("size").value.trim() ? count("size") : Number(setting("size").max);
   const alpha = Number(setting("alpha").value);
@@ -135,7 +135,7 @@ function settings() {
 /** The plans that are to be made, by name: what is shown of each while it is, and the work. */
 function wanted({ encoded, labels, sizes, budget, size, ...parameters }) {
   if (setting("aim").value === "average")
-    return { draw: ["the chances", drawn(encoded, { budget: budget ?? labels, size, seed: parameters.seed })] };
+    return { draw: ["the probabilities", drawn(encoded, { budget: budget ?? labels, size, seed: parameters.seed })] };
   const isDesigned = encoded.t.length <= DESIGNED,
     begin = () => new Pool(encoded.x, encoded.t, encoded.labelled);
   setting("criterion").forEach((one) => (one.disabled = one.value === "alc-fixed" && !isDesigned));
@@ -211,7 +211,7 @@ function show() {
     [control, treated] = arms(asked);
   const who = chances ? "The sample" : CRITERIA[setting("criterion").value];
   at("answer").textContent =
-    `${who} selects ${said(asked.length)} people in ${said(batches.length)} rounds: ${said(treated)} treated and ${said(control)} controls${spent(asked)}.`;
+    `${who} has ${said(asked.length)} people in ${said(batches.length)} rounds: ${said(treated)} treated and ${said(control)} controls${spent(asked)}.`;
   at("price").textContent = chances ? price() : "";
   at("warned").innerHTML = warnings().map((words) => `<li>${escaped(words)}</li>`).join("");
   const known = table.labelled.length ? "known or selected" : "selected";
@@ -235,23 +235,23 @@ function show() {
     .join("");
 }
 
-/** How narrow the interval of a draw will be, and what a simple random sample as narrow would cost. */
+/** How narrow the interval of a draw will be, and the cost of an equally precise simple random sample. */
 function price() {
   if (misfits(table.t, plans.own)) return "";
   const { width, answers, simple } = forecast(table, plans),
     asked = plans.batches.flat();
   if (Math.min(...answers) < LEAST || !simple)
-    return `No interval is expected: it needs ${LEAST} answers in each arm, and the plan is expected to give ${answers.map((n) => said(Math.round(n))).join(" controls and ")} treated.`;
+    return `No interval is expected: it needs ${LEAST} answers in each arm, and the plan is expected to bring ${answers.map((n) => said(Math.round(n))).join(" controls and ")} treated.`;
   const paid = asked.reduce((sum, i) => sum + table.cost[i], 0),
     money = (simple.money - paid) * (table.budget === null ? Number(setting("each").value) : 1),
     more = simple.answers > asked.length ? `, ${said(simple.answers - asked.length)} more` : "";
   return (
-    `An equally precise simple random sample needs ${said(simple.answers)} answers${more}${money > 0 ? `, and costs ${exact(Math.round(money))} more` : ""}. ` +
-    `Expected width of the average effect's 95% interval: ${said(width)} residual standard deviations of the outcome.`
+    `An equally precise simple random sample takes ${said(simple.answers)} answers${more}${money > 0 ? `, and costs ${exact(Math.round(money))} more` : ""}. ` +
+    `Expected width of the average effect's 95% interval: ${said(width)}, in residual standard deviations of the outcome.`
   );
 }
 
-/** What is to be said of the table, before money is spent. */
+/** Warnings on the table, before money is spent. */
 function warnings() {
   const later = mayBeLater(columns, roles()),
     weights = mayBeWeights(columns, roles()),
@@ -260,15 +260,15 @@ function warnings() {
   return [
     ...farTold(columns, table),
     ...(later.length
-      ? [`By name, ${list(later)} may have been measured after treatment. A column changed by treatment hides part of its effect: if it predicts the outcome, choose the role proxy, otherwise leave it out.`]
+      ? [`By name, ${list(later)} may have been measured after treatment and would then hide part of its effect. If it predicts the outcome, choose the role proxy, else leave it out.`]
       : []),
     ...(weights.length
-      ? [`By name, ${list(weights)} may be survey weights. Each row counts as one person, and a covariate is no weight: leave it out.`]
+      ? [`By name, ${list(weights)} may be survey weights. Each row counts as one person here: leave the column out.`]
       : []),
     ...spelt(columns, roles()).map(([name, texts]) => `"${name}" holds ${list(texts)}, which differ only in spaces or capitals but count as different: unify them.`),
-    ...alone.map((name) => `Treatment hardly overlaps: "${name}" alone nearly determines the arm. An effect then rests on few people, or on a model alone.`),
+    ...alone.map((name) => `Overlap is poor: "${name}" alone reveals nearly every person's arm. An effect then rests on few people, or on a model alone.`),
     ...(plans.own && misfits(table.t, plans.own)
-      ? ["Overlap is poor: the inverse-probability weights of an arm miss the population total. No interval will be given."]
+      ? ["Overlap is poor: inverse propensity weights of an arm miss the population total. No interval will be given."]
       : []),
   ];
 }
@@ -295,7 +295,7 @@ function compared(made, known) {
       { xLabel: "distance to nearest counterpart", yLabel: "share", yRange: [0, 1] },
     ) +
     lines(
-      "Mean distance to the nearest label of the same arm, as labels are added.",
+      "Mean distance of all people to the nearest label of the same arm, as labels come.",
       ARMS.map((a, arm) => ({ ...a, dash: arm ? "none" : "5 3", points: made.curve.map((p) => [p[0], p[1 + arm]]) })),
       { xLabel: "people selected", yLabel: "distance to nearest label", zero: 0 },
     )

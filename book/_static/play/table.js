@@ -140,8 +140,8 @@ export function guess(columns, told = []) {
 export function ask(columns, roles) {
   const [one, other] = only(columns, roles, OPEN);
   if (!other)
-    return `"${one.name}" seems to identify people, but its values are not unique or some are missing; keep one row of each person, or choose another role for that column.`;
-  return `"${one.name}" and "${other.name}" may both identify people; choose the role identifier for the one that does, or another role for the other.`;
+    return `"${one.name}" seems to name people, but with gaps or repetitions; keep one row of each person, or choose another role for that column.`;
+  return `"${one.name}" and "${other.name}" may both name people; choose the role identifier for one, or another role for the other.`;
 }
 
 /** Sum in the order of NumPy's pairwise summation. */
@@ -246,14 +246,14 @@ export function incomplete(columns, roles) {
   if (!gappy.length) return null;
   const told = [
     others.length &&
-      `Values are missing in ${list(others)} of ${columns[0].values.length} rows; fill the gaps, drop those rows, or leave ${others.length > 1 ? "these columns" : "the column"} out; an outcome that is known for some has the role outcome.`,
+      `Values are missing in ${list(others)} of ${columns[0].values.length} rows; fill the gaps, drop those rows, or leave ${others.length > 1 ? "these columns" : "the column"} out; if it is a partly known outcome, choose that role.`,
     lacking.length &&
-      `One arm alone lacks values of ${list(lacking)}, which separate the arms; do not fill these gaps, but leave the columns out.`,
+      `One arm alone lacks values of ${list(lacking)}, which reveal the arm; do not fill these gaps, but leave the columns out.`,
   ];
   return Object.assign(new BadTable(told.filter((words) => words).join(" ")), { columns: gappy });
 }
 
-/** Whether all people of an arm have a gap, and not everybody has. */
+/** Whether a column has gaps for one whole arm but not for all. */
 function isLacking({ values }, treatment) {
   const gap = values.map(isMissing),
     of = (arm) => gap.filter((_, k) => treatment.values[k] === arm);
@@ -376,12 +376,12 @@ function identifiers(columns, roles, n) {
   const wrong = values.find((v) => isMissing(v) || seen.size === seen.add(v).size);
   if (wrong !== undefined)
     throw new BadTable(
-      `The identifier "${name}" must identify each person, but ${isMissing(wrong) ? "a value is missing" : `"${wrong}" occurs more than once`}; choose another column, or none.`,
+      `The identifier "${name}" must name each person once, but ${isMissing(wrong) ? "a name is missing" : `"${wrong}" is repeated`}; choose another column, or none.`,
     );
   return { idName: name, ids: values };
 }
 
-/** Places of people by their names ascending, as the package orders them; those of rows where nobody is named. */
+/** Places of people by their names ascending, as the package orders them; those of rows without an identifier. */
 function byName(ids, isNamed) {
   const places = [...ids.keys()];
   if (!isNamed) return places;
@@ -400,7 +400,7 @@ function costs(columns, roles, one, n) {
   const odd = isNumeric(found[0]) ? cells.findIndex((v) => !(v > 0 && v < Infinity)) : values.findIndex((v) => !isNumber(v));
   if (odd >= 0 || !isNumeric(found[0]))
     throw new BadTable(
-      `The cost "${name}" must be a number above 0 for all people, but row ${Math.max(odd, 0) + 1} holds "${values[Math.max(odd, 0)]}"; correct it, or leave the column out.`,
+      `The cost "${name}" must be a number above 0 for everyone, but row ${Math.max(odd, 0) + 1} holds "${values[Math.max(odd, 0)]}"; correct it, or leave the column out.`,
     );
   return Float64Array.from(cells);
 }
@@ -434,13 +434,13 @@ function known(columns, roles) {
  * @returns {{x: Float64Array, t: Uint8Array, arm: string, ids: string[], idName: string, cost: Float64Array, order: number[],
  *     labelled: number[], names: string[], models: Float64Array[], far: Object<string, number[]>}} of people by name: covariates (n rows of d, one
  *     after the other), arms, what the treatment is called, people's names and what these are called, costs, the row of each,
- *     those whose outcome is known, names of the d, the columns that models of treatment have, and by column the people whose value lies far from everybody else's
+ *     those whose outcome is known, names of the d, the columns that models of treatment have, and by column the people with outlying values
  * @throws {BadTable} a role given twice or not at all, a missing value, free text, an arm that is empty
  */
 export function encode(columns, roles, each = 1) {
   if (roles.includes(OPEN)) throw new BadTable(ask(columns, roles));
   const taken = columns.find(({ name }, k) => OWN[roles[k]]?.includes(name));
-  if (taken) throw new BadTable(`"${taken.name}" is the name of a column of the plan; rename yours.`);
+  if (taken) throw new BadTable(`"${taken.name}" is also a column of the plan; rename it.`);
   const n = columns[0].values.length,
     t = treatment(columns, roles),
     people = identifiers(columns, roles, n),
@@ -448,7 +448,7 @@ export function encode(columns, roles, each = 1) {
   const gaps = incomplete(columns, roles);
   if (gaps) throw gaps;
   const parts = [...kinds(only(columns, roles, "covariate"))].flatMap(([column, what]) => covariate(column, what));
-  if (!parts.length) throw new BadTable("No column is left to compare people by; make at least one a covariate.");
+  if (!parts.length) throw new BadTable("No covariate is left; give at least one column that role.");
   const encoded = [...parts.filter((c) => c.plain), ...parts.filter((c) => !c.plain)],
     models = encoded.flatMap(({ values, excess = [] }) => [values, ...excess]);
   const order = byName(people.ids, roles.includes("identifier")),
@@ -475,7 +475,7 @@ export function encode(columns, roles, each = 1) {
   };
 }
 
-/** What is to be said of values that lie far off, sentence by sentence. */
+/** Sentences on outliers. */
 export function farTold(columns, { ids, idName, order, far }) {
   const list = (words) => [words.slice(0, -1).join(", "), words.at(-1)].filter((w) => w).join(" and ");
   return Object.entries(far).map(([name, units]) => {
@@ -484,7 +484,7 @@ export function farTold(columns, { ids, idName, order, far }) {
       whom = units.slice(0, 3).map((k) => ids[k]);
     const told = list(all.length > 3 ? [...all.slice(0, 3), "more"] : all),
       people = list(units.length > 3 ? [...whom, `${units.length - 3} others`] : whom);
-    return `"${name}": ${told} of ${idName} ${people} ${all.length > 1 ? "lie" : "lies"} far from all others, and is capped in distances. If that is an error, or marks a missing value, correct the file.`;
+    return `"${name}": ${told} of ${idName} ${people} ${all.length > 1 ? "lie" : "lies"} far from all others, and counts as less in distances. If that is a mistake or a code for a missing value, correct the file.`;
   });
 }
 

@@ -1,10 +1,7 @@
-"""Columns of a table as numbers: what is a number, what is a category, and what only looks like one.
+"""Encoding of table columns: numbers, categories, and text that looks like numbers.
 
-Numbers of a table of one's own are winsorised before they are standardised: a value that lies further from the median
-than 5 times the median distance of the values that differ from it counts as the last one that does not. Models of
-treatment and outcomes have how far beyond that it lies as a second column: such people may differ, and be treated more.
-
-Reference: P. J. Huber and E. M. Ronchetti, "Robust Statistics", 2nd ed., Wiley, 2009 (median absolute deviation).
+Numbers are winsorised, then standardised: values further from the median than 5 times the median nonzero distance count
+as the last one within. Models of treatment and outcomes have the excess as a second column.
 """
 
 import datetime
@@ -22,9 +19,9 @@ from macal.arguments import as_array
 from macal.shapes import Outcomes, Rows
 
 MAX_CATEGORIES = 100
-FEW_VALUES = 20  # values of a text that are categories however few the rows
-WINSOR_LIMIT = 5.0  # median distances from the median within which numbers count as they are
-_GAP = 1.5  # times the range of the others, across which a value lies far from them
+FEW_VALUES = 20  # text with at most so many values is categorical
+WINSOR_LIMIT = 5.0  # in median distances from the median
+_GAP = 1.5  # gap, in ranges of the other values, beyond which a value is an outlier
 Scaling = Callable[[Outcomes, Rows], np.ndarray]  # (n,), or (n, columns)
 _TIMES = (datetime.date, datetime.time, datetime.timedelta, pd.Period, np.datetime64, np.timedelta64)
 _SIGN = "[-+\u2212\u2013]"  # and how typesetters write a minus
@@ -52,40 +49,36 @@ _TELEPHONE = re.compile(r"\+\d[\d ()/-]{6,}")
 
 
 def check_complete(gaps: Mapping[str, int | str], rows: int, lacking: Collection[str] = ()) -> None:
-    """Refuse columns with missing or infinite values: ValueError with how many or which of each column.
-
-    Those that ``lacking`` names are missing for one arm alone.
-    """
+    """Refuse columns with missing or infinite values: ValueError with their counts; ``lacking`` ones lack one arm."""
     given = {name: f"{name} ({count})" for name, count in gaps.items() if count}
     told = []
     if some := ", ".join(words for name, words in given.items() if name not in lacking):
         told.append(
-            f"missing or infinite values in {some} of {rows} rows; impute them or drop the rows first, or leave those"
-            " columns out (--kind COLUMN=ignore on the command line)"
+            f"missing or infinite values in {some} of {rows} rows; impute them, drop the rows, or ignore those columns"
+            " (--kind COLUMN=ignore)"
         )
     if alone := ", ".join(words for name, words in given.items() if name in lacking):
         told.append(
-            f"columns that one arm alone lacks, {alone} of {rows} rows, tell the arms apart, and people cannot be"
-            " compared by them; do not impute them, but leave them out (--kind COLUMN=ignore on the command line)"
+            f"columns missing in one arm only, {alone} of {rows} rows, reveal the arm and cannot be compared; do not"
+            " impute but ignore them (--kind COLUMN=ignore)"
         )
     if told:
-        raise ValueError(". And ".join(told))
+        raise ValueError(". ".join(told))
 
 
 def is_lacking(gap: np.ndarray, arms: pd.Series) -> bool:
-    """Whether all people of an arm have a gap, (n,), and not everybody has."""
+    """Return whether a column has gaps, (n,), for one whole arm but not for all."""
     return bool(gap.any() and not gap.all() and pd.Series(gap).groupby(arms.to_numpy()).all().any())
 
 
 def numbers(column: pd.Series, name: str) -> Outcomes | pd.Series:
-    """Return a column as float64, NaN where a value is missing; or as it is, if it does not hold numbers.
+    """Return a numeric column as float64, NaN for gaps; others, and truth values, unchanged.
 
-    Truth values are no numbers; Python's numbers and decimals in a column of objects are. ValueError for complex
-    numbers, or integers beyond 2**53.
+    Numbers and decimals in object columns count. ValueError for complex numbers, or integers beyond 2**53.
     """
     kind = column.dtype
     if is_complex_dtype(kind):
-        raise ValueError(f"{name} holds complex numbers; take their parts or sizes as columns")
+        raise ValueError(f"{name} holds complex numbers; use their parts or sizes as columns")
     if is_numeric_dtype(kind) and not is_bool_dtype(kind):
         return as_array(column, name).astype(np.float64)
     if is_object_dtype(kind):
@@ -98,30 +91,30 @@ def numbers(column: pd.Series, name: str) -> Outcomes | pd.Series:
 
 
 def categories(column: pd.Series, name: str) -> list[Any]:
-    """The values of a category, sorted; what only looks like one is refused, but a pandas Categorical is believed.
+    """Return the sorted values of a category; a pandas Categorical is accepted as it is.
 
     Raises:
-        ValueError: times, numbers or dates as text, values of several kinds or that have no order, or too many.
+        ValueError: times, numbers or dates as text, mixed or unordered values, or too many.
     """
     kind = column.dtype
     try:
         values = list(column.astype(object).unique())
     except TypeError as error:
-        raise ValueError(f"{name} holds values that are no categories ({error})") from error
+        raise ValueError(f"{name} holds values that cannot be categories ({error}); ignore it") from error
     if getattr(kind, "kind", "O") in "mM" or any(isinstance(v, _TIMES) for v in values):
-        raise ValueError(f"{name} is a time ({kind}); turn it into a number first, e.g. days since a date")
+        raise ValueError(f"{name} is a time ({kind}); convert it to a number first, e.g. days since a date")
     if not isinstance(kind, pd.CategoricalDtype):
         _check_text(values, name)
     if len(values) > MAX_CATEGORIES:
         raise ValueError(f"{name} has {len(values)} categories, more than {MAX_CATEGORIES}; drop it or group them")
     if len({type(value) for value in values}) > 1:
         found = ", ".join(sorted({type(value).__name__ for value in values}))
-        raise ValueError(f"{name} holds values of several kinds ({found}); make them one")
+        raise ValueError(f"{name} holds values of several types ({found}); convert them to one")
     return sorted(values)
 
 
 def spellings(values: Iterable[Any]) -> list[str]:
-    """Texts among some values that differ in blanks or capitals alone, the first such ones by alphabet; else none.
+    """Return the first texts, by alphabet, that differ only in spaces or capitals; else none.
 
     >>> spellings(["south", "north ", "North", "north"])
     ['North', 'north', 'north ']
@@ -133,16 +126,16 @@ def spellings(values: Iterable[Any]) -> list[str]:
 
 
 def check_spellings(column: pd.Series, what: str) -> None:
-    """Refuse a column of groups whose values differ in blanks or capitals alone: ValueError with the values."""
+    """Refuse a column of groups whose values differ only in spaces or capitals: ValueError with the values."""
     if texts := spellings(column.dropna().unique()):
         raise ValueError(
-            f"column {column.name!r} of {what} holds {', '.join(map(repr, texts))}, which differ in spaces or capitals"
-            " alone; make them one"
+            f"column {column.name!r} of {what} holds {', '.join(map(repr, texts))}, which differ only in spaces or"
+            " capitals; unify them"
         )
 
 
 def is_like_number_or_date(text: str) -> bool:
-    """Whether a text looks like a number or a date, in whatever way.
+    """Return whether a text looks like a number or a date.
 
     >>> [is_like_number_or_date(text) for text in ("€ 2.500", "3 May 2020", "18-30", "+49 151 234 567")]
     [True, True, False, False]
@@ -153,33 +146,33 @@ def is_like_number_or_date(text: str) -> bool:
 
 
 def _check_text(values: list[Any], name: str) -> None:
-    """Refuse texts most of which are numbers or dates."""
+    """Refuse texts that are mostly numbers or dates."""
     for pattern, what, remedy in (
-        (_NUMBER, "numbers", "pandas.to_numeric makes them numbers"),
-        (_DATE, "dates", "turn them into numbers first, e.g. days since a date"),
+        (_NUMBER, "numbers", "convert them with pandas.to_numeric"),
+        (_DATE, "dates", "convert them to numbers first, e.g. days since a date"),
     ):
         like = [v for v in values if isinstance(v, str) and any(c.isdigit() for c in v) and pattern.fullmatch(v)]
         if 2 * len(like) > len(values):
             others = [v for v in values if v not in like]
-            beside = f" beside {others[0]!r}" if others else ""
+            beside = f" and {others[0]!r}" if others else ""
             raise ValueError(
-                f"{name} holds {what} as text, such as {like[0]!r}{beside}; {remedy}, .astype('category') makes them"
-                " categories"
+                f"{name} holds {what} as text, such as {like[0]!r}{beside}; {remedy}, or make them categories with"
+                " .astype('category')"
             )
 
 
 def standardised(values: Outcomes, pool: Rows) -> Outcomes:
-    """Divide by the s.d. in the rows ``pool`` what is left of the mean there, (n,); a constant is centred."""
+    """Standardise by the rows ``pool``, (n,); a constant is centred."""
     if (least := values[pool].min()) == values[pool].max():
         return values - least
     values = _shrunk(values)
-    ordered = np.sort(values[pool])  # so that the sums' rounding does not depend on the order of the rows
+    ordered = np.sort(values[pool])  # rounding then does not depend on the order of rows
     mean = ordered.mean()
     return (values - mean) / (ordered - mean).std()
 
 
 def limits(values: Outcomes) -> tuple[float, float]:
-    """Least and largest of the numbers within ``WINSOR_LIMIT`` median distances, of those that differ, from the median.
+    """Return the smallest and largest number within ``WINSOR_LIMIT`` median nonzero distances from the median.
 
     >>> limits(np.array([11.0, 12, 14, 17, 22, 1000]))
     (11.0, 22.0)
@@ -191,16 +184,13 @@ def limits(values: Outcomes) -> tuple[float, float]:
 
 
 def winsorised(values: Outcomes, pool: Rows) -> Outcomes:
-    """Winsorise by the pool's :func:`limits`, then standardise, (n,); see :func:`standardised`."""
+    """Winsorise by the pool's :func:`limits`, then standardise, (n,)."""
     scaled = _shrunk(values)
     return standardised(np.clip(scaled, *limits(scaled[pool])), pool)
 
 
 def with_excess(values: Outcomes, pool: Rows) -> np.ndarray:
-    """Winsorise, and add log(1 + s) where a number lies s standard deviations beyond the limits, (n, 1) or (n, 2).
-
-    Below them it is -log(1 + s); no number beyond them, no second column.
-    """
+    """Winsorise and, if values exceed the limits by s standard deviations, add +-log(1 + s), (n, 1) or (n, 2)."""
     scaled = _shrunk(values)
     inside = np.clip(scaled, *limits(scaled[pool]))
     beyond, first = scaled - inside, standardised(inside, pool)[:, None]
@@ -210,12 +200,12 @@ def with_excess(values: Outcomes, pool: Rows) -> np.ndarray:
 
 
 def _shrunk(values: Outcomes) -> Outcomes:
-    """Numbers times a power of two that leaves them below 1, (n,): no sum of two and no square overflows."""
+    """Return numbers scaled below 1 by a power of two, (n,), so that sums and squares do not overflow."""
     return np.ldexp(values, -np.frexp(np.abs(values).max())[1])
 
 
 def outliers(values: Outcomes) -> np.ndarray:
-    """Which numbers lie beyond the limits, and far from all that do not, or from those between, (n,).
+    """Return which numbers are beyond the limits and a wide gap, (n,).
 
     >>> outliers(np.array([11.0, 12, 14, 17, 22, 1000])).tolist()
     [False, False, False, False, False, True]
@@ -226,23 +216,23 @@ def outliers(values: Outcomes) -> np.ndarray:
 
 
 def _beyond(values: Outcomes, first: float, last: float) -> np.ndarray:
-    """Which numbers follow the first gap after ``last`` that is wide against the range since ``first``, (n,)."""
+    """Return which numbers follow the first wide gap after ``last``, (n,)."""
     ordered = np.append(last, np.unique(values[values > last]))
     wide = np.flatnonzero(np.diff(ordered) > _GAP * (ordered[:-1] - first))
     return values >= ordered[wide[0] + 1] if len(wide) and last > first else np.zeros(len(values), bool)
 
 
 def encoded(columns: dict[str, Outcomes | pd.Series], pool: Rows, scaled: Scaling = winsorised) -> np.ndarray:
-    """Encode the columns of a table, (n, d): first numbers, scaled by rows ``pool``, then categories as 0/1 columns.
+    """Return encoded columns, (n, d): numbers scaled by rows ``pool``, then categories as 0/1 columns.
 
-    ``columns`` are what :func:`numbers` makes of each, by what it is called in an error.
+    ``columns`` are results of :func:`numbers`, by name in messages.
     """
     plain, dummies = [], []
     for name, column in columns.items():
         if isinstance(column, np.ndarray):
             plain.append(scaled(column, pool).reshape(len(column), -1))
             continue
-        known = categories(column, name)  # of the whole table: the pool may lack a rare one
+        known = categories(column, name)  # of the whole table, as the pool may lack rare ones
         codes = pd.Categorical(column.astype(object), categories=known).codes
-        dummies.append(np.eye(len(known))[codes][:, int(len(known) == 2) :])  # of two values, one says all
+        dummies.append(np.eye(len(known))[codes][:, int(len(known) == 2) :])  # two values need one column
     return np.hstack([*plain, *dummies])

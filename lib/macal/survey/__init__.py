@@ -1,7 +1,7 @@
-"""From a table of people and a budget to a plan of whom to ask: money, quotas, clusters, refusals.
+"""Survey plans from a table and a budget: costs, quotas, clusters, nonresponse.
 
-A *unit* is who can be asked, at a *cost*. *Demands* bound who may be in a plan. A :class:`Planner` makes the *plan*, by
-a criterion's gain per cost, takes the answers, and plans anew; the campaign is one file.
+A *unit* can be surveyed at a *cost*; *constraints* bound who is in a plan. A :class:`Planner` makes the *plan*, takes
+answers and plans again; the campaign is one file.
 """
 
 from macal.survey.conflicts import Conflict

@@ -1,12 +1,9 @@
-"""What planning from a sample may have cost: others of the population compete with the picks of a finished plan.
+"""The cost of planning from a first-phase sample, by an independent audit sample of the population.
 
-Rivals are drawn independently of the sample. The plan is bought once more, purchase by purchase; at each one those
-rivals are counted who could be bought, too, and are worth more, by the rule of the plan. Of a pair one is replaced, the
-other held fixed, so that a better pair may exist. The counts bound which share of all people is ahead of each pick
-(:func:`macal.survey.inference.rank_bounds`): ranks, not values.
-
-Beside that the two halves of the sample are planned apart. How far their plans differ in what they leave open of the
-effects, by the default rule's Gaussian process, shows what a draw of the sample decides.
+The plan is repeated, selection by selection, counting audit units with a larger gain; of a pair one unit is replaced at
+a time, so a better pair may exist. The counts bound ranks in the population
+(:func:`macal.survey.inference.rank_bounds`). Plans from the two halves of the sample, compared by the effects'
+posterior variance under the default rule's Gaussian process, show how much depends on the sample.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,23 +20,22 @@ from macal.survey.greedy import GreedyPlan
 from macal.survey.inference import posterior_sd, rank_bounds
 from macal.survey.sampling_frame import SamplingFrame
 
-LEVEL = 0.05  # chance that one of all bounds of a plan is too low
-_N_EVALUATED = 2000  # rivals whose effects are judged
+LEVEL = 0.05  # probability that any bound of a plan is too low
+_N_EVALUATED = 2000  # units whose effects are evaluated
 
 
 @dataclass(frozen=True)
 class Audit:
-    """What a sample may have cost.
+    """An audit of a plan from a sample.
 
     Attributes:
-        rivals: how many competed; of whole clusters, how many of these.
-        ahead: rivals ahead of each purchase that the rule chose, (k,).
-        bounds: share of all who could be bought that is ahead of each, at most, (k,).
-        open: variance of the effect that the plan leaves open on average, where it is 1 before; of several arms, mean
-            over those compared with the reference arm.
-        halves: the same of plans of the two halves of the sample; empty where a half cannot meet the demands.
-        pairs: whether pairs were bought.
-        clusters: whether whole clusters were.
+        rivals: number of audit units, or clusters.
+        ahead: audit units with a larger gain than each selection of the rule, (k,).
+        bounds: upper bounds on the population's share ahead of each selection, (k,).
+        open: mean posterior variance of the effects, relative to the prior; of several arms, the mean over contrasts.
+        halves: the same for plans from the two halves of the sample; empty if infeasible.
+        pairs: whether the rule selects pairs.
+        clusters: whether it selects whole clusters.
     """
 
     rivals: int
@@ -51,43 +47,43 @@ class Audit:
     clusters: bool
 
     def sentences(self) -> list[str]:
-        """What is to be said of it, sentence by sentence."""
+        """Return the audit as sentences."""
         who = "clusters" if self.clusters else "people"
         ahead, bounds = np.array(self.ahead), np.array(self.bounds)
         what = "pairs, each with one person replaced," if self.pairs else "picks"
-        said = ["The plan was made from a sample."]
+        said = ["The plan was made from a first-phase sample."]
         if len(ahead):
             said.append(
-                f"{self.rivals:,} {who} drawn apart from it competed with its {what} one after the other: nobody is"
-                f" ahead of {(ahead == 0).mean():.0%} of them."
+                f"Its {what} were compared with {self.rivals:,} independently sampled {who}: for"
+                f" {(ahead == 0).mean():.0%} of them, none has a larger gain."
             )
             said.append(
-                f"With {1 - LEVEL:.0%} confidence, for all at once, at most {bounds.max():.2%} of {who} are ahead of"
-                f" any of them, and at most {np.median(bounds):.2%} of half of them."
+                f"With {1 - LEVEL:.0%} confidence, simultaneously, at most {bounds.max():.2%} of all {who} have a"
+                f" larger gain than any of them, and at most {np.median(bounds):.2%} than half of them."
             )
         else:
-            said.append("Nobody competed with its picks.")
+            said.append("There was no audit sample to compare it with.")
         if self.pairs and len(ahead):
-            said.append("A better pair of two others may exist.")
+            said.append("A better pair of two other people may exist.")
         if self.halves:
             one, other = self.halves
             said.append(
-                f"Of the effects' variance {self.open:.1%} is left open; plans of the two halves of the sample leave"
-                f" {one:.1%} and {other:.1%}."
+                f"The posterior variance of the effects is {self.open:.1%} of the prior's; with plans from the two"
+                f" halves of the sample it is {one:.1%} and {other:.1%}."
             )
         return said
 
 
 @dataclass(frozen=True, eq=False)
 class PlanTrace:
-    """A plan as it was made.
+    """The record of a plan's selections.
 
     Attributes:
-        people: among whom.
-        known: those of them whose label is bought already.
-        refused: those who will not answer.
-        money: that could be spent.
-        purchases: units that were bought at once, and whether the rule's gain per cost chose them.
+        people: units to select from.
+        known: units that were labelled before.
+        refused: units that refused.
+        money: budget.
+        purchases: units selected together, and whether by gain per cost.
     """
 
     people: SamplingFrame
@@ -97,7 +93,7 @@ class PlanTrace:
     purchases: Sequence[tuple[np.ndarray, bool]]
 
 
-AsTask = Callable[..., GreedyPlan]  # of people, who is known, who refused, and fields of the restriction
+AsTask = Callable[..., GreedyPlan]  # from people, known, refused, and fields of the restriction
 
 
 def audit_plan(made: PlanTrace, both: SamplingFrame, task: AsTask) -> Audit:
@@ -105,17 +101,17 @@ def audit_plan(made: PlanTrace, both: SamplingFrame, task: AsTask) -> Audit:
 
     Args:
         made: the plan.
-        both: its people, and after them the rivals.
-        task: what is to be planned of such people.
+        both: its units, followed by the audit units.
+        task: builds a planning task.
 
     Raises:
-        ValueError: the rule draws at random, or does not say what units are worth.
+        ValueError: the rule is random, or has no gains.
     """
     people, n = made.people, len(made.people)
     weights = np.append(people.first_phase.weights, np.ones(len(both) - n))
     again = task(both, made.known, made.refused, population=np.arange(n), weights=weights)
     if again.criterion.stochastic:
-        raise ValueError(f"{type(again.criterion).__name__} draws at random: nobody is ahead of whom it draws")
+        raise ValueError(f"{type(again.criterion).__name__} selects at random, so it cannot be audited")
     clusters = again.clusters if (again.clusters >= 0).any() else None
     count = len(both) - n if clusters is None else len(np.unique(clusters[n:][clusters[n:] >= 0]))
     ahead = _ahead(again, made.purchases, n, clusters) if count else []
@@ -129,12 +125,12 @@ def audit_plan(made: PlanTrace, both: SamplingFrame, task: AsTask) -> Audit:
 
 
 def _ahead(task: GreedyPlan, made: Sequence[tuple[np.ndarray, bool]], n: int, clusters: Any) -> list[int]:
-    """Buy once more, and count at each purchase the rivals, from place n on, that are worth more."""
+    """Repeat the plan; return for each selection the audit units, from place n on, with a larger gain."""
     purchases, _, rule = task.begin(task.price)
     found = []
     for units, chosen in made:
         if not purchases.open[units].all():
-            continue  # who must be asked was bought in the beginning
+            continue  # mandatory units were selected first
         if chosen:
             better = rule.better_candidates(purchases, units)
             better = better[better >= n]
@@ -145,20 +141,20 @@ def _ahead(task: GreedyPlan, made: Sequence[tuple[np.ndarray, bool]], n: int, cl
 
 
 def _half(made: PlanTrace, rows: Indices, task: AsTask) -> Rows | None:
-    """Units that a plan of a part of the sample asks, and those known, by their places in the sample."""
+    """Return planned and known units, by place, for a plan from part of the sample."""
     people = made.people
     rows = np.union1d(rows, np.concatenate([made.known, made.refused, people.included]))
     place = np.full(len(people), -1)
     place[rows] = np.arange(len(rows))
     try:
         chosen = task(people.restricted_to(rows), place[made.known], place[made.refused]).rounds().filled
-    except ValueError:  # too few people for the demands
+    except ValueError:  # infeasible
         return None
     return np.concatenate([made.known, *(rows[units] for units in chosen)]).astype(np.int64)
 
 
 def _open(both: SamplingFrame, n: int, units: Indices) -> float:
-    """Share of the effects' variance that labels leave open, mean over rivals, from place n on, and over arms."""
+    """Return the effects' posterior variance over the prior's, mean over audit units, from place n on, and arms."""
     split = both.problem.pool
     prior = FixedALC().prior(PoolState(split.x[:n].astype(np.float64), split.t[:n], units))
     two = Prior(prior.variance[:2], prior.lengthscale[:2], prior.noise[:2])

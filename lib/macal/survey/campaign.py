@@ -1,7 +1,6 @@
-"""A campaign as it stands, which never changes: what is asked of a plan, the table, the plan, the answers.
+"""The immutable state of a campaign: settings, table, plan, answers.
 
-Transitions return another campaign (:mod:`macal.survey.steps`); where one fails, nothing has changed. Estimates, the
-report and the file are functions of a campaign.
+Steps return another state (:mod:`macal.survey.steps`); estimates, report and file are functions of it.
 """
 
 from collections.abc import Collection, Mapping
@@ -27,25 +26,25 @@ from macal.survey.sampling_frame import Columns, SamplingFrame
 from macal.survey.tables import frames
 from macal.survey.tables.sample import Sample, SampleRequest
 
-NOTHING = "nothing is planned yet; plan(table) comes first"
-NEVER = "never asked"  # what a correction says
-MAX_NAMED = 3  # people that are named
+NOTHING = "nothing is planned yet; call plan(table) first"
+NEVER = "never asked"  # a correction
+MAX_NAMED = 3  # people who are named
 
 
 def count_phrase(count: int, what: str) -> str:
-    """As "1 answer" or "2 answers"."""
+    """Return "1 answer" or "2 answers"."""
     return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def name_phrase(names: Collection[Any]) -> str:
-    """The first names, and how many others there are, as "a, b and c" or "a, b, c and 2 others"."""
+    """Return "a, b and c" or "a, b, c and 2 others"."""
     words = [str(name) for name in list(names)[:MAX_NAMED]]
     words += [count_phrase(len(names) - MAX_NAMED, "other")] * (len(names) > MAX_NAMED)
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
 
 def _check_cells(table: pd.DataFrame, used: Collection[Any]) -> None:
-    """Refuse columns whose cells hold lists, other values of several parts, or complex numbers: ValueError."""
+    """Refuse columns with lists, other compound values, or complex numbers: ValueError."""
     for name in dict.fromkeys(used):
         column = table[name] if name in table else pd.Series()
         if column.ndim > 1 or column.dtype.kind not in "Oc":
@@ -57,16 +56,16 @@ def _check_cells(table: pd.DataFrame, used: Collection[Any]) -> None:
 
 @dataclass(frozen=True)
 class Correction:
-    """What was corrected.
+    """A correction.
 
     Attributes:
-        name: of the unit; None where rounds were counted wrong.
-        was: what the campaign said of her, "an outcome of 3", "a refusal", "no answer"; or "3 rounds asked". Of
-            several outcomes each is named, "an outcome of 3 (wage)".
-        now: what it says, or :data:`NEVER`.
-        by: who says so, a name or a pseudonym.
-        when: ISO 8601, UTC.
-        answered: whether an outcome of the unit was known before.
+        name: name of the unit; None for a count of rounds.
+        was: record before, "an outcome of 3", "a refusal", "no answer" or "3 rounds asked"; of several outcomes each is
+            named, "an outcome of 3 (wage)".
+        now: record after, or :data:`NEVER`.
+        by: author, a name or a pseudonym.
+        when: time, ISO 8601, UTC.
+        answered: whether the unit had an outcome before.
     """
 
     name: Any
@@ -79,24 +78,23 @@ class Correction:
 
 @dataclass(frozen=True, eq=False)
 class CampaignState:
-    """A campaign as it stands.
+    """The state of a campaign.
 
     Attributes:
-        columns: what the columns of the table are.
-        policy: how a plan is made.
-        table: the people: a frame, or a sample of a larger table; None where nothing is planned yet.
-        plan: one row per unit to be asked, by name; None where nothing is planned yet.
-        answers: outcome of each unit who has answered, by name; None for one who will not. Of several outcomes the
-            first that the unit gave.
-        asked: rounds that have been asked; of later ones an answer counts for whoever gave it alone.
-        audit: what planning from a sample may have cost, where that was asked.
+        columns: roles of the table's columns.
+        policy: settings of the plan.
+        table: data frame, or sample of a larger table; None before planning.
+        plan: one row per planned unit, by name; None before planning.
+        answers: outcome by name of the unit, None for a refusal; of several outcomes, the first that was given.
+        asked: number of fielded rounds; answers in later rounds count alone.
+        audit: audit of a plan made from a sample, if requested.
         plan_trace: how the rounds to come were planned; None of a campaign from a file.
         design: by what people were drawn; None of a campaign from a file, or without draw.
         revision: how often its file has been written.
         journal: corrections, the first one first.
         outcome_column: column of the files that the answers have come from, of several outcomes the first; None where
             they came otherwise.
-        searched: people of a table in memory among whom the rounds to come were planned; None for all.
+        searched: number of people that the remaining rounds were planned among; None for all.
         changed_since_plan: whether anything was observed or corrected since the rounds to come were planned.
         by_outcome: answers to each outcome, by its name, where there are several; empty where there is one.
     """
@@ -118,7 +116,7 @@ class CampaignState:
     by_outcome: Mapping[str, Mapping[Any, float | None]] = field(default_factory=lambda: MappingProxyType({}))
 
     def evolve(self, **changes: Any) -> "CampaignState":
-        """The campaign with other values; of the same table, it keeps what it has read."""
+        """Return a copy with changed fields; an unchanged table is not read again."""
         if "answers" in changes:
             changes["answers"] = MappingProxyType(dict(changes["answers"]))
         other = replace(self, **changes)
@@ -128,16 +126,16 @@ class CampaignState:
 
     @property
     def told(self) -> dict[str | None, Mapping[Any, float | None]]:
-        """Answers to each outcome, by its name; that of a campaign with one outcome may have none."""
+        """Answers to each outcome, by its name; a single outcome may have none."""
         return dict(self.by_outcome) or {self.outcome_column: self.answers}
 
     @property
     def outcome(self) -> str | None:
-        """Name of the one outcome, of several that of the first; None where it has none."""
+        """Name of the first outcome; None without a name."""
         return self.outcome_column or self.columns.outcome
 
     def with_told(self, told: Mapping[Any, Mapping[Any, float | None]]) -> "CampaignState":
-        """The campaign with other answers to each outcome: units with any have answered, units with none refused."""
+        """Return a copy with these answers to each outcome; units without any refused."""
         every = dict.fromkeys(name for answers in told.values() for name in answers)
         found = {name: [v for one in told.values() if (v := one.get(name)) is not None] for name in every}
         answers = {name: values[0] if values else None for name, values in found.items()}
@@ -145,14 +143,13 @@ class CampaignState:
         return self.evolve(answers=answers, outcome_column=next(iter(told)), by_outcome=MappingProxyType(several))
 
     def seen(self, outcome: str | None = None, by: str = "outcome") -> "CampaignState":
-        """The campaign as one outcome sees it; itself where there is no other.
+        """Return the campaign restricted to one outcome.
 
-        Units of rounds that were asked who gave another outcome, and of whom nothing was said of this one, are waited
-        for. Others who were heard of, as reserves, count as asked, and as a refusal.
+        Units of fielded rounds with another outcome only are pending; others, such as reserves, count as refusals.
 
         Raises:
             UnknownName: no such outcome.
-            ValueError: there are several, and none is named.
+            ValueError: several outcomes, none named.
         """
         known = [*self.by_outcome] or [one for one in [self.outcome] if one is not None]
         if outcome is None and len(known) > 1:
@@ -167,12 +164,12 @@ class CampaignState:
 
     @property
     def views(self) -> list["CampaignState"]:
-        """The campaign as each outcome sees it."""
+        """The campaign restricted to each outcome."""
         return [self.seen(outcome) for outcome in self.by_outcome] or [self]
 
     @property
     def came(self) -> str:
-        """Answers to each of several outcomes, as " (wage 12, health 9)"; empty where there is one."""
+        """Counts of several outcomes, as " (wage 12, health 9)"; else empty."""
         counts = {one: sum(v is not None for v in told.values()) for one, told in self.by_outcome.items()}
         return f" ({', '.join(f'{one} {n:,}' for one, n in counts.items())})" * bool(counts)
 
@@ -195,12 +192,12 @@ class CampaignState:
 
     @property
     def is_sample(self) -> bool:
-        """Whether the people are a sample of a larger table."""
+        """Whether the table is a sample of a larger one."""
         return isinstance(self.table, Sample)
 
     @property
     def planned(self) -> pd.DataFrame:
-        """The plan as it stands, by the units' names.
+        """The plan, by the units' names.
 
         Raises:
             ValueError: nothing is planned yet.
@@ -211,7 +208,7 @@ class CampaignState:
 
     @property
     def fielded(self) -> pd.DataFrame | None:
-        """The rounds that have been asked; None where nothing is planned yet."""
+        """Fielded rounds of the plan; None before planning."""
         return None if self.plan is None else self.plan[self.plan["round"] <= self.asked]
 
     @property
@@ -221,19 +218,19 @@ class CampaignState:
 
     @property
     def committed(self) -> Indices:
-        """Units whose label is bought: outcomes known before, answers, and whoever is waited for."""
+        """Units with an outcome, or pending."""
         waiting = [] if self.fielded is None else [name for name in self.fielded.index if name not in self.answers]
         told = [name for name, outcome in self.answers.items() if outcome is not None]
         return np.concatenate([self.people.problem.start, self.people.positions([*told, *waiting], "the plan")])
 
     @property
     def refused(self) -> Indices:
-        """Units who will not answer."""
+        """Units that refused."""
         return self.people.positions([name for name, outcome in self.answers.items() if outcome is None], "the plan")
 
     @property
     def spent(self) -> float:
-        """Money for whoever was asked; not for refusals, where only answers are paid, be they withdrawn later."""
+        """Money spent so far; refusals are free if only answers are paid, withdrawn answers are not."""
         if self.fielded is None:
             return 0.0
         names, free = dict.fromkeys([*self.fielded.index, *self.answers]), self.unpaid
@@ -241,7 +238,7 @@ class CampaignState:
 
     @property
     def unpaid(self) -> set[Any]:
-        """Names of those who cost nothing, as they refused and only answers are paid; a withdrawn one was paid."""
+        """Names of unpaid refusals, if only answers are paid; withdrawn answers were paid."""
         if self.policy.pay != "answered":
             return set()
         paid: set[Any] = set()
@@ -254,7 +251,7 @@ class CampaignState:
 
     @property
     def reserves_used(self) -> dict[Any, int]:
-        """Reserves who have answered or refused, by name, and the round of those for whom they were asked."""
+        """Reserves that have answered or refused, by name, and the round that they joined."""
         if "reserve" not in self.planned:
             return {}
         rounds = zip(self.planned["reserve"], self.planned["round"], strict=True)
@@ -262,7 +259,7 @@ class CampaignState:
 
     @property
     def reserves_pending(self) -> list[Any]:
-        """Names of reserves of people who refused in rounds that were asked: they are being asked, and not heard of."""
+        """Names of reserves of refusals in fielded rounds, not heard of yet."""
         if self.fielded is None or "reserve" not in self.fielded:
             return []
         pairs = self.fielded["reserve"].dropna().items()
@@ -270,35 +267,31 @@ class CampaignState:
 
     @property
     def outside_plan(self) -> dict[Any, int]:
-        """Who has answered or refused, is not in the plan, and stands in for nobody there, by name.
-
-        They answered ahead of their round, or their place was taken out of the plan; they count with the last round
-        that was asked, or with the first where none was.
-        """
+        """Units that have answered or refused outside the plan, by name, and the last fielded round (at least 1)."""
         there = {*self.planned.index, *self.reserves_used}
         return {name: max(self.asked, 1) for name in self.answers if name not in there}
 
     @property
     def round_of(self) -> dict[Any, int]:
-        """Round of whoever is in the plan, was asked as a reserve, or answered otherwise (:attr:`apart`), by name."""
+        """Round of each unit in the plan, used as a reserve, or in :attr:`outside_plan`, by name."""
         plan = zip(self.planned.index, self.planned["round"], strict=True)
         return {name: int(k) for name, k in plan} | self.reserves_used | self.outside_plan
 
     @property
     def extra_contacts(self) -> str:
-        """Who was asked beside those of the plan, as "2 reserves and 1 other"; empty where nobody was."""
+        """Units surveyed outside the plan, as "2 reserves and 1 other"; empty if none."""
         counts = {"reserve": len(self.reserves_used), "other": len(self.outside_plan)}
         return " and ".join(count_phrase(n, who) for who, n in counts.items() if n)
 
     @property
     def overspent(self) -> str:
-        """What to say where more was spent than there is; empty where it was not."""
+        """A sentence on overspending; else empty."""
         spent, budget = self.spent, self.policy.budget
         return "" if spent <= budget * (1 + 1e-9) else f"overspent: {spent:,.10g} of a budget of {budget:,.10g}"
 
     @property
     def outcomes(self) -> Outcomes:
-        """Outcome of each unit, (n,), NaN where it is not known."""
+        """Outcome of each unit, (n,), NaN if unknown."""
         people, y = self.people, np.full(len(self.people), np.nan)
         if people.problem.pool.y is not None:
             y[people.problem.start] = people.problem.pool.y[people.problem.start]
@@ -308,16 +301,16 @@ class CampaignState:
 
     @property
     def estimable_arms(self) -> list[Any]:
-        """Arms, by the treatment's value, that can be compared with the reference arm: both have an outcome."""
+        """Treatment values with an outcome, if the reference arm has one, too."""
         told = np.unique(self.people.problem.pool.t[np.isfinite(self.outcomes)])
         return [self.people.arms[k] for k in told if k and 0 in told]
 
     def arm_index(self, arm: Any) -> int:
-        """Number of an arm that is compared with the reference arm.
+        """Return the number of an arm other than the reference.
 
         Raises:
             UnknownName: no such arm.
-            ValueError: there are several, and none is named.
+            ValueError: several arms, none named.
         """
         known = self.people.arms[1:]
         if arm is None and len(known) > 1:
@@ -328,7 +321,7 @@ class CampaignState:
         return 1 + place
 
     def with_reference(self, reference: Any) -> "CampaignState":
-        """The campaign with another reference arm, for what its answers say; None for its own.
+        """Return a copy with another reference arm for estimates; None for its own.
 
         Raises:
             UnknownName: no such arm.
@@ -338,16 +331,16 @@ class CampaignState:
             return self
         if len(self.people.arms) == 2:
             raise ValueError(
-                f"of two arms {self.people.arms[0]} is the reference; against {reference} effects change sign"
+                f"{self.people.arms[0]} is the reference of two arms; against {reference}, effects only change sign"
             )
         return self.evolve(columns=replace(self.columns, reference=reference), design=None)
 
     @property
     def rounds(self) -> pd.DataFrame:
-        """What each round asks, spends and is expected to bring, with whoever else has answered (:attr:`apart`).
+        """One row per round, with units outside the plan.
 
-        One row per round: ``asked``, ``treated`` (of several arms, how many of each), ``cost`` (no more of refusals,
-        where only answers are paid), ``answers`` (expected, or those that came), and the cost ``so far``.
+        Columns: ``asked``, ``treated`` (or a count per arm), ``cost`` (without unpaid refusals), ``answers`` (observed
+        or expected), and the cost ``so far``.
         """
         people = self.people
         names, numbers = list(self.round_of), list(self.round_of.values())
@@ -365,15 +358,14 @@ class CampaignState:
 
     @property
     def round_sizes(self) -> pd.Series:
-        """People of each round, by its number, without those who were left out of another and whom a draw keeps."""
+        """People per round, without those moved from an earlier one by a correction."""
         late = [one.name for one in self.journal if one.now == NEVER] if self.policy.draw is not None else []
         return self.planned.loc[~self.planned.index.isin(late), "round"].value_counts()
 
     def stages(self) -> dict[str, Indices]:
-        """Units, (k,), who answer beside those who have, if whoever is asked does, until each stage.
+        """Return further units, (k,), with answers at each stage, if everyone surveyed answers.
 
-        Stages are ``now``; ``asked``, where somebody is waited for, once they have answered; after the ``next`` round
-        that asks anybody, where one is left; at the ``end``.
+        Stages: ``now``; ``asked``, once pending answers have come; after the ``next`` round; at the ``end``.
         """
         plan = self.planned[~self.planned.index.isin(list(self.answers))]
         rounds, later = plan["round"], plan["round"][plan["round"] > self.asked]
@@ -382,11 +374,11 @@ class CampaignState:
         return {s: self.people.positions(plan.index[rounds <= k], "the plan") for s, k in last.items()}
 
     def sample_request(self, size: int, rivals: int) -> SampleRequest:
-        """The sample of a table that a plan needs.
+        """Return the first-phase sample that a plan needs.
 
         Args:
-            size: units of the sample.
-            rivals: units of the second one, which audits the plan.
+            size: size of the sample.
+            rivals: size of the audit sample.
         """
         columns, policy = self.columns, self.policy
         whole = [quota.column for quota in policy.parsed if not quota.is_ranged]

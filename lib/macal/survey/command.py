@@ -38,7 +38,7 @@ _KIND = f"COLUMN={', '.join(KINDS)}; repeatable"
 PLAN = "plan whom to ask under a budget: from a table to a table"
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 _UNNAMED_COLUMN = re.compile(r"Unnamed: \d+")  # columns that a file has no name for
-_GROUPS = 24  # of whom answers are shown
+_GROUPS = 24  # shown in the table of answers
 _COPIES = 3  # of a table in memory that a plan needs
 
 
@@ -183,7 +183,7 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
 
 
 def plan(options: argparse.Namespace) -> None:
-    """Plan from a table; print the columns' roles and the rounds."""
+    """Plan from a table; print column roles and rounds."""
     _check_distinct_paths([options.output, options.campaign, options.report], [options.table])
     _may_be_written(options)
     _check_writers(options)
@@ -194,7 +194,7 @@ def plan(options: argparse.Namespace) -> None:
     source = frames.opened(options.table)
     people = _people(options, planner, source)
     planner.campaign = steps.start_campaign(planner.campaign, people)
-    said = [source.reading_note] * bool(source.reading_note) + [data_warnings.columns(planner.campaign).to_string()]
+    said = [source.reading_note] * bool(source.reading_note) + [_table(data_warnings.columns(planner.campaign))]
     if isinstance(people, Sample) and planner.campaign.plan_trace is not None:
         said.append("\n".join(planner.audit().sentences()))
     contents = _outputs(planner, options)
@@ -203,16 +203,15 @@ def plan(options: argparse.Namespace) -> None:
         planner.campaign = record.saved(planner.campaign, options.campaign, contents, may)
     else:
         atomic.write_step(contents)
-    print(*said, sep="\n\n", end="\n\n")  # nobody may be listening, and all is written
+    print(*said, sep="\n\n", end="\n\n")  # last: the reader may be gone, and all is written
     _tell_plan(planner, options.output)
     if options.width is not None:
-        print(
-            f"{planner.campaign.policy.budget:,.10g} is the least expected to give an interval {options.width:g} wide"
-        )
+        budget = planner.campaign.policy.budget
+        print(f"{budget:,.10g} is the smallest budget expected to give an interval of width {options.width:g}")
 
 
 def _people(options: argparse.Namespace, planner: Planner, source: PartedTable) -> pd.DataFrame | Sample:
-    """Read a table whole, or draw a sample of one that is larger than memory, or that is to be passed over."""
+    """Return a whole table, or a first-phase sample of one that is too large or has --memory."""
     how = {name: getattr(options, name) for name in ("memory", "scheduler", "workers")}
     how = {name: value for name, value in how.items() if value is not None}
     large = options.sample != "all" and _COPIES * source.size > MEMORY
@@ -220,7 +219,7 @@ def _people(options: argparse.Namespace, planner: Planner, source: PartedTable) 
 
 
 def roles(options: argparse.Namespace) -> None:
-    """Print what the columns of a table are taken for."""
+    """Print how the columns of a table are read."""
     said = ColumnHints(identifier=options.identifier, kinds=dict(options.kinds or ()))
     named = {"identifier": options.identifier} if options.identifier else {}
     source = frames.opened(options.table)
@@ -230,12 +229,12 @@ def roles(options: argparse.Namespace) -> None:
     for column in found.kinds:
         if gaps := int(table[column].isna().sum()):
             shown.loc[column, "what"] += f"; {count_phrase(gaps, 'gap')}, which plan refuses"
-    print(shown.to_string())
+    print(_table(shown))
     _tell_warnings(suspects.told(table, found))
 
 
 def _loaded(options: argparse.Namespace) -> Planner:
-    """Take up a campaign; one that was planned on a sample has it in its file."""
+    """Return a campaign from its file, which holds the sample if it was planned on one."""
     content = record.read(options.campaign)
     if content.get("sample"):
         return Planner.load(options.campaign, None)
@@ -248,7 +247,7 @@ def _saved(
     files: Callable[[Planner], Mapping[Path, bytes]] = lambda _: {},
     may: Callable[[], None] = lambda: None,
 ) -> Planner:
-    """Take a step of a campaign, and write it with other files; whenever somebody else has written, read again."""
+    """Take a step of a campaign and write it with other files; start again if another process has written."""
     while True:
         planner = _loaded(options)
         step(planner)
@@ -260,12 +259,12 @@ def _saved(
 
 
 def observe(options: argparse.Namespace) -> None:
-    """Take the answers of a file into a campaign's."""
+    """Add the answers of a file to a campaign."""
     planner = _loaded(options)
     name = planner.people.table.index.name
     answers = frames.read(options.answers)
     if name not in answers:
-        raise ValueError(f"{options.answers} has no column {name!r}, which names the units in the table")
+        raise ValueError(f"{options.answers} has no column {name!r}, the identifier of the table; add it")
     answers = answers.drop(
         columns=[c for c in answers if answers[c].isna().all() and _UNNAMED_COLUMN.fullmatch(str(c))]
     )
@@ -282,24 +281,21 @@ def observe(options: argparse.Namespace) -> None:
 
     planner = _saved(options, step)
     if before and (new := [repr(one) for one in outcomes if repr(one) not in before]):
-        print(
-            f"{name_phrase(new)} {'is another outcome' if len(new) == 1 else 'are other outcomes'} than"
-            f" {name_phrase(before)}"
-        )
+        what = "is another outcome" if len(new) == 1 else "are other outcomes"
+        print(f"{name_phrase(new)} {what} than {name_phrase(before)}")
     if left := len(beside) + others:
-        print(f"{count_phrase(left, 'line')} of people beside the plan, who have no new outcome, left out")
+        print(f"left out: {count_phrase(left, 'line')} of people outside the plan, without a new outcome")
     if len(later):
         print(
-            f"{len(later)} people of {count_phrase(later.nunique(), 'round')} without any outcome count as not asked"
-            " yet;"
-            f" --through {later.max()} says that they were, and will not answer"
+            f"{len(later)} people in {count_phrase(later.nunique(), 'round')} without any outcome count as not yet"
+            f" surveyed; if they were, --through {later.max()} counts them as refusals"
         )
     ahead = _rounds_of(planner, first[first.notna()])
     ahead = ahead[ahead > planner.asked]
     if len(ahead):
         print(
-            f"{len(ahead)} people of {count_phrase(ahead.nunique(), 'round')} that count as not asked yet have"
-            f" answered, and count alone; --through {ahead.max()} says that the others were asked, too"
+            f"{len(ahead)} people have answered in {count_phrase(ahead.nunique(), 'round')} not yet fielded, and count"
+            f" alone; if all were surveyed, --through {ahead.max()} counts these rounds as fielded"
         )
     print(_came(planner))
     _warn_of_money(planner)
@@ -307,32 +303,28 @@ def observe(options: argparse.Namespace) -> None:
 
 
 def _came(planner: Planner) -> str:
-    """How many answers and refusals there are, and rounds that were asked."""
+    """Return a sentence on answers, refusals and fielded rounds."""
     told = sum(outcome is not None for outcome in planner.answers.values())
     refused = count_phrase(len(planner.answers) - told, "refusal")
     came = f"{count_phrase(told, 'answer')}{planner.campaign.came} and {refused} so far"
-    have = "has" if planner.asked == 1 else "have"
-    none = "no answers are in: "
-    return f"{none * (not told)}{came}; {count_phrase(planner.asked, 'round')} {have} been asked"
+    none = "no answers yet: "
+    return f"{none * (not told)}{came}; {count_phrase(planner.asked, 'round')} fielded"
 
 
 def _first(outcomes: pd.DataFrame) -> pd.Series:
-    """The first outcome of each line that is not missing."""
+    """Return the first nonmissing outcome of each line."""
     return reduce(lambda one, other: one.where(one.notna(), other), (outcomes[one] for one in outcomes))
 
 
 def _rounds_of(planner: Planner, given: pd.Series) -> pd.Series:
-    """Round of each person of a series who is in the plan, by name."""
+    """Return the round of each person in the plan, by name."""
     return planner.planned["round"].reindex(given.index).dropna().astype(int)
 
 
 def _outcomes(
     options: argparse.Namespace, planner: Planner, answers: pd.DataFrame, outcomes: Sequence[str]
 ) -> tuple[pd.DataFrame, int]:
-    """Outcomes of a file of answers, by the table's names of the people, as numbers; lines of others beside a sample.
-
-    Who is beside the sample that was planned on has no outcome.
-    """
+    """Return the outcomes in a file of answers, by name, and the number of lines outside the first-phase sample."""
     people, treatment = planner.people, planner.campaign.columns.treatment
     name = people.table.index.name
     said = ColumnHints(frozenset(outcomes), kinds=dict(options.kinds or ()), numeric=frozenset(outcomes))
@@ -341,8 +333,8 @@ def _outcomes(
     answers = answers.dropna(subset=[name, *outcomes], how="all")
     if (unnamed := _first(answers.loc[answers[name].isna(), outcomes])).size:
         raise ValueError(
-            f"{options.answers} has an outcome of nobody, {unnamed.iloc[0]}: column {name!r} is empty there; name whose"
-            " it is, or remove the line"
+            f"{options.answers} has an outcome without a name, {unnamed.iloc[0]}: column {name!r} is empty there; fill"
+            " in the name or remove the line"
         )
     lines = len(answers)
     if planner.campaign.is_sample:
@@ -362,10 +354,9 @@ def _outcomes(
 
 
 def _beside(planner: Planner, given: pd.Series, elsewhere: int) -> list[Any]:
-    """People whom a file names as a whole table does: not in the plan, without an outcome, or with the table's.
+    """Return people outside the plan listed without a new outcome, as a whole table does.
 
-    Nothing is said of them, nor of reserves among them; a file that names no others, nor the whole table, says that
-    reserves refuse. ``elsewhere`` are lines of people beside a sample.
+    If a file lists only plan and reserves, reserves without outcome refuse. ``elsewhere``: lines outside the sample.
     """
     plan, problem = planner.planned, planner.people.problem
     known = {} if problem.pool.y is None else dict(zip(planner.people.table.index, problem.pool.y, strict=True))
@@ -376,16 +367,13 @@ def _beside(planner: Planner, given: pd.Series, elsewhere: int) -> list[Any]:
 
 
 def _not_asked(planner: Planner, given: pd.Series, through: int | None) -> pd.Series:
-    """Rounds, by name, of people whose outcome is missing like everybody's in rounds not asked before.
-
-    So a plan may come back whole, with the outcomes of its first rounds.
-    """
+    """Return the rounds of people whose whole round lacks outcomes: a plan may come back with its first rounds."""
     silent, told = _rounds_of(planner, given[given.isna()]), given.index[given.notna()]
     return silent[silent > steps.rounds_fielded(planner.campaign, told, through)]
 
 
 def correct(options: argparse.Namespace) -> None:
-    """Correct what is known of a person."""
+    """Correct a person's record."""
     ways = {"withdrawn": options.withdrawn, "never asked": options.never_asked}
     change = next((way for way, chosen in ways.items() if chosen), "outcome")
 
@@ -394,20 +382,22 @@ def correct(options: argparse.Namespace) -> None:
 
     campaign = _saved(options, step).campaign
     last = campaign.journal[-1]
-    print(f"{last.name}: {last.was} before, {last.now} now, says {last.by}")
+    print(f"{last.name}: {last.was} before, {last.now} now, recorded by {last.by}")
     if last.now == NEVER and campaign.policy.draw is not None and last.name in campaign.planned.index:
-        print(f"the draw keeps her, in round {campaign.planned['round'][last.name]}; macal replan writes the plan")
+        print(
+            f"{last.name} stays sampled, in round {campaign.planned['round'][last.name]}; macal replan writes the plan"
+        )
 
 
 def recount(options: argparse.Namespace) -> None:
-    """Say how many rounds have been asked, where they were counted wrong."""
+    """Correct the number of fielded rounds."""
     campaign = _saved(options, lambda planner: planner.recount(options.rounds, options.by)).campaign
     last = campaign.journal[-1]
-    print(f"{last.was} before, {last.now} now, says {last.by}; macal replan plans the others anew")
+    print(f"{last.was} before, {last.now} now, recorded by {last.by}; macal replan plans the others again")
 
 
 def _outcome(options: argparse.Namespace, planner: Planner, columns: Sequence[str]) -> list[str]:
-    """The columns of a file of answers that hold outcomes: named, those of the answers before, or the new one."""
+    """Return the outcome columns of a file of answers: those named, those seen before, or the new one."""
     if options.outcome is not None:
         chosen = [options.outcome] if options.outcome in columns else [*dict.fromkeys(options.outcome.split(","))]
         check_known("column", columns, *chosen)
@@ -419,25 +409,24 @@ def _outcome(options: argparse.Namespace, planner: Planner, columns: Sequence[st
     found = [column for column in before if column in columns] or own or new
     if not found and (taken := [column for column in columns if column != people.index.name]):
         raise ValueError(
-            f"{options.answers} has no new column: the plan or the table has {', '.join(map(repr, taken))}, too; if one"
-            " of them holds the answers, say which (--outcome), or rename it"
+            f"{options.answers} has no new column: {', '.join(map(repr, taken))} are in the plan or the table; if one"
+            " holds the answers, name it (--outcome) or rename it"
         )
     if found is new and len(new) != 1:
         raise ValueError(
-            f"{options.answers} has {', '.join(map(repr, new)) or 'no column'} beside {people.index.name!r} and those"
-            f" of the plan and the table; say which hold outcomes: --outcome {','.join(new) or 'NAME'}"
+            f"{options.answers} has {', '.join(map(repr, new)) or 'no column'} in addition to {people.index.name!r} and"
+            f" those of the plan and the table; name the outcomes: --outcome {','.join(new) or 'NAME'}"
         )
     if before and found[0] not in before:
         raise ValueError(
-            f"answers so far came from {name_phrase([*map(repr, before)])}, and {options.answers} has {found[0]!r}; say"
-            " that"
-            f" it is another outcome (--outcome {found[0]}), or call the column as before"
+            f"answers so far came from {name_phrase([*map(repr, before)])}, and {options.answers} has {found[0]!r};"
+            f" rename the column, or name it as another outcome (--outcome {found[0]})"
         )
     return found
 
 
 def replan(options: argparse.Namespace) -> None:
-    """Plan the rounds that are to come anew; say which demands have changed."""
+    """Plan the remaining rounds again; print changed constraints."""
     _check_distinct_paths([options.output, options.report], [options.campaign, options.table])
     may = partial(_check_absent, [options.output, options.report], options.replace)
     atomic.check(options.campaign)
@@ -458,12 +447,23 @@ def replan(options: argparse.Namespace) -> None:
             print(f"{name}: {_words(old)} before, {_words(new)} now")
 
 
+def _table(frame: pd.DataFrame, number: str = "{:,.6g}", rows: int | None = None) -> str:
+    """Return a table with one header line and its index as first columns, text on the left."""
+    frame = frame.reset_index()
+    for column in frame.select_dtypes(exclude="number"):
+        texts = [str(column), *frame[column].astype(str)]
+        head, *frame[column] = (text.ljust(max(map(len, texts))) for text in texts)
+        frame = frame.rename(columns={column: head})
+    text = frame.to_string(index=False, float_format=number.format, na_rep="none", max_rows=rows)
+    return "\n".join(map(str.rstrip, text.splitlines()))
+
+
 def _words(value: Any) -> str:
     return f"{value:,.10g}" if isinstance(value, (int, float)) else "; ".join(value) or "none"
 
 
 def estimate(options: argparse.Namespace) -> None:
-    """Write every estimated effect; print the average, the outlook, and what the rule says."""
+    """Write individual effects; print average effects, the outlook and the stopping verdict."""
     _check_distinct_paths([options.output, options.report], [options.campaign, options.table])
     _check_absent([options.output, options.report], options.replace)
     _check_writers(options)
@@ -493,7 +493,7 @@ def estimate(options: argparse.Namespace) -> None:
         print(meant(one, arms[one.outcome]))
         _tell(part, campaign.people.arms)
         print(*(f"{words}\n" for words in said if words not in of_all), sep="", end="\n" * (len(told) > 1))
-    silent = [f"No effect on {one.outcome!r}: no answers of both arms yet." for one in views if one not in told]
+    silent = [f"No effect on {one.outcome!r}: answers of both arms are needed." for one in views if one not in told]
     for sentence in [*silent, *of_all, *assumed(campaign)]:
         print(sentence)
     if is_written:
@@ -501,15 +501,15 @@ def estimate(options: argparse.Namespace) -> None:
     elif options.output:
         few = any(one.variation is None for one in found)
         why = (
-            "it takes ten answers of each arm"
+            "individual effects need ten answers in each arm"
             if few
-            else "effects that differ were not shown to predict better than one for all"
+            else "individual effects do not predict better than a constant one"
         )
-        _tell_warnings([f"{options.output} is not written: {why}; --individual writes people's effects all the same"])
+        _tell_warnings([f"{options.output} is not written: {why}; --individual writes it anyway"])
 
 
 def _tell(found: Sequence[Findings], arms: Sequence[Any]) -> None:
-    """Print what was found of each contrast, under its arms' names, and once what is the same of several."""
+    """Print the findings of each contrast, and shared ones once."""
     told: dict[str, list[str]] = {}
     for one in found:
         for words in _sentences(one):
@@ -520,33 +520,37 @@ def _tell(found: Sequence[Findings], arms: Sequence[Any]) -> None:
             print(f"{', '.join(whose)} against {arms[0]}: {words.strip()}")
     print(*(f"{words}\n" for words, whose in told.items() if len(whose) == every), sep="", end="")
     if len(found) > 1:
-        held = f"holds by itself with a chance of {100 * found[0].level:.4g}%, not all at once"
-        print(f"Each interval of the {len(found)} contrasts {held}.")
+        print(
+            f"Each interval is a {100 * found[0].level:.4g}% interval by itself; the {len(found)} are not simultaneous."
+        )
     shown = any(one.shown for one in found)
-    width = ", mean width of people's 95% intervals by the model" * shown
-    print(f"answers, cost to come{width}, if all asked answer:")
+    width = ", mean width of individual 95% intervals" * shown
+    print(f"answers, remaining cost{width}, if everyone surveyed answers:")
     outlook = found[0].projection if len(found) == 1 else pd.concat({one.arm: one.projection for one in found})
     outlook = outlook if shown else outlook.drop(columns="width")
-    print(outlook.to_string(float_format="{:,.6g}".format, na_rep="none"))
+    print(_table(outlook.rename_axis(["arm", "when"][-outlook.index.nlevels :])))
 
 
 def _sentences(found: Findings) -> list[str]:
-    """Sentences on the average effect, on groups, on effects between people, and what the rule says."""
+    """Return sentences on average, group and individual effects, and the stopping verdict."""
     ends, held = "{0.value:.4g}, {1} {0.low:.4g} to {0.high:.4g}".format, f"{100 * found.level:.4g}% interval"
     return [
-        *(f"average effect by the {by}: {ends(one, held)}" for by, one in found.averages.items()),
+        *(
+            f"average effect ({'weighted' if by == 'weights' else by}): {ends(one, held)}"
+            for by, one in found.averages.items()
+        ),
         *([MODEL_CAVEAT] if not found.drawn and found.averages else []),
         *(f"  {group}: {ends(one, 'interval')}" for group, one in found.design_based.groups.items()),
         *([found.at_once] if found.at_once else []),
         *found.design_based.facts,
-        *([f"People's effects have no intervals: {found.no_interval_reason}."] if found.no_interval_reason else []),
+        *([f"Individual effects have no intervals: {found.no_interval_reason}."] if found.no_interval_reason else []),
         *([found.variation.describe()] if found.variation else []),
         *([found.verdict] if found.verdict else []),
     ]
 
 
 def _warn(planner: Planner) -> None:
-    """Say on the standard error where too much was spent, values lie far off, or overlap is poor."""
+    """Warn of overspending, outliers and poor overlap on the standard error."""
     _tell_warnings(doubted(planner.campaign))
 
 
@@ -560,33 +564,33 @@ def _tell_warnings(warnings: Sequence[str]) -> None:
 
 
 def _check_distinct_paths(outputs: Sequence[Path | None], inputs: Sequence[Path]) -> None:
-    """Refuse to write over what is read or into a table that is a folder, or two things to one file."""
-    seen = {atomic.real(path): "is read" for path in inputs}
+    """Refuse to overwrite inputs, to write into a table that is a folder, or two outputs to one file."""
+    seen = {atomic.real(path): "is an input" for path in inputs}
     folders = {place: path for path in inputs if (place := atomic.real(path)).is_dir()}
     for path in outputs:
         if path is None:
             continue
         if (what := seen.get(place := atomic.real(path))) is not None:
-            raise ValueError(f"{path} {what}, and would be overwritten; give another name")
+            raise ValueError(f"{path} {what} and would be overwritten; choose another name")
         if inside := [folders[folder] for folder in place.parents if folder in folders]:
-            raise ValueError(f"{path} would be read as a part of the table {inside[0]}; write it to another folder")
-        seen[place] = "is written already"
+            raise ValueError(f"{path} would become part of the table {inside[0]}; choose another folder")
+        seen[place] = "is another output"
 
 
 def _may_be_written(options: argparse.Namespace) -> None:
-    """Refuse to replace files unasked, and a campaign that holds answers, unless they are to be thrown away."""
+    """Refuse to replace files without --replace, and answers without --discard-answers."""
     _check_absent([options.output, options.campaign, options.report], options.replace)
     if options.campaign is None or not options.campaign.exists() or options.discard_answers:
         return
     if n := len(record.read(options.campaign)["answers"]):
         raise ValueError(
-            f"{options.campaign} holds {n} answers, which a new plan would throw away; `macal replan` keeps them,"
-            " --discard-answers throws them away"
+            f"{options.campaign} holds {n} answers, which a new plan would discard; `macal replan` keeps them,"
+            " --discard-answers discards them"
         )
 
 
 def _check_writers(options: argparse.Namespace) -> None:
-    """Name, before anything is planned or estimated, a package that the outputs need and that is not installed."""
+    """Raise early if a package that the outputs need is not installed."""
     if options.output:
         frames.check_can_write(options.output)
     if options.report:
@@ -594,32 +598,32 @@ def _check_writers(options: argparse.Namespace) -> None:
 
 
 def _check_absent(paths: Sequence[Path | None], replace: bool) -> None:
-    """Refuse to replace files unasked, and what no file can replace."""
+    """Refuse to replace files without --replace, and what no file can replace."""
     for path in filter(None, paths):
         atomic.check(path)
         if path.exists() and not replace:
-            raise ValueError(f"{path} is there already; --replace replaces it")
+            raise ValueError(f"{path} already exists; --replace replaces it")
 
 
 def _outputs(planner: Planner, options: argparse.Namespace) -> dict[Path, bytes]:
-    """The files of a plan and of its report."""
+    """Return the files of a plan and of its report."""
     report = {options.report: document(planner.campaign).encode()} if options.report else {}
     return {options.output: frames.written(planner.planned, options.output)} | report
 
 
 def _tell_plan(planner: Planner, output: Path) -> None:
-    """Say what a plan costs."""
+    """Print rounds, forecast, notes and cost of a plan."""
     _warn(planner)
     rounds = planner.rounds()
-    print(rounds.to_string(float_format="{:,.6g}".format))
+    print(_table(rounds))
     if planner.campaign.policy.draw is not None:
-        print(expected_responses(planner.campaign).to_string(float_format="{:,.4g}".format, max_rows=_GROUPS))
+        print(_table(expected_responses(planner.campaign), "{:,.4g}", _GROUPS))
     if (found := planner.forecast()) is not None:
         print(found.describe())
     spent, budget = rounds["so far"].iloc[-1], planner.campaign.policy.budget
     print(*(f"note: {words}\n" for words in planner.facts()), sep="", end="")
     beside = f" and {planner.campaign.extra_contacts}" * bool(planner.campaign.extra_contacts)
-    print(f"{len(planner.planned)} people{beside}, {spent:,.10g} of {budget:,.10g}: {output}")
+    print(f"{len(planner.planned)} people{beside}, cost {spent:,.10g} of {budget:,.10g}: {output}")
 
 
 COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {

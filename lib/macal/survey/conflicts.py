@@ -1,18 +1,14 @@
-"""Which demands conflict, and the nearest that can be met.
+"""Find conflicting constraints, and the nearest feasible ones.
 
-Lower bounds on groups of one column are compared with the budget first, each by what its cheapest people cost: of these
-the dearest that together exceed it are a conflict, and the smallest where there is no other demand. Else demands are
-left out, many at once, as long as the others conflict. A search for fewer follows, as far as time allows: whatever
-demands must go so that the others can be met hold one of every conflict, so the smallest set that hits all such sets
-seen so far is no larger than the smallest conflict, and is it once it conflicts itself.
-
-The nearest demands are those of a plan that misses the budget, or the quotas, by the least sum.
+Lower bounds on groups of one column are first compared with the budget, by the cost of each group's cheapest people.
+Otherwise constraints are dropped while the rest conflict; a search for a smallest conflict by minimal hitting sets of
+the corrections follows, within a time limit. The nearest constraints minimise the total change of budget or quotas.
 
 References:
     A. Ignatiev, A. Previti, M. Liffiton and J. Marques-Silva, "Smallest MUS Extraction with Minimal Hitting Set
     Dualization", Principles and Practice of Constraint Programming, 2015 (the smallest conflict).
     J. W. Chinneck and E. W. Dravnieks, "Locating Minimal Infeasible Constraint Sets in Linear Programs", ORSA Journal
-    on Computing 3(2), 1991 (demands left out one by one, and demands that may be missed).
+    on Computing 3(2), 1991 (deletion and elastic filters).
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,19 +22,19 @@ from macal.shapes import Indices
 from macal.survey.constraints import Constraint, Group, Money, Quota
 from macal.survey.feasible import Bounded, Effort
 
-_SECONDS = 2.0  # of the processor, for a small conflict
+_SECONDS = 2.0  # processor time for the search
 _MAX_SHOWN = 6  # names in a sentence
 
 
 @dataclass(frozen=True)
 class ConflictReport:
-    """What is known of demands that conflict.
+    """A set of conflicting constraints.
 
     Attributes:
-        names: of demands that do.
-        is_smallest: whether no fewer are known to.
-        is_proven: whether no plan meets them; else none was found.
-        nearest: what can be met instead, each way by itself.
+        names: names of the constraints.
+        is_smallest: whether no smaller conflict is known.
+        is_proven: whether infeasibility is proven; else no plan was found.
+        nearest: alternative feasible changes.
     """
 
     names: Sequence[str]
@@ -48,34 +44,34 @@ class ConflictReport:
 
 
 class Conflict(ValueError):
-    """Demands that no plan can meet together.
+    """Constraints that no plan can meet together.
 
     Attributes:
-        found: what is known of them.
-        names: the smallest set of demands that conflict; where it is not found in time, a small one.
+        found: report on the conflict.
+        names: names in the smallest conflict, or a small one if time ran out.
     """
 
     def __init__(self, found: ConflictReport, who: str = "plan", instead: str = "") -> None:
-        """Name the demands, who cannot meet them, and what may."""
+        """Build the message."""
         self.found, self.names = found, list(found.names)
-        what = "this demand" if len(self.names) == 1 else f"these {len(self.names)} demands together"
+        what = "this constraint" if len(self.names) == 1 else f"these {len(self.names)} constraints together"
         cannot = f"no {who} can meet" if found.is_proven else f"no {who} was found that meets"
-        perhaps = "" if found.is_smallest else " (perhaps fewer of them conflict)"
-        way = f"nearest that can be met: {'; or '.join(found.nearest)}" if found.nearest else "leave out one of them"
+        perhaps = "" if found.is_smallest else " (a subset may conflict)"
+        way = f"nearest feasible: {'; or '.join(found.nearest)}" if found.nearest else "drop one of them"
         super().__init__(f"{cannot} {what}: {_listed(self.names, '; ')}{perhaps}; {way}{instead}")
 
 
 def conflict_of(
     demands: Sequence[Constraint], cost: Money, known: Indices, is_proven: bool, ways: Sequence[str] | None = None
 ) -> Conflict:
-    """Name a few demands that conflict; all together must.
+    """Return a small conflict among infeasible constraints.
 
     Args:
-        demands: of n units, the budget first.
-        cost: of each unit, (n,).
+        demands: constraints on n units, the budget first.
+        cost: cost of each unit, (n,).
         known: units that are labelled already.
-        is_proven: whether no plan meets all demands; else none was found.
-        ways: to meet demands; those of :func:`nearest` by default.
+        is_proven: whether infeasibility is proven; else no plan was found.
+        ways: feasible changes (default: those of :func:`nearest`).
     """
     core, is_smallest = _Search(demands, cost, known).core()
     names = [demands[k].name for k in sorted(core)]
@@ -85,19 +81,19 @@ def conflict_of(
 
 
 def nearest(demands: Sequence[Constraint], cost: Money, known: Indices, by: str = "by") -> list[str]:
-    """Ways to meet all demands: by more money, by other quotas, or, where neither is enough, by both.
+    """Return feasible changes: a larger budget, other quotas, or both if neither is enough.
 
     Args:
-        demands: of n units, the budget first.
-        cost: of each unit, (n,).
+        demands: constraints on n units, the budget first.
+        cost: cost of each unit, (n,).
         known: units that are labelled already.
-        by: how the sum of money is to be introduced.
+        by: words before the sum of money.
     """
     return _Search(demands, cost, known, by).nearest()
 
 
 class _Search:
-    """A search among demands."""
+    """A search among constraints."""
 
     def __init__(self, demands: Sequence[Constraint], cost: Money, known: Indices, by: str = "by") -> None:
         self._by, self._demands, self._cost, self._every = by, demands, cost, range(len(demands))
@@ -108,7 +104,7 @@ class _Search:
         self._end = process_time() + _SECONDS
 
     def core(self) -> tuple[list[int], bool]:
-        """Demands that conflict, and whether no fewer do."""
+        """Return a conflict, and whether it is a smallest one."""
         core, is_smallest = self._of_money()
         if is_smallest:
             return core, True
@@ -123,12 +119,12 @@ class _Search:
         return core, len(fewest) >= len(core)
 
     def _of_money(self) -> tuple[list[int], bool]:
-        """The budget with the fewest lower bounds of one column that cost more, or a bound beyond its group.
+        """Return the budget and the fewest lower bounds of one column that exceed it, or a bound beyond its group.
 
         Returns:
-            The demands, none where money is not all; whether no fewer conflict.
+            The conflict, empty if there is none of this kind; whether it is a smallest one.
         """
-        # column -> values -> what they cost, and the demand
+        # column -> values -> cost and constraint
         least: dict[tuple[object, ...], dict[object, tuple[float, int]]] = {}
         for k, demand in enumerate(self._demands):
             if demand.group and demand.group.quota.least and not demand.group.quota.share:
@@ -148,7 +144,7 @@ class _Search:
         return core, bool(core) and is_whole and len(lower) == len(self._every) - 1
 
     def _least(self, demand: Constraint) -> float:
-        """What must be paid to meet a lower bound on a group, at least; infinite where it cannot be met."""
+        """Return the smallest cost of a lower bound on a group; infinite if infeasible."""
         need = float(demand.low[0] - (demand.matrix @ self._inside)[0])
         units = demand.matrix.indices[~self._inside[demand.matrix.indices]]
         weight, cost = demand.matrix[[0]][:, units].toarray()[0], self._cost[units]
@@ -162,7 +158,7 @@ class _Search:
         return float((cost / weight)[order] @ np.clip(need - before, 0, weight[order]))
 
     def _left(self) -> list[int]:
-        """What is left of all demands once many have been left out, as far as time allows."""
+        """Return a smaller conflict by dropping blocks of constraints, within the time limit."""
         core, size = list(self._every), len(self._every) // 2
         while size and process_time() < self._end - _SECONDS / 2:
             for first in range(0, len(core), size)[::-1]:
@@ -173,7 +169,7 @@ class _Search:
         return core
 
     def _met(self, chosen: Iterable[int]) -> set[int]:
-        """Demands that a plan meets which meets the chosen ones; none where these conflict."""
+        """Return constraints met by a plan that meets the chosen ones; empty if these conflict."""
         counts, system = np.isin(self._owner, list(chosen)), self._system
         low, high = np.where(counts, system.low, -np.inf), np.where(counts, system.high, np.inf)
         some = Bounded(system.matrix, low, high, system.effort)
@@ -193,7 +189,7 @@ class _Search:
         return found or [way for way in [self._way([money, *rows])] if way and rows]
 
     def _way(self, loose: Sequence[np.ndarray]) -> str:
-        """What is to be changed of some rows so that all can be met; empty where that is not enough."""
+        """Return the change of some rows that makes all feasible; empty if none does."""
         system = replace(self._system, effort=Effort())
         plan = system.nearest(self._inside, self._cost, loose)
         if plan is None:
@@ -204,14 +200,14 @@ class _Search:
             if demand.group:
                 changed.append((demand, demand.group.relaxed(plan)))
         over = float(total[0] - system.high[0])
-        step = min(0.01, 10.0 ** np.floor(np.log10(over) - 2)) if over > 0 else 0.01  # cents, of tiny sums three digits
+        step = min(0.01, 10.0 ** np.floor(np.log10(over) - 2)) if over > 0 else 0.01  # cents; three digits of tiny sums
         more = step * np.ceil(over / step - 1e-6)
         said = [f"a budget larger {self._by} {more:.10g}"] if more > 0 else []
         return _listed([*said, *_changes(changed)], " and ")
 
 
 def _changes(changed: Sequence[tuple[Constraint, Group]]) -> list[str]:
-    """Quotas as they can be met, those of one number together."""
+    """Return feasible quotas, grouped by number."""
     alike: dict[tuple[Quota, Quota], list[Group]] = {}
     for demand, group in changed:
         both = replace(group.quota, values=()), replace(demand.group.quota, values=())
@@ -221,7 +217,7 @@ def _changes(changed: Sequence[tuple[Constraint, Group]]) -> list[str]:
         values, there = _listed([g.quota.shown for g in groups], ", "), [g.n_members for g in groups]
         low, high, each = min(there), max(there), " of each" * (len(there) > 1)
         many = f"{low:,}{f' to {high:,}' * (high > low)}{each}"
-        said.append(f"{new.describe(values)} ({old.amount} asked, {many} in the table)")
+        said.append(f"{new.describe(values)} ({old.amount} requested, {many} in the table)")
     return said
 
 
@@ -231,7 +227,7 @@ def _listed(names: Sequence[str], between: str) -> str:
 
 
 def _hitting(sets: Sequence[set[int]], n: int) -> list[int]:
-    """The fewest of n things of which each set holds one."""
+    """Return a smallest hitting set of sets of 0 .. n - 1."""
     if not sets:
         return []
     rows = np.array([[k in one for k in range(n)] for one in sets], float)

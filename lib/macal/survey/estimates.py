@@ -1,4 +1,4 @@
-"""Is it enough? What the answers of a campaign say so far, and what its next round is expected to add."""
+"""Estimates from the answers so far, and what the next round is expected to add."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -29,36 +29,34 @@ from macal.survey.sampling_design import ineligible
 from macal.survey.tables import frames
 from macal.survey.weighted_estimates import WeightedEstimates, weighted_estimates
 
-_MAX_GROUPS = 20  # values of a covariate that make groups
+_MAX_GROUPS = 20  # largest number of values that make groups
 MODEL_CAVEAT = (
-    "That interval takes the model of outcomes as right: on surfaces learnt from real outcomes, many such intervals"
+    "This interval assumes that the outcome model is right: on surfaces learnt from real outcomes, many such intervals"
     " missed the truth."
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What the answers say, in the outcome's unit.
+    """Estimates of one contrast, in the outcome's unit.
 
     Attributes:
         arm: value of the treatment whose effect it is, against the reference arm.
-        people: a row per unit, by name, in the kind of the planner's table: ``effect``, and its interval ``low`` to
-            ``high``, as the model believes; to be acted upon where :attr:`shown` alone.
-        average: mean effect of those who may be asked, or have an outcome, and its interval, as the model believes.
-        no_interval_reason: why the model's intervals are NaN, for the answers of an arm are all equal; empty where they
-            are not.
-        design_based: effects of the same people, of the whole table where people are a sample of it, from drawn labels
-            and their weights, and from outcomes that were known before, for whoever has one whatever it is; with what
-            refusals could do to them, and why there is no interval where there is none.
-        projection: if whoever is asked answers: ``now``; ``asked``, where somebody is waited for, once they have
-            answered; after the ``next`` round, if any; at the ``end`` of the plan: ``answers``, ``cost`` still to come,
-            that of people who have not been asked, mean ``width`` of intervals of those in the average.
-        verdict: what the stopping rule says, of a drawn plan by the interval of :attr:`weighted`; empty without one.
-        drawn: whether people were drawn, so that averages are the weights' alone.
-        variation: whether answers show that effects differ between people; None where an arm has fewer than 10.
-        individual: whether the caller wants people's effects whatever the answers say of them.
-        outcome: name of the outcome; None where it has none.
-        level: chance of each interval of an average effect to hold by itself.
+        people: a row per unit, by name, in the type of the planner's table: ``effect``, and its interval ``low`` to
+            ``high``, by the model's posterior; use them only if :attr:`shown`.
+        average: mean effect over eligible units and those with an outcome, and its interval, by the posterior.
+        no_interval_reason: why the model's intervals are NaN: answers of an arm are all equal; else empty.
+        design_based: weighted estimates for the same units, or the table that they represent, with nonresponse bounds,
+            and reasons for missing intervals.
+        projection: assuming that everyone surveyed answers: ``now``; ``asked``, once pending answers have come; after
+            the ``next`` round; at the ``end`` of the plan: ``answers``, remaining ``cost``, mean ``width`` of
+            individual intervals.
+        verdict: verdict of the stopping rule; on a probability sample by the interval of :attr:`weighted`.
+        drawn: whether people are a probability sample, and averages weighted.
+        variation: test whether effects vary; None if an arm has fewer than 10 answers.
+        individual: whether the caller wants individual effects in any case.
+        outcome: name of the outcome; None without a name.
+        level: coverage probability of each average effect's interval by itself.
     """
 
     arm: Any
@@ -76,26 +74,26 @@ class Findings:
 
     @property
     def shown(self) -> bool:
-        """Whether people's effects are shown: asked for, or nearer to held-out answers than one effect."""
+        """Whether individual effects are shown: requested, or better on held-out answers than a constant."""
         return self.individual or (self.variation is not None and self.variation.shown and not self.no_interval_reason)
 
     @property
     def weighted(self) -> Estimate | None:
-        """The effect by weights; None where there is none, and :attr:`weighed` says why."""
+        """The weighted estimate; None if there is none."""
         return self.design_based.estimate
 
     @property
     def averages(self) -> dict[str, Estimate]:
-        """The average effect by the weights where people were drawn, if it has an interval, else by the model."""
+        """The average effect: weighted for a probability sample, else by the model."""
         if not self.drawn:
             return {} if self.no_interval_reason else {"model": self.average}
         return {} if self.weighted is None else {"weights": self.weighted}
 
     @property
     def at_once(self) -> str:
-        """What to say of intervals that were widened to hold for all outcomes at once; empty where they were not."""
+        """A sentence on intervals that are simultaneous over outcomes; else empty."""
         is_one = self.level == 0.95 or not self.averages
-        each = f"The {100 * self.level:.4g}% intervals of a contrast hold for all outcomes at once with a chance of 95%"
+        each = f"The {100 * self.level:.4g}% intervals of a contrast are simultaneous 95% intervals over all outcomes"
         return "" if is_one else f"{each} (Bonferroni)."
 
 
@@ -113,35 +111,31 @@ def estimate_effects(
     outcome: str | None = None,
     simultaneous: bool = False,
 ) -> Findings:
-    """Estimate every effect from the answers so far, with 95 % intervals, and forecast what is to come.
+    """Return estimates from the answers so far, with 95% intervals, and a forecast.
 
-    Intervals of people's effects are the model's, its hyperparameters taken as known; the page *Is it enough?* says how
-    often they hold.
+    Individual intervals take the model's hyperparameters as known; book/enough.md measures their coverage.
 
     Args:
         campaign: with a plan and answers.
         model: a name of :func:`macal.models.names`, or a model; a Gaussian process of the covariates.
-        rule: when to stop.
-        arm: value of the treatment whose effect is estimated, against the reference arm, by a model of these two arms;
-            must be given where there are several.
-        target: of the effect by weights: "all", "treated" or "overlap"; see :func:`.inference.average_effect`. By
-            default that for which people were drawn.
-        by: column of whose values each gets an effect by weights of its own; by default that of the plan.
-        bounds: smallest and largest outcome that there can be, for what refusals could do; those of the answers by
-            default.
-        looks: at which looks the interval by weights holds; see
-            :func:`macal.survey.weighted_estimates.weighted_estimates`. By default "rounds" where a rule goes by a width
-            and the plan has several rounds, else "once".
-        reference: value of the treatment with which the arm is compared; see :meth:`CampaignState.with_reference`.
-        individual: show people's effects though they were not shown to predict better than one for all.
-        outcome: which one; must be given where there are several.
-        simultaneous: widen the intervals of average effects, and of groups, so that those of an arm hold for all
-            outcomes at once (Bonferroni).
+        rule: stopping rule.
+        arm: value of the treatment that is compared with the reference arm; required if there are several.
+        target: "all", "treated" or "overlap" (default: the plan's); see :func:`.inference.average_effect`.
+        by: column with a weighted estimate for each of its values (default: the plan's).
+        bounds: smallest and largest possible outcome, for nonresponse bounds (default: of the answers).
+        looks: looks at which the weighted interval is valid; see
+            :func:`macal.survey.weighted_estimates.weighted_estimates`. Default: "rounds" with a rule and several
+            rounds, else "once".
+        reference: value of the treatment to compare with; see :meth:`CampaignState.with_reference`.
+        individual: show individual effects even if they predict no better than a constant.
+        outcome: name of the outcome; required if there are several.
+        simultaneous: widen intervals of average and group effects so that they are simultaneous over outcomes
+            (Bonferroni).
 
     Raises:
         UnknownName: no such model, arm, target, column, outcome or kind of looks.
-        ValueError: nothing is planned, the model has no posterior, an arm has no answer, or must be named, as one of
-            several outcomes; bounds that do not hold the answers.
+        ValueError: no plan, a model without posterior, an arm without answers, an ambiguous arm or outcome, or bounds
+            that exclude answers.
     """
     level, campaign = _level(campaign, simultaneous), campaign.seen(outcome).with_reference(reference)
     people, plan, k = campaign.people, campaign.stages(), campaign.arm_index(arm)
@@ -150,7 +144,7 @@ def estimate_effects(
     known = np.flatnonzero(told & mine)
     model = models.as_model(model)
     if "prior" not in model.provides:
-        raise ValueError(f"{type(model).__name__} has no posterior with a forecast; take 'joint-gp' or 'exact-gp'")
+        raise ValueError(f"{type(model).__name__} has no posterior with a forecast; use 'joint-gp' or 'exact-gp'")
     if not 0 < t[known].sum() < len(known):
         n, arms = int(t[known].sum()), people.arms
         raise ValueError(
@@ -185,28 +179,25 @@ def estimate_effects(
     width = by_weights if is_drawn else mean.width
     verdict = ""
     if rule is not None:
-        verdict = "not enough: there are no intervals" if withheld else rule.decide(width, bool(costs[ahead]))
+        verdict = "continue: there are no intervals" if withheld else rule.decide(width, bool(costs[ahead]))
     said = verdict, variation, is_drawn, withheld, individual, campaign.outcome, level
     return Findings(people.arms[k], effects, mean, average, outlook, *said)
 
 
 def _level(campaign: CampaignState, simultaneous: bool) -> float:
-    """Chance of an interval to hold, so that those of all outcomes hold at once (Bonferroni), or by itself."""
+    """Return the level of one interval, by itself or simultaneous over outcomes (Bonferroni)."""
     return 1 - 0.05 / (len(campaign.views) if simultaneous else 1)
 
 
 def meant(campaign: CampaignState, arms: Sequence[Any]) -> str:
-    """Say which arm is compared with which, the other way round than which, and on what outcome."""
+    """Return which arms are compared, and on what outcome."""
     contrasts = ", ".join(f"{arm} minus {campaign.people.arms[0]}" for arm in arms)
     where = "in the outcome's unit" if campaign.outcome is None else f"on {campaign.outcome!r}, in its unit"
     return f"Effects of {campaign.columns.treatment!r} {where}: {contrasts}."
 
 
 def exclusion_notes(campaign: CampaignState) -> list[Fact]:
-    """Of whom there is no effect, where there are answers: people who may not be asked, arms without answers.
-
-    And which groups answers say nothing of, as everybody there who was asked refused.
-    """
+    """Return units without effects: ineligible ones, arms without answers, groups in which no one answered."""
     people, told = campaign.people, campaign.estimable_arms
     said = [Fact(words.arm_without_answers, arm=arm) for arm in people.arms[1:] if arm not in told]
     if out := ineligible(people, campaign.policy).size:
@@ -218,10 +209,7 @@ def exclusion_notes(campaign: CampaignState) -> list[Fact]:
 
 
 def silent(campaign: CampaignState) -> list[Fact]:
-    """Groups by a covariate of few values whose people, all who were heard of, refused: more than chance would make.
-
-    Chance is that of refusals among all others; of all groups together it makes such a sentence in one of 20 cases.
-    """
+    """Return groups of a covariate in which all refused, significantly more than others (5%, Bonferroni)."""
     people, refused = campaign.people, campaign.refused
     heard = people.positions(campaign.answers, "the answers")
     columns = {c: people.table[c].iloc[heard] for c in people.roles.kinds if people.table[c].nunique() <= _MAX_GROUPS}

@@ -1,4 +1,4 @@
-"""Facts of plans and estimates: values first, and the words for them."""
+"""Facts of plans and estimates: values with sentences."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -9,13 +9,13 @@ class Fact(str):
     """A fact in a sentence.
 
     Attributes:
-        kind: of fact, by the name of the function in :mod:`macal.survey.words` that words it.
-        values: what is said of it, by name; arguments of that function.
+        kind: name of the function in :mod:`macal.survey.words` that words it.
+        values: arguments of that function, by name.
 
     >>> from macal.survey import words
     >>> fact = Fact(words.answers_ahead, people=3)
     >>> print(fact.kind, fact.values["people"], fact, sep=" | ")
-    answers_ahead | 3 | The weights leave out answers of people in no round that has been asked: 3 of them.
+    answers_ahead | 3 | The weighted estimate leaves out 3 answers from outside the fielded rounds.
     """
 
     __slots__ = ("kind", "values")
@@ -23,7 +23,7 @@ class Fact(str):
     values: Mapping[str, Any]
 
     def __new__(cls, sentence: Callable[..., str], **values: Any) -> "Fact":
-        """A fact of some values, in the words of a function of them."""
+        """Create a fact from a function of its values."""
         self = super().__new__(cls, sentence(**values))
         self.kind, self.values = sentence.__name__, MappingProxyType(values)
         return self

@@ -1,8 +1,4 @@
-"""Whether demands can be met together: small integer programs, each of which ends.
-
-Reference: Q. Huangfu and J. A. J. Hall, "Parallelizing the Dual Revised Simplex Method", Mathematical Programming
-Computation 10, 2018 (HiGHS, which solves the programs).
-"""
+"""Feasibility of constraints, by small integer programs with limited effort (solver: HiGHS)."""
 
 import ctypes
 import os
@@ -20,21 +16,21 @@ from scipy.sparse.csgraph import connected_components
 from macal.shapes import Arms, Indices, Rows
 from macal.survey.constraints import Constraint, Limits, Members, Money
 
-_EXACT = 1e-9  # of a bound: rounding of a sum of costs
-_GAP = 0.05  # a completion may cost so much more than the cheapest
-_MANY_COLUMNS = 1000  # columns, of which some are tried first
-_N_TRIED_FIRST = 100  # columns tried first for each bound, at least
-_TOLERANCE = 1e-4  # likewise, where the cheapest is asked for
+_EXACT = 1e-9  # relative rounding of sums
+_GAP = 0.05  # relative optimality gap of a completion
+_MANY_COLUMNS = 1000  # number of columns above which some are tried first
+_N_TRIED_FIRST = 100  # smallest number of columns tried first per bound
+_TOLERANCE = 1e-4  # relative optimality gap of the cheapest
 _ANY = 1e6
-_FAR = 20_000  # columns, of which some are looked through for the nearest demands
-_LITTLE = 1e-3  # of a person
-_NODES = 500  # of a search tree: about half a second
+_FAR = 20_000  # largest number of columns in the search for nearest constraints
+_LITTLE = 1e-3  # weight of the largest miss
+_NODES = 500  # size of a search tree: about half a second
 _OUTPUT = Lock()
 
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Nothing reaches standard output: HiGHS writes there, past Python, whatever it is told."""
+    """Silence standard output, to which HiGHS writes directly."""
     with _OUTPUT:
         try:
             kept = os.dup(1)
@@ -55,11 +51,11 @@ def _silent() -> Iterator[None]:
 
 @dataclass
 class Effort:
-    """How far programs are searched: each that needs more leaves half as much to the next, so that all of them end.
+    """The search effort, halved by each program that exceeds it.
 
     Attributes:
-        nodes: of the search tree of a program, at most.
-        is_spent: whether a program had no solution within them, and might have one.
+        nodes: node limit of the next program.
+        is_spent: whether a program ended without a solution that may exist.
     """
 
     nodes: int = _NODES
@@ -74,15 +70,15 @@ class Effort:
         whole: np.ndarray | int = 1,
         gap: float = _TOLERANCE,
     ) -> np.ndarray | None:
-        """Numbers from ``least`` to ``most``, (n,), that meet limits at a low cost; None if none are found.
+        """Return numbers from ``least`` to ``most``, (n,), that meet limits at low cost; None if none are found.
 
         Args:
-            cost: of one of each, (n,).
-            most: (n,).
-            limits: on sums of the numbers.
-            least: (n,), or one for all.
-            whole: 1 where numbers must be, (n,), or for all; else 0.
-            gap: share by which they may cost more than the cheapest; where effort is short, any share.
+            cost: cost per unit, (n,).
+            most: upper bounds, (n,).
+            limits: linear constraints.
+            least: lower bounds, (n,), or one for all.
+            whole: 1 for integers, (n,), or for all; else 0.
+            gap: relative optimality gap, ignored if effort is short.
         """
         options = {"mip_rel_gap": gap if self.nodes == _NODES else _ANY, "node_limit": self.nodes}
         with _silent():
@@ -95,13 +91,13 @@ class Effort:
 
 @dataclass(frozen=True, eq=False)
 class Bounded:
-    """Demands as one system, low <= A z <= high.
+    """Constraints as one system, low <= A z <= high.
 
     Attributes:
         matrix: A, (r, n).
-        low: (r,).
-        high: (r,).
-        effort: to look for a solution.
+        low: lower bounds, (r,).
+        high: upper bounds, (r,).
+        effort: search effort.
     """
 
     matrix: csc_array
@@ -111,39 +107,39 @@ class Bounded:
 
     @classmethod
     def of(cls, demands: Sequence[Constraint], n: int) -> "Bounded":
-        """Stack the demands on n units."""
+        """Return stacked constraints on n units."""
         matrix = vstack([csc_array((0, n)), *(d.matrix for d in demands)], format="csc")
         low, high = (np.concatenate([np.empty(0), *(getattr(d, side) for d in demands)]) for side in ("low", "high"))
         return cls(csc_array(matrix), low, high)
 
     def met(self, total: Limits) -> bool:
-        """Whether A z = ``total`` (r,) is within the bounds, but for rounding."""
+        """Return whether A z = ``total`` (r,) is within the bounds, up to rounding."""
         return not self.missed(total).any()
 
     def missed(self, total: Limits) -> np.ndarray:
-        """Which bounds A z = ``total`` (r,) misses, but for rounding, (r,)."""
+        """Return which bounds A z = ``total`` (r,) misses, up to rounding, (r,)."""
         return (total < self.low - self.rounding(self.low)) | (total > self.top)
 
     @cached_property
     def top(self) -> Limits:
-        """The upper bounds, and what rounding may add, (r,)."""
+        """Upper bounds plus rounding, (r,)."""
         return self.high + self.rounding(self.high)
 
     @staticmethod
     def rounding(bound: Limits) -> Limits:
-        """What a sum may be off that should be equal to a bound, (r,)."""
+        """Return the rounding tolerance of a bound, (r,)."""
         return _EXACT * (1 + np.abs(bound))
 
     @cached_property
     def kinds(self) -> Arms:
-        """Number of each unit's kind, (n,): units of a kind do the same for all demands but the first, the budget."""
+        """Kind of each unit, (n,); units of a kind are equal in all constraints but the first, the budget."""
         rows = self.matrix[1:]  # (r - 1, n)
-        # columns are equal where their products with random numbers are
+        # columns are equal if their products with random numbers are
         return np.unique(rows.T @ np.random.default_rng(0).random(rows.shape[0]), return_inverse=True)[1]
 
     @cached_property
     def _together(self) -> Arms:
-        """Number of each unit's group, (n,): those whom rows z_i - z_j = 0 hold together."""
+        """Group of each unit, (n,), linked by rows z_i - z_j = 0."""
         links = np.flatnonzero((self.low == 0) & (self.high == 0))
         if not links.size:
             return np.arange(self.matrix.shape[1])
@@ -151,7 +147,7 @@ class Bounded:
         return connected_components(edges.T @ edges, directed=False)[1]
 
     def completion(self, inside: Members, free: Members, cost: Money) -> Indices | None:
-        """Find free units that, together with those inside, meet all demands at a low cost; None if there are none."""
+        """Return free units that complete those inside to a feasible plan at low cost; None if infeasible."""
         total = self.matrix @ inside.astype(float)
         if self.met(total):
             return np.empty(0, np.int64)
@@ -163,7 +159,7 @@ class Bounded:
         return None if chosen is None else units[np.isin(groups, chosen)]
 
     def _missing(self, total: Limits, units: Rows, cost: Money) -> tuple["Bounded", Arms, Money]:
-        """What is missing to a total as a system of groups, the group of each unit (k,), and the cost of each group."""
+        """Return the remaining system by group, the group of each unit, (k,), and the cost of each group."""
         groups = np.unique(self._together[units], return_inverse=True)[1]
         members = csc_array((np.ones(len(units)), (np.arange(len(units)), groups)))  # (k, groups)
         matrix = csc_array(self.matrix[:, units] @ members)
@@ -172,12 +168,12 @@ class Bounded:
         return missing, groups, members.T @ cost[units]
 
     def nearest(self, inside: Members, cost: Money, loose: Sequence[np.ndarray]) -> Money | None:
-        """A plan, (n,), that misses some rows by the least sum and, among such, evenly; None if none is found.
+        """Return a plan, (n,), that misses loose rows by the smallest sum and evenly; None if none is found.
 
         Args:
-            inside: units that are in it.
-            cost: of each unit, (n,).
-            loose: lists of rows that may be missed; of each list the largest miss counts a little, too.
+            inside: units in the plan.
+            cost: cost of each unit, (n,).
+            loose: lists of rows that may be missed; the largest miss in each list also counts a little.
         """
         units, rows = np.flatnonzero(~inside), np.concatenate(loose)
         missing, groups, price = self._missing(self.matrix @ inside.astype(float), units, cost)
@@ -204,10 +200,7 @@ class Bounded:
         return plan
 
     def multipliers(self, total: Limits, free: Members, cost: Money) -> Limits:
-        """Multipliers of the demands but the budget, (r,): from 0 up of lower bounds, from 0 down of upper ones.
-
-        From the linear program of what is missing to a total; all 0 where it has no solution.
-        """
+        """Return multipliers of all constraints but the budget, (r,), positive for lower bounds; 0 if infeasible."""
         missing, _, price = self._missing(total, np.flatnonzero(free), cost)
         columns = missing._helpful(np.arange(len(price)), price)
         if not columns.size:
@@ -222,9 +215,9 @@ class Bounded:
         return y
 
     def cheapest(self, cost: Money) -> Indices | None:
-        """Find columns, (k,) of n, whose sum meets the bounds at a low cost; None if there are none.
+        """Return columns, (k,) of n, whose sum meets the bounds at low cost; None if infeasible.
 
-        Those that promise most are tried before all that can be of use.
+        The most promising ones are tried first.
         """
         within = self.matrix.maximum(0).sum(axis=1) >= self.low - self.rounding(self.low)
         if not (within & (self.matrix.minimum(0).sum(axis=1) <= self.top)).all():
@@ -247,17 +240,17 @@ class Bounded:
         return None if found is None else columns[_rank(cost[columns], group) < found.round()[group]]
 
     def _merged(self, columns: Rows, cost: Money) -> tuple[Indices, Rows, Indices]:
-        """Columns that do the same at the same cost are one whole number: apart, they would be tried one for another.
+        """Merge columns of equal kind and cost into one whole number.
 
         Returns:
-            Place of the first of each such group among the columns, (g,); group of each column; columns of each group.
+            Position of the first column of each group, (g,); group of each column; size of each group.
         """
         # (3, k), a column for each of k columns
         same = np.stack([self.kinds[columns], self.matrix[[0]][:, columns].toarray()[0], cost[columns]])
         return np.unique(same, axis=1, return_index=True, return_inverse=True, return_counts=True)[1:]
 
     def _useful(self, cost: Money) -> Rows:
-        """Without negative weights nobody is needed but the cheapest of each kind, as many as could all be missing."""
+        """Return columns that may be needed: without negative weights, only the cheapest of each kind."""
         columns = np.arange(len(cost))
         if self.matrix.data.min(initial=0) < 0:
             return columns
@@ -269,7 +262,7 @@ class Bounded:
         return columns[rank < np.ceil(self.low[missing] / least).sum()]
 
     def _helpful(self, columns: Rows, cost: Money) -> Indices:
-        """Columns that help to meet some bound, for each bound those that help most per cost, four times its number."""
+        """Return columns that help each bound most per cost, four times its number."""
         entries = self.matrix[:, columns].tocoo()
         row, column = entries.coords  # (entries,) each
         helps = np.where(entries.data > 0, self.low[row] > -np.inf, self.high[row] < np.inf)
@@ -278,7 +271,7 @@ class Bounded:
 
 
 def _rank(values: Money, groups: Arms) -> Indices:
-    """Place of each value among those of its group, from 0."""
+    """Return the rank of each value in its group, from 0."""
     order = np.lexsort([values, groups])
     ordered, rank = groups[order], np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order)) - np.searchsorted(ordered, ordered)

@@ -1,4 +1,4 @@
-"""What the file of a campaign may hold: every field is checked, as anybody may have written it."""
+"""Checks of every field of a campaign's file, which anyone may have written."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, get_type_hints
@@ -12,8 +12,8 @@ from macal.survey.audit import Audit
 from macal.survey.campaign import NEVER, CampaignState, Correction
 
 RecordType = TypeVar("RecordType")
-NAME = str | int  # of a unit
-_MIN_WEIGHT = 1 - 1e-9  # of a weight
+NAME = str | int  # name of a unit
+_MIN_WEIGHT = 1 - 1e-9
 _FIELDS: Mapping[str, Any] = {
     "columns": Mapping[str, Any],
     "policy": Mapping[str, Any],
@@ -34,25 +34,25 @@ _FIELDS: Mapping[str, Any] = {
 
 
 class Damaged(ValueError):
-    """A file that is no campaign, or not as it was written."""
+    """A file that is not a campaign, or has been changed."""
 
 
 def damaged(what: str) -> Damaged:
-    """The error that a campaign's file is not as it was written."""
-    return Damaged(f"the campaign's file is not as it was written: {what}; take an earlier copy of it")
+    """Return the error for a changed file."""
+    return Damaged(f"the campaign's file has been changed: {what}; use an earlier copy")
 
 
 def as_hinted(where: str, content: Mapping[str, Any], hints: Mapping[str, Any], needed: Collection[str] = ()) -> None:
     """Check fields by type hints.
 
     Args:
-        where: of what they are, for errors; empty for the file's own.
+        where: parent of the fields, for errors; empty for the file.
         content: the fields.
-        hints: of all that there may be.
-        needed: fields that there must be.
+        hints: type hints of all possible fields.
+        needed: required fields.
 
     Raises:
-        Damaged: it names the field that is wrong, unknown or missing.
+        Damaged: a field is invalid, unknown or missing.
     """
     of = f" of {where}" * bool(where)
     for name, value in content.items():
@@ -65,10 +65,10 @@ def as_hinted(where: str, content: Mapping[str, Any], hints: Mapping[str, Any], 
 
 
 def parse_dataclass(kind: type[RecordType], content: Mapping[str, Any], where: str) -> RecordType:
-    """A dataclass of its fields, checked by their hints and by itself.
+    """Return a dataclass from its fields, checked by their hints and by itself.
 
     Raises:
-        Damaged: it names the field.
+        Damaged: a field is invalid.
     """
     as_hinted(where, content, get_type_hints(kind, include_extras=True))
     try:
@@ -78,10 +78,10 @@ def parse_dataclass(kind: type[RecordType], content: Mapping[str, Any], where: s
 
 
 def check_fields(content: Mapping[str, Any]) -> None:
-    """Check that a campaign's content has its fields, of the right types, and numbers that can be.
+    """Check fields, types and ranges of a campaign's content.
 
     Raises:
-        Damaged: it names the field.
+        Damaged: a field is invalid.
     """
     as_hinted("", content, _FIELDS, _FIELDS)
     for name, least in (("asked", 0), ("revision", 0), ("searched", 1)):
@@ -92,14 +92,14 @@ def check_fields(content: Mapping[str, Any]) -> None:
 
 
 def plan_of(content: Mapping[str, Sequence[Any]], campaign: CampaignState) -> pd.DataFrame:
-    """The plan of a campaign's file, by the units' names.
+    """Return the plan of a campaign's file, by the units' names.
 
     Args:
         content: a list per column.
         campaign: with its table, columns and policy.
 
     Raises:
-        Damaged: a column is missing, unknown, of another length, or holds what it cannot; it names which.
+        Damaged: a column is missing, unknown, of another length, or holds an invalid value.
     """
     people, treatment = campaign.people, campaign.columns.treatment
     hints = {"unit": NAME, "round": int, treatment: Any, "cost": float}
@@ -134,10 +134,10 @@ def _each(name: str, values: pd.Series, right: Any) -> None:
 
 
 def answers_of(content: Sequence[Sequence[Any]], campaign: CampaignState) -> dict[Any, float | None]:
-    """The answers of a campaign's file, of all outcomes or of one, pairs of a name and an outcome.
+    """Return the answers of a campaign's file, pairs of a name and an outcome.
 
     Raises:
-        Damaged: an outcome is no finite number, or a name is unknown or there twice; it names which.
+        Damaged: an outcome is not a finite number, or a name is unknown or repeated.
     """
     for k, pair in enumerate(content, 1):
         if len(pair) != 2 or not fits(pair[0], NAME) or not fits(pair[1], float | None):
@@ -147,10 +147,10 @@ def answers_of(content: Sequence[Sequence[Any]], campaign: CampaignState) -> dic
 
 
 def journal_of(content: Sequence[Mapping[str, Any]], campaign: CampaignState) -> tuple[Correction, ...]:
-    """The corrections of a campaign's file.
+    """Return the corrections of a campaign's file.
 
     Raises:
-        Damaged: a field of one is missing, unknown or wrong; it names which.
+        Damaged: a field is missing, unknown or invalid.
     """
     journal = tuple(parse_dataclass(Correction, one, "journal") for one in content)
     names = [one.name for one in journal if one.name is not None]
@@ -161,10 +161,10 @@ def journal_of(content: Sequence[Mapping[str, Any]], campaign: CampaignState) ->
 
 
 def audit_of(content: Mapping[str, Any] | None) -> Audit | None:
-    """The audit of a campaign's file.
+    """Return the audit of a campaign's file.
 
     Raises:
-        Damaged: a field of it is missing, unknown or wrong; it names which.
+        Damaged: a field is missing, unknown or invalid.
     """
     if content is None:
         return None
@@ -175,10 +175,10 @@ def audit_of(content: Mapping[str, Any] | None) -> Audit | None:
 
 
 def check_asked(campaign: CampaignState) -> None:
-    """Check that no more rounds were asked than there are; of some nobody may be left, who was never asked.
+    """Check the number of fielded rounds; corrections may have emptied some.
 
     Raises:
-        Damaged: there are fewer.
+        Damaged: the plan has fewer rounds.
     """
     rounds = campaign.planned["round"]
     most = int(rounds.max() if len(rounds) else 0) + sum(one.now == NEVER for one in campaign.journal)
@@ -187,11 +187,11 @@ def check_asked(campaign: CampaignState) -> None:
 
 
 def _places(campaign: CampaignState, names: Iterable[Any], where: str) -> Any:
-    """Places of units whose names must be in the table, each once."""
+    """Return places of units, each of which must be in the table and named once."""
     index, names = campaign.people.table.index, list(names)
     places = index.get_indexer(pd.Index(names, dtype=object))
     if (places < 0).any():
-        raise damaged(f"{where} names {short(names[int(places.argmin())])}, whom the table does not have")
+        raise damaged(f"{where} names {short(names[int(places.argmin())])}, who is not in the table")
     if (again := pd.Index(places).duplicated()).any():
         raise damaged(f"{where} names {short(names[int(again.argmax())])} more than once")
     return places

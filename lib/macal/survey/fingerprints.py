@@ -1,7 +1,4 @@
-"""What a campaign's file keeps of the table that it was planned on, and in what another table differs from it.
-
-Each column that a plan uses has a hash, and each unit: neither orders of rows and columns count, nor other columns.
-"""
+"""Fingerprints of a campaign's table: hashes of used columns and of units, in any order."""
 
 import base64
 from collections.abc import Collection, Mapping
@@ -15,17 +12,16 @@ import pandas as pd
 from macal.survey.campaign import CampaignState, count_phrase, name_phrase
 
 FIELDS: Mapping[str, Any] = {"columns": Mapping[str, str | None], "name": str, "names": str, "people": int, "rows": str}
-MAX_HASHED = 100_000  # people of whom each has a hash of her own
+MAX_HASHED = 100_000  # largest number of people with a hash each
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def fingerprint(campaign: CampaignState) -> dict[str, Any]:
-    """What the file keeps of a campaign's table.
+    """Return the fingerprint of a campaign's table.
 
     Returns:
-        ``columns``, name of each -> its hash, None where the plan does not use it; ``name`` and hash of the ``names``
-        that units have; how many ``people``; ``rows``, four bytes of each in base 64, empty for more than
-        :data:`MAX_HASHED`.
+        ``columns``, name -> hash, None if unused; ``name`` of the identifier and hash of its ``names``; number of
+        ``people``; ``rows``, four bytes each in base 64, empty above :data:`MAX_HASHED`.
     """
     table, policy = campaign.people.table, campaign.policy
     asked = {*campaign.columns.named().values(), *(quota.column for quota in policy.parsed), policy.by}
@@ -43,7 +39,7 @@ def fingerprint(campaign: CampaignState) -> dict[str, Any]:
 
 
 def _hashes(column: pd.Series) -> np.ndarray:
-    """A hash of each cell, (n,); numbers count as such, of whatever type."""
+    """Return a hash of each cell, (n,), independent of numeric types."""
     if column.dtype.kind in "iufb":
         return pd.util.hash_array(column.to_numpy(np.float64, na_value=np.nan) + 0.0)  # -0 is 0
     return pd.util.hash_pandas_object(column, index=False).to_numpy(np.uint64)
@@ -54,20 +50,20 @@ def _mixed(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def _digest(hashes: np.ndarray) -> str:
-    """A hash of many, in any order."""
+    """Return a hash that ignores order."""
     return f"{int(hashes.sum(dtype=np.uint64)):016x}"
 
 
 def as_planned(table: Any, was: Mapping[str, Any]) -> Any:
-    """A table with the columns that it had when the campaign was planned, in that order.
+    """Return a table with the columns that it had when planned, in that order.
 
     Raises:
-        ValueError: one that the plan uses is not there.
+        ValueError: a used column is missing.
     """
     frame = nw.from_native(table, eager_only=True, pass_through=True)
     there = {str(c): c for c in getattr(frame, "columns", ())}
     if lacking := [c for c, digest in was["columns"].items() if digest and c not in there]:
-        raise changed(f"column{'s' * (len(lacking) > 1)} {name_phrase([*map(repr, lacking)])} {_is(lacking)} not there")
+        raise changed(f"column{'s' * (len(lacking) > 1)} {name_phrase([*map(repr, lacking)])} {_is(lacking)} missing")
     kept = [there[c] for c in dict.fromkeys([was["name"], *was["columns"]]) if c in there]
     if kept == list(there.values()):
         return table
@@ -75,16 +71,16 @@ def as_planned(table: Any, was: Mapping[str, Any]) -> Any:
 
 
 def difference(campaign: CampaignState, was: Mapping[str, Any], planned: Collection[Any]) -> str:
-    """In what a campaign's table differs from the one that it was planned on; empty where it does not.
+    """Return how a campaign's table differs from the planned one; else empty.
 
     Args:
         campaign: with the table.
-        was: what the file keeps of the table.
-        planned: names of units that are in the plan.
+        was: fingerprint in the file.
+        planned: names of planned units.
     """
     people = campaign.people.table.index
     gone = [name for name in planned if isinstance(name, (str, int)) and name not in people]
-    lost = f"; {name_phrase(gone)} of the plan {_is(gone)} not there" * bool(gone)
+    lost = f"; {name_phrase(gone)} of the plan {_is(gone)} missing" * bool(gone)
     now = fingerprint(campaign)
     columns, before = ({c: v for c, v in one["columns"].items() if v} for one in (now, was))
     if columns == before and now["names"] == was["names"]:
@@ -100,9 +96,9 @@ def difference(campaign: CampaignState, was: Mapping[str, Any], planned: Collect
 
 
 def changed(what: str) -> ValueError:
-    """The error that a table is not the one that the campaign was planned on."""
+    """Return the error for another table."""
     return ValueError(
-        f"the table has changed since the campaign was planned: {what}; take the table as it was, and give answers to"
+        f"the table has changed since the campaign was planned: {what}; use the original table, and pass answers to"
         " observe"
     )
 

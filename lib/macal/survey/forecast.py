@@ -1,26 +1,11 @@
-"""What a draw is expected to give, before a cent is spent: the interval's width, answers by arm and group, the budget.
+"""Forecasts of the interval's width, of answers by arm and group, and the budget for a width; see book/average.md.
 
-*Width.* Let person i be drawn with the chance p_i, answer with the chance r_i, by what covariates tell of it, and be in
-their arm with the chance e_i. With s the s.d. of their outcome that covariates leave open, and h that of the target
-(:mod:`macal.survey.inference.targets`), the effect of an arm against the reference has the variance
-
-    sum over people of the two arms of (s h_i / (e_i sum h))^2 / (p_i r_i),
-
-and what the interval adds for a rare large residual; its width is twice the root times the t-quantile. Models fitted to
-n answers of an arm leave more than s: with d columns of covariates the arm's part of the error is multiplied by
-
-    1.06 + 0.2 d / (d + n),
-
-which the study ``widths`` judges. Of the part R^2 of s^2 that proxies explain, known of everybody, no answers are
-needed: then (1 - R^2) / (p_i r_i) + R^2 stands for 1 / (p_i r_i). The spread of effects between people, which adds its
-own variance over N, and how alike people of a cluster are, are not known beforehand, and left out. Where one person of
-each cluster may be drawn, those who represent theirs speak for all, weighted by 1 over the chance to.
-
-*For the same money*: a simple random sample, and as many people of each arm, as far as there are so many.
-
-*Known outcomes*, a pilot say, have p = r = 1, and tell s where there are 10 of each arm, by what cross-fitted models
-leave, over 1 + 0.2 d / (d + n) with their n, and R^2 by what is left with proxies. Else both are guesses (``sd``,
-``r2``); without one, widths are in units of s, and proxies count for nothing.
+Without proxies the variance of a contrast is the sum over units of both arms of (s h_i / (e_i sum h))^2 / (p_i r_i),
+p_i being the inclusion and r_i the response probability and s the residual s.d. (book/enough.md, sec-drawn), plus what
+the interval adds for a rare large residual; proxies put (1 - R^2) / (p_i r_i) + R^2 in place of 1 / (p_i r_i). An arm's
+part of the error is multiplied by 1.06 + 0.2 d / (d + n), for models with d columns fitted to n answers (study
+``widths``). Left out, as unknown in advance: the spread of effects, correlation within clusters. Known outcomes have
+p = r = 1; s and R^2 are estimated from them or guessed (``sd``, ``r2``), else s = 1 and R^2 = 0.
 """
 
 from collections.abc import Callable
@@ -54,25 +39,25 @@ from macal.survey.weighted_estimates import calibration_warnings, too_many
 
 PerArm = Float[np.ndarray, "arms"]
 Mask = Bool[np.ndarray, "n"]
-_LARGE = 2.33  # s.d. that 2 % of normal residuals exceed in size
-_FIRST = 1024  # part of everybody's cost that is tried first as a budget
+_LARGE = 2.33  # s.d. that 2% of normal residuals exceed in size
+_FIRST = 1024  # the search for a budget starts at this fraction of the total cost
 _ROUNDING = 1e-9
-_MORE, _LEARNT = 0.06, 0.2  # what models fitted to few answers add to the error; see the module
-_MAX_EXPENSIVE_SHARE = 0.05  # share of the people, at most, whose cost is thought an exception
-_EVERYBODY, _CLUSTERS = "everybody", "clusters"
+_MORE, _LEARNT = 0.06, 0.2  # what fitted models add to the error; see the module
+_MAX_EXPENSIVE_SHARE = 0.05  # largest share of people whose cost counts as exceptional
+_ALL_UNITS, _CLUSTERS = "all", "clusters"
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """Widths of the 95 % interval of the average effect that are expected; of several arms, of the widest contrast.
+    """Expected widths of the average effect's 95% interval; of several arms, the widest contrast.
 
     Attributes:
-        width: by the draw.
-        without: the same without proxies; None where there are none, or what they explain is not known.
-        simple: by a simple random sample for the same money; None where that would bring too few answers of an arm.
-        equal: by as many people of each arm for the same money; None likewise, and where people are in clusters.
-        in_sd: whether widths are in s.d. of the outcomes that covariates leave open, for these are not known.
-        clustered: whether people are in clusters, and taken as if these were not alike.
+        width: with the plan's sample.
+        without: without proxies; None if there are none, or their R^2 is unknown.
+        simple: with a simple random sample for the same money; None if an arm would have too few answers.
+        equal: with equal allocation to the arms for the same money; None likewise, and with clusters.
+        in_sd: whether widths are in residual s.d., because these are unknown.
+        clustered: whether people are in clusters, whose correlation is ignored.
     """
 
     width: float
@@ -83,35 +68,35 @@ class Forecast:
     clustered: bool
 
     def describe(self) -> str:
-        """Say it in a sentence."""
+        """Return the forecast as sentences."""
         others = {"a simple random sample": self.simple}
-        others |= {} if self.clustered else {"as many people of each arm": self.equal}
+        others |= {} if self.clustered else {"equal allocation to the arms": self.equal}
         other = [f"{'no interval' if width is None else f'{width:,.4g}'} with {how}" for how, width in others.items()]
-        alike = ", if people of a cluster are not alike" * self.clustered
+        alike = ", ignoring correlation within clusters" * self.clustered
         without = "" if self.without is None else f" ({self.without:,.4g} without the proxies)"
-        unit = " Widths are in s.d. of the outcomes that the covariates leave open; --sd says how large one is."
+        unit = " Widths are in residual standard deviations of the outcome; set their size with --sd."
         return (
-            f"The average effect's 95% interval is expected to be {self.width:,.4g} wide{alike}{without}; for the same"
-            f" money {' and '.join(other)}.{unit * self.in_sd}"
+            f"Expected width of the average effect's 95% interval: {self.width:,.4g}{alike}{without}. For the same"
+            f" money: {', '.join(other)}.{unit * self.in_sd}"
         )
 
 
 @dataclass(frozen=True, eq=False)
 class _TargetPopulation:
-    """Those in the average, (n,) each.
+    """Units in the average, (n,) each.
 
     Attributes:
         arms: number of arms.
         t: arm.
-        free: who may be asked; of the others outcomes are known.
-        cost: of asking each.
-        response: chance to answer.
-        weight: people of the table whom each stands for.
-        times: people of the crowd whom each stands for.
+        free: whether a unit may be surveyed; the outcomes of the others are known.
+        cost: of surveying it.
+        response: response probability.
+        weight: people in the table that a unit represents.
+        times: units of this population that it represents.
         factor: s h / (e sum h).
-        cluster: number of each one's; None where there are none.
-        columns: of covariates.
-        explained: share of the variance in each arm that proxies explain, (arms,).
+        cluster: cluster number; None without clusters.
+        columns: number of covariate columns.
+        explained: R^2 of proxies in each arm, (arms,).
     """
 
     arms: int
@@ -127,7 +112,7 @@ class _TargetPopulation:
     explained: PerArm
 
     def width(self, chances: Outcomes) -> float:
-        """Of the interval, where people are asked by these chances, (n,); without end where somebody has none."""
+        """Return the interval's width under inclusion probabilities, (n,); infinite if one is 0."""
         found = self._found(chances)
         if not (found > 0).all():
             return np.inf
@@ -139,7 +124,7 @@ class _TargetPopulation:
         return float(2 * stdtrit(max(alike - 1, 1), 0.975) * np.sqrt(left[0] + left[1:].max()))
 
     def has_too_few(self, chances: Outcomes, errors: float = 2.0) -> bool:
-        """Whether an arm has too few answers for an interval, when so many s.d. below their mean, or clusters."""
+        """Return whether an arm has too few clusters, or answers ``errors`` s.d. below their mean."""
         found = self._found(chances)
         least = self._by_arm(found) - errors * np.sqrt(self._by_arm(found * (1 - found)))
         few = [self.cluster is not None and self._clusters(found, self.t == arm) < FOLDS for arm in range(self.arms)]
@@ -152,15 +137,15 @@ class _TargetPopulation:
         return np.where(self.free, chances, 1.0) * self.response
 
     def _clusters(self, found: Outcomes, inside: Mask) -> float:
-        """Clusters with an answer of those inside."""
+        """Return the expected number of clusters with an answer."""
         return float(pd.Series((self.times * found)[inside]).groupby(self.cluster[inside]).max().sum())
 
     def simple(self, money: float) -> Outcomes:
-        """Chances of a simple random sample, (n,)."""
+        """Return inclusion probabilities of a simple random sample, (n,)."""
         return np.minimum(1.0, self.weight * (money / self._by_arm(self.weight * self.free * self.cost).sum()))
 
     def equal(self, money: float) -> Outcomes:
-        """Chances where as many of each arm are asked, (n,); of an arm that has too few, all."""
+        """Return inclusion probabilities of equal allocation, (n,); 1 in an arm that is too small."""
         number, cost = self._by_arm(self.weight * self.free), self._by_arm(self.weight * self.free * self.cost)
         share, rest = np.zeros(len(number)), cost / np.maximum(number, 1)
         for arm in number.argsort():
@@ -171,13 +156,13 @@ class _TargetPopulation:
 
 
 def forecast(campaign: CampaignState) -> Forecast | None:
-    """What is expected of a draw by the answers and refusals so far; None where there will be no interval."""
+    """Return the forecast of a sample given answers so far; None if there will be no interval."""
     people, policy, chosen, answers = campaign.people, campaign.policy, campaign.design, expected_responses(campaign)
     if chosen is None or _too_few(answers) or _too_many(people, answers) or _too_unequal(campaign):
         return None
     try:
         crowd, in_sd = _crowd(people, policy, chosen.units)
-    except ValueError:  # chances of the arms cannot be estimated, or do not fit
+    except ValueError:  # propensity scores cannot be estimated, or miss the total
         return None
     rows, clustered = _counted(people, policy, chosen.units), crowd.cluster is not None
     crowd, chances = replace(crowd, response=_heard(campaign)[rows]), chosen.inclusion_of(rows)
@@ -192,15 +177,15 @@ def forecast(campaign: CampaignState) -> Forecast | None:
 def without_dear(
     campaign: CampaignState, design_of: Callable[[SamplingUnits], SamplingDesign]
 ) -> tuple[int, float, float] | None:
-    """How much narrower the interval would be without a few who cost far more than the others, of a draw for effects.
+    """Return the gain from leaving out a few expensive people in a sample for effects.
 
     Args:
         campaign: with a plan.
-        design_of: chances under the same budget.
+        design_of: designs under the same budget.
 
     Returns:
-        How many they are, at most a twentieth; the least that one of them costs; the width without them over that with
-        them. None where nobody is so dear that more than a tenth of the budget is kept back.
+        Their number, at most 5%; their smallest cost; the interval's width without them over that with them. None if at
+        most a tenth of the budget is held back for them.
     """
     people, policy, chosen = campaign.people, campaign.policy, campaign.design
     if chosen is None or chosen.units.propensity is None:
@@ -219,7 +204,7 @@ def without_dear(
             _crowd(who, policy, drawn.units)[0].width(drawn.inclusion_of(_counted(who, policy, drawn.units)))
             for who, drawn in ((people, chosen), (rest, design_of(others)))
         )
-    except ValueError:  # demands that cannot be met without them, or no width can be told
+    except ValueError:  # no feasible plan, or no width, without them
         return None
     return len(units), float(cost[dear].min()), other / one
 
@@ -227,29 +212,23 @@ def without_dear(
 def budget_for(
     people: SamplingFrame, policy: Policy, design_of: Callable[[Policy, SamplingUnits], SamplingDesign]
 ) -> float:
-    """The smallest budget, in steps of the least cost, whose draw is expected to give an interval of a width.
-
-    Args:
-        people: the table.
-        policy: with the width.
-        design_of: chances by policy with a budget.
+    """Return the smallest budget, in steps of the smallest cost, expected to give an interval of the policy's width.
 
     Raises:
-        Conflict: no plan meets all demands.
-        ValueError: the s.d. that covariates leave open is not known, the chances of the arms do not fit, or no budget
-            suffices.
+        Conflict: no plan meets all constraints.
+        ValueError: the residual s.d. is unknown, propensity scores miss the total, or no budget suffices.
     """
     units, wanted = sampling_units(people, policy), float(policy.width)
     crowd, in_sd = _crowd(people, policy, units)
     if in_sd:
         raise ValueError(
-            "a width needs the s.d. of the outcomes that covariates leave open: guess it (sd, --sd), or name a column"
-            f" of outcomes (outcome, --outcome) that are known for {MIN_ANSWERS} people of each arm at least"
+            "a width needs the residual s.d. of the outcome: guess it (sd, --sd), or name a column of outcomes"
+            f" (outcome, --outcome) known for at least {MIN_ANSWERS} people in each arm"
         )
-    _check("everybody's answers", crowd, np.ones(len(crowd.t)), wanted)
+    _check("all answers together", crowd, np.ones(len(crowd.t)), wanted)
     rows, price = _counted(people, policy, units), units.people.cost[strata_of(units.people, policy, units.others) >= 0]
     if not price.size:
-        raise ValueError("nobody is left who may be asked")
+        raise ValueError("no one is left to survey; exclude fewer")
     step, top = float(price.min()), int(np.ceil((price.sum() + np.ptp(price)) / price.min()))
 
     def chances(steps: int) -> Outcomes:
@@ -258,7 +237,7 @@ def budget_for(
     def suffices(steps: int) -> bool:
         try:
             found = chances(steps)
-        except ValueError:  # demands that so little money cannot meet
+        except ValueError:  # the budget is too small for the constraints
             return False
         return not crowd.has_too_few(found) and crowd.width(found) <= wanted
 
@@ -266,7 +245,7 @@ def budget_for(
     while many < top and not suffices(many):
         few, many = many, min(2 * many, top)
     if many == top:
-        _check("the answers that the demands allow", crowd, chances(top), wanted)
+        _check("the answers that the constraints allow", crowd, chances(top), wanted)
     while many - few > 1:
         middle = (few + many) // 2
         few, many = (few, middle) if suffices(middle) else (middle, many)
@@ -274,22 +253,24 @@ def budget_for(
 
 
 def _check(whose: str, crowd: _TargetPopulation, chances: Outcomes, wanted: float) -> None:
-    """Refuse a width that the most answers there can be would not give."""
+    """Refuse a width that the maximum number of answers would not give."""
     if crowd.has_too_few(chances):
         clusters = "" if crowd.cluster is None else f", from {FOLDS} clusters,"
-        raise ValueError(f"an interval needs {MIN_ANSWERS} answers{clusters} of each arm, and {whose} are fewer")
+        raise ValueError(f"an interval needs {MIN_ANSWERS} answers{clusters} in each arm, and {whose} are fewer")
     if (least := crowd.width(chances)) > wanted:
-        raise ValueError(f"{whose} are expected to give an interval {least:.4g} wide, not {wanted:g}")
+        raise ValueError(
+            f"{whose} are expected to give an interval of width {least:.4g}, not {wanted:g}; raise --width"
+        )
 
 
 def _counted(people: SamplingFrame, policy: Policy, units: SamplingUnits) -> Indices:
-    """Units in the average, (k,), but for those who were not drawn to represent their cluster."""
+    """Return units in the average that are, or represent, a sampling unit, (k,)."""
     rows = eligible(people, policy)
     return rows[units.representative[rows] >= 0]
 
 
 def _crowd(people: SamplingFrame, policy: Policy, units: SamplingUnits) -> tuple[_TargetPopulation, bool]:
-    """Those in the average, and whether the s.d. that covariates leave open is not known, and taken as 1."""
+    """Return the units in the average, and whether their residual s.d. is unknown and set to 1."""
     rows, t = _counted(people, policy, units), people.problem.pool.t
     e = propensities(people, policy) if units.propensity is None else units.propensity
     guess, explained = _residual_sd(people, policy)
@@ -316,12 +297,12 @@ def _crowd(people: SamplingFrame, policy: Policy, units: SamplingUnits) -> tuple
 
 
 def _learnt(columns: int, answers: PerArm) -> PerArm:
-    """Share that models of so many columns, fitted to so many answers of each arm, add to an s.d., (arms,)."""
+    """Return the share that fitted models add to the residual s.d., (arms,): 0.2 d / (d + n)."""
     return _LEARNT * columns / (columns + answers)
 
 
 def _unfit(people: SamplingFrame, policy: Policy, e: PerArmChance) -> list[Fact]:
-    """Arms whose people, by these chances, (n, arms), do not stand for everybody: no width can be told."""
+    """Return arms whose inverse propensity weights, e (n, arms), miss the population total."""
     t, clusters = people.problem.pool.t, people.cluster_labels() if (people.clusters >= 0).any() else None
     strata = np.zeros(len(t), np.int64)
     found = (
@@ -333,9 +314,9 @@ def _unfit(people: SamplingFrame, policy: Policy, e: PerArmChance) -> list[Fact]
 
 
 def _residual_sd(people: SamplingFrame, policy: Policy) -> tuple[PerArm | None, PerArm]:
-    """S.d. that covariates leave open, by known outcomes; the share of its square that proxies explain; (arms,) each.
+    """Return the residual s.d. by known outcomes, and the proxies' R^2 of it, (arms,) each.
 
-    The s.d. is None where it is guessed, or too few outcomes are known; the share is then the guess, or 0.
+    The s.d. is None if it is guessed, or too few outcomes are known; R^2 is then the guess, or 0.
     """
     pool, start, arms = people.problem.pool, people.problem.start, len(people.arms)
     explained = np.full(arms, 0.0 if policy.r2 is None else float(policy.r2))
@@ -347,7 +328,7 @@ def _residual_sd(people: SamplingFrame, policy: Policy) -> tuple[PerArm | None, 
     if is_guessed or too_few(pool.t, y, range(arms), clusters):
         return None, explained
     both = crossed_with_proxies(people.confounders, people.proxies, pool.t, y, None, policy.seed, clusters)
-    # (2, arms): what covariates leave, and what these and proxies do
+    # (2, arms): residual variance with covariates, and with covariates and proxies
     left = np.square([y - m[np.arange(len(y)), pool.t] for m in both])
     left = np.array([np.nanmean(left[:, pool.t == arm], axis=1) for arm in range(arms)]).T
     if policy.r2 is None:
@@ -360,7 +341,7 @@ def _residual_sd(people: SamplingFrame, policy: Policy) -> tuple[PerArm | None, 
 
 
 def _heard(campaign: CampaignState) -> Outcomes:
-    """Chance of each to answer, (n,), times how many of the arm have answered or still may, of those once expected."""
+    """Return response probabilities, (n,), scaled by arm to answers that came or may come, of those once expected."""
     people, rows, t = campaign.people, eligible(campaign.people, campaign.policy), campaign.people.problem.pool.t
     planned, start = people.positions(campaign.planned.index, "the plan"), people.problem.start
     once, now, response = np.zeros(len(people)), _answering(campaign), people.modelled_response.copy()
@@ -372,7 +353,7 @@ def _heard(campaign: CampaignState) -> Outcomes:
 
 
 def _answering(campaign: CampaignState) -> Outcomes:
-    """Chance that there is, or will be, an answer of each, by the plan, reserves who have not answered apart, (n,)."""
+    """Return the probability of an answer from each unit, (n,), without pending reserves."""
     people, found = campaign.people, np.zeros(len(campaign.people))
     units = people.positions(campaign.planned.index, "the plan")
     found[units] = people.response[units]
@@ -382,15 +363,14 @@ def _answering(campaign: CampaignState) -> Outcomes:
 
 
 def expected_responses(campaign: CampaignState) -> pd.DataFrame:
-    """Answers of each arm that have come or are expected of the plan, reserves apart: a column each.
+    """Return observed and expected answers without those of reserves, a column per arm.
 
-    One row for everybody; one per group, where effects of groups are asked for; and where people are in clusters, one
-    for the number of clusters that these answers come from.
+    Rows: all units; each group of ``by``; the number of clusters with answers, if there are clusters.
     """
     people, by, rows = campaign.people, campaign.policy.by, eligible(campaign.people, campaign.policy)
     t, found = people.problem.pool.t[rows], _answering(campaign)[rows]
     arms = [f"{campaign.columns.treatment} = {arm}" for arm in people.arms]
-    parts = {_EVERYBODY: np.ones(len(rows), bool)}
+    parts = {_ALL_UNITS: np.ones(len(rows), bool)}
     if by is not None:
         groups = groups_of(people, by)[rows]
         parts |= {f"{by} = {group}": groups == group for group in sorted(set(groups), key=str)}
@@ -403,24 +383,21 @@ def expected_responses(campaign: CampaignState) -> pd.DataFrame:
 
 
 def missing_interval_notes(campaign: CampaignState) -> list[Fact]:
-    """What will have no interval, and why; nothing of a plan that is not drawn."""
+    """Return intervals that will be missing, and why; none without a probability sample."""
     if campaign.policy.draw is None:
         return []
     table = expected_responses(campaign)
     e = None if campaign.design is None else campaign.design.units.propensity
     said = _too_few(table) or _too_many(campaign.people, table) or _too_unequal(campaign)
     said += [] if e is None else _unfit(campaign.people, campaign.policy, e)
-    least = table.drop(index=[_EVERYBODY, _CLUSTERS], errors="ignore").min(axis=1)
+    least = table.drop(index=[_ALL_UNITS, _CLUSTERS], errors="ignore").min(axis=1)
     if groups := least[least < MIN_ANSWERS - _ROUNDING].index.tolist():
         said.append(Fact(words.groups_too_small, groups=groups, least=MIN_ANSWERS))
     return said
 
 
 def _too_unequal(campaign: CampaignState) -> list[Fact]:
-    """Arms whose answers, by the plan's weights, will count as fewer than an interval needs (Kish).
-
-    Refusals so far bring none; reserves who have answered count by weights of their own.
-    """
+    """Return arms whose expected effective sample size (Kish) is too small for an interval."""
     people, policy, chosen, plan = campaign.people, campaign.policy, campaign.design, campaign.planned
     if chosen is None or chosen.units.propensity is None:
         return []
@@ -431,7 +408,7 @@ def _too_unequal(campaign: CampaignState) -> list[Fact]:
         instead = plan.dropna(subset="reserve").set_index("reserve")["reserve_weight"]
         weight[people.positions(stood, "the plan")] = instead.loc[stood].to_numpy()
     weight[np.setdiff1d(np.arange(len(people)), eligible(people, policy))] = 0.0
-    # an answer stands for weight h / e people, over the chance to answer
+    # weight of an answer: weight h / e over its response probability
     weight *= size_measure(policy.target, e, t) / people.modelled_response
     arms = len(people.arms)
     total, square = (np.bincount(t, found * weight**power, arms) for power in (1, 2))
@@ -441,18 +418,18 @@ def _too_unequal(campaign: CampaignState) -> list[Fact]:
 
 
 def _too_many(people: SamplingFrame, table: pd.DataFrame) -> list[Fact]:
-    """Arms with too few people and expected answers for the covariates, where chances are estimated."""
+    """Return arms with too few people and answers for the covariates, if propensity is estimated."""
     if people.propensity is not None:
         return []
     arms = range(len(people.arms))
     number = np.bincount(people.problem.pool.t, minlength=len(people.arms)).astype(float)
-    return too_many(people, crowded(people.confounders, number, table.loc[_EVERYBODY].to_numpy(float), arms))
+    return too_many(people, crowded(people.confounders, number, table.loc[_ALL_UNITS].to_numpy(float), arms))
 
 
 def _too_few(table: pd.DataFrame) -> list[Fact]:
-    """Why the average effect will have no interval."""
+    """Return why the average effect will have no interval."""
     said = []
-    for which, least, what in ((_EVERYBODY, MIN_ANSWERS, "answers"), (_CLUSTERS, FOLDS, "clusters with answers")):
+    for which, least, what in ((_ALL_UNITS, MIN_ANSWERS, "answers"), (_CLUSTERS, FOLDS, "clusters with answers")):
         arms = table.loc[which] if which in table.index else pd.Series(dtype=float)
         few = arms[arms < least - _ROUNDING]
         if len(few):

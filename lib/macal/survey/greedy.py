@@ -1,15 +1,8 @@
-"""A whole plan: purchases one after the other, by gain per cost, in rounds.
+"""A whole plan: selections by gain per cost, in rounds.
 
-Gain per cost alone may spend the money on many cheap units where one dear unit is worth more than all of them. So the
-unit or pair with the largest gain is compared with all that was bought; where it is worth more, it is bought first, and
-gain per cost spends what is left.
-
-References:
-    S. Khuller, A. Moss and J. Naor, "The Budgeted Maximum Coverage Problem", Information Processing Letters 70(1), 1999
-    (the better of the two is never far from the best).
-    J. Leskovec, A. Krause, C. Guestrin, C. Faloutsos, J. VanBriesen and N. Glance, "Cost-Effective Outbreak Detection
-    in Networks", ACM SIGKDD Conference on Knowledge Discovery and Data Mining, 2007 (the same for any gain that
-    diminishes).
+Gain per cost may spend the budget on many cheap units although one expensive unit gains more; so the unit or pair with
+the largest gain is selected first if it gains more than the whole plan (Khuller, Moss and Naor 1999; Leskovec et al.
+2007).
 """
 
 from collections.abc import Sequence
@@ -30,17 +23,14 @@ _NO_UNITS = np.empty(0, np.int64)
 
 @dataclass
 class Rounds:
-    """Purchases, divided into rounds of at most so many labels, or of at most so much money.
-
-    What is bought at once is not divided: where it does not fit, a round is closed, and a cluster that is larger than a
-    round is one by itself.
+    """Selections in rounds of limited size or cost; a selection is not divided, and may be a larger round by itself.
 
     Attributes:
-        cost: of each unit, (n,).
-        size: labels per round; None for any number.
-        spend: money per round; None for any sum.
-        batches: units of each round, in the order in which they were bought.
-        purchases: units that were bought at once, and whether the criterion's gain per cost chose them.
+        cost: cost of each unit, (n,).
+        size: labels per round, or None.
+        spend: money per round, or None.
+        batches: units of each round, in order of selection.
+        purchases: units selected together, and whether by gain per cost.
     """
 
     cost: Money
@@ -51,16 +41,16 @@ class Rounds:
 
     @property
     def filled(self) -> list[np.ndarray]:
-        """Units of each round in which somebody is bought."""
+        """Units of each nonempty round."""
         return [np.array(batch, np.int64) for batch in self.batches if batch]
 
     @property
     def room(self) -> int:
-        """Labels that fit into the present round, or into the next one where it is full; 2 where any number does."""
+        """Labels that fit into the present round or, if full, the next; 2 without a limit."""
         return 2 if self.size is None else max(self.size - len(self.batches[-1]), 0) or self.size
 
     def add(self, units: Indices, chosen: bool = True) -> None:
-        """Put what was bought at once into the present round, or into a new one."""
+        """Add a selection to the present round, or to a new one."""
         self.purchases.append((units, chosen))
         batch = [*self.batches[-1], *units.tolist()]
         full = self.size is not None and len(batch) > self.size
@@ -72,17 +62,16 @@ class Rounds:
 
 @dataclass(frozen=True, eq=False)
 class GreedyPlan:
-    """What is to be planned.
+    """A planning task.
 
     Attributes:
         criterion: the rule.
         state: the pool.
-        demands: on the plan, the budget first.
-        cost: of each unit, (n,), above 0.
-        price: what an answer of each unit costs, (n,), the least being 1: her own cost, that of whoever must come with
-            her, and the chance that she answers, in one number.
-        clusters: number of the cluster that each unit is bought with, (n,), -1 where she is bought alone.
-        first: units that are bought before all others.
+        demands: constraints on the plan, the budget first.
+        cost: cost of each unit, (n,), above 0.
+        price: expected cost per answer with the unit's cluster, (n,), relative to the smallest.
+        clusters: cluster that each unit is selected with, (n,), -1 for none.
+        first: units that are selected first.
         size: labels per round, or None.
         spend: money per round, or None.
     """
@@ -98,11 +87,11 @@ class GreedyPlan:
     spend: float | int | None
 
     def rounds(self) -> Rounds:
-        """Choose the rounds of the plan, each in the order of purchase.
+        """Return the rounds of the plan, in order of selection.
 
         Raises:
-            Conflict: no plan meets all demands.
-            ValueError: the criterion cannot plan under demands, or not so few labels.
+            Conflict: no plan meets all constraints.
+            ValueError: the criterion cannot plan under constraints, or so few labels.
         """
         if len(self.demands) == 1 and (self.price == 1).all():
             return self._plain()
@@ -115,7 +104,7 @@ class GreedyPlan:
         return chosen
 
     def begin(self, price: Money, dear: Rows = _NO_UNITS) -> tuple[Purchases, Rounds, Buyer]:
-        """Begin to buy, those first who must be."""
+        """Return selections, rounds and selector after mandatory units."""
         most = np.inf if self.spend is None else self.spend * (1 + 1e-9)
         purchases = Purchases(self.demands, self.cost, self.state.labelled, self.clusters, most)
         rounds, rule = Rounds(self.cost, self.size, self.spend), buyer(self.criterion, self.state, price)
@@ -126,7 +115,7 @@ class GreedyPlan:
         return purchases, rounds, rule
 
     def _plain(self) -> Rounds:
-        """Plan as :func:`macal.schedule` does: labels cost the same, and money is all that is demanded."""
+        """Plan as :func:`macal.schedule`, with equal costs and no constraint but the budget."""
         labels = min(_affordable(self.demands[0].high[0], self.cost[0]), len(self.state.unlabelled))
         most = [self.size, None if self.spend is None else _affordable(self.spend, self.cost[0])]
         size = as_batch_size(min((k for k in most if k is not None), default=max(labels, 2)), self.criterion)
@@ -140,7 +129,7 @@ class GreedyPlan:
         return rounds
 
     def _at_once(self, batch: Indices) -> list[np.ndarray]:
-        """A batch as it was bought: pairs of the reference arm and another, where the criterion pairs, else units."""
+        """Return the selections of a batch: pairs of the reference arm and another if the criterion pairs, or units."""
         t, k, found = self.state.t, 0, list[np.ndarray]()
         while k < len(batch):
             pair = self.criterion.min_batch_size == 2 and k + 1 < len(batch) and 0 in t[batch[k : k + 2]]
@@ -150,13 +139,13 @@ class GreedyPlan:
         return found
 
     def greedy(self, dear: Rows = _NO_UNITS) -> tuple[Rounds, float, float]:
-        """Choose the rounds by gain per cost.
+        """Return rounds by gain per cost.
 
         Args:
-            dear: are bought before the others.
+            dear: units to select first.
 
         Returns:
-            The rounds; the sum of the gains above 0; a bound of any single gain at the beginning.
+            The rounds; the sum of positive gains; a bound on any initial gain.
         """
         purchases, rounds, rule = self.begin(self.price, dear)
         value, whole, ceiling = 0.0, purchases.remaining_budget(), rule.gain_bound(purchases)

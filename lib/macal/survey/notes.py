@@ -1,7 +1,4 @@
-"""What is to be said of a plan that its rounds alone do not show: clusters, money left or too little, quotas not met.
-
-The command prints these sentences, and the report has them.
-"""
+"""Facts of a plan for command and report: clusters, unspent or missing money, unmet quotas."""
 
 from functools import partial
 
@@ -21,7 +18,7 @@ _WORTH_IT = 0.95  # of the width, above which a narrower interval is not worth a
 
 
 def notes(campaign: CampaignState) -> list[Fact]:
-    """Facts of a plan; none where there is nothing to say."""
+    """Return the facts of a plan."""
     rounds, others, price = campaign.rounds, *_others(campaign)
     about_others = [*_unaffordable(campaign, others, price), *_unspent(campaign, rounds, price)]
     return [
@@ -47,12 +44,12 @@ def _not_drawn(campaign: CampaignState) -> list[Fact]:
 
 
 def assumed(campaign: CampaignState) -> list[Fact]:
-    """What effects rest on and data cannot show; nothing where the chance of treatment is known."""
+    """Return untestable assumptions; none if the treatment probability is known."""
     return [] if campaign.columns.propensity is not None else [Fact(words.unseen_causes), *_unpredicted(campaign)]
 
 
 def _unpredicted(campaign: CampaignState) -> list[Fact]:
-    """Ask whether treatment was randomised, where covariates do not predict it."""
+    """Return a question whether treatment was randomised, if covariates do not predict it."""
     chosen = campaign.design
     if chosen is None or chosen.units.propensity is None or len(campaign.people.arms) > 2:
         return []
@@ -63,7 +60,7 @@ def _unpredicted(campaign: CampaignState) -> list[Fact]:
 
 
 def _drawn(campaign: CampaignState) -> list[Fact]:
-    """How clusters were drawn, and whether they are few."""
+    """Return how clusters were sampled."""
     people, policy, plan = campaign.people, campaign.policy, campaign.planned
     if policy.draw is None or campaign.columns.cluster is None:
         return []
@@ -78,12 +75,12 @@ def _drawn(campaign: CampaignState) -> list[Fact]:
 
 
 def _count_clusters(clusters: Arms) -> tuple[int, int]:
-    """Clusters, by the numbers of some people's, and people in none."""
+    """Return the numbers of clusters, and of people in none."""
     return len(np.unique(clusters[clusters >= 0])), int((clusters < 0).sum())
 
 
 def _searched(campaign: CampaignState) -> list[Fact]:
-    """How large a sample of the table was looked at, or that a draw looks at none."""
+    """Return the size of the first-phase sample, or that --sample has no effect."""
     people, policy, is_whole = campaign.people, campaign.policy, campaign.people.first_phase is None
     among, wanted = (campaign.searched, policy.searched) if is_whole else (len(people), policy.sampled)
     if among is None:
@@ -94,20 +91,20 @@ def _searched(campaign: CampaignState) -> list[Fact]:
 
 
 def _excluded_neighbours(campaign: CampaignState) -> list[Fact]:
-    """People who cannot be asked because somebody of their whole cluster is excluded."""
+    """Return people who are ineligible because a member of their whole cluster is excluded."""
     _, more, _ = excluded(campaign)
     return [Fact(words.out_with_others, people=more, cluster=campaign.columns.cluster)] if more else []
 
 
 def excluded(campaign: CampaignState) -> tuple[int, int, int]:
-    """Numbers of the excluded without an outcome, of others of their whole clusters, of the excluded with one."""
+    """Return numbers of excluded people without outcome, others in their whole clusters, and excluded with one."""
     people = campaign.people
     marked = len(np.setdiff1d(people.excluded, people.problem.start))
     return marked, len(ineligible(people, campaign.policy)) - marked, len(people.excluded) - marked
 
 
 def _refusing(campaign: CampaignState) -> list[Fact]:
-    """That more refuse than the plan expects, by three s.d. of their number and more."""
+    """Return that refusals exceed the plan's expectation, by more than three s.d."""
     people, refused = campaign.people, len(campaign.refused)
     chances = people.response[people.positions(campaign.answers, "the answers")]
     more = refused - float((1 - chances).sum())
@@ -117,22 +114,22 @@ def _refusing(campaign: CampaignState) -> list[Fact]:
 
 
 def _no_reserves(campaign: CampaignState) -> list[Fact]:
-    """Why nobody has a reserve although some may not answer."""
+    """Return why there are no reserves, although some may not answer."""
     people, policy, plan = campaign.people, campaign.policy, campaign.planned
     free = np.setdiff1d(eligible(people, policy), people.problem.start)
     if "reserve" not in plan or plan["reserve"].notna().any() or (people.response[free] == 1).all():
         return []
     if campaign.columns.cluster is not None and policy.cluster_rule == "whole":
-        why = "whole clusters are asked"
+        why = "clusters are surveyed whole"
     elif policy.draw is not None and np.ptp(people.cost[free]):
-        why = "people are drawn, and costs differ"
+        why = "in a probability sample, reserves need equal costs"
     else:
-        why = "nobody alike is left to be one"
+        why = "no similar person is left"
     return [Fact(words.no_reserves, why=why)]
 
 
 def _large_rounds(campaign: CampaignState) -> list[Fact]:
-    """Whole clusters that are larger than a round."""
+    """Return whole clusters larger than a round."""
     size = campaign.policy.batch_size
     sizes = campaign.round_sizes
     large = sizes[(sizes > (size or np.inf)) & (sizes.index > campaign.asked)]
@@ -143,7 +140,7 @@ def _large_rounds(campaign: CampaignState) -> list[Fact]:
 
 
 def _small_rounds(campaign: CampaignState, rounds: pd.DataFrame) -> list[Fact]:
-    """Drawn clusters so unequal that rounds, which the largest must fit, hold few people."""
+    """Return that rounds are small because the largest clusters must fit."""
     size, is_whole = campaign.policy.batch_size, campaign.policy.cluster_rule == "whole"
     if campaign.policy.draw is None or campaign.columns.cluster is None or not is_whole or size is None:
         return []
@@ -152,7 +149,7 @@ def _small_rounds(campaign: CampaignState, rounds: pd.DataFrame) -> list[Fact]:
 
 
 def _unaffordable(campaign: CampaignState, units: Rows, price: np.ndarray) -> list[Fact]:
-    """People who can never be asked, because they and their cluster cost more than a round may."""
+    """Return people who cost more, alone or with their cluster, than a round may."""
     spend = campaign.policy.batch_cost
     dear = units if spend is None else units[price > spend * (1 + 1e-9)]
     if spend is None or not len(dear):
@@ -162,13 +159,13 @@ def _unaffordable(campaign: CampaignState, units: Rows, price: np.ndarray) -> li
 
 
 def _unspent(campaign: CampaignState, rounds: pd.DataFrame, price: np.ndarray) -> list[Fact]:
-    """Money that would buy somebody, if the demands did not forbid it."""
+    """Return money that constraints leave unspent."""
     policy = campaign.policy
     left, is_drawn = policy.budget - float(rounds["so far"].iloc[-1]), policy.draw is not None
     if not len(price) or left - _for_reserves(campaign) * is_drawn < price.min():
         return []
     is_one = campaign.columns.cluster is not None and policy.cluster_rule == "one"
-    demands = ["at most one of each cluster"] * is_one
+    demands = ["at most one person per cluster"] * is_one
     demands += [f"a quota ({quota})" for quota in policy.quotas]
     if is_drawn:
         return [Fact(words.left_by_draw, money=left, demands=demands, kept=bool(np.ptp(price)))]
@@ -180,7 +177,7 @@ def _unspent(campaign: CampaignState, rounds: pd.DataFrame, price: np.ndarray) -
 
 
 def _dear(campaign: CampaignState) -> list[Fact]:
-    """What a few who cost far more than the others take from the precision."""
+    """Return the precision that a few expensive people cost."""
     found = without_dear(campaign, partial(design_under, campaign.people, campaign.policy))
     if found is None or found[2] > _WORTH_IT:
         return []
@@ -189,7 +186,7 @@ def _dear(campaign: CampaignState) -> list[Fact]:
 
 
 def _budget_shortfall(campaign: CampaignState, rounds: pd.DataFrame) -> list[Fact]:
-    """Rounds to come that cost more than is left, or are expected to with their reserves."""
+    """Return rounds to come that exceed the budget, or are expected to with their reserves."""
     policy, is_drawn = campaign.policy, campaign.policy.draw is not None
     over = rounds.index[rounds["so far"] > policy.budget * (1 + 1e-9)]
     if campaign.overspent:
@@ -203,7 +200,7 @@ def _budget_shortfall(campaign: CampaignState, rounds: pd.DataFrame) -> list[Fac
 
 
 def _unmet(campaign: CampaignState) -> list[Fact]:
-    """Quotas that the outcomes do not meet although all rounds have been asked."""
+    """Return quotas that are unmet after all rounds."""
     people, plan = campaign.people, campaign.planned
     if campaign.asked < plan["round"].max():
         return []
@@ -217,7 +214,7 @@ def _unmet(campaign: CampaignState) -> list[Fact]:
 
 
 def _unneeded_reserves(campaign: CampaignState) -> list[Fact]:
-    """Reserves who have answered although those in whose place they were to be asked have, too."""
+    """Return reserves who have answered in addition to the people they replace."""
     instead, answers = campaign.reserves_used, campaign.answers
     if not instead:
         return []
@@ -227,10 +224,7 @@ def _unneeded_reserves(campaign: CampaignState) -> list[Fact]:
 
 
 def _for_reserves(campaign: CampaignState) -> float:
-    """What the reserves of the rounds to come are expected to cost, where whoever is asked is paid.
-
-    Of a plan that is not drawn, those of the last round: those of earlier rounds are paid from the later ones.
-    """
+    """Return the expected cost of reserves if refusals are paid: of all rounds to come, or without draw of the last."""
     plan, people = campaign.planned, campaign.people
     if campaign.policy.pay != "asked" or "reserve" not in plan:
         return 0.0
@@ -240,7 +234,7 @@ def _for_reserves(campaign: CampaignState) -> float:
 
 
 def _others(campaign: CampaignState) -> tuple[Rows, np.ndarray]:
-    """People who are neither planned nor excluded and have not answered, (k,), and what each costs, (k,)."""
+    """Return people who are not planned, excluded or known, (k,), and their costs, (k,)."""
     people, plan = campaign.people, campaign.planned
     bought = people.cluster_ids(campaign.policy.cluster_rule, campaign.committed, campaign.refused)
     gone = [*plan.index, *campaign.answers]

@@ -1,20 +1,13 @@
-"""The purchases of a plan: what is bought, and what may still be bought so that all demands can be met in the end.
+"""Selection under constraints: which units may still be selected so that all constraints can be met in the end.
 
-A unit may be bought if some plan that meets all demands holds her and all that is bought. Once she may not, she never
-may again: a later plan with her would be a plan now. Whether there is such a plan is asked in three steps, each only
-where the one before does not decide. Upper bounds alone close most units. The *completion*, units that together with
-those bought meet all demands, is kept from one purchase to the next; it often bears one unit more, or one in the place
-of another. Else an integer program looks for a new completion.
-
-Where it finds none, the money that a completion needs does not leave enough for these units, and perhaps not for many
-others. Multipliers y of the demands tell: whatever they are, a completion costs at least
+Three steps, each only if the one before does not decide: upper bounds; the *completion*, units that together with those
+selected meet all constraints, kept and repaired by swaps; an integer program for a new completion. If it finds none,
+multipliers y of the constraints (Geoffrion 1974) close further units. A completion costs at least
 
     y . (what is missing to the bounds) - sum over open units of max(0, y . a - price),
 
-and a unit, which adds ``a`` to what the demands count, leaves it no cheaper than by min(price, y . a). So she is closed
-if the rest of her price is more than what is left beyond that cost.
-
-Reference: A. M. Geoffrion, "Lagrangean Relaxation for Integer Programming", Mathematical Programming Studies 2, 1974.
+with a unit's column ``a``; a unit reduces that by at most min(price, y . a), and is closed if the rest of its price
+exceeds the remaining money.
 """
 
 from collections.abc import Sequence
@@ -27,26 +20,26 @@ from macal.survey.conflicts import conflict_of
 from macal.survey.constraints import Constraint, Limits, Members, Money
 from macal.survey.feasible import Bounded
 
-_SWAPS = 20  # units that are tried one by one before an integer program is asked
+_SWAPS = 20  # units tried before an integer program
 _NO_UNITS = np.empty(0, np.int64)
 
 
 class Purchases:
-    """Purchases under demands.
+    """Selections under constraints.
 
     Args:
-        demands: to be met by those known and those bought, together; the first is the budget.
-        cost: of each unit, (n,), above 0.
+        demands: constraints on known and selected units together, the budget first.
+        cost: cost of each unit, (n,), above 0.
         known: units that are labelled already.
-        clusters: number of the cluster that each unit is bought with, (n,), -1 where she is bought alone.
-        most: that may be bought at once may cost.
+        clusters: cluster that each unit is selected with, (n,), -1 for none.
+        most: largest cost of one selection.
 
     Attributes:
-        open: units that may be bought, as far as is known, (n,).
-        price: what each unit costs with those who must come with her, (n,).
+        open: units that may be selected, as far as is known, (n,).
+        price: cost of each unit with its cluster, (n,).
 
     Raises:
-        Conflict: no plan meets all demands.
+        Conflict: no plan meets all constraints.
     """
 
     def __init__(
@@ -69,13 +62,13 @@ class Purchases:
         self._close()
 
     def _weigh(self) -> None:
-        """Keep the rows that are upper bounds alone, for each unit and those who come with her."""
+        """Keep the rows that are only upper bounds, for each unit with its cluster."""
         matrix = self._system.matrix.tocsr()
         caps = (matrix.min(axis=1).toarray().ravel() >= 0) & np.isfinite(self._system.high)
         every = np.arange(len(self._clusters))
         groups = np.unique(np.where(self._clusters < 0, -1 - every, self._clusters), return_inverse=True)[1]
         members = csc_array((np.ones(len(every)), (every, groups)))  # (n, groups)
-        self._mates = mates = members @ members.T  # (n, n): who comes with whom
+        self._mates = mates = members @ members.T  # (n, n): members of the same cluster
         self._heads = mates.sum(axis=0)
         self.price = mates.T @ self._cost
         self._caps = np.flatnonzero(caps)
@@ -86,14 +79,14 @@ class Purchases:
         return (self._system.top - self._total)[self._caps]
 
     def _price_demands(self, y: Limits) -> None:
-        """Take multipliers of the demands."""
+        """Set the multipliers of the constraints."""
         self._y = y
         value = self._mates.T @ (self._system.matrix.T @ y)  # y . a, (n,)
         self._beyond = np.maximum(self.price - value, 0)
         self._saved = np.maximum(value - self.price, 0) / self._heads
 
     def _spendable(self) -> float:
-        """Money that a completion leaves, at most."""
+        """Return an upper bound on the money that a completion leaves."""
         bound = np.where(self._y > 0, self._system.low, self._system.high)
         missing = np.where(self._y == 0, 0.0, bound - self._total)  # (r,)
         least = float(self._y @ missing - self._saved[self.open].sum())
@@ -104,23 +97,23 @@ class Purchases:
         self.open &= self._beyond <= self._spendable()
 
     def remaining_budget(self) -> float:
-        """Money that is not spent."""
+        """Return the unspent money."""
         return float(self._system.top[0] - self._total[0])
 
     def price_of_pairs(self, units: np.ndarray, others: np.ndarray) -> np.ndarray:
-        """What pairs cost with all who must come with either, of the shape to which the two broadcast."""
+        """Return the cost of pairs with their clusters, broadcast over both."""
         shared = (self._clusters[others] == self._clusters[units]) & (self._clusters[others] >= 0)
         return self.price[units] + np.where(shared, 0.0, self.price[others])
 
     def compatible_with(self, unit: int) -> Members:
-        """Units that may be bought at once with this one, as far as is known, (n,)."""
+        """Return units that may be paired with this one, as far as is known, (n,)."""
         may, slack = self.open & (self.price + self.price[unit] <= self._most), self._slack()
         may &= self._beyond + self._beyond[unit] <= self._spendable()
         mine = self._weights[:, [unit]].tocoo()
         for row, weight in zip(mine.coords[0], mine.data, strict=True):
             part = slice(self._weights.indptr[row], self._weights.indptr[row + 1])
             may[self._weights.indices[part][self._weights.data[part] > slack[row] - weight]] = False
-        if (cluster := self._clusters[unit]) >= 0:  # who comes along anyway is not paid twice
+        if (cluster := self._clusters[unit]) >= 0:  # members of the cluster are not paid twice
             may |= self.open & (self._clusters == cluster)
         for kind, cost in self._refused.get(self._kind(unit), []) if self._refused else []:
             may &= (self._system.kinds != kind) | (self._cost + self._cost[unit] < cost)
@@ -130,17 +123,16 @@ class Purchases:
         return int(self._system.kinds[unit])
 
     def with_cluster(self, units: Indices) -> Rows:
-        """These units, and after them all that must be bought with them."""
+        """Return these units, followed by the rest of their clusters."""
         clusters = self._clusters[units]
         mates = np.isin(self._clusters, clusters[clusters >= 0]) & ~self._inside
         mates[units] = False
         return np.concatenate([units, np.flatnonzero(mates)])
 
     def buy(self, units: Indices) -> Rows:
-        """Buy one unit or a pair, and all that must come with them, and return who is bought.
+        """Select one unit or a pair with their clusters; return the units selected.
 
-        Where that cannot be, return nobody; these units, and all that do the same at no less, are then not offered
-        again.
+        If infeasible, return none, and close these units and equal ones that cost at least as much.
         """
         new = self.with_cluster(units)
         total = self._total + self._system.matrix[:, new].sum(axis=1)  # (r,)
@@ -155,7 +147,7 @@ class Purchases:
         return new
 
     def _complete(self, new: Indices, total: Limits) -> Rows | None:
-        """A completion once these units are bought: the present one, or one unit less, or a new one."""
+        """Return a completion after this selection: the present one, one with a unit less, or a new one."""
         rest = self._rest[~np.isin(self._rest, new)]
         matrix = self._system.matrix
         planned = total + matrix[:, rest].sum(axis=1)

@@ -1,4 +1,4 @@
-"""The file of a campaign: JSON that says what it is, in which version, and whether it is whole."""
+"""The file of a campaign: JSON with format, version and checksum."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ from macal.survey.tables.roles import USED, Roles
 from macal.survey.tables.sample import FirstPhase, Sample
 
 FORMAT, VERSION = "macal campaign", 2
-WAIT = 60.0  # seconds for whoever else writes a file
+WAIT = 60.0  # seconds to wait for another writer
 _SAMPLE: Mapping[str, Any] = {
     "columns": Mapping[str, Mapping[str, Any]],
     "chances": Sequence[float],
@@ -33,15 +33,15 @@ _SAMPLE: Mapping[str, Any] = {
 }
 _COLUMN: Mapping[str, Any] = {"type": str, "values": Sequence[Any]}
 _TYPES = ("int", "uint", "float", "bool", "datetime", "category", "str")  # of a sample's columns; others are objects
-_UNREADABLE = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)  # what a wrong sample may end in
+_UNREADABLE = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)  # errors of an invalid sample
 
 
 class Stale(ValueError):
-    """A campaign that is older than its file."""
+    """A campaign older than its file."""
 
 
 def checksum(content: dict[str, Any]) -> str:
-    """SHA-256 of what JSON can hold, written in one way."""
+    """Return the SHA-256 of content as canonical JSON."""
     return sha256(json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")))
 
 
@@ -57,17 +57,17 @@ def saved(
     others: Mapping[Path, bytes] | None = None,
     may: Callable[[], None] = lambda: None,
 ) -> CampaignState:
-    """Write a campaign to its file, and others before it, all or none; return it with its new revision.
+    """Write a campaign and other files, all or none; return it with its new revision.
 
     Args:
         campaign: with a plan.
-        path: of its file.
-        others: by path.
-        may: raises where the files may not be written; it is asked once nobody else writes there.
+        path: path of its file.
+        others: content of other files, by path.
+        may: raises if the files may not be written; called once the folder is locked.
 
     Raises:
-        OSError: a file cannot be written, or somebody else has been writing it for a minute.
-        Stale: the file has another revision than the campaign had when it was read.
+        OSError: a file cannot be written, or another process writes it for a minute.
+        Stale: the file's revision has changed since it was read.
         ValueError: see :func:`content_of`.
     """
     atomic.check(path)
@@ -75,13 +75,13 @@ def saved(
     place.parent.mkdir(parents=True, exist_ok=True)
     with atomic.alone(place.parent, WAIT) as held:
         if not held:
-            raise TimeoutError(f"{path} is being written by another process for more than {WAIT:g} seconds; try again")
+            raise TimeoutError(f"another process has been writing {path} for more than {WAIT:g} seconds; try again")
         may()
         there = _revision(place, campaign.revision)
         if campaign.revision not in (0, there):
             raise Stale(
-                f"{path} has been written since it was read (revision {there}, read {campaign.revision}); nothing of it"
-                " was replaced: load it again, and repeat the step"
+                f"{path} has changed since it was read (revision {there}, read {campaign.revision}) and was not"
+                " replaced; load it again and repeat the step"
             )
         new = campaign.evolve(revision=there + 1)
         atomic.write_step({**(others or {}), path: packed(content | {"revision": new.revision})})
@@ -89,7 +89,7 @@ def saved(
 
 
 def _revision(path: Path, before: int) -> int:
-    """Revision of a campaign's file, which whoever replaces it continues; ``before`` where there is no file."""
+    """Return the revision of a campaign's file; ``before`` if there is none."""
     if not path.exists():
         return before
     try:
@@ -101,48 +101,50 @@ def _revision(path: Path, before: int) -> int:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Read and verify a campaign's file; nothing in it is ever run.
+    """Read and verify a campaign's file; nothing in it is executed.
 
     Raises:
-        OSError: there is no such file, or it cannot be read.
-        Damaged: the file is no campaign, of a version that is not known here, or not as it was written.
+        OSError: the file cannot be read.
+        Damaged: no campaign, an unknown version, or a changed file.
     """
     try:
         whole = json.loads(path.read_bytes(), parse_constant=_no_number)
         content = whole.get("content") if isinstance(whole, dict) else None
         found = checksum(content) if isinstance(content, dict) else None
     except (ValueError, RecursionError) as error:
-        raise Damaged(f"{path} is no campaign: it is not JSON ({error}); take an earlier copy of it") from error
+        raise Damaged(f"{path} is not a campaign: it is not JSON ({error}); use an earlier copy") from error
     if not isinstance(whole, dict) or whole.get("format") != FORMAT:
-        raise Damaged(f"{path} is no campaign: its format is not {FORMAT!r}")
+        raise Damaged(
+            f"{path} is not a campaign: its format is not {FORMAT!r}; give the file that plan --campaign wrote"
+        )
     version = whole.get("version")
     if version != VERSION:
-        way = "update macal" if file_checks.fits(version, int) and version > VERSION else "take another copy of it"
+        way = "update macal" if file_checks.fits(version, int) and version > VERSION else "use another copy"
         raise Damaged(f"{path} has version {version!r}, and macal reads {VERSION}; {way}")
     if found is None or whole.get("sha256") != found:
-        raise Damaged(f"{path} is not as it was written: its checksum differs; take an earlier copy of it")
+        raise Damaged(f"{path} has been changed: its checksum differs; use an earlier copy")
     file_checks.check_fields(content)
     return content
 
 
 def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no number")
+    raise ValueError(f"{text} is not a number")
 
 
 def name_of(unit: Any) -> str | int | None:
-    """The name of a unit, None for nobody, as JSON can hold it.
+    """Return the name of a unit, or None, for JSON.
 
     Raises:
         ValueError: neither text nor a whole number.
     """
     unit = unit.item() if isinstance(unit, np.generic) else unit
     if isinstance(unit, bool) or not isinstance(unit, (str, int, NoneType)):
-        raise ValueError(f"a unit's name must be text or a whole number to be kept in a file, got {unit!r}")
+        raise ValueError(f"a unit's name must be text or a whole number to be stored, got {unit!r}; rename the units")
     return unit
 
 
 def content_of(campaign: CampaignState) -> dict[str, Any]:
-    """What the file of a campaign holds: its settings, the plan, the answers; of the table a fingerprint.
+    """Return the content of a campaign's file: settings, plan, answers, and the table's fingerprint.
 
     Raises:
         ValueError: nothing is planned yet, or a unit's name is neither text nor a whole number.
@@ -171,21 +173,21 @@ def content_of(campaign: CampaignState) -> dict[str, Any]:
 
 
 def campaign_of(content: dict[str, Any], table: Any) -> CampaignState:
-    """The campaign of a file's content.
+    """Return the campaign from a file's content.
 
     Args:
         content: see :func:`content_of`.
-        table: that it was planned on, its rows and columns in any order, with others or without columns that the
-            plan does not use; a campaign that was planned on a sample holds that.
+        table: the table that it was planned on; the order of rows and columns, and unused columns, do not matter. None
+            for a campaign that holds its sample.
 
     Raises:
-        Damaged: a field is missing, unknown, or cannot be; it names which.
-        ValueError: another table, or one without the columns that the campaign names.
+        Damaged: a field is missing, unknown or invalid.
+        ValueError: another table, or one without needed columns.
     """
     file_checks.check_fields(content)
     is_sample = content["sample"] is not None
     if table is None and not is_sample:
-        raise ValueError("the campaign holds no sample: it needs the table that it was planned on")
+        raise ValueError("the campaign was not planned on a sample; give the table that it was planned on")
     table = _sample_of(content["sample"]) if is_sample else as_planned(table, content["table"])
     columns = file_checks.parse_dataclass(Columns, content["columns"], "columns")
     campaign = CampaignState(
@@ -214,7 +216,7 @@ def _pairs(answers: Mapping[Any, float | None]) -> list[list[Any]]:
 
 
 def _check_table(campaign: CampaignState, content: Mapping[str, Any]) -> None:
-    """Check that the table is as it was, by its fingerprint, and has the columns that the policy names."""
+    """Check the table's fingerprint and the columns that the policy names."""
     try:
         found = difference(campaign, content["table"], content["plan"].get("unit", ()))
     except _UNREADABLE as error:
@@ -227,11 +229,11 @@ def _check_table(campaign: CampaignState, content: Mapping[str, Any]) -> None:
         raise changed(found)
     named = [*(quota.column for quota in campaign.policy.parsed), *filter(None, [campaign.policy.by])]
     if lacking := [name for name in named if name not in campaign.people.table]:
-        raise file_checks.damaged(f"field 'policy' names a column {lacking[0]!r}, which the table does not have")
+        raise file_checks.damaged(f"field 'policy' names a column {lacking[0]!r} that the table lacks")
 
 
 def _sample_content(sample: Sample) -> dict[str, Any]:
-    """A sample as a campaign's file holds it."""
+    """Return a first-phase sample as content of a file."""
     table, phase = sample.table.reset_index(), sample.phase
     return {
         "columns": {str(c): {"type": str(v.dtype), "values": _plain(v)} for c, v in table.items()},
@@ -249,7 +251,7 @@ def _plain(column: pd.Series) -> list[Any]:
 
 
 def _sample_of(content: Mapping[str, Any]) -> Sample:
-    """A sample from the content of a campaign's file, every field checked; without the second one."""
+    """Return a first-phase sample from a file's content, every field checked; without audit sample."""
     file_checks.as_hinted("sample", content, _SAMPLE, _SAMPLE)
     for name, column in content["columns"].items():
         file_checks.as_hinted(f"column {name!r} of sample", column, _COLUMN, _COLUMN)
@@ -258,7 +260,7 @@ def _sample_of(content: Mapping[str, Any]) -> Sample:
     if lengths != {n} or not n or content["rows"] < n:
         raise file_checks.damaged("fields 'columns', 'chances', 'cells' and 'rows' of sample are not of one sample")
     if not all(0 < chance <= 1 for chance in content["chances"]) or min(content["cells"]) < -1:
-        raise file_checks.damaged("field 'chances' or 'cells' of sample holds what it cannot")
+        raise file_checks.damaged("field 'chances' or 'cells' of sample holds an invalid value")
     if not set(roles.kinds) <= set(content["columns"]) or not set(roles.kinds.values()) <= set(USED):
         raise file_checks.damaged("field 'kinds' of roles is not of the sample")
     try:

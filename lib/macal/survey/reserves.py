@@ -1,4 +1,4 @@
-"""Reserves: who may be asked in the place of somebody who does not answer, for no more money each, quotas alike."""
+"""Reserves: substitutes for refusals, at no larger cost and in the same quota groups."""
 
 from collections.abc import Sequence
 
@@ -13,20 +13,17 @@ NO_RESERVE = -1
 
 
 def reserves(pool: SamplingFrame, quotas: Sequence[Quota], rule: str, asked: Indices, gone: Rows) -> Indices:
-    """Choose for each unit asked the nearest that is free, of her arm and her groups, who costs no more.
+    """Return for each planned unit the nearest free one in its arm and groups that costs no more, or -1, (k,).
 
-    Nobody is the reserve of two. Where whole clusters are asked, nobody of a cluster has or is one; where one of each
-    is asked, a reserve is of a cluster of which nobody else is asked.
+    No unit is the reserve of two. Units in whole clusters neither have nor are reserves; under the rule "one", a
+    reserve is of the same cluster or of one without planned units.
 
     Args:
         pool: all units.
-        quotas: on labels of groups.
-        rule: "whole" or "one", of clusters.
-        asked: units of the plan, in its order, (k,).
-        gone: units whose outcome is known or refused.
-
-    Returns:
-        A unit for each, or -1 where there is none, (k,).
+        quotas: quotas on groups.
+        rule: cluster rule, "whole" or "one".
+        asked: planned units, in order, (k,).
+        gone: units with an outcome or a refusal.
     """
     groups = _groups(pool, quotas)
     free = np.ones(len(pool), bool)
@@ -50,7 +47,7 @@ def reserves(pool: SamplingFrame, quotas: Sequence[Quota], rule: str, asked: Ind
 
 
 def _groups(pool: SamplingFrame, quotas: Sequence[Quota]) -> Arms:
-    """Numbers of the groups that share arm and quotas, (n,)."""
+    """Return groups by arm and quotas, (n,)."""
     by = [pool.problem.pool.t, *(cell.to_numpy() for cell in pool.cells(quotas))]
     frame = pool.table.index.to_frame(index=False).iloc[:, :0].assign(**{str(k): values for k, values in enumerate(by)})
     return frame.groupby(list(frame.columns), dropna=False).ngroup().to_numpy(np.int64)

@@ -1,39 +1,14 @@
-"""A plan whose people are drawn, each with a chance that is known; see :mod:`macal.survey.inference.sampling`.
+"""Sampling designs with known inclusion probabilities; the estimate that they serve is in book/enough.md (sec-drawn).
 
-*Quotas* hold in every draw: people are drawn within strata, the combinations of values of the quotas' columns, and of
-each stratum as many as the quotas allow. Whoever must be asked is a stratum by herself. Everybody who may be asked has
-a chance, so each stratum has a label at least; where demands leave it none, that is an error.
+Quotas define strata; a mandatory unit is a stratum by itself. A label of unit i with response probability r_i adds
+size_i^2 / (pi_i r_i) to the variance, so pi_i is proportional to size_i / sqrt(r_i cost_i) if everyone surveyed is
+paid, and to size_i / (r_i sqrt(cost_i)) if only answers are (Cochran 1977, 5.5). n labels of a stratum leave
+(sum s_i) (sum s_i price_i) / n, and go one by one to the stratum with the largest fall per cost
+(:mod:`macal.survey.stratum_counts`). Money is held back so that the budget suffices for every sample.
 
-*Costs, refusals.* An answer that comes with chance r_i adds worth_i^2 / (chance_i r_i) to the variance of the average
-effect; r_i is what covariates and arm tell of it, for so estimates model it. With money for everybody asked, chance_i
-proportional to s_i = worth_i / root of (r_i cost_i) makes the sum least; with money for answers, of which r_i cost_i is
-expected, worth_i / (r_i root of cost_i) (Neyman's allocation with costs). The worth counts a guess of each person's
-s.d., where there is one. The criterion's own plan goes by gain per cost already. The budget holds in every draw: the
-mean cost is below it by the most that a draw may be dearer than the mean; see :mod:`macal.survey.inference.balanced`.
-Labels go in one order whatever the budget, up to the first that it does not bear; so more money gives nobody a smaller
-chance, but for what quotas need.
-
-*Numbers.* n labels of a stratum leave (sum of s_i) (sum of s_i price_i) / n of that variance, the price being cost_i,
-or r_i cost_i. So labels go one by one to the stratum where the fall, by the mean cost of a label, is largest, as far as
-all demands can still be met (:mod:`macal.survey.stratum_counts`).
-
-*Reserves.* Where some may not answer and labels cost the same, n + r of a stratum are drawn, in random order, as many
-reserves r as there are labels n, if so many people are left. The first n are asked, and each has one of the others as a
-reserve by that order. Who refuses is settled without looking at reserves; so those of them who are asked are, given
-their number, a random part, and whoever is asked had the chance q a / (n + r): q to be drawn, a of the stratum asked.
-Quotas then hold for the answers that are expected, a stratum's mean chance to answer, of those drawn, taken for
-everybody in it.
-
-*Clusters.* Where clusters are asked whole, they are what is drawn: a cluster costs what its people cost, and is worth
-the sum of what they are worth, as if all of them left the same open; everybody in it has its chance. The same demands
-and the same draw apply, a cluster being represented by its first person. A round holds so many clusters that the
-largest ones do not exceed its size, or one; each round is then a sample with chances in the same proportions. Where one
-of each cluster may be asked, somebody is drawn of each first, a share uniformly and the rest by worth; those are then
-drawn as people are, and a weight is 1 over both chances. An excluded person takes her cluster out where it is asked
-whole. Quotas are refused: only the draw decides how many of a group are asked.
-
-Reference: W. G. Cochran, *Sampling Techniques*, Wiley, 1977, Section 5.5 (allocation with costs), 9A.2 (clusters drawn
-with unequal chances).
+Reserves: n + r units of a stratum are drawn in random order, and the first n surveyed; if a are surveyed in the end,
+each had probability q a / (n + r), q being its probability of being drawn. Clusters: whole ones are sampling units with
+summed sizes and costs (Cochran 1977, 9A.2); under the rule "one", one member of each is drawn first.
 """
 
 from collections.abc import Sequence
@@ -64,23 +39,21 @@ from macal.survey.purchases import Purchases
 from macal.survey.sampling_frame import SamplingFrame
 from macal.survey.stratum_counts import Counts, PerStratum, StratumCounts, Totals
 
-MISSING = "missing"  # group of whoever has no value
-_WITHOUT = f"plan without draw: --criterion {DEFAULT}"
-_MIN_SIZE_MEASURE = (
-    1e-9  # worth of whoever is worth nothing, where more labels are to be drawn than people are worth something
-)
+MISSING = "missing"  # group of units without a value
+_WITHOUT = f"plan without a sample (--criterion {DEFAULT})"
+_MIN_SIZE_MEASURE = 1e-9  # replaces sizes of 0 if too few are positive
 _NO_UNITS = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class SamplingDesign:
-    """Who is drawn with which chance.
+    """A sampling design: inclusion probabilities, strata, reserves.
 
     Attributes:
-        chances: of each lot, (n,), at the place of the unit that represents it; 0 for whoever represents none.
-        strata: number of the stratum of each lot, (n,), -1 for whoever represents none.
+        chances: inclusion probability of each sampling unit, (n,), at its representative; else 0.
+        strata: stratum of each sampling unit, (n,), at its representative; else -1.
         n_reserves: reserves of each stratum, (strata,).
-        units: what is drawn.
+        units: the sampling units.
     """
 
     chances: Outcomes
@@ -89,21 +62,21 @@ class SamplingDesign:
     units: "SamplingUnits"
 
     def inclusion_of(self, units: Indices) -> Outcomes:
-        """Chance of each of some units to be asked, (k,)."""
+        """Return the inclusion probabilities of some units, (k,)."""
         return self.chances[self.units.representative[units]] * self.units.within_cluster_probability[units]
 
 
 @dataclass(frozen=True, eq=False)
 class SamplingUnits:
-    """What is drawn: people, whole clusters, or one person of each cluster.
+    """Sampling units: people, whole clusters, or one person of each cluster.
 
     Attributes:
-        people: as they are drawn, without clusters; whoever represents a cluster costs what it costs.
-        size_measure: what chances are proportional to, but for the uniform share, (n,).
-        price: what a label of each is expected to cost, (n,).
-        representative: unit that represents each one, (n,); -1 for whoever was not drawn to represent her cluster.
-        within_cluster_probability: chance of each to represent her cluster, where one of each is asked, (n,); else 1.
-        propensity: chance of each arm, (n, arms), where people are drawn for an effect.
+        people: the frame without clusters; a representative has the cost of its cluster.
+        size_measure: size measure of inclusion probabilities apart from the uniform share, (n,).
+        price: expected cost of a label, (n,).
+        representative: representative of each unit, (n,); -1 if another member was drawn.
+        within_cluster_probability: probability of representing the cluster under the rule "one", (n,); else 1.
+        propensity: probability of each arm, (n, arms), in samples for an effect.
     """
 
     people: SamplingFrame
@@ -115,17 +88,17 @@ class SamplingUnits:
 
     @cached_property
     def _in_order(self) -> tuple[Indices, Indices]:
-        """Units lot after lot, and which each of them is in."""
+        """Units by sampling unit, and the representative of each."""
         order = self.representative.argsort(kind="stable")
         return order, self.representative[order]
 
     @property
     def others(self) -> Indices:
-        """Units that represent no lot, (k,)."""
+        """Units that represent no sampling unit, (k,)."""
         return np.flatnonzero(self.representative != np.arange(len(self.representative)))
 
     def members(self, heads: Indices) -> Rows:
-        """Units of these heads, cluster after cluster."""
+        """Return the units of these representatives, cluster by cluster."""
         order, units = self._in_order
         first, last = (np.searchsorted(units, heads, side) for side in ("left", "right"))
         return np.concatenate([order[a:b] for a, b in zip(first, last, strict=True)])
@@ -134,17 +107,17 @@ class SamplingUnits:
 def sampling_design(
     people: SamplingFrame, policy: Policy, ranked: GreedyPlan, units: SamplingUnits | None = None
 ) -> SamplingDesign:
-    """Chances to be drawn.
+    """Return the sampling design.
 
     Args:
         people: the table.
-        policy: how a plan is made; the chances follow the criterion's plan or the worth for the average effect.
-        ranked: the plan that the criterion makes.
-        units: of a draw for an effect under another budget, to spare the work.
+        policy: settings; sizes follow the criterion's plan or the average effect.
+        ranked: the criterion's plan.
+        units: sampling units under another budget, to save work.
 
     Raises:
-        Conflict: no draw meets all demands.
-        ValueError: demands that a draw with known chances cannot keep to, or that leave somebody without a chance.
+        Conflict: no sample meets all constraints.
+        ValueError: constraints that a probability sample cannot meet, or that give a unit probability 0.
     """
     units = sampling_units(people, policy, ranked) if units is None else units
     people, size, strata = units.people, units.size_measure, strata_of(units.people, policy, units.others)
@@ -163,7 +136,7 @@ def sampling_design(
 
 
 def _reserve_counts(units: SamplingUnits, strata: Arms, numbers: Counts) -> Counts:
-    """Reserves of each stratum, (strata,): none for a cluster, where everybody answers, or where costs differ."""
+    """Return reserves per stratum, (strata,); none for clusters, certain answers or unequal costs."""
     has_clusters = (units.representative[units.others] >= 0).any()
     if (units.people.response == 1).all() or has_clusters or not _is_one(units.people.cost[strata >= 0]):
         return np.zeros_like(numbers)
@@ -171,14 +144,14 @@ def _reserve_counts(units: SamplingUnits, strata: Arms, numbers: Counts) -> Coun
 
 
 def _stratum_inclusion(size: Outcomes, number: int, uniform: float) -> Outcomes:
-    """Chances within a stratum, (k,)."""
+    """Return inclusion probabilities within a stratum, (k,)."""
     if np.count_nonzero(size) < number:
         size = np.maximum(size, _MIN_SIZE_MEASURE * (size.max() or 1.0))
     return inclusion_probabilities(size, number, uniform)
 
 
 def strata_of(people: SamplingFrame, policy: Policy, others: Rows = _NO_UNITS) -> Arms:
-    """Number of the stratum in which each unit is drawn, (n,), -1 for whoever is not, and for others."""
+    """Return the stratum of each unit, (n,), -1 for ineligible, known and ``others``."""
     cells = [np.zeros(len(people)), *(cell.to_numpy() for cell in people.cells(policy.parsed))]
     strata = pd.DataFrame(dict(enumerate(cells))).groupby(list(range(len(cells))), dropna=False).ngroup()
     strata = strata.to_numpy(np.int64, copy=True)
@@ -189,27 +162,27 @@ def strata_of(people: SamplingFrame, policy: Policy, others: Rows = _NO_UNITS) -
 
 
 def representatives(people: SamplingFrame, policy: Policy) -> Indices:
-    """The unit that represents each one, (n,): the first of a cluster that is asked whole, else herself."""
+    """Return the representative of each unit, (n,): the first of a whole cluster, else the unit itself."""
     clusters, alone = people.cluster_ids(policy.cluster_rule, people.problem.start, _NO_UNITS), np.arange(len(people))
     return np.where(clusters < 0, alone, pd.Series(alone).groupby(clusters).transform("min").to_numpy())
 
 
 def ineligible(people: SamplingFrame, policy: Policy) -> Indices:
-    """Units that cannot be asked, (k,): excluded, with whoever would be asked with them."""
+    """Return ineligible units, (k,): excluded ones, and others in their whole clusters."""
     out, heads = np.setdiff1d(people.excluded, people.problem.start), representatives(people, policy)
     return np.flatnonzero(np.isin(heads, heads[out]))
 
 
 def eligible(people: SamplingFrame, policy: Policy) -> Indices:
-    """All other units, (k,): who may be asked, or has an outcome."""
+    """Return all other units, (k,): eligible ones and those with an outcome."""
     return np.setdiff1d(np.arange(len(people)), ineligible(people, policy))
 
 
 def sampling_units(people: SamplingFrame, policy: Policy, ranked: GreedyPlan | None = None) -> SamplingUnits:
-    """What is drawn, for an effect or by a plan; of clusters of which one each is asked, that one is drawn here.
+    """Return the sampling units; under the cluster rule "one" the members are drawn here.
 
     Raises:
-        ValueError: demands that a draw with known chances cannot keep to, or an arm with too few people.
+        ValueError: constraints that a probability sample cannot meet, or an arm with too few people.
     """
     _refuse(people, policy)
     head, first = representatives(people, policy), np.ones(len(people))
@@ -236,24 +209,24 @@ def sampling_units(people: SamplingFrame, policy: Policy, ranked: GreedyPlan | N
 def _one_per_cluster(
     clusters: Arms, size: Outcomes, uniform: float, rng: np.random.Generator
 ) -> tuple[Outcomes, Indices]:
-    """Draw one of each cluster; units lie cluster by cluster.
+    """Draw one unit of each cluster; units are sorted by cluster.
 
     Returns:
-        Chance of each to be drawn, (k,); places of those drawn, (clusters,).
+        Inclusion probabilities, (k,); places of the units drawn, (clusters,).
     """
     start, which, heads = np.unique(clusters, return_index=True, return_inverse=True, return_counts=True)[1:]
     total = np.bincount(which, size)
     even = 1 / heads[which]
     share = np.divide(size, total[which], out=even.copy(), where=total[which] > 0)
     chances = uniform * even + (1 - uniform) * share
-    # chances of those before each and hers, within her cluster
+    # cumulative probabilities within the cluster
     up_to = chances.cumsum() - np.append(0.0, chances.cumsum())[start][which]
     before = np.bincount(which, up_to <= rng.random(len(start))[which], len(start)).astype(np.int64)
     return chances, start + np.minimum(before, heads - 1)
 
 
 def propensities(people: SamplingFrame, policy: Policy) -> PerArmChance:
-    """Chance of each arm, (n, arms): known, or estimated.
+    """Return propensity scores, (n, arms), known or estimated.
 
     Raises:
         ValueError: an arm has too few people.
@@ -264,11 +237,11 @@ def propensities(people: SamplingFrame, policy: Policy) -> PerArmChance:
         t, arms = people.problem.pool.t, people.arms
         return of_each_arm(crossfit_propensity(people.confounders, t, policy.seed, people.weights, names=arms))
     except ValueError as error:
-        raise ValueError(f"{error}; add people of that arm, leave it out of the table, or {_WITHOUT}") from error
+        raise ValueError(f"{error}; add people of that arm, drop it from the table, or {_WITHOUT}") from error
 
 
 def _size(people: SamplingFrame, policy: Policy, ranked: GreedyPlan | None, e: PerArmChance | None) -> Outcomes:
-    """What a label of each unit is worth, (n,): for an effect where chances of the arms are given, else by a plan."""
+    """Return size measures, (n,): for an effect if propensities ``e`` are given, else by the criterion's plan."""
     if e is not None:
         groups = None if policy.by is None else groups_of(people, policy.by)
         worth = size_measure(policy.target, e, people.problem.pool.t, groups=groups) * people.weights
@@ -278,7 +251,7 @@ def _size(people: SamplingFrame, policy: Policy, ranked: GreedyPlan | None, e: P
 
 
 def groups_of(people: SamplingFrame, by: str) -> np.ndarray:
-    """Value of a column for each unit, (n,); :data:`MISSING` where there is none.
+    """Return the value of a column for each unit, (n,), or :data:`MISSING`.
 
     Raises:
         UnknownName: no such column.
@@ -290,7 +263,7 @@ def groups_of(people: SamplingFrame, by: str) -> np.ndarray:
 
 
 def _allocation(units: SamplingUnits, policy: Policy, strata: Arms, money: float, ranked: GreedyPlan) -> Counts:
-    """Labels of each stratum, (strata,)."""
+    """Return the allocation to strata, (strata,)."""
     people, size, own = units.people, units.size_measure, strata >= 0
 
     def total(values: Outcomes) -> PerStratum:
@@ -299,7 +272,7 @@ def _allocation(units: SamplingUnits, policy: Policy, strata: Arms, money: float
     heads, s, priced = total(np.ones(len(size))), total(size), total(size * units.price)
 
     def mean(values: Outcomes) -> PerStratum:
-        """Of a label of each stratum."""
+        """Return the expected value of a label of each stratum."""
         flat = total(values) / heads
         by_size = np.divide(total(size * values), s, out=flat.copy(), where=s > 0)
         return policy.uniform * flat + (1 - policy.uniform) * by_size
@@ -312,9 +285,9 @@ def _allocation(units: SamplingUnits, policy: Policy, strata: Arms, money: float
     except Conflict as found:
         try:
             Purchases(ranked.demands, ranked.cost, ranked.state.labelled, ranked.clusters)
-        except Conflict as also:  # no plan without draw meets the demands either
+        except Conflict as also:  # infeasible without a sample, too
             raise Conflict(replace(also.found, nearest=found.found.nearest)) from found
-        raise Conflict(found.found, "draw", f", or {_WITHOUT}") from found
+        raise Conflict(found.found, "sample", f", or {_WITHOUT}") from found
     for k in range(len(each)):
         if not numbers.buy(k):
             is_small = numbers.is_short and money < policy.budget
@@ -340,7 +313,7 @@ def mean_costs(size: Outcomes, cost: Money, uniform: float) -> Totals:
     order, number = size.argsort()[::-1], np.arange(1, len(size) + 1)
     s, c = size[order], cost[order]
     rest, of_rest = s[::-1].cumsum()[::-1], (s * c)[::-1].cumsum()[::-1]
-    # n labels leave j certain, the first for which (n - j) s_j / rest_j is at most 1
+    # with n labels, j are certain: the first for which (n - j) s_j / rest_j is at most 1
     j = np.searchsorted(np.arange(len(s)) + rest / s, number - 1e-9).clip(max=len(s) - 1)
     by_size = np.append(0.0, c.cumsum())[j] + (number - j) / rest[j] * of_rest[j]
     return np.append(0.0, uniform * number * cost.mean() + (1 - uniform) * by_size)
@@ -355,19 +328,19 @@ def _nothing_bought(
     money: float,
     totals: Sequence[Totals],
 ) -> StratumCounts:
-    """Counts of labels, each of which costs, and is answered, as one of its stratum is on average."""
+    """Return empty counts, with mean costs and response probabilities per stratum."""
     known = people.problem.start
     own = strata >= 0
     cost, response = (np.where(own, m[strata], v) for m, v in ((each, people.cost), (answering, people.response)))
     alike = replace(people, cost=cost, response=response)
     demands = alike.demands(max(money, 0.0), policy.parsed, policy.cluster_rule, None, known, _NO_UNITS)
-    kept = f" ({policy.budget:g}, less what a draw may be dearer than the mean)" if money != policy.budget else ""
+    kept = f" ({policy.budget:g}, less what is held back for an expensive sample)" if money != policy.budget else ""
     demands[0] = replace(demands[0], name=demands[0].name + kept)
     return StratumCounts(demands, alike.cost, known, strata, totals)
 
 
 def draw_rounds(people: SamplingFrame, policy: Policy, chosen: SamplingDesign) -> list[Indices]:
-    """Draw the rounds of a plan, in random order: each is by itself a sample with chances in the same proportions."""
+    """Draw the rounds of a plan, each by itself a sample with proportional probabilities."""
     free = np.flatnonzero(chosen.chances)
     if not free.size:
         return []
@@ -384,12 +357,12 @@ def draw_rounds(people: SamplingFrame, policy: Policy, chosen: SamplingDesign) -
     ]
     size = min((int(k) for k in limits if k is not None), default=len(units))
     if not size:
-        raise ValueError(f"a round of {policy.batch_cost:g} buys nobody: an answer costs {cost[0]:g}")
+        raise ValueError(f"a round of {policy.batch_cost:g} is too small: an answer costs {cost[0]:g}; raise it")
     return [chosen.units.members(units[k : k + size]) for k in range(0, len(units), size)]
 
 
 def assign_reserves(policy: Policy, chosen: SamplingDesign) -> dict[int, int]:
-    """The reserve of each unit of the plan that has one."""
+    """Return the reserve of each planned unit that has one."""
     free = np.flatnonzero(chosen.chances)
     if not chosen.n_reserves.any():
         return {}
@@ -399,7 +372,7 @@ def assign_reserves(policy: Policy, chosen: SamplingDesign) -> dict[int, int]:
 
 
 def _ordered(chosen: SamplingDesign, free: Indices, rng: np.random.Generator) -> list[tuple[Rows, int]]:
-    """Units drawn of each stratum, reserves last, and how many of them are asked at first."""
+    """Return the units drawn per stratum, reserves last, and how many of them are not reserves."""
     parts = []
     for k in np.unique(chosen.strata[free]):
         units = free[chosen.strata[free] == k]
@@ -422,11 +395,11 @@ def _too_small(people: SamplingFrame, policy: Policy, strata: Arms) -> str:
     if is_whole and pd.notna(home := people.table[people.cluster].iloc[dear]):
         who = f"{people.cluster} {home}"
     enough = float((high - low).max() + own.mean().sum())
-    one = "ask one of each cluster (--cluster-rule one), " * is_whole
+    one = "survey one per cluster (--cluster-rule one), " * is_whole
     return (
-        f"a budget of {policy.budget:g} is too small for a draw: {who} costs {high[dear]:g} and the cheapest"
-        f" {low[dear]:g}, and the {high[dear] - low[dear]:g} between them is kept back, so that the money lasts whoever"
-        f" is drawn; raise the budget to about {enough:.4g}, {one}exclude {who}, or {_WITHOUT}"
+        f"a budget of {policy.budget:g} is too small for a sample: {who} costs {high[dear]:g} and the cheapest"
+        f" {low[dear]:g}; the difference of {high[dear] - low[dear]:g} is held back so that the budget suffices for any"
+        f" sample; raise the budget to about {enough:.4g}, {one}exclude {who}, or {_WITHOUT}"
     )
 
 
@@ -434,7 +407,7 @@ def _no_chance(people: SamplingFrame, policy: Policy, unit: int, nearest: Sequen
     values = " and ".join(f"{cell.name} = {cell.iloc[unit]}" for cell in people.cells(policy.parsed))
     who = f" with {values}" if values else ""
     ways = "; or ".join([*(f"plan with {way}" for way in nearest), "exclude them", _WITHOUT])
-    return f"the demands leave nobody{who} a chance to be drawn, and no weight could speak for such people; {ways}"
+    return f"the constraints give people{who} no chance of selection, so no weight can represent them; {ways}"
 
 
 def _refuse(people: SamplingFrame, policy: Policy) -> None:
@@ -442,15 +415,10 @@ def _refuse(people: SamplingFrame, policy: Policy) -> None:
     cost = people.of_clusters(people.cluster_ids(policy.cluster_rule, people.problem.start, _NO_UNITS), people.cost)
     sure = people.clusters[np.union1d(people.problem.start, people.included)]
     found = {
-        "quotas on people of clusters, for only the draw decides how many of a group are asked": bool(
-            cluster.size and policy.parsed
-        ),
-        "clusters of a sample": bool(cluster.size and people.first_phase is not None),
-        "one of each cluster where somebody must be asked or has an outcome, for her neighbours would have no chance": (
-            is_one and bool((sure >= 0).any())
-        ),
-        "rounds of so much money where costs differ, for the dear would come late": policy.batch_cost is not None
-        and not _is_one(cost),
+        "quotas on clustered people": bool(cluster.size and policy.parsed),
+        "clusters in a first-phase sample": bool(cluster.size and people.first_phase is not None),
+        "--cluster-rule one in clusters with a mandatory person or an outcome": is_one and bool((sure >= 0).any()),
+        "rounds by cost if costs differ": policy.batch_cost is not None and not _is_one(cost),
     }
     if wrong := " and ".join(name for name, there in found.items() if there):
-        raise ValueError(f"a draw with known chances cannot keep to {wrong}; leave that out, or {_WITHOUT}")
+        raise ValueError(f"a probability sample cannot have {wrong}; leave that out, or {_WITHOUT}")

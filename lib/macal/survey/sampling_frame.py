@@ -1,4 +1,4 @@
-"""The people of a table, as a plan needs them: covariates, costs, chances to answer, groups; every column checked."""
+"""The sampling frame: covariates, costs, response probabilities and groups of a table, every column checked."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,14 +34,14 @@ from macal.survey.tables.roles import KINDS, ColumnHints, Roles, prepared, read_
 from macal.survey.tables.sample import FirstPhase, Sample
 from macal.survey.tables.summary import NUMBERS, Summary
 
-MIN_POSITIVE, MAX_FINITE = 1e-100, 1e100  # of costs and chances: products of two neither vanish nor overflow
+MIN_POSITIVE, MAX_FINITE = 1e-100, 1e100  # of costs and probabilities: products neither vanish nor overflow
 PLAN = ("round", "cost", "response", "reserve", "reserve_weight", "weight")  # its columns
 CLUSTER_RULES = ("whole", "one")
 _TABLE = "the table"
 _WHOLE = r"-?\d+(?:\.0*)?"
 _ROUNDED = r"\d(?:[.,]\d+)?E\+\d+|[1-9]\d{14}0+(?:\.0*)?"
 _MARKS = dict.fromkeys("1 1.0 true yes y x".split(), True) | dict.fromkeys(["", *"0 0.0 false no n".split()], False)
-_FREE = "; people who cost nothing can all be asked: write a small cost, and mark them in a column for --include"
+_FREE = "; for people who cost nothing, enter a small cost and mark them in a column for --include"
 _UNKNOWN = re.compile(
     r"(do|did|does|is|was)?( ?n[o'’]?t) (know|answer|say|respond|report|record|state|specif)\w*|unknown|unsure|unclear"
     r"|dk|no (answer|response|data|information)|refus(ed|al)|declined|missing|prefer not to \w+|n/?a|\?+",
@@ -56,9 +56,9 @@ _PLACES = re.compile(
     r"([_ .-]?(id|no|nr|num|number|code|key|name))?",
     re.IGNORECASE,
 )
-_ALONE = 1.5  # people, up to which those of a household in one place are alone there
-_NAMED = 10  # people
-_MAX_ARMS = 20  # values of a treatment, more of which are a number that was taken for one
+_ALONE = 1.5  # mean size of a household in one place, below which numbers do not begin again
+_NAMED = 10  # people who are named
+_MAX_ARMS = 20  # a treatment with more values is likely another number
 
 
 @dataclass(frozen=True)
@@ -185,20 +185,20 @@ class SamplingFrame:
     """All units of a table.
 
     Attributes:
-        problem: covariates and arms; its start are the units whose outcome is known.
-        cost: of asking each unit, (n,).
-        response: chance that she answers, (n,), 1 where her outcome is known.
-        clusters: number of her cluster, (n,), -1 where there are none.
-        excluded: who may not be asked.
-        included: who must be.
-        table: the caller's, by the units' names.
-        roles: what its columns are.
+        problem: covariates and arms; its start are units with a known outcome.
+        cost: cost of surveying each unit, (n,).
+        response: response probability, (n,), 1 for known outcomes.
+        clusters: cluster number, (n,), -1 for none.
+        excluded: excluded units.
+        included: mandatory units.
+        table: the caller's table, by the units' names.
+        roles: roles of its columns.
         arms: value of the treatment in each arm, the reference first.
-        first_phase: how they came into a sample, where they are one.
-        rows: place among the units of each row of the caller's table, (n,); None where there is no such table.
-        propensity: chance of treatment that is known, (n,); None where it is to be estimated.
-        sd: of the outcomes that covariates leave open, as guessed, (n,); None without a guess.
-        cluster: column of the clusters; None where there are none.
+        first_phase: design of the first phase, if the table is a sample.
+        rows: position of each row of the caller's table, (n,); None without one.
+        propensity: known probability of treatment, (n,); None to estimate it.
+        sd: guessed residual s.d., (n,); None without a guess.
+        cluster: column of the clusters; None without clusters.
     """
 
     problem: Problem
@@ -218,14 +218,11 @@ class SamplingFrame:
 
     @classmethod
     def of(cls, table: pd.DataFrame | Sample, columns: Columns) -> "SamplingFrame":
-        """Read a table, or a sample of one.
-
-        Units of a table are ordered by their names: a plan does not depend on the order of the rows, not where two are
-        worth the same either, or where people are drawn.
+        """Read a table, or a sample of one; units are ordered by name, so plans do not depend on the order of rows.
 
         Raises:
-            UnknownName: a column that it does not have.
-            ValueError: a column that cannot be what it is said to be; which rows, and what to do.
+            UnknownName: an unknown column.
+            ValueError: a column that does not fit its role.
         """
         columns.check()
         if isinstance(table, Sample):
@@ -244,11 +241,11 @@ class SamplingFrame:
         phase: FirstPhase | None = None,
         scale: Rows | None = None,
     ) -> "SamplingFrame":
-        """Read a table by its units' names; scales are those of all rows, or of some."""
+        """Read a table by its units' names, scaled by all rows or some."""
         if table.index.name in PLAN:
-            raise ValueError(f"{table.index.name!r}, which names the people, is a column of the plan; rename yours")
+            raise ValueError(f"the identifier {table.index.name!r} is also a column of the plan; rename it")
         if not roles.kinds:
-            raise ValueError("no column is left to compare people by; name covariates, or say what the columns are")
+            raise ValueError("no column is left as a covariate; name covariates, or set the columns' kinds (--kind)")
         covariates = prepared(table, roles.kinds)
         given = covariates.assign(**{c: table[c] for c in (columns.treatment, columns.outcome) if c is not None})
         _check_gaps(table, columns, covariates)
@@ -256,8 +253,8 @@ class SamplingFrame:
         known = columns.outcome is not None and table[columns.outcome].notna().any()
         if known and table[columns.outcome].notna().all():
             raise ValueError(
-                f"every outcome in {columns.outcome!r} is known, so there is nobody to ask; where they are to be bought"
-                f" all the same, leave out the outcome, and the column: --kind {columns.outcome}=ignore"
+                f"every outcome in {columns.outcome!r} is known, so no one is left to survey; to plan as if none were,"
+                f" drop the outcome and ignore the column: --kind {columns.outcome}=ignore"
             )
         start = {} if known else {"start": []}
         arms = _arms(table[columns.treatment], columns)
@@ -270,7 +267,7 @@ class SamplingFrame:
         response[problem.start] = 1.0
         if (response > 1).any():
             where = f" in column {columns.response!r}" * isinstance(columns.response, str)
-            raise ValueError(f"response is a chance, at most 1, got {response.max():g}{where}; write 70 % as 0.7")
+            raise ValueError(f"response is a probability, at most 1, got {response.max():g}{where}; write 70% as 0.7")
         homes = pd.Series(np.nan, table.index) if columns.cluster is None else table[columns.cluster]
         if columns.cluster is not None:
             check_spellings(homes, "the clusters")
@@ -288,22 +285,22 @@ class SamplingFrame:
 
     @property
     def population(self) -> int:
-        """People of the whole table."""
+        """Number of people in the whole table."""
         return len(self) if self.first_phase is None else self.first_phase.rows
 
     @property
     def weights(self) -> Outcomes:
-        """People of the whole table that each unit stands for, (n,)."""
+        """People in the whole table that each unit represents, (n,)."""
         return np.ones(len(self)) if self.first_phase is None else self.first_phase.weights
 
     @cached_property
     def confounders(self) -> Covariates:
-        """The covariates as models of treatment, answers and outcomes have them, (n, columns)."""
+        """Covariates of the models of treatment, response and outcomes, (n, columns)."""
         return self.scaled(with_excess)
 
     @cached_property
     def modelled_response(self) -> Outcomes:
-        """Chance to answer that covariates predict in each arm, (n,), as estimates model it; 1 of known outcomes."""
+        """Response probability predicted by covariates in each arm, (n,), as in estimates; 1 for known outcomes."""
         t, found = self.problem.pool.t, self.response.copy()
         open_ = np.delete(np.arange(len(self)), self.problem.start)
         for arm in np.unique(t[open_]):
@@ -314,7 +311,7 @@ class SamplingFrame:
         return found
 
     def scaled(self, scaled: Scaling, names: Iterable[str] | None = None) -> Covariates:
-        """Covariates, all or some, with numbers scaled in another way than those of distances, (n, columns)."""
+        """Return covariates, all or some, with numbers scaled by ``scaled``, (n, columns)."""
         kinds = self.roles.kinds if names is None else {name: self.roles.kinds[name] for name in names}
         columns = prepared(self.table, kinds)
         named = {str(c): numbers(columns[c], str(c)) for c in columns}
@@ -322,10 +319,7 @@ class SamplingFrame:
 
     @cached_property
     def proxies(self) -> Covariates:
-        """The proxies as models of outcomes have them, (n, columns).
-
-        Who has none gets an indicator and, of a number, what covariates predict in their arm by those who have one.
-        """
+        """Proxies of the outcome models, (n, columns); gaps are indicated, numbers imputed by covariates per arm."""
         parts = [np.empty((len(self), 0))]
         for name, column in prepared(self.table, self.roles.proxies).items():
             gap = column.isna().to_numpy()
@@ -339,7 +333,7 @@ class SamplingFrame:
         return np.hstack(parts)
 
     def _impute(self, part: Covariates, gap: Members) -> None:
-        """Put into the gaps of a number's columns, (n, k), what covariates predict in each arm by those without."""
+        """Impute gaps in a number's columns, (n, k), by covariates in each arm."""
         for arm in np.unique(self.problem.pool.t[gap]):
             own = self.problem.pool.t == arm
             if (known := own & ~gap).sum() < 2:
@@ -349,11 +343,11 @@ class SamplingFrame:
                 column[own & gap] = model.predict(self.confounders[own & gap])
 
     def restricted_to(self, rows: Indices, phase: FirstPhase | None = None) -> "SamplingFrame":
-        """Some of the units, in the order of the rows given.
+        """Return some of the units.
 
         Args:
-            rows: places of the units, (k,).
-            phase: how they came to be chosen, (k,); of units of a sample by default as they came into it.
+            rows: positions of the units, (k,).
+            phase: their first phase, (k,) (default: unchanged).
         """
         if phase is None and self.first_phase is not None:
             phase = replace(
@@ -372,18 +366,18 @@ class SamplingFrame:
         )
 
     def extended_by(self, others: pd.DataFrame, columns: Columns) -> "SamplingFrame":
-        """The units, and after them others of the same population, encoded by the scales of the first.
+        """Return the units followed by others, encoded on the scales of the first.
 
         Args:
-            others: rows of the same table, by name; whoever is among the units is left out.
-            columns: what the columns are.
+            others: rows of the same table, by name; known ones are skipped.
+            columns: roles of the columns.
         """
         others = others[~others.index.isin(self.table.index)]
         table = pd.concat([self.table, others])
         return SamplingFrame._read(table, columns, self.roles, None, np.arange(len(self)))
 
     def contrast(self, arm: int) -> tuple["SamplingFrame", Indices]:
-        """The units of an arm and of the reference arm, as treated and controls, and their places among all, (k,)."""
+        """Return the units of an arm and the reference arm, as treated and controls, and their positions, (k,)."""
         t = self.problem.pool.t
         rows = np.flatnonzero(np.isin(t, (0, arm)))
         view, treated = self.restricted_to(rows), (t[rows] == arm).astype(np.int64)
@@ -391,11 +385,11 @@ class SamplingFrame:
         return replace(view, problem=problem, arms=(self.arms[0], self.arms[arm])), rows
 
     def positions(self, names: Iterable[Any], what: str) -> Indices:
-        """Positions of units by their names, (k,), as the table has them, or as a spreadsheet makes of them.
+        """Return positions of units by name, (k,), also as a spreadsheet rewrites names.
 
         Raises:
-            UnknownName: the table has no such unit, or several.
-            ValueError: a number whose digits a spreadsheet has taken away.
+            UnknownName: no such unit, or several.
+            ValueError: a number whose digits a spreadsheet has removed.
         """
         names = list(names)
         places = self.table.index.get_indexer(pd.Index(names, dtype=object)).astype(np.int64)
@@ -404,7 +398,7 @@ class SamplingFrame:
         return places
 
     def has(self, names: Iterable[Any]) -> Members:
-        """Which names are a unit's, (k,), as the table has them, or as a spreadsheet makes of them."""
+        """Return which names are a unit's, (k,), also as a spreadsheet rewrites them."""
         return np.array([_spelling(name) in self._spelt for name in names], dtype=bool)
 
     def _place(self, name: Any, what: str) -> int:
@@ -413,14 +407,14 @@ class SamplingFrame:
             return found[0]
         if re.fullmatch(_ROUNDED, str(name)):
             raise ValueError(
-                f"{name} in {what} is a long number as a spreadsheet shortens it, and its digits are lost; take the"
-                " names from the plan, and read that column as text"
+                f"{name} in {what} is a long number whose digits a spreadsheet has removed; copy the names from the"
+                " plan, with that column as text"
             )
         raise UnknownName(f"unit in {what}", name, self.table.index[found or slice(20)], guess=False)  # of others
 
     @cached_property
     def _spelt(self) -> dict[str, list[int]]:
-        """Places of the units by the :func:`_spelling` of their names."""
+        """Positions of units by the :func:`_spelling` of their names."""
         found: dict[str, list[int]] = {}
         for place, name in enumerate(self.table.index):
             found.setdefault(_spelling(name), []).append(place)
@@ -435,15 +429,15 @@ class SamplingFrame:
         known: Indices,
         refused: Rows,
     ) -> list[Constraint]:
-        """All that is demanded of a plan, the budget first.
+        """Return all constraints on a plan, the budget first.
 
         Args:
-            budget: money for those who are not known.
-            quotas: on the labels of groups.
-            rule: "whole" or "one", of clusters.
-            spend: money per round, None for any sum.
-            known: units whose label is bought.
-            refused: units who will not answer, and reserves who are being asked.
+            budget: money for units that are not known.
+            quotas: quotas on groups.
+            rule: cluster rule, "whole" or "one".
+            spend: money per round, or None.
+            known: labelled units.
+            refused: refusals and pending reserves.
         """
         n, free = len(self), ~np.isin(np.arange(len(self)), known)
         demands = [at_most(f"a budget of {budget:g}", np.where(free, self.cost, 0.0), budget)]
@@ -455,8 +449,8 @@ class SamplingFrame:
         bought = self.cluster_ids(rule, known, refused)
         out, must = np.setdiff1d(self.excluded, known), np.setdiff1d(self.included, np.append(known, refused))
         if (self.clusters >= 0).any():
-            counted = ", whoever has an outcome counted" * bool((self.clusters[known] >= 0).any())
-            one, all_of = f"at most one of each cluster{counted}", "whole clusters or nobody of them"
+            counted = ", known outcomes included" * bool((self.clusters[known] >= 0).any())
+            one, all_of = f"at most one person per cluster{counted}", "whole clusters or none of their members"
             demands.append(
                 at_most_one_per_cluster(one, self.clusters, known) if rule == "one" else all_or_none(all_of, bought)
             )
@@ -464,39 +458,41 @@ class SamplingFrame:
         if out.size:
             demands.append(exclude_units(f"{out.size} excluded", out, n))
         if refused.size:
-            demands.append(exclude_units(f"{refused.size} who refused or stand in for others", refused, n))
+            demands.append(exclude_units(f"{refused.size} refusals or pending reserves", refused, n))
         if spend is not None and (dear := np.flatnonzero(free & (price > spend * (1 + 1e-9)))).size:
-            demands.append(exclude_units(f"at most {spend:g} a round, less than each of {dear.size} costs", dear, n))
+            demands.append(
+                exclude_units(f"at most {spend:g} per round, less than the cost of each of {dear.size} people", dear, n)
+            )
         if must.size:
-            demands.append(include_units(f"{must.size} who must be asked", must, n))
+            demands.append(include_units(f"{must.size} mandatory", must, n))
         return demands
 
     def cells(self, quotas: Sequence[Quota]) -> list[pd.Series]:
-        """What quotas tell people apart by, (n,) each, under the names of their columns, as far as there are such."""
+        """Return what quotas distinguish, (n,) each, by the names of their columns."""
         by_key: dict[tuple[object, ...], list[Quota]] = {}
         for quota in quotas:
             by_key.setdefault(quota.key, []).append(quota)
         return [cells(same, self.table[key[0]]) for key, same in by_key.items() if key[0] in self.table]
 
     def cluster_ids(self, rule: str, known: Indices, refused: Rows) -> Arms:
-        """Number of the cluster that each unit is bought with, (n,), -1 where alone: so are known ones and refusals."""
+        """Return the cluster that each unit is selected with, (n,), -1 if alone, known or a refusal."""
         clusters = self.clusters.copy() if rule == "whole" else np.full(len(self), -1)
         clusters[known] = clusters[refused] = -1
         return clusters
 
     def cluster_labels(self) -> Arms:
-        """Number of the cluster of each unit, (n,), whoever is in none being one by herself."""
+        """Return the cluster of each unit, (n,); units in none are clusters of their own."""
         alone = self.clusters.max(initial=-1) + 1 + np.arange(len(self))
         return np.where(self.clusters < 0, alone, self.clusters)
 
     @staticmethod
     def of_clusters(clusters: Arms, values: Money) -> Money:
-        """Sum of the values of each unit's cluster, (n,); her own where she is in none."""
+        """Return the sum of values in each unit's cluster, (n,); its own value if it is in none."""
         return np.where(clusters < 0, values, np.bincount(clusters + 1, values)[clusters + 1])
 
 
 def _spelling(name: Any) -> str:
-    """A name without what a spreadsheet adds or takes away: white space, zeros before and after a whole number.
+    """Return a name without what a spreadsheet changes: white space, zeros around a whole number.
 
     >>> [_spelling(name) for name in ("00041", 24171.0, " p0043 ")]
     ['41', '24171', 'p0043']
@@ -505,13 +501,13 @@ def _spelling(name: Any) -> str:
 
 
 def _by_name(names: pd.Index) -> Arms:
-    """Rows by their units' names ascending, whole numbers by size and all else as text, (n,)."""
+    """Return rows sorted by name, whole numbers by size, (n,)."""
     keys = names if pd.api.types.is_integer_dtype(names.dtype) else names.astype(str)
     return keys.to_numpy().argsort(kind="stable")
 
 
 def _check_gaps(table: pd.DataFrame, columns: Columns, covariates: pd.DataFrame) -> None:
-    """Refuse all that is missing at once: ValueError with the columns, and whose it is."""
+    """Refuse gaps, all at once: ValueError with the columns and units."""
     given = {f"covariate {c!r}": numbers(covariates[c], f"covariate {c!r}") for c in covariates}
     named = {role: name for role, name in columns.named().items() if role in ("cost", "response", "propensity")}
     given |= {f"column {name!r} of a {role}": table[name] for role, name in named.items()}
@@ -519,18 +515,18 @@ def _check_gaps(table: pd.DataFrame, columns: Columns, covariates: pd.DataFrame)
 
 
 def _check_infinite(proxies: pd.DataFrame) -> None:
-    """Refuse infinite values of proxies, which may have gaps: ValueError with the column, and whose it is."""
+    """Refuse infinite values of proxies, which may have gaps: ValueError with the column and unit."""
     for name, column in proxies.select_dtypes("number").items():
         values = column.to_numpy(np.float64, na_value=np.nan)
         if (infinite := column.index[np.isinf(values)]).size:
             raise ValueError(
-                f"column {name!r} of the proxies holds infinite values ({infinite.size}, first of {infinite[0]}); mend"
-                " them, or leave them empty"
+                f"column {name!r} of the proxies holds infinite values ({infinite.size}, first of {infinite[0]});"
+                " correct or empty them"
             )
 
 
 def _check_unknown(treatment: pd.Series) -> None:
-    """Refuse people of whom a treatment says that it is not known, in words or by a code: ValueError with how many."""
+    """Refuse treatments that seem unknown, by words or codes: ValueError with their number."""
     counts = treatment.value_counts().head(_MAX_ARMS)
     codes = {value: pd.to_numeric(str(value), errors="coerce") for value in counts.index}
     for value, count in counts.items():
@@ -540,13 +536,12 @@ def _check_unknown(treatment: pd.Series) -> None:
         if is_code or _UNKNOWN.fullmatch(str(value).strip()):
             raise ValueError(
                 f"column {treatment.name!r} of the treatment holds {str(value)!r} for {count:,} of {len(treatment):,}"
-                " people, which seems to say that theirs is not known; leave them out of the table, or, if it is an"
-                " arm, write another word"
+                " people, which seems to mean unknown; drop them from the table or, if it is an arm, rename it"
             )
 
 
 def _arms(treatment: pd.Series, columns: Columns) -> list[Any]:
-    """Value of the treatment in each arm, the reference first."""
+    """Return the value of the treatment in each arm, the reference first."""
     _check_unknown(treatment)
     check_spellings(pd.Series(map(str, treatment.unique()), name=treatment.name), "the treatment")
     if columns.reference is not None:
@@ -554,80 +549,82 @@ def _arms(treatment: pd.Series, columns: Columns) -> list[Any]:
     known = sorted(map(str, treatment.unique()))
     if 2 <= len(known) <= _MAX_ARMS and not set(known) <= {"0", "1", "0.0", "1.0", "False", "True"}:
         raise ValueError(
-            f"column {columns.treatment!r} of the treatment holds {len(known)} values, {', '.join(known)}; say which of"
-            " them the others are compared with: the reference (--reference on the command line)"
+            f"column {columns.treatment!r} of the treatment holds {len(known)} values, {', '.join(known)}; name the"
+            " reference (--reference), with which the others are compared"
         )
     return [0, 1]
 
 
 def _check_restart(table: pd.DataFrame, name: str, kinds: Mapping[str, str]) -> None:
-    """Refuse households by numbers that begin anew in each village, as they are called: ValueError with how many."""
+    """Refuse household numbers that seem to begin again in each village: ValueError with their number."""
     if not _HOMES.fullmatch(name):
         return
     places = [c for c in table if c != name and _PLACES.fullmatch(str(c)) and kinds.get(c) != "ignore"]
     for place in sorted(places, key=lambda c: -table[c].nunique()):
         several = table.groupby(name)[place].nunique() > 1
-        pasted = table.groupby([name, place], observed=True).size()  # of siblings in two towns, about 1
+        pasted = table.groupby([name, place], observed=True).size()  # about 1 for relatives in two towns
         if several.mean() > 0.5 and pasted.mean() > _ALONE:
             both = f"{table[place].iloc[0]}-{table[name].iloc[0]}"
             raise ValueError(
-                f"column {name!r} of the clusters seems to begin anew in each {place!r}: {several.sum():,} of its"
-                f" {len(several):,} values have people of several; paste both together, as {both}, in a column of its"
-                f" own, or, if clusters do lie in several, say so: --kind {place}=ignore"
+                f"column {name!r} of the clusters seems to begin again in each {place!r}: {several.sum():,} of its"
+                f" {len(several):,} values occur in several; combine both, as {both}, in a new column or, if clusters"
+                f" do span several, use --kind {place}=ignore"
             )
 
 
 def _numbers(table: pd.DataFrame, given: str | float | int, what: str) -> Money:
-    """A column, or one number for all, as numbers above 0, (n,)."""
+    """Return a column, or one number for all, as positive numbers, (n,)."""
     where = f"column {given!r} of the {what}" if isinstance(given, str) else f"the {what}"
     column = table[given] if isinstance(given, str) else pd.Series(given, table.index)
     same = [c for c in table if pd.to_numeric(str(c), errors="coerce") == given]
     if column.name is None and given != 1 and same:
-        raise ValueError(f"the {what} {given:g} is a number, and column {same[0]!r} is called so; rename that column")
+        raise ValueError(
+            f"the {what} {given:g} is a number, but also the name of column {same[0]!r}; rename that column"
+        )
     values = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan).copy()
     wrong = np.flatnonzero(~((values >= MIN_POSITIVE) & (values <= MAX_FINITE)))
     if wrong.size:
         raise ValueError(
             f"{where} must hold numbers above 0 ({MIN_POSITIVE:g} to {MAX_FINITE:g}), got {column.iloc[wrong[0]]} for"
-            f" {table.index[wrong[0]]} and {wrong.size - 1} more such; mend them, or exclude those people from the"
+            f" {table.index[wrong[0]]} and {wrong.size - 1} more such; correct them, or drop those people from the"
             f" table{_FREE * (what == 'cost' and bool((values == 0).any()))}"
         )
     return values
 
 
 def _propensity(table: pd.DataFrame, given: str | float, arms: int) -> Outcomes:
-    """Known chances of treatment, (n,)."""
+    """Return known probabilities of treatment, (n,)."""
     values = _numbers(table, given, "propensity")
     if arms > 2 or (values >= 1).any():
         got = f"{arms} arms" if arms > 2 else f"{values.max():g}"
-        raise ValueError(f"propensity is a chance, of treatment in one of two arms, between 0 and 1, got {got}")
+        raise ValueError(f"propensity is the probability of treatment, with two arms, between 0 and 1, got {got}")
     return values
 
 
 def _check_marked(
     problem: Problem, excluded: Indices, included: Rows, names: pd.Index, columns: Columns, arms: Sequence[Any]
 ) -> None:
-    """Refuse people who both must be asked and must not, and arms that nobody is left of: ValueError with them."""
+    """Refuse people both mandatory and excluded, and arms without people: ValueError with them."""
     free = np.setdiff1d(np.arange(len(names)), problem.start)
     if both := names[np.intersect1d(np.intersect1d(excluded, included), free)].tolist():
         who = f"{', '.join(map(str, both[:_NAMED]))}{f' and {len(both) - _NAMED:,} more' * (len(both) > _NAMED)}"
         raise ValueError(
-            f"who must be asked by {columns.include!r} may not be by {columns.exclude!r}: {who}, {len(both):,} in all;"
-            " mend one of the columns"
+            f"columns {columns.include!r} and {columns.exclude!r} both include and exclude {who}, {len(both):,} in all;"
+            " correct one of them"
         )
     left = np.bincount(np.delete(problem.pool.t, np.setdiff1d(excluded, problem.start)), minlength=len(arms))
     if not left.all():
         raise ValueError(
-            f"column {columns.exclude!r} excludes everybody with {columns.treatment} = {arms[int(left.argmin())]}, and"
-            " an effect takes somebody of every arm; exclude fewer, or take all of that arm out of the table"
+            f"column {columns.exclude!r} excludes everyone with {columns.treatment} = {arms[int(left.argmin())]}, but"
+            " an effect needs people in every arm; exclude fewer, or drop that arm from the table"
         )
 
 
 def _marked(table: pd.DataFrame, column: str | None) -> Indices:
-    """Units whose value in a column is true, 1, yes or x, (k,); those of whom it says nothing are not."""
+    """Return units whose value in a column is true, 1, yes or x, (k,)."""
     if column is None:
         return np.empty(0, np.int64)
-    said = table[column].map(lambda value: _MARKS.get(str(value).strip().casefold()), na_action="ignore")
-    if odd := table.loc[said.isna() & table[column].notna(), column].tolist():
+    marks = table[column].map(lambda value: _MARKS.get(str(value).strip().casefold()), na_action="ignore")
+    if odd := table.loc[marks.isna() & table[column].notna(), column].tolist():
         raise ValueError(f"column {column!r} must hold yes and no, true and false, or 1 and 0, got {odd[0]!r}")
-    return np.flatnonzero(said.fillna(False).to_numpy(bool))
+    return np.flatnonzero(marks.fillna(False).to_numpy(bool))

@@ -1,4 +1,4 @@
-"""Whom a criterion buys next under demands: whoever has the largest gain per cost."""
+"""Selection by a criterion under constraints, by the largest gain per cost."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
@@ -18,48 +18,48 @@ from macal.survey.purchases import Purchases
 
 @dataclass(frozen=True, eq=False)
 class Purchase:
-    """Units that were bought at once: one or a pair, and all that came with them; and the criterion's gain."""
+    """Units selected together, one or a pair with their clusters, and the gain."""
 
     units: Indices
     gain: float
 
 
 class Buyer(ABC):
-    """A criterion under way, under demands that :class:`Purchases` keeps."""
+    """A criterion that selects under the constraints of :class:`Purchases`."""
 
     @abstractmethod
     def buy(self, purchases: Purchases, room: int) -> Purchase | None:
-        """Buy the best that the demands allow, one unit or a pair; None if nothing can be bought any more.
+        """Select the best feasible unit or pair; None if there is none.
 
         Args:
-            purchases: say who may be bought, and buy.
-            room: labels that the present round still has room for.
+            purchases: selections so far.
+            room: labels that fit into the present round.
         """
 
     @abstractmethod
     def add(self, units: Indices) -> None:
-        """Count units as labelled that others have bought."""
+        """Add units that were selected otherwise."""
 
     @abstractmethod
     def better_candidates(self, purchases: Purchases, units: Indices) -> Rows:
-        """Units that may be bought and are worth more than what was bought at once, or one of a pair in its place.
+        """Return feasible units with a larger gain than a selection, or one unit of a pair.
 
         Args:
-            purchases: say who may be bought.
-            units: not bought yet; whom the rule chose first, then who came with them.
+            purchases: selections so far.
+            units: the selection, not made yet: the rule's units first, then their clusters.
         """
 
     @abstractmethod
     def gain_bound(self, purchases: Purchases) -> float:
-        """An upper bound of the gain of any single purchase."""
+        """Return an upper bound on the gain of any selection."""
 
 
 class UnitBuyer(Buyer):
     """A criterion that chooses one unit at a time.
 
     Args:
-        scores: of all units.
-        price: of each unit, (n,).
+        scores: scores of all units.
+        price: price of each unit, (n,).
     """
 
     def __init__(self, scores: Scores, price: Money) -> None:
@@ -87,12 +87,12 @@ class UnitBuyer(Buyer):
 
 
 class PairBuyer(UnitBuyer):
-    """A criterion of pairs; one unit, by its distance from the labels, where a pair does not fit or is not to be had.
+    """A criterion of pairs; single units, by distance from the labels, if no pair is feasible.
 
     Args:
         pairs: the search.
         t: arm of each unit, (n,).
-        price: of each unit, (n,).
+        price: price of each unit, (n,).
     """
 
     def __init__(self, pairs: PairSearches, t: Arms, price: Money) -> None:
@@ -131,7 +131,7 @@ class PairBuyer(UnitBuyer):
 
     @override
     def gain_bound(self, purchases: Purchases) -> float:
-        """Both novelties, and no distance between; one unit's, where it is finite."""
+        """Return the bound: both novelties without distance, or a single unit's."""
         m = self._pairs.novelty()
         both = sum(m[purchases.open & ((self._t == 0) == is_zero)].max(initial=0.0) for is_zero in (True, False))
         single = self._scores.now()
@@ -139,7 +139,7 @@ class PairBuyer(UnitBuyer):
 
 
 class RandomBuyer(Buyer):
-    """A criterion that draws at random: whoever is drawn and may not be bought is passed over, costs do not count.
+    """A random criterion: infeasible units are skipped, costs do not count.
 
     Args:
         criterion: the rule.
@@ -167,7 +167,7 @@ class RandomBuyer(Buyer):
 
     @override
     def better_candidates(self, purchases: Purchases, units: Indices) -> Rows:
-        """Where the draw decides, nobody is worth more."""
+        """Return none, as selection is random."""
         return units[:0]
 
     @override
@@ -180,15 +180,15 @@ class RandomBuyer(Buyer):
 
 
 def buyer(criterion: Criterion, state: PoolState, price: Money) -> Buyer:
-    """Begin to buy by a criterion.
+    """Return the selector of a criterion.
 
     Args:
-        criterion: the rule, one that needs no model.
+        criterion: a rule without a model.
         state: the pool; pairs need both arms.
-        price: what a label of each unit costs, (n,), above 0.
+        price: price of each unit's label, (n,), above 0.
 
     Raises:
-        ValueError: the criterion does not say what units are worth.
+        ValueError: the criterion has no gains.
     """
     if criterion.stochastic:
         return RandomBuyer(criterion, state)
@@ -196,6 +196,6 @@ def buyer(criterion: Criterion, state: PoolState, price: Money) -> Buyer:
         search = criterion.search(state, price)
         return PairBuyer(search, state.t, price) if isinstance(search, PairSearches) else UnitBuyer(search, price)
     raise ValueError(
-        f"{type(criterion).__name__} does not say what each unit is worth, so it cannot plan under these demands; take"
-        f" one of {names_where(lambda rule: not rule.needs and (rule.stochastic or issubclass(rule, Planned)))}"
+        f"{type(criterion).__name__} has no gain per unit, so it cannot plan under these constraints; use one of"
+        f" {names_where(lambda rule: not rule.needs and (rule.stochastic or issubclass(rule, Planned)))}"
     )

@@ -1,4 +1,4 @@
-"""Steps of a campaign: planned, answered, planned anew, audited. Each returns another campaign, or changes nothing."""
+"""Steps of a campaign: plan, observe, replan, correct, audit. Each returns another state."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -32,7 +32,7 @@ CHANGES = ("outcome", "withdrawn", NEVER)
 
 
 def start_campaign(campaign: CampaignState, table: Any) -> CampaignState:
-    """Plan whom to ask of a table; see :meth:`macal.survey.planner.Planner.plan`."""
+    """Plan a campaign; see :meth:`macal.survey.planner.Planner.plan`."""
     if table is None:
         raise ValueError("the table must be a DataFrame of pandas, polars or Arrow, or a sample, got None")
     none = {"answers": {}, "by_outcome": {}, "asked": 0}
@@ -42,21 +42,23 @@ def start_campaign(campaign: CampaignState, table: Any) -> CampaignState:
         campaign = campaign.evolve(policy=replace(campaign.policy, budget=budget))
     new = replanned(campaign)
     if not len(new.planned):
-        people, nobody = new.people, np.empty(0, np.int64)
-        clusters = people.cluster_ids(new.policy.cluster_rule, people.problem.start, nobody)
+        people, none = new.people, np.empty(0, np.int64)
+        clusters = people.cluster_ids(new.policy.cluster_rule, people.problem.start, none)
         free = np.setdiff1d(np.arange(len(people)), np.concatenate([people.problem.start, people.excluded]))
         cheapest = people.of_clusters(clusters, people.cost)[free].min(initial=np.inf)
         what = "whole cluster" if (clusters >= 0).any() else "person"
         limits = {"budget": new.policy.budget, "round": new.policy.batch_cost}
         for limit, money in limits.items():
             if money is not None and money < cheapest < np.inf:
-                raise ValueError(f"a {limit} of {money:g} buys nobody: the cheapest {what} costs {cheapest:g}")
-        raise ValueError("the demands leave nobody who may be asked; loosen or leave out one of them")
+                raise ValueError(
+                    f"a {limit} of {money:g} is too small: the cheapest {what} costs {cheapest:g}; raise it"
+                )
+        raise ValueError("the constraints leave no one to survey; relax or drop one of them")
     return new
 
 
 def observed(campaign: CampaignState, given: Mapping[Any, Any], through: int | None = None) -> CampaignState:
-    """Take answers to each outcome, None for the one there is; see :meth:`macal.survey.planner.Planner.observe`."""
+    """Add answers by outcome, None for the single one; see :meth:`macal.survey.planner.Planner.observe`."""
     plan, told = campaign.planned, by_outcome(campaign, list(given))
     wanted = {*plan.index, *(plan["reserve"].dropna() if "reserve" in plan else ()), *campaign.answers}
     new: dict[Any, None] = {}
@@ -64,17 +66,19 @@ def observed(campaign: CampaignState, given: Mapping[Any, Any], through: int | N
         mine = told[next(iter(told)) if which is None else which]
         for name, outcome in by_name(campaign.people, answers.items()).items():
             if name not in wanted:
-                raise ValueError(f"{name} was not to be asked; the plan has {len(plan)} people, and she is none")
+                raise ValueError(
+                    f"{name} is not among the {len(plan)} people in the plan or their reserves; check the name"
+                )
             mine[name] = outcome_of(name if len(told) == 1 else f"{name} ({which})", outcome, mine.get(name))
             new[name] = None
     return campaign.with_told(told).evolve(asked=rounds_fielded(campaign, new, through), changed_since_plan=True)
 
 
 def by_outcome(campaign: CampaignState, given: Sequence[str | None]) -> dict[str | None, dict[Any, float | None]]:
-    """Answers so far to each outcome, and to new ones; a single one without a name takes that of the one given.
+    """Return answers by outcome, with new ones; a single unnamed outcome takes the given name.
 
     Raises:
-        ValueError: outcomes that cannot be told apart, or that the table's columns, or its outcomes, do not allow.
+        ValueError: ambiguous outcomes, or ones that the table does not allow.
     """
     people, told = campaign.people, {one: dict(answers) for one, answers in campaign.told.items() if answers}
     roles = {column: role for role, column in campaign.columns.named().items() if role != "outcome"}
@@ -86,17 +90,17 @@ def by_outcome(campaign: CampaignState, given: Sequence[str | None]) -> dict[str
     told |= {one: {} for one in given if one not in told}
     names = name_phrase([repr(one) for one in told if one is not None])
     if None in told:
-        raise ValueError(f"answers without a name are not told apart from {names}: give each outcome a column")
+        raise ValueError(f"unnamed answers cannot be distinguished from {names}; give each outcome a column")
     if len(told) > 1 and people.problem.start.size:
         raise ValueError(
-            f"column {campaign.columns.outcome!r} of the table has outcomes of people who are not asked, and they would"
-            f" lack any other: observe one of {names}, or plan without that column"
+            f"people with an outcome in column {campaign.columns.outcome!r} of the table are not surveyed and would"
+            f" lack the others; observe one of {names}, or plan without that column"
         )
     return told
 
 
 def rounds_fielded(campaign: CampaignState, names: Iterable[Any], through: int | None = None) -> int:
-    """Rounds that count as asked once some people have answered; see :meth:`macal.survey.planner.Planner.observe`."""
+    """Return the number of fielded rounds after answers; see :meth:`macal.survey.planner.Planner.observe`."""
     if through is not None:
         return max(campaign.asked, _count(campaign, through, "through"))
     rounds, last = campaign.planned["round"], campaign.asked
@@ -107,7 +111,7 @@ def rounds_fielded(campaign: CampaignState, names: Iterable[Any], through: int |
 
 
 def _count(campaign: CampaignState, rounds: int, what: str) -> int:
-    """A number of rounds that the plan has, or ValueError."""
+    """Return a valid number of rounds, or raise ValueError."""
     most = int(campaign.planned["round"].max()) if len(campaign.planned) else 0
     if not 0 <= rounds <= most:
         raise ValueError(f"{what} must be a number of rounds from 0 to the plan's {most}, got {rounds}")
@@ -118,12 +122,12 @@ def _count(campaign: CampaignState, rounds: int, what: str) -> int:
 def replanned(
     campaign: CampaignState, budget: Positive | None = None, quotas: Sequence[str] | None = None
 ) -> CampaignState:
-    """Plan the rounds to come anew; see :meth:`macal.survey.planner.Planner.replan`."""
+    """Plan the remaining rounds again; see :meth:`macal.survey.planner.Planner.replan`."""
     changed = {name: value for name, value in (("budget", budget), ("quotas", quotas)) if value is not None}
     if changed and campaign.policy.draw is not None:
         raise ValueError(
-            "a plan is drawn once: its chances hold under the budget and the quotas it was drawn with; those of a plan"
-            f" without draw can be changed (--criterion {acquisition.DEFAULT})"
+            "a sample is drawn once, so budget and quotas cannot change; without draw they can (--criterion"
+            f" {acquisition.DEFAULT})"
         )
     campaign = campaign.evolve(policy=replace(campaign.policy, **changed)) if changed else campaign
     people, policy, old = campaign.people, campaign.policy, campaign.fielded
@@ -162,9 +166,9 @@ def replanned(
 
 
 def redrawn(campaign: CampaignState) -> CampaignState:
-    """A campaign with the chances by which its people were drawn, found anew where it comes from a file.
+    """Return a loaded campaign with its sampling design computed again.
 
-    As it is where nobody was drawn, or where other versions drew otherwise, and the plan's weights are not these.
+    It is unchanged without a draw, or if another version's design does not fit the plan's weights.
     """
     people, policy = campaign.people, campaign.policy
     if policy.draw is None or campaign.plan is None or campaign.design is not None:
@@ -180,7 +184,7 @@ def redrawn(campaign: CampaignState) -> CampaignState:
 
 
 def _called(campaign: CampaignState) -> Indices:
-    """Whoever is being asked in the place of others, and her neighbours who may be asked: nobody asks them anew."""
+    """Return pending reserves and eligible members of their clusters, who are not planned again."""
     people = campaign.people
     lots = people.cluster_labels()
     called = np.flatnonzero(np.isin(lots, lots[people.positions(campaign.reserves_pending, "the plan")]))
@@ -188,32 +192,32 @@ def _called(campaign: CampaignState) -> Indices:
 
 
 def design_under(people: SamplingFrame, policy: Policy, lots: SamplingUnits | None = None) -> SamplingDesign:
-    """Chances to be drawn under a budget."""
-    nobody = np.empty(0, np.int64)
+    """Return the sampling design under the policy's budget."""
+    none = np.empty(0, np.int64)
     return sampling_design(
-        people, policy, _task(policy, 0, people, people.problem.start, nobody, float(policy.budget)), lots
+        people, policy, _task(policy, 0, people, people.problem.start, none, float(policy.budget)), lots
     )
 
 
 def corrected(
     campaign: CampaignState, name: Any, change: str, by: str, outcome: Any = None, of: str | None = None
 ) -> CampaignState:
-    """Correct what is known of a unit; the journal keeps what it was, and who says so.
+    """Return the campaign with a unit's record corrected; the journal keeps the old one and the author.
 
     Args:
         campaign: with a plan.
-        name: of the unit, who was asked or was a reserve.
-        change: "outcome": she has answered ``outcome``; "withdrawn": her answer may not be used, she counts as a
-            refusal, and stays paid; "never asked": she was left out of her round, and may be asked later. A draw keeps
-            her, with her weight: she is in the next round, or in a new last one.
-        by: who says so, a name or a pseudonym.
-        outcome: her answer.
-        of: which outcome of several; must be named for an answer, and None withdraws the answers to all.
+        name: name of a unit that was surveyed or is a reserve.
+        change: "outcome": the answer is ``outcome``; "withdrawn": the answer may not be used, and counts as a refusal,
+            but as paid; "never asked": the unit was left out of its round, and may be surveyed later. A sampled unit
+            keeps its weight and moves to the next round, or to a new last one.
+        by: author, a name or a pseudonym.
+        outcome: corrected answer.
+        of: which of several outcomes; required for an answer; None withdraws all.
 
     Raises:
         UnknownName: no such change or outcome.
-        ValueError: she was not asked, her outcome is part of the table, nobody says so, the outcome is no finite
-            number, one of several must be named, or one is named of which nothing can be said.
+        ValueError: the unit was not surveyed or its outcome is in the table, no author, an outcome that is not finite,
+            or an ambiguous or superfluous ``of``.
     """
     check_known("correction", CHANGES, change)
     out = campaign.fielded
@@ -224,7 +228,7 @@ def corrected(
     if change == "outcome" or of is not None:
         of = campaign.seen(of, "of (--of)").outcome
     if change == NEVER and of is not None:
-        raise ValueError(f"a person who was never asked has no outcome at all; leave {of!r} out (of, --of)")
+        raise ValueError(f"a person who was never surveyed has no outcome; leave out {of!r} (of, --of)")
     mine = [*told] if of is None or len(told) == 1 else [of]
     was, answered = _said(name, told, mine), any(told[one].get(name) is not None for one in mine)
     if change == NEVER:
@@ -237,7 +241,7 @@ def corrected(
     else:
         value = outcome_of(name, outcome, None) if change == "outcome" else None
         if change == "outcome" and value is None:
-            raise ValueError(f"the outcome of {name} must be a finite number; a refusal is 'withdrawn'")
+            raise ValueError(f"the outcome of {name} must be a finite number; for a refusal use 'withdrawn'")
         for one in mine:
             told[one][name] = value
     now = NEVER if change == NEVER else _said(name, told, mine)
@@ -245,12 +249,10 @@ def corrected(
 
 
 def recounted(campaign: CampaignState, rounds: int, by: str) -> CampaignState:
-    """Say how many rounds have been asked, where they were counted wrong; the journal keeps it, and who says so.
-
-    Answers in other rounds count for whoever gave them alone.
+    """Return the campaign with the number of fielded rounds corrected; answers in other rounds count alone.
 
     Raises:
-        ValueError: not a number of rounds of the plan, or nobody says so.
+        ValueError: an invalid number of rounds, or no author.
     """
     asked = _count(campaign, rounds, "rounds")
     was, now = (f"{count_phrase(k, 'round')} asked" for k in (campaign.asked, asked))
@@ -259,7 +261,7 @@ def recounted(campaign: CampaignState, rounds: int, by: str) -> CampaignState:
 
 def _noted(campaign: CampaignState, name: Any, was: str, now: str, by: str, answered: bool = False) -> CampaignState:
     if not by.strip():
-        raise ValueError("a correction needs a name or a pseudonym of whoever makes it (--by)")
+        raise ValueError("a correction needs the name or pseudonym of its author (--by)")
     one = Correction(name, was, now, by, datetime.now(UTC).isoformat(timespec="seconds"), answered)
     return campaign.evolve(journal=(*campaign.journal, one), changed_since_plan=True)
 
@@ -267,16 +269,15 @@ def _noted(campaign: CampaignState, name: Any, was: str, now: str, by: str, answ
 def _nothing_to_correct(campaign: CampaignState, name: Any) -> str:
     people = campaign.people
     if name not in people.table.index[people.problem.start]:
-        return f"{name} has not been asked, so there is nothing to correct"
+        return f"{name} has not been surveyed, so there is nothing to correct"
     return (
-        f"the outcome of {name} is part of the table, which a campaign takes as it is: mend it there, in column"
-        f" {campaign.columns.outcome!r} (a withdrawn one is emptied, and she is marked for --exclude), add the answers"
-        " so far, and plan anew"
+        f"the outcome of {name} is part of the table: correct it there, in column {campaign.columns.outcome!r} (to"
+        f" withdraw it, empty it and mark {name} for --exclude), add the answers so far, and plan again"
     )
 
 
 def _said(name: Any, told: Mapping[Any, Mapping[Any, float | None]], mine: Sequence[Any]) -> str:
-    """What a campaign says of a unit and some outcomes, by name where it has several; those that are known first."""
+    """Return a unit's record in words, known outcomes first, each named if there are several."""
     if len(mine) == len(told) and all(answers.get(name, 0) is None for answers in told.values()):
         return "a refusal"
     found = sorted(((one, told[one][name]) for one in mine if name in told[one]), key=lambda pair: pair[1] is None)
@@ -286,29 +287,31 @@ def _said(name: Any, told: Mapping[Any, Mapping[Any, float | None]], mine: Seque
 
 
 def audit_of(campaign: CampaignState) -> CampaignState:
-    """Audit the plan that was made last, among a sample; see :mod:`macal.survey.audit`.
+    """Return the campaign with its last plan audited; see :mod:`macal.survey.audit`.
 
     Raises:
-        ValueError: nothing was planned among a sample here, or by a rule that does not say what units are worth.
+        ValueError: no plan from a first-phase sample here, or by a rule without gains.
     """
     made = campaign.plan_trace
     if made is None or made.people.first_phase is None:
-        raise ValueError("there is nothing to audit: a plan that is not drawn is made here first, among a sample")
+        raise ValueError("nothing to audit: first make a plan without draw here, from a first-phase sample")
     own = campaign.is_sample
     rivals = (
         campaign.table.rivals if own else audit_sample(campaign.people.table, campaign.sample_request(1, AUDIT_SIZE))
     )
     task = partial(_task, campaign.policy, campaign.asked, money=made.money)
     if not len(rivals):
-        raise ValueError("there is nobody to compete: the sample has no rivals, as one from a campaign's file has none")
+        raise ValueError(
+            "nothing to audit with: a sample from a campaign's file has no audit sample; sample the table again"
+        )
     return campaign.evolve(audit=audit_plan(made, made.people.extended_by(rivals, campaign.columns), task))
 
 
 def _searched(campaign: CampaignState, needed: Rows) -> tuple[SamplingFrame, Indices]:
-    """The people among whom a plan is made, all or a sample that holds whoever is needed; their places, (k,)."""
+    """Return the units to plan among, all or a sample with the needed ones, and their places, (k,)."""
     most, response = campaign.policy.searched, campaign.people.response.copy()
     told = [name for name, outcome in campaign.answers.items() if outcome is not None]
-    response[campaign.people.positions(told, "the plan")] = 1.0  # an answer in hand counts as one
+    response[campaign.people.positions(told, "the plan")] = 1.0  # an observed answer has probability 1
     people = replace(campaign.people, response=response)
     if people.first_phase is not None or len(people) <= most:
         return people, np.arange(len(people))
@@ -319,7 +322,7 @@ def _searched(campaign: CampaignState, needed: Rows) -> tuple[SamplingFrame, Ind
 def _task(
     policy: Policy, asked: int, people: SamplingFrame, known: Indices, refused: Rows, money: float, **seen: Any
 ) -> GreedyPlan:
-    """What is to be planned; ``seen`` are fields of the restriction that an audit sets."""
+    """Return the planning task; ``seen`` are fields of an audit's restriction."""
     spread = np.random.default_rng([policy.seed, asked] if asked else policy.seed)
     split = people.problem.pool
     weights = None if people.first_phase is None else people.first_phase.weights
@@ -328,7 +331,7 @@ def _task(
     )
     demands = people.demands(max(money, 0.0), policy.parsed, policy.cluster_rule, policy.batch_cost, known, refused)
     if money != policy.budget:
-        demands[0] = replace(demands[0], name=f"a budget of {policy.budget:g}, of which {max(money, 0.0):g} is left")
+        demands[0] = replace(demands[0], name=f"a budget of {policy.budget:g}, of which {max(money, 0.0):g} is unspent")
     clusters = people.cluster_ids(policy.cluster_rule, known, refused)
     cost, heads = (people.of_clusters(clusters, values) for values in (people.cost, np.ones(len(people))))
     price = cost / heads / people.response
@@ -342,7 +345,7 @@ def _task(
 
 
 def _rows(campaign: CampaignState, units: Indices, number: int, chosen: SamplingDesign | None) -> pd.DataFrame:
-    """A round of a plan."""
+    """Return a round of a plan."""
     people, columns = campaign.people, campaign.columns
     arms = pd.Index(people.arms)[people.problem.pool.t[units]]
     rows = {"round": number, columns.treatment: arms, "cost": people.cost[units]}
@@ -352,7 +355,7 @@ def _rows(campaign: CampaignState, units: Indices, number: int, chosen: Sampling
 
 
 def _weights(campaign: CampaignState, units: Indices, chosen: SamplingDesign | None) -> Outcomes:
-    """1 over the chance of drawn units, that to come into a sample included."""
+    """Return weights of sampled units over both phases, (k,)."""
     people = campaign.people
     if chosen is None:
         return campaign.planned["weight"].loc[people.table.index[units]].to_numpy()
@@ -360,7 +363,7 @@ def _weights(campaign: CampaignState, units: Indices, chosen: SamplingDesign | N
 
 
 def _drawn_reserves(campaign: CampaignState, asked: pd.Index, chosen: SamplingDesign) -> pd.DataFrame:
-    """Names and weights of the reserves of a draw; None and 0 where there is none."""
+    """Return names and weights of a sample's reserves; None and 0 without one."""
     names, places = campaign.people.table.index, campaign.people.positions(asked, "the plan")
     found = assign_reserves(campaign.policy, chosen)
     rest = np.array([found.get(unit, NO_RESERVE) for unit in places.tolist()], np.int64)
@@ -373,7 +376,7 @@ def _drawn_reserves(campaign: CampaignState, asked: pd.Index, chosen: SamplingDe
 
 
 def _reserves(campaign: CampaignState, asked: pd.Index, gone: Indices) -> pd.Series:
-    """Names of the reserves, missing where there is none."""
+    """Return names of the reserves, missing without one."""
     people, policy = campaign.people, campaign.policy
     units = reserves(people, policy.parsed, policy.cluster_rule, people.positions(asked, "the plan"), gone)
     names = people.table.index
@@ -381,7 +384,7 @@ def _reserves(campaign: CampaignState, asked: pd.Index, gone: Indices) -> pd.Ser
 
 
 def _still_reserves(campaign: CampaignState, old: pd.DataFrame, asked: pd.Index) -> pd.DataFrame:
-    """Rounds before, where whoever is planned now, or has a neighbour who is, stands in for nobody."""
+    """Return earlier rounds without reserves who, or whose cluster, are planned now."""
     people = campaign.people
     lots = people.cluster_labels()
     taken = people.table.index[np.isin(lots, lots[people.positions(asked, "the plan")])]

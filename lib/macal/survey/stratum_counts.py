@@ -1,11 +1,8 @@
-"""How many labels of each stratum: the purchases of people of whom only the number counts.
+"""Allocation of labels to strata under constraints, with one whole number per stratum.
 
-Where people of a stratum cost the same and do the same for all demands, who of them is bought decides nothing. So the
-programs of :mod:`macal.survey.feasible` shrink to one whole number per stratum, and :class:`StratumCounts` is to it
-what :class:`macal.survey.purchases.Purchases` is to single people: one more label of a stratum may be bought if some
-plan that meets all demands holds it and all that is bought. The *aim*, numbers that meet all demands, is kept from one
-purchase to the next; it often bears one label more, by itself, with one or two of another stratum for a share, or in
-the place of one for the money. Else a program looks for a new aim.
+Units of a stratum are equal in cost and for all constraints, so the programs of :mod:`macal.survey.feasible` shrink to
+one number each. As in :class:`macal.survey.purchases.Purchases`, a label may be added if some feasible plan holds it
+and all before; the *aim*, a feasible allocation, is kept and repaired by small moves, else by a program.
 """
 
 from collections.abc import Sequence
@@ -22,29 +19,27 @@ from macal.survey.feasible import Bounded
 PerStratum = Float[np.ndarray, "h"]
 Counts = Int[np.ndarray, "h"]
 Totals = Float[np.ndarray, "_"]
-_TRIED = 20  # strata of which some more or less are tried before a program is asked
-_WHOLE = 1e-6  # a number so little above a whole one is that
+_TRIED = 20  # strata with moves tried before a program
+_WHOLE = 1e-6  # tolerance of whole numbers
 
 
 class StratumCounts:
-    """Labels bought of each stratum, under demands.
+    """Labels per stratum, under constraints.
 
     Args:
-        demands: on n units, those known included; the first is the budget.
-        cost: of each unit, (n,), above 0; within a stratum the same.
+        demands: constraints on n units, known ones included, the budget first; equal for all units of a stratum.
+        cost: cost of each unit, (n,), above 0, equal within a stratum.
         known: units that are labelled already.
-        strata: number of each unit's stratum, (n,), from 0 to h - 1, -1 for whoever may not be bought. All demands
-            count units of a stratum alike.
-        totals: what 0, 1, 2 and so on labels of each stratum cost, which the budget counts, (h,) lists; programs look
-            for numbers by the cost of each unit.
+        strata: stratum of each unit, (n,), 0 to h - 1, -1 for ineligible units.
+        totals: cost of 0, 1, 2, ... labels of each stratum for the budget, (h,) lists; programs use unit costs.
 
     Attributes:
         bought: labels of each stratum, (h,).
-        open: strata of which one more may be bought, as far as is known, (h,).
-        is_short: whether money was what one more label lacked.
+        open: strata to which a label may be added, as far as is known, (h,).
+        is_short: whether money limited the last label.
 
     Raises:
-        Conflict: no plan meets all demands.
+        Conflict: no plan meets all constraints.
     """
 
     def __init__(
@@ -75,11 +70,11 @@ class StratumCounts:
         self._aim = aim
 
     def nearest(self) -> list[str]:
-        """Ways to meet all demands with a label of each stratum."""
+        """Return feasible changes of constraints with a label in each stratum."""
         return nearest(*self._asked)
 
     def buy(self, k: int, number: int = 1) -> bool:
-        """Buy labels of a stratum; where not even one can be bought, it is closed. Return whether they are bought."""
+        """Add labels of a stratum, or close it if not even one fits; return whether they were added."""
         least = self.bought + number * (np.arange(len(self.bought)) == k)
         self.is_short = False
         is_kept = (self._aim >= least).all() and self._affords(self._aim)
@@ -92,7 +87,7 @@ class StratumCounts:
         return True
 
     def _raised(self, k: int, least: Counts) -> Counts | None:
-        """Numbers from these up that meet all demands: the aim with one more of a stratum, or a new aim."""
+        """Return a feasible allocation of at least these numbers: the aim with one more label, or a new aim."""
         if least[k] > self._heads[k]:
             return None
         for move in self._moves:
@@ -106,14 +101,13 @@ class StratumCounts:
         return sum(float(total[k]) for total, k in zip(self._totals, numbers, strict=True)) <= self._money
 
     def fill(self) -> None:
-        """Buy what the demands need beside what is bought."""
+        """Add the labels that constraints still need."""
         self.bought = self._aim
 
     def _cheapest(self, least: Counts) -> Counts | None:
-        """Numbers from these up, (h,), that meet all demands but the budget at a low cost; None if there are none.
+        """Return cheap numbers of at least these, (h,), feasible but for the budget; None if there are none.
 
-        Where the relaxation's, rounded up, meet them, no integer program is needed. Where they cost more than the
-        budget, ``is_short`` is set.
+        The rounded relaxation is tried before the integer program; above the budget, ``is_short`` is set.
         """
         limits = LinearConstraint(self._system.matrix, self._system.low, self._system.high)
         for whole in (0, 1):

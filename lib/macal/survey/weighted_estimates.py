@@ -1,9 +1,8 @@
-"""What the weights of a draw say: effects with intervals that need no outcome model, or why there is none.
+"""Weighted (design-based) estimates, or why there are none.
 
-Who was asked and has not answered, refused or still waited for, is modelled by covariates and arm; see
-:mod:`macal.survey.inference.targets`. Reserves count as asked once they have answered or refused. People of a cluster
-count as alike; of one that is asked whole, everybody counts as asked once somebody was. Whoever's outcome was in the
-table was not asked, and speaks for herself alone.
+Nonresponse, refusals and pending answers alike, is modelled by covariates and arm
+(:mod:`macal.survey.inference.targets`). Reserves count as surveyed once they have answered or refused; a whole cluster
+does once one member was. Units with an outcome in the table represent only themselves.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,20 +33,19 @@ from macal.survey.sampling_design import eligible, groups_of, representatives, s
 from macal.survey.sampling_frame import SamplingFrame
 
 _NOTHING = 0.01  # of the answers
-_MAX_SHOWN_GROUPS = 5  # groups of which each is named with its reason
+_MAX_SHOWN_GROUPS = 5  # groups named with their reasons
 
 
 @dataclass(frozen=True, eq=False)
 class WeightedEstimates:
-    """What the weights say, in the outcome's unit.
+    """Weighted estimates, in the outcome's unit.
 
     Attributes:
-        estimate: the effect on the target, with its interval; None where there is none, and ``told`` says why.
-        groups: value of the column -> its effect, with intervals that hold at once; empty where none was asked for.
-        nonresponse: what refusals could do to the average effect of everybody, by its interval at this look alone; but
-            its tipping point is that of ``estimate``. None where nobody refused.
-        facts: facts on what was modelled, on refusals, on any interval that is not given, and on arguments without
-            use.
+        estimate: the effect in the target population, with its interval; None if ``facts`` say why.
+        groups: value of the column -> its effect, with simultaneous intervals; empty if not requested.
+        nonresponse: sensitivity of the average effect to nonresponse at this look alone, but the tipping point of
+            ``estimate``. None without nonresponse.
+        facts: models, nonresponse, missing intervals and unused arguments.
     """
 
     estimate: Estimate | None = None
@@ -66,22 +64,22 @@ def weighted_estimates(
     looks: str | None = None,
     level: float = 0.95,
 ) -> WeightedEstimates:
-    """Estimate an effect by weights, from the rounds that have been asked.
+    """Return weighted estimates from the fielded rounds.
 
     Args:
-        campaign: with a plan that was drawn, and answers; of another plan there is no effect.
-        y: outcome of each unit, (n,), NaN where it is not known.
-        arm: which is compared with the reference arm.
+        campaign: with answers and a probability sample; there is no estimate for other plans.
+        y: outcome of each unit, (n,), NaN if unknown.
+        arm: the arm that is compared with the reference arm.
         target: see :func:`macal.survey.inference.average_effect`.
-        by: column of whose values each gets an estimate of its own; None for none.
-        bounds: smallest and largest outcome that there can be; those of the answers by default.
-        looks: None or "once": the interval holds at this look alone; "rounds": at all looks, of which there is one
-            after each round of the plan at most; "any": however often one looks. All else holds at this look alone.
-        level: chance of the interval to hold, and of those of the groups at once.
+        by: column with an estimate for each of its values.
+        bounds: smallest and largest possible outcome (default: of the answers).
+        looks: None or "once": valid at this look alone; "rounds": at all looks, at most one after each round; "any": at
+            any number of looks. All else is valid at this look alone.
+        level: coverage probability of the interval, and of the groups' simultaneous ones.
 
     Raises:
         UnknownName: no such target, column, or kind of looks.
-        ValueError: bounds that do not hold the answers.
+        ValueError: bounds that exclude answers.
     """
     people = campaign.people
     given = {"target": target if target != "all" else None, "by": by, "bounds": bounds, "looks": looks}
@@ -114,7 +112,7 @@ def weighted_estimates(
 def _check(
     people: SamplingFrame, y: Outcomes, target: str | None, by: str | None, bounds: Any, looks: str | None
 ) -> None:
-    """Refuse arguments that cannot be, whether there is a use for them or not."""
+    """Refuse invalid arguments, even unused ones."""
     if target is not None and target not in TARGETS:
         raise UnknownName("target", target, TARGETS)
     if looks is not None and looks not in LOOKS:
@@ -126,13 +124,13 @@ def _check(
 
 
 def _clipped(people: SamplingFrame, survey: Survey) -> list[Fact]:
-    """Of how many people the estimated chance of an arm was raised."""
+    """Return how many estimated propensity scores were truncated."""
     raised = {arm: int(n) for arm, n in zip(people.arms, survey.clipped, strict=True) if n}
     return [Fact(words.raised_chances, people=raised)] if raised else []
 
 
 def _untrusted(people: SamplingFrame, survey: Survey, arm: int, target: str) -> list[Fact]:
-    """Why an interval is not to be relied on, and what would give one that is; nothing where it is."""
+    """Return why an interval is unreliable, and a remedy; empty if it is reliable."""
     misfits = {} if target == "overlap" else survey.uncalibrated_arms(arm)  # whose weights are bounded
     said = [*too_many(people, survey.crowded(arm)), *calibration_warnings(people, misfits)]
     if not said and (curved := survey.curved(arm)):
@@ -141,24 +139,24 @@ def _untrusted(people: SamplingFrame, survey: Survey, arm: int, target: str) -> 
 
 
 def too_many(people: SamplingFrame, arms: Sequence[int]) -> list[Fact]:
-    """Which arms have too few people and answers for the covariates."""
+    """Return arms with too few people and answers for the covariates."""
     names, covariates = [people.arms[arm] for arm in arms], people.confounders.shape[1]
     return [Fact(words.too_many_covariates, arms=names, covariates=covariates)] if names else []
 
 
 def calibration_warnings(people: SamplingFrame, misfits: Mapping[int, float]) -> list[Fact]:
-    """Arms whose people, by the chances, do not stand for everybody."""
+    """Return arms whose inverse propensity weights miss the population total."""
     return [Fact(words.unfit_chances, arm=people.arms[arm], total=total) for arm, total in misfits.items()]
 
 
 def _ahead(y: Outcomes, survey: Survey) -> list[Fact]:
-    """Answers that the weights leave out, for whoever gave them was in no round that was asked."""
+    """Return the number of answers from outside the fielded rounds."""
     out = int(np.isfinite(y).sum() - np.isfinite(survey.y).sum())
     return [Fact(words.answers_ahead, people=out)] if out else []
 
 
 def _saved(survey: Survey, estimate: Estimate, target: str, arm: int, level: float) -> list[Fact]:
-    """What proxies have saved, where there are some."""
+    """Return the share of answers that proxies saved."""
     if not survey.proxies.shape[1]:
         return []
     alone = average_effect(replace(survey, proxies=None), target, arm, level).width
@@ -167,17 +165,17 @@ def _saved(survey: Survey, estimate: Estimate, target: str, arm: int, level: flo
 
 
 def _survey(campaign: CampaignState, y: Outcomes, rows: Indices) -> Survey:
-    """What was asked and answered of the units that could be, in the order of ``rows``."""
+    """Return the survey of eligible units, in the order of ``rows``."""
     people, plan, heads = campaign.people, campaign.planned, representatives(campaign.people, campaign.policy)
     lots, share = heads[people.positions(plan.index, "the plan")], (_shares(campaign) or [1.0])[-1]
-    out = plan[np.isin(lots, lots[plan["round"] <= campaign.asked])]  # clusters of which somebody was asked
+    out = plan[np.isin(lots, lots[plan["round"] <= campaign.asked])]  # clusters with a member surveyed
     stood = [name for name, k in campaign.reserves_used.items() if k <= campaign.asked]
     units, instead = (people.positions(names, "the plan") for names in (out.index, stood))
     asked, sure = np.isin(heads, heads[[*units, *instead]]), np.isin(np.arange(len(people)), people.problem.start)
     chances = np.ones(len(people))
-    # the rounds are in random order: of the draw, those asked are a random part
+    # rounds are in random order: those fielded are a random part of the sample
     chances[units] = share / out["weight"].to_numpy()
-    if instead.size:  # and so are the reserves who were asked, given how many of their stratum were
+    if instead.size:  # and so are the reserves surveyed, given their number in the stratum
         given = campaign.planned.set_index("reserve")["reserve_weight"].loc[stood]
         chances[instead] = share / given.to_numpy()
         strata = strata_of(people, campaign.policy)
@@ -187,7 +185,7 @@ def _survey(campaign: CampaignState, y: Outcomes, rows: Indices) -> Survey:
     phase = people.first_phase
     drawn: dict[str, Any] = {}
     if phase is not None:
-        # weights of the plan are those in the table
+        # the plan's weights refer to the whole table
         chances[[*units, *instead]] /= phase.chances[[*units, *instead]]
         drawn = {"weights": phase.weights[rows], "strata": phase.cells[rows]}
     if people.propensity is not None:
@@ -203,10 +201,10 @@ def _survey(campaign: CampaignState, y: Outcomes, rows: Indices) -> Survey:
 
 
 def _shares(campaign: CampaignState) -> list[float]:
-    """Of what was drawn, people or clusters, the share that had been asked after each round so far."""
+    """Return the share of sampling units fielded after each round so far."""
     heads = representatives(campaign.people, campaign.policy)
     lots = heads[campaign.people.positions(campaign.planned.index, "the plan")]
-    begun = campaign.planned["round"].groupby(lots).min()  # somebody of a cluster may come later
+    begun = campaign.planned["round"].groupby(lots).min()  # a member may have been moved to a later round
     sizes = begun.value_counts().sort_index().cumsum()
     return (sizes[sizes.index <= campaign.asked] / sizes.iloc[-1]).tolist()
 
@@ -214,7 +212,7 @@ def _shares(campaign: CampaignState) -> list[float]:
 def _at_looks(
     campaign: CampaignState, survey: Survey, estimate: Estimate, looks: str, level: float
 ) -> tuple[Estimate, list[Fact]]:
-    """An estimate whose interval holds at all looks at once, and what is to be said of that."""
+    """Return an estimate whose interval is valid at all looks, and a fact on its width."""
     if looks == "once":
         return estimate, []
     shares = _shares(campaign)
@@ -240,7 +238,7 @@ def _groups(
 
 
 def _without(by: str, why: Mapping[Any, str]) -> list[Fact]:
-    """Which groups have no interval, and of a few, why."""
+    """Return groups without an interval, and for a few, why."""
     silent = [group for group, reason in why.items() if reason == NO_RESPONSES]
     few = {group: reason for group, reason in why.items() if reason != NO_RESPONSES}
     told = [Fact(words.groups_unasked, by=by, groups=silent, why=NO_RESPONSES)] if silent else []
@@ -250,7 +248,7 @@ def _without(by: str, why: Mapping[Any, str]) -> list[Fact]:
 
 
 def _modelled(survey: Survey, refused: int) -> list[Fact]:
-    """That refusals were modelled, where somebody has not answered; of those who were asked, so many refused."""
+    """Return that nonresponse was modelled, if there is any."""
     silent, asked = int(survey.refused.sum()), int(survey.asked.sum())
     return [Fact(words.modelled_refusals, silent=silent, asked=asked, waited=silent - refused)] if silent else []
 
@@ -263,7 +261,7 @@ def _doubt(
     bounds: tuple[float | int, float | int] | None,
     alone: str,
 ) -> tuple[NonresponseSensitivity | None, list[Fact]]:
-    """What refusals could do to the average effect of everybody; of other targets nothing is said."""
+    """Return the sensitivity of the average effect to nonresponse, for the target all."""
     if not survey.refused.any():
         return None, [] if bounds is None else [Fact(words.all_answered)]
     if target != "all":

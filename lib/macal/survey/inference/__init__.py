@@ -1,13 +1,10 @@
-"""What a labelled set allows one to say: estimates with intervals, labels that one may test with, and when to stop.
+"""Inference from labelled sets: probability samples, weighted estimates with intervals, and stopping.
 
-Chosen labels are no random sample. Drawn with known chances (:func:`inclusion_probabilities`, :func:`draw_sample`,
-:func:`draw_balanced`), they give the average effect of everybody, of the treated, of the overlap population and of
-groups intervals that need no outcome model to be right, also where some refuse (:func:`average_effect`,
-:func:`group_effects`); :func:`nonresponse_sensitivity` says what refusals could hide. Intervals that hold at every look
-are widened (:func:`group_sequential_interval`, :func:`anytime_valid_interval`). A fitted Gaussian process gives every
-effect an interval (:class:`EffectPosterior`) and says before a round is bought what it will leave open
-(:func:`posterior_sd`). A :class:`StoppingRule` ends a campaign. Whether answers show that effects differ at all,
-:func:`heterogeneity_test` says.
+Probability samples (:func:`inclusion_probabilities`, :func:`draw_sample`, :func:`draw_balanced`) give effects in target
+populations and groups intervals that need no outcome model, also under nonresponse (:func:`average_effect`,
+:func:`group_effects`, :func:`nonresponse_sensitivity`), or at several looks (:func:`group_sequential_interval`,
+:func:`anytime_valid_interval`). Gaussian processes give individual intervals (:class:`EffectPosterior`), in advance too
+(:func:`posterior_sd`); :func:`heterogeneity_test` tests if effects vary, and :class:`StoppingRule` ends a campaign.
 """
 
 from macal.survey.inference.balanced import draw_balanced

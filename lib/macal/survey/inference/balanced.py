@@ -1,18 +1,9 @@
-"""Draws with known chances whose cost is known too, or nearly: exact numbers per stratum, hardly any play in the money.
+"""Balanced sampling: fixed sizes per stratum and a nearly fixed total cost.
 
-Independent draws, and systematic ones, have the right chances and a total cost that chance decides. Here chances p_i
-walk to 0 or 1 by steps of mean zero, so that each unit ends at 1 with the chance that she began with. A step moves few
-units at once, in a direction in which neither their sum nor their cost changes; it ends where one of them is at 0 or 1.
-
-- Three units of one stratum with costs a, b, c move along (b - c, c - a, a - b).
-- So at most two units of a stratum are left, whose chances sum to 1. Two such pairs, with differences of cost g and h,
-  move along h (1, -1) and -g (1, -1), which settles one of them.
-- So at most one pair is left. It is settled by lot, and the total cost is off its mean by less than the pair's
-  difference.
-
-Reference: J.-C. Deville and Y. Tille, "Efficient Balanced Sampling: The Cube Method", Biometrika 91(4), 2004 (the
-walk, for any balance; few units at a time as in G. Chauvet and Y. Tille, "A Fast Algorithm for Balanced Sampling",
-Computational Statistics 21(1), 2006).
+The cube method (Deville and Tille 2004) with few units at a time (Chauvet and Tille 2006): inclusion probabilities walk
+to 0 or 1 by steps of mean zero that keep sum and cost. Three units of a stratum with costs a, b, c move along
+(b - c, c - a, a - b); two pairs left in two strata, with cost differences g and h, along h (1, -1) and -g (1, -1). The
+last pair is settled at random, so the total cost is off its mean by less than that pair's difference.
 """
 
 import numpy as np
@@ -21,23 +12,23 @@ from macal.arguments import as_outcomes, hinted
 from macal.shapes import Arms, Indices, Outcomes
 from macal.survey.inference.sampling import as_chances
 
-_SETTLED = 1e-9  # a chance so near 0 or 1 is 0 or 1
+_SETTLED = 1e-9  # tolerance of 0 and 1
 
 
 @hinted
 def draw_balanced(chances: Outcomes, strata: Arms, cost: Outcomes, rng: np.random.Generator) -> Indices:
-    """Draw units with these chances, in random order: of each stratum as many as its chances sum to.
+    """Draw units with these inclusion probabilities, in random order, with fixed sizes per stratum.
 
     Their total cost is off its mean by less than the largest difference of costs within a stratum.
 
     Args:
-        chances: of each unit, (n,), above 0; their sum over a stratum is a whole number.
-        strata: number of each unit's stratum, (n,).
-        cost: of each unit, (n,).
+        chances: inclusion probability of each unit, (n,), above 0; whole sums per stratum.
+        strata: stratum of each unit, (n,).
+        cost: cost of each unit, (n,).
         rng: source of randomness.
 
     Raises:
-        ValueError: chances that are not in (0, 1], or whose sum over a stratum is no whole number.
+        ValueError: probabilities outside (0, 1], or with a stratum sum that is not a whole number.
 
     >>> cost = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     >>> rng = np.random.default_rng(0)
@@ -45,7 +36,7 @@ def draw_balanced(chances: Outcomes, strata: Arms, cost: Outcomes, rng: np.rando
     >>> [(len(units), cost[units].sum().item()) for units in draws]
     [(3, 11.0), (3, 11.0), (3, 10.0), (3, 10.0)]
     """
-    # lists, for a step moves a few units, and there are as many steps as units
+    # lists, as each of n steps moves few units
     price, p, last = as_outcomes(cost, len(chances), "cost").tolist(), chances.astype(float).tolist(), list[int]()
     for stratum in np.unique(strata):
         units = np.flatnonzero(strata == stratum)
@@ -56,7 +47,7 @@ def draw_balanced(chances: Outcomes, strata: Arms, cost: Outcomes, rng: np.rando
 
 
 def _settle_all(p: list[float], units: list[int], cost: list[float], rng: np.random.Generator) -> list[int]:
-    """Let the chances of a stratum walk until at most two are open, and return these."""
+    """Walk in a stratum until at most two units are open, and return these."""
     some = list[int]()
     for unit in units:
         some = _open(p, [*some, unit])
@@ -70,7 +61,7 @@ def _settle_all(p: list[float], units: list[int], cost: list[float], rng: np.ran
 def _settle_pairs(
     p: list[float], one: list[int], other: list[int], cost: list[float], rng: np.random.Generator
 ) -> list[int]:
-    """Let one of two open pairs be settled, and return the other; either may be empty."""
+    """Settle one of two open pairs, and return the other; either may be empty."""
     if len(one) < 2 or len(other) < 2:
         return [*one, *other][:2]
     g, h = (cost[a] - cost[b] for a, b in (one, other))
@@ -83,17 +74,17 @@ def _open(p: list[float], units: list[int]) -> list[int]:
 
 
 def _walk(p: list[float], units: list[int], direction: list[float], rng: np.random.Generator) -> None:
-    """Move chances forth or back along a direction, with mean 0, until one of them is 0 or 1."""
+    """Move probabilities along a direction, with mean 0, until one of them is 0 or 1."""
     steps = [(k, d) for k, d in zip(units, direction, strict=True) if d]
     if not steps:
         return
-    # how far each unit may go: to 1 where d > 0 and to 0 where d < 0; back the other way
+    # distance of each unit to 1 if d > 0, to 0 if d < 0; back the other way
     forth = [(1 - p[k] if d > 0 else p[k]) / abs(d) for k, d in steps]
     back = [(p[k] if d > 0 else 1 - p[k]) / abs(d) for k, d in steps]
     goes_forth = rng.uniform() < min(back) / (min(forth) + min(back))
     room = forth if goes_forth else back
     for k, d in steps:
         p[k] += d * (min(room) if goes_forth else -min(room))
-    # the unit that ends the step is at its end exactly, whatever rounding says
+    # the unit that ends the step is exactly at its end, despite rounding
     end, d = steps[room.index(min(room))]
     p[end] = float((d > 0) == goes_forth)

@@ -1,14 +1,7 @@
-"""Whether answers show that effects differ between people: the model's effects against one effect for everybody.
+"""Test whether effects vary: the model's effects against a constant effect.
 
-Answers are predicted by a model that was fitted to the other folds, without their own. With m(x) = E[y | x] and e(x)
-the chance of treatment among those who answered, an effect tau(x) leaves the error
-
-    (y - m(x) - (t - e(x)) tau(x))^2,
-
-whose mean is smallest for the true effect (the R-learner's loss). It is compared with the error of the best constant
-that the same fit offers, the mean of its effects over the answers that it was fitted to. Where the model's effects are
-no better than the constant on answers that they have not seen, they should not be acted upon one by one; that is no
-proof that all effects are equal.
+On held-out answers, the R-loss (y - m(x) - (t - e(x)) tau(x))^2 of cross-fitted effects tau is compared with that of
+their mean over the training answers. No significant gain is no proof that effects are equal: book/enough.md (sec-seen).
 
 References:
     X. Nie and S. Wager, "Quasi-Oracle Estimation of Heterogeneous Treatment Effects", Biometrika 108(2), 2021.
@@ -27,17 +20,17 @@ from macal.problem import Split
 from macal.shapes import Outcomes
 from macal.survey.inference.weighted import MIN_ANSWERS, crossfit_propensity, folds
 
-ALPHA = 0.05  # of showing effects where they are as good as a constant
+ALPHA = 0.05  # probability of showing effects that are no better than a constant
 
 
 @dataclass(frozen=True)
 class HeterogeneityTest:
-    """What answers say of the model's effects, against one effect for everybody.
+    """The gain of the model's effects over a constant effect.
 
     Attributes:
-        gain: share by which the model's effects lower the mean error of held-out answers; below 0 they raise it.
+        gain: relative reduction of the mean error on held-out answers; negative if it rises.
         z: mean difference of the errors over its standard error.
-        answers: that were held out, one fold after the other.
+        answers: number of held-out answers.
     """
 
     gain: float
@@ -46,29 +39,29 @@ class HeterogeneityTest:
 
     @property
     def shown(self) -> bool:
-        """Whether the model's effects are shown: their error is significantly lower (one-sided)."""
+        """Whether individual effects are shown: their error is significantly lower (one-sided)."""
         return bool(self.z > ndtri(1 - ALPHA))
 
     def describe(self) -> str:
-        """What held-out answers say, in a sentence."""
+        """Return the result as a sentence."""
         by = f"{abs(self.gain):.1%} {'lower' if self.gain > 0 else 'higher'}"
-        found = f"of {self.answers:,} held-out answers their error is {by} than with one effect for everybody"
+        found = f"on {self.answers:,} held-out answers, error is {by} than with a constant effect"
         if self.shown:
-            return f"people's effects differ: {found}"
-        return f"people's effects are not seen to differ: {found}" + ", which chance may do" * (self.gain > 0)
+            return f"effects vary: {found}"
+        return f"no clear evidence that effects vary: {found}" + ", which chance may explain" * (self.gain > 0)
 
 
 @hinted
 def heterogeneity_test(model: Model, units: Split, seed: Whole = 0) -> HeterogeneityTest | None:
-    """Compare a model's effects with one effect for everybody, on answers that it was not fitted to.
+    """Compare a model's effects with a constant effect on held-out answers.
 
     Args:
         model: provides a posterior.
-        units: that have answered, of two arms.
-        seed: of the folds, and of the model.
+        units: units with answers, of two arms.
+        seed: seed of folds and model.
 
     Returns:
-        None where an arm has fewer than ten answers, or every answer is predicted without an error.
+        None if an arm has fewer than ten answers, or all are predicted exactly.
 
     Raises:
         NotFitted: a training failed.
@@ -89,12 +82,12 @@ def heterogeneity_test(model: Model, units: Split, seed: Whole = 0) -> Heterogen
 
 
 def r_losses(left: Outcomes, arm: Outcomes, effects: Outcomes | float) -> Outcomes:
-    """Error (l - a tau)^2 of effects on each unit, (n,), from l = y - m(x) and a = t - e(x)."""
+    """Return R-losses (l - a tau)^2, (n,), from l = y - m(x) and a = t - e(x)."""
     return np.square(left - arm * effects)
 
 
 def _compared(left: Outcomes, arm: Outcomes, constant: Outcomes, single: Outcomes) -> HeterogeneityTest | None:
-    """Errors of effects against those of a constant, from y - m(x) and t - e(x), (n,) each."""
+    """Return the test from y - m(x) and t - e(x), (n,) each."""
     before, after = r_losses(left, arm, constant), r_losses(left, arm, single)
     if not before.mean():
         return None

@@ -1,24 +1,9 @@
-"""What refusals could do to an estimate: bounds that assume nothing about who refuses, and how far one may be off.
+"""Sensitivity to nonresponse: worst-case bounds and stated differences; see book/enough.md (sec-refusals).
 
-*Bounds.* The effect is largest where all treated who refused had had the highest outcome of a range and all controls
-the lowest, and smallest the other way round. The interval goes from the lower end at the smallest to the upper end at
-the largest, each at the level of the estimate (Horowitz and Manski).
-
-*A stated difference.* Let outcomes of those who would refuse differ from those of people of the same covariates and arm
-who answer by delta_1 if treated, by delta_0 if not. With q_t the share of the population who would refuse in arm t, the
-mean of 1 - r(x, t), 0 for whoever's outcome was known beforehand, the effect is
-
-    the estimate + q_1 delta_1 - q_0 delta_0,
-
-for E[y | x, t] = m_t + (1 - r) delta_t. The smallest difference d, delta_1 = -delta_0 = +-d, that takes an interval's
-nearer end to 0 is that end's distance over q_1 + q_0.
-
-References:
-    C. F. Manski, "Nonparametric Bounds on Treatment Effects", American Economic Review 80(2), 1990.
-    J. L. Horowitz and C. F. Manski, "Nonparametric Analysis of Randomized Experiments with Missing Covariate and
-    Outcome Data", Journal of the American Statistical Association 95(449), 2000.
-    D. B. Rubin, "Formalizing Subjective Notions About the Effect of Nonrespondents in Sample Surveys", Journal of the
-    American Statistical Association 72(359), 1977 (the stated difference).
+Bounds (Horowitz and Manski 2000): from the lower end with the lowest outcomes of a range for treated and the highest
+for control nonrespondents, to the upper end the other way round. Stated differences (Rubin 1977): if nonrespondents
+differ from similar respondents by delta_t, the effect is the estimate + q_1 delta_1 - q_0 delta_0, with q_t the mean of
+1 - r(x, t), 0 for outcomes known before; an end at distance z reaches 0 at delta_1 = -delta_0 = z / (q_1 + q_0).
 """
 
 from dataclasses import dataclass, replace
@@ -33,19 +18,18 @@ from macal.survey.inference.weighted import Estimate
 
 @dataclass(frozen=True)
 class NonresponseSensitivity:
-    """What refusals could do to the average effect.
+    """Sensitivity of the average effect to nonresponse.
 
     Attributes:
-        asked: people who were; nobody whose outcome was known beforehand.
-        refused: of these.
-        low: lower end of an interval that assumes nothing about who refuses.
-        high: its upper end.
-        range: the smallest and the largest outcome that it counts with.
-        q_treated: share of the population who would refuse if treated, as modelled.
-        q_control: share who would as controls.
-        tipping_point: difference, in the outcome's unit, between those who refuse and similar people who answer, in
-            opposite directions in the two arms, at which the interval's nearer end is at 0; 0 where the interval holds
-            0.
+        asked: number of people surveyed.
+        refused: number of nonrespondents.
+        low: lower worst-case bound.
+        high: upper worst-case bound.
+        range: smallest and largest outcome assumed by the bounds.
+        q_treated: modelled share of nonresponse if treated.
+        q_control: modelled share as controls.
+        tipping_point: difference of nonrespondents from similar respondents, in opposite directions in the two arms,
+            at which the interval reaches 0; 0 if it contains 0.
     """
 
     asked: int
@@ -58,33 +42,31 @@ class NonresponseSensitivity:
     tipping_point: float
 
     def effect_shift(self, treated: float | int, control: float | int) -> float:
-        """By how much the effect differs from the estimate where refusals do, in the outcome's unit.
+        """Return the change of the effect if nonrespondents differ from similar respondents.
 
         Args:
-            treated: outcome of those who refuse less that of similar people who answer, if treated.
-            control: the same of controls.
+            treated: difference if treated, in the outcome's unit.
+            control: difference as controls.
         """
         return self.q_treated * treated - self.q_control * control
 
 
 def outcome_range(y: Outcomes, bounds: tuple[float | int, float | int] | None = None) -> tuple[float, float]:
-    """Smallest and largest outcome that there can be.
+    """Return the smallest and largest possible outcome.
 
     Args:
-        y: outcomes, (n,), NaN where one is not known.
-        bounds: as stated; those of the answers by default.
+        y: outcomes, (n,), NaN if unknown.
+        bounds: stated bounds (default: of the answers).
 
     Raises:
-        ValueError: bounds that are not two rising numbers, or that an answer is outside of.
+        ValueError: bounds that do not increase, or exclude answers.
     """
     told = y[np.isfinite(y)]
     low, high = (float(told.min()), float(told.max())) if bounds is None else map(float, bounds)
     if not (np.isfinite([low, high]).all() and low < high):
-        raise ValueError(f"bounds must be the smallest and the largest outcome, two rising numbers, got {low}, {high}")
+        raise ValueError(f"bounds must be the smallest and the largest possible outcome, got {low}, {high}")
     if told.size and (low > told.min() or high < told.max()):
-        raise ValueError(
-            f"bounds must hold all answers, which lie from {told.min():g} to {told.max():g}, got {low:g} to {high:g}"
-        )
+        raise ValueError(f"bounds must include all answers, {told.min():g} to {told.max():g}, got {low:g} to {high:g}")
     return low, high
 
 
@@ -96,17 +78,17 @@ def nonresponse_sensitivity(
     arm: int = 1,
     level: Level = 0.95,
 ) -> NonresponseSensitivity:
-    """Say what refusals could do to the average effect.
+    """Return the sensitivity of the average effect to nonresponse.
 
     Args:
-        survey: what was asked and answered.
-        estimate: of the average effect, by :func:`~macal.survey.inference.targets.average_effect`.
-        bounds: smallest and largest outcome that there can be; those of the answers by default.
-        arm: which is compared with the reference arm, 0.
-        level: of the interval that assumes nothing.
+        survey: design and answers.
+        estimate: average effect by :func:`~macal.survey.inference.targets.average_effect`.
+        bounds: smallest and largest possible outcome (default: of the answers).
+        arm: the arm that is compared with the reference arm, 0.
+        level: coverage probability of the bounds.
 
     Raises:
-        ValueError: bounds that are not two rising numbers, or that an answer is outside of.
+        ValueError: bounds that do not increase, or exclude answers.
     """
     refused, (low, high) = survey.refused, outcome_range(survey.y, bounds)
     ends = []

@@ -1,4 +1,4 @@
-"""Is it enough? A rule that ends a campaign."""
+"""A rule that ends a campaign."""
 
 from dataclasses import dataclass
 
@@ -9,17 +9,17 @@ from macal.arguments import Positive, as_hinted
 
 @dataclass(frozen=True)
 class StoppingRule:
-    """When to stop asking.
+    """A rule for stopping.
 
     Attributes:
-        width: stop once the interval of the average effect is at most so wide, in the outcome's unit: the one by the
-            weights where people were drawn with known chances, since it is the one that may be published.
+        width: target width of the average effect's interval, in the outcome's unit; of the weighted interval if people
+            are a probability sample.
 
     Raises:
         ValueError: a width that is not above 0.
 
     >>> StoppingRule(0.5).decide(0.4)
-    "enough: the average effect's interval is 0.4 wide, at most 0.5"
+    "stop: the average effect's interval is 0.4 wide; target 0.5"
     """
 
     width: Positive
@@ -28,15 +28,14 @@ class StoppingRule:
         as_hinted(vars(self), {"width": Positive})
 
     def decide(self, width: float, more: bool = True) -> str:
-        """Say whether to stop, and why.
+        """Return whether to stop, and why.
 
         Args:
-            width: of the average effect's interval, infinite where there is none that one may stop by.
-            more: whether the plan has more people to ask.
+            width: width of the average effect's interval; infinite without one.
+            more: whether the plan has more people to survey.
         """
         enough = width <= self.width
-        head = "enough" if enough else "go on" if more else "not enough, though the plan asks nobody else"
+        head = "stop" if enough else "continue" if more else "continue with a new plan"
         if not np.isfinite(width):
-            return f"{head}: the average effect has no interval that one may stop by"
-        than = "at most" if enough else "more than"
-        return f"{head}: the average effect's interval is {width:.3g} wide, {than} {self.width:g}"
+            return f"{head}: the average effect has no interval to stop by"
+        return f"{head}: the average effect's interval is {width:.3g} wide; target {self.width:g}"

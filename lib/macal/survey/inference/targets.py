@@ -1,79 +1,22 @@
-"""Effects of those whom one asks about, by weights, where some of those asked refuse: one estimating equation for all.
+"""Weighted effects in target populations under nonresponse: one estimating equation, in book/enough.md (sec-drawn).
 
-Whose effect: with e the chance of treatment and tau(x) the effect at x, E[h tau] / E[h] is that of everybody for h = 1,
-of the treated for h = e, of the overlap population for h = e (1 - e); times 1[group] it is that of a group. With
-outcome models m_0, m_1, A = 1 for whoever was asked (with the known chance p), R = 1 for whoever of these answered
-(with the chance r(x, t) to), and b = h + h'(e) (t - e),
+With h = 1, e or e (1 - e) for all, treated or the overlap population, A = 1 if surveyed (with probability p), R = 1 if
+answered (with probability r(x, t)), and b = 1, t or (t - e)^2, the estimate is sum num / sum b for
 
-    num_i = b_i (m_1 - m_0) + A_i R_i / (p_i r_i) h_i [t_i / e_i - (1 - t_i) / (1 - e_i)] (y_i - m_t),
+    num = b (m_1 - m_0) + h [t / e - (1 - t) / (1 - e)] {m~_t - m_t + A R / (p r) (y - m~_t)},
 
-the estimate is sum num / sum b. b is 1, t and (t - e)^2 for the three. Of several arms, each against the reference,
-the first alone is offered.
+m~ predicting outcomes by covariates and proxies, and m regressing m~ on covariates; without proxies m~ = m. A group
+multiplies h and b by its indicator. Units with known outcomes have p = r = 1, and r is learnt from those surveyed.
 
-*Proxies* are known of everybody and predict outcomes, whenever they were measured. With m~_t a model of covariates and
-proxies, and m_t a regression of it on covariates among all people of the arm, num_i has m~_t in the place of m_t in its
-last factor, and in addition
+*Variance*: that of phi = (num - theta b) / mean b + sum over models of D' H^-1 g over n, g being a model's estimating
+equation, D the mean gradient of the first term and H the mean of -dg (Stefanski and Boos 2002), for models fitted once
+to all units: crossed ones give units nearly alone in a column a steep D and a small H at once. An arm adds
+(q a / sum b)^2 for one more rare large residual: q the 98th percentile of its residuals' sizes, a the mean of A R h /
+(p r e). Clusters: phi is summed by cluster, each in one fold. The quantile is Student's, with one degree of freedom
+less than there are answers, or clusters with answers.
 
-    h_i [t_i / e_i - (1 - t_i) / (1 - e_i)] (m~_t - m_t),
-
-which needs no answers. Without proxies m~ = m.
-
-*Which models must be right.* Outcomes are missing at random: whether somebody answers depends on covariates and arm,
-not on what the answer would be. E[num] - theta E[b] is then 0 for everybody and for groups if m_0 and m_1 are right,
-whatever e and r are, for the second term has mean 0 given x and t; or if e and r are right, whatever m is, for the mean
-of the weight is then h in either arm. For the treated b = t needs no model, and the same holds. For the overlap
-population e says who they are, so e must be right in any case, and besides m or r.
-
-*Outcomes known beforehand.* Whoever has one was not asked and cannot refuse: p = r = 1, and r learns from those asked
-alone. Those asked stand for each other and for whoever else could be, not for her: so the effect is still that of all
-units, whosever outcomes were known, if e and r are right; by m alone, if these are like others given x and t.
-
-*Variance.* e, r and m are estimated, cross-fitted: nobody is scored by a model that has seen their answer, arm or
-refusal. Each solves an estimating equation sum g_i = 0, logistic regressions and ridge regressions; stacked with the
-one above, the estimate is the mean over i of
-
-    phi_i = (num_i - theta b_i) / mean b + sum over models of D' H^-1 g_i,
-
-D the mean gradient of the first term in the model's coefficients and H the mean of -dg: the terms vanish where all
-models are right, and count what estimating a right one adds where another is wrong. Another regressor than ridge
-regression has no such terms: it must then learn fast enough (n^-1/4), or r and e be right. The terms are those of
-models that are fitted once, to everybody, so that D, H and g belong to one solution of sum g_i = 0. Cross-fitted models
-estimate the same terms; but of somebody who is nearly alone in a column they give a residual near 1, a steep D and a
-small H at once, which can make the error many times too large. Interval: theta +-
-t-quantile of the number of answers less one times the root of the variance of phi over n.
-
-*A rare large residual* is in few samples of answers, and its absence makes the error too small. So each arm adds
-to the variance (q a / sum b)^2, with q the 98th percentile of the sizes of its residuals and a the mean of A R h / (p r
-e) over its answers: what one more answer with such a residual would.
-
-*Curves that both models miss.* With u = 1[arm] / e - 1 and q a product of two covariates, or a square, centred, an
-arm's mean is off by mean(u q) times the slope of its residuals on q, where neither model has q. So an arm is curved if
-some q has both mean(u q) over everybody and mean((y - m) q) over its answers farther from 0 than normal noise would be
-at 5 % among all q (Bonferroni). Covariates count to three s.d.
-
-*Clusters.* Where whole clusters were drawn, or people of one are alike for another reason, phi is summed over each, and
-the variance is that of the sums (:func:`~macal.survey.inference.weighted.stratified`); the quantile has the number of
-clusters with answers less one degrees of freedom, and a cluster is in one fold, so that nobody is scored by a model
-that has seen her neighbours. With few clusters that variance is itself uncertain, which makes the interval rough.
-
-*Groups* are told at once by Bonferroni's bound: with k intervals each has the level 1 - (1 - level) / k.
-
-*Which draw.* A label's part of the variance is (s_t h / e_t)^2 / p with e_t the chance of its own arm; so, by Cauchy
-and Schwarz, chances are best where proportional to s_t h / e_t: s / e for everybody, s_1 and s_0 e / (1 - e) for the
-treated, s_1 (1 - e) and s_0 e for the overlap population; for the sum of the variances of groups over that times 1 /
-(size of the group).
-
-References:
-    J. Robins, A. Rotnitzky and L. P. Zhao, "Estimation of Regression Coefficients When Some Regressors Are Not Always
-    Observed", Journal of the American Statistical Association 89(427), 1994 (the second term).
-    L. Kish, *Survey Sampling*, Wiley, 1965, Section 11.7 (how many answers unequal weights leave).
-    H. Bang and J. Robins, "Doubly Robust Estimation in Missing Data and Causal Inference Models", Biometrics 61(4),
-    2005.
-    F. Li, K. L. Morgan and A. M. Zaslavsky, "Balancing Covariates via Propensity Score Weighting", Journal of the
-    American Statistical Association 113(521), 2018 (the family h, and the overlap population).
-    K. Hirano, G. Imbens and G. Ridder, "Efficient Estimation of Average Treatment Effects Using the Estimated
-    Propensity Score", Econometrica 71(4), 2003 (b for an estimated e).
-    L. A. Stefanski and D. D. Boos, "The Calculus of M-Estimation", The American Statistician 56(1), 2002 (stacking).
+*Missed curves*: with u = 1[arm] / e - 1 and q a centred product of two covariates, an arm is curved if mean(u q) and
+mean((y - m) q) both exceed normal noise at 5% among all q (Bonferroni), covariates clipped at three s.d.
 """
 
 from collections.abc import Mapping, Sequence
@@ -111,30 +54,27 @@ from macal.survey.inference.weighted import (
 )
 
 TARGETS = ("all", "treated", "overlap")
-NO_RESPONSES = "nobody answered"  # why a group has no interval
-MIN_RESPONSE_PROBABILITY = 0.1  # chance to answer, as estimated, at least
+NO_RESPONSES = "no one answered"  # why a group has no interval
+MIN_RESPONSE_PROBABILITY = 0.1  # smallest estimated response probability
 Mask = Bool[np.ndarray, "n"]
 PerSide = Float[np.ndarray, "n 2"]
 PerArm = Float[np.ndarray, "k"]
 Design = Float[np.ndarray, "n p"]
 Answering = Float[np.ndarray, "p arms"]
-_RARE = 98  # percentile of the residuals' sizes that one answer more is thought to have
-_PEOPLE, _ANSWERS = 10, 1.5  # of an arm for each covariate, of which either is enough
-_CURVED, _WINSORISED = 0.05, 3.0  # level of the search for curves; s.d. to which covariates count there
-_SUM_TOLERANCE, _ERRORS = (
-    0.3,
-    3,
-)  # how far weights may be from adding up to everybody, in shares of them and in standard errors
+_RARE = 98  # percentile of residuals' sizes for one more answer
+_PEOPLE, _ANSWERS = 10, 1.5  # per covariate in an arm; either suffices
+_CURVED, _WINSORISED = 0.05, 3.0  # level of the search for curves; s.d. at which covariates are clipped
+_SUM_TOLERANCE, _ERRORS = 0.3, 3  # tolerance of weight totals, relative and in standard errors
 
 
 class Models(NamedTuple):
-    """What is modelled of everybody, (n, arms) each.
+    """Predictions for all units, (n, arms) each.
 
     Attributes:
-        e: chance of each arm.
-        m: prediction of the outcome in each arm.
-        responses: chance to answer if asked, in each arm.
-        seen: prediction of the outcome in each arm by covariates and proxies; m where there are no proxies.
+        e: propensity scores.
+        m: outcomes by covariates.
+        responses: response probabilities.
+        seen: outcomes by covariates and proxies; m without proxies.
     """
 
     e: PerArmChance
@@ -145,29 +85,27 @@ class Models(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """What was drawn, asked and answered, and what is modelled of it.
+    """A survey's design and answers, and models of them.
 
     Attributes:
         x: covariates of all units, (n, d).
         t: treatment, (n,).
-        y: outcomes, (n,), NaN for whoever was not asked, or refused.
-        inclusion_probability: of each unit to have been asked, (n,), 1 for whoever was asked in any case, or is in
-            ``known_outcome``.
-        asked: who was, (n,); who has an outcome, by default, that is, nobody refused. Nobody in ``known_outcome`` was.
-        propensity: chance of treatment, (n,), or of each arm, (n, arms), where a trial's design says it; estimated
-            otherwise.
-        regressor: outcome model of each arm; :class:`~macal.survey.inference.ridge.Ridge` by default.
-        seed: of the folds.
-        weights: people whom each unit stands for, (n,), 1 by default.
-        strata: stratum within which each unit came into the sample, (n,); one by default.
-        clusters: number of the cluster of each unit, (n,), whose people are alike; each is alone by default.
-        known_outcome: whose outcome was known before anybody was asked, (n,); nobody's by default.
-        names: of the arms, for what is said of them; their numbers by default.
-        proxies: what else is known of everybody and predicts outcomes, measured before treatment or after it, (n, k).
+        y: outcomes, (n,), NaN without an answer.
+        inclusion_probability: inclusion probability of each unit, (n,), 1 for mandatory units and ``known_outcome``.
+        asked: whether a unit was surveyed, (n,) (default: if it has an outcome); never in ``known_outcome``.
+        propensity: probability of treatment, (n,), or of each arm, (n, arms), by design; else estimated.
+        regressor: outcome model of each arm (default: :class:`~macal.survey.inference.ridge.Ridge`).
+        seed: seed of the folds.
+        weights: people that each unit represents, (n,) (default: 1).
+        strata: first-phase stratum of each unit, (n,) (default: one).
+        clusters: cluster number of each unit, (n,) (default: none).
+        known_outcome: whether a unit's outcome was known before the survey, (n,) (default: no).
+        names: names of the arms (default: their numbers).
+        proxies: further predictors of the outcome, measured before or after treatment, (n, k).
 
     Raises:
-        ValueError: arrays that do not fit together, chances out of range, clusters in several strata, or somebody in
-            ``sure`` without an outcome or with a chance below 1.
+        ValueError: inconsistent arrays, probabilities out of range, clusters in several strata, or units in
+            ``known_outcome`` without an outcome or with a probability below 1.
     """
 
     x: Covariates
@@ -212,32 +150,32 @@ class Survey:
 
     @property
     def refused(self) -> Mask:
-        """Who was asked and has no outcome, (n,)."""
+        """Units surveyed without an outcome, (n,)."""
         return self.asked & np.isnan(self.y)
 
     @property
     def clipped(self) -> Sequence[int]:
-        """Of each arm, how many people's estimated chance to be in it was raised to the least one, (arms,)."""
+        """Number of truncated propensity scores per arm, (arms,)."""
         if self.propensity is not None:
             return [0] * arms_of(self.t)
         return (self.propensities <= propensity_floor(self.t, self.weights)).sum(axis=0).tolist()
 
     def uncalibrated_arms(self, arm: int) -> Mapping[int, float]:
-        """Arms, of the reference and another, whose people weighted by 1 / e do not add up to everybody -> the sum.
+        """Return arms of a contrast whose inverse propensity weights miss the population total -> relative total.
 
-        The sum is over that of everybody; it is off where it differs from 1 by more than 0.3 and three standard errors.
+        It misses if it differs from 1 by more than 0.3 and three standard errors.
         """
         return uncalibrated_arms(self.t, self.propensities, self.weights, self.strata, self.clusters, (0, arm))
 
     def crowded(self, arm: int) -> Sequence[int]:
-        """Arms, of the reference and another, with too few people and answers for this number of covariates."""
+        """Return arms of a contrast with too few people and answers for the covariates."""
         if self.propensity is not None:
             return []
         people, answers = (np.bincount(self.t, some)[[0, arm]] for some in (np.ones(len(self.t)), np.isfinite(self.y)))
         return crowded(self.x, people, answers, (0, arm))
 
     def curved(self, arm: int) -> Sequence[int]:
-        """Arms, of the reference and another, in which both models miss a curve; see the module."""
+        """Return arms of a contrast in which both models miss a curve; see the module."""
         z, told = standardised(self.x).clip(-_WINSORISED, _WINSORISED), np.isfinite(self.y)
         limit = -ndtri(_CURVED / (z.shape[1] * (z.shape[1] + 1)))
         found = []
@@ -251,13 +189,13 @@ class Survey:
         return found
 
     def answers(self, inside: Mask | None = None) -> int:
-        """How many answers there are that are not alike, of those inside, (n,): people, or clusters."""
+        """Return the number of independent answers inside a mask, (n,): people, or clusters."""
         told = np.isfinite(self.y) if inside is None else np.isfinite(self.y) & inside
         return int(told.sum()) if self.clusters is None else len(np.unique(self.clusters[told]))
 
     @cached_property
     def propensities(self) -> PerArmChance:
-        """Chance of each arm, (n, arms), cross-fitted where it is not known."""
+        """Propensity scores, (n, arms), cross-fitted if unknown."""
         if self.propensity is not None:
             return of_each_arm(as_propensity(self.propensity, self.t))
         return self._propensity[0]
@@ -268,7 +206,7 @@ class Survey:
 
     @cached_property
     def outcome_predictions(self) -> PerArmChance:
-        """Cross-fitted prediction of the outcome in each arm, (n, arms), NaN in one with too few answers."""
+        """Cross-fitted outcome predictions, (n, arms), NaN in an arm with too few answers."""
         return self._outcomes[0]
 
     @cached_property
@@ -278,10 +216,7 @@ class Survey:
 
     @cached_property
     def responses(self) -> PerArmChance:
-        """Cross-fitted chance to answer if asked, of each unit in each arm, (n, arms).
-
-        It is 1 where nobody has refused, and of whoever was not to be asked, for her outcome was known.
-        """
+        """Cross-fitted response probabilities, (n, arms); 1 without refusals and for known outcomes."""
         return self._sure(crossfit_responses(self.x, self.t, self.asked, self.refused, self.seed, self.clusters))
 
     def _sure(self, responses: PerArmChance) -> PerArmChance:
@@ -289,7 +224,7 @@ class Survey:
 
     @cached_property
     def full_sample_fits(self) -> Models:
-        """The same models, each fitted once to everybody it may learn from, but for what is known or not linear."""
+        """The models fitted once to all available units, if unknown and linear."""
         t, z, told = self.t, standardised(self.x), np.isfinite(self.y)
         e, (m, seen), responses = self.propensities, self._outcomes, self.responses
         both = standardised(np.hstack([self.x, self.proxies]))
@@ -304,21 +239,21 @@ class Survey:
                 if self.proxies.shape[1]:
                     m[:, arm] = Ridge().fit(z[t == arm], seen[t == arm, arm]).predict(z)
         if self.refused.any():
-            everybody = np.arange(len(t))
-            found = _responses(z, t, told, everybody[self.asked], everybody)
+            every = np.arange(len(t))
+            found = _responses(z, t, told, every[self.asked], every)
             responses = self._sure(found.clip(MIN_RESPONSE_PROBABILITY, 1.0))
         return Models(e, m, responses, seen)
 
 
 def crowded(x: Covariates, people: PerArm, answers: PerArm, arms: Sequence[int]) -> list[int]:
-    """Those of some arms that have too few people and answers, (k,) each, for covariates, (n, d)."""
+    """Return arms with too few people and answers, (k,) each, for covariates, (n, d)."""
     columns = int((np.ptp(x, axis=0) > 0).sum())
     few = (people < _PEOPLE * columns) & (answers < _ANSWERS * columns)
     return [arm for arm, is_few in zip(arms, few, strict=True) if is_few]
 
 
 def _moments(z: Covariates, u: Outcomes) -> Float[np.ndarray, "d d"]:
-    """Mean of u (z_j z_k - mean z_j z_k) over its standard error, (d, d)."""
+    """Return the mean of u (z_j z_k - mean z_j z_k) over its standard error, (d, d)."""
     n, mean = len(z), z.T @ z / len(z)
     value = (z.T * u) @ z / n - mean * u.mean()
     square = (np.square(z.T) * u**2) @ np.square(z) / n - 2 * mean * ((z.T * u**2) @ z) / n + mean**2 * np.mean(u**2)
@@ -329,7 +264,7 @@ def _moments(z: Covariates, u: Outcomes) -> Float[np.ndarray, "d d"]:
 def uncalibrated_arms(
     t: Arms, e: PerArmChance, weights: Outcomes, strata: Arms, clusters: Arms | None, arms: Sequence[int]
 ) -> Mapping[int, float]:
-    """Arms whose people weighted by 1 / e do not add up to everybody; see :meth:`Survey.uncalibrated_arms`."""
+    """Return arms whose weights 1 / e miss the population total; see :meth:`Survey.uncalibrated_arms`."""
     found = {}
     for arm in arms:
         value, error = stratified((t == arm) / e[:, arm], weights, strata, clusters)
@@ -341,39 +276,38 @@ def uncalibrated_arms(
 def crossfit_responses(
     x: Covariates, t: Arms, asked: Mask, refused: Mask, seed: int = 0, clusters: Arms | None = None
 ) -> PerArmChance:
-    """Chance to answer if asked, in each arm, (n, arms), by logistic regression on the other folds of those asked.
+    """Return response probabilities in each arm, (n, arms), by cross-fitted logistic regression among those surveyed.
 
-    Covariates count alike in all arms, each of which has its own level. Few are asked, and covariates may be many: the
-    penalty is as strong as there are terms, which are then expected to move the log odds by about 1 together. Chances
-    are at least :data:`MIN_RESPONSE_PROBABILITY`: nobody who answers speaks for more than ten people who were asked.
+    Slopes are common to all arms, intercepts are not; the penalty equals the number of terms. Probabilities are at
+    least :data:`MIN_RESPONSE_PROBABILITY`.
 
     Args:
         x: covariates, (n, d).
         t: treatment, (n,).
-        asked: who was, (n,).
-        refused: who of these did not answer, (n,).
-        seed: of the folds.
-        clusters: number of each unit's cluster, (n,), which is in one fold; each is alone by default.
+        asked: whether a unit was surveyed, (n,).
+        refused: whether a unit surveyed did not answer, (n,).
+        seed: seed of the folds.
+        clusters: cluster numbers, (n,), each in one fold (default: none).
 
     Raises:
-        ValueError: all of those asked refused.
+        ValueError: all of those surveyed refused.
     """
     arms, z = arms_of(t), standardised(x)
     told, chance = (asked & ~refused).astype(np.int64), np.ones((len(t), arms))
     if not refused.any():
         return chance
     if not told.any():
-        raise ValueError("nobody of those who were asked has answered, so the chance to answer cannot be estimated")
+        raise ValueError("no one surveyed has answered, so response probabilities cannot be estimated")
     for rest, fold in folds(t + arms * (asked.astype(np.int64) + told), seed, clusters):
         own = rest[asked[rest]]
         if told[own].all():
-            continue  # who refused is all in this fold
+            continue  # all refusals are in this fold
         chance[fold] = _responses(z, t, told, own, fold) if told[own].any() else 0.0
     return chance.clip(MIN_RESPONSE_PROBABILITY, 1.0)
 
 
 def _responses(z: Covariates, t: Arms, told: Arms | Mask, own: Indices, at: Rows) -> Answering:
-    """Chance to answer in each arm, (p, arms), of the p units ``at``, by those of ``own``, who were asked."""
+    """Return response probabilities, (p, arms), of the p units ``at``, fitted to ``own``."""
     arms = arms_of(t)
     known = _with_arm(z[own], t[own], arms)
     places = np.concatenate([_with_arm(z[at], np.full(len(at), arm), arms) for arm in range(arms)])
@@ -382,46 +316,46 @@ def _responses(z: Covariates, t: Arms, told: Arms | Mask, own: Indices, at: Rows
 
 
 def _with_arm(z: Covariates, t: Arms, arms: int) -> Design:
-    """Covariates, and an indicator of each arm but the reference, (n, d + arms - 1)."""
+    """Return covariates and indicators of all arms but the reference, (n, d + arms - 1)."""
     return np.hstack([z, (t[:, None] == np.arange(1, arms)).astype(np.float64)])
 
 
 @hinted
 def average_effect(survey: Survey, target: str = "all", arm: int = 1, level: Level = 0.95) -> Estimate:
-    """Estimate the effect of an arm against the reference arm on those whom one asks about.
+    """Return the estimated effect of an arm against the reference arm in a target population.
 
     Args:
-        survey: what was asked and answered.
-        target: "all", "treated", or "overlap": those who could well have been in either arm.
-        arm: which is compared with the reference arm, 0.
-        level: chance of the interval to hold the true effect.
+        survey: design and answers.
+        target: "all", "treated", or "overlap": the overlap population (people who could have been in either arm).
+        arm: the arm that is compared with the reference arm, 0.
+        level: coverage probability of the interval.
 
     Raises:
         UnknownName: no such target.
-        ValueError: an arm with too few answers, as their weights count, or whose answers are all equal; of several
-            arms another target than "all".
+        ValueError: an arm with too small an effective sample size or equal answers, or several arms and another target
+            than "all".
     """
-    everybody, terms = np.ones(len(survey.t), bool), _both(survey, target, arm)
-    if why := _lacking(survey, terms[0], everybody):
+    every, terms = np.ones(len(survey.t), bool), _both(survey, target, arm)
+    if why := _lacking(survey, terms[0], every):
         raise ValueError(why)
-    return _estimate(survey, terms, everybody, level)
+    return _estimate(survey, terms, every, level)
 
 
 @hinted
 def group_effects(
     survey: Survey, groups: Any, target: str = "all", arm: int = 1, level: Level = 0.95
 ) -> Mapping[Any, Estimate | str]:
-    """Estimate the effect in each group, with intervals that hold all at once (Bonferroni).
+    """Return the estimated effect in each group, with simultaneous intervals (Bonferroni).
 
     Args:
-        survey: what was asked and answered.
-        groups: value of a column for each unit, (n,).
+        survey: design and answers.
+        groups: group of each unit, (n,).
         target: see :func:`average_effect`, within each group.
-        arm: which is compared with the reference arm, 0.
-        level: chance of all intervals to hold.
+        arm: the arm that is compared with the reference arm, 0.
+        level: simultaneous coverage probability.
 
     Returns:
-        Value of the group -> its estimate, or why it has none, in sorted order.
+        Group -> estimate, or why there is none, sorted.
 
     Raises:
         UnknownName: no such target.
@@ -436,7 +370,7 @@ def group_effects(
 
 
 def _labels(groups: Any, n: int) -> np.ndarray:
-    """A value for each unit, (n,)."""
+    """Return groups as an array, (n,)."""
     labels = np.asarray(groups)
     if labels.shape != (n,):
         raise ValueError(f"groups must have one value for each of the {n} units, got shape {labels.shape}")
@@ -451,18 +385,18 @@ def size_measure(
     spread: Sequence[float | int] = (1.0, 1.0),
     groups: Any = None,
 ) -> Outcomes:
-    """What a label of each unit is worth for a target, s h / e, (n,); see the module.
+    """Return the optimal size measure for a target, s h / e, (n,), by Cauchy and Schwarz.
 
     Args:
         target: "all", "treated" or "overlap".
-        propensity: chance of treatment, (n,), or of each arm, (n, arms).
+        propensity: probability of treatment, (n,), or of each arm, (n, arms).
         t: treatment, (n,).
-        spread: s.d. of the outcomes that covariates leave open, of control and treated; their ratio is what counts.
-        groups: value of a column for each unit, (n,), where each group's effect is asked for.
+        spread: residual s.d. of control and treated; only their ratio counts.
+        groups: group of each unit, (n,), for the sum of the groups' variances.
 
     Raises:
         UnknownName: no such target.
-        ValueError: of several arms another target than "all".
+        ValueError: several arms and another target than "all".
 
     >>> size_measure("treated", np.array([0.2, 0.2]), np.array([0, 1])).tolist()
     [0.25, 1.0]
@@ -482,19 +416,19 @@ def size_measure(
 
 @dataclass(frozen=True, eq=False)
 class _Terms:
-    """Terms of the estimating equation, (n,) each, and their derivatives.
+    """Terms of the estimating equation, (n,) each, and derivatives.
 
     Attributes:
         num: see the module.
         effect: m_1 - m_0.
-        left: y - m~_t of whoever has an outcome and is in one of the two arms, else 0.
-        b: who counts.
+        left: y - m~_t for outcomes in the two arms, else 0.
+        b: see the module.
         b_slope: db / de, e of the treated.
         factor: sign and factor of the residual, h / e.
         weight: A R / (p r) times that.
         slopes: dnum / d chance of each arm, (n, arms).
-        arm: that is compared.
-        models: by which all of these are.
+        arm: the arm that is compared.
+        models: the models used.
     """
 
     num: Outcomes
@@ -510,7 +444,7 @@ class _Terms:
 
 
 def _target(target: str, e: Outcomes, t: Arms) -> tuple[Outcomes, Outcomes, PerSide, PerSide]:
-    """Return b and db/de, (n,), and h / (chance of the arm) by arm, with derivatives in e, (n, 2)."""
+    """Return b and db/de, (n,), and h / (probability of the arm) by arm, with derivatives in e, (n, 2)."""
     one, none = np.ones(len(e)), np.zeros(len(e))
     found = {
         "all": (one, none, (1 / (1 - e), 1 / e), (1 / (1 - e) ** 2, -1 / e**2)),
@@ -524,11 +458,11 @@ def _target(target: str, e: Outcomes, t: Arms) -> tuple[Outcomes, Outcomes, PerS
 
 def _check_arms(e: PerArmChance, target: str) -> None:
     if e.shape[1] > 2 and target in TARGETS[1:]:
-        raise ValueError(f"the target {target!r} is for two arms, got {e.shape[1]}; take 'all', or two arms at a time")
+        raise ValueError(f"the target {target!r} is for two arms, got {e.shape[1]}; use 'all', or two arms at a time")
 
 
 def _both(survey: Survey, target: str, arm: int) -> tuple[_Terms, _Terms]:
-    """The terms by cross-fitted models, of which the estimate is made, and by those fitted at once, for its error."""
+    """Return the terms by cross-fitted models, for the estimate, and by models fitted once, for its error."""
     if why := too_few(survey.t, survey.y, (0, arm), survey.clusters, survey.names):
         raise ValueError(why)
     _check_arms(survey.propensities, target)
@@ -544,11 +478,11 @@ def _terms(survey: Survey, models: Models, target: str, arm: int) -> _Terms:
     told, rows, compared = np.isfinite(survey.y), np.arange(len(t)), np.isin(survey.t, (0, arm))
     left = np.where(told & compared, survey.y - seen[rows, t], 0.0)
     drawn = told / (survey.inclusion_probability * responses[rows, t])
-    # what proxies and answers correct of m_t
+    # correction of m_t by proxies and answers
     more = np.where(compared, seen[rows, t] - m[rows, t], 0.0) + drawn * left
     slopes, sign = np.zeros_like(e), (t == arm) * 1.0 - (t == 0)
     effect = m[:, arm] - m[:, 0]
-    if e.shape[1] > 2:  # each arm by its own chance
+    if e.shape[1] > 2:  # each arm by its own propensity
         b, b_slope = np.ones(len(t)), np.zeros(len(t))
         factor = 1 / e[rows, t]
         slopes[rows, t] = -more * sign * factor**2
@@ -561,35 +495,35 @@ def _terms(survey: Survey, models: Models, target: str, arm: int) -> _Terms:
 
 
 def _lacking(survey: Survey, terms: _Terms, inside: Mask) -> str:
-    """Why the answers of those inside, (n,), give no interval; empty where they do.
+    """Return why answers inside a mask, (n,), give no interval; else empty.
 
-    By their weights w, answers of an arm count as (sum w)^2 / sum w^2 of equal weight (Kish).
+    The effective sample size of an arm is (sum w)^2 / sum w^2 (Kish 1965, 11.7).
     """
-    everybody = np.isfinite(survey.y) & inside
-    if not everybody.any():
+    answered = np.isfinite(survey.y) & inside
+    if not answered.any():
         return NO_RESPONSES
     for one in (0, terms.arm):
-        own, which = everybody & (survey.t == one), arm_name(one, survey.names)
+        own, which = answered & (survey.t == one), arm_name(one, survey.names)
         told, weight = survey.y[own], np.abs(survey.weights * terms.weight)[own]
         count = len(told) and weight.sum() ** 2 / np.square(weight).sum()
         if count < MIN_ANSWERS:
-            good = f", by their weights as good as {count:.3g}" * (len(told) >= MIN_ANSWERS)
-            return f"{which} has {len(told)} answers{good}, and an interval needs {MIN_ANSWERS} of each arm"
+            good = f" (effective sample size {count:.3g})" * (len(told) >= MIN_ANSWERS)
+            return f"{which} has {len(told)} answers{good}, and an interval needs {MIN_ANSWERS} in each arm"
         if why := all_equal(told, which):
             return why
-    return "" if survey.answers(inside) > 1 else "an interval needs answers from two clusters at least"
+    return "" if survey.answers(inside) > 1 else "an interval needs answers from at least two clusters"
 
 
 def all_equal(told: Outcomes, which: str) -> str:
-    """What to say of an arm whose answers, (k,), are all equal; empty where they are not."""
+    """Return a sentence if answers of an arm, (k,), are all equal; else empty."""
     if np.ptp(told):
         return ""
     some = f"answer of {which} is" if len(told) == 1 else f"{len(told)} answers of {which} are all"
-    return f"the {some} {told[0]:g}, which shows nothing of how answers differ"
+    return f"the {some} {told[0]:g}, so their variance cannot be estimated"
 
 
 def _estimate(survey: Survey, both: tuple[_Terms, _Terms], inside: Mask, level: float) -> Estimate:
-    """The effect of those inside, (n,), by the terms of all."""
+    """Return the estimate inside a mask, (n,), from the terms of all units."""
     terms, at_once = both
     whole = survey.weights
     at = whole * inside
@@ -602,7 +536,7 @@ def _estimate(survey: Survey, both: tuple[_Terms, _Terms], inside: Mask, level: 
 
 
 def _guard(survey: Survey, terms: _Terms, inside: Mask) -> float:
-    """What one more answer of each arm with a rare large residual would add to the error; see the module."""
+    """Return what one more rare large residual per arm adds to the error; see the module."""
     total, at = 0.0, survey.weights * inside
     for arm in (0, terms.arm):
         own = inside & (survey.t == arm) & np.isfinite(survey.y)
@@ -612,7 +546,7 @@ def _guard(survey: Survey, terms: _Terms, inside: Mask) -> float:
 
 
 def _estimated(survey: Survey, terms: _Terms, scale: Outcomes, value: float) -> tuple[Outcomes, Outcomes, Outcomes]:
-    """D' H^-1 g_i of the models of arms, of who answers, and of outcomes, (n,) each, in the scale of the estimate."""
+    """Return D' H^-1 g_i of the models of arms, responses and outcomes, (n,) each, on the estimate's scale."""
     t, z, (e, m, responses, seen) = survey.t, standardised(survey.x), terms.models
     told, share = np.isfinite(survey.y), survey.weights / survey.weights.mean()
     people, asked, answered = np.zeros((3, len(t)))
@@ -647,7 +581,7 @@ def _estimated(survey: Survey, terms: _Terms, scale: Outcomes, value: float) -> 
 
 
 def _with_intercept(z: Covariates) -> tuple[Design, Float[np.ndarray, "p p"]]:
-    """Covariates and a column of ones, and the matrix of a penalty that spares the intercept."""
+    """Return covariates with an intercept, and the matrix of a penalty that spares it."""
     design = np.hstack([np.ones((len(z), 1)), z])
     return design, np.diag(np.arange(design.shape[1]) > 0).astype(float)
 
@@ -655,10 +589,10 @@ def _with_intercept(z: Covariates) -> tuple[Design, Float[np.ndarray, "p p"]]:
 def _logistic_part(
     z: Covariates, chance: PerArmChance, label: Arms, slopes: PerArmChance, share: Outcomes, strength: float | int = 1
 ) -> Outcomes:
-    """D' H^-1 g_i of a logistic regression, (n,): ``slopes`` are those of the estimate in the chances, (n, arms)."""
+    """Return D' H^-1 g_i of a logistic regression, (n,), from the estimate's slopes in its probabilities, (n, arms)."""
     design, penalty = _with_intercept(z)
     n, p = design.shape
-    free = range(1, 2) if chance.shape[1] == 2 else range(chance.shape[1])  # arms that have a score
+    free = range(1, 2) if chance.shape[1] == 2 else range(chance.shape[1])  # arms with a score
     # d chance_a / d score_b = chance_a (1[a = b] - chance_b)
     mean = (slopes * chance).sum(axis=1)
     gradient = np.concatenate([design.T @ (chance[:, b] * (slopes[:, b] - mean)) for b in free]) / n
@@ -671,10 +605,7 @@ def _logistic_part(
 
 
 def _ridge_slope(z: Covariates, y: Outcomes, own: Mask, slope: Outcomes) -> Outcomes:
-    """Slope of the estimate in the outcomes, (n,), that an arm's ridge regression has learnt from.
-
-    It is D' H^-1 g_i over the residual; ``slope`` is that of the estimate in the regression's predictions.
-    """
+    """Return D' H^-1 g_i of an arm's ridge regression over the residual, (n,), from the slope in its predictions."""
     design, penalty = _with_intercept(z)
     penalty *= Ridge().fit(z[own], y[own]).penalty
     hessian = ((design.T * own) @ design + penalty) / len(z)

@@ -1,6 +1,6 @@
-"""The report of a plan: one HTML file that asks nothing of any other machine.
+"""The report of a plan: one self-contained HTML file.
 
-``overlap`` computes, ``drawings`` draws, ``page`` writes HTML, ``document`` says what it all means.
+``overlap`` computes, ``drawings`` draws, ``page`` writes HTML, ``document`` explains.
 """
 
 from macal.survey.report.document import document

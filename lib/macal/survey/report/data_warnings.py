@@ -1,4 +1,4 @@
-"""What is to be said of a table before money is spent on it: values that lie far off, and poor overlap."""
+"""Warnings on a table before money is spent: outliers and poor overlap."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -18,15 +18,12 @@ from macal.survey.sampling_frame import SamplingFrame
 from macal.survey.tables import suspects
 from macal.survey.tables.roles import prepared
 
-_ENOUGH, _HALF = 20, 0.5  # answers of an arm, and share of their variance, from which on a covariate may tell them
-_MISTAKE = "if that is a mistake, or stands for a missing value"
+_ENOUGH, _HALF = 20, 0.5  # smallest number of answers, and explained share of variance, for a suspicion
+_MISTAKE = "if that is a mistake or a code for a missing value"
 
 
 def warnings(campaign: CampaignState) -> list[str]:
-    """What is to be said of a table and of answers, and what to do about it; nothing where all is well.
-
-    Overlap is that of whoever may be asked.
-    """
+    """Return warnings on a table and its answers; overlap is that of eligible units."""
     people = campaign.people
     poor = overlap.warnings(people.restricted_to(eligible(people, campaign.policy)))
     suspect = suspects.told(people.table, people.roles)
@@ -35,27 +32,27 @@ def warnings(campaign: CampaignState) -> list[str]:
 
 
 def covariate_outliers(people: SamplingFrame) -> list[str]:
-    """Of each covariate with values that lie far off: the values, the people, and how they count."""
+    """Return outliers of covariates: values, people, and how they count."""
     said = (_far(people.table[c], values) for c, values in _measured(people))
     return [
-        f"{words}, and counts as {counts} in distances; {_MISTAKE}, mend the table before people are asked"
+        f"{words}, and counts as {counts} in distances; {_MISTAKE}, correct the table before the survey"
         for words, counts in said
         if words
     ]
 
 
 def outcome_outliers(campaign: CampaignState) -> list[str]:
-    """Outcomes that lie far off, by the same rule: the values and the people."""
+    """Return outliers of outcomes, by the same rule: values and people."""
     every = (pd.Series(seen.outcomes, seen.people.table.index, name=seen.outcome) for seen in campaign.views)
     told = [values.rename(values.name or "outcome") for one in every if len(values := one.dropna())]
     said = [words for values in told if (words := _far(values, values.to_numpy())[0])]
-    return [f"{words}; {_MISTAKE}, set it right by macal correct before effects are estimated" for words in said]
+    return [f"{words}; {_MISTAKE}, use macal correct before estimating effects" for words in said]
 
 
 def telling(campaign: CampaignState) -> list[str]:
-    """Covariates that predict answers of every arm better than all others together, and more than half of them.
+    """Return covariates that predict answers of every arm better than all others together, and over half the variance.
 
-    By errors on answers left out, of a regression on the covariate alone and of one on all others.
+    Predictions are cross-validated regressions.
     """
     people, y, kinds = campaign.people, campaign.outcomes, list(campaign.people.roles.kinds)
     t = people.problem.pool.t
@@ -78,12 +75,12 @@ def telling(campaign: CampaignState) -> list[str]:
         return []
     return [
         f"{' and '.join(map(repr, found))} {what} the answers better than all other covariates together; if measured"
-        f" after treatment, plan with it as a proxy (--proxy {found[0]}): as a covariate it hides a part of the effect"
+        f" after treatment, it hides part of the effect: plan with it as a proxy (--proxy {found[0]})"
     ]
 
 
 def _explained(x: Covariates, y: Outcomes) -> float:
-    """Share of the variance of outcomes that a regression on covariates explains in whoever is left out of it."""
+    """Return the leave-one-out R^2 of a regression of outcomes on covariates."""
     design = np.column_stack([np.ones(len(y)), x])
     inverse = np.linalg.pinv(design)
     rest = np.maximum(1 - (design * inverse.T).sum(axis=1), 1e-9)  # 1 - leverage
@@ -91,7 +88,7 @@ def _explained(x: Covariates, y: Outcomes) -> float:
 
 
 def columns(campaign: CampaignState) -> pd.DataFrame:
-    """One row per column: its role, what is to be said of it, and how many values count as the farthest within."""
+    """Return one row per column: role, explanation, and number of winsorised values."""
     people = campaign.people
     shown = people.roles.shown(campaign.columns.named())
     for c, values in _measured(people):
@@ -105,7 +102,7 @@ def columns(campaign: CampaignState) -> pd.DataFrame:
 
 
 def _measured(people: SamplingFrame) -> Iterator[tuple[Any, Outcomes]]:
-    """Covariates that are numbers, or dates as days, each (n,)."""
+    """Yield covariates that are numbers, or dates as days, each (n,)."""
     kinds = people.roles.kinds
     for column, values in prepared(people.table, people.roles.kinds).items():
         if kinds[column] != "category":
@@ -118,7 +115,7 @@ def _limits(values: Outcomes) -> tuple[float, float]:
 
 
 def _far(column: pd.Series, values: Outcomes) -> tuple[str, str]:
-    """What to say of values of a column that lie far off, by the units' names, and what they count as; or nothing."""
+    """Return a sentence on a column's outliers, and what they count as; else empty."""
     is_far, written = outliers(values), partial(overlap.written, column, values)
     if not is_far.any():
         return "", ""
@@ -128,4 +125,4 @@ def _far(column: pd.Series, values: Outcomes) -> tuple[str, str]:
     counts = " or ".join(written(value) for value in dict.fromkeys((low, high)))
     who, lie = f"{column.index.name or 'unit'} {name_phrase(far.index)}", "lies" if len(told) == 1 else "lie"
     around = f"{written(others.min())} to {written(others.max())}"
-    return f"column {str(column.name)!r}: {name_phrase(told)} of {who} {lie} far from everybody else ({around})", counts
+    return f"column {str(column.name)!r}: {name_phrase(told)} of {who} {lie} far from all others ({around})", counts

@@ -1,4 +1,4 @@
-"""Figures of a report, as small SVG: text stays text, and no font is needed."""
+"""Figures of a report, as small SVG with text and without fonts."""
 
 import hashlib
 import io
@@ -30,11 +30,11 @@ _LOOK = {
     "legend.frameon": False,
     "path.simplify": True,
 }
-_WIDTH, _HEIGHT = 4.2, 2.7  # inches: at the width of a phone text has about its own size
+_WIDTH, _HEIGHT = 4.2, 2.7  # inches: about the width of a phone
 
 
 class Drawing:
-    """A figure under way; ``svg`` holds it once it is done.
+    """A figure; ``svg`` holds it once it is done.
 
     Attributes:
         svg: the drawing.
@@ -44,7 +44,7 @@ class Drawing:
 
 
 def check() -> None:
-    """Say whether anything can be drawn.
+    """Check that figures can be drawn.
 
     Raises:
         ImportError: matplotlib is missing.
@@ -55,11 +55,11 @@ def check() -> None:
 
 @contextmanager
 def drawing(what: str, height: float = _HEIGHT) -> Iterator[tuple["Axes", Drawing]]:
-    """Draw on an axes, and keep it as SVG.
+    """Yield an axes and its drawing, as SVG.
 
     Args:
-        what: one sees, for those who do not see it.
-        height: in inches.
+        what: alternative text.
+        height: height in inches.
 
     Raises:
         ImportError: matplotlib is missing.
@@ -81,15 +81,15 @@ def drawing(what: str, height: float = _HEIGHT) -> Iterator[tuple["Axes", Drawin
 
 
 def _named(svg: str, prefix: str) -> str:
-    """Names that differ from those of other drawings on a page, and do not differ from one run to the next."""
+    """Return SVG with ids that are unique on a page and reproducible."""
     names = dict.fromkeys(re.findall(r'\bid="([^"]+)"', svg))
     new = {name: f"{prefix}-{k}" for k, name in enumerate(names)}
     return re.sub(r'(\bid="|="#|url\(#)([^")]+)', lambda m: m[1] + new.get(m[2], m[2]), svg)
 
 
 def costs(rounds: pd.DataFrame) -> str:
-    """Cost of each round as bars, and so far as a line."""
-    with drawing("Bars: the cost of each round. Line: the cost so far.") as (ax, done):
+    """Draw the cost of each round as bars, and the cumulative cost as a line."""
+    with drawing("Bars: cost of each round. Line: cumulative cost.") as (ax, done):
         ax.bar(rounds.index, rounds["cost"], color="#9ecae1", label="this round")
         ax.plot(rounds.index, rounds["so far"], color="#08519c", marker="o", markersize=3, label="so far")
         ax.set(xlabel="round", ylabel="cost", ylim=(0, None))
@@ -99,7 +99,7 @@ def costs(rounds: pd.DataFrame) -> str:
 
 
 def covered(table: pd.DataFrame) -> str:
-    """Distance to the nearest label, by round, a line per arm."""
+    """Draw distances to the nearest label by round, a line per arm."""
     with drawing("Mean distance to the nearest label of the same arm, by round, a line per arm.") as (ax, done):
         for arm, colour in zip(table, [*COLOURS.values(), *_MORE] * table.shape[1], strict=False):
             ax.plot(table.index, table[arm], color=colour, marker="o", markersize=3, label=arm)
@@ -110,7 +110,7 @@ def covered(table: pd.DataFrame) -> str:
 
 
 def distances(groups: Mapping[str, Distances]) -> str:
-    """Share of people whose counterpart is within a distance, a line per group."""
+    """Draw the share of people with a counterpart within a distance, a line per group."""
     with drawing("Share of people with a counterpart within each distance, before and after.") as (ax, done):
         for (name, values), colour in zip(groups.items(), (FAINT, "#CC3377"), strict=True):
             ordered = np.sort(values)[np.unique(np.linspace(0, len(values) - 1, 200).astype(int))]
@@ -121,13 +121,13 @@ def distances(groups: Mapping[str, Distances]) -> str:
 
 
 def effects(table: pd.DataFrame) -> str:
-    """Effects in ascending order, and their intervals ``low`` to ``high`` as a band."""
+    """Draw sorted effects, and intervals ``low`` to ``high`` as a band."""
     ordered = table.sort_values("effect", kind="stable")
     rows = np.unique(np.linspace(0, len(table) - 1, 200).astype(int))
     some, share = ordered.iloc[rows], rows / max(len(table) - 1, 1)
-    with drawing("Effects of all people in ascending order, with their intervals.") as (ax, done):
+    with drawing("Individual effects in ascending order, with intervals.") as (ax, done):
         ax.axhline(0, color="0.8", linewidth=1)
-        ax.fill_between(share, some["low"], some["high"], color="#9ecae1", label="95 % intervals")
+        ax.fill_between(share, some["low"], some["high"], color="#9ecae1", label="95% intervals")
         ax.plot(share, some["effect"], color="#08519c", label="effect")
         ax.set(xlabel="share of people", ylabel="effect", xlim=(0, 1))
         ax.figure.legend(loc="outside upper center", ncol=2)
@@ -135,7 +135,7 @@ def effects(table: pd.DataFrame) -> str:
 
 
 def propensities(score: Outcomes, t: Arms, what: str) -> str:
-    """Histograms of estimated propensity scores, an arm each."""
+    """Draw histograms of propensity scores by arm."""
     with drawing(f"Histograms of propensity scores of both arms: {what}.") as (ax, done):
         for arm, (name, colour) in enumerate(COLOURS.items()):
             ax.hist(score[t == arm], np.linspace(0, 1, 21), color=colour, alpha=0.5, density=True, label=name)
@@ -145,12 +145,12 @@ def propensities(score: Outcomes, t: Arms, what: str) -> str:
 
 
 def balance(table: pd.DataFrame) -> str:
-    """Standardised differences before and after, a row per covariate."""
+    """Draw standardised differences before and after, a row per covariate."""
     with drawing("Standardised differences of covariates before and after.", 0.9 + 0.22 * len(table)) as (ax, done):
         rows = np.arange(len(table))[::-1]
         ax.axvline(0, color="0.8", linewidth=1)
-        ax.hlines(rows, table["everybody"], table["labelled"], color="0.8")
-        ax.plot(table["everybody"], rows, "o", color=FAINT, label="everybody")
+        ax.hlines(rows, table["all"], table["labelled"], color="0.8")
+        ax.plot(table["all"], rows, "o", color=FAINT, label="all people")
         ax.plot(table["labelled"], rows, "D", color="#CC3377", markersize=5, label="labelled")
         ax.set_yticks(rows, [_short(name) for name in table.index], parse_math=False)
         ax.set(xlabel="standardised difference")

@@ -1,15 +1,14 @@
-"""What a plan does to overlap, coverage and privacy: numbers before and after.
+"""Overlap, coverage and privacy before and after a plan.
 
-Distances are given in units of the typical one, the root mean squared distance between two people of the table. Where
-people are a sample of a table, each counts as often as she stands for others of it.
+Distances are relative to the root mean squared distance between two people; samples are weighted.
 
 References:
     P. C. Austin, "Balance Diagnostics for Comparing the Distribution of Baseline Covariates Between Treatment Groups in
     Propensity-Score Matched Samples", Statistics in Medicine 28(25), 2009 (standardised differences).
     J. C. van Houwelingen and S. le Cessie, "Predictive Value of Statistical Models", Statistics in Medicine 9(11), 1990
-    (a model's scores drawn together).
+    (shrinkage of a model's scores).
     L. Sweeney, "k-Anonymity: A Model for Protecting Privacy", International Journal of Uncertainty, Fuzziness and
-    Knowledge-Based Systems 10(5), 2002 (how many people share a row).
+    Knowledge-Based Systems 10(5), 2002 (people who share a row).
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,24 +32,24 @@ from macal.survey.tables.roles import prepared
 
 Round = Int[np.ndarray, "_"]
 
-SAMPLE = 2000  # people whose distances are computed, where there are more
-POOR_OVERLAP_SHARE = 0.05  # share of people of whom an arm has a chance near 0, from which overlap is poor
-MAX_SHOWN = 3  # holes that are named
-_ASK = "ask for the effect on those who could well have been in either arm (--target overlap)"
+SAMPLE = 2000  # largest number of people whose distances are computed
+POOR_OVERLAP_SHARE = 0.05  # share of people with an extreme propensity above which overlap is poor
+MAX_SHOWN = 3  # violations that are named
+_ASK = "estimate the effect in the overlap population (--target overlap)"
 _EXCLUDE = (
-    "exclude the groups named here before planning (--target overlap, for those who could well have been in either"
-    " arm, helps only as far as a smooth model of treatment finds them)"
+    "exclude the groups named here before planning (--target overlap, the overlap population, helps only as far as a"
+    " smooth propensity model finds them)"
 )
-SHARED = {"nobody": (1, 1), "1": (2, 2), "2 to 3": (3, 4), "4 to 9": (5, 10), "10 or more": (11, np.inf)}
+SHARED = {"none": (1, 1), "1": (2, 2), "2 to 3": (3, 4), "4 to 9": (5, 10), "10 or more": (11, np.inf)}
 
 
 def sample(n: int) -> Indices:
-    """Places of at most :data:`SAMPLE` of n people, (k,), the same ones every time."""
+    """Return reproducible places of at most :data:`SAMPLE` of n people, (k,)."""
     return np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE])
 
 
 def some_of(people: SamplingFrame) -> Indices:
-    """Places of at most :data:`SAMPLE` people, (k,), of a sample as often as they stand for its table."""
+    """Return places of at most :data:`SAMPLE` people, (k,), repeated by weight in a sample."""
     if people.first_phase is None:
         return sample(len(people))
     ends = np.cumsum(people.weights)
@@ -58,14 +57,14 @@ def some_of(people: SamplingFrame) -> Indices:
 
 
 def propensity(people: SamplingFrame, x: Covariates | None = None) -> Outcomes:
-    """Chance of treatment of each unit, (n,), of two arms; by the model's covariates if no others are given."""
+    """Return propensity scores for two arms, (n,), by the pool's covariates or others."""
     weights = None if people.first_phase is None else people.weights
     x = people.problem.pool.x.astype(np.float64) if x is None else x
     return logistic_propensity(x, people.problem.pool.t, weights)
 
 
 def contrasts(people: SamplingFrame) -> dict[str, tuple[SamplingFrame, Indices]]:
-    """The people of each arm and of the reference arm, and their places; by what is compared, "" where it is plain."""
+    """Return contrast -> people of both arms and their places; the name is empty for two arms."""
     numbers = range(1, len(people.arms))
     if len(numbers) == 1:
         return {"": (people, np.arange(len(people)))}
@@ -73,14 +72,14 @@ def contrasts(people: SamplingFrame) -> dict[str, tuple[SamplingFrame, Indices]]
 
 
 def warnings(people: SamplingFrame) -> list[str]:
-    """What is to be said of poor overlap in each contrast: by a model of treatment, and where an arm has nearly nobody.
+    """Return warnings of poor overlap in each contrast, by propensity scores and by overlap violations.
 
-    Of two scales, winsorised and the table's own, the model is the worse one.
+    Scores are the worse of two models, on winsorised and on original scales.
     """
     said, every = {}, contrasts(people)
     for name, (view, _) in every.items():
         if not len(view):
-            continue  # nobody of the two arms may be asked
+            continue  # no eligible people in the two arms
         x, t, weights = view.scaled(standardised), view.problem.pool.t, view.weights
         scores = [shrunk_scores(score, t, x.shape[1], weights) for score in (propensity(view), propensity(view, x))]
         said[name] = warning(
@@ -90,40 +89,40 @@ def warnings(people: SamplingFrame) -> list[str]:
 
 
 def shrunk_scores(score: Outcomes, t: Arms, d: int, weights: Outcomes) -> Outcomes:
-    """A model's chances of treatment, drawn together as far as d covariates of no use may draw them apart, (n,).
+    """Shrink propensity scores by the spread that d irrelevant covariates would cause, (n,).
 
-    Entirely where an arm has no more than d people, whom as many covariates always tell from all others.
+    They are constant if an arm has at most d people, which d covariates always separate.
     """
     share = np.average(t, weights=weights)
     if share in (0, 1):
         return score
     score, weights = np.clip(score, 1e-9, 1 - 1e-9), weights / weights.mean()
     gain = 2 * weights @ (np.log(np.where(t, score, 1 - score)) - np.log(np.where(t, share, 1 - share)))
-    noise = chdtri(d, 0.05)  # gain by such covariates, exceeded with a chance of 5 %
+    noise = chdtri(d, 0.05)  # gain by irrelevant covariates, exceeded with probability 5%
     kept = 1 - noise / gain if noise < gain and d < np.bincount(t).min() else 0.0
     return expit(logit(share) + kept * (logit(score) - logit(share)))
 
 
 def _poor(score: Outcomes, weights: Outcomes | None) -> tuple[float, float, float]:
-    """Share of people of whom an arm has a chance near 0, and which chances of treatment are near 0 and 1."""
+    """Return the share of extreme propensity scores, and the limits."""
     share = float(np.average(score, weights=weights))
     low, high = min(EXTREME, share / 5), 1 - min(EXTREME, (1 - share) / 5)
     return float(np.average((score <= low) | (score >= high), weights=weights)), low, high
 
 
 def warning(score: Outcomes, weights: Outcomes | None = None, named: Sequence[str] = ()) -> str:
-    """What to say of poor overlap, and what to do; empty where it is not poor.
+    """Return a warning of poor overlap; else empty.
 
     Args:
-        score: chance of treatment of each unit, (n,); near 0 is below 5 %, and below a fifth of the arm's share.
-        weights: people whom each unit stands for, (n,); 1 by default.
-        named: what :func:`holes` says.
+        score: propensity scores, (n,); extreme ones are below 5% and a fifth of the arm's share.
+        weights: people that each unit represents, (n,) (default: 1).
+        named: result of :func:`overlap_violations`.
     """
     (share, low, high), told = _poor(score, weights), []
     if share > POOR_OVERLAP_SHARE:
         told = [
-            f"{share:.0%} of people could hardly have been in the other arm (an estimated chance of treatment below"
-            f" {100 * low:.2g}% or above {100 * high:.4g}%; up to {POOR_OVERLAP_SHARE:.0%} of people is harmless)"
+            f"{share:.0%} of people have extreme propensity scores (below {100 * low:.2g}% or above {100 * high:.4g}%;"
+            f" up to {POOR_OVERLAP_SHARE:.0%} is harmless)"
         ]
     told += named[:MAX_SHOWN]
     if not told:
@@ -131,16 +130,16 @@ def warning(score: Outcomes, weights: Outcomes | None = None, named: Sequence[st
     more = f"; and {len(named) - MAX_SHOWN:,} more such groups" * (len(named) > MAX_SHOWN)
     return (
         f"overlap is poor: {'; '.join(told)}{more}. Estimates for such people rest on the model alone, and intervals"
-        f" may miss the truth too often: {_EXCLUDE if named else _ASK}, and say so"
+        f" may have low coverage: {_EXCLUDE if named else _ASK}, and report it"
     )
 
 
 def overlap_violations(people: SamplingFrame, looks: int = 1) -> list[str]:
-    """Where nearly nobody is of an arm, by columns, range or value, and number of people; the largest first.
+    """Return regions in which an arm is nearly empty, by column and range, the largest first.
 
     Args:
-        people: of two arms.
-        looks: contrasts that are looked at beside each other.
+        people: people of two arms.
+        looks: number of contrasts tested.
     """
     columns = prepared(people.table, people.roles.kinds)
     given = {str(c): numbers(columns[c], str(c)) for c in columns}
@@ -148,7 +147,7 @@ def overlap_violations(people: SamplingFrame, looks: int = 1) -> list[str]:
     codes = {c: pd.Categorical(given[c].astype(object), names).codes.astype(np.float64) for c, names in known.items()}
     t, clusters = people.problem.pool.t, people.cluster_labels()
     lots = len(np.unique(clusters))
-    drawn = lots / len(people) if len(np.unique(2 * clusters + t)) == lots else 1.0  # by cluster, or by person
+    drawn = lots / len(people) if len(np.unique(2 * clusters + t)) == lots else 1.0  # arms by cluster or person
     search = ViolationSearch(given | codes, frozenset(known), t, people.weights, drawn, looks)
     return [_named(people, search, hole, known) for hole in search.found()]
 
@@ -171,7 +170,7 @@ def _named(
 
 
 def _range(column: pd.Series, values: Outcomes, low: float, high: float) -> str:
-    """Values of a column from the least to the largest, as few digits as tell them from all others."""
+    """Return a range of a column in words, with as few digits as needed."""
     below, above = values[values < low], values[values > high]
     first = _told(column, values, low, below.max() if below.size else -np.inf)
     last = _told(column, values, high, above.min() if above.size else np.inf)
@@ -183,7 +182,7 @@ def _range(column: pd.Series, values: Outcomes, low: float, high: float) -> str:
 
 
 def _told(column: pd.Series, values: Outcomes, value: float, other: float) -> str:
-    """A number that parts one value from another, or equals it; of a date the value."""
+    """Return a short number between a value and another, or the value; dates unchanged."""
     short = (float(f"{value:.{digits}g}") for digits in range(2, 10))
     is_plain = is_numeric_dtype(column.dtype)
     fit = (v for v in short if is_plain and (value <= v < other or other < v <= value))
@@ -191,14 +190,14 @@ def _told(column: pd.Series, values: Outcomes, value: float, other: float) -> st
 
 
 def written(column: pd.Series, values: Outcomes, value: float) -> str:
-    """One of the values of a column: a number, or a date as it stands there."""
+    """Return a value of a column in words: a number, or a date as written."""
     if is_numeric_dtype(column.dtype):
         return f"{value:.10g}"
     return str(column.iloc[int((values == value).argmax())]).removesuffix(" 00:00:00")
 
 
 def column_names(people: SamplingFrame) -> list[str]:
-    """Names of the d encoded covariates, as :func:`macal.datasets.from_table` makes them: numbers, then categories."""
+    """Return names of the d encoded covariates of :func:`macal.datasets.from_table`: numbers, then categories."""
     plain, dummies = [], []
     for name, column in prepared(people.table, people.roles.kinds).items():
         values = numbers(column, str(name))
@@ -211,28 +210,28 @@ def column_names(people: SamplingFrame) -> list[str]:
 
 
 def differences(people: SamplingFrame, labelled: Indices, names: Sequence[str]) -> pd.DataFrame:
-    """Standardised difference of the arms' means, one row per encoded covariate: of everybody, of the labelled.
+    """Return standardised differences of the arms' means, one row per encoded covariate: of all, of labelled people.
 
-    (mean treated - mean control) / root of the mean of the two variances, both of everybody, so that the two columns
-    have one unit; missing where an arm is empty, 0 where a covariate does not vary.
+    Both columns are divided by the root of the mean of the arms' variances among all people; they are missing for an
+    empty arm, and 0 for a constant covariate.
     """
     x, t, weights = people.problem.pool.x.astype(np.float64), people.problem.pool.t, people.weights
-    means = {"everybody": _means(x, t, weights), "labelled": _means(x[labelled], t[labelled], np.ones(len(labelled)))}
-    spread = np.sqrt(_means(np.square(x - means["everybody"][t]), t, weights).mean(axis=0))
+    means = {"all": _means(x, t, weights), "labelled": _means(x[labelled], t[labelled], np.ones(len(labelled)))}
+    spread = np.sqrt(_means(np.square(x - means["all"][t]), t, weights).mean(axis=0))
     gaps = {who: (mean[1] - mean[0]) / np.where(spread > 0, spread, np.inf) for who, mean in means.items()}
     return pd.DataFrame(gaps, pd.Index(names, name="covariate"))
 
 
 def _means(x: Covariates, t: Arms, weights: Outcomes) -> Centres:
-    """Mean of each arm, (2, d), missing where it is empty."""
+    """Return the mean of each arm, (2, d), missing if empty."""
     arms = ((x[t == arm], weights[t == arm]) for arm in (0, 1))
     return np.stack([np.average(own, 0, w) if len(own) else np.full(x.shape[1], np.nan) for own, w in arms])
 
 
 def counterparts(people: SamplingFrame, units: Indices, among: Rows) -> Distances:
-    """Typical distances from some units (k,) to the nearest of the other arm among others, (k,).
+    """Return relative distances from some units to the nearest of the other arm among others, (k,).
 
-    Of several arms, the other one of the reference is any, and that of any is the reference.
+    With several arms, the reference is compared with any other, and any other with the reference.
     """
     x, treated = people.problem.pool.x.astype(np.float64), people.problem.pool.t > 0
     out = np.empty(len(units))
@@ -247,14 +246,14 @@ def _typical(people: SamplingFrame) -> float:
 
 
 def coverage(people: SamplingFrame, rounds: Sequence[Round]) -> pd.DataFrame:
-    """Mean typical distance from the people of each arm to the nearest label of their own, after each round.
+    """Return mean relative distances from people to the nearest label in their arm, after each round.
 
     Args:
         people: the table.
-        rounds: labels that each round adds, those known at the beginning first.
+        rounds: labels added by each round, initial ones first.
 
     Returns:
-        One row per round from 0, ``control`` and ``treated``, or the arms by name; missing while an arm has no label.
+        One row per round from 0, one column per arm; missing while an arm has no label.
     """
     x, t = people.problem.pool.x.astype(np.float64), people.problem.pool.t
     some, typical, told = some_of(people), _typical(people), []
@@ -269,12 +268,12 @@ def coverage(people: SamplingFrame, rounds: Sequence[Round]) -> pd.DataFrame:
 
 
 def names_of(people: SamplingFrame) -> list[str]:
-    """What the arms are called, the reference first."""
+    """Return names of the arms, the reference first."""
     return ["control", "treated"] if list(people.arms) == [0, 1] else [str(arm) for arm in people.arms]
 
 
 def distance_to_labels(people: SamplingFrame, known: Indices, asked: Rows) -> Distances:
-    """Typical distance from each unit asked to the nearest earlier label of her arm, (k,); infinite for the first."""
+    """Return relative distances from planned units to the nearest earlier label in their arm, (k,), or infinity."""
     x, t = people.problem.pool.x.astype(np.float64), people.problem.pool.t
     order = np.concatenate([known, asked])
     places = range(len(known), len(order))
@@ -285,30 +284,30 @@ def distance_to_labels(people: SamplingFrame, known: Indices, asked: Rows) -> Di
 
 
 def nearest_counterpart(people: SamplingFrame, unit: int, among: Indices) -> int | None:
-    """The unit of the other arm that is nearest, of some; None where there is none."""
+    """Return the nearest unit of the other arm among some; None without one."""
     x, t = people.problem.pool.x.astype(np.float64), people.problem.pool.t
     others = among[(t[among] == 0) != (t[unit] == 0)]
     return int(others[nearest_distance(x[others], x[[unit]]).argmin()]) if len(others) else None
 
 
 def shared_rows(people: SamplingFrame, asked: Indices) -> pd.DataFrame:
-    """Shares of people whose row as many others share: of the table and of those asked; exact, and in four groups.
+    """Return shares of people by number of others with the same row: of all, of those surveyed; exact, in four groups.
 
     Returns:
         One row per class of :data:`SHARED`; columns of two levels.
     """
-    # as the table has them: winsorised, the farthest values, which point at people, would be alike
+    # original values: winsorised ones would hide identifying extremes
     x, found = people.scaled(lambda values, _: values), {}
     for how, rows in {"exactly": x, "in quarters": _quarters(x)}.items():
         which = profiles(rows)[1]
         size = np.bincount(which)[which]
-        for who, units in {"everybody": np.arange(len(x)), "asked": asked}.items():
+        for who, units in {"all": np.arange(len(x)), "surveyed": asked}.items():
             found[how, who] = [np.mean((size[units] >= a) & (size[units] <= b)) for a, b in SHARED.values()]
-    return pd.DataFrame(found, pd.Index(SHARED, name="others alike"))
+    return pd.DataFrame(found, pd.Index(SHARED, name="others with the same row"))
 
 
 def _quarters(x: Covariates) -> Covariates:
-    """Covariates with more than four values, each in four groups of about the same size."""
+    """Return covariates, those with more than four values in four groups of about equal size."""
     parted = [np.searchsorted(np.quantile(values, [0.25, 0.5, 0.75]), values) for values in x.T]
     columns = [part if len(np.unique(values)) > 4 else values for part, values in zip(parted, x.T, strict=True)]
     return np.stack(columns, axis=1, dtype=np.float64)

@@ -1,15 +1,10 @@
-"""Where a table has nearly nobody of an arm: stretches of one column, and cells of two, by the values as they stand.
+"""Overlap violations: ranges of one column, and cells of two, in which an arm is nearly empty.
 
-A cell is a hole where at most :data:`MAX_MINORITY_SHARE` of it is of an arm of which many more were to be expected:
-half of the arm's share around it, at least :data:`EXTREME`, but no more than its share of the table. Around a stretch
-are as many people on either side of it, around a category everybody else, around a cell of two columns the others of
-either column's stretch or category; of two shares the smaller one counts. So few have a chance, by Chernoff's bound,
-that times the number of cells looked at is below :data:`FALSE_ALARM_RATE`: of stretches from an end of their column, of
-all other cells of one column, and of those of two, each. A smooth chance of treatment leaves no hole: next to nobody of
-an arm are few.
-
-Reference: H. Chernoff, "A Measure of Asymptotic Efficiency for Tests of a Hypothesis Based on the Sum of Observations",
-The Annals of Mathematical Statistics 23(4), 1952.
+A cell is a violation if at most :data:`MAX_MINORITY_SHARE` of it is in an arm of which many more were expected: half of
+the arm's share around it, at least :data:`EXTREME`, but at most its share in the table. Around a range are as many
+people on either side, around a category all others, around a cell of two columns the others in either column's range
+(the smaller share counts). By Chernoff's bound (1952), so few have a probability that, times the number of cells,
+is below :data:`FALSE_ALARM_RATE`, for ranges from an end of a column, other cells of one column, and cells of two.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,14 +18,14 @@ from macal.shapes import Arms, Outcomes
 from macal.survey.feasible import Members
 from macal.threads import one_thread
 
-EXTREME = 0.05  # chance of an arm that is near 0
-MAX_MINORITY_SHARE = 0.01  # share of an arm that is nearly nobody; and a tenth of its share of the table at most
-SMALL = 0.01 * (1 + 1e-9)  # share of people, up to which a hole is harmless; sums of weights are rounded
-FALSE_ALARM_RATE = 0.03  # chance of each of three kinds of holes where there is none, at most
-CUTS = (1 / 8, 1 / 4, 1 / 2, 3 / 4, 7 / 8)  # quantiles between which a number counts in cells of two columns
-BINS = 300  # of all columns together that are paired, those in which the arms differ most
-_LOOKED, _TRIED = 2000, 50  # of the cells of two columns: the strangest, by arm; those among them that do not meet
-_PART = 10_000  # people who are counted at once
+EXTREME = 0.05  # propensity that is near 0
+MAX_MINORITY_SHARE = 0.01  # largest share of a nearly empty arm; also at most a tenth of its share in the table
+SMALL = 0.01 * (1 + 1e-9)  # share of people up to which a violation is harmless; sums are rounded
+FALSE_ALARM_RATE = 0.03  # largest false-alarm probability of each of three kinds
+CUTS = (1 / 8, 1 / 4, 1 / 2, 3 / 4, 7 / 8)  # quantiles that bin numbers in cells of two columns
+BINS = 300  # largest number of bins that are paired, by difference of arms
+_LOOKED, _TRIED = 2000, 50  # most surprising cells of two columns per arm; disjoint ones among them
+_PART = 10_000  # people counted together
 
 Ends = Float[np.ndarray, "b"]
 Cells = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -39,13 +34,13 @@ Some = np.ndarray | np.generic | float  # a number per cell, cells in any shape
 
 @dataclass(frozen=True)
 class OverlapViolation:
-    """People within bounds of one or two columns, nearly nobody of whom is of an arm.
+    """A region, by bounds of one or two columns, in which an arm is nearly empty.
 
     Attributes:
-        bounds: column -> its least and largest value there.
+        bounds: column -> its smallest and largest value.
         missing_arm: the arm, 0 or 1.
-        expected_share: share of that arm that was to be expected.
-        threshold: log of the number of cells looked at over :data:`FALSE_ALARM_RATE`.
+        expected_share: expected share of that arm.
+        threshold: log of the number of cells tested over :data:`FALSE_ALARM_RATE`.
     """
 
     bounds: Mapping[str, tuple[float, float]]
@@ -56,9 +51,9 @@ class OverlapViolation:
 
 @dataclass(frozen=True, eq=False)
 class Binned:
-    """A column in a few bins: the bin of each person, -1 for none, and the least and largest value of each bin.
+    """A column in bins: the bin of each person, -1 for none, and its smallest and largest value.
 
-    Its cells, (from, to), are bins, or all stretches of bins of a number.
+    Its cells, (from, to), are bins, or all ranges of bins of a number.
     """
 
     column: str
@@ -70,15 +65,15 @@ class Binned:
 
 @dataclass(frozen=True, eq=False)
 class ViolationSearch:
-    """People among whom holes are looked for.
+    """A search for overlap violations.
 
     Attributes:
         values: column -> its numbers, or numbers of its categories, (n,).
-        grouped: columns that hold categories.
+        grouped: columns of categories.
         t: arm, 0 or 1, (n,).
-        weights: people whom each stands for, (n,).
-        drawn: how often an arm was drawn, per person: less than once where whole clusters have one.
-        looks: tables that are looked at beside each other.
+        weights: people that each unit represents, (n,).
+        drawn: independent assignments per person; below 1 if clusters share an arm.
+        looks: number of tables tested.
     """
 
     values: Mapping[str, Outcomes]
@@ -89,7 +84,7 @@ class ViolationSearch:
     looks: int = 1
 
     def found(self) -> list[OverlapViolation]:
-        """Holes, the largest first; without those that lie in others, of one column before those of two."""
+        """Return violations, the largest first, without those inside others."""
         if len(np.unique(self.t)) < 2:
             return []
         named, kept = np.zeros((2, len(self.t)), bool), []
@@ -104,7 +99,7 @@ class ViolationSearch:
         return sorted(kept, key=self.size, reverse=True)
 
     def _refined(self, hole: OverlapViolation) -> OverlapViolation:
-        """A hole of two columns with the bounds that a number has among those within the bounds of the other column."""
+        """Return a violation of two columns with bounds refined within the other column's."""
         for column, (low, high) in hole.bounds.items():
             others = replace(hole, bounds={c: ends for c, ends in hole.bounds.items() if c != column})
             rows = np.flatnonzero(self.inside(others))
@@ -121,21 +116,21 @@ class ViolationSearch:
         return hole
 
     def inside(self, hole: OverlapViolation) -> Members:
-        """Who is in a hole, (n,)."""
+        """Return the mask of units in a violation, (n,)."""
         parts = [(self.values[c] >= low) & (self.values[c] <= high) for c, (low, high) in hole.bounds.items()]
         return np.all(parts, axis=0)
 
     def size(self, hole: OverlapViolation) -> float:
-        """How many people of the table are in a hole."""
+        """Return the number of people in a violation."""
         return float(self.weights[self.inside(hole)].sum())
 
     def _surprise(self, chance: Some, found: Some, size: Some) -> Some:
-        """Minus the log of Chernoff's bound on the chance of so few, or fewer, of an arm, by cell."""
+        """Return minus the log of Chernoff's bound on the probability of at most so many of an arm, by cell."""
         share = np.minimum(found / np.maximum(size, 1), chance)
         return self.drawn * size * (rel_entr(share, chance) + rel_entr(1 - share, 1 - chance))
 
     def _bar(self, cells: int) -> float:
-        return float(np.log(2 * self.looks * max(cells, 1) / FALSE_ALARM_RATE))  # either arm may be lacking
+        return float(np.log(2 * self.looks * max(cells, 1) / FALSE_ALARM_RATE))  # either arm may be missing
 
     def _few(self, found: Some, size: Some, arm: int) -> Some:
         return found <= size * min(MAX_MINORITY_SHARE, np.mean(self.t == arm) / 10)
@@ -144,7 +139,7 @@ class ViolationSearch:
         return np.minimum(np.mean(self.t == arm), np.fmax(EXTREME, around / 2))
 
     def _one_column(self, column: str) -> Iterator[OverlapViolation]:
-        """Holes of one column, none of which meets another that lacks the same arm."""
+        """Yield violations of one column, disjoint for each arm."""
         values, look = self.values[column], self._categories if column in self.grouped else self._stretches
         order = np.argsort(values, kind="stable")
         ordered, mass = values[order], np.append(0, np.cumsum(self.weights[order])) / self.weights.sum()
@@ -161,16 +156,16 @@ class ViolationSearch:
                 over[(low < high[best]) & (high > low[best])] = -np.inf
 
     def _categories(self, edges: np.ndarray, before: np.ndarray, arm: int) -> Cells:
-        """Each category: its first row and the one after its last, bar, and the arm's share of everybody else."""
+        """Return for each category its first row, the one after its last, threshold, and the arm's share elsewhere."""
         low, high = edges[:-1], edges[1:]
         bars = np.full(len(low), self._bar(len(self.values) * len(low)))
         lacks, others = before[-1] - before[high] + before[low], len(self.t) - high + low
         return low, high, bars, lacks / np.maximum(others, 1)
 
     def _stretches(self, edges: np.ndarray, before: np.ndarray, arm: int) -> Cells:
-        """Stretches of a number between people of the arm, as :meth:`_categories`, and the share on the poorer side.
+        """Return the same for ranges of a number between people of the arm, with the smaller share on either side.
 
-        Those inside begin after one such person, or several alike, and end at the next, or the one 1, 2, 4, ... later.
+        Inner ranges end at the next such person, or 1, 2, 4, ... later.
         """
         n, breaks = len(self.t), np.flatnonzero(np.diff(before[edges]))
         begin, end = np.append(0, edges[breaks + 1]), np.append(edges[breaks], n)
@@ -185,12 +180,12 @@ class ViolationSearch:
         low, high, bars, size = low[fit], high[fit], bars[fit], size[fit]
         far = edges[np.searchsorted(edges, np.maximum(low - size, 0), "right") - 1]
         near = edges[np.searchsorted(edges, np.minimum(high + size, n))]
-        with np.errstate(invalid="ignore"):  # nobody is beyond an end
+        with np.errstate(invalid="ignore"):  # no one is beyond an end
             below, above = (before[low] - before[far]) / (low - far), (before[near] - before[high]) / (near - high)
         return low, high, bars, np.fmin(below, above)
 
     def _two_columns(self) -> list[OverlapViolation]:
-        """Cells of two columns with strangely few people of an arm, the strangest :data:`_TRIED` that do not meet."""
+        """Return disjoint cells of two columns with surprisingly few people of an arm, at most :data:`_TRIED`."""
         columns = self._binned()
         cells = [(column, cell) for column in columns for cell in column.cells]
         which = np.repeat(np.arange(len(columns)), [len(column.cells) for column in columns])
@@ -198,9 +193,9 @@ class ViolationSearch:
         size = arms.sum(axis=0)
         looked = (which[:, None] < which) & (mass > SMALL * self.weights.sum())
         bar, strange = self._bar(int(looked.sum())), []
-        rest = np.diag(size)[:, None] - size  # of a cell's first column beside it; transposed, of its second
+        rest = np.diag(size)[:, None] - size  # in the cell's first column but outside; transposed, in its second
         for arm, of in enumerate(arms):
-            with np.errstate(invalid="ignore"):  # nobody is beside it
+            with np.errstate(invalid="ignore"):  # no one is beside it
                 beside = (np.diag(of)[:, None] - of) / rest
             chance = self._chance(np.fmin(beside, beside.T), arm)
             over = np.where(looked, self._surprise(chance, of, size), 0)
@@ -218,7 +213,7 @@ class ViolationSearch:
 
     @one_thread()
     def _sums(self, columns: list[Binned]) -> tuple[np.ndarray, np.ndarray]:
-        """Of each two cells: those of both by arm, and how many people of the table they stand for."""
+        """Return for each two cells the units in both by arm, and the people that they represent."""
         first = np.cumsum([0, *(len(column.low) for column in columns)])
         spans = [(k + a, k + b) for k, column in zip(first, columns, strict=False) for a, b in column.cells]
         joined = np.zeros((len(spans), first[-1]))
@@ -238,7 +233,7 @@ class ViolationSearch:
         return joined @ arms @ joined.T, joined @ mass @ joined.T
 
     def _binned(self) -> list[Binned]:
-        """Columns in bins, of :data:`BINS` at most: without those in which the arms differ least."""
+        """Return binned columns, at most :data:`BINS` bins, dropping those in which the arms differ least."""
         columns, gaps = [self._in_bins(column, values) for column, values in self.values.items()], []
         for one in columns:
             is_in = one.codes >= 0
@@ -269,6 +264,6 @@ def _bounds(column: Binned, cell: tuple[int, int]) -> tuple[str, tuple[float, fl
 
 
 def _meet(one: tuple[Binned, tuple[int, int]], other: tuple[Binned, tuple[int, int]]) -> bool:
-    """Whether two cells of columns have a bin in common."""
+    """Return whether two cells share a bin."""
     (column, (a, b)), (beside, (c, d)) = one, other
     return column is beside and a < d and c < b

@@ -1,4 +1,4 @@
-"""HTML by hand: what comes from a table is escaped, nothing is fetched, and it reads on a phone and on paper."""
+"""HTML for phone and paper, with escaped content and without external resources."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -36,7 +36,7 @@ figcaption, .note { color: var(--faint); font-size: .9rem; margin-bottom: 0; }
 
 
 def page(title: str, parts: Iterable[str]) -> str:
-    """A whole page."""
+    """Return a whole page."""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -48,17 +48,17 @@ def page(title: str, parts: Iterable[str]) -> str:
 
 
 def heading(text: str) -> str:
-    """The heading of a section."""
+    """Return a section heading."""
     return f"<h2>{escape(text)}</h2>"
 
 
 def text(words: str, role: str = "") -> str:
-    """A paragraph of plain text; ``role`` is "answer", "warning", "note" or nothing."""
+    """Return a paragraph; ``role`` is "answer", "warning", "note" or empty."""
     return f'<p class="{role}">{escape(words)}</p>' if role else f"<p>{escape(words)}</p>"
 
 
 def table(frame: pd.DataFrame, caption: str) -> str:
-    """A table with its index; columns of numbers, as text or not, stand on the right."""
+    """Return a table with its index, numbers right-aligned."""
     frame = frame.reset_index()
     rows = [[_said(value) for value in row] for row in frame.to_numpy(object)]
     right = [all(_NUMBER.fullmatch(row[k]) for row in rows) for k in range(frame.shape[1])]
@@ -73,7 +73,7 @@ def table(frame: pd.DataFrame, caption: str) -> str:
 
 
 def _cell(tag: str, words: str, right: bool, more: str = "") -> str:
-    """A cell; long words, such as checksums, may be broken."""
+    """Return a cell; long words, such as checksums, may break."""
     parts = "<wbr>".join(escape(part) for part in _LONG.split(words) if part)
     return f"<{tag}{more}{' class=n' if right else ''}>{parts}</{tag}>"
 
@@ -83,12 +83,12 @@ def _said(value: object) -> str:
 
 
 def number(value: float | int, pattern: str = "") -> str:
-    """A number as it is to be read, with three digits or those before the point; a dash where there is none."""
+    """Return a number with three digits, or those before the point; a dash for NaN."""
     usual = "{:,.0f}" if 999.5 <= abs(value) < 1e15 else "{:,.3g}"
     return "–" if value != value else (pattern or usual).format(value)
 
 
 def figures(drawn: Mapping[str, str]) -> str:
-    """Drawings side by side: caption -> SVG."""
+    """Return drawings, caption -> SVG, side by side."""
     each = (f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>" for caption, svg in drawn.items())
     return f'<div class="figures">{"".join(each)}</div>'

@@ -1,4 +1,4 @@
-"""Tables as parts that are read one after the other: whoever reads a part reads what holds it, and nothing else."""
+"""Tables that are read part by part."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ import pandas as pd
 
 from macal.compat import override
 
-_COPIES = 4  # of a part's bytes that decoding and encoding may hold
+_COPIES = 4  # memory for decoding and encoding, in sizes of a part
 
 
 @dataclass(frozen=True)
@@ -18,11 +18,11 @@ class RowGroup:
     """Rows of a table that are decoded together.
 
     Attributes:
-        path: of the file.
-        number: in the file, from 0.
-        start: row of the table with which it begins.
-        stop: row after its last one.
-        size: bytes, once decompressed.
+        path: path of the file.
+        number: number in the file, from 0.
+        start: first row in the table.
+        stop: row after the last one.
+        size: decompressed bytes.
     """
 
     path: str
@@ -41,35 +41,35 @@ class PartedTable(ABC):
 
     @property
     def reading_note(self) -> str:
-        """How it is read, where that had to be found out; else empty."""
+        """A note on how the table is read, if that was guessed; else empty."""
         return ""
 
     @property
     @abstractmethod
     def rows(self) -> int | None:
-        """How many; None where only reading it all would tell."""
+        """Number of rows; None if unknown before reading."""
 
     @property
     @abstractmethod
     def size(self) -> int:
-        """Bytes in memory, about."""
+        """Approximate bytes in memory."""
 
     @abstractmethod
     def divided(self, count: int) -> "Sequence[PartedTable]":
-        """About so many tables that hold the parts, in order."""
+        """Return about ``count`` tables with the parts, in order."""
 
     @abstractmethod
     def parts(self, columns: Sequence[str]) -> Iterator[tuple[int, pd.DataFrame]]:
-        """Read some columns: of each part its first row in the table, and the cells; ValueError if it fails."""
+        """Yield the first row and the cells of each part; ValueError if it cannot be read."""
 
     @abstractmethod
     def check_memory(self, memory: float) -> None:
-        """Refuse parts of which a worker with so many bytes cannot hold one: ValueError."""
+        """Refuse parts too large for a worker's memory in bytes: ValueError."""
 
 
 @dataclass(frozen=True)
 class GroupedTable(PartedTable):
-    """A table whose parts are row groups or chunks, of known sizes; ``part_name`` is what they are called."""
+    """A table of row groups or chunks, called ``part_name``, of known sizes."""
 
     part_name: ClassVar[str]
 
@@ -92,7 +92,7 @@ class GroupedTable(PartedTable):
 
     @abstractmethod
     def decoded(self, group: RowGroup, columns: Sequence[str]) -> Any:
-        """Some columns of one of the parts, as an Arrow table; ValueError where it cannot be read."""
+        """Return some columns of a part as an Arrow table; ValueError if it cannot be read."""
 
     @override
     def parts(self, columns: Sequence[str]) -> Iterator[tuple[int, pd.DataFrame]]:
@@ -104,7 +104,6 @@ class GroupedTable(PartedTable):
         big = max(self.groups, key=lambda group: group.size)
         if _COPIES * big.size > memory:
             raise ValueError(
-                f"{self.part_name} {big.number} of {big.path} has {big.size / 1e6:.0f} MB, too much for"
-                f" {memory / 1e6:.0f} MB of a worker; write the table with fewer rows in each, or give"
-                f" {_COPIES * big.size / 1e6:.0f} MB"
+                f"{self.part_name} {big.number} of {big.path} has {big.size / 1e6:.0f} MB, too much for a worker with"
+                f" {memory / 1e6:.0f} MB; write smaller ones, or give a worker {_COPIES * big.size / 1e6:.0f} MB"
             )

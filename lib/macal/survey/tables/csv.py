@@ -1,9 +1,7 @@
-"""CSV files: every cell is read as text, then columns become what all their cells are.
+"""CSV files: all cells are read as text first, so identifiers such as ``00041`` or ``1E5`` stay as they are.
 
-So an identifier keeps what is written, ``00041``, ``1E5`` or 23 digits. The line of names tells what separates the
-fields, or a line ``sep=;`` above it. A mark at the beginning tells the encoding, or all bytes do: what is not UTF-8 is
-taken for Windows-1252. A file whose name ends in ``.gz`` is unpacked. What pandas takes for a gap is one, but for the
-words None and NA where a column's other texts make them values.
+Separators follow the header or a line ``sep=;``, encodings a byte-order mark, UTF-8 or else Windows-1252; ``.gz`` is
+unpacked. Gaps are those of pandas, but None and NA stay values if the column's other texts suggest it.
 """
 
 import codecs
@@ -27,23 +25,23 @@ from macal.datasets.encoding import FEW_VALUES, is_like_number_or_date
 from macal.survey.tables.blocks import PartedTable
 from macal.survey.tables.summary import TRUTH, WORDS
 
-ROWS = 2**17  # of a part
-_BLOCK = 2**24  # bytes that are looked at together
-_HEAD = 2**20  # characters in which a line of names ends
-_HEADS = 2  # lines after that of the names that may name the columns again
-_LINES = 20  # among which one of names is looked for
+ROWS = 2**17  # per part
+_BLOCK = 2**24  # bytes decoded together
+_HEAD = 2**20  # characters that contain the header
+_HEADS = 2  # further header lines, at most
+_LINES = 20  # among which the header is sought
 _MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-_ENCODINGS = {"utf-16": "UTF-16", "cp1252": "Windows-1252"}  # to be spoken of
+_ENCODINGS = {"utf-16": "UTF-16", "cp1252": "Windows-1252"}  # names in messages
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _REMOVED = "#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|<NA>|N/A|NULL|NaN|n/a|nan|null".split("|")
-_N_CELLS_SAMPLED = 1000  # cells of a part that are looked at before all are
-_GROWTH = 8  # of a file's bytes, as text in memory
-_PACKED = 5  # of a packed file's bytes, unpacked
+_N_CELLS_SAMPLED = 1000  # cells of a part that are checked first
+_GROWTH = 8  # size as text in memory, relative to the file
+_PACKED = 5  # unpacked size, relative to the packed file
 
 
 @contextmanager
 def _strict(where: str) -> Iterator[None]:
-    """Say where pandas cannot read, or only warns, of rows with more fields than there are names: ValueError."""
+    """Turn errors and warnings of pandas into ValueError with the place."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
@@ -53,24 +51,24 @@ def _strict(where: str) -> Iterator[None]:
 
 
 def _rows_of_head(part: pd.DataFrame, names: Sequence[str]) -> int:
-    """How many rows of a file's first part end with the line of names; 0 where none names them."""
+    """Return the number of rows up to the header in a file's first part; 0 without one."""
     head = part[list(names)][:_LINES]
     is_head = (((head == list(names)) | head.isna()).all(axis=1) & head.notna().any(axis=1)).to_numpy()
     return int(is_head.argmax()) + 1 if is_head.any() else 0
 
 
-def _is_nobody(part: pd.DataFrame, head: pd.Series) -> np.ndarray:
-    """Which rows hold nothing but separators, or what the line of names does, (rows,)."""
+def _is_filler(part: pd.DataFrame, head: pd.Series) -> np.ndarray:
+    """Return which rows are empty or repeat the header, (rows,)."""
     first = part.iloc[:, 0]
     rows = np.flatnonzero(first.isna() | (first == head.iloc[0]))
     some = part.iloc[rows]
-    nobody = np.zeros(len(part), bool)
-    nobody[rows] = (some.isna().all(axis=1) | ((some == head) | (some.isna() & head.isna())).all(axis=1)).to_numpy()
-    return nobody
+    filler = np.zeros(len(part), bool)
+    filler[rows] = (some.isna().all(axis=1) | ((some == head) | (some.isna() & head.isna())).all(axis=1)).to_numpy()
+    return filler
 
 
 def _words(column: pd.Series) -> list[str]:
-    """Of None and NA those that are values of a column: None among few other words, NA among codes of two capitals."""
+    """Return which of None and NA are values: None among few other words, NA among codes of two capitals."""
     for cells in (column.head(_N_CELLS_SAMPLED), column):
         others = [text for text in cells.dropna().unique() if text not in (*WORDS, column.name)]
         is_word = 0 < len(others) <= FEW_VALUES and not any(map(_is_no_word, others))
@@ -85,12 +83,12 @@ def _is_no_word(text: str) -> bool:
 
 
 def _without_words(part: pd.DataFrame, words: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """A part in which None and NA are gaps where they are no values."""
+    """Return a part with None and NA as gaps unless they are values."""
     return pd.DataFrame({c: part[c].mask(part[c].isin(set(WORDS).difference(words[c]))) for c in words})
 
 
 def _more_heads(names: Sequence[str], lines: Sequence[Sequence[str]]) -> int:
-    """How many lines after that of the names have words where all further ones have numbers, or ids of questions."""
+    """Return the number of further header lines: words above numbers, or ids of questions."""
     rows = [line for line in lines if any(line)]
     ids = [
         k for k, row in enumerate(rows[:_HEADS]) if all(text.startswith('{"ImportId"') for text in filter(None, row))
@@ -116,11 +114,11 @@ def _opened(path: Path) -> gzip.GzipFile | io.BufferedReader:
 
 
 def encoding_of(path: Path) -> str:
-    """The encoding of a file of text.
+    """Return the encoding of a text file.
 
     Raises:
-        OSError: there is no such file.
-        ValueError: it is neither UTF-8 nor UTF-16 nor Windows-1252, or packed and damaged.
+        OSError: no such file.
+        ValueError: not UTF-8, UTF-16 or Windows-1252, or a damaged archive.
     """
     try:
         with _opened(path) as file:
@@ -139,13 +137,13 @@ def encoding_of(path: Path) -> str:
                     continue
                 return encoding
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ValueError(f"{path} cannot be unpacked: {error}; take the file from its source again") from error
-    raise ValueError(f"{path} cannot be read as CSV: it is no text in UTF-8, UTF-16 or Windows-1252; save it as UTF-8")
+        raise ValueError(f"{path} cannot be unpacked: {error}; fetch the file again") from error
+    raise ValueError(f"{path} cannot be read as CSV: it is not text in UTF-8, UTF-16 or Windows-1252; save it as UTF-8")
 
 
 @dataclass(frozen=True)
 class _Head:
-    """The first lines of a file: what separates the fields, lines above that of the names, and the fields of each."""
+    """The first lines of a file: separator, skipped lines, and fields of each line."""
 
     separator: str
     skipped: int
@@ -153,7 +151,7 @@ class _Head:
 
     @classmethod
     def of(cls, path: Path, encoding: str) -> "_Head":
-        """Read them: fields go by ``sep=``, or of comma, semicolon and tab by what the line of names has most often."""
+        """Read them; the separator is that of ``sep=``, or the most frequent of , ; and tab in the header."""
         with _opened(path) as file:
             text = codecs.getincrementaldecoder(encoding)().decode(file.read(_HEAD)).removeprefix("\ufeff")
         said = re.match(r'"?sep=([^"\r\n])"?[ \t]*(\r\n|\r|\n)', text)
@@ -168,29 +166,26 @@ class _Head:
             raise ValueError(f"{path} cannot be read as CSV: {error}") from error
 
     def names(self, path: Path) -> list[str]:
-        """Names of the columns; ValueError for one that is there twice, or a title or comment in their place."""
+        """Return the column names; ValueError for repeated names, a title or a comment."""
         filled = [[field for field in line if field.strip()] for line in self.lines]
         place = next((k for k, fields in enumerate(filled) if fields), None)
         if place is None:
-            raise ValueError(f"{path} cannot be read as CSV: it has no line of names")
+            raise ValueError(f"{path} cannot be read as CSV: it has no header")
         first, alone, most = filled[place], len(self.lines[place]) == 1, max(map(len, filled))
         is_title = len(first) == 1 and first[0] == self.lines[place][0] and (alone or most > 2)
         if (is_title or first[0].startswith("#")) and len(first) < most:
             line = next(k for k, fields in enumerate(filled) if len(fields) == most)
             raise ValueError(
-                f"line {place + 1 + self.skipped} of {path}, {first[0]!r}, does not name its columns, as line"
-                f" {line + 1 + self.skipped} seems to; remove what stands above the names"
+                f"line {place + 1 + self.skipped} of {path}, {first[0]!r}, is not the header, but line"
+                f" {line + 1 + self.skipped} seems to be; remove the lines above it"
             )
         names = self.lines[place]
         if more := _more_heads(names, self.lines[place + 1 :]):
             lines = " and ".join(f"line {place + k + 2 + self.skipped}" for k in range(more))
             text = next(filter(None, self.lines[place + 1]), "")
-            raise ValueError(
-                f"{path} names its columns more than once, also by {text!r}, which is nobody; remove {lines}, and keep"
-                " one line of names above the people"
-            )
+            raise ValueError(f"{path} has more than one header line, also {text!r}; remove {lines}")
         if again := sorted({name for name in names if name and names.count(name) > 1}):
-            raise ValueError(f"columns must be named once, {path} has more than one called {', '.join(again)}")
+            raise ValueError(f"column names must be unique, {path} repeats {', '.join(again)}; rename them")
         return [name or f"Unnamed: {k}" for k, name in enumerate(names)]
 
 
@@ -199,10 +194,10 @@ class CsvTable(PartedTable):
     """A table in a CSV file.
 
     Attributes:
-        encoding: as Python calls it.
-        separator: of the fields.
-        skipped: lines above the first that has fields.
-        spare: empty fields that a row may have beyond the names.
+        encoding: encoding, as in Python.
+        separator: field separator.
+        skipped: lines above the first with fields.
+        spare: extra empty fields allowed in a row.
     """
 
     encoding: str = "utf-8"
@@ -212,7 +207,7 @@ class CsvTable(PartedTable):
 
     @classmethod
     def of(cls, path: Path) -> "CsvTable":
-        """Read the names of the columns: OSError where there is no such file, ValueError where it is no table."""
+        """Read the header: OSError if there is no such file, ValueError if it is not a table."""
         encoding = encoding_of(path)
         head = _Head.of(path, encoding)
         names = head.names(path)
@@ -221,7 +216,7 @@ class CsvTable(PartedTable):
 
     @property
     def reading_note(self) -> str:
-        """How the file is read, where that had to be found out."""
+        """See :attr:`PartedTable.reading_note`."""
         how = [f"text in {_ENCODINGS[self.encoding]}"] if self.encoding in _ENCODINGS else []
         mark = _SEPARATORS.get(self.separator, self.separator)
         how += [f"fields separated by {mark}"] * (self.separator != ",")
@@ -239,7 +234,7 @@ class CsvTable(PartedTable):
 
     @override
     def divided(self, count: int) -> Sequence["CsvTable"]:
-        """Where a row begins is known only to who reads from the start."""
+        """Return the table alone, as rows can only be found from the start."""
         return [self]
 
     @override
@@ -261,19 +256,19 @@ class CsvTable(PartedTable):
                     return
                 if part.index[0] == 0:
                     if not (above := _rows_of_head(part, self.columns)):
-                        raise ValueError(f"{wrong}: it has no line of names")
+                        raise ValueError(f"{wrong}: it has no header")
                     head = part[list(self.columns)].iloc[above - 1]
                     part = part[above:]
                     words = {c: _words(part[c]) for c in self.columns}
                 if (more := part[spare].notna().any(axis=1).to_numpy()).any():
                     row = start + int(more.argmax()) + 1
-                    raise ValueError(f"{wrong}: row {row} has more fields than there are names")
+                    raise ValueError(f"{wrong}: row {row} has more fields than the header")
                 part = _without_words(part, words)
-                part = part[~_is_nobody(part, head)]
+                part = part[~_is_filler(part, head)]
                 if len(part) or not start:
                     yield start, part[wanted].reset_index(drop=True)
                 start += len(part)
 
     @override
     def check_memory(self, memory: float) -> None:
-        """Parts are small."""
+        """Accept any memory, as parts are small."""

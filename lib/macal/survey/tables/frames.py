@@ -1,4 +1,4 @@
-"""Tables in and out: CSV and Parquet files; pandas, polars and whatever else narwhals knows."""
+"""Reading and writing tables: CSV, Parquet, Zarr, and data frames known to narwhals."""
 
 import io
 from importlib import import_module
@@ -18,10 +18,10 @@ FORMATS = {".csv": "CSV", ".parquet": "Parquet"}
 
 
 def as_pandas(table: Any) -> pd.DataFrame:
-    """Return a table as a pandas DataFrame; ValueError where it is none, of several levels, or not in memory."""
+    """Return a table as a pandas DataFrame; ValueError if it is none, multi-level, or not in memory."""
     if isinstance(table, pd.DataFrame):
         if table.index.nlevels > 1 or table.columns.nlevels > 1:
-            raise ValueError("the table must have an index and columns of one level; reset_index() takes others out")
+            raise ValueError("the table must have an index and columns of one level; use reset_index()")
         return table
     try:
         return nw.from_native(table, eager_only=True).to_pandas()
@@ -32,7 +32,7 @@ def as_pandas(table: Any) -> pd.DataFrame:
 
 
 def like(frame: pd.DataFrame, table: Any) -> Any:
-    """Return a pandas DataFrame in the kind of ``table``, its index as the first column where that kind has none."""
+    """Return a pandas DataFrame in the type of ``table``, the index as first column if that type has none."""
     kind = getattr(nw.from_native(table, eager_only=True, pass_through=True), "implementation", None)
     if kind is None or isinstance(table, pd.DataFrame):
         return frame
@@ -41,31 +41,31 @@ def like(frame: pd.DataFrame, table: Any) -> Any:
 
 def _of_suffix(path: Path) -> str:
     if path.suffix.lower() not in FORMATS:
-        raise ValueError(f"{path} must end in {' or '.join(FORMATS)}, which says how a table is written")
+        raise ValueError(f"{path} must end in {' or '.join(FORMATS)}")
     return FORMATS[path.suffix.lower()]
 
 
 def read(path: Path) -> pd.DataFrame:
-    """Read a table from a CSV file, packed or not, all cells as text, from a Parquet file, or from a Zarr group.
+    """Read a table from a CSV file (cells as text), a Parquet file, or a Zarr group.
 
     Raises:
-        OSError: there is no such file, or it cannot be read.
-        ValueError: another suffix, or what the file holds is no table.
+        OSError: the file cannot be read.
+        ValueError: another suffix, or not a table.
     """
     source = opened(path)
     parts = [part for _, part in source.parts(source.columns)]
     table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(source.columns))
     if not len(table):
-        raise ValueError(f"{path} has no rows; one row for each unit is needed")
+        raise ValueError(f"{path} has no rows; it needs one row per unit")
     return table
 
 
 def opened(path: Path) -> PartedTable:
-    """Open a table that is to be read part by part: a Zarr group, a CSV file, a Parquet file or a folder of such.
+    """Open a table to be read part by part: a Zarr group, a CSV file, a Parquet file or a folder of these.
 
     Raises:
-        OSError: there is no such file.
-        ValueError: another suffix, or what the file holds is no table.
+        OSError: no such file.
+        ValueError: another suffix, or not a table.
     """
     if is_zarr(path):
         return ZarrTable.of(path)
@@ -73,15 +73,15 @@ def opened(path: Path) -> PartedTable:
         return ParquetTable.of(path)
     if path.name.lower().endswith((".csv", ".csv.gz")):
         return CsvTable.of(path)
-    raise ValueError(f"{path} cannot be read; save it as CSV (.csv or .csv.gz), or as Parquet (.parquet)")
+    raise ValueError(f"{path} cannot be read; save it as CSV (.csv or .csv.gz) or Parquet (.parquet)")
 
 
 def check_can_write(path: Path) -> None:
-    """Say, before a table is made that :func:`written` is to write, what would stop it.
+    """Check in advance that :func:`written` can write a file.
 
     Raises:
-        ImportError: pyarrow is missing, and the suffix is that of Parquet.
-        ValueError: the suffix is neither of CSV nor of Parquet.
+        ImportError: pyarrow, for Parquet, is missing.
+        ValueError: a suffix of neither CSV nor Parquet.
     """
     if _of_suffix(path) != "CSV":
         with needed("pyarrow", "Parquet files"):
@@ -89,7 +89,7 @@ def check_can_write(path: Path) -> None:
 
 
 def written(frame: pd.DataFrame, path: Path) -> bytes:
-    """Return a table, with its index, as the bytes of a file of that suffix, CSV or Parquet; else ValueError."""
+    """Return a table, with its index, as bytes of a CSV or Parquet file, by suffix; else ValueError."""
     if _of_suffix(path) == "CSV":
         return frame.to_csv().encode()
     file = io.BytesIO()

@@ -12,7 +12,7 @@ from macal.survey.tables.blocks import GroupedTable, RowGroup
 
 
 class ParquetTable(GroupedTable):
-    """A table in one Parquet file, or in all of a folder, by their names' order."""
+    """A table in one Parquet file, or in all of a folder, sorted by name."""
 
     part_name = "row group"
 
@@ -21,8 +21,8 @@ class ParquetTable(GroupedTable):
         """Read the footers.
 
         Raises:
-            OSError: there is no such file.
-            ValueError: it is no Parquet file, or has no rows; files of a folder that differ in columns.
+            OSError: no such file.
+            ValueError: not a Parquet file, no rows, or files of a folder with different columns.
         """
         files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
         groups: list[RowGroup] = []
@@ -31,13 +31,13 @@ class ParquetTable(GroupedTable):
             footer = _opened(file)
             found = {field.name: str(field.type) for field in footer.schema_arrow}
             if types and found != types:
-                raise ValueError(f"{file} has other columns, or of other types, than {files[0]}; make them the same")
+                raise ValueError(f"{file} and {files[0]} differ in columns or types; unify them")
             types = found
             for k in range(footer.metadata.num_row_groups):
                 group, start = footer.metadata.row_group(k), groups[-1].stop if groups else 0
                 groups.append(RowGroup(str(file), k, start, start + group.num_rows, group.total_byte_size))
         if not groups or not groups[-1].stop:
-            raise ValueError(f"{path} has no rows; one row for each unit is needed")
+            raise ValueError(f"{path} has no rows; it needs one row per unit")
         return cls(str(path), tuple(types), tuple(groups))
 
     @override
@@ -48,7 +48,7 @@ class ParquetTable(GroupedTable):
         except (OSError, ValueError) as error:
             raise ValueError(
                 f"row group {group.number} of {group.path}, rows {group.start + 1} to {group.stop}, cannot be read:"
-                f" {' '.join(str(error).split())}; take the file from its source again"
+                f" {' '.join(str(error).split())}; fetch the file again"
             ) from error
 
 
@@ -66,7 +66,7 @@ def _opened(path: str | Path) -> Any:
 
 @lru_cache(maxsize=8)
 def _footer(path: str, changed: int, size: int) -> Any:
-    """What a file says of its row groups; of many it is long, and each of them asks for it."""
+    """Return the footer, cached because every row group needs it."""
     from pyarrow import parquet
 
     return parquet.read_metadata(path)

@@ -1,11 +1,8 @@
-"""A sample of a table by one pass, which depends on no block, worker or order: the rows with the smallest hashes.
+"""First-phase sampling by one pass over a table, independent of blocks, workers and order: bottom-k by hashes of names.
 
-Every unit has a hash of its name under a key that the seed gives. In each *cell*, the units that share arm, values of
-the quotas' columns, and whether they are known or may not be asked, the k units with the smallest hashes are a simple
-random sample: each has the chance k / N. Numbers k are proportional to the cells' N, at least a tenth of the size asked
-for. Whole clusters are drawn by the hash of the cluster. *Rivals*, by another key, audit a plan.
-
-Reference: E. Cohen and H. Kaplan, "Summarizing Data Using Bottom-k Sketches", PODC, 2007.
+In each cell (arm, quotas' columns, known or excluded) the k units with the smallest hashes are a simple random sample
+(Cohen and Kaplan 2007), so each has probability k / N; k is proportional to N, and at least a tenth of the size.
+Clusters are sampled by their own hashes; an audit sample uses another key.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,31 +34,31 @@ from macal.survey.tables.roles import (
 )
 from macal.survey.tables.summary import NUMBERS, Summary, alike, refined, summarised, typed
 
-FLOOR = 0.1  # share of the size asked for that each cell has at least, as far as it has people
-CELLS = 1000  # at most
-_RANGES = 256  # of hashes that are compared at once
-_LIKELY = 2.0  # times the expected largest hash of a sample: nobody beyond is kept
+FLOOR = 0.1  # smallest share of the sample size in each cell
+CELLS = 1000  # largest number of cells
+_RANGES = 256  # of hashes, compared one by one
+_LIKELY = 2.0  # times the expected largest hash of a sample; rows beyond are dropped
 _OWN = _ROW, _CELL, _UNIT, _HASH, _RIVAL = "\0row", "\0cell", "\0unit", "\0hash", "\0rival"
-_CERTAINTY = "sure"  # the cell of those who are in any sample
-_OUT = ("known", "excluded")  # cells, by their first word, of those who may not be asked
-SAMPLE, RIVALS, CLUSTERS = 1, 2, 3  # what keys are for
+_CERTAINTY = "sure"  # the cell of mandatory units
+_OUT = ("known", "excluded")  # first words of ineligible cells
+SAMPLE, RIVALS, CLUSTERS = 1, 2, 3  # uses of keys
 
 
 @dataclass(frozen=True)
 class SampleRequest:
-    """What sample is wanted.
+    """A request for a first-phase sample.
 
     Attributes:
-        size: units of the sample, but for the floors of the cells, which may make it larger.
-        audit_size: units of the second one.
-        seed: gives the keys.
-        by: columns of the cells: the treatment, and those of the quotas.
-        known: column that is missing for those who may be asked.
-        excluded: column that is true for who may not be.
-        included: column that is true for who is in any sample.
-        cluster: column of the clusters that are drawn whole.
-        largest_quota: units of a cell that a quota asks for.
-        ranges: of quotas, column, lowest and highest number, by which cells are parted, too.
+        size: sample size before the cells' floors.
+        audit_size: size of the audit sample.
+        seed: seed of the keys.
+        by: columns of the cells: treatment and quotas.
+        known: column of known outcomes, missing for eligible units.
+        excluded: column that is true for excluded units.
+        included: column that is true for mandatory units.
+        cluster: column of clusters that are sampled whole.
+        largest_quota: largest number that a quota requires in a cell.
+        ranges: quota ranges, as column, lowest and highest number, which also define cells.
     """
 
     size: int
@@ -77,13 +74,13 @@ class SampleRequest:
 
     @property
     def floor(self) -> int:
-        """Units of each cell, at least."""
+        """Smallest number of units in each cell."""
         return max(int(np.ceil(FLOOR * self.size)), self.largest_quota)
 
 
 @dataclass(frozen=True, eq=False)
 class FirstPhase:
-    """How units came into a sample: chances, (n,), and cells, (n,), -1 if in any sample; rows of the table."""
+    """A first-phase design: inclusion probabilities, (n,), cells, (n,), -1 if mandatory, and the table's rows."""
 
     chances: Outcomes
     cells: Indices
@@ -91,20 +88,20 @@ class FirstPhase:
 
     @property
     def weights(self) -> Outcomes:
-        """People of the table that each unit stands for, (n,)."""
+        """People in the table that each unit represents, (n,)."""
         return 1 / self.chances
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A sample of a table's units, by their hashes ascending.
+    """A first-phase sample, sorted by hashes.
 
     Attributes:
         table: one row per unit, by name.
-        rivals: the second sample, likewise.
-        phase: how units came into the first.
-        roles: what the table's columns are.
-        columns: summaries of the whole table's columns; none where the sample comes from a file of a campaign.
+        rivals: the audit sample, likewise.
+        phase: design of the sample.
+        roles: roles of the table's columns.
+        columns: summaries of the whole table's columns; empty if the sample is from a campaign's file.
     """
 
     table: pd.DataFrame
@@ -116,16 +113,16 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class _PartSummary:
-    """What some parts of a table hold.
+    """A summary of some parts of a table.
 
     Attributes:
         columns: summary of each column.
-        same: of each column the place of the first that holds the same.
-        kept: rows that may be in a sample.
+        same: for each column, the position of the first equal one.
+        kept: rows that may be sampled.
         counts: units in each cell.
-        hashes: of all that each column holds that may name the units, by part ascending; None where one is there twice.
-        clusters: hashes of the clusters, ascending.
-        whole: hashes of clusters that are in any sample.
+        hashes: sorted hashes, by part, of each candidate identifier; None if a value repeats.
+        clusters: sorted hashes of clusters.
+        whole: hashes of mandatory clusters.
     """
 
     columns: dict[str, Summary]
@@ -143,12 +140,12 @@ class _Pass:
 
     Attributes:
         table: the parts.
-        wanted: the sample.
-        columns: to be read.
+        wanted: the request.
+        columns: columns to read.
         identifier: column that names the units.
-        naming: columns that may.
-        limit: hash up to which everybody may be in the sample.
-        whole: hashes of clusters that are in any sample.
+        naming: candidate identifiers.
+        limit: hash up to which all rows are kept.
+        whole: hashes of mandatory clusters.
     """
 
     table: PartedTable
@@ -161,7 +158,7 @@ class _Pass:
 
 
 def seen(task: _Pass) -> _PartSummary:
-    """Pass over some parts."""
+    """Return the summary of some parts."""
     parts = (_part(task, start, part) for start, part in task.table.parts(task.columns))
     return reduce(lambda one, other: _joined(one, other, task), parts)
 
@@ -182,7 +179,7 @@ def _part(task: _Pass, start: int, part: pd.DataFrame) -> _PartSummary:
 def _marks(
     part: pd.DataFrame, names: Any, wanted: SampleRequest, whole: frozenset[int] = frozenset()
 ) -> tuple[pd.DataFrame, frozenset[int]]:
-    """Cell and hashes of each unit, and the hashes of the clusters of those who are in any sample."""
+    """Return cell and hashes of each unit, and hashes of mandatory clusters."""
     hashes = own = hashing.of_names(names, hashing.key(wanted.seed, SAMPLE))
     cells, sure = _cells(part, wanted)
     mine: frozenset[int] = frozenset()
@@ -198,10 +195,7 @@ def _marks(
 
 
 def sample_in_memory(table: pd.DataFrame, wanted: SampleRequest, needed: Rows) -> tuple[Indices, FirstPhase]:
-    """Draw a sample of a table in memory, one row per unit by name, with the units at the places ``needed`` in it, too.
-
-    Returns the places of the units in the sample, ascending, and how they came into it.
-    """
+    """Return the sorted positions of a sample of a table in memory, ``needed`` ones included, and its design."""
     names = table.index.to_series()
     marks, whole = _marks(table, names, wanted)
     if whole:
@@ -218,7 +212,7 @@ def sample_in_memory(table: pd.DataFrame, wanted: SampleRequest, needed: Rows) -
 
 
 def audit_sample(table: pd.DataFrame, wanted: SampleRequest) -> pd.DataFrame:
-    """The second sample of a table in memory, one row per unit, by name."""
+    """Return the audit sample of a table in memory, one row per unit, by name."""
     marks, _ = _marks(table, table.index.to_series(), wanted)
     return table[_is_rival(marks, wanted)]
 
@@ -248,7 +242,7 @@ def _is_once(ordered: Hashes) -> bool:
 
 
 def _are_once(runs: Sequence[np.ndarray]) -> bool:
-    """Whether no hash is there twice in runs that ascend, each by itself without repetition: range by range."""
+    """Return whether no hash repeats across sorted runs, range by range."""
     firsts = np.arange(1, _RANGES, dtype=np.uint64) * np.uint64(2**64 // _RANGES)
     cuts = [[0, *np.searchsorted(run, firsts).tolist(), len(run)] for run in runs]
 
@@ -262,7 +256,7 @@ def _are_once(runs: Sequence[np.ndarray]) -> bool:
 
 
 def _cells(part: pd.DataFrame, wanted: SampleRequest) -> tuple[pd.Categorical, np.ndarray]:
-    """Cell of each unit, and who is in any sample, (n,)."""
+    """Return the cell of each unit, and whether it is mandatory, (n,)."""
     n = len(part)
     known = part[wanted.known].notna().to_numpy() if wanted.known else np.zeros(n, bool)
     out, sure = (_marked(part, column) & ~known for column in (wanted.excluded, wanted.included))
@@ -276,7 +270,7 @@ def _cells(part: pd.DataFrame, wanted: SampleRequest) -> tuple[pd.Categorical, n
 
 
 def _value(value: Any) -> str:
-    """A value of a quota's column as text: a number as the same one, however a table writes it."""
+    """Return a value of a quota's column as text, numbers in one form."""
     try:
         number = float(value)
         return str(int(number)) if number.is_integer() else repr(number)
@@ -291,19 +285,19 @@ def _marked(part: pd.DataFrame, column: str | None) -> np.ndarray:
 
 
 def _is_cell(rows: pd.DataFrame, *words: str) -> np.ndarray:
-    """Whose cell begins with one of these words, (rows,)."""
+    """Return whether each row's cell begins with one of these words, (rows,)."""
     return np.array([name.split("\0")[0] in words for name in rows[_CELL].cat.categories])[rows[_CELL].cat.codes]
 
 
 def _counts(rows: pd.DataFrame) -> pd.Series:
-    """Rows of each cell that has any."""
+    """Return the number of rows in each nonempty cell."""
     cells = rows[_CELL].cat
     counts = pd.Series(np.bincount(cells.codes, minlength=len(cells.categories)), list(cells.categories))
     return counts[counts > 0]
 
 
 def _kept(rows: pd.DataFrame, task: _Pass) -> Indices:
-    """Places of the rows that may still be in one of the samples."""
+    """Return positions of rows that may still be sampled."""
     hashes, wanted = rows[_HASH].to_numpy(), task.wanted
     keep = _is_cell(rows, _CERTAINTY) | (hashes <= np.uint64(task.limit))
     if wanted.cluster is not None:
@@ -319,7 +313,7 @@ def _kept(rows: pd.DataFrame, task: _Pass) -> Indices:
 
 
 def _smallest(hashes: Hashes, most: int) -> np.ndarray:
-    """Places of so many of the smallest hashes, and of those that equal the largest of these."""
+    """Return positions of the smallest hashes, ties included."""
     if len(hashes) <= most:
         return np.arange(len(hashes))
     few = np.flatnonzero(hashes <= np.uint64(_bound(most, len(hashes))))
@@ -330,13 +324,13 @@ def _smallest(hashes: Hashes, most: int) -> np.ndarray:
 
 
 def _rank_of_clusters(hashes: Hashes) -> Indices:
-    """Rows before the cluster of each row, in the order of the hashes."""
+    """Return the number of rows before each row's cluster, in the order of hashes."""
     first = np.flatnonzero(np.diff(hashes, prepend=~hashes[:1]) != 0)
     return np.repeat(first, np.diff(np.append(first, len(hashes))))
 
 
 def _is_rival(rows: pd.DataFrame, wanted: SampleRequest) -> np.ndarray:
-    """Who is in the second sample: of the units who may be asked, or of their clusters, so many."""
+    """Return whether each row is in the audit sample of eligible units or clusters."""
     rival, found = rows[_RIVAL].to_numpy(), np.zeros(len(rows), bool)
     may = np.flatnonzero(~_is_cell(rows, *_OUT))
     mine = rival[may] if wanted.cluster is None else np.unique(rival[may])
@@ -346,11 +340,11 @@ def _is_rival(rows: pd.DataFrame, wanted: SampleRequest) -> np.ndarray:
 
 
 def sampled(table: PartedTable, said: ColumnHints, wanted: SampleRequest, executor: Executor, jobs: int = 1) -> Sample:
-    """Draw a sample of a table by one pass over it, divided into so many jobs for the executor.
+    """Return a first-phase sample by one pass over a table, divided into jobs for the executor.
 
     Raises:
-        UnknownName: a column that the table does not have.
-        ValueError: a column that cannot be what it is said to be; a name that is there twice; a damaged part.
+        UnknownName: an unknown column.
+        ValueError: a column that does not fit its role; a repeated name; a damaged part.
     """
     said.check(table.columns)
     check_known("column in a quota", table.columns, *wanted.by, *(c for c, _, _ in wanted.ranges))
@@ -366,16 +360,15 @@ def sampled(table: PartedTable, said: ColumnHints, wanted: SampleRequest, execut
         able = [c for c in said.id_candidates(found.columns) if c in naming]
         once = {c: (runs := found.hashes[c]) is not None and _are_once(runs) for c in able}
         if said.identifier is not None and (not once[said.identifier] or found.columns[said.identifier].gaps):
-            roles_of(found.columns, found.same, [said.identifier], said)  # what is asked about a column comes first
+            roles_of(found.columns, found.same, [said.identifier], said)  # questions about columns come first
             names = (part[said.identifier] for _, part in table.parts([said.identifier]))
             check_names(pd.concat(names, ignore_index=True))
             raise ValueError(
-                f"two names in column {said.identifier!r} have the same hash: they are written alike, or another"
-                " seed helps"
+                f"two names in column {said.identifier!r} have the same hash; unify their spelling, or use another seed"
             )
         naming = tuple(c for c in able if once[c])
         if identifier is not None and identifier not in naming and identifier != said.identifier:
-            continue  # it did not name the units after all
+            continue  # it does not name the units after all
         for column in ambiguous_ids(found.columns, naming, said):
             check_doubtful(pd.concat([part[column] for _, part in table.parts([column])], ignore_index=True))
         if wanted.cluster is None or found.whole <= whole:
@@ -384,20 +377,20 @@ def sampled(table: PartedTable, said: ColumnHints, wanted: SampleRequest, execut
 
 
 def _naming(table: PartedTable, said: ColumnHints, columns: Sequence[str]) -> tuple[str, ...]:
-    """Columns that may name the units, as far as the first part says."""
+    """Return candidate identifiers, by the first part."""
     _, part = next(table.parts(columns))
     return tuple(said.id_candidates({c: summarised(part[c]) for c in part}, whole=False))
 
 
 def _limit(rows: int | None, wanted: SampleRequest) -> int:
-    """Hash up to which everybody may be in the sample; 0 where the number of rows is not known."""
+    """Return the hash up to which all rows are kept; 0 if the number of rows is unknown."""
     if rows is None or wanted.cluster is not None:
         return 0
     return _bound(wanted.size + 1000, rows)
 
 
 def _bound(smallest: int, of: int) -> int:
-    """Hash that so many of the smallest hashes hardly ever exceed."""
+    """Return a hash that the smallest ones hardly ever exceed."""
     return min(int(_LIKELY * smallest / of * 2.0**64), 2**64 - 1)
 
 
@@ -405,7 +398,7 @@ def _sample(
     found: _PartSummary, naming: tuple[str, ...], identifier: str | None, said: ColumnHints, wanted: SampleRequest
 ) -> Sample:
     if len(found.counts) > CELLS:
-        raise ValueError(f"arms and quotas make {len(found.counts)} groups, more than {CELLS}; leave a quota out")
+        raise ValueError(f"arms and quotas make {len(found.counts)} groups, more than {CELLS}; drop a quota")
     columns = said.as_read(found.columns, naming)
     roles = roles_of(columns, found.same, list(naming), said)
     rows = int(found.counts.sum())
@@ -420,7 +413,7 @@ def _sample(
 
 
 def _unusable(found: Summary) -> int | str:
-    """Missing values of a column, or that there are infinite ones."""
+    """Return the number of gaps in a column, or "infinite"."""
     finite = found.family not in NUMBERS or bool(np.isfinite([found.low, found.high]).all())
     return found.gaps or (0 if finite else "infinite")
 
@@ -428,9 +421,9 @@ def _unusable(found: Summary) -> int | str:
 def _selected(
     kept: pd.DataFrame, counts: pd.Series, clusters: int, wanted: SampleRequest
 ) -> tuple[np.ndarray, Outcomes, Indices]:
-    """Which rows, by their hashes ascending, are the sample, (rows,); their chances and cells, (n,).
+    """Return which rows, sorted by hashes, are sampled, (rows,), and their probabilities and cells, (n,).
 
-    ``counts`` are the table's units in each cell, ``clusters`` its clusters but for those in any sample.
+    ``counts`` are the table's units in each cell, ``clusters`` the number of its clusters that are not mandatory.
     """
     sure = _is_cell(kept, _CERTAINTY)
     if wanted.cluster is not None:
@@ -440,7 +433,7 @@ def _selected(
         return mine, np.where(sure, 1.0, min(1.0, drawn / max(clusters, 1)))[mine], np.where(sure, -1, 0)[mine]
     cells = [c for c in sorted(counts.index) if c != _CERTAINTY]
     of_cell = counts[cells].to_numpy(np.int64)
-    number = pd.Index(cells).get_indexer(kept[_CELL].astype(object)).astype(np.int64)  # -1 of who is in any sample
+    number = pd.Index(cells).get_indexer(kept[_CELL].astype(object)).astype(np.int64)  # -1 if mandatory
     rank = kept.groupby(number).cumcount().to_numpy()
     mine = sure | (rank < np.append(allocate(of_cell, wanted), 0)[number])
     taken = np.bincount(number[mine & ~sure], minlength=len(cells))
@@ -448,13 +441,13 @@ def _selected(
 
 
 def allocate(counts: Indices, wanted: SampleRequest) -> Indices:
-    """Units of each cell in the sample, of so many, (cells,)."""
+    """Return the allocation to cells of these sizes, (cells,)."""
     share = np.ceil(wanted.size * counts / max(counts.sum(), 1)).astype(np.int64)
     return np.minimum(counts, np.maximum(share, wanted.floor))
 
 
 def _finished(part: pd.DataFrame, columns: Mapping[str, Summary], identifier: str | None) -> pd.DataFrame:
-    """Rows of the table by their names, each column as what all of it is."""
+    """Return rows by name, columns typed by the whole table."""
     rows = part[_ROW].to_numpy() + 1
     part = part.drop(columns=[c for c in _OWN if c in part])
     part = pd.DataFrame({c: typed(part[c], columns[c], c == identifier) for c in part}, part.index)

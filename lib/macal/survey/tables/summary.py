@@ -1,8 +1,6 @@
-"""What a column holds, part by part: summaries that add up to the same whatever the parts are.
+"""Summaries of columns that add up over parts of a table.
 
-Texts count as what they write: a column of texts all of which write numbers is one of numbers. Where texts write
-numbers or dates as people do, ``2,5`` or ``31.12.1990``, and all of them can be read in one way only, they are read; in
-two ways, or not all, is a question.
+Texts count as what they write: numbers, or numbers and dates in one unambiguous format; otherwise the caller is asked.
 """
 
 from collections import Counter
@@ -19,37 +17,37 @@ from macal.hashing import CANONICAL
 from macal.survey.tables.text_formats import GROUPED, TEXT_FORMATS, is_no_date, ways_of
 
 NUMBERS = {"integer", "number"}
-_N_VALUES_SAMPLED = 100  # values of a part that are looked at before all are
+_N_VALUES_SAMPLED = 100  # values of a part that are checked first
 _DAY = r"\d{4}-\d{2}-\d{2}"
-_DIGITS, _LED = r"\+?\d+", r"0\d+|\d{19,}|\+\d{7,}"  # digits, and such as are no number
-DECIMAL_FORMATS = ("decimal-comma", "thousands-comma")  # ways that differ in what a comma and a dot are
+_DIGITS, _LED = r"\+?\d+", r"0\d+|\d{19,}|\+\d{7,}"  # digits, and those that are not numbers
+DECIMAL_FORMATS = ("decimal-comma", "thousands-comma")  # formats that differ in the meaning of comma and dot
 _ANY = dict.fromkeys(TEXT_FORMATS, (np.inf, -np.inf))
-WORDS = ("None", "NA")  # of gaps, that can be values
+WORDS = ("None", "NA")  # marks of gaps that can be values
 TRUTH = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}  # as pandas reads
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What some rows of a column hold.
+    """A summary of some rows of a column.
 
     Attributes:
-        rows: how many.
-        gaps: missing among them.
-        family: "nothing" (all are missing), "truth", "integer" (numbers without a fraction), "number", "time" (of a
-            type for that), "date" (text that is one), "category" (of a type for that), or "text".
-        low: least number, infinities included; infinity where there is none.
+        rows: number of rows.
+        gaps: number of gaps.
+        family: "nothing" (all missing), "truth", "integer", "number", "time" (by type), "date" (text), "category" (by
+            type), or "text".
+        low: smallest number, with infinities; infinity without numbers.
         high: largest number.
-        values: different ones, missing among them as None, up to ``MAX_CATEGORIES`` + 1; of more, so many.
+        values: distinct values, None for gaps, at most ``MAX_CATEGORIES`` + 1.
         spaced: whether a text has white space.
-        canonical: whether all are whole numbers, and texts write them as Python does.
-        digits: whether all are texts of digits, a plus before them or not.
-        led: whether one of these is no number as it is written: ``00041``, ``+4915112345``, or more than 18 digits.
-        ways: each of :data:`.text_formats.TEXT_FORMATS` in which all texts can be read -> least and largest number.
-        way: of these, the one in which the column is read; empty where texts are as Python writes them.
-        like: rows whose text looks like a number or a date.
-        unread: the first, in alphabetical order, of texts that do, and are none as Python writes them.
-        odd: the first of texts that do not.
-        no_date: the first that is written like a date, of which there is no such day.
+        canonical: whether all are whole numbers, written as in Python.
+        digits: whether all are texts of digits, perhaps after a plus.
+        led: whether one of these is not a number: ``00041``, ``+4915112345``, or more than 18 digits.
+        ways: formats in :data:`.text_formats.TEXT_FORMATS` that fit all texts -> smallest and largest number.
+        way: the format used; empty for Python's.
+        like: rows with text that looks like a number or a date.
+        unread: first such text, by alphabet, that is not in Python's format.
+        odd: first other text.
+        no_date: first text in a date format that is not a day.
     """
 
     rows: int
@@ -71,12 +69,12 @@ class Summary:
 
     @property
     def different(self) -> int:
-        """Different values, missing ones as one; ``MAX_CATEGORIES`` + 1 stands for all beyond."""
+        """Number of distinct values, with gaps as one; at most ``MAX_CATEGORIES`` + 1."""
         return len(self.values)
 
     @property
     def is_constant(self) -> bool:
-        """Whether there is one value."""
+        """Whether all values are equal."""
         return (not self.gaps and self.low == self.high) if self.family in NUMBERS else self.different == 1
 
     def __add__(self, other: "Summary") -> "Summary":
@@ -103,36 +101,33 @@ class Summary:
 
     @property
     def code(self) -> bool:
-        """Whether these are digits, and no numbers: postcodes, some of which begin with a zero, telephone numbers."""
+        """Whether these are digits but not numbers, such as postcodes or telephone numbers."""
         return self.digits and self.led
 
     @property
     def mark(self) -> str:
-        """The way to write numbers that the texts decide, of those that differ in what a comma and a dot are."""
+        """The format of comma and dot that the texts decide; else empty."""
         able = [way for way in DECIMAL_FORMATS if way in self.ways]
         return able[0] if len(able) == 1 else ""
 
     @property
     def _certain(self) -> str:
-        """The one way in which the texts can be read, or that in which commas and dots are for certain; else empty."""
+        """The only format that fits, or the one that leaves comma and dot in no doubt; else empty."""
         others = [way for way in self.ways if way != GROUPED]
         return others[0] if len(others) == 1 else GROUPED if GROUPED in self.ways else ""
 
     @property
     def is_open(self) -> bool:
-        """Whether all texts are numbers as Python writes them, and others with decimal commas."""
+        """Whether all texts are numbers in Python's format, and others with decimal commas."""
         is_clear = self.canonical or self.code or self.is_constant
         return self.family in NUMBERS and not is_clear and DECIMAL_FORMATS[0] in self.ways
 
     def read(self, kind: str | None = None, mark: str = "") -> "Summary":
-        """The column as it is read: as ``kind`` says, in the one way that its texts allow, or the table's ``mark``.
-
-        ValueError where its texts cannot be read as said.
-        """
+        """Return the column as read by ``kind``, its only format, or the table's ``mark``; ValueError if impossible."""
         if kind in TEXT_FORMATS and kind not in self.ways:
             text = next((text for text in (self.odd, self.no_date, self.unread) if text is not None), None)
-            what = "it holds no texts" if text is None else f"not every text can be read so: {text!r}"
-            raise ValueError(f"{what}; mend it, or say something else of the column")
+            what = "it holds no text" if text is None else f"this text cannot be read so: {text!r}"
+            raise ValueError(f"{what}; correct it, or give the column another kind")
         if self.code and kind in (None, "category"):
             return replace(self, family="text", canonical=False)
         if kind in ("category", "ignore"):
@@ -155,12 +150,12 @@ class Summary:
 
     @property
     def question(self) -> str:
-        """What is to be asked of texts most of which look like numbers or dates, and that are not read; else empty."""
+        """A question about texts that mostly look like numbers or dates but are not read; else empty."""
         if self.family != "text" or self.is_constant or self.code:
             return ""
         given = self.rows - self.gaps
         like = self.like
-        if self.different <= MAX_CATEGORIES:  # of what may be a category, values count, and not how many have them
+        if self.different <= MAX_CATEGORIES:  # of a possible category, values count, not rows
             texts = [value for value in self.values if isinstance(value, str)]
             given, like = self.different - bool(self.gaps), sum(map(is_like_number_or_date, texts))
         if 2 * like <= given:
@@ -168,19 +163,19 @@ class Summary:
         if self.odd is not None:
             return f"holds numbers or dates, but also {self.odd!r}"
         if self.no_date is not None:
-            return f"holds dates as text, and there is no {self.no_date}"
-        ways = f", that can be read in more than one way ({', '.join(self.ways)})" if self.ways else ""
+            return f"holds dates as text, but {self.no_date} is not a day"
+        ways = f", which can be read in more than one way ({', '.join(self.ways)})" if self.ways else ""
         return f"holds numbers or dates as text, such as {self.unread!r}{ways}"
 
 
 def _limited(values: Iterable[Any]) -> frozenset[Any]:
-    """As many values as matter."""
+    """Return at most ``MAX_CATEGORIES`` + 1 values."""
     values = frozenset(values)
     return values if len(values) <= MAX_CATEGORIES + 1 else frozenset(list(values)[: MAX_CATEGORIES + 1])
 
 
 def summarised(column: pd.Series) -> Summary:
-    """Summarise a column, or a part of it."""
+    """Return the summary of a column, or a part of it."""
     gone = column.isna().to_numpy()
     rows, gaps, missing = len(column), int(gone.sum()), ([None] if gone.any() else [])
     given = column[~gone] if gaps else column
@@ -235,7 +230,7 @@ def _wider(one: tuple[float, float], other: tuple[float, float]) -> tuple[float,
 
 
 def _distinct(given: np.ndarray) -> list[Any]:
-    """Different numbers, as many as matter, found in few rows where they are many."""
+    """Return distinct numbers, at most ``MAX_CATEGORIES`` + 1."""
     found = pd.unique(given[: 4 * MAX_CATEGORIES])
     if len(found) <= MAX_CATEGORIES:
         found = pd.unique(given)
@@ -254,28 +249,25 @@ def _is_whole(given: np.ndarray) -> bool:
 
 
 def _is_date(texts: pd.Series) -> bool:
-    """Whether all of some texts are dates as ISO 8601 writes them."""
+    """Return whether all texts are dates in ISO 8601."""
     if not all(part.str.match(_DAY).all() for part in (texts.head(_N_VALUES_SAMPLED), texts)):
         return False
     return bool(pd.to_datetime(texts, format="ISO8601", errors="coerce", utc=True).notna().all())
 
 
 def _numbers(texts: pd.Series) -> np.ndarray | None:
-    """Texts as the numbers that they write, to the last bit; None where one writes none."""
+    """Return texts as numbers, to the last bit; None if one is not a number."""
     for part in (texts.head(_N_VALUES_SAMPLED), texts):
         if pd.to_numeric(part, errors="coerce").isna().any():
             return None
     try:
         return texts.to_numpy(object).astype(np.float64)
-    except ValueError:  # pandas takes more for numbers than Python: +1.5E 3
+    except ValueError:  # pandas accepts more numbers than Python: +1.5E 3
         return None
 
 
 def typed(column: pd.Series, found: Summary, named: bool) -> pd.Series:
-    """A column, of texts as what all texts of the table write by its summary as it is read.
-
-    One that names the units stays text where a number would not be written so.
-    """
+    """Return a column typed by the table's summary; an identifier stays text if numbers would change it."""
     is_text = pd.api.types.is_string_dtype(column.dtype) and not isinstance(column.dtype, pd.CategoricalDtype)
     if found.family == "truth" and (is_text or found.gaps):
         values = column.astype(object).map(lambda value: TRUTH[str(value)], na_action="ignore")
@@ -295,7 +287,7 @@ def typed(column: pd.Series, found: Summary, named: bool) -> pd.Series:
 
 
 def alike(table: pd.DataFrame) -> list[int]:
-    """Of each column of a part, the place of the first that holds the same, values by values."""
+    """Return for each column of a part the position of the first equal one."""
     columns = [table[c].reset_index(drop=True) for c in table]
     heads = [_mark(column[:_N_VALUES_SAMPLED]) for column in columns]
     shared, first, found = Counter(heads), dict[tuple[int, int], list[int]](), list[int]()
@@ -311,7 +303,7 @@ def _is_plain(column: pd.Series) -> bool:
 
 
 def _mark(column: pd.Series) -> int:
-    """A hash that columns share which hold the same, and hardly any others."""
+    """Return a hash shared by equal columns, and hardly any others."""
     if not _is_plain(column):
         return hash((str(column.dtype), *map(_token, column)))
     given = column.to_numpy(np.float64) + 0.0  # -0 is 0
@@ -319,7 +311,7 @@ def _mark(column: pd.Series) -> int:
 
 
 def _token(value: Any) -> int:
-    """A hash of a value; 0 of a missing one, and where there is none."""
+    """Return a hash of a value; 0 for gaps and unhashable values."""
     try:
         return hash(value) if value is not None and value == value else 0
     except (TypeError, ValueError):
@@ -333,6 +325,6 @@ def _equal(one: pd.Series, other: pd.Series) -> bool:
 
 
 def refined(one: list[int], other: list[int]) -> list[int]:
-    """What is alike in two parts: of each column the place of the first that is so in both."""
+    """Return for each column the position of the first one equal in both parts."""
     first: dict[tuple[int, int], int] = {}
     return [first.setdefault(pair, k) for k, pair in enumerate(zip(one, other, strict=True))]

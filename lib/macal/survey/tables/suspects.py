@@ -1,4 +1,4 @@
-"""Covariates to be doubted: what treatment may have changed and weights, by their names, and spellings of one value."""
+"""Suspicious covariates: post-treatment variables and weights, by name, and spellings of one value."""
 
 import re
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ import pandas as pd
 from macal.datasets.encoding import spellings
 from macal.survey.tables.roles import Roles
 
-_MAIL = "al|n[ru]|leitzahl|graduate|[ _.-]?(code|office|secondary)|s(?![a-z])"  # post before these is no time
+_MAIL = "al|n[ru]|leitzahl|graduate|[ _.-]?(code|office|secondary)|s(?![a-z])"  # post before these does not mean time
 _LATER = re.compile(rf"(?<![a-z])(death|dead|died|outcome|post(?!{_MAIL})|follow[ _.-]?up|after)", re.IGNORECASE)
 _YEAR = re.compile(r"(?<![0-9])(?:19|20)[0-9]{2}(?![0-9])")
 _SERIES = re.compile(r"([^0-9]{2,})([0-9]+)")
@@ -21,7 +21,7 @@ _WEIGHTS = re.compile(
 
 
 def later(names: Iterable[str]) -> list[str]:
-    """Names of what may have been measured after treatment: of death or outcome, or of a later year than others.
+    """Return names that suggest measurement after treatment: deaths, outcomes, later years.
 
     >>> later(["age", "died", "postcode", "score_post", "re74", "re78"])
     ['died', 'score_post', 're78']
@@ -32,7 +32,7 @@ def later(names: Iterable[str]) -> list[str]:
     series: dict[str, dict[str, int]] = {}
     for match in filter(None, map(_SERIES.fullmatch, years)):
         series.setdefault(match[1], {})[match[0]] = int(match[2])
-    for numbers in series.values():  # of one stem, as re74 and re78; items of a list begin below 40
+    for numbers in series.values():  # years as in re74 and re78; items of a list begin below 40
         if len(numbers) > 1 and 40 <= min(numbers.values()) and max(numbers.values()) < 100:
             years |= {name: [1900 + number] for name, number in numbers.items()}
     first = min((year for found in years.values() for year in found), default=0)
@@ -40,7 +40,7 @@ def later(names: Iterable[str]) -> list[str]:
 
 
 def weights(table: pd.DataFrame, names: Iterable[str]) -> list[str]:
-    """Names of what may be weights of a survey, among columns of numbers; ``weight`` where they are about 1.
+    """Return names that suggest survey weights, among numeric columns; ``weight`` if its mean is about 1.
 
     >>> weights(pd.DataFrame({"birth weight": [3100.0], "weight": [74.5], "pweight": [212.5]}), ["weight", "pweight"])
     ['pweight']
@@ -49,25 +49,25 @@ def weights(table: pd.DataFrame, names: Iterable[str]) -> list[str]:
 
 
 def told(table: pd.DataFrame, roles: Roles) -> list[str]:
-    """What is to be said of a table's covariates, and what to do about it; nothing where all is well."""
+    """Return warnings on a table's covariates."""
     after = later([str(c) for c in roles.kinds])
     mine = weights(table, [str(c) for c, kind in roles.kinds.items() if kind == "number"])
     words = []
     if after:
         words.append(
-            f"by name, {_named(after)} may have been measured after treatment; what was hides part of its effect: if it"
-            f" predicts the outcome, make it a proxy (--proxy {after[0]}), else leave it out (--kind {after[0]}=ignore)"
+            f"by name, {_named(after)} may have been measured after treatment and would then hide part of its effect;"
+            f" if it predicts the outcome, use --proxy {after[0]}, else --kind {after[0]}=ignore"
         )
     if mine:
         words.append(
-            f"by name, {_named(mine)} may be weights of a survey; here each row counts as one person, and a covariate"
-            f" weighs nobody: leave it out (--kind {mine[0]}=ignore), and estimates are of the people of the table"
+            f"by name, {_named(mine)} may be survey weights; each row counts as one person, so estimates are for the"
+            f" people in the table; ignore the column (--kind {mine[0]}=ignore)"
         )
     for column in [c for c, kind in roles.kinds.items() if kind == "category"]:
         if texts := spellings(table[column].dropna().unique()):
             words.append(
-                f"column {column!r} holds {_named(texts)}, which differ in spaces or capitals alone, and counts them as"
-                " different; make them one"
+                f"column {column!r} holds {_named(texts)}, which differ only in spaces or capitals but count as"
+                " different; unify them"
             )
     return words
 

@@ -1,9 +1,6 @@
-"""Ways in which people write numbers and dates, and spreadsheets with them: ``2,5``, ``1,000``, ``5%``, ``31.12.1990``.
+"""Formats of numbers and dates in text: ``2,5``, ``1,000``, ``1,23,456``, ``1'234``, ``5%``, ``31.12.1990``.
 
-Thousands are also grouped as ``1,23,456`` or ``1'234``, or with a blank that breaks no line.
-
-A way is a pattern that all texts of a column must match, and how they are read then. A text may match several:
-``1,000`` is a thousand, or one with three decimals, and ``1/2/2020`` a day of January or of February.
+A format is a pattern that all texts of a column must match, and a reader; texts may match several formats.
 """
 
 import re
@@ -17,7 +14,7 @@ import pandas as pd
 GROUPED = "grouped"
 _PLAIN = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 _LAKHS = r"[-+]?[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}(?:\.[0-9]*)?"
-_GAP = "['\u2019\u00a0\u2009\u202f]"  # between thousands: apostrophes, and blanks that break no line
+_GAP = "['\u2019\u00a0\u2009\u202f]"  # between thousands: apostrophes and nonbreaking spaces
 _GROUPED = rf"(?:[0-9]+|[1-9][0-9]{{0,2}}(?:{_GAP}[0-9]{{3}})+)(?:[.,](?:[0-9]{{1,2}}|[0-9]{{4,}}))?"
 _DAY, _MONTH = "(?P<day>0?[1-9]|[12][0-9]|3[01])", "(?P<month>0?[1-9]|1[0-2])"
 _YEAR = "(?P<year>[1-9][0-9]{3})"
@@ -26,13 +23,13 @@ _ISO = r"(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})([ T].*)?"
 
 @dataclass(frozen=True)
 class TextFormat:
-    """A way to write numbers or dates.
+    """A format of numbers or dates.
 
     Attributes:
-        pattern: of a text.
-        read: texts as numbers or times; ValueError where one is none, as 30 February.
-        shown: how a list of columns says it.
-        is_date: whether it is of dates.
+        pattern: pattern of a text.
+        read: converts texts to numbers or times; ValueError for invalid ones, as 30 February.
+        shown: name of the format in lists of columns.
+        is_date: whether it is a format of dates.
     """
 
     pattern: str
@@ -82,7 +79,7 @@ TEXT_FORMATS = {
 
 
 def is_no_date(text: str) -> bool:
-    """Whether a text is written like a date, as ISO 8601 does or a way, and there is no such day.
+    """Return whether a text has the format of a date, but there is no such day.
 
     >>> [is_no_date(text) for text in ("29.02.2024", "29.02.2023", "2023-02-29 12:30", "2023")]
     [False, True, True, False]
@@ -97,7 +94,7 @@ def _is_day(year: int, month: int, day: int) -> bool:
 
 
 def ways_of(texts: pd.Series) -> dict[str, tuple[float, float]]:
-    """Ways in which all of some texts can be read -> least and largest number; of dates, infinities.
+    """Return formats that fit all texts -> smallest and largest number; infinities for dates.
 
     >>> list(ways_of(pd.Series(["1,000", "2,5"]))), list(ways_of(pd.Series(["1,000", "250"])))
     (['decimal-comma'], ['decimal-comma', 'thousands-comma'])

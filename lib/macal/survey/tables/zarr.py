@@ -1,4 +1,4 @@
-"""Zarr groups, chunk by chunk: one array for each column, as xarray and Dask write them."""
+"""Zarr groups, chunk by chunk: one array per column, as written by xarray and Dask."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -16,10 +16,7 @@ _METADATA = ("zarr.json", ".zarray", ".zgroup")
 
 
 class ZarrTable(GroupedTable):
-    """A table in a Zarr group of arrays of one dimension and one length, each a column, values as they are stored.
-
-    A chunk is damaged where its codec says so; one that is missing is refused, even if it held the fill value alone.
-    """
+    """A table in a Zarr group of one-dimensional arrays of one length; missing chunks are refused."""
 
     part_name = "chunk"
 
@@ -28,18 +25,18 @@ class ZarrTable(GroupedTable):
         """Read the metadata.
 
         Raises:
-            OSError: there is no such folder.
-            ValueError: it is no Zarr group, or has no rows; arrays that are no columns.
+            OSError: no such folder.
+            ValueError: not a Zarr group, no rows, or arrays that are not columns.
         """
         arrays = _opened(path)
         shapes = {name: array.shape for name, array in arrays.items()}
         first = next(iter(shapes.values()), (0,))
         if odd := [name for name, shape in shapes.items() if len(shape) != 1 or shape != first]:
             raise ValueError(
-                f"array {odd[0]!r} of {path} has shape {shapes[odd[0]]}; columns need one dimension and one length"
+                f"array {odd[0]!r} of {path} has shape {shapes[odd[0]]}; columns must have one dimension and one length"
             )
         if not first[0]:
-            raise ValueError(f"{path} has no rows; one row for each unit is needed")
+            raise ValueError(f"{path} has no rows; it needs one row per unit")
         n, step = first[0], max(_rows(array) for array in arrays.values())
         width = sum(array.dtype.itemsize for array in arrays.values())
         starts = range(0, n, step)
@@ -58,14 +55,14 @@ class ZarrTable(GroupedTable):
 
 
 def is_zarr(path: Path) -> bool:
-    """Whether a path is that of a Zarr group."""
+    """Return whether a path is a Zarr group."""
     return path.suffix == ".zarr" or any((path / name).exists() for name in ("zarr.json", ".zgroup"))
 
 
 def _opened(path: Path | str) -> dict[str, Any]:
     with needed("zarr", "Zarr tables"):
         import zarr
-    Path(path).stat()  # OSError where there is no such folder
+    Path(path).stat()  # OSError if there is no such folder
     group = _read(Path(path), partial(zarr.open_group, path, mode="r"))
     folders = sorted(folder for folder in Path(path).iterdir() if any((folder / name).exists() for name in _METADATA))
     found = {folder.name: _read(folder, partial(_node, group, folder)) for folder in folders}
@@ -75,27 +72,27 @@ def _opened(path: Path | str) -> dict[str, Any]:
 def _node(group: Any, folder: Path) -> Any:
     node = group[folder.name]
     if (folder / ".zarray").exists() and not hasattr(node, "shape"):
-        raise ValueError("it describes no array")
+        raise ValueError("it does not describe an array")
     return node
 
 
 def _read(folder: Path, read: Callable[[], Any]) -> Any:
-    """Read the metadata in a folder; ValueError with the name of the file where they are wrong."""
+    """Read the metadata in a folder; ValueError with the file if they are invalid."""
     try:
         return read()
-    except Exception as error:  # zarr has errors of many kinds for them
+    except Exception as error:  # zarr raises many types of errors
         file = next((folder / name for name in _METADATA if (folder / name).exists()), folder)
-        told = " ".join(str(error).split())
-        raise ValueError(f"{file} cannot be read as Zarr: {told}; take the table from its source again") from error
+        why = " ".join(str(error).split())
+        raise ValueError(f"{file} cannot be read as Zarr: {why}; fetch the table again") from error
 
 
 def _rows(array: Any) -> int:
-    """Rows that are stored together."""
+    """Return the number of rows stored together."""
     return (array.shards or array.chunks)[0]
 
 
 def _values(array: Any, group: RowGroup) -> np.ndarray:
-    """Rows of a column, chunk by chunk."""
+    """Return rows of a column, chunk by chunk."""
     step = _rows(array)
     chunks = range(group.start // step, math.ceil(group.stop / step))
     parts = [_chunk(array, k)[max(group.start - k * step, 0) : group.stop - k * step] for k in chunks]
@@ -109,12 +106,10 @@ def _chunk(array: Any, k: int) -> np.ndarray:
     where = f"chunk {k} of {folder}, rows {start + 1} to {stop},"
     if not (folder / array.metadata.encode_chunk_key((k,))).exists():
         raise ValueError(
-            f"{where} is missing; take the table from its source again, or, if it holds nothing but the fill value,"
-            " write it with write_empty_chunks=True"
+            f"{where} is missing; fetch the table again or, if the chunk holds only the fill value, write it with"
+            " write_empty_chunks=True"
         )
     try:
         return array[start:stop]
-    except Exception as error:  # codecs have errors of many kinds
-        raise ValueError(
-            f"{where} cannot be read: {' '.join(str(error).split())}; take the table from its source again"
-        ) from error
+    except Exception as error:  # codecs raise many types of errors
+        raise ValueError(f"{where} cannot be read: {' '.join(str(error).split())}; fetch the table again") from error
