@@ -237,7 +237,7 @@ def test_a_budget_for_a_width_keeps_quotas_and_an_interval():
 
 def test_a_width_that_cannot_be():
     people, _ = world()
-    with pytest.raises(ValueError, match=r"sd, --sd.*outcome, --outcome"):
+    with pytest.raises(ValueError, match=r"sd, --residual-sd.*outcome, --outcome"):
         planned(people, budget=None, width=1.0, sd=None)
     with pytest.raises(ValueError, match=r"width 0\.4\d*"):
         planned(people, budget=None, width=0.1)
@@ -341,7 +341,7 @@ def test_the_command_finds_a_budget_and_says_what_is_expected(tmp_path, monkeypa
     assert f"{budget:g} is the smallest" in said and "group = x" in said and "group = x" in document(planner.campaign)
     told = planned(budget=budget, by="group").forecast().describe()
     assert told in said and told in unescape((tmp_path / "report.html").read_text())
-    assert main([*command, "--width", "1.2", "--replace"]) == 1 and "--sd" in capsys.readouterr().err
+    assert main([*command, "--width", "1.2", "--replace"]) == 1 and "--residual-sd" in capsys.readouterr().err
     for wrong in ([], ["--width", "1", "--budget", "200"]):
         with pytest.raises(SystemExit):
             main([*command, *wrong])

@@ -288,14 +288,14 @@ def observe(options: argparse.Namespace) -> None:
     if len(later):
         print(
             f"{len(later)} people in {count_phrase(later.nunique(), 'round')} without any outcome count as not yet"
-            f" surveyed; if they were, --through {later.max()} counts them as refusals"
+            f" surveyed; if they were, --through-round {later.max()} counts them as refusals"
         )
     ahead = _rounds_of(planner, first[first.notna()])
     ahead = ahead[ahead > planner.asked]
     if len(ahead):
         print(
             f"{len(ahead)} people have answered in {count_phrase(ahead.nunique(), 'round')} not yet fielded, and count"
-            f" alone; if all were surveyed, --through {ahead.max()} counts these rounds as fielded"
+            f" alone; if all were surveyed, --through-round {ahead.max()} counts these rounds as fielded"
         )
     print(_came(planner))
     _warn_of_money(planner)

@@ -74,7 +74,7 @@ class Forecast:
         other = [f"{'no interval' if width is None else f'{width:,.4g}'} with {how}" for how, width in others.items()]
         alike = ", ignoring correlation within clusters" * self.clustered
         without = "" if self.without is None else f" ({self.without:,.4g} without the proxies)"
-        unit = " Widths are in residual standard deviations of the outcome; set their size with --sd."
+        unit = " Widths are in residual standard deviations of the outcome; set their size with --residual-sd."
         return (
             f"Expected width of the average effect's 95% interval: {self.width:,.4g}{alike}{without}. For the same"
             f" money: {', '.join(other)}.{unit * self.in_sd}"
@@ -222,7 +222,7 @@ def budget_for(
     crowd, in_sd = _crowd(people, policy, units)
     if in_sd:
         raise ValueError(
-            "a width needs the residual s.d. of the outcome: guess it (sd, --sd), or name a column of outcomes"
+            "a width needs the residual s.d. of the outcome: guess it (sd, --residual-sd), or name a column of outcomes"
             f" (outcome, --outcome) known for at least {MIN_ANSWERS} people in each arm"
         )
     _check("all answers together", crowd, np.ones(len(crowd.t)), wanted)

@@ -261,7 +261,7 @@ def recounted(campaign: CampaignState, rounds: int, by: str) -> CampaignState:
 
 def _noted(campaign: CampaignState, name: Any, was: str, now: str, by: str, answered: bool = False) -> CampaignState:
     if not by.strip():
-        raise ValueError("a correction needs the name or pseudonym of its author (--by)")
+        raise ValueError("a correction needs the name or pseudonym of its author (--recorded-by)")
     one = Correction(name, was, now, by, datetime.now(UTC).isoformat(timespec="seconds"), answered)
     return campaign.evolve(journal=(*campaign.journal, one), changed_since_plan=True)
 

@@ -302,7 +302,7 @@ def more_refuse(refused: int, heard_of: int) -> str:
     share = 1 - refused / heard_of
     return (
         f"{refused:,} of {heard_of:,} people refused, more than the plan expects; a new plan with"
-        f" --response{f' {share:.2g}' * (share > 0)} allows for that and names reserves."
+        f" --response-probability{f' {share:.2g}' * (share > 0)} allows for that and names reserves."
     )
 
 

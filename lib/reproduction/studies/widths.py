@@ -1,8 +1,8 @@
 """Whether ``macal plan --width`` keeps its word: widths of intervals against those that were asked for.
 
-Real tables of which the planner forecasts a width, their outcomes withheld. ``--sd`` is what cross-fitted models of all
-outcomes leave, its root mean square over both arms. Asked is what ``SIZES`` answers are expected to give, rounded up to
-two digits; then ``--width`` finds the budget, and each of ``DRAWS`` seeds draws, observes and estimates.
+Real tables of which the planner forecasts a width, their outcomes withheld. ``--residual-sd`` is what cross-fitted
+models of all outcomes leave, its root mean square over both arms. Asked is what ``SIZES`` answers are expected to give,
+rounded up to two digits; then ``--width`` finds the budget, and each of ``DRAWS`` seeds draws, observes and estimates.
 
 End points, by table and size: the median of realised over asked; the share of campaigns that reach the width, and that
 are within 5% of it. Right: half reach it, nine of ten come within 5%, and the median is at least 0.93.
